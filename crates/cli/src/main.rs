@@ -1,0 +1,2 @@
+//! The one binary, `tare`.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The bytes of a Tare segment.

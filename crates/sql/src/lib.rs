@@ -1,0 +1,1 @@
+//! Tables, dialect, wire protocol and server.
