@@ -1,0 +1,48 @@
+# Tare's commands. `make help` lists them.
+#
+# One target folder, each profile built once: `make test` uses dev (and clippy's metadata),
+# `make build`, `make bench` and `make demo` use release.
+
+CARGO ?= cargo
+# Crates whose behaviour changes with the feature `instrument`. The others are left out of the
+# runs without it, because tare-abi would switch the feature back on for all of them.
+SWITCHED = -p tare -p tare-sql -p tare-cli
+SHELL_SCRIPTS = $(shell grep -lE '^\#!/usr/bin/env bash' scripts/* .ci/run)
+
+.DEFAULT_GOAL := help
+.PHONY: help deps build test unit lint arrows licences bench test-long
+
+help: ## list these commands
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+deps: ## install what is missing on Debian 12: sysbench, a MySQL client, shellcheck, valgrind, PyMySQL, a C and C++ compiler
+	@scripts/deps
+
+build: ## build target/release/tare
+	$(CARGO) build --release -p tare-cli
+
+# Lint is part of the tests: what CI refuses, `make test` refuses.
+test: deps lint unit ## everything that must pass, lint included (under 20 minutes on 2 cores)
+
+unit: deps ## the tests alone, with and without instrumentation
+	$(CARGO) test --workspace --no-fail-fast
+	$(CARGO) test -p tare --no-default-features --no-fail-fast
+
+lint: arrows licences ## format, clippy with and without instrumentation, shellcheck, arrows, licences
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) clippy $(SWITCHED) --no-default-features --all-targets -- -D warnings
+	shellcheck $(SHELL_SCRIPTS)
+
+arrows: ## which crate may use which
+	@scripts/check-arrows
+
+licences: ## every dependency's licence is on the allowed list
+	@scripts/check-licences
+
+bench: ## measure the engine against one rdtsc; writes target/bench/engine.json
+	@mkdir -p target/bench
+	$(CARGO) bench -p tare --bench engine
+
+test-long: deps ## the same tests with their long settings (fuzz cases, stress); says when it last ran
+	@scripts/test-long
