@@ -1,0 +1,135 @@
+//! What `tare serve` can be told.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// The port that is listened on when none is given: MySQL's 3306 plus one, so that
+/// a MySQL on the same machine is not in the way.
+pub const DEFAULT_PORT: u16 = 3307;
+
+/// Everything a server is started with. [`Config::new`] gives the defaults.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Directory that holds the databases (`NAME.db`), the socket and the passwords. Created
+    /// (mode 0700) when it does not exist.
+    pub data: PathBuf,
+    /// Unix socket; `None` is `DATA/tare.sock`.
+    pub socket: Option<PathBuf>,
+    /// TCP port on 127.0.0.1; `None` is [`DEFAULT_PORT`], 0 is any free one (see
+    /// [`Endpoints::port`](super::Endpoints::port) for which).
+    pub port: Option<u16>,
+    /// Do not listen on TCP at all.
+    pub skip_networking: bool,
+    /// Password of user `root`. `None`: the one in `DATA/password`, which is made up and
+    /// written there (mode 0600) at the first start.
+    pub password: Option<String>,
+    /// Password of user `monitor`, who may only read system schemas. `None`: the one in
+    /// `DATA/monitor-password`, made up at the first start.
+    pub monitor_password: Option<String>,
+    /// Which threads run the statements.
+    pub thread_handling: ThreadHandling,
+    /// Worker threads of [`ThreadHandling::PoolOfThreads`]; 0 is one per CPU.
+    pub thread_pool_size: usize,
+    /// Connections beyond this many are refused with error 1040.
+    pub max_connections: usize,
+    /// Largest packet a client may send or receive, in bytes (error 1153 beyond it).
+    pub max_allowed_packet: usize,
+    /// Statements are interrupted after this long (error 3024); zero is no limit.
+    pub max_execution_time: Duration,
+    /// Most rows one result may have (error 1104 beyond it); 0 is no limit.
+    pub max_result_rows: u64,
+    /// Most bytes one result may have (error 1104 beyond it); 0 is no limit.
+    pub max_result_bytes: u64,
+    /// How long a statement waits for another session's transaction (error 1205).
+    pub lock_wait_timeout: Duration,
+    /// Start the server's own instrumentation.
+    pub performance_schema: bool,
+    /// Instruments to set at start, in order: name pattern (SQL `%` and `_`) and value.
+    pub instruments: Vec<(String, InstrumentValue)>,
+    /// File that holds the server's segment; `None` is a memfd.
+    pub segment: Option<PathBuf>,
+}
+
+impl Config {
+    /// The defaults, for a data directory.
+    pub fn new(data: impl Into<PathBuf>) -> Self {
+        Self {
+            data: data.into(),
+            socket: None,
+            port: None,
+            skip_networking: false,
+            password: None,
+            monitor_password: None,
+            thread_handling: ThreadHandling::default(),
+            thread_pool_size: 0,
+            max_connections: 2000,
+            max_allowed_packet: 64 << 20,
+            max_execution_time: Duration::ZERO,
+            max_result_rows: 0,
+            max_result_bytes: 1 << 30,
+            lock_wait_timeout: Duration::from_secs(50),
+            performance_schema: true,
+            instruments: Vec::new(),
+            segment: None,
+        }
+    }
+}
+
+/// MySQL's `thread_handling`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ThreadHandling {
+    /// A thread for each connection, for as long as it lives.
+    #[default]
+    OneThreadPerConnection,
+    /// A few threads run the statements of all connections.
+    PoolOfThreads,
+}
+
+impl FromStr for ThreadHandling {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "one-thread-per-connection" => Ok(Self::OneThreadPerConnection),
+            "pool-of-threads" => Ok(Self::PoolOfThreads),
+            _ => Err(format!(
+                "'{text}' is no way to handle threads: give one-thread-per-connection or pool-of-threads"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for ThreadHandling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OneThreadPerConnection => "one-thread-per-connection",
+            Self::PoolOfThreads => "pool-of-threads",
+        })
+    }
+}
+
+/// The value half of `--performance-schema-instrument='PATTERN=VALUE'`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InstrumentValue {
+    /// Neither counted nor timed.
+    Off,
+    /// Counted, not timed.
+    Counted,
+    /// Counted and timed.
+    On,
+}
+
+impl FromStr for InstrumentValue {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.to_ascii_lowercase().as_str() {
+            "on" | "true" | "1" | "yes" => Ok(Self::On),
+            "off" | "false" | "0" | "no" => Ok(Self::Off),
+            "counted" => Ok(Self::Counted),
+            _ => Err(format!("'{text}' is no value of an instrument: give ON, OFF or COUNTED")),
+        }
+    }
+}
