@@ -48,6 +48,8 @@ pub struct Config {
     pub performance_schema: bool,
     /// Instruments to set at start, in order: name pattern (SQL `%` and `_`) and value.
     pub instruments: Vec<(String, InstrumentValue)>,
+    /// Consumers to switch at start: name as in `setup_consumers`, and whether it is on.
+    pub consumers: Vec<(String, bool)>,
     /// File that holds the server's segment; `None` is a memfd.
     pub segment: Option<PathBuf>,
 }
@@ -72,6 +74,7 @@ impl Config {
             lock_wait_timeout: Duration::from_secs(50),
             performance_schema: true,
             instruments: Vec::new(),
+            consumers: Vec::new(),
             segment: None,
         }
     }

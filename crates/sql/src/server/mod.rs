@@ -69,9 +69,11 @@ impl Server {
     }
 
     /// Stops accepting, interrupts what runs, waits for the sessions to end and closes the
-    /// databases.
-    pub fn shutdown(self) {}
+    /// databases. Any thread may call it, and more than once: a signal's thread does while
+    /// another one is in [`Server::wait`].
+    pub fn shutdown(&self) {}
 
-    /// Blocks until the server is shut down by a client (`SHUTDOWN`).
+    /// Blocks until the server has shut down, on [`Server::shutdown`] or because a client said
+    /// `SHUTDOWN`.
     pub fn wait(&self) {}
 }
