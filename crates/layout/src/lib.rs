@@ -1,1 +1,32 @@
-//! The bytes of a Tare segment.
+//! The bytes of a Tare segment, as drawn in `docs/segment.md`.
+//!
+//! A segment is shared memory that one host process (the *writer*) fills and any number of
+//! *readers* map. This crate says where everything is and how a single record is published and
+//! read; it does no I/O and allocates nothing, so that both sides, compiled apart, agree.
+//!
+//! Every structure here is made of plain integers in atomics: any bit pattern is a valid value,
+//! so that mapping hostile bytes is safe, and what they *mean* is the reader's to validate.
+
+#![no_std]
+
+pub mod account;
+pub mod bank;
+pub mod class;
+pub mod control;
+pub mod digest;
+pub mod event;
+pub mod geometry;
+pub mod header;
+pub mod histogram;
+pub mod instance;
+pub mod line;
+pub mod name;
+pub mod pattern;
+pub mod primitive;
+pub mod seqlock;
+pub mod shared;
+pub mod slot;
+
+pub use class::Kind;
+pub use geometry::{Geometry, Limits, Region};
+pub use header::{LAYOUT_VERSION, MAGIC};

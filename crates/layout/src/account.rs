@@ -1,0 +1,43 @@
+//! Accounts, users, hosts and schemas: names that threads and events refer to by number.
+
+use crate::name::Name;
+use crate::primitive::{AtomicU32, AtomicU64};
+
+/// A user at a host. Number 0 stands for background threads: neither user nor host.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct Account {
+    /// 0 = free, 1 = being made, 2 = ready.
+    pub state: AtomicU32,
+    /// Number of the user, 0 = none.
+    pub user: AtomicU32,
+    /// Number of the host, 0 = none.
+    pub host: AtomicU32,
+    _reserved: AtomicU32,
+    /// Connections now.
+    pub current: AtomicU64,
+    /// Connections ever.
+    pub total: AtomicU64,
+    /// Free banks: head of a list, bits 0-31 bank + 1, bits 32-63 a tag against ABA.
+    pub free_banks: AtomicU64,
+}
+
+/// A user, a host, or a schema. Number 0 is never used: 0 means "none".
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct Named {
+    /// 0 = free, 1 = being made, 2 = ready.
+    pub state: AtomicU32,
+    _reserved: AtomicU32,
+    /// Connections now.
+    pub current: AtomicU64,
+    /// Connections ever.
+    pub total: AtomicU64,
+    /// The name.
+    pub name: Name<32>,
+}
+
+/// The state of an entry that can be read.
+pub const READY: u32 = 2;
+/// The state of an entry that a thread is filling.
+pub const MAKING: u32 = 1;

@@ -1,0 +1,74 @@
+//! A bank: the counters of one thread at a time, all of one account.
+//!
+//! A bank is bound to an account for good. A thread that leaves puts its bank back on the
+//! account's list, and the next thread of that account counts on in it: totals need no moving, so
+//! that a total never goes backwards and nothing is counted twice. What the present thread itself
+//! did is total minus *base*, a copy that it takes when it takes over the bank.
+
+use crate::line::LINE_BYTES;
+use crate::primitive::{AtomicU32, AtomicU64};
+
+/// Entries of the instance index.
+pub const INSTANCE_ENTRIES: usize = 64;
+/// Entries of the digest index.
+pub const DIGEST_ENTRIES: usize = 32;
+
+/// The fixed part of a bank. The class index (16 bits a class, a line number or 0) and then the
+/// arena of lines follow.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct Bank {
+    /// Account + 1 that owns it, 0 = the bank was never used.
+    pub account: AtomicU32,
+    /// Next bank + 1 on the account's list of free banks.
+    pub next_free: AtomicU32,
+    /// Lines of the arena in use, counting from the arena's start; line 0 is never an item.
+    pub used: AtomicU32,
+    /// Bumped before and after a thread takes over: odd = base is being copied.
+    pub turn: AtomicU32,
+    /// Slot + 1 of the present thread, 0 = none.
+    pub slot: AtomicU32,
+    /// Lines of the arena that base covers.
+    pub base_used: AtomicU32,
+    _reserved: [AtomicU64; 5],
+    /// Instance id (bits 32-63) and line (bits 0-31) of instance rows; index = id modulo entries.
+    pub instances: [AtomicU64; INSTANCE_ENTRIES],
+    /// Digest id (bits 32-63), digest generation (bits 16-31) and line (bits 0-15).
+    pub digests: [AtomicU64; DIGEST_ENTRIES],
+}
+
+#[cfg(not(loom))]
+const _: () = {
+    assert!(core::mem::offset_of!(Bank, instances) == LINE_BYTES);
+    assert!(size_of::<Bank>() == LINE_BYTES + 8 * (INSTANCE_ENTRIES + DIGEST_ENTRIES));
+};
+
+impl Default for Bank {
+    fn default() -> Self {
+        Self {
+            account: AtomicU32::new(0),
+            next_free: AtomicU32::new(0),
+            used: AtomicU32::new(0),
+            turn: AtomicU32::new(0),
+            slot: AtomicU32::new(0),
+            base_used: AtomicU32::new(0),
+            _reserved: core::array::from_fn(|_| AtomicU64::new(0)),
+            instances: core::array::from_fn(|_| AtomicU64::new(0)),
+            digests: core::array::from_fn(|_| AtomicU64::new(0)),
+        }
+    }
+}
+
+/// Planes of figures that lie beside every bank's arena, line for line.
+pub mod plane {
+    /// Totals when the present thread took over; written by that thread.
+    pub const BASE: usize = 0;
+    /// Totals when the global tables were last truncated; written by readers.
+    pub const TRUNCATED_GLOBAL: usize = 1;
+    /// The same for tables by account (user, host).
+    pub const TRUNCATED_ACCOUNT: usize = 2;
+    /// The same for tables by thread.
+    pub const TRUNCATED_THREAD: usize = 3;
+    /// How many planes there are.
+    pub const PLANES: usize = 4;
+}

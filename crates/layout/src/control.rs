@@ -1,0 +1,227 @@
+//! The control page: what the setup tables say. Besides the planes and `truncated` lines, the
+//! only part of a segment that a reader may write.
+//!
+//! Whoever changes a setting stores it, then calls [`Controls::recompute`], which derives one
+//! *effective* byte per instrument. A point reads that byte and nothing else to know what to do.
+
+use crate::class::{EVENT_TYPES, EventType, Kind};
+use crate::primitive::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+/// Bits of a setup byte.
+pub mod setup {
+    /// `setup_instruments.ENABLED`
+    pub const ENABLED: u8 = 1;
+    /// `setup_instruments.TIMED`
+    pub const TIMED: u8 = 2;
+}
+
+/// Bits of an effective byte, and of a thread's mask, which is and-ed to it.
+pub mod effective {
+    /// Count events.
+    pub const COUNT: u8 = 1;
+    /// Time them.
+    pub const TIME: u8 = 2;
+    /// Show them in events_*_current.
+    pub const CURRENT: u8 = 4;
+    /// Keep them in events_*_history.
+    pub const HISTORY: u8 = 8;
+    /// Keep them in events_*_history_long.
+    pub const LONG: u8 = 16;
+    /// Time lock acquisitions that need not wait, too (`lock_timing = every`).
+    pub const EVERY: u8 = 32;
+    /// The event type's timer is not CYCLE.
+    pub const OTHER_CLOCK: u8 = 64;
+    /// Aggregate statements by digest.
+    pub const DIGEST: u8 = 128;
+}
+
+/// Timers, as in `setup_timers` and `performance_timers`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Timer {
+    /// The processor's time stamp counter, or clock_gettime where it cannot be trusted.
+    Cycle = 0,
+    /// clock_gettime in nanoseconds.
+    Nanosecond = 1,
+    /// The same, cut to microseconds.
+    Microsecond = 2,
+    /// The same, cut to milliseconds.
+    Millisecond = 3,
+    /// CPU time of the thread.
+    ThreadCpu = 4,
+}
+
+/// How many timers there are.
+pub const TIMERS: usize = 5;
+/// Their names, by number.
+pub const TIMER_NAMES: [&str; TIMERS] = [
+    "CYCLE",
+    "NANOSECOND",
+    "MICROSECOND",
+    "MILLISECOND",
+    "THREAD_CPU",
+];
+
+/// Consumers by bit, in MySQL 8.0's order.
+pub const CONSUMERS: [&str; 15] = [
+    "events_stages_current",
+    "events_stages_history",
+    "events_stages_history_long",
+    "events_statements_current",
+    "events_statements_history",
+    "events_statements_history_long",
+    "events_transactions_current",
+    "events_transactions_history",
+    "events_transactions_history_long",
+    "events_waits_current",
+    "events_waits_history",
+    "events_waits_history_long",
+    "global_instrumentation",
+    "thread_instrumentation",
+    "statements_digest",
+];
+
+/// Bit of `global_instrumentation`.
+pub const GLOBAL: u32 = 1 << 12;
+/// Bit of `thread_instrumentation`.
+pub const THREAD: u32 = 1 << 13;
+/// Bit of `statements_digest`.
+pub const DIGESTS: u32 = 1 << 14;
+
+/// MySQL 8.0's defaults: statements and transactions, current and history; global, thread, digest.
+pub const DEFAULT_CONSUMERS: u32 = 1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | GLOBAL | THREAD | DIGESTS;
+
+/// `lock_timing = contended`: only acquisitions that wait are timed.
+pub const CONTENDED: u32 = 0;
+/// `lock_timing = every`: all are, as in MySQL.
+pub const EVERY: u32 = 1;
+
+/// The three tables of events, for [`Control::cleared`].
+pub mod table {
+    /// events_*_current
+    pub const CURRENT: usize = 0;
+    /// events_*_history
+    pub const HISTORY: usize = 1;
+    /// events_*_history_long
+    pub const LONG: usize = 2;
+}
+
+/// The fixed part of the control region.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct Control {
+    /// Bumped after each change, before recomputing.
+    pub version: AtomicU64,
+    /// Bits of [`CONSUMERS`].
+    pub consumers: AtomicU32,
+    /// [`CONTENDED`] or [`EVERY`].
+    pub lock_timing: AtomicU32,
+    /// [`Timer`] of each event type.
+    pub timers: [AtomicU8; 8],
+    /// Generation of the digest table, from 1; TRUNCATE begins a new one.
+    pub digest_generation: AtomicU32,
+    /// Bit of each [`crate::bank::plane`] that readers have written: 0 spares reading it.
+    pub planes_used: AtomicU32,
+    /// Bit 0: an instance row's `truncated` lines were written.
+    pub instances_truncated: AtomicU32,
+    /// Who truncates now: 0 = nobody, else a process id. Truncating is one at a time.
+    pub truncating: AtomicU32,
+    /// Bytes that banks may touch, 0 = no limit.
+    pub memory_limit: AtomicU64,
+    /// Events that ended at or before these ticks are gone from the table: ring * 3 + [`table`].
+    pub cleared: [AtomicU64; 12],
+}
+
+/// The control region's parts together.
+#[derive(Clone, Copy, Debug)]
+pub struct Controls<'a> {
+    /// The fixed part.
+    pub control: &'a Control,
+    /// [`setup`] bits, by class.
+    pub setup: &'a [AtomicU8],
+    /// [`effective`] bits, by class.
+    pub effective: &'a [AtomicU8],
+}
+
+impl Controls<'_> {
+    /// Derives every effective byte from the settings. `kinds` gives the kind of each class.
+    ///
+    /// Lock-free and convergent: a change that comes while we compute makes us compute again, so
+    /// that the last one to finish has seen every change.
+    pub fn recompute(&self, kinds: impl Fn(usize) -> Option<Kind>) {
+        let mut version = self.control.version.fetch_add(1, Ordering::SeqCst) + 1;
+        loop {
+            for (class, cell) in self.effective.iter().enumerate() {
+                let value = kinds(class).map_or(0, |kind| self.effective_of(class, kind));
+                if cell.load(Ordering::Relaxed) != value {
+                    cell.store(value, Ordering::Relaxed);
+                }
+            }
+            let now = self.control.version.load(Ordering::SeqCst);
+            if now == version {
+                return;
+            }
+            version = now;
+        }
+    }
+
+    /// The effective byte of one class under the present settings.
+    pub fn effective_of(&self, class: usize, kind: Kind) -> u8 {
+        let consumers = self.control.consumers.load(Ordering::SeqCst);
+        let setup = self.setup[class].load(Ordering::SeqCst);
+        if setup & setup::ENABLED == 0 || consumers & GLOBAL == 0 {
+            return 0;
+        }
+        let Some(event_type) = kind.event_type() else {
+            return effective::COUNT;
+        };
+        let mut bits = effective::COUNT;
+        if setup & setup::TIMED != 0 {
+            bits |= effective::TIME;
+        }
+        if consumers & THREAD != 0 {
+            // Consumers of one event type stand side by side: current, history, history_long.
+            let three = consumers >> first_consumer(event_type);
+            if three & 1 != 0 {
+                bits |= effective::CURRENT;
+                bits |= if three & 2 != 0 {
+                    effective::HISTORY
+                } else {
+                    0
+                };
+                bits |= if three & 4 != 0 { effective::LONG } else { 0 };
+            }
+        }
+        if kind.is_lock() && self.control.lock_timing.load(Ordering::SeqCst) == EVERY {
+            bits |= effective::EVERY;
+        }
+        if self.control.timers[event_type as usize].load(Ordering::SeqCst) != Timer::Cycle as u8 {
+            bits |= effective::OTHER_CLOCK;
+        }
+        if kind == Kind::Statement && consumers & DIGESTS != 0 {
+            bits |= effective::DIGEST;
+        }
+        bits
+    }
+}
+
+/// The bit of an event type's `..._current`; history and history_long are the next two.
+const fn first_consumer(event_type: EventType) -> u32 {
+    match event_type {
+        EventType::Stage => 0,
+        EventType::Statement => 3,
+        EventType::Transaction => 6,
+        EventType::Wait | EventType::Idle => 9,
+    }
+}
+
+const _: () = assert!(EVENT_TYPES <= 8);
+
+/// The mask of a thread: `threads.INSTRUMENTED` and `threads.HISTORY`.
+pub const fn thread_mask(instrumented: bool, history: bool) -> u8 {
+    match (instrumented, history) {
+        (false, _) => 0,
+        (true, false) => !(effective::HISTORY | effective::LONG),
+        (true, true) => 0xff,
+    }
+}

@@ -1,0 +1,321 @@
+//! Where everything lies, computed from the limits alone.
+//!
+//! Writer and reader compute the same places from the same limits; the reader then compares its
+//! own with those that the header gives, and trusts no offset it did not compute.
+
+use crate::account::{Account, Named};
+use crate::bank::{Bank, plane};
+use crate::class::ClassEntry;
+use crate::control::Control;
+use crate::digest::Digest;
+use crate::event;
+use crate::header::HEADER_BYTES;
+use crate::histogram::BUCKETS;
+use crate::instance::{File, Instance};
+use crate::line::LINE_BYTES;
+use crate::shared::Shared;
+use crate::slot::Slot;
+
+/// Regions begin at multiples of this: the page size of x86-64, and what readers map writable.
+pub const PAGE: usize = 4096;
+
+/// Events in a chunk of history_long: what one thread takes at a time.
+pub const CHUNK_EVENTS: usize = 8;
+
+macro_rules! limits {
+    ($($(#[$doc:meta])* $name:ident: $default:literal in $low:literal ..= $high:literal,)*) => {
+        /// How much of everything there may be. Memory is touched when used, so that generous
+        /// limits cost address space only.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct Limits { $($(#[$doc])* pub $name: usize,)* }
+
+        /// How many limits there are.
+        pub const LIMITS: usize = [$(stringify!($name)),*].len();
+
+        /// Their names.
+        pub const LIMIT_NAMES: [&str; LIMITS] = [$(stringify!($name)),*];
+
+        impl Default for Limits {
+            fn default() -> Self { Self { $($name: $default,)* } }
+        }
+
+        impl Limits {
+            /// As an array, in the order of declaration.
+            pub fn to_array(self) -> [u64; LIMITS] { [$(self.$name as u64),*] }
+
+            /// From an array; the name of the first limit out of its bounds otherwise.
+            pub fn from_array(values: [u64; LIMITS]) -> Result<Self, &'static str> {
+                let mut values = values.into_iter();
+                Ok(Self { $($name: match values.next() {
+                    Some(value) if ($low..=$high).contains(&value) => value as usize,
+                    _ => return Err(stringify!($name)),
+                },)* })
+            }
+
+            /// Each limit moved into its bounds.
+            pub fn clamped(self) -> Self {
+                Self { $($name: self.$name.clamp($low, $high),)* }
+            }
+        }
+    };
+}
+
+limits! {
+    /// Instrument classes.
+    classes: 1024 in 16 ..= 32_768,
+    /// Threads alive at the same time.
+    threads: 4096 in 4 ..= 65_536,
+    /// User and host pairs, the background's included.
+    accounts: 512 in 2 ..= 16_384,
+    /// Users.
+    users: 512 in 2 ..= 16_384,
+    /// Hosts.
+    hosts: 512 in 2 ..= 16_384,
+    /// Default schemas of statements.
+    schemas: 256 in 2 ..= 16_384,
+    /// Mutexes, rwlocks, conditions and sockets alive at the same time.
+    instances: 65_536 in 16 ..= 1_048_576,
+    /// Files, by name.
+    files: 4096 in 4 ..= 1_048_576,
+    /// Statement digests.
+    digests: 10_000 in 2 ..= 1_048_576,
+    /// Bytes of a digest's text, and of its sample's.
+    digest_text_bytes: 1024 in 64 ..= 65_536,
+    /// Bytes of a statement's text.
+    sql_text_bytes: 1024 in 64 ..= 65_536,
+    /// Bytes of a thread's text ring, a power of two.
+    text_ring_bytes: 4096 in 1024 ..= 1_048_576,
+    /// Events of each type that a thread keeps.
+    history: 10 in 1 ..= 1024,
+    /// Events of each type in history_long.
+    history_long: 10_000 in 8 ..= 1_048_576,
+    /// Lines of a bank's arena.
+    arena_lines: 8192 in 256 ..= 65_535,
+}
+
+/// The regions, in the order they lie in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+#[allow(missing_docs)]
+pub enum Region {
+    Control = 0,
+    Setup,
+    Effective,
+    ThreadMasks,
+    Shared,
+    Classes,
+    Spill,
+    Accounts,
+    Users,
+    Hosts,
+    Schemas,
+    Instances,
+    Files,
+    Digests,
+    Slots,
+    Banks,
+    PlaneBase,
+    PlaneGlobal,
+    PlaneAccount,
+    PlaneThread,
+    LongWaits,
+    LongStages,
+    LongStatements,
+    LongTransactions,
+}
+
+/// How many regions there are.
+pub const REGIONS: usize = Region::LongTransactions as usize + 1;
+
+/// The regions that a reader may write: the control page and the planes that remember truncation.
+pub const fn is_reader_writable(region: usize) -> bool {
+    region <= Region::ThreadMasks as usize
+        || region == Region::PlaneGlobal as usize
+        || region == Region::PlaneAccount as usize
+        || region == Region::PlaneThread as usize
+        || region == Region::Instances as usize
+        || region == Region::Files as usize
+}
+
+/// A region: `count` elements of `stride` bytes from `offset` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Extent {
+    /// Bytes from the segment's start.
+    pub offset: usize,
+    /// Bytes from one element to the next.
+    pub stride: usize,
+    /// Elements.
+    pub count: usize,
+}
+
+impl Extent {
+    /// Bytes from the first element to behind the last.
+    pub const fn bytes(&self) -> usize {
+        self.stride * self.count
+    }
+}
+
+/// The places of everything under given limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// The limits.
+    pub limits: Limits,
+    /// The regions, by [`Region`].
+    pub regions: [Extent; REGIONS],
+    /// Bytes of the whole segment.
+    pub total_bytes: usize,
+    /// Within a slot: where the history rings of waits, stages, statements, transactions begin.
+    pub rings: [usize; 4],
+    /// Within a slot: where the text ring begins.
+    pub text_ring: usize,
+    /// Within a bank: where the class index begins.
+    pub class_index: usize,
+    /// Within a bank: where the arena begins.
+    pub arena: usize,
+    /// Chunks of history_long that all threads share; those behind are each one slot's own.
+    pub shared_chunks: usize,
+    /// Words of text behind a statement's record in history_long.
+    pub long_text_words: usize,
+}
+
+const fn round_up(n: usize, to: usize) -> usize {
+    n.div_ceil(to) * to
+}
+
+impl Geometry {
+    /// Computes all places. `limits` must be within their bounds (see [`Limits::clamped`]).
+    pub fn new(limits: Limits) -> Self {
+        let l = limits;
+        let wait = size_of::<event::Wait>();
+        let stage = size_of::<event::Stage>();
+        let statement = size_of::<event::Statement>();
+        let transaction = size_of::<event::Transaction>();
+
+        // Statements and their text come first behind the fixed part: under MySQL's default
+        // consumers an idle connection then touches no page of the other rings.
+        let ring_statements = round_up(size_of::<Slot>(), LINE_BYTES);
+        let ring_transactions = ring_statements + l.history * statement;
+        let text_ring = ring_transactions + l.history * transaction;
+        let ring_stages = text_ring + l.text_ring_bytes;
+        let ring_waits = ring_stages + l.history * stage;
+        let slot_stride = round_up(ring_waits + l.history * wait, PAGE);
+
+        let class_index = size_of::<Bank>();
+        let arena = round_up(class_index + 2 * l.classes, LINE_BYTES);
+        let bank_stride = round_up(arena + l.arena_lines * LINE_BYTES, PAGE);
+        let plane_stride = round_up(l.arena_lines * LINE_BYTES, PAGE);
+        // One bank for every thread and one more for every account: then a thread that finds no
+        // free bank finds an account with two, whatever came before (see `merge` in the writer).
+        let banks = l.threads + l.accounts;
+
+        let shared_chunks = l.history_long.div_ceil(CHUNK_EVENTS);
+        let chunks = shared_chunks + l.threads;
+        let long_text_words = l.sql_text_bytes.div_ceil(8);
+        let long_statement = round_up(statement + long_text_words * 8, LINE_BYTES);
+        let digest_stride = round_up(size_of::<Digest>() + 2 * l.digest_text_bytes, LINE_BYTES);
+
+        let shapes: [(usize, usize); REGIONS] = [
+            (size_of::<Control>(), 1),
+            (1, l.classes),
+            (1, l.classes),
+            (1, l.threads),
+            (size_of::<Shared>(), 1),
+            (size_of::<ClassEntry>(), l.classes),
+            (BUCKETS * 8, l.classes),
+            (size_of::<Account>(), l.accounts),
+            (size_of::<Named>(), l.users),
+            (size_of::<Named>(), l.hosts),
+            (size_of::<Named>(), l.schemas),
+            (size_of::<Instance>(), l.instances),
+            (size_of::<File>(), l.files),
+            (digest_stride, l.digests),
+            (slot_stride, l.threads),
+            (bank_stride, banks),
+            (plane_stride, banks),
+            (plane_stride, banks),
+            (plane_stride, banks),
+            (plane_stride, banks),
+            (wait, chunks * CHUNK_EVENTS),
+            (stage, chunks * CHUNK_EVENTS),
+            (long_statement, chunks * CHUNK_EVENTS),
+            (transaction, chunks * CHUNK_EVENTS),
+        ];
+        let mut regions = [Extent::default(); REGIONS];
+        let mut offset = HEADER_BYTES;
+        for (region, (stride, count)) in regions.iter_mut().zip(shapes) {
+            *region = Extent {
+                offset,
+                stride,
+                count,
+            };
+            offset = round_up(offset + stride * count, PAGE);
+        }
+        Self {
+            limits,
+            regions,
+            total_bytes: offset,
+            rings: [ring_waits, ring_stages, ring_statements, ring_transactions],
+            text_ring,
+            class_index,
+            arena,
+            shared_chunks,
+            long_text_words,
+        }
+    }
+
+    /// Where a region lies.
+    #[inline]
+    pub const fn region(&self, region: Region) -> Extent {
+        self.regions[region as usize]
+    }
+
+    /// The plane region with this number (see [`plane`]).
+    pub const fn plane(&self, number: usize) -> Extent {
+        assert!(number < plane::PLANES);
+        self.regions[Region::PlaneBase as usize + number]
+    }
+
+    /// The history_long region of a ring (see [`crate::slot::ring`]).
+    pub const fn long(&self, ring: usize) -> Extent {
+        assert!(ring < 4);
+        self.regions[Region::LongWaits as usize + ring]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regions_follow_each_other_on_page_bounds() {
+        for limits in [
+            Limits::default(),
+            Limits::from_array([0; LIMITS]).unwrap_or_default(),
+        ] {
+            let g = Geometry::new(limits);
+            let mut end = HEADER_BYTES;
+            for r in &g.regions {
+                assert_eq!(r.offset % PAGE, 0);
+                assert!(r.offset >= end);
+                end = r.offset + r.bytes();
+            }
+            assert!(g.total_bytes >= end);
+        }
+    }
+
+    #[test]
+    fn the_largest_limits_still_fit_an_address_space() {
+        let mut limits = Limits::default();
+        limits.threads = 65_536;
+        limits.instances = 1_048_576;
+        limits.arena_lines = 65_535;
+        assert!(Geometry::new(limits.clamped()).total_bytes < 1 << 46);
+    }
+
+    #[test]
+    fn limits_out_of_bounds_are_named() {
+        let mut values = Limits::default().to_array();
+        values[0] = 1;
+        assert_eq!(Limits::from_array(values), Err("classes"));
+    }
+}

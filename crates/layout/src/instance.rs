@@ -1,0 +1,59 @@
+//! Instances: the mutexes, rwlocks, conditions and sockets that exist, and the files seen.
+
+use crate::line::Line;
+use crate::name::Name;
+use crate::primitive::{AtomicU32, AtomicU64};
+
+/// Bits of an instance id that are its index; the rest, but the top bit, is a generation, so that
+/// a number used again is told from the one before.
+pub const INDEX_BITS: u32 = 20;
+/// The bit of an instance id that says it is a file.
+pub const FILE: u32 = 1 << 31;
+
+/// The index of an instance id.
+pub const fn index_of(id: u32) -> usize {
+    (id & ((1 << INDEX_BITS) - 1)) as usize
+}
+
+/// A mutex, rwlock, condition or socket.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct Instance {
+    /// Its full id while it lives, 0 = free. Stored last.
+    pub id: AtomicU32,
+    /// Instrument class.
+    pub class: AtomicU32,
+    /// Address in the host, `OBJECT_INSTANCE_BEGIN`.
+    pub address: AtomicU64,
+    /// Next free instance + 1 while this one is free.
+    pub next_free: AtomicU32,
+    /// Generation of the next id given.
+    pub generation: AtomicU32,
+    /// File descriptor of a socket.
+    pub descriptor: AtomicU64,
+    _reserved: [AtomicU64; 4],
+    /// Counts of threads that had no row of their own left for it; written with atomic adds.
+    pub shared: Line,
+    /// The same when the table was last truncated; written by readers.
+    pub truncated: Line,
+}
+
+/// A file, by name. It stays when it is closed, as in MySQL.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct File {
+    /// Its full id, 0 = free. Stored last.
+    pub id: AtomicU32,
+    /// Instrument class.
+    pub class: AtomicU32,
+    /// Times it is open now.
+    pub open: AtomicU32,
+    _reserved: AtomicU32,
+    _line: [AtomicU64; 6],
+    /// Counts of threads that had no row of their own left: read, write, miscellaneous.
+    pub shared: [Line; 3],
+    /// The same when the table was last truncated; written by readers.
+    pub truncated: [Line; 3],
+    /// Its path.
+    pub name: Name<63>,
+}

@@ -1,0 +1,179 @@
+//! A line: one cache line of eight 64-bit cells, the unit of every counter in the segment.
+
+use crate::primitive::{AtomicU64, Ordering, bump};
+
+/// Cells in a line.
+pub const CELLS: usize = 8;
+
+/// Bytes in a line: the cache line of every x86-64 and most arm64 processors.
+pub const LINE_BYTES: usize = 64;
+
+/// What the first cell of an item's first line says the item is.
+pub const TAG: usize = 0;
+/// Events counted.
+pub const COUNT: usize = 1;
+/// Lock acquisitions that had to wait.
+pub const CONTENDED: usize = 2;
+/// Sum of the timed waits, in ticks.
+pub const SUM: usize = 3;
+/// Shortest timed wait in ticks; [`NO_MIN`] before the first.
+pub const MIN: usize = 4;
+/// Longest timed wait in ticks.
+pub const MAX: usize = 5;
+/// Bytes moved (file, socket); events timed (locks); ticks at the last end (statements, digests).
+pub const EXTRA: usize = 6;
+/// Where the item's histogram blocks are: four line numbers of 16 bits, 0 = none.
+pub const HISTOGRAM: usize = 7;
+
+/// The value of [`MIN`] before anything was timed.
+pub const NO_MIN: u64 = u64::MAX;
+
+/// The most lines an item takes (a statement, a table).
+pub const MAX_ITEM_LINES: usize = 4;
+
+/// One cache line of counters with a single writer.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct Line {
+    /// The cells; what each means depends on the item, see the constants of this module.
+    pub cells: [AtomicU64; CELLS],
+}
+
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Line>() == LINE_BYTES);
+
+impl Line {
+    /// Cell `i`, read.
+    #[inline]
+    pub fn get(&self, i: usize) -> u64 {
+        self.cells[i].load(Ordering::Relaxed)
+    }
+
+    /// Cell `i`, written by its only writer.
+    #[inline]
+    pub fn set(&self, i: usize, value: u64) {
+        self.cells[i].store(value, Ordering::Relaxed);
+    }
+
+    /// Adds to cell `i`; the caller is its only writer.
+    #[inline(always)]
+    pub fn add(&self, i: usize, n: u64) {
+        bump(&self.cells[i], n);
+    }
+
+    /// Counts an event and its ticks; the caller is the only writer.
+    #[inline(always)]
+    pub fn time(&self, ticks: u64) {
+        self.add(COUNT, 1);
+        self.add(SUM, ticks);
+        if ticks < self.get(MIN) {
+            self.set(MIN, ticks);
+        }
+        if ticks > self.get(MAX) {
+            self.set(MAX, ticks);
+        }
+    }
+
+    /// Counts into a line that many threads write: the slow way, for what found no line of its own.
+    pub fn time_shared(&self, ticks: u64, extra: u64) {
+        self.cells[COUNT].fetch_add(1, Ordering::Relaxed);
+        self.cells[SUM].fetch_add(ticks, Ordering::Relaxed);
+        // The shared minimum is kept inverted, so that fresh zeroed memory means "none".
+        self.cells[MIN].fetch_max(!ticks, Ordering::Relaxed);
+        self.cells[MAX].fetch_max(ticks, Ordering::Relaxed);
+        self.cells[EXTRA].fetch_add(extra, Ordering::Relaxed);
+    }
+
+    /// Makes the line a fresh one: no counts, no minimum.
+    pub fn reset(&self) {
+        for i in 0..CELLS {
+            self.set(i, if i == MIN { NO_MIN } else { 0 });
+        }
+    }
+}
+
+/// What an item in a bank's arena is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Item {
+    /// The row of an instrument class; the id is the class.
+    Class = 1,
+    /// The row of a mutex, file, ... instance; the id is the instance.
+    Instance = 2,
+    /// The row of a statement digest; the id is the digest.
+    Digest = 3,
+    /// A block of histogram buckets; no id.
+    Histogram = 4,
+}
+
+/// The tag of an item: kind in bits 0-7, lines in bits 8-15, id in bits 32-63.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag {
+    /// What it is.
+    pub item: Item,
+    /// How many lines it takes.
+    pub lines: usize,
+    /// Of which class, instance or digest.
+    pub id: u32,
+}
+
+impl Tag {
+    /// The cell's value.
+    pub const fn pack(self) -> u64 {
+        self.item as u64 | (self.lines as u64) << 8 | (self.id as u64) << 32
+    }
+
+    /// Reads a cell; `None` for what is no tag.
+    pub const fn unpack(cell: u64) -> Option<Self> {
+        let item = match cell as u8 {
+            1 => Item::Class,
+            2 => Item::Instance,
+            3 => Item::Digest,
+            4 => Item::Histogram,
+            _ => return None,
+        };
+        let lines = (cell >> 8) as u8 as usize;
+        if lines == 0 || lines > MAX_ITEM_LINES {
+            return None;
+        }
+        Some(Self {
+            item,
+            lines,
+            id: (cell >> 32) as u32,
+        })
+    }
+}
+
+/// The cells of a memory class's two lines. Counts and bytes are the bank's own: memory freed by
+/// another thread than the one that allocated it makes one bank's balance negative, and the sum
+/// over banks is right.
+pub mod memory {
+    /// Allocations.
+    pub const ALLOC_COUNT: usize = 1;
+    /// Frees.
+    pub const FREE_COUNT: usize = 2;
+    /// Bytes allocated.
+    pub const ALLOC_BYTES: usize = 3;
+    /// Bytes freed.
+    pub const FREE_BYTES: usize = 4;
+    /// Highest balance of counts (i64).
+    pub const HIGH_COUNT: usize = 5;
+    /// Highest balance of bytes (i64).
+    pub const HIGH_BYTES: usize = 6;
+    /// Second line: lowest balance of counts (i64).
+    pub const LOW_COUNT: usize = 1;
+    /// Second line: lowest balance of bytes (i64).
+    pub const LOW_BYTES: usize = 2;
+}
+
+/// The cells of an error's line.
+pub mod error {
+    /// Times raised.
+    pub const RAISED: usize = 1;
+    /// Times handled (caught by a handler, not sent to the client).
+    pub const HANDLED: usize = 2;
+    /// Ticks when first seen by this bank, 0 = never.
+    pub const FIRST_SEEN: usize = 3;
+    /// Ticks when last seen by this bank.
+    pub const LAST_SEEN: usize = 6;
+}

@@ -1,0 +1,90 @@
+//! Records with one writer and any number of readers: published last, read until whole.
+
+use crate::primitive::{AtomicU64, Ordering, fence};
+
+/// A record of `N` words. Word 0 is its event id, and 0 there means "nothing, or being written".
+///
+/// | word 0 before | word 0 after | the reader's copy |
+/// |---|---|---|
+/// | 0 | any | none |
+/// | a | a | whole |
+/// | a | b ≠ a | torn: read again |
+///
+/// An id is never given twice within a thread, so that equal ids mean the same record. Words that
+/// the writer [`set`](Record::set)s after publishing (the end of an event) are each whole, and a
+/// reader may see the record with or without them.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct Record<const N: usize> {
+    words: [AtomicU64; N],
+}
+
+impl<const N: usize> Default for Record<N> {
+    fn default() -> Self {
+        Self {
+            words: core::array::from_fn(|_| AtomicU64::new(0)),
+        }
+    }
+}
+
+impl<const N: usize> Record<N> {
+    /// Replaces the whole record. The caller is its only writer; `words[0]` is the new id.
+    #[inline(always)]
+    pub fn publish(&self, words: &[u64; N]) {
+        self.words[0].store(0, Ordering::Relaxed);
+        // Pairs with the fence in `read`: who sees a new word also sees that word 0 was 0 or is new.
+        fence(Ordering::Release);
+        for (cell, word) in self.words.iter().zip(words).skip(1) {
+            cell.store(*word, Ordering::Relaxed);
+        }
+        // Pairs with the first load in `read`.
+        self.words[0].store(words[0], Ordering::Release);
+    }
+
+    /// Takes the record away.
+    #[inline]
+    pub fn clear(&self) {
+        self.words[0].store(0, Ordering::Release);
+    }
+
+    /// Sets one word of a published record; the caller is its only writer.
+    #[inline(always)]
+    pub fn set(&self, word: usize, value: u64) {
+        self.words[word].store(value, Ordering::Relaxed);
+    }
+
+    /// One word, as it is now. For the writer, who needs no more.
+    #[inline(always)]
+    pub fn word(&self, word: usize) -> u64 {
+        self.words[word].load(Ordering::Relaxed)
+    }
+
+    /// All words without a check, for the writer to copy its own record.
+    #[inline(always)]
+    pub fn words(&self) -> [u64; N] {
+        core::array::from_fn(|i| self.words[i].load(Ordering::Relaxed))
+    }
+
+    /// A whole copy, or `None` when there is no record or it changed in each of a few tries.
+    pub fn read(&self) -> Option<[u64; N]> {
+        for _ in 0..READ_TRIES {
+            let id = self.words[0].load(Ordering::Acquire);
+            if id == 0 {
+                return None;
+            }
+            let copy = core::array::from_fn(|i| self.words[i].load(Ordering::Relaxed));
+            fence(Ordering::Acquire);
+            if self.words[0].load(Ordering::Relaxed) == id && copy[0] == id {
+                return Some(copy);
+            }
+        }
+        None
+    }
+}
+
+/// A writer that keeps changing a record leaves each copy stale within nanoseconds; a reader gains
+/// nothing by insisting.
+#[cfg(not(loom))]
+const READ_TRIES: usize = 16;
+#[cfg(loom)]
+const READ_TRIES: usize = 2;

@@ -1,0 +1,94 @@
+//! What all threads of the host share, away from every event's path: ids, free lists, high-water
+//! marks, and what was lost.
+
+use crate::primitive::{AtomicU32, AtomicU64};
+
+/// A cell alone on its cache line.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct Alone<T>(pub T);
+
+/// Things that could not be recorded, each counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Lost {
+    /// Threads beyond the limit.
+    Threads = 0,
+    /// Events of threads without a slot.
+    ThreadEvents,
+    /// Events inside a signal handler that interrupted the recording of the first event of a kind.
+    SignalEvents,
+    /// Instrument classes beyond the limit.
+    Classes,
+    /// Events of classes that were not registered.
+    ClassEvents,
+    /// Instances beyond the limit.
+    Instances,
+    /// Files beyond the limit.
+    Files,
+    /// Accounts beyond the limit.
+    Accounts,
+    /// Users beyond the limit.
+    Users,
+    /// Hosts beyond the limit.
+    Hosts,
+    /// Schemas beyond the limit.
+    Schemas,
+    /// Statements counted as "all else" because the digest table was full.
+    Digests,
+    /// Events for which the bank's arena or the memory limit had no row left.
+    Rows,
+    /// Times that found no room for a histogram block.
+    Histograms,
+    /// Statements nested too deep.
+    NestedStatements,
+    /// Waits nested too deep: counted and timed, but not shown as current.
+    NestedWaits,
+    /// Events that ended before they began, by the clock; counted with a time of zero.
+    ClockBackwards,
+    /// Mutex and rwlock acquisitions whose per-instance count found no room.
+    InstanceEvents,
+    /// Forks: the child runs without Tare.
+    Forks,
+}
+
+/// How many kinds of loss there are.
+pub const LOSSES: usize = Lost::Forks as usize + 1;
+
+/// See the module.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct Shared {
+    /// The id of the next thread; the first is 1.
+    pub next_thread_id: Alone<AtomicU64>,
+    /// Free slots: bits 0-31 slot + 1, bits 32-63 a tag against ABA.
+    pub free_slots: Alone<AtomicU64>,
+    /// Free instances, likewise.
+    pub free_instances: Alone<AtomicU64>,
+    /// Slots ever used: none behind it was.
+    pub slots_used: Alone<AtomicU32>,
+    /// Banks ever used.
+    pub banks_used: Alone<AtomicU32>,
+    /// Odd while two banks are being merged; totals read meanwhile are read again.
+    pub merge_turn: Alone<AtomicU32>,
+    /// Classes registered.
+    pub classes_used: Alone<AtomicU32>,
+    /// Instances ever used.
+    pub instances_used: Alone<AtomicU32>,
+    /// Files ever used.
+    pub files_used: Alone<AtomicU32>,
+    /// Accounts ever used, account 0 included.
+    pub accounts_used: Alone<AtomicU32>,
+    /// Users ever used, number 0 included.
+    pub users_used: Alone<AtomicU32>,
+    /// Hosts ever used, number 0 included.
+    pub hosts_used: Alone<AtomicU32>,
+    /// Schemas ever used, number 0 included.
+    pub schemas_used: Alone<AtomicU32>,
+    /// Bytes of banks touched, in steps of a page: what the memory limit is held against.
+    pub bank_bytes: Alone<AtomicU64>,
+    /// Chunks of history_long ever asked for: waits, stages, statements, transactions.
+    pub tickets: [Alone<AtomicU64>; 4],
+    /// What was lost, by [`Lost`].
+    pub lost: [AtomicU64; LOSSES],
+}

@@ -1,0 +1,181 @@
+//! A thread's slot: who it is, what it is doing, and its last events.
+//!
+//! The slot's thread is its only writer. History rings and the text ring follow the fixed part at
+//! offsets that the geometry gives.
+
+use crate::event;
+use crate::line::LINE_BYTES;
+use crate::name::Name;
+use crate::primitive::{AtomicU32, AtomicU64};
+
+/// Waits that can be nested in each other (a table io that reads a file that locks a mutex).
+pub const WAIT_DEPTH: usize = 3;
+/// Statements that can be nested: MySQL's performance_schema_max_statement_stack.
+pub const STATEMENT_DEPTH: usize = 10;
+
+/// Free: no thread.
+pub const FREE: u32 = 0;
+/// A live thread.
+pub const LIVE: u32 = 1;
+
+/// What a thread's client asked for: `threads.PROCESSLIST_COMMAND`.
+pub const COMMANDS: [&str; 34] = [
+    "Sleep",
+    "Quit",
+    "Init DB",
+    "Query",
+    "Field List",
+    "Create DB",
+    "Drop DB",
+    "Refresh",
+    "Shutdown",
+    "Statistics",
+    "Processlist",
+    "Connect",
+    "Kill",
+    "Debug",
+    "Ping",
+    "Time",
+    "Delayed insert",
+    "Change user",
+    "Binlog Dump",
+    "Table Dump",
+    "Connect Out",
+    "Register Slave",
+    "Prepare",
+    "Execute",
+    "Long Data",
+    "Close stmt",
+    "Reset stmt",
+    "Set option",
+    "Fetch",
+    "Daemon",
+    "Binlog Dump GTID",
+    "Reset Connection",
+    "Clone",
+    "Error",
+];
+
+/// Numbers of [`COMMANDS`] that a host names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum Command {
+    Sleep = 0,
+    Quit = 1,
+    InitDb = 2,
+    Query = 3,
+    FieldList = 4,
+    Statistics = 9,
+    Connect = 11,
+    Kill = 12,
+    Ping = 14,
+    ChangeUser = 17,
+    Prepare = 22,
+    Execute = 23,
+    LongData = 24,
+    CloseStatement = 25,
+    ResetStatement = 26,
+    SetOption = 27,
+    Fetch = 28,
+    Daemon = 29,
+    ResetConnection = 31,
+}
+
+/// How a client is connected: `threads.CONNECTION_TYPE`, by number; 0 = background.
+pub const CONNECTION_TYPES: [&str; 6] = [
+    "",
+    "TCP/IP",
+    "SSL/TLS",
+    "Socket",
+    "Named Pipe",
+    "Shared Memory",
+];
+
+/// The fixed part of a slot.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct Slot {
+    /// [`FREE`] or [`LIVE`]; stored last when a thread comes, first when it goes.
+    pub state: AtomicU32,
+    /// Bumped before and after the slot changes hands: odd = changing.
+    pub turn: AtomicU32,
+    /// Unique within the segment's life.
+    pub thread_id: AtomicU64,
+    /// The newest event id given.
+    pub event_id: AtomicU64,
+    /// Its bank.
+    pub bank: AtomicU32,
+    /// Statements open now.
+    pub statement_depth: AtomicU32,
+    /// Waits open now.
+    pub wait_depth: AtomicU32,
+    /// Next free slot + 1 while this one is free.
+    pub next_free: AtomicU32,
+    /// Bytes of text ever put into the text ring.
+    pub text_at: AtomicU64,
+    _line0: [AtomicU64; 2],
+
+    /// Events ever put into each history ring: waits, stages, statements, transactions.
+    pub pushed: [AtomicU64; 4],
+    /// Chunk of history_long + 1 that this thread fills, for each of the four; 0 = none.
+    pub chunk: [AtomicU32; 4],
+    _line1: [AtomicU64; 2],
+
+    /// Thread class (`thread/...`).
+    pub class: AtomicU32,
+    /// Id of the account, 0 = none.
+    pub account: AtomicU32,
+    /// `PROCESSLIST_ID`, 0 = a background thread.
+    pub processlist_id: AtomicU64,
+    /// Thread id of the thread that made this one, 0 = none.
+    pub parent_id: AtomicU64,
+    /// Id in the operating system.
+    pub os_id: AtomicU64,
+    /// Number in [`COMMANDS`].
+    pub command: AtomicU32,
+    /// Number in [`CONNECTION_TYPES`].
+    pub connection_type: AtomicU32,
+    /// Id of the default schema, 0 = none.
+    pub schema: AtomicU32,
+    /// Class id + 1 of the stage it is in, 0 = none.
+    pub stage: AtomicU32,
+    /// Ticks when the command or state began: `PROCESSLIST_TIME`.
+    pub command_since: AtomicU64,
+    /// `PROCESSLIST_STATE` where the host sets one itself.
+    pub state_text: Name<7>,
+    /// `PROCESSLIST_INFO` where the host sets one itself.
+    pub info: Name<15>,
+    /// Connection attributes, `key=value` lines.
+    pub attributes: Name<31>,
+
+    /// Waits running now, the outermost first.
+    pub waits: [event::Wait; WAIT_DEPTH],
+    /// The stage running now.
+    pub current_stage: event::Stage,
+    /// The transaction running now or just ended.
+    pub transaction: event::Transaction,
+    /// Statements running now, the outermost first; the first stays when it has ended.
+    pub statements: [event::Statement; STATEMENT_DEPTH],
+}
+
+#[cfg(not(loom))]
+const _: () = {
+    assert!(core::mem::offset_of!(Slot, pushed) == LINE_BYTES);
+    assert!(core::mem::offset_of!(Slot, class) == 2 * LINE_BYTES);
+    assert!(size_of::<Slot>().is_multiple_of(LINE_BYTES));
+};
+
+/// Index of an event type's history ring.
+pub mod ring {
+    /// Waits and idle.
+    pub const WAITS: usize = 0;
+    /// Stages.
+    pub const STAGES: usize = 1;
+    /// Statements.
+    pub const STATEMENTS: usize = 2;
+    /// Transactions.
+    pub const TRANSACTIONS: usize = 3;
+    /// How many there are.
+    pub const RINGS: usize = 4;
+}
