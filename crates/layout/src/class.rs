@@ -193,7 +193,8 @@ pub struct ClassEntry {
 }
 
 #[cfg(not(loom))]
-const _: () = assert!(size_of::<ClassEntry>() == 256 && size_of::<ClassEntry>().is_multiple_of(LINE_BYTES));
+const _: () =
+    assert!(size_of::<ClassEntry>() == 256 && size_of::<ClassEntry>().is_multiple_of(LINE_BYTES));
 
 /// Counters of a statement, in the order of MySQL's columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -43,18 +43,24 @@ macro_rules! limits {
             /// As an array, in the order of declaration.
             pub fn to_array(self) -> [u64; LIMITS] { [$(self.$name as u64),*] }
 
-            /// From an array; the name of the first limit out of its bounds otherwise.
+            /// From an array; the name of the first limit that cannot be otherwise.
             pub fn from_array(values: [u64; LIMITS]) -> Result<Self, &'static str> {
-                let mut values = values.into_iter();
-                Ok(Self { $($name: match values.next() {
-                    Some(value) if ($low..=$high).contains(&value) => value as usize,
-                    _ => return Err(stringify!($name)),
-                },)* })
+                let mut given = values.into_iter();
+                let limits = Self {
+                    $($name: given.next().unwrap_or(0).min(u32::MAX as u64) as usize,)*
+                };
+                let possible = limits.clamped();
+                $(if limits.$name != possible.$name { return Err(stringify!($name)); })*
+                Ok(limits)
             }
 
-            /// Each limit moved into its bounds.
+            /// Each limit moved into its bounds; texts to whole words, the ring to a power of two.
             pub fn clamped(self) -> Self {
-                Self { $($name: self.$name.clamp($low, $high),)* }
+                let mut limits = Self { $($name: self.$name.clamp($low, $high),)* };
+                limits.digest_text_bytes = round_up(limits.digest_text_bytes, 8);
+                limits.sql_text_bytes = round_up(limits.sql_text_bytes, 8);
+                limits.text_ring_bytes = limits.text_ring_bytes.next_power_of_two();
+                limits
             }
         }
     };
@@ -286,12 +292,20 @@ impl Geometry {
 mod tests {
     use super::*;
 
+    fn smallest() -> Limits {
+        Limits {
+            classes: 0,
+            threads: 0,
+            history: 0,
+            arena_lines: 0,
+            ..Limits::default()
+        }
+        .clamped()
+    }
+
     #[test]
     fn regions_follow_each_other_on_page_bounds() {
-        for limits in [
-            Limits::default(),
-            Limits::from_array([0; LIMITS]).unwrap_or_default(),
-        ] {
+        for limits in [Limits::default(), smallest()] {
             let g = Geometry::new(limits);
             let mut end = HEADER_BYTES;
             for r in &g.regions {
@@ -305,10 +319,12 @@ mod tests {
 
     #[test]
     fn the_largest_limits_still_fit_an_address_space() {
-        let mut limits = Limits::default();
-        limits.threads = 65_536;
-        limits.instances = 1_048_576;
-        limits.arena_lines = 65_535;
+        let limits = Limits {
+            threads: 65_536,
+            instances: 1_048_576,
+            arena_lines: 65_535,
+            ..Limits::default()
+        };
         assert!(Geometry::new(limits.clamped()).total_bytes < 1 << 46);
     }
 

@@ -26,7 +26,9 @@ pub mod primitive;
 pub mod seqlock;
 pub mod shared;
 pub mod slot;
+pub mod view;
 
 pub use class::Kind;
 pub use geometry::{Geometry, Limits, Region};
 pub use header::{LAYOUT_VERSION, MAGIC};
+pub use view::View;

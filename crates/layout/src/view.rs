@@ -1,0 +1,303 @@
+//! Typed access to a mapped segment: the one place that turns offsets into references.
+
+use core::marker::PhantomData;
+
+use crate::account::{Account, Named};
+use crate::bank::Bank;
+use crate::class::ClassEntry;
+use crate::control::{Control, Controls};
+use crate::digest::Digest;
+use crate::event;
+use crate::geometry::{Geometry, Region};
+use crate::header::Header;
+use crate::histogram::BUCKETS;
+use crate::instance::{File, Instance};
+use crate::line::Line;
+use crate::primitive::{AtomicU8, AtomicU16, AtomicU64};
+use crate::shared::Shared;
+use crate::slot::Slot;
+
+/// A segment of known geometry, mapped at an address.
+///
+/// Every accessor checks its index against the geometry, which was computed and not read from
+/// the segment; references handed out stay inside the mapping whatever its bytes are.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    base: *const u8,
+    geometry: Geometry,
+    mapping: PhantomData<&'a [AtomicU64]>,
+}
+
+// SAFETY: a view only hands out references to atomics.
+unsafe impl Send for View<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for View<'_> {}
+
+impl<'a> View<'a> {
+    /// A view of the segment at `base`.
+    ///
+    /// # Safety
+    /// `base` is page-aligned, and `geometry.total_bytes` bytes from there stay mapped readable for
+    /// `'a` (a file behind them is not truncated). Whoever stores through the view has mapped the
+    /// region concerned writable. Nobody in this process accesses the bytes but through atomics.
+    pub unsafe fn new(base: *const u8, geometry: Geometry) -> Self {
+        Self {
+            base,
+            geometry,
+            mapping: PhantomData,
+        }
+    }
+
+    /// The segment's geometry.
+    #[inline]
+    pub const fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// The segment's first byte.
+    #[inline]
+    pub const fn base(&self) -> *const u8 {
+        self.base
+    }
+
+    /// `count` values of `T` from `within` bytes into element `i` of a region on.
+    #[inline]
+    fn slice<T>(&self, region: Region, i: usize, within: usize, count: usize) -> &'a [T] {
+        let extent = self.geometry.region(region);
+        assert!(i < extent.count && within + count * size_of::<T>() <= extent.stride);
+        let offset = extent.offset + i * extent.stride + within;
+        debug_assert!(offset.is_multiple_of(align_of::<T>()));
+        // SAFETY: the element is within its region and the region within the mapping, by the
+        // assertion above and `View::new`'s contract; T is made of atomics only (private
+        // function, called below with such types), for which every bit pattern is valid.
+        unsafe { core::slice::from_raw_parts(self.base.add(offset).cast(), count) }
+    }
+
+    #[inline]
+    fn one<T>(&self, region: Region, i: usize) -> &'a T {
+        &self.slice(region, i, 0, 1)[0]
+    }
+
+    /// A region of bytes, whole.
+    #[inline]
+    fn bytes(&self, region: Region) -> &'a [AtomicU8] {
+        let extent = self.geometry.region(region);
+        // SAFETY: the region lies within the mapping (`View::new`); bytes need no alignment.
+        unsafe { core::slice::from_raw_parts(self.base.add(extent.offset).cast(), extent.bytes()) }
+    }
+
+    /// The header.
+    #[inline]
+    pub fn header(&self) -> &'a Header {
+        // SAFETY: the header is at offset 0 of every segment and smaller than any of them.
+        unsafe { &*self.base.cast() }
+    }
+
+    /// The fixed part of the control region.
+    #[inline]
+    pub fn control(&self) -> &'a Control {
+        self.one(Region::Control, 0)
+    }
+
+    /// Control with its arrays.
+    #[inline]
+    pub fn controls(&self) -> Controls<'a> {
+        Controls {
+            control: self.control(),
+            setup: self.bytes(Region::Setup),
+            effective: self.bytes(Region::Effective),
+        }
+    }
+
+    /// Each slot's mask of effective bits.
+    #[inline]
+    pub fn thread_masks(&self) -> &'a [AtomicU8] {
+        self.bytes(Region::ThreadMasks)
+    }
+
+    /// Ids, free lists, losses.
+    #[inline]
+    pub fn shared(&self) -> &'a Shared {
+        self.one(Region::Shared, 0)
+    }
+
+    /// Class `i`.
+    #[inline]
+    pub fn class(&self, i: usize) -> &'a ClassEntry {
+        self.one(Region::Classes, i)
+    }
+
+    /// Histogram counts of class `i` beyond 32 bits.
+    pub fn spill(&self, i: usize) -> &'a [AtomicU64] {
+        self.slice(Region::Spill, i, 0, BUCKETS)
+    }
+
+    /// Account `i`.
+    #[inline]
+    pub fn account(&self, i: usize) -> &'a Account {
+        self.one(Region::Accounts, i)
+    }
+
+    /// User `i`.
+    pub fn user(&self, i: usize) -> &'a Named {
+        self.one(Region::Users, i)
+    }
+
+    /// Host `i`.
+    pub fn host(&self, i: usize) -> &'a Named {
+        self.one(Region::Hosts, i)
+    }
+
+    /// Schema `i`.
+    pub fn schema(&self, i: usize) -> &'a Named {
+        self.one(Region::Schemas, i)
+    }
+
+    /// Instance at index `i` (not its id).
+    #[inline]
+    pub fn instance(&self, i: usize) -> &'a Instance {
+        self.one(Region::Instances, i)
+    }
+
+    /// File at index `i`.
+    #[inline]
+    pub fn file(&self, i: usize) -> &'a File {
+        self.one(Region::Files, i)
+    }
+
+    /// Digest `i`.
+    #[inline]
+    pub fn digest(&self, i: usize) -> &'a Digest {
+        self.one(Region::Digests, i)
+    }
+
+    /// The normalised text of digest `i`.
+    pub fn digest_text(&self, i: usize) -> &'a [AtomicU64] {
+        let words = self.geometry.limits.digest_text_bytes / 8;
+        self.slice(Region::Digests, i, size_of::<Digest>(), words)
+    }
+
+    /// The sample text of digest `i`.
+    pub fn digest_sample(&self, i: usize) -> &'a [AtomicU64] {
+        let words = self.geometry.limits.digest_text_bytes / 8;
+        self.slice(Region::Digests, i, size_of::<Digest>() + words * 8, words)
+    }
+
+    /// Slot `i`.
+    #[inline]
+    pub fn slot(&self, i: usize) -> &'a Slot {
+        self.one(Region::Slots, i)
+    }
+
+    /// The history ring of waits of slot `i`.
+    pub fn ring_waits(&self, i: usize) -> &'a [event::Wait] {
+        self.slice(
+            Region::Slots,
+            i,
+            self.geometry.rings[0],
+            self.geometry.limits.history,
+        )
+    }
+
+    /// The history ring of stages of slot `i`.
+    pub fn ring_stages(&self, i: usize) -> &'a [event::Stage] {
+        self.slice(
+            Region::Slots,
+            i,
+            self.geometry.rings[1],
+            self.geometry.limits.history,
+        )
+    }
+
+    /// The history ring of statements of slot `i`.
+    pub fn ring_statements(&self, i: usize) -> &'a [event::Statement] {
+        self.slice(
+            Region::Slots,
+            i,
+            self.geometry.rings[2],
+            self.geometry.limits.history,
+        )
+    }
+
+    /// The history ring of transactions of slot `i`.
+    pub fn ring_transactions(&self, i: usize) -> &'a [event::Transaction] {
+        self.slice(
+            Region::Slots,
+            i,
+            self.geometry.rings[3],
+            self.geometry.limits.history,
+        )
+    }
+
+    /// The text ring of slot `i`.
+    pub fn text_ring(&self, i: usize) -> &'a [AtomicU64] {
+        let words = self.geometry.limits.text_ring_bytes / 8;
+        self.slice(Region::Slots, i, self.geometry.text_ring, words)
+    }
+
+    /// Bank `i`.
+    #[inline]
+    pub fn bank(&self, i: usize) -> &'a Bank {
+        self.one(Region::Banks, i)
+    }
+
+    /// The class index of bank `i`.
+    #[inline]
+    pub fn class_index(&self, i: usize) -> &'a [AtomicU16] {
+        self.slice(
+            Region::Banks,
+            i,
+            self.geometry.class_index,
+            self.geometry.limits.classes,
+        )
+    }
+
+    /// The arena of bank `i`.
+    #[inline]
+    pub fn arena(&self, i: usize) -> &'a [Line] {
+        self.slice(
+            Region::Banks,
+            i,
+            self.geometry.arena,
+            self.geometry.limits.arena_lines,
+        )
+    }
+
+    /// The lines of plane `number` beside bank `i`'s arena.
+    #[inline]
+    pub fn plane(&self, number: usize, i: usize) -> &'a [Line] {
+        let region = [
+            Region::PlaneBase,
+            Region::PlaneGlobal,
+            Region::PlaneAccount,
+            Region::PlaneThread,
+        ][number];
+        self.slice(region, i, 0, self.geometry.limits.arena_lines)
+    }
+
+    /// Event `i` of history_long's waits.
+    pub fn long_wait(&self, i: usize) -> &'a event::Wait {
+        self.one(Region::LongWaits, i)
+    }
+
+    /// Event `i` of history_long's stages.
+    pub fn long_stage(&self, i: usize) -> &'a event::Stage {
+        self.one(Region::LongStages, i)
+    }
+
+    /// Event `i` of history_long's statements.
+    pub fn long_statement(&self, i: usize) -> &'a event::Statement {
+        self.one(Region::LongStatements, i)
+    }
+
+    /// The text of event `i` of history_long's statements.
+    pub fn long_text(&self, i: usize) -> &'a [AtomicU64] {
+        let at = size_of::<event::Statement>();
+        self.slice(Region::LongStatements, i, at, self.geometry.long_text_words)
+    }
+
+    /// Event `i` of history_long's transactions.
+    pub fn long_transaction(&self, i: usize) -> &'a event::Transaction {
+        self.one(Region::LongTransactions, i)
+    }
+}
