@@ -9,19 +9,19 @@ pub const READY: u64 = 2;
 /// Low half of [`Digest::state`]: a thread is filling it.
 pub const MAKING: u64 = 1;
 
-/// The value of [`Digest::state`].
+/// The value of [`Digest::state`], and with a digest's id for `state` that of a place in the digest
+/// index.
 ///
-/// The digests are an open-addressing table by hash: a digest stands at its hash or at one of the
-/// next [`PROBES`] places. An entry of an older generation than the table's counts as free, so that
-/// TRUNCATE is one store; within a generation entries never go, so that a search may stop at
-/// the first free one.
+/// Digests are numbered from 1 as they come; the index, an open-addressing table by hash, finds
+/// them. What belongs to an older generation than the table's counts as free, so that TRUNCATE is
+/// one store; within a generation nothing ever goes, so that a search stops at the first free place.
 #[inline(always)]
 pub const fn state(generation: u32, state: u64) -> u64 {
     (generation as u64) << 32 | state
 }
 
 /// How many places a digest may stand from its hash.
-pub const PROBES: usize = 256;
+pub const PROBES: usize = 64;
 
 /// The fixed part of a digest. The normalised text and the sample text follow, each of the
 /// geometry's `digest_text_bytes`. Digest 0 is "all else": statements that found the table full.

@@ -85,6 +85,8 @@ pub struct Shared {
     pub hosts_used: Alone<AtomicU32>,
     /// Schemas ever used, number 0 included.
     pub schemas_used: Alone<AtomicU32>,
+    /// Digests ever used, number 0 included (bits 0-31), of the generation in bits 32-63.
+    pub digests_used: Alone<AtomicU64>,
     /// Bytes of banks touched, in steps of a page: what the memory limit is held against.
     pub bank_bytes: Alone<AtomicU64>,
     /// Chunks of history_long ever asked for: waits, stages, statements, transactions.

@@ -183,6 +183,14 @@ impl<'a> View<'a> {
         self.slice(Region::Digests, i, size_of::<Digest>() + words * 8, words)
     }
 
+    /// The digest index.
+    pub fn digest_index(&self) -> &'a [AtomicU64] {
+        let extent = self.geometry.region(Region::DigestIndex);
+        // SAFETY: the region lies within the mapping (`View::new`), page-aligned; a region of
+        // one-word elements is a slice of them.
+        unsafe { core::slice::from_raw_parts(self.base.add(extent.offset).cast(), extent.count) }
+    }
+
     /// Slot `i`.
     #[inline]
     pub fn slot(&self, i: usize) -> &'a Slot {
