@@ -1,1 +1,4 @@
 //! The writer.
+
+#[cfg(feature = "instrument")]
+pub mod digest;

@@ -1,0 +1,15 @@
+//! Statement digests: the same statement with other values is the same statement.
+//!
+//! [`normalize`] writes a statement as MySQL 8.0's DIGEST_TEXT shows it, [`Digest`] is the hash of
+//! that text, and [`fast_hash`] finds a statement whose digest is known already.
+
+mod hash;
+mod keywords;
+mod normalize;
+mod tokens;
+
+#[cfg(test)]
+mod tests;
+
+pub use hash::{Digest, FAST_HASH_LIMIT, MAX_DIGEST_LENGTH, fast_hash};
+pub use normalize::{Extent, normalize};

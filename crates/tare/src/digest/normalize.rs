@@ -1,0 +1,355 @@
+//! From tokens to the text of a digest.
+//!
+//! Literals become `?`, and literals in a row fold as they are written, so that ten thousand rows of
+//! an INSERT never take more room than one:
+//!
+//! | read | written |
+//! |---|---|
+//! | literal | `?` |
+//! | sign, literal, where an expression starts | `?` |
+//! | `?` , `?` | `?, ...` |
+//! | ( `?` ) | `(?)` |
+//! | ( `?, ...` ) | `(...)` |
+//! | `(?)` , `(?)` and `(...)` , `(...)` | the row, then `/* , ... */` |
+//! | IN `(?)` and IN `(...)` | `IN (...)` |
+//!
+//! Reading the result again gives the result again.
+
+use super::keywords::{self, Keyword};
+use super::tokens::{Scanner, Token};
+
+/// Does the text hold the whole statement?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it.
+    Whole,
+    /// Only the tokens that fitted the limit. Statements that differ further on share the digest,
+    /// as with MySQL's `max_digest_length`.
+    Truncated,
+}
+
+/// Writes the normalised form of `sql` to `out` (cleared first), at most `limit` bytes of it.
+///
+/// The form is MySQL 8.0's: ``SELECT `c` FROM `sbtest1` WHERE `id` = ?``. Any bytes will do for
+/// `sql`; `out` is UTF-8 where `sql` is. Nothing is allocated when `out` has room for `limit` bytes.
+pub fn normalize(sql: &[u8], limit: usize, out: &mut Vec<u8>) -> Extent {
+    out.clear();
+    Writer::new(limit, out).run(Scanner::new(sql))
+}
+
+/// What a token written is to the tokens behind it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Before the first token.
+    Nothing,
+    /// `?`
+    Value,
+    /// `?, ...`
+    Values,
+    /// `(?)`
+    Row,
+    /// `(...)`
+    WideRow,
+    /// `(?) /* , ... */`
+    Rows,
+    /// `(...) /* , ... */`
+    WideRows,
+    /// One or more of `+` and `-`.
+    Sign,
+    Comma,
+    Open,
+    At,
+    Semicolon,
+    HintOpen,
+    Name,
+    In,
+    Other,
+}
+
+/// The token is followed by an expression: a sign behind it is unary.
+const STARTS_EXPRESSION: u8 = 1;
+/// A NULL behind the token is a value.
+const TAKES_NULL: u8 = 2;
+
+#[derive(Clone, Copy)]
+struct Written {
+    kind: Kind,
+    flags: u8,
+    /// Where the token and the blank before it start in the output.
+    start: usize,
+    /// Where the second of several signs starts.
+    second: usize,
+}
+
+const NOTHING: Written = Written {
+    kind: Kind::Nothing,
+    flags: 0,
+    start: 0,
+    second: 0,
+};
+
+/// Tokens remembered. A rule looks back over five and takes back four at most.
+const HISTORY: usize = 16;
+
+struct Writer<'o> {
+    out: &'o mut Vec<u8>,
+    limit: usize,
+    history: [Written; HISTORY],
+    written: usize,
+}
+
+/// The next token does not fit.
+struct Full;
+
+impl<'o> Writer<'o> {
+    fn new(limit: usize, out: &'o mut Vec<u8>) -> Self {
+        Self {
+            out,
+            limit,
+            history: [NOTHING; HISTORY],
+            written: 0,
+        }
+    }
+
+    fn run(mut self, mut tokens: Scanner<'_>) -> Extent {
+        while let Some(token) = tokens.next() {
+            if self.token(token, &mut tokens).is_err() {
+                return Extent::Truncated;
+            }
+        }
+        while matches!(self.last(0).kind, Kind::Semicolon) {
+            self.take_back(1);
+        }
+        Extent::Whole
+    }
+
+    fn last(&self, back: usize) -> Written {
+        if back < self.written {
+            self.history[(self.written - 1 - back) % HISTORY]
+        } else {
+            NOTHING
+        }
+    }
+
+    fn take_back(&mut self, tokens: usize) {
+        self.out.truncate(self.last(tokens - 1).start);
+        self.written -= tokens;
+    }
+
+    fn put(&mut self, kind: Kind, flags: u8, parts: [&[u8]; 3]) -> Result<(), Full> {
+        let glued = self.out.is_empty() || self.last(0).kind == Kind::At;
+        self.put_after(if glued { "" } else { " " }, kind, flags, parts)
+    }
+
+    fn put_after(
+        &mut self,
+        blank: &str,
+        kind: Kind,
+        flags: u8,
+        parts: [&[u8]; 3],
+    ) -> Result<(), Full> {
+        let start = self.out.len();
+        let length = blank.len() + parts.iter().map(|part| part.len()).sum::<usize>();
+        if length > self.limit - start {
+            return Err(Full);
+        }
+        self.out.extend_from_slice(blank.as_bytes());
+        for part in parts {
+            self.out.extend_from_slice(part);
+        }
+        self.history[self.written % HISTORY] = Written {
+            kind,
+            flags,
+            start,
+            second: start,
+        };
+        self.written += 1;
+        Ok(())
+    }
+
+    fn put_text(&mut self, kind: Kind, flags: u8, text: &str) -> Result<(), Full> {
+        self.put(kind, flags, [text.as_bytes(), b"", b""])
+    }
+
+    fn token(&mut self, token: Token<'_>, tokens: &mut Scanner<'_>) -> Result<(), Full> {
+        match token {
+            Token::Word(word) => self.word(word, tokens),
+            Token::Name(name) | Token::Quoted(name) => self.name(name),
+            Token::Literal => self.value(),
+            Token::Ellipsis => self.ellipsis(),
+            Token::Introducer => self.put_text(Kind::Other, 0, "(_charset)"),
+            Token::More => self.more(),
+            Token::HintOpen => self.put_text(Kind::HintOpen, 0, "/*+"),
+            Token::HintClose if self.last(0).kind == Kind::HintOpen => {
+                self.take_back(1);
+                Ok(())
+            }
+            Token::HintClose => self.put_text(Kind::Other, STARTS_EXPRESSION | TAKES_NULL, "*/"),
+            Token::Operator(text) => {
+                let starts = matches!(text, "<<" | ">>" | "||" | "&&");
+                let flags = if starts {
+                    STARTS_EXPRESSION | TAKES_NULL
+                } else {
+                    TAKES_NULL
+                };
+                self.put_text(Kind::Other, flags, text)
+            }
+            Token::Byte(byte) => self.byte(byte, tokens),
+        }
+    }
+
+    fn name(&mut self, name: &[u8]) -> Result<(), Full> {
+        self.put(Kind::Name, 0, [b"`", name, b"`"])
+    }
+
+    fn word(&mut self, word: &[u8], tokens: &mut Scanner<'_>) -> Result<(), Full> {
+        let Some(Keyword { text, flags }) = keywords::find(word) else {
+            return self.name(word);
+        };
+        let wanted = if tokens.in_hint() {
+            keywords::HINT
+        } else {
+            keywords::ORDINARY
+        };
+        if flags & wanted == 0 || (flags & keywords::FUNCTION != 0 && !tokens.parenthesis_follows())
+        {
+            return self.name(word);
+        }
+        if flags & keywords::NULL != 0 && self.last(0).flags & TAKES_NULL != 0 {
+            return self.value();
+        }
+        if flags & keywords::TAKES_HINT != 0 {
+            tokens.allow_hint();
+        }
+        let kind = if flags & keywords::IN != 0 {
+            Kind::In
+        } else {
+            Kind::Other
+        };
+        let mut written = 0;
+        if flags & keywords::STARTS_EXPRESSION != 0 {
+            written |= STARTS_EXPRESSION;
+        }
+        if flags & keywords::TAKES_NULL != 0 {
+            written |= TAKES_NULL;
+        }
+        self.put_text(kind, written, text)
+    }
+
+    fn byte(&mut self, byte: u8, tokens: &Scanner<'_>) -> Result<(), Full> {
+        let both = STARTS_EXPRESSION | TAKES_NULL;
+        let (kind, flags) = match byte {
+            b'+' | b'-' => return self.sign(byte),
+            b')' => return self.close(),
+            // A dotted name in a hint is shown without its points.
+            b'.' if tokens.in_hint() => return Ok(()),
+            b'@' if tokens.in_hint() && tokens.follows_name_by(1) => {
+                return self.put_after("", Kind::At, 0, [b"@", b"", b""]);
+            }
+            b'@' => (Kind::At, 0),
+            b'(' => (Kind::Open, both),
+            b',' => (Kind::Comma, both),
+            b';' => (Kind::Semicolon, 0),
+            b'.' | b'}' => (Kind::Other, 0),
+            b'*' | b'/' | b'%' | b'^' | b'|' | b'&' => (Kind::Other, both),
+            _ => (Kind::Other, TAKES_NULL),
+        };
+        self.put(kind, flags, [&[byte], b"", b""])
+    }
+
+    /// Signs side by side are one entry, for a literal may take any number of them back.
+    fn sign(&mut self, sign: u8) -> Result<(), Full> {
+        let before = self.last(0);
+        self.put(
+            Kind::Sign,
+            STARTS_EXPRESSION | TAKES_NULL,
+            [&[sign], b"", b""],
+        )?;
+        if before.kind == Kind::Sign {
+            let second = if before.second > before.start {
+                before.second
+            } else {
+                self.last(0).start
+            };
+            self.written -= 1;
+            self.history[(self.written - 1) % HISTORY] = Written { second, ..before };
+        }
+        Ok(())
+    }
+
+    fn value(&mut self) -> Result<(), Full> {
+        self.fold_sign();
+        if self.value_and_comma_wait() {
+            self.take_back(2);
+            self.put_text(Kind::Values, 0, "?, ...")
+        } else {
+            self.put_text(Kind::Value, 0, "?")
+        }
+    }
+
+    /// Of several signs the first may be binary; all others are unary.
+    fn fold_sign(&mut self) {
+        let sign = self.last(0);
+        if sign.kind != Kind::Sign {
+            return;
+        }
+        if sign.second > sign.start {
+            self.out.truncate(sign.second);
+            self.history[(self.written - 1) % HISTORY].second = sign.start;
+        }
+        if self.last(1).flags & STARTS_EXPRESSION != 0 {
+            self.take_back(1);
+        }
+    }
+
+    fn value_and_comma_wait(&self) -> bool {
+        self.last(0).kind == Kind::Comma && matches!(self.last(1).kind, Kind::Value | Kind::Values)
+    }
+
+    fn ellipsis(&mut self) -> Result<(), Full> {
+        match self.last(0).kind {
+            Kind::Open => self.put_text(Kind::Values, 0, "?, ..."),
+            _ => self.value(),
+        }
+    }
+
+    fn more(&mut self) -> Result<(), Full> {
+        match self.last(0).kind {
+            Kind::Row => self.rows(Kind::Rows),
+            Kind::WideRow => self.rows(Kind::WideRows),
+            _ => Ok(()),
+        }
+    }
+
+    /// In place of the row just written.
+    fn rows(&mut self, kind: Kind) -> Result<(), Full> {
+        self.take_back(1);
+        let row = if kind == Kind::Rows {
+            "(?) /* , ... */"
+        } else {
+            "(...) /* , ... */"
+        };
+        self.put_text(kind, 0, row)
+    }
+
+    fn close(&mut self) -> Result<(), Full> {
+        let (row, rows) = match self.last(0).kind {
+            Kind::Value => (Kind::Row, Kind::Rows),
+            Kind::Values => (Kind::WideRow, Kind::WideRows),
+            _ => return self.put_text(Kind::Other, 0, ")"),
+        };
+        if self.last(1).kind != Kind::Open {
+            return self.put_text(Kind::Other, 0, ")");
+        }
+        self.take_back(2);
+        if self.last(0).kind == Kind::In {
+            return self.put_text(Kind::Other, 0, "(...)");
+        }
+        let before = self.last(1).kind;
+        if self.last(0).kind == Kind::Comma && (before == row || before == rows) {
+            self.take_back(1);
+            return self.rows(rows);
+        }
+        self.put_text(row, 0, if row == Kind::Row { "(?)" } else { "(...)" })
+    }
+}
