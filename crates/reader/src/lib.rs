@@ -1,1 +1,3 @@
 //! The reader.
+
+pub mod discover;
