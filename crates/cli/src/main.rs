@@ -1,2 +1,60 @@
-//! The one binary, `tare`.
-fn main() {}
+//! The one binary, `tare`. Each subcommand is a file of its own.
+
+#![forbid(unsafe_code)]
+
+mod exit;
+mod run;
+mod save;
+mod serve;
+mod serve_options;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use exit::Failure;
+
+/// A Performance Schema for any server.
+///
+/// `tare serve` is a small MySQL-protocol server that answers about itself and about every
+/// other process whose segment it can read. `tare run` starts a program that uses Tare and
+/// keeps its data when it crashes.
+#[derive(Parser)]
+#[command(name = "tare", version, after_help = exit::HELP, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Serve(Box<serve::Args>),
+    Run(run::Args),
+}
+
+fn main() -> ExitCode {
+    let arguments = serve_options::as_mysqld_spells(std::env::args_os());
+    let result = match Cli::parse_from(arguments).command {
+        Command::Serve(args) => serve::main(*args),
+        Command::Run(args) => run::main(&args),
+    };
+    match result {
+        Ok(code) => code,
+        Err(Failure { code, message }) => {
+            if !message.is_empty() {
+                eprintln!("tare: {message}");
+            }
+            ExitCode::from(code)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,45 @@
+//! How `tare` ends: one number per kind of failure, the same for every subcommand.
+
+use std::fmt;
+
+/// The statement, the server or the measurement failed.
+pub const FAILED: u8 = 1;
+/// `tare run` itself failed; the command was not started.
+pub const RUN_FAILED: u8 = 125;
+/// `tare run`: the command exists and cannot be executed.
+pub const CANNOT_EXECUTE: u8 = 126;
+/// `tare run`: there is no such command.
+pub const NOT_FOUND: u8 = 127;
+/// `tare run`: added to the number of the signal that killed the command.
+pub const KILLED: u8 = 128;
+
+/// Shown under `tare --help`.
+pub const HELP: &str = "\
+Exit codes:
+  0    done
+  1    the statement, the server or the connection failed; the message is on stderr
+  2    the command line is wrong
+  125  tare run: could not start or watch the command
+  126  tare run: the command cannot be executed
+  127  tare run: the command was not found
+  128+N  tare run: the command was killed by signal N
+  tare run otherwise passes on its command's own exit code.";
+
+/// A message for stderr and the code to exit with.
+#[derive(Debug)]
+pub struct Failure {
+    /// One of the constants above.
+    pub code: u8,
+    /// What happened and what to do about it; printed after `tare: `. Empty: already said.
+    pub message: String,
+}
+
+impl Failure {
+    /// A failure of the given kind.
+    pub fn new(code: u8, message: impl fmt::Display) -> Self {
+        Self {
+            code,
+            message: message.to_string(),
+        }
+    }
+}

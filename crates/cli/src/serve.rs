@@ -1,0 +1,201 @@
+//! `tare serve`: the server, started, watched for signals and stopped.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use tare_sql::server::{Config, DEFAULT_PORT, InstrumentValue, Server, ThreadHandling};
+
+use crate::exit::{FAILED, Failure};
+use crate::serve_options::{ConsumerOptions, boolean, bytes, instrument};
+
+/// Run a small MySQL-protocol server that is instrumented through and through
+///
+/// The databases are SQLite files in DIR. Any MySQL client connects; the schemas
+/// performance_schema, sys and tare answer about this server and about the other
+/// programs on this machine that use Tare.
+///
+/// On the Unix socket, the user that runs the server is root and needs no password. TCP is
+/// bound to 127.0.0.1 and always needs one: root's is made up at the first start and written
+/// to DIR/password, readable by you alone.
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub struct Args {
+    /// Directory of the databases; made (mode 0700) when it does not exist
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+
+    /// Unix socket to listen on [default: DIR/tare.sock]
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+
+    /// TCP port on 127.0.0.1; 0 takes a free one and prints which
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_PORT)]
+    port: u16,
+
+    /// Listen on the Unix socket alone
+    #[arg(long, conflicts_with = "port")]
+    skip_networking: bool,
+
+    /// File whose first line is root's password for TCP [default: DIR/password, made up]
+    #[arg(long, value_name = "FILE")]
+    password_file: Option<PathBuf>,
+
+    /// Which threads run statements: one-thread-per-connection or pool-of-threads
+    #[arg(long, value_name = "HOW", default_value_t)]
+    thread_handling: ThreadHandling,
+
+    /// Threads of pool-of-threads; 0 is one per CPU
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    thread_pool_size: usize,
+
+    /// Connections beyond this many are refused (error 1040)
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = at_least_one)]
+    max_connections: usize,
+
+    /// Largest packet, in bytes or with K, M, G (error 1153 beyond it)
+    #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = bytes)]
+    max_allowed_packet: usize,
+
+    /// Interrupt statements that run longer, in milliseconds; 0 lets them run (error 3024)
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    max_execution_time: u64,
+
+    /// Write the server's own segment to this file instead of to memory without a name
+    #[arg(long, value_name = "PATH")]
+    segment: Option<PathBuf>,
+
+    /// Instrument the server; OFF starts it without a segment
+    #[arg(
+        long, value_name = "ON|OFF", value_parser = boolean, default_value = "ON",
+        num_args = 0..=1, require_equals = true, default_missing_value = "ON",
+        action = clap::ArgAction::Set, help_heading = "Performance Schema"
+    )]
+    performance_schema: bool,
+
+    /// Set the instruments that match, as ON, OFF or COUNTED; may be given several times
+    #[arg(
+        long, value_name = "PATTERN=VALUE", value_parser = instrument,
+        help_heading = "Performance Schema"
+    )]
+    performance_schema_instrument: Vec<(String, InstrumentValue)>,
+
+    #[command(flatten)]
+    consumers: ConsumerOptions,
+}
+
+const HELP: &str = "\
+Examples:
+  tare serve --data /tmp/tare
+  tare serve --data /tmp/tare --port 0 --thread-handling=pool-of-threads
+  tare serve --data /tmp/tare --performance-schema-instrument='wait/synch/%=COUNTED' \\
+             --performance-schema-consumer-events-waits-current=ON
+
+  mariadb --socket /tmp/tare/tare.sock performance_schema \\
+          -e 'SELECT * FROM events_waits_summary_global_by_event_name ORDER BY SUM_TIMER_WAIT DESC LIMIT 10'
+
+SIGTERM and SIGINT stop the server in good order; a second one ends it at once.";
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse()
+        .ok()
+        .filter(|&n| n > 0)
+        .ok_or_else(|| "give a number above 0".into())
+}
+
+pub fn main(args: Args) -> Result<ExitCode, Failure> {
+    // Before the server starts: a signal that comes meanwhile must not be lost.
+    let signals = Signals::new([SIGTERM, SIGINT])
+        .map_err(|error| Failure::new(FAILED, format!("cannot watch for signals: {error}")))?;
+    let config = config(args)?;
+    let server = Arc::new(Server::start(config).map_err(|error| Failure::new(FAILED, error))?);
+    announce(&server);
+    stop_on_signal(signals, Arc::clone(&server))?;
+    server.wait();
+    Ok(ExitCode::SUCCESS)
+}
+
+fn config(args: Args) -> Result<Config, Failure> {
+    let password = match &args.password_file {
+        Some(path) => Some(first_line(path)?),
+        None => None,
+    };
+    let mut config = Config::new(args.data);
+    config.socket = args.socket;
+    config.port = Some(args.port);
+    config.skip_networking = args.skip_networking;
+    config.password = password;
+    config.thread_handling = args.thread_handling;
+    config.thread_pool_size = args.thread_pool_size;
+    config.max_connections = args.max_connections;
+    config.max_allowed_packet = args.max_allowed_packet;
+    config.max_execution_time = Duration::from_millis(args.max_execution_time);
+    config.performance_schema = args.performance_schema;
+    config.instruments = args.performance_schema_instrument;
+    config.consumers = args.consumers.0;
+    config.segment = args.segment;
+    Ok(config)
+}
+
+fn first_line(path: &PathBuf) -> Result<String, Failure> {
+    let text = fs::read_to_string(path)
+        .map_err(|error| Failure::new(FAILED, format!("{}: {error}", path.display())))?;
+    match text.lines().next() {
+        Some(line) if !line.is_empty() => Ok(line.to_owned()),
+        _ => Err(Failure::new(
+            FAILED,
+            format!(
+                "{}: its first line is empty; write the password there",
+                path.display()
+            ),
+        )),
+    }
+}
+
+/// Says where to connect. These lines are what scripts wait for; nobody reading them is no
+/// reason to stop.
+fn announce(server: &Server) {
+    let endpoints = server.endpoints();
+    let socket = endpoints.socket.display();
+    let mut lines = format!("Listening on {socket}\n");
+    if let Some(port) = endpoints.port {
+        lines += &format!("Listening on 127.0.0.1:{port}\n");
+    }
+    lines += &format!("Connect with: mariadb --socket {socket}\n");
+    if let (Some(port), Some(file)) = (endpoints.port, &endpoints.password_file) {
+        let file = file.display();
+        lines +=
+            &format!("          or: mariadb -h 127.0.0.1 -P {port} -u root -p\"$(cat {file})\"\n");
+    }
+    let mut stdout = std::io::stdout().lock();
+    let _ = stdout
+        .write_all(lines.as_bytes())
+        .and_then(|()| stdout.flush());
+}
+
+fn stop_on_signal(mut signals: Signals, server: Arc<Server>) -> Result<(), Failure> {
+    let stop = move || {
+        let mut asked = false;
+        for signal in signals.forever() {
+            if asked {
+                // The shell's code for a program that this signal ended.
+                std::process::exit(128 + signal);
+            }
+            asked = true;
+            eprintln!("tare: stopping");
+            let server = Arc::clone(&server);
+            // In a thread of its own, so that a second signal is heard while it waits.
+            std::thread::spawn(move || server.shutdown());
+        }
+    };
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(stop)
+        .map(drop)
+        .map_err(|error| Failure::new(FAILED, format!("cannot start a thread: {error}")))
+}

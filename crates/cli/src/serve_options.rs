@@ -1,0 +1,190 @@
+//! The options that mysqld has and clap's derive cannot say: one per consumer, and `_` for `-`.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+use tare_layout::control::CONSUMERS;
+use tare_sql::server::InstrumentValue;
+
+const PREFIX: &str = "performance-schema-consumer-";
+
+/// What `--performance-schema-consumer-NAME=ON|OFF` said, by consumer.
+#[derive(Debug, Clone, Default)]
+pub struct ConsumerOptions(pub Vec<(String, bool)>);
+
+impl clap::Args for ConsumerOptions {
+    fn augment_args(command: Command) -> Command {
+        command.args(CONSUMERS.map(|consumer| {
+            let option = format!("{PREFIX}{}", consumer.replace('_', "-"));
+            let arg = Arg::new(consumer)
+                .long(option)
+                .value_name("ON|OFF")
+                .num_args(0..=1)
+                .require_equals(true)
+                .default_missing_value("ON")
+                .action(ArgAction::Set)
+                .value_parser(boolean)
+                .help_heading("Consumers");
+            match consumer {
+                // One line in the help stands for all fifteen.
+                "events_waits_current" => arg.help(
+                    "Switch a consumer of setup_consumers; there is one option for each of them",
+                ),
+                _ => arg.hide(true),
+            }
+        }))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ConsumerOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut options = Self::default();
+        options.update_from_arg_matches(matches)?;
+        Ok(options)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.0 = CONSUMERS
+            .iter()
+            .filter_map(|name| Some((name.to_string(), *matches.get_one::<bool>(name)?)))
+            .collect();
+        Ok(())
+    }
+}
+
+/// mysqld's spellings of a switch.
+pub fn boolean(text: &str) -> Result<bool, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "on" | "true" | "1" | "yes" => Ok(true),
+        "off" | "false" | "0" | "no" => Ok(false),
+        _ => Err("give ON or OFF".into()),
+    }
+}
+
+/// `PATTERN=VALUE` of `--performance-schema-instrument`. As in mysqld, quotes around the whole
+/// (which a shell that was not asked to would have taken off) and blanks do not count.
+pub fn instrument(text: &str) -> Result<(String, InstrumentValue), String> {
+    let bare = text.trim().trim_matches(['\'', '"']);
+    let (pattern, value) = bare
+        .split_once('=')
+        .ok_or("give PATTERN=VALUE, for example 'wait/synch/%=COUNTED'")?;
+    let pattern = pattern.trim();
+    if pattern.is_empty() {
+        return Err("the pattern before '=' is empty; '%' stands for all instruments".into());
+    }
+    Ok((pattern.to_owned(), value.trim().parse()?))
+}
+
+/// Byte counts as mysqld takes them: a number, or one with K, M or G.
+pub fn bytes(text: &str) -> Result<usize, String> {
+    let (digits, shift) = match text.as_bytes().last() {
+        Some(b'k' | b'K') => (&text[..text.len() - 1], 10),
+        Some(b'm' | b'M') => (&text[..text.len() - 1], 20),
+        Some(b'g' | b'G') => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    digits
+        .parse::<usize>()
+        .ok()
+        .and_then(|number| number.checked_mul(1 << shift))
+        .filter(|&number| number > 0)
+        .ok_or_else(|| "give a number of bytes above 0, or one with K, M or G after it".into())
+}
+
+/// The command line with `tare serve`'s option names as clap knows them: mysqld takes `_` for
+/// `-` in a name, and people copy their my.cnf. Values and other subcommands are left alone.
+pub fn as_mysqld_spells(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = arguments.collect();
+    if arguments
+        .get(1)
+        .is_none_or(|subcommand| subcommand != "serve")
+    {
+        return arguments;
+    }
+    for argument in arguments.iter_mut().skip(2) {
+        let bytes = argument.as_bytes();
+        if !bytes.starts_with(b"--") {
+            continue;
+        }
+        let name = bytes
+            .iter()
+            .position(|&byte| byte == b'=')
+            .unwrap_or(bytes.len());
+        let mut spelled = bytes.to_vec();
+        for byte in &mut spelled[..name] {
+            if *byte == b'_' {
+                *byte = b'-';
+            }
+        }
+        *argument = OsString::from_vec(spelled);
+    }
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn underscores_in_names_are_dashes_and_values_keep_theirs() {
+        let spell = |words: &[&str]| {
+            as_mysqld_spells(words.iter().map(OsString::from))
+                .into_iter()
+                .map(|word| word.into_string().expect("was a string"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            spell(&[
+                "tare",
+                "serve",
+                "--performance_schema=ON",
+                "--data",
+                "my_dir",
+                "--socket=/a_b"
+            ]),
+            [
+                "tare",
+                "serve",
+                "--performance-schema=ON",
+                "--data",
+                "my_dir",
+                "--socket=/a_b"
+            ]
+        );
+        assert_eq!(
+            spell(&["tare", "run", "--", "x", "--a_b"]),
+            ["tare", "run", "--", "x", "--a_b"]
+        );
+    }
+
+    #[test]
+    fn instruments_are_read_as_mysqld_reads_them() {
+        assert_eq!(
+            instrument("wait/%=on"),
+            Ok(("wait/%".into(), InstrumentValue::On))
+        );
+        assert_eq!(
+            instrument("'wait/io/% = Counted'"),
+            Ok(("wait/io/%".into(), InstrumentValue::Counted))
+        );
+        assert_eq!(instrument("%=0"), Ok(("%".into(), InstrumentValue::Off)));
+        for wrong in ["wait/%", "=ON", "wait/%=perhaps", ""] {
+            assert!(instrument(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes_take_suffixes() {
+        assert_eq!(bytes("64M"), Ok(64 << 20));
+        assert_eq!(bytes("1g"), Ok(1 << 30));
+        assert_eq!(bytes("1024"), Ok(1024));
+        for wrong in ["", "M", "0", "-1", "1T", "99999999999999999999G"] {
+            assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+}

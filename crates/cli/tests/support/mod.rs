@@ -1,0 +1,188 @@
+//! What the end-to-end tests share: a temporary directory, and the real binary run in it.
+
+#![allow(dead_code, reason = "each test program uses its own part")]
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long anything may take before a test calls it hung. Not a measure of anything.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The binary under test.
+pub const TARE: &str = env!("CARGO_BIN_EXE_tare");
+
+/// A directory that goes when the value goes.
+pub struct Directory(PathBuf);
+
+impl Directory {
+    /// A new, empty directory named after the test.
+    pub fn new(test: &str) -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        // Short: a Unix socket's path may have 107 bytes.
+        let path =
+            std::env::temp_dir().join(format!("tare-{}-{number}-{test}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a temporary directory");
+        Self(path)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The names in it, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(&self.0)
+            .expect("readable")
+            .map(|entry| {
+                entry
+                    .expect("entry")
+                    .file_name()
+                    .into_string()
+                    .expect("UTF-8")
+            })
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// `tare` with these arguments, to be run here.
+    pub fn tare<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
+        let mut command = Command::new(TARE);
+        command
+            .current_dir(&self.0)
+            .args(arguments)
+            .stdin(Stdio::null());
+        command
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What a finished command left: its code and its two outputs.
+#[derive(Debug)]
+pub struct Finished {
+    /// `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl From<Output> for Finished {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).expect("the output is UTF-8");
+        Self {
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+}
+
+/// Runs a command to its end.
+pub fn finish(command: &mut Command) -> Finished {
+    command.output().expect("the command starts").into()
+}
+
+/// Runs a command to its end, with this on its standard input.
+pub fn finish_with_input(command: &mut Command, input: &str) -> Finished {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut stdin = child.stdin.take().expect("piped");
+    stdin
+        .write_all(input.as_bytes())
+        .expect("the command reads its input");
+    drop(stdin);
+    child.wait_with_output().expect("the command ends").into()
+}
+
+/// A command that runs beside the test, killed when the value goes.
+pub struct Running {
+    child: Child,
+    lines: Option<BufReader<std::process::ChildStdout>>,
+}
+
+impl Running {
+    /// Starts it, its standard output piped to us.
+    pub fn start(command: &mut Command) -> Self {
+        let mut child = command
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        let lines = child.stdout.take().map(BufReader::new);
+        Self { child, lines }
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The next line that it prints, without its newline.
+    pub fn line(&mut self) -> String {
+        let mut line = String::new();
+        let lines = self.lines.as_mut().expect("piped");
+        lines.read_line(&mut line).expect("the output is UTF-8");
+        assert!(
+            line.ends_with('\n'),
+            "the command ended instead of printing a line: {line:?}"
+        );
+        line.truncate(line.len() - 1);
+        line
+    }
+
+    /// Sends a signal by its name, as kill(1) does.
+    pub fn signal(&self, name: &str) {
+        signal(self.pid(), name);
+    }
+
+    /// Waits for its end.
+    pub fn wait(&mut self) -> ExitStatus {
+        wait_for("the command to end", || {
+            self.child.try_wait().expect("can be waited for")
+        })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Sends a signal by its name, as kill(1) does.
+pub fn signal(pid: u32, name: &str) {
+    let status = Command::new("kill")
+        .args(["-s", name, &pid.to_string()])
+        .status()
+        .expect("kill(1) starts");
+    assert!(status.success(), "kill -s {name} {pid}");
+}
+
+/// Asks again and again until there is an answer.
+pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(start.elapsed() < PATIENCE, "waited {PATIENCE:?} for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
