@@ -136,26 +136,16 @@ impl<'o> Writer<'o> {
         self.written -= tokens;
     }
 
-    fn put(&mut self, kind: Kind, flags: u8, parts: [&[u8]; 3]) -> Result<(), Full> {
-        let glued = self.out.is_empty() || self.last(0).kind == Kind::At;
-        self.put_after(if glued { "" } else { " " }, kind, flags, parts)
-    }
-
-    fn put_after(
-        &mut self,
-        blank: &str,
-        kind: Kind,
-        flags: u8,
-        parts: [&[u8]; 3],
-    ) -> Result<(), Full> {
+    /// Makes sure that `length` bytes fit, and the blank before them; writes the blank.
+    #[inline]
+    fn begin(&mut self, kind: Kind, flags: u8, length: usize, glued: bool) -> Result<(), Full> {
         let start = self.out.len();
-        let length = blank.len() + parts.iter().map(|part| part.len()).sum::<usize>();
-        if length > self.limit - start {
+        let blank = usize::from(!glued && start != 0 && self.last(0).kind != Kind::At);
+        if blank + length > self.limit - start {
             return Err(Full);
         }
-        self.out.extend_from_slice(blank.as_bytes());
-        for part in parts {
-            self.out.extend_from_slice(part);
+        if blank != 0 {
+            self.out.push(b' ');
         }
         self.history[self.written % HISTORY] = Written {
             kind,
@@ -167,8 +157,18 @@ impl<'o> Writer<'o> {
         Ok(())
     }
 
+    #[inline]
     fn put_text(&mut self, kind: Kind, flags: u8, text: &str) -> Result<(), Full> {
-        self.put(kind, flags, [text.as_bytes(), b"", b""])
+        self.begin(kind, flags, text.len(), false)?;
+        self.out.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+
+    #[inline]
+    fn put_byte(&mut self, kind: Kind, flags: u8, byte: u8, glued: bool) -> Result<(), Full> {
+        self.begin(kind, flags, 1, glued)?;
+        self.out.push(byte);
+        Ok(())
     }
 
     fn token(&mut self, token: Token<'_>, tokens: &mut Scanner<'_>) -> Result<(), Full> {
@@ -199,7 +199,11 @@ impl<'o> Writer<'o> {
     }
 
     fn name(&mut self, name: &[u8]) -> Result<(), Full> {
-        self.put(Kind::Name, 0, [b"`", name, b"`"])
+        self.begin(Kind::Name, 0, name.len() + 2, false)?;
+        self.out.push(b'`');
+        self.out.extend_from_slice(name);
+        self.out.push(b'`');
+        Ok(())
     }
 
     fn word(&mut self, word: &[u8], tokens: &mut Scanner<'_>) -> Result<(), Full> {
@@ -244,7 +248,7 @@ impl<'o> Writer<'o> {
             // A dotted name in a hint is shown without its points.
             b'.' if tokens.in_hint() => return Ok(()),
             b'@' if tokens.in_hint() && tokens.follows_name_by(1) => {
-                return self.put_after("", Kind::At, 0, [b"@", b"", b""]);
+                return self.put_byte(Kind::At, 0, byte, true);
             }
             b'@' => (Kind::At, 0),
             b'(' => (Kind::Open, both),
@@ -254,17 +258,13 @@ impl<'o> Writer<'o> {
             b'*' | b'/' | b'%' | b'^' | b'|' | b'&' => (Kind::Other, both),
             _ => (Kind::Other, TAKES_NULL),
         };
-        self.put(kind, flags, [&[byte], b"", b""])
+        self.put_byte(kind, flags, byte, false)
     }
 
     /// Signs side by side are one entry, for a literal may take any number of them back.
     fn sign(&mut self, sign: u8) -> Result<(), Full> {
         let before = self.last(0);
-        self.put(
-            Kind::Sign,
-            STARTS_EXPRESSION | TAKES_NULL,
-            [&[sign], b"", b""],
-        )?;
+        self.put_byte(Kind::Sign, STARTS_EXPRESSION | TAKES_NULL, sign, false)?;
         if before.kind == Kind::Sign {
             let second = if before.second > before.start {
                 before.second

@@ -428,7 +428,11 @@ fn long_and_deep_texts() {
 
 /// `make test-long` sets TARE_LONG.
 fn cases() -> u32 {
-    if std::env::var_os("TARE_LONG").is_some() { 200_000 } else { 1_000 }
+    if std::env::var_os("TARE_LONG").is_some() {
+        200_000
+    } else {
+        1_000
+    }
 }
 
 /// Pieces that meet in every order; joined by blanks they keep their meaning.
