@@ -3,4 +3,6 @@
 //! [`server`] is the way in: a [`server::Config`] says what to serve, [`server::Server::start`]
 //! serves it.
 
+pub mod catalog;
 pub mod server;
+pub mod tables;

@@ -1,0 +1,63 @@
+//! docs/tables.md, from the descriptions.
+
+use std::fmt::Write;
+
+use super::describe::Table;
+
+fn heading(out: &mut String, schema: &str) {
+    let about = match schema {
+        "performance_schema" => {
+            "What the server's threads wait for and run. Columns, order and types are those of \
+             MySQL 8.0.15 (`setup_timers`: of 5.7). Times are in picoseconds; event timers count \
+             from the start of the segment."
+        }
+        "tare" => "What MySQL does not have.",
+        "information_schema" => "What clients ask for about databases, tables and columns.",
+        _ => "What clients ask for at connect.",
+    };
+    let _ = write!(out, "\n## {schema}\n\n{about}\n");
+}
+
+fn about(out: &mut String, table: &dyn Table) {
+    let _ = write!(
+        out,
+        "\n### {}.{}\n\n{}\n",
+        table.schema(),
+        table.name(),
+        table.doc()
+    );
+    if let Some(update) = table.update() {
+        let _ = write!(
+            out,
+            "\nUPDATE may set {}, with effect at once.\n",
+            update.columns.join(", ")
+        );
+    }
+    if table.can_truncate() {
+        out.push_str("\nTRUNCATE TABLE is allowed.\n");
+    }
+    out.push_str("\n| column | type | null | |\n|---|---|---|---|\n");
+    for c in table.columns() {
+        let null = if c.nullable { "yes" } else { "no" };
+        let _ = writeln!(
+            out,
+            "| {} | {} | {null} | {} |",
+            c.name, c.column_type, c.doc
+        );
+    }
+}
+
+/// The whole page.
+pub fn markdown() -> String {
+    let mut out = String::from(
+        "# Tables\n\nGenerated from the descriptions in crates/sql/src/tables: do not edit.\n\
+         `TARE_REGENERATE=1 cargo test -p tare-sql --test docs` writes it anew.\n",
+    );
+    for schema in ["performance_schema", "tare", "information_schema", "mysql"] {
+        heading(&mut out, schema);
+        for table in super::tables().iter().filter(|t| t.schema() == schema) {
+            about(&mut out, *table);
+        }
+    }
+    out
+}

@@ -1,0 +1,217 @@
+//! The catalog: the schemas that a connection has besides the user's own databases, and what is
+//! known about their tables.
+//!
+//! [`install`] gives a SQLite connection the schemas `performance_schema`,
+//! `information_schema`, `mysql` and `tare` as virtual tables over a [`Source`]. All tables that
+//! a statement touches show the same snapshot: hold [`Catalog::statement`] while it runs.
+//!
+//! SQLite types are declared as MySQL's without display widths (`BIGINT UNSIGNED`,
+//! `VARCHAR(64)`, `CHAR(3)` for `enum('YES','NO')`); [`Table::columns`] has MySQL's own text.
+//! Unsigned 64-bit values travel as the bit pattern of an `i64`. A value above `i64::MAX` would
+//! sort as negative: no count reaches it, and a time in picoseconds does after 106 days of one wait.
+
+mod cell;
+mod describe;
+pub mod docs;
+mod error;
+mod filter;
+pub mod show;
+mod source;
+mod state;
+pub mod types;
+mod vtab;
+
+use std::ffi::CString;
+use std::sync::Arc;
+
+use rusqlite::Connection;
+use rusqlite::vtab::Module;
+
+pub use cell::Cell;
+pub use describe::{
+    Change, Column, I64, Key, Meta, Rows, Scan, Spec, Table, U64, Update, YES_NO, col, null,
+};
+pub use error::MySqlError;
+pub use filter::{Admit, Filter};
+pub use source::{
+    Account, Database, ForeignKey, Scope, Session, Source, UserColumn, UserIndex, UserTable,
+    Variable,
+};
+pub use state::View;
+
+use state::State;
+use vtab::CatalogTable;
+
+/// The schemas of the catalog, in the order in which they are shown.
+pub const SCHEMAS: [&str; 4] = ["information_schema", "mysql", "performance_schema", "tare"];
+
+/// Something a statement wants to do to a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Command {
+    /// SELECT.
+    Select,
+    /// INSERT and REPLACE.
+    Insert,
+    /// UPDATE.
+    Update,
+    /// DELETE.
+    Delete,
+    /// TRUNCATE TABLE.
+    Truncate,
+    /// CREATE TABLE, CREATE VIEW.
+    Create,
+    /// DROP TABLE.
+    Drop,
+    /// ALTER TABLE.
+    Alter,
+    /// CREATE INDEX, DROP INDEX.
+    Index,
+}
+
+impl Command {
+    /// The privilege's name in error 1142.
+    fn privilege(self) -> &'static str {
+        match self {
+            Command::Select => "SELECT",
+            Command::Insert => "INSERT",
+            Command::Update => "UPDATE",
+            Command::Delete => "DELETE",
+            // As MySQL does: emptying a table needs the privilege to drop it.
+            Command::Truncate | Command::Drop => "DROP",
+            Command::Create => "CREATE",
+            Command::Alter => "ALTER",
+            Command::Index => "INDEX",
+        }
+    }
+}
+
+/// A connection's hold on its catalog tables.
+#[derive(Clone)]
+pub struct Catalog {
+    state: Arc<State>,
+}
+
+/// While this lives, every table shows one snapshot.
+pub struct Statement {
+    state: Arc<State>,
+}
+
+impl Drop for Statement {
+    fn drop(&mut self) {
+        self.state.end_statement();
+    }
+}
+
+/// Gives a connection the catalog's schemas.
+pub fn install(conn: &Connection, source: Arc<dyn Source>) -> rusqlite::Result<Catalog> {
+    const READ: Module<'static, CatalogTable> = Module::read_only_module();
+    const WRITE: Module<'static, CatalogTable> = Module::update_module();
+    let state = Arc::new(State::new(source));
+    conn.create_module(c"tare_read", &READ, Some(state.clone()))?;
+    conn.create_module(c"tare_write", &WRITE, Some(state.clone()))?;
+    for schema in SCHEMAS {
+        conn.execute_batch(&format!("ATTACH ':memory:' AS {schema}"))?;
+        let mut batch = String::from("BEGIN;");
+        for table in crate::tables::all().iter().filter(|t| t.schema() == schema) {
+            let module = if table.update().is_some() {
+                "tare_write"
+            } else {
+                "tare_read"
+            };
+            let name = table.name();
+            batch.push_str(&format!(
+                "CREATE VIRTUAL TABLE {schema}.\"{name}\" USING {module};"
+            ));
+        }
+        batch.push_str("COMMIT;");
+        conn.execute_batch(&batch)?;
+    }
+    // A name that cannot be a C string cannot be a table's.
+    debug_assert!(
+        crate::tables::all()
+            .iter()
+            .all(|t| CString::new(t.name()).is_ok())
+    );
+    Ok(Catalog { state })
+}
+
+impl Catalog {
+    /// Announces a statement: until the guard is dropped, all tables show one snapshot, taken
+    /// when the first of them is read. Without it a snapshot lasts while a cursor is open.
+    #[must_use]
+    pub fn statement(&self) -> Statement {
+        self.state.begin_statement();
+        Statement {
+            state: self.state.clone(),
+        }
+    }
+
+    /// Whether the statement may do that; otherwise MySQL's error. `None` for a table that is not
+    /// the catalog's. To be asked before a statement runs, so that an UPDATE that matches no row
+    /// is refused too.
+    pub fn check(
+        &self,
+        command: Command,
+        schema: &str,
+        name: &str,
+    ) -> Option<Result<(), MySqlError>> {
+        if !is_catalog_schema(schema) {
+            return None;
+        }
+        let who = self.state.source().session();
+        let allowed = match (command, crate::tables::find(schema, name)) {
+            (Command::Select, _) => true,
+            (Command::Update, Some(table)) => table.update().is_some(),
+            (Command::Truncate, Some(table)) => table.can_truncate(),
+            (_, None) if command != Command::Create => {
+                let text = format!("Table '{schema}.{name}' doesn't exist");
+                return Some(Err(MySqlError::new(1146, "42S02", text)));
+            }
+            _ => false,
+        };
+        Some(if allowed {
+            Ok(())
+        } else {
+            Err(MySqlError::command_denied(
+                command.privilege(),
+                &who.user,
+                &who.host,
+                name,
+            ))
+        })
+    }
+
+    /// TRUNCATE TABLE on one of the catalog's tables. `None` if it is none of them.
+    pub fn truncate(&self, schema: &str, name: &str) -> Option<Result<(), MySqlError>> {
+        if let Err(error) = self.check(Command::Truncate, schema, name)? {
+            return Some(Err(error));
+        }
+        let table = crate::tables::find(schema, name)?;
+        Some(table.truncate(&self.state.fresh()))
+    }
+
+    /// The variables of a scope with performance_schema's own, sorted by name.
+    pub fn variables(&self, scope: Scope) -> Vec<Variable> {
+        crate::tables::variables(&self.state.view(), scope)
+    }
+
+    /// The status counters of a scope with performance_schema's own, sorted by name.
+    pub fn status(&self, scope: Scope) -> Vec<Variable> {
+        crate::tables::status(&self.state.view(), scope)
+    }
+}
+
+/// Whether a schema is one of the catalog's, without case.
+pub fn is_catalog_schema(schema: &str) -> bool {
+    SCHEMAS.iter().any(|s| s.eq_ignore_ascii_case(schema))
+}
+
+/// A table of the catalog, by names without case.
+pub fn table(schema: &str, name: &str) -> Option<&'static dyn Table> {
+    crate::tables::find(schema, name)
+}
+
+/// Every table of the catalog, by schema and name.
+pub fn tables() -> &'static [&'static dyn Table] {
+    crate::tables::all()
+}

@@ -1,0 +1,263 @@
+//! The one virtual table module behind every table: SQLite's callbacks to `Table`'s.
+//!
+//! A panic must not unwind into SQLite, so whatever runs a table's code is caught and becomes an
+//! error of that statement.
+
+use std::borrow::Cow;
+use std::ffi::{CStr, CString, c_int};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::vtab::{
+    Context, CreateVTab, Filters, IndexConstraintOp, IndexInfo, Inserts, UpdateVTab, Updates, VTab,
+    VTabConnection, VTabCursor, VTabKind, sqlite3_vtab, sqlite3_vtab_cursor,
+};
+use rusqlite::{Error, Result};
+
+use super::cell::Cell;
+use super::describe::{Change, Meta, Scan, Table};
+use super::error::MySqlError;
+use super::filter::Filter;
+use super::state::State;
+use super::types;
+
+/// One of a connection's tables.
+#[repr(C)]
+pub(super) struct CatalogTable {
+    base: sqlite3_vtab,
+    table: &'static dyn Table,
+    columns: Vec<Meta>,
+    state: Arc<State>,
+}
+
+/// A scan of it.
+#[repr(C)]
+pub(super) struct CatalogCursor {
+    base: sqlite3_vtab_cursor,
+    table: &'static dyn Table,
+    filters: Vec<&'static str>,
+    state: Arc<State>,
+    scan: Option<Box<dyn Scan>>,
+    eof: bool,
+}
+
+fn caught<T>(table: &dyn Table, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        let text = format!(
+            "{}.{} failed inside; please report it",
+            table.schema(),
+            table.name()
+        );
+        Err(MySqlError::internal(text).into())
+    })
+}
+
+// SAFETY: `CatalogTable` is repr(C) and its first field is the sqlite3_vtab that SQLite fills.
+unsafe impl<'vtab> VTab<'vtab> for CatalogTable {
+    type Aux = Arc<State>;
+    type Cursor = CatalogCursor;
+
+    fn connect(
+        _db: &mut VTabConnection,
+        aux: Option<&Arc<State>>,
+        _module: &[u8],
+        database: &[u8],
+        name: &[u8],
+        _args: &[&[u8]],
+    ) -> Result<(Cow<'static, CStr>, Self)> {
+        let lossy = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        let table = crate::tables::find(&lossy(database), &lossy(name))
+            .ok_or_else(|| Error::ModuleError(format!("no table {}", lossy(name))))?;
+        let state = aux
+            .ok_or_else(|| Error::ModuleError("no source".into()))?
+            .clone();
+        let columns = table.columns();
+        let schema = CString::new(types::sqlite_schema(table))?;
+        let base = sqlite3_vtab::default();
+        Ok((
+            Cow::Owned(schema),
+            CatalogTable {
+                base,
+                table,
+                columns,
+                state,
+            },
+        ))
+    }
+
+    fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
+        let mut chosen: Vec<(usize, usize)> = Vec::new();
+        let mut unusable = false;
+        for (i, constraint) in info.constraints().enumerate() {
+            if constraint.operator() != IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ {
+                continue;
+            }
+            let column = usize::try_from(constraint.column()).ok();
+            let Some(meta) = column.and_then(|c| self.columns.get(c)) else {
+                continue;
+            };
+            let Some(f) = self
+                .table
+                .filters()
+                .iter()
+                .position(|name| *name == meta.name)
+            else {
+                continue;
+            };
+            if !constraint.is_usable() {
+                unusable = true;
+            } else if chosen.iter().all(|(_, other)| *other != f) {
+                chosen.push((i, f));
+            }
+        }
+        let mut rows = f64::from(self.table.expect());
+        let mut plan = String::new();
+        for (argument, (constraint, filter)) in chosen.iter().enumerate() {
+            // SQLite tests the row again: a filter compares without case, the column may not.
+            info.constraint_usage(*constraint)
+                .set_argv_index(argument as c_int + 1);
+            plan.push(char::from(b'a' + *filter as u8));
+            rows /= 30.0;
+        }
+        // A plan that had to leave out a filter is the dearer one.
+        let cost = if unusable && chosen.is_empty() {
+            rows * 10.0
+        } else {
+            rows
+        };
+        info.set_estimated_cost(cost.max(1.0) + 10.0);
+        info.set_estimated_rows(rows.max(1.0) as i64);
+        info.set_idx_str(&plan);
+        Ok(true)
+    }
+
+    fn open(&'vtab mut self) -> Result<CatalogCursor> {
+        self.state.open_cursor();
+        Ok(CatalogCursor {
+            base: sqlite3_vtab_cursor::default(),
+            table: self.table,
+            filters: self.table.filters().to_vec(),
+            state: self.state.clone(),
+            scan: None,
+            eof: true,
+        })
+    }
+}
+
+impl CreateVTab<'_> for CatalogTable {
+    const KIND: VTabKind = VTabKind::Default;
+}
+
+impl CatalogTable {
+    fn denied(&self, command: &str) -> Error {
+        let who = self.state.source().session();
+        MySqlError::command_denied(command, &who.user, &who.host, self.table.name()).into()
+    }
+
+    fn changes(&self, args: &Updates<'_>, allowed: &[&str]) -> Result<Vec<Change>> {
+        let mut changes = Vec::new();
+        // Two rowids stand before the columns.
+        for (i, column) in self.columns.iter().enumerate() {
+            if args.no_change(i + 2) {
+                continue;
+            }
+            if !allowed.contains(&column.name) {
+                return Err(MySqlError::invalid_usage().into());
+            }
+            let value = match args.get::<Value>(i + 2)? {
+                Value::Null => None,
+                Value::Integer(v) => Some(v.to_string()),
+                Value::Real(v) => Some(v.to_string()),
+                Value::Text(s) => Some(s),
+                Value::Blob(b) => Some(String::from_utf8_lossy(&b).into_owned()),
+            };
+            changes.push(Change {
+                column: column.name,
+                value,
+            });
+        }
+        Ok(changes)
+    }
+}
+
+impl UpdateVTab<'_> for CatalogTable {
+    fn delete(&mut self, _rowid: ValueRef<'_>) -> Result<()> {
+        Err(self.denied("DELETE"))
+    }
+
+    fn insert(&mut self, _args: &Inserts<'_>) -> Result<i64> {
+        Err(self.denied("INSERT"))
+    }
+
+    fn update(&mut self, args: &Updates<'_>) -> Result<()> {
+        let Some(update) = self.table.update() else {
+            return Err(self.denied("UPDATE"));
+        };
+        let rowid: i64 = args.get(0)?;
+        if args.get::<i64>(1)? != rowid {
+            return Err(MySqlError::invalid_usage().into());
+        }
+        let changes = self.changes(args, update.columns)?;
+        let view = self.state.view();
+        caught(self.table, || {
+            (update.apply)(&view, rowid, &changes).map_err(Error::from)
+        })
+    }
+}
+
+// SAFETY: `CatalogCursor` is repr(C) and its first field is the sqlite3_vtab_cursor.
+unsafe impl VTabCursor for CatalogCursor {
+    fn filter(&mut self, _num: c_int, plan: Option<&str>, args: &Filters<'_>) -> Result<()> {
+        let mut filter = Filter::all();
+        for (i, letter) in plan.unwrap_or_default().bytes().enumerate() {
+            if let Some(column) = self.filters.get(usize::from(letter - b'a')) {
+                filter.push(column, args.get::<Value>(i)?);
+            }
+        }
+        let (table, state) = (self.table, &self.state);
+        let (scan, eof) = caught(table, || {
+            let mut scan = table.scan(&state.view(), &filter)?;
+            let eof = !scan.advance();
+            Ok((scan, eof))
+        })?;
+        self.scan = Some(scan);
+        self.eof = eof;
+        Ok(())
+    }
+
+    fn next(&mut self) -> Result<()> {
+        let Some(scan) = &mut self.scan else {
+            return Ok(());
+        };
+        self.eof = !caught(self.table, || Ok(scan.advance()))?;
+        Ok(())
+    }
+
+    fn eof(&self) -> bool {
+        self.eof
+    }
+
+    fn column(&self, ctx: &mut Context, i: c_int) -> Result<()> {
+        if ctx.no_change() {
+            return Ok(());
+        }
+        let Some(scan) = &self.scan else {
+            return ctx.set_result(Cell::Null);
+        };
+        let column = usize::try_from(i).unwrap_or(usize::MAX);
+        caught(self.table, || ctx.set_result(scan.cell(column)))
+    }
+
+    fn rowid(&self) -> Result<i64> {
+        Ok(self.scan.as_ref().map_or(0, |scan| scan.rowid()))
+    }
+}
+
+impl Drop for CatalogCursor {
+    fn drop(&mut self) {
+        // The scan's borrowings of the snapshot go first.
+        self.scan = None;
+        self.state.close_cursor();
+    }
+}

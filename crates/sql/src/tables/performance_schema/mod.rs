@@ -1,0 +1,33 @@
+//! performance_schema.
+
+pub mod connections;
+pub mod digests;
+pub mod event;
+pub mod files;
+pub mod instances;
+pub mod memory;
+pub mod setup;
+pub mod stages;
+pub mod statements;
+pub mod threads;
+pub mod transactions;
+pub mod variables;
+pub mod waits;
+
+use crate::catalog::Table;
+
+/// Its tables, file by file.
+pub static TABLES: &[&[&dyn Table]] = &[
+    connections::TABLES,
+    digests::TABLES,
+    files::TABLES,
+    instances::TABLES,
+    memory::TABLES,
+    setup::TABLES,
+    stages::TABLES,
+    statements::TABLES,
+    threads::TABLES,
+    transactions::TABLES,
+    variables::TABLES,
+    waits::TABLES,
+];
