@@ -1,4 +1,64 @@
-//! The writer.
+//! Tare's writer: instrument points for a host program.
+//!
+//! ```
+//! tare::classes! {
+//!     static LOCK_CACHE: Mutex = "wait/synch/mutex/app/LOCK_cache", enabled;
+//!     static LOADING: Stage = "stage/app/Loading", enabled;
+//!     static QUERY: Statement = "statement/app/query";
+//! }
+//!
+//! # if cfg!(feature = "instrument") {
+//! tare::start(tare::Config::default())?;
+//! # }
+//! let cache = tare::sync::Mutex::new(&LOCK_CACHE, Vec::new());
+//! {
+//!     let statement = tare::statement::start(&QUERY);
+//!     statement.text("LOAD 42");
+//!     tare::stage::set(&LOADING);
+//!     cache.lock().push(42);
+//!     statement.rows_affected(1);
+//! }
+//! tare::stop();
+//! # Ok::<(), tare::StartError>(())
+//! ```
+//!
+//! While it runs, `tare sql` on the same machine answers what its threads wait for and run.
+//!
+//! Three states are told apart: not compiled in (feature `instrument` off: every item exists and does
+//! nothing), disabled (not started, or stopped: one load and one branch a point), and running, with
+//! each instrument off, counted or timed. Nothing here panics into the host, and whatever cannot be
+//! recorded is counted as lost.
 
+mod class;
+mod config;
+mod modes;
+
+#[cfg(not(feature = "instrument"))]
+mod absent;
 #[cfg(feature = "instrument")]
 pub mod digest;
+#[cfg(feature = "instrument")]
+mod engine;
+#[cfg(feature = "instrument")]
+mod point;
+pub mod sync;
+
+#[cfg(not(feature = "instrument"))]
+pub use absent::{
+    descriptor, digest, error, failed_starts, file, idle, is_running, memory, socket, stage, start,
+    statement, stop, table, thread, transaction, wait,
+};
+pub use class::{__trim, CLASSES, Class};
+pub use config::{Config, Limits, LockTiming, Setting, StartError, Timer};
+#[cfg(feature = "instrument")]
+pub use engine::{descriptor, failed_starts, is_running, start, stop};
+#[doc(hidden)]
+pub use linkme as __linkme;
+#[cfg(feature = "instrument")]
+pub use point::{
+    error, file, idle, memory, socket, stage, statement, table, thread, transaction, wait,
+};
+pub use tare_layout::Kind;
+pub use tare_layout::class::Counter;
+pub use tare_layout::event::Operation;
+pub use tare_layout::slot::Command;

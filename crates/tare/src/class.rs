@@ -1,0 +1,198 @@
+//! Instrument classes: a name, known to the compiler, that turns into a number when Tare starts.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tare_layout::Kind;
+use tare_layout::class::property;
+
+/// An instrument: what `setup_instruments` lists and every point refers to.
+///
+/// Declare classes with [`classes!`](crate::classes); they are then all registered when Tare starts.
+/// A class made with [`Class::new`] alone is registered when it is first used.
+#[derive(Debug)]
+pub struct Class {
+    name: &'static str,
+    kind: Kind,
+    documentation: &'static str,
+    properties: u32,
+    volatility: u32,
+    enabled: Option<bool>,
+    /// Bits 0-15: number in the segment; bits 16-31: the generation of Tare that gave it.
+    number: AtomicU32,
+}
+
+/// The number of a class that found no place.
+#[cfg(feature = "instrument")]
+pub(crate) const NO_NUMBER: u16 = u16::MAX;
+
+impl Class {
+    /// A class with a MySQL-style name, which must begin as its kind's names do
+    /// (`wait/synch/mutex/`, `stage/`, ...).
+    pub const fn new(kind: Kind, name: &'static str, documentation: &'static str) -> Self {
+        assert!(
+            starts_with(name, kind.prefix()),
+            "the name does not begin as its kind's names do"
+        );
+        assert!(
+            name.len() <= 128,
+            "the name is longer than MySQL's 128 bytes"
+        );
+        Self {
+            name,
+            kind,
+            documentation,
+            properties: 0,
+            volatility: 0,
+            enabled: None,
+            number: AtomicU32::new(0),
+        }
+    }
+
+    const fn with(mut self, property: u32) -> Self {
+        self.properties |= property;
+        self
+    }
+
+    /// Marks a stage that reports progress.
+    pub const fn progress(self) -> Self {
+        self.with(property::PROGRESS)
+    }
+
+    /// Marks a class with a single instance.
+    pub const fn singleton(self) -> Self {
+        self.with(property::SINGLETON)
+    }
+
+    /// Marks a class of users' sessions.
+    pub const fn user(self) -> Self {
+        self.with(property::USER)
+    }
+
+    /// Marks an abstract statement that will be refined.
+    pub const fn mutable(self) -> Self {
+        self.with(property::MUTABLE)
+    }
+
+    /// Enables the class at start, whatever its kind's default.
+    pub const fn enabled(mut self) -> Self {
+        self.enabled = Some(true);
+        self
+    }
+
+    /// Disables the class at start, whatever its kind's default.
+    pub const fn disabled(mut self) -> Self {
+        self.enabled = Some(false);
+        self
+    }
+
+    /// The name.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The kind.
+    pub const fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// One sentence about it.
+    pub const fn documentation(&self) -> &'static str {
+        self.documentation
+    }
+
+    /// `setup_instruments.PROPERTIES` as bits.
+    pub const fn properties(&self) -> u32 {
+        self.properties
+    }
+
+    /// `setup_instruments.VOLATILITY`.
+    pub const fn volatility(&self) -> u32 {
+        self.volatility
+    }
+
+    /// Whether it is enabled when nothing else is said.
+    pub const fn enabled_by_default(&self) -> bool {
+        match self.enabled {
+            Some(enabled) => enabled,
+            None => self.kind.enabled_by_default(),
+        }
+    }
+
+    /// Its number under `generation`, if it was given one.
+    #[cfg(feature = "instrument")]
+    #[inline(always)]
+    pub(crate) fn number(&self, generation: u32) -> Option<u16> {
+        let number = self.number.load(Ordering::Relaxed);
+        (number >> 16 == generation).then_some(number as u16)
+    }
+
+    #[cfg(feature = "instrument")]
+    pub(crate) fn set_number(&self, generation: u32, number: u16) {
+        self.number
+            .store(generation << 16 | u32::from(number), Ordering::Relaxed);
+    }
+}
+
+#[cfg(not(feature = "instrument"))]
+const _: fn(&Class) -> u32 = |class| class.number.load(Ordering::Relaxed);
+
+const fn starts_with(text: &str, prefix: &str) -> bool {
+    let (text, prefix) = (text.as_bytes(), prefix.as_bytes());
+    if text.len() < prefix.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < prefix.len() {
+        if text[i] != prefix[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+/// All classes that [`classes!`](crate::classes) declared, in whatever crate.
+#[linkme::distributed_slice]
+pub static CLASSES: [&'static Class];
+
+/// Declares instrument classes as statics and registers them.
+///
+/// ```
+/// tare::classes! {
+///     /// Guards the table of sessions.
+///     pub static LOCK_SESSIONS: Mutex = "wait/synch/mutex/app/LOCK_sessions";
+///     /// Copying to a temporary table.
+///     static COPYING: Stage = "stage/app/Copying", progress;
+/// }
+/// let sessions = tare::sync::Mutex::new(&LOCK_SESSIONS, Vec::<u64>::new());
+/// sessions.lock().push(1);
+/// ```
+///
+/// The kind is a [`Kind`](crate::Kind); behind the name may follow any of `progress`, `singleton`,
+/// `user`, `mutable`, `enabled`, `disabled`.
+#[macro_export]
+macro_rules! classes {
+    ($($(#[doc = $doc:literal])* $vis:vis static $name:ident: $kind:ident = $text:literal
+        $(, $property:ident)*;)*) => {$(
+        $(#[doc = $doc])*
+        $vis static $name: $crate::Class = $crate::Class::new(
+            $crate::Kind::$kind,
+            $text,
+            $crate::__trim(concat!($($doc),*)),
+        )$(.$property())*;
+        const _: () = {
+            #[$crate::__linkme::distributed_slice($crate::CLASSES)]
+            #[linkme(crate = $crate::__linkme)]
+            static REGISTERED: &$crate::Class = &$name;
+        };
+    )*};
+}
+
+/// Cuts the space that a doc comment begins with. Not public API.
+#[doc(hidden)]
+pub const fn __trim(text: &'static str) -> &'static str {
+    match text.as_bytes() {
+        [b' ', ..] => text.split_at(1).1,
+        _ => text,
+    }
+}

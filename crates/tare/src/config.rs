@@ -1,0 +1,109 @@
+//! What a host may say when it starts Tare.
+
+use std::path::PathBuf;
+
+pub use tare_layout::control::Timer;
+pub use tare_layout::geometry::Limits;
+
+/// How an instrument starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// Not enabled.
+    Off,
+    /// Enabled, not timed.
+    Counted,
+    /// Enabled and timed.
+    On,
+}
+
+impl Setting {
+    /// Reads mysqld's spellings: ON, YES, TRUE, 1; OFF, NO, FALSE, 0; COUNTED.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.to_ascii_uppercase().as_str() {
+            "ON" | "YES" | "TRUE" | "1" => Some(Setting::On),
+            "OFF" | "NO" | "FALSE" | "0" => Some(Setting::Off),
+            "COUNTED" => Some(Setting::Counted),
+            _ => None,
+        }
+    }
+}
+
+/// When a lock's acquisition is timed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LockTiming {
+    /// Only when it had to wait; one at the first try is counted with a wait of zero.
+    #[default]
+    Contended,
+    /// Always, as MySQL does. Costs two clock reads each.
+    Every,
+}
+
+/// How to start. `Config::default()` is MySQL 8.0's defaults in a memory segment.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// How much of everything there may be.
+    pub limits: Limits,
+    /// A file for the segment. `None`: what the environment's `TARE_SEGMENT` says, else memory.
+    pub segment: Option<PathBuf>,
+    /// Settings by pattern (`%` = any text); the most specific wins, among equals the last.
+    pub instruments: Vec<(String, Setting)>,
+    /// Consumers by name that differ from MySQL's defaults.
+    pub consumers: Vec<(String, bool)>,
+    /// When lock acquisitions are timed.
+    pub lock_timing: LockTiming,
+    /// Bytes that the threads' counters may take; 0 = no limit. At the limit, new rows are lost
+    /// and counted as such.
+    pub memory_limit: u64,
+}
+
+impl Config {
+    /// Everything enabled and timed, every consumer on.
+    pub fn everything() -> Self {
+        Self {
+            instruments: vec![("%".into(), Setting::On)],
+            consumers: tare_layout::control::CONSUMERS
+                .iter()
+                .map(|&c| (c.into(), true))
+                .collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Running, with every instrument off.
+    pub fn nothing() -> Self {
+        Self {
+            instruments: vec![("%".into(), Setting::Off)],
+            ..Self::default()
+        }
+    }
+}
+
+/// Why Tare did not start. The host goes on without it.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// It runs already.
+    #[error("Tare runs in this process already; stop it first to start it with other settings")]
+    Running,
+    /// The crate was compiled without instrumentation.
+    #[error(
+        "this program was built without the feature `instrument` of crate tare; rebuild it with it"
+    )]
+    NotCompiledIn,
+    /// No memory or file for the segment.
+    #[error(
+        "cannot make a segment of {bytes} bytes of address space at {place}: {source}; {advice}"
+    )]
+    Segment {
+        /// Size asked for.
+        bytes: usize,
+        /// `memory`, or the path.
+        place: String,
+        /// What the system said.
+        source: std::io::Error,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// A consumer of that name does not exist.
+    #[error("there is no consumer {0:?}; performance_schema.setup_consumers lists them")]
+    Consumer(String),
+}

@@ -1,0 +1,437 @@
+//! Banks: taking one, finding a class's row in it, giving it back, merging two.
+
+use std::sync::atomic::{AtomicU32, Ordering, fence};
+
+use tare_layout::bank::plane;
+use tare_layout::class::Kind;
+use tare_layout::geometry::PAGE;
+use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES, BLOCKS};
+use tare_layout::line::{
+    CELLS, CONTENDED, COUNT, EXTRA, HISTOGRAM, Item, LINE_BYTES, Line, MAX, MIN, NO_MIN, SUM, TAG,
+    Tag, error, memory,
+};
+use tare_layout::shared::Lost;
+
+use super::{Engine, freelist};
+
+impl Engine {
+    /// A bank of this account for the thread in `slot`; `None` when even merging frees none, which
+    /// [`tare_layout::Geometry`] rules out as long as threads are within their limit.
+    pub fn take_bank(&self, account: u32, slot: usize) -> Option<usize> {
+        let head = &self.view.account(account as usize).free_banks;
+        let number = freelist::pop(head, |i| self.bank_link(i))
+            .or_else(|| self.new_bank(account))
+            .or_else(|| self.merged_bank(account))?;
+        self.begin(number, slot);
+        Some(number)
+    }
+
+    fn bank_link(&self, i: usize) -> Option<&'static AtomicU32> {
+        (i < self.banks()).then(|| &self.view.bank(i).next_free)
+    }
+
+    fn banks(&self) -> usize {
+        self.view
+            .geometry()
+            .region(tare_layout::Region::Banks)
+            .count
+    }
+
+    fn new_bank(&self, account: u32) -> Option<usize> {
+        let number = freelist::take_new(&self.view.shared().banks_used.0, self.banks())?;
+        let bank = self.view.bank(number);
+        // Line 0 is no item, so that 0 in an index means "none".
+        bank.used.store(1, Ordering::Relaxed);
+        bank.account.store(account + 1, Ordering::Release);
+        Some(number)
+    }
+
+    /// Hands the bank to a new thread: what it holds becomes that thread's base.
+    fn begin(&self, number: usize, slot: usize) {
+        let bank = self.view.bank(number);
+        let (arena, base) = (
+            self.view.arena(number),
+            self.view.plane(plane::BASE, number),
+        );
+        let turn = bank.turn.load(Ordering::Relaxed);
+        bank.turn.store(turn.wrapping_add(1), Ordering::Relaxed);
+        fence(Ordering::Release);
+        let used = bank.used.load(Ordering::Relaxed) as usize;
+        for (at, tag) in items(arena, used) {
+            match tag.item {
+                Item::Class => {
+                    let kind = self.kind_of(tag.id as usize);
+                    for i in at..at + tag.lines {
+                        begin_line(
+                            &arena[i],
+                            &base[i],
+                            kind.is_some_and(|k| k.is_time_line(i - at)),
+                        );
+                    }
+                }
+                // Nobody holds a lock in a thread that has not begun.
+                Item::Instance => arena[at].set(HISTOGRAM, 0),
+                Item::Digest | Item::Histogram => {}
+            }
+        }
+        bank.base_used.store(used as u32, Ordering::Relaxed);
+        bank.slot.store(slot as u32 + 1, Ordering::Relaxed);
+        // Pairs with the reader's second load of `turn`.
+        bank.turn.store(turn.wrapping_add(2), Ordering::Release);
+    }
+
+    /// Gives a bank back to its account.
+    pub fn give_bank(&self, number: usize) {
+        let bank = self.view.bank(number);
+        bank.slot.store(0, Ordering::Relaxed);
+        let account = bank.account.load(Ordering::Relaxed).saturating_sub(1) as usize;
+        freelist::push(
+            &self.view.account(account).free_banks,
+            number,
+            &bank.next_free,
+        );
+    }
+
+    /// Frees a bank by merging two free ones of some account. Rare: all banks are bound to other
+    /// accounts, whose threads have gone.
+    #[cold]
+    fn merged_bank(&self, account: u32) -> Option<usize> {
+        let accounts = self.view.shared().accounts_used.0.load(Ordering::Acquire) as usize;
+        for other in 0..accounts {
+            let head = &self.view.account(other).free_banks;
+            let Some(first) = freelist::pop(head, |i| self.bank_link(i)) else {
+                continue;
+            };
+            let second = freelist::pop(head, |i| self.bank_link(i));
+            if let Some(second) = second {
+                let merged = self.merge(first, second);
+                self.give_bank(first);
+                if !merged {
+                    self.give_bank(second);
+                    continue;
+                }
+                self.view
+                    .bank(second)
+                    .account
+                    .store(account + 1, Ordering::Release);
+                return Some(second);
+            }
+            self.give_bank(first);
+        }
+        None
+    }
+
+    /// Adds `from`, which becomes empty, to `to`; false (and nothing done) when `to` has no room.
+    fn merge(&self, to: usize, from: usize) -> bool {
+        let used = |i: usize| self.view.bank(i).used.load(Ordering::Relaxed) as usize;
+        if used(to) + used(from) > self.view.geometry().limits.arena_lines {
+            return false;
+        }
+        // One merge at a time; readers see the odd turn and read again.
+        let turn = &self.view.shared().merge_turn.0;
+        let mut now = turn.load(Ordering::Relaxed);
+        loop {
+            now &= !1;
+            match turn.compare_exchange_weak(now, now + 1, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => break,
+                Err(other) => now = other,
+            }
+            std::hint::spin_loop();
+        }
+        self.merge_rows(to, from);
+        turn.store(now.wrapping_add(2), Ordering::Release);
+        true
+    }
+
+    fn merge_rows(&self, to: usize, from: usize) {
+        let source = self.view.arena(from);
+        let bank = self.view.bank(from);
+        for (at, tag) in items(source, bank.used.load(Ordering::Relaxed) as usize) {
+            let lines = match tag.item {
+                Item::Class => self.row_of(to, tag.id as u16),
+                Item::Instance => self.add_instance_shared(tag.id, &source[at..at + tag.lines]),
+                Item::Digest => self.add_digest_shared(tag.id, &source[at..at + tag.lines]),
+                Item::Histogram => None,
+            };
+            let Some(lines) = lines else { continue };
+            let Some(kind) = self.kind_of(tag.id as usize) else {
+                continue;
+            };
+            for (i, line) in lines.iter().enumerate() {
+                let target = line_number(self.view.arena(to), line);
+                add_cells(kind, i, line, &source[at + i]);
+                combine_extremes(line, &self.view.plane(plane::BASE, from)[at + i]);
+                if kind.is_time_line(i) {
+                    self.merge_histogram(to, line, from, &source[at + i]);
+                }
+                for number in [plane::TRUNCATED_GLOBAL, plane::TRUNCATED_ACCOUNT] {
+                    let (into, of) = (self.view.plane(number, to), self.view.plane(number, from));
+                    add_cells(kind, i, &into[target], &of[at + i]);
+                }
+            }
+        }
+        for cell in self.view.class_index(from) {
+            cell.store(0, Ordering::Relaxed);
+        }
+        for cell in bank.instances.iter().chain(&bank.digests) {
+            cell.store(0, Ordering::Relaxed);
+        }
+        bank.used.store(1, Ordering::Relaxed);
+        bank.base_used.store(0, Ordering::Relaxed);
+    }
+
+    fn merge_histogram(&self, to_bank: usize, to: &Line, from_bank: usize, from: &Line) {
+        let blocks = from.get(HISTOGRAM);
+        for block in 0..BLOCKS {
+            let at = usize::from((blocks >> (16 * block)) as u16);
+            if at == 0 {
+                continue;
+            }
+            let Some(target) = self.block_of(to_bank, to, block) else {
+                continue;
+            };
+            let arena = self.view.arena(from_bank);
+            for (into, of) in buckets(target).zip(buckets(&arena[at..at + BLOCK_LINES])) {
+                let sum = into
+                    .load(Ordering::Relaxed)
+                    .wrapping_add(of.load(Ordering::Relaxed));
+                into.store(sum, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The row of a class in a bank that the caller owns, made when it is not there.
+    pub fn row_of(&self, bank: usize, class: u16) -> Option<&'static [Line]> {
+        let index = self.view.class_index(bank).get(usize::from(class))?;
+        let arena = self.view.arena(bank);
+        let kind = self.kind_of(usize::from(class))?;
+        let lines = kind.row_lines();
+        let at = match index.load(Ordering::Relaxed) {
+            0 => {
+                let at = self.new_item(bank, Item::Class, u32::from(class), lines)?;
+                for i in 0..lines {
+                    if kind.is_time_line(i) {
+                        arena[at + i].set(MIN, NO_MIN);
+                    }
+                }
+                // The plane beside it may hold what a merged bank left there.
+                for number in 0..plane::PLANES {
+                    for line in &self.view.plane(number, bank)[at..at + lines] {
+                        self.clear_plane_line(number, bank, line);
+                    }
+                }
+                // Release: a reader that finds the row finds it made.
+                index.store(at as u16, Ordering::Release);
+                at
+            }
+            at => usize::from(at),
+        };
+        arena.get(at..at + lines)
+    }
+
+    /// Makes a plane's line zero, touching its page only when it is not.
+    fn clear_plane_line(&self, number: usize, bank: usize, line: &Line) {
+        let written = self.view.control().planes_used.load(Ordering::Relaxed) & 1 << number != 0;
+        // Lines that base never covered are zero as they came.
+        let covered =
+            number != plane::BASE || self.view.bank(bank).turn.load(Ordering::Relaxed) > 2;
+        if written && covered && line.cells.iter().any(|c| c.load(Ordering::Relaxed) != 0) {
+            for i in 0..CELLS {
+                line.set(i, 0);
+            }
+        }
+    }
+
+    /// Room for an item in a bank's arena: its first line's number.
+    pub fn new_item(&self, bank: usize, item: Item, id: u32, lines: usize) -> Option<usize> {
+        let used = &self.view.bank(bank).used;
+        let arena = self.view.arena(bank);
+        let at = used.load(Ordering::Relaxed) as usize;
+        if at == 0 || at + lines > arena.len() || !self.may_touch(bank, at, lines) {
+            self.lose(Lost::Rows, 1);
+            return None;
+        }
+        for line in &arena[at..at + lines] {
+            for cell in 0..CELLS {
+                line.set(cell, 0);
+            }
+        }
+        arena[at].cells[TAG].store(Tag { item, lines, id }.pack(), Ordering::Release);
+        used.store((at + lines) as u32, Ordering::Release);
+        Some(at)
+    }
+
+    /// Gives an item's lines, of the same number, to another instance or digest.
+    pub fn reuse_item(&self, bank: usize, at: usize, item: Item, id: u32, lines: usize) {
+        let arena = self.view.arena(bank);
+        for line in &arena[at..at + lines] {
+            for cell in 1..CELLS {
+                line.set(cell, 0);
+            }
+        }
+        for line in &self.view.plane(plane::TRUNCATED_GLOBAL, bank)[at..at + lines] {
+            self.clear_plane_line(plane::TRUNCATED_GLOBAL, bank, line);
+        }
+        arena[at].cells[TAG].store(Tag { item, lines, id }.pack(), Ordering::Release);
+    }
+
+    /// Accounts for the pages that an item touches first; false at the memory limit.
+    fn may_touch(&self, _bank: usize, at: usize, lines: usize) -> bool {
+        let begin = self.view.geometry().arena;
+        let page = |line: usize| (begin + line * LINE_BYTES).div_ceil(PAGE);
+        let pages = page(at + lines) - page(at);
+        if pages == 0 {
+            return true;
+        }
+        let bytes = (pages * PAGE) as u64;
+        let limit = self.view.control().memory_limit.load(Ordering::Relaxed);
+        let touched = &self.view.shared().bank_bytes.0;
+        if limit != 0 && touched.load(Ordering::Relaxed) + bytes > limit {
+            return false;
+        }
+        touched.fetch_add(bytes, Ordering::Relaxed);
+        true
+    }
+
+    /// Block `block` of the histogram of the time line `line`, made when it is not there.
+    #[cold]
+    pub fn block_of(&self, bank: usize, line: &Line, block: usize) -> Option<&'static [Line]> {
+        let blocks = line.get(HISTOGRAM);
+        let at = match (blocks >> (16 * block)) as u16 {
+            0 => {
+                let Some(at) = self.new_item(bank, Item::Histogram, 0, BLOCK_LINES) else {
+                    self.lose(Lost::Histograms, 1);
+                    return None;
+                };
+                for number in plane::TRUNCATED_GLOBAL..plane::PLANES {
+                    for line in &self.view.plane(number, bank)[at..at + BLOCK_LINES] {
+                        self.clear_plane_line(number, bank, line);
+                    }
+                }
+                let packed = blocks | (at as u64) << (16 * block);
+                line.cells[HISTOGRAM].store(packed, Ordering::Release);
+                at
+            }
+            at => usize::from(at),
+        };
+        self.view.arena(bank).get(at..at + BLOCK_LINES)
+    }
+
+    /// A bucket of 32 bits wrapped to zero: carries 2^32 to the class's spill row.
+    #[cold]
+    pub fn spill(&self, class: u16, bucket: usize) {
+        if let Some(cell) = self.view.spill(usize::from(class)).get(bucket) {
+            cell.fetch_add(1 << 32, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The buckets of a histogram block, as they lie behind its tag.
+pub fn buckets(block: &[Line]) -> impl Iterator<Item = &AtomicU32> {
+    (0..BLOCK_BUCKETS).map(move |i| bucket(block, i))
+}
+
+/// Bucket `i` of a block.
+#[inline(always)]
+pub fn bucket(block: &[Line], i: usize) -> &AtomicU32 {
+    debug_assert!(i < BLOCK_BUCKETS && block.len() >= BLOCK_LINES);
+    // SAFETY: a block is BLOCK_LINES lines, of which byte 8 + 4 * i .. + 4 is within for every
+    // bucket (asserted in `histogram`); 4-byte atomics over memory that is otherwise only accessed
+    // as such (readers of the block use the same view).
+    unsafe { &*block.as_ptr().cast::<u8>().add(8 + 4 * i).cast() }
+}
+
+fn line_number(arena: &[Line], line: &Line) -> usize {
+    (std::ptr::from_ref(line).addr() - arena.as_ptr().addr()) / LINE_BYTES
+}
+
+/// The items of an arena, by their first line.
+pub fn items(arena: &[Line], used: usize) -> impl Iterator<Item = (usize, Tag)> + '_ {
+    let used = used.min(arena.len());
+    let mut at = 1;
+    std::iter::from_fn(move || {
+        let tag = Tag::unpack(arena.get(at).filter(|_| at < used)?.get(TAG))?;
+        let found = at;
+        at += tag.lines;
+        (at <= used).then_some((found, tag))
+    })
+}
+
+/// Moves a line's figures to the base of the thread that begins.
+fn begin_line(line: &Line, base: &Line, is_time: bool) {
+    if !is_time {
+        for i in 1..CELLS {
+            base.set(i, line.get(i));
+        }
+        return;
+    }
+    for i in [COUNT, CONTENDED, SUM, EXTRA] {
+        base.set(i, line.get(i));
+    }
+    // Base keeps the extremes of all threads before, the line those of the present one. Base
+    // first: a reader that looks at the line and then at base misses neither.
+    combine_extremes(base, line);
+    fence(Ordering::Release);
+    line.set(MIN, NO_MIN);
+    line.set(MAX, 0);
+}
+
+/// Adds the figures of one line to another: sums are added, extremes combined.
+fn add_cells(kind: Kind, i: usize, to: &Line, from: &Line) {
+    if kind.is_time_line(i) {
+        for cell in [COUNT, CONTENDED, SUM] {
+            to.add(cell, from.get(cell));
+        }
+        // Of a statement, the moment it was last seen.
+        match kind {
+            Kind::Statement => to.set(EXTRA, to.get(EXTRA).max(from.get(EXTRA))),
+            _ => to.add(EXTRA, from.get(EXTRA)),
+        }
+        combine_extremes(to, from);
+    } else if kind == Kind::Error {
+        to.add(error::RAISED, from.get(error::RAISED));
+        to.add(error::HANDLED, from.get(error::HANDLED));
+        let (first, other) = (to.get(error::FIRST_SEEN), from.get(error::FIRST_SEEN));
+        to.set(
+            error::FIRST_SEEN,
+            if first == 0 {
+                other
+            } else {
+                first.min(other.max(1))
+            },
+        );
+        to.set(
+            error::LAST_SEEN,
+            to.get(error::LAST_SEEN).max(from.get(error::LAST_SEEN)),
+        );
+    } else if kind == Kind::Memory && i == 0 {
+        for cell in memory::ALLOC_COUNT..=memory::FREE_BYTES {
+            to.add(cell, from.get(cell));
+        }
+        for cell in [memory::HIGH_COUNT, memory::HIGH_BYTES] {
+            to.set(
+                cell,
+                (to.get(cell) as i64).max(from.get(cell) as i64) as u64,
+            );
+        }
+    } else {
+        for cell in 1..CELLS {
+            to.add(cell, from.get(cell));
+        }
+    }
+}
+
+/// Lowers the minimum and raises the maximum of `to` by those of `from`. A line of zeros has none.
+fn combine_extremes(to: &Line, from: &Line) {
+    let known = |line: &Line| line.get(MAX) != 0 || line.get(MIN) != 0;
+    if !known(from) {
+        return;
+    }
+    let low = if known(to) {
+        to.get(MIN).min(from.get(MIN))
+    } else {
+        from.get(MIN)
+    };
+    to.set(MIN, low);
+    to.set(MAX, to.get(MAX).max(from.get(MAX)));
+}

@@ -1,0 +1,88 @@
+//! Putting ended events into a thread's history and into history_long.
+
+use std::sync::atomic::Ordering;
+
+use tare_layout::geometry::CHUNK_EVENTS;
+use tare_layout::primitive::bump;
+use tare_layout::slot::Slot;
+
+use super::Engine;
+
+/// Chunks of history_long that a thread looks at before it uses its own.
+const TRIES: usize = 4;
+
+/// Where a thread writes next in each of its rings; the thread's own, so that finding the place is
+/// a load and not a division.
+#[derive(Debug, Default)]
+pub struct Cursor {
+    /// Next place in the history ring.
+    pub place: std::cell::Cell<u32>,
+    /// Next event in history_long, and one behind the chunk; equal = no chunk.
+    pub long: std::cell::Cell<(u32, u32)>,
+}
+
+impl Cursor {
+    /// The place in the history ring for the next event, which thereby is pushed.
+    #[inline(always)]
+    pub fn next_place(&self, slot: &Slot, ring: usize, history: usize) -> usize {
+        let place = self.place.get();
+        let next = place + 1;
+        self.place
+            .set(if next as usize >= history { 0 } else { next });
+        bump(&slot.pushed[ring], 1);
+        place as usize
+    }
+
+    /// The index in history_long for the next event, if there is room.
+    #[inline(always)]
+    pub fn next_long(&self, engine: &Engine, slot_number: usize, ring: usize) -> usize {
+        let (next, end) = self.long.get();
+        if next < end {
+            self.long.set((next + 1, end));
+            return next as usize;
+        }
+        self.take_chunk(engine, slot_number, ring)
+    }
+
+    #[cold]
+    fn take_chunk(&self, engine: &Engine, slot_number: usize, ring: usize) -> usize {
+        let chunk = engine.take_chunk(slot_number, ring);
+        let first = (chunk * CHUNK_EVENTS) as u32;
+        self.long.set((first + 1, first + CHUNK_EVENTS as u32));
+        first as usize
+    }
+}
+
+impl Engine {
+    /// A chunk for this thread, which lets go of the one it had: the next of the shared ring that
+    /// no thread holds, else the thread's own.
+    fn take_chunk(&self, slot: usize, ring: usize) -> usize {
+        self.give_chunk(slot, ring);
+        let holders = &self.holders[ring];
+        for _ in 0..TRIES {
+            let ticket = self.view.shared().tickets[ring]
+                .0
+                .fetch_add(1, Ordering::Relaxed);
+            let chunk = (ticket % holders.len() as u64) as usize;
+            if !holders[chunk].swap(true, Ordering::AcqRel) {
+                self.view.slot(slot).chunk[ring].store(chunk as u32 + 1, Ordering::Relaxed);
+                return chunk;
+            }
+        }
+        let own = holders.len() + slot;
+        self.view.slot(slot).chunk[ring].store(own as u32 + 1, Ordering::Relaxed);
+        own
+    }
+
+    /// Lets go of the thread's chunk, if it has one.
+    pub fn give_chunk(&self, slot: usize, ring: usize) {
+        let held = self.view.slot(slot).chunk[ring].swap(0, Ordering::Relaxed) as usize;
+        // Release: who takes the chunk next writes behind us.
+        if let Some(holder) = held
+            .checked_sub(1)
+            .and_then(|chunk| self.holders[ring].get(chunk))
+        {
+            holder.store(false, Ordering::Release);
+        }
+    }
+}

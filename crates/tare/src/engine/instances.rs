@@ -1,0 +1,173 @@
+//! Instances of locks, conditions and sockets, and files by name.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+
+use tare_layout::instance::{FILE, INDEX_BITS, index_of};
+use tare_layout::line::{COUNT, EXTRA, Line, MAX, MIN, SUM};
+use tare_layout::primitive::AtomicU64;
+use tare_layout::shared::Lost;
+
+use super::{Engine, freelist, lock};
+
+/// Files by class and path, so that a file opened again keeps its row.
+pub type Files = HashMap<(u16, Box<str>), u32>;
+
+/// How often an index was used lives in this many bits of an id.
+const GENERATION_MASK: u32 = (1 << (31 - INDEX_BITS)) - 1;
+
+impl Engine {
+    /// The id of a new mutex, rwlock, condition or socket; 0 when there is no room.
+    pub fn new_instance(&self, class: u16, address: usize, descriptor: i64) -> u32 {
+        let shared = self.view.shared();
+        let limit = self.view.geometry().limits.instances;
+        let link = |i: usize| (i < limit).then(|| &self.view.instance(i).next_free);
+        let index = freelist::pop(&shared.free_instances.0, link)
+            .or_else(|| freelist::take_new(&shared.instances_used.0, limit));
+        let Some(index) = index else {
+            self.lose(Lost::Instances, 1);
+            return 0;
+        };
+        let instance = self.view.instance(index);
+        // 0 is no generation, so that no id is 0.
+        let generation = match (instance.generation.load(Ordering::Relaxed) + 1) & GENERATION_MASK {
+            0 => 1,
+            next => next,
+        };
+        instance.generation.store(generation, Ordering::Relaxed);
+        instance.class.store(u32::from(class), Ordering::Relaxed);
+        instance.address.store(address as u64, Ordering::Relaxed);
+        instance
+            .descriptor
+            .store(descriptor as u64, Ordering::Relaxed);
+        for line in [&instance.shared, &instance.truncated] {
+            clear(line);
+        }
+        let id = generation << INDEX_BITS | index as u32;
+        instance.id.store(id, Ordering::Release);
+        id
+    }
+
+    /// Ends an instance. An id of another generation of Tare, or one that has ended, is ignored.
+    pub fn end_instance(&self, id: u32) {
+        let Some(instance) = self.live_instance(id) else {
+            return;
+        };
+        if instance
+            .id
+            .compare_exchange(id, 0, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+        {
+            let head = &self.view.shared().free_instances.0;
+            freelist::push(head, index_of(id), &instance.next_free);
+        }
+    }
+
+    fn live_instance(&self, id: u32) -> Option<&'static tare_layout::instance::Instance> {
+        let index = index_of(id);
+        if id & FILE != 0 || index >= self.view.geometry().limits.instances {
+            return None;
+        }
+        Some(self.view.instance(index)).filter(|i| i.id.load(Ordering::Acquire) == id)
+    }
+
+    /// Whether an instance or file with this id is there.
+    pub fn is_live(&self, id: u32) -> bool {
+        id & FILE != 0 || self.live_instance(id).is_some()
+    }
+
+    /// The id of a file, opened once more; 0 when there is no room.
+    pub fn open_file(&self, class: u16, path: &str) -> u32 {
+        let mut files = lock(&self.files);
+        let id = match files.get(&(class, path.into())) {
+            Some(&id) => id,
+            None => match self.new_file(class, path) {
+                0 => return 0,
+                id => {
+                    files.insert((class, path.into()), id);
+                    id
+                }
+            },
+        };
+        self.view
+            .file(index_of(id))
+            .open
+            .fetch_add(1, Ordering::Relaxed);
+        id
+    }
+
+    fn new_file(&self, class: u16, path: &str) -> u32 {
+        let limit = self.view.geometry().limits.files;
+        let Some(index) = freelist::take_new(&self.view.shared().files_used.0, limit) else {
+            self.lose(Lost::Files, 1);
+            return 0;
+        };
+        let file = self.view.file(index);
+        file.class.store(u32::from(class), Ordering::Relaxed);
+        file.name.set(path);
+        let id = FILE | 1 << INDEX_BITS | index as u32;
+        file.id.store(id, Ordering::Release);
+        id
+    }
+
+    /// Counts one close of a file.
+    pub fn close_file(&self, id: u32) {
+        if id & FILE != 0 && index_of(id) < self.view.geometry().limits.files {
+            self.view
+                .file(index_of(id))
+                .open
+                .fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Lines of an instance's row.
+    pub fn instance_lines(id: u32) -> usize {
+        if id & FILE != 0 { 3 } else { 1 }
+    }
+
+    /// The line that threads without a row of their own share; many write it.
+    pub fn shared_line(&self, id: u32, operation: usize) -> Option<&'static Line> {
+        if id & FILE != 0 {
+            let index = index_of(id);
+            (index < self.view.geometry().limits.files)
+                .then(|| &self.view.file(index).shared[operation.min(2)])
+        } else {
+            self.live_instance(id).map(|i| &i.shared)
+        }
+    }
+
+    /// Adds a thread's row to the instance's shared lines, when its bank is merged away.
+    pub fn add_instance_shared(&self, id: u32, lines: &[Line]) -> Option<&'static [Line]> {
+        for (i, line) in lines.iter().enumerate() {
+            let Some(shared) = self.shared_line(id, i) else {
+                continue;
+            };
+            for cell in [COUNT, SUM, EXTRA] {
+                shared.cells[cell].fetch_add(line.get(cell), Ordering::Relaxed);
+            }
+            raise_extremes(shared, line);
+        }
+        None
+    }
+}
+
+/// Shared minimums are kept inverted, see [`Line::time_shared`].
+pub fn raise_extremes(shared: &Line, line: &Line) {
+    if line.get(MAX) != 0 {
+        shared.cells[MIN].fetch_max(!line.get(MIN), Ordering::Relaxed);
+        shared.cells[MAX].fetch_max(line.get(MAX), Ordering::Relaxed);
+    }
+}
+
+fn clear(line: &Line) {
+    // Untouched pages stay untouched.
+    if line
+        .cells
+        .iter()
+        .any(|c: &AtomicU64| c.load(Ordering::Relaxed) != 0)
+    {
+        for cell in &line.cells {
+            cell.store(0, Ordering::Relaxed);
+        }
+    }
+}

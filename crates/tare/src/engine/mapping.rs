@@ -1,0 +1,127 @@
+//! The memory behind a segment: a sealed memfd, or a file.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Mutex;
+
+/// A mapped segment.
+#[derive(Debug)]
+pub struct Mapping {
+    base: *mut u8,
+    bytes: usize,
+    file: OwnedFd,
+}
+
+// SAFETY: the mapping is memory that any thread may access through atomics.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+/// Address ranges of segments that ended. A thread interrupted inside a point by a signal handler
+/// that stopped Tare may still store into one, so they stay mapped for a while.
+static RETIRED: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
+
+/// How many retired ranges are kept: address space only, their pages are given back at once.
+const RETIRED_KEPT: usize = 64;
+
+impl Mapping {
+    /// A segment in anonymous memory that others open through /proc/PID/fd. Sealed: nobody can
+    /// change its size under the writer.
+    pub fn memory(bytes: usize) -> io::Result<Self> {
+        // SAFETY: the name is a C string; a failure is a negative number, checked below.
+        let fd = unsafe {
+            libc::memfd_create(
+                c"tare".as_ptr(),
+                libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING,
+            )
+        };
+        let mapping = Self::of_descriptor(fd, bytes)?;
+        let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+        // SAFETY: fcntl on a descriptor we own. A kernel without seals leaves it unsealed, which
+        // costs only the protection.
+        unsafe { libc::fcntl(mapping.file.as_raw_fd(), libc::F_ADD_SEALS, seals) };
+        Ok(mapping)
+    }
+
+    /// A segment in a file that only its owner may open. A file left by another run is replaced.
+    pub fn file(path: &Path, bytes: usize) -> io::Result<Self> {
+        match std::fs::remove_file(path) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+            _ => {}
+        }
+        let name = CString::new(path.as_os_str().as_bytes())?;
+        let flags =
+            libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+        // SAFETY: the name is a C string; a failure is a negative number, checked below.
+        let fd = unsafe { libc::open(name.as_ptr(), flags, 0o600) };
+        Self::of_descriptor(fd, bytes)
+    }
+
+    fn of_descriptor(fd: libc::c_int, bytes: usize) -> io::Result<Self> {
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: `fd` was just opened by the caller and belongs to nobody else.
+        let file = unsafe { OwnedFd::from_raw_fd(fd) };
+        // SAFETY: a descriptor we own.
+        if unsafe { libc::ftruncate(fd, bytes as libc::off_t) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping at an address of the kernel's choice; NORESERVE because nearly
+        // all of it is never touched.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                protection,
+                libc::MAP_SHARED | libc::MAP_NORESERVE,
+                fd,
+                0,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the range just mapped. Failure to keep it out of core dumps is harmless.
+        unsafe { libc::madvise(base, bytes, libc::MADV_DONTDUMP) };
+        Ok(Self {
+            base: base.cast(),
+            bytes,
+            file,
+        })
+    }
+
+    /// The first byte.
+    pub fn base(&self) -> *const u8 {
+        self.base
+    }
+
+    /// The descriptor, through which the same process can attach as a reader.
+    pub fn descriptor(&self) -> &OwnedFd {
+        &self.file
+    }
+
+    /// Gives the pages of an ended memory segment back to the system. (A file keeps them: it is
+    /// there to be read later.)
+    pub fn discard(&self) {
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        // SAFETY: fallocate on a descriptor we own; pages read as zero from then on.
+        unsafe { libc::fallocate(self.file.as_raw_fd(), mode, 0, self.bytes as libc::off_t) };
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        let mut retired = RETIRED.lock().unwrap_or_else(|e| e.into_inner());
+        retired.push((self.base as usize, self.bytes));
+        if retired.len() > RETIRED_KEPT {
+            let (base, bytes) = retired.remove(0);
+            // SAFETY: a range that `of_descriptor` mapped and that 64 later segments have outlived.
+            unsafe { libc::munmap(base as *mut libc::c_void, bytes) };
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Plain types that points take, with instrumentation and without.
+
+use crate::Class;
+
+/// MySQL's isolation levels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Isolation {
+    ReadUncommitted = 0,
+    ReadCommitted = 1,
+    #[default]
+    RepeatableRead = 2,
+    Serializable = 3,
+}
+
+/// How a transaction begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mode {
+    /// Its isolation level.
+    pub isolation: Isolation,
+    /// Whether it may only read.
+    pub read_only: bool,
+    /// Whether it is a single statement under autocommit.
+    pub autocommit: bool,
+}
+
+/// How a client reached its thread: `threads.CONNECTION_TYPE`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum ConnectionType {
+    Background = 0,
+    TcpIp = 1,
+    Tls = 2,
+    Socket = 3,
+}
+
+/// A builder of threads that are named after their class, as far as the kernel shows a name.
+pub(crate) fn builder(class: &Class) -> std::thread::Builder {
+    let name = class.name().rsplit('/').next().unwrap_or("tare");
+    std::thread::Builder::new().name(name.chars().take(15).collect())
+}

@@ -1,0 +1,36 @@
+//! Errors, by code.
+
+use std::sync::atomic::Ordering;
+
+use tare_layout::control::effective;
+use tare_layout::line::error as at;
+
+use crate::engine::clock;
+use crate::engine::local::local;
+
+/// Counts an error that was raised, by its code (MySQL's numbers where it has one).
+pub fn raised(code: u32) {
+    count(code, at::RAISED);
+}
+
+/// Counts an error that a handler took care of, so that no client saw it.
+pub fn handled(code: u32) {
+    count(code, at::HANDLED);
+}
+
+#[cold]
+fn count(code: u32, cell: usize) {
+    let Some(local) = local() else { return };
+    let class = local.engine.error_class(code);
+    if local.bits(class) & effective::COUNT == 0 {
+        return;
+    }
+    if let Some(line) = local.row(class, 0) {
+        let now = clock::now();
+        line.add(cell, 1);
+        if line.get(at::FIRST_SEEN) == 0 {
+            line.set(at::FIRST_SEEN, now);
+        }
+        line.cells[at::LAST_SEEN].store(now, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,67 @@
+//! Files: one instance for each name, however often it is opened.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::wait::{self, Wait};
+use crate::engine::local::local;
+use crate::{Class, Operation};
+
+/// An open file, as Tare knows it.
+///
+/// ```
+/// tare::classes! { static JOURNAL: File = "wait/io/file/app/journal"; }
+/// let file = tare::file::Instance::open(&JOURNAL, "/var/lib/app/journal");
+/// let mut wait = file.wait(tare::Operation::Write);
+/// // let n = journal.write(&buffer)?;
+/// wait.bytes(4096);
+/// ```
+#[derive(Debug)]
+pub struct Instance {
+    class: &'static Class,
+    path: Box<str>,
+    /// Generation (bits 32-63) and id (bits 0-31).
+    id: AtomicU64,
+}
+
+impl Instance {
+    /// Tells Tare that a file is open under this name; dropped = closed.
+    pub fn open(class: &'static Class, path: &str) -> Self {
+        let instance = Self {
+            class,
+            path: path.into(),
+            id: AtomicU64::new(0),
+        };
+        instance.id();
+        instance
+    }
+
+    /// Begins an operation on the file.
+    #[inline]
+    pub fn wait(&self, operation: Operation) -> Wait {
+        wait::start_on(self.class, operation, self.id())
+    }
+
+    /// The id in the segment that records now: files opened before Tare started are known from
+    /// their first operation on.
+    #[inline]
+    fn id(&self) -> u32 {
+        let Some(local) = local() else { return 0 };
+        let id = self.id.load(Ordering::Relaxed);
+        if id >> 32 == local.key >> 32 {
+            return id as u32;
+        }
+        let new = local.engine.open_file(local.number(self.class), &self.path);
+        self.id
+            .store(local.key >> 32 << 32 | u64::from(new), Ordering::Relaxed);
+        new
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        let id = *self.id.get_mut();
+        if let Some(local) = local().filter(|local| local.key >> 32 == id >> 32) {
+            local.engine.close_file(id as u32);
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The points: what a host calls when something begins or ends.
+//!
+//! Each kind of event has a module of its own, and each begins with the same three questions:
+//! does Tare record, has the thread a slot, and what do the flags of the class say.
+
+pub mod error;
+pub mod file;
+pub mod idle;
+pub mod memory;
+pub mod socket;
+pub mod stage;
+pub mod statement;
+pub mod table;
+pub mod thread;
+pub mod transaction;
+pub mod wait;

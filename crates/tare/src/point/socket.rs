@@ -1,0 +1,60 @@
+//! Sockets: one instance for each that is open.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::wait::{self, Wait};
+use crate::engine::local::local;
+use crate::{Class, Operation};
+
+/// An open socket, as Tare knows it.
+#[derive(Debug)]
+pub struct Instance {
+    class: &'static Class,
+    descriptor: i64,
+    /// Generation (bits 32-63) and id (bits 0-31).
+    id: AtomicU64,
+}
+
+impl Instance {
+    /// Tells Tare of a socket by its file descriptor; dropped = closed.
+    pub fn new(class: &'static Class, descriptor: i32) -> Self {
+        let instance = Self {
+            class,
+            descriptor: i64::from(descriptor),
+            id: AtomicU64::new(0),
+        };
+        instance.id();
+        instance
+    }
+
+    /// Begins an operation on the socket.
+    #[inline]
+    pub fn wait(&self, operation: Operation) -> Wait {
+        wait::start_on(self.class, operation, self.id())
+    }
+
+    #[inline]
+    fn id(&self) -> u32 {
+        let Some(local) = local() else { return 0 };
+        let id = self.id.load(Ordering::Relaxed);
+        if id >> 32 == local.key >> 32 {
+            return id as u32;
+        }
+        let address = std::ptr::from_ref(self).addr();
+        let new = local
+            .engine
+            .new_instance(local.number(self.class), address, self.descriptor);
+        self.id
+            .store(local.key >> 32 << 32 | u64::from(new), Ordering::Relaxed);
+        new
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        let id = *self.id.get_mut();
+        if let Some(local) = local().filter(|local| local.key >> 32 == id >> 32) {
+            local.engine.end_instance(id as u32);
+        }
+    }
+}

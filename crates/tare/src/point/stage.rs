@@ -1,0 +1,133 @@
+//! Stages: the steps of a statement. The end of one is the start of the next, by one clock read.
+
+use std::sync::atomic::Ordering;
+
+use tare_layout::class::EventType;
+use tare_layout::control::effective;
+use tare_layout::event::{stage as at, word};
+use tare_layout::line::COUNT;
+use tare_layout::slot::ring;
+
+use crate::class::Class;
+use crate::engine::local::{Local, OpenStage, is_event, local, words};
+
+/// Enters a stage, leaving the one before.
+///
+/// ```
+/// tare::classes! {
+///     static SORTING: Stage = "stage/app/Sorting";
+///     static SENDING: Stage = "stage/app/Sending";
+/// }
+/// tare::stage::set(&SORTING);
+/// // ...
+/// tare::stage::set(&SENDING);
+/// // ...
+/// tare::stage::end();
+/// ```
+#[inline]
+pub fn set(class: &Class) {
+    let Some(local) = local() else { return };
+    let number = local.number(class);
+    let bits = local.bits(number);
+    // PROCESSLIST_STATE is shown whether or not stages are counted.
+    local
+        .slot
+        .stage
+        .store(u32::from(number) + 1, Ordering::Relaxed);
+    let before = local.stage.get();
+    let now = clock(local, before.bits | bits);
+    if before.bits != 0 {
+        finish(local, before, now);
+    }
+    local.stage.set(begin(local, number, bits, now));
+}
+
+/// Leaves the stage, for none.
+#[inline]
+pub fn end() {
+    let Some(local) = local() else { return };
+    end_of(local);
+}
+
+/// Says how far the stage is.
+pub fn progress(completed: u64, estimated: u64) {
+    let Some(local) = local() else { return };
+    if local.stage.get().id != 0 {
+        local.slot.current_stage.set(at::COMPLETED, completed);
+        local.slot.current_stage.set(at::ESTIMATED, estimated);
+    }
+}
+
+/// Leaves the stage of this thread, if it is in one.
+#[inline]
+pub(crate) fn end_of(local: &Local) {
+    let before = local.stage.get();
+    local.slot.stage.store(0, Ordering::Relaxed);
+    if before.bits != 0 {
+        finish(local, before, clock(local, before.bits));
+        local.stage.set(OpenStage::default());
+    }
+}
+
+#[inline(always)]
+fn clock(local: &Local, bits: u8) -> u64 {
+    if bits & effective::TIME != 0 {
+        local.clock(bits, EventType::Stage)
+    } else {
+        0
+    }
+}
+
+#[inline(always)]
+fn begin(local: &Local, class: u16, bits: u8, now: u64) -> OpenStage {
+    if bits & effective::COUNT == 0 {
+        return OpenStage::default();
+    }
+    let start = if bits & effective::TIME != 0 { now } else { 0 };
+    let mut id = 0;
+    if is_event(bits) {
+        id = local.next_event_id();
+        let words = words(local, id, start, class, 0, local.nesting_of_stage());
+        local.slot.current_stage.publish(&words);
+    }
+    OpenStage {
+        class,
+        bits,
+        start,
+        id,
+    }
+}
+
+#[inline(always)]
+fn finish(local: &Local, stage: OpenStage, now: u64) {
+    let timed = stage.bits & effective::TIME != 0;
+    if let Some(line) = local.row(stage.class, 0) {
+        if timed {
+            local.time(stage.class, line, local.elapsed(stage.start, now));
+        } else {
+            line.add(COUNT, 1);
+        }
+    }
+    if stage.id == 0 {
+        return;
+    }
+    let record = &local.slot.current_stage;
+    record.set(
+        word::PACKED,
+        local.ended(record.word(word::PACKED), stage.id),
+    );
+    record.set(word::END, if timed { now } else { 0 });
+    if stage.bits & (effective::HISTORY | effective::LONG) != 0 {
+        let words = record.words();
+        let (view, slot) = (&local.engine.view, local.slot_number());
+        let cursor = &local.cursors[ring::STAGES];
+        if stage.bits & effective::HISTORY != 0 {
+            let events = view.ring_stages(slot);
+            events[cursor.next_place(local.slot, ring::STAGES, events.len())].publish(&words);
+        }
+        if stage.bits & effective::LONG != 0 {
+            let place = cursor.next_long(&local.engine, slot, ring::STAGES);
+            view.long_stage(place).publish(&words);
+        }
+    }
+}

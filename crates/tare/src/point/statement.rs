@@ -1,0 +1,424 @@
+//! Statements: what a client asked for, from the first byte to the last.
+
+use std::cell::{Cell, UnsafeCell};
+use std::marker::PhantomData;
+use std::sync::atomic::Ordering;
+
+use tare_layout::class::{Counter, EventType};
+use tare_layout::control::effective;
+use tare_layout::event::{Nesting, Packed, statement as at, word};
+use tare_layout::line::COUNT;
+use tare_layout::name::{floor_boundary, load_bytes, pack};
+use tare_layout::primitive::AtomicU64;
+use tare_layout::shared::Lost;
+use tare_layout::slot::{STATEMENT_DEPTH, ring};
+
+use super::stage;
+use crate::class::Class;
+use crate::digest::Digest;
+use crate::engine::clock;
+use crate::engine::digests::{Counted, Found};
+use crate::engine::local::{Local, attached, is_event, local, words};
+
+/// A statement that runs; it ends when it is dropped, and with it the stage that the thread is in.
+#[must_use = "the statement ends when this is dropped"]
+pub struct Statement {
+    key: u64,
+    start: u64,
+    id: u64,
+    class: Cell<u16>,
+    level: u8,
+    bits: Cell<u8>,
+    digest: Cell<Option<Found>>,
+    schema: Cell<u32>,
+    counted: UnsafeCell<Counted>,
+    thread: PhantomData<*const ()>,
+}
+
+/// Begins a statement, of an abstract class (`statement/abstract/Query`) as long as it is not known
+/// better.
+///
+/// ```
+/// tare::classes! {
+///     static QUERY: Statement = "statement/abstract/Query", mutable;
+///     static SELECT: Statement = "statement/sql/select";
+/// }
+/// let statement = tare::statement::start(&QUERY);
+/// statement.text("SELECT c FROM t WHERE id = 42");
+/// statement.refine(&SELECT);
+/// statement.rows_sent(1);
+/// ```
+#[inline]
+pub fn start(class: &Class) -> Statement {
+    let mut statement = Statement {
+        key: 0,
+        start: 0,
+        id: 0,
+        class: Cell::new(0),
+        level: 0,
+        bits: Cell::new(0),
+        digest: Cell::new(None),
+        schema: Cell::new(0),
+        counted: UnsafeCell::default(),
+        thread: PhantomData,
+    };
+    let Some(local) = local() else {
+        return statement;
+    };
+    let number = local.number(class);
+    let bits = local.bits(number);
+    if bits & effective::COUNT == 0 {
+        return statement;
+    }
+    let level = local.statements.get();
+    if level >= STATEMENT_DEPTH {
+        local.engine.lose(Lost::NestedStatements, 1);
+        return statement;
+    }
+    let start = if bits & effective::TIME != 0 {
+        local.clock(bits, EventType::Statement)
+    } else {
+        0
+    };
+    let id = if is_event(bits) {
+        begin_event(local, start, number, level)
+    } else {
+        0
+    };
+    local.statement_ids[level].set(id);
+    local.statements.set(level + 1);
+    local
+        .slot
+        .statement_depth
+        .store(level as u32 + 1, Ordering::Relaxed);
+    statement.key = local.key;
+    statement.start = start;
+    statement.id = id;
+    statement.class.set(number);
+    statement.level = level as u8;
+    statement.bits.set(bits);
+    statement.schema.set(local.schema.get());
+    statement
+}
+
+fn begin_event(local: &Local, start: u64, class: u16, level: usize) -> u64 {
+    let id = local.next_event_id();
+    let nesting = match level {
+        0 => local.nesting_of_statement(),
+        _ => (local.statement_ids[level - 1].get(), Nesting::Statement),
+    };
+    let mut words = words(local, id, start, class, 0, nesting);
+    words[word::PACKED] |= (level as u64) << 32;
+    words[at::ERROR] = u64::from(local.schema.get()) << 32;
+    local.slot.statements[level].publish(&words);
+    id
+}
+
+impl Statement {
+    /// Whether anything is recorded: hosts may spare themselves what only Tare asks for.
+    #[inline]
+    pub fn is_recorded(&self) -> bool {
+        self.key != 0
+    }
+
+    #[inline(always)]
+    fn local(&self) -> Option<&Local> {
+        if self.key == 0 {
+            return None;
+        }
+        attached().filter(|local| local.key == self.key)
+    }
+
+    #[inline(always)]
+    fn record<'a>(&self, local: &'a Local) -> Option<&'a tare_layout::event::Statement> {
+        (self.id != 0).then(|| &local.slot.statements[usize::from(self.level)])
+    }
+
+    /// Makes it a statement of another class, now that it is known which.
+    pub fn refine(&self, class: &Class) {
+        let Some(local) = self.local() else { return };
+        let number = local.number(class);
+        let bits = local.bits(number);
+        self.class.set(number);
+        // What began without a clock cannot be timed; what began as no event is none.
+        let began = self.bits.get();
+        let kept = if began & effective::TIME == 0 {
+            bits & !effective::TIME
+        } else {
+            bits
+        };
+        self.bits.set(kept);
+        if let Some(record) = self.record(local) {
+            let packed = Packed {
+                class: number,
+                ..Packed::unpack(record.word(word::PACKED))
+            };
+            record.set(word::PACKED, packed.pack());
+        }
+    }
+
+    /// Gives its text, of which the first 1,024 bytes are kept, and computes its digest from it.
+    pub fn text(&self, text: &str) {
+        let Some(local) = self.local() else { return };
+        self.keep_text(local, text);
+        if self.bits.get() & effective::DIGEST != 0 {
+            self.set_digest(local, local.digest_of_text(text, self.schema.get()));
+        }
+    }
+
+    /// Gives its text and the digest that the host computed when it was prepared.
+    pub fn prepared(&self, text: &str, digest: &Digest) {
+        let Some(local) = self.local() else { return };
+        self.keep_text(local, text);
+        if self.bits.get() & effective::DIGEST != 0 {
+            self.set_digest(local, local.digest_known(digest, text, self.schema.get()));
+        }
+    }
+
+    fn set_digest(&self, local: &Local, found: Found) {
+        self.digest.set(Some(found));
+        if let Some(record) = self.record(local) {
+            record.set(at::DIGEST, found.pack());
+        }
+    }
+
+    #[inline]
+    fn keep_text(&self, local: &Local, text: &str) {
+        let Some(record) = self.record(local) else {
+            return;
+        };
+        let limit = local.engine.view.geometry().limits.sql_text_bytes;
+        let cut = floor_boundary(text, limit);
+        let position = append(local, &text.as_bytes()[..cut]);
+        let length = cut as u64 | if cut < text.len() { at::TRUNCATED } else { 0 };
+        record.set(at::TEXT_AT, position);
+        record.set(at::TEXT_LENGTH, length);
+    }
+
+    /// Says under which default schema it runs, where that is not the thread's.
+    pub fn schema(&self, name: &str) {
+        let Some(local) = self.local() else { return };
+        let number = local.engine.schema_number(name);
+        self.schema.set(number);
+        if let Some(record) = self.record(local) {
+            let errno = record.word(at::ERROR) & 0xffff_ffff;
+            record.set(at::ERROR, errno | u64::from(number) << 32);
+        }
+    }
+
+    /// Sets a counter.
+    #[inline]
+    pub fn set(&self, counter: Counter, value: u64) {
+        self.change(counter, |_| value);
+    }
+
+    /// Adds to a counter.
+    #[inline]
+    pub fn add(&self, counter: Counter, n: u64) {
+        self.change(counter, |old| old.wrapping_add(n));
+    }
+
+    #[inline(always)]
+    fn change(&self, counter: Counter, new: impl FnOnce(u64) -> u64) {
+        if self.key == 0 {
+            return;
+        }
+        let i = counter as usize;
+        // SAFETY: the guard is not Sync, and no reference to `counted` outlives a method.
+        let counted = unsafe { &mut *self.counted.get() };
+        counted.counters[i] = new(counted.counters[i]);
+        counted.touched |= 1 << i;
+        if let Some(local) = self.local()
+            && let Some(record) = self.record(local)
+        {
+            record.set(at::COUNTERS + i, counted.counters[i]);
+        }
+    }
+
+    /// Rows that the client was sent.
+    #[inline]
+    pub fn rows_sent(&self, rows: u64) {
+        self.set(Counter::RowsSent, rows);
+    }
+
+    /// Rows that were looked at.
+    #[inline]
+    pub fn rows_examined(&self, rows: u64) {
+        self.set(Counter::RowsExamined, rows);
+    }
+
+    /// Rows inserted, changed or deleted.
+    #[inline]
+    pub fn rows_affected(&self, rows: u64) {
+        self.set(Counter::RowsAffected, rows);
+    }
+
+    /// Warnings that it left.
+    #[inline]
+    pub fn warnings(&self, warnings: u64) {
+        self.set(Counter::Warnings, warnings);
+    }
+
+    /// Says that it failed: MySQL's error number, five characters of SQLSTATE, the message.
+    #[cold]
+    pub fn error(&self, errno: u32, sqlstate: &str, message: &str) {
+        self.set(Counter::Errors, 1);
+        super::error::raised(errno);
+        let Some(local) = self.local() else { return };
+        let Some(record) = self.record(local) else {
+            return;
+        };
+        record.set(
+            at::ERROR,
+            record.word(at::ERROR) & !0xffff_ffff | u64::from(errno),
+        );
+        let state = sqlstate.as_bytes();
+        record.set(at::SQLSTATE, pack(&state[..state.len().min(5)]));
+        // MESSAGE_TEXT is varchar(128).
+        let cut = floor_boundary(message, 128);
+        let position = append(local, &message.as_bytes()[..cut]);
+        record.set(at::MESSAGE, position & ((1 << 48) - 1) | (cut as u64) << 48);
+    }
+
+    fn end(&self, local: &Local) {
+        if self.level == 0 {
+            stage::end_of(local);
+        }
+        let bits = self.bits.get();
+        let timed = bits & effective::TIME != 0;
+        let now = if timed {
+            local.clock(bits, EventType::Statement)
+        } else {
+            0
+        };
+        let ticks = if timed {
+            local.elapsed(self.start, now)
+        } else {
+            0
+        };
+        // SAFETY: as in `change`.
+        let counted = unsafe { &*self.counted.get() };
+        if bits & effective::COUNT != 0 {
+            self.count(local, timed, ticks, counted);
+        }
+        if let Some(found) = self.digest.get() {
+            let seen = if timed { now } else { clock::now() };
+            local.count_digest(found, ticks, seen, counted);
+            local
+                .engine
+                .offer_sample(found, seen, ticks, || self.kept_text(local));
+        }
+        if let Some(record) = self.record(local) {
+            self.end_event(local, record, now, bits);
+        }
+        local.statements.set(usize::from(self.level));
+        local
+            .slot
+            .statement_depth
+            .store(u32::from(self.level), Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn count(&self, local: &Local, timed: bool, ticks: u64, counted: &Counted) {
+        let class = self.class.get();
+        let Some(line) = local.row(class, 0) else {
+            return;
+        };
+        if timed {
+            local.time(class, line, ticks);
+        } else {
+            line.add(COUNT, 1);
+        }
+        counted.each(|i, cell, n| {
+            if let Some(line) = local.row(class, i) {
+                line.add(cell, n);
+            }
+        });
+    }
+
+    fn end_event(&self, local: &Local, record: &tare_layout::event::Statement, now: u64, bits: u8) {
+        record.set(
+            word::PACKED,
+            local.ended(record.word(word::PACKED), self.id),
+        );
+        record.set(word::END, now);
+        if bits & (effective::HISTORY | effective::LONG) == 0 {
+            return;
+        }
+        let words = record.words();
+        let (view, slot) = (&local.engine.view, local.slot_number());
+        let cursor = &local.cursors[ring::STATEMENTS];
+        if bits & effective::HISTORY != 0 {
+            let events = view.ring_statements(slot);
+            events[cursor.next_place(local.slot, ring::STATEMENTS, events.len())].publish(&words);
+        }
+        if bits & effective::LONG != 0 {
+            let place = cursor.next_long(&local.engine, slot, ring::STATEMENTS);
+            let kept = view.long_statement(place);
+            // A reader of the old record must not find the new text.
+            kept.clear();
+            let ring = view.text_ring(slot);
+            let length = (words[at::TEXT_LENGTH] as u32 as usize).div_ceil(8);
+            let first = words[at::TEXT_AT] as usize / 8;
+            for (i, cell) in view.long_text(place).iter().take(length).enumerate() {
+                let word = ring[(first + i) & (ring.len() - 1)].load(Ordering::Relaxed);
+                cell.store(word, Ordering::Relaxed);
+            }
+            kept.publish(&words);
+        }
+    }
+
+    /// The text as it was kept, for the digest's sample.
+    #[cold]
+    fn kept_text(&self, local: &Local) -> Option<String> {
+        let record = self.record(local)?;
+        let ring = local.engine.view.text_ring(local.slot_number());
+        let length = record.word(at::TEXT_LENGTH) as u32 as usize;
+        let first = record.word(at::TEXT_AT) as usize / 8;
+        let words: Vec<AtomicU64> = (first..first + length.div_ceil(8))
+            .map(|i| AtomicU64::new(ring[i & (ring.len() - 1)].load(Ordering::Relaxed)))
+            .collect();
+        let mut bytes = vec![0; length];
+        load_bytes(&words, &mut bytes);
+        String::from_utf8(bytes)
+            .ok()
+            .filter(|text| !text.is_empty())
+    }
+}
+
+/// Puts bytes into the thread's text ring, from a word's beginning on; their position.
+#[inline]
+fn append(local: &Local, bytes: &[u8]) -> u64 {
+    let ring = local.engine.view.text_ring(local.slot_number());
+    let position = local.slot.text_at.load(Ordering::Relaxed);
+    let words = bytes.len().div_ceil(8);
+    // First: a reader that finds the old text overwritten also finds that the ring has moved on.
+    local
+        .slot
+        .text_at
+        .store(position + 8 * words as u64, Ordering::Relaxed);
+    std::sync::atomic::fence(Ordering::Release);
+    let first = position as usize / 8;
+    for (i, chunk) in bytes.chunks(8).enumerate() {
+        ring[(first + i) & (ring.len() - 1)].store(pack(chunk), Ordering::Relaxed);
+    }
+    position
+}
+
+impl Drop for Statement {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(local) = self.local() {
+            self.end(local);
+        }
+    }
+}
+
+impl std::fmt::Debug for Statement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Statement")
+            .field("event_id", &self.id)
+            .field("level", &self.level)
+            .finish()
+    }
+}

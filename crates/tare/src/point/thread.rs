@@ -1,0 +1,208 @@
+//! Threads: who they are, and sessions that wander between threads.
+
+use std::cell::Cell;
+use std::io;
+use std::marker::PhantomData;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+
+use tare_layout::slot::Command;
+
+use crate::class::Class;
+use crate::engine::local::{self, Local, local};
+use crate::engine::{GENERATION, clock, engine};
+pub use crate::modes::ConnectionType;
+use crate::modes::builder;
+
+/// Starts a thread of this class (`thread/...`), named after it.
+///
+/// # Errors
+/// When the system can start no thread.
+pub fn spawn<F, T>(class: &'static Class, body: F) -> io::Result<JoinHandle<T>>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    let parent = id();
+    builder(class).spawn(move || {
+        local::prepare(class, parent);
+        body()
+    })
+}
+
+/// Makes the calling thread one of this class: for threads that the host started otherwise.
+pub fn register(class: &'static Class) {
+    local::prepare(class, 0);
+}
+
+/// The thread's id in performance_schema, 0 when Tare does not record.
+pub fn id() -> u64 {
+    local().map_or(0, |local| local.slot.thread_id.load(Ordering::Relaxed))
+}
+
+/// Says whose connection the thread serves. What it did before counts for the account before.
+pub fn set_account(user: &str, host: &str) {
+    if let Some(local) = local() {
+        local.change_account(local.engine.account(user, host));
+    }
+}
+
+/// `PROCESSLIST_ID`: the connection's number, as KILL takes it.
+pub fn set_processlist_id(id: u64) {
+    if let Some(local) = local() {
+        local.slot.processlist_id.store(id, Ordering::Relaxed);
+    }
+}
+
+/// The default schema; empty = none.
+pub fn set_db(name: &str) {
+    if let Some(local) = local() {
+        let number = local.engine.schema_number(name);
+        local.schema.set(number);
+        local.slot.schema.store(number, Ordering::Relaxed);
+    }
+}
+
+/// What the client asked for. Starts `PROCESSLIST_TIME` again.
+#[inline]
+pub fn set_command(command: Command) {
+    if let Some(local) = local() {
+        local.slot.command.store(command as u32, Ordering::Relaxed);
+        local
+            .slot
+            .command_since
+            .store(clock::now(), Ordering::Relaxed);
+    }
+}
+
+/// `PROCESSLIST_STATE`, where the host has one besides its stages; empty = the stage's name.
+pub fn set_state(text: &str) {
+    if let Some(local) = local() {
+        local.slot.state_text.set(text);
+    }
+}
+
+/// `PROCESSLIST_INFO`, where it is not the statement's text; empty = the statement's.
+pub fn set_info(text: &str) {
+    if let Some(local) = local() {
+        local.slot.info.set(text);
+    }
+}
+
+/// How the client is connected.
+pub fn set_connection_type(connection: ConnectionType) {
+    if let Some(local) = local() {
+        local
+            .slot
+            .connection_type
+            .store(connection as u32, Ordering::Relaxed);
+    }
+}
+
+/// The thread's id in the operating system, where it is not the calling thread's own.
+pub fn set_os_id(id: u64) {
+    if let Some(local) = local() {
+        local.slot.os_id.store(id, Ordering::Relaxed);
+    }
+}
+
+/// Attributes that the client gave, as `key=value` lines; what is beyond 248 bytes is cut.
+pub fn set_attributes(lines: &str) {
+    if let Some(local) = local() {
+        local.slot.attributes.set(lines);
+    }
+}
+
+/// A thread of performance_schema that is not tied to one of the system: a client's session in a
+/// pool of threads.
+///
+/// ```
+/// tare::classes! { static CONNECTION: Thread = "thread/app/connection"; }
+/// let mut session = tare::thread::Session::new(&CONNECTION);
+/// let entered = session.enter();
+/// tare::thread::set_account("alice", "localhost"); // of the session
+/// drop(entered);
+/// ```
+#[derive(Debug)]
+pub struct Session {
+    class: &'static Class,
+    local: *mut Local,
+}
+
+// SAFETY: the local is used by the thread that has entered the session only, and entering takes
+// the session exclusively.
+unsafe impl Send for Session {}
+
+impl Session {
+    /// A new session. It has a slot as soon as Tare records.
+    pub fn new(class: &'static Class) -> Self {
+        let mut session = Self {
+            class,
+            local: std::ptr::null_mut(),
+        };
+        session.renew();
+        session
+    }
+
+    /// Makes the session the calling thread's, until the guard is dropped.
+    #[inline]
+    pub fn enter(&mut self) -> Entered<'_> {
+        let generation = GENERATION.load(Ordering::Relaxed);
+        if self.generation() != u64::from(generation) {
+            self.renew();
+        }
+        let before = (!self.local.is_null()).then(|| {
+            // SAFETY: not null: made by `renew` and owned by the session.
+            local::enter_session(self.local, unsafe { (*self.local).key })
+        });
+        Entered {
+            before,
+            thread: PhantomData,
+        }
+    }
+
+    fn generation(&self) -> u64 {
+        // SAFETY: null, or made by `renew` and owned by the session.
+        unsafe { self.local.as_ref() }.map_or(0, |local| local.key >> 32)
+    }
+
+    /// A slot in the segment that records now, in place of one in an earlier segment.
+    #[cold]
+    fn renew(&mut self) {
+        self.leave();
+        if let Some(engine) = engine(GENERATION.load(Ordering::Relaxed)) {
+            self.local = Local::make(&engine, self.class, id(), 0).unwrap_or(std::ptr::null_mut());
+        }
+    }
+
+    fn leave(&mut self) {
+        let local = std::mem::replace(&mut self.local, std::ptr::null_mut());
+        if !local.is_null() {
+            // SAFETY: made by `renew`; no thread has the session entered, since that borrows it.
+            unsafe { Local::leave(local) };
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// A session that the calling thread has entered.
+#[must_use = "the session is left when this is dropped"]
+#[derive(Debug)]
+pub struct Entered<'a> {
+    before: Option<local::Before>,
+    thread: PhantomData<(&'a mut Session, *const (), Cell<()>)>,
+}
+
+impl Drop for Entered<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(before) = self.before.take() {
+            local::leave_session(before);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The condition variable: a counter that every notification changes.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use super::mutex::RawMutex;
+use super::point::Cond;
+use super::{MutexGuard, futex};
+use crate::class::Class;
+
+/// Waits for something another thread says, instrumented under a class of kind Cond.
+///
+/// ```
+/// use tare::sync::{Condvar, Mutex};
+/// tare::classes! {
+///     static LOCK_READY: Mutex = "wait/synch/mutex/app/LOCK_ready";
+///     static COND_READY: Cond = "wait/synch/cond/app/COND_ready";
+/// }
+/// static READY: Mutex<bool> = Mutex::new(&LOCK_READY, false);
+/// static CHANGED: Condvar = Condvar::new(&COND_READY);
+/// std::thread::spawn(|| {
+///     *READY.lock() = true;
+///     CHANGED.notify_all();
+/// });
+/// let mut ready = READY.lock();
+/// while !*ready {
+///     CHANGED.wait(&mut ready);
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Condvar {
+    turn: AtomicU32,
+    point: Cond,
+}
+
+/// Whether a wait ended because its time was over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// Whether the time was over.
+    pub fn timed_out(self) -> bool {
+        self.0
+    }
+}
+
+impl Condvar {
+    /// A condition variable that nobody waits for.
+    pub const fn new(class: &'static Class) -> Self {
+        Self {
+            turn: AtomicU32::new(0),
+            point: Cond::new(class),
+        }
+    }
+
+    /// Wakes one thread that waits.
+    #[inline]
+    pub fn notify_one(&self) {
+        self.turn.fetch_add(1, Ordering::Release);
+        futex::wake(&self.turn, 1);
+    }
+
+    /// Wakes all threads that wait.
+    #[inline]
+    pub fn notify_all(&self) {
+        self.turn.fetch_add(1, Ordering::Release);
+        futex::wake(&self.turn, u32::MAX);
+    }
+
+    /// Lets the mutex go, waits for a notification, and takes the mutex again. May return for no
+    /// reason, as all condition variables may.
+    pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>) {
+        let _wait = self.point.wait(false);
+        self.wait_until_changed(guard, None);
+    }
+
+    /// The same, while `condition` holds.
+    pub fn wait_while<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        mut condition: impl FnMut(&mut T) -> bool,
+    ) {
+        while condition(&mut *guard) {
+            self.wait(guard);
+        }
+    }
+
+    /// The same, for at most `timeout`.
+    pub fn wait_for<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        timeout: Duration,
+    ) -> WaitTimeoutResult {
+        match Instant::now().checked_add(timeout) {
+            Some(deadline) => self.wait_until(guard, deadline),
+            None => {
+                self.wait(guard);
+                WaitTimeoutResult(false)
+            }
+        }
+    }
+
+    /// The same, until `deadline`.
+    pub fn wait_until<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        deadline: Instant,
+    ) -> WaitTimeoutResult {
+        let _wait = self.point.wait(true);
+        WaitTimeoutResult(!self.wait_until_changed(guard, Some(deadline)))
+    }
+
+    fn wait_until_changed<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        deadline: Option<Instant>,
+    ) -> bool {
+        // While the mutex is held nobody who holds it, too, can notify; a notification after
+        // letting it go changes `turn`, and the kernel does not let us sleep.
+        let turn = self.turn.load(Ordering::Relaxed);
+        // SAFETY: the raw mutex is locked by this guard, and is again before the guard is used.
+        let mutex: &RawMutex = unsafe { MutexGuard::mutex(guard).raw() };
+        mutex.release_for_wait();
+        let in_time = futex::wait(&self.turn, turn, deadline);
+        mutex.reacquire_after_wait();
+        // In time, or late but notified.
+        in_time && deadline.is_none_or(|d| Instant::now() < d)
+            || self.turn.load(Ordering::Relaxed) != turn
+    }
+}

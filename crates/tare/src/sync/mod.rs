@@ -1,0 +1,117 @@
+//! Locks: adaptive, with parking_lot's interface, and instrumented.
+//!
+//! A lock is taken by one compare-and-swap when it is free; then its point adds one to a counter
+//! and reads no clock. When it is not free, the thread spins for as long as that can pay (see
+//! [`spin`]) and then sleeps in the kernel; that wait is timed.
+//!
+//! Without the feature `instrument` the same locks have no point and no room for one.
+
+#[cfg(all(target_os = "linux", target_has_atomic = "32"))]
+mod condvar;
+#[cfg(all(target_os = "linux", target_has_atomic = "32"))]
+mod futex;
+#[cfg(all(target_os = "linux", target_has_atomic = "32"))]
+mod mutex;
+#[cfg(all(target_os = "linux", target_has_atomic = "32"))]
+mod rwlock;
+#[cfg(all(target_os = "linux", target_has_atomic = "32"))]
+mod spin;
+
+#[cfg(not(all(target_os = "linux", target_has_atomic = "32")))]
+mod fallback;
+#[cfg(not(all(target_os = "linux", target_has_atomic = "32")))]
+use fallback::{condvar, mutex, rwlock};
+
+#[cfg(feature = "instrument")]
+mod point;
+#[cfg(not(feature = "instrument"))]
+#[path = "no_point.rs"]
+mod point;
+
+use std::ops::{Deref, DerefMut};
+
+use crate::class::Class;
+pub use condvar::{Condvar, WaitTimeoutResult};
+pub use mutex::RawMutex;
+pub use rwlock::RawRwLock;
+
+/// Mutual exclusion, instrumented under a class of kind Mutex.
+///
+/// ```
+/// tare::classes! { static LOCK_QUEUE: Mutex = "wait/synch/mutex/app/LOCK_queue"; }
+/// static QUEUE: tare::sync::Mutex<Vec<u32>> = tare::sync::Mutex::new(&LOCK_QUEUE, Vec::new());
+/// QUEUE.lock().push(1);
+/// ```
+#[derive(Debug)]
+pub struct Mutex<T: ?Sized>(lock_api::Mutex<RawMutex, T>);
+
+/// Holds a [`Mutex`] until it is dropped.
+pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
+/// Holds a [`Mutex`], seen as a part of its data.
+pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
+
+impl<T> Mutex<T> {
+    /// A free mutex around `value`.
+    pub const fn new(class: &'static Class, value: T) -> Self {
+        Self(lock_api::Mutex::from_raw(RawMutex::new(class), value))
+    }
+
+    /// The value, of a mutex that nobody else can have.
+    pub fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
+}
+
+impl<T: ?Sized> Deref for Mutex<T> {
+    type Target = lock_api::Mutex<RawMutex, T>;
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<T: ?Sized> DerefMut for Mutex<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
+
+/// Many readers or one writer, instrumented under a class of kind RwLock. Writers go first: a
+/// reader that comes while a writer waits, waits too.
+#[derive(Debug)]
+pub struct RwLock<T: ?Sized>(lock_api::RwLock<RawRwLock, T>);
+
+/// Holds an [`RwLock`] for reading.
+pub type RwLockReadGuard<'a, T> = lock_api::RwLockReadGuard<'a, RawRwLock, T>;
+/// Holds an [`RwLock`] for writing.
+pub type RwLockWriteGuard<'a, T> = lock_api::RwLockWriteGuard<'a, RawRwLock, T>;
+
+impl<T> RwLock<T> {
+    /// A free lock around `value`.
+    pub const fn new(class: &'static Class, value: T) -> Self {
+        Self(lock_api::RwLock::from_raw(RawRwLock::new(class), value))
+    }
+
+    /// The value, of a lock that nobody else can have.
+    pub fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
+}
+
+impl<T: ?Sized> Deref for RwLock<T> {
+    type Target = lock_api::RwLock<RawRwLock, T>;
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<T: ?Sized> DerefMut for RwLock<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}

@@ -1,0 +1,152 @@
+//! The mutex: a word, and beside it the processor of the holder.
+//!
+//! | word | means |
+//! |---|---|
+//! | 0 FREE | nobody holds it |
+//! | 1 HELD | held; nobody sleeps |
+//! | 2 SLEEPERS | held; somebody may sleep, who lets go wakes one |
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use lock_api::{GuardNoSend, RawMutexTimed};
+
+use super::futex;
+use super::point::{Lock, Way};
+use super::spin::{NOWHERE, Spin, processor};
+use crate::class::Class;
+
+const FREE: u32 = 0;
+const HELD: u32 = 1;
+const SLEEPERS: u32 = 2;
+
+/// The mutex that [`Mutex`](super::Mutex) wraps, for hosts that lock and unlock by hand.
+#[derive(Debug)]
+pub struct RawMutex {
+    word: AtomicU32,
+    /// Where the holder ran when it took the lock; a hint.
+    holder: AtomicU32,
+    point: Lock,
+}
+
+impl RawMutex {
+    /// A free mutex.
+    pub const fn new(class: &'static Class) -> Self {
+        Self {
+            word: AtomicU32::new(FREE),
+            holder: AtomicU32::new(NOWHERE),
+            point: Lock::new(class),
+        }
+    }
+
+    #[inline(always)]
+    fn try_take(&self) -> bool {
+        // Acquire: pairs with the release in `let_go`.
+        let taken = self
+            .word
+            .compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok();
+        if taken {
+            self.holder.store(processor(), Ordering::Relaxed);
+        }
+        taken
+    }
+
+    #[inline(always)]
+    fn let_go(&self) {
+        if self.word.swap(FREE, Ordering::Release) == SLEEPERS {
+            self.wake_slow();
+        }
+    }
+
+    #[cold]
+    fn wake_slow(&self) {
+        futex::wake(&self.word, 1);
+    }
+
+    /// Spins, then sleeps; false when the deadline passed.
+    #[cold]
+    fn take_slow(&self, deadline: Option<Instant>) -> bool {
+        let mut spin = Spin::new();
+        while spin.again(self.holder.load(Ordering::Relaxed)) {
+            if self.word.load(Ordering::Relaxed) == FREE && self.try_take() {
+                return true;
+            }
+        }
+        // Whoever has slept once takes it as SLEEPERS: others may still sleep.
+        while self.word.swap(SLEEPERS, Ordering::Acquire) != FREE {
+            if !futex::wait(&self.word, SLEEPERS, deadline) {
+                return false;
+            }
+        }
+        self.holder.store(processor(), Ordering::Relaxed);
+        true
+    }
+
+    /// The word to sleep on until it is let go, for a condition variable.
+    pub(super) fn reacquire_after_wait(&self) {
+        if !self.try_take() {
+            self.take_slow(None);
+        }
+        self.point.retaken(Way::Exclusive);
+    }
+
+    /// Lets go for a condition variable's wait.
+    pub(super) fn release_for_wait(&self) {
+        self.point.released(Way::Exclusive);
+        self.let_go();
+    }
+}
+
+// SAFETY: the word is FREE, or held by exactly one thread: only the transition from FREE takes it,
+// and each of those is one atomic step.
+unsafe impl lock_api::RawMutex for RawMutex {
+    const INIT: Self = Self::new(&super::point::UNNAMED_MUTEX);
+
+    type Guard = GuardNoSend;
+
+    #[inline]
+    fn lock(&self) -> GuardNoSend {
+        self.point
+            .take(Way::Exclusive, || self.try_take(), || self.take_slow(None));
+        GuardNoSend::new()
+    }
+
+    #[inline]
+    fn try_lock(&self) -> Option<GuardNoSend> {
+        self.point
+            .try_take(Way::Exclusive, || self.try_take())
+            .then(GuardNoSend::new)
+    }
+
+    #[inline]
+    unsafe fn unlock(&self, _: GuardNoSend) {
+        self.point.released(Way::Exclusive);
+        self.let_go();
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        self.word.load(Ordering::Relaxed) != FREE
+    }
+}
+
+// SAFETY: as above; a try that times out has taken nothing.
+unsafe impl RawMutexTimed for RawMutex {
+    type Duration = Duration;
+    type Instant = Instant;
+
+    fn try_lock_for(&self, timeout: Duration) -> Option<GuardNoSend> {
+        match Instant::now().checked_add(timeout) {
+            Some(deadline) => self.try_lock_until(deadline),
+            None => Some(lock_api::RawMutex::lock(self)),
+        }
+    }
+
+    fn try_lock_until(&self, deadline: Instant) -> Option<GuardNoSend> {
+        let slow = || self.take_slow(Some(deadline));
+        self.point
+            .take(Way::Exclusive, || self.try_take(), slow)
+            .then(GuardNoSend::new)
+    }
+}

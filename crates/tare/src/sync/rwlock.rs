@@ -1,0 +1,260 @@
+//! The rwlock: readers counted in one word, sleepers flagged in it, writers first.
+//!
+//! | bits of the word | mean |
+//! |---|---|
+//! | 0-29 | readers; all ones = a writer |
+//! | 30 | readers sleep (on the word) |
+//! | 31 | writers sleep (on `writers`), or are about to |
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use lock_api::GuardNoSend;
+
+use super::futex;
+use super::point::{Lock, Way};
+use super::spin::{NOWHERE, Spin, processor};
+use crate::class::Class;
+
+const READERS: u32 = (1 << 30) - 1;
+const WRITER: u32 = READERS;
+const READERS_SLEEP: u32 = 1 << 30;
+const WRITERS_SLEEP: u32 = 1 << 31;
+const SLEEP: u32 = READERS_SLEEP | WRITERS_SLEEP;
+
+/// The lock that [`RwLock`](super::RwLock) wraps.
+#[derive(Debug)]
+pub struct RawRwLock {
+    word: AtomicU32,
+    /// Bumped when a writer is woken: what writers sleep on.
+    writers: AtomicU32,
+    /// Where the writer ran when it took the lock; a hint.
+    holder: AtomicU32,
+    point: Lock,
+}
+
+impl RawRwLock {
+    /// A free lock.
+    pub const fn new(class: &'static Class) -> Self {
+        Self {
+            word: AtomicU32::new(0),
+            writers: AtomicU32::new(0),
+            holder: AtomicU32::new(NOWHERE),
+            point: Lock::new(class),
+        }
+    }
+
+    #[inline(always)]
+    fn try_read(&self) -> bool {
+        let word = self.word.load(Ordering::Relaxed);
+        // Behind a sleeping writer readers queue up, so that it is not starved. One below WRITER
+        // is as many readers as there can be.
+        word & SLEEP == 0
+            && word < WRITER - 1
+            && self
+                .word
+                .compare_exchange_weak(word, word + 1, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok()
+    }
+
+    #[inline(always)]
+    fn try_write(&self) -> bool {
+        let taken = self
+            .word
+            .compare_exchange(0, WRITER, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok();
+        if taken {
+            self.holder.store(processor(), Ordering::Relaxed);
+        }
+        taken
+    }
+
+    #[cold]
+    fn read_slow(&self) -> bool {
+        let mut spin = Spin::new();
+        loop {
+            let word = self.word.load(Ordering::Relaxed);
+            if word & READERS < WRITER - 1 && word & SLEEP == 0 {
+                if self
+                    .word
+                    .compare_exchange_weak(word, word + 1, Ordering::Acquire, Ordering::Relaxed)
+                    .is_ok()
+                {
+                    return true;
+                }
+                continue;
+            }
+            let holder = if word & READERS == WRITER {
+                self.holder.load(Ordering::Relaxed)
+            } else {
+                NOWHERE
+            };
+            if word & SLEEP == 0 && spin.again(holder) {
+                continue;
+            }
+            let sleeping = word | READERS_SLEEP;
+            if word != sleeping
+                && self
+                    .word
+                    .compare_exchange(word, sleeping, Ordering::Relaxed, Ordering::Relaxed)
+                    .is_err()
+            {
+                continue;
+            }
+            futex::wait(&self.word, sleeping, None);
+        }
+    }
+
+    #[cold]
+    fn write_slow(&self) -> bool {
+        let mut spin = Spin::new();
+        // Another writer may sleep beside us: once we have slept, we take the lock with its flag.
+        let mut others = 0;
+        loop {
+            let word = self.word.load(Ordering::Relaxed);
+            if word & READERS == 0 {
+                let taken = word | WRITER | others;
+                if self
+                    .word
+                    .compare_exchange_weak(word, taken, Ordering::Acquire, Ordering::Relaxed)
+                    .is_ok()
+                {
+                    self.holder.store(processor(), Ordering::Relaxed);
+                    return true;
+                }
+                continue;
+            }
+            let holder = if word & READERS == WRITER {
+                self.holder.load(Ordering::Relaxed)
+            } else {
+                NOWHERE
+            };
+            if word & WRITERS_SLEEP == 0 && spin.again(holder) {
+                continue;
+            }
+            if word & WRITERS_SLEEP == 0
+                && self
+                    .word
+                    .compare_exchange(
+                        word,
+                        word | WRITERS_SLEEP,
+                        Ordering::Relaxed,
+                        Ordering::Relaxed,
+                    )
+                    .is_err()
+            {
+                continue;
+            }
+            others = WRITERS_SLEEP;
+            // Acquire: pairs with the bump in `wake`, so that the word is looked at after it.
+            let turn = self.writers.load(Ordering::Acquire);
+            let now = self.word.load(Ordering::Relaxed);
+            if now & READERS == 0 || now & WRITERS_SLEEP == 0 {
+                continue;
+            }
+            futex::wait(&self.writers, turn, None);
+        }
+    }
+
+    #[inline(always)]
+    fn let_go_read(&self) {
+        let word = self.word.fetch_sub(1, Ordering::Release) - 1;
+        if word & READERS == 0 && word & SLEEP != 0 {
+            self.wake(word);
+        }
+    }
+
+    #[inline(always)]
+    fn let_go_write(&self) {
+        let word = self.word.fetch_sub(WRITER, Ordering::Release) - WRITER;
+        if word & SLEEP != 0 {
+            self.wake(word);
+        }
+    }
+
+    /// The lock was free and somebody sleeps: wakes one writer, else all readers. Whoever takes the
+    /// lock meanwhile does this when letting go.
+    #[cold]
+    fn wake(&self, mut word: u32) {
+        while word & READERS == 0 && word & SLEEP != 0 {
+            // The flags go; who is woken and must sleep again sets them again. Readers are woken
+            // with the writer: the flag alone does not tell whether a writer still sleeps, and
+            // readers left behind one that is gone would sleep for ever.
+            if let Err(now) =
+                self.word
+                    .compare_exchange(word, 0, Ordering::Relaxed, Ordering::Relaxed)
+            {
+                word = now;
+                continue;
+            }
+            if word & WRITERS_SLEEP != 0 {
+                self.writers.fetch_add(1, Ordering::Release);
+                futex::wake(&self.writers, 1);
+            }
+            if word & READERS_SLEEP != 0 {
+                futex::wake(&self.word, u32::MAX);
+            }
+            return;
+        }
+    }
+}
+
+// SAFETY: the word's low bits are WRITER for exactly one writer, or count the readers; each
+// transition is one atomic step from a word that allows it.
+unsafe impl lock_api::RawRwLock for RawRwLock {
+    const INIT: Self = Self::new(&super::point::UNNAMED_RWLOCK);
+
+    type SharedGuard = GuardNoSend;
+    type ExclusiveGuard = GuardNoSend;
+
+    #[inline]
+    fn lock_shared(&self) -> GuardNoSend {
+        self.point
+            .take(Way::Shared, || self.try_read(), || self.read_slow());
+        GuardNoSend::new()
+    }
+
+    #[inline]
+    fn try_lock_shared(&self) -> Option<GuardNoSend> {
+        let taken = self.point.try_take(Way::Shared, || {
+            // A weak exchange may fail for no reason.
+            self.try_read() || self.try_read()
+        });
+        taken.then(GuardNoSend::new)
+    }
+
+    #[inline]
+    unsafe fn unlock_shared(&self, _: GuardNoSend) {
+        self.point.released(Way::Shared);
+        self.let_go_read();
+    }
+
+    #[inline]
+    fn lock_exclusive(&self) -> GuardNoSend {
+        self.point
+            .take(Way::Exclusive, || self.try_write(), || self.write_slow());
+        GuardNoSend::new()
+    }
+
+    #[inline]
+    fn try_lock_exclusive(&self) -> Option<GuardNoSend> {
+        self.point
+            .try_take(Way::Exclusive, || self.try_write())
+            .then(GuardNoSend::new)
+    }
+
+    #[inline]
+    unsafe fn unlock_exclusive(&self, _: GuardNoSend) {
+        self.point.released(Way::Exclusive);
+        self.let_go_write();
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        self.word.load(Ordering::Relaxed) & READERS != 0
+    }
+
+    #[inline]
+    fn is_locked_exclusive(&self) -> bool {
+        self.word.load(Ordering::Relaxed) & READERS == WRITER
+    }
+}
