@@ -1,0 +1,159 @@
+//! Every interleaving of a writer and its readers, as far as loom's memory model goes.
+//!
+//! Run by `make loom`; a plain `cargo test` compiles this file to nothing.
+#![cfg(loom)]
+
+use loom::sync::Arc;
+use loom::thread;
+
+use tare_layout::primitive::{AtomicU64, Ordering};
+use tare_layout::seqlock::Record;
+
+type Small = Record<3>;
+
+/// Words 1 and 2 are functions of the id, so that a mixture shows.
+fn words(id: u64) -> [u64; 3] {
+    [id, id * 10, id * 100]
+}
+
+#[track_caller]
+fn assert_whole(copy: Option<[u64; 3]>) {
+    if let Some(copy) = copy {
+        assert_eq!(copy, words(copy[0]), "a mixture of two records");
+    }
+}
+
+#[test]
+fn a_record_is_read_whole_or_not_at_all() {
+    loom::model(|| {
+        let record = Arc::new(Small::default());
+        let writer = thread::spawn({
+            let record = record.clone();
+            move || {
+                record.publish(&words(1));
+                record.publish(&words(2));
+            }
+        });
+        assert_whole(record.read());
+        writer.join().unwrap();
+        assert_eq!(record.read(), Some(words(2)));
+    });
+}
+
+#[test]
+fn a_reader_that_comes_late_never_goes_back() {
+    loom::model(|| {
+        let record = Arc::new(Small::default());
+        record.publish(&words(1));
+        let writer = thread::spawn({
+            let record = record.clone();
+            move || record.publish(&words(2))
+        });
+        let (first, second) = (record.read(), record.read());
+        assert_whole(first);
+        assert_whole(second);
+        if let (Some(first), Some(second)) = (first, second) {
+            assert!(first[0] <= second[0], "{first:?} then {second:?}");
+        }
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn two_readers_see_whole_records() {
+    loom::model(|| {
+        let record = Arc::new(Small::default());
+        record.publish(&words(1));
+        let reader = thread::spawn({
+            let record = record.clone();
+            move || assert_whole(record.read())
+        });
+        let writer = thread::spawn({
+            let record = record.clone();
+            move || record.publish(&words(2))
+        });
+        assert_whole(record.read());
+        reader.join().unwrap();
+        writer.join().unwrap();
+    });
+}
+
+/// The end of an event is a word set on its own: seen or not, never torn from its record.
+#[test]
+fn a_word_set_later_belongs_to_its_record() {
+    loom::model(|| {
+        let record = Arc::new(Small::default());
+        record.publish(&[1, 7, 0]);
+        let writer = thread::spawn({
+            let record = record.clone();
+            move || {
+                record.set(2, 9);
+                record.publish(&[2, 8, 0]);
+            }
+        });
+        match record.read() {
+            None | Some([1, 7, 0 | 9]) | Some([2, 8, 0]) => {}
+            Some(mixed) => panic!("{mixed:?}"),
+        }
+        writer.join().unwrap();
+        assert_eq!(record.read(), Some([2, 8, 0]));
+    });
+}
+
+#[test]
+fn a_cleared_record_is_gone() {
+    loom::model(|| {
+        let record = Arc::new(Small::default());
+        record.publish(&words(1));
+        let writer = thread::spawn({
+            let record = record.clone();
+            move || {
+                record.clear();
+                record.publish(&words(2));
+            }
+        });
+        assert_whole(record.read());
+        writer.join().unwrap();
+        assert_eq!(record.read(), Some(words(2)));
+    });
+}
+
+/// What the writer did before publishing is there for whoever reads the record (a statement's text
+/// lies in a ring beside it).
+#[test]
+fn a_record_publishes_what_was_written_before() {
+    loom::model(|| {
+        let beside = Arc::new((AtomicU64::new(0), Small::default()));
+        let writer = thread::spawn({
+            let beside = beside.clone();
+            move || {
+                beside.0.store(5, Ordering::Relaxed);
+                beside.1.publish(&words(1));
+            }
+        });
+        if beside.1.read().is_some() {
+            assert_eq!(beside.0.load(Ordering::Relaxed), 5);
+        }
+        writer.join().unwrap();
+    });
+}
+
+/// The test of the tests: without the id going to 0 first, loom finds the mixture.
+#[test]
+#[should_panic(expected = "a mixture of two records")]
+fn the_model_finds_a_careless_writer() {
+    loom::model(|| {
+        let record = Arc::new(Small::default());
+        record.publish(&words(1));
+        let writer = thread::spawn({
+            let record = record.clone();
+            move || {
+                for (word, value) in words(2).into_iter().enumerate().rev() {
+                    record.set(word, value);
+                }
+            }
+        });
+        assert_whole(record.read());
+        writer.join().unwrap();
+    });
+}
