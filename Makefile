@@ -10,7 +10,7 @@ SWITCHED = -p tare -p tare-sql -p tare-cli
 SHELL_SCRIPTS = $(shell grep -lE '^\#!/usr/bin/env bash' scripts/* .ci/run)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test unit lint arrows licences bench test-long
+.PHONY: help deps build test unit lint arrows licences loom bench test-long fuzz
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -22,11 +22,15 @@ build: ## build target/release/tare
 	$(CARGO) build --release -p tare-cli
 
 # Lint is part of the tests: what CI refuses, `make test` refuses.
-test: deps lint unit ## everything that must pass, lint included (under 20 minutes on 2 cores)
+test: deps lint unit loom ## everything that must pass, lint included (under 20 minutes on 2 cores)
 
 unit: deps ## the tests alone, with and without instrumentation
 	$(CARGO) test --workspace --no-fail-fast
 	$(CARGO) test -p tare --no-default-features --no-fail-fast
+
+# Its own target folder: the flag would have cargo build everything anew, twice.
+loom: ## model-check what threads share without locks: every interleaving up to three preemptions
+	RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 CARGO_TARGET_DIR=target/loom $(CARGO) test --release -p tare-layout --test loom
 
 lint: arrows licences ## format, clippy with and without instrumentation, shellcheck, arrows, licences
 	$(CARGO) fmt --all --check
@@ -46,3 +50,6 @@ bench: ## measure the engine against one rdtsc; writes target/bench/engine.json
 
 test-long: deps ## the same tests with their long settings (fuzz cases, stress); says when it last ran
 	@scripts/test-long
+
+fuzz: ## let libFuzzer look for bytes that break digests and segment validation, 60 s each (needs cargo +nightly and cargo-fuzz)
+	@scripts/fuzz
