@@ -117,7 +117,7 @@ impl<'o> Writer<'o> {
                 return Extent::Truncated;
             }
         }
-        while matches!(self.last(0).kind, Kind::Semicolon) {
+        if self.last(0).kind == Kind::Semicolon {
             self.take_back(1);
         }
         Extent::Whole
@@ -253,6 +253,8 @@ impl<'o> Writer<'o> {
             b'@' => (Kind::At, 0),
             b'(' => (Kind::Open, both),
             b',' => (Kind::Comma, both),
+            // An empty statement between two is nothing.
+            b';' if self.last(0).kind == Kind::Semicolon => return Ok(()),
             b';' => (Kind::Semicolon, 0),
             b'.' | b'}' => (Kind::Other, 0),
             b'*' | b'/' | b'%' | b'^' | b'|' | b'&' => (Kind::Other, both),

@@ -325,6 +325,8 @@ fn comments_and_blanks() {
         ("SELECT 1 /*!080400 + 2 */ /*!80400 + 2 */", "SELECT ?"),
         ("SELECT 1;", "SELECT ?"),
         ("SELECT 1 ; ; ", "SELECT ?"),
+        (";;;;;;;;;;;;;;;;;;;;", ""),
+        ("SELECT 1;;;SELECT 2;;", "SELECT ? ; SELECT ?"),
         ("SELECT 1; SELECT a", "SELECT ? ; SELECT `a`"),
         ("", ""),
         (" /* nothing */ ; ", ""),
@@ -426,9 +428,9 @@ fn long_and_deep_texts() {
     }
 }
 
-/// `make test-long` sets TARE_LONG.
+/// `make test-long` sets TARE_TEST_LONG.
 fn cases() -> u32 {
-    if std::env::var_os("TARE_LONG").is_some() {
+    if std::env::var_os("TARE_TEST_LONG").is_some() {
         200_000
     } else {
         1_000
