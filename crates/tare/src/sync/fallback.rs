@@ -8,28 +8,37 @@ pub mod mutex {
 
     use lock_api::{GuardNoSend, RawMutexTimed};
 
-    use super::super::point::{Lock, Way};
+    use super::super::point::Lock;
+    use super::super::{Point, Way};
     use super::held;
     use crate::class::Class;
 
     /// The mutex that [`Mutex`](crate::sync::Mutex) wraps.
     #[derive(Debug)]
-    pub struct RawMutex {
+    pub struct RawMutex<P = Lock> {
         held: Mutex<bool>,
         free: Condvar,
-        point: Lock,
+        point: P,
     }
 
     impl RawMutex {
-        /// A free mutex.
+        /// A free lock.
         pub const fn new(class: &'static Class) -> Self {
+            Self::with(Lock::new(class))
+        }
+    }
+
+    impl<P> RawMutex<P> {
+        const fn with(point: P) -> Self {
             Self {
                 held: Mutex::new(false),
                 free: Condvar::new(),
-                point: Lock::new(class),
+                point,
             }
         }
+    }
 
+    impl<P: Point> RawMutex<P> {
         fn try_take(&self) -> bool {
             !std::mem::replace(&mut *held(&self.held), true)
         }
@@ -72,8 +81,8 @@ pub mod mutex {
     }
 
     // SAFETY: `held` is true for exactly one thread at a time, changed under std's mutex only.
-    unsafe impl lock_api::RawMutex for RawMutex {
-        const INIT: Self = Self::new(&super::super::point::UNNAMED_MUTEX);
+    unsafe impl<P: Point> lock_api::RawMutex for RawMutex<P> {
+        const INIT: Self = Self::with(P::MUTEX);
 
         type Guard = GuardNoSend;
 
@@ -93,10 +102,14 @@ pub mod mutex {
             self.point.released(Way::Exclusive);
             self.let_go();
         }
+
+        fn is_locked(&self) -> bool {
+            *held(&self.held)
+        }
     }
 
     // SAFETY: as above.
-    unsafe impl RawMutexTimed for RawMutex {
+    unsafe impl<P: Point> RawMutexTimed for RawMutex<P> {
         type Duration = Duration;
         type Instant = Instant;
 
@@ -124,28 +137,37 @@ pub mod rwlock {
 
     use lock_api::GuardNoSend;
 
-    use super::super::point::{Lock, Way};
+    use super::super::point::Lock;
+    use super::super::{Point, Way};
     use super::held;
     use crate::class::Class;
 
     /// Readers, or -1 for a writer.
     #[derive(Debug)]
-    pub struct RawRwLock {
+    pub struct RawRwLock<P = Lock> {
         holders: Mutex<i64>,
         free: Condvar,
-        point: Lock,
+        point: P,
     }
 
     impl RawRwLock {
         /// A free lock.
         pub const fn new(class: &'static Class) -> Self {
+            Self::with(Lock::new(class))
+        }
+    }
+
+    impl<P> RawRwLock<P> {
+        const fn with(point: P) -> Self {
             Self {
                 holders: Mutex::new(0),
                 free: Condvar::new(),
-                point: Lock::new(class),
+                point,
             }
         }
+    }
 
+    impl<P: Point> RawRwLock<P> {
         fn try_read(&self) -> bool {
             let mut holders = held(&self.holders);
             let free = *holders >= 0;
@@ -177,8 +199,8 @@ pub mod rwlock {
     }
 
     // SAFETY: `holders` is -1 for exactly one writer or counts readers, changed under std's mutex.
-    unsafe impl lock_api::RawRwLock for RawRwLock {
-        const INIT: Self = Self::new(&super::super::point::UNNAMED_RWLOCK);
+    unsafe impl<P: Point> lock_api::RawRwLock for RawRwLock<P> {
+        const INIT: Self = Self::with(P::RWLOCK);
 
         type SharedGuard = GuardNoSend;
         type ExclusiveGuard = GuardNoSend;
@@ -229,6 +251,14 @@ pub mod rwlock {
         unsafe fn unlock_exclusive(&self, _: GuardNoSend) {
             self.point.released(Way::Exclusive);
             self.let_go(|holders| *holders = 0);
+        }
+
+        fn is_locked(&self) -> bool {
+            *held(&self.holders) != 0
+        }
+
+        fn is_locked_exclusive(&self) -> bool {
+            *held(&self.holders) < 0
         }
     }
 }

@@ -6,34 +6,75 @@
 //!
 //! Without the feature `instrument` the same locks have no point and no room for one.
 
-#[cfg(all(target_os = "linux", target_has_atomic = "32"))]
+#[cfg(futex_locks)]
 mod condvar;
-#[cfg(all(target_os = "linux", target_has_atomic = "32"))]
+#[cfg(futex_locks)]
 mod futex;
-#[cfg(all(target_os = "linux", target_has_atomic = "32"))]
+#[cfg(futex_locks)]
 mod mutex;
-#[cfg(all(target_os = "linux", target_has_atomic = "32"))]
+#[cfg(futex_locks)]
 mod rwlock;
-#[cfg(all(target_os = "linux", target_has_atomic = "32"))]
+#[cfg(futex_locks)]
 mod spin;
 
-#[cfg(not(all(target_os = "linux", target_has_atomic = "32")))]
+#[cfg(not(futex_locks))]
 mod fallback;
-#[cfg(not(all(target_os = "linux", target_has_atomic = "32")))]
+#[cfg(not(futex_locks))]
 use fallback::{condvar, mutex, rwlock};
 
+mod no_point;
 #[cfg(feature = "instrument")]
 mod point;
 #[cfg(not(feature = "instrument"))]
-#[path = "no_point.rs"]
-mod point;
+use no_point as point;
 
 use std::ops::{Deref, DerefMut};
 
 use crate::class::Class;
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use mutex::RawMutex;
+pub use no_point::Absent;
 pub use rwlock::RawRwLock;
+
+/// How a lock is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// By one alone: a mutex, a writer.
+    Exclusive,
+    /// With others: a reader.
+    Shared,
+}
+
+/// What a lock tells about itself: [`RawMutex`]'s and [`RawRwLock`]'s parameter.
+pub trait Point: sealed::Sealed {
+    /// The point of a mutex without a class of its own.
+    const MUTEX: Self;
+    /// The point of a rwlock without a class of its own.
+    const RWLOCK: Self;
+
+    /// Takes the lock: at once by `quick`, or by `slow`, which says whether it did.
+    fn take(&self, way: Way, quick: impl Fn() -> bool, slow: impl FnOnce() -> bool) -> bool;
+
+    /// Takes the lock if it is free. A try that fails is no wait and not counted.
+    fn try_take(&self, way: Way, quick: impl Fn() -> bool) -> bool;
+
+    /// The lock was taken without a wait of its own.
+    fn retaken(&self, way: Way);
+
+    /// The lock is about to be let go.
+    fn released(&self, way: Way);
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Absent {}
+    impl Sealed for super::point::Lock {}
+}
+
+/// The same mutex without a point, in any build: for locks that are nobody's business.
+pub type PlainMutex<T> = lock_api::Mutex<RawMutex<Absent>, T>;
+/// The same rwlock without a point, in any build.
+pub type PlainRwLock<T> = lock_api::RwLock<RawRwLock<Absent>, T>;
 
 /// Mutual exclusion, instrumented under a class of kind Mutex.
 ///

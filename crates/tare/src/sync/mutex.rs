@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 use lock_api::{GuardNoSend, RawMutexTimed};
 
 use super::futex;
-use super::point::{Lock, Way};
+use super::point::Lock;
 use super::spin::{NOWHERE, Spin, processor};
+use super::{Point, Way};
 use crate::class::Class;
 
 const FREE: u32 = 0;
@@ -22,23 +23,31 @@ const SLEEPERS: u32 = 2;
 
 /// The mutex that [`Mutex`](super::Mutex) wraps, for hosts that lock and unlock by hand.
 #[derive(Debug)]
-pub struct RawMutex {
+pub struct RawMutex<P = Lock> {
     word: AtomicU32,
     /// Where the holder ran when it took the lock; a hint.
     holder: AtomicU32,
-    point: Lock,
+    point: P,
 }
 
 impl RawMutex {
     /// A free mutex.
     pub const fn new(class: &'static Class) -> Self {
+        Self::with(Lock::new(class))
+    }
+}
+
+impl<P> RawMutex<P> {
+    const fn with(point: P) -> Self {
         Self {
             word: AtomicU32::new(FREE),
             holder: AtomicU32::new(NOWHERE),
-            point: Lock::new(class),
+            point,
         }
     }
+}
 
+impl<P: Point> RawMutex<P> {
     #[inline(always)]
     fn try_take(&self) -> bool {
         // Acquire: pairs with the release in `let_go`.
@@ -100,8 +109,8 @@ impl RawMutex {
 
 // SAFETY: the word is FREE, or held by exactly one thread: only the transition from FREE takes it,
 // and each of those is one atomic step.
-unsafe impl lock_api::RawMutex for RawMutex {
-    const INIT: Self = Self::new(&super::point::UNNAMED_MUTEX);
+unsafe impl<P: Point> lock_api::RawMutex for RawMutex<P> {
+    const INIT: Self = Self::with(P::MUTEX);
 
     type Guard = GuardNoSend;
 
@@ -132,7 +141,7 @@ unsafe impl lock_api::RawMutex for RawMutex {
 }
 
 // SAFETY: as above; a try that times out has taken nothing.
-unsafe impl RawMutexTimed for RawMutex {
+unsafe impl<P: Point> RawMutexTimed for RawMutex<P> {
     type Duration = Duration;
     type Instant = Instant;
 

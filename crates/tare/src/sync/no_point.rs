@@ -1,51 +1,81 @@
-//! The points of locks when instrumentation is not compiled in: none.
+//! No point: what a lock keeps for Tare when it is not to be instrumented.
 
-use crate::class::Class;
+use super::{Point, Way};
 
-pub(super) static UNNAMED_MUTEX: Class =
-    Class::new(crate::Kind::Mutex, "wait/synch/mutex/tare/unnamed", "");
-pub(super) static UNNAMED_RWLOCK: Class =
-    Class::new(crate::Kind::RwLock, "wait/synch/rwlock/tare/unnamed", "");
-
-#[derive(Clone, Copy, Debug)]
-pub enum Way {
-    Exclusive,
-    Shared,
-}
-
+/// Nothing.
 #[derive(Debug)]
-pub struct Lock;
+pub struct Absent;
 
-impl Lock {
-    pub const fn new(_: &'static Class) -> Self {
-        Self
-    }
+impl Point for Absent {
+    const MUTEX: Self = Self;
+    const RWLOCK: Self = Self;
 
     #[inline(always)]
-    pub fn take(&self, _: Way, quick: impl Fn() -> bool, slow: impl FnOnce() -> bool) -> bool {
+    fn take(&self, _: Way, quick: impl Fn() -> bool, slow: impl FnOnce() -> bool) -> bool {
         quick() || slow()
     }
 
     #[inline(always)]
-    pub fn try_take(&self, _: Way, quick: impl Fn() -> bool) -> bool {
+    fn try_take(&self, _: Way, quick: impl Fn() -> bool) -> bool {
         quick()
     }
 
     #[inline(always)]
-    pub fn retaken(&self, _: Way) {}
+    fn retaken(&self, _: Way) {}
 
     #[inline(always)]
-    pub fn released(&self, _: Way) {}
+    fn released(&self, _: Way) {}
 }
 
-#[derive(Debug)]
-pub struct Cond;
+#[cfg(not(feature = "instrument"))]
+pub use off::{Cond, Lock};
 
-impl Cond {
-    pub const fn new(_: &'static Class) -> Self {
-        Self
+#[cfg(not(feature = "instrument"))]
+mod off {
+    use super::{Absent, Point, Way};
+    use crate::class::Class;
+
+    /// A lock's point when none is compiled in.
+    #[derive(Debug)]
+    pub struct Lock(Absent);
+
+    impl Lock {
+        pub const fn new(_: &'static Class) -> Self {
+            Self(Absent)
+        }
     }
 
-    #[inline(always)]
-    pub fn wait(&self, _: bool) {}
+    impl Point for Lock {
+        const MUTEX: Self = Self(Absent);
+        const RWLOCK: Self = Self(Absent);
+
+        #[inline(always)]
+        fn take(&self, way: Way, quick: impl Fn() -> bool, slow: impl FnOnce() -> bool) -> bool {
+            self.0.take(way, quick, slow)
+        }
+
+        #[inline(always)]
+        fn try_take(&self, way: Way, quick: impl Fn() -> bool) -> bool {
+            self.0.try_take(way, quick)
+        }
+
+        #[inline(always)]
+        fn retaken(&self, _: Way) {}
+
+        #[inline(always)]
+        fn released(&self, _: Way) {}
+    }
+
+    /// A condition variable's point when none is compiled in.
+    #[derive(Debug)]
+    pub struct Cond;
+
+    impl Cond {
+        pub const fn new(_: &'static Class) -> Self {
+            Self
+        }
+
+        #[inline(always)]
+        pub fn wait(&self, _: bool) {}
+    }
 }

@@ -6,6 +6,7 @@ use tare_layout::class::EventType;
 use tare_layout::control::effective;
 use tare_layout::line::{CONTENDED, COUNT, EXTRA, HISTOGRAM};
 
+use super::{Point, Way};
 use crate::Operation;
 use crate::class::Class;
 use crate::engine::local::{Local, attached, is_event, local};
@@ -13,18 +14,9 @@ use crate::point::wait::{self, Wait};
 
 crate::classes! {
     /// Mutexes made through lock_api without a class of their own.
-    pub(super) static UNNAMED_MUTEX: Mutex = "wait/synch/mutex/tare/unnamed";
+    static UNNAMED_MUTEX: Mutex = "wait/synch/mutex/tare/unnamed";
     /// Rwlocks made through lock_api without a class of their own.
-    pub(super) static UNNAMED_RWLOCK: RwLock = "wait/synch/rwlock/tare/unnamed";
-}
-
-/// How a lock is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// By one alone: a mutex, a writer.
-    Exclusive,
-    /// With others: a reader.
-    Shared,
+    static UNNAMED_RWLOCK: RwLock = "wait/synch/rwlock/tare/unnamed";
 }
 
 /// In an instance row's HISTOGRAM cell, which is "held" there: taken exclusively. Otherwise it
@@ -46,26 +38,6 @@ impl Lock {
             class,
             number: AtomicU64::new(0),
         }
-    }
-
-    /// Takes the lock: at once by `quick`, or by `slow`, which says whether it did.
-    #[inline(always)]
-    pub fn take(&self, way: Way, quick: impl Fn() -> bool, slow: impl FnOnce() -> bool) -> bool {
-        let Some(local) = local() else {
-            return quick() || slow();
-        };
-        let number = self.number(local);
-        let class = (number >> 32) as u16;
-        let bits = local.bits(class);
-        if bits & (effective::EVERY | effective::COUNT) == effective::COUNT {
-            if quick() {
-                count(local, class, number as u32, way);
-                return true;
-            }
-        } else if bits & effective::COUNT == 0 {
-            return quick() || slow();
-        }
-        self.take_timed(local, number, bits, way, quick, slow)
     }
 
     /// Takes the lock between two clock reads: it has to wait, or `lock_timing` is `every`.
@@ -128,50 +100,6 @@ impl Lock {
         taken
     }
 
-    /// Takes the lock if it is free. A try that fails is no wait and not counted.
-    #[inline(always)]
-    pub fn try_take(&self, way: Way, quick: impl Fn() -> bool) -> bool {
-        let taken = quick();
-        if taken {
-            self.retaken(way);
-        }
-        taken
-    }
-
-    /// The lock was taken without a wait of its own.
-    #[inline(always)]
-    pub fn retaken(&self, way: Way) {
-        if let Some(local) = local() {
-            let number = self.number(local);
-            let class = (number >> 32) as u16;
-            if local.bits(class) & effective::COUNT != 0 {
-                count(local, class, number as u32, way);
-            }
-        }
-    }
-
-    /// The lock is about to be let go.
-    #[inline(always)]
-    pub fn released(&self, way: Way) {
-        let Some(local) = attached() else { return };
-        let number = self.number.load(Ordering::Relaxed);
-        if number >> 48 != local.key >> 32 {
-            return;
-        }
-        // Whatever the flags say now: what was marked as held no longer is.
-        if let Some(line) = local.known_instance_line(number as u32) {
-            let held = line.get(HISTOGRAM);
-            line.set(
-                HISTOGRAM,
-                if way == Way::Exclusive {
-                    0
-                } else {
-                    held.saturating_sub(1)
-                },
-            );
-        }
-    }
-
     #[inline(always)]
     fn number(&self, local: &Local) -> u64 {
         let number = self.number.load(Ordering::Relaxed);
@@ -204,6 +132,71 @@ impl Lock {
                 local.engine.end_instance(id);
                 other
             }
+        }
+    }
+}
+
+impl Point for Lock {
+    const MUTEX: Self = Self::new(&UNNAMED_MUTEX);
+    const RWLOCK: Self = Self::new(&UNNAMED_RWLOCK);
+
+    #[inline(always)]
+    fn take(&self, way: Way, quick: impl Fn() -> bool, slow: impl FnOnce() -> bool) -> bool {
+        let Some(local) = local() else {
+            return quick() || slow();
+        };
+        let number = self.number(local);
+        let class = (number >> 32) as u16;
+        let bits = local.bits(class);
+        if bits & (effective::EVERY | effective::COUNT) == effective::COUNT {
+            if quick() {
+                count(local, class, number as u32, way);
+                return true;
+            }
+        } else if bits & effective::COUNT == 0 {
+            return quick() || slow();
+        }
+        self.take_timed(local, number, bits, way, quick, slow)
+    }
+
+    #[inline(always)]
+    fn try_take(&self, way: Way, quick: impl Fn() -> bool) -> bool {
+        let taken = quick();
+        if taken {
+            self.retaken(way);
+        }
+        taken
+    }
+
+    #[inline(always)]
+    fn retaken(&self, way: Way) {
+        if let Some(local) = local() {
+            let number = self.number(local);
+            let class = (number >> 32) as u16;
+            if local.bits(class) & effective::COUNT != 0 {
+                count(local, class, number as u32, way);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn released(&self, way: Way) {
+        let Some(local) = attached() else { return };
+        let number = self.number.load(Ordering::Relaxed);
+        if number >> 48 != local.key >> 32 {
+            return;
+        }
+        // Whatever the flags say now: what was marked as held no longer is.
+        if let Some(line) = local.known_instance_line(number as u32) {
+            let held = line.get(HISTOGRAM);
+            line.set(
+                HISTOGRAM,
+                if way == Way::Exclusive {
+                    0
+                } else {
+                    held.saturating_sub(1)
+                },
+            );
         }
     }
 }

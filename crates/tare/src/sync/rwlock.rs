@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use lock_api::GuardNoSend;
 
 use super::futex;
-use super::point::{Lock, Way};
+use super::point::Lock;
 use super::spin::{NOWHERE, Spin, processor};
+use super::{Point, Way};
 use crate::class::Class;
 
 const READERS: u32 = (1 << 30) - 1;
@@ -23,26 +24,34 @@ const SLEEP: u32 = READERS_SLEEP | WRITERS_SLEEP;
 
 /// The lock that [`RwLock`](super::RwLock) wraps.
 #[derive(Debug)]
-pub struct RawRwLock {
+pub struct RawRwLock<P = Lock> {
     word: AtomicU32,
     /// Bumped when a writer is woken: what writers sleep on.
     writers: AtomicU32,
     /// Where the writer ran when it took the lock; a hint.
     holder: AtomicU32,
-    point: Lock,
+    point: P,
 }
 
 impl RawRwLock {
     /// A free lock.
     pub const fn new(class: &'static Class) -> Self {
+        Self::with(Lock::new(class))
+    }
+}
+
+impl<P> RawRwLock<P> {
+    const fn with(point: P) -> Self {
         Self {
             word: AtomicU32::new(0),
             writers: AtomicU32::new(0),
             holder: AtomicU32::new(NOWHERE),
-            point: Lock::new(class),
+            point,
         }
     }
+}
 
+impl<P: Point> RawRwLock<P> {
     #[inline(always)]
     fn try_read(&self) -> bool {
         let word = self.word.load(Ordering::Relaxed);
@@ -200,8 +209,8 @@ impl RawRwLock {
 
 // SAFETY: the word's low bits are WRITER for exactly one writer, or count the readers; each
 // transition is one atomic step from a word that allows it.
-unsafe impl lock_api::RawRwLock for RawRwLock {
-    const INIT: Self = Self::new(&super::point::UNNAMED_RWLOCK);
+unsafe impl<P: Point> lock_api::RawRwLock for RawRwLock<P> {
+    const INIT: Self = Self::with(P::RWLOCK);
 
     type SharedGuard = GuardNoSend;
     type ExclusiveGuard = GuardNoSend;

@@ -1,0 +1,328 @@
+//! What an event costs, as ratios to one `rdtsc` measured in the same run.
+//!
+//! `cargo bench -p tare --bench engine` writes target/bench/engine.json: for each figure the median
+//! and the quartiles over all rounds in ns, and the ratio of its median to `rdtsc`'s. Rounds of
+//! all figures alternate, so that a change of the processor's speed hits them alike. Nothing is
+//! subtracted: `floor`, `lock_plain`, `statement_plain` and `connect_off` are there for that.
+//!
+//! The figures with `_64` are CPU time of an event with 64 threads at once, those with `_1` the same
+//! with one: they must not differ.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::sync::Barrier;
+
+use tare::sync::{Mutex, PlainMutex};
+use tare::{Class, Config, LockTiming, Operation, Setting};
+
+tare::classes! {
+    static LOCK_BENCH: Mutex = "wait/synch/mutex/bench/LOCK_bench";
+    static EVENT: MetadataLock = "wait/lock/metadata/bench/event";
+    static STAGE_A: Stage = "stage/bench/a";
+    static STAGE_B: Stage = "stage/bench/b";
+    static QUERY: Statement = "statement/bench/query";
+    static CONNECTION: Thread = "thread/bench/connection";
+}
+
+/// Lock acquisitions of a statement in the 2011 study of MySQL's overhead: 59 waits, 13 stages.
+const WAITS: usize = 59;
+const STAGES: usize = 13;
+const TEXT: &str = "SELECT c FROM sbtest1 WHERE id = 4242";
+
+static TOUCHED: [Class; 40] = {
+    const NAMES: [&str; 40] = names();
+    let mut classes =
+        [const { Class::new(tare::Kind::MetadataLock, "wait/lock/metadata/x", "") }; 40];
+    let mut i = 0;
+    while i < 40 {
+        classes[i] = Class::new(tare::Kind::MetadataLock, NAMES[i], "");
+        i += 1;
+    }
+    classes
+};
+
+const fn names() -> [&'static str; 40] {
+    macro_rules! all {
+        ($($a:literal)*) => { [$(concat!("wait/lock/metadata/bench/", $a)),*] };
+    }
+    all!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29
+         30 31 32 33 34 35 36 37 38 39)
+}
+
+/// How Tare runs while a figure is taken.
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    /// Not started.
+    Disabled,
+    /// Every instrument off.
+    Off,
+    /// Everything counted, nothing timed.
+    Counted,
+    /// Everything enabled, timed and kept by every consumer.
+    All,
+    /// As `All`, with locks timed at every acquisition, and single waits not kept: what stock
+    /// MySQL does when all instruments are enabled and its consumers are at their defaults.
+    Every,
+}
+
+fn enter(state: State) {
+    tare::stop();
+    let config = match state {
+        State::Disabled => return,
+        State::Off => Config::nothing(),
+        State::Counted => Config {
+            instruments: vec![("%".into(), Setting::Counted)],
+            ..Config::default()
+        },
+        State::All => Config::everything(),
+        State::Every => Config {
+            instruments: vec![("%".into(), Setting::On)],
+            lock_timing: LockTiming::Every,
+            ..Config::default()
+        },
+    };
+    tare::start(config).expect("a segment for the benchmark");
+}
+
+type Body = fn(&Locks, usize);
+
+/// The locks that bodies take: one of each for every thread.
+struct Locks {
+    plain: PlainMutex<u64>,
+    instrumented: Mutex<u64>,
+}
+
+impl Locks {
+    fn new() -> Self {
+        Self {
+            plain: PlainMutex::new(0),
+            instrumented: Mutex::new(&LOCK_BENCH, 0),
+        }
+    }
+}
+
+fn rdtsc(_: &Locks, n: usize) {
+    for _ in 0..n {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: every x86-64 processor has the instruction.
+        black_box(unsafe { core::arch::x86_64::_rdtsc() });
+    }
+}
+
+fn floor(_: &Locks, n: usize) {
+    for i in 0..n {
+        black_box(i);
+    }
+}
+
+fn event(_: &Locks, n: usize) {
+    for i in 0..n {
+        drop(tare::wait::start(&EVENT, Operation::MetadataLock));
+        black_box(i);
+    }
+}
+
+fn lock_plain(locks: &Locks, n: usize) {
+    for _ in 0..n {
+        *black_box(&locks.plain).lock() += 1;
+    }
+}
+
+fn lock(locks: &Locks, n: usize) {
+    for _ in 0..n {
+        *black_box(&locks.instrumented).lock() += 1;
+    }
+}
+
+fn stage(_: &Locks, n: usize) {
+    for i in 0..n {
+        tare::stage::set(if i % 2 == 0 { &STAGE_A } else { &STAGE_B });
+    }
+}
+
+fn statement_plain(locks: &Locks, n: usize) {
+    for _ in 0..n {
+        for _ in 0..WAITS {
+            *black_box(&locks.plain).lock() += 1;
+        }
+    }
+}
+
+fn statement_full(locks: &Locks, n: usize) {
+    for _ in 0..n {
+        let statement = tare::statement::start(&QUERY);
+        statement.text(black_box(TEXT));
+        for i in 0..STAGES {
+            tare::stage::set(if i % 2 == 0 { &STAGE_A } else { &STAGE_B });
+            for _ in 0..WAITS / STAGES {
+                *black_box(&locks.instrumented).lock() += 1;
+            }
+        }
+        for _ in 0..WAITS % STAGES {
+            *black_box(&locks.instrumented).lock() += 1;
+        }
+        statement.rows_examined(1);
+        statement.rows_sent(1);
+    }
+}
+
+fn connect(_: &Locks, n: usize) {
+    for _ in 0..n {
+        let thread = tare::thread::spawn(&CONNECTION, || {
+            for class in &TOUCHED {
+                drop(tare::wait::start(class, Operation::MetadataLock));
+            }
+        });
+        thread.expect("a thread").join().expect("no panic");
+    }
+}
+
+/// A figure: its name, how Tare runs, what is timed, how often in a round.
+const FIGURES: [(&str, State, Body, usize); 14] = [
+    ("rdtsc", State::Disabled, rdtsc, 20_000),
+    ("floor", State::Disabled, floor, 20_000),
+    ("disabled", State::Disabled, event, 20_000),
+    ("off", State::Off, event, 20_000),
+    ("counted", State::Counted, event, 20_000),
+    ("lock_plain", State::Disabled, lock_plain, 20_000),
+    ("lock_counted", State::Counted, lock, 20_000),
+    ("lock_contended_mode", State::All, lock, 20_000),
+    ("lock_every", State::Every, lock, 20_000),
+    ("stage", State::All, stage, 20_000),
+    ("statement_plain", State::Disabled, statement_plain, 500),
+    ("statement_full", State::All, statement_full, 500),
+    ("connect", State::All, connect, 40),
+    ("connect_off", State::Off, connect, 40),
+];
+
+/// Figures taken with one and with 64 threads.
+const SCALED: [(&str, State, Body, usize); 5] = [
+    ("counted", State::Counted, event, 100_000),
+    ("lock_contended_mode", State::All, lock, 100_000),
+    ("lock_every", State::Every, lock, 50_000),
+    ("stage", State::All, stage, 50_000),
+    ("statement_full", State::All, statement_full, 2_000),
+];
+
+fn clock_ns(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: a valid timespec to write to.
+    unsafe { libc::clock_gettime(clock, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+fn time(body: Body, locks: &Locks, n: usize) -> f64 {
+    body(locks, n / 10 + 1);
+    let before = clock_ns(libc::CLOCK_MONOTONIC);
+    body(locks, n);
+    (clock_ns(libc::CLOCK_MONOTONIC) - before) as f64 / n as f64
+}
+
+/// CPU time of one event, with this many threads at once.
+fn cpu_time(body: Body, n: usize, threads: usize) -> f64 {
+    let barrier = Barrier::new(threads);
+    let total: u64 = std::thread::scope(|scope| {
+        let work = || {
+            let locks = Locks::new();
+            body(&locks, n / 10 + 1);
+            barrier.wait();
+            let before = clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
+            body(&locks, n);
+            clock_ns(libc::CLOCK_THREAD_CPUTIME_ID) - before
+        };
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        threads
+            .into_iter()
+            .map(|t| t.join().expect("no panic"))
+            .sum()
+    });
+    total as f64 / (n * threads) as f64
+}
+
+/// Median and quartiles.
+fn spread(mut samples: Vec<f64>) -> (f64, f64, f64) {
+    samples.sort_by(f64::total_cmp);
+    let at = |q: f64| samples[((samples.len() - 1) as f64 * q) as usize];
+    (at(0.25), at(0.5), at(0.75))
+}
+
+fn main() {
+    // `cargo test --benches` runs every bench once to see that it works.
+    let quick = std::env::args().any(|a| a == "--test" || a == "--quick");
+    let (rounds, scaled_rounds) = if quick { (3, 1) } else { (60, 9) };
+    let locks = Locks::new();
+    let mut samples: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for _ in 0..rounds {
+        for (name, state, body, n) in FIGURES {
+            enter(state);
+            samples
+                .entry(name.into())
+                .or_default()
+                .push(time(body, &locks, n));
+        }
+    }
+    for _ in 0..scaled_rounds {
+        for (name, state, body, n) in SCALED {
+            for threads in [1, 64] {
+                enter(state);
+                let n = if threads == 1 { n * 4 } else { n / 4 };
+                let one = cpu_time(body, n, threads);
+                samples
+                    .entry(format!("{name}_{threads}"))
+                    .or_default()
+                    .push(one);
+            }
+        }
+    }
+    tare::stop();
+    let medians: BTreeMap<&str, f64> = samples
+        .iter()
+        .map(|(name, s)| (name.as_str(), spread(s.clone()).1))
+        .collect();
+    let rdtsc = medians["rdtsc"];
+    let mut report = serde_json::Map::new();
+    for (name, all) in &samples {
+        let (low, median, high) = spread(all.clone());
+        let ratio = median / rdtsc;
+        println!("{name:28} {median:10.2} ns  [{low:9.2} .. {high:9.2}]  {ratio:8.2} rdtsc");
+        let figure = serde_json::json!({
+            "median_ns": median, "quartile1_ns": low, "quartile3_ns": high, "rdtsc": ratio,
+            "rounds": all.len(),
+        });
+        report.insert(name.clone(), figure);
+    }
+    println!();
+    for (label, of, floor, target) in [
+        ("disabled - floor", "disabled", "floor", 0.10),
+        ("counted - floor", "counted", "floor", 0.30),
+        (
+            "lock_contended_mode - lock_plain",
+            "lock_contended_mode",
+            "lock_plain",
+            0.35,
+        ),
+        ("lock_every - lock_plain", "lock_every", "lock_plain", 2.6),
+        ("stage", "stage", "floor", 1.5),
+        (
+            "statement_full - statement_plain",
+            "statement_full",
+            "statement_plain",
+            45.0,
+        ),
+        ("connect - connect_off", "connect", "connect_off", 150.0),
+    ] {
+        let ratio = (medians[of] - if label == of { 0.0 } else { medians[floor] }) / rdtsc;
+        println!("{label:36} {ratio:8.2} rdtsc  (to reach: {target})");
+        report.insert(
+            label.into(),
+            serde_json::json!({ "rdtsc": ratio, "to_reach": target }),
+        );
+    }
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/bench");
+    std::fs::create_dir_all(&path).expect("target/bench");
+    let text = serde_json::to_string_pretty(&report).expect("figures as JSON");
+    std::fs::write(path.join("engine.json"), text + "\n").expect("target/bench/engine.json");
+}
