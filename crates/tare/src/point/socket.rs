@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::wait::{self, Wait};
-use crate::engine::local::local;
+use crate::engine::local::{Local, local};
 use crate::{Class, Operation};
 
 /// An open socket, as Tare knows it.
@@ -23,19 +23,20 @@ impl Instance {
             descriptor: i64::from(descriptor),
             id: AtomicU64::new(0),
         };
-        instance.id();
+        if let Some(local) = local() {
+            instance.id(local);
+        }
         instance
     }
 
     /// Begins an operation on the socket.
     #[inline]
     pub fn wait(&self, operation: Operation) -> Wait {
-        wait::start_on(self.class, operation, self.id())
+        wait::start_on(self.class, operation, |local| self.id(local))
     }
 
     #[inline]
-    fn id(&self) -> u32 {
-        let Some(local) = local() else { return 0 };
+    fn id(&self, local: &Local) -> u32 {
         let id = self.id.load(Ordering::Relaxed);
         if id >> 32 == local.key >> 32 {
             return id as u32;

@@ -6,10 +6,11 @@ use std::sync::atomic::Ordering;
 use tare_layout::class::EventType;
 use tare_layout::control::effective;
 use tare_layout::event::{Nesting, wait as at, word};
-use tare_layout::line::EXTRA;
+use tare_layout::line::{COUNT, EXTRA};
 use tare_layout::shared::Lost;
 use tare_layout::slot::{WAIT_DEPTH, ring};
 
+use crate::Kind;
 use crate::Operation;
 use crate::class::Class;
 use crate::engine::local::{Local, attached, is_event, local, words};
@@ -18,7 +19,15 @@ use crate::engine::local::{Local, attached, is_event, local, words};
 #[must_use = "the wait ends when this is dropped"]
 #[derive(Debug)]
 pub struct Wait {
-    /// The thread it belongs to, see [`Local::key`]; 0 = not recorded.
+    /// `None`: not recorded, or counted already.
+    running: Option<Running>,
+    /// It must end on its own thread.
+    thread: PhantomData<*const ()>,
+}
+
+#[derive(Debug)]
+struct Running {
+    /// The thread it belongs to, see [`Local::key`].
     key: u64,
     start: u64,
     /// Event id, 0 = no single event is shown or kept.
@@ -29,8 +38,6 @@ pub struct Wait {
     operation: Operation,
     event_type: EventType,
     bits: u8,
-    /// It must end on its own thread.
-    thread: PhantomData<*const ()>,
 }
 
 /// Begins a wait of a class of any wait kind.
@@ -42,34 +49,59 @@ pub struct Wait {
 ///     // file.sync_all()
 /// }
 /// ```
-#[inline]
+#[inline(always)]
 pub fn start(class: &Class, operation: Operation) -> Wait {
-    start_on(class, operation, 0)
+    let running = local().and_then(|local| begin(local, class, operation, 0));
+    Wait {
+        running,
+        thread: PhantomData,
+    }
 }
 
-/// Begins a wait for an instance, by its id (0 = none).
-#[inline]
-pub(crate) fn start_on(class: &Class, operation: Operation, object: u32) -> Wait {
-    let off = Wait {
-        key: 0,
-        start: 0,
-        id: 0,
-        bytes: at::NO_BYTES,
-        object: 0,
-        class: 0,
-        operation,
-        event_type: event_type(class),
-        bits: 0,
+/// Begins a wait for an instance, whose id (0 = none) is asked for when it is needed.
+#[inline(always)]
+pub(crate) fn start_on(
+    class: &Class,
+    operation: Operation,
+    object: impl FnOnce(&Local) -> u32,
+) -> Wait {
+    let running = local().and_then(|local| begin(local, class, operation, object(local)));
+    Wait {
+        running,
         thread: PhantomData,
-    };
-    let Some(local) = local() else { return off };
+    }
+}
+
+#[inline(always)]
+fn begin(local: &Local, class: &Class, operation: Operation, object: u32) -> Option<Running> {
     let number = local.number(class);
     let bits = local.bits(number);
     if bits & effective::COUNT == 0 {
-        return off;
+        return None;
     }
+    let is_plain = bits & effective::TIME == 0 && !is_event(bits);
+    if is_plain && object == 0 && !matches!(class.kind(), Kind::File | Kind::Socket) {
+        // Nothing is known at its end that is not known now.
+        if let Some(row) = local.row(number, operation.line()) {
+            row.add(COUNT, 1);
+        }
+        return None;
+    }
+    Some(begin_slow(local, class, number, bits, operation, object))
+}
+
+#[inline(never)]
+fn begin_slow(
+    local: &Local,
+    class: &Class,
+    number: u16,
+    bits: u8,
+    operation: Operation,
+    object: u32,
+) -> Running {
+    let event_type = class.kind().event_type().unwrap_or(EventType::Wait);
     let start = if bits & effective::TIME != 0 {
-        local.clock(bits, off.event_type)
+        local.clock(bits, event_type)
     } else {
         0
     };
@@ -78,31 +110,41 @@ pub(crate) fn start_on(class: &Class, operation: Operation, object: u32) -> Wait
     } else {
         0
     };
-    Wait {
+    Running {
         key: local.key,
         start,
         id,
+        bytes: at::NO_BYTES,
         object,
         class: number,
+        operation,
+        event_type,
         bits,
-        ..off
     }
 }
 
 impl Wait {
     /// Says how many bytes were moved.
-    #[inline]
+    #[inline(always)]
     pub fn bytes(&mut self, bytes: u64) {
-        self.bytes = bytes;
+        if let Some(running) = &mut self.running {
+            running.bytes = bytes;
+        }
     }
 }
 
 impl Drop for Wait {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        if self.key == 0 {
-            return;
+        if let Some(running) = &self.running {
+            running.end();
         }
+    }
+}
+
+impl Running {
+    #[inline(never)]
+    fn end(&self) {
         // Tare may have been stopped, or the thread's session changed, while it waited.
         let Some(local) = attached().filter(|local| local.key == self.key) else {
             return;
@@ -113,17 +155,18 @@ impl Drop for Wait {
         } else {
             self.bytes
         };
-        let mut end = 0;
-        let mut ticks = 0;
-        if self.bits & effective::TIME != 0 {
-            end = local.clock(self.bits, self.event_type);
-            ticks = local.elapsed(self.start, end);
-        }
+        let timed = self.bits & effective::TIME != 0;
+        let end = if timed {
+            local.clock(self.bits, self.event_type)
+        } else {
+            0
+        };
+        let ticks = local.elapsed(self.start, end);
         if let Some(row) = local.row(self.class, line) {
-            if self.bits & effective::TIME != 0 {
+            if timed {
                 local.time(self.class, row, ticks);
             } else {
-                row.add(tare_layout::line::COUNT, 1);
+                row.add(COUNT, 1);
             }
             if extra != 0 {
                 row.add(EXTRA, extra);
@@ -136,10 +179,6 @@ impl Drop for Wait {
             end_event(local, self.id, end, self.bytes, self.bits);
         }
     }
-}
-
-fn event_type(class: &Class) -> EventType {
-    class.kind().event_type().unwrap_or(EventType::Wait)
 }
 
 /// Shows a wait as current; its event id.

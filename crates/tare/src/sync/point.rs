@@ -269,12 +269,13 @@ impl Cond {
 
     /// Begins a wait.
     pub fn wait(&self, timed: bool) -> Wait {
-        let id = local().map_or(0, |local| self.lock.number(local) as u32);
         let operation = if timed {
             Operation::TimedWait
         } else {
             Operation::Wait
         };
-        wait::start_on(self.lock.class, operation, id)
+        wait::start_on(self.lock.class, operation, |local| {
+            self.lock.number(local) as u32
+        })
     }
 }
