@@ -34,8 +34,11 @@ impl<const N: usize> Record<N> {
         self.words[0].store(0, Ordering::Relaxed);
         // Pairs with the fence in `read`: who sees a new word also sees that word 0 was 0 or is new.
         fence(Ordering::Release);
-        for (cell, word) in self.words.iter().zip(words).skip(1) {
-            cell.store(*word, Ordering::Relaxed);
+        let mut i = 1;
+        // A plain loop over a constant: unrolled, where iterators were not.
+        while i < N {
+            self.words[i].store(words[i], Ordering::Relaxed);
+            i += 1;
         }
         // Pairs with the first load in `read`.
         self.words[0].store(words[0], Ordering::Release);

@@ -78,12 +78,14 @@ impl<'a> View<'a> {
         &self.slice(region, i, 0, 1)[0]
     }
 
-    /// A region of bytes, whole.
+    /// A region whose elements are each one `T`, whole.
     #[inline]
-    fn bytes(&self, region: Region) -> &'a [AtomicU8] {
+    fn all<T>(&self, region: Region) -> &'a [T] {
         let extent = self.geometry.region(region);
-        // SAFETY: the region lies within the mapping (`View::new`); bytes need no alignment.
-        unsafe { core::slice::from_raw_parts(self.base.add(extent.offset).cast(), extent.bytes()) }
+        assert!(extent.stride == size_of::<T>());
+        // SAFETY: the region lies within the mapping (`View::new`), on a page's bound; T is made
+        // of atomics only (private function, called below with such types).
+        unsafe { core::slice::from_raw_parts(self.base.add(extent.offset).cast(), extent.count) }
     }
 
     /// The header.
@@ -104,15 +106,15 @@ impl<'a> View<'a> {
     pub fn controls(&self) -> Controls<'a> {
         Controls {
             control: self.control(),
-            setup: self.bytes(Region::Setup),
-            effective: self.bytes(Region::Effective),
+            setup: self.all(Region::Setup),
+            effective: self.all(Region::Effective),
         }
     }
 
     /// Each slot's mask of effective bits.
     #[inline]
     pub fn thread_masks(&self) -> &'a [AtomicU8] {
-        self.bytes(Region::ThreadMasks)
+        self.all(Region::ThreadMasks)
     }
 
     /// Ids, free lists, losses.
@@ -185,10 +187,7 @@ impl<'a> View<'a> {
 
     /// The digest index.
     pub fn digest_index(&self) -> &'a [AtomicU64] {
-        let extent = self.geometry.region(Region::DigestIndex);
-        // SAFETY: the region lies within the mapping (`View::new`), page-aligned; a region of
-        // one-word elements is a slice of them.
-        unsafe { core::slice::from_raw_parts(self.base.add(extent.offset).cast(), extent.count) }
+        self.all(Region::DigestIndex)
     }
 
     /// Slot `i`.
@@ -283,14 +282,14 @@ impl<'a> View<'a> {
         self.slice(region, i, 0, self.geometry.limits.arena_lines)
     }
 
-    /// Event `i` of history_long's waits.
-    pub fn long_wait(&self, i: usize) -> &'a event::Wait {
-        self.one(Region::LongWaits, i)
+    /// The events of history_long's waits.
+    pub fn long_waits(&self) -> &'a [event::Wait] {
+        self.all(Region::LongWaits)
     }
 
-    /// Event `i` of history_long's stages.
-    pub fn long_stage(&self, i: usize) -> &'a event::Stage {
-        self.one(Region::LongStages, i)
+    /// The events of history_long's stages.
+    pub fn long_stages(&self) -> &'a [event::Stage] {
+        self.all(Region::LongStages)
     }
 
     /// Event `i` of history_long's statements.

@@ -132,7 +132,9 @@ impl FromStr for InstrumentValue {
             "on" | "true" | "1" | "yes" => Ok(Self::On),
             "off" | "false" | "0" | "no" => Ok(Self::Off),
             "counted" => Ok(Self::Counted),
-            _ => Err(format!("'{text}' is no value of an instrument: give ON, OFF or COUNTED")),
+            _ => Err(format!(
+                "'{text}' is no value of an instrument: give ON, OFF or COUNTED"
+            )),
         }
     }
 }

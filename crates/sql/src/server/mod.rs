@@ -24,7 +24,9 @@ pub enum StartError {
         path: PathBuf,
     },
     /// The socket or port could not be listened on.
-    #[error("cannot listen on {address}: {source}; is another server there? give another --socket or --port")]
+    #[error(
+        "cannot listen on {address}: {source}; is another server there? give another --socket or --port"
+    )]
     Listen {
         /// The socket's path or the TCP address.
         address: String,
@@ -56,7 +58,10 @@ pub struct Server {
 impl Server {
     /// Starts listening and returns when clients can connect.
     pub fn start(config: Config) -> Result<Self, StartError> {
-        let socket = config.socket.clone().unwrap_or_else(|| config.data.join("tare.sock"));
+        let socket = config
+            .socket
+            .clone()
+            .unwrap_or_else(|| config.data.join("tare.sock"));
         Err(StartError::Listen {
             address: socket.display().to_string(),
             source: std::io::Error::from(std::io::ErrorKind::Unsupported),

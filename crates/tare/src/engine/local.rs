@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use tare_layout::bank::{Bank, INSTANCE_ENTRIES};
 use tare_layout::class::EventType;
 use tare_layout::control::effective;
-use tare_layout::event::{Nesting, Packed, word};
+use tare_layout::event::{self, Nesting, Packed, word};
 use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES, bucket_of};
 use tare_layout::line::{EXTRA, HISTOGRAM, Item, Line, MIN, NO_MIN};
 use tare_layout::primitive::{bump, increment};
@@ -39,6 +39,8 @@ pub(crate) struct Local {
     bank: Cell<&'static Bank>,
     /// The slot.
     pub slot: &'static Slot,
+    /// Its history rings and text ring.
+    pub rings: Rings,
     /// Number of the bank.
     pub bank_number: Cell<usize>,
     /// Keeps the segment mapped; everything above points into it.
@@ -62,6 +64,17 @@ pub(crate) struct Local {
     pub schema: Cell<u32>,
     /// Digests of the texts seen last.
     pub digests: UnsafeCell<DigestCache>,
+}
+
+/// The rings of a slot, and history_long: looked up once, when the thread attaches.
+pub(crate) struct Rings {
+    pub waits: &'static [event::Wait],
+    pub stages: &'static [event::Stage],
+    pub statements: &'static [event::Statement],
+    pub transactions: &'static [event::Transaction],
+    pub text: &'static [AtomicU64],
+    pub long_waits: &'static [event::Wait],
+    pub long_stages: &'static [event::Stage],
 }
 
 /// A stage that runs.
@@ -336,6 +349,15 @@ impl Local {
             arena: Cell::new(view.arena(bank_number).as_ptr()),
             bank: Cell::new(view.bank(bank_number)),
             slot,
+            rings: Rings {
+                waits: view.ring_waits(number),
+                stages: view.ring_stages(number),
+                statements: view.ring_statements(number),
+                transactions: view.ring_transactions(number),
+                text: view.text_ring(number),
+                long_waits: view.long_waits(),
+                long_stages: view.long_stages(),
+            },
             bank_number: Cell::new(bank_number),
             engine: Arc::clone(engine),
             waits: Cell::new(0),

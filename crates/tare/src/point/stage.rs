@@ -119,15 +119,14 @@ fn finish(local: &Local, stage: OpenStage, now: u64) {
     record.set(word::END, if timed { now } else { 0 });
     if stage.bits & (effective::HISTORY | effective::LONG) != 0 {
         let words = record.words();
-        let (view, slot) = (&local.engine.view, local.slot_number());
         let cursor = &local.cursors[ring::STAGES];
         if stage.bits & effective::HISTORY != 0 {
-            let events = view.ring_stages(slot);
+            let events = local.rings.stages;
             events[cursor.next_place(local.slot, ring::STAGES, events.len())].publish(&words);
         }
         if stage.bits & effective::LONG != 0 {
-            let place = cursor.next_long(&local.engine, slot, ring::STAGES);
-            view.long_stage(place).publish(&words);
+            let place = cursor.next_long(&local.engine, local.slot_number(), ring::STAGES);
+            local.rings.long_stages[place].publish(&words);
         }
     }
 }

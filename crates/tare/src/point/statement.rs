@@ -349,7 +349,7 @@ impl Statement {
         let (view, slot) = (&local.engine.view, local.slot_number());
         let cursor = &local.cursors[ring::STATEMENTS];
         if bits & effective::HISTORY != 0 {
-            let events = view.ring_statements(slot);
+            let events = local.rings.statements;
             events[cursor.next_place(local.slot, ring::STATEMENTS, events.len())].publish(&words);
         }
         if bits & effective::LONG != 0 {
@@ -357,7 +357,7 @@ impl Statement {
             let kept = view.long_statement(place);
             // A reader of the old record must not find the new text.
             kept.clear();
-            let ring = view.text_ring(slot);
+            let ring = local.rings.text;
             let length = (words[at::TEXT_LENGTH] as u32 as usize).div_ceil(8);
             let first = words[at::TEXT_AT] as usize / 8;
             for (i, cell) in view.long_text(place).iter().take(length).enumerate() {
@@ -372,7 +372,7 @@ impl Statement {
     #[cold]
     fn kept_text(&self, local: &Local) -> Option<String> {
         let record = self.record(local)?;
-        let ring = local.engine.view.text_ring(local.slot_number());
+        let ring = local.rings.text;
         let length = record.word(at::TEXT_LENGTH) as u32 as usize;
         let first = record.word(at::TEXT_AT) as usize / 8;
         let words: Vec<AtomicU64> = (first..first + length.div_ceil(8))
@@ -389,7 +389,7 @@ impl Statement {
 /// Puts bytes into the thread's text ring, from a word's beginning on; their position.
 #[inline]
 fn append(local: &Local, bytes: &[u8]) -> u64 {
-    let ring = local.engine.view.text_ring(local.slot_number());
+    let ring = local.rings.text;
     let position = local.slot.text_at.load(Ordering::Relaxed);
     let words = bytes.len().div_ceil(8);
     // First: a reader that finds the old text overwritten also finds that the ring has moved on.

@@ -153,7 +153,7 @@ impl Transaction {
         let (view, slot) = (&local.engine.view, local.slot_number());
         let cursor = &local.cursors[ring::TRANSACTIONS];
         if self.bits & effective::HISTORY != 0 {
-            let events = view.ring_transactions(slot);
+            let events = local.rings.transactions;
             events[cursor.next_place(local.slot, ring::TRANSACTIONS, events.len())].publish(&words);
         }
         if self.bits & effective::LONG != 0 {

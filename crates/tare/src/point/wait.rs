@@ -231,15 +231,14 @@ pub(crate) fn end_event(local: &Local, id: u64, end: u64, bytes: u64, bits: u8) 
     local.slot.wait_depth.store(depth as u32, Ordering::Relaxed);
     if bits & (effective::HISTORY | effective::LONG) != 0 {
         let words = record.words();
-        let (view, slot) = (&local.engine.view, local.slot_number());
         let cursor = &local.cursors[ring::WAITS];
         if bits & effective::HISTORY != 0 {
-            let events = view.ring_waits(slot);
+            let events = local.rings.waits;
             events[cursor.next_place(local.slot, ring::WAITS, events.len())].publish(&words);
         }
         if bits & effective::LONG != 0 {
-            let place = cursor.next_long(&local.engine, slot, ring::WAITS);
-            view.long_wait(place).publish(&words);
+            let place = cursor.next_long(&local.engine, local.slot_number(), ring::WAITS);
+            local.rings.long_waits[place].publish(&words);
         }
     }
 }
