@@ -149,6 +149,7 @@ fn probe(pid: u32, path: PathBuf) -> Option<(Found, u32)> {
 }
 
 #[cfg(test)]
+#[allow(unsafe_code)]
 mod tests {
     use std::os::fd::{AsRawFd, FromRawFd};
 

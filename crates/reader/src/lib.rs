@@ -1,3 +1,24 @@
-//! The reader.
+//! Reading segments from outside the process that writes them.
+//!
+//! ```no_run
+//! use tare_reader::{Segment, Target};
+//! let segment = Segment::attach(Target::Pid(4711))?;
+//! println!("{} takes {} bytes", segment.path().display(), segment.resident_bytes());
+//! # Ok::<(), tare_reader::AttachError>(())
+//! ```
+//!
+//! The bytes are treated as hostile: whatever they say, a figure may be wrong, and no access leaves
+//! the mapping, no loop is longer than the limits allow, and nothing panics.
+#![deny(unsafe_code)]
 
+pub mod attach;
 pub mod discover;
+pub mod error;
+mod mapping;
+pub mod time;
+pub mod validate;
+
+pub use attach::{Segment, Target};
+pub use discover::running;
+pub use error::{AttachError, Invalid, WriteError};
+pub use time::Clock;
