@@ -29,7 +29,7 @@ pub mod effective {
     pub const LONG: u8 = 16;
     /// Time lock acquisitions that need not wait, too (`lock_timing = every`).
     pub const EVERY: u8 = 32;
-    /// The event type's timer is not CYCLE.
+    /// The event type's timer is not the processor's counter.
     pub const OTHER_CLOCK: u8 = 64;
     /// Aggregate statements by digest.
     pub const DIGEST: u8 = 128;
@@ -126,6 +126,9 @@ pub struct Control {
     pub instances_truncated: AtomicU32,
     /// Who truncates now: 0 = nobody, else a process id. Truncating is one at a time.
     pub truncating: AtomicU32,
+    /// 1 = the processor's counter cannot be trusted: CYCLE, too, is read by clock_gettime.
+    pub no_cycles: AtomicU32,
+    _reserved: AtomicU32,
     /// Bytes that banks may touch, 0 = no limit.
     pub memory_limit: AtomicU64,
     /// Events that ended at or before these ticks are gone from the table: ring * 3 + [`table`].
@@ -195,7 +198,9 @@ impl Controls<'_> {
         if kind.is_lock() && self.control.lock_timing.load(Ordering::SeqCst) == EVERY {
             bits |= effective::EVERY;
         }
-        if self.control.timers[event_type as usize].load(Ordering::SeqCst) != Timer::Cycle as u8 {
+        if self.control.timers[event_type as usize].load(Ordering::SeqCst) != Timer::Cycle as u8
+            || self.control.no_cycles.load(Ordering::Relaxed) != 0
+        {
             bits |= effective::OTHER_CLOCK;
         }
         if kind == Kind::Statement && consumers & DIGESTS != 0 {

@@ -28,8 +28,9 @@ pub const HISTOGRAM: usize = 7;
 /// The value of [`MIN`] before anything was timed.
 pub const NO_MIN: u64 = u64::MAX;
 
-/// The most lines an item takes (a statement, a table).
-pub const MAX_ITEM_LINES: usize = 4;
+/// The most lines an item takes (a block of a histogram; of the rows, a statement's or a table's
+/// takes four).
+pub const MAX_ITEM_LINES: usize = 5;
 
 /// One cache line of counters with a single writer.
 #[repr(C, align(64))]

@@ -71,7 +71,7 @@ pub struct Shared {
     pub banks_used: Alone<AtomicU32>,
     /// Odd while two banks are being merged; totals read meanwhile are read again.
     pub merge_turn: Alone<AtomicU32>,
-    /// Classes registered.
+    /// Classes registered, number 0 (never one) included.
     pub classes_used: Alone<AtomicU32>,
     /// Instances ever used.
     pub instances_used: Alone<AtomicU32>,

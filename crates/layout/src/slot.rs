@@ -138,7 +138,7 @@ pub struct Slot {
     pub connection_type: AtomicU32,
     /// Id of the default schema, 0 = none.
     pub schema: AtomicU32,
-    /// Class id + 1 of the stage it is in, 0 = none.
+    /// Class of the stage it is in, 0 = none.
     pub stage: AtomicU32,
     /// Ticks when the command or state began: `PROCESSLIST_TIME`.
     pub command_since: AtomicU64,

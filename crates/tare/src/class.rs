@@ -21,9 +21,9 @@ pub struct Class {
     number: AtomicU32,
 }
 
-/// The number of a class that found no place.
+/// The number of a class that found no place. The segment keeps it free, so that its flags are 0.
 #[cfg(feature = "instrument")]
-pub(crate) const NO_NUMBER: u16 = u16::MAX;
+pub(crate) const NO_NUMBER: u16 = 0;
 
 impl Class {
     /// A class with a MySQL-style name, which must begin as its kind's names do

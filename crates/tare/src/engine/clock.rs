@@ -20,6 +20,7 @@ pub struct Calibration {
 }
 
 static CYCLES: AtomicBool = AtomicBool::new(false);
+static LZCNT: AtomicBool = AtomicBool::new(false);
 static TICKS_PER_SECOND: AtomicU64 = AtomicU64::new(1_000_000_000);
 static CALIBRATION: OnceLock<Calibration> = OnceLock::new();
 
@@ -28,7 +29,7 @@ static CALIBRATION: OnceLock<Calibration> = OnceLock::new();
 const CALIBRATION_TIME: Duration = Duration::from_millis(5);
 
 /// Now, in ticks.
-#[inline(always)]
+#[inline]
 pub fn now() -> u64 {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if CYCLES.load(Ordering::Relaxed) {
@@ -37,14 +38,21 @@ pub fn now() -> u64 {
     monotonic_ns()
 }
 
-/// Now by the clock that the event type's timer names; `other` is the class's OTHER_CLOCK bit.
+/// The histogram bucket of a time.
 #[inline(always)]
-pub fn read(other: bool, timer: impl FnOnce() -> u8) -> u64 {
-    if other { read_other(timer()) } else { now() }
+pub fn bucket_of(ticks: u64) -> usize {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if LZCNT.load(Ordering::Relaxed) {
+        // SAFETY: set by `calibrate` where the processor has it.
+        return unsafe { tare_layout::histogram::bucket_of_lzcnt(ticks) };
+    }
+    tare_layout::histogram::bucket_of(ticks)
 }
 
+/// Now by the timer that the control page gives for an event type.
 #[cold]
-fn read_other(timer: u8) -> u64 {
+#[inline(never)]
+pub fn read_other(timer: u8) -> u64 {
     let ns = match timer {
         t if t == Timer::Nanosecond as u8 => monotonic_ns(),
         t if t == Timer::Microsecond as u8 => monotonic_ns() / 1_000 * 1_000,
@@ -63,12 +71,20 @@ fn ns_to_ticks(ns: u64) -> u64 {
     ticks as u64
 }
 
+/// The processor's time stamp counter.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 pub fn cycles() -> u64 {
     // SAFETY: every x86-64 processor has the instruction; a kernel that forbids it to user
     // space (PR_SET_TSC) has its own clock source differ from tsc, which `trustworthy` sees.
     unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+/// The counter does not exist: flags never ask for it (see `Control::no_cycles`).
+#[cfg(any(not(target_arch = "x86_64"), miri))]
+#[inline(always)]
+pub fn cycles() -> u64 {
+    monotonic_ns()
 }
 
 /// CLOCK_MONOTONIC in nanoseconds.
@@ -110,6 +126,8 @@ pub fn calibrate() -> Calibration {
     });
     TICKS_PER_SECOND.store(calibration.ticks_per_second, Ordering::Relaxed);
     CYCLES.store(calibration.cycles, Ordering::Relaxed);
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    LZCNT.store(std::is_x86_feature_detected!("lzcnt"), Ordering::Relaxed);
     calibration
 }
 

@@ -10,7 +10,7 @@ use tare_layout::bank::{Bank, INSTANCE_ENTRIES};
 use tare_layout::class::EventType;
 use tare_layout::control::effective;
 use tare_layout::event::{self, Nesting, Packed, word};
-use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES, bucket_of};
+use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES, LIMIT, bucket_low};
 use tare_layout::line::{EXTRA, HISTOGRAM, Item, Line, MIN, NO_MIN};
 use tare_layout::primitive::{bump, increment};
 use tare_layout::shared::Lost;
@@ -20,7 +20,7 @@ use super::account::Account;
 use super::digests::DigestCache;
 use super::history::Cursor;
 use super::{Engine, GENERATION, bank, clock, engine};
-use crate::class::{Class, NO_NUMBER};
+use crate::class::Class;
 
 /// What a thread keeps about its slot. Reached through [`HOT`], or owned by a session.
 #[repr(align(64))]
@@ -429,6 +429,12 @@ impl Local {
         self.account.set(account);
     }
 
+    /// The flags of the stage that runs, 0 = none.
+    #[inline(always)]
+    pub fn stage_bits(&self) -> u8 {
+        self.stage.get().bits
+    }
+
     /// The slot's number.
     #[inline(always)]
     pub fn slot_number(&self) -> usize {
@@ -447,9 +453,6 @@ impl Local {
     /// What to do with events of this class, by number.
     #[inline(always)]
     pub fn bits(&self, class: u16) -> u8 {
-        if class == NO_NUMBER {
-            return 0;
-        }
         // SAFETY: class numbers are below the limit of classes, which is the array's length; the
         // mask is this slot's. Both lie in the segment that `engine` keeps mapped.
         unsafe {
@@ -494,27 +497,41 @@ impl Local {
 
     #[inline(always)]
     fn histogram(&self, class: u16, line: &Line, ticks: u64) {
-        let number = bucket_of(ticks);
-        let (block, place) = (number / BLOCK_BUCKETS, number % BLOCK_BUCKETS);
-        let at = usize::from((line.get(HISTOGRAM) >> (16 * block)) as u16);
-        if at == 0 {
-            return self.histogram_slow(class, line, block, place);
+        // The first block holds what is shorter than some 100 µs: with a branch, and not a shift, to
+        // find it, its address is known before the time is. The reading of a clock waits until
+        // what came before is done (on Zen 4), so that this chain's length is what a time costs.
+        let first = line.get(HISTOGRAM) as u16;
+        if ticks < FIRST_BLOCK && first != 0 {
+            self.into_bucket(class, usize::from(first), clock::bucket_of(ticks), 0);
+        } else {
+            self.histogram_slow(class, line, clock::bucket_of(ticks));
         }
+    }
+
+    #[inline(always)]
+    fn into_bucket(&self, class: u16, at: usize, number: usize, block: usize) {
         // SAFETY: block numbers in a line were put there by `block_of`, within the arena.
         let lines = unsafe { std::slice::from_raw_parts(self.arena.get().add(at), BLOCK_LINES) };
-        if increment(bank::bucket(lines, place)) {
+        if increment(bank::bucket(lines, number - block * BLOCK_BUCKETS)) {
             self.engine.spill(class, number);
         }
     }
 
-    #[cold]
     #[inline(never)]
-    fn histogram_slow(&self, class: u16, line: &Line, block: usize, place: usize) {
-        if let Some(lines) = self.engine.block_of(self.bank_number.get(), line, block)
-            && increment(bank::bucket(lines, place))
-        {
-            self.engine.spill(class, block * BLOCK_BUCKETS + place);
+    fn histogram_slow(&self, class: u16, line: &Line, number: usize) {
+        let block = number / BLOCK_BUCKETS;
+        let mut at = usize::from((line.get(HISTOGRAM) >> (16 * block)) as u16);
+        if at == 0 {
+            if self
+                .engine
+                .block_of(self.bank_number.get(), line, block)
+                .is_none()
+            {
+                return;
+            }
+            at = usize::from((line.get(HISTOGRAM) >> (16 * block)) as u16);
         }
+        self.into_bucket(class, at, number, block);
     }
 
     /// The next event id.
@@ -600,18 +617,36 @@ impl Local {
     /// Now, by the clock of this class's event type.
     #[inline(always)]
     pub fn clock(&self, bits: u8, event_type: EventType) -> u64 {
-        clock::read(bits & effective::OTHER_CLOCK != 0, || {
-            self.engine.view.control().timers[event_type as usize].load(Ordering::Relaxed)
-        })
+        if bits & effective::OTHER_CLOCK == 0 {
+            return clock::cycles();
+        }
+        self.other_clock(event_type)
     }
 
-    /// The ticks from `start` to `end`; a clock that ran backwards gives 0 and is counted.
+    #[cold]
+    #[inline(never)]
+    fn other_clock(&self, event_type: EventType) -> u64 {
+        let timers = &self.engine.view.control().timers;
+        clock::read_other(timers[event_type as usize].load(Ordering::Relaxed))
+    }
+
+    /// The ticks from `start` to `end`; a clock that ran backwards (or decades forwards) gives 0 and
+    /// is counted.
     #[inline(always)]
     pub fn elapsed(&self, start: u64, end: u64) -> u64 {
-        end.checked_sub(start).unwrap_or_else(|| {
-            self.engine.lose(Lost::ClockBackwards, 1);
-            0
-        })
+        let ticks = end.wrapping_sub(start);
+        if ticks < LIMIT {
+            ticks
+        } else {
+            self.broken_clock()
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn broken_clock(&self) -> u64 {
+        self.engine.lose(Lost::ClockBackwards, 1);
+        0
     }
 
     /// The same, only if it is there: for what ends.
@@ -668,6 +703,9 @@ impl Local {
         Some(at)
     }
 }
+
+/// What falls into a histogram's first block.
+const FIRST_BLOCK: u64 = bucket_low(BLOCK_BUCKETS);
 
 /// Places of the instance index that an id may stand at.
 const INSTANCE_PROBES: usize = 4;

@@ -132,6 +132,10 @@ impl Engine {
         for timer in &control.timers[..EVENT_TYPES] {
             timer.store(Timer::Cycle as u8, Ordering::Relaxed);
         }
+        let no_cycles = !clock::calibrate().cycles;
+        control
+            .no_cycles
+            .store(u32::from(no_cycles), Ordering::Relaxed);
         control.digest_generation.store(1, Ordering::Relaxed);
         control
             .planes_used
@@ -290,7 +294,7 @@ impl Engine {
         let used = &self.view.shared().classes_used.0;
         let count = used.load(Ordering::Relaxed) as usize;
         // Two statics of the same name (two crates that share an instrument) are one instrument.
-        for i in 0..count {
+        for i in 1..count {
             if self.view.class(i).name.is(name) {
                 return i as u16;
             }

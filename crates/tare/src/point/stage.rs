@@ -30,10 +30,14 @@ pub fn set(class: &Class) {
     let number = local.number(class);
     let bits = local.bits(number);
     // PROCESSLIST_STATE is shown whether or not stages are counted.
-    local
-        .slot
-        .stage
-        .store(u32::from(number) + 1, Ordering::Relaxed);
+    local.slot.stage.store(u32::from(number), Ordering::Relaxed);
+    if bits | local.stage_bits() != 0 {
+        change(local, number, bits);
+    }
+}
+
+#[inline(never)]
+fn change(local: &Local, number: u16, bits: u8) {
     let before = local.stage.get();
     let now = clock(local, before.bits | bits);
     if before.bits != 0 {
