@@ -327,6 +327,10 @@ pub mod thread {
     #[inline(always)]
     pub fn register(_: &'static Class) {}
 
+    /// Does nothing.
+    #[inline(always)]
+    pub fn register_child(_: &'static Class, _: u64) {}
+
     /// 0.
     #[inline(always)]
     pub const fn id() -> u64 {

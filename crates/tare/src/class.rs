@@ -118,6 +118,13 @@ impl Class {
         }
     }
 
+    /// Registers the class in the segment that records now, if one does; else it happens at the
+    /// class's first event. For classes that [`classes!`](crate::classes) did not declare.
+    pub fn register(&self) {
+        #[cfg(feature = "instrument")]
+        crate::engine::register(self);
+    }
+
     /// Its number under `generation`, if it was given one.
     #[cfg(feature = "instrument")]
     #[inline(always)]

@@ -391,6 +391,13 @@ pub(crate) fn engine(generation: u32) -> Option<Arc<Engine>> {
         .cloned()
 }
 
+/// Gives a class its number in the segment that records now.
+pub(crate) fn register(class: &Class) {
+    if let Some(engine) = engine(GENERATION.load(Ordering::Relaxed)) {
+        engine.register(class);
+    }
+}
+
 /// Starts recording. Threads join at their next event.
 ///
 /// # Errors

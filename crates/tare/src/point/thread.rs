@@ -35,6 +35,11 @@ pub fn register(class: &'static Class) {
     local::prepare(class, 0);
 }
 
+/// The same, for a thread that another one started: `parent` is that one's [`id`].
+pub fn register_child(class: &'static Class, parent: u64) {
+    local::prepare(class, parent);
+}
+
 /// The thread's id in performance_schema, 0 when Tare does not record.
 pub fn id() -> u64 {
     local().map_or(0, |local| local.slot.thread_id.load(Ordering::Relaxed))

@@ -1,0 +1,233 @@
+//! Classes: registered once, for the life of the process.
+
+use std::collections::BTreeMap;
+use std::ffi::{c_char, c_int, c_uint};
+use std::sync::{Mutex, PoisonError};
+
+use engine::{Class, Kind};
+
+use crate::status::{Failure, made, quiet};
+use crate::text::text;
+
+/// `struct tare_class`: a class that lives for ever.
+pub type tare_class = Class;
+
+/// MySQL's limit of an instrument's name.
+const LONGEST: usize = 128;
+
+const SINGLETON: c_uint = 1;
+const PROGRESS: c_uint = 2;
+const USER: c_uint = 4;
+const MUTABLE: c_uint = 16;
+const ENABLED: c_uint = 256;
+const DISABLED: c_uint = 512;
+const FLAGS: c_uint = SINGLETON | PROGRESS | USER | MUTABLE | ENABLED | DISABLED;
+
+/// All classes by kind and name, so that registering one again leaks nothing.
+static CLASSES: Mutex<BTreeMap<(u8, &'static str), &'static Class>> = Mutex::new(BTreeMap::new());
+
+/// Registers all classes with an engine that has just started.
+pub fn register_known() {
+    for class in CLASSES
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .values()
+    {
+        class.register();
+    }
+}
+
+fn kind(number: c_int) -> Result<Kind, Failure> {
+    u8::try_from(number)
+        .ok()
+        .and_then(Kind::from_u8)
+        .filter(|kind| *kind != Kind::Error)
+        .ok_or_else(|| Failure::invalid(format!("{number} is no kind; give a TARE_KIND_*")))
+}
+
+fn find_or_make(
+    number: c_int,
+    name: &str,
+    flags: c_uint,
+    documentation: &str,
+) -> Result<&'static Class, Failure> {
+    let kind = kind(number)?;
+    if !name.starts_with(kind.prefix()) || name.len() > LONGEST {
+        return Err(Failure::invalid(format!(
+            "{name:?} is no name for this kind: it must begin with {:?} and have at most {LONGEST} bytes",
+            kind.prefix()
+        )));
+    }
+    if flags & !FLAGS != 0 {
+        return Err(Failure::invalid(format!(
+            "{flags:#x} has bits that are no class flags"
+        )));
+    }
+    let mut classes = CLASSES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(class) = classes.get(&(kind as u8, name)) {
+        return Ok(class);
+    }
+    // A class is referred to for ever, by locks that outlive any list of them.
+    let name: &'static str = String::leak(name.to_owned());
+    let class = Class::new(kind, name, String::leak(documentation.to_owned()));
+    let class: &'static Class = Box::leak(Box::new(flagged(class, flags)));
+    classes.insert((kind as u8, name), class);
+    class.register();
+    Ok(class)
+}
+
+fn flagged(mut class: Class, flags: c_uint) -> Class {
+    if flags & SINGLETON != 0 {
+        class = class.singleton();
+    }
+    if flags & PROGRESS != 0 {
+        class = class.progress();
+    }
+    if flags & USER != 0 {
+        class = class.user();
+    }
+    if flags & MUTABLE != 0 {
+        class = class.mutable();
+    }
+    if flags & ENABLED != 0 {
+        class = class.enabled();
+    }
+    if flags & DISABLED != 0 {
+        class = class.disabled();
+    }
+    class
+}
+
+/// The class, if it is one of these kinds.
+///
+/// # Safety
+/// `class` is NULL or came from `tare_register`.
+#[inline]
+pub unsafe fn of_kind(
+    class: *const tare_class,
+    fits: impl Fn(Kind) -> bool,
+) -> Option<&'static Class> {
+    // SAFETY: the caller's promise; registered classes live for ever.
+    unsafe { class.as_ref() }.filter(|class| fits(class.kind()))
+}
+
+/// The class, if it is one of these kinds, or why not.
+///
+/// # Safety
+/// As [`of_kind`].
+pub unsafe fn need_kind(
+    class: *const tare_class,
+    fits: impl Fn(Kind) -> bool,
+) -> Result<&'static Class, Failure> {
+    if class.is_null() {
+        return Err(Failure::null("the class"));
+    }
+    // SAFETY: the caller's promise.
+    unsafe { of_kind(class, fits) }.ok_or_else(|| {
+        // SAFETY: as above, not NULL.
+        let class = unsafe { &*class };
+        Failure::invalid(format!(
+            "{} is of kind {:?}, which does not fit here",
+            class.name(),
+            class.kind()
+        ))
+    })
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// The texts are NULL or NUL-terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_register(
+    kind: c_int,
+    name: *const c_char,
+    flags: c_uint,
+    documentation: *const c_char,
+) -> *mut tare_class {
+    made(|| {
+        // SAFETY: the caller's promise.
+        let (name, documentation) = unsafe { (text(name), text(documentation)) };
+        let class = find_or_make(kind, &name, flags, &documentation)?;
+        Ok(std::ptr::from_ref(class).cast_mut())
+    })
+}
+
+/// `struct tare_class_info`.
+#[repr(C)]
+pub struct tare_class_info {
+    place: *mut *mut tare_class,
+    kind: c_int,
+    name: *const c_char,
+    flags: c_uint,
+    documentation: *const c_char,
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// `infos` is NULL or of `count` elements, whose texts are as `tare_register` takes them and whose
+/// `where` is NULL or writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_register_all(infos: *const tare_class_info, count: usize) -> usize {
+    quiet(count, || {
+        if infos.is_null() {
+            return count;
+        }
+        let mut failed = 0;
+        for at in 0..count {
+            // SAFETY: within `count`, the caller's promise.
+            let info = unsafe { &*infos.add(at) };
+            // SAFETY: as above.
+            let class =
+                unsafe { tare_register(info.kind, info.name, info.flags, info.documentation) };
+            failed += usize::from(class.is_null());
+            if !info.place.is_null() {
+                // SAFETY: writable, the caller's promise.
+                unsafe { *info.place = class };
+            }
+        }
+        failed
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_name_is_one_class() {
+        // SAFETY: C strings.
+        unsafe {
+            let name = c"wait/synch/mutex/test/LOCK_once".as_ptr();
+            let class = tare_register(1, name, ENABLED, c"Once".as_ptr());
+            assert!(!class.is_null());
+            assert_eq!(tare_register(1, name, 0, std::ptr::null()), class);
+            assert!(need_kind(class, |kind| kind == Kind::Mutex).is_ok());
+            assert!(need_kind(class, |kind| kind == Kind::Stage).is_err());
+            assert!(need_kind(std::ptr::null(), |_| true).is_err());
+        }
+    }
+
+    #[test]
+    fn names_must_fit_their_kind() {
+        let long = format!("stage/{}", "x".repeat(LONGEST));
+        assert!(find_or_make(11, &long, 0, "").is_err());
+        assert!(find_or_make(11, &long[..LONGEST], 0, "").is_ok());
+        for (kind, name, flags) in [
+            (1, "stage/x", 0),
+            (0, "stage/x", 0),
+            (-1, "stage/x", 0),
+            (15, "error/1", 0),
+            (17, "stage/x", 0),
+            (300, "stage/x", 0),
+            (11, "", 0),
+            (11, "stage/x", 1 << 20),
+        ] {
+            assert!(
+                find_or_make(kind, name, flags, "").is_err(),
+                "{kind} {name}"
+            );
+        }
+    }
+}

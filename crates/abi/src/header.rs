@@ -1,0 +1,163 @@
+//! `tare.h` is written by hand: these tests hold it against the code.
+
+use std::collections::BTreeSet;
+
+use engine::{Kind, Operation};
+
+const HEADER: &str = include_str!("../include/tare.h");
+const SOURCES: [&str; 9] = [
+    include_str!("class.rs"),
+    include_str!("config.rs"),
+    include_str!("count.rs"),
+    include_str!("lock.rs"),
+    include_str!("statement.rs"),
+    include_str!("status.rs"),
+    include_str!("thread.rs"),
+    include_str!("transaction.rs"),
+    include_str!("wait.rs"),
+];
+
+/// `TARE_NAME = number` pairs of an enum.
+fn constants(of: &str) -> Vec<(&'static str, i32)> {
+    let body = HEADER
+        .split_once(&format!("enum {of} {{"))
+        .unwrap_or_else(|| panic!("{of}"))
+        .1;
+    let body = body.split_once("};").unwrap().0;
+    let mut found = Vec::new();
+    for line in body.lines() {
+        let code = line.split("/*").next().unwrap();
+        for pair in code.split(',').filter(|pair| !pair.trim().is_empty()) {
+            let (name, number) = pair.split_once('=').unwrap_or_else(|| panic!("{pair}"));
+            found.push((
+                name.trim().strip_prefix("TARE_").unwrap(),
+                number.trim().parse().unwrap(),
+            ));
+        }
+    }
+    assert!(!found.is_empty());
+    found
+}
+
+/// `RwLock` as `RW_LOCK`.
+fn upper(name: &impl std::fmt::Debug) -> String {
+    let mut upper = String::new();
+    for letter in format!("{name:?}").chars() {
+        if letter.is_uppercase() && !upper.is_empty() {
+            upper.push('_');
+        }
+        upper.push(letter.to_ascii_uppercase());
+    }
+    upper
+}
+
+#[test]
+fn kinds() {
+    let constants = constants("tare_kind");
+    let ours: Vec<_> = (1..=16)
+        .filter_map(Kind::from_u8)
+        .filter(|kind| *kind != Kind::Error)
+        .collect();
+    assert_eq!(constants.len(), ours.len());
+    for (kind, (name, number)) in ours.iter().zip(constants) {
+        assert_eq!(name.strip_prefix("KIND_"), Some(&*upper(kind)));
+        assert_eq!(number, *kind as i32);
+        // The comment beside it says how names begin.
+        let line = HEADER
+            .lines()
+            .find(|line| line.contains(&format!("TARE_{name} =")))
+            .unwrap();
+        assert!(line.contains(&format!("/* {} ", kind.prefix())), "{line}");
+    }
+}
+
+#[test]
+fn operations() {
+    let constants = constants("tare_operation");
+    let ours: Vec<_> = (0..=255).filter_map(Operation::from_u8).collect();
+    assert_eq!(constants.len(), ours.len());
+    for (operation, (name, number)) in ours.iter().zip(constants) {
+        assert_eq!(name.strip_prefix("OP_"), Some(&*upper(operation)));
+        assert_eq!(number, *operation as i32);
+    }
+}
+
+#[test]
+fn counters() {
+    let constants = constants("tare_counter");
+    for (name, number) in &constants {
+        assert_eq!(
+            crate::statement::counter(*number)
+                .map(|counter| upper(&counter))
+                .as_deref(),
+            Some(*name)
+        );
+    }
+    assert!(crate::statement::counter(constants.len() as i32).is_none());
+}
+
+#[test]
+fn commands() {
+    let constants = constants("tare_command");
+    for (name, number) in &constants {
+        assert_eq!(
+            crate::thread::command(*number)
+                .map(|command| upper(&command))
+                .as_deref(),
+            Some(*name)
+        );
+    }
+    let known = (0..=255).filter_map(crate::thread::command).count();
+    assert_eq!(known, constants.len());
+}
+
+/// Every function that is declared is defined, and the other way round.
+#[test]
+fn functions() {
+    let declared: BTreeSet<&str> = HEADER
+        .split_once("extern \"C\" {")
+        .unwrap()
+        .1
+        .lines()
+        .filter(|line| !line.starts_with([' ', '/', '*', '#', '}']))
+        .filter_map(|line| {
+            let (before, _) = line.split_once('(')?;
+            let name = before.rsplit([' ', '*']).next()?;
+            name.starts_with("tare_").then_some(name)
+        })
+        .collect();
+    let defined: BTreeSet<&str> = SOURCES
+        .iter()
+        .flat_map(|source| source.lines())
+        .filter_map(|line| {
+            let (_, name) = line.strip_prefix("pub ")?.split_once("extern \"C\" fn ")?;
+            Some(&name[..name.find('(')?])
+        })
+        .chain([
+            "tare_thread_set_db",
+            "tare_thread_set_state",
+            "tare_thread_set_info",
+            "tare_thread_set_attributes",
+        ])
+        .collect();
+    assert_eq!(declared, defined);
+    assert!(defined.len() > 80, "{}", defined.len());
+}
+
+#[test]
+fn limits() {
+    for name in format!("{:?}", engine::Limits::default())
+        .split(['{', ','])
+        .skip(1)
+    {
+        let name = name.split(':').next().unwrap().trim();
+        let sentence = HEADER
+            .split_once("/* One of: classes")
+            .unwrap()
+            .1
+            .split_once("*/")
+            .unwrap()
+            .0;
+        assert!(name == "classes" || sentence.contains(name), "{name}");
+    }
+}

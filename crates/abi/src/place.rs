@@ -1,0 +1,113 @@
+//! Objects that lie in the host's memory: of a size that `tare.h` fixes, and recognisable.
+
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::status::Failure;
+
+/// What lies in a `struct { uint64_t opaque[WORDS]; }` of the host.
+///
+/// The mark tells an object that was begun from memory that was not, or that has been ended; it
+/// is the first thing looked at and the last thing written.
+#[repr(C)]
+pub struct Place<T> {
+    mark: AtomicU64,
+    value: MaybeUninit<T>,
+}
+
+/// What can lie there.
+pub trait Placed {
+    /// Eight letters, that memory has by chance hardly ever.
+    const MARK: u64;
+    /// What it is called in messages.
+    const NAME: &'static str;
+}
+
+/// Checks, when compiled, that the object fits the host's struct of `words` words.
+pub const fn fits<T>(words: usize) {
+    assert!(size_of::<Place<T>>() <= words * 8 && align_of::<Place<T>>() <= 8);
+}
+
+impl<T: Placed> Place<T> {
+    /// Puts an object there, whatever was there before.
+    ///
+    /// # Safety
+    /// `place` is NULL or the host's struct, which no other thread uses now.
+    #[inline]
+    pub unsafe fn put(place: *mut Self, value: T) {
+        if place.is_null() {
+            return;
+        }
+        // SAFETY: not NULL and the caller's alone; both fields take any bytes.
+        let place = unsafe { &mut *place };
+        place.value.write(value);
+        place.mark.store(T::MARK, Ordering::Release);
+    }
+
+    /// The object, if there is one.
+    ///
+    /// # Safety
+    /// `place` is NULL or the host's struct, which stays where it is and is not ended for `'a`.
+    #[inline]
+    pub unsafe fn get<'a>(place: *const Self) -> Option<&'a T> {
+        // SAFETY: NULL or valid, the caller's promise.
+        let place = unsafe { place.as_ref() }?;
+        if place.mark.load(Ordering::Acquire) != T::MARK {
+            return None;
+        }
+        // SAFETY: the mark is there after `put` has written the value, until it is taken.
+        Some(unsafe { place.value.assume_init_ref() })
+    }
+
+    /// The same, or why not.
+    ///
+    /// # Safety
+    /// As [`Place::get`].
+    #[inline]
+    pub unsafe fn need<'a>(place: *const Self) -> Result<&'a T, Failure> {
+        // SAFETY: the caller's promise.
+        match unsafe { Self::get(place) } {
+            Some(value) => Ok(value),
+            None => Err(missing::<T>(place.is_null())),
+        }
+    }
+
+    /// Takes the object away: a second time there is none.
+    ///
+    /// # Safety
+    /// `place` is NULL or the host's struct, which no other thread uses now.
+    #[inline]
+    pub unsafe fn take(place: *mut Self) -> Option<T> {
+        // SAFETY: NULL or valid and the caller's alone.
+        let place = unsafe { place.as_mut() }?;
+        if *place.mark.get_mut() != T::MARK {
+            return None;
+        }
+        *place.mark.get_mut() = 0;
+        // SAFETY: as in `get`; the mark is gone, so that the value is read out once.
+        Some(unsafe { place.value.assume_init_read() })
+    }
+
+    /// Says that nothing is there, whatever was.
+    ///
+    /// # Safety
+    /// As [`Place::put`].
+    #[inline]
+    pub unsafe fn clear(place: *mut Self) {
+        // SAFETY: NULL or valid and the caller's alone.
+        if let Some(place) = unsafe { place.as_mut() } {
+            *place.mark.get_mut() = 0;
+        }
+    }
+}
+
+#[cold]
+fn missing<T: Placed>(null: bool) -> Failure {
+    if null {
+        return Failure::null(T::NAME);
+    }
+    Failure::invalid(format!(
+        "the {} was not initialised, or has been destroyed",
+        T::NAME
+    ))
+}
