@@ -2,6 +2,11 @@
 
 mod support;
 
+use std::sync::atomic::Ordering;
+
+use tare_layout::header::LIVE;
+use tare_reader::{Segment, Target};
+
 use support::{Directory, Running, finish, wait_for};
 
 fn run(directory: &Directory, script: &str) -> support::Finished {
@@ -100,4 +105,193 @@ fn the_file_is_named_in_the_commands_environment() {
         finished.stdout.trim_end(),
         expected.to_str().expect("UTF-8")
     );
+}
+
+mod host {
+    //! This test program run again, under `tare run`, as a program that uses Tare.
+
+    use std::process::Command;
+
+    use tare_reader::{Segment, Target};
+
+    tare::classes! {
+        static LOCK_HOST: Mutex = "wait/synch/mutex/host/LOCK_host", enabled;
+        static QUERY: Statement = "statement/host/query", enabled;
+    }
+
+    const HOW: &str = "TARE_TEST_HOST";
+
+    /// Adds to `tare run`'s arguments the command that becomes a host which ends like this.
+    pub fn that(command: &mut Command, how: &str) {
+        let program = std::env::current_exe().expect("known");
+        command
+            .arg("--")
+            .arg(program)
+            .args(["--exact", "host::program", "--nocapture", "--quiet"]);
+        command.env(HOW, how);
+    }
+
+    /// The program itself. Run as a test, it is a host that ends as it should.
+    #[test]
+    fn program() {
+        tare::start(tare::Config::everything()).expect("Tare starts");
+        let lock = tare::sync::Mutex::new(&LOCK_HOST, 0);
+        let statement = tare::statement::start(&QUERY);
+        statement.text("SELECT 'from the host'");
+        *lock.lock() += 1;
+        drop(statement);
+        let how = std::env::var(HOW).unwrap_or_default();
+        if !how.is_empty() {
+            println!("\nready {}", std::process::id());
+        }
+        match how.as_str() {
+            "wait" => loop {
+                std::thread::park();
+            },
+            "abort" => std::process::abort(),
+            "fail" => std::process::exit(9),
+            "leave" => std::process::exit(0),
+            "stop" => {
+                tare::stop();
+                std::process::exit(9);
+            }
+            _ => {
+                let own = || Segment::attach(Target::Pid(std::process::id()));
+                assert!(own().expect("a running segment is found").is_live());
+                tare::stop();
+                assert!(!own().is_ok_and(|segment| segment.is_live()), "stopped");
+            }
+        }
+    }
+}
+
+/// Starts a host under `tare run`, and gives its pid once it has recorded something.
+fn start_host(directory: &Directory, options: &[&str]) -> (Running, u32) {
+    let mut command = directory.tare([&["run"], options].concat());
+    host::that(&mut command, "wait");
+    let mut running = Running::start(command.stderr(std::process::Stdio::piped()));
+    loop {
+        if let Some(pid) = running.line().strip_prefix("ready ") {
+            return (running, pid.parse().expect("a pid"));
+        }
+    }
+}
+
+fn finish_host(directory: &Directory, options: &[&str], how: &str) -> support::Finished {
+    let mut command = directory.tare([&["run"], options].concat());
+    host::that(&mut command, how);
+    finish(&mut command)
+}
+
+/// Fails unless the file is a whole segment that only its owner may read, no larger on disk than
+/// what was recorded.
+fn assert_is_a_segment(path: &std::path::Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::metadata(path)
+        .expect("exists")
+        .permissions()
+        .mode()
+        & 0o777;
+    assert_eq!(mode, 0o600, "only its owner may read {}", path.display());
+    let segment = Segment::attach(Target::Path(path.to_owned())).expect("it can be attached to");
+    assert!(!segment.is_live());
+    assert_eq!(
+        segment.view().header().state.load(Ordering::Relaxed),
+        LIVE,
+        "it did not stop"
+    );
+    let bytes = segment.resident_bytes();
+    assert!((1..16 << 20).contains(&bytes), "{bytes} bytes");
+}
+
+#[test]
+fn the_segment_of_a_killed_program_is_saved() {
+    let directory = Directory::new("killed");
+    let (mut running, pid) = start_host(&directory, &[]);
+    wait_for("tare run to hold the segment", || {
+        holds_memfd(running.pid()).then_some(())
+    });
+    support::signal(pid, "KILL");
+    assert_eq!(running.wait().code(), Some(128 + 9));
+    let name = format!("tare-{pid}.segment");
+    assert_eq!(directory.names(), [name.as_str()]);
+    assert_is_a_segment(&directory.path().join(&name));
+    let stderr = running.stderr();
+    assert!(stderr.contains("was killed by SIGKILL"), "{stderr}");
+    assert!(
+        stderr.contains(&format!("tare sql --segment {name}")),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn the_segment_of_a_program_below_the_command_is_saved_too() {
+    let directory = Directory::new("below");
+    let mut command = directory.tare(["run", "--", "sh", "-c", "\"$@\"; exit 4", "sh"]);
+    // After sh's own arguments, without a second `--`.
+    let mut host = std::process::Command::new("unused");
+    host::that(&mut host, "wait");
+    command
+        .args(host.get_args().skip(1))
+        .envs(host.get_envs().filter_map(|(k, v)| Some((k, v?))));
+    let mut running = Running::start(&mut command);
+    let pid: u32 = loop {
+        if let Some(pid) = running.line().strip_prefix("ready ") {
+            break pid.parse().expect("a pid");
+        }
+    };
+    wait_for("tare run to hold the segment", || {
+        holds_memfd(running.pid()).then_some(())
+    });
+    support::signal(pid, "ABRT");
+    assert_eq!(running.wait().code(), Some(4));
+    assert_is_a_segment(&directory.path().join(format!("tare-{pid}.segment")));
+}
+
+/// Whether a process has a segment without a name open.
+fn holds_memfd(pid: u32) -> bool {
+    std::fs::read_dir(format!("/proc/{pid}/fd"))
+        .expect("it runs")
+        .filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok())
+        .any(|target| target.to_string_lossy().starts_with("/memfd:tare"))
+}
+
+#[test]
+fn with_a_path_even_the_quickest_crash_is_kept() {
+    let directory = Directory::new("path");
+    for (how, code) in [("abort", 128 + 6), ("fail", 9)] {
+        let finished = finish_host(&directory, &["--segment", "x.segment"], how);
+        assert_eq!(finished.code, Some(code), "{finished:?}");
+        assert_eq!(directory.names(), ["x.segment"]);
+        assert_is_a_segment(&directory.path().join("x.segment"));
+    }
+}
+
+#[test]
+fn a_good_end_saves_nothing() {
+    let directory = Directory::new("good");
+    for (how, code) in [("leave", 0), ("stop", 9)] {
+        let finished = finish_host(&directory, &[], how);
+        assert_eq!(
+            (finished.code, finished.stderr.as_str()),
+            (Some(code), ""),
+            "{how}"
+        );
+        assert_eq!(directory.names(), Vec::<String>::new(), "{how}");
+    }
+}
+
+#[test]
+fn a_saved_segment_is_never_overwritten() {
+    let directory = Directory::new("twice");
+    let (mut running, pid) = start_host(&directory, &[]);
+    wait_for("tare run to hold the segment", || {
+        holds_memfd(running.pid()).then_some(())
+    });
+    let taken = directory.path().join(format!("tare-{pid}.segment"));
+    std::fs::write(&taken, "precious").expect("written");
+    support::signal(pid, "KILL");
+    running.wait();
+    assert_eq!(std::fs::read_to_string(&taken).expect("read"), "precious");
+    assert_is_a_segment(&directory.path().join(format!("tare-{pid}.1.segment")));
 }

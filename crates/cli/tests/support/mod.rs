@@ -4,10 +4,13 @@
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
 
 /// How long anything may take before a test calls it hung. Not a measure of anything.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -120,7 +123,9 @@ pub struct Running {
 impl Running {
     /// Starts it, its standard output piped to us.
     pub fn start(command: &mut Command) -> Self {
+        // A group of its own, so that what it starts can be ended with it.
         let mut child = command
+            .process_group(0)
             .stdout(Stdio::piped())
             .spawn()
             .expect("the command starts");
@@ -146,6 +151,14 @@ impl Running {
         line
     }
 
+    /// All that it wrote to its standard error, when that was piped; to be asked at its end.
+    pub fn stderr(&mut self) -> String {
+        let mut text = String::new();
+        let stderr = self.child.stderr.as_mut().expect("piped");
+        std::io::Read::read_to_string(stderr, &mut text).expect("the output is UTF-8");
+        text
+    }
+
     /// Sends a signal by its name, as kill(1) does.
     pub fn signal(&self, name: &str) {
         signal(self.pid(), name);
@@ -161,7 +174,8 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        // Whatever it started is in its group, and may outlive it.
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let _ = self.child.wait();
     }
 }
