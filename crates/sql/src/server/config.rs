@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The port that is listened on when none is given: MySQL's 3306 plus one, so that
@@ -52,6 +53,9 @@ pub struct Config {
     pub consumers: Vec<(String, bool)>,
     /// File that holds the server's segment; `None` is a memfd.
     pub segment: Option<PathBuf>,
+    /// Answer from this segment, another program's or a saved one's, and not from the server's
+    /// own: what `tare sql` and `tare serve --attach` do. Best with `performance_schema` off.
+    pub attach: Option<Arc<tare_reader::Segment>>,
 }
 
 impl Config {
@@ -76,6 +80,7 @@ impl Config {
             instruments: Vec::new(),
             consumers: Vec::new(),
             segment: None,
+            attach: None,
         }
     }
 }
