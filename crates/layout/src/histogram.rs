@@ -32,7 +32,7 @@ pub const LIMIT: u64 = 1 << 62;
 #[inline(always)]
 pub const fn bucket_of(ticks: u64) -> usize {
     let shifted = ticks.wrapping_add(SHIFT);
-    bucket_at(shifted, 63 - shifted.leading_zeros())
+    bucket_at(shifted, shifted.leading_zeros())
 }
 
 /// The same, for processors that have `lzcnt`. The x86-64 baseline has not, and its `bsr` takes four
@@ -54,14 +54,19 @@ pub unsafe fn bucket_of_lzcnt(ticks: u64) -> usize {
             options(pure, nomem, nostack),
         );
     }
-    bucket_at(shifted, 63 - zeros as u32)
+    bucket_at(shifted, zeros as u32)
 }
 
+/// Of a value of at least four, with so many leading zeros. Written so that what hangs on the zeros
+/// alone is computed beside the rest.
 #[inline(always)]
-const fn bucket_at(shifted: u64, exponent: u32) -> usize {
-    // Masked: of a latency beyond the limit some bucket, and no check of a bound.
-    let sub = (shifted >> (exponent.wrapping_sub(SUB_BITS) & 63)) as usize & ((1 << SUB_BITS) - 1);
-    ((exponent.wrapping_sub(SUB_BITS) as usize) << SUB_BITS | sub) % BUCKETS
+const fn bucket_at(shifted: u64, zeros: u32) -> usize {
+    // The leading one and the bits below it: 4 + sub.
+    let top = shifted.wrapping_shl(zeros) >> (63 - SUB_BITS);
+    let octave = (63 - SUB_BITS).wrapping_sub(zeros) as usize;
+    (octave << SUB_BITS)
+        .wrapping_sub(1 << SUB_BITS)
+        .wrapping_add(top as usize)
 }
 
 /// The lowest latency in ticks that falls into bucket `i`; [`LIMIT`] for those never used.

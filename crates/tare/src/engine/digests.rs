@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use tare_layout::bank::DIGEST_ENTRIES;
 use tare_layout::class::{COUNTERS, counter_cell};
 use tare_layout::digest::{MAKING, PROBES, READY, state};
-use tare_layout::histogram::bucket_of;
+use tare_layout::histogram::{BUCKETS, bucket_of};
 use tare_layout::line::{COUNT, EXTRA, Item, Line, MIN, NO_MIN, SUM};
 use tare_layout::name::store_bytes;
 use tare_layout::primitive::AtomicU64;
@@ -368,7 +368,7 @@ impl Engine {
         let row = self.view.digest(id as usize);
         row.shared[0].time_shared(ticks, 0);
         row.shared[0].cells[EXTRA].fetch_max(now, Ordering::Relaxed);
-        row.shared_histogram[bucket_of(ticks)].fetch_add(1, Ordering::Relaxed);
+        row.shared_histogram[bucket_of(ticks).min(BUCKETS - 1)].fetch_add(1, Ordering::Relaxed);
         counted.each(|line, cell, n| {
             row.shared[line].cells[cell].fetch_add(n, Ordering::Relaxed);
         });

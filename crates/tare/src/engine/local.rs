@@ -10,7 +10,7 @@ use tare_layout::bank::{Bank, INSTANCE_ENTRIES};
 use tare_layout::class::EventType;
 use tare_layout::control::effective;
 use tare_layout::event::{self, Nesting, Packed, word};
-use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES, LIMIT, bucket_low};
+use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES, BUCKETS, LIMIT, bucket_low};
 use tare_layout::line::{EXTRA, HISTOGRAM, Item, Line, MIN, NO_MIN};
 use tare_layout::primitive::{bump, increment};
 use tare_layout::shared::Lost;
@@ -49,7 +49,7 @@ pub(crate) struct Local {
     /// Waits open.
     pub waits: Cell<usize>,
     /// The stage running: class, start, and what to do with it.
-    pub stage: Cell<OpenStage>,
+    pub stage: OpenStage,
     /// Statements open, and the event id of each.
     pub statements: Cell<usize>,
     /// Event ids of the open statements.
@@ -77,13 +77,33 @@ pub(crate) struct Rings {
     pub long_stages: &'static [event::Stage],
 }
 
-/// A stage that runs.
-#[derive(Clone, Copy, Default)]
+/// The stage that runs. Fields apart, each read as it was written: a copy of the whole would be
+/// loaded in other pieces than it was stored in, which waits for the stores.
+#[derive(Default)]
 pub(crate) struct OpenStage {
-    pub class: u16,
-    pub bits: u8,
-    pub start: u64,
-    pub id: u64,
+    /// Bits 0-7 flags (0 = no stage runs), bits 8-23 class.
+    head: Cell<u32>,
+    /// Ticks at its start.
+    pub start: Cell<u64>,
+    /// Event id, 0 = none.
+    pub id: Cell<u64>,
+}
+
+impl OpenStage {
+    /// Class and flags.
+    #[inline(always)]
+    pub fn head(&self) -> (u16, u8) {
+        let head = self.head.get();
+        ((head >> 8) as u16, head as u8)
+    }
+
+    /// Makes another stage the one that runs; flags 0 = none.
+    #[inline(always)]
+    pub fn set(&self, class: u16, bits: u8, start: u64, id: u64) {
+        self.head.set(u32::from(class) << 8 | u32::from(bits));
+        self.start.set(start);
+        self.id.set(id);
+    }
 }
 
 /// The state of a thread towards Tare.
@@ -361,7 +381,7 @@ impl Local {
             bank_number: Cell::new(bank_number),
             engine: Arc::clone(engine),
             waits: Cell::new(0),
-            stage: Cell::default(),
+            stage: OpenStage::default(),
             statements: Cell::new(0),
             statement_ids: Default::default(),
             transaction_id: Cell::new(0),
@@ -427,12 +447,6 @@ impl Local {
         self.engine.disconnected(before);
         self.slot.account.store(account.number, Ordering::Relaxed);
         self.account.set(account);
-    }
-
-    /// The flags of the stage that runs, 0 = none.
-    #[inline(always)]
-    pub fn stage_bits(&self) -> u8 {
-        self.stage.get().bits
     }
 
     /// The slot's number.
@@ -519,6 +533,7 @@ impl Local {
 
     #[inline(never)]
     fn histogram_slow(&self, class: u16, line: &Line, number: usize) {
+        let number = number.min(BUCKETS - 1);
         let block = number / BLOCK_BUCKETS;
         let mut at = usize::from((line.get(HISTOGRAM) >> (16 * block)) as u16);
         if at == 0 {
@@ -552,11 +567,10 @@ impl Local {
     /// What an event that begins now is nested in, waits aside.
     #[inline(always)]
     pub fn nesting(&self) -> (u64, Nesting) {
-        let stage = self.stage.get();
-        if stage.id != 0 {
-            return (stage.id, Nesting::Stage);
+        match self.stage.id.get() {
+            0 => self.nesting_of_stage(),
+            id => (id, Nesting::Stage),
         }
-        self.nesting_of_stage()
     }
 
     /// What a stage that begins now is nested in.

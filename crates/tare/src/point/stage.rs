@@ -9,7 +9,7 @@ use tare_layout::line::COUNT;
 use tare_layout::slot::ring;
 
 use crate::class::Class;
-use crate::engine::local::{Local, OpenStage, is_event, local, words};
+use crate::engine::local::{Local, is_event, local, words};
 
 /// Enters a stage, leaving the one before.
 ///
@@ -31,19 +31,19 @@ pub fn set(class: &Class) {
     let bits = local.bits(number);
     // PROCESSLIST_STATE is shown whether or not stages are counted.
     local.slot.stage.store(u32::from(number), Ordering::Relaxed);
-    if bits | local.stage_bits() != 0 {
+    if bits | local.stage.head().1 != 0 {
         change(local, number, bits);
     }
 }
 
 #[inline(never)]
 fn change(local: &Local, number: u16, bits: u8) {
-    let before = local.stage.get();
-    let now = clock(local, before.bits | bits);
-    if before.bits != 0 {
-        finish(local, before, now);
+    let (before, before_bits) = local.stage.head();
+    let now = clock(local, before_bits | bits);
+    if before_bits != 0 {
+        finish(local, before, before_bits, now);
     }
-    local.stage.set(begin(local, number, bits, now));
+    begin(local, number, bits, now);
 }
 
 /// Leaves the stage, for none.
@@ -56,7 +56,7 @@ pub fn end() {
 /// Says how far the stage is.
 pub fn progress(completed: u64, estimated: u64) {
     let Some(local) = local() else { return };
-    if local.stage.get().id != 0 {
+    if local.stage.id.get() != 0 {
         local.slot.current_stage.set(at::COMPLETED, completed);
         local.slot.current_stage.set(at::ESTIMATED, estimated);
     }
@@ -65,11 +65,11 @@ pub fn progress(completed: u64, estimated: u64) {
 /// Leaves the stage of this thread, if it is in one.
 #[inline]
 pub(crate) fn end_of(local: &Local) {
-    let before = local.stage.get();
+    let (before, bits) = local.stage.head();
     local.slot.stage.store(0, Ordering::Relaxed);
-    if before.bits != 0 {
-        finish(local, before, clock(local, before.bits));
-        local.stage.set(OpenStage::default());
+    if bits != 0 {
+        finish(local, before, bits, clock(local, bits));
+        local.stage.set(0, 0, 0, 0);
     }
 }
 
@@ -83,9 +83,9 @@ fn clock(local: &Local, bits: u8) -> u64 {
 }
 
 #[inline(always)]
-fn begin(local: &Local, class: u16, bits: u8, now: u64) -> OpenStage {
+fn begin(local: &Local, class: u16, bits: u8, now: u64) {
     if bits & effective::COUNT == 0 {
-        return OpenStage::default();
+        return local.stage.set(0, 0, 0, 0);
     }
     let start = if bits & effective::TIME != 0 { now } else { 0 };
     let mut id = 0;
@@ -94,41 +94,34 @@ fn begin(local: &Local, class: u16, bits: u8, now: u64) -> OpenStage {
         let words = words(local, id, start, class, 0, local.nesting_of_stage());
         local.slot.current_stage.publish(&words);
     }
-    OpenStage {
-        class,
-        bits,
-        start,
-        id,
-    }
+    local.stage.set(class, bits, start, id);
 }
 
 #[inline(always)]
-fn finish(local: &Local, stage: OpenStage, now: u64) {
-    let timed = stage.bits & effective::TIME != 0;
-    if let Some(line) = local.row(stage.class, 0) {
+fn finish(local: &Local, class: u16, bits: u8, now: u64) {
+    let timed = bits & effective::TIME != 0;
+    if let Some(line) = local.row(class, 0) {
         if timed {
-            local.time(stage.class, line, local.elapsed(stage.start, now));
+            local.time(class, line, local.elapsed(local.stage.start.get(), now));
         } else {
             line.add(COUNT, 1);
         }
     }
-    if stage.id == 0 {
+    let id = local.stage.id.get();
+    if id == 0 {
         return;
     }
     let record = &local.slot.current_stage;
-    record.set(
-        word::PACKED,
-        local.ended(record.word(word::PACKED), stage.id),
-    );
+    record.set(word::PACKED, local.ended(record.word(word::PACKED), id));
     record.set(word::END, if timed { now } else { 0 });
-    if stage.bits & (effective::HISTORY | effective::LONG) != 0 {
+    if bits & (effective::HISTORY | effective::LONG) != 0 {
         let words = record.words();
         let cursor = &local.cursors[ring::STAGES];
-        if stage.bits & effective::HISTORY != 0 {
+        if bits & effective::HISTORY != 0 {
             let events = local.rings.stages;
             events[cursor.next_place(local.slot, ring::STAGES, events.len())].publish(&words);
         }
-        if stage.bits & effective::LONG != 0 {
+        if bits & effective::LONG != 0 {
             let place = cursor.next_long(&local.engine, local.slot_number(), ring::STAGES);
             local.rings.long_stages[place].publish(&words);
         }
