@@ -10,7 +10,7 @@ SWITCHED = -p tare -p tare-sql -p tare-cli
 SHELL_SCRIPTS = $(shell grep -lE '^\#!/usr/bin/env bash' scripts/* .ci/run)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test unit lint arrows licences loom bench test-long fuzz
+.PHONY: help deps build test unit lint arrows licences loom bench demo test-long fuzz
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -47,6 +47,9 @@ licences: ## every dependency's licence is on the allowed list
 bench: ## measure the engine against one rdtsc; writes target/bench/engine.json
 	@mkdir -p target/bench
 	$(CARGO) bench -p tare --bench engine
+
+demo: deps build ## what everything on costs under sysbench, and what it shows (about 2 minutes)
+	@scripts/demo
 
 test-long: deps ## the same tests with their long settings (fuzz cases, stress); says when it last ran
 	@scripts/test-long

@@ -3,10 +3,13 @@
 #![forbid(unsafe_code)]
 
 mod exit;
+mod output;
+mod ps;
 mod run;
 mod save;
 mod serve;
 mod serve_options;
+mod sql;
 
 use std::process::ExitCode;
 
@@ -18,7 +21,8 @@ use exit::Failure;
 ///
 /// `tare serve` is a small MySQL-protocol server that answers about itself and about every
 /// other process whose segment it can read. `tare run` starts a program that uses Tare and
-/// keeps its data when it crashes.
+/// keeps its data when it crashes. `tare sql` and `tare ps` look at running programs and at
+/// saved segments.
 #[derive(Parser)]
 #[command(name = "tare", version, after_help = exit::HELP, disable_help_subcommand = true)]
 struct Cli {
@@ -30,6 +34,8 @@ struct Cli {
 enum Command {
     Serve(Box<serve::Args>),
     Run(run::Args),
+    Sql(sql::Args),
+    Ps(ps::Args),
 }
 
 fn main() -> ExitCode {
@@ -37,6 +43,8 @@ fn main() -> ExitCode {
     let result = match Cli::parse_from(arguments).command {
         Command::Serve(args) => serve::main(*args),
         Command::Run(args) => run::main(&args),
+        Command::Sql(args) => sql::main(&args),
+        Command::Ps(args) => ps::main(&args),
     };
     match result {
         Ok(code) => code,

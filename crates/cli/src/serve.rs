@@ -13,6 +13,7 @@ use tare_sql::server::{Config, DEFAULT_PORT, InstrumentValue, Server, ThreadHand
 
 use crate::exit::{FAILED, Failure};
 use crate::serve_options::{ConsumerOptions, boolean, bytes, instrument};
+use crate::sql::local;
 
 /// Run a small MySQL-protocol server that is instrumented through and through
 ///
@@ -65,6 +66,14 @@ pub struct Args {
     /// Interrupt statements that run longer, in milliseconds; 0 lets them run (error 3024)
     #[arg(long, value_name = "MS", default_value_t = 0)]
     max_execution_time: u64,
+
+    /// Answer about the program with this process id instead of about the server itself
+    #[arg(long, value_name = "PID", group = "attach")]
+    attach_pid: Option<u32>,
+
+    /// Answer about the segment in this file, of a running program or saved by tare run
+    #[arg(long, value_name = "PATH", group = "attach")]
+    attach_segment: Option<PathBuf>,
 
     /// Write the server's own segment to this file instead of to memory without a name
     #[arg(long, value_name = "PATH")]
@@ -139,6 +148,10 @@ fn config(args: Args) -> Result<Config, Failure> {
     config.instruments = args.performance_schema_instrument;
     config.consumers = args.consumers.0;
     config.segment = args.segment;
+    if args.attach_pid.is_some() || args.attach_segment.is_some() {
+        let target = local::target(args.attach_pid, args.attach_segment.as_deref());
+        config.attach = Some(Arc::new(local::attach(target)?));
+    }
     Ok(config)
 }
 

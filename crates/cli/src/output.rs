@@ -1,0 +1,282 @@
+//! Rows as a table for people, as TSV for scripts and as JSON for programs.
+
+use std::fmt::Write as _;
+
+use clap::ValueEnum;
+use serde_json::{Map, Value as Json};
+
+/// How rows are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Columns with borders; the default on a terminal
+    Table,
+    /// A line of names, then a line per row, separated by tabs; the default elsewhere
+    Tsv,
+    /// An array with an object per row; 64-bit numbers are exact
+    Json,
+}
+
+impl Format {
+    /// The one to use when none was asked for.
+    pub fn by_default() -> Self {
+        use std::io::IsTerminal;
+        if std::io::stdout().is_terminal() {
+            Self::Table
+        } else {
+            Self::Tsv
+        }
+    }
+}
+
+/// One value of a result.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// SQL's NULL.
+    Null,
+    /// A number that is not negative.
+    Unsigned(u64),
+    /// A number.
+    Signed(i64),
+    /// A number with a fraction.
+    Real(f64),
+    /// A number that no binary type holds exactly, as its digits.
+    Decimal(String),
+    /// Text; bytes that are none are replaced.
+    Text(String),
+}
+
+impl Cell {
+    fn is_number(&self) -> bool {
+        matches!(
+            self,
+            Self::Unsigned(_) | Self::Signed(_) | Self::Real(_) | Self::Decimal(_)
+        )
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Null => "NULL".to_owned(),
+            Self::Unsigned(n) => n.to_string(),
+            Self::Signed(n) => n.to_string(),
+            Self::Real(x) => x.to_string(),
+            Self::Decimal(text) | Self::Text(text) => text.clone(),
+        }
+    }
+
+    fn json(&self) -> Json {
+        match self {
+            Self::Null => Json::Null,
+            Self::Unsigned(n) => Json::from(*n),
+            Self::Signed(n) => Json::from(*n),
+            // JSON has no infinity; serde_json makes it null.
+            Self::Real(x) => Json::from(*x),
+            // A sum of counts is a whole number; one with a fraction stays exact as text.
+            Self::Decimal(text) => match text.parse::<u64>() {
+                Ok(n) => Json::from(n),
+                Err(_) => Json::from(text.as_str()),
+            },
+            Self::Text(text) => Json::from(text.as_str()),
+        }
+    }
+}
+
+/// A result set.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    /// The columns' names.
+    pub columns: Vec<String>,
+    /// The values, as many in each row as there are columns.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl Rows {
+    /// The whole result as it is printed, with a newline at its end.
+    pub fn show(&self, format: Format) -> String {
+        match format {
+            Format::Table => self.table(),
+            Format::Tsv => self.tsv(),
+            Format::Json => self.json(),
+        }
+    }
+
+    fn table(&self) -> String {
+        // What could break the frame is escaped as in TSV.
+        let texts: Vec<Vec<String>> = self
+            .rows
+            .iter()
+            .map(|row| row.iter().map(|cell| escape(&cell.text())).collect())
+            .collect();
+        let width = |column: usize| {
+            texts
+                .iter()
+                .filter_map(|row| row.get(column))
+                .chain(self.columns.get(column))
+                .map(|text| text.chars().count())
+                .max()
+                .unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
+        let mut rule = String::from("+");
+        for width in &widths {
+            rule.push_str(&"-".repeat(width + 2));
+            rule.push('+');
+        }
+        rule.push('\n');
+
+        let mut out = rule.clone();
+        for (name, width) in self.columns.iter().zip(&widths) {
+            let _ = write!(out, "| {name:width$} ");
+        }
+        out.push_str("|\n");
+        out.push_str(&rule);
+        for (row, texts) in self.rows.iter().zip(&texts) {
+            for ((cell, text), width) in row.iter().zip(texts).zip(&widths) {
+                let _ = if cell.is_number() {
+                    write!(out, "| {text:>width$} ")
+                } else {
+                    write!(out, "| {text:width$} ")
+                };
+            }
+            out.push_str("|\n");
+        }
+        if !self.rows.is_empty() {
+            out.push_str(&rule);
+        }
+        let plural = if self.rows.len() == 1 { "" } else { "s" };
+        let _ = writeln!(out, "{} row{plural}", self.rows.len());
+        out
+    }
+
+    fn tsv(&self) -> String {
+        let mut out = self
+            .columns
+            .iter()
+            .map(|name| escape(name))
+            .collect::<Vec<_>>()
+            .join("\t");
+        out.push('\n');
+        for row in &self.rows {
+            let line: Vec<String> = row.iter().map(|cell| escape(&cell.text())).collect();
+            out.push_str(&line.join("\t"));
+            out.push('\n');
+        }
+        out
+    }
+
+    fn json(&self) -> String {
+        let names = unique(&self.columns);
+        let objects = self
+            .rows
+            .iter()
+            .map(|row| {
+                let pairs = names.iter().cloned().zip(row.iter().map(Cell::json));
+                Json::Object(pairs.collect::<Map<_, _>>())
+            })
+            .collect();
+        let mut out = format!("{:#}", Json::Array(objects));
+        out.push('\n');
+        out
+    }
+}
+
+/// Names that an object can have as its keys: the second NAME of a join becomes NAME_2.
+fn unique(columns: &[String]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::with_capacity(columns.len());
+    for column in columns {
+        let mut name = column.clone();
+        let mut number = 2;
+        while names.contains(&name) {
+            name = format!("{column}_{number}");
+            number += 1;
+        }
+        names.push(name);
+    }
+    names
+}
+
+/// As the mysql client's batch mode: a value never breaks its line or its column.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\t' => out.push_str("\\t"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\\' => out.push_str("\\\\"),
+            '\0' => out.push_str("\\0"),
+            // A terminal would obey these, and the text comes from the observed program.
+            c if c.is_control() => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Rows {
+        Rows {
+            columns: vec!["NAME".into(), "COUNT".into()],
+            rows: vec![
+                vec![Cell::Text("a\tb\x1b[2J".into()), Cell::Unsigned(u64::MAX)],
+                vec![Cell::Null, Cell::Signed(-1)],
+            ],
+        }
+    }
+
+    #[test]
+    fn a_table_aligns_numbers_to_the_right() {
+        let expected = "\
++---------------+----------------------+
+| NAME          | COUNT                |
++---------------+----------------------+
+| a\\tb\\u{1b}[2J | 18446744073709551615 |
+| NULL          |                   -1 |
++---------------+----------------------+
+2 rows
+";
+        assert_eq!(sample().show(Format::Table), expected);
+    }
+
+    #[test]
+    fn tsv_keeps_a_row_on_its_line() {
+        let expected = "NAME\tCOUNT\na\\tb\\u{1b}[2J\t18446744073709551615\nNULL\t-1\n";
+        assert_eq!(sample().show(Format::Tsv), expected);
+    }
+
+    #[test]
+    fn json_keeps_64_bits_and_the_order_of_columns() {
+        let text = sample().show(Format::Json);
+        let parsed: Json = serde_json::from_str(&text).expect("is JSON");
+        assert_eq!(parsed[0]["COUNT"].as_u64(), Some(u64::MAX));
+        assert_eq!(parsed[0]["NAME"].as_str(), Some("a\tb\x1b[2J"));
+        assert!(parsed[1]["NAME"].is_null());
+        assert!(text.find("NAME") < text.find("COUNT"), "{text}");
+    }
+
+    #[test]
+    fn columns_of_one_name_both_reach_json() {
+        let rows = Rows {
+            columns: vec!["N".into(), "N".into()],
+            rows: vec![vec![
+                Cell::Decimal("12".into()),
+                Cell::Decimal("0.5".into()),
+            ]],
+        };
+        let parsed: Json = serde_json::from_str(&rows.show(Format::Json)).expect("is JSON");
+        assert_eq!(parsed, serde_json::json!([{"N": 12, "N_2": "0.5"}]));
+    }
+
+    #[test]
+    fn an_empty_result_still_names_its_columns() {
+        let rows = Rows {
+            columns: vec!["A".into()],
+            rows: vec![],
+        };
+        assert_eq!(rows.show(Format::Tsv), "A\n");
+        assert_eq!(rows.show(Format::Json), "[]\n");
+        assert_eq!(rows.show(Format::Table), "+---+\n| A |\n+---+\n0 rows\n");
+    }
+}

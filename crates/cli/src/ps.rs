@@ -1,0 +1,124 @@
+//! `tare ps`: the segments of what runs.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use tare_layout::LAYOUT_VERSION;
+use tare_reader::discover::{self, Found};
+use tare_reader::{Segment, Target};
+
+use crate::exit::Failure;
+use crate::output::{Cell, Format, Rows};
+use crate::sql::{Answer, Local};
+
+/// List the running programs that use Tare
+///
+/// One row for each segment of a running process that this user may read: the process and its
+/// program, its threads, the events counted so far, when recording began (UTC), the version of
+/// the segment's layout, and the path that --segment takes. Programs built with another
+/// version of the layout are listed and cannot be read by this tare.
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub struct Args {
+    /// How to show rows [default: table on a terminal, tsv elsewhere]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+const HELP: &str = "\
+Examples:
+  tare ps
+  tare ps --format json
+  tare sql --pid 4711 -e 'SELECT * FROM tare.segments'
+
+Only processes of the same user are seen, all of them by root.";
+
+/// Everything counted, whatever happened to be timed.
+const QUESTION: &str = "\
+SELECT program, threads, started,
+       (SELECT SUM(COUNT_STAR) FROM performance_schema.events_waits_summary_global_by_event_name),
+       (SELECT SUM(COUNT_STAR) FROM performance_schema.events_stages_summary_global_by_event_name),
+       (SELECT SUM(COUNT_STAR) FROM performance_schema.events_statements_summary_global_by_event_name),
+       (SELECT SUM(COUNT_STAR) FROM performance_schema.events_transactions_summary_global_by_event_name)
+FROM tare.segments";
+
+pub fn main(args: &Args) -> Result<ExitCode, Failure> {
+    let columns = [
+        "PID", "PROGRAM", "THREADS", "EVENTS", "STARTED", "LAYOUT", "SEGMENT", "REMARK",
+    ];
+    let rows = Rows {
+        columns: columns.map(String::from).to_vec(),
+        rows: discover::running().iter().filter_map(row).collect(),
+    };
+    let text = rows.show(args.format.unwrap_or_else(Format::by_default));
+    // Nobody reading it is no failure of ours.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The row of one segment. `None` when its process has stopped Tare, or has ended since.
+fn row(found: &Found) -> Option<Vec<Cell>> {
+    let (facts, remark) = if found.layout_version == LAYOUT_VERSION {
+        match Segment::attach(Target::Path(found.path.clone())) {
+            Ok(segment) if !segment.is_live() => return None,
+            Ok(segment) => match facts(segment) {
+                Ok(facts) => (facts, Cell::Null),
+                Err(message) => (unknown(found.pid)?, Cell::Text(message)),
+            },
+            Err(error) => (unknown(found.pid)?, Cell::Text(error.to_string())),
+        }
+    } else {
+        let remark = format!(
+            "layout version {}; this tare reads {LAYOUT_VERSION}: use the tare that the program was built with",
+            found.layout_version
+        );
+        (unknown(found.pid)?, Cell::Text(remark))
+    };
+    let [program, threads, events, started] = facts;
+    let layout = Cell::Unsigned(found.layout_version.into());
+    let path = Cell::Text(found.path.display().to_string());
+    Some(vec![
+        Cell::Unsigned(found.pid.into()),
+        program,
+        threads,
+        events,
+        started,
+        layout,
+        path,
+        remark,
+    ])
+}
+
+/// Program, threads, events and start, as the segment has them.
+fn facts(segment: Segment) -> Result<[Cell; 4], String> {
+    let mut session = Local::of(Arc::new(segment)).map_err(|failure| failure.message)?;
+    let answer = session.query(QUESTION).map_err(|error| error.to_string())?;
+    let Answer::Rows(Rows { rows, .. }) = answer else {
+        return Err("no answer".to_owned());
+    };
+    let mut row = rows.into_iter().next().ok_or("no answer")?.into_iter();
+    let mut next = || row.next().unwrap_or(Cell::Null);
+    let [program, threads, started] = [next(), next(), next()];
+    let events = (0..4).map(|_| number(&next())).sum();
+    Ok([program, threads, Cell::Unsigned(events), started])
+}
+
+fn number(cell: &Cell) -> u64 {
+    match cell {
+        Cell::Unsigned(n) => *n,
+        Cell::Decimal(digits) => digits.parse().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// What the system knows of a process whose segment we cannot read. `None` when it has ended.
+fn unknown(pid: u32) -> Option<[Cell; 4]> {
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    Some([
+        Cell::Text(name.trim_end().to_owned()),
+        Cell::Null,
+        Cell::Null,
+        Cell::Null,
+    ])
+}

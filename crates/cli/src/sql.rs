@@ -1,0 +1,232 @@
+//! `tare sql`: statements in, rows out.
+
+pub mod local;
+mod remote;
+mod statements;
+
+use std::fmt;
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use rustyline::DefaultEditor;
+use rustyline::error::ReadlineError;
+
+use crate::exit::{FAILED, Failure};
+use crate::output::{Format, Rows};
+pub use local::Local;
+use remote::Remote;
+use statements::{is_blank, take_statement};
+
+/// Ask a running program, a saved segment or a server in SQL
+///
+/// Without a target, the one running program that uses Tare is asked (`tare ps` lists
+/// them). Nothing is sent to it: its segment is read from outside, and it answers the same
+/// when the program hangs, and after it crashed.
+///
+/// The schemas are performance_schema, information_schema and sys with MySQL's tables, and
+/// tare with what MySQL does not have. Times are in picoseconds, as in MySQL. UPDATE on the
+/// setup tables switches instruments and consumers of the running program at once.
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub struct Args {
+    /// Statements to run, with ';' between them; without it they are read from standard input
+    #[arg(short, long, value_name = "QUERY")]
+    execute: Option<String>,
+
+    /// How to show rows [default: table on a terminal, tsv elsewhere]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+
+    #[command(flatten)]
+    target: Target,
+}
+
+/// What to ask; at most one of them.
+#[derive(clap::Args)]
+#[group(multiple = false)]
+pub struct Target {
+    /// The program with this process id
+    #[arg(long, value_name = "N")]
+    pid: Option<u32>,
+
+    /// A segment in a file: of a running program, or saved by tare run
+    #[arg(long, value_name = "PATH")]
+    segment: Option<PathBuf>,
+
+    /// A server: mysql://USER:PASSWORD@HOST:PORT/DATABASE, or the path of its socket
+    #[arg(long, value_name = "URL")]
+    dsn: Option<String>,
+}
+
+const HELP: &str = "\
+Examples:
+  tare sql -e 'SELECT EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT
+               FROM performance_schema.events_waits_summary_global_by_event_name
+               ORDER BY SUM_TIMER_WAIT DESC LIMIT 10'
+  tare sql --segment tare-4711.segment -e 'SELECT * FROM performance_schema.threads' --format json
+  tare sql --pid 4711 -e \"UPDATE performance_schema.setup_consumers SET ENABLED = 'YES'\"
+  tare sql --dsn mysql://root:secret@127.0.0.1:3307/performance_schema
+
+Exit code: 1 when a statement failed (those after it are not run), 3 when there is no
+segment to ask, or more than one.";
+
+/// What a statement gave.
+pub enum Answer {
+    /// A result set.
+    Rows(Rows),
+    /// No result set; this many rows were changed.
+    Changed(u64),
+}
+
+/// An error of one statement, printed as the mysql client prints it.
+#[derive(Debug)]
+pub struct SqlError {
+    errno: u16,
+    sqlstate: String,
+    message: String,
+}
+
+impl fmt::Display for SqlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "ERROR {} ({}): {}",
+            self.errno, self.sqlstate, self.message
+        )
+    }
+}
+
+enum Session {
+    Local(Box<Local>),
+    Remote(Box<Remote>),
+}
+
+impl Session {
+    fn open(target: &Target) -> Result<Self, Failure> {
+        match &target.dsn {
+            Some(dsn) => Ok(Self::Remote(Box::new(Remote::connect(dsn)?))),
+            None => {
+                let target = local::target(target.pid, target.segment.as_deref());
+                Ok(Self::Local(Box::new(Local::open(target)?)))
+            }
+        }
+    }
+
+    fn query(&mut self, statement: &str) -> Result<Answer, SqlError> {
+        match self {
+            Self::Local(session) => session.query(statement),
+            Self::Remote(session) => session.query(statement),
+        }
+    }
+}
+
+pub fn main(args: &Args) -> Result<ExitCode, Failure> {
+    let mut session = Session::open(&args.target)?;
+    let format = args.format.unwrap_or_else(Format::by_default);
+    let mut run = |statement: &str| run_one(&mut session, statement, format);
+    match &args.execute {
+        Some(text) => run_all(text.as_bytes(), &mut run),
+        None if std::io::stdin().is_terminal() => {
+            converse(&mut run)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        None => run_all(std::io::stdin().lock(), &mut run),
+    }
+}
+
+/// How a statement went, as far as the ones after it care.
+enum Step {
+    Done,
+    Failed,
+    /// Whoever reads our output has gone: nothing more to do.
+    NobodyListens,
+}
+
+fn run_one(session: &mut Session, statement: &str, format: Format) -> Step {
+    let text = match session.query(statement) {
+        Ok(Answer::Rows(rows)) => rows.show(format),
+        // Scripts want rows and nothing else.
+        Ok(Answer::Changed(rows)) if format == Format::Table => {
+            format!("{rows} row{} changed\n", if rows == 1 { "" } else { "s" })
+        }
+        Ok(Answer::Changed(_)) => String::new(),
+        Err(error) => {
+            eprintln!("{error}");
+            return Step::Failed;
+        }
+    };
+    let mut stdout = std::io::stdout().lock();
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
+        Ok(()) => Step::Done,
+        Err(_) => Step::NobodyListens,
+    }
+}
+
+/// Runs statement after statement until one fails. The last one needs no `;`.
+fn run_all(input: impl BufRead, run: &mut impl FnMut(&str) -> Step) -> Result<ExitCode, Failure> {
+    let mut text = String::new();
+    let mut lines = input.lines();
+    loop {
+        let last = match lines.next() {
+            Some(line) => {
+                let line = line.map_err(|error| {
+                    Failure::new(FAILED, format!("cannot read the statements: {error}"))
+                })?;
+                text.push_str(&line);
+                text.push('\n');
+                None
+            }
+            None => Some(std::mem::take(&mut text)),
+        };
+        let is_last = last.is_some();
+        let mut last = last;
+        while let Some(statement) = take_statement(&mut text).or_else(|| last.take()) {
+            if is_blank(&statement) {
+                continue;
+            }
+            match run(statement.trim()) {
+                Step::Done => {}
+                Step::Failed => return Ok(ExitCode::from(FAILED)),
+                Step::NobodyListens => return Ok(ExitCode::SUCCESS),
+            }
+        }
+        if is_last {
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
+}
+
+/// Reads statements from a terminal. Errors are shown and forgotten; Ctrl-C drops what was
+/// typed, Ctrl-D and `exit` end it.
+fn converse(run: &mut impl FnMut(&str) -> Step) -> Result<(), Failure> {
+    let broken = |error| Failure::new(FAILED, format!("cannot read from the terminal: {error}"));
+    let mut editor = DefaultEditor::new().map_err(broken)?;
+    println!("End a statement with ';'. Ctrl-D or exit leaves.");
+    let mut text = String::new();
+    loop {
+        let prompt = if is_blank(&text) { "tare> " } else { "   -> " };
+        match editor.readline(prompt) {
+            Ok(line) => {
+                if is_blank(&text) && matches!(line.trim().trim_end_matches(';'), "exit" | "quit") {
+                    return Ok(());
+                }
+                // The history is this conversation's alone: statements may hold secrets.
+                let _ = editor.add_history_entry(&line);
+                text.push_str(&line);
+                text.push('\n');
+            }
+            Err(ReadlineError::Interrupted) => text.clear(),
+            Err(ReadlineError::Eof) => return Ok(()),
+            Err(error) => return Err(broken(error)),
+        }
+        while let Some(statement) = take_statement(&mut text) {
+            if !is_blank(&statement) && matches!(run(statement.trim()), Step::NobodyListens) {
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! A server to ask, over the MySQL protocol.
+
+use std::path::Path;
+
+use mysql::consts::ColumnType;
+use mysql::prelude::Queryable;
+use mysql::{Conn, Opts, OptsBuilder, Value};
+
+use super::{Answer, SqlError};
+use crate::exit::{FAILED, Failure};
+use crate::output::{Cell, Rows};
+
+/// A connection to `--dsn`.
+pub struct Remote(Conn);
+
+impl Remote {
+    /// Connects to `mysql://user:password@host:port/database`, or to the socket at a path.
+    pub fn connect(dsn: &str) -> Result<Self, Failure> {
+        let wrong = |error: &dyn std::fmt::Display| {
+            Failure::new(
+                FAILED,
+                format!(
+                    "--dsn: {error}; give mysql://USER:PASSWORD@HOST:PORT/DATABASE, \
+                     mysql://USER@localhost/DATABASE?socket=PATH or the path of a socket"
+                ),
+            )
+        };
+        if dsn.starts_with(['/', '.']) {
+            return Self::connect_socket(Path::new(dsn));
+        }
+        let options = Opts::from_url(dsn).map_err(|error| wrong(&error))?;
+        Self::open(OptsBuilder::from_opts(options))
+    }
+
+    /// Connects to a socket as the user that the server takes us for by our uid.
+    pub fn connect_socket(path: &Path) -> Result<Self, Failure> {
+        let socket = path.to_str().ok_or_else(|| {
+            Failure::new(FAILED, format!("{}: the path is not UTF-8", path.display()))
+        })?;
+        Self::open(OptsBuilder::new().socket(Some(socket)).user(Some("root")))
+    }
+
+    fn open(options: OptsBuilder) -> Result<Self, Failure> {
+        Conn::new(options).map(Self).map_err(|error| {
+            let error = match error {
+                mysql::Error::MySqlError(error) => error.to_string(),
+                mysql::Error::DriverError(error) => error.to_string(),
+                other => other.to_string(),
+            };
+            Failure::new(FAILED, format!("cannot connect to the server: {error}"))
+        })
+    }
+
+    /// Runs one statement.
+    pub fn query(&mut self, statement: &str) -> Result<Answer, SqlError> {
+        let mut result = self.0.query_iter(statement)?;
+        let columns = result.columns().as_ref().to_vec();
+        if columns.is_empty() {
+            return Ok(Answer::Changed(result.affected_rows()));
+        }
+        let mut rows = Rows {
+            columns: columns
+                .iter()
+                .map(|column| column.name_str().into_owned())
+                .collect(),
+            rows: Vec::new(),
+        };
+        for row in result.by_ref() {
+            let cells = row?
+                .unwrap_raw()
+                .into_iter()
+                .zip(&columns)
+                .map(|(value, column)| cell(value.unwrap_or(Value::NULL), column.column_type()))
+                .collect();
+            rows.rows.push(cells);
+        }
+        Ok(Answer::Rows(rows))
+    }
+}
+
+/// The text protocol sends every value as text; the column says what it is.
+fn cell(value: Value, column_type: ColumnType) -> Cell {
+    let bytes = match value {
+        Value::NULL => return Cell::Null,
+        Value::Int(n) => return Cell::Signed(n),
+        Value::UInt(n) => return Cell::Unsigned(n),
+        Value::Float(x) => return Cell::Real(x.into()),
+        Value::Double(x) => return Cell::Real(x),
+        Value::Bytes(bytes) => bytes,
+        date @ (Value::Date(..) | Value::Time(..)) => {
+            return Cell::Text(date.as_sql(true).trim_matches('\'').to_owned());
+        }
+    };
+    let text = String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    use ColumnType as T;
+    match column_type {
+        T::MYSQL_TYPE_TINY
+        | T::MYSQL_TYPE_SHORT
+        | T::MYSQL_TYPE_INT24
+        | T::MYSQL_TYPE_LONG
+        | T::MYSQL_TYPE_LONGLONG
+        | T::MYSQL_TYPE_YEAR => match (text.parse(), text.parse()) {
+            (Ok(n), _) => Cell::Unsigned(n),
+            (_, Ok(n)) => Cell::Signed(n),
+            _ => Cell::Text(text),
+        },
+        T::MYSQL_TYPE_FLOAT | T::MYSQL_TYPE_DOUBLE => {
+            text.parse().map_or(Cell::Text(text), Cell::Real)
+        }
+        T::MYSQL_TYPE_DECIMAL | T::MYSQL_TYPE_NEWDECIMAL => Cell::Decimal(text),
+        _ => Cell::Text(text),
+    }
+}
+
+impl From<mysql::Error> for SqlError {
+    fn from(error: mysql::Error) -> Self {
+        match error {
+            mysql::Error::MySqlError(error) => Self {
+                errno: error.code,
+                sqlstate: error.state,
+                message: error.message,
+            },
+            // The client's own numbers: CR_SERVER_LOST for whatever ended the connection.
+            other => Self {
+                errno: 2013,
+                sqlstate: "HY000".into(),
+                message: other.to_string(),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str, column_type: ColumnType) -> Cell {
+        cell(Value::Bytes(text.into()), column_type)
+    }
+
+    #[test]
+    fn numbers_are_numbers_again() {
+        use ColumnType as T;
+        assert_eq!(
+            of("18446744073709551615", T::MYSQL_TYPE_LONGLONG),
+            Cell::Unsigned(u64::MAX)
+        );
+        assert_eq!(of("-3", T::MYSQL_TYPE_LONG), Cell::Signed(-3));
+        assert_eq!(of("2.5", T::MYSQL_TYPE_DOUBLE), Cell::Real(2.5));
+        assert_eq!(
+            of("0.10", T::MYSQL_TYPE_NEWDECIMAL),
+            Cell::Decimal("0.10".into())
+        );
+        assert_eq!(of("12", T::MYSQL_TYPE_VAR_STRING), Cell::Text("12".into()));
+        assert_eq!(cell(Value::NULL, T::MYSQL_TYPE_LONG), Cell::Null);
+    }
+}
