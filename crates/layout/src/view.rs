@@ -10,10 +10,10 @@ use crate::digest::Digest;
 use crate::event;
 use crate::geometry::{Geometry, Region};
 use crate::header::Header;
-use crate::histogram::BUCKETS;
+use crate::histogram::{BLOCK_BUCKETS, BUCKETS};
 use crate::instance::{File, Instance};
-use crate::line::Line;
-use crate::primitive::{AtomicU8, AtomicU16, AtomicU64};
+use crate::line::{LINE_BYTES, Line};
+use crate::primitive::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 use crate::shared::Shared;
 use crate::slot::Slot;
 
@@ -280,6 +280,23 @@ impl<'a> View<'a> {
             Region::PlaneThread,
         ][number];
         self.slice(region, i, 0, self.geometry.limits.arena_lines)
+    }
+
+    /// The buckets of the histogram block that begins at line `at` of bank `i`'s arena.
+    pub fn block(&self, i: usize, at: usize) -> &'a [AtomicU32] {
+        let within = self.geometry.arena + at * LINE_BYTES;
+        self.slice(Region::Banks, i, within + 8, BLOCK_BUCKETS)
+    }
+
+    /// The same place in plane `number` beside it.
+    pub fn plane_block(&self, number: usize, i: usize, at: usize) -> &'a [AtomicU32] {
+        let region = [
+            Region::PlaneBase,
+            Region::PlaneGlobal,
+            Region::PlaneAccount,
+            Region::PlaneThread,
+        ][number];
+        self.slice(region, i, at * LINE_BYTES + 8, BLOCK_BUCKETS)
     }
 
     /// The events of history_long's waits.

@@ -12,13 +12,21 @@
 #![deny(unsafe_code)]
 
 pub mod attach;
+pub mod classes;
 pub mod discover;
 pub mod error;
+pub mod histogram;
+pub mod line;
 mod mapping;
 pub mod time;
+pub mod totals;
+mod truncate;
 pub mod validate;
 
 pub use attach::{Segment, Target};
+pub use classes::{Class, Classes};
 pub use discover::running;
 pub use error::{AttachError, Invalid, WriteError};
+pub use histogram::Histogram;
 pub use time::Clock;
+pub use totals::{Banks, Scope, Selection, Totals};

@@ -1,0 +1,294 @@
+//! What one line of a bank counts for a table, and how lines add up.
+//!
+//! | cell | the table's figure |
+//! |---|---|
+//! | counts, sums | now, less the later of base (for one thread) and the table's truncation |
+//! | min, max | of the present thread; those of threads before it are in base |
+//! | moments (last seen) | now |
+//!
+//! Extremes cannot be subtracted. After a truncation one that is beyond what it was then is exact;
+//! of another is known in which bucket of the histogram it lies, so that it is within 25 %; where
+//! there is no histogram (instances), the extreme of before stands as the bound it is.
+
+use std::sync::atomic::{AtomicU32, Ordering, fence};
+
+use tare_layout::Kind;
+use tare_layout::line::{
+    CELLS, CONTENDED, COUNT, EXTRA, Line, MAX, MIN, NO_MIN, SUM, error, memory,
+};
+
+use crate::histogram::Histogram;
+
+/// A copy of a line's cells; their meaning is [`tare_layout::line`]'s.
+pub type Cells = [u64; CELLS];
+
+/// A time line of nothing.
+pub const NOTHING: Cells = {
+    let mut cells = [0; CELLS];
+    cells[MIN] = NO_MIN;
+    cells
+};
+
+/// What a fresh line `i` of a row of this kind holds.
+pub const fn nothing(kind: Kind, i: usize) -> Cells {
+    if kind.is_time_line(i) {
+        NOTHING
+    } else {
+        [0; CELLS]
+    }
+}
+
+/// A copy of a line.
+#[inline]
+pub fn cells(line: &Line) -> Cells {
+    std::array::from_fn(|i| line.get(i))
+}
+
+/// A line that many threads write keeps its minimum inverted; this is how others have it.
+pub fn shared_cells(line: &Line) -> Cells {
+    let mut cells = cells(line);
+    cells[MIN] = !cells[MIN];
+    cells
+}
+
+/// Where a line's baselines lie.
+#[derive(Clone, Copy)]
+pub(crate) struct Beside<'a> {
+    /// The plane of what the bank held when its present thread came.
+    pub base: &'a [Line],
+    /// How many lines of it count.
+    pub base_used: &'a AtomicU32,
+    /// The plane of the table's truncation, if it ever was truncated.
+    pub truncated: Option<&'a [Line]>,
+    /// Whether the table is about the present thread alone.
+    pub of_thread: bool,
+}
+
+impl Beside<'_> {
+    fn base(&self, at: usize) -> Option<Cells> {
+        // Read after the line itself: a thread that begins moves the line's extremes into base
+        // first, so that no reader misses them in both.
+        let covered = self.base_used.load(Ordering::Acquire) as usize;
+        (at < covered)
+            .then(|| self.base.get(at).map(cells))
+            .flatten()
+    }
+
+    fn truncated(&self, at: usize) -> Option<Cells> {
+        self.truncated?.get(at).map(cells)
+    }
+
+    /// What time line `at`, which reads `now`, counts. `histogram` gives what it counted since the
+    /// truncation, when that is needed.
+    #[inline]
+    pub fn time_line(
+        &self,
+        kind: Kind,
+        at: usize,
+        now: Cells,
+        histogram: impl FnOnce() -> Histogram,
+    ) -> Cells {
+        fence(Ordering::Acquire);
+        let base = self.base(at);
+        let truncated = self.truncated(at);
+        if base.is_none() && truncated.is_none() {
+            return now;
+        }
+        let mut cells = now;
+        let mut from = [0; CELLS];
+        match base {
+            Some(base) if self.of_thread => from = base,
+            Some(base) => combine_extremes(&mut cells, &base),
+            None => {}
+        }
+        let began_at = from[COUNT];
+        if let Some(then) = truncated {
+            for (from, then) in from.iter_mut().zip(then) {
+                *from = (*from).max(then);
+            }
+        }
+        for i in [COUNT, CONTENDED, SUM] {
+            cells[i] = now[i].saturating_sub(from[i]);
+        }
+        if kind != Kind::Statement {
+            cells[EXTRA] = now[EXTRA].saturating_sub(from[EXTRA]);
+        }
+        // A truncation before the thread came is in base already.
+        if let Some(then) = truncated.filter(|then| then[COUNT] > began_at) {
+            extremes_since(kind, &mut cells, &then, histogram);
+        }
+        cells
+    }
+
+    /// What a line that counts no times counts: a statement's counters.
+    pub fn counter_line(&self, at: usize, now: Cells) -> Cells {
+        fence(Ordering::Acquire);
+        let base = self.base(at).filter(|_| self.of_thread);
+        let truncated = self.truncated(at);
+        let mut cells = now;
+        for (i, cell) in cells.iter_mut().enumerate().skip(1) {
+            let of = |plane: Option<Cells>| plane.map_or(0, |plane| plane[i]);
+            *cell = cell.saturating_sub(of(base).max(of(truncated)));
+        }
+        cells
+    }
+
+    /// What the line of an error counts. When it was first seen since a truncation is not known:
+    /// the moment of before stands.
+    pub fn error_line(&self, at: usize, now: Cells) -> Cells {
+        let mut cells = self.counter_line(at, now);
+        for i in [error::FIRST_SEEN, error::LAST_SEEN] {
+            let counted = cells[error::RAISED] != 0 || cells[error::HANDLED] != 0;
+            cells[i] = if counted { now[i] } else { 0 };
+        }
+        cells
+    }
+
+    /// What the two lines of a memory class, which read `now`, count.
+    ///
+    /// Memory in use stays in use when its table is truncated: of allocations and frees as many are
+    /// forgotten as there were frees, as in MySQL. One bank's figures may be negative (who frees need
+    /// not be who allocated); they wrap, and the sum over banks is right.
+    pub fn memory_lines(&self, at: usize, now: [Cells; 2]) -> [Cells; 2] {
+        fence(Ordering::Acquire);
+        let two = |first: Option<Cells>, second: Option<Cells>| Some([first?, second?]);
+        let base = two(self.base(at), self.base(at + 1)).filter(|_| self.of_thread);
+        let truncated = two(self.truncated(at), self.truncated(at + 1));
+        let mut rows = now;
+        let start = base.unwrap_or([[0; CELLS]; 2]);
+        for (mark, (alloc, free)) in BALANCES.into_iter().enumerate() {
+            // A thread's own figures begin at its base.
+            let own = |i: usize| now[0][i].wrapping_sub(start[0][i]);
+            let forgotten = truncated.map_or(0, |then| {
+                then[0][free]
+                    .max(start[0][free])
+                    .wrapping_sub(start[0][free])
+            });
+            rows[0][alloc] = own(alloc).wrapping_sub(forgotten);
+            rows[0][free] = own(free).wrapping_sub(forgotten);
+            // A mark that has not moved is of before; then what is in use now is what is known.
+            let used = own(alloc).wrapping_sub(own(free));
+            let used_before = start[0][alloc].wrapping_sub(start[0][free]);
+            for (line, cell) in [(0, HIGH[mark]), (1, LOW[mark])] {
+                let mut before = [base, truncated].into_iter().flatten();
+                rows[line][cell] = match before.any(|then| then[line][cell] == now[line][cell]) {
+                    true => used,
+                    false => now[line][cell].wrapping_sub(used_before),
+                };
+            }
+        }
+        rows
+    }
+}
+
+/// Allocations and frees: of counts, of bytes.
+const BALANCES: [(usize, usize); 2] = [
+    (memory::ALLOC_COUNT, memory::FREE_COUNT),
+    (memory::ALLOC_BYTES, memory::FREE_BYTES),
+];
+/// Their high marks, in the first line.
+const HIGH: [usize; 2] = [memory::HIGH_COUNT, memory::HIGH_BYTES];
+/// Their low marks, in the second.
+const LOW: [usize; 2] = [memory::LOW_COUNT, memory::LOW_BYTES];
+
+/// Corrects the extremes of a line that was truncated: `cells` has them of all time.
+#[cold]
+fn extremes_since(
+    kind: Kind,
+    cells: &mut Cells,
+    then: &Cells,
+    histogram: impl FnOnce() -> Histogram,
+) {
+    let timed = if kind.is_lock() { EXTRA } else { COUNT };
+    if cells[timed] == 0 {
+        (cells[MIN], cells[MAX]) = (NO_MIN, 0);
+        return;
+    }
+    // A line of zeros is one that was never copied; `then` has counted something, so its extremes
+    // are known where anything was timed.
+    let (min_is_old, max_is_old) = (cells[MIN] >= then[MIN], cells[MAX] <= then[MAX]);
+    if !min_is_old && !max_is_old {
+        return;
+    }
+    let histogram = histogram();
+    if min_is_old && let Some(lowest) = histogram.lowest() {
+        cells[MIN] = cells[MIN].max(lowest);
+    }
+    if max_is_old {
+        let bound = histogram.highest().unwrap_or(u64::MAX);
+        cells[MAX] = cells[MAX].min(bound).min(cells[SUM]);
+    }
+}
+
+/// Adds line `i` of a row to a sum.
+#[inline]
+pub fn add(kind: Kind, i: usize, sum: &mut Cells, line: &Cells) {
+    if kind.is_time_line(i) {
+        for cell in [COUNT, CONTENDED, SUM] {
+            sum[cell] = sum[cell].wrapping_add(line[cell]);
+        }
+        sum[EXTRA] = match kind {
+            // The moment of the last one.
+            Kind::Statement => sum[EXTRA].max(line[EXTRA]),
+            _ => sum[EXTRA].wrapping_add(line[EXTRA]),
+        };
+        combine_extremes(sum, line);
+        return;
+    }
+    if kind == Kind::Error {
+        for cell in [error::RAISED, error::HANDLED] {
+            sum[cell] = sum[cell].wrapping_add(line[cell]);
+        }
+        let (first, other) = (sum[error::FIRST_SEEN], line[error::FIRST_SEEN]);
+        sum[error::FIRST_SEEN] = match (first, other) {
+            (0, one) | (one, 0) => one,
+            (one, other) => one.min(other),
+        };
+        sum[error::LAST_SEEN] = sum[error::LAST_SEEN].max(line[error::LAST_SEEN]);
+        return;
+    }
+    for (sum, cell) in sum.iter_mut().zip(line).skip(1) {
+        *sum = sum.wrapping_add(*cell);
+    }
+}
+
+/// Lowers a minimum and raises a maximum by those of another line. A line of zeros has none.
+#[inline]
+pub fn combine_extremes(sum: &mut Cells, line: &Cells) {
+    if line[MAX] != 0 || line[MIN] != 0 {
+        sum[MIN] = sum[MIN].min(line[MIN]);
+        sum[MAX] = sum[MAX].max(line[MAX]);
+    }
+}
+
+/// Takes an earlier reading of a sum away from it.
+pub(crate) fn subtract(kind: Kind, i: usize, line: &mut Cells, before: &Cells) {
+    if kind.is_time_line(i) {
+        for cell in [COUNT, CONTENDED, SUM] {
+            line[cell] = line[cell].saturating_sub(before[cell]);
+        }
+        if kind != Kind::Statement {
+            line[EXTRA] = line[EXTRA].saturating_sub(before[EXTRA]);
+        }
+        if line[MIN] >= before[MIN] {
+            line[MIN] = NO_MIN;
+        }
+        if line[MAX] <= before[MAX] {
+            line[MAX] = 0;
+        }
+    } else if kind == Kind::Error {
+        for cell in [error::RAISED, error::HANDLED] {
+            line[cell] = line[cell].saturating_sub(before[cell]);
+        }
+    } else if kind == Kind::Memory {
+        if i == 0 {
+            for cell in memory::ALLOC_COUNT..=memory::FREE_BYTES {
+                line[cell] = line[cell].wrapping_sub(before[cell]);
+            }
+        }
+    } else {
+        for (cell, before) in line.iter_mut().zip(before).skip(1) {
+            *cell = cell.saturating_sub(*before);
+        }
+    }
+}

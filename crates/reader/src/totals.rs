@@ -1,0 +1,458 @@
+//! Sums over banks: by event name, for all threads, for each account, for one thread.
+//!
+//! Cells only grow, and banks are never emptied but by being merged into another, during which
+//! `merge_turn` is odd: sums read meanwhile are read again. So a total never goes backwards, and
+//! once the load stops it is exact.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering, fence};
+use std::time::{Duration, Instant};
+
+use tare_layout::bank::plane;
+use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES, BLOCKS};
+use tare_layout::line::{COUNT, HISTOGRAM, Item, Line, TAG, Tag};
+use tare_layout::{Kind, Region, View};
+
+use crate::classes::Classes;
+use crate::histogram::Histogram;
+use crate::line::{Beside, Cells, add, cells, nothing};
+
+/// Whom a table is about. TRUNCATE of a table with one scope leaves the others as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// All threads, those that have gone included.
+    Global,
+    /// All threads of an account, those that have gone included; and users and hosts, which are sums of
+    /// accounts.
+    Account,
+    /// One thread that is there.
+    Thread,
+}
+
+impl Scope {
+    /// The plane that remembers what there was when a table of this scope was truncated.
+    pub const fn plane(self) -> usize {
+        match self {
+            Scope::Global => plane::TRUNCATED_GLOBAL,
+            Scope::Account => plane::TRUNCATED_ACCOUNT,
+            Scope::Thread => plane::TRUNCATED_THREAD,
+        }
+    }
+}
+
+/// Which classes to sum, and where their rows stand in the sum. Made once for many sums.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    wanted: Arc<[Wanted]>,
+    /// First line + 1 by class, 0 = not wanted.
+    places: Arc<[u32]>,
+    lines: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    class: u32,
+    kind: Kind,
+    /// First line in the sum.
+    place: u32,
+    /// What the row's first cell says.
+    tag: u64,
+}
+
+impl Selection {
+    /// The classes that `wanted` accepts.
+    pub fn new(classes: &Classes, wanted: impl Fn(Kind) -> bool) -> Self {
+        let mut places = vec![0; classes.len()];
+        let mut lines = 0;
+        let mut found = Vec::new();
+        for class in classes.iter().filter(|class| wanted(class.kind)) {
+            let tag = Tag {
+                item: Item::Class,
+                lines: class.kind.row_lines(),
+                id: class.id as u32,
+            };
+            found.push(Wanted {
+                class: class.id as u32,
+                kind: class.kind,
+                place: lines as u32,
+                tag: tag.pack(),
+            });
+            if let Some(place) = places.get_mut(class.id) {
+                *place = lines as u32 + 1;
+            }
+            lines += class.kind.row_lines();
+        }
+        Self {
+            wanted: found.into(),
+            places: places.into(),
+            lines,
+        }
+    }
+
+    /// Whether a class is among them.
+    pub fn has(&self, class: usize) -> bool {
+        self.places.get(class).is_some_and(|place| *place != 0)
+    }
+}
+
+/// The rows of one scope, by class.
+#[derive(Clone, Debug)]
+pub struct Totals {
+    selection: Selection,
+    lines: Vec<Cells>,
+}
+
+impl Totals {
+    /// Nothing counted yet.
+    pub fn new(selection: &Selection) -> Self {
+        let mut lines = Vec::with_capacity(selection.lines);
+        for wanted in selection.wanted.iter() {
+            lines.extend((0..wanted.kind.row_lines()).map(|i| nothing(wanted.kind, i)));
+        }
+        Self {
+            selection: selection.clone(),
+            lines,
+        }
+    }
+
+    fn clear(&mut self) {
+        for wanted in self.selection.wanted.iter() {
+            let place = wanted.place as usize;
+            for (i, line) in self.lines[place..][..wanted.kind.row_lines()]
+                .iter_mut()
+                .enumerate()
+            {
+                *line = nothing(wanted.kind, i);
+            }
+        }
+    }
+
+    /// The lines of a class's row; `None` if it never fired in this scope, or was not asked for.
+    /// What the cells mean is [`tare_layout::line`]'s to say; times are in ticks.
+    pub fn row(&self, class: usize) -> Option<&[Cells]> {
+        let place = self.selection.places.get(class)?.checked_sub(1)? as usize;
+        let tag = Tag::unpack(self.lines.get(place)?[TAG])?;
+        self.lines.get(place..place + tag.lines)
+    }
+
+    /// Class and row of all that fired, by number of the class.
+    pub fn rows(&self) -> impl Iterator<Item = (usize, &[Cells])> {
+        let wanted = self.selection.wanted.iter();
+        wanted.filter_map(|wanted| Some((wanted.class as usize, self.row(wanted.class as usize)?)))
+    }
+
+    /// Adds another sum of the same selection (accounts of one user, say).
+    pub fn add(&mut self, other: &Totals) {
+        for wanted in self.selection.wanted.iter() {
+            let Some(row) = other.row(wanted.class as usize) else {
+                continue;
+            };
+            let place = wanted.place as usize;
+            for (i, (sum, line)) in self.lines[place..].iter_mut().zip(row).enumerate() {
+                add(wanted.kind, i, sum, line);
+            }
+            self.lines[place][TAG] = wanted.tag;
+        }
+    }
+
+    /// Adds what one bank holds.
+    fn add_bank(&mut self, bank: Bank<'_>) {
+        for wanted in self.selection.wanted.iter() {
+            let Some(at) = bank.row_of(wanted) else {
+                continue;
+            };
+            let lines = wanted.kind.row_lines();
+            let place = wanted.place as usize;
+            let sums = &mut self.lines[place..place + lines];
+            if wanted.kind == Kind::Memory {
+                let now = [cells(&bank.arena[at]), cells(&bank.arena[at + 1])];
+                let rows = bank.beside.memory_lines(at, now);
+                for (i, (sum, line)) in sums.iter_mut().zip(&rows).enumerate() {
+                    add(wanted.kind, i, sum, line);
+                }
+            } else {
+                for (i, sum) in sums.iter_mut().enumerate() {
+                    let now = cells(&bank.arena[at + i]);
+                    add(wanted.kind, i, sum, &bank.line(wanted.kind, i, at + i, now));
+                }
+            }
+            sums[0][TAG] = wanted.tag;
+        }
+    }
+
+    /// What was counted since an earlier reading: counts and sums are subtracted, extremes are those
+    /// of all time where they moved and unknown (none) where they did not.
+    pub fn since(&self, earlier: &Totals) -> Totals {
+        let mut delta = self.clone();
+        for wanted in self.selection.wanted.iter() {
+            let Some(before) = earlier.row(wanted.class as usize) else {
+                continue;
+            };
+            let place = wanted.place as usize;
+            for (i, (line, before)) in delta.lines[place..].iter_mut().zip(before).enumerate() {
+                crate::line::subtract(wanted.kind, i, line, before);
+            }
+        }
+        delta
+    }
+}
+
+/// A bank in one scope.
+#[derive(Clone, Copy)]
+struct Bank<'a> {
+    view: View<'a>,
+    number: usize,
+    index: &'a [AtomicU16],
+    arena: &'a [Line],
+    beside: Beside<'a>,
+    plane: usize,
+}
+
+impl<'a> Bank<'a> {
+    fn new(view: View<'a>, number: usize, scope: Scope, planes: u32) -> Self {
+        let plane = scope.plane();
+        let truncated = planes & 1 << plane != 0;
+        Self {
+            view,
+            number,
+            index: view.class_index(number),
+            arena: view.arena(number),
+            beside: Beside {
+                base: view.plane(plane::BASE, number),
+                base_used: &view.bank(number).base_used,
+                truncated: truncated.then(|| view.plane(plane, number)),
+                of_thread: scope == Scope::Thread,
+            },
+            plane,
+        }
+    }
+
+    /// Where the row of a class begins in the arena, if there is one here.
+    #[inline]
+    fn row_of(&self, wanted: &Wanted) -> Option<usize> {
+        // Acquire: who finds the row finds it made.
+        let at = usize::from(
+            self.index
+                .get(wanted.class as usize)?
+                .load(Ordering::Acquire),
+        );
+        if at == 0 {
+            return None;
+        }
+        let whole = at + wanted.kind.row_lines() <= self.arena.len();
+        (whole && self.arena[at].get(TAG) == wanted.tag).then_some(at)
+    }
+
+    #[inline]
+    fn line(&self, kind: Kind, i: usize, at: usize, now: Cells) -> Cells {
+        if kind.is_time_line(i) {
+            let blocks = now[HISTOGRAM];
+            self.beside.time_line(kind, at, now, || {
+                let mut histogram = Histogram::default();
+                self.add_histogram(blocks, Some(self.plane), &mut histogram);
+                histogram
+            })
+        } else if kind == Kind::Error {
+            self.beside.error_line(at, now)
+        } else {
+            self.beside.counter_line(at, now)
+        }
+    }
+
+    /// Adds the blocks that a line names, less what a plane holds beside them.
+    fn add_histogram(&self, blocks: u64, less: Option<usize>, histogram: &mut Histogram) {
+        for block in 0..BLOCKS {
+            let at = usize::from((blocks >> (16 * block)) as u16);
+            if at == 0 || at + BLOCK_LINES > self.arena.len() {
+                continue;
+            }
+            let now = self.view.block(self.number, at);
+            let then = less.map(|plane| self.view.plane_block(plane, self.number, at));
+            let sums = &mut histogram.counts[block * BLOCK_BUCKETS..][..BLOCK_BUCKETS];
+            for (i, sum) in sums.iter_mut().enumerate() {
+                let before = then.map_or(0, |then| then[i].load(Ordering::Relaxed));
+                // 32 bits that may have wrapped since.
+                let since = now[i].load(Ordering::Relaxed).wrapping_sub(before);
+                *sum = sum.wrapping_add(u64::from(since));
+            }
+        }
+    }
+}
+
+/// Banks ever used.
+pub(crate) fn banks_used(view: View<'_>) -> usize {
+    let limit = view.geometry().region(Region::Banks).count;
+    let used = view.shared().banks_used.0.load(Ordering::Acquire) as usize;
+    used.min(limit)
+}
+
+/// How long a reader waits for two banks to be merged before it takes what it sees. A merge copies
+/// half a megabyte at most; a writer that was killed in one leaves the turn odd for good.
+const MERGE_PATIENCE: Duration = Duration::from_millis(200);
+
+/// Runs `read` until no two banks were merged while it ran.
+pub(crate) fn unmerged<T>(view: View<'_>, live: bool, mut read: impl FnMut() -> T) -> T {
+    let turn = &view.shared().merge_turn.0;
+    let begin = Instant::now();
+    loop {
+        let before = turn.load(Ordering::Acquire);
+        let patient = live && begin.elapsed() < MERGE_PATIENCE;
+        if before.is_multiple_of(2) || !patient {
+            let found = read();
+            fence(Ordering::Acquire);
+            if !patient || turn.load(Ordering::Relaxed) == before {
+                return found;
+            }
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Sums over the banks of a segment.
+#[derive(Clone, Copy)]
+pub struct Banks<'a> {
+    view: View<'a>,
+    live: bool,
+}
+
+impl<'a> Banks<'a> {
+    /// The banks of the segment behind `view`; `live` = it is still being written.
+    pub fn new(view: View<'a>, live: bool) -> Self {
+        Self { view, live }
+    }
+
+    fn planes(&self) -> u32 {
+        self.view.control().planes_used.load(Ordering::Acquire)
+    }
+
+    /// All threads together.
+    pub fn global(&self, selection: &Selection) -> Totals {
+        let mut totals = Totals::new(selection);
+        self.global_into(&mut totals);
+        totals
+    }
+
+    /// The same into a sum that is there already, whose memory is used again.
+    pub fn global_into(&self, totals: &mut Totals) {
+        unmerged(self.view, self.live, || {
+            totals.clear();
+            let planes = self.planes();
+            for number in 0..banks_used(self.view) {
+                totals.add_bank(Bank::new(self.view, number, Scope::Global, planes));
+            }
+        });
+    }
+
+    /// Each account, by number; `None` for an account that never had a bank.
+    pub fn accounts(&self, selection: &Selection) -> Vec<Option<Totals>> {
+        let limit = self.view.geometry().limits.accounts;
+        unmerged(self.view, self.live, || {
+            let mut accounts: Vec<Option<Totals>> = Vec::new();
+            let planes = self.planes();
+            for number in 0..banks_used(self.view) {
+                let account = self.view.bank(number).account.load(Ordering::Acquire) as usize;
+                let Some(account) = account.checked_sub(1).filter(|i| *i < limit) else {
+                    continue;
+                };
+                if accounts.len() <= account {
+                    accounts.resize(account + 1, None);
+                }
+                accounts[account]
+                    .get_or_insert_with(|| Totals::new(selection))
+                    .add_bank(Bank::new(self.view, number, Scope::Account, planes));
+            }
+            accounts
+        })
+    }
+
+    /// What the thread in `slot` did since it came; `None` if it has gone or moves to another bank
+    /// just now. `bank` is the number that the slot gives.
+    pub fn thread(&self, selection: &Selection, slot: usize, bank: usize) -> Option<Totals> {
+        if bank >= banks_used(self.view) {
+            return None;
+        }
+        let owner = self.view.bank(bank);
+        let mut totals = Totals::new(selection);
+        for _ in 0..TURN_TRIES {
+            let turn = owner.turn.load(Ordering::Acquire);
+            if owner.slot.load(Ordering::Relaxed) as usize != slot + 1 {
+                return None;
+            }
+            if turn.is_multiple_of(2) {
+                totals.clear();
+                totals.add_bank(Bank::new(self.view, bank, Scope::Thread, self.planes()));
+                fence(Ordering::Acquire);
+                if owner.turn.load(Ordering::Relaxed) == turn {
+                    return Some(totals);
+                }
+            }
+            std::thread::yield_now();
+        }
+        None
+    }
+
+    /// The latency histograms of the selected classes, by class, of all threads; all operations of a
+    /// class together.
+    pub fn histograms(&self, selection: &Selection) -> Vec<Option<Histogram>> {
+        let all = |_: usize| true;
+        self.histograms_of(selection, all)
+    }
+
+    /// The latency histogram of one class.
+    pub fn histogram(&self, selection: &Selection, class: usize) -> Option<Histogram> {
+        let mut found = self.histograms_of(selection, |id| id == class);
+        found.get_mut(class).and_then(Option::take)
+    }
+
+    fn histograms_of(
+        &self,
+        selection: &Selection,
+        wanted: impl Fn(usize) -> bool,
+    ) -> Vec<Option<Histogram>> {
+        unmerged(self.view, self.live, || {
+            let mut all: Vec<Option<Histogram>> = vec![None; selection.places.len()];
+            let mut counts = vec![0u64; all.len()];
+            let planes = self.planes();
+            let truncated = planes & 1 << plane::TRUNCATED_GLOBAL != 0;
+            let less = truncated.then_some(plane::TRUNCATED_GLOBAL);
+            for number in 0..banks_used(self.view) {
+                let bank = Bank::new(self.view, number, Scope::Global, planes);
+                for class in selection.wanted.iter() {
+                    let id = class.class as usize;
+                    let Some(at) = wanted(id).then(|| bank.row_of(class)).flatten() else {
+                        continue;
+                    };
+                    let sum = all[id].get_or_insert_default();
+                    for i in (0..class.kind.row_lines()).filter(|i| class.kind.is_time_line(*i)) {
+                        let line = &bank.arena[at + i];
+                        bank.add_histogram(line.get(HISTOGRAM), less, sum);
+                        counts[id] = counts[id].saturating_add(line.get(COUNT));
+                    }
+                }
+            }
+            if !truncated {
+                self.add_spill(&mut all, &counts);
+            }
+            all
+        })
+    }
+
+    /// Adds counts beyond 32 bits. (After a truncation a bank's bucket is a difference, which is
+    /// right for 2^32 events; the spill row is of all time.)
+    fn add_spill(&self, all: &mut [Option<Histogram>], counts: &[u64]) {
+        for (class, histogram) in all.iter_mut().enumerate() {
+            // A bucket spills at 2^32 events: before, nobody has touched the row's page, and
+            // looking at it would make it.
+            let Some(histogram) = histogram.as_mut().filter(|_| counts[class] >> 32 != 0) else {
+                continue;
+            };
+            for (sum, more) in histogram.counts.iter_mut().zip(self.view.spill(class)) {
+                *sum = sum.wrapping_add(more.load(Ordering::Relaxed));
+            }
+        }
+    }
+}
+
+/// How often what one thread did is read anew because its bank changed hands. It does so in a
+/// microsecond or two, and rarely.
+const TURN_TRIES: usize = 64;

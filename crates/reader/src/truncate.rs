@@ -1,0 +1,243 @@
+//! TRUNCATE: a table starts from here. Nothing of the writer's is touched; readers keep beside it,
+//! in the planes, what was there.
+//!
+//! While rows are copied, two banks may be merged and their places given to other rows. Then what was
+//! copied may lie beside a row that it is not of: such places are made zero, and all is copied again.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering, fence};
+use std::time::{Duration, Instant};
+
+use tare_layout::View;
+use tare_layout::bank::plane;
+use tare_layout::histogram::{BLOCK_LINES, BLOCKS};
+use tare_layout::instance::FILE;
+use tare_layout::line::{CELLS, COUNT, HISTOGRAM, Item, Line, TAG, Tag};
+
+use crate::attach::Segment;
+use crate::error::WriteError;
+use crate::totals::{Scope, Selection, banks_used};
+
+/// How long one truncation waits for another to end. One takes milliseconds.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often rows are copied again because banks were merged meanwhile. Merging needs as many
+/// accounts as there are banks, and frees one bank at a time.
+const TRIES: usize = 64;
+
+impl Segment {
+    /// Truncates the tables by event name of a scope, as far as the selected classes go (those of one
+    /// event type, usually).
+    ///
+    /// # Errors
+    /// [`WriteError`]: the writer has ended, is another user's, or another reader truncates.
+    pub fn truncate_classes(&self, scope: Scope, selection: &Selection) -> Result<(), WriteError> {
+        self.fill_plane(scope.plane(), |tag| {
+            tag.item == Item::Class && selection.has(tag.id as usize)
+        })
+    }
+
+    /// Truncates the tables by instance: of all instances, or of files alone.
+    ///
+    /// # Errors
+    /// As [`Segment::truncate_classes`].
+    pub fn truncate_instances(&self, files_alone: bool) -> Result<(), WriteError> {
+        self.fill_plane(plane::TRUNCATED_GLOBAL, |tag| {
+            tag.item == Item::Instance && (!files_alone || tag.id & FILE != 0)
+        })?;
+        let view = self.writable()?;
+        let _turn = Turn::take(&view.control().truncating)?;
+        let (shared, limits) = (view.shared(), view.geometry().limits);
+        view.control()
+            .instances_truncated
+            .store(1, Ordering::Release);
+        let used = shared.instances_used.0.load(Ordering::Acquire) as usize;
+        for i in (0..used.min(limits.instances)).filter(|_| !files_alone) {
+            let instance = view.instance(i);
+            copy_counted(&instance.shared, &instance.truncated);
+        }
+        let used = shared.files_used.0.load(Ordering::Acquire) as usize;
+        for i in 0..used.min(limits.files) {
+            let file = view.file(i);
+            for (from, to) in file.shared.iter().zip(&file.truncated) {
+                copy_counted(from, to);
+            }
+        }
+        Ok(())
+    }
+
+    /// Truncates the table of digests: a new generation begins.
+    ///
+    /// # Errors
+    /// As [`Segment::truncate_classes`].
+    pub fn truncate_digests(&self) -> Result<(), WriteError> {
+        let view = self.writable()?;
+        let _turn = Turn::take(&view.control().truncating)?;
+        view.control()
+            .digest_generation
+            .fetch_add(1, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Truncates a table of events: of `ring` (see [`tare_layout::slot::ring`]), `table` (see
+    /// [`tare_layout::control::table`]).
+    ///
+    /// # Errors
+    /// As [`Segment::truncate_classes`].
+    pub fn truncate_events(&self, ring: usize, table: usize) -> Result<(), WriteError> {
+        let view = self.writable()?;
+        let number = ring * 3 + table;
+        let cleared = view.control().cleared.get(number).ok_or(WriteError::Gone {
+            what: "event table",
+            number: number as u64,
+        })?;
+        let now = self.clock().now().ok_or(WriteError::Ended)?;
+        cleared.fetch_max(now, Ordering::AcqRel);
+        Ok(())
+    }
+
+    fn fill_plane(&self, plane: usize, wanted: impl Fn(Tag) -> bool) -> Result<(), WriteError> {
+        let view = self.writable()?;
+        let _turn = Turn::take(&view.control().truncating)?;
+        // First: from now on the writer clears the plane beside each row that it makes.
+        view.control()
+            .planes_used
+            .fetch_or(1 << plane, Ordering::AcqRel);
+        let merge_turn = &view.shared().merge_turn.0;
+        let mut filled = Vec::new();
+        for _ in 0..TRIES {
+            let before = merge_turn.load(Ordering::Acquire);
+            for bank in 0..banks_used(view) {
+                fill_bank(view, plane, bank, &wanted, &mut filled);
+            }
+            fence(Ordering::AcqRel);
+            if before.is_multiple_of(2) && merge_turn.load(Ordering::Relaxed) == before {
+                break;
+            }
+            std::thread::yield_now();
+            for (bank, at, tag) in filled.drain(..) {
+                clear_strange(view, plane, bank, at, tag);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bank, first line and tag of an item that was copied.
+type Filled = (usize, usize, u64);
+
+fn fill_bank(
+    view: View<'_>,
+    plane: usize,
+    bank: usize,
+    wanted: impl Fn(Tag) -> bool,
+    filled: &mut Vec<Filled>,
+) {
+    let (arena, beside) = (view.arena(bank), view.plane(plane, bank));
+    let used = view.bank(bank).used.load(Ordering::Acquire) as usize;
+    for (at, tag) in items(arena, used) {
+        if !wanted(tag) {
+            continue;
+        }
+        filled.push((bank, at, tag.pack()));
+        for i in at..at + tag.lines {
+            copy(&arena[i], &beside[i]);
+        }
+        // Lines that count no times have no blocks: what stands in that cell may be any number.
+        let time_lines = at..at + tag.lines;
+        for line in time_lines.filter(|_| tag.item == Item::Class) {
+            fill_blocks(view, plane, bank, arena[line].get(HISTOGRAM), filled);
+        }
+    }
+}
+
+fn fill_blocks(view: View<'_>, plane: usize, bank: usize, blocks: u64, filled: &mut Vec<Filled>) {
+    let arena = view.arena(bank);
+    for block in 0..BLOCKS {
+        let at = usize::from((blocks >> (16 * block)) as u16);
+        if at == 0 || at + BLOCK_LINES > arena.len() {
+            continue;
+        }
+        let tag = arena[at].get(TAG);
+        if Tag::unpack(tag).is_none_or(|tag| tag.item != Item::Histogram) {
+            continue;
+        }
+        filled.push((bank, at, tag));
+        let from = view.block(bank, at);
+        let to = view.plane_block(plane, bank, at);
+        for (from, to) in from.iter().zip(to) {
+            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+}
+
+/// Makes a plane zero beside an item that is no longer there.
+fn clear_strange(view: View<'_>, plane: usize, bank: usize, at: usize, tag: u64) {
+    let (arena, beside) = (view.arena(bank), view.plane(plane, bank));
+    let used = view.bank(bank).used.load(Ordering::Acquire) as usize;
+    let lines = Tag::unpack(tag).map_or(0, |tag| tag.lines);
+    if at + lines <= used && arena[at].get(TAG) == tag {
+        return;
+    }
+    for line in &beside[at..at + lines] {
+        for i in 0..CELLS {
+            line.set(i, 0);
+        }
+    }
+}
+
+/// The items of an arena with their first lines; stops at what is none.
+pub(crate) fn items(arena: &[Line], used: usize) -> impl Iterator<Item = (usize, Tag)> + '_ {
+    let used = used.min(arena.len());
+    let mut at = 1;
+    std::iter::from_fn(move || {
+        let tag = Tag::unpack(arena.get(at).filter(|_| at < used)?.get(TAG))?;
+        let found = at;
+        at += tag.lines;
+        (at <= used).then_some((found, tag))
+    })
+}
+
+fn copy(from: &Line, to: &Line) {
+    for i in 0..CELLS {
+        to.set(i, from.get(i));
+    }
+}
+
+/// Copies a shared line. One that counted nothing is left: its page may not be there yet.
+fn copy_counted(from: &Line, to: &Line) {
+    if from.get(COUNT) != 0 || to.get(COUNT) != 0 {
+        copy(from, to);
+    }
+}
+
+/// The right to truncate: one at a time.
+struct Turn<'a>(&'a AtomicU32);
+
+impl<'a> Turn<'a> {
+    fn take(cell: &'a AtomicU32) -> Result<Self, WriteError> {
+        let own = std::process::id();
+        let begin = Instant::now();
+        loop {
+            let holder = match cell.compare_exchange(0, own, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => return Ok(Turn(cell)),
+                Err(holder) => holder,
+            };
+            // Who died in the middle holds nobody up.
+            if holder != own && !Path::new(&format!("/proc/{holder}")).exists() {
+                let _ = cell.compare_exchange(holder, 0, Ordering::AcqRel, Ordering::Relaxed);
+                continue;
+            }
+            if begin.elapsed() > PATIENCE {
+                return Err(WriteError::Busy { pid: holder });
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.store(0, Ordering::Release);
+    }
+}
