@@ -10,7 +10,7 @@ SWITCHED = -p tare -p tare-sql -p tare-cli
 SHELL_SCRIPTS = $(shell grep -lE '^\#!/usr/bin/env bash' scripts/* .ci/run)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test unit lint arrows licences loom bench demo test-long fuzz
+.PHONY: help deps build test unit lint arrows licences loom bench demo test-long fuzz install-c
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -56,3 +56,8 @@ test-long: deps ## the same tests with their long settings (fuzz cases, stress);
 
 fuzz: ## let libFuzzer look for bytes that break digests and segment validation, 60 s each (needs cargo +nightly and cargo-fuzz)
 	@scripts/fuzz
+
+PREFIX ?= /usr/local
+install-c: ## build the C library and install tare.h, libtare.so and libtare.a (PREFIX=/usr/local)
+	$(CARGO) build --release -p tare-abi
+	@scripts/install-c $(PREFIX)
