@@ -1,0 +1,266 @@
+//! C and C++ programs against the C door: compiled, linked both ways, run, and their segments read.
+
+mod totals;
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+
+use tare_reader::{Segment, Target};
+use totals::Totals;
+
+const C99: [&str; 6] = [
+    "gcc",
+    "-std=c99",
+    "-pedantic",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+];
+const CPP17: [&str; 6] = [
+    "g++",
+    "-std=c++17",
+    "-pedantic",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+];
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// Runs a command that must succeed; what it printed.
+#[track_caller]
+fn run(command: &mut Command) -> String {
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{stderr}",
+        output.status
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The door, built with this test's profile and installed as a user would; its prefix.
+fn installed() -> &'static Path {
+    static PREFIX: OnceLock<PathBuf> = OnceLock::new();
+    PREFIX.get_or_init(|| {
+        // target/PROFILE/deps/c-...
+        let test = std::env::current_exe().unwrap();
+        let built = test.ancestors().nth(2).unwrap();
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo
+            .current_dir(root())
+            .args(["build", "--quiet", "-p", "tare-abi"]);
+        cargo.arg("--target-dir").arg(built.parent().unwrap());
+        if built.ends_with("release") {
+            cargo.arg("--release");
+        }
+        run(&mut cargo);
+        let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join("prefix");
+        run(Command::new(root().join("scripts/install-c"))
+            .arg(&prefix)
+            .arg(built));
+        prefix
+    })
+}
+
+enum Link {
+    Static,
+    Shared,
+}
+
+/// Compiles a program against the installed door.
+fn compiled(compiler: &[&str], source: &str, link: Link, name: &str) -> PathBuf {
+    let prefix = installed();
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let mut command = Command::new(compiler[0]);
+    command
+        .args(&compiler[1..])
+        .arg("-I")
+        .arg(prefix.join("include"))
+        .arg("-o")
+        .arg(&program);
+    command.arg(root().join(source));
+    match link {
+        Link::Static => {
+            // `-x none`: the archive is no source, whatever the language of the file before.
+            command
+                .args(["-x", "none"])
+                .arg(prefix.join("lib/libtare.a"));
+        }
+        Link::Shared => {
+            let lib = prefix.join("lib");
+            command
+                .arg("-L")
+                .arg(&lib)
+                .arg(format!("-Wl,-rpath,{}", lib.display()))
+                .arg("-ltare");
+        }
+    }
+    run(command.args(["-lpthread", "-ldl", "-lm"]));
+    program
+}
+
+#[test]
+fn the_header_is_clean_in_every_language() {
+    let include = concat!(env!("CARGO_MANIFEST_DIR"), "/include");
+    for (compiler, standard, language) in [
+        ("gcc", "-std=c99", "c"),
+        ("gcc", "-std=c11", "c"),
+        ("g++", "-std=c++98", "c++"),
+        ("g++", "-std=c++17", "c++"),
+    ] {
+        run(Command::new(compiler)
+            .args([
+                standard,
+                "-pedantic",
+                "-Wall",
+                "-Wextra",
+                "-Wconversion",
+                "-Werror",
+            ])
+            .args([
+                "-fsyntax-only",
+                "-x",
+                language,
+                "-I",
+                include,
+                "-include",
+                "tare.h",
+            ])
+            .arg("/dev/null"));
+    }
+}
+
+#[test]
+fn misuse_stops_no_host() {
+    let c = compiled(&C99, "crates/abi/tests/misuse.c", Link::Static, "misuse-c");
+    assert_eq!(run(&mut Command::new(c)), "done\n");
+    let mut cpp = CPP17.to_vec();
+    cpp.extend(["-x", "c++"]);
+    let cpp = compiled(
+        &cpp,
+        "crates/abi/tests/misuse.c",
+        Link::Shared,
+        "misuse-cpp",
+    );
+    assert_eq!(run(&mut Command::new(cpp)), "done\n");
+}
+
+/// A child that is not left behind when the test fails.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Runs the example until it has said what it counted, and while it waits, compares with what
+/// Tare counted; then lets it end.
+fn example_counts_exactly(link: Link, name: &str) {
+    let program = compiled(&C99, "examples/c/kv.c", link, name);
+    let mut child = Running(
+        Command::new(&program)
+            .args(["-w", "-t", "8", "-c", "20", "-n", "500"])
+            .env_remove("TARE_SEGMENT")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
+    let lines = BufReader::new(child.0.stdout.take().unwrap()).lines();
+    let said: Vec<String> = lines
+        .map(Result::unwrap)
+        .take_while(|line| line != "done")
+        .collect();
+    let segment = Segment::attach(Target::Pid(child.0.id())).unwrap();
+    let totals = Totals::of(segment.view());
+    compare(&said, &totals);
+    assert!(segment.is_live());
+    // The main thread and the clients' sessions; the workers have gone.
+    assert_eq!(totals.live_threads, 1 + 20);
+
+    drop(child.0.stdin.take());
+    assert!(child.0.wait().unwrap().success());
+    assert!(!segment.is_live());
+}
+
+/// Holds the program's own counts against Tare's.
+#[track_caller]
+fn compare(said: &[String], totals: &Totals) {
+    assert_eq!(said.len(), 15, "{said:?}");
+    for line in said {
+        let (name, count) = line
+            .strip_prefix("expect ")
+            .unwrap()
+            .rsplit_once(' ')
+            .unwrap();
+        let expected: u64 = count.parse().unwrap();
+        assert_eq!(totals.class(name).count, expected, "{name}");
+    }
+    assert_eq!(totals.class("statement/kv/select").count, 20 * 375);
+}
+
+#[test]
+fn the_example_counts_exactly_with_the_static_library() {
+    example_counts_exactly(Link::Static, "kv-static");
+}
+
+#[test]
+fn the_example_counts_exactly_with_the_shared_library() {
+    example_counts_exactly(Link::Shared, "kv-shared");
+}
+
+#[test]
+fn the_segment_of_a_program_that_has_ended_says_all() {
+    let program = compiled(&C99, "examples/c/kv.c", Link::Shared, "kv-saved");
+    let (path, journal) = (
+        program.with_extension("segment"),
+        program.with_extension("journal"),
+    );
+    let _ = std::fs::remove_file(&path);
+    let output = run(Command::new(&program)
+        .args(["-t", "3", "-c", "20", "-n", "500", "-j"])
+        .arg(&journal)
+        .env("TARE_SEGMENT", &path));
+    let said: Vec<String> = output
+        .lines()
+        .take_while(|line| *line != "done")
+        .map(str::to_owned)
+        .collect();
+    let segment = Segment::attach(Target::Path(path.clone())).unwrap();
+    let totals = Totals::of(segment.view());
+    compare(&said, &totals);
+    assert_eq!(totals.live_threads, 0, "slots were left behind");
+    assert_eq!(totals.lost, 0);
+    let inserts = totals.class("wait/synch/mutex/kv/LOCK_journal").count;
+    let journaled = totals.class("wait/io/file/kv/journal").bytes;
+    assert_eq!(journaled, 22 * inserts);
+    assert_eq!(std::fs::metadata(&journal).unwrap().len(), journaled);
+    // Twenty clients, three users.
+    assert_eq!(
+        totals.accounts,
+        [
+            "client0@localhost",
+            "client1@localhost",
+            "client2@localhost"
+        ]
+    );
+    // Two texts, whatever the keys.
+    assert_eq!(
+        totals.digests,
+        [
+            "INSERT INTO `kv` ( `id` , VALUE ) VALUES (...)",
+            "SELECT VALUE FROM `kv` WHERE `id` = ?",
+        ]
+    );
+    std::fs::remove_file(path).unwrap();
+}

@@ -1,0 +1,244 @@
+/*
+ * misuse.c - everything that a host should not do, and that must not stop it. Compiled as C and as
+ * C++ by c.rs.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tare.h>
+
+static void is(long found, long expected, const char *what, int line) {
+    if (found != expected) {
+        fprintf(stderr, "misuse.c:%d: %s is %ld, not %ld: %s\n", line, what, found, expected,
+                tare_error_message());
+        exit(1);
+    }
+}
+#define IS(what, expected) is((long)(what), (long)(expected), #what, __LINE__)
+
+static void *answer(void *argument) {
+    return argument;
+}
+
+static void *enter(void *session) {
+    IS(tare_session_enter((tare_session *)session), TARE_BUSY);
+    IS(tare_session_leave((tare_session *)session), TARE_NOT_HELD);
+    return NULL;
+}
+
+/* Every function with nothing at all. */
+static void nothing(void) {
+    char text[4];
+    IS(tare_config_segment(NULL, "x"), TARE_NULL);
+    IS(tare_config_instrument(NULL, NULL, 7), TARE_NULL);
+    IS(tare_config_consumer(NULL, NULL, 1), TARE_NULL);
+    IS(tare_config_lock_timing(NULL, 1), TARE_NULL);
+    IS(tare_config_memory_limit(NULL, 1), TARE_NULL);
+    IS(tare_config_limit(NULL, NULL, 1), TARE_NULL);
+    tare_config_free(NULL);
+    IS(tare_register(TARE_KIND_MUTEX, NULL, 0, NULL) == NULL, 1);
+    IS(tare_register_all(NULL, 3), 3);
+    IS(tare_mutex_init(NULL, NULL), TARE_NULL);
+    IS(tare_mutex_lock(NULL), TARE_NULL);
+    IS(tare_mutex_trylock(NULL), TARE_NULL);
+    IS(tare_mutex_timedlock(NULL, 1), TARE_NULL);
+    IS(tare_mutex_unlock(NULL), TARE_NULL);
+    IS(tare_mutex_destroy(NULL), TARE_NULL);
+    IS(tare_rwlock_init(NULL, NULL), TARE_NULL);
+    IS(tare_rwlock_rdlock(NULL), TARE_NULL);
+    IS(tare_rwlock_tryrdlock(NULL), TARE_NULL);
+    IS(tare_rwlock_rdunlock(NULL), TARE_NULL);
+    IS(tare_rwlock_wrlock(NULL), TARE_NULL);
+    IS(tare_rwlock_trywrlock(NULL), TARE_NULL);
+    IS(tare_rwlock_wrunlock(NULL), TARE_NULL);
+    IS(tare_rwlock_destroy(NULL), TARE_NULL);
+    IS(tare_cond_init(NULL, NULL), TARE_NULL);
+    IS(tare_cond_wait(NULL, NULL), TARE_NULL);
+    IS(tare_cond_timedwait(NULL, NULL, 1), TARE_NULL);
+    IS(tare_cond_signal(NULL), TARE_NULL);
+    IS(tare_cond_broadcast(NULL), TARE_NULL);
+    IS(tare_cond_destroy(NULL), TARE_NULL);
+    tare_wait_begin(NULL, NULL, TARE_OP_READ);
+    tare_idle_begin(NULL, NULL);
+    tare_wait_end(NULL, 1);
+    IS(tare_file_open(NULL, NULL) == NULL, 1);
+    tare_file_begin(NULL, NULL, TARE_OP_READ);
+    tare_file_close(NULL);
+    IS(tare_socket_open(NULL, -1) == NULL, 1);
+    tare_socket_begin(NULL, NULL, TARE_OP_RECV);
+    tare_socket_close(NULL);
+    tare_stage_set(NULL);
+    tare_stage_end();
+    tare_stage_progress(2, 1);
+    tare_statement_begin(NULL, NULL);
+    tare_statement_refine(NULL, NULL);
+    tare_statement_text(NULL, NULL, 5);
+    tare_statement_prepared(NULL, NULL, 5, NULL);
+    tare_statement_schema(NULL, NULL);
+    tare_statement_set(NULL, 99, 1);
+    tare_statement_add(NULL, -1, 1);
+    tare_statement_error(NULL, 1, NULL, NULL);
+    IS(tare_statement_is_recorded(NULL), 0);
+    tare_statement_end(NULL);
+    IS(tare_digest_of(NULL, NULL, 0), TARE_NULL);
+    IS(tare_digest_text("SELECT 1", 8, NULL, 5), 0);
+    IS(tare_digest_text("SELECT 1", 8, text, 0), 0);
+    IS(tare_digest_text("SELECT 1", 8, text, sizeof text), 0);
+    tare_transaction_begin(NULL, NULL, 9, 99);
+    tare_transaction_id(NULL, 1);
+    tare_transaction_savepoint(NULL);
+    tare_transaction_rollback_to(NULL);
+    tare_transaction_release(NULL);
+    tare_transaction_commit(NULL);
+    tare_transaction_rollback(NULL);
+    tare_memory_allocated(NULL, 1);
+    tare_memory_freed(NULL, 1);
+    IS(tare_thread_create(NULL, NULL, NULL, answer, NULL), TARE_NULL);
+    tare_thread_register(NULL);
+    tare_thread_set_account(NULL, NULL);
+    tare_thread_set_db(NULL);
+    tare_thread_set_state(NULL);
+    tare_thread_set_info("\xff\xfe");
+    tare_thread_set_attributes(NULL);
+    tare_thread_set_command(12345);
+    tare_thread_set_connection_type(-1);
+    tare_thread_set_os_id(1);
+    tare_thread_set_processlist_id(1);
+    tare_error_raised(1);
+    tare_error_handled(1);
+    IS(tare_session_new(NULL) == NULL, 1);
+    IS(tare_session_enter(NULL), TARE_NULL);
+    IS(tare_session_leave(NULL), TARE_NULL);
+    IS(tare_session_free(NULL), TARE_OK);
+}
+
+/* Objects without a class, without initialisation, in the wrong order. */
+static void wrong(void) {
+    tare_mutex mutex;
+    tare_rwlock rwlock;
+    tare_cond cond;
+    tare_wait wait;
+    tare_statement statement;
+    tare_transaction transaction;
+    tare_class *stage = tare_register(TARE_KIND_STAGE, "stage/misuse/stage", TARE_ENABLED, "x");
+
+    memset(&mutex, 0x5a, sizeof mutex);
+    memset(&rwlock, 0, sizeof rwlock);
+    memset(&cond, 0xff, sizeof cond);
+    memset(&wait, 0x5a, sizeof wait);
+    memset(&statement, 0x5a, sizeof statement);
+    memset(&transaction, 0x5a, sizeof transaction);
+    IS(tare_mutex_lock(&mutex), TARE_INVALID);
+    IS(tare_rwlock_wrlock(&rwlock), TARE_INVALID);
+    IS(tare_cond_signal(&cond), TARE_INVALID);
+    IS(tare_mutex_destroy(&mutex), TARE_INVALID);
+    tare_wait_end(&wait, 1);
+    tare_statement_end(&statement);
+    tare_transaction_commit(&transaction);
+
+    /* A class of another kind is refused; the lock locks all the same. */
+    IS(tare_mutex_init(&mutex, stage), TARE_INVALID);
+    IS(strstr(tare_error_message(), "stage/misuse/stage") != NULL, 1);
+    IS(tare_rwlock_init(&rwlock, NULL), TARE_OK);
+    IS(tare_cond_init(&cond, NULL), TARE_OK);
+    IS(tare_mutex_unlock(&mutex), TARE_NOT_HELD);
+    IS(tare_cond_wait(&cond, &mutex), TARE_NOT_HELD);
+    IS(tare_mutex_lock(&mutex), TARE_OK);
+    IS(tare_mutex_trylock(&mutex), TARE_BUSY);
+    IS(tare_mutex_timedlock(&mutex, 1000), TARE_TIMEOUT);
+    IS(tare_mutex_destroy(&mutex), TARE_BUSY);
+    IS(tare_cond_timedwait(&cond, &mutex, 1000), TARE_TIMEOUT);
+    IS(tare_cond_broadcast(&cond), TARE_OK);
+    IS(tare_mutex_unlock(&mutex), TARE_OK);
+    IS(tare_mutex_destroy(&mutex), TARE_OK);
+    IS(tare_mutex_destroy(&mutex), TARE_INVALID);
+    IS(tare_rwlock_rdlock(&rwlock), TARE_OK);
+    IS(tare_rwlock_tryrdlock(&rwlock), TARE_OK);
+    IS(tare_rwlock_trywrlock(&rwlock), TARE_BUSY);
+    IS(tare_rwlock_wrunlock(&rwlock), TARE_NOT_HELD);
+    IS(tare_rwlock_rdunlock(&rwlock), TARE_OK);
+    IS(tare_rwlock_rdunlock(&rwlock), TARE_OK);
+    IS(tare_rwlock_rdunlock(&rwlock), TARE_NOT_HELD);
+    IS(tare_rwlock_wrlock(&rwlock), TARE_OK);
+    IS(tare_rwlock_tryrdlock(&rwlock), TARE_BUSY);
+    IS(tare_rwlock_rdunlock(&rwlock), TARE_NOT_HELD);
+    IS(tare_rwlock_wrunlock(&rwlock), TARE_OK);
+    IS(tare_rwlock_destroy(&rwlock), TARE_OK);
+    IS(tare_cond_destroy(&cond), TARE_OK);
+
+    /* Begun with what does not fit, ended twice, never ended. */
+    tare_wait_begin(&wait, stage, TARE_OP_READ);
+    tare_wait_end(&wait, 1);
+    tare_wait_end(&wait, 1);
+    tare_idle_begin(&wait, stage);
+    tare_statement_begin(&statement, stage);
+    IS(tare_statement_is_recorded(&statement), 0);
+    tare_statement_end(&statement);
+    tare_transaction_begin(&transaction, stage, 0, 0);
+    tare_transaction_commit(&transaction);
+    tare_stage_set(stage);
+    tare_memory_allocated(stage, 1);
+}
+
+static void threads(void) {
+    pthread_t thread;
+    void *result = NULL;
+    tare_class *cls = tare_register(TARE_KIND_THREAD, "thread/misuse/thread", 0, NULL);
+    tare_session *session = tare_session_new(cls);
+
+    IS(tare_thread_create(&thread, NULL, NULL, NULL, NULL), TARE_NULL);
+    IS(tare_thread_create(&thread, NULL, NULL, answer, &thread), TARE_OK);
+    IS(pthread_join(thread, &result), 0);
+    IS(result == &thread, 1);
+    IS(tare_session_enter(session), TARE_OK);
+    IS(tare_session_enter(session), TARE_BUSY);
+    IS(tare_thread_create(&thread, NULL, cls, enter, session), TARE_OK);
+    IS(pthread_join(thread, NULL), 0);
+    IS(tare_session_free(session), TARE_BUSY);
+    IS(tare_session_leave(session), TARE_OK);
+    IS(tare_session_leave(session), TARE_NOT_HELD);
+    IS(tare_session_free(session), TARE_OK);
+}
+
+static void starting(void) {
+    tare_config *config = tare_config_new();
+    IS(tare_config_instrument(config, "%", 7), TARE_INVALID);
+    IS(tare_config_instrument(config, NULL, TARE_ON), TARE_NULL);
+    IS(tare_config_limit(config, "nonsense", 1), TARE_INVALID);
+    IS(tare_config_limit(config, "threads", 8), TARE_OK);
+    IS(tare_config_consumer(config, "nonsense", 1), TARE_OK);
+    IS(tare_start(config), TARE_INVALID);
+    tare_config_free(config);
+    config = tare_config_new();
+    IS(tare_config_segment(config, "/nowhere/at/all"), TARE_OK);
+    IS(tare_start(config), TARE_NO_SEGMENT);
+    IS(strstr(tare_error_message(), "/nowhere/at/all") != NULL, 1);
+    IS(tare_is_running(), 0);
+    IS(tare_descriptor(), -1);
+    IS(tare_failed_starts() > 0, 1);
+    tare_config_free(config);
+}
+
+int main(void) {
+    int round;
+    starting();
+    /* Stopped, running, and started a second time. */
+    for (round = 0; round < 3; round++) {
+        if (round > 0) {
+            tare_config *config = tare_config_new();
+            IS(tare_config_instrument(config, "%", TARE_ON), TARE_OK);
+            IS(tare_start(config), TARE_OK);
+            IS(tare_start(config), TARE_RUNNING);
+            tare_config_free(config);
+            IS(tare_is_running(), 1);
+        }
+        nothing();
+        wrong();
+        threads();
+        IS(tare_thread_id() != 0, round > 0);
+        tare_stop();
+    }
+    printf("done\n");
+    return 0;
+}
