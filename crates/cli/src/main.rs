@@ -11,11 +11,20 @@ mod serve;
 mod serve_options;
 mod sql;
 
+use std::alloc::System;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 use exit::Failure;
+
+tare::classes! {
+    /// What the server allocates itself; SQLite's share has a class of its own.
+    static HEAP: Memory = "memory/tare/heap", enabled;
+}
+
+#[global_allocator]
+static ALLOCATOR: tare::memory::Tracked<System> = tare::memory::Tracked::new(System, &HEAP);
 
 /// A Performance Schema for any server.
 ///

@@ -216,14 +216,12 @@ impl Watch {
                 self.save_the_fallen();
                 next_look = Instant::now() + pause;
             }
+            if let Some(&status) = self.ended.get(&number(self.child)) {
+                return status;
+            }
             let patience = next_look.saturating_duration_since(Instant::now());
             match signals.recv_timeout(patience) {
-                Ok(origin) if origin.signal == SIGCHLD => {
-                    self.reap();
-                    if let Some(&status) = self.ended.get(&number(self.child)) {
-                        return status;
-                    }
-                }
+                Ok(origin) if origin.signal == SIGCHLD => self.reap(),
                 Ok(origin) => self.forward(&origin),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => std::thread::sleep(patience),
@@ -268,6 +266,8 @@ impl Watch {
             .filter(|(_, held)| !held.is_running())
             .map(|(&id, _)| id)
             .collect();
+        // After they were seen to be gone, so that how our own children ended is known.
+        self.reap();
         for identity in gone {
             if let Some(held) = self.held.remove(&identity) {
                 let how = self.ended.get(&held.pid).copied();
@@ -394,17 +394,17 @@ fn program(pid: u32) -> String {
     )
 }
 
-/// The 22nd field of /proc/PID/stat, counted after the command's name, which may hold anything.
-/// `None` for a process that is gone, or a zombie: its memory is gone too.
+/// When a process started, from /proc/PID/stat, whose fields are counted after the command's
+/// name, which may hold anything. `None` for a process that is gone, or a zombie: its memory is
+/// gone too. One that is a zombie and still has threads is only missing its first.
 fn start_time(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(") ")?;
-    let mut fields = fields.split(' ');
-    let state = fields.next()?;
-    if matches!(state, "Z" | "X") {
-        return None;
-    }
-    fields.nth(18)?.parse().ok()
+    // From the third field of proc(5) on.
+    let fields: Vec<&str> = fields.split(' ').collect();
+    let (state, threads, started) = (*fields.first()?, *fields.get(17)?, *fields.get(19)?);
+    let ended = matches!(state, "Z" | "X") && matches!(threads, "0" | "1");
+    if ended { None } else { started.parse().ok() }
 }
 
 /// Every process below `root`, its own not included.

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use tare_layout::header::LIVE;
 use tare_reader::{Segment, Target};
 
-use support::{Directory, Running, finish, wait_for};
+use support::{Directory, Running, finish, host, wait_for};
 
 fn run(directory: &Directory, script: &str) -> support::Finished {
     finish(&mut directory.tare(["run", "--", "sh", "-c", script]))
@@ -107,79 +107,18 @@ fn the_file_is_named_in_the_commands_environment() {
     );
 }
 
-mod host {
-    //! This test program run again, under `tare run`, as a program that uses Tare.
-
-    use std::process::Command;
-
-    use tare_reader::{Segment, Target};
-
-    tare::classes! {
-        static LOCK_HOST: Mutex = "wait/synch/mutex/host/LOCK_host", enabled;
-        static QUERY: Statement = "statement/host/query", enabled;
-    }
-
-    const HOW: &str = "TARE_TEST_HOST";
-
-    /// Adds to `tare run`'s arguments the command that becomes a host which ends like this.
-    pub fn that(command: &mut Command, how: &str) {
-        let program = std::env::current_exe().expect("known");
-        command
-            .arg("--")
-            .arg(program)
-            .args(["--exact", "host::program", "--nocapture", "--quiet"]);
-        command.env(HOW, how);
-    }
-
-    /// The program itself. Run as a test, it is a host that ends as it should.
-    #[test]
-    fn program() {
-        tare::start(tare::Config::everything()).expect("Tare starts");
-        let lock = tare::sync::Mutex::new(&LOCK_HOST, 0);
-        let statement = tare::statement::start(&QUERY);
-        statement.text("SELECT 'from the host'");
-        *lock.lock() += 1;
-        drop(statement);
-        let how = std::env::var(HOW).unwrap_or_default();
-        if !how.is_empty() {
-            println!("\nready {}", std::process::id());
-        }
-        match how.as_str() {
-            "wait" => loop {
-                std::thread::park();
-            },
-            "abort" => std::process::abort(),
-            "fail" => std::process::exit(9),
-            "leave" => std::process::exit(0),
-            "stop" => {
-                tare::stop();
-                std::process::exit(9);
-            }
-            _ => {
-                let own = || Segment::attach(Target::Pid(std::process::id()));
-                assert!(own().expect("a running segment is found").is_live());
-                tare::stop();
-                assert!(!own().is_ok_and(|segment| segment.is_live()), "stopped");
-            }
-        }
-    }
-}
-
 /// Starts a host under `tare run`, and gives its pid once it has recorded something.
 fn start_host(directory: &Directory, options: &[&str]) -> (Running, u32) {
     let mut command = directory.tare([&["run"], options].concat());
-    host::that(&mut command, "wait");
+    host::that(command.arg("--"), "wait");
     let mut running = Running::start(command.stderr(std::process::Stdio::piped()));
-    loop {
-        if let Some(pid) = running.line().strip_prefix("ready ") {
-            return (running, pid.parse().expect("a pid"));
-        }
-    }
+    let pid = host::pid(&mut running);
+    (running, pid)
 }
 
 fn finish_host(directory: &Directory, options: &[&str], how: &str) -> support::Finished {
     let mut command = directory.tare([&["run"], options].concat());
-    host::that(&mut command, how);
+    host::that(command.arg("--"), how);
     finish(&mut command)
 }
 
@@ -228,18 +167,9 @@ fn the_segment_of_a_killed_program_is_saved() {
 fn the_segment_of_a_program_below_the_command_is_saved_too() {
     let directory = Directory::new("below");
     let mut command = directory.tare(["run", "--", "sh", "-c", "\"$@\"; exit 4", "sh"]);
-    // After sh's own arguments, without a second `--`.
-    let mut host = std::process::Command::new("unused");
-    host::that(&mut host, "wait");
-    command
-        .args(host.get_args().skip(1))
-        .envs(host.get_envs().filter_map(|(k, v)| Some((k, v?))));
+    host::that(&mut command, "wait");
     let mut running = Running::start(&mut command);
-    let pid: u32 = loop {
-        if let Some(pid) = running.line().strip_prefix("ready ") {
-            break pid.parse().expect("a pid");
-        }
-    };
+    let pid = host::pid(&mut running);
     wait_for("tare run to hold the segment", || {
         holds_memfd(running.pid()).then_some(())
     });
