@@ -4,5 +4,8 @@
 //! serves it.
 
 pub mod catalog;
+pub mod dialect;
 pub mod server;
+pub mod storage;
 pub mod tables;
+pub mod wire;

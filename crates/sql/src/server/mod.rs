@@ -1,8 +1,31 @@
 //! The server: listeners, sessions, schedulers.
 
+mod auth;
+mod catalog;
 mod config;
+mod connect;
+mod ddl;
+pub mod error;
+mod listen;
+mod prepared;
+mod query;
+mod registry;
+mod scheduler;
+mod session;
+mod shared;
+mod show;
+pub mod variables;
 
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use crate::storage::Databases;
+use crate::storage::sync::{Condvar, Mutex};
 
 pub use config::{Config, DEFAULT_PORT, InstrumentValue, ThreadHandling};
 
@@ -53,18 +76,86 @@ pub struct Endpoints {
 #[derive(Debug)]
 pub struct Server {
     endpoints: Endpoints,
+    shared: Arc<shared::Shared>,
+    acceptor: Mutex<Option<JoinHandle<()>>>,
+    ended: Arc<(Mutex<bool>, Condvar)>,
 }
 
 impl Server {
     /// Starts listening and returns when clients can connect.
     pub fn start(config: Config) -> Result<Self, StartError> {
+        let data = |path: PathBuf| move |source| StartError::Data { path, source };
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&config.data)
+            .map_err(data(config.data.clone()))?;
+        let lock_path = config.data.join("tare.lock");
+        let lock = fs::OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&lock_path)
+            .map_err(data(lock_path.clone()))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(fs::TryLockError::WouldBlock) => {
+                return Err(StartError::InUse { path: config.data });
+            }
+            Err(fs::TryLockError::Error(source)) => {
+                return Err(StartError::Data {
+                    path: lock_path,
+                    source,
+                });
+            }
+        }
+        let accounts = auth::Accounts::load(&config).map_err(data(config.data.join("password")))?;
         let socket = config
             .socket
             .clone()
             .unwrap_or_else(|| config.data.join("tare.sock"));
-        Err(StartError::Listen {
-            address: socket.display().to_string(),
-            source: std::io::Error::from(std::io::ErrorKind::Unsupported),
+        let port = (!config.skip_networking).then(|| config.port.unwrap_or(DEFAULT_PORT));
+        let stop = listen::Stop::new().map_err(StartError::Thread)?;
+        let listeners = listen::Listeners::bind(&socket, port, stop.clone())?;
+        let port = listeners.port();
+        let globals =
+            variables::Globals::new(&config, &socket.display().to_string(), port.unwrap_or(0));
+        let endpoints = Endpoints {
+            socket,
+            port,
+            password_file: accounts.password_file.clone(),
+        };
+        let shared = Arc::new(shared::Shared {
+            databases: Arc::new(Databases::new(config.data.clone())),
+            registry: Arc::default(),
+            globals: Arc::new(globals),
+            accounts,
+            counters: shared::Counters::default(),
+            started: Instant::now(),
+            stopping: AtomicBool::new(false),
+            stop,
+            config,
+        });
+        let scheduler = scheduler::Scheduler::start(&shared).map_err(StartError::Thread)?;
+        let ended = Arc::new((Mutex::new(false), Condvar::new()));
+        let (own, told) = (shared.clone(), ended.clone());
+        let acceptor = std::thread::Builder::new()
+            .name("main".into())
+            .spawn(move || {
+                listeners.run(&scheduler);
+                own.stopping.store(true, Ordering::Release);
+                own.registry.kill_all();
+                scheduler.join(&own);
+                drop(lock);
+                *told.0.lock() = true;
+                told.1.notify_all();
+            })
+            .map_err(StartError::Thread)?;
+        Ok(Self {
+            endpoints,
+            shared,
+            acceptor: Mutex::new(Some(acceptor)),
+            ended,
         })
     }
 
@@ -76,9 +167,42 @@ impl Server {
     /// Stops accepting, interrupts what runs, waits for the sessions to end and closes the
     /// databases. Any thread may call it, and more than once: a signal's thread does while
     /// another one is in [`Server::wait`].
-    pub fn shutdown(&self) {}
+    pub fn shutdown(&self) {
+        self.shared.stop.request();
+        self.wait();
+        let acceptor = self.acceptor.lock().take();
+        if let Some(acceptor) = acceptor {
+            // It has told that it has ended; a panic in it has nobody left to harm.
+            let _ = acceptor.join();
+        }
+    }
 
     /// Blocks until the server has shut down, on [`Server::shutdown`] or because a client said
     /// `SHUTDOWN`.
-    pub fn wait(&self) {}
+    pub fn wait(&self) {
+        let mut ended = self.ended.0.lock();
+        while !*ended {
+            self.ended.1.wait(&mut ended);
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shutdown();
+    }
+}
+
+/// Fills a buffer with random bytes from the system.
+pub fn random(bytes: &mut [u8]) {
+    let mut at = 0;
+    while at < bytes.len() {
+        // SAFETY: the pointer and length are those of the rest of `bytes`.
+        let n = unsafe { libc::getrandom(bytes[at..].as_mut_ptr().cast(), bytes.len() - at, 0) };
+        match usize::try_from(n) {
+            Ok(n) => at += n,
+            // Interrupted by a signal; getrandom has no other error with these arguments.
+            Err(_) => {}
+        }
+    }
 }

@@ -1,0 +1,110 @@
+//! Changes of the schema.
+
+use sqlparser::ast::{AlterTableOperation, ColumnDef, TableConstraint};
+
+use crate::storage::tables::TableDef;
+
+/// A table by database and name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableName {
+    /// The database.
+    pub database: String,
+    /// The table.
+    pub table: String,
+}
+
+/// A change.
+#[derive(Debug, Clone)]
+pub enum Ddl {
+    /// CREATE DATABASE.
+    CreateDatabase {
+        /// Its name.
+        name: String,
+        /// IF NOT EXISTS.
+        if_not_exists: bool,
+    },
+    /// DROP DATABASE.
+    DropDatabase {
+        /// Its name.
+        name: String,
+        /// IF EXISTS.
+        if_exists: bool,
+    },
+    /// CREATE TABLE.
+    CreateTable {
+        /// Where.
+        name: TableName,
+        /// What.
+        def: TableDef,
+        /// IF NOT EXISTS.
+        if_not_exists: bool,
+    },
+    /// CREATE TABLE ... LIKE.
+    CreateLike {
+        /// The new table.
+        name: TableName,
+        /// The old one.
+        like: TableName,
+        /// IF NOT EXISTS.
+        if_not_exists: bool,
+    },
+    /// CREATE TABLE ... AS SELECT.
+    CreateAs {
+        /// The new table.
+        name: TableName,
+        /// Its rows, and what they are made of.
+        query: super::plan::Sql,
+        /// IF NOT EXISTS.
+        if_not_exists: bool,
+    },
+    /// CREATE VIEW.
+    CreateView {
+        /// Where.
+        name: TableName,
+        /// SQLite's SELECT.
+        query: super::plan::Sql,
+        /// MySQL's text.
+        text: String,
+        /// OR REPLACE.
+        or_replace: bool,
+    },
+    /// DROP TABLE, DROP VIEW.
+    Drop {
+        /// Which.
+        names: Vec<TableName>,
+        /// IF EXISTS.
+        if_exists: bool,
+        /// Views, not tables.
+        view: bool,
+    },
+    /// ALTER TABLE.
+    Alter {
+        /// Which.
+        name: TableName,
+        /// How.
+        operations: Vec<AlterTableOperation>,
+    },
+    /// CREATE INDEX.
+    CreateIndex {
+        /// On which table.
+        name: TableName,
+        /// What.
+        constraint: Box<TableConstraint>,
+    },
+    /// DROP INDEX.
+    DropIndex {
+        /// On which table.
+        name: TableName,
+        /// Which.
+        index: String,
+    },
+    /// RENAME TABLE.
+    Rename(Vec<(TableName, TableName)>),
+    /// TRUNCATE.
+    Truncate(TableName),
+    /// ANALYZE, OPTIMIZE, CHECK TABLE: tables and the operation's name.
+    Maintain(Vec<TableName>, &'static str),
+}
+
+/// Keeps the import list of column definitions in one place for `server::ddl`.
+pub type NewColumn = ColumnDef;

@@ -1,0 +1,72 @@
+//! MySQL's SQL, made into SQLite's.
+//!
+//! sqlparser reads a statement, [`rewrite`] changes its tree, and the tree's text is what SQLite
+//! prepares. What SQLite has no statement for (SHOW, SET, KILL ...) is read by [`admin`].
+
+pub mod admin;
+pub mod ddl;
+pub mod function;
+pub mod names;
+pub mod plan;
+pub mod rewrite;
+pub mod split;
+pub mod translate;
+
+use sqlparser::ast::Statement;
+use sqlparser::dialect::MySqlDialect;
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+
+use crate::server::error::{Result, SqlError};
+
+static MYSQL: MySqlDialect = MySqlDialect {};
+
+/// A parser and what it parses, with `?` numbered in the order of the text.
+pub fn parser(sql: &str) -> Result<(Parser<'static>, usize)> {
+    let mut tokens: Vec<TokenWithSpan> = Tokenizer::new(&MYSQL, sql)
+        .tokenize_with_location()
+        .map_err(|e| SqlError::syntax(e))?;
+    let mut params = 0;
+    for token in &mut tokens {
+        if let Token::Placeholder(name) = &mut token.token {
+            if name != "?" {
+                return Err(near(name));
+            }
+            params += 1;
+            *name = format!("?{params}");
+        }
+    }
+    Ok((
+        Parser::new(&MYSQL).with_tokens_with_locations(tokens),
+        params,
+    ))
+}
+
+/// Reads one statement that sqlparser knows.
+pub fn parse_one(sql: &str) -> Result<Statement> {
+    let (mut parser, _) = parser(sql)?;
+    parse_statement(&mut parser)
+}
+
+/// Reads one statement and nothing after it.
+pub fn parse_statement(parser: &mut Parser<'_>) -> Result<Statement> {
+    let statement = parser.parse_statement().map_err(|e| SqlError::syntax(e))?;
+    end(parser)?;
+    Ok(statement)
+}
+
+/// Nothing but `;` may follow.
+pub fn end(parser: &mut Parser<'_>) -> Result<()> {
+    while parser.consume_token(&Token::SemiColon) {}
+    match parser.peek_token().token {
+        Token::EOF => Ok(()),
+        other => Err(near(other)),
+    }
+}
+
+/// 1064 at a token.
+pub fn near(token: impl std::fmt::Display) -> SqlError {
+    SqlError::syntax(format!(
+        "check the manual for the right syntax to use near '{token}'"
+    ))
+}

@@ -1,0 +1,142 @@
+//! What MySQL calls the columns of a result: the text of the expression, as it was written.
+
+use sqlparser::dialect::MySqlDialect;
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Location, Token, Tokenizer};
+
+/// The texts of the select list's items of a statement's first SELECT; empty when they cannot be
+/// told.
+pub fn projection(sql: &str) -> Vec<String> {
+    let Ok(tokens) = Tokenizer::new(&MySqlDialect {}, sql).tokenize_with_location() else {
+        return Vec::new();
+    };
+    let lines = Lines::new(sql);
+    let mut items = Vec::new();
+    let mut start = None;
+    let mut depth = 0i32;
+    let mut end = 0;
+    let mut in_list = false;
+    for token in &tokens {
+        let keyword = match &token.token {
+            Token::Word(word) => word.keyword,
+            _ => Keyword::NoKeyword,
+        };
+        match &token.token {
+            Token::Whitespace(_) => continue,
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            _ => {}
+        }
+        let at = lines.offset(token.span.start);
+        if !in_list {
+            // `WITH x AS (SELECT ...) SELECT`: the one outside of the parentheses.
+            in_list = depth == 0 && keyword == Keyword::SELECT;
+            continue;
+        }
+        if start.is_none() && is_modifier(&token.token, keyword) {
+            continue;
+        }
+        if depth < 0
+            || (depth == 0
+                && (ends_list(keyword)
+                    || token.token == Token::SemiColon
+                    || token.token == Token::EOF))
+        {
+            break;
+        }
+        if depth == 0 && token.token == Token::Comma {
+            items.push(text(sql, start.take(), end));
+            continue;
+        }
+        start.get_or_insert(at);
+        end = lines.offset(token.span.end);
+    }
+    if start.is_some() {
+        items.push(text(sql, start, end));
+    }
+    items
+}
+
+fn text(sql: &str, start: Option<usize>, end: usize) -> String {
+    start
+        .and_then(|s| sql.get(s..end))
+        .unwrap_or_default()
+        .trim()
+        .to_owned()
+}
+
+fn is_modifier(token: &Token, keyword: Keyword) -> bool {
+    matches!(
+        keyword,
+        Keyword::DISTINCT | Keyword::ALL | Keyword::STRAIGHT_JOIN
+    ) || matches!(token, Token::Word(w) if w.quote_style.is_none()
+            && ["DISTINCTROW", "HIGH_PRIORITY", "SQL_SMALL_RESULT", "SQL_BIG_RESULT", "SQL_BUFFER_RESULT",
+                "SQL_NO_CACHE", "SQL_CACHE", "SQL_CALC_FOUND_ROWS"].iter().any(|m| w.value.eq_ignore_ascii_case(m)))
+}
+
+fn ends_list(keyword: Keyword) -> bool {
+    matches!(
+        keyword,
+        Keyword::FROM
+            | Keyword::WHERE
+            | Keyword::GROUP
+            | Keyword::HAVING
+            | Keyword::ORDER
+            | Keyword::LIMIT
+            | Keyword::UNION
+            | Keyword::EXCEPT
+            | Keyword::INTERSECT
+            | Keyword::INTO
+            | Keyword::FOR
+            | Keyword::WINDOW
+    )
+}
+
+/// Where the lines of a text begin, to make an offset of sqlparser's line and column.
+struct Lines<'a> {
+    sql: &'a str,
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(sql: &'a str) -> Self {
+        let starts = std::iter::once(0)
+            .chain(sql.match_indices('\n').map(|(i, _)| i + 1))
+            .collect();
+        Self { sql, starts }
+    }
+
+    fn offset(&self, at: Location) -> usize {
+        let Some(&start) = self.starts.get((at.line as usize).wrapping_sub(1)) else {
+            return self.sql.len();
+        };
+        let column = (at.column as usize).saturating_sub(1);
+        let line = &self.sql[start..];
+        line.char_indices()
+            .nth(column)
+            .map_or(self.sql.len(), |(i, _)| start + i)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_the_expressions_text() {
+        for (sql, names) in [
+            ("SELECT COUNT(*), a+ 1 FROM t", vec!["COUNT(*)", "a+ 1"]),
+            (
+                "SELECT DISTINCT SQL_NO_CACHE 'é', if(a, b, c)\n , x",
+                vec!["'é'", "if(a, b, c)", "x"],
+            ),
+            (
+                "WITH q AS (SELECT 1) SELECT (SELECT 2 FROM y) FROM q",
+                vec!["(SELECT 2 FROM y)"],
+            ),
+            ("(SELECT 1)", vec![]),
+        ] {
+            assert_eq!(projection(sql), names, "{sql}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What a statement is, once it has been read.
+
+use sqlparser::ast::Expr;
+
+use super::admin::{SetItem, Show};
+use super::ddl::Ddl;
+use crate::wire::column::WireType;
+
+/// SQLite's text for a statement.
+#[derive(Debug, Clone, Default)]
+pub struct Sql {
+    /// The text.
+    pub text: String,
+    /// Databases it names, to be attached before it is prepared.
+    pub databases: Vec<String>,
+    /// Tables of system schemas it names: schema, table.
+    pub catalog: Vec<(String, String)>,
+    /// Types of the result's columns where the expression tells: from the first column on up to
+    /// the first `*`, and from the last one back.
+    pub hints: (Vec<Option<WireType>>, Vec<Option<WireType>>),
+    /// An INSERT into a table with AUTO_INCREMENT.
+    pub makes_ids: bool,
+    /// The database that is written to, or locked by FOR UPDATE.
+    pub writes: Option<String>,
+}
+
+/// A kind of change to rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// INSERT.
+    Insert,
+    /// REPLACE.
+    Replace,
+    /// UPDATE.
+    Update,
+    /// DELETE.
+    Delete,
+}
+
+/// What to do.
+#[derive(Debug, Clone)]
+pub enum Action {
+    /// Return rows.
+    Rows(Sql),
+    /// Return rows that are made here.
+    Show(Box<Show>),
+    /// Change rows.
+    Write(Sql, Change),
+    /// Change the schema.
+    Ddl(Box<Ddl>),
+    /// BEGIN, START TRANSACTION.
+    Begin {
+        /// READ ONLY.
+        read_only: bool,
+    },
+    /// COMMIT.
+    Commit {
+        /// AND CHAIN.
+        chain: bool,
+    },
+    /// ROLLBACK.
+    Rollback {
+        /// AND CHAIN.
+        chain: bool,
+    },
+    /// SAVEPOINT.
+    Savepoint(String),
+    /// ROLLBACK TO SAVEPOINT.
+    RollbackTo(String),
+    /// RELEASE SAVEPOINT.
+    Release(String),
+    /// SET.
+    Set(Vec<SetItem>),
+    /// USE.
+    Use(String),
+    /// KILL.
+    Kill {
+        /// The connection.
+        id: Expr,
+        /// KILL QUERY.
+        query_only: bool,
+    },
+    /// LOCK TABLES: database and whether any is locked for writing.
+    LockTables(Vec<(String, bool)>),
+    /// UNLOCK TABLES.
+    UnlockTables,
+    /// PREPARE name FROM text.
+    Prepare(String, Expr),
+    /// EXECUTE name USING variables.
+    Execute(String, Vec<Expr>),
+    /// DEALLOCATE PREPARE name.
+    Deallocate(String),
+    /// FLUSH STATUS and others that have no meaning here and do no harm.
+    Nothing,
+    /// SHUTDOWN.
+    Shutdown,
+}
+
+/// A statement, ready to be run by any session in the same database and schema generation.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// What to do.
+    pub action: Action,
+    /// Number of `?`.
+    pub params: usize,
+    /// MySQL's name of the command: the last part of `statement/sql/...`.
+    pub command: &'static str,
+    /// The schemas' generation it was made for.
+    pub generation: u64,
+}

@@ -1,0 +1,181 @@
+//! Several statements in one text.
+
+/// Where the first statement of a text ends, and where the next begins. Quotes and comments are
+/// stepped over; a `;` inside them ends nothing.
+pub fn first(sql: &str) -> (usize, usize) {
+    let bytes = sql.as_bytes();
+    let mut i = 0;
+    while i < bytes.len() {
+        match bytes[i] {
+            quote @ (b'\'' | b'"' | b'`') => i = skip_quoted(bytes, i, quote),
+            b'#' => i = skip_line(bytes, i),
+            b'-' if bytes[i..].starts_with(b"--")
+                && bytes.get(i + 2).is_none_or(u8::is_ascii_whitespace) =>
+            {
+                i = skip_line(bytes, i);
+            }
+            b'/' if bytes[i..].starts_with(b"/*") => {
+                let end = bytes[i + 2..].windows(2).position(|w| w == b"*/");
+                i = end.map_or(bytes.len(), |n| i + 2 + n + 2);
+            }
+            b';' => return (i, i + 1),
+            _ => i += 1,
+        }
+    }
+    (bytes.len(), bytes.len())
+}
+
+fn skip_quoted(bytes: &[u8], start: usize, quote: u8) -> usize {
+    let mut i = start + 1;
+    while i < bytes.len() {
+        match bytes[i] {
+            b'\\' if quote != b'`' => i += 2,
+            b if b == quote => return i + 1,
+            _ => i += 1,
+        }
+    }
+    bytes.len()
+}
+
+fn skip_line(bytes: &[u8], start: usize) -> usize {
+    bytes[start..]
+        .iter()
+        .position(|&b| b == b'\n')
+        .map_or(bytes.len(), |n| start + n)
+}
+
+/// Whether there is nothing but space and comments.
+pub fn is_blank(sql: &str) -> bool {
+    let mut rest = sql.trim_start();
+    loop {
+        if rest.is_empty() {
+            return true;
+        }
+        if let Some(comment) = rest.strip_prefix("/*") {
+            // `/*!` is no comment.
+            if comment.starts_with('!') || comment.starts_with("M!") {
+                return false;
+            }
+            match comment.find("*/") {
+                Some(end) => rest = comment[end + 2..].trim_start(),
+                None => return true,
+            }
+        } else if rest.starts_with('#')
+            || rest.starts_with("-- ")
+            || rest == "--"
+            || rest.starts_with("--\n")
+        {
+            match rest.find('\n') {
+                Some(end) => rest = rest[end..].trim_start(),
+                None => return true,
+            }
+        } else {
+            return false;
+        }
+    }
+}
+
+/// Makes MariaDB's `/*M! ... */` and the optional version of `/*!40101 ... */` plain text.
+/// `None` when there is none.
+pub fn open_comments(sql: &str) -> Option<String> {
+    if !sql.contains("/*!") && !sql.contains("/*M!") {
+        return None;
+    }
+    let bytes = sql.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut i = 0;
+    let mut open = false;
+    while i < bytes.len() {
+        match bytes[i] {
+            quote @ (b'\'' | b'"' | b'`') => {
+                let end = skip_quoted(bytes, i, quote).min(bytes.len());
+                out.extend_from_slice(&bytes[i..end]);
+                i = end;
+            }
+            b'/' if bytes[i..].starts_with(b"/*!") || bytes[i..].starts_with(b"/*M!") => {
+                i += if bytes[i + 2] == b'M' { 4 } else { 3 };
+                let digits = bytes[i..]
+                    .iter()
+                    .take(6)
+                    .take_while(|b| b.is_ascii_digit())
+                    .count();
+                let version: u32 = sql[i..i + digits].parse().unwrap_or(0);
+                i += digits;
+                // What only a server newer than 8.0 should see stays a comment.
+                if digits >= 5 && version > 80_099 {
+                    let end = bytes[i..].windows(2).position(|w| w == b"*/");
+                    i = end.map_or(bytes.len(), |n| i + n + 2);
+                } else {
+                    open = true;
+                }
+                out.push(b' ');
+            }
+            b'*' if open && bytes[i..].starts_with(b"*/") => {
+                open = false;
+                out.push(b' ');
+                i += 2;
+            }
+            b => {
+                out.push(b);
+                i += 1;
+            }
+        }
+    }
+    String::from_utf8(out).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_end_at_semicolons_outside_quotes() {
+        for (sql, end) in [
+            ("SELECT 1; SELECT 2", 8),
+            ("SELECT ';'; x", 10),
+            (r"SELECT '\';'; x", 12),
+            ("SELECT `;`; x", 10),
+            ("/* ; */ SELECT 1; x", 16),
+            ("-- ;\nSELECT 1; x", 13),
+            ("SELECT 1--;", 10),
+            ("SELECT 'open;", 13),
+        ] {
+            assert_eq!(first(sql).0, end, "{sql}");
+        }
+    }
+
+    #[test]
+    fn version_comments_open_up_to_8_0() {
+        let open = |s| open_comments(s).expect("has one");
+        assert_eq!(
+            open("CREATE /*!50100 x */ y")
+                .split_whitespace()
+                .collect::<Vec<_>>(),
+            ["CREATE", "x", "y"]
+        );
+        assert_eq!(
+            open("a /*!90100 x */ y")
+                .split_whitespace()
+                .collect::<Vec<_>>(),
+            ["a", "y"]
+        );
+        assert_eq!(
+            open("a /*M!100100 x */ y")
+                .split_whitespace()
+                .collect::<Vec<_>>(),
+            ["a", "y"]
+        );
+        assert_eq!(
+            open("'/*! x */' /*! y */")
+                .split_whitespace()
+                .collect::<Vec<_>>(),
+            ["'/*!", "x", "*/'", "y"]
+        );
+    }
+
+    #[test]
+    fn blank_is_space_and_comments() {
+        assert!(is_blank(" /* x */ -- y\n# z"));
+        assert!(!is_blank("/*! x */") && !is_blank("-1"));
+    }
+}

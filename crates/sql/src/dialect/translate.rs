@@ -1,0 +1,399 @@
+//! From a statement's text to its plan.
+
+use sqlparser::ast::{
+    AlterTable, CreateTableLikeKind, Expr, IndexColumn, IndexConstraint, KeyOrIndexDisplay,
+    NullsDistinctOption, ObjectName, ObjectType, Statement, TableConstraint, TableObject,
+    UniqueConstraint,
+};
+use sqlparser::tokenizer::Token;
+
+use super::admin::{self, Filter, Show, What};
+use super::ddl::{Ddl, TableName};
+use super::plan::{Action, Change, Plan, Sql};
+use super::rewrite::{Rewriter, change_of, insert_columns};
+use super::{end, near, parse_statement, parser, split};
+use crate::server::error::{Result, SqlError};
+use crate::storage::Connection;
+use crate::storage::tables::{TableDef, last_name};
+
+/// Reads a statement and rewrites it.
+pub fn translate(
+    text: &str,
+    database: Option<&str>,
+    connection: &mut Connection,
+    generation: u64,
+) -> Result<Plan> {
+    if split::is_blank(text) {
+        return Err(SqlError::new(1065, "Query was empty"));
+    }
+    let opened = split::open_comments(text);
+    let text = opened.as_deref().unwrap_or(text);
+    let (mut parser, params) = parser(text)?;
+    let plan = |action, command| Plan {
+        action,
+        params,
+        command,
+        generation,
+    };
+    if let Some(action) = admin::parse(&mut parser)? {
+        let command = command_of(&action);
+        return Ok(plan(action, command));
+    }
+    let (action, command) = maintenance(&mut parser, database)?.map_or_else(
+        || statement(parse_statement(&mut parser)?, text, database, connection),
+        Ok,
+    )?;
+    Ok(plan(action, command))
+}
+
+/// MySQL's name for what a statement does.
+fn command_of(action: &Action) -> &'static str {
+    match action {
+        Action::Rows(_) => "select",
+        Action::Begin { .. } => "begin",
+        Action::Commit { .. } => "commit",
+        Action::Rollback { .. } => "rollback",
+        Action::Savepoint(_) => "savepoint",
+        Action::RollbackTo(_) => "rollback_to_savepoint",
+        Action::Release(_) => "release_savepoint",
+        Action::Set(_) => "set_option",
+        Action::Use(_) => "change_db",
+        Action::Kill { .. } => "kill",
+        Action::LockTables(_) => "lock_tables",
+        Action::UnlockTables => "unlock_tables",
+        Action::Prepare(..) => "prepare_sql",
+        Action::Execute(..) => "execute_sql",
+        Action::Deallocate(_) => "dealloc_sql",
+        Action::Nothing => "flush",
+        Action::Shutdown => "shutdown",
+        Action::Write(_, Change::Insert) => "insert",
+        Action::Write(_, Change::Replace) => "replace",
+        Action::Write(_, Change::Update) => "update",
+        Action::Write(_, Change::Delete) => "delete",
+        Action::Ddl(ddl) => match ddl.as_ref() {
+            Ddl::CreateDatabase { .. } => "create_db",
+            Ddl::DropDatabase { .. } => "drop_db",
+            Ddl::CreateTable { .. } | Ddl::CreateLike { .. } | Ddl::CreateAs { .. } => {
+                "create_table"
+            }
+            Ddl::CreateView { .. } => "create_view",
+            Ddl::Drop { view: true, .. } => "drop_view",
+            Ddl::Drop { .. } => "drop_table",
+            Ddl::Alter { .. } => "alter_table",
+            Ddl::CreateIndex { .. } => "create_index",
+            Ddl::DropIndex { .. } => "drop_index",
+            Ddl::Rename(_) => "rename_table",
+            Ddl::Truncate(_) => "truncate",
+            Ddl::Maintain(_, "optimize") => "optimize",
+            Ddl::Maintain(_, "check") => "check",
+            Ddl::Maintain(..) => "analyze",
+        },
+        Action::Show(show) => match &show.what {
+            What::Databases => "show_databases",
+            What::Tables(_) => "show_tables",
+            What::TableStatus(_) => "show_table_status",
+            What::Columns(..) => "show_fields",
+            What::Index(..) => "show_keys",
+            What::CreateTable(..) => "show_create_table",
+            What::CreateDatabase(_) => "show_create_db",
+            What::Variables(_) => "show_variables",
+            What::Status(_) => "show_status",
+            What::ProcessList => "show_processlist",
+            What::Warnings | What::WarningCount => "show_warnings",
+            What::Engines => "show_storage_engines",
+            What::Collation => "show_collations",
+            What::Charset => "show_charsets",
+            What::Grants => "show_grants",
+            What::Privileges => "show_privileges",
+            What::Plugins => "show_plugins",
+            What::Nothing(_) => "show_triggers",
+            What::Explain(_) => "select",
+        },
+    }
+}
+
+/// A qualified name.
+fn table_name(name: &ObjectName, database: Option<&str>) -> Result<TableName> {
+    let (database, table) = Rewriter::new(database).resolve(name)?;
+    Ok(TableName { database, table })
+}
+
+/// ANALYZE, OPTIMIZE, CHECK and REPAIR TABLE, with a list of tables.
+fn maintenance(
+    parser: &mut sqlparser::parser::Parser<'_>,
+    database: Option<&str>,
+) -> Result<Option<(Action, &'static str)>> {
+    let Token::Word(first) = parser.peek_token().token else {
+        return Ok(None);
+    };
+    let operation = match first.value.to_ascii_uppercase().as_str() {
+        "ANALYZE" => "analyze",
+        "OPTIMIZE" => "optimize",
+        "CHECK" => "check",
+        _ => return Ok(None),
+    };
+    parser.next_token();
+    let is = |p: &sqlparser::parser::Parser<'_>, what: &str| matches!(p.peek_token().token, Token::Word(w) if w.value.eq_ignore_ascii_case(what));
+    while is(parser, "local") || is(parser, "no_write_to_binlog") {
+        parser.next_token();
+    }
+    if !is(parser, "table") && !is(parser, "tables") {
+        return Err(near(parser.peek_token().token));
+    }
+    parser.next_token();
+    let mut tables = Vec::new();
+    loop {
+        let name = parser.parse_object_name(false).map_err(SqlError::syntax)?;
+        tables.push(table_name(&name, database)?);
+        if !parser.consume_token(&Token::Comma) {
+            break;
+        }
+    }
+    while ["quick", "fast", "medium", "extended", "changed"]
+        .iter()
+        .any(|w| is(parser, w))
+    {
+        parser.next_token();
+    }
+    end(parser)?;
+    let action = Action::Ddl(Box::new(Ddl::Maintain(tables, operation)));
+    let command = command_of(&action);
+    Ok(Some((action, command)))
+}
+
+fn statement(
+    statement: Statement,
+    text: &str,
+    database: Option<&str>,
+    connection: &mut Connection,
+) -> Result<(Action, &'static str)> {
+    let rewriter = || Rewriter::new(database);
+    let ddl = |ddl: Ddl| Action::Ddl(Box::new(ddl));
+    let action = match statement {
+        Statement::Query(query) => Action::Rows(rewriter().query(*query, text)?),
+        Statement::Insert(insert) => {
+            let change = change_of(&insert);
+            let TableObject::TableName(name) = &insert.table else {
+                return Err(near("FUNCTION"));
+            };
+            let name = table_name(name, database)?;
+            let (auto, columns) = insert_columns(connection, &name.database, &name.table)?;
+            Action::Write(
+                rewriter().insert(insert, auto.as_deref(), &columns)?,
+                change,
+            )
+        }
+        Statement::Update(update) => Action::Write(rewriter().update(update)?, Change::Update),
+        Statement::Delete(delete) => Action::Write(rewriter().delete(delete)?, Change::Delete),
+        Statement::CreateDatabase {
+            db_name,
+            if_not_exists,
+            ..
+        } => ddl(Ddl::CreateDatabase {
+            name: last_name(&db_name),
+            if_not_exists,
+        }),
+        Statement::CreateSchema {
+            schema_name,
+            if_not_exists,
+            ..
+        } => {
+            let name = schema_name.to_string().trim_matches('`').to_owned();
+            ddl(Ddl::CreateDatabase {
+                name,
+                if_not_exists,
+            })
+        }
+        Statement::CreateTable(create) => {
+            let name = table_name(&create.name, database)?;
+            let if_not_exists = create.if_not_exists;
+            if create.temporary {
+                return Err(SqlError::unsupported("TEMPORARY tables"));
+            }
+            if let Some(
+                CreateTableLikeKind::Plain(like) | CreateTableLikeKind::Parenthesized(like),
+            ) = &create.like
+            {
+                ddl(Ddl::CreateLike {
+                    name,
+                    like: table_name(&like.name, database)?,
+                    if_not_exists,
+                })
+            } else if let Some(query) = create.query {
+                if !create.columns.is_empty() {
+                    return Err(SqlError::unsupported(
+                        "CREATE TABLE with columns and SELECT",
+                    ));
+                }
+                let text = query.to_string();
+                ddl(Ddl::CreateAs {
+                    name,
+                    query: rewriter().query(*query, &text)?,
+                    if_not_exists,
+                })
+            } else {
+                ddl(Ddl::CreateTable {
+                    name,
+                    def: TableDef::from_create(&create)?,
+                    if_not_exists,
+                })
+            }
+        }
+        Statement::CreateView(view) => {
+            if view.materialized || !view.columns.is_empty() {
+                return Err(SqlError::unsupported("a view's column list"));
+            }
+            let text = view.query.to_string();
+            let query = rewriter().query(*view.query, &text)?;
+            ddl(Ddl::CreateView {
+                name: table_name(&view.name, database)?,
+                query,
+                text,
+                or_replace: view.or_replace,
+            })
+        }
+        Statement::Drop {
+            object_type,
+            if_exists,
+            names,
+            table,
+            ..
+        } => match object_type {
+            ObjectType::Table | ObjectType::View => {
+                let names = names
+                    .iter()
+                    .map(|n| table_name(n, database))
+                    .collect::<Result<_>>()?;
+                ddl(Ddl::Drop {
+                    names,
+                    if_exists,
+                    view: object_type == ObjectType::View,
+                })
+            }
+            ObjectType::Database | ObjectType::Schema => {
+                let [name] = names.as_slice() else {
+                    return Err(near(","));
+                };
+                ddl(Ddl::DropDatabase {
+                    name: last_name(name),
+                    if_exists,
+                })
+            }
+            ObjectType::Index => {
+                let ([index], Some(table)) = (names.as_slice(), &table) else {
+                    return Err(near("INDEX"));
+                };
+                ddl(Ddl::DropIndex {
+                    name: table_name(table, database)?,
+                    index: last_name(index),
+                })
+            }
+            other => return Err(SqlError::unsupported(format!("DROP {other}"))),
+        },
+        Statement::AlterTable(AlterTable {
+            name, operations, ..
+        }) => ddl(Ddl::Alter {
+            name: table_name(&name, database)?,
+            operations,
+        }),
+        Statement::CreateIndex(create) => {
+            let name = table_name(&create.table_name, database)?;
+            let index = create
+                .name
+                .as_ref()
+                .map(|n| sqlparser::ast::Ident::new(last_name(n)));
+            let columns: Vec<IndexColumn> = create.columns;
+            let constraint = if create.unique {
+                TableConstraint::Unique(UniqueConstraint {
+                    name: index,
+                    index_name: None,
+                    index_type_display: KeyOrIndexDisplay::None,
+                    index_type: None,
+                    columns,
+                    include: Vec::new(),
+                    index_options: Vec::new(),
+                    characteristics: None,
+                    nulls_distinct: NullsDistinctOption::None,
+                })
+            } else {
+                TableConstraint::Index(IndexConstraint {
+                    display_as_key: true,
+                    name: index,
+                    index_type: None,
+                    columns,
+                    index_options: Vec::new(),
+                })
+            };
+            ddl(Ddl::CreateIndex {
+                name,
+                constraint: Box::new(constraint),
+            })
+        }
+        Statement::Truncate(truncate) => {
+            let [table] = truncate.table_names.as_slice() else {
+                return Err(near(","));
+            };
+            ddl(Ddl::Truncate(table_name(&table.name, database)?))
+        }
+        Statement::RenameTable(renames) => {
+            let pairs = renames
+                .iter()
+                .map(|r| {
+                    Ok((
+                        table_name(&r.old_name, database)?,
+                        table_name(&r.new_name, database)?,
+                    ))
+                })
+                .collect::<Result<_>>()?;
+            ddl(Ddl::Rename(pairs))
+        }
+        Statement::Explain {
+            statement: inner, ..
+        } => {
+            let (action, _) = self::statement(*inner, text, database, connection)?;
+            let (Action::Rows(mut sql) | Action::Write(mut sql, _)) = action else {
+                return Err(near("EXPLAIN"));
+            };
+            sql.text = format!("EXPLAIN QUERY PLAN {}", sql.text);
+            Action::Show(Box::new(Show {
+                what: What::Explain(sql),
+                filter: Filter::None,
+                full: false,
+            }))
+        }
+        Statement::Call(_) => return Err(SqlError::new(1305, "PROCEDURE does not exist")),
+        Statement::CreateUser(_)
+        | Statement::AlterUser(_)
+        | Statement::Grant(_)
+        | Statement::Revoke(_) => {
+            return Err(SqlError::unsupported(
+                "accounts other than root and monitor",
+            ));
+        }
+        Statement::CreateFunction(_)
+        | Statement::CreateProcedure { .. }
+        | Statement::CreateTrigger(_) => {
+            return Err(SqlError::unsupported("stored programs"));
+        }
+        other => {
+            let text = other.to_string();
+            return Err(near(text.chars().take(60).collect::<String>()));
+        }
+    };
+    let command = command_of(&action);
+    Ok((action, command))
+}
+
+/// An expression by itself, as SET and KILL have them.
+pub fn expression(expr: Expr) -> Result<Sql> {
+    let text = format!("SELECT {expr}");
+    match super::parse_one("SELECT 1")? {
+        Statement::Query(mut query) => {
+            if let sqlparser::ast::SetExpr::Select(select) = query.body.as_mut() {
+                select.projection = vec![sqlparser::ast::SelectItem::UnnamedExpr(expr)];
+            }
+            Rewriter::new(None).query(*query, &text)
+        }
+        other => Err(near(other)),
+    }
+}

@@ -1,0 +1,305 @@
+//! Who may connect: the handshake, passwords, and the peer of a Unix socket.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use mysql_common::auth::plugins::caching_sha2_password::scramble_sha256;
+use mysql_common::auth::plugins::mysql_native_password::scramble_native;
+use mysql_common::constants::{CapabilityFlags, StatusFlags};
+use mysql_common::io::ParseBuf;
+use mysql_common::packets::{AuthSwitchRequest, HandshakePacket, HandshakeResponse};
+use mysql_common::proto::{MyDeserialize, MySerialize};
+
+use super::config::Config;
+use super::error::{Result, SqlError};
+use super::session::{Role, Session, malformed};
+use super::variables::VERSION;
+use crate::wire::bytes::Cursor;
+use crate::wire::channel::Stream;
+
+/// What the server can do.
+pub const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
+    .union(CapabilityFlags::CLIENT_FOUND_ROWS)
+    .union(CapabilityFlags::CLIENT_LONG_FLAG)
+    .union(CapabilityFlags::CLIENT_CONNECT_WITH_DB)
+    .union(CapabilityFlags::CLIENT_IGNORE_SPACE)
+    .union(CapabilityFlags::CLIENT_PROTOCOL_41)
+    .union(CapabilityFlags::CLIENT_INTERACTIVE)
+    .union(CapabilityFlags::CLIENT_TRANSACTIONS)
+    .union(CapabilityFlags::CLIENT_SECURE_CONNECTION)
+    .union(CapabilityFlags::CLIENT_MULTI_STATEMENTS)
+    .union(CapabilityFlags::CLIENT_MULTI_RESULTS)
+    .union(CapabilityFlags::CLIENT_PS_MULTI_RESULTS)
+    .union(CapabilityFlags::CLIENT_PLUGIN_AUTH)
+    .union(CapabilityFlags::CLIENT_CONNECT_ATTRS)
+    .union(CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA)
+    .union(CapabilityFlags::CLIENT_DEPRECATE_EOF);
+
+/// utf8mb4_general_ci.
+const COLLATION: u8 = 45;
+
+/// The accounts: root and monitor.
+pub struct Accounts {
+    root: String,
+    monitor: String,
+    uid: u32,
+    /// Where root's password is written, unless it was given.
+    pub password_file: Option<PathBuf>,
+}
+
+impl std::fmt::Debug for Accounts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // No passwords in logs.
+        f.debug_struct("Accounts")
+            .field("uid", &self.uid)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Accounts {
+    /// From the config, or from the files of the data directory, which are made at the first start.
+    pub fn load(config: &Config) -> io::Result<Self> {
+        let file = config.data.join("password");
+        let (root, password_file) = match &config.password {
+            Some(password) => (password.clone(), None),
+            None => (password_of(&file)?, Some(file)),
+        };
+        let monitor = match &config.monitor_password {
+            Some(password) => password.clone(),
+            None => password_of(&config.data.join("monitor-password"))?,
+        };
+        // SAFETY: geteuid has no preconditions.
+        let uid = unsafe { libc::geteuid() };
+        Ok(Self {
+            root,
+            monitor,
+            uid,
+            password_file,
+        })
+    }
+
+    fn find(&self, user: &str) -> Option<(&str, Role)> {
+        match user {
+            "root" => Some((&self.root, Role::Root)),
+            "monitor" => Some((&self.monitor, Role::Monitor)),
+            _ => None,
+        }
+    }
+}
+
+fn password_of(file: &Path) -> io::Result<String> {
+    match fs::read_to_string(file) {
+        Ok(text) => {
+            // Others must not read it, whoever wrote it.
+            fs::set_permissions(file, fs::Permissions::from_mode(0o600))?;
+            Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+        }
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            let mut bytes = [0u8; 16];
+            super::random(&mut bytes);
+            let password: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
+            let mut out = fs::OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(file)?;
+            writeln!(out, "{password}")?;
+            Ok(password)
+        }
+        Err(e) => Err(e),
+    }
+}
+
+/// The uid of the process at the other end of a Unix socket.
+fn peer_uid(stream: &Stream) -> Option<u32> {
+    let Stream::Unix(socket) = stream else {
+        return None;
+    };
+    // SAFETY: `ucred` is plain data for which all zero bytes are a value.
+    let mut credentials: libc::ucred = unsafe { std::mem::zeroed() };
+    let mut len = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: the descriptor is open, and the option's value is `len` bytes of `credentials`.
+    let rc = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut credentials).cast(),
+            &mut len,
+        )
+    };
+    (rc == 0).then_some(credentials.uid)
+}
+
+/// Twenty bytes that are no zero and fit into any client's idea of text.
+fn scramble() -> [u8; 20] {
+    let mut bytes = [0u8; 20];
+    super::random(&mut bytes);
+    bytes.map(|b| b % 93 + 33)
+}
+
+fn protocol_error(_: io::Error) -> SqlError {
+    SqlError::new(1043, "Bad handshake")
+}
+
+fn put(session: &mut Session, packet: &impl MySerialize) -> Result<()> {
+    packet.serialize(session.writer.begin());
+    session.writer.end();
+    session.writer.flush().map_err(|_| SqlError::interrupted())
+}
+
+fn read(session: &mut Session) -> Result<Vec<u8>> {
+    let sequence = session.writer.sequence();
+    let reader = session.reader.as_mut().ok_or_else(malformed)?;
+    let (packet, next) = reader
+        .read(sequence)
+        .map_err(|_| SqlError::new(1043, "Bad handshake"))?;
+    let packet = packet.to_vec();
+    session.writer.set_sequence(next);
+    Ok(packet)
+}
+
+/// A new connection's handshake. An error is told to the client by the caller.
+pub fn handshake(session: &mut Session) -> Result<()> {
+    let nonce = scramble();
+    let mut first = [0u8; 8];
+    first.copy_from_slice(&nonce[..8]);
+    let second: Vec<u8> = nonce[8..].iter().copied().chain([0]).collect();
+    let greeting = HandshakePacket::new(
+        10,
+        VERSION.as_bytes(),
+        session.state.id as u32,
+        first,
+        Some(second),
+        CAPABILITIES,
+        COLLATION,
+        StatusFlags::SERVER_STATUS_AUTOCOMMIT,
+        Some(b"mysql_native_password".as_slice()),
+    );
+    put(session, &greeting)?;
+    let packet = read(session)?;
+    let response =
+        HandshakeResponse::deserialize((), &mut ParseBuf(&packet)).map_err(protocol_error)?;
+    if !response
+        .capabilities()
+        .contains(CapabilityFlags::CLIENT_PROTOCOL_41)
+    {
+        return Err(SqlError::new(
+            1251,
+            "Client does not support authentication protocol requested by server; consider upgrading MySQL client",
+        ));
+    }
+    session.capabilities = response.capabilities() & CAPABILITIES;
+    let user = String::from_utf8_lossy(response.user()).into_owned();
+    let database = response
+        .db_name()
+        .map(|d| String::from_utf8_lossy(d).into_owned());
+    let plugin = response.auth_plugin().map(|p| p.as_bytes().to_vec());
+    authenticate(
+        session,
+        &user,
+        plugin.as_deref(),
+        response.scramble_buf(),
+        &nonce,
+    )?;
+    settle(session, &user, database.filter(|d| !d.is_empty()))
+}
+
+/// COM_CHANGE_USER.
+pub fn change_user(session: &mut Session, body: &[u8]) -> Result<()> {
+    let mut cursor = Cursor::new(body);
+    let mut parse = || {
+        let user = cursor.null_str()?;
+        let answer = cursor.u8()?;
+        cursor.take(answer.into())?;
+        let database = cursor.null_str()?;
+        Some((
+            String::from_utf8_lossy(user).into_owned(),
+            String::from_utf8_lossy(database).into_owned(),
+        ))
+    };
+    let (user, database) = parse().ok_or_else(malformed)?;
+    // The nonce of the handshake must not serve twice: the client is always asked anew.
+    authenticate(session, &user, None, &[], &scramble())?;
+    session.state.set_database(None);
+    settle(session, &user, (!database.is_empty()).then_some(database))
+}
+
+fn settle(session: &mut Session, user: &str, database: Option<String>) -> Result<()> {
+    let (_, host) = session.state.user_host();
+    session.state.set_account(user, &host);
+    if let Some(name) = &database {
+        session.use_database(name)?;
+    }
+    session.registration.set_account(user, database.as_deref());
+    Ok(())
+}
+
+/// Checks who the client says it is. Sets the session's role.
+fn authenticate(
+    session: &mut Session,
+    user: &str,
+    plugin: Option<&[u8]>,
+    answer: &[u8],
+    nonce: &[u8; 20],
+) -> Result<()> {
+    let shared = session.shared.clone();
+    let account = shared.accounts.find(user);
+    if user == "root" && peer_uid(&session.stream) == Some(shared.accounts.uid) {
+        session.role = Role::Root;
+        return Ok(());
+    }
+    let native = b"mysql_native_password".as_slice();
+    let sha2 = b"caching_sha2_password".as_slice();
+    let wanted = match plugin {
+        Some(p) if p == sha2 => sha2,
+        _ => native,
+    };
+    // An unknown user goes through the same exchange, so that it cannot be told from a wrong
+    // password.
+    let password = account.map_or("", |(password, _)| password);
+    let mut right = plugin == Some(wanted) && matches(wanted, password, answer, nonce);
+    if !right && (plugin != Some(native) || answer.is_empty()) {
+        let nonce = scramble();
+        let mut data = nonce.to_vec();
+        data.push(0);
+        put(session, &AuthSwitchRequest::new(wanted, data))?;
+        let answer = read(session)?;
+        right = matches(wanted, password, &answer, &nonce);
+    }
+    match account {
+        Some((password, role)) if right && !password.is_empty() => {
+            if wanted == sha2 {
+                // "The password was in the cache": no more to come but OK.
+                session.writer.begin().extend_from_slice(&[1, 3]);
+                session.writer.end();
+            }
+            session.role = role;
+            Ok(())
+        }
+        _ => {
+            let (_, host) = session.state.user_host();
+            let used = if answer.is_empty() { "NO" } else { "YES" };
+            Err(SqlError::new(
+                1045,
+                format!("Access denied for user '{user}'@'{host}' (using password: {used})"),
+            ))
+        }
+    }
+}
+
+fn matches(plugin: &[u8], password: &str, answer: &[u8], nonce: &[u8; 20]) -> bool {
+    let expected = match plugin {
+        b"caching_sha2_password" => scramble_sha256(nonce, password.as_bytes()).map(|d| d.to_vec()),
+        _ => scramble_native(nonce, password.as_bytes()).map(|d| d.to_vec()),
+    };
+    expected.is_some_and(|data| same(&data, answer))
+}
+
+/// Compares in a time that does not depend on where the difference is.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |d, (x, y)| d | (x ^ y)) == 0
+}

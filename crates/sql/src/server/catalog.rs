@@ -1,0 +1,207 @@
+//! The system schemas, as this server fills them.
+
+use std::sync::Arc;
+
+use super::error::{Result, SqlError};
+use super::session::{Role, Session};
+use super::shared::Shared;
+use super::variables::SessionState;
+use crate::catalog::{
+    self, Account, Database, ForeignKey, MySqlError, Scope, Source, UserColumn, UserIndex,
+    UserTable, Variable,
+};
+use crate::dialect::admin;
+use crate::dialect::plan::{Change, Sql};
+use crate::storage::tables::{self, TableDef};
+
+/// What the tables ask.
+struct Served {
+    shared: Arc<Shared>,
+    state: Arc<SessionState>,
+}
+
+impl From<MySqlError> for SqlError {
+    fn from(error: MySqlError) -> Self {
+        Self {
+            code: error.errno,
+            state: error.sqlstate,
+            message: error.message,
+        }
+    }
+}
+
+impl Source for Served {
+    fn session(&self) -> catalog::Session {
+        let (user, host) = self.state.user_host();
+        catalog::Session {
+            user,
+            host,
+            connection_id: self.state.id,
+        }
+    }
+
+    fn variables(&self, scope: Scope) -> Vec<Variable> {
+        let scope = match scope {
+            Scope::Global => admin::Scope::Global,
+            Scope::Session => admin::Scope::Session,
+        };
+        self.state
+            .all(scope)
+            .into_iter()
+            .map(|(name, value)| Variable::new(name, value))
+            .collect()
+    }
+
+    fn status(&self, _scope: Scope) -> Vec<Variable> {
+        self.shared
+            .status()
+            .into_iter()
+            .map(|(name, value)| Variable::new(name, value))
+            .collect()
+    }
+
+    fn databases(&self) -> Vec<Database> {
+        self.shared
+            .databases
+            .names()
+            .into_iter()
+            .map(Database::new)
+            .collect()
+    }
+
+    fn tables(&self, database: &str) -> Vec<UserTable> {
+        // The statement's own connection is busy: the definitions are those that are known, or
+        // are read through a connection of their own.
+        let defs = self.shared.databases.definitions(database, || {
+            let path = self.shared.databases.path(database)?;
+            let db = rusqlite::Connection::open(path)?;
+            tables::load(&db, "main")
+        });
+        let Ok(defs) = defs else { return Vec::new() };
+        let mut all: Vec<UserTable> = defs.tables.values().map(|t| user_table(t)).collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
+    }
+
+    fn accounts(&self) -> Vec<Account> {
+        [("root", true), ("monitor", false)]
+            .into_iter()
+            .map(|(user, writer)| Account {
+                user: user.into(),
+                host: "localhost".into(),
+                plugin: "mysql_native_password".into(),
+                writer,
+            })
+            .collect()
+    }
+}
+
+fn user_table(def: &TableDef) -> UserTable {
+    UserTable {
+        name: def.name.clone(),
+        view: def.view.is_some(),
+        comment: def.comment.clone(),
+        definition: def.view.clone(),
+        columns: def
+            .columns
+            .iter()
+            .map(|c| UserColumn {
+                name: c.name.clone(),
+                column_type: c.column_type.clone(),
+                nullable: c.nullable,
+                default: c.default.as_ref().map(|d| plain_default(d)),
+                extra: if c.auto_increment {
+                    "auto_increment".into()
+                } else {
+                    String::new()
+                },
+                comment: c.comment.clone(),
+            })
+            .collect(),
+        indexes: def
+            .indexes
+            .iter()
+            .map(|i| UserIndex {
+                name: i.name.clone(),
+                unique: i.unique,
+                columns: i.columns.clone(),
+            })
+            .collect(),
+        foreign_keys: def
+            .foreign_keys
+            .iter()
+            .map(|f| ForeignKey {
+                name: f.name.clone(),
+                columns: f.columns.clone(),
+                referenced_table: f.table.clone(),
+                referenced_columns: f.referred.clone(),
+                on_update: f.on_update.clone(),
+                on_delete: f.on_delete.clone(),
+            })
+            .collect(),
+        ..UserTable::default()
+    }
+}
+
+/// A default as SHOW COLUMNS has it: a literal without its quotes.
+pub fn plain_default(default: &str) -> String {
+    match default
+        .strip_prefix('\'')
+        .and_then(|d| d.strip_suffix('\''))
+    {
+        Some(inside) => inside.replace("''", "'").replace("\\\\", "\\"),
+        None => default.to_owned(),
+    }
+}
+
+impl Session {
+    /// Gives the session's connection the system schemas, the first time that one is named.
+    pub fn install_catalog(&mut self) -> Result<()> {
+        if self.catalog.is_some() {
+            return Ok(());
+        }
+        let served = Served {
+            shared: self.shared.clone(),
+            state: self.state.clone(),
+        };
+        let open = self.transaction.open;
+        if open && self.transaction.wrote {
+            return Err(SqlError::unsupported(
+                "a first look at a system schema inside a transaction that has written",
+            ));
+        }
+        let connection = self.connection()?;
+        // Made inside a transaction, the tables would go with its rollback. It has only read.
+        if open {
+            connection.execute("COMMIT")?;
+        }
+        let installed = catalog::install(connection.db(), Arc::new(served));
+        if open {
+            connection.execute("BEGIN")?;
+        }
+        self.catalog = Some(installed?);
+        Ok(())
+    }
+
+    /// Whether a statement may change the system tables that it names.
+    pub fn may_change_catalog(&mut self, sql: &Sql, change: Change) -> Result<()> {
+        self.install_catalog()?;
+        self.root_only("SUPER")?;
+        let command = match change {
+            Change::Insert | Change::Replace => catalog::Command::Insert,
+            Change::Update => catalog::Command::Update,
+            Change::Delete => catalog::Command::Delete,
+        };
+        if let (Some(catalog), Some((schema, table))) = (&self.catalog, sql.catalog.first())
+            && let Some(allowed) = catalog.check(command, schema, table)
+        {
+            allowed?;
+        }
+        Ok(())
+    }
+
+    /// Whether a user may do more than read.
+    pub fn is_root(&self) -> bool {
+        self.role == Role::Root
+    }
+}

@@ -1,0 +1,111 @@
+//! From an accepted socket to a session that takes commands.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use mysql_common::constants::CapabilityFlags;
+
+use super::auth;
+use super::error::SqlError;
+use super::session::{Role, Session, Transaction};
+use super::shared::Shared;
+use super::variables::SessionState;
+use crate::storage::Control;
+use crate::wire::channel::{PacketReader, PacketWriter, Stream};
+use crate::wire::reply;
+
+/// How long a client may take to say who it is; MySQL's connect_timeout.
+const LOGIN: Duration = Duration::from_secs(10);
+/// Before a client is known it has nothing large to say.
+const LOGIN_PACKET: usize = 64 << 10;
+
+/// A socket that was accepted.
+#[derive(Debug)]
+pub struct Incoming {
+    /// The socket.
+    pub stream: Stream,
+    /// Who is at its other end, for TCP.
+    pub peer: Option<SocketAddr>,
+}
+
+/// Greets the client and checks who it is. `None`: it was told why it cannot come in.
+pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
+    let Incoming { stream, peer } = incoming;
+    let stream = Arc::new(stream);
+    let _ = stream.set_read_timeout(Some(LOGIN));
+    let _ = stream.set_write_timeout(Some(Duration::from_secs(60)));
+    let control = Arc::new(Control::new(stream.clone()));
+    let id = shared.registry.next_id();
+    // MySQL's names: the socket and the loopback address are localhost.
+    let host = "localhost".to_owned();
+    let shown = peer.map_or_else(|| host.clone(), |p| format!("{host}:{}", p.port()));
+    let registration = shared.registry.register(id, shown, control.clone());
+    let state = Arc::new(SessionState::new(
+        id,
+        shared.globals.clone(),
+        control.clone(),
+    ));
+    state.set_account("unauthenticated user", &host);
+    let mut session = Session {
+        shared: shared.clone(),
+        state,
+        control,
+        registration,
+        reader: Some(PacketReader::new(stream.clone(), LOGIN_PACKET)),
+        writer: PacketWriter::new(stream.clone()),
+        stream,
+        capabilities: CapabilityFlags::CLIENT_PROTOCOL_41,
+        role: Role::Monitor,
+        connection: None,
+        catalog: None,
+        prepared: HashMap::new(),
+        named: HashMap::new(),
+        last_statement: 0,
+        cache: HashMap::new(),
+        transaction: Transaction::default(),
+        autocommit: true,
+        expects_write: false,
+        next_read_only: false,
+        max_execution_time: Duration::ZERO,
+        lock_wait_timeout: Duration::from_secs(50),
+        table_locks: Vec::new(),
+        polled: false,
+    };
+    let too_many = shared.registry.len() > shared.config.max_connections;
+    let result = if too_many {
+        shared.counters.refused.fetch_add(1, Ordering::Relaxed);
+        Err(SqlError::new(1040, "Too many connections"))
+    } else {
+        auth::handshake(&mut session)
+    };
+    if let Err(error) = result {
+        if !too_many {
+            shared
+                .counters
+                .aborted_connects
+                .fetch_add(1, Ordering::Relaxed);
+        }
+        reply::error(&mut session.writer, &error, !too_many);
+        let _ = session.writer.flush();
+        return None;
+    }
+    session.read_limits();
+    session.ok();
+    session.writer.flush().ok()?;
+    if let Some(reader) = &mut session.reader {
+        reader.set_max_packet(shared.config.max_allowed_packet);
+    }
+    // wait_timeout.
+    let idle = session
+        .state
+        .text("wait_timeout")
+        .and_then(|t| t.parse().ok())
+        .unwrap_or(28_800);
+    let _ = session
+        .stream
+        .set_read_timeout(Some(Duration::from_secs(idle)));
+    Some(session)
+}

@@ -1,0 +1,342 @@
+//! Errors as MySQL's clients know them.
+
+use rusqlite::ffi;
+
+/// What is wrong with a statement, in MySQL's numbers.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("ERROR {code} ({state}): {message}")]
+pub struct SqlError {
+    /// MySQL's error number.
+    pub code: u16,
+    /// The SQLSTATE.
+    pub state: &'static str,
+    /// The text.
+    pub message: String,
+}
+
+/// The result of whatever a statement does.
+pub type Result<T> = std::result::Result<T, SqlError>;
+
+impl SqlError {
+    /// An error by its number; the SQLSTATE is MySQL's for that number.
+    pub fn new(code: u16, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            state: state_of(code),
+            message: message.into(),
+        }
+    }
+
+    /// 1064: not SQL, or not SQL that is known here.
+    pub fn syntax(detail: impl std::fmt::Display) -> Self {
+        Self::new(
+            1064,
+            format!("You have an error in your SQL syntax: {detail}"),
+        )
+    }
+
+    /// 1235: SQL that is understood and that this server cannot do.
+    pub fn unsupported(what: impl std::fmt::Display) -> Self {
+        Self::new(
+            1235,
+            format!("This version of Tare doesn't yet support '{what}'"),
+        )
+    }
+
+    /// 1046.
+    pub fn no_database() -> Self {
+        Self::new(1046, "No database selected")
+    }
+
+    /// 1049.
+    pub fn unknown_database(name: &str) -> Self {
+        Self::new(1049, format!("Unknown database '{name}'"))
+    }
+
+    /// 1146.
+    pub fn no_such_table(database: &str, table: &str) -> Self {
+        Self::new(1146, format!("Table '{database}.{table}' doesn't exist"))
+    }
+
+    /// 1213: the transaction has been rolled back.
+    pub fn deadlock() -> Self {
+        Self::new(
+            1213,
+            "Deadlock found when trying to get lock; try restarting transaction",
+        )
+    }
+
+    /// 1205: the statement has been rolled back.
+    pub fn lock_timeout() -> Self {
+        Self::new(
+            1205,
+            "Lock wait timeout exceeded; try restarting transaction",
+        )
+    }
+
+    /// 1317: KILL QUERY, or the client has gone.
+    pub fn interrupted() -> Self {
+        Self::new(1317, "Query execution was interrupted")
+    }
+
+    /// 1030: the files of a database.
+    pub fn storage(what: impl std::fmt::Display) -> Self {
+        Self::new(1030, format!("Got error '{what}' from storage engine"))
+    }
+
+    /// What SQLite says, in MySQL's words. `code` is SQLite's extended result code.
+    pub fn from_sqlite(code: i32, message: &str) -> Self {
+        match code {
+            ffi::SQLITE_BUSY_SNAPSHOT => return Self::deadlock(),
+            ffi::SQLITE_CONSTRAINT_UNIQUE
+            | ffi::SQLITE_CONSTRAINT_PRIMARYKEY
+            | ffi::SQLITE_CONSTRAINT_ROWID => {
+                let key = message.rsplit(": ").next().unwrap_or(message);
+                return Self::new(1062, format!("Duplicate entry for key '{key}'"));
+            }
+            ffi::SQLITE_CONSTRAINT_NOTNULL => {
+                let column = message.rsplit(['.', ' ']).next().unwrap_or(message);
+                return Self::new(1048, format!("Column '{column}' cannot be null"));
+            }
+            ffi::SQLITE_CONSTRAINT_FOREIGNKEY => {
+                return Self::new(
+                    1452,
+                    "Cannot add, update or delete a row: a foreign key constraint fails",
+                );
+            }
+            ffi::SQLITE_CONSTRAINT_CHECK => {
+                let name = message.rsplit(": ").next().unwrap_or(message);
+                return Self::new(3819, format!("Check constraint '{name}' is violated."));
+            }
+            _ => {}
+        }
+        match code & 0xff {
+            ffi::SQLITE_BUSY => Self::lock_timeout(),
+            ffi::SQLITE_LOCKED => Self::deadlock(),
+            ffi::SQLITE_INTERRUPT => Self::interrupted(),
+            ffi::SQLITE_NOMEM => Self::new(1041, "Out of memory"),
+            ffi::SQLITE_READONLY => {
+                Self::new(1290, format!("The database is read-only ({message})"))
+            }
+            ffi::SQLITE_FULL => Self::new(1021, "Disk full"),
+            ffi::SQLITE_IOERR | ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB | ffi::SQLITE_CANTOPEN => {
+                Self::storage(message)
+            }
+            ffi::SQLITE_TOOBIG => Self::new(
+                1301,
+                format!("Result was larger than max_allowed_packet ({message})"),
+            ),
+            ffi::SQLITE_MISMATCH => Self::new(1366, "Incorrect integer value"),
+            _ => Self::from_message(message),
+        }
+    }
+
+    /// SQLite has one code for all that is wrong with a statement's text; the message tells.
+    fn from_message(message: &str) -> Self {
+        let after = |prefix: &str| message.strip_prefix(prefix);
+        if let Some(name) = after("no such table: ") {
+            return match name.split_once('.') {
+                Some((database, table)) => Self::no_such_table(database, table),
+                None => Self::new(1146, format!("Table '{name}' doesn't exist")),
+            };
+        }
+        if let Some(name) = after("no such column: ") {
+            return Self::new(1054, format!("Unknown column '{name}' in 'field list'"));
+        }
+        if let Some((table, column)) =
+            after("table ").and_then(|m| m.split_once(" has no column named "))
+        {
+            return Self::new(1054, format!("Unknown column '{column}' in '{table}'"));
+        }
+        if let Some(name) = after("no such function: ") {
+            return Self::new(1305, format!("FUNCTION {name} does not exist"));
+        }
+        if let Some(name) = after("ambiguous column name: ") {
+            return Self::new(1052, format!("Column '{name}' in field list is ambiguous"));
+        }
+        if let Some(name) = after("unknown database ") {
+            return Self::unknown_database(name.trim_matches(['"', '\'']));
+        }
+        if let Some(name) = after("wrong number of arguments to function ") {
+            return Self::new(
+                1582,
+                format!(
+                    "Incorrect parameter count in the call to native function '{}'",
+                    name.trim_end_matches("()")
+                ),
+            );
+        }
+        if let Some(name) = after("duplicate column name: ") {
+            return Self::new(1060, format!("Duplicate column name '{name}'"));
+        }
+        if let Some(name) = after("no such savepoint: ") {
+            return Self::new(1305, format!("SAVEPOINT {name} does not exist"));
+        }
+        if message.ends_with("already exists") {
+            let code = if message.starts_with("index") {
+                1061
+            } else {
+                1050
+            };
+            return Self::new(code, capital(message));
+        }
+        if message.starts_with("no such index") {
+            return Self::new(1091, capital(message));
+        }
+        if message.contains(" values for ") || message.contains("values were supplied") {
+            return Self::new(1136, "Column count doesn't match value count at row 1");
+        }
+        if message.starts_with("SELECTs to the left and right") {
+            return Self::new(
+                1222,
+                "The used SELECT statements have a different number of columns",
+            );
+        }
+        if message.starts_with("sub-select returns") || message.starts_with("row value misused") {
+            return Self::new(
+                1241,
+                format!("Operand should contain 1 column(s) ({message})"),
+            );
+        }
+        if message.starts_with("misuse of aggregate") {
+            return Self::new(1111, "Invalid use of group function");
+        }
+        if message.starts_with("integer overflow") {
+            return Self::new(1690, "BIGINT value is out of range");
+        }
+        if message.contains("syntax error") || message.contains("incomplete input") {
+            return Self::syntax(message);
+        }
+        Self::new(1105, capital(message))
+    }
+}
+
+fn capital(message: &str) -> String {
+    let mut chars = message.chars();
+    chars
+        .next()
+        .map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect())
+}
+
+impl From<rusqlite::Error> for SqlError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error {
+            rusqlite::Error::SqliteFailure(e, message) => {
+                Self::from_sqlite(e.extended_code, &message.unwrap_or_else(|| e.to_string()))
+            }
+            rusqlite::Error::SqlInputError { error, msg, .. } => {
+                Self::from_sqlite(error.extended_code, &msg)
+            }
+            other => Self::new(1105, other.to_string()),
+        }
+    }
+}
+
+/// The SQLSTATE that MySQL gives with an error number; HY000 has no better one.
+fn state_of(code: u16) -> &'static str {
+    match code {
+        1022 | 1048 | 1052 | 1062 | 1169 | 1216 | 1217 | 1451 | 1452 | 1557 | 1586 => "23000",
+        1040 | 1043 | 1047 | 1053 | 1153 | 1154..=1161 | 1184 | 1189 | 1190 | 1218 => "08S01",
+        1044
+        | 1049
+        | 1055
+        | 1056
+        | 1059
+        | 1060..=1061
+        | 1063..=1075
+        | 1090
+        | 1091
+        | 1093
+        | 1096
+        | 1101..=1104
+        | 1106
+        | 1107
+        | 1110
+        | 1112
+        | 1113
+        | 1115
+        | 1120
+        | 1131..=1133
+        | 1139..=1145
+        | 1147..=1149
+        | 1162..=1167
+        | 1170..=1171
+        | 1177..=1178
+        | 1203
+        | 1211
+        | 1221
+        | 1226
+        | 1227
+        | 1230
+        | 1231
+        | 1232
+        | 1234
+        | 1235
+        | 1239
+        | 1247..=1250
+        | 1253
+        | 1280
+        | 1281
+        | 1286
+        | 1304
+        | 1305
+        | 1327
+        | 1370
+        | 1582
+        | 1630 => "42000",
+        1045 | 1698 => "28000",
+        1046 => "3D000",
+        1050 => "42S01",
+        1051 | 1146 => "42S02",
+        1054 => "42S22",
+        1205 | 1105 | 1030 => "HY000",
+        1213 => "40001",
+        1222 | 1241 | 1136 => "21000",
+        1058 => "21S01",
+        1290 | 1317 if code == 1317 => "70100",
+        1264 | 1690 => "22003",
+        1292 => "22007",
+        1365 => "22012",
+        1406 => "22001",
+        _ => "HY000",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sqlite_errors_get_mysql_numbers() {
+        let cases = [
+            (ffi::SQLITE_ERROR, "no such table: db.t", 1146, "42S02"),
+            (ffi::SQLITE_ERROR, "no such column: x", 1054, "42S22"),
+            (ffi::SQLITE_ERROR, "near \"x\": syntax error", 1064, "42000"),
+            (ffi::SQLITE_ERROR, "no such function: f", 1305, "42000"),
+            (
+                ffi::SQLITE_CONSTRAINT_PRIMARYKEY,
+                "UNIQUE constraint failed: t.id",
+                1062,
+                "23000",
+            ),
+            (
+                ffi::SQLITE_CONSTRAINT_NOTNULL,
+                "NOT NULL constraint failed: t.id",
+                1048,
+                "23000",
+            ),
+            (ffi::SQLITE_BUSY, "database is locked", 1205, "HY000"),
+            (
+                ffi::SQLITE_BUSY_SNAPSHOT,
+                "database is locked",
+                1213,
+                "40001",
+            ),
+            (ffi::SQLITE_INTERRUPT, "interrupted", 1317, "70100"),
+        ];
+        for (code, message, number, state) in cases {
+            let error = SqlError::from_sqlite(code, message);
+            assert_eq!((error.code, error.state), (number, state), "{message}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The sockets that clients come to.
+
+use std::fs;
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use polling::{Event, Events, PollMode, Poller};
+
+use super::StartError;
+use super::connect::Incoming;
+use super::scheduler::Scheduler;
+use crate::wire::channel::Stream;
+
+const UNIX: usize = 0;
+const TCP: usize = 1;
+
+/// Asks the listener to end.
+#[derive(Debug, Clone)]
+pub struct Stop {
+    poller: Arc<Poller>,
+    asked: Arc<AtomicBool>,
+}
+
+impl Stop {
+    /// Nobody has asked yet.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self {
+            poller: Arc::new(Poller::new()?),
+            asked: Arc::new(AtomicBool::new(false)),
+        })
+    }
+
+    /// Asks.
+    pub fn request(&self) {
+        self.asked.store(true, Ordering::Release);
+        // An error would mean that the poller is gone, and with it who waits.
+        let _ = self.poller.notify();
+    }
+}
+
+/// The listening sockets.
+#[derive(Debug)]
+pub struct Listeners {
+    unix: UnixListener,
+    path: PathBuf,
+    tcp: Option<TcpListener>,
+    stop: Stop,
+}
+
+impl Listeners {
+    /// Listens. A socket file that nobody answers at is what a killed server left: it is replaced.
+    pub fn bind(path: &Path, port: Option<u16>, stop: Stop) -> Result<Self, StartError> {
+        let failed = |address: String| move |source| StartError::Listen { address, source };
+        let shown = path.display().to_string();
+        if fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_socket()) {
+            if UnixStream::connect(path).is_ok() {
+                return Err(failed(shown)(io::Error::from(io::ErrorKind::AddrInUse)));
+            }
+            fs::remove_file(path).map_err(failed(shown.clone()))?;
+        }
+        let unix = UnixListener::bind(path).map_err(failed(shown.clone()))?;
+        unix.set_nonblocking(true).map_err(failed(shown))?;
+        let tcp = match port {
+            None => None,
+            Some(port) => {
+                let address = format!("127.0.0.1:{port}");
+                let tcp =
+                    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(failed(address.clone()));
+                let tcp =
+                    tcp.and_then(|t| t.set_nonblocking(true).map(|()| t).map_err(failed(address)));
+                match tcp {
+                    Ok(tcp) => Some(tcp),
+                    Err(error) => {
+                        let _ = fs::remove_file(path);
+                        return Err(error);
+                    }
+                }
+            }
+        };
+        Ok(Self {
+            unix,
+            path: path.to_owned(),
+            tcp,
+            stop,
+        })
+    }
+
+    /// The TCP port.
+    pub fn port(&self) -> Option<u16> {
+        self.tcp
+            .as_ref()
+            .and_then(|t| t.local_addr().ok())
+            .map(|a| a.port())
+    }
+
+    /// Accepts until it is asked to stop.
+    pub fn run(&self, scheduler: &Scheduler) {
+        let poller = &self.stop.poller;
+        // SAFETY: the listeners live as long as `self`, and are taken out of the poller below.
+        unsafe {
+            let _ = poller.add_with_mode(
+                self.unix.as_raw_fd(),
+                Event::readable(UNIX),
+                PollMode::Level,
+            );
+            if let Some(tcp) = &self.tcp {
+                let _ =
+                    poller.add_with_mode(tcp.as_raw_fd(), Event::readable(TCP), PollMode::Level);
+            }
+        }
+        let mut events = Events::new();
+        while !self.stop.asked.load(Ordering::Acquire) {
+            events.clear();
+            let _ = poller.wait(&mut events, None);
+            for event in events.iter() {
+                match self.accept(event.key) {
+                    Ok(incoming) => {
+                        // No thread: the client sees its connection closed.
+                        let _ = scheduler.add(incoming);
+                    }
+                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                    // Out of descriptors: what is connected goes on, and may end.
+                    Err(_) => std::thread::sleep(Duration::from_millis(20)),
+                }
+            }
+        }
+        let _ = poller.delete(&self.unix);
+        if let Some(tcp) = &self.tcp {
+            let _ = poller.delete(tcp);
+        }
+        let _ = fs::remove_file(&self.path);
+    }
+
+    fn accept(&self, key: usize) -> io::Result<Incoming> {
+        match (key, &self.tcp) {
+            (TCP, Some(tcp)) => {
+                let (socket, peer) = tcp.accept()?;
+                socket.set_nonblocking(false)?;
+                socket.set_nodelay(true)?;
+                Ok(Incoming {
+                    stream: Stream::Tcp(socket),
+                    peer: Some(peer),
+                })
+            }
+            _ => {
+                let (socket, _) = self.unix.accept()?;
+                socket.set_nonblocking(false)?;
+                Ok(Incoming {
+                    stream: Stream::Unix(socket),
+                    peer: None,
+                })
+            }
+        }
+    }
+}

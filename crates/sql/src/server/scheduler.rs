@@ -1,0 +1,336 @@
+//! Which threads run the sessions' statements.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use polling::{Event, Events, Poller};
+
+use super::config::ThreadHandling;
+use super::connect::{self, Incoming};
+use super::session::{Next, Session};
+use super::shared::Shared;
+use crate::storage::sync::{Condvar, Mutex};
+
+/// Stack of a thread that runs statements: sqlparser's recursion is limited to 50 levels, SQLite's
+/// expressions to 1000, and a build without optimization takes some KiB for each.
+const STACK: usize = 8 << 20;
+/// Workers of a pool at most, blocked ones included.
+const MOST_WORKERS: usize = 512;
+
+/// Runs sessions.
+#[derive(Debug)]
+pub enum Scheduler {
+    /// A thread each.
+    Threads(Arc<Shared>),
+    /// A pool.
+    Pool(Arc<Pool>),
+}
+
+impl Scheduler {
+    /// As the config says.
+    pub fn start(shared: &Arc<Shared>) -> io::Result<Self> {
+        match shared.config.thread_handling {
+            ThreadHandling::OneThreadPerConnection => Ok(Self::Threads(shared.clone())),
+            ThreadHandling::PoolOfThreads => Ok(Self::Pool(Pool::start(shared)?)),
+        }
+    }
+
+    /// Takes over a new connection.
+    pub fn add(&self, incoming: Incoming) -> io::Result<()> {
+        match self {
+            Self::Threads(shared) => {
+                let shared = shared.clone();
+                thread::Builder::new()
+                    .name("one_connection".into())
+                    .stack_size(STACK)
+                    .spawn(move || one_connection(&shared, incoming))
+                    .map(drop)
+            }
+            Self::Pool(pool) => {
+                pool.push(Work::Connect(Box::new(incoming)));
+                Ok(())
+            }
+        }
+    }
+
+    /// Waits until the last session has ended.
+    pub fn join(&self, shared: &Shared) {
+        while shared.registry.len() > 0 {
+            thread::sleep(Duration::from_millis(2));
+        }
+        if let Self::Pool(pool) = self {
+            pool.stop();
+        }
+    }
+}
+
+/// A session's whole life, on its own thread.
+fn one_connection(shared: &Arc<Shared>, incoming: Incoming) {
+    guarded(shared, || {
+        if let Some(mut session) = connect::login(shared, incoming) {
+            while session.turn() == Next::Continue {}
+            session.roll_back();
+        }
+    });
+}
+
+/// Runs a session's code; a panic ends that session alone. `None` when it panicked.
+fn guarded<R>(shared: &Shared, run: impl FnOnce() -> R) -> Option<R> {
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(result) => Some(result),
+        Err(_) => {
+            shared.counters.panics.fetch_add(1, Ordering::Relaxed);
+            None
+        }
+    }
+}
+
+#[derive(Debug)]
+enum Work {
+    Connect(Box<Incoming>),
+    Turn(Box<Session>),
+}
+
+/// Workers that take turns at all sessions. A session belongs to the poller while it is idle, to
+/// the queue while it has something to read, and to a worker while that is answered.
+#[derive(Debug)]
+pub struct Pool {
+    shared: Arc<Shared>,
+    poller: Poller,
+    queue: Mutex<Queue>,
+    work: Condvar,
+    idle: Mutex<HashMap<usize, Box<Session>>>,
+    size: usize,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    work: VecDeque<Work>,
+    /// Workers that wait for work.
+    waiting: usize,
+    /// Workers that are not blocked in a session.
+    active: usize,
+    workers: usize,
+    stopping: bool,
+    threads: Vec<JoinHandle<()>>,
+}
+
+thread_local! {
+    /// The pool of a worker's thread.
+    static POOL: std::cell::RefCell<Option<Arc<Pool>>> = const { std::cell::RefCell::new(None) };
+}
+
+/// While this lives, the thread's pool counts it as blocked and lets another worker run.
+#[derive(Debug)]
+pub struct Blocking {
+    pool: Option<Arc<Pool>>,
+}
+
+/// Says that the thread is about to wait for another session.
+pub fn blocking() -> Blocking {
+    let pool = POOL.with(|p| p.borrow().clone());
+    if let Some(pool) = &pool {
+        let mut queue = pool.queue.lock();
+        queue.active -= 1;
+        pool.help(&mut queue);
+    }
+    Blocking { pool }
+}
+
+impl Drop for Blocking {
+    fn drop(&mut self) {
+        if let Some(pool) = &self.pool {
+            pool.queue.lock().active += 1;
+        }
+    }
+}
+
+impl Pool {
+    fn start(shared: &Arc<Shared>) -> io::Result<Arc<Self>> {
+        let size = match shared.config.thread_pool_size {
+            0 => thread::available_parallelism().map_or(2, |n| n.get()),
+            n => n,
+        };
+        let pool = Arc::new(Self {
+            shared: shared.clone(),
+            poller: Poller::new()?,
+            queue: Mutex::new(Queue::default()),
+            work: Condvar::new(),
+            idle: Mutex::new(HashMap::new()),
+            size,
+        });
+        {
+            let mut queue = pool.queue.lock();
+            for _ in 0..size {
+                pool.spawn(&mut queue)?;
+            }
+        }
+        let own = pool.clone();
+        let handle = thread::Builder::new()
+            .name("pool_poller".into())
+            .spawn(move || own.poll())?;
+        pool.queue.lock().threads.push(handle);
+        Ok(pool)
+    }
+
+    fn spawn(self: &Arc<Self>, queue: &mut Queue) -> io::Result<()> {
+        let own = self.clone();
+        let handle = thread::Builder::new()
+            .name("pool_worker".into())
+            .stack_size(STACK)
+            .spawn(move || own.worker())?;
+        queue.threads.retain(|t| !t.is_finished());
+        queue.threads.push(handle);
+        queue.workers += 1;
+        queue.active += 1;
+        Ok(())
+    }
+
+    /// Sees to it that somebody takes the work that waits.
+    fn help(self: &Arc<Self>, queue: &mut Queue) {
+        if queue.work.is_empty() || queue.stopping {
+            return;
+        }
+        if queue.waiting > 0 {
+            self.work.notify_one();
+        } else if queue.active < self.size && queue.workers < MOST_WORKERS {
+            // Without another thread the work waits until a blocked one is free: late, not lost.
+            let _ = self.spawn(queue);
+        }
+    }
+
+    fn push(self: &Arc<Self>, work: Work) {
+        let mut queue = self.queue.lock();
+        queue.work.push_back(work);
+        self.help(&mut queue);
+    }
+
+    fn worker(self: &Arc<Self>) {
+        POOL.with(|p| *p.borrow_mut() = Some(self.clone()));
+        loop {
+            let work = {
+                let mut queue = self.queue.lock();
+                loop {
+                    // Workers that were added while others were blocked leave when those are back.
+                    if queue.stopping || queue.active > self.size {
+                        queue.active -= 1;
+                        queue.workers -= 1;
+                        drop(queue);
+                        POOL.with(|p| *p.borrow_mut() = None);
+                        return;
+                    }
+                    if let Some(work) = queue.work.pop_front() {
+                        break work;
+                    }
+                    queue.waiting += 1;
+                    self.work.wait(&mut queue);
+                    queue.waiting -= 1;
+                }
+            };
+            self.serve(work);
+        }
+    }
+
+    fn serve(self: &Arc<Self>, work: Work) {
+        let session = match work {
+            Work::Connect(incoming) => {
+                guarded(&self.shared, || {
+                    // The client may take its time to answer the greeting.
+                    let _waits = blocking();
+                    connect::login(&self.shared, *incoming)
+                })
+                .flatten()
+                .map(Box::new)
+            }
+            Work::Turn(mut session) => guarded(&self.shared, move || {
+                loop {
+                    if session.turn() == Next::Quit {
+                        session.roll_back();
+                        return None;
+                    }
+                    // A client that has sent more already, or sends at once, keeps its worker.
+                    if !session.has_buffered() {
+                        return Some(session);
+                    }
+                }
+            })
+            .flatten(),
+        };
+        if let Some(session) = session {
+            self.wait_for_client(session);
+        }
+    }
+
+    /// Leaves a session to the poller until its client sends something.
+    fn wait_for_client(self: &Arc<Self>, mut session: Box<Session>) {
+        if self.shared.is_stopping() {
+            return;
+        }
+        let key = session.state.id as usize;
+        let stream = session.stream.clone();
+        let known = std::mem::replace(&mut session.polled, true);
+        let event = Event::readable(key);
+        // Held until the poller knows the socket: the event may come before the session is there.
+        let mut idle = self.idle.lock();
+        idle.insert(key, session);
+        let result = if known {
+            self.poller.modify(stream.as_fd(), event)
+        } else {
+            // SAFETY: the socket stays open while the session lives; epoll, the only poller on
+            // Linux, forgets a socket by itself when its last descriptor is closed.
+            unsafe { self.poller.add(stream.as_raw_fd(), event) }
+        };
+        let failed = if result.is_err() {
+            idle.remove(&key)
+        } else {
+            None
+        };
+        drop(idle);
+        drop(failed);
+    }
+
+    fn poll(self: &Arc<Self>) {
+        let mut events = Events::new();
+        loop {
+            events.clear();
+            let _ = self
+                .poller
+                .wait(&mut events, Some(Duration::from_millis(500)));
+            if self.queue.lock().stopping {
+                return;
+            }
+            for event in events.iter() {
+                let session = self.idle.lock().remove(&event.key);
+                if let Some(session) = session {
+                    self.push(Work::Turn(session));
+                }
+            }
+            if self.shared.is_stopping() {
+                let idle: Vec<Box<Session>> = self.idle.lock().drain().map(|(_, s)| s).collect();
+                for mut session in idle {
+                    session.roll_back();
+                }
+            }
+        }
+    }
+
+    fn stop(&self) {
+        let threads = {
+            let mut queue = self.queue.lock();
+            queue.stopping = true;
+            queue.work.clear();
+            std::mem::take(&mut queue.threads)
+        };
+        self.work.notify_all();
+        let _ = self.poller.notify();
+        for thread in threads {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,502 @@
+//! System variables, user variables, and what else a session knows about itself.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+use rusqlite::types::Value;
+
+use super::config::Config;
+use super::error::{Result, SqlError};
+use crate::dialect::admin::Scope;
+use crate::storage::Control;
+use crate::storage::sync::{Mutex, RwLock};
+
+/// What the server calls itself. Clients look at the number before they ask for anything, so it
+/// is the MySQL whose tables and protocol are served.
+pub const VERSION: &str = concat!("8.0.15-tare-", env!("CARGO_PKG_VERSION"));
+
+/// What kind of variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Cannot be set.
+    Fixed,
+    /// Can be set, by the session and for the server.
+    Both,
+    /// Can be set for the server only.
+    Global,
+}
+
+/// Name, kind and default of each variable; the config replaces some defaults.
+static VARIABLES: &[(&str, Kind, &str)] = &[
+    ("auto_increment_increment", Kind::Both, "1"),
+    ("auto_increment_offset", Kind::Both, "1"),
+    ("autocommit", Kind::Both, "ON"),
+    ("basedir", Kind::Fixed, "/"),
+    ("big_tables", Kind::Both, "OFF"),
+    ("bind_address", Kind::Fixed, "127.0.0.1"),
+    ("character_set_client", Kind::Both, "utf8mb4"),
+    ("character_set_connection", Kind::Both, "utf8mb4"),
+    ("character_set_database", Kind::Both, "utf8mb4"),
+    ("character_set_filesystem", Kind::Both, "binary"),
+    ("character_set_results", Kind::Both, "utf8mb4"),
+    ("character_set_server", Kind::Both, "utf8mb4"),
+    ("character_set_system", Kind::Fixed, "utf8"),
+    ("collation_connection", Kind::Both, "utf8mb4_general_ci"),
+    ("collation_database", Kind::Both, "utf8mb4_general_ci"),
+    ("collation_server", Kind::Both, "utf8mb4_general_ci"),
+    ("connect_timeout", Kind::Global, "10"),
+    ("datadir", Kind::Fixed, ""),
+    ("default_storage_engine", Kind::Both, "SQLite"),
+    ("div_precision_increment", Kind::Both, "4"),
+    ("event_scheduler", Kind::Global, "OFF"),
+    ("explicit_defaults_for_timestamp", Kind::Both, "ON"),
+    ("foreign_key_checks", Kind::Both, "ON"),
+    ("group_concat_max_len", Kind::Both, "1048576"),
+    ("have_ssl", Kind::Fixed, "DISABLED"),
+    ("hostname", Kind::Fixed, "localhost"),
+    ("init_connect", Kind::Global, ""),
+    ("innodb_flush_log_at_trx_commit", Kind::Global, "2"),
+    ("innodb_lock_wait_timeout", Kind::Both, "50"),
+    ("interactive_timeout", Kind::Both, "28800"),
+    ("license", Kind::Fixed, "MIT OR Apache-2.0"),
+    ("lc_messages", Kind::Both, "en_US"),
+    ("lc_time_names", Kind::Both, "en_US"),
+    ("local_infile", Kind::Global, "OFF"),
+    ("lock_wait_timeout", Kind::Both, "31536000"),
+    ("log_bin", Kind::Fixed, "OFF"),
+    ("long_query_time", Kind::Both, "10.000000"),
+    ("lower_case_table_names", Kind::Fixed, "0"),
+    ("max_allowed_packet", Kind::Global, "67108864"),
+    ("max_connections", Kind::Fixed, "2000"),
+    ("max_execution_time", Kind::Both, "0"),
+    ("max_heap_table_size", Kind::Both, "16777216"),
+    ("max_prepared_stmt_count", Kind::Global, "16382"),
+    ("net_buffer_length", Kind::Fixed, "16384"),
+    ("net_read_timeout", Kind::Both, "30"),
+    ("net_write_timeout", Kind::Both, "60"),
+    ("old_passwords", Kind::Fixed, "0"),
+    ("optimizer_switch", Kind::Both, ""),
+    ("performance_schema", Kind::Fixed, "ON"),
+    ("pid_file", Kind::Fixed, ""),
+    ("port", Kind::Fixed, "0"),
+    ("protocol_version", Kind::Fixed, "10"),
+    ("query_cache_size", Kind::Fixed, "0"),
+    ("query_cache_type", Kind::Fixed, "OFF"),
+    ("read_only", Kind::Global, "OFF"),
+    ("session_track_schema", Kind::Both, "OFF"),
+    ("socket", Kind::Fixed, ""),
+    ("sql_auto_is_null", Kind::Both, "OFF"),
+    (
+        "sql_mode",
+        Kind::Both,
+        "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION",
+    ),
+    ("sql_notes", Kind::Both, "ON"),
+    ("sql_quote_show_create", Kind::Both, "ON"),
+    ("sql_safe_updates", Kind::Both, "OFF"),
+    ("sql_select_limit", Kind::Both, "18446744073709551615"),
+    ("sql_warnings", Kind::Both, "OFF"),
+    ("sql_log_bin", Kind::Both, "OFF"),
+    ("ssl_ca", Kind::Fixed, ""),
+    ("ssl_cert", Kind::Fixed, ""),
+    ("storage_engine", Kind::Both, "SQLite"),
+    ("super_read_only", Kind::Global, "OFF"),
+    ("system_time_zone", Kind::Fixed, "SYSTEM"),
+    ("thread_handling", Kind::Fixed, "one-thread-per-connection"),
+    ("thread_pool_size", Kind::Fixed, "0"),
+    ("time_zone", Kind::Both, "SYSTEM"),
+    ("timestamp", Kind::Both, "0"),
+    ("tls_version", Kind::Fixed, ""),
+    ("tmp_table_size", Kind::Both, "16777216"),
+    ("transaction_isolation", Kind::Both, "REPEATABLE-READ"),
+    ("transaction_read_only", Kind::Both, "OFF"),
+    ("tx_isolation", Kind::Both, "REPEATABLE-READ"),
+    ("tx_read_only", Kind::Both, "OFF"),
+    ("unique_checks", Kind::Both, "ON"),
+    ("version", Kind::Fixed, VERSION),
+    (
+        "version_comment",
+        Kind::Fixed,
+        "Tare, a Performance Schema for any server",
+    ),
+    (
+        "version_compile_machine",
+        Kind::Fixed,
+        std::env::consts::ARCH,
+    ),
+    ("version_compile_os", Kind::Fixed, std::env::consts::OS),
+    ("wait_timeout", Kind::Both, "28800"),
+];
+
+fn find(name: &str) -> Option<&'static (&'static str, Kind, &'static str)> {
+    VARIABLES
+        .binary_search_by(|v| v.0.cmp(name))
+        .ok()
+        .map(|i| &VARIABLES[i])
+        .or_else(|| VARIABLES.iter().find(|v| v.0 == name))
+}
+
+/// Whether there is such a system variable.
+pub fn is_known(name: &str) -> bool {
+    find(name).is_some()
+        || matches!(
+            name,
+            "last_insert_id" | "identity" | "pseudo_thread_id" | "warning_count" | "error_count"
+        )
+}
+
+/// The server's values.
+#[derive(Debug)]
+pub struct Globals {
+    values: RwLock<HashMap<&'static str, String>>,
+}
+
+impl Globals {
+    /// The defaults, and what the config says.
+    pub fn new(config: &Config, socket: &str, port: u16) -> Self {
+        let mut values = HashMap::new();
+        for (name, _, default) in VARIABLES {
+            values.insert(*name, (*default).to_owned());
+        }
+        values.insert("datadir", format!("{}/", config.data.display()));
+        values.insert("socket", socket.to_owned());
+        values.insert("port", port.to_string());
+        values.insert("max_connections", config.max_connections.to_string());
+        values.insert("max_allowed_packet", config.max_allowed_packet.to_string());
+        values.insert(
+            "max_execution_time",
+            config.max_execution_time.as_millis().to_string(),
+        );
+        values.insert(
+            "innodb_lock_wait_timeout",
+            config.lock_wait_timeout.as_secs().max(1).to_string(),
+        );
+        values.insert("thread_handling", config.thread_handling.to_string());
+        values.insert("thread_pool_size", config.thread_pool_size.to_string());
+        values.insert(
+            "performance_schema",
+            if config.performance_schema {
+                "ON"
+            } else {
+                "OFF"
+            }
+            .to_owned(),
+        );
+        if let Ok(name) = std::fs::read_to_string("/proc/sys/kernel/hostname") {
+            values.insert("hostname", name.trim().to_owned());
+        }
+        Self {
+            values: RwLock::new(values),
+        }
+    }
+
+    /// One value.
+    pub fn get(&self, name: &str) -> Option<String> {
+        self.values.read().get(name).cloned()
+    }
+
+    /// All, sorted.
+    pub fn all(&self) -> BTreeMap<&'static str, String> {
+        self.values
+            .read()
+            .iter()
+            .map(|(k, v)| (*k, v.clone()))
+            .collect()
+    }
+}
+
+/// What a session knows about itself; shared with the SQL functions that tell it.
+#[derive(Debug)]
+pub struct SessionState {
+    /// The connection's number.
+    pub id: u64,
+    globals: Arc<Globals>,
+    control: Arc<Control>,
+    account: Mutex<(String, String)>,
+    database: Mutex<Option<String>>,
+    last_insert_id: AtomicI64,
+    row_count: AtomicI64,
+    found_rows: AtomicI64,
+    system: Mutex<HashMap<&'static str, String>>,
+    user: Mutex<HashMap<String, Value>>,
+    warnings: Mutex<Vec<Warning>>,
+}
+
+/// A row of SHOW WARNINGS.
+#[derive(Debug, Clone)]
+pub struct Warning {
+    /// Note, Warning or Error.
+    pub level: &'static str,
+    /// MySQL's number.
+    pub code: u16,
+    /// The text.
+    pub message: String,
+}
+
+impl SessionState {
+    /// For a new connection.
+    pub fn new(id: u64, globals: Arc<Globals>, control: Arc<Control>) -> Self {
+        Self {
+            id,
+            globals,
+            control,
+            account: Mutex::default(),
+            database: Mutex::default(),
+            last_insert_id: AtomicI64::new(0),
+            row_count: AtomicI64::new(-1),
+            found_rows: AtomicI64::new(0),
+            system: Mutex::default(),
+            user: Mutex::default(),
+            warnings: Mutex::default(),
+        }
+    }
+
+    /// `user@host`.
+    pub fn account(&self) -> String {
+        let account = self.account.lock();
+        format!("{}@{}", account.0, account.1)
+    }
+
+    /// User and host.
+    pub fn user_host(&self) -> (String, String) {
+        self.account.lock().clone()
+    }
+
+    /// Sets the account.
+    pub fn set_account(&self, user: &str, host: &str) {
+        *self.account.lock() = (user.to_owned(), host.to_owned());
+    }
+
+    /// The default database.
+    pub fn database(&self) -> Option<String> {
+        self.database.lock().clone()
+    }
+
+    /// Sets the default database.
+    pub fn set_database(&self, name: Option<String>) {
+        *self.database.lock() = name;
+    }
+
+    /// LAST_INSERT_ID().
+    pub fn last_insert_id(&self) -> i64 {
+        self.last_insert_id.load(Ordering::Relaxed)
+    }
+
+    /// Sets LAST_INSERT_ID().
+    pub fn set_last_insert_id(&self, id: i64) {
+        self.last_insert_id.store(id, Ordering::Relaxed);
+    }
+
+    /// ROW_COUNT().
+    pub fn row_count(&self) -> i64 {
+        self.row_count.load(Ordering::Relaxed)
+    }
+
+    /// Sets ROW_COUNT().
+    pub fn set_row_count(&self, n: i64) {
+        self.row_count.store(n, Ordering::Relaxed);
+    }
+
+    /// FOUND_ROWS().
+    pub fn found_rows(&self) -> i64 {
+        self.found_rows.load(Ordering::Relaxed)
+    }
+
+    /// Sets FOUND_ROWS().
+    pub fn set_found_rows(&self, n: i64) {
+        self.found_rows.store(n, Ordering::Relaxed);
+    }
+
+    /// The last statement's warnings.
+    pub fn warnings(&self) -> Vec<Warning> {
+        self.warnings.lock().clone()
+    }
+
+    /// Adds a warning.
+    pub fn warn(&self, level: &'static str, code: u16, message: impl Into<String>) {
+        let mut warnings = self.warnings.lock();
+        if warnings.len() < 64 {
+            warnings.push(Warning {
+                level,
+                code,
+                message: message.into(),
+            });
+        }
+    }
+
+    /// How many warnings there are.
+    pub fn warning_count(&self) -> u16 {
+        self.warnings.lock().len() as u16
+    }
+
+    /// Forgets the warnings.
+    pub fn clear_warnings(&self) {
+        let mut warnings = self.warnings.lock();
+        if !warnings.is_empty() {
+            warnings.clear();
+        }
+    }
+
+    /// Text of a system variable as this session sees it.
+    pub fn text(&self, name: &str) -> Option<String> {
+        let own = self.system.lock().get(name).cloned();
+        own.or_else(|| self.globals.get(name))
+    }
+
+    /// All variables as this session sees them.
+    pub fn all(&self, scope: Scope) -> BTreeMap<&'static str, String> {
+        let mut all = self.globals.all();
+        if scope == Scope::Session {
+            for (name, value) in self.system.lock().iter() {
+                all.insert(name, value.clone());
+            }
+        }
+        all
+    }
+
+    /// `@@scope.name` as a value.
+    pub fn variable(&self, scope: &str, name: &str) -> Value {
+        let text = match name {
+            "last_insert_id" | "identity" => return Value::Integer(self.last_insert_id()),
+            "pseudo_thread_id" => return Value::Integer(self.id as i64),
+            "warning_count" | "error_count" => {
+                return Value::Integer(i64::from(self.warning_count()));
+            }
+            "timestamp" => return Value::Real(crate::storage::time::now_utc().0 as f64),
+            _ if scope == "global" => self.globals.get(name),
+            _ => self.text(name),
+        };
+        match text {
+            None => Value::Null,
+            Some(t) if t == "ON" => Value::Integer(1),
+            Some(t) if t == "OFF" => Value::Integer(0),
+            Some(t) => match t.parse::<u64>() {
+                Ok(n) => Value::Integer(n as i64),
+                Err(_) => Value::Text(t),
+            },
+        }
+    }
+
+    /// SET of a system variable; `None` is DEFAULT.
+    pub fn set(&self, scope: Scope, name: &str, value: Option<Value>, is_root: bool) -> Result<()> {
+        let Some((name, kind, default)) = find(name) else {
+            return Err(SqlError::new(
+                1193,
+                format!("Unknown system variable '{name}'"),
+            ));
+        };
+        match (kind, scope) {
+            (Kind::Fixed, _) => {
+                return Err(SqlError::new(
+                    1238,
+                    format!("Variable '{name}' is a read only variable"),
+                ));
+            }
+            (Kind::Global, Scope::Session) => {
+                return Err(SqlError::new(
+                    1229,
+                    format!(
+                        "Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL"
+                    ),
+                ));
+            }
+            (_, Scope::Global) if !is_root => {
+                return Err(SqlError::new(
+                    1227,
+                    "Access denied; you need (at least one of) the SUPER privilege(s) for this operation",
+                ));
+            }
+            _ => {}
+        }
+        let text = match value {
+            None if scope == Scope::Session => {
+                self.system.lock().remove(name);
+                return Ok(());
+            }
+            None => (*default).to_owned(),
+            Some(value) => checked(name, default, value)?,
+        };
+        match scope {
+            Scope::Global => self.globals.values.write().insert(name, text),
+            Scope::Session => self.system.lock().insert(name, text),
+        };
+        Ok(())
+    }
+
+    /// `@x`.
+    pub fn user_variable(&self, name: &str) -> Value {
+        self.user.lock().get(name).cloned().unwrap_or(Value::Null)
+    }
+
+    /// Sets `@x`.
+    pub fn set_user_variable(&self, name: &str, value: Value) {
+        self.user.lock().insert(name.to_owned(), value);
+    }
+
+    /// Forgets everything but the account, as COM_RESET_CONNECTION does.
+    pub fn reset(&self) {
+        self.system.lock().clear();
+        self.user.lock().clear();
+        self.clear_warnings();
+        self.set_last_insert_id(0);
+        self.set_found_rows(0);
+        self.set_row_count(-1);
+    }
+
+    /// Waits; true when it was interrupted.
+    pub fn sleep(&self, seconds: f64) -> bool {
+        let end = Instant::now() + Duration::from_secs_f64(seconds.min(31_536_000.0));
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            if self.control.must_stop() {
+                return true;
+            }
+            std::thread::sleep(left.min(Duration::from_millis(20)));
+        }
+    }
+}
+
+/// The text of a variable's new value, if it may have it.
+fn checked(name: &str, default: &str, value: Value) -> Result<String> {
+    let wrong = |text: &str| {
+        Err(SqlError::new(
+            1231,
+            format!("Variable '{name}' can't be set to the value of '{text}'"),
+        ))
+    };
+    let text = match value {
+        Value::Null if name == "character_set_results" => return Ok(String::new()),
+        Value::Null => return wrong("NULL"),
+        Value::Integer(n) => n.to_string(),
+        Value::Real(x) => x.to_string(),
+        Value::Text(t) => t,
+        Value::Blob(b) => String::from_utf8_lossy(&b).into_owned(),
+    };
+    if default == "ON" || default == "OFF" {
+        return match text.to_ascii_uppercase().as_str() {
+            "1" | "ON" | "TRUE" => Ok("ON".into()),
+            "0" | "OFF" | "FALSE" => Ok("OFF".into()),
+            _ => wrong(&text),
+        };
+    }
+    if default.parse::<u64>().is_ok() && text.parse::<f64>().is_err() {
+        return Err(SqlError::new(
+            1232,
+            format!("Incorrect argument type to variable '{name}'"),
+        ));
+    }
+    if name.ends_with("isolation")
+        && !matches!(
+            text.to_ascii_uppercase().as_str(),
+            "READ-UNCOMMITTED" | "READ-COMMITTED" | "REPEATABLE-READ" | "SERIALIZABLE"
+        )
+    {
+        return wrong(&text);
+    }
+    Ok(text)
+}

@@ -1,0 +1,307 @@
+//! A session's own connection to SQLite.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rusqlite::OpenFlags;
+
+use super::databases::Databases;
+use super::functions;
+use super::statement::{Cursor, StatementId, Statements, last_error};
+use super::tables::{self, TableDef};
+use crate::server::error::{Result, SqlError};
+use crate::server::variables::SessionState;
+use crate::wire::channel::Stream;
+
+/// SQLite's limit (SQLITE_MAX_ATTACHED) is 10; the catalog takes five.
+const MAX_ATTACHED: usize = 5;
+/// Instructions of SQLite's machine between two looks at [`Control`]: some 50 microseconds.
+const PROGRESS_STEPS: i32 = 10_000;
+
+/// What can stop a running statement from outside.
+#[derive(Debug)]
+pub struct Control {
+    killed: AtomicBool,
+    kill_query: AtomicBool,
+    gone: AtomicBool,
+    timed_out: AtomicBool,
+    /// Milliseconds since `born`; 0 is none.
+    deadline: AtomicU64,
+    born: Instant,
+    looked: AtomicU64,
+    stream: Arc<Stream>,
+}
+
+impl Control {
+    /// For the session on a socket.
+    pub fn new(stream: Arc<Stream>) -> Self {
+        Self {
+            killed: AtomicBool::new(false),
+            kill_query: AtomicBool::new(false),
+            gone: AtomicBool::new(false),
+            timed_out: AtomicBool::new(false),
+            deadline: AtomicU64::new(0),
+            born: Instant::now(),
+            looked: AtomicU64::new(0),
+            stream,
+        }
+    }
+
+    /// KILL CONNECTION: what runs is interrupted, and the session ends.
+    pub fn kill(&self) {
+        self.killed.store(true, Ordering::Relaxed);
+        self.stream.shutdown(std::net::Shutdown::Read);
+    }
+
+    /// KILL QUERY: what runs is interrupted.
+    pub fn kill_query(&self) {
+        self.kill_query.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the session must end.
+    pub fn is_killed(&self) -> bool {
+        self.killed.load(Ordering::Relaxed)
+    }
+
+    /// Whether the client was found to have vanished.
+    pub fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Relaxed)
+    }
+
+    /// A statement begins.
+    #[inline]
+    pub fn begin(&self, at_most: Duration) {
+        if self.kill_query.load(Ordering::Relaxed) || self.timed_out.load(Ordering::Relaxed) {
+            self.kill_query.store(false, Ordering::Relaxed);
+            self.timed_out.store(false, Ordering::Relaxed);
+        }
+        if !at_most.is_zero() {
+            let now = self.born.elapsed() + at_most;
+            self.deadline
+                .store(now.as_millis() as u64, Ordering::Relaxed);
+        } else if self.deadline.load(Ordering::Relaxed) != 0 {
+            self.deadline.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether what runs must stop. Asked while SQLite works and while a session waits.
+    pub fn must_stop(&self) -> bool {
+        if self.is_killed() || self.kill_query.load(Ordering::Relaxed) || self.is_gone() {
+            return true;
+        }
+        let now = self.born.elapsed().as_millis() as u64;
+        let deadline = self.deadline.load(Ordering::Relaxed);
+        if deadline != 0 && now > deadline {
+            self.timed_out.store(true, Ordering::Relaxed);
+            return true;
+        }
+        // The socket is looked at twenty times a second, not each time: that is a system call.
+        if now >= self.looked.load(Ordering::Relaxed) + 50 {
+            self.looked.store(now, Ordering::Relaxed);
+            if self.stream.is_gone() {
+                self.gone.store(true, Ordering::Relaxed);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The error for a statement that was interrupted.
+    pub fn interruption(&self) -> SqlError {
+        if self.timed_out.load(Ordering::Relaxed) {
+            SqlError::new(
+                3024,
+                "Query execution was interrupted, maximum statement execution time exceeded",
+            )
+        } else {
+            SqlError::interrupted()
+        }
+    }
+}
+
+/// A connection: an empty in-memory database, to which the files are attached as they are named.
+pub struct Connection {
+    // Declared first: dropped, and so finalized, before the connection closes.
+    statements: Statements,
+    fixed: HashMap<&'static str, StatementId>,
+    attached: Vec<String>,
+    db: rusqlite::Connection,
+    raw: NonNull<rusqlite::ffi::sqlite3>,
+    databases: Arc<Databases>,
+}
+
+// SAFETY: `raw` is `db`'s own handle; rusqlite's connection may move between threads, and
+// everything here is reached through `&mut self` or a `Cursor` that borrows it.
+unsafe impl Send for Connection {}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("attached", &self.attached)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Connection {
+    /// Opens a connection for a session.
+    pub fn open(
+        databases: Arc<Databases>,
+        control: Arc<Control>,
+        session: &Arc<SessionState>,
+    ) -> Result<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        // Not SQLITE_OPEN_MEMORY: what is attached would be opened with it too, and lost.
+        let mut db = rusqlite::Connection::open_with_flags(":memory:", flags)?;
+        // Other processes may have the files open; sessions of this one wait at the gate.
+        db.busy_timeout(Duration::from_secs(5))?;
+        db.progress_handler(PROGRESS_STEPS, Some(move || control.must_stop()))?;
+        functions::register(&db, session)?;
+        // SAFETY: the handle is only used while `db` is open: `Statements` is cleared before.
+        let raw = unsafe { db.handle() };
+        let raw = NonNull::new(raw).ok_or_else(|| SqlError::new(1041, "Out of memory"))?;
+        Ok(Self {
+            statements: Statements::default(),
+            fixed: HashMap::new(),
+            attached: Vec::new(),
+            db,
+            raw,
+            databases,
+        })
+    }
+
+    /// rusqlite's connection.
+    pub fn db(&self) -> &rusqlite::Connection {
+        &self.db
+    }
+
+    /// Prepares a statement.
+    pub fn prepare(&mut self, sql: &str) -> Result<StatementId> {
+        // SAFETY: the connection is open, and `statements` is dropped before it (field order).
+        unsafe { self.statements.prepare(self.raw.as_ptr(), sql) }
+    }
+
+    /// Runs a prepared statement.
+    pub fn run(&mut self, id: StatementId) -> Result<Cursor<'_>> {
+        let raw = self
+            .statements
+            .raw(id)
+            .ok_or_else(|| SqlError::new(1243, "Unknown prepared statement handler"))?;
+        // SAFETY: the statement is one of this connection's, and cannot be closed while the
+        // cursor borrows it.
+        Ok(unsafe { Cursor::new(raw, self.raw) })
+    }
+
+    /// Finalizes a statement.
+    pub fn close(&mut self, id: StatementId) {
+        self.statements.close(id);
+    }
+
+    /// Runs a statement without parameters or rows that is used again and again.
+    pub fn execute(&mut self, sql: &'static str) -> Result<()> {
+        let id = match self.fixed.get(sql) {
+            Some(&id) => id,
+            None => {
+                let id = self.prepare(sql)?;
+                self.fixed.insert(sql, id);
+                id
+            }
+        };
+        while self.run(id)?.step()? {}
+        Ok(())
+    }
+
+    /// Runs statements that are not kept.
+    pub fn batch(&mut self, sql: &str) -> Result<()> {
+        Ok(self.db.execute_batch(sql)?)
+    }
+
+    /// Rows changed by the last INSERT, UPDATE or DELETE.
+    pub fn changes(&self) -> u64 {
+        self.db.changes()
+    }
+
+    /// Whether no transaction is open.
+    pub fn is_autocommit(&self) -> bool {
+        self.db.is_autocommit()
+    }
+
+    /// The connection's last error.
+    pub fn last_error(&self) -> SqlError {
+        // SAFETY: the connection is open and this thread's.
+        unsafe { last_error(self.raw.as_ptr()) }
+    }
+
+    /// Whether a database is known to the connection.
+    #[inline]
+    pub fn is_attached(&self, name: &str) -> bool {
+        self.attached.iter().any(|n| n == name)
+    }
+
+    /// Makes a database known to the connection. Returns whether it was not before.
+    pub fn attach(&mut self, name: &str) -> Result<bool> {
+        if let Some(at) = self.attached.iter().position(|n| n == name) {
+            if at + 1 != self.attached.len() && self.attached.len() > 2 {
+                let name = self.attached.remove(at);
+                self.attached.push(name);
+            }
+            return Ok(false);
+        }
+        let path = self.databases.path(name)?;
+        if !path.exists() {
+            return Err(SqlError::unknown_database(name));
+        }
+        if self.attached.len() == MAX_ATTACHED {
+            let oldest = self.attached.remove(0);
+            self.detach(&oldest)?;
+        }
+        let quoted = quote(name);
+        let path = path
+            .to_str()
+            .ok_or_else(|| SqlError::storage("path is not UTF-8"))?;
+        self.db.execute(&format!("ATTACH ?1 AS {quoted}"), [path])?;
+        // WAL lets readers go on while one writes; NORMAL syncs at checkpoints, as WAL allows
+        // without risk to what is consistent. 16 MiB of pages per session.
+        self.db.execute_batch(&format!(
+            "PRAGMA {quoted}.journal_mode=WAL; PRAGMA {quoted}.synchronous=NORMAL; \
+             PRAGMA {quoted}.cache_size=-16384; PRAGMA {quoted}.journal_size_limit=67108864"
+        ))?;
+        self.attached.push(name.to_owned());
+        Ok(true)
+    }
+
+    fn detach(&mut self, name: &str) -> Result<()> {
+        Ok(self.db.execute_batch(&format!("DETACH {}", quote(name)))?)
+    }
+
+    /// Forgets a database, as before its file is removed.
+    pub fn forget(&mut self, name: &str) -> Result<()> {
+        if let Some(at) = self.attached.iter().position(|n| n == name) {
+            self.attached.remove(at);
+            self.detach(name)?;
+        }
+        Ok(())
+    }
+
+    /// The tables of a database.
+    pub fn definitions(&mut self, name: &str) -> Result<Arc<super::databases::Definitions>> {
+        self.attach(name)?;
+        let databases = self.databases.clone();
+        databases.definitions(name, || tables::load(&self.db, name))
+    }
+
+    /// One table of a database.
+    pub fn table(&mut self, database: &str, table: &str) -> Result<Option<Arc<TableDef>>> {
+        Ok(self.definitions(database)?.tables.get(table).cloned())
+    }
+}
+
+/// A name as SQLite quotes it.
+pub fn quote(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}

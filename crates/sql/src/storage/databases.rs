@@ -1,0 +1,175 @@
+//! The data directory: which databases there are, and who may write to them.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::gate::Gate;
+use super::sync::{Mutex, RwLock};
+use crate::server::error::{Result, SqlError};
+use crate::storage::tables::TableDef;
+
+/// Schemas that are no files: the catalog answers for them.
+pub const SYSTEM_SCHEMAS: [&str; 5] = [
+    "information_schema",
+    "mysql",
+    "performance_schema",
+    "sys",
+    "tare",
+];
+
+/// Whether a name is a system schema's; case does not count.
+pub fn is_system_schema(name: &str) -> bool {
+    SYSTEM_SCHEMAS.iter().any(|s| s.eq_ignore_ascii_case(name))
+}
+
+/// All databases of a data directory.
+#[derive(Debug)]
+pub struct Databases {
+    directory: PathBuf,
+    gates: RwLock<HashMap<String, Arc<Gate>>>,
+    /// Raised by each change of a schema: what was translated before may be wrong now.
+    generation: AtomicU64,
+    definitions: Mutex<HashMap<String, Arc<Definitions>>>,
+}
+
+/// The tables of one database as they were at a generation.
+#[derive(Debug, Default)]
+pub struct Definitions {
+    /// The generation.
+    pub generation: u64,
+    /// By name.
+    pub tables: HashMap<String, Arc<TableDef>>,
+}
+
+impl Databases {
+    /// The databases of a directory.
+    pub fn new(directory: PathBuf) -> Self {
+        Self {
+            directory,
+            gates: RwLock::new(HashMap::new()),
+            generation: AtomicU64::new(1),
+            definitions: Mutex::new(HashMap::new()),
+        }
+    }
+
+    /// The directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The file of a database, whether or not it exists. Error 1102 for what cannot be a name.
+    pub fn path(&self, name: &str) -> Result<PathBuf> {
+        let bad = name.is_empty()
+            || name.len() > 64
+            || name.starts_with('.')
+            || name.eq_ignore_ascii_case("main")
+            || name.eq_ignore_ascii_case("temp")
+            || name
+                .chars()
+                .any(|c| c == '/' || c == '\\' || c.is_control());
+        if bad {
+            return Err(SqlError::new(
+                1102,
+                format!("Incorrect database name '{name}'"),
+            ));
+        }
+        Ok(self.directory.join(format!("{name}.db")))
+    }
+
+    /// Whether there is such a database; system schemas are.
+    pub fn exists(&self, name: &str) -> bool {
+        is_system_schema(name) || self.path(name).is_ok_and(|p| p.exists())
+    }
+
+    /// The names of the user's databases, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir(&self.directory) else {
+            return Vec::new();
+        };
+        let mut names: Vec<String> = entries
+            .flatten()
+            .filter_map(|e| {
+                e.file_name()
+                    .into_string()
+                    .ok()?
+                    .strip_suffix(".db")
+                    .map(String::from)
+            })
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// The write gate of a database.
+    pub fn gate(&self, name: &str) -> Arc<Gate> {
+        if let Some(gate) = self.gates.read().get(name) {
+            return gate.clone();
+        }
+        self.gates
+            .write()
+            .entry(name.to_owned())
+            .or_default()
+            .clone()
+    }
+
+    /// The number of the schemas' present state.
+    #[inline]
+    pub fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Says that a schema has changed.
+    pub fn changed(&self) {
+        // Pairs with the Acquire load in `generation`: who sees the number sees the new schema.
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+
+    /// The tables of a database; read by `load` when what is known is out of date.
+    pub fn definitions(
+        &self,
+        name: &str,
+        load: impl FnOnce() -> Result<HashMap<String, Arc<TableDef>>>,
+    ) -> Result<Arc<Definitions>> {
+        let generation = self.generation();
+        if let Some(known) = self.definitions.lock().get(name)
+            && known.generation == generation
+        {
+            return Ok(known.clone());
+        }
+        let fresh = Arc::new(Definitions {
+            generation,
+            tables: load()?,
+        });
+        self.definitions
+            .lock()
+            .insert(name.to_owned(), fresh.clone());
+        Ok(fresh)
+    }
+
+    /// The tables of a database as they were last read.
+    pub fn known(&self, name: &str) -> Option<Arc<Definitions>> {
+        self.definitions.lock().get(name).cloned()
+    }
+
+    /// Removes the files of a database.
+    pub fn remove(&self, name: &str) -> Result<()> {
+        let path = self.path(name)?;
+        for suffix in ["-wal", "-shm", "-journal", ""] {
+            let mut file = path.clone().into_os_string();
+            file.push(suffix);
+            match std::fs::remove_file(&file) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                    return Err(SqlError::new(
+                        1010,
+                        format!("Error dropping database ({e})"),
+                    ));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}

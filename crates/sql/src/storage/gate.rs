@@ -1,0 +1,72 @@
+//! One writer at a time: SQLite allows no more for a database, and its own way to wait is to
+//! sleep and try again. Here writers wait in line, and are woken.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::sync::{Condvar, Mutex, gate_condvar, gate_mutex};
+
+/// The right to write to one database.
+#[derive(Debug)]
+pub struct Gate {
+    holder: Mutex<Option<u64>>,
+    left: Condvar,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self {
+            holder: gate_mutex(None),
+            left: gate_condvar(),
+        }
+    }
+}
+
+/// A session's hold of a gate. It belongs to a transaction, not to a thread.
+#[derive(Debug)]
+pub struct Pass {
+    gate: Arc<Gate>,
+}
+
+impl Gate {
+    /// Waits for the right to write; `None` when it took longer than `at_most`, or `stop` said
+    /// so (it is asked now and then).
+    pub fn enter(
+        self: &Arc<Self>,
+        session: u64,
+        at_most: Duration,
+        mut stop: impl FnMut() -> bool,
+    ) -> Option<Pass> {
+        let mut holder = self.holder.lock();
+        if holder.is_some() {
+            let deadline = Instant::now() + at_most;
+            while holder.is_some() {
+                let left = deadline.saturating_duration_since(Instant::now());
+                if left.is_zero() || stop() {
+                    return None;
+                }
+                self.left
+                    .wait_for(&mut holder, left.min(Duration::from_millis(100)));
+            }
+        }
+        *holder = Some(session);
+        Some(Pass { gate: self.clone() })
+    }
+
+    /// Takes the right to write if nobody has it.
+    pub fn try_enter(self: &Arc<Self>, session: u64) -> Option<Pass> {
+        let mut holder = self.holder.lock();
+        if holder.is_some() {
+            return None;
+        }
+        *holder = Some(session);
+        Some(Pass { gate: self.clone() })
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        *self.gate.holder.lock() = None;
+        self.gate.left.notify_one();
+    }
+}

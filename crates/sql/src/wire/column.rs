@@ -1,0 +1,137 @@
+//! Columns of a result as the protocol describes them.
+
+use mysql_common::constants::{ColumnFlags, ColumnType};
+
+use super::bytes::put_lenenc_str;
+
+/// `binary`: numbers and bytes.
+pub const CHARSET_BINARY: u16 = 63;
+/// `utf8mb4_general_ci`: what every client knows.
+pub const CHARSET_UTF8MB4: u16 = 45;
+/// Decimals of a floating-point value that has no fixed number of them.
+pub const NOT_FIXED: u8 = 31;
+
+/// The type of a column on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WireType {
+    /// MySQL's type code.
+    pub code: ColumnType,
+    /// UNSIGNED, NOT_NULL and the like.
+    pub flags: ColumnFlags,
+    /// Character set of its values.
+    pub charset: u16,
+    /// Display width in bytes.
+    pub length: u32,
+    /// Digits after the point.
+    pub decimals: u8,
+}
+
+impl WireType {
+    /// A number of a type and width.
+    pub const fn number(code: ColumnType, length: u32) -> Self {
+        Self {
+            code,
+            flags: ColumnFlags::BINARY_FLAG,
+            charset: CHARSET_BINARY,
+            length,
+            decimals: 0,
+        }
+    }
+
+    /// BIGINT.
+    pub const fn bigint() -> Self {
+        Self::number(ColumnType::MYSQL_TYPE_LONGLONG, 20)
+    }
+
+    /// BIGINT UNSIGNED.
+    pub fn bigint_unsigned() -> Self {
+        let flags = ColumnFlags::BINARY_FLAG | ColumnFlags::UNSIGNED_FLAG;
+        Self {
+            flags,
+            ..Self::bigint()
+        }
+    }
+
+    /// DOUBLE.
+    pub const fn double() -> Self {
+        Self {
+            decimals: NOT_FIXED,
+            ..Self::number(ColumnType::MYSQL_TYPE_DOUBLE, 22)
+        }
+    }
+
+    /// DECIMAL with a number of digits after the point.
+    pub const fn decimal(length: u32, decimals: u8) -> Self {
+        Self {
+            decimals,
+            ..Self::number(ColumnType::MYSQL_TYPE_NEWDECIMAL, length)
+        }
+    }
+
+    /// VARCHAR of a number of characters.
+    pub const fn text(characters: u32) -> Self {
+        Self {
+            code: ColumnType::MYSQL_TYPE_VAR_STRING,
+            flags: ColumnFlags::empty(),
+            charset: CHARSET_UTF8MB4,
+            length: characters.saturating_mul(4),
+            decimals: NOT_FIXED,
+        }
+    }
+
+    /// BLOB.
+    pub const fn blob() -> Self {
+        Self::number(ColumnType::MYSQL_TYPE_BLOB, u32::MAX)
+    }
+
+    /// NULL: the type of an expression of which no value is known.
+    pub const fn null() -> Self {
+        Self::number(ColumnType::MYSQL_TYPE_NULL, 0)
+    }
+
+    /// Whether values are unsigned.
+    #[inline]
+    pub const fn is_unsigned(&self) -> bool {
+        self.flags.contains(ColumnFlags::UNSIGNED_FLAG)
+    }
+}
+
+/// A column of a result.
+#[derive(Debug, Clone)]
+pub struct Column<'a> {
+    /// The database, empty for an expression.
+    pub schema: &'a str,
+    /// The table's alias.
+    pub table: &'a str,
+    /// The table.
+    pub org_table: &'a str,
+    /// What the client sees as its name.
+    pub name: &'a str,
+    /// The column's name in the table.
+    pub org_name: &'a str,
+    /// Its type.
+    pub wire: WireType,
+}
+
+impl Column<'_> {
+    /// Appends the column's definition.
+    pub fn put(&self, out: &mut Vec<u8>) {
+        put_lenenc_str(out, b"def");
+        for text in [
+            self.schema,
+            self.table,
+            self.org_table,
+            self.name,
+            self.org_name,
+        ] {
+            put_lenenc_str(out, text.as_bytes());
+        }
+        out.push(0x0c);
+        out.extend_from_slice(&self.wire.charset.to_le_bytes());
+        out.extend_from_slice(&self.wire.length.to_le_bytes());
+        out.push(self.wire.code as u8);
+        out.extend_from_slice(&self.wire.flags.bits().to_le_bytes());
+        out.push(self.wire.decimals);
+        out.extend_from_slice(&[0, 0]);
+    }
+}
