@@ -516,14 +516,14 @@ impl<'a> Rewriter<'a> {
                     }
                     Value::SingleQuotedByteStringLiteral(bits) => {
                         let n = u64::from_str_radix(bits, 2).map_err(|_| super::near(bits))?;
-                        *expr = raw((n as i64).to_string());
+                        *expr = raw(format!("({})", n as i64));
                     }
                     Value::Number(n, _) => {
                         // What fits no i64 but a u64 is kept as its bits.
                         if let Ok(n) = n.parse::<u64>()
                             && i64::try_from(n).is_err()
                         {
-                            *expr = raw((n as i64).to_string());
+                            *expr = raw(format!("({})", n as i64));
                         }
                     }
                     _ => {}
@@ -610,6 +610,20 @@ impl<'a> Rewriter<'a> {
                     other => return Err(super::near(other)),
                 };
                 *expr = new;
+                Ok(())
+            }
+            Expr::UnaryOp {
+                op: UnaryOperator::Minus,
+                expr: inner,
+            } => {
+                let text = inner.to_string();
+                if text == "(-9223372036854775808)" {
+                    // The one number that has no positive.
+                    *expr = raw(text);
+                } else if !text.starts_with(|c: char| c.is_ascii_digit()) {
+                    // `--` would begin a comment.
+                    *expr = raw(format!("(-({text}))"));
+                }
                 Ok(())
             }
             Expr::UnaryOp {
