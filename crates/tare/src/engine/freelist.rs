@@ -57,8 +57,8 @@ mod tests {
         let links: Vec<AtomicU32> = (0..64).map(|_| AtomicU32::new(0)).collect();
         let head = AtomicU64::new(0);
         let owned: Vec<AtomicU32> = (0..64).map(|_| AtomicU32::new(0)).collect();
-        for i in 0..64 {
-            push(&head, i, &links[i]);
+        for (i, link) in links.iter().enumerate() {
+            push(&head, i, link);
         }
         std::thread::scope(|scope| {
             for _ in 0..4 {

@@ -13,15 +13,20 @@ pub mod clock;
 pub(crate) mod digests;
 pub(crate) mod freelist;
 pub(crate) mod history;
+pub(crate) mod hot;
+mod instance_rows;
 pub(crate) mod instances;
 pub(crate) mod local;
 mod mapping;
+mod slot;
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+
+use lock_api::{GuardNoSend, RawMutex as _};
 
 use tare_layout::bank::plane;
 use tare_layout::class::EVENT_TYPES;
@@ -33,6 +38,7 @@ use tare_layout::{Geometry, Kind, View};
 
 use crate::class::{CLASSES, Class, NO_NUMBER};
 use crate::config::{Config, LockTiming, Setting, StartError};
+use crate::sync::{Absent, PlainMutex, RawMutex};
 use mapping::Mapping;
 
 /// The generation that records now, 0 = none. The one word that a disabled point reads.
@@ -41,8 +47,14 @@ pub(crate) static GENERATION: AtomicU32 = AtomicU32::new(0);
 /// The last generation given; 16 bits are used, see [`Class`].
 static LAST_GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// The engine that records now.
-static ENGINE: Mutex<Option<Arc<Engine>>> = Mutex::new(None);
+/// The engine that records now. Held across a fork, so that the child finds it unlocked; hence a
+/// lock that can be let go by hand. Whoever takes it is busy (see [`hot::busy`]), so that a signal
+/// handler on the same thread does not wait for it.
+static ENGINE: PlainMutex<Option<Arc<Engine>>> =
+    PlainMutex::from_raw(<RawMutex<Absent>>::INIT, None);
+
+/// Events of signal handlers that interrupted the above, to be counted when a segment is at hand.
+static PENDING_LOST: AtomicU64 = AtomicU64::new(0);
 
 /// What went wrong before there was a segment to count it in.
 static FAILED_STARTS: AtomicU64 = AtomicU64::new(0);
@@ -376,26 +388,32 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// The engine of this generation, unless it has been stopped meanwhile.
+/// The engine of this generation, unless it has been stopped meanwhile. The caller is busy.
 pub(crate) fn engine(generation: u32) -> Option<Arc<Engine>> {
-    // A thread that holds the lock and was interrupted by a signal handler must not wait for
-    // itself: who does not get the lock at once goes without.
-    let engine = match ENGINE.try_lock() {
-        Ok(engine) => engine,
-        Err(std::sync::TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-        Err(std::sync::TryLockError::WouldBlock) => return None,
-    };
-    engine
+    let engine = ENGINE
+        .lock()
         .as_ref()
         .filter(|e| e.generation == generation)
-        .cloned()
+        .cloned()?;
+    let pending = PENDING_LOST.swap(0, Ordering::Relaxed);
+    if pending != 0 {
+        engine.lose(Lost::SignalEvents, pending);
+    }
+    Some(engine)
 }
 
 /// Gives a class its number in the segment that records now.
 pub(crate) fn register(class: &Class) {
+    let _busy = hot::busy();
     if let Some(engine) = engine(GENERATION.load(Ordering::Relaxed)) {
         engine.register(class);
     }
+}
+
+/// Counts an event of a signal handler that interrupted a busy thread.
+#[cold]
+pub(crate) fn lose_in_signal() {
+    PENDING_LOST.fetch_add(1, Ordering::Relaxed);
 }
 
 /// Starts recording. Threads join at their next event.
@@ -403,7 +421,8 @@ pub(crate) fn register(class: &Class) {
 /// # Errors
 /// [`StartError`]; the host goes on without Tare, and [`failed_starts`] counts it.
 pub fn start(config: Config) -> Result<(), StartError> {
-    let mut current = lock(&ENGINE);
+    let _busy = hot::busy();
+    let mut current = ENGINE.lock();
     if current.is_some() {
         return Err(StartError::Running);
     }
@@ -432,7 +451,8 @@ pub fn start(config: Config) -> Result<(), StartError> {
 /// Stops recording. Threads let go of the segment when they end or when Tare starts again; a
 /// reader that is attached keeps what was recorded.
 pub fn stop() {
-    let mut current = lock(&ENGINE);
+    let _busy = hot::busy();
+    let mut current = ENGINE.lock();
     GENERATION.store(0, Ordering::Release);
     if let Some(engine) = current.take() {
         engine.end();
@@ -454,7 +474,8 @@ pub fn failed_starts() -> u64 {
 /// # Errors
 /// When Tare does not run, or no descriptor is left.
 pub fn descriptor() -> std::io::Result<OwnedFd> {
-    match lock(&ENGINE).as_ref() {
+    let _busy = hot::busy();
+    match ENGINE.lock().as_ref() {
         Some(engine) => engine.mapping.descriptor().try_clone(),
         None => Err(std::io::Error::new(
             std::io::ErrorKind::NotFound,
@@ -468,21 +489,24 @@ fn install_fork_handler() {
     if FORK_HANDLER.swap(true, Ordering::Relaxed) {
         return;
     }
+    extern "C" fn before() {
+        std::mem::forget(ENGINE.lock());
+    }
+    extern "C" fn in_parent() {
+        // SAFETY: locked by `before`, on this thread.
+        unsafe { ENGINE.force_unlock(GuardNoSend::new()) };
+    }
     extern "C" fn in_child() {
-        let generation = GENERATION.swap(0, Ordering::Relaxed);
-        local::forget_in_child();
-        // The lock may be held by a thread that does not exist here; then the child keeps the
-        // engine's memory mapped and never starts one, which is all a lock could have saved.
-        if generation != 0
-            && let Ok(mut engine) = ENGINE.try_lock()
-            && let Some(engine) = engine.take()
-        {
+        GENERATION.store(0, Ordering::Relaxed);
+        hot::forget_in_child();
+        // SAFETY: locked by `before`, on the thread that this one is a copy of.
+        unsafe { ENGINE.force_unlock(GuardNoSend::new()) };
+        if let Some(engine) = ENGINE.lock().take() {
             engine.lose(Lost::Forks, 1);
-            // The parent's segment: dropping it here would discard its pages.
+            // The segment is the parent's: dropping the engine would discard its pages.
             std::mem::forget(engine);
         }
     }
-    // SAFETY: the handler only touches atomics, a thread-local without destructor and a try_lock,
-    // all of which a child of fork may.
-    unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    // SAFETY: the handlers touch atomics, a thread-local without destructor and a futex lock.
+    unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
 }

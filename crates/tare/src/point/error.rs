@@ -6,7 +6,7 @@ use tare_layout::control::effective;
 use tare_layout::line::error as at;
 
 use crate::engine::clock;
-use crate::engine::local::local;
+use crate::engine::hot::local;
 
 /// Counts an error that was raised, by its code (MySQL's numbers where it has one).
 pub fn raised(code: u32) {

@@ -6,7 +6,8 @@ use tare_layout::control::effective;
 use tare_layout::line::memory as at;
 
 use crate::class::Class;
-use crate::engine::local::{Local, local};
+use crate::engine::hot::local;
+use crate::engine::local::Local;
 
 /// An allocator that counts what another one does.
 ///

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::wait::{self, Wait};
-use crate::engine::local::{Local, local};
+use crate::engine::hot::local;
+use crate::engine::local::Local;
 use crate::{Class, Operation};
 
 /// An open socket, as Tare knows it.

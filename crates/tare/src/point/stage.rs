@@ -9,7 +9,8 @@ use tare_layout::line::COUNT;
 use tare_layout::slot::ring;
 
 use crate::class::Class;
-use crate::engine::local::{Local, is_event, local, words};
+use crate::engine::hot::local;
+use crate::engine::local::{Local, is_event, words};
 
 /// Enters a stage, leaving the one before.
 ///

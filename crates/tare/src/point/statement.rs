@@ -18,7 +18,8 @@ use crate::class::Class;
 use crate::digest::Digest;
 use crate::engine::clock;
 use crate::engine::digests::{Counted, Found};
-use crate::engine::local::{Local, attached, is_event, local, words};
+use crate::engine::hot::{attached, local};
+use crate::engine::local::{Local, is_event, words};
 
 /// A statement that runs; it ends when it is dropped, and with it the stage that the thread is in.
 #[must_use = "the statement ends when this is dropped"]

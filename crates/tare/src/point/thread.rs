@@ -9,7 +9,8 @@ use std::thread::JoinHandle;
 use tare_layout::slot::Command;
 
 use crate::class::Class;
-use crate::engine::local::{self, Local, local};
+use crate::engine::hot::{self, local};
+use crate::engine::local::Local;
 use crate::engine::{GENERATION, clock, engine};
 pub use crate::modes::ConnectionType;
 use crate::modes::builder;
@@ -25,19 +26,19 @@ where
 {
     let parent = id();
     builder(class).spawn(move || {
-        local::prepare(class, parent);
+        hot::prepare(class, parent);
         body()
     })
 }
 
 /// Makes the calling thread one of this class: for threads that the host started otherwise.
 pub fn register(class: &'static Class) {
-    local::prepare(class, 0);
+    hot::prepare(class, 0);
 }
 
 /// The same, for a thread that another one started: `parent` is that one's [`id`].
 pub fn register_child(class: &'static Class, parent: u64) {
-    local::prepare(class, parent);
+    hot::prepare(class, parent);
 }
 
 /// The thread's id in performance_schema, 0 when Tare does not record.
@@ -158,7 +159,7 @@ impl Session {
         }
         let before = (!self.local.is_null()).then(|| {
             // SAFETY: not null: made by `renew` and owned by the session.
-            local::enter_session(self.local, unsafe { (*self.local).key })
+            hot::enter_session(self.local, unsafe { (*self.local).key })
         });
         Entered {
             before,
@@ -175,8 +176,11 @@ impl Session {
     #[cold]
     fn renew(&mut self) {
         self.leave();
+        let parent = id();
+        let _busy = hot::busy();
         if let Some(engine) = engine(GENERATION.load(Ordering::Relaxed)) {
-            self.local = Local::make(&engine, self.class, id(), 0).unwrap_or(std::ptr::null_mut());
+            self.local =
+                Local::make(&engine, self.class, parent, 0).unwrap_or(std::ptr::null_mut());
         }
     }
 
@@ -199,7 +203,7 @@ impl Drop for Session {
 #[must_use = "the session is left when this is dropped"]
 #[derive(Debug)]
 pub struct Entered<'a> {
-    before: Option<local::Before>,
+    before: Option<hot::Before>,
     thread: PhantomData<(&'a mut Session, *const (), Cell<()>)>,
 }
 
@@ -207,7 +211,7 @@ impl Drop for Entered<'_> {
     #[inline]
     fn drop(&mut self) {
         if let Some(before) = self.before.take() {
-            local::leave_session(before);
+            hot::leave_session(before);
         }
     }
 }

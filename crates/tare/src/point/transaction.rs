@@ -10,7 +10,8 @@ use tare_layout::line::COUNT;
 use tare_layout::slot::ring;
 
 use crate::class::Class;
-use crate::engine::local::{Local, attached, is_event, local, words};
+use crate::engine::hot::{attached, local};
+use crate::engine::local::{Local, is_event, words};
 pub use crate::modes::{Isolation, Mode};
 
 /// A transaction that runs. Dropped without [`Transaction::commit`], it is rolled back.

@@ -13,7 +13,8 @@ use tare_layout::slot::{WAIT_DEPTH, ring};
 use crate::Kind;
 use crate::Operation;
 use crate::class::Class;
-use crate::engine::local::{Local, attached, is_event, local, words};
+use crate::engine::hot::{attached, local};
+use crate::engine::local::{Local, is_event, words};
 
 /// A wait that runs; it ends when it is dropped, on the thread that began it.
 #[must_use = "the wait ends when this is dropped"]

@@ -9,7 +9,8 @@ use tare_layout::line::{CONTENDED, COUNT, EXTRA, HISTOGRAM};
 use super::{Point, Way};
 use crate::Operation;
 use crate::class::Class;
-use crate::engine::local::{Local, attached, is_event, local};
+use crate::engine::hot::{attached, local};
+use crate::engine::local::{Local, is_event};
 use crate::point::wait::{self, Wait};
 
 crate::classes! {

@@ -54,7 +54,7 @@ pub fn processor() -> u32 {
     #[cfg(target_arch = "x86_64")]
     {
         let offset = RSEQ_OFFSET.load(Ordering::Relaxed);
-        if offset > 0 || offset < UNKNOWN {
+        if !(UNKNOWN..=ABSENT).contains(&offset) {
             let number: u32;
             // SAFETY: glibc registered an rseq area for every thread at this offset from the
             // thread pointer (fs:0); its second word, cpu_id, is readable at any time

@@ -1,0 +1,262 @@
+//! How a thread finds its slot, and how it comes to have one.
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::atomic::Ordering;
+
+use tare_layout::shared::Lost;
+
+use super::local::Local;
+use super::{GENERATION, engine};
+use crate::class::Class;
+
+/// The state of a thread towards Tare.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// It has had no event yet.
+    New,
+    /// It has a slot.
+    Attached,
+    /// It is getting one: events now come from a signal handler.
+    Busy,
+    /// It found no slot left.
+    Lost,
+    /// It is ending: its slot has been given back.
+    Gone,
+}
+
+/// What a point reads first. Without a destructor, so that it can be read at any time in a
+/// thread's life, signal handlers and other destructors included.
+struct Hot {
+    generation: Cell<u32>,
+    local: Cell<*const Local>,
+    mode: Cell<Mode>,
+    /// The class to use when the thread attaches.
+    class: Cell<Option<&'static Class>>,
+    /// The thread that made this one.
+    parent: Cell<u64>,
+    /// Sessions entered, one inside the other.
+    sessions: Cell<u32>,
+    /// This thread's own local while a session is entered.
+    own: Cell<*const Local>,
+    /// Events lost since the last try to attach.
+    lost: Cell<u32>,
+}
+
+thread_local! {
+    static HOT: Hot = const {
+        Hot {
+            generation: Cell::new(0),
+            local: Cell::new(ptr::null()),
+            mode: Cell::new(Mode::New),
+            class: Cell::new(None),
+            parent: Cell::new(0),
+            sessions: Cell::new(0),
+            own: Cell::new(ptr::null()),
+            lost: Cell::new(0),
+        }
+    };
+    /// Its destructor ends the thread's slot.
+    static LEAVING: Leaving = const { Leaving };
+}
+
+struct Leaving;
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        HOT.with(|hot| {
+            let own = if hot.sessions.get() > 0 {
+                hot.own.get()
+            } else {
+                hot.local.get()
+            };
+            hot.generation.set(0);
+            hot.local.set(ptr::null());
+            hot.mode.set(Mode::Gone);
+            if !own.is_null() {
+                // SAFETY: made by `attach` of this thread, and no longer reachable through HOT.
+                unsafe { Local::leave(own.cast_mut()) };
+            }
+        });
+    }
+}
+
+crate::classes! {
+    /// A thread of the host that gave no class of its own.
+    pub(crate) static THREAD_UNKNOWN: Thread = "thread/tare/unknown";
+}
+
+/// The calling thread's local, if Tare records.
+///
+/// The reference is good until the thread has its next event (which may attach it anew): points
+/// use it and let go before they return to the host.
+#[inline(always)]
+pub(crate) fn local<'a>() -> Option<&'a Local> {
+    let generation = GENERATION.load(Ordering::Relaxed);
+    if generation == 0 {
+        return None;
+    }
+    HOT.with(|hot| {
+        if hot.generation.get() == generation {
+            // SAFETY: generation equal to the running one means `local` was set with it and
+            // points to a Local of this thread, or of a session that this thread has entered.
+            Some(unsafe { &*hot.local.get() })
+        } else {
+            local_slow(generation)
+        }
+    })
+}
+
+/// The local if the thread is attached already: for what ends something that began before.
+#[inline(always)]
+pub(crate) fn attached<'a>() -> Option<&'a Local> {
+    let generation = GENERATION.load(Ordering::Relaxed);
+    HOT.with(|hot| {
+        // SAFETY: as in `local`.
+        (generation != 0 && hot.generation.get() == generation)
+            .then(|| unsafe { &*hot.local.get() })
+    })
+}
+
+#[cold]
+#[inline(never)]
+fn local_slow<'a>(generation: u32) -> Option<&'a Local> {
+    HOT.with(|hot| {
+        match hot.mode.get() {
+            // A signal handler; whatever it interrupted may hold the lock that leads to the engine.
+            Mode::Busy => {
+                super::lose_in_signal();
+                return None;
+            }
+            Mode::New | Mode::Attached => return attach(hot, generation),
+            // A thread that found no slot tries again now and then.
+            Mode::Lost if hot.lost.get() % LOST_TRIES == LOST_TRIES - 1 => {
+                return attach(hot, generation);
+            }
+            Mode::Lost | Mode::Gone => {}
+        }
+        hot.lost.set(hot.lost.get().wrapping_add(1));
+        let _busy = busy();
+        if let Some(engine) = engine(generation) {
+            engine.lose(Lost::ThreadEvents, 1);
+        }
+        None
+    })
+}
+
+/// A thread without a slot tries to get one at every so many events.
+const LOST_TRIES: u32 = 256;
+
+/// Marks the thread as busy with Tare's own locks, until it is dropped.
+pub(crate) fn busy() -> Busy {
+    Busy {
+        before: HOT.with(|hot| hot.mode.replace(Mode::Busy)),
+    }
+}
+
+/// See [`busy`].
+pub(crate) struct Busy {
+    before: Mode,
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        HOT.with(|hot| hot.mode.set(self.before));
+    }
+}
+
+/// Gives the thread a slot and a bank in the segment that records now.
+fn attach<'a>(hot: &Hot, generation: u32) -> Option<&'a Local> {
+    let before = hot.mode.replace(Mode::Busy);
+    let Some(engine) = engine(generation) else {
+        hot.mode.set(before);
+        return None;
+    };
+    if hot.sessions.get() > 0 {
+        // In a session of an earlier generation: its events are not this thread's.
+        hot.mode.set(before);
+        engine.lose(Lost::ThreadEvents, 1);
+        return None;
+    }
+    let previous = hot.local.replace(ptr::null());
+    hot.generation.set(0);
+    if !previous.is_null() {
+        // SAFETY: a Local of an earlier generation, made by this function for this thread.
+        unsafe { Local::leave(previous.cast_mut()) };
+    }
+    let class = hot.class.get().unwrap_or(&THREAD_UNKNOWN);
+    let Some(local) = Local::make(&engine, class, hot.parent.get(), os_thread_id()) else {
+        hot.mode.set(Mode::Lost);
+        hot.lost.set(hot.lost.get().wrapping_add(1));
+        engine.lose(Lost::ThreadEvents, 1);
+        return None;
+    };
+    // A thread whose destructors have run already cannot be told when it ends.
+    if LEAVING.try_with(|_| {}).is_err() {
+        // SAFETY: just made, known to nobody.
+        unsafe { Local::leave(local) };
+        hot.mode.set(Mode::Gone);
+        engine.lose(Lost::ThreadEvents, 1);
+        return None;
+    }
+    hot.local.set(local);
+    hot.mode.set(Mode::Attached);
+    hot.generation.set(generation);
+    // SAFETY: just made; freed by `leave` only, after it has been taken out of HOT.
+    Some(unsafe { &*local })
+}
+
+/// In a child of fork: the segment is the parent's, and so are its slots.
+pub(crate) fn forget_in_child() {
+    HOT.with(|hot| {
+        hot.generation.set(0);
+        hot.local.set(ptr::null());
+        hot.sessions.set(0);
+        hot.mode.set(Mode::New);
+    });
+}
+
+/// Sets what the thread will be called when it attaches.
+pub(crate) fn prepare(class: &'static Class, parent: u64) {
+    HOT.with(|hot| {
+        hot.class.set(Some(class));
+        hot.parent.set(parent);
+    });
+    if let Some(local) = local() {
+        local
+            .slot
+            .class
+            .store(u32::from(local.number(class)), Ordering::Relaxed);
+    }
+}
+
+/// What was a thread's local before it entered a session, and its generation.
+pub(crate) type Before = (*const Local, u32);
+
+/// Makes a session's local the thread's; gives back what was there, for [`leave_session`].
+pub(crate) fn enter_session(session: *const Local, key: u64) -> Before {
+    HOT.with(|hot| {
+        let before = (hot.local.get(), hot.generation.get());
+        if hot.sessions.get() == 0 {
+            hot.own.set(before.0);
+        }
+        hot.sessions.set(hot.sessions.get() + 1);
+        hot.local.set(session);
+        hot.generation.set((key >> 32) as u32);
+        before
+    })
+}
+
+/// Undoes [`enter_session`].
+pub(crate) fn leave_session((local, generation): Before) {
+    HOT.with(|hot| {
+        hot.local.set(local);
+        hot.generation.set(generation);
+        hot.sessions.set(hot.sessions.get().saturating_sub(1));
+    });
+}
+
+fn os_thread_id() -> u64 {
+    // SAFETY: gettid has no preconditions.
+    unsafe { libc::gettid() as u64 }
+}

@@ -1,0 +1,108 @@
+//! A thread's rows of instances: the line that counts what it did to one mutex or file.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tare_layout::bank::INSTANCE_ENTRIES;
+use tare_layout::line::{EXTRA, Item, Line, MIN, NO_MIN};
+use tare_layout::shared::Lost;
+
+use super::Engine;
+use super::local::Local;
+
+impl Local {
+    /// Line `i` of an instance's row in this thread's bank; `None` when the places it could have
+    /// are taken.
+    #[inline(always)]
+    pub fn instance_line(&self, id: u32, i: usize) -> Option<&Line> {
+        let bank = self.bank.get();
+        let entry = bank.instances[id as usize % INSTANCE_ENTRIES].load(Ordering::Relaxed);
+        let at = if (entry >> 32) as u32 == id {
+            entry as u32 as usize
+        } else {
+            self.instance_slow(id)?
+        };
+        Some(self.line(at + i))
+    }
+
+    /// Counts a time into the row of an instance.
+    #[inline(always)]
+    pub fn time_instance(&self, id: u32, i: usize, ticks: u64, extra: u64) {
+        match self.instance_line(id, i) {
+            Some(line) => {
+                line.time(ticks);
+                line.add(EXTRA, extra);
+            }
+            None => self.time_instance_shared(id, i, ticks, extra),
+        }
+    }
+
+    #[cold]
+    fn time_instance_shared(&self, id: u32, i: usize, ticks: u64, extra: u64) {
+        match self.engine.shared_line(id, i) {
+            Some(line) => line.time_shared(ticks, extra),
+            None => self.engine.lose(Lost::InstanceEvents, 1),
+        }
+    }
+
+    /// The same, only if it is there: for what ends.
+    #[inline(always)]
+    pub fn known_instance_line(&self, id: u32) -> Option<&Line> {
+        let bank = self.bank.get();
+        for probe in 0..INSTANCE_PROBES {
+            let entry = bank.instances[probe_place(id, probe)].load(Ordering::Relaxed);
+            if (entry >> 32) as u32 == id {
+                return Some(self.line(entry as u32 as usize));
+            }
+        }
+        None
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn instance_slow(&self, id: u32) -> Option<usize> {
+        let bank = self.bank.get();
+        let lines = Engine::instance_lines(id);
+        let mut free = None;
+        for probe in 0..INSTANCE_PROBES {
+            let cell = &bank.instances[probe_place(id, probe)];
+            let entry = cell.load(Ordering::Relaxed);
+            let owner = (entry >> 32) as u32;
+            if owner == id {
+                return Some(entry as u32 as usize);
+            }
+            // The row of an instance that has ended goes to whoever comes next, if it is as long.
+            let reusable = entry == 0
+                || (!self.engine.is_live(owner) && Engine::instance_lines(owner) == lines);
+            if reusable && free.is_none() {
+                free = Some((cell, entry as u32 as usize));
+            }
+        }
+        let (cell, at) = free?;
+        self.claim_instance(cell, at, id, lines)
+    }
+
+    fn claim_instance(&self, cell: &AtomicU64, at: usize, id: u32, lines: usize) -> Option<usize> {
+        let bank = self.bank_number.get();
+        let at = match at {
+            0 => self.engine.new_item(bank, Item::Instance, id, lines)?,
+            at => {
+                cell.store(0, Ordering::Relaxed);
+                self.engine.reuse_item(bank, at, Item::Instance, id, lines);
+                at
+            }
+        };
+        for i in 0..lines {
+            self.line(at + i).set(MIN, NO_MIN);
+        }
+        cell.store(u64::from(id) << 32 | at as u64, Ordering::Release);
+        Some(at)
+    }
+}
+
+/// Places of the instance index that an id may stand at.
+const INSTANCE_PROBES: usize = 4;
+
+#[inline(always)]
+fn probe_place(id: u32, probe: usize) -> usize {
+    (id as usize + probe * 17) % INSTANCE_ENTRIES
+}

@@ -1,0 +1,191 @@
+//! Taking a slot and a bank for a thread, and giving them back.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::{Cell, UnsafeCell};
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use tare_layout::shared::Lost;
+use tare_layout::slot::{FREE, LIVE, Slot, ring};
+
+use super::account::Account;
+use super::local::{Local, OpenStage, Rings};
+use super::{Engine, clock, freelist};
+use crate::class::Class;
+
+impl Local {
+    /// A slot with a bank; `None` (and counted) when there is none left.
+    pub fn make(
+        engine: &Arc<Engine>,
+        class: &'static Class,
+        parent: u64,
+        os_id: u64,
+    ) -> Option<*mut Local> {
+        let view = engine.view;
+        let shared = view.shared();
+        let threads = view.geometry().limits.threads;
+        let link = |i: usize| (i < threads).then(|| &view.slot(i).next_free);
+        let number = freelist::pop(&shared.free_slots.0, link)
+            .or_else(|| freelist::take_new(&shared.slots_used.0, threads));
+        let Some(number) = number else {
+            engine.lose(Lost::Threads, 1);
+            return None;
+        };
+        let slot = view.slot(number);
+        let Some(bank_number) = engine.take_bank(0, number) else {
+            freelist::push(&shared.free_slots.0, number, &slot.next_free);
+            engine.lose(Lost::Threads, 1);
+            return None;
+        };
+        let class_number = class
+            .number(engine.generation)
+            .unwrap_or_else(|| engine.register(class));
+        begin_slot(slot, |slot| {
+            let id = shared.next_thread_id.0.fetch_add(1, Ordering::Relaxed);
+            slot.thread_id.store(id, Ordering::Relaxed);
+            slot.class.store(u32::from(class_number), Ordering::Relaxed);
+            slot.parent_id.store(parent, Ordering::Relaxed);
+            slot.os_id.store(os_id, Ordering::Relaxed);
+            slot.bank.store(bank_number as u32, Ordering::Relaxed);
+            slot.command_since.store(clock::now(), Ordering::Relaxed);
+        });
+        view.thread_masks()[number].store(0xff, Ordering::Relaxed);
+        let value = Local {
+            key: u64::from(engine.generation) << 32 | number as u64,
+            effective: view.controls().effective.as_ptr(),
+            mask: &view.thread_masks()[number],
+            index: Cell::new(view.class_index(bank_number).as_ptr()),
+            arena: Cell::new(view.arena(bank_number).as_ptr()),
+            bank: Cell::new(view.bank(bank_number)),
+            slot,
+            rings: Rings {
+                waits: view.ring_waits(number),
+                stages: view.ring_stages(number),
+                statements: view.ring_statements(number),
+                transactions: view.ring_transactions(number),
+                text: view.text_ring(number),
+                long_waits: view.long_waits(),
+                long_stages: view.long_stages(),
+            },
+            bank_number: Cell::new(bank_number),
+            engine: Arc::clone(engine),
+            waits: Cell::new(0),
+            stage: OpenStage::default(),
+            statements: Cell::new(0),
+            statement_ids: Default::default(),
+            transaction_id: Cell::new(0),
+            cursors: Default::default(),
+            account: Cell::default(),
+            schema: Cell::new(0),
+            digests: UnsafeCell::default(),
+        };
+        // The system's allocator directly: the host's may be one that counts through Tare.
+        // SAFETY: the layout is not of size zero; the pointer is checked.
+        let place = unsafe { System.alloc(Layout::new::<Local>()) }.cast::<Local>();
+        if place.is_null() {
+            end_slot(engine, number);
+            engine.give_bank(bank_number);
+            engine.lose(Lost::Threads, 1);
+            return None;
+        }
+        // SAFETY: allocated for a Local, not yet initialised.
+        unsafe { place.write(value) };
+        Some(place)
+    }
+
+    /// Gives slot and bank back and frees the local.
+    ///
+    /// # Safety
+    /// `local` came from [`Local::make`], and nobody uses it any more.
+    pub unsafe fn leave(local: *mut Local) {
+        {
+            // SAFETY: the caller's promise.
+            let local = unsafe { &*local };
+            let engine = &local.engine;
+            for number in 0..ring::RINGS {
+                engine.give_chunk(local.slot_number(), number);
+            }
+            engine.disconnected(local.account.get());
+            end_slot(engine, local.slot_number());
+            engine.give_bank(local.bank_number.get());
+        }
+        // SAFETY: initialised by `make`, allocated by it with the same layout.
+        unsafe {
+            ptr::drop_in_place(local);
+            System.dealloc(local.cast(), Layout::new::<Local>());
+        }
+    }
+
+    /// Moves the thread to a bank of another account.
+    pub fn change_account(&self, account: Account) {
+        let before = self.account.get();
+        if before.number != account.number
+            && let Some(number) = self.engine.take_bank(account.number, self.slot_number())
+        {
+            let view = self.engine.view;
+            let old = self.bank_number.replace(number);
+            self.index.set(view.class_index(number).as_ptr());
+            self.arena.set(view.arena(number).as_ptr());
+            self.bank.set(view.bank(number));
+            begin_turn(self.slot, |slot| {
+                slot.bank.store(number as u32, Ordering::Relaxed)
+            });
+            self.engine.give_bank(old);
+        }
+        self.engine.connected(account);
+        self.engine.disconnected(before);
+        self.slot.account.store(account.number, Ordering::Relaxed);
+        self.account.set(account);
+    }
+}
+
+fn begin_turn(slot: &Slot, change: impl FnOnce(&Slot)) {
+    let turn = slot.turn.load(Ordering::Relaxed);
+    slot.turn.store(turn.wrapping_add(1), Ordering::Relaxed);
+    std::sync::atomic::fence(Ordering::Release);
+    change(slot);
+    // Pairs with the reader's first load of `turn`.
+    slot.turn.store(turn.wrapping_add(2), Ordering::Release);
+}
+
+/// Makes a slot a new thread's: nothing of the thread before stays.
+fn begin_slot(slot: &Slot, identity: impl FnOnce(&Slot)) {
+    begin_turn(slot, |slot| {
+        let zero32 =
+            |cells: &[&AtomicU32]| cells.iter().for_each(|c| c.store(0, Ordering::Relaxed));
+        let zero64 =
+            |cells: &[&AtomicU64]| cells.iter().for_each(|c| c.store(0, Ordering::Relaxed));
+        zero32(&[
+            &slot.statement_depth,
+            &slot.wait_depth,
+            &slot.account,
+            &slot.command,
+        ]);
+        zero32(&[&slot.connection_type, &slot.schema, &slot.stage]);
+        zero64(&[&slot.event_id, &slot.text_at, &slot.processlist_id]);
+        slot.pushed
+            .iter()
+            .for_each(|p| p.store(0, Ordering::Relaxed));
+        slot.chunk
+            .iter()
+            .for_each(|c| c.store(0, Ordering::Relaxed));
+        slot.command
+            .store(tare_layout::slot::Command::Daemon as u32, Ordering::Relaxed);
+        slot.state_text.set("");
+        slot.info.set("");
+        slot.attributes.set("");
+        slot.waits.iter().for_each(|w| w.clear());
+        slot.current_stage.clear();
+        slot.transaction.clear();
+        slot.statements.iter().for_each(|s| s.clear());
+        identity(slot);
+    });
+    slot.state.store(LIVE, Ordering::Release);
+}
+
+fn end_slot(engine: &Engine, number: usize) {
+    let slot = engine.view.slot(number);
+    slot.state.store(FREE, Ordering::Release);
+    freelist::push(&engine.view.shared().free_slots.0, number, &slot.next_free);
+}
