@@ -222,10 +222,12 @@ const fn first_consumer(event_type: EventType) -> u32 {
 
 const _: () = assert!(EVENT_TYPES <= 8);
 
-/// The mask of a thread: `threads.INSTRUMENTED` and `threads.HISTORY`.
+/// The mask of a thread: `threads.INSTRUMENTED` and `threads.HISTORY`. Without COUNT no point does
+/// anything; the other bits then only remember HISTORY.
 pub const fn thread_mask(instrumented: bool, history: bool) -> u8 {
     match (instrumented, history) {
-        (false, _) => 0,
+        (false, false) => 0,
+        (false, true) => effective::HISTORY | effective::LONG,
         (true, false) => !(effective::HISTORY | effective::LONG),
         (true, true) => 0xff,
     }
