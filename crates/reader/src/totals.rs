@@ -321,6 +321,33 @@ impl<'a> Banks<'a> {
         Self { view, live }
     }
 
+    /// Runs `read` until no two banks were merged while it ran: for figures of banks that are not
+    /// summed here (instances, digests).
+    pub fn unmerged<T>(&self, read: impl FnMut() -> T) -> T {
+        unmerged(self.view, self.live, read)
+    }
+
+    /// How many banks were ever used.
+    pub fn count(&self) -> usize {
+        banks_used(self.view)
+    }
+
+    /// The items of a bank below [`Banks::count`], with their first lines.
+    pub fn items(&self, bank: usize) -> impl Iterator<Item = (usize, Tag)> + 'a {
+        let used = self.view.bank(bank).used.load(Ordering::Acquire) as usize;
+        crate::truncate::items(self.view.arena(bank), used)
+    }
+
+    /// The histogram of time line `at` of a bank, of all time.
+    pub fn line_histogram(&self, bank: usize, at: usize) -> Histogram {
+        let mut histogram = Histogram::default();
+        let bank = Bank::new(self.view, bank, Scope::Global, 0);
+        if let Some(line) = bank.arena.get(at) {
+            bank.add_histogram(line.get(HISTOGRAM), None, &mut histogram);
+        }
+        histogram
+    }
+
     fn planes(&self) -> u32 {
         self.view.control().planes_used.load(Ordering::Acquire)
     }
