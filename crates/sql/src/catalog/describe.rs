@@ -119,6 +119,9 @@ impl Key {
     }
 }
 
+/// Empties a table.
+pub type Truncate = fn(&View) -> Result<(), MySqlError>;
+
 /// The rows of one scan, made one at a time.
 pub type Rows<R> = Box<dyn Iterator<Item = R>>;
 
@@ -161,7 +164,7 @@ pub struct Spec<R: 'static> {
     /// What UPDATE may do, if anything.
     pub update: Option<Update>,
     /// What TRUNCATE does, if anything.
-    pub truncate: Option<fn(&View) -> Result<(), MySqlError>>,
+    pub truncate: Option<Truncate>,
     /// The columns without their groups.
     pub flat: OnceLock<Box<[&'static Column<R>]>>,
 }
@@ -217,7 +220,7 @@ impl<R: 'static> Spec<R> {
     }
 
     /// The same table; TRUNCATE does this.
-    pub const fn truncate(mut self, truncate: fn(&View) -> Result<(), MySqlError>) -> Self {
+    pub const fn truncate(mut self, truncate: Truncate) -> Self {
         self.truncate = Some(truncate);
         self
     }

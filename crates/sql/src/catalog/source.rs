@@ -1,6 +1,9 @@
 //! What the tables need from whoever serves them.
 
+use std::sync::Arc;
 use std::time::SystemTime;
+
+use tare_reader::Segment;
 
 /// GLOBAL or SESSION, for variables and status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,6 +172,11 @@ pub trait Source: Send + Sync {
     /// The account and number of this connection.
     fn session(&self) -> Session {
         Session::default()
+    }
+
+    /// The segment that the tables show; `None` = performance schema is off.
+    fn segment(&self) -> Option<Arc<Segment>> {
+        None
     }
 
     /// System variables other than performance_schema's own.

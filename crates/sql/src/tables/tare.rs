@@ -163,7 +163,7 @@ pub struct SegmentInfo {
     pub layout_version: u64,
     pub state: &'static str,
     pub started_us: u64,
-    pub uptime_s: f64,
+    pub uptime_s: Option<f64>,
     pub resident_bytes: Option<u64>,
     pub address_bytes: u64,
     pub bank_bytes: u64,
@@ -206,9 +206,12 @@ const SEGMENT: &[Column<SegmentInfo>] = &[
         "When recording began, in UTC.",
         |r| super::time::timestamp(r.started_us).into(),
     ),
-    col("uptime_s", "double", "Seconds recorded.", |r| {
-        Cell::Real(r.uptime_s)
-    }),
+    null(
+        "uptime_s",
+        "double",
+        "Seconds recorded; NULL once the writer is gone.",
+        |r| Cell::opt(r.uptime_s),
+    ),
     null(
         "resident_bytes",
         U64,

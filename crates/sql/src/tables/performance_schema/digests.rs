@@ -1,5 +1,7 @@
 //! events_statements_summary_by_digest.
 
+use std::sync::Arc;
+
 use super::event::*;
 use super::statements::{HasSums, Sums, sums};
 use crate::catalog::{Cell, Column, Key, Spec, Table, U64, col, null};
@@ -8,11 +10,11 @@ use crate::catalog::{Cell, Column, Key, Spec, Table, U64, col, null};
 #[derive(Debug, Clone, Default)]
 pub struct Digest {
     /// SCHEMA_NAME.
-    pub schema: Option<String>,
+    pub schema: Option<Arc<str>>,
     /// DIGEST; NULL in the row of what found no room.
-    pub digest: Option<String>,
+    pub digest: Option<Arc<str>>,
     /// DIGEST_TEXT.
-    pub text: Option<String>,
+    pub text: Option<Arc<str>>,
     /// The sums.
     pub sums: Sums,
     /// FIRST_SEEN, microseconds since 1970.
@@ -22,7 +24,7 @@ pub struct Digest {
     /// QUANTILE_95, QUANTILE_99, QUANTILE_999.
     pub quantiles: [u64; 3],
     /// QUERY_SAMPLE_TEXT.
-    pub sample_text: Option<String>,
+    pub sample_text: Option<Arc<str>>,
     /// QUERY_SAMPLE_SEEN, microseconds since 1970.
     pub sample_seen_us: u64,
     /// QUERY_SAMPLE_TIMER_WAIT.

@@ -17,7 +17,7 @@ pub struct Instrument {
     /// TIMED; `None` for what has no duration (memory, errors, threads).
     pub timed: Option<bool>,
     /// PROPERTIES.
-    pub properties: &'static str,
+    pub properties: String,
     /// VOLATILITY.
     pub volatility: i64,
     /// DOCUMENTATION.
@@ -46,7 +46,7 @@ const INSTRUMENTS: &[Column<Instrument>] = &[
         "PROPERTIES",
         PROPERTIES,
         "What kind of instrument it is.",
-        |r| r.properties.into(),
+        |r| r.properties.as_str().into(),
     ),
     col(
         "VOLATILITY",

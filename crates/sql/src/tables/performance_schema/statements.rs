@@ -37,19 +37,19 @@ pub struct Statement {
     /// LOCK_TIME.
     pub lock_time: u64,
     /// SQL_TEXT.
-    pub sql_text: Option<String>,
+    pub sql_text: Option<Arc<str>>,
     /// DIGEST.
-    pub digest: Option<String>,
+    pub digest: Option<Arc<str>>,
     /// DIGEST_TEXT.
     pub digest_text: Option<Arc<str>>,
     /// CURRENT_SCHEMA.
-    pub current_schema: Option<String>,
+    pub current_schema: Option<Arc<str>>,
     /// MYSQL_ERRNO.
     pub errno: Option<i64>,
     /// RETURNED_SQLSTATE.
-    pub sqlstate: Option<String>,
+    pub sqlstate: Option<Arc<str>>,
     /// MESSAGE_TEXT.
-    pub message_text: Option<String>,
+    pub message_text: Option<Arc<str>>,
     /// ERRORS.
     pub errors: u64,
     /// WARNINGS.

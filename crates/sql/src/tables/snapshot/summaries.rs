@@ -1,0 +1,459 @@
+//! Summaries by event name, and what schema `tare` adds to them.
+
+use std::sync::Arc;
+
+use tare_layout::Kind;
+use tare_layout::class::{COUNTERS, Counter, counter_cell};
+use tare_layout::histogram::{bucket_high, bucket_low};
+use tare_layout::line::{CONTENDED, COUNT, EXTRA, MAX, MIN, NO_MIN, SUM, memory};
+
+use tare_reader::line::{Cells, NOTHING, add};
+use tare_reader::{Class, Clock, Selection, Totals};
+
+use super::host::Host;
+use super::{By, Made, Snapshot, none};
+use crate::catalog::{Admit, Filter};
+use crate::tables::performance_schema::event::{Stat, Summary};
+use crate::tables::performance_schema::files::{FileIo, Io};
+use crate::tables::performance_schema::memory::Memory;
+use crate::tables::performance_schema::statements::{self, Counters};
+use crate::tables::performance_schema::transactions;
+use crate::tables::tare::{Contention, HistogramBucket};
+
+/// The families of classes that a table sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Family {
+    Wait = 0,
+    Stage,
+    Statement,
+    Transaction,
+    Memory,
+}
+
+pub(super) const FAMILIES: usize = 5;
+
+impl Family {
+    pub(super) fn has(self, kind: Kind) -> bool {
+        match self {
+            Family::Stage => kind == Kind::Stage,
+            Family::Statement => kind == Kind::Statement,
+            Family::Transaction => kind == Kind::Transaction,
+            Family::Memory => kind == Kind::Memory,
+            Family::Wait => !matches!(
+                kind,
+                Kind::Stage
+                    | Kind::Statement
+                    | Kind::Transaction
+                    | Kind::Memory
+                    | Kind::Error
+                    | Kind::Thread
+            ),
+        }
+    }
+}
+
+/// A line's count and times in picoseconds.
+pub(super) fn stat(clock: &Clock, kind: Kind, line: &Cells) -> Stat {
+    // An acquisition at the first try is a wait of zero that no clock was read for.
+    let zero = kind.is_lock() && line[COUNT] > line[EXTRA];
+    let min = if zero || line[MIN] == NO_MIN {
+        0
+    } else {
+        line[MIN]
+    };
+    Stat {
+        count: line[COUNT],
+        sum: clock.ps(line[SUM]),
+        min: clock.ps(min),
+        max: clock.ps(line[MAX]),
+    }
+}
+
+/// All operations of a row together.
+fn whole(kind: Kind, row: &[Cells]) -> Cells {
+    let mut sum = NOTHING;
+    for (i, line) in row
+        .iter()
+        .enumerate()
+        .filter(|(i, _)| kind.is_time_line(*i))
+    {
+        add(kind, i, &mut sum, line);
+    }
+    sum
+}
+
+fn waits(clock: &Clock, kind: Kind, row: &[Cells]) -> Stat {
+    stat(clock, kind, &whole(kind, row))
+}
+
+fn statement(clock: &Clock, kind: Kind, row: &[Cells]) -> statements::Sums {
+    statement_sums(clock, kind, row)
+}
+
+/// A statement row's time line and counters.
+pub(super) fn statement_sums(clock: &Clock, kind: Kind, row: &[Cells]) -> statements::Sums {
+    let counters: [u64; COUNTERS] = std::array::from_fn(|i| {
+        let (line, cell) = counter_cell(i);
+        row.get(line).map_or(0, |line| line[cell])
+    });
+    statements::Sums {
+        stat: stat(clock, kind, &row[0]),
+        lock_time: clock.ps(counters[Counter::LockTime as usize]),
+        errors: counters[Counter::Errors as usize],
+        warnings: counters[Counter::Warnings as usize],
+        counters: Counters::from_words(&counters),
+    }
+}
+
+fn transaction(clock: &Clock, kind: Kind, row: &[Cells]) -> transactions::Sums {
+    transactions::Sums {
+        all: stat(clock, kind, &whole(kind, row)),
+        read_write: stat(clock, kind, &row[0]),
+        read_only: stat(clock, kind, &row[1]),
+    }
+}
+
+/// The rows of one scope that ever fired, by class.
+#[derive(Debug, Default)]
+pub(super) struct Group {
+    /// Class and first line, by class.
+    index: Vec<(usize, usize)>,
+    lines: Vec<Cells>,
+}
+
+impl Group {
+    fn of(totals: &Totals) -> Self {
+        let mut group = Group::default();
+        for (class, row) in totals.rows() {
+            group.index.push((class, group.lines.len()));
+            group.lines.extend_from_slice(row);
+        }
+        group
+    }
+
+    fn row(&self, class: &Class) -> Option<&[Cells]> {
+        let found = self
+            .index
+            .binary_search_by_key(&class.id, |(class, _)| *class)
+            .ok()?;
+        let at = self.index[found].1;
+        self.lines.get(at..at + class.kind.row_lines())
+    }
+}
+
+/// Whose rows a summary lists.
+#[derive(Clone)]
+struct Owner {
+    thread_id: u64,
+    user: Option<Arc<str>>,
+    host: Option<Arc<str>>,
+}
+
+impl Snapshot {
+    pub(super) fn selection(&self, host: &Host, family: Family) -> Selection {
+        Selection::new(self.classes(host), |kind| family.has(kind))
+    }
+
+    pub(super) fn global(&self, host: &Host, family: Family) -> &Arc<Vec<Group>> {
+        self.sums[By::Global as usize][family as usize].get_or_init(|| {
+            Arc::new(vec![Group::of(
+                &host.banks().global(&self.selection(host, family)),
+            )])
+        })
+    }
+
+    fn groups(&self, host: &Host, by: By, family: Family) -> (&Arc<Vec<Group>>, Vec<Owner>) {
+        let nobody = Owner {
+            thread_id: 0,
+            user: None,
+            host: None,
+        };
+        match by {
+            By::Global => (self.global(host, family), vec![nobody]),
+            By::Account => {
+                let accounts = self.names(host).accounts.clone();
+                let groups = self.sums[By::Account as usize][family as usize].get_or_init(|| {
+                    let sums = host.banks().accounts(&self.selection(host, family));
+                    let group = |i: usize| sums.get(i)?.as_ref().map(Group::of);
+                    Arc::new(
+                        (0..accounts.len())
+                            .map(|i| group(i).unwrap_or_default())
+                            .collect(),
+                    )
+                });
+                let owner = |a: &super::Connections| Owner {
+                    user: a.user.clone(),
+                    host: a.host.clone(),
+                    ..nobody.clone()
+                };
+                (groups, accounts.iter().map(owner).collect())
+            }
+            By::Thread => {
+                let slots = self.slots(host).clone();
+                let groups = self.sums[By::Thread as usize][family as usize].get_or_init(|| {
+                    let selection = self.selection(host, family);
+                    let of = |slot: &super::people::Slot| {
+                        let sum = host.banks().thread(&selection, slot.number, slot.bank);
+                        sum.as_ref().map(Group::of).unwrap_or_default()
+                    };
+                    Arc::new(slots.iter().map(of).collect())
+                });
+                let owner = |slot: &super::people::Slot| Owner {
+                    thread_id: slot.thread_id,
+                    ..nobody.clone()
+                };
+                (groups, slots.iter().map(owner).collect())
+            }
+        }
+    }
+
+    /// A row for every owner and class of a family, whether or not it ever fired, as in MySQL.
+    fn summary<S: Copy + Default + 'static>(
+        &self,
+        by: By,
+        filter: &Filter,
+        family: Family,
+        sums: fn(&Clock, Kind, &[Cells]) -> S,
+    ) -> Made<Summary<S>> {
+        let Some(host) = &self.host else {
+            return none();
+        };
+        let (groups, owners) = self.groups(host, by, family);
+        let (groups, clock) = (groups.clone(), host.clock);
+        let thread = if by == By::Thread {
+            filter.number("THREAD_ID")
+        } else {
+            Admit::All
+        };
+        let classes: Vec<Class> = self.listed(host, family, filter);
+        let wanted: Vec<(usize, Owner)> = owners
+            .into_iter()
+            .enumerate()
+            .filter(|(i, owner)| *i < groups.len() && thread.admits(&owner.thread_id))
+            .collect();
+        let of = move |(group, owner): &(usize, Owner), class: &Class| Summary {
+            thread_id: owner.thread_id,
+            user: owner.user.clone(),
+            host: owner.host.clone(),
+            name: class.name.clone(),
+            sums: groups[*group]
+                .row(class)
+                .map_or_else(S::default, |row| sums(&clock, class.kind, row)),
+        };
+        let count = wanted.len() * classes.len();
+        Ok(Box::new((0..count).map(move |i| {
+            of(&wanted[i / classes.len()], &classes[i % classes.len()])
+        })))
+    }
+
+    /// The classes of a family that a filter on EVENT_NAME leaves.
+    fn listed(&self, host: &Host, family: Family, filter: &Filter) -> Vec<Class> {
+        let name = filter.text("EVENT_NAME");
+        let classes = self.classes(host).iter();
+        classes
+            .filter(|c| family.has(c.kind) && name.admits_name(&c.name))
+            .cloned()
+            .collect()
+    }
+
+    /// events_waits_summary_*_by_event_name.
+    pub fn wait_summary(&self, by: By, filter: &Filter) -> Made<Summary<Stat>> {
+        self.summary(by, filter, Family::Wait, waits)
+    }
+
+    /// events_stages_summary_*_by_event_name.
+    pub fn stage_summary(&self, by: By, filter: &Filter) -> Made<Summary<Stat>> {
+        self.summary(by, filter, Family::Stage, waits)
+    }
+
+    /// events_statements_summary_*_by_event_name.
+    pub fn statement_summary(&self, by: By, filter: &Filter) -> Made<Summary<statements::Sums>> {
+        self.summary(by, filter, Family::Statement, statement)
+    }
+
+    /// events_transactions_summary_*_by_event_name.
+    pub fn transaction_summary(
+        &self,
+        by: By,
+        filter: &Filter,
+    ) -> Made<Summary<transactions::Sums>> {
+        self.summary(by, filter, Family::Transaction, transaction)
+    }
+
+    /// file_summary_by_event_name.
+    pub fn file_summary(&self, filter: &Filter) -> Made<FileIo> {
+        let Some(host) = &self.host else {
+            return none();
+        };
+        let group = &self.global(host, Family::Wait)[0];
+        let mut rows = Vec::new();
+        for class in self.listed(host, Family::Wait, filter) {
+            if class.kind == Kind::File {
+                let io = group
+                    .row(&class)
+                    .map_or_else(Io::default, |row| file_io(&host.clock, row));
+                let (name, path) = (class.name, "".into());
+                rows.push(FileIo {
+                    path,
+                    name,
+                    object_instance_begin: 0,
+                    io,
+                });
+            }
+        }
+        Ok(Box::new(rows.into_iter()))
+    }
+
+    /// memory_summary_global_by_event_name.
+    pub fn memory(&self, filter: &Filter) -> Made<Memory> {
+        let Some(host) = &self.host else {
+            return none();
+        };
+        let group = &self.global(host, Family::Memory)[0];
+        let rows: Vec<Memory> = self
+            .listed(host, Family::Memory, filter)
+            .into_iter()
+            .map(|class| {
+                let row = group
+                    .row(&class)
+                    .map_or([[0; 8]; 2], |row| [row[0], row[1]]);
+                memory_row(class.name, &row)
+            })
+            .collect();
+        Ok(Box::new(rows.into_iter()))
+    }
+
+    /// tare.contention_by_event_name.
+    pub fn contention(&self, filter: &Filter) -> Made<Contention> {
+        let Some(host) = &self.host else {
+            return none();
+        };
+        let (clock, group) = (&host.clock, &self.global(host, Family::Wait)[0]);
+        let histograms = self.histograms_of(host);
+        let name = filter.text("event_name");
+        let classes = self.classes(host).iter();
+        let rows: Vec<Contention> = classes
+            .filter(|c| c.kind.is_lock() && name.admits_name(&c.name))
+            .map(|class| {
+                let line = group.row(class).map_or(NOTHING, |row| row[0]);
+                let buckets = histograms.get(class.id).and_then(Option::as_ref);
+                let at = |share| Some(clock.ps(buckets?.quantile(share)?.min(line[MAX])));
+                let percentiles = [at(0.5), at(0.95), at(0.99)];
+                Contention {
+                    name: class.name.clone(),
+                    count: line[COUNT],
+                    contended: line[CONTENDED],
+                    sum: clock.ps(line[SUM]),
+                    max: clock.ps(line[MAX]),
+                    percentiles: match percentiles {
+                        [Some(a), Some(b), Some(c)] => Some([a, b, c]),
+                        _ => None,
+                    },
+                }
+            })
+            .collect();
+        Ok(Box::new(rows.into_iter()))
+    }
+
+    fn histograms_of(&self, host: &Host) -> &super::Histograms {
+        self.histograms.get_or_init(|| {
+            let timed = |kind: Kind| kind.event_type().is_some();
+            host.banks()
+                .histograms(&Selection::new(self.classes(host), timed))
+        })
+    }
+
+    /// tare.histogram_by_event_name.
+    pub fn histograms(&self, filter: &Filter) -> Made<HistogramBucket> {
+        let Some(host) = &self.host else {
+            return none();
+        };
+        let (clock, all) = (host.clock, self.histograms_of(host));
+        let name = filter.text("event_name");
+        let mut rows = Vec::new();
+        for class in self
+            .classes(host)
+            .iter()
+            .filter(|c| name.admits_name(&c.name))
+        {
+            let Some(buckets) = all.get(class.id).and_then(Option::as_ref) else {
+                continue;
+            };
+            let total = buckets.total();
+            let mut seen = 0;
+            for (i, count) in buckets.counts.iter().enumerate().filter(|(_, n)| **n != 0) {
+                seen += count;
+                rows.push(HistogramBucket {
+                    name: class.name.clone(),
+                    number: i as u64,
+                    low: clock.ps(bucket_low(i)),
+                    high: clock.ps(bucket_high(i)),
+                    count: *count,
+                    quantile: seen as f64 / total as f64,
+                });
+            }
+        }
+        Ok(Box::new(rows.into_iter()))
+    }
+}
+
+/// A file row: read, write, miscellaneous.
+pub(super) fn file_io(clock: &Clock, row: &[Cells]) -> Io {
+    let part = |i: usize| stat(clock, Kind::File, &row[i]);
+    Io {
+        all: stat(clock, Kind::File, &whole(Kind::File, row)),
+        read: part(0),
+        bytes_read: row[0][EXTRA] as i64,
+        write: part(1),
+        bytes_written: row[1][EXTRA] as i64,
+        misc: part(2),
+    }
+}
+
+fn memory_row(name: Arc<str>, row: &[Cells; 2]) -> Memory {
+    use memory as at;
+    let [high, low] = row;
+    let balance = |alloc: usize, free: usize| high[alloc].wrapping_sub(high[free]) as i64;
+    let count = balance(at::ALLOC_COUNT, at::FREE_COUNT);
+    let bytes = balance(at::ALLOC_BYTES, at::FREE_BYTES);
+    // Marks of single banks add up to bounds, as MySQL's of single threads do: memory freed by
+    // another thread than allocated it makes the one bank's high and the other's low both count.
+    Memory {
+        name,
+        count_alloc: high[at::ALLOC_COUNT],
+        count_free: high[at::FREE_COUNT],
+        bytes_alloc: high[at::ALLOC_BYTES],
+        bytes_free: high[at::FREE_BYTES],
+        low_count: (low[at::LOW_COUNT] as i64).max(0).min(count),
+        count,
+        high_count: (high[at::HIGH_COUNT] as i64).max(count),
+        low_bytes: (low[at::LOW_BYTES] as i64).max(0).min(bytes),
+        bytes,
+        high_bytes: (high[at::HIGH_BYTES] as i64).max(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_part_the_kinds() {
+        let of = |kind| {
+            [
+                Family::Wait,
+                Family::Stage,
+                Family::Statement,
+                Family::Transaction,
+                Family::Memory,
+            ]
+            .into_iter()
+            .filter(|f| f.has(kind))
+            .count()
+        };
+        for kind in tare_layout::class::KINDS {
+            let expected = usize::from(!matches!(kind, Kind::Error | Kind::Thread));
+            assert_eq!(of(kind), expected, "{kind:?}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! TRUNCATE: a table starts from here. Nothing of the writer's is touched; readers remember, beside
+//! it, what was there.
+
+use tare_layout::Kind;
+use tare_layout::control::table;
+use tare_layout::slot::ring;
+use tare_reader::{Scope, Selection, WriteError};
+
+use super::host::Host;
+use super::summaries::Family;
+use super::{By, Done, Snapshot, Which};
+use crate::catalog::MySqlError;
+
+impl By {
+    fn scope(self) -> Scope {
+        match self {
+            By::Global => Scope::Global,
+            By::Thread => Scope::Thread,
+            By::Account => Scope::Account,
+        }
+    }
+}
+
+fn done(result: Result<(), WriteError>) -> Done {
+    result.map_err(MySqlError::internal)
+}
+
+impl Snapshot {
+    fn present(&self) -> Result<&Host, MySqlError> {
+        self.host.as_ref().ok_or_else(MySqlError::invalid_usage)
+    }
+
+    fn truncate_family(&self, by: By, family: Family) -> Done {
+        let host = self.present()?;
+        done(
+            host.segment
+                .truncate_classes(by.scope(), &self.selection(host, family)),
+        )
+    }
+
+    fn clear_events(&self, ring: usize, which: Which) -> Done {
+        let table = match which {
+            Which::Current => table::CURRENT,
+            Which::History => table::HISTORY,
+            Which::HistoryLong => table::LONG,
+        };
+        done(self.present()?.segment.truncate_events(ring, table))
+    }
+
+    /// TRUNCATE events_waits_*.
+    pub fn truncate_waits(&self, which: Which) -> Done {
+        self.clear_events(ring::WAITS, which)
+    }
+
+    /// TRUNCATE events_stages_*.
+    pub fn truncate_stages(&self, which: Which) -> Done {
+        self.clear_events(ring::STAGES, which)
+    }
+
+    /// TRUNCATE events_statements_*.
+    pub fn truncate_statements(&self, which: Which) -> Done {
+        self.clear_events(ring::STATEMENTS, which)
+    }
+
+    /// TRUNCATE events_transactions_*.
+    pub fn truncate_transactions(&self, which: Which) -> Done {
+        self.clear_events(ring::TRANSACTIONS, which)
+    }
+
+    /// TRUNCATE events_waits_summary_*_by_event_name.
+    pub fn truncate_wait_summary(&self, by: By) -> Done {
+        self.truncate_family(by, Family::Wait)
+    }
+
+    /// TRUNCATE events_stages_summary_*_by_event_name.
+    pub fn truncate_stage_summary(&self, by: By) -> Done {
+        self.truncate_family(by, Family::Stage)
+    }
+
+    /// TRUNCATE events_statements_summary_*_by_event_name.
+    pub fn truncate_statement_summary(&self, by: By) -> Done {
+        self.truncate_family(by, Family::Statement)
+    }
+
+    /// TRUNCATE events_transactions_summary_*_by_event_name.
+    pub fn truncate_transaction_summary(&self, by: By) -> Done {
+        self.truncate_family(by, Family::Transaction)
+    }
+
+    /// TRUNCATE memory_summary_global_by_event_name.
+    pub fn truncate_memory(&self) -> Done {
+        self.truncate_family(By::Global, Family::Memory)
+    }
+
+    /// TRUNCATE file_summary_by_event_name. Its figures are those of the files' waits, so that
+    /// events_waits_summary_global_by_event_name starts anew for files, too.
+    pub fn truncate_file_summary(&self) -> Done {
+        let host = self.present()?;
+        let files = Selection::new(self.classes(host), |kind| kind == Kind::File);
+        done(host.segment.truncate_classes(Scope::Global, &files))
+    }
+
+    /// TRUNCATE events_waits_summary_by_instance.
+    pub fn truncate_instances(&self) -> Done {
+        done(self.present()?.segment.truncate_instances(false))
+    }
+
+    /// TRUNCATE file_summary_by_instance.
+    pub fn truncate_file_instances(&self) -> Done {
+        done(self.present()?.segment.truncate_instances(true))
+    }
+
+    /// TRUNCATE events_statements_summary_by_digest: a new generation begins.
+    pub fn truncate_digests(&self) -> Done {
+        done(self.present()?.segment.truncate_digests())
+    }
+}

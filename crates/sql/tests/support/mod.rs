@@ -1,0 +1,106 @@
+//! Tare started in this process, its segment mapped once more as a reader maps it, and a SQLite
+//! connection with the catalog over it.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rusqlite::Connection;
+use rusqlite::types::Value;
+use tare_reader::Segment;
+use tare_sql::catalog::{self, Catalog, MySqlError, Source};
+
+/// Tare is one for the process: one test at a time.
+static ONE: Mutex<()> = Mutex::new(());
+
+struct Serving(Arc<Segment>);
+
+impl Source for Serving {
+    fn segment(&self) -> Option<Arc<Segment>> {
+        Some(self.0.clone())
+    }
+}
+
+pub struct Running {
+    pub conn: Connection,
+    pub catalog: Catalog,
+    pub attached: Arc<Segment>,
+    _one: MutexGuard<'static, ()>,
+}
+
+/// Starts Tare and connects to it.
+pub fn start(config: tare::Config) -> Running {
+    let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    tare::start(config).expect("Tare starts");
+    let attached = Arc::new(Segment::own(tare::descriptor().unwrap()).expect("the own segment"));
+    let conn = Connection::open_in_memory().unwrap();
+    let catalog = catalog::install(&conn, Arc::new(Serving(attached.clone()))).unwrap();
+    Running {
+        conn,
+        catalog,
+        attached,
+        _one: one,
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        tare::stop();
+    }
+}
+
+fn text(value: Value) -> String {
+    match value {
+        Value::Null => "NULL".into(),
+        Value::Integer(v) => v.to_string(),
+        Value::Real(v) => v.to_string(),
+        Value::Text(s) => s,
+        Value::Blob(b) => format!("{b:?}"),
+    }
+}
+
+impl Running {
+    /// The rows of a query, each as its values separated by spaces.
+    pub fn rows(&self, sql: &str) -> Vec<String> {
+        let mut statement = self
+            .conn
+            .prepare(sql)
+            .unwrap_or_else(|e| panic!("{sql}: {e}"));
+        let columns = statement.column_count();
+        let rows = statement.query_map([], |row| {
+            let cells = (0..columns).map(|i| row.get(i).map(text));
+            Ok(cells.collect::<Result<Vec<String>, _>>()?.join(" "))
+        });
+        rows.unwrap()
+            .map(|row| row.unwrap_or_else(|e| panic!("{sql}: {e}")))
+            .collect()
+    }
+
+    /// The one value of a query.
+    pub fn one(&self, sql: &str) -> String {
+        let rows = self.rows(sql);
+        assert_eq!(rows.len(), 1, "{sql}: {rows:?}");
+        rows[0].clone()
+    }
+
+    /// The one number of a query.
+    pub fn number(&self, sql: &str) -> i64 {
+        self.one(sql)
+            .parse()
+            .unwrap_or_else(|e| panic!("{sql}: {e}"))
+    }
+
+    /// Runs a statement; the rows it changed, or the catalog's error.
+    pub fn execute(&self, sql: &str) -> Result<usize, MySqlError> {
+        self.conn
+            .execute(sql, [])
+            .map_err(|e| MySqlError::from_sqlite(&e).unwrap_or_else(|| panic!("{sql}: {e}")))
+    }
+
+    pub fn truncate(&self, name: &str) {
+        self.catalog
+            .truncate("performance_schema", name)
+            .expect(name)
+            .expect(name);
+    }
+}
