@@ -175,6 +175,7 @@ impl Local {
 
     #[cold]
     fn claim_digest(&self, cell: &AtomicU64, at: usize, found: Found, key: u64) -> Option<&Line> {
+        self.settle();
         let bank = self.bank_number.get();
         let at = match at {
             0 => self.engine.new_item(bank, Item::Digest, found.id, 4)?,

@@ -10,7 +10,7 @@ use tare_layout::shared::Lost;
 use tare_layout::slot::{FREE, LIVE, Slot, ring};
 
 use super::account::Account;
-use super::local::{Local, OpenStage, Rings};
+use super::local::{Local, OpenStage, Pending, Rings};
 use super::{Engine, clock, freelist};
 use crate::class::Class;
 
@@ -70,6 +70,7 @@ impl Local {
             },
             bank_number: Cell::new(bank_number),
             engine: Arc::clone(engine),
+            pending: Pending::default(),
             waits: Cell::new(0),
             stage: OpenStage::default(),
             statements: Cell::new(0),
@@ -103,6 +104,7 @@ impl Local {
             // SAFETY: the caller's promise.
             let local = unsafe { &*local };
             let engine = &local.engine;
+            local.settle();
             for number in 0..ring::RINGS {
                 engine.give_chunk(local.slot_number(), number);
             }
@@ -123,6 +125,7 @@ impl Local {
         if before.number != account.number
             && let Some(number) = self.engine.take_bank(account.number, self.slot_number())
         {
+            self.settle();
             let view = self.engine.view;
             let old = self.bank_number.replace(number);
             self.index.set(view.class_index(number).as_ptr());

@@ -312,6 +312,9 @@ impl Statement {
         if let Some(record) = self.record(local) {
             self.end_event(local, record, now, bits);
         }
+        if self.level == 0 {
+            local.settle();
+        }
         local.statements.set(usize::from(self.level));
         local
             .slot

@@ -101,6 +101,9 @@ fn begin_slow(
     object: u32,
 ) -> Running {
     let event_type = class.kind().event_type().unwrap_or(EventType::Wait);
+    if event_type == EventType::Idle {
+        local.settle();
+    }
     let start = if bits & effective::TIME != 0 {
         local.clock(bits, event_type)
     } else {
