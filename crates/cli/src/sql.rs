@@ -147,9 +147,11 @@ fn run_one(session: &mut Session, statement: &str, format: Format) -> Step {
     let text = match session.query(statement) {
         Ok(Answer::Rows(rows)) => rows.show(format),
         // Scripts want rows and nothing else.
-        Ok(Answer::Changed(rows)) if format == Format::Table => {
-            format!("{rows} row{} changed\n", if rows == 1 { "" } else { "s" })
-        }
+        Ok(Answer::Changed(rows)) if format == Format::Table => match rows {
+            0 => "OK\n".to_owned(),
+            1 => "1 row changed\n".to_owned(),
+            n => format!("{n} rows changed\n"),
+        },
         Ok(Answer::Changed(_)) => String::new(),
         Err(error) => {
             eprintln!("{error}");

@@ -8,7 +8,7 @@ use tare_layout::geometry::PAGE;
 use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES, BLOCKS};
 use tare_layout::line::{
     CELLS, CONTENDED, COUNT, EXTRA, HISTOGRAM, Item, LINE_BYTES, Line, MAX, MIN, NO_MIN, SUM, TAG,
-    Tag, error, memory,
+    Tag, error,
 };
 use tare_layout::shared::Lost;
 
@@ -147,27 +147,15 @@ impl Engine {
         let source = self.view.arena(from);
         let bank = self.view.bank(from);
         for (at, tag) in items(source, bank.used.load(Ordering::Relaxed) as usize) {
-            let lines = match tag.item {
-                Item::Class => self.row_of(to, tag.id as u16),
-                Item::Instance => self.add_instance_shared(tag.id, &source[at..at + tag.lines]),
-                Item::Digest => self.add_digest_shared(tag.id, &source[at..at + tag.lines]),
-                Item::Histogram => None,
-            };
-            let Some(lines) = lines else { continue };
-            let Some(kind) = self.kind_of(tag.id as usize) else {
-                continue;
-            };
-            for (i, line) in lines.iter().enumerate() {
-                let target = line_number(self.view.arena(to), line);
-                add_cells(kind, i, line, &source[at + i]);
-                combine_extremes(line, &self.view.plane(plane::BASE, from)[at + i]);
-                if kind.is_time_line(i) {
-                    self.merge_histogram(to, line, from, &source[at + i]);
+            match tag.item {
+                Item::Class => self.merge_class(to, from, at, tag),
+                Item::Instance => {
+                    let before = self.plane_of(plane::TRUNCATED_GLOBAL, from);
+                    let before = before.map(|plane| &plane[at..at + tag.lines]);
+                    self.add_instance_shared(tag.id, &source[at..at + tag.lines], before);
                 }
-                for number in [plane::TRUNCATED_GLOBAL, plane::TRUNCATED_ACCOUNT] {
-                    let (into, of) = (self.view.plane(number, to), self.view.plane(number, from));
-                    add_cells(kind, i, &into[target], &of[at + i]);
-                }
+                Item::Digest => self.merge_digest(from, at, tag.id),
+                Item::Histogram => {}
             }
         }
         for cell in self.view.class_index(from) {
@@ -180,7 +168,46 @@ impl Engine {
         bank.base_used.store(0, Ordering::Relaxed);
     }
 
-    fn merge_histogram(&self, to_bank: usize, to: &Line, from_bank: usize, from: &Line) {
+    /// A plane of a bank, unless nothing was ever written there: reading it would make its pages.
+    fn plane_of(&self, number: usize, bank: usize) -> Option<&'static [Line]> {
+        let used = self.view.control().planes_used.load(Ordering::Relaxed);
+        (used & 1 << number != 0).then(|| self.view.plane(number, bank))
+    }
+
+    fn merge_class(&self, to: usize, from: usize, at: usize, tag: Tag) {
+        let Some(lines) = self.row_of(to, tag.id as u16) else {
+            return;
+        };
+        let Some(kind) = self.kind_of(tag.id as usize) else {
+            return;
+        };
+        let source = self.view.arena(from);
+        let covered = self.view.bank(from).base_used.load(Ordering::Relaxed) as usize;
+        for (i, line) in lines.iter().enumerate().take(tag.lines) {
+            let target = line_number(self.view.arena(to), line);
+            add_cells(kind, i, line, &source[at + i]);
+            for number in [plane::TRUNCATED_GLOBAL, plane::TRUNCATED_ACCOUNT] {
+                if let Some(of) = self.plane_of(number, from) {
+                    add_cells(kind, i, &self.view.plane(number, to)[target], &of[at + i]);
+                }
+            }
+            if kind.is_time_line(i) {
+                if at + i < covered {
+                    combine_extremes(line, &self.view.plane(plane::BASE, from)[at + i]);
+                }
+                self.merge_histogram(tag.id as u16, to, line, from, &source[at + i]);
+            }
+        }
+    }
+
+    fn merge_histogram(
+        &self,
+        class: u16,
+        to_bank: usize,
+        to: &Line,
+        from_bank: usize,
+        from: &Line,
+    ) {
         let blocks = from.get(HISTOGRAM);
         for block in 0..BLOCKS {
             let at = usize::from((blocks >> (16 * block)) as u16);
@@ -191,11 +218,48 @@ impl Engine {
                 continue;
             };
             let arena = self.view.arena(from_bank);
-            for (into, of) in buckets(target).zip(buckets(&arena[at..at + BLOCK_LINES])) {
-                let sum = into
-                    .load(Ordering::Relaxed)
-                    .wrapping_add(of.load(Ordering::Relaxed));
-                into.store(sum, Ordering::Relaxed);
+            let pairs = buckets(target).zip(buckets(&arena[at..at + BLOCK_LINES]));
+            for (i, (into, of)) in pairs.enumerate() {
+                if add_bucket(into, of) {
+                    self.spill(class, block * BLOCK_BUCKETS + i);
+                }
+            }
+            let target_at = line_number(self.view.arena(to_bank), &target[0]);
+            for number in [plane::TRUNCATED_GLOBAL, plane::TRUNCATED_ACCOUNT] {
+                if let Some(of) = self.plane_of(number, from_bank) {
+                    let into = &self.view.plane(number, to_bank)[target_at..][..BLOCK_LINES];
+                    let pairs = buckets(into).zip(buckets(&of[at..at + BLOCK_LINES]));
+                    // These are compared with the buckets modulo 2^32: they may wrap.
+                    pairs.for_each(|(into, of)| _ = add_bucket(into, of));
+                }
+            }
+        }
+    }
+
+    /// Moves a digest's row to the digest's shared lines, unless it is of an older generation.
+    fn merge_digest(&self, from: usize, at: usize, id: u32) {
+        let generation = self
+            .view
+            .control()
+            .digest_generation
+            .load(Ordering::Relaxed);
+        let entry = u64::from(id) << 32 | u64::from(generation as u16) << 16 | at as u64;
+        let mut entries = self.view.bank(from).digests.iter();
+        if !entries.any(|cell| cell.load(Ordering::Relaxed) == entry) {
+            return;
+        }
+        let arena = self.view.arena(from);
+        self.add_digest_shared(id, &arena[at..at + 4]);
+        let blocks = arena[at].get(HISTOGRAM);
+        let shared = &self.view.digest(id as usize).shared_histogram;
+        for block in 0..BLOCKS {
+            let at = usize::from((blocks >> (16 * block)) as u16);
+            if at == 0 {
+                continue;
+            }
+            let from = buckets(&arena[at..at + BLOCK_LINES]);
+            for (into, of) in shared[block * BLOCK_BUCKETS..].iter().zip(from) {
+                into.fetch_add(u64::from(of.load(Ordering::Relaxed)), Ordering::Relaxed);
             }
         }
     }
@@ -326,6 +390,15 @@ impl Engine {
     }
 }
 
+/// Adds a bucket to another that only the caller writes; true when that wrapped.
+fn add_bucket(into: &AtomicU32, of: &AtomicU32) -> bool {
+    let (sum, wrapped) = into
+        .load(Ordering::Relaxed)
+        .overflowing_add(of.load(Ordering::Relaxed));
+    into.store(sum, Ordering::Relaxed);
+    wrapped
+}
+
 /// The buckets of a histogram block, as they lie behind its tag.
 pub fn buckets(block: &[Line]) -> impl Iterator<Item = &AtomicU32> {
     (0..BLOCK_BUCKETS).map(move |i| bucket(block, i))
@@ -404,16 +477,6 @@ fn add_cells(kind: Kind, i: usize, to: &Line, from: &Line) {
             error::LAST_SEEN,
             to.get(error::LAST_SEEN).max(from.get(error::LAST_SEEN)),
         );
-    } else if kind == Kind::Memory && i == 0 {
-        for cell in memory::ALLOC_COUNT..=memory::FREE_BYTES {
-            to.add(cell, from.get(cell));
-        }
-        for cell in [memory::HIGH_COUNT, memory::HIGH_BYTES] {
-            to.set(
-                cell,
-                (to.get(cell) as i64).max(from.get(cell) as i64) as u64,
-            );
-        }
     } else {
         for cell in 1..CELLS {
             to.add(cell, from.get(cell));

@@ -376,9 +376,8 @@ impl Engine {
     }
 
     /// Adds a thread's row to the digest's shared lines, when its bank is merged away.
-    pub fn add_digest_shared(&self, id: u32, lines: &[Line]) -> Option<&'static [Line]> {
-        let row = (id as usize) < self.view.geometry().limits.digests;
-        let row = row.then(|| self.view.digest(id as usize))?;
+    pub fn add_digest_shared(&self, id: u32, lines: &[Line]) {
+        let row = self.view.digest(id as usize);
         for (shared, line) in row.shared.iter().zip(lines).skip(1) {
             for (into, of) in shared.cells.iter().zip(&line.cells).skip(1) {
                 into.fetch_add(of.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -389,6 +388,5 @@ impl Engine {
         }
         row.shared[0].cells[EXTRA].fetch_max(lines[0].get(EXTRA), Ordering::Relaxed);
         super::instances::raise_extremes(&row.shared[0], &lines[0]);
-        None
     }
 }

@@ -136,18 +136,37 @@ impl Engine {
         }
     }
 
-    /// Adds a thread's row to the instance's shared lines, when its bank is merged away.
-    pub fn add_instance_shared(&self, id: u32, lines: &[Line]) -> Option<&'static [Line]> {
+    /// Adds a thread's row to the instance's shared lines, when its bank is merged away; and what the
+    /// row held when its table was truncated to what those held.
+    pub fn add_instance_shared(&self, id: u32, lines: &[Line], before: Option<&[Line]>) {
         for (i, line) in lines.iter().enumerate() {
             let Some(shared) = self.shared_line(id, i) else {
                 continue;
             };
-            for cell in [COUNT, SUM, EXTRA] {
-                shared.cells[cell].fetch_add(line.get(cell), Ordering::Relaxed);
-            }
+            add_sums(shared, line);
             raise_extremes(shared, line);
+            if let Some((before, truncated)) = before.zip(self.truncated_line(id, i)) {
+                add_sums(truncated, &before[i]);
+                raise_extremes(truncated, &before[i]);
+            }
         }
-        None
+    }
+
+    /// Beside [`Self::shared_line`]: what it held when its table was truncated.
+    fn truncated_line(&self, id: u32, operation: usize) -> Option<&'static Line> {
+        let index = index_of(id);
+        if id & FILE != 0 {
+            (index < self.view.geometry().limits.files)
+                .then(|| &self.view.file(index).truncated[operation.min(2)])
+        } else {
+            self.live_instance(id).map(|i| &i.truncated)
+        }
+    }
+}
+
+fn add_sums(to: &Line, from: &Line) {
+    for cell in [COUNT, SUM, EXTRA] {
+        to.cells[cell].fetch_add(from.get(cell), Ordering::Relaxed);
     }
 }
 

@@ -1,0 +1,139 @@
+//! Segments of random bytes, cut off, or damaged: a clear error or wrong figures, never a crash.
+//!
+//! Thousands of cases each; a million under `make test-long`, and without end under `make fuzz`.
+
+mod hostile_bytes;
+
+use std::cell::RefCell;
+
+use hostile_bytes::{Buffer, first_page, places, real, temporary};
+use proptest::prelude::*;
+use tare_layout::header::HEADER_BYTES;
+use tare_reader::validate::validate;
+use tare_reader::{AttachError, Invalid, Segment, Target};
+
+/// `make test-long` sets TARE_TEST_LONG.
+fn cases(usual: u32, long: u32) -> ProptestConfig {
+    let cases = if std::env::var_os("TARE_TEST_LONG").is_some() {
+        long
+    } else {
+        usual
+    };
+    // No files beside the tests: what fails is printed, and small once shrunk.
+    ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(cases)
+    }
+}
+
+/// Numbers that break things: small ones, huge ones, bounds, and any.
+fn number() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        0..300_u64,
+        any::<u64>(),
+        any::<u32>().prop_map(u64::from),
+        (0..64_u32, -1..=1_i64).prop_map(|(bit, by)| (1_u64 << bit).wrapping_add_signed(by)),
+        Just(u64::MAX),
+        // An item's tag: kind, lines, id.
+        (0..6_u64, 0..40_u64, any::<u32>())
+            .prop_map(|(item, lines, id)| item | lines << 8 | u64::from(id) << 32),
+    ]
+}
+
+proptest! {
+    #![proptest_config(cases(10_000, 1_000_000))]
+
+    #[test]
+    fn random_bytes_are_no_segment(bytes in prop::collection::vec(any::<u8>(), 0..512), length in any::<u64>()) {
+        prop_assert_eq!(validate(&first_page(&bytes), length), Err(Invalid::Magic));
+    }
+
+    #[test]
+    fn a_damaged_header_is_refused_or_harmless(
+        changes in prop::collection::vec((0..HEADER_BYTES / 8, number()), 1..4),
+        length in prop_oneof![3 => Just(None), 1 => any::<u64>().prop_map(Some)],
+    ) {
+        let mut page = first_page(real());
+        for (at, value) in changes {
+            page[at * 8..at * 8 + 8].copy_from_slice(&value.to_le_bytes());
+        }
+        let length = length.unwrap_or(real().len() as u64);
+        if let Ok(geometry) = validate(&page, length) {
+            // Only the geometry that follows from bounded limits is ever used, and it fits.
+            prop_assert!(geometry.total_bytes as u64 <= length);
+            let computed = tare_layout::Geometry::new(geometry.limits.clamped());
+            prop_assert_eq!(geometry, computed);
+        }
+    }
+
+    #[test]
+    fn a_segment_cut_off_is_refused(length in 0..real().len()) {
+        let found = validate(&first_page(&real()[..length]), length as u64);
+        prop_assert!(found.is_err(), "{} bytes of {}: {:?}", length, real().len(), found);
+        if length >= HEADER_BYTES {
+            let needed = real().len() as u64;
+            prop_assert_eq!(found, Err(Invalid::Truncated { found: length as u64, needed }));
+        }
+    }
+
+    #[test]
+    fn damaged_bytes_are_read_to_the_end(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), number()), 1..24)
+    ) {
+        thread_local! {
+            static BUFFER: RefCell<Buffer> = RefCell::new(Buffer::new());
+        }
+        let changes: Vec<(usize, u64)> =
+            changes.iter().map(|(at, value)| (*at.get(places()), *value)).collect();
+        BUFFER.with_borrow_mut(|buffer| buffer.read_with(&changes));
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(300, 20_000))]
+
+    /// The whole way, through a file.
+    #[test]
+    fn damaged_files_attach_or_say_why_not(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), number()), 0..8),
+        in_header in prop::collection::vec((0..HEADER_BYTES / 8, number()), 0..2),
+        cut in prop_oneof![3 => Just(None), 1 => (0..real().len()).prop_map(Some)],
+    ) {
+        let mut bytes = real().to_vec();
+        let changes = changes.iter().map(|(at, value)| (*at.get(places()), *value));
+        for (at, value) in changes.chain(in_header) {
+            bytes[at * 8..at * 8 + 8].copy_from_slice(&value.to_le_bytes());
+        }
+        bytes.truncate(cut.unwrap_or(bytes.len()));
+        let path = temporary("damaged");
+        std::fs::write(&path, &bytes).unwrap();
+        match Segment::attach(Target::Path(path.clone())) {
+            Ok(segment) => {
+                hostile_bytes::read_everything(segment.view());
+                hostile_bytes::read_times(segment.clock());
+            }
+            Err(AttachError::Invalid { source, .. }) => prop_assert!(source.to_string().len() > 20),
+            Err(other) => prop_assert!(false, "{other}"),
+        }
+        std::fs::remove_file(path).unwrap();
+    }
+}
+
+/// The walk finds what was recorded: else it would prove nothing.
+#[test]
+fn what_is_damaged_is_a_real_segment() {
+    assert!(places().len() > 500, "{}", places().len());
+    Buffer::new().read_with(&[]);
+    let path = temporary("intact");
+    std::fs::write(&path, real()).unwrap();
+    let segment = Segment::attach(Target::Path(path.clone())).unwrap();
+    let classes = tare_reader::Classes::read(segment.view());
+    let selection = tare_reader::Selection::new(&classes, |_| true);
+    let totals = tare_reader::Banks::new(segment.view(), false).global(&selection);
+    let query = classes.find("statement/hostile/query").unwrap();
+    assert_eq!(
+        totals.row(query.id).unwrap()[0][tare_layout::line::COUNT],
+        5
+    );
+    std::fs::remove_file(path).unwrap();
+}

@@ -1,0 +1,227 @@
+//! A real segment whose bytes are then changed at will. Shared with the fuzz target `segment`.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::hint::black_box;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use tare::{Config, Limits, Operation, Setting};
+use tare_layout::geometry::PAGE;
+use tare_layout::header::HEADER_BYTES;
+use tare_layout::{Geometry, Region, View};
+use tare_reader::validate::{FirstPage, validate};
+use tare_reader::{Banks, Classes, Clock, Histogram, Selection};
+
+tare::classes! {
+    static LOCK: Mutex = "wait/synch/mutex/hostile/LOCK";
+    static TABLE: RwLock = "wait/synch/rwlock/hostile/TABLE";
+    static FILE: File = "wait/io/file/hostile/file";
+    static SOCKET: Socket = "wait/io/socket/hostile/socket";
+    static STEP: Stage = "stage/hostile/Step", progress;
+    static QUERY: Statement = "statement/hostile/query";
+    static CHANGE: Transaction = "transaction";
+    static HEAP: Memory = "memory/hostile/heap";
+    static WORKER: Thread = "thread/hostile/worker";
+}
+
+/// As little as there can be, so that most bytes mean something.
+fn smallest() -> Limits {
+    let limits = Limits {
+        classes: 48,
+        threads: 0,
+        accounts: 0,
+        users: 0,
+        hosts: 0,
+        schemas: 0,
+        instances: 0,
+        files: 0,
+        digests: 0,
+        digest_text_bytes: 0,
+        sql_text_bytes: 0,
+        text_ring_bytes: 0,
+        history: 2,
+        history_long: 0,
+        arena_lines: 0,
+    };
+    limits.clamped()
+}
+
+/// The bytes of a segment into which every kind of event was recorded, with a statement, a stage
+/// and a wait still running.
+pub fn real() -> &'static [u8] {
+    static BYTES: OnceLock<Vec<u8>> = OnceLock::new();
+    BYTES.get_or_init(|| {
+        let path = temporary("real");
+        tare::start(Config {
+            limits: smallest(),
+            segment: Some(path.clone()),
+            ..Config {
+                instruments: vec![("%".into(), Setting::On)],
+                ..Config::everything()
+            }
+        })
+        .unwrap();
+        let lock = tare::sync::Mutex::new(&LOCK, ());
+        let table = tare::sync::RwLock::new(&TABLE, ());
+        let worker = tare::thread::spawn(&WORKER, || {
+            tare::thread::set_account("mallory", "example.org");
+            tare::error::raised(1064);
+        });
+        worker.unwrap().join().unwrap();
+        tare::thread::set_account("alice", "localhost");
+        tare::thread::set_db("hostile");
+        let file = tare::file::Instance::open(&FILE, "/hostile");
+        let socket = tare::socket::Instance::new(&SOCKET, 7);
+        for round in 0..5 {
+            let transaction = tare::transaction::start(&CHANGE, tare::transaction::Mode::default());
+            let statement = tare::statement::start(&QUERY);
+            statement.text(&format!("SELECT {round} FROM t{}", round % 3));
+            tare::stage::set(&STEP);
+            tare::stage::progress(round, 5);
+            drop((lock.lock(), table.read()));
+            drop(table.write());
+            file.wait(Operation::Write).bytes(100);
+            socket.wait(Operation::Recv).bytes(10);
+            tare::memory::allocated(&HEAP, 64);
+            statement.error(1146, "42S02", "no such table");
+            drop(statement);
+            transaction.commit();
+        }
+        let _statement = tare::statement::start(&QUERY);
+        _statement.text("SELECT SLEEP(1)");
+        tare::stage::set(&STEP);
+        let _wait = file.wait(Operation::Sync);
+        let bytes = std::fs::read(&path).unwrap();
+        tare::stop();
+        std::fs::remove_file(path).unwrap();
+        bytes
+    })
+}
+
+/// A path that no other test has.
+pub fn temporary(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("tare-hostile-{name}-{}", std::process::id()))
+}
+
+/// The first page of bytes, with zeros for what is not there.
+pub fn first_page(bytes: &[u8]) -> FirstPage {
+    let mut page = [0; HEADER_BYTES];
+    let length = bytes.len().min(HEADER_BYTES);
+    page[..length].copy_from_slice(&bytes[..length]);
+    page
+}
+
+/// Places of the 64-bit words worth changing: all that are not zero, and those beside them.
+pub fn places() -> &'static [usize] {
+    static PLACES: OnceLock<Vec<usize>> = OnceLock::new();
+    PLACES.get_or_init(|| {
+        let words: Vec<bool> = real()
+            .chunks(8)
+            .map(|word| word.iter().any(|byte| *byte != 0))
+            .collect();
+        let near =
+            |at: usize| words[at.saturating_sub(2)..(at + 3).min(words.len())].contains(&true);
+        (HEADER_BYTES / 8..words.len())
+            .filter(|at| near(*at))
+            .collect()
+    })
+}
+
+/// A copy of the real segment in memory of its own.
+pub struct Buffer {
+    base: *mut u8,
+    layout: Layout,
+    geometry: Geometry,
+}
+
+impl Buffer {
+    pub fn new() -> Self {
+        let bytes = real();
+        let geometry = validate(&first_page(bytes), bytes.len() as u64).unwrap();
+        let layout = Layout::from_size_align(geometry.total_bytes, PAGE).unwrap();
+        // SAFETY: of a size that is not zero.
+        let base = unsafe { alloc_zeroed(layout) };
+        assert!(!base.is_null());
+        let length = bytes.len().min(geometry.total_bytes);
+        // SAFETY: `base` has `total_bytes`, and nobody else knows it.
+        unsafe { base.copy_from_nonoverlapping(bytes.as_ptr(), length) };
+        Self {
+            base,
+            layout,
+            geometry,
+        }
+    }
+
+    /// Changes 64-bit words, by their place among [`places`], reads everything, and changes them
+    /// back. What is read is nonsense; that it is read to the end is what counts.
+    pub fn read_with(&mut self, changes: &[(usize, u64)]) {
+        for (at, value) in changes {
+            self.put(*at, *value);
+        }
+        // SAFETY: page-aligned, of `total_bytes`, ours until `self` is dropped.
+        read_everything(unsafe { View::new(self.base, self.geometry) });
+        for (at, _) in changes {
+            let word = &real()[at * 8..at * 8 + 8];
+            self.put(*at, u64::from_le_bytes(word.try_into().unwrap()));
+        }
+    }
+
+    fn put(&mut self, at: usize, value: u64) {
+        assert!(at * 8 + 8 <= self.geometry.total_bytes);
+        // SAFETY: within the buffer, aligned; no view of it is in use.
+        unsafe { self.base.cast::<u64>().add(at).write(value) };
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with this layout.
+        unsafe { dealloc(self.base, self.layout) };
+    }
+}
+
+/// Everything that a reader reads.
+pub fn read_everything(view: View<'_>) {
+    let classes = Classes::read(view);
+    assert!(classes.len() <= view.geometry().limits.classes);
+    let selection = Selection::new(&classes, |_| true);
+    let banks = Banks::new(view, false);
+    let global = banks.global(&selection);
+    black_box(global.since(&global).rows().count());
+    let mut sum = banks.global(&selection);
+    for account in banks.accounts(&selection).into_iter().flatten() {
+        sum.add(&account);
+    }
+    black_box(sum.rows().count());
+    let banks_there = view.geometry().region(Region::Banks).count;
+    for slot in 0..view.geometry().region(Region::Slots).count {
+        for bank in 0..banks_there {
+            black_box(banks.thread(&selection, slot, bank));
+        }
+    }
+    let mut all = Histogram::default();
+    for histogram in banks.histograms(&selection).into_iter().flatten() {
+        black_box((
+            histogram.total(),
+            histogram.quantile(0.99),
+            histogram.highest(),
+        ));
+        all.add(&histogram);
+    }
+    black_box(all.since(&all).lowest());
+}
+
+/// Times from a clock whose calibration may be nonsense.
+#[allow(dead_code, reason = "the fuzz target has no file to attach to")]
+pub fn read_times(clock: Clock) {
+    for ticks in [0, 1, 1 << 40, u64::MAX] {
+        black_box((
+            clock.ps(ticks),
+            clock.ns(ticks),
+            clock.since_start_ps(ticks),
+            clock.unix_ns(ticks),
+            clock.wall(ticks),
+        ));
+    }
+    black_box(clock.now());
+}

@@ -1,0 +1,66 @@
+//! A writer in this process, and a reader of it.
+#![allow(dead_code, reason = "each test file uses some of it")]
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tare_reader::{Banks, Classes, Scope, Segment, Selection, Totals};
+
+/// Tare runs once a process: tests that start it take turns.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Tare, recording everything until this is dropped.
+pub struct Running {
+    pub segment: Segment,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Running {
+    pub fn with_limits(limits: tare::Limits) -> Self {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        tare::start(tare::Config {
+            limits,
+            ..tare::Config::everything()
+        })
+        .expect("starts");
+        let segment = Segment::own(tare::descriptor().expect("runs")).expect("attaches");
+        Running {
+            segment,
+            _turn: turn,
+        }
+    }
+
+    pub fn new() -> Self {
+        Self::with_limits(tare::Limits::default())
+    }
+
+    pub fn banks(&self) -> Banks<'_> {
+        Banks::new(self.segment.view(), self.segment.is_live())
+    }
+
+    pub fn class(&self, name: &str) -> usize {
+        Classes::read(self.segment.view())
+            .find(name)
+            .expect("registered")
+            .id
+    }
+
+    pub fn selection(&self) -> Selection {
+        Selection::new(&Classes::read(self.segment.view()), |_| true)
+    }
+
+    pub fn global(&self) -> Totals {
+        self.banks().global(&self.selection())
+    }
+
+    pub fn truncate(&self, scope: Scope) {
+        self.segment
+            .truncate_classes(scope, &self.selection())
+            .expect("truncated");
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        tare::stop();
+    }
+}
