@@ -1,0 +1,283 @@
+//! Attaching from another process: to what runs, to what was killed, and to what is no segment.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use tare_layout::line::COUNT;
+use tare_reader::{
+    AttachError, Banks, Classes, Invalid, Scope, Segment, Selection, Target, WriteError,
+};
+
+tare::classes! {
+    static READ: File = "wait/io/file/test/read", enabled;
+    static SELECT: Statement = "statement/sql/select";
+}
+
+/// Set in the processes that [`Writer`] starts: this binary again, as a program that uses Tare.
+const ROLE: &str = "TARE_READER_TEST_ROLE";
+
+/// Events that a writer counts before it says that it is ready.
+const EVENTS: u64 = 1234;
+
+/// Not a test of its own: what the child processes run.
+#[test]
+fn child() {
+    let Ok(role) = std::env::var(ROLE) else {
+        return;
+    };
+    let segment = std::env::var_os("TARE_READER_TEST_FILE").map(PathBuf::from);
+    tare::start(tare::Config {
+        segment,
+        // Small, so that copying the file with its holes filled takes no time.
+        limits: tare::Limits {
+            threads: 8,
+            accounts: 4,
+            instances: 64,
+            files: 16,
+            digests: 16,
+            history_long: 64,
+            ..tare::Limits::default()
+        },
+        ..tare::Config::everything()
+    })
+    .expect("starts");
+    let statement = tare::statement::start(&SELECT);
+    statement.text("SELECT last_words");
+    (0..EVENTS).for_each(|_| drop(tare::wait::start(&READ, tare::Operation::Read)));
+    println!("\nready");
+    std::io::stdout().flush().expect("flushed");
+    if role != "ends" {
+        loop {
+            std::thread::park();
+        }
+    }
+    tare::stop();
+}
+
+/// A process that uses Tare; killed when dropped.
+struct Writer(Child);
+
+impl Writer {
+    fn start(role: &str, file: Option<&Path>) -> Self {
+        let mut command = Command::new(std::env::current_exe().expect("a path"));
+        command
+            .args(["--exact", "child", "--nocapture", "--test-threads=1"])
+            .env(ROLE, role)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        if let Some(file) = file {
+            command.env("TARE_READER_TEST_FILE", file);
+        }
+        let mut child = command.spawn().expect("starts");
+        let output = BufReader::new(child.stdout.take().expect("piped"));
+        let ready = output
+            .lines()
+            .map_while(Result::ok)
+            .any(|line| line == "ready");
+        assert!(ready, "the child ended before it was ready");
+        Writer(child)
+    }
+
+    fn kill(mut self) {
+        self.0.kill().expect("SIGKILL");
+        self.0.wait().expect("reaped");
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn directory(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("tare-reader-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&path).expect("a directory");
+    path
+}
+
+fn events(segment: &Segment) -> u64 {
+    let classes = Classes::read(segment.view());
+    let totals =
+        Banks::new(segment.view(), segment.is_live()).global(&Selection::new(&classes, |_| true));
+    let class = classes.find(READ.name()).expect("registered").id;
+    totals.row(class).map_or(0, |row| row[0][COUNT])
+}
+
+/// The text of the statement that the only thread ran last.
+fn last_statement(segment: &Segment) -> String {
+    use tare_layout::event::statement::{TEXT_AT, TEXT_LENGTH};
+    let (view, slot) = (segment.view(), 0);
+    let words = view.slot(slot).statements[0].read().expect("it ran one");
+    let at = words[TEXT_AT] as usize / 8;
+    let ring = &view.text_ring(slot)[at..];
+    let mut bytes = vec![0; words[TEXT_LENGTH] as u32 as usize];
+    tare_layout::name::load_bytes(ring, &mut bytes);
+    String::from_utf8(bytes).expect("UTF-8")
+}
+
+#[test]
+fn a_running_process_is_found_by_pid_and_its_settings_can_be_changed() {
+    let writer = Writer::start("stays", None);
+    let pid = writer.0.id();
+    let segment = Segment::attach(Target::Pid(pid)).expect("attaches");
+    assert!(segment.is_live());
+    assert_eq!(segment.pid(), pid);
+    assert_eq!(events(&segment), EVENTS);
+    assert!(
+        segment.resident_bytes() < 8 << 20,
+        "{}",
+        segment.resident_bytes()
+    );
+
+    // By path, it is found to live, too.
+    let path = segment.path().to_owned();
+    let again = Segment::attach(Target::Path(path)).expect("attaches");
+    assert!(again.is_live());
+    assert_eq!(again.pid(), pid);
+
+    let selection = Selection::new(&Classes::read(segment.view()), |_| true);
+    segment
+        .truncate_classes(Scope::Global, &selection)
+        .expect("truncated");
+    assert_eq!((events(&segment), events(&again)), (0, 0));
+
+    writer.kill();
+    assert!(!segment.is_live());
+    assert_eq!(events(&segment), 0, "what is mapped stays");
+    assert!(matches!(
+        segment.truncate_classes(Scope::Global, &selection),
+        Err(WriteError::Ended)
+    ));
+    assert!(matches!(
+        Segment::attach(Target::Pid(pid)),
+        Err(AttachError::NoProcess { pid: found }) if found == pid
+    ));
+}
+
+#[test]
+fn the_file_of_a_killed_process_answers() {
+    let directory = directory("killed");
+    let file = directory.join("of.segment");
+    let writer = Writer::start("stays", Some(&file));
+    let pid = writer.0.id();
+    let live = Segment::attach(Target::Path(file.clone())).expect("attaches");
+    assert!(live.is_live());
+    assert_eq!(live.pid(), pid);
+    writer.kill();
+
+    let saved = Segment::attach(Target::Path(file.clone())).expect("attaches");
+    assert!(!saved.is_live() && !live.is_live());
+    assert_eq!(saved.pid(), pid);
+    assert_eq!(saved.clock().now(), None);
+    assert_eq!(events(&saved), EVENTS);
+    assert_eq!(last_statement(&saved), "SELECT last_words");
+
+    // It is read from a copy: who cuts the file now takes nothing from under the reader.
+    std::fs::File::options()
+        .write(true)
+        .open(&file)
+        .and_then(|file| file.set_len(0))
+        .expect("cut");
+    assert_eq!(events(&saved), EVENTS);
+    assert_eq!(last_statement(&saved), "SELECT last_words");
+    std::fs::remove_dir_all(directory).expect("removed");
+}
+
+#[test]
+fn a_program_that_stopped_is_told_from_one_that_runs() {
+    let directory = directory("stopped");
+    let file = directory.join("of.segment");
+    let mut writer = Writer::start("ends", Some(&file));
+    writer.0.wait().expect("ends");
+    let segment = Segment::attach(Target::Path(file)).expect("attaches");
+    assert!(!segment.is_live());
+    assert_eq!(
+        segment
+            .view()
+            .header()
+            .state
+            .load(std::sync::atomic::Ordering::Relaxed),
+        tare_layout::header::STOPPED
+    );
+    assert_eq!(events(&segment), EVENTS);
+    std::fs::remove_dir_all(directory).expect("removed");
+}
+
+#[test]
+fn what_is_no_segment_is_refused_in_words_that_help() {
+    let directory = directory("refused");
+    let refused = |name: &str, make: &dyn Fn(&Path)| {
+        let path = directory.join(name);
+        make(&path);
+        Segment::attach(Target::Path(path)).expect_err(name)
+    };
+    let invalid = |name: &str, make: &dyn Fn(&Path)| match refused(name, make) {
+        AttachError::Invalid { source, .. } => source,
+        other => panic!("{name}: {other}"),
+    };
+    let write = |bytes: &[u8]| {
+        let bytes = bytes.to_vec();
+        move |path: &Path| std::fs::write(path, &bytes).expect("written")
+    };
+    assert_eq!(invalid("empty", &write(b"")), Invalid::Magic);
+    assert_eq!(invalid("short", &write(b"TARE\0SE")), Invalid::Magic);
+    assert_eq!(invalid("text", &write(&[b'x'; 10_000])), Invalid::Magic);
+
+    let good = directory.join("good");
+    drop(Writer::start("ends", Some(&good)));
+    let other = |path: &Path, at: u64, bytes: &[u8]| {
+        std::fs::copy(&good, path).expect("copied");
+        let file = std::fs::File::options()
+            .write(true)
+            .open(path)
+            .expect("opened");
+        file.write_all_at(bytes, at).expect("written");
+    };
+    let version = std::mem::offset_of!(tare_layout::header::Header, layout_version) as u64;
+    let found = invalid("version", &|path| other(path, version, &[77, 0, 0, 0]));
+    assert_eq!(found, Invalid::Version { found: 77 });
+    assert!(
+        found
+            .to_string()
+            .contains("written by layout version 77, this tare reads 1")
+    );
+    let truncated = invalid("truncated", &|path| {
+        other(path, 0, b"TARE");
+        let file = std::fs::File::options()
+            .write(true)
+            .open(path)
+            .expect("opened");
+        file.set_len(1 << 20).expect("cut");
+    });
+    assert!(matches!(truncated, Invalid::Truncated { found, .. } if found == 1 << 20));
+
+    let missing = refused("missing", &|_| {});
+    assert!(missing.to_string().contains("tare ps"), "{missing}");
+    let is_directory = refused("directory", &|path| {
+        std::fs::create_dir(path).expect("made")
+    });
+    assert!(
+        is_directory.to_string().contains("directory"),
+        "{is_directory}"
+    );
+    // A pipe nobody writes to must not be waited for.
+    let pipe = refused("pipe", &|path| {
+        let made = Command::new("mkfifo")
+            .arg(path)
+            .status()
+            .expect("mkfifo runs");
+        assert!(made.success());
+    });
+    assert!(pipe.to_string().contains("pipe"), "{pipe}");
+
+    let own =
+        Segment::attach(Target::Pid(std::process::id())).expect_err("we do not use Tare here");
+    assert!(matches!(own, AttachError::NoSegment { .. }), "{own}");
+    let nobody = Segment::attach(Target::Pid(u32::MAX >> 1)).expect_err("no such process");
+    assert!(matches!(nobody, AttachError::NoProcess { .. }), "{nobody}");
+    std::fs::remove_dir_all(directory).expect("removed");
+}
