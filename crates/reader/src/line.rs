@@ -211,12 +211,17 @@ fn extremes_since(
         return;
     }
     let histogram = histogram();
-    if min_is_old && let Some(lowest) = histogram.lowest() {
-        cells[MIN] = cells[MIN].max(lowest);
+    // A thread's newest time may not be in its histogram yet: no extreme is on the wrong side of
+    // the average, whatever the buckets say.
+    let average = cells[SUM] / cells[timed];
+    if min_is_old {
+        let bound = histogram.lowest().unwrap_or(0);
+        cells[MIN] = cells[MIN].max(bound).min(average);
     }
     if max_is_old {
         let bound = histogram.highest().unwrap_or(u64::MAX);
-        cells[MAX] = cells[MAX].min(bound).min(cells[SUM]);
+        let above = average.saturating_add(u64::from(!cells[SUM].is_multiple_of(cells[timed])));
+        cells[MAX] = cells[MAX].min(cells[SUM]).min(bound.max(above));
     }
 }
 
