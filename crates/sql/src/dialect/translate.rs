@@ -33,7 +33,6 @@ pub fn translate(
         action,
         params,
         command,
-        class: crate::server::points::statement(command),
         generation,
     };
     if let Some(action) = admin::parse(&mut parser)? {

@@ -4,8 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::sync::{Condvar, Mutex};
-use crate::server::points::{COND_GATE, LOCK_GATE};
+use super::sync::{Condvar, Mutex, gate_condvar, gate_mutex};
 
 /// The right to write to one database.
 #[derive(Debug)]
@@ -17,8 +16,8 @@ pub struct Gate {
 impl Default for Gate {
     fn default() -> Self {
         Self {
-            holder: Mutex::new(&LOCK_GATE, None),
-            left: Condvar::new(&COND_GATE),
+            holder: gate_mutex(None),
+            left: gate_condvar(),
         }
     }
 }

@@ -8,10 +8,6 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tare::Operation;
-
-use crate::server::points::{CLIENT_CONNECTION, IDLE};
-
 /// The payload of a packet that is continued by another one.
 const FULL: usize = 0xff_ffff;
 /// What is read at a time: two pages are enough for any sysbench statement, and a larger
@@ -22,14 +18,8 @@ const KEEP_BUFFER: usize = 256 << 10;
 /// A result is sent in pieces of about this size.
 const FLUSH_AT: usize = 64 << 10;
 
-/// The socket of a connection, and what is known of its waits.
-pub struct Stream {
-    socket: Socket,
-    point: tare::socket::Instance,
-}
-
-/// A socket.
-pub enum Socket {
+/// The socket of a connection.
+pub enum Stream {
     /// Unix domain socket.
     Unix(UnixStream),
     /// TCP.
@@ -43,71 +33,42 @@ impl fmt::Debug for Stream {
 }
 
 impl Stream {
-    /// A client's socket.
-    pub fn new(socket: Socket) -> Self {
-        let fd = match &socket {
-            Socket::Unix(s) => s.as_raw_fd(),
-            Socket::Tcp(s) => s.as_raw_fd(),
-        };
-        Self {
-            socket,
-            point: tare::socket::Instance::new(&CLIENT_CONNECTION, fd),
-        }
-    }
-
-    /// The socket itself.
-    pub fn socket(&self) -> &Socket {
-        &self.socket
-    }
-
     /// Limits how long one read may take.
     pub fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        match &self.socket {
-            Socket::Unix(s) => s.set_read_timeout(timeout),
-            Socket::Tcp(s) => s.set_read_timeout(timeout),
+        match self {
+            Self::Unix(s) => s.set_read_timeout(timeout),
+            Self::Tcp(s) => s.set_read_timeout(timeout),
         }
     }
 
     /// Limits how long one write may take.
     pub fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        match &self.socket {
-            Socket::Unix(s) => s.set_write_timeout(timeout),
-            Socket::Tcp(s) => s.set_write_timeout(timeout),
+        match self {
+            Self::Unix(s) => s.set_write_timeout(timeout),
+            Self::Tcp(s) => s.set_write_timeout(timeout),
         }
     }
 
     /// Ends the conversation: a thread that reads from the socket sees its end.
     pub fn shutdown(&self, how: Shutdown) {
         // An error says that the client has already gone.
-        let _ = match &self.socket {
-            Socket::Unix(s) => s.shutdown(how),
-            Socket::Tcp(s) => s.shutdown(how),
+        let _ = match self {
+            Self::Unix(s) => s.shutdown(how),
+            Self::Tcp(s) => s.shutdown(how),
         };
     }
 
     fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut wait = self.point.wait(Operation::Recv);
-        let result = self.recv_idle(buffer);
-        if let Ok(n) = result {
-            wait.bytes(n as u64);
-        }
-        result
-    }
-
-    /// Without a wait of its own: the session is idle.
-    fn recv_idle(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        match &self.socket {
-            Socket::Unix(s) => (&*s).read(buffer),
-            Socket::Tcp(s) => (&*s).read(buffer),
+        match self {
+            Self::Unix(s) => (&*s).read(buffer),
+            Self::Tcp(s) => (&*s).read(buffer),
         }
     }
 
     fn send_all(&self, bytes: &[u8]) -> io::Result<()> {
-        let mut wait = self.point.wait(Operation::Send);
-        wait.bytes(bytes.len() as u64);
-        match &self.socket {
-            Socket::Unix(s) => (&*s).write_all(bytes),
-            Socket::Tcp(s) => (&*s).write_all(bytes),
+        match self {
+            Self::Unix(s) => (&*s).write_all(bytes),
+            Self::Tcp(s) => (&*s).write_all(bytes),
         }
     }
 
@@ -126,18 +87,18 @@ impl Stream {
 
 impl AsRawFd for Stream {
     fn as_raw_fd(&self) -> RawFd {
-        match &self.socket {
-            Socket::Unix(s) => s.as_raw_fd(),
-            Socket::Tcp(s) => s.as_raw_fd(),
+        match self {
+            Self::Unix(s) => s.as_raw_fd(),
+            Self::Tcp(s) => s.as_raw_fd(),
         }
     }
 }
 
 impl AsFd for Stream {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        match &self.socket {
-            Socket::Unix(s) => s.as_fd(),
-            Socket::Tcp(s) => s.as_fd(),
+        match self {
+            Self::Unix(s) => s.as_fd(),
+            Self::Tcp(s) => s.as_fd(),
         }
     }
 }
@@ -200,7 +161,7 @@ impl PacketReader {
     }
 
     /// Reads until `n` bytes are in the buffer. `Ok(false)`: the client closed before the first.
-    fn fill(&mut self, n: usize, idle: bool) -> Result<bool, ReadError> {
+    fn fill(&mut self, n: usize) -> Result<bool, ReadError> {
         if self.end - self.start >= n {
             return Ok(true);
         }
@@ -213,13 +174,7 @@ impl PacketReader {
             self.buffer.resize(n, 0);
         }
         while self.end < n {
-            let result = if idle && self.end == 0 {
-                let _idle = tare::idle::start(&IDLE);
-                self.stream.recv_idle(&mut self.buffer[self.end..])
-            } else {
-                self.stream.recv(&mut self.buffer[self.end..])
-            };
-            match result {
+            match self.stream.recv(&mut self.buffer[self.end..]) {
                 Ok(0) if self.end == 0 => return Ok(false),
                 Ok(0) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
                 Ok(read) => self.end += read,
@@ -231,7 +186,7 @@ impl PacketReader {
     }
 
     fn header(&mut self, sequence: u8, first: bool) -> Result<usize, ReadError> {
-        if !self.fill(4, first && sequence == 0)? {
+        if !self.fill(4)? {
             return Err(if first {
                 ReadError::Closed
             } else {
@@ -292,7 +247,7 @@ impl PacketReader {
     }
 
     fn payload(&mut self, len: usize) -> Result<(), ReadError> {
-        if len > 0 && !self.fill(len, false)? {
+        if len > 0 && !self.fill(len)? {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
         }
         Ok(())
@@ -457,10 +412,7 @@ mod tests {
 
     fn pair() -> (Arc<Stream>, Arc<Stream>) {
         let (a, b) = UnixStream::pair().expect("a socket pair");
-        (
-            Arc::new(Stream::new(Socket::Unix(a))),
-            Arc::new(Stream::new(Socket::Unix(b))),
-        )
+        (Arc::new(Stream::Unix(a)), Arc::new(Stream::Unix(b)))
     }
 
     #[test]

@@ -41,6 +41,8 @@ struct Hot {
     own: Cell<*const Local>,
     /// Events lost since the last try to attach.
     lost: Cell<u32>,
+    /// The generation in which it found no slot.
+    lost_under: Cell<u32>,
 }
 
 thread_local! {
@@ -54,6 +56,7 @@ thread_local! {
             sessions: Cell::new(0),
             own: Cell::new(ptr::null()),
             lost: Cell::new(0),
+            lost_under: Cell::new(0),
         }
     };
     /// Its destructor ends the thread's slot.
@@ -118,6 +121,25 @@ pub(crate) fn attached<'a>() -> Option<&'a Local> {
     })
 }
 
+/// Calls `end` with the engine of this generation, if it runs still: for what ends with its object,
+/// which is no event, and may be dropped by a thread that has no slot or none any more.
+pub(crate) fn with_engine(generation: u32, end: impl FnOnce(&super::Engine)) {
+    if generation == 0 || GENERATION.load(Ordering::Relaxed) != generation {
+        return;
+    }
+    if let Some(local) = attached().filter(|local| local.key >> 32 == u64::from(generation)) {
+        return end(&local.engine);
+    }
+    match making() {
+        Some(_busy) => {
+            if let Some(engine) = engine(generation) {
+                end(&engine);
+            }
+        }
+        None => super::lose_in_signal(),
+    }
+}
+
 #[cold]
 #[inline(never)]
 fn local_slow<'a>(generation: u32) -> Option<&'a Local> {
@@ -129,8 +151,11 @@ fn local_slow<'a>(generation: u32) -> Option<&'a Local> {
                 return None;
             }
             Mode::New | Mode::Attached => return attach(hot, generation),
-            // A thread that found no slot tries again now and then.
-            Mode::Lost if hot.lost.get() % LOST_TRIES == LOST_TRIES - 1 => {
+            // A thread that found no slot tries again now and then, and when Tare starts anew.
+            Mode::Lost
+                if hot.lost_under.get() != generation
+                    || hot.lost.get() % LOST_TRIES == LOST_TRIES - 1 =>
+            {
                 return attach(hot, generation);
             }
             Mode::Lost | Mode::Gone => {}
@@ -152,6 +177,12 @@ pub(crate) fn busy() -> Busy {
     Busy {
         before: HOT.with(|hot| hot.mode.replace(Mode::Busy)),
     }
+}
+
+/// The same, unless the thread is busy already: then it is a signal handler's turn, and it must
+/// neither wait for what its thread holds nor make a second row where its thread is making one.
+pub(crate) fn making() -> Option<Busy> {
+    HOT.with(|hot| hot.mode.get() != Mode::Busy).then(busy)
 }
 
 /// See [`busy`].
@@ -189,6 +220,10 @@ fn attach<'a>(hot: &Hot, generation: u32) -> Option<&'a Local> {
         hot.mode.set(Mode::Lost);
         hot.lost.set(hot.lost.get().wrapping_add(1));
         engine.lose(Lost::ThreadEvents, 1);
+        // A thread is lost once, however often it tries.
+        if hot.lost_under.replace(generation) != generation {
+            engine.lose(Lost::Threads, 1);
+        }
         return None;
     };
     // A thread whose destructors have run already cannot be told when it ends.

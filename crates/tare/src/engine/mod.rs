@@ -82,6 +82,8 @@ pub(crate) struct Engine {
     pub files: Mutex<instances::Files>,
     /// The file of the segment, if it is one.
     path: Option<PathBuf>,
+    /// The process that it records; a child of fork has it mapped, too.
+    pid: u32,
     mapping: Mapping,
 }
 
@@ -120,6 +122,7 @@ impl Engine {
             }),
             files: Mutex::default(),
             path,
+            pid: std::process::id(),
             mapping,
         });
         engine.fill_control(consumers, config.lock_timing, config.memory_limit);
@@ -336,6 +339,11 @@ impl Engine {
         self.view.shared().lost[what as usize].fetch_add(n, Ordering::Relaxed);
     }
 
+    /// Whether this is the process that it records, and no child of its.
+    pub fn is_ours(&self) -> bool {
+        self.pid == std::process::id()
+    }
+
     fn end(&self) {
         self.view.header().state.store(STOPPED, Ordering::Release);
     }
@@ -343,7 +351,7 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        if self.path.is_none() {
+        if self.path.is_none() && self.is_ours() {
             self.mapping.discard();
         }
     }

@@ -6,7 +6,6 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use tare_layout::shared::Lost;
 use tare_layout::slot::{FREE, LIVE, Slot, ring};
 
 use super::account::Account;
@@ -15,7 +14,7 @@ use super::{Engine, clock, freelist};
 use crate::class::Class;
 
 impl Local {
-    /// A slot with a bank; `None` (and counted) when there is none left.
+    /// A slot with a bank; `None` when there is none left, which the caller counts.
     pub fn make(
         engine: &Arc<Engine>,
         class: &'static Class,
@@ -27,15 +26,10 @@ impl Local {
         let threads = view.geometry().limits.threads;
         let link = |i: usize| (i < threads).then(|| &view.slot(i).next_free);
         let number = freelist::pop(&shared.free_slots.0, link)
-            .or_else(|| freelist::take_new(&shared.slots_used.0, threads));
-        let Some(number) = number else {
-            engine.lose(Lost::Threads, 1);
-            return None;
-        };
+            .or_else(|| freelist::take_new(&shared.slots_used.0, threads))?;
         let slot = view.slot(number);
         let Some(bank_number) = engine.take_bank(0, number) else {
             freelist::push(&shared.free_slots.0, number, &slot.next_free);
-            engine.lose(Lost::Threads, 1);
             return None;
         };
         let class_number = class
@@ -87,7 +81,6 @@ impl Local {
         if place.is_null() {
             end_slot(engine, number);
             engine.give_bank(bank_number);
-            engine.lose(Lost::Threads, 1);
             return None;
         }
         // SAFETY: allocated for a Local, not yet initialised.
@@ -104,6 +97,11 @@ impl Local {
             // SAFETY: the caller's promise.
             let local = unsafe { &*local };
             let engine = &local.engine;
+            if !engine.is_ours() {
+                // In a child of fork: slot and bank are in use by the parent's thread. What stays
+                // behind is memory of a process that runs without Tare.
+                return;
+            }
             local.settle();
             for number in 0..ring::RINGS {
                 engine.give_chunk(local.slot_number(), number);

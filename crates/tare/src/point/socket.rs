@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::wait::{self, Wait};
-use crate::engine::hot::local;
+use crate::engine::hot::{self, local};
 use crate::engine::local::Local;
 use crate::{Class, Operation};
 
@@ -46,8 +46,13 @@ impl Instance {
         let new = local
             .engine
             .new_instance(local.number(self.class), address, self.descriptor);
-        self.id
-            .store(local.key >> 32 << 32 | u64::from(new), Ordering::Relaxed);
+        let known = local.key >> 32 << 32 | u64::from(new);
+        let order = Ordering::Relaxed;
+        if let Err(other) = self.id.compare_exchange(id, known, order, order) {
+            // Another thread was first.
+            local.engine.end_instance(new);
+            return other as u32;
+        }
         new
     }
 }
@@ -55,8 +60,8 @@ impl Instance {
 impl Drop for Instance {
     fn drop(&mut self) {
         let id = *self.id.get_mut();
-        if let Some(local) = local().filter(|local| local.key >> 32 == id >> 32) {
-            local.engine.end_instance(id as u32);
+        if id as u32 != 0 {
+            hot::with_engine((id >> 32) as u32, |engine| engine.end_instance(id as u32));
         }
     }
 }

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
+use tare_layout::shared::Lost;
 use tare_layout::slot::Command;
 
 use crate::class::Class;
@@ -133,6 +134,8 @@ pub fn set_attributes(lines: &str) {
 pub struct Session {
     class: &'static Class,
     local: *mut Local,
+    /// The generation in which there was no slot left for it, 0 = none.
+    lost_under: u32,
 }
 
 // SAFETY: the local is used by the thread that has entered the session only, and entering takes
@@ -145,6 +148,7 @@ impl Session {
         let mut session = Self {
             class,
             local: std::ptr::null_mut(),
+            lost_under: 0,
         };
         session.renew();
         session
@@ -179,8 +183,14 @@ impl Session {
         let parent = id();
         let _busy = hot::busy();
         if let Some(engine) = engine(GENERATION.load(Ordering::Relaxed)) {
-            self.local =
-                Local::make(&engine, self.class, parent, 0).unwrap_or(std::ptr::null_mut());
+            match Local::make(&engine, self.class, parent, 0) {
+                Some(local) => self.local = local,
+                None if self.lost_under == engine.generation => {}
+                None => {
+                    self.lost_under = engine.generation;
+                    engine.lose(Lost::Threads, 1);
+                }
+            }
         }
     }
 

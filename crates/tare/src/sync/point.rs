@@ -9,7 +9,7 @@ use tare_layout::line::{CONTENDED, COUNT, EXTRA, HISTOGRAM};
 use super::{Point, Way};
 use crate::Operation;
 use crate::class::Class;
-use crate::engine::hot::{attached, local};
+use crate::engine::hot::{self, attached, local};
 use crate::engine::local::{Local, is_event};
 use crate::point::wait::{self, Wait};
 
@@ -107,13 +107,13 @@ impl Lock {
         if number >> 48 == local.key >> 32 {
             number
         } else {
-            self.number_slow(local)
+            self.number_slow(local, number)
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn number_slow(&self, local: &Local) -> u64 {
+    fn number_slow(&self, local: &Local, before: u64) -> u64 {
         let class = local.number(self.class);
         let id = match class {
             crate::class::NO_NUMBER => 0,
@@ -122,8 +122,8 @@ impl Lock {
                 .new_instance(class, std::ptr::from_ref(self).addr(), 0),
         };
         let number = local.key >> 32 << 48 | u64::from(class) << 32 | u64::from(id);
-        let before = self.number.load(Ordering::Relaxed);
-        // Two threads may find it out at the same time: the first one's instance stays.
+        // Two threads may find it out at the same time: the first one's instance stays. That is
+        // decided by what was there before looking, or the second would replace the first's.
         match self
             .number
             .compare_exchange(before, number, Ordering::Relaxed, Ordering::Relaxed)
@@ -205,10 +205,10 @@ impl Point for Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         let number = *self.number.get_mut();
-        if number as u32 != 0
-            && let Some(local) = local().filter(|local| local.key >> 32 == number >> 48)
-        {
-            local.engine.end_instance(number as u32);
+        if number as u32 != 0 {
+            hot::with_engine((number >> 48) as u32, |engine| {
+                engine.end_instance(number as u32);
+            });
         }
     }
 }

@@ -1,0 +1,434 @@
+//! What the tests of the engine share: one engine at a time, and sums over its segment.
+//!
+//! The segment is mapped a second time through [`tare::descriptor`], as a reader would; sums are
+//! computed here anew, from docs/segment.md, so that a mistake of the reader's hides none of the
+//! writer's.
+// Each test binary uses some of it.
+#![allow(dead_code)]
+
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+use tare::{Class, Config};
+use tare_layout::bank::plane;
+use tare_layout::control::setup;
+use tare_layout::geometry::LIMITS;
+use tare_layout::line::{CONTENDED, COUNT, EXTRA, HISTOGRAM, Line, MAX, MIN, NO_MIN, SUM};
+use tare_layout::shared::{LOSSES, Lost};
+use tare_layout::{Geometry, Kind, Limits, View};
+
+/// `make test-long` multiplies the work of each test.
+pub fn scale(short: usize, long: usize) -> usize {
+    if std::env::var_os("TARE_TEST_LONG").is_some() {
+        long
+    } else {
+        short
+    }
+}
+
+/// One test at a time: the engine is one for the process.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Tare, running for one test. Stops when dropped.
+pub struct Running {
+    pub segment: Segment,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        tare::stop();
+    }
+}
+
+impl std::ops::Deref for Running {
+    type Target = Segment;
+    fn deref(&self) -> &Segment {
+        &self.segment
+    }
+}
+
+pub fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+/// Starts Tare for a test.
+pub fn start(config: Config) -> Running {
+    let alone = alone();
+    tare::stop();
+    tare::start(config).expect("Tare starts");
+    Running {
+        segment: Segment::of_this_process(),
+        _alone: alone,
+    }
+}
+
+/// Everything on, with these limits.
+pub fn everything(limits: Limits) -> Running {
+    start(Config {
+        limits,
+        ..Config::everything()
+    })
+}
+
+/// A segment, mapped once more.
+pub struct Segment {
+    pub view: View<'static>,
+    base: *mut libc::c_void,
+    bytes: usize,
+}
+
+// SAFETY: the mapping is memory that any thread may access through atomics.
+unsafe impl Send for Segment {}
+// SAFETY: as above.
+unsafe impl Sync for Segment {}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping; nothing handed out outlives the test that holds the segment.
+        unsafe { libc::munmap(self.base, self.bytes) };
+    }
+}
+
+/// A line's figures, added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    pub count: u64,
+    pub contended: u64,
+    pub sum: u64,
+    pub min: Option<u64>,
+    pub max: u64,
+    pub extra: u64,
+    /// Counts of all histogram buckets.
+    pub buckets: u64,
+}
+
+impl Segment {
+    pub fn of_this_process() -> Self {
+        let file = tare::descriptor().expect("a segment");
+        let map = |bytes: usize| {
+            // SAFETY: a new mapping at an address of the kernel's choice.
+            let base = unsafe {
+                libc::mmap(
+                    std::ptr::null_mut(),
+                    bytes,
+                    libc::PROT_READ | libc::PROT_WRITE,
+                    libc::MAP_SHARED | libc::MAP_NORESERVE,
+                    file.as_raw_fd(),
+                    0,
+                )
+            };
+            assert_ne!(base, libc::MAP_FAILED);
+            base
+        };
+        let head = map(4096);
+        // SAFETY: the header is the first page of a live segment.
+        let header = unsafe { &*head.cast::<tare_layout::header::Header>() };
+        let values: [u64; LIMITS] =
+            std::array::from_fn(|i| header.limits[i].load(Ordering::Relaxed));
+        let geometry = Geometry::new(Limits::from_array(values).expect("possible limits"));
+        assert_eq!(
+            header.total_bytes.load(Ordering::Relaxed),
+            geometry.total_bytes as u64
+        );
+        // SAFETY: mapped above, used no more.
+        unsafe { libc::munmap(head, 4096) };
+        let base = map(geometry.total_bytes);
+        // SAFETY: mapped whole, unmapped when the segment is dropped.
+        let view = unsafe { View::new(base.cast_const().cast(), geometry) };
+        Self {
+            view,
+            base,
+            bytes: geometry.total_bytes,
+        }
+    }
+
+    pub fn lost(&self, what: Lost) -> u64 {
+        self.view.shared().lost[what as usize].load(Ordering::Relaxed)
+    }
+
+    /// Every loss that is not zero.
+    pub fn losses(&self) -> Vec<(usize, u64)> {
+        (0..LOSSES)
+            .map(|i| (i, self.view.shared().lost[i].load(Ordering::Relaxed)))
+            .filter(|(_, n)| *n != 0)
+            .collect()
+    }
+
+    pub fn class_number(&self, name: &str) -> Option<usize> {
+        let used = self.view.shared().classes_used.0.load(Ordering::Acquire) as usize;
+        (1..used).find(|&i| self.view.class(i).name.is(name))
+    }
+
+    pub fn number(&self, class: &Class) -> usize {
+        self.class_number(class.name()).expect("a known class")
+    }
+
+    pub fn banks(&self) -> usize {
+        self.view.shared().banks_used.0.load(Ordering::Acquire) as usize
+    }
+
+    pub fn slots(&self) -> usize {
+        self.view.shared().slots_used.0.load(Ordering::Acquire) as usize
+    }
+
+    /// Slots of live threads.
+    pub fn live(&self) -> Vec<usize> {
+        (0..self.slots())
+            .filter(|&i| self.view.slot(i).state.load(Ordering::Acquire) == tare_layout::slot::LIVE)
+            .collect()
+    }
+
+    /// The slot of the thread with this id.
+    pub fn slot_of(&self, thread_id: u64) -> usize {
+        self.live()
+            .into_iter()
+            .find(|&i| self.view.slot(i).thread_id.load(Ordering::Relaxed) == thread_id)
+            .expect("a live thread")
+    }
+
+    /// A class's line `i`, summed over the banks that `of` chooses.
+    fn row(&self, class: usize, i: usize, of: impl Fn(usize) -> bool) -> Sum {
+        let mut sum = Sum::default();
+        let kind = Kind::from_u8(self.view.class(class).kind.load(Ordering::Acquire) as u8);
+        let is_time = kind.expect("a class").is_time_line(i);
+        for bank in (0..self.banks()).filter(|&b| of(b)) {
+            let at = usize::from(self.view.class_index(bank)[class].load(Ordering::Acquire));
+            if at == 0 {
+                continue;
+            }
+            let line = &self.view.arena(bank)[at + i];
+            sum.add_line(line, is_time);
+            if is_time {
+                sum.add_extremes(&self.view.plane(plane::BASE, bank)[at + i]);
+                sum.buckets += self.histogram(bank, line);
+            }
+        }
+        sum
+    }
+
+    /// A class's line `i` over all banks.
+    pub fn line(&self, class: &Class, i: usize) -> Sum {
+        self.row(self.number(class), i, |_| true)
+    }
+
+    pub fn total(&self, class: &Class) -> Sum {
+        self.line(class, 0)
+    }
+
+    /// The same, over the banks of one account.
+    pub fn total_of_account(&self, class: &Class, account: usize) -> Sum {
+        self.row(self.number(class), 0, |bank| {
+            self.view.bank(bank).account.load(Ordering::Relaxed) as usize == account + 1
+        })
+    }
+
+    /// One cell of a class's row over all banks.
+    pub fn cell(&self, class: &Class, line: usize, cell: usize) -> u64 {
+        let number = self.number(class);
+        (0..self.banks())
+            .map(|bank| {
+                let index = &self.view.class_index(bank)[number];
+                match usize::from(index.load(Ordering::Acquire)) {
+                    0 => 0,
+                    at => self.view.arena(bank)[at + line].get(cell),
+                }
+            })
+            .fold(0, u64::wrapping_add)
+    }
+
+    fn histogram(&self, bank: usize, line: &Line) -> u64 {
+        let blocks = line.get(HISTOGRAM);
+        let arena = self.view.arena(bank);
+        (0..4)
+            .map(|block| (blocks >> (16 * block)) as u16 as usize)
+            .filter(|&at| at != 0)
+            .flat_map(|at| {
+                // 64 counts of 32 bits behind the tag, within five lines.
+                (1..=32).map(move |word| arena[at + word / 8].get(word % 8))
+            })
+            .map(|pair| (pair & 0xffff_ffff) + (pair >> 32))
+            .sum()
+    }
+
+    /// An instance's counts: the rows of all threads and the shared line. `i` as in its row.
+    pub fn instance(&self, id: u32, i: usize) -> Sum {
+        let mut sum = Sum::default();
+        for (bank, at) in self.instance_rows(id) {
+            sum.add_line(&self.view.arena(bank)[at + i], true);
+        }
+        sum.add_shared(self.shared_line(id, i));
+        sum
+    }
+
+    fn shared_line(&self, id: u32, i: usize) -> &Line {
+        let index = tare_layout::instance::index_of(id);
+        if id & tare_layout::instance::FILE != 0 {
+            &self.view.file(index).shared[i]
+        } else {
+            &self.view.instance(index).shared
+        }
+    }
+
+    /// Counts that found no row of their own.
+    pub fn instance_shared(&self, id: u32, i: usize) -> u64 {
+        self.shared_line(id, i).get(COUNT)
+    }
+
+    fn instance_rows(&self, id: u32) -> Vec<(usize, usize)> {
+        (0..self.banks())
+            .flat_map(|bank| {
+                self.view
+                    .bank(bank)
+                    .instances
+                    .iter()
+                    .map(move |cell| (bank, cell.load(Ordering::Acquire)))
+            })
+            .filter(|(_, entry)| (entry >> 32) as u32 == id)
+            .map(|(bank, entry)| (bank, entry as u32 as usize))
+            .collect()
+    }
+
+    /// Who holds an instance: slot and the row's HELD cell.
+    pub fn held(&self, id: u32) -> Vec<(usize, u64)> {
+        self.instance_rows(id)
+            .into_iter()
+            .map(|(bank, at)| {
+                let slot = self.view.bank(bank).slot.load(Ordering::Relaxed) as usize;
+                (slot, self.view.arena(bank)[at].get(HISTOGRAM))
+            })
+            .filter(|&(slot, held)| slot != 0 && held != 0)
+            .map(|(slot, held)| (slot - 1, held))
+            .collect()
+    }
+
+    /// Ids of the live instances of a class.
+    pub fn instances(&self, class: &Class) -> Vec<u32> {
+        let number = self.number(class) as u32;
+        let used = self.view.shared().instances_used.0.load(Ordering::Acquire) as usize;
+        (0..used)
+            .map(|i| self.view.instance(i))
+            .filter(|i| i.class.load(Ordering::Relaxed) == number)
+            .map(|i| i.id.load(Ordering::Acquire))
+            .filter(|&id| id != 0)
+            .collect()
+    }
+
+    /// Digest rows of the present generation over all banks and the shared lines; histogram
+    /// included.
+    pub fn digest(&self, id: u32) -> Sum {
+        let generation = self.view.control().digest_generation.load(Ordering::SeqCst);
+        let mut sum = Sum::default();
+        for bank in 0..self.banks() {
+            for cell in &self.view.bank(bank).digests {
+                let entry = cell.load(Ordering::Acquire);
+                if (entry >> 32) as u32 == id
+                    && (entry >> 16) as u16 == generation as u16
+                    && entry as u16 != 0
+                {
+                    let line = &self.view.arena(bank)[usize::from(entry as u16)];
+                    sum.add_line(line, true);
+                    sum.buckets += self.histogram(bank, line);
+                }
+            }
+        }
+        let row = self.view.digest(id as usize);
+        sum.add_shared(&row.shared[0]);
+        let shared = row.shared_histogram.iter();
+        sum.buckets += shared.map(|c| c.load(Ordering::Relaxed)).sum::<u64>();
+        sum
+    }
+
+    /// Digests of the present generation: id and normalised text.
+    pub fn digests(&self) -> Vec<(u32, String)> {
+        let generation = self.view.control().digest_generation.load(Ordering::SeqCst);
+        let used = self.view.shared().digests_used.0.load(Ordering::Acquire);
+        if (used >> 32) as u32 != generation {
+            return Vec::new();
+        }
+        (1..used as u32)
+            .map(|id| {
+                let row = self.view.digest(id as usize);
+                let mut text = vec![0; row.text_length.load(Ordering::Relaxed) as usize];
+                tare_layout::name::load_bytes(self.view.digest_text(id as usize), &mut text);
+                (id, String::from_utf8(text).expect("UTF-8"))
+            })
+            .collect()
+    }
+
+    /// UPDATE setup_instruments.
+    pub fn set_instrument(&self, class: &Class, enabled: bool, timed: bool) {
+        let bits = u8::from(enabled) * setup::ENABLED + u8::from(timed) * setup::TIMED;
+        let controls = self.view.controls();
+        controls.setup[self.number(class)].store(bits, Ordering::SeqCst);
+        self.recompute();
+    }
+
+    pub fn recompute(&self) {
+        self.view
+            .controls()
+            .recompute(|i| Kind::from_u8(self.view.class(i).kind.load(Ordering::Acquire) as u8));
+    }
+}
+
+impl Sum {
+    fn add_line(&mut self, line: &Line, is_time: bool) {
+        self.count += line.get(COUNT);
+        self.contended += line.get(CONTENDED);
+        self.sum += line.get(SUM);
+        self.extra += line.get(EXTRA);
+        if is_time {
+            self.add_extremes(line);
+        }
+    }
+
+    fn add_extremes(&mut self, line: &Line) {
+        let (min, max) = (line.get(MIN), line.get(MAX));
+        if min != NO_MIN && (min != 0 || max != 0) {
+            self.min = Some(self.min.unwrap_or(NO_MIN).min(min));
+        }
+        self.max = self.max.max(max);
+    }
+
+    /// A line that many threads write: its minimum is inverted.
+    fn add_shared(&mut self, line: &Line) {
+        self.count += line.get(COUNT);
+        self.contended += line.get(CONTENDED);
+        self.sum += line.get(SUM);
+        self.extra += line.get(EXTRA);
+        if line.get(MIN) != 0 {
+            self.min = Some(self.min.unwrap_or(NO_MIN).min(!line.get(MIN)));
+        }
+        self.max = self.max.max(line.get(MAX));
+    }
+}
+
+/// A random number generator that needs no seed but one: what a test did can be done again.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, n: u64) -> u64 {
+        // xorshift64 (Marsaglia 2003).
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % n
+    }
+}
+
+/// An independent count.
+#[derive(Default)]
+pub struct Tally(AtomicU64);
+
+impl Tally {
+    pub const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+    pub fn add(&self, n: u64) {
+        self.0.fetch_add(n, Ordering::Relaxed);
+    }
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
