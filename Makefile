@@ -28,9 +28,12 @@ unit: deps ## the tests alone, with and without instrumentation
 	$(CARGO) test --workspace --no-fail-fast
 	$(CARGO) test -p tare --no-default-features --no-fail-fast
 
-# Its own target folder: the flag would have cargo build everything anew, twice.
-loom: ## model-check what threads share without locks: every interleaving up to three preemptions
-	RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 CARGO_TARGET_DIR=target/loom $(CARGO) test --release -p tare-layout --test loom
+# Its own target folder: the flag would have cargo build everything anew, twice. The locks' models
+# take minutes at three preemptions; `make test-long` does that.
+LOOM = RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=$(CURDIR)/target/loom
+loom: ## model-check what threads share: records, locks, free lists, in every interleaving up to two or three preemptions
+	$(LOOM) LOOM_MAX_PREEMPTIONS=3 $(CARGO) test --release -p tare-layout --test loom
+	cd loom && $(LOOM) LOOM_MAX_PREEMPTIONS=2 $(CARGO) test --release
 
 lint: arrows licences ## format, clippy with and without instrumentation, shellcheck, arrows, licences
 	$(CARGO) fmt --all --check

@@ -105,6 +105,8 @@ pub struct Plan {
     pub params: usize,
     /// MySQL's name of the command: the last part of `statement/sql/...`.
     pub command: &'static str,
+    /// Its instrument.
+    pub class: &'static tare::Class,
     /// The schemas' generation it was made for.
     pub generation: u64,
 }

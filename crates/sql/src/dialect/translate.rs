@@ -33,6 +33,7 @@ pub fn translate(
         action,
         params,
         command,
+        class: crate::server::points::statement(command),
         generation,
     };
     if let Some(action) = admin::parse(&mut parser)? {

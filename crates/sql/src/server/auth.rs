@@ -18,7 +18,7 @@ use super::error::{Result, SqlError};
 use super::session::{Role, Session, malformed};
 use super::variables::VERSION;
 use crate::wire::bytes::Cursor;
-use crate::wire::channel::Stream;
+use crate::wire::channel::{Socket, Stream};
 
 /// What the server can do.
 pub const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
@@ -115,7 +115,7 @@ fn password_of(file: &Path) -> io::Result<String> {
 
 /// The uid of the process at the other end of a Unix socket.
 fn peer_uid(stream: &Stream) -> Option<u32> {
-    let Stream::Unix(socket) = stream else {
+    let Socket::Unix(socket) = stream.socket() else {
         return None;
     };
     // SAFETY: `ucred` is plain data for which all zero bytes are a value.
@@ -231,6 +231,7 @@ pub fn change_user(session: &mut Session, body: &[u8]) -> Result<()> {
 fn settle(session: &mut Session, user: &str, database: Option<String>) -> Result<()> {
     let (_, host) = session.state.user_host();
     session.state.set_account(user, &host);
+    tare::thread::set_account(user, &host);
     if let Some(name) = &database {
         session.use_database(name)?;
     }

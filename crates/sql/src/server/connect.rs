@@ -10,7 +10,8 @@ use mysql_common::constants::CapabilityFlags;
 
 use super::auth;
 use super::error::SqlError;
-use super::session::{Role, Session, Transaction};
+use super::points;
+use super::session::{Role, Session, Tally, Transaction};
 use super::shared::Shared;
 use super::variables::SessionState;
 use crate::storage::Control;
@@ -49,6 +50,13 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
         control.clone(),
     ));
     state.set_account("unauthenticated user", &host);
+    tare::stage::set(&points::LOGIN);
+    tare::thread::set_processlist_id(id);
+    tare::thread::set_command(tare::Command::Connect);
+    tare::thread::set_connection_type(match peer {
+        Some(_) => tare::thread::ConnectionType::TcpIp,
+        None => tare::thread::ConnectionType::Socket,
+    });
     let mut session = Session {
         shared: shared.clone(),
         state,
@@ -73,6 +81,8 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
         lock_wait_timeout: Duration::from_secs(50),
         table_locks: Vec::new(),
         polled: false,
+        thread: None,
+        tally: Tally::default(),
     };
     let too_many = shared.registry.len() > shared.config.max_connections;
     let result = if too_many {
@@ -93,6 +103,8 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
         return None;
     }
     session.read_limits();
+    tare::stage::end();
+    tare::thread::set_command(tare::Command::Sleep);
     session.ok();
     session.writer.flush().ok()?;
     if let Some(reader) = &mut session.reader {

@@ -16,7 +16,7 @@ use polling::{Event, Events, PollMode, Poller};
 use super::StartError;
 use super::connect::Incoming;
 use super::scheduler::Scheduler;
-use crate::wire::channel::Stream;
+use crate::wire::channel::{Socket, Stream};
 
 const UNIX: usize = 0;
 const TCP: usize = 1;
@@ -145,7 +145,7 @@ impl Listeners {
                 socket.set_nonblocking(false)?;
                 socket.set_nodelay(true)?;
                 Ok(Incoming {
-                    stream: Stream::Tcp(socket),
+                    stream: Stream::new(Socket::Tcp(socket)),
                     peer: Some(peer),
                 })
             }
@@ -153,7 +153,7 @@ impl Listeners {
                 let (socket, _) = self.unix.accept()?;
                 socket.set_nonblocking(false)?;
                 Ok(Incoming {
-                    stream: Stream::Unix(socket),
+                    stream: Stream::new(Socket::Unix(socket)),
                     peer: None,
                 })
             }

@@ -7,6 +7,7 @@ mod connect;
 mod ddl;
 pub mod error;
 mod listen;
+pub mod points;
 mod prepared;
 mod query;
 mod registry;
@@ -109,6 +110,8 @@ impl Server {
                 });
             }
         }
+        crate::storage::sqlite::configure();
+        record(&config);
         let accounts = auth::Accounts::load(&config).map_err(data(config.data.join("password")))?;
         let socket = config
             .socket
@@ -137,11 +140,15 @@ impl Server {
             config,
         });
         let scheduler = scheduler::Scheduler::start(&shared).map_err(StartError::Thread)?;
-        let ended = Arc::new((Mutex::new(false), Condvar::new()));
+        let ended = Arc::new((
+            Mutex::new(&points::LOCK_ENDED, false),
+            Condvar::new(&points::COND_ENDED),
+        ));
         let (own, told) = (shared.clone(), ended.clone());
         let acceptor = std::thread::Builder::new()
             .name("main".into())
             .spawn(move || {
+                tare::thread::register(&points::THREAD_MAIN);
                 listeners.run(&scheduler);
                 own.stopping.store(true, Ordering::Release);
                 own.registry.kill_all();
@@ -154,7 +161,7 @@ impl Server {
         Ok(Self {
             endpoints,
             shared,
-            acceptor: Mutex::new(Some(acceptor)),
+            acceptor: Mutex::new(&points::LOCK_ENDED, Some(acceptor)),
             ended,
         })
     }
@@ -190,6 +197,33 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shutdown();
+    }
+}
+
+/// Starts the recording of the server itself. Without it the server serves all the same, and says
+/// why it does not record.
+fn record(config: &Config) {
+    if !config.performance_schema || tare::is_running() {
+        return;
+    }
+    let setting = |value: InstrumentValue| match value {
+        InstrumentValue::Off => tare::Setting::Off,
+        InstrumentValue::Counted => tare::Setting::Counted,
+        InstrumentValue::On => tare::Setting::On,
+    };
+    let started = tare::start(tare::Config {
+        segment: config.segment.clone(),
+        instruments: config
+            .instruments
+            .iter()
+            .map(|(p, v)| (p.clone(), setting(*v)))
+            .collect(),
+        consumers: config.consumers.clone(),
+        ..tare::Config::default()
+    });
+    match started {
+        Ok(()) | Err(tare::StartError::NotCompiledIn) => {}
+        Err(error) => eprintln!("performance_schema is off: {error}"),
     }
 }
 

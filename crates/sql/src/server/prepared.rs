@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use super::error::{Result, SqlError};
+use super::points;
 use super::query::put_packet;
-use super::session::{Columns, Session, malformed};
+use super::session::{Columns, Session, Tally, malformed};
+use tare::digest::Digest;
+
 use crate::dialect::plan::{Action, Plan};
 use crate::storage::statement::{Cursor, StatementId};
 use crate::wire::bytes::Cursor as Bytes;
@@ -18,6 +21,8 @@ use crate::wire::value::Value;
 pub struct Prepared {
     /// Its text, to be translated anew when a schema has changed.
     pub text: Arc<str>,
+    /// Of its text.
+    digest: Digest,
     /// The database that was the default when it was prepared.
     pub database: Option<String>,
     /// How it is run.
@@ -53,8 +58,13 @@ impl Session {
                 "Can't create more than max_prepared_stmt_count statements (current value: 16382)",
             ));
         }
+        let point = tare::statement::start(&points::COM_PREPARE);
+        tare::stage::set(&points::STARTING);
+        point.text(text);
         self.registration.begin("Prepare", text);
+        self.tally = Tally::default();
         let result = self.prepare(text);
+        self.record(&point, &result);
         self.registration.end_query();
         result
     }
@@ -74,6 +84,7 @@ impl Session {
         let params = plan.params;
         let mut prepared = Prepared {
             text: text.into(),
+            digest: Digest::of(text),
             database: self.state.database(),
             plan: Arc::new(plan),
             statement: None,
@@ -135,6 +146,9 @@ impl Session {
 
     /// COM_STMT_EXECUTE.
     pub fn com_execute(&mut self, body: &[u8]) -> Result<()> {
+        let point = tare::statement::start(&points::COM_EXECUTE);
+        tare::stage::set(&points::STARTING);
+        tare::thread::set_command(tare::Command::Execute);
         let mut cursor = Bytes::new(body);
         let (Some(id), Some(_flags), Some(_iterations)) = (cursor.u32(), cursor.u8(), cursor.u32())
         else {
@@ -144,17 +158,17 @@ impl Session {
         let Some(mut prepared) = self.prepared.remove(&id) else {
             return Err(unknown(id, "mysqld_stmt_execute"));
         };
+        point.prepared(&prepared.text, &prepared.digest);
         self.registration.begin("Execute", &prepared.text);
+        self.tally = Tally::default();
         let result = self.execute(&mut prepared, cursor);
+        self.record(&point, &result);
         self.registration.end_query();
+        tare::thread::set_command(tare::Command::Sleep);
         for long in &mut prepared.long {
             *long = None;
         }
         self.prepared.insert(id, prepared);
-        if let Err(error) = &result {
-            self.state.clear_warnings();
-            self.state.warn("Error", error.code, error.message.clone());
-        }
         result
     }
 

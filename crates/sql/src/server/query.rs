@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use mysql_common::constants::{ColumnFlags, ColumnType, StatusFlags};
 
 use super::error::{Result, SqlError};
+use super::points;
 use super::session::{Columns, Role, Session};
 use crate::dialect::admin::SetItem;
 use crate::dialect::plan::{Action, Change, Plan, Sql};
@@ -95,6 +96,7 @@ impl Session {
 
     /// Attaches what a statement names, and begins the transaction that it needs.
     pub fn ready(&mut self, sql: &Sql) -> Result<()> {
+        tare::stage::set(&points::OPENING_TABLES);
         if self.role == Role::Monitor && !sql.databases.is_empty() {
             let (user, host) = self.state.user_host();
             return Err(SqlError::new(
@@ -159,6 +161,7 @@ impl Session {
         };
         let control = self.control.clone();
         let _waits = super::scheduler::blocking();
+        tare::stage::set(&points::WAITING_FOR_COMMIT);
         match gate.enter(id, at_most, || control.must_stop()) {
             Some(pass) => Ok(pass),
             None if self.control.must_stop() => Err(SqlError::interrupted()),
@@ -206,6 +209,13 @@ impl Session {
         let writer = &mut self.writer;
         let (mark, sequence) = (writer.mark(), writer.sequence());
         let sent_before = writer.sent();
+        let single = if !self.transaction.open && !sql.databases.is_empty() {
+            Some(single_statement())
+        } else {
+            None
+        };
+        tare::stage::set(&points::EXECUTING);
+        let tally = &mut self.tally;
         let result = {
             let mut cursor = connection.run(id)?;
             bind(&mut cursor)?;
@@ -213,7 +223,7 @@ impl Session {
                 let defs = databases.known(database)?;
                 defs.tables.get(table)?.column(column).map(wire_of)
             };
-            send_rows(
+            let sent = send_rows(
                 &mut cursor,
                 sql,
                 columns,
@@ -223,10 +233,20 @@ impl Session {
                 deprecates_eof,
                 binary,
                 &limits,
-            )
+            );
+            let (scanned, sorts) = cursor.scan_status();
+            tally.scanned = scanned > 0;
+            tally.sorts = sorts as u64;
+            tally.examined = scanned as u64;
+            sent
         };
         match result {
             Ok(n) => {
+                self.tally.sent = n;
+                self.tally.examined = self.tally.examined.max(n);
+                if let Some(single) = single {
+                    single.commit();
+                }
                 self.state.set_found_rows(n as i64);
                 self.state.set_row_count(-1);
                 let warnings = self.state.warning_count();
@@ -333,17 +353,22 @@ impl Session {
             }
         }
         let id = self.statement_id(sql, statement)?;
+        let single = pass.is_some().then(single_statement);
+        tare::stage::set(&points::EXECUTING);
         let connection = self.connection()?;
+        let mut examined = 0;
         let result = {
             let mut cursor = connection.run(id)?;
             bind(&mut cursor)?;
-            loop {
+            let done = loop {
                 match cursor.step() {
                     Ok(true) => {}
                     Ok(false) => break Ok(()),
                     Err(e) => break Err(e),
                 }
-            }
+            };
+            examined += cursor.scan_status().0;
+            done
         };
         if let Err(error) = result {
             drop(pass);
@@ -352,6 +377,13 @@ impl Session {
         let affected = connection.changes();
         let last = connection.db().last_insert_rowid();
         drop(pass);
+        if let Some(single) = single {
+            single.commit();
+        }
+        self.tally.affected = affected;
+        if !matches!(change, Change::Insert) {
+            self.tally.examined = affected.max(examined as u64);
+        }
         let mut insert_id = 0;
         if matches!(change, Change::Insert | Change::Replace) && sql.makes_ids && affected > 0 {
             // MySQL tells the first of the numbers that one statement made.
@@ -382,6 +414,11 @@ impl Session {
         self.connection()?.execute("BEGIN")?;
         self.transaction.open = true;
         self.transaction.read_only = read_only;
+        let mode = tare::transaction::Mode {
+            read_only,
+            ..tare::transaction::Mode::default()
+        };
+        self.transaction.point = Some(tare::transaction::start(&points::TRANSACTION, mode));
         Ok(())
     }
 
@@ -396,6 +433,9 @@ impl Session {
             return Err(error);
         }
         self.expects_write = self.transaction.wrote;
+        if let Some(point) = self.transaction.point.take() {
+            point.commit();
+        }
         self.end_transaction();
         Ok(())
     }
@@ -437,6 +477,9 @@ impl Session {
                 if self.transaction.open {
                     let sql = format!("SAVEPOINT {}", crate::storage::connection::quote(name));
                     self.connection()?.batch(&sql)?;
+                    if let Some(point) = &self.transaction.point {
+                        point.savepoint();
+                    }
                 }
             }
             Action::RollbackTo(name) | Action::Release(name) => {
@@ -452,6 +495,12 @@ impl Session {
                     ));
                 }
                 self.connection()?.batch(&sql)?;
+                if let Some(point) = &self.transaction.point {
+                    match action {
+                        Action::RollbackTo(_) => point.rollback_to_savepoint(),
+                        _ => point.release_savepoint(),
+                    }
+                }
             }
             Action::Use(name) => self.use_database(name)?,
             Action::Set(items) => self.set(items)?,
@@ -667,6 +716,15 @@ impl Session {
     }
 }
 
+/// The transaction of a statement under autocommit.
+fn single_statement() -> tare::transaction::Transaction {
+    let mode = tare::transaction::Mode {
+        autocommit: true,
+        ..tare::transaction::Mode::default()
+    };
+    tare::transaction::start(&points::TRANSACTION, mode)
+}
+
 /// A value that borrows from rusqlite's.
 pub fn borrowed(value: &rusqlite::types::Value) -> Value<'_> {
     use rusqlite::types::Value as V;
@@ -693,6 +751,7 @@ fn send_rows(
     limits: &Limits,
 ) -> Result<u64> {
     let mut row = cursor.step()?;
+    tare::stage::set(&points::SENDING_DATA);
     let version = cursor.reprepared() + 1;
     if columns.version != version || columns.guessed {
         describe(cursor, sql, columns, known, row);

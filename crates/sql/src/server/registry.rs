@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
+use super::points::{LOCK_PROCESS, LOCK_REGISTRY};
 use crate::storage::Control;
 use crate::storage::sync::Mutex;
 
@@ -36,7 +37,7 @@ struct Entry {
 }
 
 /// All connections.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Registry {
     entries: Mutex<HashMap<u64, Arc<Entry>>>,
     last: AtomicU64,
@@ -50,6 +51,17 @@ pub struct Registration {
     registry: Arc<Registry>,
     entry: Arc<Entry>,
     id: u64,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self {
+            entries: Mutex::new(&LOCK_REGISTRY, HashMap::new()),
+            last: AtomicU64::new(0),
+            live: AtomicUsize::new(0),
+            peak: AtomicUsize::new(0),
+        }
+    }
 }
 
 impl Registry {
@@ -91,7 +103,7 @@ impl Registry {
             info: String::new(),
         };
         let entry = Arc::new(Entry {
-            process: Mutex::new(process),
+            process: Mutex::new(&LOCK_PROCESS, process),
             control,
         });
         self.entries.lock().insert(id, entry.clone());

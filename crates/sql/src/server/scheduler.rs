@@ -13,6 +13,10 @@ use polling::{Event, Events, Poller};
 
 use super::config::ThreadHandling;
 use super::connect::{self, Incoming};
+use super::points::{
+    COND_QUEUE, LOCK_IDLE, LOCK_QUEUE, THREAD_ONE_CONNECTION, THREAD_POOL_POLLER,
+    THREAD_POOL_WORKER,
+};
 use super::session::{Next, Session};
 use super::shared::Shared;
 use crate::storage::sync::{Condvar, Mutex};
@@ -46,10 +50,14 @@ impl Scheduler {
         match self {
             Self::Threads(shared) => {
                 let shared = shared.clone();
+                let parent = tare::thread::id();
                 thread::Builder::new()
                     .name("one_connection".into())
                     .stack_size(STACK)
-                    .spawn(move || one_connection(&shared, incoming))
+                    .spawn(move || {
+                        tare::thread::register_child(&THREAD_ONE_CONNECTION, parent);
+                        one_connection(&shared, incoming);
+                    })
                     .map(drop)
             }
             Self::Pool(pool) => {
@@ -160,9 +168,9 @@ impl Pool {
         let pool = Arc::new(Self {
             shared: shared.clone(),
             poller: Poller::new()?,
-            queue: Mutex::new(Queue::default()),
-            work: Condvar::new(),
-            idle: Mutex::new(HashMap::new()),
+            queue: Mutex::new(&LOCK_QUEUE, Queue::default()),
+            work: Condvar::new(&COND_QUEUE),
+            idle: Mutex::new(&LOCK_IDLE, HashMap::new()),
             size,
         });
         {
@@ -174,7 +182,10 @@ impl Pool {
         let own = pool.clone();
         let handle = thread::Builder::new()
             .name("pool_poller".into())
-            .spawn(move || own.poll())?;
+            .spawn(move || {
+                tare::thread::register(&THREAD_POOL_POLLER);
+                own.poll();
+            })?;
         pool.queue.lock().threads.push(handle);
         Ok(pool)
     }
@@ -184,7 +195,10 @@ impl Pool {
         let handle = thread::Builder::new()
             .name("pool_worker".into())
             .stack_size(STACK)
-            .spawn(move || own.worker())?;
+            .spawn(move || {
+                tare::thread::register(&THREAD_POOL_WORKER);
+                own.worker();
+            })?;
         queue.threads.retain(|t| !t.is_finished());
         queue.threads.push(handle);
         queue.workers += 1;
@@ -240,25 +254,35 @@ impl Pool {
     fn serve(self: &Arc<Self>, work: Work) {
         let session = match work {
             Work::Connect(incoming) => {
-                guarded(&self.shared, || {
+                let mut thread = tare::thread::Session::new(&THREAD_ONE_CONNECTION);
+                let login = guarded(&self.shared, || {
+                    let _entered = thread.enter();
                     // The client may take its time to answer the greeting.
                     let _waits = blocking();
                     connect::login(&self.shared, *incoming)
+                });
+                login.flatten().map(|mut session| {
+                    session.thread = Some(thread);
+                    Box::new(session)
                 })
-                .flatten()
-                .map(Box::new)
             }
             Work::Turn(mut session) => guarded(&self.shared, move || {
-                loop {
-                    if session.turn() == Next::Quit {
-                        session.roll_back();
-                        return None;
-                    }
-                    // A client that has sent more already, or sends at once, keeps its worker.
-                    if !session.has_buffered() {
-                        return Some(session);
-                    }
+                let mut thread = session.thread.take()?;
+                let entered = thread.enter();
+                let mut live = session.turn() == Next::Continue;
+                // A client that has sent more already keeps its worker.
+                while live && session.has_buffered() {
+                    live = session.turn() == Next::Continue;
                 }
+                if !live {
+                    // While the thread is the session's: its end is recorded as its own.
+                    session.roll_back();
+                    drop(session);
+                    return None;
+                }
+                drop(entered);
+                session.thread = Some(thread);
+                Some(session)
             })
             .flatten(),
         };

@@ -9,10 +9,13 @@ use std::time::Duration;
 use mysql_common::constants::{CapabilityFlags, StatusFlags};
 
 use super::error::{Result, SqlError};
+use super::points;
 use super::prepared::Prepared;
 use super::registry::Registration;
 use super::shared::Shared;
 use super::variables::SessionState;
+use tare::digest::Digest;
+
 use crate::dialect::plan::Plan;
 use crate::dialect::split;
 use crate::storage::gate::Pass;
@@ -61,6 +64,8 @@ pub enum Role {
 /// A statement of COM_QUERY that may come again.
 #[derive(Debug)]
 pub struct Cached {
+    /// Of its text.
+    pub digest: Option<Digest>,
     /// How it is run.
     pub plan: Arc<Plan>,
     /// Prepared, when it is rows or a change.
@@ -80,6 +85,21 @@ pub struct Columns {
     pub version: i32,
     /// Whether the values of the first row had a say.
     pub guessed: bool,
+}
+
+/// What a statement has done.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tally {
+    /// Rows sent to the client.
+    pub sent: u64,
+    /// Rows looked at.
+    pub examined: u64,
+    /// Rows changed.
+    pub affected: u64,
+    /// The first table was scanned from end to end.
+    pub scanned: bool,
+    /// Sorts.
+    pub sorts: u64,
 }
 
 /// What to do after a command.
@@ -102,6 +122,8 @@ pub struct Transaction {
     pub wrote: bool,
     /// The databases that may be written to.
     pub passes: Vec<(String, Pass)>,
+    /// Its event.
+    pub point: Option<tare::transaction::Transaction>,
 }
 
 /// A session.
@@ -151,6 +173,11 @@ pub struct Session {
     pub catalog: Option<crate::catalog::Catalog>,
     /// Whether the pool's poller knows the socket.
     pub polled: bool,
+    /// What the statement that runs has done.
+    pub tally: Tally,
+    /// The session's thread in performance_schema, in pool-of-threads. Declared last: the
+    /// session's end is recorded while it is there.
+    pub thread: Option<tare::thread::Session>,
     /// LOCK TABLES ... WRITE.
     pub table_locks: Vec<(String, Pass)>,
 }
@@ -273,6 +300,23 @@ impl Session {
         let Some((&code, body)) = packet.split_first() else {
             return self.fail(&SqlError::new(1047, "Unknown command"));
         };
+        let class = match code {
+            com::QUERY | com::STMT_EXECUTE | com::STMT_PREPARE => None,
+            com::STMT_CLOSE => Some(&points::COM_CLOSE_STMT),
+            com::STMT_SEND_LONG_DATA => Some(&points::COM_LONG_DATA),
+            com::STMT_RESET => Some(&points::COM_RESET_STMT),
+            com::QUIT => Some(&points::COM_QUIT),
+            com::PING => Some(&points::COM_PING),
+            com::INIT_DB => Some(&points::COM_INIT_DB),
+            com::FIELD_LIST => Some(&points::COM_FIELD_LIST),
+            com::STATISTICS => Some(&points::COM_STATISTICS),
+            com::RESET_CONNECTION => Some(&points::COM_RESET_CONNECTION),
+            com::SET_OPTION => Some(&points::COM_SET_OPTION),
+            com::DEBUG => Some(&points::COM_DEBUG),
+            com::PROCESS_INFO | com::PROCESS_KILL => None,
+            _ => Some(&points::COM_ERROR),
+        };
+        let _point = class.map(tare::statement::start);
         let result = match code {
             com::QUERY => self.com_query(body),
             com::STMT_EXECUTE => self.com_execute(body),
@@ -378,22 +422,60 @@ impl Session {
     }
 
     fn statement(&mut self, text: &str, more: bool) -> Result<()> {
+        let point = tare::statement::start(&points::QUERY);
+        tare::stage::set(&points::STARTING);
+        tare::thread::set_command(tare::Command::Query);
         self.registration.begin_query(text);
-        let result = self.cached(text, more);
+        self.tally = Tally::default();
+        let result = self.cached(text, more, &point);
+        self.record(&point, &result);
         self.registration.end_query();
-        if let Err(error) = &result {
-            self.state.clear_warnings();
-            self.state.warn("Error", error.code, error.message.clone());
-            self.state.set_row_count(-1);
-        }
+        tare::thread::set_command(tare::Command::Sleep);
         result
     }
 
-    fn cached(&mut self, text: &str, more: bool) -> Result<()> {
+    /// Tells a statement's event how it went, and the session how it failed.
+    pub fn record(&mut self, point: &tare::statement::Statement, result: &Result<()>) {
+        if let Err(error) = result {
+            self.state.clear_warnings();
+            self.state.warn("Error", error.code, error.message.clone());
+            self.state.set_row_count(-1);
+            point.error(error.code.into(), error.state, &error.message);
+        }
+        if !point.is_recorded() {
+            return;
+        }
+        let tally = self.tally;
+        for (counter, n) in [
+            (tare::Counter::RowsSent, tally.sent),
+            (tare::Counter::RowsExamined, tally.examined),
+            (tare::Counter::RowsAffected, tally.affected),
+            (tare::Counter::Warnings, self.state.warning_count().into()),
+            (tare::Counter::SelectScan, tally.scanned.into()),
+            (tare::Counter::SortScan, tally.sorts),
+        ] {
+            if n != 0 {
+                point.set(counter, n);
+            }
+        }
+    }
+
+    fn cached(&mut self, text: &str, more: bool, point: &tare::statement::Statement) -> Result<()> {
         let generation = self.shared.databases.generation();
         let mut cached = match self.cache.remove(text) {
-            Some(cached) if cached.plan.generation == generation => cached,
+            Some(mut cached) if cached.plan.generation == generation => {
+                if point.is_recorded() {
+                    let digest = cached.digest.get_or_insert_with(|| Digest::of(text));
+                    point.prepared(text, digest);
+                }
+                cached
+            }
             old => {
+                // Its text is known even if nothing else will be.
+                let digest = point.is_recorded().then(|| Digest::of(text));
+                if let Some(digest) = &digest {
+                    point.prepared(text, digest);
+                }
                 if let (Some(statement), Some(connection)) =
                     (old.and_then(|c| c.statement), &mut self.connection)
                 {
@@ -401,6 +483,7 @@ impl Session {
                 }
                 let plan = self.translate(text, generation)?;
                 Cached {
+                    digest,
                     plan: Arc::new(plan),
                     statement: None,
                     columns: Columns::default(),
@@ -411,6 +494,7 @@ impl Session {
             return Err(crate::dialect::near("?"));
         }
         let plan = cached.plan.clone();
+        point.refine(plan.class);
         let result = self.run(
             &plan,
             &mut cached.statement,
@@ -481,6 +565,7 @@ impl Session {
         }
         self.empty_cache();
         self.state.set_database(Some(name.to_owned()));
+        tare::thread::set_db(name);
         self.registration.set_database(Some(name));
         Ok(())
     }

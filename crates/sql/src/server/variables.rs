@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use rusqlite::types::Value;
 
 use super::config::Config;
 use super::error::{Result, SqlError};
+use super::points::{LOCK_GLOBALS, LOCK_SESSION};
 use crate::dialect::admin::Scope;
 use crate::storage::Control;
 use crate::storage::sync::{Mutex, RwLock};
@@ -188,7 +189,7 @@ impl Globals {
             values.insert("hostname", name.trim().to_owned());
         }
         Self {
-            values: RwLock::new(values),
+            values: RwLock::new(&LOCK_GLOBALS, values),
         }
     }
 
@@ -222,6 +223,8 @@ pub struct SessionState {
     system: Mutex<HashMap<&'static str, String>>,
     user: Mutex<HashMap<String, Value>>,
     warnings: Mutex<Vec<Warning>>,
+    /// How many there are: most statements have none, and take no lock to know it.
+    warning_count: AtomicU16,
 }
 
 /// A row of SHOW WARNINGS.
@@ -242,14 +245,15 @@ impl SessionState {
             id,
             globals,
             control,
-            account: Mutex::default(),
-            database: Mutex::default(),
+            account: Mutex::new(&LOCK_SESSION, Default::default()),
+            database: Mutex::new(&LOCK_SESSION, Default::default()),
             last_insert_id: AtomicI64::new(0),
             row_count: AtomicI64::new(-1),
             found_rows: AtomicI64::new(0),
-            system: Mutex::default(),
-            user: Mutex::default(),
-            warnings: Mutex::default(),
+            system: Mutex::new(&LOCK_SESSION, Default::default()),
+            user: Mutex::new(&LOCK_SESSION, Default::default()),
+            warnings: Mutex::new(&LOCK_SESSION, Default::default()),
+            warning_count: AtomicU16::new(0),
         }
     }
 
@@ -323,19 +327,23 @@ impl SessionState {
                 code,
                 message: message.into(),
             });
+            self.warning_count
+                .store(warnings.len() as u16, Ordering::Relaxed);
         }
     }
 
     /// How many warnings there are.
+    #[inline]
     pub fn warning_count(&self) -> u16 {
-        self.warnings.lock().len() as u16
+        self.warning_count.load(Ordering::Relaxed)
     }
 
     /// Forgets the warnings.
+    #[inline]
     pub fn clear_warnings(&self) {
-        let mut warnings = self.warnings.lock();
-        if !warnings.is_empty() {
-            warnings.clear();
+        if self.warning_count() > 0 {
+            self.warnings.lock().clear();
+            self.warning_count.store(0, Ordering::Relaxed);
         }
     }
 

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::gate::Gate;
 use super::sync::{Mutex, RwLock};
 use crate::server::error::{Result, SqlError};
+use crate::server::points::{LOCK_DEFINITIONS, LOCK_GATES};
 use crate::storage::tables::TableDef;
 
 /// Schemas that are no files: the catalog answers for them.
@@ -49,9 +50,9 @@ impl Databases {
     pub fn new(directory: PathBuf) -> Self {
         Self {
             directory,
-            gates: RwLock::new(HashMap::new()),
+            gates: RwLock::new(&LOCK_GATES, HashMap::new()),
             generation: AtomicU64::new(1),
-            definitions: Mutex::new(HashMap::new()),
+            definitions: Mutex::new(&LOCK_DEFINITIONS, HashMap::new()),
         }
     }
 

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::sync::{Condvar, Mutex, gate_condvar, gate_mutex};
+use super::sync::{Condvar, Mutex};
+use crate::server::points::{COND_GATE, LOCK_GATE};
 
 /// The right to write to one database.
 #[derive(Debug)]
@@ -16,8 +17,8 @@ pub struct Gate {
 impl Default for Gate {
     fn default() -> Self {
         Self {
-            holder: gate_mutex(None),
-            left: gate_condvar(),
+            holder: Mutex::new(&LOCK_GATE, None),
+            left: Condvar::new(&COND_GATE),
         }
     }
 }

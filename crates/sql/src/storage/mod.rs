@@ -4,10 +4,14 @@ pub mod connection;
 pub mod databases;
 pub mod functions;
 pub mod gate;
+mod memory;
+mod mutex;
+pub mod sqlite;
 pub mod statement;
 pub mod sync;
 pub mod tables;
 pub mod time;
+mod vfs;
 
 pub use connection::{Connection, Control};
 pub use databases::Databases;

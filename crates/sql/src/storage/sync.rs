@@ -1,13 +1,3 @@
-//! The locks of the server, by name.
+//! The server's locks: Tare's own, so that who waits for which is known.
 
-pub use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
-
-/// The lock around who may write to a database.
-pub fn gate_mutex<T>(value: T) -> Mutex<T> {
-    Mutex::new(value)
-}
-
-/// Signalled when a writer leaves.
-pub fn gate_condvar() -> Condvar {
-    Condvar::new()
-}
+pub use tare::sync::{Condvar, Mutex, RwLock};

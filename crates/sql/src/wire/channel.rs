@@ -8,6 +8,10 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tare::Operation;
+
+use crate::server::points::{CLIENT_CONNECTION, IDLE};
+
 /// The payload of a packet that is continued by another one.
 const FULL: usize = 0xff_ffff;
 /// What is read at a time: two pages are enough for any sysbench statement, and a larger
@@ -18,8 +22,14 @@ const KEEP_BUFFER: usize = 256 << 10;
 /// A result is sent in pieces of about this size.
 const FLUSH_AT: usize = 64 << 10;
 
-/// The socket of a connection.
-pub enum Stream {
+/// The socket of a connection, and what is known of its waits.
+pub struct Stream {
+    socket: Socket,
+    point: tare::socket::Instance,
+}
+
+/// A socket.
+pub enum Socket {
     /// Unix domain socket.
     Unix(UnixStream),
     /// TCP.
@@ -33,42 +43,71 @@ impl fmt::Debug for Stream {
 }
 
 impl Stream {
+    /// A client's socket.
+    pub fn new(socket: Socket) -> Self {
+        let fd = match &socket {
+            Socket::Unix(s) => s.as_raw_fd(),
+            Socket::Tcp(s) => s.as_raw_fd(),
+        };
+        Self {
+            socket,
+            point: tare::socket::Instance::new(&CLIENT_CONNECTION, fd),
+        }
+    }
+
+    /// The socket itself.
+    pub fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
     /// Limits how long one read may take.
     pub fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        match self {
-            Self::Unix(s) => s.set_read_timeout(timeout),
-            Self::Tcp(s) => s.set_read_timeout(timeout),
+        match &self.socket {
+            Socket::Unix(s) => s.set_read_timeout(timeout),
+            Socket::Tcp(s) => s.set_read_timeout(timeout),
         }
     }
 
     /// Limits how long one write may take.
     pub fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        match self {
-            Self::Unix(s) => s.set_write_timeout(timeout),
-            Self::Tcp(s) => s.set_write_timeout(timeout),
+        match &self.socket {
+            Socket::Unix(s) => s.set_write_timeout(timeout),
+            Socket::Tcp(s) => s.set_write_timeout(timeout),
         }
     }
 
     /// Ends the conversation: a thread that reads from the socket sees its end.
     pub fn shutdown(&self, how: Shutdown) {
         // An error says that the client has already gone.
-        let _ = match self {
-            Self::Unix(s) => s.shutdown(how),
-            Self::Tcp(s) => s.shutdown(how),
+        let _ = match &self.socket {
+            Socket::Unix(s) => s.shutdown(how),
+            Socket::Tcp(s) => s.shutdown(how),
         };
     }
 
     fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(s) => (&*s).read(buffer),
-            Self::Tcp(s) => (&*s).read(buffer),
+        let mut wait = self.point.wait(Operation::Recv);
+        let result = self.recv_idle(buffer);
+        if let Ok(n) = result {
+            wait.bytes(n as u64);
+        }
+        result
+    }
+
+    /// Without a wait of its own: the session is idle.
+    fn recv_idle(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &self.socket {
+            Socket::Unix(s) => (&*s).read(buffer),
+            Socket::Tcp(s) => (&*s).read(buffer),
         }
     }
 
     fn send_all(&self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Self::Unix(s) => (&*s).write_all(bytes),
-            Self::Tcp(s) => (&*s).write_all(bytes),
+        let mut wait = self.point.wait(Operation::Send);
+        wait.bytes(bytes.len() as u64);
+        match &self.socket {
+            Socket::Unix(s) => (&*s).write_all(bytes),
+            Socket::Tcp(s) => (&*s).write_all(bytes),
         }
     }
 
@@ -87,18 +126,18 @@ impl Stream {
 
 impl AsRawFd for Stream {
     fn as_raw_fd(&self) -> RawFd {
-        match self {
-            Self::Unix(s) => s.as_raw_fd(),
-            Self::Tcp(s) => s.as_raw_fd(),
+        match &self.socket {
+            Socket::Unix(s) => s.as_raw_fd(),
+            Socket::Tcp(s) => s.as_raw_fd(),
         }
     }
 }
 
 impl AsFd for Stream {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Unix(s) => s.as_fd(),
-            Self::Tcp(s) => s.as_fd(),
+        match &self.socket {
+            Socket::Unix(s) => s.as_fd(),
+            Socket::Tcp(s) => s.as_fd(),
         }
     }
 }
@@ -161,7 +200,7 @@ impl PacketReader {
     }
 
     /// Reads until `n` bytes are in the buffer. `Ok(false)`: the client closed before the first.
-    fn fill(&mut self, n: usize) -> Result<bool, ReadError> {
+    fn fill(&mut self, n: usize, idle: bool) -> Result<bool, ReadError> {
         if self.end - self.start >= n {
             return Ok(true);
         }
@@ -174,7 +213,13 @@ impl PacketReader {
             self.buffer.resize(n, 0);
         }
         while self.end < n {
-            match self.stream.recv(&mut self.buffer[self.end..]) {
+            let result = if idle && self.end == 0 {
+                let _idle = tare::idle::start(&IDLE);
+                self.stream.recv_idle(&mut self.buffer[self.end..])
+            } else {
+                self.stream.recv(&mut self.buffer[self.end..])
+            };
+            match result {
                 Ok(0) if self.end == 0 => return Ok(false),
                 Ok(0) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
                 Ok(read) => self.end += read,
@@ -186,7 +231,7 @@ impl PacketReader {
     }
 
     fn header(&mut self, sequence: u8, first: bool) -> Result<usize, ReadError> {
-        if !self.fill(4)? {
+        if !self.fill(4, first && sequence == 0)? {
             return Err(if first {
                 ReadError::Closed
             } else {
@@ -247,7 +292,7 @@ impl PacketReader {
     }
 
     fn payload(&mut self, len: usize) -> Result<(), ReadError> {
-        if len > 0 && !self.fill(len)? {
+        if len > 0 && !self.fill(len, false)? {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
         }
         Ok(())
@@ -412,7 +457,10 @@ mod tests {
 
     fn pair() -> (Arc<Stream>, Arc<Stream>) {
         let (a, b) = UnixStream::pair().expect("a socket pair");
-        (Arc::new(Stream::Unix(a)), Arc::new(Stream::Unix(b)))
+        (
+            Arc::new(Stream::new(Socket::Unix(a))),
+            Arc::new(Stream::new(Socket::Unix(b))),
+        )
     }
 
     #[test]

@@ -1,0 +1,75 @@
+//! SQLite's memory: the C library's, counted.
+
+use std::os::raw::{c_int, c_void};
+
+use rusqlite::ffi;
+
+use crate::server::points::SQLITE_HEAP;
+
+/// For SQLITE_CONFIG_MALLOC.
+pub fn methods() -> *const ffi::sqlite3_mem_methods {
+    static METHODS: Methods = Methods(ffi::sqlite3_mem_methods {
+        xMalloc: Some(malloc),
+        xFree: Some(free),
+        xRealloc: Some(realloc),
+        xSize: Some(size),
+        xRoundup: Some(roundup),
+        xInit: Some(init),
+        xShutdown: Some(shutdown),
+        pAppData: std::ptr::null_mut(),
+    });
+    &METHODS.0
+}
+
+struct Methods(ffi::sqlite3_mem_methods);
+
+// SAFETY: function pointers and a null; nothing in it is ever changed.
+unsafe impl Sync for Methods {}
+
+unsafe extern "C" fn malloc(bytes: c_int) -> *mut c_void {
+    // SAFETY: malloc takes any size.
+    let memory = unsafe { libc::malloc(bytes as usize) };
+    if !memory.is_null() {
+        // SAFETY: `memory` was just allocated.
+        tare::memory::allocated(&SQLITE_HEAP, unsafe { libc::malloc_usable_size(memory) });
+    }
+    memory
+}
+
+unsafe extern "C" fn free(memory: *mut c_void) {
+    if !memory.is_null() {
+        // SAFETY: SQLite frees what it got from `malloc` or `realloc` above, once.
+        unsafe {
+            tare::memory::freed(&SQLITE_HEAP, libc::malloc_usable_size(memory));
+            libc::free(memory);
+        }
+    }
+}
+
+unsafe extern "C" fn realloc(memory: *mut c_void, bytes: c_int) -> *mut c_void {
+    // SAFETY: as in `free`; SQLite never passes null here.
+    let before = unsafe { libc::malloc_usable_size(memory) };
+    // SAFETY: as above.
+    let moved = unsafe { libc::realloc(memory, bytes as usize) };
+    if !moved.is_null() {
+        tare::memory::freed(&SQLITE_HEAP, before);
+        // SAFETY: `moved` was just allocated.
+        tare::memory::allocated(&SQLITE_HEAP, unsafe { libc::malloc_usable_size(moved) });
+    }
+    moved
+}
+
+unsafe extern "C" fn size(memory: *mut c_void) -> c_int {
+    // SAFETY: null, or memory of this allocator.
+    unsafe { libc::malloc_usable_size(memory) as c_int }
+}
+
+unsafe extern "C" fn roundup(bytes: c_int) -> c_int {
+    bytes.saturating_add(7) & !7
+}
+
+unsafe extern "C" fn init(_: *mut c_void) -> c_int {
+    ffi::SQLITE_OK
+}
+
+unsafe extern "C" fn shutdown(_: *mut c_void) {}

@@ -1,0 +1,28 @@
+//! SQLite, told before it starts to use this server's locks, memory and file layer.
+
+use std::sync::Once;
+
+use rusqlite::ffi;
+
+use super::{memory, mutex, vfs};
+
+/// Configures SQLite once for the process. When another part of the program has started it before,
+/// it stays as it is: it works, and is not instrumented.
+pub fn configure() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: sqlite3_config wants to be called before sqlite3_initialize, by one thread: `Once`
+        // lets one in, and SQLite itself refuses (SQLITE_MISUSE) when it is running. The method
+        // tables are static.
+        let configured = unsafe {
+            ffi::sqlite3_config(ffi::SQLITE_CONFIG_MULTITHREAD) == ffi::SQLITE_OK
+                // Its own count of memory takes a mutex at each allocation; ours does not.
+                && ffi::sqlite3_config(ffi::SQLITE_CONFIG_MEMSTATUS, 0) == ffi::SQLITE_OK
+                && ffi::sqlite3_config(ffi::SQLITE_CONFIG_MALLOC, memory::methods()) == ffi::SQLITE_OK
+                && ffi::sqlite3_config(ffi::SQLITE_CONFIG_MUTEX, mutex::methods()) == ffi::SQLITE_OK
+        };
+        if configured {
+            vfs::register();
+        }
+    });
+}

@@ -1,0 +1,369 @@
+//! SQLite's files, each operation a wait: a VFS that passes everything on to the default one.
+
+use std::ffi::CStr;
+use std::os::raw::{c_char, c_int, c_void};
+use std::ptr;
+
+use rusqlite::ffi::{self, sqlite3_file, sqlite3_int64, sqlite3_io_methods, sqlite3_vfs};
+use tare::{Class, Operation};
+
+use crate::server::points::{SQLITE_DB, SQLITE_JOURNAL, SQLITE_SHM, SQLITE_TEMP, SQLITE_WAL};
+
+const NAME: &CStr = c"tare";
+
+/// An open file: what SQLite sees, what Tare knows, and behind it the real VFS's file.
+#[repr(C)]
+struct File {
+    base: sqlite3_file,
+    point: Option<tare::file::Instance>,
+    /// The write-ahead log's index belongs to the database's file.
+    shm: Option<tare::file::Instance>,
+}
+
+/// Makes the instrumented VFS the default one.
+pub fn register() {
+    // SAFETY: SQLite is told of a VFS that lives for the rest of the process (leaked), whose
+    // methods are below; the default VFS it refers to does too.
+    unsafe {
+        let real = ffi::sqlite3_vfs_find(ptr::null());
+        if real.is_null() {
+            return;
+        }
+        // All methods that do not touch files are the real VFS's own: they get `vfs` as their
+        // first argument, of which the unix VFS reads pAppData: that is copied.
+        let mut vfs = *real;
+        vfs.zName = NAME.as_ptr();
+        vfs.pNext = ptr::null_mut();
+        vfs.szOsFile = (*real).szOsFile + size_of::<File>() as c_int;
+        vfs.xOpen = Some(open);
+        vfs.xDelete = Some(delete);
+        vfs.xAccess = Some(access);
+        ffi::sqlite3_vfs_register(Box::leak(Box::new(vfs)), 1);
+    }
+}
+
+fn real_vfs() -> *mut sqlite3_vfs {
+    // SAFETY: the unix VFS is always registered, under this name.
+    unsafe { ffi::sqlite3_vfs_find(c"unix".as_ptr()) }
+}
+
+fn class_of(flags: c_int) -> &'static Class {
+    match flags {
+        f if f & ffi::SQLITE_OPEN_MAIN_DB != 0 => &SQLITE_DB,
+        f if f & ffi::SQLITE_OPEN_WAL != 0 => &SQLITE_WAL,
+        f if f & (ffi::SQLITE_OPEN_MAIN_JOURNAL | ffi::SQLITE_OPEN_SUPER_JOURNAL) != 0 => {
+            &SQLITE_JOURNAL
+        }
+        _ => &SQLITE_TEMP,
+    }
+}
+
+/// The real file behind ours.
+///
+/// # Safety
+/// `file` was opened by [`open`].
+unsafe fn real(file: *mut sqlite3_file) -> *mut sqlite3_file {
+    // SAFETY: SQLite allocates szOsFile bytes: a `File`, and after it the real one.
+    unsafe { file.cast::<File>().add(1).cast() }
+}
+
+/// # Safety
+/// `file` was opened by [`open`].
+unsafe fn methods<'a>(file: *mut sqlite3_file) -> &'a sqlite3_io_methods {
+    // SAFETY: the real file's methods were set by its own open, and are static.
+    unsafe { &*(*real(file)).pMethods }
+}
+
+/// # Safety
+/// `file` was opened by [`open`] and not closed.
+unsafe fn wait(file: *mut sqlite3_file, operation: Operation) -> Option<tare::wait::Wait> {
+    // SAFETY: by the caller's promise the `File` is alive; nobody changes it while it is open.
+    let file = unsafe { &*file.cast::<File>() };
+    file.point.as_ref().map(|p| p.wait(operation))
+}
+
+/// # Safety
+/// As for [`wait`].
+unsafe fn shm_wait(file: *mut sqlite3_file, operation: Operation) -> Option<tare::wait::Wait> {
+    // SAFETY: as in `wait`.
+    let file = unsafe { &*file.cast::<File>() };
+    file.shm.as_ref().map(|p| p.wait(operation))
+}
+
+unsafe extern "C" fn open(
+    _: *mut sqlite3_vfs,
+    name: *const c_char,
+    file: *mut sqlite3_file,
+    flags: c_int,
+    out: *mut c_int,
+) -> c_int {
+    let path = if name.is_null() {
+        "(temporary)".into()
+    } else {
+        // SAFETY: SQLite passes null or a C string.
+        unsafe { CStr::from_ptr(name) }.to_string_lossy()
+    };
+    let class = class_of(flags);
+    let vfs = real_vfs();
+    // SAFETY: `file` has room for szOsFile bytes, the `File` first; writing it initializes it. The
+    // real VFS gets the room behind it, which it initializes.
+    unsafe {
+        let ours = file.cast::<File>();
+        ours.write(File {
+            base: sqlite3_file {
+                pMethods: ptr::null(),
+            },
+            point: None,
+            shm: None,
+        });
+        let point = tare::file::Instance::open(class, &path);
+        let opening = point.wait(Operation::Open);
+        let rc = match (*vfs).xOpen {
+            Some(open) => open(vfs, name, real(file), flags, out),
+            None => ffi::SQLITE_CANTOPEN,
+        };
+        drop(opening);
+        if rc == ffi::SQLITE_OK {
+            (*ours).point = Some(point);
+            if flags & ffi::SQLITE_OPEN_MAIN_DB != 0 {
+                (*ours).shm = Some(tare::file::Instance::open(
+                    &SQLITE_SHM,
+                    &format!("{path}-shm"),
+                ));
+            }
+            (*ours).base.pMethods = match methods(file).iVersion {
+                1 => &METHODS_1,
+                2 => &METHODS_2,
+                _ => &METHODS_3,
+            };
+        }
+        rc
+    }
+}
+
+unsafe extern "C" fn delete(_: *mut sqlite3_vfs, name: *const c_char, sync: c_int) -> c_int {
+    let vfs = real_vfs();
+    // SAFETY: SQLite passes a C string.
+    let path = unsafe { CStr::from_ptr(name) }.to_bytes();
+    let class = if path.ends_with(b"-wal") {
+        &SQLITE_WAL
+    } else if path.ends_with(b"-journal") {
+        &SQLITE_JOURNAL
+    } else {
+        &SQLITE_TEMP
+    };
+    let _wait = tare::wait::start(class, Operation::Delete);
+    // SAFETY: the arguments are passed on as they came.
+    unsafe {
+        (*vfs)
+            .xDelete
+            .map_or(ffi::SQLITE_IOERR, |delete| delete(vfs, name, sync))
+    }
+}
+
+unsafe extern "C" fn access(
+    _: *mut sqlite3_vfs,
+    name: *const c_char,
+    flags: c_int,
+    out: *mut c_int,
+) -> c_int {
+    let vfs = real_vfs();
+    // SAFETY: the arguments are passed on as they came.
+    unsafe {
+        (*vfs)
+            .xAccess
+            .map_or(ffi::SQLITE_IOERR, |access| access(vfs, name, flags, out))
+    }
+}
+
+const fn table(version: c_int) -> sqlite3_io_methods {
+    sqlite3_io_methods {
+        iVersion: version,
+        xClose: Some(close),
+        xRead: Some(read),
+        xWrite: Some(write),
+        xTruncate: Some(truncate),
+        xSync: Some(sync),
+        xFileSize: Some(file_size),
+        xLock: Some(lock),
+        xUnlock: Some(unlock),
+        xCheckReservedLock: Some(check_reserved_lock),
+        xFileControl: Some(file_control),
+        xSectorSize: Some(sector_size),
+        xDeviceCharacteristics: Some(device_characteristics),
+        xShmMap: Some(shm_map),
+        xShmLock: Some(shm_lock),
+        xShmBarrier: Some(shm_barrier),
+        xShmUnmap: Some(shm_unmap),
+        xFetch: Some(fetch),
+        xUnfetch: Some(unfetch),
+    }
+}
+
+static METHODS_1: sqlite3_io_methods = table(1);
+static METHODS_2: sqlite3_io_methods = table(2);
+static METHODS_3: sqlite3_io_methods = table(3);
+
+/// Passes a call on to the real file's method of that name; SQLite calls only those that the
+/// version of the methods has, and the real file has the same version.
+macro_rules! pass {
+    ($file:ident.$method:ident($($argument:expr),*)) => {
+        // SAFETY: `$file` was opened by `open` and is not closed, or SQLite would not call; the
+        // arguments are passed on as they came, with the real file in place of ours.
+        unsafe {
+            match methods($file).$method {
+                Some(method) => method(real($file), $($argument),*),
+                None => ffi::SQLITE_IOERR,
+            }
+        }
+    };
+}
+
+unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
+    // SAFETY: the file is open until this returns (all `wait`s below too).
+    let waits = unsafe { wait(file, Operation::Close) };
+    let rc = pass!(file.xClose());
+    drop(waits);
+    // SAFETY: SQLite closes a file once, and does not use it after.
+    unsafe {
+        let ours = file.cast::<File>();
+        (*ours).point = None;
+        (*ours).shm = None;
+        (*ours).base.pMethods = ptr::null();
+    }
+    rc
+}
+
+unsafe extern "C" fn read(
+    file: *mut sqlite3_file,
+    to: *mut c_void,
+    n: c_int,
+    at: sqlite3_int64,
+) -> c_int {
+    // SAFETY: see `close`.
+    let mut waits = unsafe { wait(file, Operation::Read) };
+    let rc = pass!(file.xRead(to, n, at));
+    if let Some(waits) = &mut waits {
+        waits.bytes(n as u64);
+    }
+    rc
+}
+
+unsafe extern "C" fn write(
+    file: *mut sqlite3_file,
+    from: *const c_void,
+    n: c_int,
+    at: sqlite3_int64,
+) -> c_int {
+    // SAFETY: see `close`.
+    let mut waits = unsafe { wait(file, Operation::Write) };
+    let rc = pass!(file.xWrite(from, n, at));
+    if let Some(waits) = &mut waits {
+        waits.bytes(n as u64);
+    }
+    rc
+}
+
+unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c_int {
+    // SAFETY: see `close`.
+    let _waits = unsafe { wait(file, Operation::ChangeSize) };
+    pass!(file.xTruncate(size))
+}
+
+unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
+    // SAFETY: see `close`.
+    let _waits = unsafe { wait(file, Operation::Sync) };
+    pass!(file.xSync(flags))
+}
+
+unsafe extern "C" fn file_size(file: *mut sqlite3_file, size: *mut sqlite3_int64) -> c_int {
+    // SAFETY: see `close`.
+    let _waits = unsafe { wait(file, Operation::FStat) };
+    pass!(file.xFileSize(size))
+}
+
+unsafe extern "C" fn lock(file: *mut sqlite3_file, level: c_int) -> c_int {
+    // SAFETY: see `close`.
+    let _waits = unsafe { wait(file, Operation::FileLock) };
+    pass!(file.xLock(level))
+}
+
+unsafe extern "C" fn unlock(file: *mut sqlite3_file, level: c_int) -> c_int {
+    pass!(file.xUnlock(level))
+}
+
+unsafe extern "C" fn check_reserved_lock(file: *mut sqlite3_file, out: *mut c_int) -> c_int {
+    pass!(file.xCheckReservedLock(out))
+}
+
+unsafe extern "C" fn file_control(
+    file: *mut sqlite3_file,
+    op: c_int,
+    argument: *mut c_void,
+) -> c_int {
+    pass!(file.xFileControl(op, argument))
+}
+
+unsafe extern "C" fn sector_size(file: *mut sqlite3_file) -> c_int {
+    pass!(file.xSectorSize())
+}
+
+unsafe extern "C" fn device_characteristics(file: *mut sqlite3_file) -> c_int {
+    pass!(file.xDeviceCharacteristics())
+}
+
+unsafe extern "C" fn shm_map(
+    file: *mut sqlite3_file,
+    page: c_int,
+    size: c_int,
+    extend: c_int,
+    out: *mut *mut c_void,
+) -> c_int {
+    pass!(file.xShmMap(page, size, extend, out))
+}
+
+unsafe extern "C" fn shm_lock(
+    file: *mut sqlite3_file,
+    offset: c_int,
+    n: c_int,
+    flags: c_int,
+) -> c_int {
+    // Letting go takes no time worth a clock.
+    // SAFETY: see `close`.
+    let _waits = if flags & ffi::SQLITE_SHM_LOCK != 0 {
+        unsafe { shm_wait(file, Operation::FileLock) }
+    } else {
+        None
+    };
+    pass!(file.xShmLock(offset, n, flags))
+}
+
+unsafe extern "C" fn shm_barrier(file: *mut sqlite3_file) {
+    // SAFETY: as in `pass!`.
+    unsafe {
+        if let Some(barrier) = methods(file).xShmBarrier {
+            barrier(real(file));
+        }
+    }
+}
+
+unsafe extern "C" fn shm_unmap(file: *mut sqlite3_file, delete: c_int) -> c_int {
+    pass!(file.xShmUnmap(delete))
+}
+
+unsafe extern "C" fn fetch(
+    file: *mut sqlite3_file,
+    at: sqlite3_int64,
+    n: c_int,
+    out: *mut *mut c_void,
+) -> c_int {
+    pass!(file.xFetch(at, n, out))
+}
+
+unsafe extern "C" fn unfetch(
+    file: *mut sqlite3_file,
+    at: sqlite3_int64,
+    page: *mut c_void,
+) -> c_int {
+    pass!(file.xUnfetch(at, page))
+}
