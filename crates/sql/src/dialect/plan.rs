@@ -24,6 +24,13 @@ pub struct Sql {
     pub writes: Option<String>,
 }
 
+impl Sql {
+    /// Whether it names system schemas, and no database's tables.
+    pub fn is_system(&self) -> bool {
+        !self.catalog.is_empty() && self.databases.is_empty()
+    }
+}
+
 /// A kind of change to rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {

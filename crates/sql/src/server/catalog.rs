@@ -10,8 +10,10 @@ use crate::catalog::{
     self, Account, Database, ForeignKey, MySqlError, Scope, Source, UserColumn, UserIndex,
     UserTable, Variable,
 };
+use crate::catalog::Catalog;
 use crate::dialect::admin;
 use crate::dialect::plan::{Change, Sql};
+use crate::storage::Connection;
 use crate::storage::tables::{self, TableDef};
 
 /// What the tables ask.
@@ -31,6 +33,10 @@ impl From<MySqlError> for SqlError {
 }
 
 impl Source for Served {
+    fn segment(&self) -> Option<Arc<tare_reader::Segment>> {
+        self.shared.segment.clone()
+    }
+
     fn session(&self) -> catalog::Session {
         let (user, host) = self.state.user_host();
         catalog::Session {
@@ -155,19 +161,36 @@ pub fn plain_default(default: &str) -> String {
 }
 
 impl Session {
-    /// Gives the session's connection the system schemas, the first time that one is named.
+    /// The connection that has the system schemas and nothing else.
+    pub fn system(&mut self) -> Result<&mut (Connection, Catalog)> {
+        if self.system.is_none() {
+            let served = self.served();
+            let connection =
+                Connection::open(self.shared.databases.clone(), self.control.clone(), &self.state)?;
+            let catalog = catalog::install(connection.db(), served)?;
+            self.system = Some((connection, catalog));
+        }
+        self.system.as_mut().ok_or_else(SqlError::interrupted)
+    }
+
+    fn served(&self) -> Arc<dyn Source> {
+        Arc::new(Served {
+            shared: self.shared.clone(),
+            state: self.state.clone(),
+        })
+    }
+
+    /// Gives the session's own connection the system schemas, the first time that a statement joins
+    /// them with a database's tables.
     pub fn install_catalog(&mut self) -> Result<()> {
         if self.catalog.is_some() {
             return Ok(());
         }
-        let served = Served {
-            shared: self.shared.clone(),
-            state: self.state.clone(),
-        };
+        let served = self.served();
         let open = self.transaction.open;
         if open && self.transaction.wrote {
             return Err(SqlError::unsupported(
-                "a first look at a system schema inside a transaction that has written",
+                "joining a system schema with a table for the first time inside a transaction that has written",
             ));
         }
         let connection = self.connection()?;
@@ -175,7 +198,7 @@ impl Session {
         if open {
             connection.execute("COMMIT")?;
         }
-        let installed = catalog::install(connection.db(), Arc::new(served));
+        let installed = catalog::install(connection.db(), served);
         if open {
             connection.execute("BEGIN")?;
         }
@@ -185,14 +208,13 @@ impl Session {
 
     /// Whether a statement may change the system tables that it names.
     pub fn may_change_catalog(&mut self, sql: &Sql, change: Change) -> Result<()> {
-        self.install_catalog()?;
         self.root_only("SUPER")?;
         let command = match change {
             Change::Insert | Change::Replace => catalog::Command::Insert,
             Change::Update => catalog::Command::Update,
             Change::Delete => catalog::Command::Delete,
         };
-        if let (Some(catalog), Some((schema, table))) = (&self.catalog, sql.catalog.first())
+        if let ((_, catalog), Some((schema, table))) = (self.system()?, sql.catalog.first())
             && let Some(allowed) = catalog.check(command, schema, table)
         {
             allowed?;

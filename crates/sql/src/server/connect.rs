@@ -68,6 +68,7 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
         capabilities: CapabilityFlags::CLIENT_PROTOCOL_41,
         role: Role::Monitor,
         connection: None,
+        system: None,
         catalog: None,
         prepared: HashMap::new(),
         named: HashMap::new(),

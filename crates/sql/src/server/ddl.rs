@@ -30,11 +30,7 @@ impl Session {
             && is_system_schema(&name.database)
         {
             self.root_only("DROP")?;
-            self.install_catalog()?;
-            let done = self
-                .catalog
-                .as_ref()
-                .and_then(|c| c.truncate(&name.database, &name.table));
+            let done = self.system()?.1.truncate(&name.database, &name.table);
             done.ok_or_else(|| SqlError::no_such_table(&name.database, &name.table))??;
             return Ok(Some(0));
         }
@@ -224,7 +220,7 @@ impl Session {
         let ids: Vec<u32> = self.prepared.keys().copied().collect();
         for id in ids {
             if let Some(statement) = self.prepared.get_mut(&id).and_then(|p| p.statement.take()) {
-                self.connection()?.close(statement);
+                self.close_statement(statement);
             }
         }
         self.connection()?.forget(name)?;

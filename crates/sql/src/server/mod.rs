@@ -111,7 +111,7 @@ impl Server {
             }
         }
         crate::storage::sqlite::configure();
-        record(&config);
+        let segment = record(&config);
         let accounts = auth::Accounts::load(&config).map_err(data(config.data.join("password")))?;
         let socket = config
             .socket
@@ -135,6 +135,7 @@ impl Server {
             accounts,
             counters: shared::Counters::default(),
             started: Instant::now(),
+            segment,
             stopping: AtomicBool::new(false),
             stop,
             config,
@@ -202,9 +203,9 @@ impl Drop for Server {
 
 /// Starts the recording of the server itself. Without it the server serves all the same, and says
 /// why it does not record.
-fn record(config: &Config) {
-    if !config.performance_schema || tare::is_running() {
-        return;
+fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
+    if !config.performance_schema {
+        return None;
     }
     let setting = |value: InstrumentValue| match value {
         InstrumentValue::Off => tare::Setting::Off,
@@ -222,8 +223,23 @@ fn record(config: &Config) {
         ..tare::Config::default()
     });
     match started {
-        Ok(()) | Err(tare::StartError::NotCompiledIn) => {}
-        Err(error) => eprintln!("performance_schema is off: {error}"),
+        // Another server of this process has started it: both show in one segment.
+        Ok(()) | Err(tare::StartError::Running) => {}
+        Err(tare::StartError::NotCompiledIn) => return None,
+        Err(error) => {
+            eprintln!("performance_schema is off: {error}");
+            return None;
+        }
+    }
+    let segment = tare::descriptor().map_err(|e| e.to_string()).and_then(|descriptor| {
+        tare_reader::Segment::own(descriptor).map_err(|e| e.to_string())
+    });
+    match segment {
+        Ok(segment) => Some(Arc::new(segment)),
+        Err(error) => {
+            eprintln!("performance_schema records, and cannot be read here: {error}");
+            None
+        }
     }
 }
 

@@ -186,7 +186,7 @@ impl Session {
                 generation,
             )?;
             if let Some(old) = prepared.statement.take() {
-                self.connection()?.close(old);
+                self.close_statement(old);
             }
             prepared.plan = Arc::new(plan);
             prepared.columns = Columns::default();
@@ -302,10 +302,8 @@ impl Session {
 
     /// Closes a prepared statement.
     pub fn close_prepared(&mut self, id: u32) {
-        if let Some(prepared) = self.prepared.remove(&id)
-            && let (Some(statement), Some(connection)) = (prepared.statement, &mut self.connection)
-        {
-            connection.close(statement);
+        if let Some(statement) = self.prepared.remove(&id).and_then(|p| p.statement) {
+            self.close_statement(statement);
         }
     }
 }

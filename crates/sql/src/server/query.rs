@@ -104,7 +104,9 @@ impl Session {
                 format!("SELECT command denied to user '{user}'@'{host}' for table"),
             ));
         }
-        if !sql.catalog.is_empty() {
+        if sql.is_system() {
+            self.system()?;
+        } else if !sql.catalog.is_empty() {
             self.install_catalog()?;
         }
         for database in &sql.databases {
@@ -197,15 +199,18 @@ impl Session {
             rows: self.shared.config.max_result_rows,
             bytes: self.shared.config.max_result_bytes,
         };
-        let _snapshot = if sql.catalog.is_empty() {
-            None
-        } else {
-            self.catalog.as_ref().map(|c| c.statement())
-        };
         let databases = self.shared.databases.clone();
-        let Some(connection) = self.connection.as_mut() else {
-            return Err(SqlError::interrupted());
+        let (connection, catalog) = if id.is_system() {
+            match self.system.as_mut() {
+                Some((connection, catalog)) => (Some(connection), Some(&*catalog)),
+                None => (None, None),
+            }
+        } else {
+            let catalog = self.catalog.as_ref().filter(|_| !sql.catalog.is_empty());
+            (self.connection.as_mut(), catalog)
         };
+        let connection = connection.ok_or_else(SqlError::interrupted)?;
+        let _snapshot = catalog.map(|c| c.statement());
         let writer = &mut self.writer;
         let (mark, sequence) = (writer.mark(), writer.sequence());
         let sent_before = writer.sent();
@@ -276,19 +281,25 @@ impl Session {
         if let Some(id) = *statement {
             return Ok(id);
         }
-        let connection = self.connection()?;
-        for database in &sql.databases {
-            // The result's columns will be described by them.
-            connection.definitions(database)?;
-        }
-        let id = connection.prepare(&sql.text)?;
+        let id = if sql.is_system() {
+            self.system()?.0.prepare(&sql.text)?.of_system()
+        } else {
+            let connection = self.connection()?;
+            for database in &sql.databases {
+                // The result's columns will be described by them.
+                connection.definitions(database)?;
+            }
+            connection.prepare(&sql.text)?
+        };
         *statement = Some(id);
         Ok(id)
     }
 
     /// Attaches what a statement names, before it is prepared.
     pub fn attach_all(&mut self, sql: &Sql) -> Result<()> {
-        if !sql.catalog.is_empty() {
+        if sql.is_system() {
+            self.system()?;
+        } else if !sql.catalog.is_empty() {
             self.install_catalog()?;
         }
         for database in &sql.databases {
@@ -305,7 +316,11 @@ impl Session {
         columns: &mut Columns,
     ) -> Result<()> {
         let databases = self.shared.databases.clone();
-        let cursor = self.connection()?.run(id)?;
+        let cursor = if id.is_system() {
+            self.system()?.0.run(id)?
+        } else {
+            self.connection()?.run(id)?
+        };
         let known = |database: &str, table: &str, column: &str| {
             databases
                 .known(database)?
@@ -355,7 +370,11 @@ impl Session {
         let id = self.statement_id(sql, statement)?;
         let single = pass.is_some().then(single_statement);
         tare::stage::set(&points::EXECUTING);
-        let connection = self.connection()?;
+        let connection = if id.is_system() {
+            &mut self.system()?.0
+        } else {
+            self.connection()?
+        };
         let mut examined = 0;
         let result = {
             let mut cursor = connection.run(id)?;
@@ -604,8 +623,8 @@ impl Session {
             more,
             binary,
         );
-        if let (Some(id), Some(connection)) = (statement, &mut self.connection) {
-            connection.close(id);
+        if let Some(id) = statement {
+            self.close_statement(id);
         }
         result
     }
@@ -627,8 +646,12 @@ impl Session {
     pub fn evaluate(&mut self, expr: sqlparser::ast::Expr) -> Result<rusqlite::types::Value> {
         let sql = crate::dialect::translate::expression(expr)?;
         self.ready(&sql)?;
-        Ok(self
-            .connection()?
+        let connection = if sql.is_system() {
+            &mut self.system()?.0
+        } else {
+            self.connection()?
+        };
+        Ok(connection
             .db()
             .query_row(&sql.text, [], |row| row.get(0))?)
     }

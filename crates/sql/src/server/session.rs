@@ -16,6 +16,7 @@ use super::shared::Shared;
 use super::variables::SessionState;
 use tare::digest::Digest;
 
+use crate::catalog::Catalog;
 use crate::dialect::plan::Plan;
 use crate::dialect::split;
 use crate::storage::gate::Pass;
@@ -169,8 +170,12 @@ pub struct Session {
     pub max_execution_time: Duration,
     /// @@innodb_lock_wait_timeout.
     pub lock_wait_timeout: Duration,
-    /// The system schemas, once a statement has named one.
-    pub catalog: Option<crate::catalog::Catalog>,
+    /// The system schemas, once a statement has named one: in a connection of their own, so that
+    /// a transaction's rollback does not touch them.
+    pub system: Option<(Connection, Catalog)>,
+    /// The system schemas in the session's own connection, once a statement has joined them with
+    /// a database's tables.
+    pub catalog: Option<Catalog>,
     /// Whether the pool's poller knows the socket.
     pub polled: bool,
     /// What the statement that runs has done.
@@ -476,10 +481,8 @@ impl Session {
                 if let Some(digest) = &digest {
                     point.prepared(text, digest);
                 }
-                if let (Some(statement), Some(connection)) =
-                    (old.and_then(|c| c.statement), &mut self.connection)
-                {
-                    connection.close(statement);
+                if let Some(statement) = old.and_then(|c| c.statement) {
+                    self.close_statement(statement);
                 }
                 let plan = self.translate(text, generation)?;
                 Cached {
@@ -517,19 +520,30 @@ impl Session {
                 self.empty_cache();
             }
             self.cache.insert(text.into(), cached);
-        } else if let (Some(statement), Some(connection)) = (cached.statement, &mut self.connection)
-        {
-            connection.close(statement);
-        }
+        } else if let Some(statement) = cached.statement {
+                self.close_statement(statement);
+            }
         result
     }
 
     /// Forgets COM_QUERY's statements, as when the default database changes.
     pub fn empty_cache(&mut self) {
-        for (_, cached) in self.cache.drain() {
-            if let (Some(statement), Some(connection)) = (cached.statement, &mut self.connection) {
-                connection.close(statement);
+        for (_, cached) in std::mem::take(&mut self.cache) {
+            if let Some(statement) = cached.statement {
+                self.close_statement(statement);
             }
+        }
+    }
+
+    /// Finalizes a prepared statement.
+    pub fn close_statement(&mut self, id: StatementId) {
+        let connection = if id.is_system() {
+            self.system.as_mut().map(|(connection, _)| connection)
+        } else {
+            self.connection.as_mut()
+        };
+        if let Some(connection) = connection {
+            connection.close(id);
         }
     }
 

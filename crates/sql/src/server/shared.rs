@@ -40,6 +40,8 @@ pub struct Shared {
     pub counters: Counters,
     /// When it was started.
     pub started: Instant,
+    /// What the server records about itself.
+    pub segment: Option<Arc<tare_reader::Segment>>,
     /// Set when it must stop.
     pub stopping: AtomicBool,
     /// Called to stop it.

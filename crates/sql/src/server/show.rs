@@ -247,17 +247,12 @@ impl Session {
             }
             What::Variables(scope) => {
                 let mut rows = Rows::new(&["Variable_name", "Value"]);
-                self.install_catalog()?;
                 let scope = if *scope == Scope::Global {
                     catalog::Scope::Global
                 } else {
                     catalog::Scope::Session
                 };
-                for v in self
-                    .catalog
-                    .as_ref()
-                    .map(|c| c.variables(scope))
-                    .unwrap_or_default()
+                for v in self.system()?.1.variables(scope)
                 {
                     rows.push([v.name.into(), v.value.into()]);
                 }
@@ -265,17 +260,12 @@ impl Session {
             }
             What::Status(scope) => {
                 let mut rows = Rows::new(&["Variable_name", "Value"]);
-                self.install_catalog()?;
                 let scope = if *scope == Scope::Global {
                     catalog::Scope::Global
                 } else {
                     catalog::Scope::Session
                 };
-                for v in self
-                    .catalog
-                    .as_ref()
-                    .map(|c| c.status(scope))
-                    .unwrap_or_default()
+                for v in self.system()?.1.status(scope)
                 {
                     rows.push([v.name.into(), v.value.into()]);
                 }
@@ -463,7 +453,7 @@ impl Session {
     }
 
     /// A catalog's table, if it is one.
-    fn system(
+    fn system_table(
         &self,
         database: &Option<String>,
         table: &str,
@@ -516,7 +506,7 @@ impl Session {
             }
             rows.rows.push(row.into_iter().map(|t| t.0).collect());
         };
-        if let Some(system) = self.system(database, table)? {
+        if let Some(system) = self.system_table(database, table)? {
             for c in system.columns() {
                 add(c.name, c.column_type, c.nullable, "", None, "", "");
             }
@@ -573,7 +563,7 @@ impl Session {
             "Index_comment",
             "Visible",
         ]);
-        if self.system(database, table)?.is_some() {
+        if self.system_table(database, table)?.is_some() {
             return Ok(rows);
         }
         let (_, def) = self.one(database, table)?;
@@ -602,7 +592,7 @@ impl Session {
     }
 
     fn create_text(&mut self, database: &Option<String>, table: &str) -> Result<Rows> {
-        if let Some(system) = self.system(database, table)? {
+        if let Some(system) = self.system_table(database, table)? {
             let mut rows = Rows::new(&["Table", "Create Table"]);
             rows.push([
                 system.name().into(),
@@ -857,7 +847,7 @@ impl Session {
     pub fn field_list(&mut self, table: &str) -> Result<()> {
         let mut packets = Vec::new();
         let database = self.default_database(&None)?;
-        if let Some(system) = self.system(&None, table)? {
+        if let Some(system) = self.system_table(&None, table)? {
             for c in system.columns() {
                 let wire = super::query::wire_type(&c.column_type.to_lowercase(), c.nullable);
                 let column = Column {

@@ -19,6 +19,26 @@ use crate::wire::value::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StatementId(u32);
 
+impl StatementId {
+    /// The bit that tells statements of a session's two connections apart.
+    const SYSTEM: u32 = 1 << 31;
+
+    /// The same number, of the connection that has only the system schemas.
+    #[must_use]
+    pub fn of_system(self) -> Self {
+        Self(self.0 | Self::SYSTEM)
+    }
+
+    /// Whether it is that connection's.
+    pub fn is_system(self) -> bool {
+        self.0 & Self::SYSTEM != 0
+    }
+
+    fn index(self) -> usize {
+        (self.0 & !Self::SYSTEM) as usize
+    }
+}
+
 /// The prepared statements of one connection.
 #[derive(Debug, Default)]
 pub struct Statements {
@@ -88,16 +108,16 @@ impl Statements {
 
     /// The statement of that id.
     pub fn raw(&self, id: StatementId) -> Option<NonNull<ffi::sqlite3_stmt>> {
-        self.slots.get(id.0 as usize).copied().flatten()
+        self.slots.get(id.index()).copied().flatten()
     }
 
     /// Finalizes a statement.
     pub fn close(&mut self, id: StatementId) {
-        if let Some(raw) = self.slots.get_mut(id.0 as usize).and_then(Option::take) {
+        if let Some(raw) = self.slots.get_mut(id.index()).and_then(Option::take) {
             // SAFETY: the statement came from sqlite3_prepare_v3 and was just taken from its
             // slot, so that nobody can finalize it again; its connection is still open.
             unsafe { ffi::sqlite3_finalize(raw.as_ptr()) };
-            self.free.push(id.0);
+            self.free.push(id.index() as u32);
         }
     }
 
