@@ -40,7 +40,7 @@ pub enum Filter {
     /// LIKE on the first column.
     Like(String),
     /// WHERE.
-    Where(Expr),
+    Where(Box<Expr>),
 }
 
 /// What to show.
@@ -614,7 +614,7 @@ fn show(parser: &mut Parser<'_>) -> Result<Action> {
     let filter = if take(parser, "LIKE") {
         Filter::Like(text(parser)?)
     } else if take(parser, "WHERE") {
-        Filter::Where(expr(parser)?)
+        Filter::Where(Box::new(expr(parser)?))
     } else {
         Filter::None
     };

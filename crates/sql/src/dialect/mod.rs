@@ -25,7 +25,7 @@ static MYSQL: MySqlDialect = MySqlDialect {};
 pub fn parser(sql: &str) -> Result<(Parser<'static>, usize)> {
     let mut tokens: Vec<TokenWithSpan> = Tokenizer::new(&MYSQL, sql)
         .tokenize_with_location()
-        .map_err(|e| SqlError::syntax(e))?;
+        .map_err(SqlError::syntax)?;
     let mut params = 0;
     for token in &mut tokens {
         if let Token::Placeholder(name) = &mut token.token {
@@ -50,7 +50,7 @@ pub fn parse_one(sql: &str) -> Result<Statement> {
 
 /// Reads one statement and nothing after it.
 pub fn parse_statement(parser: &mut Parser<'_>) -> Result<Statement> {
-    let statement = parser.parse_statement().map_err(|e| SqlError::syntax(e))?;
+    let statement = parser.parse_statement().map_err(SqlError::syntax)?;
     end(parser)?;
     Ok(statement)
 }

@@ -658,9 +658,18 @@ impl<'a> Rewriter<'a> {
                 *expr = raw(format!("({value} {not}LIKE {pattern} ESCAPE {escape})"));
                 Ok(())
             }
-            Expr::IsTrue(e) => Ok(*expr = raw(format!("(({e}) IS TRUE)"))),
-            Expr::IsUnknown(e) => Ok(*expr = raw(format!("(({e}) IS NULL)"))),
-            Expr::IsNotUnknown(e) => Ok(*expr = raw(format!("(({e}) IS NOT NULL)"))),
+            Expr::IsTrue(e) => {
+                *expr = raw(format!("(({e}) IS TRUE)"));
+                Ok(())
+            }
+            Expr::IsUnknown(e) => {
+                *expr = raw(format!("(({e}) IS NULL)"));
+                Ok(())
+            }
+            Expr::IsNotUnknown(e) => {
+                *expr = raw(format!("(({e}) IS NOT NULL)"));
+                Ok(())
+            }
             Expr::Cast {
                 kind,
                 expr: value,
@@ -736,10 +745,17 @@ impl<'a> Rewriter<'a> {
                 Ok(())
             }
             Expr::Position { expr: what, r#in } => {
-                Ok(*expr = raw(format!("instr({in_}, {what})", in_ = r#in)))
+                *expr = raw(format!("instr({in_}, {what})", in_ = r#in));
+                Ok(())
             }
-            Expr::Ceil { expr: e, .. } => Ok(*expr = raw(format!("ceil({e})"))),
-            Expr::Floor { expr: e, .. } => Ok(*expr = raw(format!("floor({e})"))),
+            Expr::Ceil { expr: e, .. } => {
+                *expr = raw(format!("ceil({e})"));
+                Ok(())
+            }
+            Expr::Floor { expr: e, .. } => {
+                *expr = raw(format!("floor({e})"));
+                Ok(())
+            }
             Expr::Extract {
                 field, expr: value, ..
             } => {

@@ -6,11 +6,11 @@ use super::error::{Result, SqlError};
 use super::session::{Role, Session};
 use super::shared::Shared;
 use super::variables::SessionState;
+use crate::catalog::Catalog;
 use crate::catalog::{
     self, Account, Database, ForeignKey, MySqlError, Scope, Source, UserColumn, UserIndex,
     UserTable, Variable,
 };
-use crate::catalog::Catalog;
 use crate::dialect::admin;
 use crate::dialect::plan::{Change, Sql};
 use crate::storage::Connection;
@@ -165,8 +165,11 @@ impl Session {
     pub fn system(&mut self) -> Result<&mut (Connection, Catalog)> {
         if self.system.is_none() {
             let served = self.served();
-            let connection =
-                Connection::open(self.shared.databases.clone(), self.control.clone(), &self.state)?;
+            let connection = Connection::open(
+                self.shared.databases.clone(),
+                self.control.clone(),
+                &self.state,
+            )?;
             let catalog = catalog::install(connection.db(), served)?;
             self.system = Some((connection, catalog));
         }

@@ -111,7 +111,8 @@ impl Server {
             }
         }
         crate::storage::sqlite::configure();
-        let segment = record(&config);
+        let own = record(&config);
+        let segment = config.attach.clone().or(own);
         let accounts = auth::Accounts::load(&config).map_err(data(config.data.join("password")))?;
         let socket = config
             .socket
@@ -231,9 +232,9 @@ fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
             return None;
         }
     }
-    let segment = tare::descriptor().map_err(|e| e.to_string()).and_then(|descriptor| {
-        tare_reader::Segment::own(descriptor).map_err(|e| e.to_string())
-    });
+    let segment = tare::descriptor()
+        .map_err(|e| e.to_string())
+        .and_then(|descriptor| tare_reader::Segment::own(descriptor).map_err(|e| e.to_string()));
     match segment {
         Ok(segment) => Some(Arc::new(segment)),
         Err(error) => {
@@ -249,10 +250,9 @@ pub fn random(bytes: &mut [u8]) {
     while at < bytes.len() {
         // SAFETY: the pointer and length are those of the rest of `bytes`.
         let n = unsafe { libc::getrandom(bytes[at..].as_mut_ptr().cast(), bytes.len() - at, 0) };
-        match usize::try_from(n) {
-            Ok(n) => at += n,
-            // Interrupted by a signal; getrandom has no other error with these arguments.
-            Err(_) => {}
+        // Otherwise a signal has interrupted it: no other error comes with these arguments.
+        if let Ok(n) = usize::try_from(n) {
+            at += n;
         }
     }
 }

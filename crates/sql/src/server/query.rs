@@ -651,9 +651,7 @@ impl Session {
         } else {
             self.connection()?
         };
-        Ok(connection
-            .db()
-            .query_row(&sql.text, [], |row| row.get(0))?)
+        Ok(connection.db().query_row(&sql.text, [], |row| row.get(0))?)
     }
 
     fn set(&mut self, items: &[SetItem]) -> Result<()> {

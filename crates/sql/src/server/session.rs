@@ -338,7 +338,10 @@ impl Session {
             }
             com::STMT_RESET => self.com_reset_statement(body),
             com::QUIT => return Next::Quit,
-            com::PING => Ok(self.ok()),
+            com::PING => {
+                self.ok();
+                Ok(())
+            }
             com::INIT_DB => self.com_init_db(body),
             com::FIELD_LIST => self.com_field_list(body),
             com::STATISTICS => {
@@ -354,7 +357,8 @@ impl Session {
             },
             com::RESET_CONNECTION => {
                 self.reset();
-                Ok(self.ok())
+                self.ok();
+                Ok(())
             }
             com::SET_OPTION => match body.first() {
                 Some(&option @ (0 | 1)) => {
@@ -521,8 +525,8 @@ impl Session {
             }
             self.cache.insert(text.into(), cached);
         } else if let Some(statement) = cached.statement {
-                self.close_statement(statement);
-            }
+            self.close_statement(statement);
+        }
         result
     }
 

@@ -252,8 +252,7 @@ impl Session {
                 } else {
                     catalog::Scope::Session
                 };
-                for v in self.system()?.1.variables(scope)
-                {
+                for v in self.system()?.1.variables(scope) {
                     rows.push([v.name.into(), v.value.into()]);
                 }
                 rows
@@ -265,8 +264,7 @@ impl Session {
                 } else {
                     catalog::Scope::Session
                 };
-                for v in self.system()?.1.status(scope)
-                {
+                for v in self.system()?.1.status(scope) {
                     rows.push([v.name.into(), v.value.into()]);
                 }
                 rows
@@ -724,7 +722,7 @@ impl Session {
                 format!("{first} LIKE '{}' ESCAPE '\\'", pattern.replace('\'', "''"))
             }
             Filter::Where(expr) => {
-                let sql = crate::dialect::translate::expression(strip(expr.clone()))?;
+                let sql = crate::dialect::translate::expression(strip(expr))?;
                 sql.text
                     .strip_prefix("SELECT ")
                     .map(|t| t.rsplit_once(" AS ").map_or(t, |(e, _)| e))
@@ -888,6 +886,6 @@ impl Session {
 }
 
 /// Column names of a SHOW's WHERE may be keywords in backticks; they stay as they are.
-fn strip(expr: Expr) -> Expr {
-    Expr::Nested(Box::new(expr))
+fn strip(expr: &Expr) -> Expr {
+    Expr::Nested(Box::new(expr.clone()))
 }

@@ -11,6 +11,11 @@ use super::time::{self, DateTime};
 use crate::server::variables::SessionState;
 
 type Answer = Result<Value>;
+/// Functions by their names in SQL.
+type Unary = (&'static str, fn(f64) -> f64);
+type Binary = (&'static str, fn(f64, f64) -> f64);
+type OfDate = (&'static str, fn(DateTime) -> i64);
+type OfMicros = (&'static str, fn(i64) -> i64);
 
 fn text(ctx: &Context<'_>, i: usize) -> Option<String> {
     match ctx.get_raw(i) {
@@ -382,7 +387,7 @@ fn hex(bytes: &[u8], upper: bool) -> String {
 }
 
 fn numbers(db: &Connection) -> Result<()> {
-    let unary: [(&str, fn(f64) -> f64); 15] = [
+    let unary: [Unary; 15] = [
         ("sqrt", f64::sqrt),
         ("exp", f64::exp),
         ("ln", f64::ln),
@@ -404,7 +409,7 @@ fn numbers(db: &Connection) -> Result<()> {
             Ok(real(ctx, 0).map_or(Value::Null, |x| number(f(x))))
         })?;
     }
-    let binary: [(&str, fn(f64, f64) -> f64); 4] = [
+    let binary: [Binary; 4] = [
         ("pow", f64::powf),
         ("atan2", f64::atan2),
         ("log", |base, x| x.log(base)),
@@ -614,7 +619,7 @@ fn dates(db: &Connection) -> Result<()> {
     pure(db, "tare_datetime", 1, |ctx| {
         opt(date(ctx, 0).map(|d| d.text()))
     })?;
-    let parts: [(&str, fn(DateTime) -> i64); 12] = [
+    let parts: [OfDate; 12] = [
         ("year", |d| d.civil().0),
         ("month", |d| d.civil().1),
         ("dayofmonth", |d| d.civil().2),
@@ -636,7 +641,7 @@ fn dates(db: &Connection) -> Result<()> {
             .zip(int(ctx, 1))
             .map(|(d, mode)| time::week(d, mode)))
     })?;
-    let clock: [(&str, fn(i64) -> i64); 4] = [
+    let clock: [OfMicros; 4] = [
         ("hour", |u| u / 3_600_000_000),
         ("minute", |u| u / 60_000_000 % 60),
         ("second", |u| u / 1_000_000 % 60),

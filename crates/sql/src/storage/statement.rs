@@ -83,7 +83,7 @@ impl Statements {
                 db,
                 sql.as_ptr().cast::<c_char>(),
                 len,
-                ffi::SQLITE_PREPARE_PERSISTENT as u32,
+                ffi::SQLITE_PREPARE_PERSISTENT,
                 &mut raw,
                 std::ptr::null_mut(),
             )

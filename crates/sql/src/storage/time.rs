@@ -258,7 +258,7 @@ pub fn time_text(micros: i64) -> String {
     let sign = if micros < 0 { "-" } else { "" };
     let u = micros.unsigned_abs();
     let s = u / 1_000_000;
-    let fraction = if u % 1_000_000 == 0 {
+    let fraction = if u.is_multiple_of(1_000_000) {
         String::new()
     } else {
         format!(".{:06}", u % 1_000_000)

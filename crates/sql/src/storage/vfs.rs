@@ -329,8 +329,8 @@ unsafe extern "C" fn shm_lock(
     flags: c_int,
 ) -> c_int {
     // Letting go takes no time worth a clock.
-    // SAFETY: see `close`.
     let _waits = if flags & ffi::SQLITE_SHM_LOCK != 0 {
+        // SAFETY: see `close`.
         unsafe { shm_wait(file, Operation::FileLock) }
     } else {
         None
