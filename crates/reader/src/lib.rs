@@ -13,11 +13,17 @@
 
 pub mod attach;
 pub mod classes;
+pub mod digests;
 pub mod discover;
 pub mod error;
+pub mod events;
 pub mod histogram;
+pub mod instances;
 pub mod line;
 mod mapping;
+pub mod names;
+mod settings;
+pub mod threads;
 pub mod time;
 pub mod totals;
 mod truncate;
@@ -25,8 +31,12 @@ pub mod validate;
 
 pub use attach::{Segment, Target};
 pub use classes::{Class, Classes};
+pub use digests::Digest;
 pub use discover::running;
 pub use error::{AttachError, Invalid, WriteError};
+pub use events::Events;
 pub use histogram::Histogram;
+pub use names::Names;
+pub use threads::{Thread, threads};
 pub use time::Clock;
 pub use totals::{Banks, Scope, Selection, Totals};

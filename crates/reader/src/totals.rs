@@ -327,6 +327,10 @@ impl<'a> Banks<'a> {
         unmerged(self.view, self.live, read)
     }
 
+    pub(crate) fn view(&self) -> View<'a> {
+        self.view
+    }
+
     /// How many banks were ever used.
     pub fn count(&self) -> usize {
         banks_used(self.view)

@@ -1,0 +1,396 @@
+//! Single events: the current ones, the histories, and history_long.
+//!
+//! Times are ticks. An event was timed if it has a start; one that runs has no end.
+
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+
+use tare_layout::View;
+use tare_layout::class::COUNTERS;
+use tare_layout::control::table;
+use tare_layout::event::{self, Nesting, Operation, Packed, word};
+use tare_layout::geometry::CHUNK_EVENTS;
+use tare_layout::name::load_bytes;
+use tare_layout::seqlock::Record;
+use tare_layout::slot::{STATEMENT_DEPTH, WAIT_DEPTH, ring};
+
+use crate::threads::{Thread, ring_text};
+
+/// Which table of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Table {
+    /// What each thread does, or did last.
+    Current,
+    /// The last few of each thread, oldest first.
+    History,
+    /// The last of all threads, in the order in which threads took room for them.
+    Long,
+}
+
+impl Table {
+    /// Its number in [`tare_layout::control::table`].
+    pub const fn number(self) -> usize {
+        match self {
+            Table::Current => table::CURRENT,
+            Table::History => table::HISTORY,
+            Table::Long => table::LONG,
+        }
+    }
+}
+
+/// What events of all types have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Unique within its thread.
+    pub id: u64,
+    /// The newest id of the thread when this one ended; `None` while it runs.
+    pub end_id: Option<u64>,
+    /// The thread.
+    pub thread: u64,
+    /// The class.
+    pub class: usize,
+    /// Ticks at the start, if it is timed.
+    pub start: Option<u64>,
+    /// Ticks at the end, if it is timed and has ended; never before the start.
+    pub end: Option<u64>,
+    /// The event that it is nested in, if any.
+    pub nesting: Option<(u64, Nesting)>,
+    /// How deep, among statements.
+    pub level: u8,
+    /// What it does, of a wait.
+    operation: u8,
+}
+
+impl Head {
+    fn of(words: &[u64]) -> Self {
+        let packed = Packed::unpack(words[word::PACKED]);
+        let ended = packed.span != 0;
+        let id = words[word::ID];
+        let start = Some(words[word::START]).filter(|ticks| *ticks != 0);
+        let nesting = Nesting::from_u8(packed.nesting);
+        Head {
+            id,
+            end_id: ended.then(|| id.saturating_add(u64::from(packed.span) - 1)),
+            thread: words[word::THREAD],
+            class: usize::from(packed.class),
+            start,
+            end: start
+                .filter(|_| ended)
+                .map(|start| words[word::END].max(start)),
+            nesting: (nesting != Nesting::None).then_some((words[word::NESTING_ID], nesting)),
+            level: packed.level,
+            operation: packed.operation,
+        }
+    }
+}
+
+/// A wait or an idle time.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait {
+    /// What all events have.
+    pub head: Head,
+    /// What it does.
+    pub operation: Option<Operation>,
+    /// The instance or file waited for, 0 = none; see [`crate::instances`].
+    pub object: u32,
+    /// Bytes moved, where the operation has such.
+    pub bytes: Option<u64>,
+}
+
+/// A stage.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage {
+    /// What all events have.
+    pub head: Head,
+    /// Work completed and estimated, where it reports progress.
+    pub progress: Option<(u64, u64)>,
+}
+
+/// A transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct Transaction {
+    /// What all events have.
+    pub head: Head,
+    /// The engine's number of it.
+    pub trx_id: Option<u64>,
+    /// Savepoints set.
+    pub savepoints: u64,
+    /// Rollbacks to savepoints.
+    pub rollbacks: u64,
+    /// Savepoints released.
+    pub releases: u64,
+    /// `ACTIVE`, `COMMITTED`, `ROLLED BACK`.
+    pub state: Option<&'static str>,
+    /// MySQL's name of its isolation level.
+    pub isolation: Option<&'static str>,
+    /// Whether it may only read.
+    pub read_only: bool,
+    /// Whether it is a single statement under autocommit.
+    pub autocommit: bool,
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// What all events have.
+    pub head: Head,
+    /// Its text, as much as was kept; `None` if none was given, or the ring has moved on.
+    pub text: Option<Arc<str>>,
+    /// Its digest and the generation of the digest table that this is of; 0 = none.
+    pub digest: (u32, u32),
+    /// Its default schema, 0 = none.
+    pub schema: u32,
+    /// The error's number, 0 = none.
+    pub errno: u32,
+    /// The error's SQLSTATE.
+    pub sqlstate: Option<Arc<str>>,
+    /// The error's text; not kept in history_long.
+    pub message: Option<Arc<str>>,
+    /// By [`tare_layout::class::Counter`].
+    pub counters: [u64; COUNTERS],
+}
+
+/// Where a record was found: what its texts are looked up by.
+#[derive(Clone, Copy)]
+enum Place {
+    Slot(usize),
+    Long(usize),
+}
+
+/// The events of a segment.
+#[derive(Clone, Copy)]
+pub struct Events<'a> {
+    view: View<'a>,
+    threads: &'a [Thread],
+}
+
+/// Where the records of one type lie: in a slot's current part, its ring, and history_long.
+struct Places<'a, const N: usize> {
+    ring: usize,
+    current: fn(View<'a>, &Thread) -> &'a [Record<N>],
+    history: fn(&View<'a>, usize) -> &'a [Record<N>],
+    long: fn(&View<'a>, usize) -> &'a Record<N>,
+}
+
+impl<'a> Events<'a> {
+    /// The events of the segment behind `view`; `threads` are those that live there.
+    pub fn new(view: View<'a>, threads: &'a [Thread]) -> Self {
+        Self { view, threads }
+    }
+
+    /// Waits.
+    pub fn waits(&self, table: Table) -> Vec<Wait> {
+        let places = Places {
+            ring: ring::WAITS,
+            current: |view, thread| {
+                // The one that ended last stays where it was.
+                let shown = thread.wait_depth.clamp(1, WAIT_DEPTH);
+                &view.slot(thread.slot).waits[..shown]
+            },
+            history: View::ring_waits,
+            long: |view, i| &view.long_waits()[i],
+        };
+        self.read(table, &places, |record, _| {
+            let words = record.read()?;
+            let head = Head::of(&words);
+            let bytes = words[event::wait::BYTES];
+            Some(Wait {
+                head,
+                operation: Operation::from_u8(head.operation),
+                object: words[event::wait::OBJECT] as u32,
+                bytes: (bytes != event::wait::NO_BYTES).then_some(bytes),
+            })
+        })
+    }
+
+    /// Stages.
+    pub fn stages(&self, table: Table) -> Vec<Stage> {
+        let places = Places {
+            ring: ring::STAGES,
+            current: |view, thread| std::slice::from_ref(&view.slot(thread.slot).current_stage),
+            history: View::ring_stages,
+            long: |view, i| &view.long_stages()[i],
+        };
+        self.read(table, &places, |record, _| {
+            let words = record.read()?;
+            let progress = (
+                words[event::stage::COMPLETED],
+                words[event::stage::ESTIMATED],
+            );
+            Some(Stage {
+                head: Head::of(&words),
+                progress: (progress != (0, 0)).then_some(progress),
+            })
+        })
+    }
+
+    /// Transactions.
+    pub fn transactions(&self, table: Table) -> Vec<Transaction> {
+        use event::transaction as at;
+        let places = Places {
+            ring: ring::TRANSACTIONS,
+            current: |view, thread| std::slice::from_ref(&view.slot(thread.slot).transaction),
+            history: View::ring_transactions,
+            long: View::long_transaction,
+        };
+        self.read(table, &places, |record, _| {
+            let words = record.read()?;
+            let state = words[at::STATE];
+            Some(Transaction {
+                head: Head::of(&words),
+                trx_id: Some(words[at::TRX_ID]).filter(|id| *id != 0),
+                savepoints: words[at::SAVEPOINTS],
+                rollbacks: words[at::ROLLBACKS],
+                releases: words[at::RELEASES],
+                state: match state & 0xff {
+                    at::ACTIVE => Some("ACTIVE"),
+                    at::COMMITTED => Some("COMMITTED"),
+                    at::ROLLED_BACK => Some("ROLLED BACK"),
+                    _ => None,
+                },
+                isolation: at::ISOLATION.get(usize::from((state >> 8) as u8)).copied(),
+                read_only: state & at::READ_ONLY != 0,
+                autocommit: state & at::AUTOCOMMIT != 0,
+            })
+        })
+    }
+
+    /// Statements.
+    pub fn statements(&self, table: Table) -> Vec<Statement> {
+        let places = Places {
+            ring: ring::STATEMENTS,
+            current: |view, thread| {
+                let shown = thread.statement_depth.clamp(1, STATEMENT_DEPTH);
+                &view.slot(thread.slot).statements[..shown]
+            },
+            history: View::ring_statements,
+            long: View::long_statement,
+        };
+        self.read(table, &places, |record, place| {
+            with_text(record, |words| self.statement(words, place))
+        })
+    }
+
+    fn statement(&self, words: &[u64; 32], place: Place) -> Statement {
+        use event::statement as at;
+        let length = words[at::TEXT_LENGTH] as u32 as usize;
+        let message = (
+            words[at::MESSAGE] & ((1 << 48) - 1),
+            (words[at::MESSAGE] >> 48) as usize,
+        );
+        let (text, message) = match place {
+            Place::Slot(slot) => (
+                ring_text(self.view, slot, words[at::TEXT_AT], length),
+                ring_text(self.view, slot, message.0, message.1),
+            ),
+            Place::Long(i) => (long_text(self.view, i, length), None),
+        };
+        let state = words[at::SQLSTATE].to_le_bytes();
+        Statement {
+            head: Head::of(words),
+            text,
+            digest: (words[at::DIGEST] as u32, (words[at::DIGEST] >> 32) as u32),
+            schema: (words[at::ERROR] >> 32) as u32,
+            errno: words[at::ERROR] as u32,
+            sqlstate: (words[at::SQLSTATE] != 0).then(|| {
+                let text = String::from_utf8_lossy(&state[..5]);
+                text.trim_end_matches('\0').into()
+            }),
+            message,
+            counters: std::array::from_fn(|i| words[at::COUNTERS + i]),
+        }
+    }
+
+    /// Every record of a table that was not truncated away, decoded.
+    fn read<const N: usize, T>(
+        &self,
+        table: Table,
+        places: &Places<'a, N>,
+        decode: impl Fn(&Record<N>, Place) -> Option<T>,
+    ) -> Vec<T> {
+        let cleared = &self.view.control().cleared[places.ring * 3 + table.number()];
+        let cleared = cleared.load(Ordering::Relaxed);
+        let mut found = Vec::new();
+        let mut see = |record: &Record<N>, place, thread: Option<u64>| {
+            let ended = Packed::unpack(record.word(word::PACKED)).span != 0;
+            let end = record.word(word::END);
+            let gone = ended && end != 0 && end <= cleared;
+            // A ring may still hold what an earlier thread of the slot put there.
+            let own = thread.is_none_or(|id| record.word(word::THREAD) == id);
+            if !gone && own {
+                found.extend(decode(record, place));
+            }
+        };
+        match table {
+            Table::Long => {
+                for i in self.long_places(places.ring) {
+                    see((places.long)(&self.view, i), Place::Long(i), None);
+                }
+            }
+            Table::Current => {
+                for thread in self.threads {
+                    for record in (places.current)(self.view, thread) {
+                        see(record, Place::Slot(thread.slot), Some(thread.id));
+                    }
+                }
+            }
+            Table::History => {
+                for thread in self.threads {
+                    let pushed = thread.pushed[places.ring];
+                    if pushed == 0 {
+                        // The ring's pages were never touched: leave them so.
+                        continue;
+                    }
+                    let events = (places.history)(&self.view, thread.slot);
+                    let kept = pushed.min(events.len() as u64);
+                    for i in pushed - kept..pushed {
+                        let record = &events[(i % events.len() as u64) as usize];
+                        see(record, Place::Slot(thread.slot), Some(thread.id));
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// The places of a history_long that were ever written: the shared chunks that were asked for,
+    /// oldest first, and those behind them of threads that found none free.
+    fn long_places(&self, ring: usize) -> Vec<usize> {
+        let chunks = self.view.geometry().shared_chunks;
+        let tickets = self.view.shared().tickets[ring].0.load(Ordering::Acquire);
+        let newest = (tickets % chunks as u64) as usize;
+        let shared: Vec<usize> = match tickets < chunks as u64 {
+            true => (0..tickets as usize).collect(),
+            false => (newest..chunks).chain(0..newest).collect(),
+        };
+        let own = self.threads.iter().filter_map(|thread| {
+            let held = self.view.slot(thread.slot).chunk[ring].load(Ordering::Relaxed) as usize;
+            let own = chunks + thread.slot;
+            (held == own + 1).then_some(own)
+        });
+        let all = shared.into_iter().chain(own);
+        all.flat_map(|chunk| chunk * CHUNK_EVENTS..(chunk + 1) * CHUNK_EVENTS)
+            .collect()
+    }
+}
+
+/// A record and what belongs to it: read again until the record was the same before and after.
+fn with_text<const N: usize, T>(record: &Record<N>, read: impl Fn(&[u64; N]) -> T) -> Option<T> {
+    for _ in 0..4 {
+        let words = record.read()?;
+        let found = read(&words);
+        fence(Ordering::Acquire);
+        let same = |i: usize| record.word(i) == words[i];
+        if same(word::ID) && same(word::THREAD) {
+            return Some(found);
+        }
+    }
+    None
+}
+
+fn long_text(view: View<'_>, place: usize, length: usize) -> Option<Arc<str>> {
+    let words = view.long_text(place);
+    let mut bytes = vec![0; length.min(words.len() * 8)];
+    load_bytes(words, &mut bytes);
+    (length != 0).then(|| String::from_utf8_lossy(&bytes).into())
+}

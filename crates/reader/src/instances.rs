@@ -1,0 +1,211 @@
+//! Locks, conditions, sockets and files, one by one: their counts, and who holds which lock.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tare_layout::bank::plane;
+use tare_layout::instance::{FILE, index_of};
+use tare_layout::line::{CONTENDED, COUNT, EXTRA, HISTOGRAM, Item, MAX, SUM};
+use tare_layout::{Kind, View};
+
+use crate::classes::text;
+use crate::line::{Cells, NOTHING, add, cells, shared_cells};
+use crate::threads::Thread;
+use crate::totals::Banks;
+
+/// A mutex, rwlock, condition or socket that exists.
+#[derive(Clone, Copy, Debug)]
+pub struct Instance {
+    /// What events name it by.
+    pub id: u32,
+    /// Its class.
+    pub class: usize,
+    /// Its address in the host.
+    pub address: u64,
+    /// What was counted for it.
+    pub line: Cells,
+    /// Id of the thread that holds it alone.
+    pub owner: Option<u64>,
+    /// How often threads hold it together with others.
+    pub readers: u32,
+}
+
+/// A file, by name.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// What events name it by.
+    pub id: u32,
+    /// Its class.
+    pub class: usize,
+    /// Its path.
+    pub path: Arc<str>,
+    /// How often it is open.
+    pub open: u32,
+    /// What was counted for it: reads, writes, the rest.
+    pub row: [Cells; 3],
+}
+
+/// What an event waited for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Object {
+    /// A file's path.
+    pub name: Option<Arc<str>>,
+    /// A lock's address, 0 once it has ended; a file's id.
+    pub begin: u64,
+}
+
+/// What an event's object is.
+pub fn object(view: View<'_>, id: u32) -> Object {
+    let (limits, i) = (view.geometry().limits, index_of(id));
+    if id & FILE != 0 && i < limits.files {
+        let file = view.file(i);
+        let known = file.id.load(Ordering::Acquire) == id;
+        let name = known.then(|| text(&file.name).into());
+        return Object {
+            name,
+            begin: u64::from(id),
+        };
+    }
+    if id == 0 || i >= limits.instances {
+        return Object::default();
+    }
+    let instance = view.instance(i);
+    let known = instance.id.load(Ordering::Acquire) == id;
+    let address = instance.address.load(Ordering::Relaxed);
+    Object {
+        name: None,
+        begin: if known { address } else { 0 },
+    }
+}
+
+/// In the HISTOGRAM cell of a lock's row: the thread holds it alone. Otherwise that cell counts the
+/// read locks that the thread holds.
+const HELD_ALONE: u64 = 1 << 63;
+
+/// What the banks hold about instances, by id.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    counts: HashMap<u32, [Cells; 3]>,
+    owners: HashMap<u32, u64>,
+    readers: HashMap<u32, u32>,
+}
+
+/// A line less what it was at the truncation. There is no histogram that could tell extremes apart:
+/// those of before stay as bounds, unless nothing was counted since.
+fn less(now: Cells, then: Option<Cells>) -> Cells {
+    let Some(then) = then else { return now };
+    let mut cells = now;
+    for i in [COUNT, CONTENDED, SUM, EXTRA] {
+        cells[i] = now[i].saturating_sub(then[i]);
+    }
+    if cells[COUNT] == 0 {
+        return NOTHING;
+    }
+    if now[MAX] <= then[MAX] {
+        cells[MAX] = now[MAX].min(cells[SUM]);
+    }
+    cells
+}
+
+impl Banks<'_> {
+    /// What the banks hold about instances; `threads` are those that live.
+    pub fn instance_rows(&self, threads: &[Thread]) -> Rows {
+        let view = self.view();
+        let by_slot: HashMap<usize, u64> = threads.iter().map(|t| (t.slot, t.id)).collect();
+        self.unmerged(|| {
+            let planes = view.control().planes_used.load(Ordering::Acquire);
+            let truncated = planes & 1 << plane::TRUNCATED_GLOBAL != 0;
+            let mut rows = Rows::default();
+            for bank in 0..self.count() {
+                let (arena, beside) = (view.arena(bank), view.plane(plane::TRUNCATED_GLOBAL, bank));
+                let slot = view.bank(bank).slot.load(Ordering::Relaxed) as usize;
+                let thread = slot.checked_sub(1).and_then(|slot| by_slot.get(&slot));
+                for (at, tag) in self
+                    .items(bank)
+                    .filter(|(_, tag)| tag.item == Item::Instance)
+                {
+                    let sums = rows.counts.entry(tag.id).or_insert([NOTHING; 3]);
+                    for (i, sum) in sums.iter_mut().enumerate().take(tag.lines) {
+                        let then = truncated.then(|| cells(&beside[at + i]));
+                        add(Kind::File, i, sum, &less(cells(&arena[at + i]), then));
+                    }
+                    if let Some(thread) = thread.filter(|_| tag.id & FILE == 0) {
+                        rows.hold(tag.id, *thread, arena[at].get(HISTOGRAM));
+                    }
+                }
+            }
+            rows
+        })
+    }
+
+    /// The mutexes, rwlocks, conditions and sockets that exist.
+    pub fn instances(&self, rows: &Rows) -> Vec<Instance> {
+        let view = self.view();
+        let used = view.shared().instances_used.0.load(Ordering::Acquire) as usize;
+        let truncated = view.control().instances_truncated.load(Ordering::Acquire) != 0;
+        let instance = |i: usize| {
+            let instance = view.instance(i);
+            let id = instance.id.load(Ordering::Acquire);
+            if id == 0 || index_of(id) != i {
+                return None;
+            }
+            let then = truncated.then(|| shared_cells(&instance.truncated));
+            let mut line = less(shared_cells(&instance.shared), then);
+            if let Some(counted) = rows.counts.get(&id) {
+                add(Kind::Mutex, 0, &mut line, &counted[0]);
+            }
+            Some(Instance {
+                id,
+                class: instance.class.load(Ordering::Relaxed) as usize,
+                address: instance.address.load(Ordering::Relaxed),
+                line,
+                owner: rows.owners.get(&id).copied(),
+                readers: rows.readers.get(&id).copied().unwrap_or(0),
+            })
+        };
+        let limit = view.geometry().limits.instances;
+        (0..used.min(limit)).filter_map(instance).collect()
+    }
+
+    /// The files seen.
+    pub fn files(&self, rows: &Rows) -> Vec<File> {
+        let view = self.view();
+        let used = view.shared().files_used.0.load(Ordering::Acquire) as usize;
+        let truncated = view.control().instances_truncated.load(Ordering::Acquire) != 0;
+        let file = |i: usize| {
+            let file = view.file(i);
+            let id = file.id.load(Ordering::Acquire);
+            if id == 0 {
+                return None;
+            }
+            let mut row = rows.counts.get(&id).copied().unwrap_or([NOTHING; 3]);
+            for (part, sum) in row.iter_mut().enumerate() {
+                let then = truncated.then(|| shared_cells(&file.truncated[part]));
+                let shared = less(shared_cells(&file.shared[part]), then);
+                add(Kind::File, part, sum, &shared);
+            }
+            Some(File {
+                id,
+                class: file.class.load(Ordering::Relaxed) as usize,
+                path: text(&file.name).into(),
+                open: file.open.load(Ordering::Relaxed),
+                row,
+            })
+        };
+        let limit = view.geometry().limits.files;
+        (0..used.min(limit)).filter_map(file).collect()
+    }
+}
+
+impl Rows {
+    fn hold(&mut self, id: u32, thread: u64, held: u64) {
+        if held == HELD_ALONE {
+            self.owners.insert(id, thread);
+        } else if held != 0 {
+            let more = u32::try_from(held).unwrap_or(u32::MAX);
+            let readers = self.readers.entry(id).or_default();
+            *readers = readers.saturating_add(more);
+        }
+    }
+}

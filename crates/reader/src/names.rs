@@ -1,0 +1,106 @@
+//! Accounts, users, hosts and schemas: the names behind the numbers in slots and events.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tare_layout::View;
+use tare_layout::account::{self, READY};
+use tare_layout::primitive::AtomicU32;
+
+use crate::classes::text;
+
+/// A user at a host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// The user; `None` = none (background threads, and what found no room).
+    pub user: Option<Arc<str>>,
+    /// The host, likewise.
+    pub host: Option<Arc<str>>,
+    /// Connections now.
+    pub current: u64,
+    /// Connections ever.
+    pub total: u64,
+}
+
+/// A user or a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Connections now.
+    pub current: u64,
+    /// Connections ever.
+    pub total: u64,
+}
+
+/// The names of a segment at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    /// By number; number 0 is that of threads without an account.
+    pub accounts: Vec<Account>,
+    /// By number - 1.
+    pub users: Vec<Option<Named>>,
+    /// By number - 1.
+    pub hosts: Vec<Option<Named>>,
+    /// By number - 1.
+    pub schemas: Vec<Option<Named>>,
+}
+
+fn used(count: &AtomicU32, limit: usize) -> usize {
+    (count.load(Ordering::Acquire) as usize).min(limit)
+}
+
+fn named(entry: &account::Named) -> Option<Named> {
+    (entry.state.load(Ordering::Acquire) == READY).then(|| Named {
+        name: text(&entry.name).into(),
+        current: entry.current.load(Ordering::Relaxed),
+        total: entry.total.load(Ordering::Relaxed),
+    })
+}
+
+fn name_of(all: &[Option<Named>], number: u32) -> Option<Arc<str>> {
+    let named = all.get((number as usize).checked_sub(1)?)?;
+    named.as_ref().map(|named| named.name.clone())
+}
+
+impl Names {
+    /// Reads those given until now.
+    pub fn read(view: View<'_>) -> Self {
+        let (shared, limits) = (view.shared(), view.geometry().limits);
+        let mut names = Names {
+            users: (1..used(&shared.users_used.0, limits.users))
+                .map(|i| named(view.user(i)))
+                .collect(),
+            hosts: (1..used(&shared.hosts_used.0, limits.hosts))
+                .map(|i| named(view.host(i)))
+                .collect(),
+            schemas: (1..used(&shared.schemas_used.0, limits.schemas))
+                .map(|i| named(view.schema(i)))
+                .collect(),
+            accounts: Vec::new(),
+        };
+        let account = |i: usize| {
+            let account = view.account(i);
+            Account {
+                user: name_of(&names.users, account.user.load(Ordering::Relaxed)),
+                host: name_of(&names.hosts, account.host.load(Ordering::Relaxed)),
+                current: account.current.load(Ordering::Relaxed),
+                total: account.total.load(Ordering::Relaxed),
+            }
+        };
+        names.accounts = (0..used(&shared.accounts_used.0, limits.accounts))
+            .map(account)
+            .collect();
+        names
+    }
+
+    /// The account with this number; `None` for one newer than the names.
+    pub fn account(&self, number: u32) -> Option<&Account> {
+        self.accounts.get(number as usize)
+    }
+
+    /// The schema with this number.
+    pub fn schema(&self, number: u32) -> Option<Arc<str>> {
+        name_of(&self.schemas, number)
+    }
+}

@@ -1,0 +1,104 @@
+//! Changing what a running program records: the setup tables. Effective at once.
+
+use std::sync::atomic::Ordering;
+
+use tare_layout::class::EVENT_TYPES;
+use tare_layout::control::{CONSUMERS, Timer, effective, setup, thread_mask};
+
+use crate::attach::Segment;
+use crate::classes;
+use crate::error::WriteError;
+
+impl Segment {
+    fn change(&self, change: impl FnOnce(tare_layout::View<'_>)) -> Result<(), WriteError> {
+        let view = self.writable()?;
+        change(view);
+        view.controls()
+            .recompute(|class| classes::kind(view, class));
+        Ok(())
+    }
+
+    /// ENABLED and TIMED of an instrument; `None` leaves it.
+    ///
+    /// # Errors
+    /// [`WriteError`]: the writer has ended or is another user's, or there is no such class.
+    pub fn set_instrument(
+        &self,
+        class: usize,
+        enabled: Option<bool>,
+        timed: Option<bool>,
+    ) -> Result<(), WriteError> {
+        if classes::kind(self.view(), class).is_none() {
+            return Err(gone("instrument", class as u64));
+        }
+        self.change(|view| {
+            let cell = &view.controls().setup[class];
+            for (bit, on) in [(setup::ENABLED, enabled), (setup::TIMED, timed)] {
+                match on {
+                    Some(true) => cell.fetch_or(bit, Ordering::SeqCst),
+                    Some(false) => cell.fetch_and(!bit, Ordering::SeqCst),
+                    None => continue,
+                };
+            }
+        })
+    }
+
+    /// Switches a consumer, by its number in [`CONSUMERS`].
+    ///
+    /// # Errors
+    /// As [`Segment::set_instrument`].
+    pub fn set_consumer(&self, consumer: usize, on: bool) -> Result<(), WriteError> {
+        if consumer >= CONSUMERS.len() {
+            return Err(gone("consumer", consumer as u64));
+        }
+        self.change(|view| {
+            let consumers = &view.control().consumers;
+            match on {
+                true => consumers.fetch_or(1 << consumer, Ordering::SeqCst),
+                false => consumers.fetch_and(!(1 << consumer), Ordering::SeqCst),
+            };
+        })
+    }
+
+    /// Chooses the timer of an event type, by the number of [`tare_layout::class::EventType`].
+    ///
+    /// # Errors
+    /// As [`Segment::set_instrument`].
+    pub fn set_timer(&self, event_type: usize, timer: Timer) -> Result<(), WriteError> {
+        if event_type >= EVENT_TYPES {
+            return Err(gone("event type", event_type as u64));
+        }
+        self.change(|view| {
+            view.control().timers[event_type].store(timer as u8, Ordering::SeqCst);
+        })
+    }
+
+    /// INSTRUMENTED and HISTORY of the thread with this id in this slot; `None` leaves it.
+    ///
+    /// # Errors
+    /// [`WriteError::Gone`] if the thread has ended; otherwise as [`Segment::set_instrument`].
+    pub fn set_thread(
+        &self,
+        slot: usize,
+        id: u64,
+        instrumented: Option<bool>,
+        history: Option<bool>,
+    ) -> Result<(), WriteError> {
+        let view = self.writable()?;
+        let lives = slot < view.geometry().limits.threads
+            && view.slot(slot).thread_id.load(Ordering::Relaxed) == id;
+        if !lives {
+            return Err(gone("thread", id));
+        }
+        let mask = &view.thread_masks()[slot];
+        let before = mask.load(Ordering::SeqCst);
+        let instrumented = instrumented.unwrap_or(before & effective::COUNT != 0);
+        let history = history.unwrap_or(before & effective::HISTORY != 0);
+        mask.store(thread_mask(instrumented, history), Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+fn gone(what: &'static str, number: u64) -> WriteError {
+    WriteError::Gone { what, number }
+}

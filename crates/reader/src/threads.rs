@@ -1,0 +1,163 @@
+//! Threads: who is there, and what each does.
+
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+
+use tare_layout::View;
+use tare_layout::control::effective;
+use tare_layout::event::{Packed, statement as at, word};
+use tare_layout::slot::LIVE;
+use tare_layout::slot::ring::RINGS;
+
+use crate::classes::text;
+
+/// A live slot at one moment. Numbers refer to [`crate::Names`] and [`crate::Classes`].
+#[derive(Clone, Debug)]
+pub struct Thread {
+    /// Number of its slot.
+    pub slot: usize,
+    /// Its id, unique in the segment.
+    pub id: u64,
+    /// Its class.
+    pub class: usize,
+    /// Its bank.
+    pub bank: usize,
+    /// Its account, 0 = none.
+    pub account: u32,
+    /// Its connection, 0 = a background thread.
+    pub processlist_id: u64,
+    /// The thread that made it, 0 = none.
+    pub parent_id: u64,
+    /// Its id in the operating system, 0 = unknown.
+    pub os_id: u64,
+    /// Number in [`tare_layout::slot::COMMANDS`].
+    pub command: usize,
+    /// Ticks when that command began.
+    pub command_since: u64,
+    /// Number in [`tare_layout::slot::CONNECTION_TYPES`].
+    pub connection_type: usize,
+    /// Its default schema, 0 = none.
+    pub schema: u32,
+    /// The class of the stage it is in, 0 = none.
+    pub stage: usize,
+    /// What the host says of its state, if it does.
+    pub state: Option<Arc<str>>,
+    /// What the host says it runs; else the text of the outermost statement that runs.
+    pub info: Option<Arc<str>>,
+    /// Bytes of its connection attributes.
+    pub attribute_bytes: usize,
+    /// Whether its events are recorded.
+    pub instrumented: bool,
+    /// Whether they are kept in histories.
+    pub history: bool,
+    /// Events ever pushed into each of its rings.
+    pub pushed: [u64; RINGS],
+    /// Waits open.
+    pub wait_depth: usize,
+    /// Statements open.
+    pub statement_depth: usize,
+}
+
+/// How often a slot that changes hands is looked at again before it is passed over.
+const TRIES: usize = 16;
+
+/// The live threads, by id.
+pub fn threads(view: View<'_>) -> Vec<Thread> {
+    let limit = view.geometry().limits.threads;
+    let used = view.shared().slots_used.0.load(Ordering::Acquire) as usize;
+    let mut threads: Vec<Thread> = (0..used.min(limit))
+        .filter_map(|slot| thread(view, slot))
+        .collect();
+    threads.sort_by_key(|thread| thread.id);
+    threads
+}
+
+/// The thread in a slot; `None` if none lives there, or they come and go too fast.
+fn thread(view: View<'_>, number: usize) -> Option<Thread> {
+    let slot = view.slot(number);
+    for _ in 0..TRIES {
+        if slot.state.load(Ordering::Acquire) != LIVE {
+            return None;
+        }
+        let turn = slot.turn.load(Ordering::Acquire);
+        let found = turn.is_multiple_of(2).then(|| read(view, number));
+        fence(Ordering::Acquire);
+        let same = slot.turn.load(Ordering::Relaxed) == turn;
+        if same && slot.state.load(Ordering::Relaxed) == LIVE && found.is_some() {
+            return found;
+        }
+        std::hint::spin_loop();
+    }
+    None
+}
+
+fn read(view: View<'_>, number: usize) -> Thread {
+    let slot = view.slot(number);
+    let mask = view.thread_masks()[number].load(Ordering::Relaxed);
+    let said = |said: String| (!said.is_empty()).then(|| said.into());
+    let statement_depth = slot.statement_depth.load(Ordering::Relaxed) as usize;
+    Thread {
+        slot: number,
+        id: slot.thread_id.load(Ordering::Relaxed),
+        class: slot.class.load(Ordering::Relaxed) as usize,
+        bank: slot.bank.load(Ordering::Relaxed) as usize,
+        account: slot.account.load(Ordering::Relaxed),
+        processlist_id: slot.processlist_id.load(Ordering::Relaxed),
+        parent_id: slot.parent_id.load(Ordering::Relaxed),
+        os_id: slot.os_id.load(Ordering::Relaxed),
+        command: slot.command.load(Ordering::Relaxed) as usize,
+        command_since: slot.command_since.load(Ordering::Relaxed),
+        connection_type: slot.connection_type.load(Ordering::Relaxed) as usize,
+        schema: slot.schema.load(Ordering::Relaxed),
+        stage: slot.stage.load(Ordering::Relaxed) as usize,
+        state: said(text(&slot.state_text)),
+        info: said(text(&slot.info)).or_else(|| running_text(view, number, statement_depth)),
+        attribute_bytes: slot.attributes.len(),
+        instrumented: mask & effective::COUNT != 0,
+        history: mask & effective::HISTORY != 0,
+        pushed: std::array::from_fn(|ring| slot.pushed[ring].load(Ordering::Relaxed)),
+        wait_depth: slot.wait_depth.load(Ordering::Relaxed) as usize,
+        statement_depth,
+    }
+}
+
+/// The text of the outermost statement, while it runs.
+fn running_text(view: View<'_>, slot: usize, depth: usize) -> Option<Arc<str>> {
+    let record = &view.slot(slot).statements[0];
+    let running = (depth > 0).then(|| record.read()).flatten()?;
+    if Packed::unpack(running[word::PACKED]).span != 0 {
+        return None;
+    }
+    let length = running[at::TEXT_LENGTH] as u32 as usize;
+    ring_text(view, slot, running[at::TEXT_AT], length)
+}
+
+/// Text of a slot's ring; `None` if the ring has moved on over it.
+pub(crate) fn ring_text(
+    view: View<'_>,
+    slot: usize,
+    position: u64,
+    length: usize,
+) -> Option<Arc<str>> {
+    let ring = view.text_ring(slot);
+    let capacity = ring.len() as u64 * 8;
+    // All of it was written, and nothing was since that lies a ring's length further on.
+    let is_there = || {
+        let at = view.slot(slot).text_at.load(Ordering::Acquire);
+        let end = position.checked_add(length as u64);
+        end.is_some_and(|end| end <= at) && at - position <= capacity
+    };
+    if length == 0 || !is_there() {
+        return None;
+    }
+    let first = (position / 8) as usize;
+    let mut bytes = Vec::with_capacity(length + 8);
+    for i in 0..length.div_ceil(8) {
+        let word = ring[first.wrapping_add(i) % ring.len()].load(Ordering::Relaxed);
+        bytes.extend_from_slice(&word.to_le_bytes());
+    }
+    bytes.truncate(length);
+    // Pairs with the writer's fence between moving the position on and writing.
+    fence(Ordering::Acquire);
+    is_there().then(|| String::from_utf8_lossy(&bytes).into())
+}
