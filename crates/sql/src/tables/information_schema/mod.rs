@@ -38,7 +38,7 @@ fn schemas(source: &dyn Source, filter: &Filter, column: &str) -> Vec<Database> 
 /// A table of the catalog's or of the user's.
 enum AnyTable {
     Catalog(&'static dyn Table),
-    User(UserTable),
+    User(Box<UserTable>),
 }
 
 /// The tables that filters on TABLE_SCHEMA and TABLE_NAME leave, with their schemas.
@@ -57,7 +57,7 @@ fn tables_of(source: &dyn Source, filter: &Filter) -> Vec<(Database, AnyTable)> 
         }
         for table in source.tables(&database.name) {
             if admit.admits_name(&table.name) {
-                found.push((database.clone(), AnyTable::User(table)));
+                found.push((database.clone(), AnyTable::User(Box::new(table))));
             }
         }
     }

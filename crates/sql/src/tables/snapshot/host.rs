@@ -1,7 +1,6 @@
 //! The segment under a snapshot: its clock, and how far its tables are in use.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use tare_layout::View;
 use tare_reader::{Banks, Clock, Segment};
@@ -34,12 +33,5 @@ impl Host {
     /// A moment in microseconds since 1970.
     pub fn unix_us(&self, ticks: u64) -> u64 {
         self.clock.unix_ns(ticks) / 1000
-    }
-
-    /// Banks ever used.
-    pub fn banks_used(&self) -> usize {
-        let view = self.view();
-        let limit = view.geometry().region(tare_layout::Region::Banks).count;
-        self.used(view.shared().banks_used.0.load(Ordering::Acquire), limit)
     }
 }

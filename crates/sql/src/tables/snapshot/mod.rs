@@ -16,12 +16,12 @@ mod truncate;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tare_reader::{Classes, Histogram};
+use tare_reader::{Classes, Histogram, Names, Thread as Slot};
 
-use super::performance_schema::connections::Connections;
 use super::performance_schema::digests::Digest;
 use super::performance_schema::stages::Stage;
 use super::performance_schema::statements::Statement;
+use super::performance_schema::threads::Thread;
 use super::performance_schema::transactions::Transaction;
 use super::performance_schema::waits::Wait;
 use crate::catalog::{MySqlError, Rows, Source};
@@ -60,15 +60,16 @@ type Histograms = Vec<Option<Histogram>>;
 pub struct Snapshot {
     host: Option<Host>,
     classes: OnceLock<Classes>,
-    names: OnceLock<people::Names>,
-    slots: Once<people::Slot>,
+    names: OnceLock<Names>,
+    slots: Once<Slot>,
+    threads: Once<Thread>,
     waits: [Once<Wait>; 3],
     stages: [Once<Stage>; 3],
     statements: [Once<Statement>; 3],
     transactions: [Once<Transaction>; 3],
     sums: [[Once<summaries::Group>; summaries::FAMILIES]; 3],
     histograms: OnceLock<Histograms>,
-    instances: OnceLock<objects::Instances>,
+    objects: OnceLock<objects::Objects>,
     digests: Once<Digest>,
 }
 
@@ -80,13 +81,14 @@ impl Snapshot {
             classes: OnceLock::new(),
             names: OnceLock::new(),
             slots: OnceLock::new(),
+            threads: OnceLock::new(),
             waits: Default::default(),
             stages: Default::default(),
             statements: Default::default(),
             transactions: Default::default(),
             sums: Default::default(),
             histograms: OnceLock::new(),
-            instances: OnceLock::new(),
+            objects: OnceLock::new(),
             digests: OnceLock::new(),
         }
     }

@@ -4,19 +4,27 @@ use std::sync::atomic::Ordering;
 
 use tare_layout::Kind;
 use tare_layout::class::property;
-use tare_layout::control::{
-    CONSUMERS, Controls, TIMER_NAMES, TIMERS, Timer as Clock, effective, setup, thread_mask,
-};
+use tare_layout::control::{CONSUMERS, TIMER_NAMES, Timer as Clock, setup};
 
-use tare_reader::{Class, Classes};
+use tare_reader::{Class, Classes, WriteError};
 
 use super::host::Host;
+use super::truncate::done;
 use super::{Done, Made, Snapshot, none};
 use crate::catalog::{Change, Filter, MySqlError};
 use crate::tables::performance_schema::setup::{Consumer, EventTimer, Instrument, Timer};
 
 /// The names of event types in setup_timers, by number.
 const EVENT_TYPES: [&str; 5] = ["idle", "wait", "stage", "statement", "transaction"];
+
+/// The timers, by number.
+const TIMERS: [Clock; TIMER_NAMES.len()] = [
+    Clock::Cycle,
+    Clock::Nanosecond,
+    Clock::Microsecond,
+    Clock::Millisecond,
+    Clock::ThreadCpu,
+];
 
 /// The row of all error classes together, as MySQL has it.
 const ERRORS: u32 = u32::MAX;
@@ -51,18 +59,7 @@ fn yes_no(change: &Change) -> Result<bool, MySqlError> {
     }
 }
 
-fn recompute(controls: &Controls<'_>, classes: &Classes) {
-    controls.recompute(|i| classes.get(i).map(|class| class.kind));
-}
-
 impl Snapshot {
-    /// The host, to be changed.
-    pub(super) fn writable(&self) -> Result<(&Host, tare_layout::View<'_>), MySqlError> {
-        let host = self.host.as_ref().ok_or_else(MySqlError::invalid_usage)?;
-        let view = host.segment.writable().map_err(MySqlError::internal)?;
-        Ok((host, view))
-    }
-
     /// setup_instruments.
     pub fn instruments(&self, filter: &Filter) -> Made<Instrument> {
         let Some(host) = &self.host else {
@@ -109,36 +106,23 @@ impl Snapshot {
 
     /// UPDATE setup_instruments.
     pub fn set_instrument(&self, id: u32, changes: &[Change]) -> Done {
-        let (host, view) = self.writable()?;
-        let controls = view.controls();
-        let classes = self.classes(host);
-        let changed = classes.iter().filter(|class| match id {
+        let host = self.present()?;
+        let (mut enabled, mut timed) = (None, None);
+        for change in changes {
+            match change.column {
+                "ENABLED" => enabled = Some(yes_no(change)?),
+                // What has no duration stays untimed; MySQL ignores this, too.
+                _ if change.value.is_none() => {}
+                _ => timed = Some(yes_no(change)?),
+            }
+        }
+        let changed = self.classes(host).iter().filter(|class| match id {
             ERRORS => class.kind == Kind::Error,
             _ => class.id == id as usize,
         });
-        let (mut set, mut clear) = (0, 0);
-        for change in changes {
-            let bit = if change.column == "ENABLED" {
-                setup::ENABLED
-            } else {
-                setup::TIMED
-            };
-            // What has no duration stays untimed; MySQL ignores this, too.
-            if change.column == "TIMED" && change.value.is_none() {
-                continue;
-            }
-            if yes_no(change)? {
-                set |= bit
-            } else {
-                clear |= bit
-            }
-        }
         for class in changed {
-            controls.setup[class.id].fetch_or(set, Ordering::SeqCst);
-            controls.setup[class.id].fetch_and(!clear, Ordering::SeqCst);
+            done(host.segment.set_instrument(class.id, enabled, timed))?;
         }
-        // An UPDATE of a thousand rows derives a thousand times, at a microsecond or two each.
-        recompute(&controls, classes);
         Ok(())
     }
 
@@ -159,16 +143,10 @@ impl Snapshot {
 
     /// UPDATE setup_consumers.
     pub fn set_consumer(&self, bit: u32, changes: &[Change]) -> Done {
-        let (host, view) = self.writable()?;
-        let controls = view.controls();
-        let bit = 1u32.checked_shl(bit).unwrap_or(0);
+        let host = self.present()?;
         for change in changes {
-            match yes_no(change)? {
-                true => controls.control.consumers.fetch_or(bit, Ordering::SeqCst),
-                false => controls.control.consumers.fetch_and(!bit, Ordering::SeqCst),
-            };
+            done(host.segment.set_consumer(bit as usize, yes_no(change)?))?;
         }
-        recompute(&controls, self.classes(host));
         Ok(())
     }
 
@@ -190,36 +168,29 @@ impl Snapshot {
 
     /// UPDATE setup_timers.
     pub fn set_event_timer(&self, id: u32, changes: &[Change]) -> Done {
-        let (host, view) = self.writable()?;
-        let controls = view.controls();
+        let host = self.present()?;
         for change in changes {
-            let name = change
-                .value
-                .as_deref()
-                .ok_or_else(|| MySqlError::cannot_be_null(change.column))?;
-            let found = TIMER_NAMES
-                .iter()
-                .position(|timer| timer.eq_ignore_ascii_case(name.trim()));
+            let name = change.value.as_deref();
+            let name = name
+                .ok_or_else(|| MySqlError::cannot_be_null(change.column))?
+                .trim();
+            let found = TIMERS
+                .into_iter()
+                .find(|timer| TIMER_NAMES[*timer as usize].eq_ignore_ascii_case(name));
             let timer = match found {
                 Some(timer) => timer,
-                // A timer of MySQL's that this machine has not.
+                // A timer of MySQL's that is not there.
                 None if name.eq_ignore_ascii_case("TICK") => {
                     return Err(MySqlError::invalid_usage());
                 }
                 None => return Err(MySqlError::data_truncated(change.column)),
             };
-            let there = view.header().timers[timer]
-                .frequency
-                .load(Ordering::Relaxed)
-                != 0;
-            if !there && timer != Clock::Cycle as usize {
+            let facts = &host.view().header().timers[timer as usize];
+            if facts.frequency.load(Ordering::Relaxed) == 0 {
                 return Err(MySqlError::invalid_usage());
             }
-            if let Some(cell) = controls.control.timers.get(id as usize) {
-                cell.store(timer as u8, Ordering::SeqCst);
-            }
+            done(host.segment.set_timer(id as usize, timer))?;
         }
-        recompute(&controls, self.classes(host));
         Ok(())
     }
 
@@ -240,33 +211,31 @@ impl Snapshot {
                 overhead: there(facts.overhead.load(Ordering::Relaxed) as i64),
             }
         };
-        let rows: Vec<Timer> = (0..TIMERS).map(row).collect();
+        let rows: Vec<Timer> = (0..TIMERS.len()).map(row).collect();
         Ok(Box::new(rows.into_iter()))
     }
 
     /// UPDATE threads.
     pub fn set_thread(&self, id: u64, changes: &[Change]) -> Done {
-        let (host, view) = self.writable()?;
-        // A thread that has gone meanwhile is no row to change.
-        let Some(slot) = self.slot_numbers(host).get(&id).copied() else {
-            return Ok(());
-        };
-        let mask = &view.thread_masks()[slot];
-        let before = mask.load(Ordering::SeqCst);
-        let (mut instrumented, mut history) = (
-            before & effective::COUNT != 0,
-            before & effective::HISTORY != 0,
-        );
+        let host = self.present()?;
+        let (mut instrumented, mut history) = (None, None);
         for change in changes {
             match change.column {
-                "INSTRUMENTED" => instrumented = yes_no(change)?,
-                _ => history = yes_no(change)?,
+                "INSTRUMENTED" => instrumented = Some(yes_no(change)?),
+                _ => history = Some(yes_no(change)?),
             }
         }
-        if view.slot(slot).thread_id.load(Ordering::Relaxed) == id {
-            mask.store(thread_mask(instrumented, history), Ordering::SeqCst);
+        let Some(slot) = self.slots(host).iter().find(|slot| slot.id == id) else {
+            return Ok(());
+        };
+        match host
+            .segment
+            .set_thread(slot.slot, id, instrumented, history)
+        {
+            // A thread that has gone meanwhile is no row to change.
+            Err(WriteError::Gone { .. }) => Ok(()),
+            result => done(result),
         }
-        Ok(())
     }
 
     pub(super) fn classes(&self, host: &Host) -> &Classes {

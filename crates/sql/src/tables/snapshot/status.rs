@@ -160,10 +160,7 @@ impl Snapshot {
             .collect();
         let longest = self.host.as_ref().map_or(0, |host| {
             let slots = self.slots(host).iter();
-            slots
-                .map(|s| host.view().slot(s.number).attributes.len())
-                .max()
-                .unwrap_or(0)
+            slots.map(|s| s.attribute_bytes).max().unwrap_or(0)
         });
         status.push(Variable::new(
             "Performance_schema_session_connect_attrs_longest_seen",
@@ -220,7 +217,7 @@ impl Snapshot {
             instances: instances.count() as u64,
             files: host.used(shared.files_used.0.load(Ordering::Relaxed), limits.files) as u64,
             accounts: self.names(host).accounts.len() as u64 - 1,
-            digests: host.digests_used().saturating_sub(1) as u64,
+            digests: tare_reader::digests::used(view).saturating_sub(1) as u64,
             clock: if host.clock.cycles {
                 "tsc"
             } else {

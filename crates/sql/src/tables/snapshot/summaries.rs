@@ -8,7 +8,8 @@ use tare_layout::histogram::{bucket_high, bucket_low};
 use tare_layout::line::{CONTENDED, COUNT, EXTRA, MAX, MIN, NO_MIN, SUM, memory};
 
 use tare_reader::line::{Cells, NOTHING, add};
-use tare_reader::{Class, Clock, Selection, Totals};
+use tare_reader::names::Account;
+use tare_reader::{Class, Clock, Selection, Thread, Totals};
 
 use super::host::Host;
 use super::{By, Made, Snapshot, none};
@@ -171,7 +172,7 @@ impl Snapshot {
         match by {
             By::Global => (self.global(host, family), vec![nobody]),
             By::Account => {
-                let accounts = self.names(host).accounts.clone();
+                let accounts = &self.names(host).accounts;
                 let groups = self.sums[By::Account as usize][family as usize].get_or_init(|| {
                     let sums = host.banks().accounts(&self.selection(host, family));
                     let group = |i: usize| sums.get(i)?.as_ref().map(Group::of);
@@ -181,7 +182,7 @@ impl Snapshot {
                             .collect(),
                     )
                 });
-                let owner = |a: &super::Connections| Owner {
+                let owner = |a: &Account| Owner {
                     user: a.user.clone(),
                     host: a.host.clone(),
                     ..nobody.clone()
@@ -192,14 +193,14 @@ impl Snapshot {
                 let slots = self.slots(host).clone();
                 let groups = self.sums[By::Thread as usize][family as usize].get_or_init(|| {
                     let selection = self.selection(host, family);
-                    let of = |slot: &super::people::Slot| {
-                        let sum = host.banks().thread(&selection, slot.number, slot.bank);
+                    let of = |slot: &Thread| {
+                        let sum = host.banks().thread(&selection, slot.slot, slot.bank);
                         sum.as_ref().map(Group::of).unwrap_or_default()
                     };
                     Arc::new(slots.iter().map(of).collect())
                 });
-                let owner = |slot: &super::people::Slot| Owner {
-                    thread_id: slot.thread_id,
+                let owner = |slot: &Thread| Owner {
+                    thread_id: slot.id,
                     ..nobody.clone()
                 };
                 (groups, slots.iter().map(owner).collect())

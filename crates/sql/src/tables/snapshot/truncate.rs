@@ -2,7 +2,6 @@
 //! it, what was there.
 
 use tare_layout::Kind;
-use tare_layout::control::table;
 use tare_layout::slot::ring;
 use tare_reader::{Scope, Selection, WriteError};
 
@@ -21,12 +20,12 @@ impl By {
     }
 }
 
-fn done(result: Result<(), WriteError>) -> Done {
+pub(super) fn done(result: Result<(), WriteError>) -> Done {
     result.map_err(MySqlError::internal)
 }
 
 impl Snapshot {
-    fn present(&self) -> Result<&Host, MySqlError> {
+    pub(super) fn present(&self) -> Result<&Host, MySqlError> {
         self.host.as_ref().ok_or_else(MySqlError::invalid_usage)
     }
 
@@ -39,12 +38,11 @@ impl Snapshot {
     }
 
     fn clear_events(&self, ring: usize, which: Which) -> Done {
-        let table = match which {
-            Which::Current => table::CURRENT,
-            Which::History => table::HISTORY,
-            Which::HistoryLong => table::LONG,
-        };
-        done(self.present()?.segment.truncate_events(ring, table))
+        done(
+            self.present()?
+                .segment
+                .truncate_events(ring, which.table().number()),
+        )
     }
 
     /// TRUNCATE events_waits_*.
