@@ -1,0 +1,218 @@
+//! `tare serve` as a process: ready lines, options, signals. What the server answers is tested in
+//! tare-sql; here it is asked by the `mariadb` client alone.
+
+mod support;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use support::{Directory, Finished, Running, finish, host};
+
+struct Served {
+    running: Running,
+    socket: PathBuf,
+    port: u16,
+}
+
+/// Starts `tare serve` on a free port, and reads what it prints when it is ready.
+fn serve(directory: &Directory, options: &[&str]) -> Served {
+    let mut command = directory.tare(["serve", "--data", "data", "--port", "0"]);
+    let mut running = Running::start(command.args(options));
+    let socket = running.line();
+    let socket = socket
+        .strip_prefix("Listening on ")
+        .expect("the socket's line");
+    let port = running.line();
+    let port = port
+        .strip_prefix("Listening on 127.0.0.1:")
+        .expect("the port's line");
+    let hint = running.line();
+    assert_eq!(hint, format!("Connect with: mariadb --socket {socket}"));
+    let socket = directory.path().join(socket);
+    Served {
+        running,
+        socket,
+        port: port.parse().expect("a port"),
+    }
+}
+
+impl Served {
+    fn ask(&self, query: &str) -> Finished {
+        let mut client = Command::new("mariadb");
+        client
+            .arg("--no-defaults")
+            .arg("--socket")
+            .arg(&self.socket);
+        finish(client.args(["--user=root", "--batch", "--skip-column-names", "-e", query]))
+    }
+
+    fn answer(&self, query: &str) -> String {
+        let finished = self.ask(query);
+        assert_eq!(finished.code, Some(0), "{query}: {finished:?}");
+        finished.stdout
+    }
+}
+
+#[test]
+fn it_says_where_it_listens_and_stops_on_signals() {
+    for signal in ["TERM", "INT"] {
+        let directory = Directory::new("signal");
+        let mut served = serve(&directory, &[]);
+        assert_eq!(served.answer("SELECT 1"), "1\n");
+        served.running.signal(signal);
+        assert_eq!(served.running.wait().code(), Some(0), "after SIG{signal}");
+        assert!(!served.socket.exists(), "the socket is removed");
+    }
+}
+
+#[test]
+fn tcp_wants_the_password_from_the_file() {
+    let directory = Directory::new("tcp");
+    std::fs::write(directory.path().join("secret"), "correct horse\n").expect("written");
+    let served = serve(&directory, &["--password-file", "secret"]);
+    let connect = |password: &str| {
+        let mut client = Command::new("mariadb");
+        client.args([
+            "--no-defaults",
+            "-h",
+            "127.0.0.1",
+            "-u",
+            "root",
+            "-N",
+            "-e",
+            "SELECT 1",
+        ]);
+        client
+            .arg(format!("--port={}", served.port))
+            .arg(format!("--password={password}"));
+        finish(&mut client)
+    };
+    assert_eq!(connect("correct horse").stdout, "1\n");
+    let refused = connect("wrong");
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stderr.contains("1045"), "{refused:?}");
+}
+
+#[test]
+fn options_reach_the_setup_tables_and_variables() {
+    let directory = Directory::new("options");
+    let served = serve(
+        &directory,
+        &[
+            "--performance_schema_instrument='%=OFF'",
+            "--performance-schema-instrument=wait/io/file/%=COUNTED",
+            "--performance-schema-consumer-events-waits-current=ON",
+            "--performance-schema-consumer-statements-digest=0",
+            "--max-connections=17",
+            "--max_allowed_packet=2M",
+            "--thread-handling=pool-of-threads",
+        ],
+    );
+    let counted =
+        "SELECT DISTINCT ENABLED, TIMED FROM performance_schema.setup_instruments WHERE NAME ";
+    assert_eq!(
+        served.answer(&format!("{counted} LIKE 'wait/io/file/%'")),
+        "YES\tNO\n"
+    );
+    assert_eq!(
+        served.answer(&format!("{counted} LIKE 'wait/synch/%'")),
+        "NO\tNO\n"
+    );
+    let consumers = "SELECT NAME, ENABLED FROM performance_schema.setup_consumers \
+                     WHERE NAME IN ('events_waits_current', 'statements_digest') ORDER BY NAME";
+    assert_eq!(
+        served.answer(consumers),
+        "events_waits_current\tYES\nstatements_digest\tNO\n"
+    );
+    assert_eq!(
+        served.answer("SELECT @@max_connections, @@max_allowed_packet, @@thread_handling"),
+        "17\t2097152\tpool-of-threads\n"
+    );
+}
+
+#[test]
+fn off_means_no_segment() {
+    let directory = Directory::new("off");
+    let served = serve(&directory, &["--performance-schema=OFF"]);
+    assert_eq!(served.answer("SELECT @@performance_schema"), "0\n");
+    assert_eq!(tare_reader::discover::of_process(served.running.pid()), []);
+}
+
+#[test]
+fn it_answers_about_another_program() {
+    let directory = Directory::new("attach");
+    let host = host::start(&directory);
+    let served = serve(&directory, &["--attach-pid", &host.pid().to_string()]);
+    assert_eq!(
+        served.answer("SELECT pid FROM tare.segments"),
+        format!("{}\n", host.pid())
+    );
+    let waits = "SELECT COUNT_STAR FROM performance_schema.events_waits_summary_global_by_event_name \
+                 WHERE EVENT_NAME LIKE '%/LOCK_host'";
+    assert_eq!(served.answer(waits), "1\n");
+}
+
+#[test]
+fn a_directory_in_use_is_refused() {
+    let directory = Directory::new("use");
+    let _served = serve(&directory, &[]);
+    let second = finish(&mut directory.tare(["serve", "--data", "data", "--port", "0"]));
+    assert_eq!(second.code, Some(1), "{second:?}");
+    assert!(second.stderr.contains("in use"), "{second:?}");
+}
+
+#[test]
+fn tare_sql_asks_it_by_socket_and_by_address() {
+    let directory = Directory::new("dsn");
+    std::fs::write(directory.path().join("secret"), "pass").expect("written");
+    let served = serve(&directory, &["--password-file", "secret"]);
+    let ask = |dsn: &str| {
+        finish(&mut directory.tare([
+            "sql",
+            "--dsn",
+            dsn,
+            "-e",
+            "SELECT 18446744073709551615 AS n, NULL AS x",
+        ]))
+    };
+    let socket = served.socket.to_str().expect("UTF-8").to_owned();
+    for dsn in [
+        socket.clone(),
+        format!("mysql://root@localhost?socket={socket}"),
+        format!(
+            "mysql://root:pass@127.0.0.1:{}/performance_schema",
+            served.port
+        ),
+    ] {
+        let finished = ask(&dsn);
+        assert_eq!(
+            finished.stdout, "n\tx\n18446744073709551615\tNULL\n",
+            "{dsn}: {finished:?}"
+        );
+    }
+    let refused = ask(&format!("mysql://root:no@127.0.0.1:{}/", served.port));
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stderr.contains("ERROR 1045 (28000)"), "{refused:?}");
+}
+
+#[test]
+fn a_conversation_on_a_terminal_shows_tables_and_survives_errors() {
+    let directory = Directory::new("terminal");
+    let served = serve(&directory, &[]);
+    // script(1) gives it a terminal.
+    let command = format!("{} sql --dsn {}", support::TARE, served.socket.display());
+    let mut script = Command::new("script");
+    script
+        .args(["--quiet", "--return", "--command", &command, "/dev/null"])
+        .env("TERM", "dumb");
+    let input = "SELECT 1 AS a,\n'x' AS b;\nSELECT * FROM performance_schema.nowhere;\nCREATE DATABASE d;\nexit\n";
+    let finished = support::finish_with_input(&mut script, input);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let shown = finished.stdout.replace('\r', "");
+    assert!(
+        shown.contains("| a | b |\n+---+---+\n| 1 | x |\n+---+---+\n1 row\n"),
+        "{shown}"
+    );
+    assert!(shown.contains("ERROR 1146 (42S02): "), "{shown}");
+    assert!(shown.contains("1 row changed\n"), "{shown}");
+}
