@@ -108,16 +108,14 @@ fn options_reach_the_setup_tables_and_variables() {
             "--thread-handling=pool-of-threads",
         ],
     );
-    let counted =
-        "SELECT DISTINCT ENABLED, TIMED FROM performance_schema.setup_instruments WHERE NAME ";
-    assert_eq!(
-        served.answer(&format!("{counted} LIKE 'wait/io/file/%'")),
-        "YES\tNO\n"
-    );
-    assert_eq!(
-        served.answer(&format!("{counted} LIKE 'wait/synch/%'")),
-        "NO\tNO\n"
-    );
+    let distinct = |columns, pattern| {
+        let from = "performance_schema.setup_instruments";
+        served.answer(&format!(
+            "SELECT DISTINCT {columns} FROM {from} WHERE NAME LIKE '{pattern}'"
+        ))
+    };
+    assert_eq!(distinct("ENABLED, TIMED", "wait/io/file/%"), "YES\tNO\n");
+    assert_eq!(distinct("ENABLED", "wait/synch/%"), "NO\n");
     let consumers = "SELECT NAME, ENABLED FROM performance_schema.setup_consumers \
                      WHERE NAME IN ('events_waits_current', 'statements_digest') ORDER BY NAME";
     assert_eq!(
