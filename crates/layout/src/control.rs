@@ -155,7 +155,10 @@ impl Controls<'_> {
         let mut version = self.control.version.fetch_add(1, Ordering::SeqCst) + 1;
         loop {
             for (class, cell) in self.effective.iter().enumerate() {
-                let value = kinds(class).map_or(0, |kind| self.effective_of(class, kind));
+                let value = match kinds(class) {
+                    Some(kind) => self.effective_of(class, kind),
+                    None => self.effective_of_none(class),
+                };
                 if cell.load(Ordering::Relaxed) != value {
                     cell.store(value, Ordering::Relaxed);
                 }
@@ -166,6 +169,13 @@ impl Controls<'_> {
             }
             version = now;
         }
+    }
+
+    /// The effective byte of what is no class. Number 0 stands for all that found no number: their
+    /// events are counted, as lost.
+    fn effective_of_none(&self, class: usize) -> u8 {
+        let global = self.control.consumers.load(Ordering::SeqCst) & GLOBAL != 0;
+        u8::from(class == 0 && global) * effective::COUNT
     }
 
     /// The effective byte of one class under the present settings.

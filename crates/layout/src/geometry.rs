@@ -59,7 +59,9 @@ macro_rules! limits {
                 let mut limits = Self { $($name: self.$name.clamp($low, $high),)* };
                 limits.digest_text_bytes = round_up(limits.digest_text_bytes, 8);
                 limits.sql_text_bytes = round_up(limits.sql_text_bytes, 8);
-                limits.text_ring_bytes = limits.text_ring_bytes.next_power_of_two();
+                // A text longer than the ring would overwrite its own beginning.
+                let ring = limits.text_ring_bytes.max(limits.sql_text_bytes);
+                limits.text_ring_bytes = ring.next_power_of_two();
                 limits
             }
         }

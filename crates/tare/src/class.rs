@@ -21,7 +21,8 @@ pub struct Class {
     number: AtomicU32,
 }
 
-/// The number of a class that found no place. The segment keeps it free, so that its flags are 0.
+/// The number of a class that found no place. The segment keeps it free of a row; its flags say
+/// "counted", so that its events come to where they find none and are counted as lost.
 #[cfg(feature = "instrument")]
 pub(crate) const NO_NUMBER: u16 = 0;
 

@@ -357,3 +357,38 @@ fn check_consistent(segment: &support::Segment) {
     let losses = segment.losses();
     assert!(losses.is_empty(), "{losses:?}");
 }
+
+#[test]
+fn events_of_classes_beyond_the_limit_are_counted_as_lost() {
+    let limits = Limits {
+        classes: 16,
+        ..Limits::default()
+    };
+    let tare = everything(limits);
+    let classes: Vec<&'static tare::Class> = (0..20)
+        .map(|i| {
+            let name = format!("wait/lock/metadata/counts/many{i}").into_boxed_str();
+            let class = tare::Class::new(tare::Kind::MetadataLock, Box::leak(name), "");
+            &*Box::leak(Box::new(class))
+        })
+        .collect();
+    for _ in 0..3 {
+        for class in &classes {
+            drop(tare::wait::start(class, Operation::MetadataLock));
+        }
+    }
+    let known = classes.iter().filter_map(|c| tare.class_number(c.name()));
+    let known = known.count() as u64;
+    // Number 0 is no class.
+    let used = tare.view.shared().classes_used.0.load(Ordering::Relaxed);
+    assert_eq!(used, 16);
+    assert_eq!(tare.view.class(0).kind.load(Ordering::Relaxed), 0);
+    assert!(tare.lost(Lost::Classes) >= 20 - known);
+    assert_eq!(tare.lost(Lost::ClassEvents), 3 * (20 - known));
+    let counted: u64 = classes
+        .iter()
+        .filter(|c| tare.class_number(c.name()).is_some())
+        .map(|c| tare.total(c).count)
+        .sum();
+    assert_eq!(counted, 3 * known);
+}

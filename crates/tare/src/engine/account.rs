@@ -22,9 +22,6 @@ pub struct Account {
 impl Engine {
     /// The number of a default schema, 0 = none or no room.
     pub fn schema_number(&self, name: &str) -> u32 {
-        if name.is_empty() {
-            return 0;
-        }
         let used = &self.view.shared().schemas_used.0;
         let limit = self.view.geometry().limits.schemas;
         self.named(name, used, limit, Lost::Schemas, |i| self.view.schema(i))
@@ -38,6 +35,9 @@ impl Engine {
         lost: Lost,
         entry: impl Fn(usize) -> &'static Named,
     ) -> u32 {
+        if name.is_empty() {
+            return 0;
+        }
         let find = |from: usize, to: usize| (from..to).find(|&i| entry(i).name.is(name));
         let seen = used.load(Ordering::Acquire) as usize;
         if let Some(number) = find(1, seen) {
@@ -68,6 +68,9 @@ impl Engine {
         let host = self.named(host, &shared.hosts_used.0, limits.hosts, Lost::Hosts, |i| {
             self.view.host(i)
         });
+        if user == 0 && host == 0 {
+            return Account::default();
+        }
         let used = &shared.accounts_used.0;
         let find = |from: usize, to: usize| {
             (from..to).find(|&i| {

@@ -26,6 +26,41 @@ impl Engine {
         Some(number)
     }
 
+    /// The same, several times if need be: threads that look for two banks to merge hold one
+    /// meanwhile, which may be the one that another thread looks for.
+    pub fn take_bank_patiently(&self, account: u32, slot: usize) -> Option<usize> {
+        patiently(|| self.take_bank(account, slot))
+    }
+
+    /// A bank of this account in place of `old`, which the caller then gives back, unless it is
+    /// that very one: when every bank is in use, the old one is emptied into another of its account.
+    ///
+    /// Of the banks (threads + accounts), other threads hold fewer than there are threads, so that
+    /// as many as there are accounts are free: either one of the old bank's account is, or of some
+    /// other account two are.
+    pub fn change_bank(&self, account: u32, old: usize, slot: usize) -> Option<usize> {
+        patiently(|| {
+            self.take_bank(account, slot)
+                .or_else(|| self.emptied_bank(account, old, slot))
+        })
+    }
+
+    #[cold]
+    fn emptied_bank(&self, account: u32, old: usize, slot: usize) -> Option<usize> {
+        let bank = self.view.bank(old);
+        let before = bank.account.load(Ordering::Relaxed).saturating_sub(1);
+        let head = &self.view.account(before as usize).free_banks;
+        let other = freelist::pop(head, |i| self.bank_link(i))?;
+        let merged = self.merge(other, old);
+        self.give_bank(other);
+        if !merged {
+            return None;
+        }
+        bank.account.store(account + 1, Ordering::Release);
+        self.begin(old, slot);
+        Some(old)
+    }
+
     fn bank_link(&self, i: usize) -> Option<&'static AtomicU32> {
         (i < self.banks()).then(|| &self.view.bank(i).next_free)
     }
@@ -164,6 +199,10 @@ impl Engine {
         for cell in bank.instances.iter().chain(&bank.digests) {
             cell.store(0, Ordering::Relaxed);
         }
+        // Whoever fills the bank anew accounts for its pages anew.
+        let bytes = (self.pages(1, bank.used.load(Ordering::Relaxed) as usize) * PAGE) as u64;
+        let touched = &self.view.shared().bank_bytes.0;
+        touched.fetch_sub(bytes, Ordering::Relaxed);
         bank.used.store(1, Ordering::Relaxed);
         bank.base_used.store(0, Ordering::Relaxed);
     }
@@ -272,7 +311,11 @@ impl Engine {
         let lines = kind.row_lines();
         let at = match index.load(Ordering::Relaxed) {
             0 => {
-                let at = self.new_item(bank, Item::Class, u32::from(class), lines)?;
+                let at = self.new_item(bank, Item::Class, u32::from(class), lines);
+                let Some(at) = at else {
+                    self.lose(Lost::Rows, 1);
+                    return None;
+                };
                 for i in 0..lines {
                     if kind.is_time_line(i) {
                         arena[at + i].set(MIN, NO_MIN);
@@ -306,13 +349,13 @@ impl Engine {
         }
     }
 
-    /// Room for an item in a bank's arena: its first line's number.
+    /// Room for an item in a bank's arena: its first line's number. What it means that there is
+    /// none is the caller's to say: instances and digests have shared lines to fall back on.
     pub fn new_item(&self, bank: usize, item: Item, id: u32, lines: usize) -> Option<usize> {
         let used = &self.view.bank(bank).used;
         let arena = self.view.arena(bank);
         let at = used.load(Ordering::Relaxed) as usize;
         if at == 0 || at + lines > arena.len() || !self.may_touch(bank, at, lines) {
-            self.lose(Lost::Rows, 1);
             return None;
         }
         for line in &arena[at..at + lines] {
@@ -339,11 +382,16 @@ impl Engine {
         arena[at].cells[TAG].store(Tag { item, lines, id }.pack(), Ordering::Release);
     }
 
-    /// Accounts for the pages that an item touches first; false at the memory limit.
-    fn may_touch(&self, _bank: usize, at: usize, lines: usize) -> bool {
+    /// Pages that lines from one on touch first, up to another.
+    fn pages(&self, from: usize, to: usize) -> usize {
         let begin = self.view.geometry().arena;
         let page = |line: usize| (begin + line * LINE_BYTES).div_ceil(PAGE);
-        let pages = page(at + lines) - page(at);
+        page(to) - page(from)
+    }
+
+    /// Accounts for the pages that an item touches first; false at the memory limit.
+    fn may_touch(&self, _bank: usize, at: usize, lines: usize) -> bool {
+        let pages = self.pages(at, at + lines);
         if pages == 0 {
             return true;
         }
@@ -397,6 +445,17 @@ fn add_bucket(into: &AtomicU32, of: &AtomicU32) -> bool {
         .overflowing_add(of.load(Ordering::Relaxed));
     into.store(sum, Ordering::Relaxed);
     wrapped
+}
+
+/// Tries a few times, letting other threads go on between.
+fn patiently<T>(mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
+    for _ in 0..64 {
+        if let Some(found) = attempt() {
+            return Some(found);
+        }
+        std::thread::yield_now();
+    }
+    None
 }
 
 /// The buckets of a histogram block, as they lie behind its tag.

@@ -55,12 +55,7 @@ impl Found {
 impl Local {
     /// The digest of a text run under a schema.
     pub fn digest_of_text(&self, text: &str, schema: u32) -> Found {
-        let generation = self
-            .engine
-            .view
-            .control()
-            .digest_generation
-            .load(Ordering::Relaxed);
+        let generation = self.engine.digest_generation();
         let hash = digest::fast_hash(text.as_bytes());
         // SAFETY: the cache is this thread's alone, and nothing below comes back here: neither
         // normalising nor the table records events or calls the host. (A signal handler that runs a
@@ -97,12 +92,7 @@ impl Local {
 
     /// The digest that a host computed before.
     pub fn digest_known(&self, digest: &Digest, text: &str, schema: u32) -> Found {
-        let generation = self
-            .engine
-            .view
-            .control()
-            .digest_generation
-            .load(Ordering::Relaxed);
+        let generation = self.engine.digest_generation();
         let hash = hash_word(digest, 0);
         // SAFETY: as in `digest_of_text`.
         let cache = unsafe { &mut *self.digests.get() };
@@ -131,6 +121,16 @@ impl Local {
 
     /// Counts a statement that ended into its digest's row.
     pub fn count_digest(&self, found: Found, ticks: u64, now: u64, counted: &Counted) {
+        let generation = self.engine.digest_generation();
+        let found = if found.generation == generation {
+            found
+        } else {
+            // The table was truncated while it ran, and its number may be another digest's now.
+            Found { id: 0, generation }
+        };
+        if found.id == 0 {
+            self.engine.lose(Lost::Digests, 1);
+        }
         match self.digest_line(found) {
             Some(line) => {
                 line.set(EXTRA, now);
@@ -170,12 +170,13 @@ impl Local {
             }
         }
         let (cell, at) = free?;
+        self.settle();
+        let _making = self.making()?;
         self.claim_digest(cell, at, found, key)
     }
 
     #[cold]
     fn claim_digest(&self, cell: &AtomicU64, at: usize, found: Found, key: u64) -> Option<&Line> {
-        self.settle();
         let bank = self.bank_number.get();
         let at = match at {
             0 => self.engine.new_item(bank, Item::Digest, found.id, 4)?,
@@ -222,6 +223,12 @@ impl Counted {
 }
 
 impl Engine {
+    /// The present generation of the digest table.
+    fn digest_generation(&self) -> u32 {
+        let control = self.view.control();
+        control.digest_generation.load(Ordering::Relaxed)
+    }
+
     /// The number of a digest in this generation of the table, 0 when the table is full.
     fn find_digest(&self, generation: u32, schema: u32, digest: &Digest, text: &str) -> u32 {
         let words: [u64; 4] = std::array::from_fn(|i| hash_word(digest, i));
@@ -256,6 +263,10 @@ impl Engine {
         }
         // New digests are rare, and one at a time.
         let _one_at_a_time = lock(&self.digesting);
+        // What a newer generation has in the table would look free to an older one.
+        if self.digest_generation() != generation {
+            return 0;
+        }
         match find() {
             Ok(id) => id,
             Err(Some(probe)) => match self.new_digest(generation) {
@@ -363,9 +374,6 @@ impl Engine {
 
     #[cold]
     fn count_digest_shared(&self, id: u32, ticks: u64, now: u64, counted: &Counted) {
-        if id == 0 {
-            self.lose(Lost::Digests, 1);
-        }
         let row = self.view.digest(id as usize);
         row.shared[0].time_shared(ticks, 0);
         row.shared[0].cells[EXTRA].fetch_max(now, Ordering::Relaxed);

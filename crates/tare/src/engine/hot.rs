@@ -185,6 +185,23 @@ pub(crate) fn making() -> Option<Busy> {
     HOT.with(|hot| hot.mode.get() != Mode::Busy).then(busy)
 }
 
+/// Takes the thread's slot away until it is dropped, while its bank is being exchanged: what a
+/// signal handler counts meanwhile is lost, and counted as such.
+pub(crate) fn unbanked() -> impl Drop {
+    struct Unbanked {
+        generation: u32,
+        _busy: Busy,
+    }
+    impl Drop for Unbanked {
+        fn drop(&mut self) {
+            HOT.with(|hot| hot.generation.set(self.generation));
+        }
+    }
+    let _busy = busy();
+    let generation = HOT.with(|hot| hot.generation.replace(0));
+    Unbanked { generation, _busy }
+}
+
 /// See [`busy`].
 pub(crate) struct Busy {
     before: Mode,
@@ -198,6 +215,10 @@ impl Drop for Busy {
 
 /// Gives the thread a slot and a bank in the segment that records now.
 fn attach<'a>(hot: &Hot, generation: u32) -> Option<&'a Local> {
+    // SAFETY: null, or a Local of an earlier generation, made by this function for this thread.
+    if let Some(previous) = unsafe { hot.local.get().as_ref() } {
+        previous.settle();
+    }
     let before = hot.mode.replace(Mode::Busy);
     let Some(engine) = engine(generation) else {
         hot.mode.set(before);

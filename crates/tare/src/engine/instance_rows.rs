@@ -78,6 +78,7 @@ impl Local {
             }
         }
         let (cell, at) = free?;
+        let _making = self.making()?;
         self.claim_instance(cell, at, id, lines)
     }
 

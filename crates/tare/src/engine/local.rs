@@ -17,8 +17,9 @@ use tare_layout::slot::{STATEMENT_DEPTH, Slot, ring};
 use super::account::Account;
 use super::digests::DigestCache;
 use super::history::Cursor;
+use super::hot::{self, Busy};
 use super::{Engine, bank, clock};
-use crate::class::Class;
+use crate::class::{Class, NO_NUMBER};
 
 /// What a thread keeps about its slot. Reached through `hot`, or owned by a session.
 #[repr(align(64))]
@@ -135,8 +136,25 @@ impl Local {
     pub fn number(&self, class: &Class) -> u16 {
         match class.number((self.key >> 32) as u32) {
             Some(number) => number,
-            None => self.engine.register(class),
+            None => self.register(class),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn register(&self, class: &Class) -> u16 {
+        self.making()
+            .map_or(NO_NUMBER, |_making| self.engine.register(class))
+    }
+
+    /// Leave to make a row, or whatever else may be made by one at a time. Not given, and counted,
+    /// in a signal handler that interrupted the making of another.
+    pub fn making(&self) -> Option<Busy> {
+        let leave = hot::making();
+        if leave.is_none() {
+            self.engine.lose(Lost::SignalEvents, 1);
+        }
+        leave
     }
 
     /// What to do with events of this class, by number.
@@ -164,6 +182,11 @@ impl Local {
     #[cold]
     #[inline(never)]
     fn row_slow(&self, class: u16, i: usize) -> Option<&Line> {
+        if class == NO_NUMBER {
+            self.engine.lose(Lost::ClassEvents, 1);
+            return None;
+        }
+        let _making = self.making()?;
         self.engine
             .row_of(self.bank_number.get(), class)
             .map(|lines| &lines[i])
@@ -237,6 +260,9 @@ impl Local {
         let block = number / BLOCK_BUCKETS;
         let mut at = usize::from((line.get(HISTOGRAM) >> (16 * block)) as u16);
         if at == 0 {
+            let Some(_making) = self.making() else {
+                return;
+            };
             if self
                 .engine
                 .block_of(self.bank_number.get(), line, block)

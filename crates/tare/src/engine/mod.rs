@@ -161,8 +161,9 @@ impl Engine {
     fn fill_shared(&self) {
         let shared = self.view.shared();
         shared.next_thread_id.0.store(1, Ordering::Relaxed);
-        // Number 0 of accounts stands for background threads, number 0 of names for none.
+        // Number 0 of accounts stands for background threads, number 0 of names and classes for none.
         for used in [
+            &shared.classes_used,
             &shared.accounts_used,
             &shared.users_used,
             &shared.hosts_used,

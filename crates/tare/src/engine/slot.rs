@@ -6,11 +6,12 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use tare_layout::shared::Lost;
 use tare_layout::slot::{FREE, LIVE, Slot, ring};
 
 use super::account::Account;
 use super::local::{Local, OpenStage, Pending, Rings};
-use super::{Engine, clock, freelist};
+use super::{Engine, clock, freelist, hot};
 use crate::class::Class;
 
 impl Local {
@@ -28,7 +29,7 @@ impl Local {
         let number = freelist::pop(&shared.free_slots.0, link)
             .or_else(|| freelist::take_new(&shared.slots_used.0, threads))?;
         let slot = view.slot(number);
-        let Some(bank_number) = engine.take_bank(0, number) else {
+        let Some(bank_number) = engine.take_bank_patiently(0, number) else {
             freelist::push(&shared.free_slots.0, number, &slot.next_free);
             return None;
         };
@@ -79,8 +80,8 @@ impl Local {
         // SAFETY: the layout is not of size zero; the pointer is checked.
         let place = unsafe { System.alloc(Layout::new::<Local>()) }.cast::<Local>();
         if place.is_null() {
-            end_slot(engine, number);
             engine.give_bank(bank_number);
+            end_slot(engine, number);
             return None;
         }
         // SAFETY: allocated for a Local, not yet initialised.
@@ -107,8 +108,10 @@ impl Local {
                 engine.give_chunk(local.slot_number(), number);
             }
             engine.disconnected(local.account.get());
-            end_slot(engine, local.slot_number());
+            // The slot last: whoever takes it needs a bank, too, and there are only so many.
+            local.slot.state.store(FREE, Ordering::Release);
             engine.give_bank(local.bank_number.get());
+            end_slot(engine, local.slot_number());
         }
         // SAFETY: initialised by `make`, allocated by it with the same layout.
         unsafe {
@@ -120,24 +123,38 @@ impl Local {
     /// Moves the thread to a bank of another account.
     pub fn change_account(&self, account: Account) {
         let before = self.account.get();
-        if before.number != account.number
-            && let Some(number) = self.engine.take_bank(account.number, self.slot_number())
-        {
+        if before.number != account.number {
             self.settle();
-            let view = self.engine.view;
-            let old = self.bank_number.replace(number);
-            self.index.set(view.class_index(number).as_ptr());
-            self.arena.set(view.arena(number).as_ptr());
-            self.bank.set(view.bank(number));
-            begin_turn(self.slot, |slot| {
-                slot.bank.store(number as u32, Ordering::Relaxed)
-            });
-            self.engine.give_bank(old);
+            let _unbanked = hot::unbanked();
+            let old = self.bank_number.get();
+            match self
+                .engine
+                .change_bank(account.number, old, self.slot_number())
+            {
+                Some(number) => self.use_bank(number),
+                // No two banks of any account are small enough to be merged: what the thread does
+                // from now on counts for the account before.
+                None => self.engine.lose(Lost::Accounts, 1),
+            }
         }
         self.engine.connected(account);
         self.engine.disconnected(before);
         self.slot.account.store(account.number, Ordering::Relaxed);
         self.account.set(account);
+    }
+
+    fn use_bank(&self, number: usize) {
+        let view = self.engine.view;
+        let old = self.bank_number.replace(number);
+        self.index.set(view.class_index(number).as_ptr());
+        self.arena.set(view.arena(number).as_ptr());
+        self.bank.set(view.bank(number));
+        begin_turn(self.slot, |slot| {
+            slot.bank.store(number as u32, Ordering::Relaxed)
+        });
+        if old != number {
+            self.engine.give_bank(old);
+        }
     }
 }
 

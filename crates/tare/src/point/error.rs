@@ -21,7 +21,10 @@ pub fn handled(code: u32) {
 #[cold]
 fn count(code: u32, cell: usize) {
     let Some(local) = local() else { return };
-    let class = local.engine.error_class(code);
+    let class = match local.making() {
+        Some(_making) => local.engine.error_class(code),
+        None => return,
+    };
     if local.bits(class) & effective::COUNT == 0 {
         return;
     }

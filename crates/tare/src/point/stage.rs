@@ -40,9 +40,19 @@ pub fn set(class: &Class) {
 #[inline(never)]
 fn change(local: &Local, number: u16, bits: u8) {
     let (before, before_bits) = local.stage.head();
-    let now = clock(local, before_bits | bits);
+    // Unless setup_timers was changed between the two: then each has a clock of its own.
+    let same_clock = (before_bits ^ bits) & effective::OTHER_CLOCK == 0;
+    let both = if same_clock || before_bits == 0 {
+        before_bits | bits
+    } else {
+        before_bits
+    };
+    let mut now = clock(local, both);
     if before_bits != 0 {
         finish(local, before, before_bits, now);
+        if !same_clock {
+            now = clock(local, bits);
+        }
     }
     begin(local, number, bits, now);
 }

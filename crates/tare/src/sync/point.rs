@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tare_layout::class::EventType;
 use tare_layout::control::effective;
 use tare_layout::line::{CONTENDED, COUNT, EXTRA, HISTOGRAM};
+use tare_layout::shared::Lost;
 
 use super::{Point, Way};
 use crate::Operation;
@@ -65,8 +66,19 @@ impl Lock {
         } else {
             0
         };
+        let key = local.key;
         let at_once = quick();
-        let taken = at_once || slow();
+        let (taken, local) = if at_once {
+            (true, local)
+        } else {
+            let taken = slow();
+            // While it slept Tare may have been stopped and started, and a signal handler may
+            // have attached the thread anew.
+            match attached().filter(|local| local.key == key) {
+                Some(local) => (taken, local),
+                None => return taken,
+            }
+        };
         let end = if timed {
             local.clock(bits, EventType::Wait)
         } else {
@@ -232,8 +244,9 @@ fn count(local: &Local, class: u16, id: u32, way: Way) {
 
 #[cold]
 fn count_shared(local: &Local, id: u32) {
-    if let Some(line) = local.engine.shared_line(id, 0) {
-        line.cells[COUNT].fetch_add(1, Ordering::Relaxed);
+    match local.engine.shared_line(id, 0) {
+        Some(line) => _ = line.cells[COUNT].fetch_add(1, Ordering::Relaxed),
+        None => local.engine.lose(Lost::InstanceEvents, 1),
     }
 }
 

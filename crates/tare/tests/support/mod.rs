@@ -162,7 +162,8 @@ impl Segment {
     }
 
     pub fn number(&self, class: &Class) -> usize {
-        self.class_number(class.name()).expect("a known class")
+        self.class_number(class.name())
+            .unwrap_or_else(|| panic!("no class {}", class.name()))
     }
 
     pub fn banks(&self) -> usize {
