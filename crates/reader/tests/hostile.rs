@@ -90,7 +90,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(300, 20_000))]
+    #![proptest_config(cases(300, 5_000))]
 
     /// The whole way, through a file.
     #[test]
@@ -109,7 +109,7 @@ proptest! {
         std::fs::write(&path, &bytes).unwrap();
         match Segment::attach(Target::Path(path.clone())) {
             Ok(segment) => {
-                hostile_bytes::read_everything(segment.view());
+                hostile_bytes::read_everything(&segment);
                 hostile_bytes::read_times(segment.clock());
             }
             Err(AttachError::Invalid { source, .. }) => prop_assert!(source.to_string().len() > 20),
@@ -135,5 +135,17 @@ fn what_is_damaged_is_a_real_segment() {
         totals.row(query.id).unwrap()[0][tare_layout::line::COUNT],
         5
     );
+    // The first thread runs a statement, a stage and a wait; the second one has gone.
+    let threads = tare_reader::threads(segment.view());
+    assert_eq!(threads.len(), 1);
+    let events = tare_reader::Events::new(segment.view(), &threads);
+    let running = tare_reader::events::Table::Current;
+    assert_eq!(events.waits(running).len(), 1);
+    assert_eq!(
+        events.statements(running)[0].text.as_deref(),
+        Some("SELECT SLEEP(1)")
+    );
+    let history = tare_reader::events::Table::History;
+    assert_eq!(events.transactions(history).len(), 2);
     std::fs::remove_file(path).unwrap();
 }

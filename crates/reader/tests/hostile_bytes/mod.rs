@@ -1,16 +1,19 @@
 //! A real segment whose bytes are then changed at will. Shared with the fuzz target `segment`.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::fs::File;
 use std::hint::black_box;
+use std::mem::offset_of;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use tare::{Config, Limits, Operation, Setting};
-use tare_layout::geometry::PAGE;
-use tare_layout::header::HEADER_BYTES;
-use tare_layout::{Geometry, Region, View};
-use tare_reader::validate::{FirstPage, validate};
-use tare_reader::{Banks, Classes, Clock, Histogram, Selection};
+use tare_layout::header::{HEADER_BYTES, Header, STOPPED};
+use tare_layout::{Region, View};
+use tare_reader::events::Table;
+use tare_reader::instances::object;
+use tare_reader::validate::FirstPage;
+use tare_reader::{Banks, Classes, Clock, Events, Histogram, Names, Segment, Selection, threads};
 
 tare::classes! {
     static LOCK: Mutex = "wait/synch/mutex/hostile/LOCK";
@@ -127,64 +130,80 @@ pub fn places() -> &'static [usize] {
     })
 }
 
-/// A copy of the real segment in memory of its own.
+/// A copy of the real segment, attached to.
 pub struct Buffer {
-    base: *mut u8,
-    layout: Layout,
-    geometry: Geometry,
+    file: File,
+    segment: Segment,
 }
 
 impl Buffer {
     pub fn new() -> Self {
-        let bytes = real();
-        let geometry = validate(&first_page(bytes), bytes.len() as u64).unwrap();
-        let layout = Layout::from_size_align(geometry.total_bytes, PAGE).unwrap();
-        // SAFETY: of a size that is not zero.
-        let base = unsafe { alloc_zeroed(layout) };
-        assert!(!base.is_null());
-        let length = bytes.len().min(geometry.total_bytes);
-        // SAFETY: `base` has `total_bytes`, and nobody else knows it.
-        unsafe { base.copy_from_nonoverlapping(bytes.as_ptr(), length) };
-        Self {
-            base,
-            layout,
-            geometry,
-        }
+        let path = temporary(&format!("buffer-{:?}", std::thread::current().id()));
+        let mut options = File::options();
+        let file = options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&path)
+            .unwrap();
+        std::fs::remove_file(&path).unwrap();
+        file.write_all_at(real(), 0).unwrap();
+        // Nobody records into it: else a reader would wait for a merge to end, as it should.
+        let state = offset_of!(Header, state) as u64;
+        file.write_all_at(&STOPPED.to_le_bytes(), state).unwrap();
+        let segment = Segment::own(file.try_clone().unwrap().into()).unwrap();
+        Self { file, segment }
     }
 
     /// Changes 64-bit words, by their place among [`places`], reads everything, and changes them
     /// back. What is read is nonsense; that it is read to the end is what counts.
     pub fn read_with(&mut self, changes: &[(usize, u64)]) {
         for (at, value) in changes {
-            self.put(*at, *value);
+            self.put(*at, &value.to_le_bytes());
         }
-        // SAFETY: page-aligned, of `total_bytes`, ours until `self` is dropped.
-        read_everything(unsafe { View::new(self.base, self.geometry) });
+        read_everything(&self.segment);
         for (at, _) in changes {
-            let word = &real()[at * 8..at * 8 + 8];
-            self.put(*at, u64::from_le_bytes(word.try_into().unwrap()));
+            self.put(*at, &real()[at * 8..at * 8 + 8]);
         }
     }
 
-    fn put(&mut self, at: usize, value: u64) {
-        assert!(at * 8 + 8 <= self.geometry.total_bytes);
-        // SAFETY: within the buffer, aligned; no view of it is in use.
-        unsafe { self.base.cast::<u64>().add(at).write(value) };
-    }
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout.
-        unsafe { dealloc(self.base, self.layout) };
+    fn put(&self, at: usize, word: &[u8]) {
+        self.file.write_all_at(word, at as u64 * 8).unwrap();
     }
 }
 
 /// Everything that a reader reads.
-pub fn read_everything(view: View<'_>) {
+pub fn read_everything(segment: &Segment) {
+    let view = segment.view();
     let classes = Classes::read(view);
     assert!(classes.len() <= view.geometry().limits.classes);
-    let selection = Selection::new(&classes, |_| true);
+    read_totals(view, &classes);
+    let threads = threads(view);
+    assert!(threads.len() <= view.geometry().limits.threads);
+    let names = Names::read(view);
+    for thread in &threads {
+        black_box((names.account(thread.account), names.schema(thread.schema)));
+    }
+    let events = Events::new(view, &threads);
+    for table in [Table::Current, Table::History, Table::Long] {
+        for wait in events.waits(table) {
+            black_box(object(view, wait.object));
+        }
+        black_box((events.stages(table), events.transactions(table)));
+        for statement in events.statements(table) {
+            let (id, generation) = statement.digest;
+            black_box(tare_reader::digests::named(view, id, generation));
+        }
+    }
+    let banks = Banks::new(view, false);
+    black_box(banks.digests());
+    let rows = banks.instance_rows(&threads);
+    black_box((banks.instances(&rows), banks.files(&rows)));
+}
+
+fn read_totals(view: View<'_>, classes: &Classes) {
+    let selection = Selection::new(classes, |_| true);
     let banks = Banks::new(view, false);
     let global = banks.global(&selection);
     black_box(global.since(&global).rows().count());
@@ -212,16 +231,15 @@ pub fn read_everything(view: View<'_>) {
 }
 
 /// Times from a clock whose calibration may be nonsense.
-#[allow(dead_code, reason = "the fuzz target has no file to attach to")]
+#[allow(dead_code, reason = "the fuzz target leaves the header as it is")]
 pub fn read_times(clock: Clock) {
     for ticks in [0, 1, 1 << 40, u64::MAX] {
         black_box((
             clock.ps(ticks),
             clock.ns(ticks),
             clock.since_start_ps(ticks),
-            clock.unix_ns(ticks),
-            clock.wall(ticks),
         ));
+        black_box((clock.unix_ns(ticks), clock.wall(ticks)));
     }
     black_box(clock.now());
 }
