@@ -72,6 +72,27 @@ impl<T: Placed> Place<T> {
         }
     }
 
+    /// Ends the object where it lies, after a last change: a second time there is none.
+    ///
+    /// # Safety
+    /// `place` is NULL or the host's struct, which no other thread uses now.
+    #[inline]
+    pub unsafe fn end(place: *mut Self, last: impl FnOnce(&mut T)) {
+        // SAFETY: NULL or valid and the caller's alone.
+        let Some(place) = (unsafe { place.as_mut() }) else {
+            return;
+        };
+        if *place.mark.get_mut() != T::MARK {
+            return;
+        }
+        *place.mark.get_mut() = 0;
+        // SAFETY: as in `get`; the mark is gone, so that the value is dropped once.
+        unsafe {
+            last(place.value.assume_init_mut());
+            place.value.assume_init_drop();
+        }
+    }
+
     /// Takes the object away: a second time there is none.
     ///
     /// # Safety

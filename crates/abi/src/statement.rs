@@ -76,7 +76,9 @@ pub unsafe extern "C" fn tare_statement_begin(
         if statement.is_null() {
             return;
         }
-        match of_kind(class, |kind| kind == Kind::Statement) {
+        // A statement is large: one that is not recorded is not even made.
+        let class = of_kind(class, |kind| kind == Kind::Statement);
+        match class.filter(|_| engine::is_running()) {
             Some(class) => Place::put(statement, engine::statement::start(class)),
             None => Place::clear(statement),
         }
@@ -86,11 +88,11 @@ pub unsafe extern "C" fn tare_statement_begin(
 /// See `tare.h`.
 ///
 /// # Safety
-/// `statement` as [`Place::take`].
+/// `statement` as [`Place::end`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_statement_end(statement: *mut tare_statement) {
     // SAFETY: the caller's promise.
-    quiet((), || drop(unsafe { Place::take(statement) }));
+    quiet((), || unsafe { Place::end(statement, |_| ()) });
 }
 
 /// See `tare.h`.

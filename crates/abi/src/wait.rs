@@ -96,15 +96,17 @@ pub unsafe extern "C" fn tare_idle_begin(wait: *mut tare_wait, class: *mut tare_
 /// See `tare.h`.
 ///
 /// # Safety
-/// `wait` as [`Place::take`].
+/// `wait` as [`Place::end`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_wait_end(wait: *mut tare_wait, bytes: u64) {
     quiet((), || {
         // SAFETY: the caller's promise.
-        if let Some(mut wait) = unsafe { Place::take(wait) }
-            && bytes != NO_BYTES
-        {
-            wait.bytes(bytes);
+        unsafe {
+            Place::end(wait, |wait| {
+                if bytes != NO_BYTES {
+                    wait.bytes(bytes);
+                }
+            });
         }
     });
 }
