@@ -34,7 +34,8 @@ impl Totals {
     pub fn of(view: View<'_>) -> Self {
         let shared = view.shared();
         let mut classes = BTreeMap::new();
-        for number in 0..shared.classes_used.0.load(Ordering::Acquire) as usize {
+        // Number 0 is no class.
+        for number in 1..shared.classes_used.0.load(Ordering::Acquire) as usize {
             let class = view.class(number);
             let kind = Kind::from_u8(class.kind.load(Ordering::Acquire) as u8).unwrap();
             let mut sum = Counted::default();
