@@ -198,6 +198,16 @@ fn hash_word(digest: &Digest, i: usize) -> u64 {
     u64::from_le_bytes(std::array::from_fn(|j| digest.hash[8 * i + j]))
 }
 
+/// Makes the counts that threads share zero; pages that were never touched stay so.
+fn clear_shared(row: &tare_layout::digest::Digest) {
+    let lines = row.shared.iter().flat_map(|line| &line.cells);
+    for cell in lines.chain(&row.shared_histogram) {
+        if cell.load(Ordering::Relaxed) != 0 {
+            cell.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
 /// What a statement counted: the counters, and a bit for each that is not zero, so that adding them
 /// up touches no other.
 #[derive(Default)]
@@ -287,7 +297,11 @@ impl Engine {
         let now = used.load(Ordering::Relaxed);
         let next = match (now >> 32) as u32 == generation {
             true => now as u32,
-            false => 1,
+            false => {
+                // The table was truncated, "all else" with it.
+                clear_shared(self.view.digest(0));
+                1
+            }
         };
         if next as usize >= self.view.geometry().limits.digests {
             return 0;
@@ -312,16 +326,7 @@ impl Engine {
             .store(normalized.len() as u32, Ordering::Relaxed);
         let now = clock::now();
         row.first_seen.store(now, Ordering::Relaxed);
-        for cell in row
-            .shared
-            .iter()
-            .flat_map(|line| &line.cells)
-            .chain(&row.shared_histogram)
-        {
-            if cell.load(Ordering::Relaxed) != 0 {
-                cell.store(0, Ordering::Relaxed);
-            }
-        }
+        clear_shared(row);
         row.sample_wait.store(0, Ordering::Relaxed);
         self.fill_sample(id, text, now, 0);
         row.state.store(state(generation, READY), Ordering::Release);
