@@ -74,6 +74,11 @@ impl MySqlError {
         else {
             return None;
         };
+        Self::from_message(text)
+    }
+
+    /// The same, out of SQLite's message.
+    pub fn from_message(text: &str) -> Option<Self> {
         let mut parts = text.split_once(MARK)?.1.splitn(3, ':');
         let errno = parts.next()?.parse().ok()?;
         let state = parts.next()?;

@@ -2,6 +2,8 @@
 
 use rusqlite::ffi;
 
+use crate::catalog::MySqlError;
+
 /// What is wrong with a statement, in MySQL's numbers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("ERROR {code} ({state}): {message}")]
@@ -86,6 +88,9 @@ impl SqlError {
 
     /// What SQLite says, in MySQL's words. `code` is SQLite's extended result code.
     pub fn from_sqlite(code: i32, message: &str) -> Self {
+        if let Some(error) = MySqlError::from_message(message) {
+            return error.into();
+        }
         match code {
             ffi::SQLITE_BUSY_SNAPSHOT => return Self::deadlock(),
             ffi::SQLITE_CONSTRAINT_UNIQUE
