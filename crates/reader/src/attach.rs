@@ -87,7 +87,9 @@ impl Segment {
     /// # Errors
     /// [`AttachError`], as for any other segment.
     pub fn own(descriptor: OwnedFd) -> Result<Self, AttachError> {
-        let path = PathBuf::from(format!("/proc/self/fd/{}", descriptor.as_raw_fd()));
+        // A path that other processes can open, too.
+        let (pid, number) = (std::process::id(), descriptor.as_raw_fd());
+        let path = PathBuf::from(format!("/proc/{pid}/fd/{number}"));
         Self::of_file(path, File::from(descriptor), Writer::Own)
     }
 

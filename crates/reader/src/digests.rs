@@ -88,8 +88,8 @@ pub fn used(view: View<'_>) -> usize {
     let used = view.shared().digests_used.0.load(Ordering::Acquire);
     match (used >> 32) as u32 == generation {
         true => (used as u32 as usize).min(view.geometry().limits.digests),
-        // Nothing was seen since it was truncated.
-        false => 1,
+        // Nothing was seen since it was truncated; what number 0 holds is of before.
+        false => 0,
     }
 }
 
