@@ -8,7 +8,7 @@ use std::sync::{Barrier, Condvar, Mutex};
 
 use support::start;
 use tare::{Config, Counter, Operation};
-use tare_sql::catalog;
+use tare_sql::catalog::{self, MySqlError};
 
 tare::classes! {
     /// A lock of the test.
@@ -673,4 +673,117 @@ fn variables_and_status_come_from_the_segment() {
         r.rows(segment),
         [format!("{} live 1 contended 1", std::process::id())]
     );
+}
+
+/// A segment whose writer has ended.
+struct Saved(std::sync::Arc<tare_reader::Segment>);
+
+impl catalog::Source for Saved {
+    fn segment(&self) -> Option<std::sync::Arc<tare_reader::Segment>> {
+        Some(self.0.clone())
+    }
+}
+
+#[test]
+fn a_saved_segment_answers_every_table_and_changes_none() {
+    let directory = std::env::temp_dir().join(format!("tare-tables-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let path = directory.join("tare.segment");
+    // Small: copying makes what were holes.
+    let limits = tare::Limits {
+        threads: 16,
+        accounts: 8,
+        classes: 256,
+        instances: 256,
+        files: 16,
+        digests: 16,
+        history_long: 64,
+        arena_lines: 1024,
+        ..Default::default()
+    };
+    let running = start(Config {
+        segment: Some(path.clone()),
+        limits,
+        ..Config::everything()
+    });
+    with_threads(
+        1,
+        |_| {
+            drop(tare::table::wait(&TABLE, Operation::Fetch));
+            let statement = tare::statement::start(&SELECT);
+            statement.text("SELECT 'the last'");
+        },
+        || {
+            // What a crash leaves: threads are there, in the middle of what they did.
+            let copy = directory.join("saved.segment");
+            std::fs::copy(&path, &copy).unwrap();
+            let target = tare_reader::Target::Path(copy);
+            let segment = tare_reader::Segment::attach(target).expect("a saved segment");
+            let conn = rusqlite::Connection::open_in_memory().unwrap();
+            let source = std::sync::Arc::new(Saved(std::sync::Arc::new(segment)));
+            let saved = catalog::install(&conn, source).unwrap();
+            for table in catalog::tables() {
+                let sql = format!(
+                    "SELECT COUNT(*) FROM {}.\"{}\"",
+                    table.schema(),
+                    table.name()
+                );
+                conn.query_row(&sql, [], |row| row.get::<_, i64>(0))
+                    .expect(&sql);
+            }
+            let one = |sql: &str| {
+                conn.query_row(sql, [], |row| row.get::<_, String>(0))
+                    .unwrap()
+            };
+            let last = "SELECT SQL_TEXT FROM performance_schema.events_statements_current \
+                        WHERE SQL_TEXT IS NOT NULL";
+            assert_eq!(one(last), "SELECT 'the last'");
+            assert_eq!(one("SELECT state FROM tare.segments"), "dead");
+            let update = "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO'";
+            let error = MySqlError::from_sqlite(&conn.execute(update, []).unwrap_err()).unwrap();
+            assert_eq!(error.errno, 1105);
+            assert!(error.message.contains("has ended"), "{error}");
+            for table in catalog::tables()
+                .iter()
+                .filter(|table| table.can_truncate())
+            {
+                let refused = saved.truncate(table.schema(), table.name());
+                assert!(matches!(refused, Some(Err(_))), "{}", table.name());
+            }
+        },
+    );
+    drop(running);
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn all_else_starts_anew_with_the_digest_table() {
+    let limits = tare::Limits {
+        digests: 2,
+        ..Default::default()
+    };
+    let r = start(Config {
+        limits,
+        ..Config::everything()
+    });
+    let run = |text: &str| tare::statement::start(&SELECT).text(text);
+    let digests = || {
+        r.rows(
+            "SELECT DIGEST IS NULL, COUNT_STAR FROM \
+             performance_schema.events_statements_summary_by_digest ORDER BY 1",
+        )
+    };
+    let lost = "SELECT VARIABLE_VALUE FROM performance_schema.global_status \
+                WHERE VARIABLE_NAME = 'Performance_schema_digest_lost'";
+    run("SELECT 1");
+    run("SELECT a FROM b");
+    run("DELETE FROM c");
+    assert_eq!(digests(), ["0 1", "1 2"]);
+    assert_eq!(r.one(lost), "2");
+    r.truncate("events_statements_summary_by_digest");
+    assert_eq!(digests(), [] as [&str; 0]);
+    run("SELECT 1");
+    assert_eq!(digests(), ["0 1"]);
+    run("SELECT a FROM b");
+    assert_eq!(digests(), ["0 1", "1 1"]);
 }

@@ -34,7 +34,13 @@ fn about(out: &mut String, table: &dyn Table) {
         );
     }
     if table.can_truncate() {
-        out.push_str("\nTRUNCATE TABLE is allowed.\n");
+        out.push_str("\nTRUNCATE TABLE is allowed.");
+        if table.columns().iter().any(|c| c.name == "END_EVENT_ID") {
+            out.push_str(" It forgets the timed events that have ended.");
+        } else if table.columns().iter().any(|c| c.name == "MAX_TIMER_WAIT") {
+            out.push_str(" A minimum or maximum from before it is then within 25 %.");
+        }
+        out.push('\n');
     }
     out.push_str("\n| column | type | null | |\n|---|---|---|---|\n");
     for c in table.columns() {
