@@ -66,6 +66,10 @@ mod off {
         fn released(&self, _: Way) {}
     }
 
+    /// No wait.
+    #[derive(Debug)]
+    pub struct Nothing;
+
     /// A condition variable's point when none is compiled in.
     #[derive(Debug)]
     pub struct Cond;
@@ -76,6 +80,8 @@ mod off {
         }
 
         #[inline(always)]
-        pub fn wait(&self, _: bool) {}
+        pub fn wait(&self, _: bool) -> Nothing {
+            Nothing
+        }
     }
 }

@@ -1,0 +1,48 @@
+//! Without the feature `instrument` nothing is left: guards of no size, locks no larger than plain
+//! ones. That they take no instruction more is shown by `benches/instructions.rs`.
+#![cfg(not(feature = "instrument"))]
+
+use std::mem::{needs_drop, size_of};
+
+use tare::sync::{Condvar, Mutex, PlainMutex, PlainRwLock, RwLock};
+
+#[test]
+fn guards_are_of_no_size_and_do_nothing_when_dropped() {
+    assert_eq!(size_of::<tare::wait::Wait>(), 0);
+    assert_eq!(size_of::<tare::statement::Statement>(), 0);
+    assert_eq!(size_of::<tare::transaction::Transaction>(), 0);
+    assert_eq!(size_of::<tare::thread::Session>(), 0);
+    assert_eq!(size_of::<tare::thread::Entered<'_>>(), 0);
+    assert_eq!(size_of::<tare::digest::Digest>(), 0);
+    assert!(!needs_drop::<tare::wait::Wait>());
+    assert!(!needs_drop::<tare::statement::Statement>());
+    assert!(!needs_drop::<tare::transaction::Transaction>());
+    assert!(!needs_drop::<tare::thread::Session>());
+    assert!(!needs_drop::<tare::file::Instance>());
+    assert!(!needs_drop::<tare::socket::Instance>());
+}
+
+#[test]
+fn locks_are_as_large_as_plain_ones() {
+    assert_eq!(size_of::<Mutex<u64>>(), size_of::<PlainMutex<u64>>());
+    assert_eq!(size_of::<Mutex<()>>(), size_of::<PlainMutex<()>>());
+    assert_eq!(size_of::<RwLock<u64>>(), size_of::<PlainRwLock<u64>>());
+    assert!(!needs_drop::<Mutex<u64>>() || needs_drop::<PlainMutex<u64>>());
+    // The lock's own word, and the processor of its holder.
+    #[cfg(not(feature = "os-locks"))]
+    {
+        assert_eq!(size_of::<Mutex<()>>(), 8);
+        assert_eq!(size_of::<Condvar>(), 4);
+    }
+    #[cfg(feature = "os-locks")]
+    assert!(size_of::<Condvar>() > 0);
+}
+
+#[test]
+fn an_allocator_is_the_one_within() {
+    use std::alloc::System;
+    assert_eq!(
+        size_of::<tare::memory::Tracked<System>>(),
+        size_of::<System>()
+    );
+}
