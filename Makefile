@@ -27,6 +27,9 @@ test: deps lint unit loom ## everything that must pass, lint included (under 20 
 unit: deps ## the tests alone, with and without instrumentation
 	$(CARGO) test --workspace --no-fail-fast
 	$(CARGO) test -p tare --no-default-features --no-fail-fast
+	$(CARGO) test -p tare --features os-locks --test locks --test counts
+	$(CARGO) bench -p tare --bench instructions
+	$(CARGO) bench -p tare --bench instructions --no-default-features
 
 # Its own target folder: the flag would have cargo build everything anew, twice. The locks' models
 # take minutes at three preemptions; `make test-long` does that.

@@ -1,0 +1,439 @@
+//! How many instructions an event takes: counted by callgrind, and compared with the counts kept in
+//! `instructions.tsv`.
+//!
+//! `cargo bench -p tare --bench instructions` (which `make test` does) runs itself under valgrind,
+//! prints the counts and fails when one differs from the kept one by more than 1 % and more than
+//! one instruction. Counts do not drift with the machine, but with the compiler: they are kept by the
+//! compiler's version and by whether the processor that valgrind shows has `lzcnt`. A compiler
+//! without kept counts is held to generous bounds instead, and told how to record its own:
+//! `cargo bench -p tare --bench instructions -- --record`.
+//!
+//! Without the feature `instrument` it shows that nothing is left of the points: an event takes no
+//! instruction more than an empty loop, and a lock none more than a plain one.
+//!
+//! Each path runs n and 2n times; the difference is the cost of n, whatever comes before and after.
+//! Collection is switched on by the function `tare_measured` alone.
+#![cfg_attr(not(feature = "instrument"), allow(dead_code))]
+
+use std::fmt::Write as _;
+use std::hint::black_box;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use tare::sync::{Mutex, PlainMutex};
+use tare::{Config, LockTiming, Operation, Setting};
+use tare_layout::geometry::{LIMITS, Limits};
+use tare_layout::primitive::Ordering;
+use tare_layout::{Geometry, Kind, View};
+
+tare::classes! {
+    static LOCK: Mutex = "wait/synch/mutex/instructions/LOCK";
+    static EVENT: MetadataLock = "wait/lock/metadata/instructions/event";
+    static STAGE_A: Stage = "stage/instructions/a";
+    static STAGE_B: Stage = "stage/instructions/b";
+    static QUERY: Statement = "statement/instructions/query";
+}
+
+/// Locks and stages of a statement, as in `benches/engine.rs`.
+const WAITS: usize = 59;
+const STAGES: usize = 13;
+const TEXT: &str = "SELECT c FROM sbtest1 WHERE id = 4242";
+
+struct Locks {
+    plain: PlainMutex<u64>,
+    instrumented: Mutex<u64>,
+}
+
+type Body = fn(&Locks, usize);
+
+fn floor(_: &Locks, n: usize) {
+    for i in 0..n {
+        black_box(i);
+    }
+}
+
+fn event(_: &Locks, n: usize) {
+    for i in 0..n {
+        drop(tare::wait::start(&EVENT, Operation::MetadataLock));
+        black_box(i);
+    }
+}
+
+fn lock_plain(locks: &Locks, n: usize) {
+    for _ in 0..n {
+        *black_box(&locks.plain).lock() += 1;
+    }
+}
+
+fn lock(locks: &Locks, n: usize) {
+    for _ in 0..n {
+        *black_box(&locks.instrumented).lock() += 1;
+    }
+}
+
+fn stage(_: &Locks, n: usize) {
+    for i in 0..n {
+        tare::stage::set(if i % 2 == 0 { &STAGE_A } else { &STAGE_B });
+    }
+}
+
+fn statement(_: &Locks, n: usize) {
+    for _ in 0..n {
+        let statement = tare::statement::start(&QUERY);
+        statement.text(black_box(TEXT));
+        statement.rows_examined(1);
+        statement.rows_sent(1);
+    }
+}
+
+fn statement_plain(locks: &Locks, n: usize) {
+    for _ in 0..n {
+        for _ in 0..WAITS {
+            *black_box(&locks.plain).lock() += 1;
+        }
+    }
+}
+
+fn statement_full(locks: &Locks, n: usize) {
+    for _ in 0..n {
+        let statement = tare::statement::start(&QUERY);
+        statement.text(black_box(TEXT));
+        for i in 0..STAGES {
+            tare::stage::set(if i % 2 == 0 { &STAGE_A } else { &STAGE_B });
+            for _ in 0..WAITS / STAGES {
+                *black_box(&locks.instrumented).lock() += 1;
+            }
+        }
+        for _ in 0..WAITS % STAGES {
+            *black_box(&locks.instrumented).lock() += 1;
+        }
+        statement.rows_examined(1);
+        statement.rows_sent(1);
+    }
+}
+
+/// How Tare runs.
+#[derive(Clone, Copy)]
+enum State {
+    Disabled,
+    Off,
+    Counted,
+    Timed,
+    Every,
+    Kept,
+}
+
+/// A path: its name, how Tare runs, what runs, and what a compiler that nobody has recorded counts
+/// for may at most need: half as much again as rustc 1.95 does.
+struct Figure(&'static str, State, Body, u64);
+
+#[cfg(feature = "instrument")]
+const FIGURES: [Figure; 15] = [
+    Figure("floor", State::Disabled, floor, 8),
+    Figure("disabled", State::Disabled, event, 12),
+    Figure("off", State::Off, event, 40),
+    Figure("counted", State::Counted, event, 70),
+    Figure("event_timed", State::Timed, event, 330),
+    Figure("lock_plain", State::Disabled, lock_plain, 30),
+    Figure("lock_disabled", State::Disabled, lock, 45),
+    Figure("lock_counted", State::Counted, lock, 170),
+    Figure("lock_contended_mode", State::Timed, lock, 170),
+    Figure("lock_every", State::Every, lock, 390),
+    Figure("stage", State::Timed, stage, 230),
+    Figure("statement", State::Timed, statement, 1_800),
+    Figure("statement_plain", State::Disabled, statement_plain, 1_800),
+    Figure("statement_full", State::Timed, statement_full, 15_600),
+    Figure("statement_full_kept", State::Kept, statement_full, 18_500),
+];
+
+/// Without instrumentation: each of these must be no more than the one named before it in
+/// [`NOTHING`].
+#[cfg(not(feature = "instrument"))]
+const FIGURES: [Figure; 5] = [
+    Figure("floor", State::Disabled, floor, 8),
+    Figure("event", State::Disabled, event, 8),
+    Figure("stage", State::Disabled, stage, 8),
+    Figure("lock_plain", State::Disabled, lock_plain, 30),
+    Figure("lock", State::Disabled, lock, 30),
+];
+
+/// Paths that must not take one instruction more than others when nothing is compiled in.
+#[cfg(not(feature = "instrument"))]
+const NOTHING: [(&str, &str); 3] = [
+    ("event", "floor"),
+    ("stage", "floor"),
+    ("lock", "lock_plain"),
+];
+
+/// Compares what is not compiled in with what is nothing by nature.
+#[cfg(not(feature = "instrument"))]
+fn compare(counts: &[f64]) -> ExitCode {
+    let count = |name: &str| {
+        let i = FIGURES.iter().position(|f| f.0 == name);
+        i.map_or(f64::NAN, |i| counts[i])
+    };
+    println!("instructions of one event, not compiled in");
+    for (Figure(name, ..), count) in FIGURES.iter().zip(counts) {
+        println!("{name:24}{count:10.2}");
+    }
+    let is_more = |pair: &&(&str, &str)| count(pair.0) > count(pair.1);
+    match NOTHING.iter().find(is_more) {
+        None => ExitCode::SUCCESS,
+        Some((name, plain)) => {
+            eprintln!("instructions: without instrumentation {name} takes more than {plain}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs of a path; a multiple of the events in a chunk of history_long and of the history ring.
+const N: usize = 800;
+
+/// What callgrind collects.
+#[inline(never)]
+#[unsafe(no_mangle)]
+fn tare_measured(body: Body, locks: &Locks, n: usize) {
+    body(locks, n);
+}
+
+fn enter(state: State) {
+    tare::stop();
+    let on = |setting| vec![("%".into(), setting)];
+    let config = match state {
+        State::Disabled => return,
+        State::Off => Config::nothing(),
+        State::Counted => Config {
+            instruments: on(Setting::Counted),
+            ..Config::default()
+        },
+        State::Timed => Config {
+            instruments: on(Setting::On),
+            ..Config::default()
+        },
+        State::Every => Config {
+            instruments: on(Setting::On),
+            lock_timing: LockTiming::Every,
+            ..Config::default()
+        },
+        State::Kept => Config::everything(),
+    };
+    // Address space is scarce under valgrind, and each start takes a segment's.
+    let limits = Limits {
+        threads: 16,
+        accounts: 4,
+        ..Limits::default()
+    };
+    tare::start(Config { limits, ..config }).expect("a segment");
+    trust_the_counter();
+}
+
+/// Under valgrind the processor may not say that its counter can be trusted, and the clock would be a
+/// system call, which no count is of interest for.
+fn trust_the_counter() {
+    let file = tare::descriptor().expect("a segment");
+    let map = |bytes: usize| {
+        // SAFETY: a new mapping at an address of the kernel's choice.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_NORESERVE,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        assert_ne!(base, libc::MAP_FAILED);
+        base
+    };
+    let head = map(4096);
+    // SAFETY: the header is the first page of a live segment.
+    let header = unsafe { &*head.cast::<tare_layout::header::Header>() };
+    let values: [u64; LIMITS] = std::array::from_fn(|i| header.limits[i].load(Ordering::Relaxed));
+    let geometry = Geometry::new(Limits::from_array(values).expect("possible limits"));
+    let base = map(geometry.total_bytes);
+    // SAFETY: mapped whole, until the end of this function.
+    let view = unsafe { View::new(base.cast_const().cast(), geometry) };
+    view.control().no_cycles.store(0, Ordering::SeqCst);
+    view.controls()
+        .recompute(|i| Kind::from_u8(view.class(i).kind.load(Ordering::Acquire) as u8));
+    // SAFETY: our own mappings, used no more.
+    unsafe {
+        libc::munmap(base, geometry.total_bytes);
+        libc::munmap(head, 4096);
+    }
+}
+
+/// Runs every path, for callgrind to count.
+fn measure() {
+    let locks = Locks {
+        plain: PlainMutex::new(0),
+        instrumented: Mutex::new(&LOCK, 0),
+    };
+    for Figure(_, state, body, _) in FIGURES {
+        enter(state);
+        body(&locks, 4 * N);
+        tare_measured(body, &locks, N);
+        tare_measured(body, &locks, 2 * N);
+    }
+    tare::stop();
+}
+
+/// Instructions of each path, as callgrind counts them.
+fn counts() -> Result<Vec<f64>, String> {
+    let folder =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("instructions-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let out = folder.join("out");
+    let program = std::env::current_exe().map_err(|e| e.to_string())?;
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--collect-atstart=no"])
+        .args([
+            "--toggle-collect=tare_measured",
+            "--dump-after=tare_measured",
+        ])
+        .arg(format!("--callgrind-out-file={}", out.display()))
+        .arg(program)
+        .arg("--measured")
+        .output()
+        .map_err(|e| format!("cannot run valgrind ({e}); `make deps` installs it"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    let totals: Vec<u64> = (1..=2 * FIGURES.len())
+        .map(|part| totals(&folder.join(format!("out.{part}"))))
+        .collect::<Result<_, _>>()?;
+    let _ = std::fs::remove_dir_all(&folder);
+    Ok(totals
+        .chunks(2)
+        .map(|pair| (pair[1] - pair[0]) as f64 / N as f64)
+        .collect())
+}
+
+/// The number behind `totals:` in one of callgrind's files.
+fn totals(path: &PathBuf) -> Result<u64, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    text.lines()
+        .find_map(|line| line.strip_prefix("totals: ")?.trim().parse().ok())
+        .ok_or_else(|| format!("{}: no totals", path.display()))
+}
+
+/// What counts are kept by: compiler and processor, as valgrind shows it.
+fn key() -> String {
+    let version = Command::new(std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into()))
+        .arg("-V")
+        .output()
+        .map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned())
+        .unwrap_or_default();
+    let output = std::env::current_exe().ok().and_then(|program| {
+        let mut valgrind = Command::new("valgrind");
+        valgrind.args(["--tool=none", "-q"]).arg(program);
+        valgrind.arg("--processor").output().ok()
+    });
+    let processor = output.map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned());
+    format!("{version}, {}", processor.unwrap_or_default())
+}
+
+fn processor() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    return if std::is_x86_feature_detected!("lzcnt") {
+        "x86-64 with lzcnt"
+    } else {
+        "x86-64 without lzcnt"
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    std::env::consts::ARCH
+}
+
+fn kept_path() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/instructions.tsv")
+}
+
+/// The kept count of a path under a key.
+fn kept(text: &str, key: &str, name: &str) -> Option<f64> {
+    text.lines().find_map(|line| {
+        let mut fields = line.split('\t');
+        let same = fields.next() == Some(key) && fields.next() == Some(name);
+        same.then(|| fields.next()?.parse().ok())?
+    })
+}
+
+fn record(text: &str, key: &str, counts: &[f64]) -> std::io::Result<()> {
+    let mut new = String::new();
+    for line in text.lines().filter(|l| l.split('\t').next() != Some(key)) {
+        let _ = writeln!(new, "{line}");
+    }
+    for (Figure(name, ..), count) in FIGURES.iter().zip(counts) {
+        let _ = writeln!(new, "{key}\t{name}\t{count:.2}");
+    }
+    std::fs::write(kept_path(), new)
+}
+
+fn main() -> ExitCode {
+    match std::env::args().nth(1).as_deref() {
+        Some("--measured") => {
+            measure();
+            return ExitCode::SUCCESS;
+        }
+        Some("--processor") => {
+            println!("{}", processor());
+            return ExitCode::SUCCESS;
+        }
+        _ => {}
+    }
+    match counts() {
+        Ok(counts) => compare(&counts),
+        Err(why) => {
+            eprintln!("instructions: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Compares the counts with those kept, or keeps them.
+#[cfg(feature = "instrument")]
+fn compare(counts: &[f64]) -> ExitCode {
+    let key = key();
+    let text = std::fs::read_to_string(kept_path()).unwrap_or_default();
+    if std::env::args().any(|a| a == "--record") {
+        return match record(&text, &key, counts) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(why) => {
+                eprintln!("instructions: {}: {why}", kept_path().display());
+                ExitCode::FAILURE
+            }
+        };
+    }
+    let mut wrong = 0;
+    let mut unknown = false;
+    println!("instructions of one event, {key}");
+    for (Figure(name, _, _, bound), count) in FIGURES.iter().zip(counts) {
+        let (says, is_wrong) = match kept(&text, &key, name) {
+            Some(kept) if (count - kept).abs() > f64::max(1.0, kept * 0.01) => {
+                (format!("differs from the {kept:.2} kept"), true)
+            }
+            Some(_) => (String::new(), false),
+            None => {
+                unknown = true;
+                let is_above = *count > *bound as f64;
+                let what = if is_above { "above" } else { "within" };
+                (
+                    format!("{what} the bound of {bound} for any compiler"),
+                    is_above,
+                )
+            }
+        };
+        wrong += usize::from(is_wrong);
+        println!("{name:24}{count:10.2}  {says}");
+    }
+    let how = "cargo bench -p tare --bench instructions -- --record";
+    if unknown {
+        println!("No counts are kept for this compiler and processor; to keep these: {how}");
+    }
+    if wrong == 0 {
+        return ExitCode::SUCCESS;
+    }
+    eprintln!("instructions: {wrong} differ. If that is meant, keep the new ones: {how}");
+    ExitCode::FAILURE
+}
