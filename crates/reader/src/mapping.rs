@@ -8,6 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::ptr;
 
 use tare_layout::geometry::{Extent, PAGE, is_reader_writable};
+use tare_layout::line::Line;
 use tare_layout::{Geometry, View};
 
 /// A mapped segment. Unmapped when dropped.
@@ -201,4 +202,16 @@ pub(crate) fn monotonic_ns() -> u64 {
     // SAFETY: `time` is a valid timespec to write to.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Asks for a line to be in the cache soon.
+#[inline(always)]
+pub(crate) fn prefetch(line: &Line) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a hint that accesses nothing, about an address that is a valid reference.
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(ptr::from_ref(line).cast());
+    }
+    let _ = line;
 }

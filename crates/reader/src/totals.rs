@@ -16,6 +16,7 @@ use tare_layout::{Kind, Region, View};
 use crate::classes::Classes;
 use crate::histogram::Histogram;
 use crate::line::{Beside, Cells, add, cells, nothing};
+use crate::mapping;
 
 /// Whom a table is about. TRUNCATE of a table with one scope leaves the others as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,6 +96,9 @@ impl Selection {
     }
 }
 
+/// How many rows ahead memory is asked for: about as many as a core keeps in flight.
+const AHEAD: usize = 64;
+
 /// The rows of one scope, by class.
 #[derive(Clone, Debug)]
 pub struct Totals {
@@ -157,26 +161,41 @@ impl Totals {
 
     /// Adds what one bank holds.
     fn add_bank(&mut self, bank: Bank<'_>) {
-        for wanted in self.selection.wanted.iter() {
-            let Some(at) = bank.row_of(wanted) else {
-                continue;
-            };
-            let lines = wanted.kind.row_lines();
-            let place = wanted.place as usize;
-            let sums = &mut self.lines[place..place + lines];
-            if wanted.kind == Kind::Memory {
-                let now = [cells(&bank.arena[at]), cells(&bank.arena[at + 1])];
-                let rows = bank.beside.memory_lines(at, now);
-                for (i, (sum, line)) in sums.iter_mut().zip(&rows).enumerate() {
-                    add(wanted.kind, i, sum, line);
-                }
-            } else {
-                for (i, sum) in sums.iter_mut().enumerate() {
-                    let now = cells(&bank.arena[at + i]);
-                    add(wanted.kind, i, sum, &bank.line(wanted.kind, i, at + i, now));
-                }
+        let all = Arc::clone(&self.selection.wanted);
+        for (i, wanted) in all.iter().enumerate() {
+            // Rows lie a few lines apart, on pages by the thousand: without looking ahead, each would
+            // be waited for in turn.
+            if let Some(next) = all.get(i + AHEAD) {
+                bank.prefetch(next);
             }
-            sums[0][TAG] = wanted.tag;
+            if let Some(at) = bank.row_of(wanted) {
+                self.add_row(&bank, wanted, at);
+            }
+        }
+    }
+
+    #[inline]
+    fn add_row(&mut self, bank: &Bank<'_>, wanted: &Wanted, at: usize) {
+        let lines = wanted.kind.row_lines();
+        let place = wanted.place as usize;
+        let sums = &mut self.lines[place..place + lines];
+        sums[0][TAG] = wanted.tag;
+        if wanted.kind == Kind::Memory {
+            let now = [cells(&bank.arena[at]), cells(&bank.arena[at + 1])];
+            let rows = bank.beside.memory_lines(at, now);
+            for (i, (sum, line)) in sums.iter_mut().zip(&rows).enumerate() {
+                add(wanted.kind, i, sum, line);
+            }
+            return;
+        }
+        for (i, sum) in sums.iter_mut().enumerate() {
+            let line = &bank.arena[at + i];
+            if wanted.kind.is_time_line(i) && bank.beside.add_plain(wanted.kind, at + i, line, sum)
+            {
+                continue;
+            }
+            let now = cells(line);
+            add(wanted.kind, i, sum, &bank.line(wanted.kind, i, at + i, now));
         }
     }
 
@@ -241,6 +260,18 @@ impl<'a> Bank<'a> {
         }
         let whole = at + wanted.kind.row_lines() <= self.arena.len();
         (whole && self.arena[at].get(TAG) == wanted.tag).then_some(at)
+    }
+
+    /// Asks for the row of a class that will be read soon.
+    #[inline]
+    fn prefetch(&self, wanted: &Wanted) {
+        let at = self
+            .index
+            .get(wanted.class as usize)
+            .map_or(0, |at| at.load(Ordering::Relaxed));
+        if let Some(line) = self.arena.get(usize::from(at)) {
+            mapping::prefetch(line);
+        }
     }
 
     #[inline]
