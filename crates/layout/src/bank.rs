@@ -23,6 +23,7 @@ pub struct Bank {
     /// Next bank + 1 on the account's list of free banks.
     pub next_free: AtomicU32,
     /// Lines of the arena in use, counting from the arena's start; line 0 is never an item.
+    /// Histogram blocks are not among them, see `blocks`.
     pub used: AtomicU32,
     /// Bumped before and after a thread takes over: odd = base is being copied.
     pub turn: AtomicU32,
@@ -30,7 +31,11 @@ pub struct Bank {
     pub slot: AtomicU32,
     /// Lines of the arena that base covers.
     pub base_used: AtomicU32,
-    _reserved: [AtomicU64; 5],
+    /// Lines of histogram blocks, which fill the arena from its end: so rows lie side by side, for
+    /// whoever sums them and for base.
+    pub blocks: AtomicU32,
+    _reserved0: AtomicU32,
+    _reserved: [AtomicU64; 4],
     /// Instance id (bits 32-63) and line (bits 0-31) of instance rows; index = id modulo entries.
     pub instances: [AtomicU64; INSTANCE_ENTRIES],
     /// Digest id (bits 32-63), digest generation (bits 16-31) and line (bits 0-15).
@@ -52,6 +57,8 @@ impl Default for Bank {
             turn: AtomicU32::new(0),
             slot: AtomicU32::new(0),
             base_used: AtomicU32::new(0),
+            blocks: AtomicU32::new(0),
+            _reserved0: AtomicU32::new(0),
             _reserved: core::array::from_fn(|_| AtomicU64::new(0)),
             instances: core::array::from_fn(|_| AtomicU64::new(0)),
             digests: core::array::from_fn(|_| AtomicU64::new(0)),

@@ -175,8 +175,10 @@ fn fill_blocks(view: View<'_>, plane: usize, bank: usize, blocks: u64, filled: &
 fn clear_strange(view: View<'_>, plane: usize, bank: usize, at: usize, tag: u64) {
     let (arena, beside) = (view.arena(bank), view.plane(plane, bank));
     let used = view.bank(bank).used.load(Ordering::Acquire) as usize;
+    let blocks = view.bank(bank).blocks.load(Ordering::Acquire) as usize;
     let lines = Tag::unpack(tag).map_or(0, |tag| tag.lines);
-    if at + lines <= used && arena[at].get(TAG) == tag {
+    let in_use = at + lines <= used || at >= arena.len().saturating_sub(blocks);
+    if in_use && arena[at].get(TAG) == tag {
         return;
     }
     for line in &beside[at..at + lines] {

@@ -158,7 +158,10 @@ impl Engine {
 
     /// Adds `from`, which becomes empty, to `to`; false (and nothing done) when `to` has no room.
     fn merge(&self, to: usize, from: usize) -> bool {
-        let used = |i: usize| self.view.bank(i).used.load(Ordering::Relaxed) as usize;
+        let used = |i: usize| {
+            let bank = self.view.bank(i);
+            (bank.used.load(Ordering::Relaxed) + bank.blocks.load(Ordering::Relaxed)) as usize
+        };
         if used(to) + used(from) > self.view.geometry().limits.arena_lines {
             return false;
         }
@@ -200,10 +203,14 @@ impl Engine {
             cell.store(0, Ordering::Relaxed);
         }
         // Whoever fills the bank anew accounts for its pages anew.
-        let bytes = (self.pages(1, bank.used.load(Ordering::Relaxed) as usize) * PAGE) as u64;
+        let rows = self.pages(1, bank.used.load(Ordering::Relaxed) as usize);
+        let end = self.view.arena(from).len();
+        let blocks = end - bank.blocks.load(Ordering::Relaxed) as usize;
+        let bytes = ((rows + self.pages_down(end, blocks)) * PAGE) as u64;
         let touched = &self.view.shared().bank_bytes.0;
         touched.fetch_sub(bytes, Ordering::Relaxed);
         bank.used.store(1, Ordering::Relaxed);
+        bank.blocks.store(0, Ordering::Relaxed);
         bank.base_used.store(0, Ordering::Relaxed);
     }
 
@@ -349,23 +356,50 @@ impl Engine {
         }
     }
 
-    /// Room for an item in a bank's arena: its first line's number. What it means that there is
+    /// Room for a row in a bank's arena: its first line's number. What it means that there is
     /// none is the caller's to say: instances and digests have shared lines to fall back on.
     pub fn new_item(&self, bank: usize, item: Item, id: u32, lines: usize) -> Option<usize> {
-        let used = &self.view.bank(bank).used;
-        let arena = self.view.arena(bank);
-        let at = used.load(Ordering::Relaxed) as usize;
-        if at == 0 || at + lines > arena.len() || !self.may_touch(bank, at, lines) {
+        let header = self.view.bank(bank);
+        let at = header.used.load(Ordering::Relaxed) as usize;
+        let blocks = header.blocks.load(Ordering::Relaxed) as usize;
+        let end = self.view.arena(bank).len() - blocks;
+        if at == 0 || at + lines > end || !self.may_touch(self.pages(at, at + lines)) {
             return None;
         }
-        for line in &arena[at..at + lines] {
+        self.make_item(bank, at, Tag { item, lines, id });
+        header.used.store((at + lines) as u32, Ordering::Release);
+        Some(at)
+    }
+
+    /// Room for a histogram block, at the arena's other end.
+    fn new_block(&self, bank: usize) -> Option<usize> {
+        let header = self.view.bank(bank);
+        let blocks = header.blocks.load(Ordering::Relaxed) as usize;
+        let end = self.view.arena(bank).len() - blocks;
+        let used = header.used.load(Ordering::Relaxed) as usize;
+        let at = end.checked_sub(BLOCK_LINES).filter(|at| *at >= used)?;
+        if used == 0 || !self.may_touch(self.pages_down(end, at)) {
+            return None;
+        }
+        let tag = Tag {
+            item: Item::Histogram,
+            lines: BLOCK_LINES,
+            id: 0,
+        };
+        self.make_item(bank, at, tag);
+        let blocks = (blocks + BLOCK_LINES) as u32;
+        header.blocks.store(blocks, Ordering::Release);
+        Some(at)
+    }
+
+    fn make_item(&self, bank: usize, at: usize, tag: Tag) {
+        let lines = &self.view.arena(bank)[at..at + tag.lines];
+        for line in lines {
             for cell in 0..CELLS {
                 line.set(cell, 0);
             }
         }
-        arena[at].cells[TAG].store(Tag { item, lines, id }.pack(), Ordering::Release);
-        used.store((at + lines) as u32, Ordering::Release);
-        Some(at)
+        lines[0].cells[TAG].store(tag.pack(), Ordering::Release);
     }
 
     /// Gives an item's lines, of the same number, to another instance or digest.
@@ -384,14 +418,21 @@ impl Engine {
 
     /// Pages that lines from one on touch first, up to another.
     fn pages(&self, from: usize, to: usize) -> usize {
-        let begin = self.view.geometry().arena;
-        let page = |line: usize| (begin + line * LINE_BYTES).div_ceil(PAGE);
-        page(to) - page(from)
+        self.byte_of(to).div_ceil(PAGE) - self.byte_of(from).div_ceil(PAGE)
     }
 
-    /// Accounts for the pages that an item touches first; false at the memory limit.
-    fn may_touch(&self, _bank: usize, at: usize, lines: usize) -> bool {
-        let pages = self.pages(at, at + lines);
+    /// Pages that lines below one touch first, down to another.
+    fn pages_down(&self, from: usize, to: usize) -> usize {
+        self.byte_of(from) / PAGE - self.byte_of(to) / PAGE
+    }
+
+    /// Where a line lies within its bank.
+    fn byte_of(&self, line: usize) -> usize {
+        self.view.geometry().arena + line * LINE_BYTES
+    }
+
+    /// Accounts for pages that are touched first now; false at the memory limit.
+    fn may_touch(&self, pages: usize) -> bool {
         if pages == 0 {
             return true;
         }
@@ -411,7 +452,7 @@ impl Engine {
         let blocks = line.get(HISTOGRAM);
         let at = match (blocks >> (16 * block)) as u16 {
             0 => {
-                let Some(at) = self.new_item(bank, Item::Histogram, 0, BLOCK_LINES) else {
+                let Some(at) = self.new_block(bank) else {
                     self.lose(Lost::Histograms, 1);
                     return None;
                 };
