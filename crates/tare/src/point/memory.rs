@@ -5,6 +5,7 @@ use std::alloc::{GlobalAlloc, Layout};
 use tare_layout::control::effective;
 use tare_layout::line::memory as at;
 
+use crate::Kind;
 use crate::class::Class;
 use crate::engine::hot::local;
 use crate::engine::local::Local;
@@ -132,5 +133,6 @@ pub fn freed(class: &Class, bytes: usize) {
 fn counting<'a>(class: &Class) -> Option<(&'a Local, u16)> {
     let local = local()?;
     let number = local.number(class);
-    (local.bits(number) & effective::COUNT != 0).then_some((local, number))
+    let counts = local.bits(number) & effective::COUNT != 0 && class.kind() == Kind::Memory;
+    counts.then_some((local, number))
 }

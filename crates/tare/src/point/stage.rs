@@ -8,6 +8,7 @@ use tare_layout::event::{stage as at, word};
 use tare_layout::line::COUNT;
 use tare_layout::slot::ring;
 
+use crate::Kind;
 use crate::class::Class;
 use crate::engine::hot::local;
 use crate::engine::local::{Local, is_event, words};
@@ -27,7 +28,9 @@ use crate::engine::local::{Local, is_event, words};
 /// ```
 #[inline]
 pub fn set(class: &Class) {
-    let Some(local) = local() else { return };
+    let Some(local) = local().filter(|_| class.kind() == Kind::Stage) else {
+        return;
+    };
     let number = local.number(class);
     let bits = local.bits(number);
     // PROCESSLIST_STATE is shown whether or not stages are counted.

@@ -14,6 +14,7 @@ use tare_layout::shared::Lost;
 use tare_layout::slot::{STATEMENT_DEPTH, ring};
 
 use super::stage;
+use crate::Kind;
 use crate::class::Class;
 use crate::digest::Digest;
 use crate::engine::clock;
@@ -68,7 +69,8 @@ pub fn start(class: &Class) -> Statement {
     };
     let number = local.number(class);
     let bits = local.bits(number);
-    if bits & effective::COUNT == 0 {
+    // Rows of other kinds have no counters: they would be counted into a neighbour's.
+    if bits & effective::COUNT == 0 || class.kind() != Kind::Statement {
         return statement;
     }
     let level = local.statements.get();
@@ -137,7 +139,9 @@ impl Statement {
 
     /// Makes it a statement of another class, now that it is known which.
     pub fn refine(&self, class: &Class) {
-        let Some(local) = self.local() else { return };
+        let Some(local) = self.local().filter(|_| class.kind() == Kind::Statement) else {
+            return;
+        };
         let number = local.number(class);
         let bits = local.bits(number);
         self.class.set(number);

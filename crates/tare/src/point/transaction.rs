@@ -9,6 +9,7 @@ use tare_layout::event::{transaction as at, word};
 use tare_layout::line::COUNT;
 use tare_layout::slot::ring;
 
+use crate::Kind;
 use crate::class::Class;
 use crate::engine::hot::{attached, local};
 use crate::engine::local::{Local, is_event, words};
@@ -51,6 +52,9 @@ pub fn start(class: &Class, mode: Mode) -> Transaction {
     let Some(local) = local() else {
         return transaction;
     };
+    if class.kind() != Kind::Transaction {
+        return transaction;
+    }
     let class = local.number(class);
     let bits = local.bits(class);
     if bits & effective::COUNT == 0 {

@@ -73,11 +73,18 @@ pub(crate) fn start_on(
     }
 }
 
+/// Whether the kind's rows have a time line for the operation. A class used for what it is not would
+/// count into its neighbour's row.
+#[inline(always)]
+fn fits(kind: Kind, operation: Operation) -> bool {
+    kind as u8 <= Kind::Idle as u8 && operation.line() < kind.row_lines()
+}
+
 #[inline(always)]
 fn begin(local: &Local, class: &Class, operation: Operation, object: u32) -> Option<Running> {
     let number = local.number(class);
     let bits = local.bits(number);
-    if bits & effective::COUNT == 0 {
+    if bits & effective::COUNT == 0 || !fits(class.kind(), operation) {
         return None;
     }
     let is_plain = bits & effective::TIME == 0 && !is_event(bits);
