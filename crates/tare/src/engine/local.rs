@@ -47,6 +47,11 @@ pub(crate) struct Local {
 
     /// What the histograms do not know yet.
     pub pending: Pending,
+    /// The clock when an idle time or a statement ended, or a statement began, as long as the thread
+    /// has had no other event since; 0 = not known. A statement begins where the idle time before
+    /// it ended, its first stage where it began, an idle time where the statement before it
+    /// ended: one clock read for each pair.
+    pub edge: Cell<u64>,
     /// Waits open.
     pub waits: Cell<usize>,
     /// The stage running: class, start, and what to do with it.
@@ -334,6 +339,25 @@ impl Local {
     fn other_clock(&self, event_type: EventType) -> u64 {
         let timers = &self.engine.view.control().timers;
         clock::read_other(timers[event_type as usize].load(Ordering::Relaxed))
+    }
+
+    /// The clock at the edge where the thread is, or now.
+    #[inline(always)]
+    pub fn clock_at_edge(&self, bits: u8, event_type: EventType) -> u64 {
+        match self.edge.replace(0) {
+            edge if edge != 0 && bits & effective::OTHER_CLOCK == 0 => edge,
+            _ => self.clock(bits, event_type),
+        }
+    }
+
+    /// Makes `now` the edge where the thread is, if it was read by the counter.
+    #[inline(always)]
+    pub fn set_edge(&self, bits: u8, now: u64) {
+        self.edge.set(if bits & effective::OTHER_CLOCK == 0 {
+            now
+        } else {
+            0
+        });
     }
 
     /// The ticks from `start` to `end`; a clock that ran backwards (or decades forwards) gives 0 and

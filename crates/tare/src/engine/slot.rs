@@ -66,6 +66,7 @@ impl Local {
             bank_number: Cell::new(bank_number),
             engine: Arc::clone(engine),
             pending: Pending::default(),
+            edge: Cell::new(0),
             waits: Cell::new(0),
             stage: OpenStage::default(),
             statements: Cell::new(0),

@@ -43,19 +43,20 @@ pub fn set(class: &Class) {
 #[inline(never)]
 fn change(local: &Local, number: u16, bits: u8) {
     let (before, before_bits) = local.stage.head();
+    if before_bits == 0 {
+        return begin(local, number, bits, clock_at_edge(local, bits));
+    }
     // Unless setup_timers was changed between the two: then each has a clock of its own.
     let same_clock = (before_bits ^ bits) & effective::OTHER_CLOCK == 0;
-    let both = if same_clock || before_bits == 0 {
+    let both = if same_clock {
         before_bits | bits
     } else {
         before_bits
     };
     let mut now = clock(local, both);
-    if before_bits != 0 {
-        finish(local, before, before_bits, now);
-        if !same_clock {
-            now = clock(local, bits);
-        }
+    finish(local, before, before_bits, now);
+    if !same_clock {
+        now = clock(local, bits);
     }
     begin(local, number, bits, now);
 }
@@ -64,7 +65,7 @@ fn change(local: &Local, number: u16, bits: u8) {
 #[inline]
 pub fn end() {
     let Some(local) = local() else { return };
-    end_of(local);
+    end_of(local, 0);
 }
 
 /// Says how far the stage is.
@@ -76,14 +77,26 @@ pub fn progress(completed: u64, estimated: u64) {
     }
 }
 
-/// Leaves the stage of this thread, if it is in one.
+/// Leaves the stage of this thread, if it is in one, at `now` by the counter (0 = not known).
 #[inline]
-pub(crate) fn end_of(local: &Local) {
+pub(crate) fn end_of(local: &Local, now: u64) {
     let (before, bits) = local.stage.head();
     local.slot.stage.store(0, Ordering::Relaxed);
     if bits != 0 {
-        finish(local, before, bits, clock(local, bits));
+        let known =
+            now != 0 && bits & (effective::TIME | effective::OTHER_CLOCK) == effective::TIME;
+        let now = if known { now } else { clock(local, bits) };
+        finish(local, before, bits, now);
         local.stage.set(0, 0, 0, 0);
+    }
+}
+
+#[inline(always)]
+fn clock_at_edge(local: &Local, bits: u8) -> u64 {
+    if bits & effective::TIME != 0 {
+        local.clock_at_edge(bits, EventType::Stage)
+    } else {
+        0
     }
 }
 

@@ -79,7 +79,9 @@ pub fn start(class: &Class) -> Statement {
         return statement;
     }
     let start = if bits & effective::TIME != 0 {
-        local.clock(bits, EventType::Statement)
+        let start = local.clock_at_edge(bits, EventType::Statement);
+        local.set_edge(bits, start);
+        start
     } else {
         0
     };
@@ -286,9 +288,6 @@ impl Statement {
     }
 
     fn end(&self, local: &Local) {
-        if self.level == 0 {
-            stage::end_of(local);
-        }
         let bits = self.bits.get();
         let timed = bits & effective::TIME != 0;
         let now = if timed {
@@ -296,6 +295,17 @@ impl Statement {
         } else {
             0
         };
+        if self.level == 0 {
+            // The last stage ends with its statement.
+            stage::end_of(
+                local,
+                if bits & effective::OTHER_CLOCK == 0 {
+                    now
+                } else {
+                    0
+                },
+            );
+        }
         let ticks = if timed {
             local.elapsed(self.start, now)
         } else {
@@ -318,6 +328,7 @@ impl Statement {
         }
         if self.level == 0 {
             local.settle();
+            local.set_edge(bits, now);
         }
         local.statements.set(usize::from(self.level));
         local

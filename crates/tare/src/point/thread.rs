@@ -74,11 +74,14 @@ pub fn set_db(name: &str) {
 #[inline]
 pub fn set_command(command: Command) {
     if let Some(local) = local() {
+        // Shown in seconds: a clock read a moment ago will do.
+        let since = match (local.edge.get(), local.stage.start.get()) {
+            (0, 0) => clock::now(),
+            (0, stage) => stage,
+            (edge, _) => edge,
+        };
         local.slot.command.store(command as u32, Ordering::Relaxed);
-        local
-            .slot
-            .command_since
-            .store(clock::now(), Ordering::Relaxed);
+        local.slot.command_since.store(since, Ordering::Relaxed);
     }
 }
 

@@ -108,13 +108,21 @@ fn begin_slow(
     object: u32,
 ) -> Running {
     let event_type = class.kind().event_type().unwrap_or(EventType::Wait);
-    if event_type == EventType::Idle {
+    let timed = bits & effective::TIME != 0;
+    let start = if event_type == EventType::Idle {
         local.settle();
-    }
-    let start = if bits & effective::TIME != 0 {
-        local.clock(bits, event_type)
+        if timed {
+            local.clock_at_edge(bits, event_type)
+        } else {
+            0
+        }
     } else {
-        0
+        local.edge.set(0);
+        if timed {
+            local.clock(bits, event_type)
+        } else {
+            0
+        }
     };
     let id = if is_event(bits) {
         begin_event(local, start, number, operation, object, bits)
@@ -188,6 +196,9 @@ impl Running {
         }
         if self.id != 0 {
             end_event(local, self.id, end, self.bytes, self.bits);
+        }
+        if self.event_type == EventType::Idle {
+            local.set_edge(self.bits, end);
         }
     }
 }

@@ -55,6 +55,7 @@ impl Lock {
     ) -> bool {
         let (class, id) = ((number >> 32) as u16, number as u32);
         let timed = bits & effective::TIME != 0;
+        local.edge.set(0);
         let start = if timed {
             local.clock(bits, EventType::Wait)
         } else {
