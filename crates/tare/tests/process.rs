@@ -1,0 +1,320 @@
+//! Forks, signals, dying threads and scarce memory: the host goes on, and no event is lost silently.
+#![cfg(feature = "instrument")]
+
+mod support;
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use support::{Tally, everything, scale, start};
+use tare::sync::Mutex;
+use tare::{Config, Limits, Operation, StartError};
+use tare_layout::shared::Lost;
+
+tare::classes! {
+    static EVENT: MetadataLock = "wait/lock/metadata/process/event";
+    static LOCK: Mutex = "wait/synch/mutex/process/LOCK";
+    static LOCK_DYING: Mutex = "wait/synch/mutex/process/LOCK_dying";
+    static STAGE: Stage = "stage/process/stage";
+    static WORKER: Thread = "thread/process/worker";
+}
+
+fn event() {
+    drop(tare::wait::start(&EVENT, Operation::MetadataLock));
+}
+
+/// What a child of fork does; 0 = as it should be.
+fn child(session: &mut tare::thread::Session) -> i32 {
+    if tare::is_running() || tare::descriptor().is_ok() {
+        return 1;
+    }
+    event();
+    let lock = Mutex::new(&LOCK, 0);
+    *lock.lock() += 1;
+    tare::stage::set(&STAGE);
+    if tare::thread::id() != 0 {
+        return 2;
+    }
+    // The parent's session: leaving it must not give the parent's slot away.
+    *session = tare::thread::Session::new(&WORKER);
+    // It may record for itself.
+    if tare::start(Config::everything()).is_err() {
+        return 3;
+    }
+    event();
+    let own = support::Segment::of_this_process();
+    let counted = own.total(&EVENT).count;
+    tare::stop();
+    if counted == 1 { 0 } else { 4 }
+}
+
+#[test]
+fn forks_in_the_middle_of_load_leave_the_parent_exact() {
+    let tare = everything(Limits::default());
+    let mut session = tare::thread::Session::new(&WORKER);
+    let (stop, done) = (AtomicBool::new(false), Tally::new());
+    let forks = scale(20, 500);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    // Short threads, so that a fork finds slots and banks changing hands.
+                    std::thread::scope(|scope| {
+                        scope.spawn(event);
+                    });
+                    event();
+                    done.add(2);
+                }
+            });
+        }
+        for _ in 0..forks {
+            // SAFETY: the child only does what the test names, and ends by _exit.
+            let pid = unsafe { libc::fork() };
+            assert!(pid >= 0, "fork: {}", std::io::Error::last_os_error());
+            if pid == 0 {
+                let says = child(&mut session);
+                // SAFETY: ends the child without the parent's destructors.
+                unsafe { libc::_exit(says) };
+            }
+            let mut status = 0;
+            // SAFETY: a child of ours, and a place for its status.
+            assert_eq!(unsafe { libc::waitpid(pid, &mut status, 0) }, pid);
+            assert_eq!(status, 0, "the child's check {} failed", status >> 8);
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(tare.total(&EVENT).count, done.get());
+    assert_eq!(tare.lost(Lost::Forks), forks as u64);
+    assert_eq!(tare.losses(), [(Lost::Forks as usize, forks as u64)]);
+    let entered = session.enter();
+    event();
+    drop(entered);
+    assert_eq!(tare.total(&EVENT).count, done.get() + 1);
+    assert_eq!(
+        tare.total(&LOCK).count,
+        0,
+        "the children counted nothing here"
+    );
+}
+
+static IN_HANDLER: AtomicU64 = AtomicU64::new(0);
+
+extern "C" fn on_alarm(_: libc::c_int) {
+    event();
+    IN_HANDLER.fetch_add(1, Ordering::Relaxed);
+}
+
+/// A timer whose signal only the calling thread gets.
+fn alarm_every(microseconds: i64) -> libc::timer_t {
+    // SAFETY: plain structures of integers, filled below; a handler that is async-signal-safe, as
+    // points are for attached threads.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = on_alarm as *const () as usize;
+        action.sa_flags = libc::SA_RESTART;
+        assert_eq!(
+            libc::sigaction(libc::SIGALRM, &action, std::ptr::null_mut()),
+            0
+        );
+        let mut to: libc::sigevent = std::mem::zeroed();
+        to.sigev_notify = libc::SIGEV_THREAD_ID;
+        to.sigev_signo = libc::SIGALRM;
+        to.sigev_notify_thread_id = libc::gettid();
+        let mut timer: libc::timer_t = std::mem::zeroed();
+        assert_eq!(
+            libc::timer_create(libc::CLOCK_MONOTONIC, &mut to, &mut timer),
+            0
+        );
+        let step = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: microseconds * 1_000,
+        };
+        let times = libc::itimerspec {
+            it_interval: step,
+            it_value: step,
+        };
+        assert_eq!(
+            libc::timer_settime(timer, 0, &times, std::ptr::null_mut()),
+            0
+        );
+        timer
+    }
+}
+
+#[test]
+fn signal_handlers_count_into_the_class_that_they_interrupt() {
+    for config in [
+        Config::everything(),
+        Config {
+            instruments: vec![("%".into(), tare::Setting::Counted)],
+            ..Config::default()
+        },
+    ] {
+        let tare = start(config);
+        IN_HANDLER.store(0, Ordering::Relaxed);
+        event();
+        let timer = alarm_every(50);
+        let (mut here, enough) = (1, scale(3_000, 200_000) as u64);
+        let mut classes = Vec::new();
+        while IN_HANDLER.load(Ordering::Relaxed) < enough {
+            event();
+            here += 1;
+            if here % 1_000 == 0 && classes.len() < 300 {
+                // Rows are made in the middle of it, too.
+                let name = format!("wait/lock/metadata/process/many{}", classes.len());
+                let name = Box::leak(name.into_boxed_str());
+                let class = tare::Class::new(tare::Kind::MetadataLock, name, "");
+                classes.push(&*Box::leak(Box::new(class)));
+                let newest = classes[classes.len() - 1];
+                drop(tare::wait::start(newest, Operation::MetadataLock));
+            }
+        }
+        // SAFETY: made above, deleted once.
+        assert_eq!(unsafe { libc::timer_delete(timer) }, 0);
+        let handled = IN_HANDLER.load(Ordering::Relaxed);
+        // What interrupted the thread while it was busy waits to be counted.
+        EVENT.register();
+        let lost = tare.lost(Lost::SignalEvents);
+        assert_eq!(tare.total(&EVENT).count + lost, here + handled);
+        for class in classes {
+            assert_eq!(tare.total(class).count, 1, "{}", class.name());
+        }
+    }
+}
+
+thread_local! {
+    static LAST_WORDS: LastWords = const { LastWords(Cell::new(0)) };
+}
+
+/// Uses locks when its thread has already left Tare.
+struct LastWords(Cell<u64>);
+
+impl Drop for LastWords {
+    fn drop(&mut self) {
+        let lock = Mutex::new(&LOCK_DYING, 0);
+        for _ in 0..self.0.get() {
+            *lock.lock() += 1;
+            event();
+        }
+        let statics: &'static Mutex<u64> = &DYING;
+        *statics.lock() += 1;
+    }
+}
+
+static DYING: Mutex<u64> = Mutex::new(&LOCK_DYING, 0);
+
+#[test]
+fn destructors_that_run_after_ours_lose_their_events_and_say_so() {
+    let tare = everything(Limits::default());
+    let before = *DYING.lock();
+    for _ in 0..10 {
+        let thread = std::thread::spawn(|| {
+            // Before the thread's first event: so it is dropped after Tare's own.
+            LAST_WORDS.with(|words| words.0.set(5));
+            event();
+        });
+        thread.join().expect("no panic");
+    }
+    assert_eq!(*DYING.lock(), before + 10);
+    // Five locks, five events, one more lock.
+    assert_eq!(tare.lost(Lost::ThreadEvents), 10 * 11);
+    assert_eq!(tare.total(&EVENT).count, 10);
+    assert_eq!(tare.total(&LOCK_DYING).count, 2);
+    assert_eq!(tare.live().len(), 1);
+}
+
+/// An instance that ends in a thread that has left gives its place back.
+#[test]
+fn a_lock_dropped_by_a_dying_thread_is_forgotten() {
+    struct Holds(Cell<Option<Mutex<u64>>>);
+    impl Drop for Holds {
+        fn drop(&mut self) {
+            drop(self.0.take());
+        }
+    }
+    thread_local!(static HELD: Holds = const { Holds(Cell::new(None)) });
+    let tare = everything(Limits::default());
+    for _ in 0..10 {
+        let thread = std::thread::spawn(|| {
+            HELD.with(|held| {
+                let lock = Mutex::new(&LOCK, 0);
+                *lock.lock() += 1;
+                held.0.set(Some(lock));
+            });
+        });
+        thread.join().expect("no panic");
+    }
+    assert_eq!(tare.instances(&LOCK), []);
+}
+
+#[test]
+fn without_memory_the_host_goes_on_and_the_failure_is_counted() {
+    let alone = support::alone();
+    tare::stop();
+    let before = tare::failed_starts();
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: a place for the limit.
+    assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) }, 0);
+    let pages = std::fs::read_to_string("/proc/self/statm").expect("statm");
+    let pages: u64 = pages
+        .split(' ')
+        .next()
+        .and_then(|p| p.parse().ok())
+        .expect("pages");
+    let scarce = libc::rlimit {
+        // Room for the test, not for a segment of gigabytes.
+        rlim_cur: pages * 4096 + (256 << 20),
+        rlim_max: limit.rlim_max,
+    };
+    // SAFETY: a valid limit.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &scarce) }, 0);
+    let started = tare::start(Config::everything());
+    // SAFETY: what it was before.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);
+    let Err(StartError::Segment { bytes, place, .. }) = &started else {
+        panic!("{started:?}");
+    };
+    assert!(*bytes > 256 << 20 && place == "memory");
+    assert_eq!(tare::failed_starts(), before + 1);
+    assert!(!tare::is_running());
+    let lock = Mutex::new(&LOCK, 0);
+    *lock.lock() += 1;
+    event();
+    assert_eq!(*lock.lock(), 1);
+    drop(alone);
+    // And there is no harm done: now it starts.
+    let tare = everything(Limits::default());
+    event();
+    assert_eq!(tare.total(&EVENT).count, 1);
+}
+
+#[test]
+fn a_path_that_cannot_be_is_an_error() {
+    let alone = support::alone();
+    tare::stop();
+    let before = tare::failed_starts();
+    let config = Config {
+        segment: Some("/nowhere/at/all/tare.segment".into()),
+        ..Config::default()
+    };
+    assert!(matches!(
+        tare::start(config),
+        Err(StartError::Segment { .. })
+    ));
+    let config = Config {
+        consumers: vec![("events_naps_current".into(), true)],
+        ..Config::default()
+    };
+    assert!(matches!(tare::start(config), Err(StartError::Consumer(_))));
+    assert_eq!(tare::failed_starts(), before + 2);
+    drop(alone);
+    let tare = everything(Limits::default());
+    assert!(matches!(
+        tare::start(Config::default()),
+        Err(StartError::Running)
+    ));
+    assert_eq!(tare.losses(), []);
+}
