@@ -17,11 +17,15 @@ pub struct Calibration {
     pub cycles: bool,
     /// Ticks a second.
     pub ticks_per_second: u64,
+    /// Ticks and CLOCK_MONOTONIC's nanoseconds at the same moment.
+    origin: (u64, u64),
 }
 
 static CYCLES: AtomicBool = AtomicBool::new(false);
 static LZCNT: AtomicBool = AtomicBool::new(false);
 static TICKS_PER_SECOND: AtomicU64 = AtomicU64::new(1_000_000_000);
+/// See [`Calibration`].
+static ORIGIN: (AtomicU64, AtomicU64) = (AtomicU64::new(0), AtomicU64::new(0));
 static CALIBRATION: OnceLock<Calibration> = OnceLock::new();
 
 /// How long the counter is compared with the system's clock. Both ends are known to some 50 ns,
@@ -63,12 +67,18 @@ pub fn read_other(timer: u8) -> u64 {
     ns_to_ticks(ns)
 }
 
-/// Nanoseconds as ticks. The system's clock and the counter start at different zeros; only
-/// differences of one timer mean something.
+/// Nanoseconds of CLOCK_MONOTONIC as ticks, which have another zero: TIMER_START says when an event
+/// began, whatever timer it has, and an event that began by one timer and ends by another lasts
+/// about as long as it did. (Of THREAD_CPU, whose zero is the thread's own, only differences mean
+/// something.)
 fn ns_to_ticks(ns: u64) -> u64 {
-    let ticks =
-        u128::from(ns) * u128::from(TICKS_PER_SECOND.load(Ordering::Relaxed)) / 1_000_000_000;
-    ticks as u64
+    let (ticks, origin) = (
+        ORIGIN.0.load(Ordering::Relaxed),
+        ORIGIN.1.load(Ordering::Relaxed),
+    );
+    let since = i128::from(ns) - i128::from(origin);
+    let since = since * i128::from(TICKS_PER_SECOND.load(Ordering::Relaxed)) / 1_000_000_000;
+    (i128::from(ticks) + since) as u64
 }
 
 /// The processor's time stamp counter.
@@ -115,16 +125,20 @@ fn clock_ns(clock: libc::clockid_t) -> u64 {
 /// Calibrates, the first time; later the same.
 pub fn calibrate() -> Calibration {
     let calibration = *CALIBRATION.get_or_init(|| match measured_frequency() {
-        Some(ticks_per_second) => Calibration {
+        Some((ticks_per_second, origin)) => Calibration {
             cycles: true,
             ticks_per_second,
+            origin,
         },
         None => Calibration {
             cycles: false,
             ticks_per_second: 1_000_000_000,
+            origin: (0, 0),
         },
     });
     TICKS_PER_SECOND.store(calibration.ticks_per_second, Ordering::Relaxed);
+    ORIGIN.0.store(calibration.origin.0, Ordering::Relaxed);
+    ORIGIN.1.store(calibration.origin.1, Ordering::Relaxed);
     CYCLES.store(calibration.cycles, Ordering::Relaxed);
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     LZCNT.store(std::is_x86_feature_detected!("lzcnt"), Ordering::Relaxed);
@@ -132,12 +146,12 @@ pub fn calibrate() -> Calibration {
 }
 
 #[cfg(any(not(target_arch = "x86_64"), miri))]
-fn measured_frequency() -> Option<u64> {
+fn measured_frequency() -> Option<(u64, (u64, u64))> {
     None
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-fn measured_frequency() -> Option<u64> {
+fn measured_frequency() -> Option<(u64, (u64, u64))> {
     if !trustworthy() {
         return None;
     }
@@ -149,7 +163,7 @@ fn measured_frequency() -> Option<u64> {
     // Anything outside is no processor's time stamp counter (slowest: 25 MHz on some arm, not x86).
     (100_000_000..20_000_000_000)
         .contains(&frequency)
-        .then_some(frequency as u64)
+        .then_some((frequency as u64, (cycles_1, ns_1)))
 }
 
 /// The counter and the system's clock at the same moment: the closest of a few tries.
