@@ -50,9 +50,10 @@ arrows: ## which crate may use which
 licences: ## every dependency's licence is on the allowed list
 	@scripts/check-licences
 
-bench: ## measure the engine against one rdtsc; writes target/bench/engine.json
+bench: ## measure the engine against one rdtsc, and reading it; writes target/bench/{engine,reader}.json
 	@mkdir -p target/bench
 	$(CARGO) bench -p tare --bench engine
+	$(CARGO) run --release -p tare-reader --example top25
 
 demo: deps build ## what everything on costs under sysbench, and what it shows (about 2 minutes)
 	@scripts/demo

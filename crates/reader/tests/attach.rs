@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use tare_layout::line::COUNT;
+use tare_reader::events::{Events, Table};
 use tare_reader::{
     AttachError, Banks, Classes, Invalid, Scope, Segment, Selection, Target, WriteError,
 };
@@ -43,6 +44,9 @@ fn child() {
         ..tare::Config::everything()
     })
     .expect("starts");
+    if role == "loads" {
+        load();
+    }
     let statement = tare::statement::start(&SELECT);
     statement.text("SELECT last_words");
     (0..EVENTS).for_each(|_| drop(tare::wait::start(&READ, tare::Operation::Read)));
@@ -54,6 +58,33 @@ fn child() {
         }
     }
     tare::stop();
+}
+
+/// Threads of [`load`].
+const LOADERS: usize = 4;
+
+/// Runs statements with waits on all threads, and never returns.
+fn load() {
+    let started = std::sync::Barrier::new(LOADERS + 1);
+    std::thread::scope(|scope| {
+        for i in 0..LOADERS {
+            let started = &started;
+            scope.spawn(move || {
+                for round in 0u64.. {
+                    let statement = tare::statement::start(&SELECT);
+                    statement.text(&format!("SELECT {round} FROM loader{i}"));
+                    (0..3).for_each(|_| drop(tare::wait::start(&READ, tare::Operation::Read)));
+                    drop(statement);
+                    if round == 100 {
+                        started.wait();
+                    }
+                }
+            });
+        }
+        started.wait();
+        println!("\nready");
+        std::io::stdout().flush().expect("flushed");
+    });
 }
 
 /// A process that uses Tare; killed when dropped.
@@ -184,6 +215,66 @@ fn the_file_of_a_killed_process_answers() {
         .expect("cut");
     assert_eq!(events(&saved), EVENTS);
     assert_eq!(last_statement(&saved), "SELECT last_words");
+    std::fs::remove_dir_all(directory).expect("removed");
+}
+
+#[test]
+fn each_threads_last_events_survive_a_kill_at_full_load() {
+    let directory = directory("load");
+    let file = directory.join("of.segment");
+    let writer = Writer::start("loads", Some(&file));
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    writer.kill();
+    let saved = Segment::attach(Target::Path(file)).expect("attaches");
+    let view = saved.view();
+    let threads = tare_reader::threads(view);
+    let read = Events::new(view, &threads);
+    let current = read.statements(Table::Current);
+    let history = read.statements(Table::History);
+    let (waits, kept_waits) = (read.waits(Table::Current), read.waits(Table::History));
+    let mut loaders = 0;
+    for thread in &threads {
+        let newest = |statements: &[tare_reader::events::Statement]| {
+            let own = statements.iter().filter(|s| s.head.thread == thread.id);
+            own.filter_map(|s| s.text.as_deref().map(str::to_owned))
+                .next_back()
+        };
+        let Some(kept) = newest(&history) else {
+            continue;
+        };
+        // One that was just beginning may have no text, or not be there yet.
+        let running = newest(&current).unwrap_or_else(|| kept.clone());
+        let round = |text: &str| -> u64 {
+            let words: Vec<&str> = text.split(' ').collect();
+            assert!(
+                words.len() == 4 && words[3].starts_with("loader"),
+                "{text:?}"
+            );
+            words[1].parse().expect("a number")
+        };
+        assert!(
+            round(&kept) >= 90 && round(&running) >= round(&kept),
+            "{running} {kept}"
+        );
+        let is_its = |wait: &tare_reader::events::Wait| wait.head.thread == thread.id;
+        assert!(waits.iter().chain(&kept_waits).any(is_its));
+        loaders += 1;
+    }
+    assert_eq!(loaders, LOADERS);
+
+    // Each statement that was counted has counted its three waits, but for those in the air.
+    let classes = Classes::read(view);
+    let totals = Banks::new(view, false).global(&Selection::new(&classes, |_| true));
+    let count = |name: &str| {
+        let class = classes.find(name).expect("registered").id;
+        totals.row(class).expect("it fired")[0][COUNT]
+    };
+    let (statements, waits) = (count(SELECT.name()), count(READ.name()));
+    assert!(statements >= 100 * LOADERS as u64);
+    assert!(
+        (3 * statements..=3 * (statements + LOADERS as u64)).contains(&waits),
+        "{waits}"
+    );
     std::fs::remove_dir_all(directory).expect("removed");
 }
 
