@@ -153,7 +153,10 @@ pub fn type_of(expr: &Expr) -> Option<WireType> {
         Expr::UnaryOp {
             op: UnaryOperator::Minus | UnaryOperator::Plus,
             expr,
-        } => type_of(expr),
+        } => type_of(expr).map(|wire| match wire.code {
+            ColumnType::MYSQL_TYPE_LONGLONG => WireType::bigint(),
+            _ => wire,
+        }),
         Expr::BinaryOp { op, left, right } => match op {
             BinaryOperator::Gt
             | BinaryOperator::Lt
@@ -193,7 +196,9 @@ fn of_function(name: &str) -> Option<WireType> {
         | "locate" | "instr" | "sleep" | "ascii" | "dayofweek" | "dayofyear" | "weekday"
         | "quarter" | "week" | "timestampdiff" | "isnull" | "strcmp" | "find_in_set" | "field"
         | "crc32" => WireType::bigint(),
-        "connection_id" | "last_insert_id" | "uuid_short" => WireType::bigint_unsigned(),
+        "connection_id" | "ps_current_thread_id" | "last_insert_id" | "uuid_short" => {
+            WireType::bigint_unsigned()
+        }
         "avg" => WireType::decimal(15, 4),
         "now" | "sysdate" | "current_timestamp" | "localtime" | "localtimestamp"
         | "from_unixtime" | "utc_timestamp" => {

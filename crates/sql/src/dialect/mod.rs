@@ -14,6 +14,7 @@ pub mod translate;
 
 use sqlparser::ast::Statement;
 use sqlparser::dialect::MySqlDialect;
+use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
@@ -27,7 +28,25 @@ pub fn parser(sql: &str) -> Result<(Parser<'static>, usize)> {
         .tokenize_with_location()
         .map_err(SqlError::syntax)?;
     let mut params = 0;
+    let mut after_operand = false;
     for token in &mut tokens {
+        // sqlparser knows MOD as a function only; after an operand it is an operator.
+        if after_operand
+            && matches!(&token.token, Token::Word(w) if w.quote_style.is_none() && w.value.eq_ignore_ascii_case("MOD"))
+        {
+            token.token = Token::Mod;
+        }
+        match &token.token {
+            Token::Whitespace(_) => {}
+            Token::Number(..)
+            | Token::RParen
+            | Token::Placeholder(_)
+            | Token::SingleQuotedString(_) => {
+                after_operand = true;
+            }
+            Token::Word(w) => after_operand = w.keyword == Keyword::NoKeyword,
+            _ => after_operand = false,
+        }
         if let Token::Placeholder(name) = &mut token.token {
             if name != "?" {
                 return Err(near(name));

@@ -41,6 +41,15 @@ fn ident(name: &str) -> Ident {
     Ident::with_quote('"', name.replace('"', "\"\""))
 }
 
+/// MySQL cuts a column's name after 256 bytes.
+fn short(name: &str) -> &str {
+    let mut end = name.len().min(256);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    &name[..end]
+}
+
 /// What a rewrite knows and gathers.
 pub struct Rewriter<'a> {
     /// The session's default database.
@@ -131,7 +140,7 @@ impl<'a> Rewriter<'a> {
                 };
                 *item = SelectItem::ExprWithAlias {
                     expr: expr.clone(),
-                    alias: ident(&name),
+                    alias: ident(short(&name)),
                 };
             }
         }
@@ -694,8 +703,14 @@ impl<'a> Rewriter<'a> {
                 };
                 Ok(())
             }
-            Expr::Prefixed { value, .. } => {
-                *expr = raw(value.to_string());
+            Expr::Prefixed { prefix, value } => {
+                let binary = prefix.value.eq_ignore_ascii_case("_binary");
+                let value = value.to_string();
+                *expr = raw(if binary && !value.starts_with("X'") {
+                    format!("CAST({value} AS BLOB)")
+                } else {
+                    value
+                });
                 Ok(())
             }
             Expr::Collate {

@@ -1,5 +1,7 @@
 //! Several statements in one text.
 
+use std::borrow::Cow;
+
 /// Where the first statement of a text ends, and where the next begins. Quotes and comments are
 /// stepped over; a `;` inside them ends nothing.
 pub fn first(sql: &str) -> (usize, usize) {
@@ -124,6 +126,58 @@ pub fn open_comments(sql: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
+/// A statement's text. Bytes that are no UTF-8 may stand in quotes, as clients send BLOBs: such a
+/// literal becomes a hexadecimal one. `None` when they stand elsewhere.
+pub fn text(bytes: &[u8]) -> Option<Cow<'_, str>> {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return Some(Cow::Borrowed(text));
+    }
+    let mut out = Vec::with_capacity(bytes.len() * 2);
+    let mut i = 0;
+    while i < bytes.len() {
+        let quote = bytes[i];
+        if !matches!(quote, b'\'' | b'"' | b'`') {
+            out.push(quote);
+            i += 1;
+            continue;
+        }
+        let mut end = skip_quoted(bytes, i, quote).min(bytes.len());
+        while bytes.get(end) == Some(&quote) {
+            // A doubled quote is one inside.
+            end = skip_quoted(bytes, end, quote).min(bytes.len());
+        }
+        let literal = &bytes[i..end];
+        if std::str::from_utf8(literal).is_ok() || quote == b'`' {
+            out.extend_from_slice(literal);
+        } else {
+            if literal.len() < 2 || literal[literal.len() - 1] != quote {
+                return None;
+            }
+            out.extend_from_slice(b" X'");
+            let mut inside = literal[1..literal.len() - 1].iter().copied();
+            while let Some(byte) = inside.next() {
+                let byte = match byte {
+                    b'\\' => match inside.next()? {
+                        b'0' => 0,
+                        b'n' => b'\n',
+                        b'r' => b'\r',
+                        b't' => b'\t',
+                        b'b' => 8,
+                        b'Z' => 0x1a,
+                        other => other,
+                    },
+                    b if b == quote => inside.next()?,
+                    other => other,
+                };
+                out.extend_from_slice(format!("{byte:02x}").as_bytes());
+            }
+            out.push(b'\'');
+        }
+        i = end;
+    }
+    String::from_utf8(out).ok().map(Cow::Owned)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,6 +225,15 @@ mod tests {
                 .collect::<Vec<_>>(),
             ["'/*!", "x", "*/'", "y"]
         );
+    }
+
+    #[test]
+    fn bytes_in_quotes_become_hexadecimal() {
+        assert_eq!(text(b"SELECT 'a'"), Some(Cow::Borrowed("SELECT 'a'")));
+        let sql = text(b"SELECT 'ok', _binary'\xff\\'\\0''x', `n`").expect("text");
+        assert_eq!(sql, "SELECT 'ok', _binary X'ff27002778', `n`");
+        assert_eq!(text(b"SELECT \xff"), None);
+        assert_eq!(text(b"SELECT '\xff"), None);
     }
 
     #[test]

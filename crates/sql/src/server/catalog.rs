@@ -203,7 +203,7 @@ impl Session {
         }
         let installed = catalog::install(connection.db(), served);
         if open {
-            connection.execute("BEGIN")?;
+            connection.begin()?;
         }
         self.catalog = Some(installed?);
         Ok(())

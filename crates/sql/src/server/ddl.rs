@@ -167,7 +167,7 @@ impl Session {
             Some(self.wait_for(database)?)
         };
         self.connection()?.attach(database)?;
-        self.connection()?.execute("BEGIN")?;
+        self.connection()?.begin()?;
         let result = run(self).and_then(|r| self.connection()?.execute("COMMIT").map(|()| r));
         if result.is_err() && !self.connection()?.is_autocommit() {
             self.connection()?.execute("ROLLBACK")?;
@@ -389,7 +389,7 @@ impl Session {
         let Some(index) = def.indexes.last() else {
             return Ok(());
         };
-        check_index(def)?;
+        def.check_indexes()?;
         let sql = index.to_sqlite(&name.database, &name.table, &name.table);
         self.in_one(&name.database, |s| {
             s.connection()?.batch(&sql)?;
@@ -412,7 +412,7 @@ impl Session {
         for operation in operations {
             change(&mut def, &mut sources, operation)?;
         }
-        check_index(&def)?;
+        def.check_indexes()?;
         self.in_one(&name.database, |s| s.rebuild(name, &def, Some(&sources)))?;
         Ok(0)
     }
@@ -514,30 +514,6 @@ fn drop_index(def: &mut TableDef, index: &str) -> Result<()> {
             1091,
             format!("Can't DROP '{index}'; check that column/key exists"),
         ));
-    }
-    Ok(())
-}
-
-/// Every index has columns that exist, and a name of its own.
-fn check_index(def: &TableDef) -> Result<()> {
-    for (i, index) in def.indexes.iter().enumerate() {
-        if def.indexes[..i]
-            .iter()
-            .any(|o| o.name.eq_ignore_ascii_case(&index.name))
-        {
-            return Err(SqlError::new(
-                1061,
-                format!("Duplicate key name '{}'", index.name),
-            ));
-        }
-        for column in &index.columns {
-            if def.column(column).is_none() {
-                return Err(SqlError::new(
-                    1072,
-                    format!("Key column '{column}' doesn't exist in table"),
-                ));
-            }
-        }
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use super::points;
 use super::session::{Columns, Role, Session};
 use crate::dialect::admin::SetItem;
 use crate::dialect::plan::{Action, Change, Plan, Sql};
+use crate::storage::databases::is_system_schema;
 use crate::storage::gate::Pass;
 use crate::storage::statement::{Cursor, StatementId};
 use crate::storage::tables::{ColumnDef, base_type};
@@ -430,7 +431,14 @@ impl Session {
     /// BEGIN.
     pub fn begin(&mut self, read_only: bool) -> Result<()> {
         self.commit()?;
-        self.connection()?.execute("BEGIN")?;
+        let current = self.state.database();
+        let connection = self.connection()?;
+        if let Some(database) = current.filter(|d| !is_system_schema(d)) {
+            // Now: inside the transaction its settings could not be made. That it may have been
+            // dropped is for a statement that names it to say.
+            let _ = connection.attach(&database);
+        }
+        connection.begin()?;
         self.transaction.open = true;
         self.transaction.read_only = read_only;
         let mode = tare::transaction::Mode {

@@ -238,6 +238,7 @@ impl Session {
         let next = match reader.read(0) {
             Ok((packet, sequence)) => {
                 self.writer.set_sequence(sequence);
+                self.control.forget();
                 match packet.split_first() {
                     Some((&code, body)) if code == com::CHANGE_USER => {
                         // More packets may follow: this one is copied out of the buffer.
@@ -396,9 +397,9 @@ impl Session {
     }
 
     fn com_query(&mut self, body: &[u8]) -> Result<()> {
-        let text = std::str::from_utf8(body)
-            .map_err(|_| SqlError::new(1300, "Invalid utf8mb4 character string"))?;
-        self.text_query(text)
+        let text = split::text(body)
+            .ok_or_else(|| SqlError::new(1300, "Invalid utf8mb4 character string"))?;
+        self.text_query(&text)
     }
 
     /// Runs the statements of a text, one after the other, up to the first that fails.

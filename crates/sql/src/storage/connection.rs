@@ -72,13 +72,19 @@ impl Control {
         self.gone.load(Ordering::Relaxed)
     }
 
-    /// A statement begins.
+    /// A command has come: what was meant for the one before is forgotten. To be called before the
+    /// process list shows the new one.
     #[inline]
-    pub fn begin(&self, at_most: Duration) {
+    pub fn forget(&self) {
         if self.kill_query.load(Ordering::Relaxed) || self.timed_out.load(Ordering::Relaxed) {
             self.kill_query.store(false, Ordering::Relaxed);
             self.timed_out.store(false, Ordering::Relaxed);
         }
+    }
+
+    /// A statement begins.
+    #[inline]
+    pub fn begin(&self, at_most: Duration) {
         if !at_most.is_zero() {
             let now = self.born.elapsed() + at_most;
             self.deadline
@@ -129,6 +135,8 @@ pub struct Connection {
     statements: Statements,
     fixed: HashMap<&'static str, StatementId>,
     attached: Vec<String>,
+    /// Attached inside a transaction: see [`Connection::relax`].
+    relax: Vec<String>,
     db: rusqlite::Connection,
     raw: NonNull<rusqlite::ffi::sqlite3>,
     databases: Arc<Databases>,
@@ -169,6 +177,7 @@ impl Connection {
             statements: Statements::default(),
             fixed: HashMap::new(),
             attached: Vec::new(),
+            relax: Vec::new(),
             db,
             raw,
             databases,
@@ -257,7 +266,13 @@ impl Connection {
             return Err(SqlError::unknown_database(name));
         }
         if self.attached.len() == MAX_ATTACHED {
+            if !self.db.is_autocommit() {
+                return Err(SqlError::unsupported(
+                    "more than five databases in one transaction",
+                ));
+            }
             let oldest = self.attached.remove(0);
+            self.relax.retain(|q| *q != quote(&oldest));
             self.detach(&oldest)?;
         }
         let quoted = quote(name);
@@ -265,14 +280,36 @@ impl Connection {
             .to_str()
             .ok_or_else(|| SqlError::storage("path is not UTF-8"))?;
         self.db.execute(&format!("ATTACH ?1 AS {quoted}"), [path])?;
-        // WAL lets readers go on while one writes; NORMAL syncs at checkpoints, as WAL allows
-        // without risk to what is consistent. 16 MiB of pages per session.
+        // WAL lets readers go on while one writes. 16 MiB of pages per session.
         self.db.execute_batch(&format!(
-            "PRAGMA {quoted}.journal_mode=WAL; PRAGMA {quoted}.synchronous=NORMAL; \
-             PRAGMA {quoted}.cache_size=-16384; PRAGMA {quoted}.journal_size_limit=67108864"
+            "PRAGMA {quoted}.journal_mode=WAL; PRAGMA {quoted}.cache_size=-16384; \
+             PRAGMA {quoted}.journal_size_limit=67108864"
         ))?;
+        self.relax.push(quoted);
+        self.relax()?;
         self.attached.push(name.to_owned());
         Ok(true)
+    }
+
+    /// NORMAL syncs at checkpoints, as WAL allows without risk to what is consistent. SQLite changes
+    /// that outside of transactions only: what is attached inside one syncs at its commit too.
+    fn relax(&mut self) -> Result<()> {
+        if !self.db.is_autocommit() {
+            return Ok(());
+        }
+        for quoted in self.relax.drain(..) {
+            self.db
+                .execute_batch(&format!("PRAGMA {quoted}.synchronous=NORMAL"))?;
+        }
+        Ok(())
+    }
+
+    /// BEGIN.
+    pub fn begin(&mut self) -> Result<()> {
+        if !self.relax.is_empty() {
+            self.relax()?;
+        }
+        self.execute("BEGIN")
     }
 
     fn detach(&mut self, name: &str) -> Result<()> {

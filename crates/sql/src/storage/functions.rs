@@ -758,6 +758,12 @@ fn context(db: &Connection, session: &Arc<SessionState>) -> Result<()> {
     )?;
     fresh(db, "user", 0, with(|s| s.account().into()))?;
     fresh(db, "current_user", 0, with(|s| s.account().into()))?;
+    fresh(db, "ps_current_thread_id", 0, |_| {
+        Ok(match tare::thread::id() {
+            0 => Value::Null,
+            id => Value::Integer(id as i64),
+        })
+    })?;
     fresh(db, "current_role", 0, |_| Ok("NONE".to_owned().into()))?;
     fresh(
         db,

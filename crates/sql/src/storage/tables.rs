@@ -211,6 +211,7 @@ impl TableDef {
             }
         }
         def.comment = table_comment(create);
+        def.check_indexes()?;
         Ok(def)
     }
 
@@ -358,6 +359,28 @@ impl TableDef {
                 }
             }
         }
+    }
+
+    /// Every index has columns that exist, and a name of its own.
+    pub fn check_indexes(&self) -> Result<()> {
+        for (i, index) in self.indexes.iter().enumerate() {
+            if self.indexes[..i]
+                .iter()
+                .any(|o| o.name.eq_ignore_ascii_case(&index.name))
+            {
+                return Err(SqlError::new(
+                    1061,
+                    format!("Duplicate key name '{}'", index.name),
+                ));
+            }
+            for column in &index.columns {
+                if self.column(column).is_none() {
+                    let text = format!("Key column '{column}' doesn't exist in table");
+                    return Err(SqlError::new(1072, text));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The primary key.

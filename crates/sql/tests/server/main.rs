@@ -1,0 +1,14 @@
+//! `tare serve`, by its clients: the mysql crate, mariadb, PyMySQL, sysbench, and bytes by hand.
+//!
+//! Each test has a server of its own, on a directory and a socket of its own. A client that is not
+//! installed fails its test: `make deps` installs them.
+
+mod auth;
+mod clients;
+mod dialect;
+mod packets;
+mod recorded;
+mod statements;
+mod support;
+mod sysbench;
+mod transactions;

@@ -1,0 +1,111 @@
+//! The server's own performance_schema, counted by hand beside it.
+
+use super::support::{Running, exec, one, rows};
+
+/// Tare is one for the process: what other tests' servers do shows too, so that these look at their
+/// own session's thread only.
+#[cfg(feature = "instrument")]
+fn thread(conn: &mut mysql::Conn) -> String {
+    one(conn, "SELECT ps_current_thread_id()")
+}
+
+#[cfg(feature = "instrument")]
+#[test]
+fn statements_are_counted_one_by_one() {
+    for running in [Running::start(), Running::pool()] {
+        let mut conn = running.client();
+        let mut observer = running.client();
+        exec(&mut conn, "CREATE TABLE t (id INT PRIMARY KEY)");
+        let id = thread(&mut conn);
+        let count = |observer: &mut mysql::Conn, event: &str| -> u64 {
+            one(observer, &format!(
+                "SELECT sum(count_star) FROM performance_schema.events_statements_summary_by_thread_by_event_name \
+                 WHERE thread_id = {id} AND event_name = '{event}'"
+            )).parse().expect("a number")
+        };
+        let before = count(&mut observer, "statement/sql/insert");
+        for n in 0..17 {
+            exec(&mut conn, &format!("INSERT INTO t VALUES ({n})"));
+        }
+        assert_eq!(count(&mut observer, "statement/sql/insert") - before, 17);
+        use mysql::prelude::Queryable;
+        let select = conn
+            .prep("SELECT * FROM t WHERE id >= ?")
+            .expect("prepared");
+        for n in 0..5 {
+            let found: Vec<u32> = conn.exec(&select, (n,)).expect("rows");
+            assert_eq!(found.len(), 17 - n as usize);
+        }
+        assert_eq!(count(&mut observer, "statement/com/Execute"), 5);
+        let sums = one(
+            &mut observer,
+            &format!(
+                "SELECT sum_rows_sent, sum_rows_affected FROM performance_schema.events_statements_summary_by_thread_by_event_name \
+             WHERE thread_id = {id} AND event_name = 'statement/com/Execute'"
+            ),
+        );
+        assert_eq!(sums, format!("{}|0", 17 + 16 + 15 + 14 + 13));
+        let _ = super::support::errno(&mut conn, "SELECT * FROM nope");
+        let history = rows(
+            &mut observer,
+            &format!(
+                "SELECT sql_text, mysql_errno, returned_sqlstate FROM performance_schema.events_statements_history \
+             WHERE thread_id = {id} ORDER BY event_id DESC LIMIT 1"
+            ),
+        );
+        assert_eq!(history, [["SELECT * FROM nope", "1146", "42S02"]]);
+    }
+}
+
+#[cfg(feature = "instrument")]
+#[test]
+fn a_session_is_a_thread_with_its_account() {
+    for running in [Running::start(), Running::pool()] {
+        let mut conn = running.client();
+        let id = thread(&mut conn);
+        let row = one(
+            &mut conn,
+            &format!(
+                "SELECT name, processlist_user, processlist_host, processlist_db, processlist_command FROM performance_schema.threads WHERE thread_id = {id}"
+            ),
+        );
+        assert_eq!(row, "thread/sql/one_connection|root|localhost|test|Query");
+    }
+}
+
+#[cfg(feature = "instrument")]
+#[test]
+fn sqlite_beneath_is_seen() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(
+        &mut conn,
+        "CREATE TABLE t (id INT PRIMARY KEY, c VARCHAR(100))",
+    );
+    exec(&mut conn, "INSERT INTO t VALUES (1, 'x')");
+    let path = running.directory.path().join("test.db");
+    let wal = format!("{}-wal", path.display());
+    let written = one(
+        &mut conn,
+        &format!(
+            "SELECT event_name, sum_number_of_bytes_write > 4096 FROM performance_schema.file_summary_by_instance WHERE file_name = '{wal}'"
+        ),
+    );
+    assert_eq!(written, "wait/io/file/tare/sqlite_wal|1");
+    let memory = one(
+        &mut conn,
+        "SELECT current_number_of_bytes_used > 0 FROM performance_schema.memory_summary_global_by_event_name WHERE event_name = 'memory/sqlite/heap'",
+    );
+    assert_eq!(memory, "1");
+}
+
+#[test]
+fn a_server_without_performance_schema_serves() {
+    let running = Running::with(|c| c.performance_schema = false);
+    let mut conn = running.client();
+    assert_eq!(one(&mut conn, "SELECT @@performance_schema"), "0");
+    assert_eq!(
+        one(&mut conn, "SELECT count(*) FROM performance_schema.threads"),
+        "0"
+    );
+}

@@ -1,0 +1,181 @@
+//! Transactions of several sessions.
+
+use std::thread;
+use std::time::Duration;
+
+use super::support::{Running, errno, exec, one, rows};
+
+fn both() -> [Running; 2] {
+    [Running::start(), Running::pool()]
+}
+
+#[test]
+fn a_transaction_is_seen_when_it_is_committed() {
+    for running in both() {
+        let (mut a, mut b) = (running.client(), running.client());
+        exec(&mut a, "CREATE TABLE t (id INT PRIMARY KEY, n INT)");
+        exec(&mut a, "INSERT INTO t VALUES (1, 1)");
+        exec(&mut b, "BEGIN");
+        assert_eq!(one(&mut b, "SELECT n FROM t"), "1");
+        exec(&mut a, "BEGIN");
+        exec(&mut a, "UPDATE t SET n = 2");
+        assert_eq!(one(&mut a, "SELECT n FROM t"), "2");
+        assert_eq!(one(&mut b, "SELECT n FROM t"), "1", "not committed");
+        exec(&mut a, "COMMIT");
+        assert_eq!(one(&mut b, "SELECT n FROM t"), "1", "a repeatable read");
+        exec(&mut b, "COMMIT");
+        assert_eq!(one(&mut b, "SELECT n FROM t"), "2");
+        exec(&mut a, "START TRANSACTION");
+        exec(&mut a, "DELETE FROM t");
+        exec(&mut a, "ROLLBACK");
+        assert_eq!(one(&mut a, "SELECT n FROM t"), "2");
+    }
+}
+
+#[test]
+fn autocommit_off_begins_by_itself_and_ddl_commits() {
+    let running = Running::start();
+    let (mut a, mut b) = (running.client(), running.client());
+    exec(&mut a, "CREATE TABLE t (id INT PRIMARY KEY)");
+    exec(&mut a, "SET autocommit = 0");
+    exec(&mut a, "INSERT INTO t VALUES (1)");
+    assert_eq!(one(&mut b, "SELECT count(*) FROM t"), "0");
+    exec(&mut a, "ROLLBACK");
+    assert_eq!(one(&mut a, "SELECT count(*) FROM t"), "0");
+    exec(&mut a, "INSERT INTO t VALUES (2)");
+    exec(&mut a, "CREATE TABLE u (id INT PRIMARY KEY)");
+    assert_eq!(
+        one(&mut b, "SELECT count(*) FROM t"),
+        "1",
+        "DDL commits what is open"
+    );
+    exec(&mut a, "INSERT INTO t VALUES (3)");
+    exec(&mut a, "SET autocommit = 1");
+    assert_eq!(one(&mut b, "SELECT count(*) FROM t"), "2");
+}
+
+#[test]
+fn savepoints_nest() {
+    let running = Running::start();
+    let mut a = running.client();
+    exec(&mut a, "CREATE TABLE t (id INT PRIMARY KEY)");
+    exec(&mut a, "BEGIN");
+    exec(&mut a, "INSERT INTO t VALUES (1)");
+    exec(&mut a, "SAVEPOINT s");
+    exec(&mut a, "INSERT INTO t VALUES (2)");
+    exec(&mut a, "ROLLBACK TO SAVEPOINT s");
+    exec(&mut a, "RELEASE SAVEPOINT s");
+    assert_eq!(errno(&mut a, "ROLLBACK TO s"), 1305);
+    exec(&mut a, "COMMIT");
+    assert_eq!(one(&mut a, "SELECT id FROM t"), "1");
+}
+
+#[test]
+fn who_has_read_what_another_changed_is_told_to_start_again() {
+    for running in both() {
+        let (mut a, mut b) = (running.client(), running.client());
+        exec(&mut a, "CREATE TABLE t (id INT PRIMARY KEY, n INT)");
+        exec(&mut a, "INSERT INTO t VALUES (1, 0)");
+        exec(&mut a, "BEGIN");
+        one(&mut a, "SELECT n FROM t");
+        exec(&mut b, "UPDATE t SET n = n + 1");
+        assert_eq!(errno(&mut a, "UPDATE t SET n = n + 1"), 1213);
+        // It has been rolled back: what follows is no part of it.
+        exec(&mut b, "UPDATE t SET n = n + 1");
+        exec(&mut a, "BEGIN");
+        one(&mut a, "SELECT n FROM t");
+        exec(&mut a, "UPDATE t SET n = n + 1");
+        exec(&mut a, "COMMIT");
+        assert_eq!(one(&mut b, "SELECT n FROM t"), "3");
+    }
+}
+
+#[test]
+fn a_writer_waits_for_another_and_gives_up_in_time() {
+    for running in both() {
+        let (mut a, mut b) = (running.client(), running.client());
+        exec(&mut a, "CREATE TABLE t (id INT PRIMARY KEY)");
+        exec(&mut a, "BEGIN");
+        exec(&mut a, "INSERT INTO t VALUES (1)");
+        exec(&mut b, "SET innodb_lock_wait_timeout = 1");
+        assert_eq!(errno(&mut b, "INSERT INTO t VALUES (2)"), 1205);
+        exec(&mut b, "SET innodb_lock_wait_timeout = 50");
+        let waiting = thread::spawn(move || {
+            exec(&mut b, "INSERT INTO t VALUES (2)");
+        });
+        thread::sleep(Duration::from_millis(50));
+        exec(&mut a, "COMMIT");
+        waiting.join().expect("the other one's turn");
+        assert_eq!(one(&mut a, "SELECT count(*) FROM t"), "2");
+    }
+}
+
+#[test]
+fn a_circle_of_two_databases_is_broken() {
+    let running = Running::start();
+    let (mut a, mut b) = (running.client(), running.client());
+    exec(&mut a, "CREATE DATABASE other");
+    exec(&mut a, "CREATE TABLE test.t (id INT PRIMARY KEY)");
+    exec(&mut a, "CREATE TABLE other.t (id INT PRIMARY KEY)");
+    exec(&mut a, "BEGIN");
+    exec(&mut b, "BEGIN");
+    exec(&mut a, "INSERT INTO test.t VALUES (1)");
+    exec(&mut b, "INSERT INTO other.t VALUES (1)");
+    let waiting = thread::spawn(move || (errno(&mut a, "INSERT INTO other.t VALUES (2)"), a));
+    let second = errno(&mut b, "INSERT INTO test.t VALUES (2)");
+    let (first, mut a) = waiting.join().expect("ends");
+    assert!(first == 1213 || second == 1213, "{first} {second}");
+    exec(&mut a, "ROLLBACK");
+    exec(&mut b, "ROLLBACK");
+    assert_eq!(rows(&mut a, "SELECT * FROM test.t").len(), 0);
+}
+
+#[test]
+fn a_session_that_ends_rolls_back_and_lets_others_in() {
+    for running in both() {
+        let (mut a, mut b) = (running.client(), running.client());
+        exec(&mut a, "CREATE TABLE t (id INT PRIMARY KEY)");
+        exec(&mut a, "BEGIN");
+        exec(&mut a, "INSERT INTO t VALUES (1)");
+        drop(a);
+        exec(&mut b, "INSERT INTO t VALUES (1)");
+        exec(&mut b, "LOCK TABLES t WRITE");
+        exec(&mut b, "INSERT INTO t VALUES (2)");
+        exec(&mut b, "UNLOCK TABLES");
+        exec(&mut b, "START TRANSACTION READ ONLY");
+        assert_eq!(errno(&mut b, "INSERT INTO t VALUES (3)"), 1792);
+        exec(&mut b, "COMMIT");
+        assert_eq!(one(&mut b, "SELECT count(*) FROM t"), "2");
+    }
+}
+
+#[test]
+fn many_writers_lose_nothing() {
+    for running in both() {
+        let mut root = running.client();
+        exec(&mut root, "CREATE TABLE t (id INT PRIMARY KEY, n INT)");
+        exec(&mut root, "INSERT INTO t VALUES (1, 0)");
+        let writers: Vec<_> = (0..8)
+            .map(|_| running.client())
+            .map(|mut conn| {
+                thread::spawn(move || {
+                    let mut done = 0;
+                    while done < 25 {
+                        exec(&mut conn, "BEGIN");
+                        one(&mut conn, "SELECT n FROM t WHERE id = 1");
+                        match errno(&mut conn, "UPDATE t SET n = n + 1 WHERE id = 1") {
+                            0 => exec(&mut conn, "COMMIT"),
+                            1213 => continue,
+                            other => panic!("error {other}"),
+                        }
+                        done += 1;
+                    }
+                })
+            })
+            .collect();
+        for writer in writers {
+            writer.join().expect("ends");
+        }
+        assert_eq!(one(&mut root, "SELECT n FROM t"), "200");
+    }
+}
