@@ -328,12 +328,6 @@ impl Engine {
                         arena[at + i].set(MIN, NO_MIN);
                     }
                 }
-                // The plane beside it may hold what a merged bank left there.
-                for number in 0..plane::PLANES {
-                    for line in &self.view.plane(number, bank)[at..at + lines] {
-                        self.clear_plane_line(number, bank, line);
-                    }
-                }
                 // Release: a reader that finds the row finds it made.
                 index.store(at as u16, Ordering::Release);
                 at
@@ -399,6 +393,16 @@ impl Engine {
                 line.set(cell, 0);
             }
         }
+        // The planes beside it may hold what a merged bank left there. Base is of classes alone.
+        let first = match tag.item {
+            Item::Class => plane::BASE,
+            _ => plane::TRUNCATED_GLOBAL,
+        };
+        for number in first..plane::PLANES {
+            for line in &self.view.plane(number, bank)[at..at + tag.lines] {
+                self.clear_plane_line(number, bank, line);
+            }
+        }
         lines[0].cells[TAG].store(tag.pack(), Ordering::Release);
     }
 
@@ -456,11 +460,6 @@ impl Engine {
                     self.lose(Lost::Histograms, 1);
                     return None;
                 };
-                for number in plane::TRUNCATED_GLOBAL..plane::PLANES {
-                    for line in &self.view.plane(number, bank)[at..at + BLOCK_LINES] {
-                        self.clear_plane_line(number, bank, line);
-                    }
-                }
                 let packed = blocks | (at as u64) << (16 * block);
                 line.cells[HISTOGRAM].store(packed, Ordering::Release);
                 at
