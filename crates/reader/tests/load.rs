@@ -24,7 +24,11 @@ tare::classes! {
 /// Work whose counts are known: one of everything, with three bytes read.
 fn work() {
     let statement = tare::statement::start(&QUERY);
+    statement.text("SELECT c FROM t WHERE id = 42");
     tare::stage::set(&STEP);
+    let file = tare::file::Instance::open(&READ, "/tmp/of-all");
+    file.wait(tare::Operation::Write).bytes(5);
+    drop(file);
     tare::wait::start(&READ, tare::Operation::Read).bytes(3);
     drop(tare::wait::start(&LOCK, tare::Operation::MetadataLock));
     tare::memory::allocated(&HEAP, 10);
@@ -68,6 +72,7 @@ fn assert_exact(running: &Running, times: u64) {
     let row = |name| totals.row(running.class(name)).expect("it fired");
     assert_eq!(row("wait/io/file/test/read")[0][COUNT], times);
     assert_eq!(row("wait/io/file/test/read")[0][EXTRA], 3 * times);
+    assert_eq!(row("wait/io/file/test/read")[1][EXTRA], 5 * times);
     assert_eq!(row("wait/lock/metadata/test/lock")[0][COUNT], times);
     assert_eq!(row("stage/test/step")[0][COUNT], times);
     assert_eq!(row("statement/test/query")[0][COUNT], times);
@@ -79,13 +84,28 @@ fn assert_exact(running: &Running, times: u64) {
     );
     let histograms = running.banks().histograms(&running.selection());
     for name in [
-        "wait/io/file/test/read",
+        "wait/lock/metadata/test/lock",
         "stage/test/step",
         "statement/test/query",
     ] {
         let histogram = histograms[running.class(name)].as_ref().expect("it fired");
         assert_eq!(histogram.total(), times, "{name}");
     }
+    // By digest and by file: rows of threads, and shared ones where banks were merged.
+    let digests = running.banks().digests();
+    let count = |digest: &tare_reader::Digest| (digest.row[0][COUNT], digest.histogram.total());
+    assert_eq!(
+        digests.iter().map(count).collect::<Vec<_>>(),
+        [(times, times)]
+    );
+    let threads = tare_reader::threads(running.segment.view());
+    let instances = running.banks().instance_rows(&threads);
+    let files = running.banks().files(&instances);
+    assert_eq!(files.len(), 1);
+    assert_eq!(
+        (files[0].row[1][COUNT], files[0].row[1][EXTRA]),
+        (times, 5 * times)
+    );
     // The same by account, in other groups.
     let mut sum = Totals::new(&running.selection());
     for account in running

@@ -271,6 +271,51 @@ fn truncations_hold_while_banks_are_merged() {
 }
 
 #[test]
+fn files_are_truncated_apart_from_their_class_and_while_banks_are_merged() {
+    let running = Running::with_limits(tare::Limits {
+        threads: 8,
+        accounts: 16,
+        ..tare::Limits::default()
+    });
+    let file = tare::file::Instance::open(&READ, "/tmp/of-all");
+    let visit = |round: u64| {
+        let mut both = [Session::new(&WORKER), Session::new(&WORKER)];
+        for session in &mut both {
+            let _entered = session.enter();
+            tare::thread::set_account(&format!("user{}", round % 14), "localhost");
+            file.wait(tare::Operation::Read).bytes(3);
+        }
+    };
+    let reads = || {
+        let threads = tare_reader::threads(running.segment.view());
+        let rows = running.banks().instance_rows(&threads);
+        running.banks().files(&rows)[0].row[0][COUNT]
+    };
+    let merges = || {
+        running
+            .segment
+            .view()
+            .shared()
+            .merge_turn
+            .0
+            .load(Ordering::Relaxed)
+            / 2
+    };
+    (0..40).for_each(visit);
+    assert_eq!(reads(), 80);
+    running.segment.truncate_instances(true).expect("truncated");
+    assert_eq!(reads(), 0);
+    let before = merges();
+    (0..40).for_each(visit);
+    assert!(
+        merges() > before,
+        "no banks were merged: the test tests nothing"
+    );
+    assert_eq!(reads(), 80);
+    assert_eq!(count(&running.global(), running.class(READ.name())), 160);
+}
+
+#[test]
 fn events_and_digests_are_truncated_in_the_control_page() {
     let running = Running::new();
     let control = || running.segment.view().control();
