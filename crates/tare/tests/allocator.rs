@@ -1,12 +1,15 @@
-//! An allocator that counts through Tare counts what an independent one does.
-#![cfg(feature = "instrument")]
+//! An allocator that counts through Tare counts what an independent one does. Without a harness,
+//! whose own threads allocate whenever they like.
+#![cfg_attr(not(feature = "instrument"), allow(dead_code, unused_imports))]
 
+#[cfg(feature = "instrument")]
 mod support;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+#[cfg(feature = "instrument")]
 use support::{everything, scale};
 use tare::memory::Tracked;
 use tare_layout::Limits;
@@ -80,7 +83,17 @@ fn churn(n: usize) {
     }
 }
 
-#[test]
+fn main() {
+    #[cfg(feature = "instrument")]
+    {
+        every_allocation_is_counted_on_one_thread_and_on_many();
+        high_marks_are_those_of_the_balance();
+    }
+    drop(std::hint::black_box(vec![1]));
+    println!("allocator: ok");
+}
+
+#[cfg(feature = "instrument")]
 fn every_allocation_is_counted_on_one_thread_and_on_many() {
     let tare = everything(Limits::default());
     let figures = || {
@@ -135,7 +148,7 @@ fn every_allocation_is_counted_on_one_thread_and_on_many() {
     assert!(lost < independent / 20, "{lost} of {independent} lost");
 }
 
-#[test]
+#[cfg(feature = "instrument")]
 fn high_marks_are_those_of_the_balance() {
     let tare = everything(Limits::default());
     for bytes in [100, 200, 300] {

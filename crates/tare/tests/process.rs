@@ -154,7 +154,7 @@ fn signal_handlers_count_into_the_class_that_they_interrupt() {
         IN_HANDLER.store(0, Ordering::Relaxed);
         event();
         let timer = alarm_every(50);
-        let (mut here, enough) = (1, scale(3_000, 200_000) as u64);
+        let (mut here, enough) = (1, scale(3_000, 60_000) as u64);
         let mut classes = Vec::new();
         while IN_HANDLER.load(Ordering::Relaxed) < enough {
             event();

@@ -108,7 +108,13 @@ impl Lock {
                         hold(line, way);
                     }
                 }
-                None => local.time_instance(id, 0, ticks, u64::from(timed)),
+                None => {
+                    local.time_instance(id, 0, ticks, u64::from(timed));
+                    if let Some(line) = local.engine.shared_line(id, 0) {
+                        let waited = u64::from(!at_once);
+                        line.cells[CONTENDED].fetch_add(waited, Ordering::Relaxed);
+                    }
+                }
             }
         }
         taken
