@@ -15,6 +15,13 @@ use crate::exit::{FAILED, Failure};
 use crate::serve_options::{ConsumerOptions, boolean, bytes, instrument};
 use crate::sql::local;
 
+tare::classes! {
+    /// Hears SIGTERM and SIGINT; MySQL's name for it.
+    static SIGNAL_HANDLER: Thread = "thread/sql/signal_handler";
+    /// The process's first thread: starts the server and waits for its end.
+    static STARTER: Thread = "thread/tare/starter";
+}
+
 /// Run a small MySQL-protocol server that is instrumented through and through
 ///
 /// The databases are SQLite files in DIR. Any MySQL client connects; the schemas
@@ -123,6 +130,8 @@ pub fn main(args: Args) -> Result<ExitCode, Failure> {
         .map_err(|error| Failure::new(FAILED, format!("cannot watch for signals: {error}")))?;
     let config = config(args)?;
     let server = Arc::new(Server::start(config).map_err(|error| Failure::new(FAILED, error))?);
+    // Only now is there a segment to be named in.
+    tare::thread::register(&STARTER);
     announce(&server);
     stop_on_signal(signals, Arc::clone(&server))?;
     server.wait();
@@ -206,9 +215,7 @@ fn stop_on_signal(mut signals: Signals, server: Arc<Server>) -> Result<(), Failu
             std::thread::spawn(move || server.shutdown());
         }
     };
-    std::thread::Builder::new()
-        .name("signals".into())
-        .spawn(stop)
+    tare::thread::spawn(&SIGNAL_HANDLER, stop)
         .map(drop)
         .map_err(|error| Failure::new(FAILED, format!("cannot start a thread: {error}")))
 }

@@ -129,6 +129,16 @@ fn options_reach_the_setup_tables_and_variables() {
 }
 
 #[test]
+fn every_thread_has_a_name() {
+    let directory = Directory::new("names");
+    let served = serve(&directory, &[]);
+    let names = served.answer("SELECT NAME FROM performance_schema.threads");
+    assert!(names.contains("thread/sql/signal_handler\n"), "{names}");
+    assert!(names.contains("thread/tare/starter\n"), "{names}");
+    assert!(!names.contains("unknown"), "{names}");
+}
+
+#[test]
 fn off_means_no_segment() {
     let directory = Directory::new("off");
     let served = serve(&directory, &["--performance-schema=OFF"]);
