@@ -14,7 +14,7 @@ use crate::histogram::BUCKETS;
 use crate::instance::{File, Instance};
 use crate::line::LINE_BYTES;
 use crate::shared::Shared;
-use crate::slot::Slot;
+use crate::slot::{STATEMENT_DEPTH, Slot};
 
 /// Regions begin at multiples of this: the page size of x86-64, and what readers map writable.
 pub const PAGE: usize = 4096;
@@ -175,6 +175,8 @@ pub struct Geometry {
     pub total_bytes: usize,
     /// Within a slot: where the history rings of waits, stages, statements, transactions begin.
     pub rings: [usize; 4],
+    /// Within a slot: where the open statements are.
+    pub statements: usize,
     /// Within a slot: where the text ring begins.
     pub text_ring: usize,
     /// Within a bank: where the class index begins.
@@ -200,11 +202,13 @@ impl Geometry {
         let statement = size_of::<event::Statement>();
         let transaction = size_of::<event::Transaction>();
 
-        // Statements and their text come first behind the fixed part: under MySQL's default
-        // consumers an idle connection then touches no page of the other rings.
-        let ring_statements = round_up(size_of::<Slot>(), LINE_BYTES);
-        let ring_transactions = ring_statements + l.history * statement;
-        let text_ring = ring_transactions + l.history * transaction;
+        // What an idle connection has touched under MySQL's default consumers comes first and fits
+        // two pages: who it is, transactions, the outermost statement; its last statements, and the
+        // beginning of their text.
+        let ring_transactions = round_up(size_of::<Slot>(), LINE_BYTES);
+        let statements = ring_transactions + l.history * transaction;
+        let ring_statements = statements + STATEMENT_DEPTH * statement;
+        let text_ring = ring_statements + l.history * statement;
         let ring_stages = text_ring + l.text_ring_bytes;
         let ring_waits = ring_stages + l.history * stage;
         let slot_stride = round_up(ring_waits + l.history * wait, PAGE);
@@ -265,6 +269,7 @@ impl Geometry {
             regions,
             total_bytes: offset,
             rings: [ring_waits, ring_stages, ring_statements, ring_transactions],
+            statements,
             text_ring,
             class_index,
             arena,

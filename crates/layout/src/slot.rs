@@ -155,8 +155,6 @@ pub struct Slot {
     pub current_stage: event::Stage,
     /// The transaction running now or just ended.
     pub transaction: event::Transaction,
-    /// Statements running now, the outermost first; the first stays when it has ended.
-    pub statements: [event::Statement; STATEMENT_DEPTH],
 }
 
 #[cfg(not(loom))]

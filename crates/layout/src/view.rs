@@ -15,7 +15,7 @@ use crate::instance::{File, Instance};
 use crate::line::{LINE_BYTES, Line};
 use crate::primitive::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 use crate::shared::Shared;
-use crate::slot::Slot;
+use crate::slot::{STATEMENT_DEPTH, Slot};
 
 /// A segment of known geometry, mapped at an address.
 ///
@@ -234,6 +234,11 @@ impl<'a> View<'a> {
             self.geometry.rings[3],
             self.geometry.limits.history,
         )
+    }
+
+    /// The statements that run in slot `i`, the outermost first; the first stays when it has ended.
+    pub fn statements(&self, i: usize) -> &'a [event::Statement] {
+        self.slice(Region::Slots, i, self.geometry.statements, STATEMENT_DEPTH)
     }
 
     /// The text ring of slot `i`.

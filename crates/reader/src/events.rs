@@ -261,7 +261,7 @@ impl<'a> Events<'a> {
             ring: ring::STATEMENTS,
             current: |view, thread| {
                 let shown = thread.statement_depth.clamp(1, STATEMENT_DEPTH);
-                &view.slot(thread.slot).statements[..shown]
+                &view.statements(thread.slot)[..shown]
             },
             history: View::ring_statements,
             long: View::long_statement,

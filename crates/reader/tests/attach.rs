@@ -142,7 +142,7 @@ fn events(segment: &Segment) -> u64 {
 fn last_statement(segment: &Segment) -> String {
     use tare_layout::event::statement::{TEXT_AT, TEXT_LENGTH};
     let (view, slot) = (segment.view(), 0);
-    let words = view.slot(slot).statements[0].read().expect("it ran one");
+    let words = view.statements(slot)[0].read().expect("it ran one");
     let at = words[TEXT_AT] as usize / 8;
     let ring = &view.text_ring(slot)[at..];
     let mut bytes = vec![0; words[TEXT_LENGTH] as u32 as usize];

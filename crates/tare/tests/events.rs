@@ -148,7 +148,7 @@ fn statements_nest_ten_deep_and_deeper_ones_are_counted_as_lost() {
     let depth = &tare.view.slot(slot).statement_depth;
     assert_eq!(depth.load(Ordering::Relaxed), 10);
     assert!(open[9].is_recorded() && !open[10].is_recorded());
-    for (level, record) in tare.view.slot(slot).statements.iter().enumerate() {
+    for (level, record) in tare.view.statements(slot).iter().enumerate() {
         let words = record.read().expect("a statement");
         assert_eq!(
             usize::from(Packed::unpack(words[word::PACKED]).level),
@@ -248,9 +248,7 @@ fn a_text_as_long_as_allowed_fits_its_ring() {
     let query = tare::statement::start(&QUERY);
     query.text(&text);
     let slot = my_slot(&tare);
-    let words = tare.view.slot(slot).statements[0]
-        .read()
-        .expect("a statement");
+    let words = tare.view.statements(slot)[0].read().expect("a statement");
     assert_eq!(text_of(&tare, slot, &words).as_deref(), Some(&*text));
     drop(query);
 }

@@ -14,6 +14,10 @@ use tare_layout::shared::Lost;
 
 use super::{Engine, freelist};
 
+/// Lines of an arena among which histogram blocks lie, too: the rest of the page that the bank's
+/// indexes are in, and the next one.
+const FIRST_LINES: usize = 72;
+
 impl Engine {
     /// A bank of this account for the thread in `slot`; `None` when even merging frees none, which
     /// [`tare_layout::Geometry`] rules out as long as threads are within their limit.
@@ -365,9 +369,13 @@ impl Engine {
         Some(at)
     }
 
-    /// Room for a histogram block, at the arena's other end.
+    /// Room for a histogram block: at the arena's other end, but for the first few, which lie among
+    /// the rows so that a thread that does little touches no page for them alone.
     fn new_block(&self, bank: usize) -> Option<usize> {
         let header = self.view.bank(bank);
+        if (header.used.load(Ordering::Relaxed) as usize) < FIRST_LINES {
+            return self.new_item(bank, Item::Histogram, 0, BLOCK_LINES);
+        }
         let blocks = header.blocks.load(Ordering::Relaxed) as usize;
         let end = self.view.arena(bank).len() - blocks;
         let used = header.used.load(Ordering::Relaxed) as usize;

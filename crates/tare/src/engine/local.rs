@@ -94,6 +94,7 @@ pub(crate) struct Rings {
     pub waits: &'static [event::Wait],
     pub stages: &'static [event::Stage],
     pub statements: &'static [event::Statement],
+    pub open_statements: &'static [event::Statement],
     pub transactions: &'static [event::Transaction],
     pub text: &'static [AtomicU64],
     pub long_waits: &'static [event::Wait],

@@ -6,6 +6,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use tare_layout::event;
 use tare_layout::shared::Lost;
 use tare_layout::slot::{FREE, LIVE, Slot, ring};
 
@@ -36,7 +37,7 @@ impl Local {
         let class_number = class
             .number(engine.generation)
             .unwrap_or_else(|| engine.register(class));
-        begin_slot(slot, |slot| {
+        begin_slot(slot, view.statements(number), |slot| {
             let id = shared.next_thread_id.0.fetch_add(1, Ordering::Relaxed);
             slot.thread_id.store(id, Ordering::Relaxed);
             slot.class.store(u32::from(class_number), Ordering::Relaxed);
@@ -58,6 +59,7 @@ impl Local {
                 waits: view.ring_waits(number),
                 stages: view.ring_stages(number),
                 statements: view.ring_statements(number),
+                open_statements: view.statements(number),
                 transactions: view.ring_transactions(number),
                 text: view.text_ring(number),
                 long_waits: view.long_waits(),
@@ -169,7 +171,7 @@ fn begin_turn(slot: &Slot, change: impl FnOnce(&Slot)) {
 }
 
 /// Makes a slot a new thread's: nothing of the thread before stays.
-fn begin_slot(slot: &Slot, identity: impl FnOnce(&Slot)) {
+fn begin_slot(slot: &Slot, open_statements: &[event::Statement], identity: impl FnOnce(&Slot)) {
     begin_turn(slot, |slot| {
         let zero32 =
             |cells: &[&AtomicU32]| cells.iter().for_each(|c| c.store(0, Ordering::Relaxed));
@@ -197,7 +199,7 @@ fn begin_slot(slot: &Slot, identity: impl FnOnce(&Slot)) {
         slot.waits.iter().for_each(|w| w.clear());
         slot.current_stage.clear();
         slot.transaction.clear();
-        slot.statements.iter().for_each(|s| s.clear());
+        open_statements.iter().for_each(|s| s.clear());
         identity(slot);
     });
     slot.state.store(LIVE, Ordering::Release);

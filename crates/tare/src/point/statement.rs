@@ -115,7 +115,7 @@ fn begin_event(local: &Local, start: u64, class: u16, level: usize) -> u64 {
     let mut words = words(local, id, start, class, 0, nesting);
     words[word::PACKED] |= (level as u64) << 32;
     words[at::ERROR] = u64::from(local.schema.get()) << 32;
-    local.slot.statements[level].publish(&words);
+    local.rings.open_statements[level].publish(&words);
     id
 }
 
@@ -136,7 +136,7 @@ impl Statement {
 
     #[inline(always)]
     fn record<'a>(&self, local: &'a Local) -> Option<&'a tare_layout::event::Statement> {
-        (self.id != 0).then(|| &local.slot.statements[usize::from(self.level)])
+        (self.id != 0).then(|| &local.rings.open_statements[usize::from(self.level)])
     }
 
     /// Makes it a statement of another class, now that it is known which.
