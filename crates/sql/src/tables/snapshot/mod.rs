@@ -67,7 +67,7 @@ pub struct Snapshot {
     stages: [Once<Stage>; 3],
     statements: [Once<Statement>; 3],
     transactions: [Once<Transaction>; 3],
-    sums: [[Once<summaries::Group>; summaries::FAMILIES]; 3],
+    sums: [[Once<summaries::Lazy>; summaries::FAMILIES]; 3],
     histograms: OnceLock<Histograms>,
     objects: OnceLock<objects::Objects>,
     digests: Once<Digest>,

@@ -1,6 +1,6 @@
 //! Summaries by event name, and what schema `tare` adds to them.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tare_layout::Kind;
 use tare_layout::class::{COUNTERS, Counter, counter_cell};
@@ -142,6 +142,9 @@ impl Group {
     }
 }
 
+/// A group that is summed when it is asked for.
+pub(super) type Lazy = OnceLock<Group>;
+
 /// Whose rows a summary lists.
 #[derive(Clone)]
 struct Owner {
@@ -155,15 +158,20 @@ impl Snapshot {
         Selection::new(self.classes(host), |kind| family.has(kind))
     }
 
-    pub(super) fn global(&self, host: &Host, family: Family) -> &Arc<Vec<Group>> {
+    pub(super) fn global(&self, host: &Host, family: Family) -> &Arc<Vec<Lazy>> {
         self.sums[By::Global as usize][family as usize].get_or_init(|| {
-            Arc::new(vec![Group::of(
-                &host.banks().global(&self.selection(host, family)),
-            )])
+            let totals = host.banks().global(&self.selection(host, family));
+            Arc::new(vec![Lazy::from(Group::of(&totals))])
         })
     }
 
-    fn groups(&self, host: &Host, by: By, family: Family) -> (&Arc<Vec<Group>>, Vec<Owner>) {
+    /// The one group of all threads.
+    fn whole_host(&self, host: &Host, family: Family) -> &Group {
+        self.global(host, family)[0].get_or_init(Group::default)
+    }
+
+    /// The groups of a table with their owners; those of threads are summed by `fill_threads`.
+    fn groups(&self, host: &Host, by: By, family: Family) -> (&Arc<Vec<Lazy>>, Vec<Owner>) {
         let nobody = Owner {
             thread_id: 0,
             user: None,
@@ -176,11 +184,8 @@ impl Snapshot {
                 let groups = self.sums[By::Account as usize][family as usize].get_or_init(|| {
                     let sums = host.banks().accounts(&self.selection(host, family));
                     let group = |i: usize| sums.get(i)?.as_ref().map(Group::of);
-                    Arc::new(
-                        (0..accounts.len())
-                            .map(|i| group(i).unwrap_or_default())
-                            .collect(),
-                    )
+                    let groups = (0..accounts.len()).map(|i| group(i).unwrap_or_default());
+                    Arc::new(groups.map(Lazy::from).collect())
                 });
                 let owner = |a: &Account| Owner {
                     user: a.user.clone(),
@@ -190,20 +195,33 @@ impl Snapshot {
                 (groups, accounts.iter().map(owner).collect())
             }
             By::Thread => {
-                let slots = self.slots(host).clone();
-                let groups = self.sums[By::Thread as usize][family as usize].get_or_init(|| {
-                    let selection = self.selection(host, family);
-                    let of = |slot: &Thread| {
-                        let sum = host.banks().thread(&selection, slot.slot, slot.bank);
-                        sum.as_ref().map(Group::of).unwrap_or_default()
-                    };
-                    Arc::new(slots.iter().map(of).collect())
-                });
+                let slots = self.slots(host);
+                let groups = self.sums[By::Thread as usize][family as usize]
+                    .get_or_init(|| Arc::new(slots.iter().map(|_| Lazy::new()).collect()));
                 let owner = |slot: &Thread| Owner {
                     thread_id: slot.id,
                     ..nobody.clone()
                 };
                 (groups, slots.iter().map(owner).collect())
+            }
+        }
+    }
+
+    /// Sums what the wanted threads did, unless the statement has done so already.
+    fn fill_threads(
+        &self,
+        host: &Host,
+        family: Family,
+        groups: &[Lazy],
+        wanted: &[(usize, Owner)],
+    ) {
+        let selection = self.selection(host, family);
+        for (i, _) in wanted {
+            if let (Some(group), Some(slot)) = (groups.get(*i), self.slots(host).get(*i)) {
+                group.get_or_init(|| {
+                    let sum = host.banks().thread(&selection, slot.slot, slot.bank);
+                    sum.as_ref().map(Group::of).unwrap_or_default()
+                });
             }
         }
     }
@@ -232,13 +250,17 @@ impl Snapshot {
             .enumerate()
             .filter(|(i, owner)| *i < groups.len() && thread.admits(&owner.thread_id))
             .collect();
+        if by == By::Thread {
+            self.fill_threads(host, family, &groups, &wanted);
+        }
         let of = move |(group, owner): &(usize, Owner), class: &Class| Summary {
             thread_id: owner.thread_id,
             user: owner.user.clone(),
             host: owner.host.clone(),
             name: class.name.clone(),
             sums: groups[*group]
-                .row(class)
+                .get()
+                .and_then(|group| group.row(class))
                 .map_or_else(S::default, |row| sums(&clock, class.kind, row)),
         };
         let count = wanted.len() * classes.len();
@@ -286,7 +308,7 @@ impl Snapshot {
         let Some(host) = &self.host else {
             return none();
         };
-        let group = &self.global(host, Family::Wait)[0];
+        let group = self.whole_host(host, Family::Wait);
         let mut rows = Vec::new();
         for class in self.listed(host, Family::Wait, filter) {
             if class.kind == Kind::File {
@@ -310,7 +332,7 @@ impl Snapshot {
         let Some(host) = &self.host else {
             return none();
         };
-        let group = &self.global(host, Family::Memory)[0];
+        let group = self.whole_host(host, Family::Memory);
         let rows: Vec<Memory> = self
             .listed(host, Family::Memory, filter)
             .into_iter()
@@ -329,7 +351,7 @@ impl Snapshot {
         let Some(host) = &self.host else {
             return none();
         };
-        let (clock, group) = (&host.clock, &self.global(host, Family::Wait)[0]);
+        let (clock, group) = (&host.clock, self.whole_host(host, Family::Wait));
         let histograms = self.histograms_of(host);
         let name = filter.text("event_name");
         let classes = self.classes(host).iter();
