@@ -2,7 +2,6 @@
 
 pub mod local;
 mod remote;
-mod statements;
 
 use std::fmt;
 use std::io::{BufRead, IsTerminal, Write};
@@ -11,12 +10,12 @@ use std::process::ExitCode;
 
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
+use tare_sql::dialect::split::{first, is_blank};
 
 use crate::exit::{FAILED, Failure};
 use crate::output::{Format, Rows};
 pub use local::Local;
 use remote::Remote;
-use statements::{is_blank, take_statement};
 
 /// Ask a running program, a saved segment or a server in SQL
 ///
@@ -202,6 +201,19 @@ fn run_all(input: impl BufRead, run: &mut impl FnMut(&str) -> Step) -> Result<Ex
     }
 }
 
+/// Takes the first whole statement off the front of `text`, without its `;`. `None` when no `;`
+/// ends one yet.
+fn take_statement(text: &mut String) -> Option<String> {
+    let (end, next) = first(text);
+    if end == next {
+        return None;
+    }
+    let rest = text.split_off(next);
+    let mut statement = std::mem::replace(text, rest);
+    statement.truncate(end);
+    Some(statement)
+}
+
 /// Reads statements from a terminal. Errors are shown and forgotten; Ctrl-C drops what was
 /// typed, Ctrl-D and `exit` end it.
 fn converse(run: &mut impl FnMut(&str) -> Step) -> Result<(), Failure> {
@@ -230,5 +242,24 @@ fn converse(run: &mut impl FnMut(&str) -> Step) -> Result<(), Failure> {
                 return Ok(());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_are_taken_off_one_by_one_and_an_open_one_stays() {
+        let mut text = "SELECT ';' -- a; b\n; SELECT `;`;é'open; ".to_owned();
+        assert_eq!(
+            take_statement(&mut text).as_deref(),
+            Some("SELECT ';' -- a; b\n")
+        );
+        assert_eq!(take_statement(&mut text).as_deref(), Some(" SELECT `;`"));
+        assert_eq!(take_statement(&mut text), None);
+        assert_eq!(text, "é'open; ");
+        let mut backslash = "SELECT 'a\\".to_owned();
+        assert_eq!(take_statement(&mut backslash), None);
     }
 }
