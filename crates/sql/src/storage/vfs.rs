@@ -117,12 +117,13 @@ unsafe extern "C" fn open(
             shm: None,
         });
         let point = tare::file::Instance::open(class, &path);
-        let opening = point.wait(Operation::Open);
-        let rc = match (*vfs).xOpen {
-            Some(open) => open(vfs, name, real(file), flags, out),
-            None => ffi::SQLITE_CANTOPEN,
+        let rc = {
+            let _waits = point.wait(Operation::Open);
+            match (*vfs).xOpen {
+                Some(open) => open(vfs, name, real(file), flags, out),
+                None => ffi::SQLITE_CANTOPEN,
+            }
         };
-        drop(opening);
         if rc == ffi::SQLITE_OK {
             (*ours).point = Some(point);
             if flags & ffi::SQLITE_OPEN_MAIN_DB != 0 {
@@ -220,10 +221,11 @@ macro_rules! pass {
 }
 
 unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
-    // SAFETY: the file is open until this returns (all `wait`s below too).
-    let waits = unsafe { wait(file, Operation::Close) };
-    let rc = pass!(file.xClose());
-    drop(waits);
+    let rc = {
+        // SAFETY: the file is open until this returns (all `wait`s below too).
+        let _waits = unsafe { wait(file, Operation::Close) };
+        pass!(file.xClose())
+    };
     // SAFETY: SQLite closes a file once, and does not use it after.
     unsafe {
         let ours = file.cast::<File>();

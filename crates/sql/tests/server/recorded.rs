@@ -1,6 +1,8 @@
 //! The server's own performance_schema, counted by hand beside it.
 
-use super::support::{Running, exec, one, rows};
+use super::support::{Running, one};
+#[cfg(feature = "instrument")]
+use super::support::{exec, rows};
 
 /// Tare is one for the process: what other tests' servers do shows too, so that these look at their
 /// own session's thread only.
