@@ -39,8 +39,6 @@ tare::classes! {
 
     /// The list of connections.
     pub static LOCK_REGISTRY: Mutex = "wait/synch/mutex/tare/LOCK_registry";
-    /// What a connection shows in the process list.
-    pub static LOCK_PROCESS: Mutex = "wait/synch/mutex/tare/LOCK_process";
     /// What a session's SQL functions see.
     pub static LOCK_SESSION: Mutex = "wait/synch/mutex/tare/LOCK_session";
     /// The tables' definitions.

@@ -97,7 +97,6 @@ impl Session {
 
     /// Attaches what a statement names, and begins the transaction that it needs.
     pub fn ready(&mut self, sql: &Sql) -> Result<()> {
-        tare::stage::set(&points::OPENING_TABLES);
         if self.role == Role::Monitor && !sql.databases.is_empty() {
             let (user, host) = self.state.user_host();
             return Err(SqlError::new(
@@ -112,6 +111,7 @@ impl Session {
         }
         for database in &sql.databases {
             if !self.connection()?.is_attached(database) {
+                tare::stage::set(&points::OPENING_TABLES);
                 self.attach(database)?;
             }
         }
@@ -282,6 +282,7 @@ impl Session {
         if let Some(id) = *statement {
             return Ok(id);
         }
+        tare::stage::set(&points::OPENING_TABLES);
         let id = if sql.is_system() {
             self.system()?.0.prepare(&sql.text)?.of_system()
         } else {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use super::points::{LOCK_PROCESS, LOCK_REGISTRY};
+use tare::sync::PlainMutex;
+
+use super::points::LOCK_REGISTRY;
 use crate::storage::Control;
 use crate::storage::sync::Mutex;
 
@@ -32,7 +34,8 @@ pub struct Process {
 
 #[derive(Debug)]
 struct Entry {
-    process: Mutex<Process>,
+    /// A session's own, but for who lists the processes: not worth an event at each statement.
+    process: PlainMutex<Process>,
     control: Arc<Control>,
 }
 
@@ -103,7 +106,7 @@ impl Registry {
             info: String::new(),
         };
         let entry = Arc::new(Entry {
-            process: Mutex::new(&LOCK_PROCESS, process),
+            process: PlainMutex::new(process),
             control,
         });
         self.entries.lock().insert(id, entry.clone());

@@ -330,8 +330,10 @@ unsafe extern "C" fn shm_lock(
     n: c_int,
     flags: c_int,
 ) -> c_int {
-    // Letting go takes no time worth a clock.
-    let _waits = if flags & ffi::SQLITE_SHM_LOCK != 0 {
+    // A reader's lock is a number in memory unless it is the first; a writer or a checkpoint waits
+    // for others. Letting go takes no time worth a clock.
+    let waits = ffi::SQLITE_SHM_LOCK | ffi::SQLITE_SHM_EXCLUSIVE;
+    let _waits = if flags & waits == waits {
         // SAFETY: see `close`.
         unsafe { shm_wait(file, Operation::FileLock) }
     } else {
