@@ -16,8 +16,13 @@ use crate::line::LINE_BYTES;
 use crate::shared::Shared;
 use crate::slot::{STATEMENT_DEPTH, Slot};
 
-/// Regions begin at multiples of this: the page size of x86-64, and what readers map writable.
+/// Regions (but for the slots) begin at multiples of this: the page size of x86-64, and what readers
+/// map writable.
 pub const PAGE: usize = 4096;
+
+/// Bytes at the end of a thread's text ring that its first texts go into: they lie in one page with
+/// the fixed part of its slot.
+pub const FIRST_TEXT_BYTES: usize = 256;
 
 /// Events in a chunk of history_long: what one thread takes at a time.
 pub const CHUNK_EVENTS: usize = 8;
@@ -175,10 +180,10 @@ pub struct Geometry {
     pub total_bytes: usize,
     /// Within a slot: where the history rings of waits, stages, statements, transactions begin.
     pub rings: [usize; 4],
+    /// Within a slot: where its fixed part is. The text ring comes before.
+    pub slot: usize,
     /// Within a slot: where the open statements are.
     pub statements: usize,
-    /// Within a slot: where the text ring begins.
-    pub text_ring: usize,
     /// Within a bank: where the class index begins.
     pub class_index: usize,
     /// Within a bank: where the arena begins.
@@ -202,14 +207,14 @@ impl Geometry {
         let statement = size_of::<event::Statement>();
         let transaction = size_of::<event::Transaction>();
 
-        // What an idle connection has touched under MySQL's default consumers comes first and fits
-        // two pages: who it is, transactions, the outermost statement; its last statements, and the
-        // beginning of their text.
-        let ring_transactions = round_up(size_of::<Slot>(), LINE_BYTES);
-        let statements = ring_transactions + l.history * transaction;
-        let ring_statements = statements + STATEMENT_DEPTH * statement;
-        let text_ring = ring_statements + l.history * statement;
-        let ring_stages = text_ring + l.text_ring_bytes;
+        // What an idle connection has touched under MySQL's default consumers lies in one page: the
+        // end of its text ring (where the first texts go), who it is, its last statements, and
+        // the outermost open one. Hence the order, and that slots begin where they do.
+        let slot = l.text_ring_bytes;
+        let ring_statements = slot + round_up(size_of::<Slot>(), LINE_BYTES);
+        let statements = ring_statements + l.history * statement;
+        let ring_transactions = statements + STATEMENT_DEPTH * statement;
+        let ring_stages = ring_transactions + l.history * transaction;
         let ring_waits = ring_stages + l.history * stage;
         let slot_stride = round_up(ring_waits + l.history * wait, PAGE);
 
@@ -256,7 +261,10 @@ impl Geometry {
         ];
         let mut regions = [Extent::default(); REGIONS];
         let mut offset = HEADER_BYTES;
-        for (region, (stride, count)) in regions.iter_mut().zip(shapes) {
+        for (number, (region, (stride, count))) in regions.iter_mut().zip(shapes).enumerate() {
+            if number == Region::Slots as usize {
+                offset += (FIRST_TEXT_BYTES + PAGE - slot % PAGE) % PAGE;
+            }
             *region = Extent {
                 offset,
                 stride,
@@ -269,8 +277,8 @@ impl Geometry {
             regions,
             total_bytes: offset,
             rings: [ring_waits, ring_stages, ring_statements, ring_transactions],
+            slot,
             statements,
-            text_ring,
             class_index,
             arena,
             shared_chunks,
@@ -318,7 +326,10 @@ mod tests {
             let g = Geometry::new(limits);
             let mut end = HEADER_BYTES;
             for r in &g.regions {
-                assert_eq!(r.offset % PAGE, 0);
+                let is_slots = *r == g.region(Region::Slots);
+                let first = if is_slots { g.slot } else { 0 };
+                let within = if is_slots { FIRST_TEXT_BYTES } else { 0 };
+                assert_eq!((r.offset + first) % PAGE, within);
                 assert!(r.offset >= end);
                 end = r.offset + r.bytes();
             }

@@ -193,7 +193,7 @@ impl<'a> View<'a> {
     /// Slot `i`.
     #[inline]
     pub fn slot(&self, i: usize) -> &'a Slot {
-        self.one(Region::Slots, i)
+        &self.slice(Region::Slots, i, self.geometry.slot, 1)[0]
     }
 
     /// The history ring of waits of slot `i`.
@@ -244,7 +244,7 @@ impl<'a> View<'a> {
     /// The text ring of slot `i`.
     pub fn text_ring(&self, i: usize) -> &'a [AtomicU64] {
         let words = self.geometry.limits.text_ring_bytes / 8;
-        self.slice(Region::Slots, i, self.geometry.text_ring, words)
+        self.slice(Region::Slots, i, 0, words)
     }
 
     /// Bank `i`.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use tare_layout::event;
+use tare_layout::geometry::FIRST_TEXT_BYTES;
 use tare_layout::shared::Lost;
 use tare_layout::slot::{FREE, LIVE, Slot, ring};
 
@@ -37,7 +38,8 @@ impl Local {
         let class_number = class
             .number(engine.generation)
             .unwrap_or_else(|| engine.register(class));
-        begin_slot(slot, view.statements(number), |slot| {
+        let first_text = view.geometry().limits.text_ring_bytes - FIRST_TEXT_BYTES;
+        begin_slot(slot, view.statements(number), first_text as u64, |slot| {
             let id = shared.next_thread_id.0.fetch_add(1, Ordering::Relaxed);
             slot.thread_id.store(id, Ordering::Relaxed);
             slot.class.store(u32::from(class_number), Ordering::Relaxed);
@@ -171,7 +173,12 @@ fn begin_turn(slot: &Slot, change: impl FnOnce(&Slot)) {
 }
 
 /// Makes a slot a new thread's: nothing of the thread before stays.
-fn begin_slot(slot: &Slot, open_statements: &[event::Statement], identity: impl FnOnce(&Slot)) {
+fn begin_slot(
+    slot: &Slot,
+    open_statements: &[event::Statement],
+    first_text: u64,
+    identity: impl FnOnce(&Slot),
+) {
     begin_turn(slot, |slot| {
         let zero32 =
             |cells: &[&AtomicU32]| cells.iter().for_each(|c| c.store(0, Ordering::Relaxed));
@@ -184,7 +191,8 @@ fn begin_slot(slot: &Slot, open_statements: &[event::Statement], identity: impl 
             &slot.command,
         ]);
         zero32(&[&slot.connection_type, &slot.schema, &slot.stage]);
-        zero64(&[&slot.event_id, &slot.text_at, &slot.processlist_id]);
+        zero64(&[&slot.event_id, &slot.processlist_id]);
+        slot.text_at.store(first_text, Ordering::Relaxed);
         slot.pushed
             .iter()
             .for_each(|p| p.store(0, Ordering::Relaxed));
