@@ -54,15 +54,22 @@ impl<P> RawRwLock<P> {
 impl<P: Point> RawRwLock<P> {
     #[inline(always)]
     fn try_read(&self) -> bool {
-        let word = self.word.load(Ordering::Relaxed);
+        let mut word = self.word.load(Ordering::Relaxed);
         // Behind a sleeping writer readers queue up, so that it is not starved. One below WRITER
-        // is as many readers as there can be.
-        word & SLEEP == 0
-            && word < WRITER - 1
-            && self
-                .word
-                .compare_exchange_weak(word, word + 1, Ordering::Acquire, Ordering::Relaxed)
-                .is_ok()
+        // is as many readers as there can be. Another reader that comes or goes meanwhile is no
+        // reason to wait.
+        while word & SLEEP == 0 && word < WRITER - 1 {
+            match self.word.compare_exchange_weak(
+                word,
+                word + 1,
+                Ordering::Acquire,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return true,
+                Err(now) => word = now,
+            }
+        }
+        false
     }
 
     #[inline(always)]
@@ -224,10 +231,7 @@ unsafe impl<P: Point> lock_api::RawRwLock for RawRwLock<P> {
 
     #[inline]
     fn try_lock_shared(&self) -> Option<GuardNoSend> {
-        let taken = self.point.try_take(Way::Shared, || {
-            // A weak exchange may fail for no reason.
-            self.try_read() || self.try_read()
-        });
+        let taken = self.point.try_take(Way::Shared, || self.try_read());
         taken.then(GuardNoSend::new)
     }
 
