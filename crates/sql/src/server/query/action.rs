@@ -1,0 +1,192 @@
+//! Actions: all that neither returns rows nor changes any.
+
+use super::borrowed;
+use crate::dialect::plan::Action;
+use crate::server::error::{Result, SqlError};
+use crate::server::session::{Columns, Role, Session};
+use crate::storage::statement::Cursor;
+
+impl Session {
+    /// All that neither returns rows nor changes any. `Some`: OK with so many affected rows.
+    pub(super) fn other(
+        &mut self,
+        action: &Action,
+        more: bool,
+        binary: bool,
+    ) -> Result<Option<u64>> {
+        match action {
+            Action::Begin { read_only } => self.begin(*read_only)?,
+            Action::Commit { chain } | Action::Rollback { chain } => {
+                let read_only = self.transaction.read_only;
+                if matches!(action, Action::Commit { .. }) {
+                    self.commit()?;
+                } else {
+                    self.roll_back();
+                }
+                if *chain {
+                    self.begin(read_only)?;
+                }
+            }
+            Action::Savepoint(name) => {
+                // Outside of a transaction there is nothing to come back to.
+                if self.transaction.open {
+                    let sql = format!("SAVEPOINT {}", crate::storage::connection::quote(name));
+                    self.connection()?.batch(&sql)?;
+                    if let Some(point) = &self.transaction.point {
+                        point.savepoint();
+                    }
+                }
+            }
+            Action::RollbackTo(name) | Action::Release(name) => {
+                let quoted = crate::storage::connection::quote(name);
+                let sql = match action {
+                    Action::RollbackTo(_) => format!("ROLLBACK TO {quoted}"),
+                    _ => format!("RELEASE {quoted}"),
+                };
+                if !self.transaction.open {
+                    return Err(SqlError::new(
+                        1305,
+                        format!("SAVEPOINT {name} does not exist"),
+                    ));
+                }
+                self.connection()?.batch(&sql)?;
+                if let Some(point) = &self.transaction.point {
+                    match action {
+                        Action::RollbackTo(_) => point.rollback_to_savepoint(),
+                        _ => point.release_savepoint(),
+                    }
+                }
+            }
+            Action::Use(name) => self.use_database(name)?,
+            Action::Set(items) => self.set(items)?,
+            Action::Kill { id, query_only } => {
+                let id = match self.evaluate(id.clone())? {
+                    rusqlite::types::Value::Integer(id) if id >= 0 => id as u64,
+                    _ => return Err(SqlError::new(1094, "Unknown thread id")),
+                };
+                self.root_only("CONNECTION_ADMIN")?;
+                if !self.shared.registry.kill(id, *query_only) {
+                    return Err(SqlError::new(1094, format!("Unknown thread id: {id}")));
+                }
+            }
+            Action::LockTables(tables) => {
+                self.root_only("LOCK TABLES")?;
+                self.commit()?;
+                self.table_locks.clear();
+                let current = self.state.database();
+                for (database, write) in tables {
+                    let database = if database.is_empty() {
+                        current.clone().ok_or_else(SqlError::no_database)?
+                    } else {
+                        database.clone()
+                    };
+                    if *write && !self.table_locks.iter().any(|(d, _)| *d == database) {
+                        let pass = self.wait_for(&database)?;
+                        self.table_locks.push((database, pass));
+                    }
+                }
+            }
+            Action::UnlockTables => self.table_locks.clear(),
+            Action::Nothing => {}
+            Action::Shutdown => {
+                self.root_only("SHUTDOWN")?;
+                self.shared.stop.request();
+            }
+            Action::Prepare(name, text) => {
+                let text = match self.evaluate(text.clone())? {
+                    rusqlite::types::Value::Text(text) => text,
+                    _ => return Err(crate::dialect::near("NULL")),
+                };
+                let generation = self.shared.databases.generation();
+                self.translate(&text, generation)?;
+                self.named.insert(name.to_lowercase(), text);
+            }
+            Action::Execute(name, using) => {
+                self.execute_named(name, using, more, binary)?;
+                return Ok(None);
+            }
+            Action::Deallocate(name) => {
+                if self.named.remove(&name.to_lowercase()).is_none() {
+                    return Err(SqlError::new(
+                        1243,
+                        format!(
+                            "Unknown prepared statement handler ({name}) given to DEALLOCATE PREPARE"
+                        ),
+                    ));
+                }
+            }
+            Action::Ddl(ddl) => return self.ddl(ddl, more, binary),
+            Action::Rows(_) | Action::Write(..) | Action::Show(_) => {}
+        }
+        Ok(Some(0))
+    }
+
+    /// EXECUTE name USING @a, @b.
+    fn execute_named(
+        &mut self,
+        name: &str,
+        using: &[sqlparser::ast::Expr],
+        more: bool,
+        binary: bool,
+    ) -> Result<()> {
+        let Some(text) = self.named.get(&name.to_lowercase()).cloned() else {
+            return Err(SqlError::new(
+                1243,
+                format!("Unknown prepared statement handler ({name}) given to EXECUTE"),
+            ));
+        };
+        let generation = self.shared.databases.generation();
+        let plan = self.translate(&text, generation)?;
+        if plan.params != using.len() || matches!(plan.action, Action::Execute(..)) {
+            return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
+        }
+        let values = using
+            .iter()
+            .map(|e| self.evaluate(e.clone()))
+            .collect::<Result<Vec<_>>>()?;
+        let mut statement = None;
+        let mut bind = |cursor: &mut Cursor<'_>| {
+            for (i, value) in values.iter().enumerate() {
+                cursor.bind(i + 1, borrowed(value))?;
+            }
+            Ok(())
+        };
+        let result = self.run(
+            &plan,
+            &mut statement,
+            &mut Columns::default(),
+            &mut bind,
+            more,
+            binary,
+        );
+        if let Some(id) = statement {
+            self.close_statement(id);
+        }
+        result
+    }
+
+    /// 1227 for everybody but root.
+    pub fn root_only(&self, privilege: &str) -> Result<()> {
+        if self.role == Role::Root {
+            return Ok(());
+        }
+        Err(SqlError::new(
+            1227,
+            format!(
+                "Access denied; you need (at least one of) the {privilege} privilege(s) for this operation"
+            ),
+        ))
+    }
+
+    /// The value of an expression.
+    pub fn evaluate(&mut self, expr: sqlparser::ast::Expr) -> Result<rusqlite::types::Value> {
+        let sql = crate::dialect::translate::expression(expr)?;
+        self.ready(&sql)?;
+        let connection = if sql.is_system() {
+            &mut self.system()?.0
+        } else {
+            self.connection()?
+        };
+        Ok(connection.db().query_row(&sql.text, [], |row| row.get(0))?)
+    }
+}

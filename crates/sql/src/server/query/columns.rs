@@ -1,0 +1,196 @@
+//! A result's columns: their types, and their definitions as packets.
+
+use mysql_common::constants::{ColumnFlags, ColumnType};
+
+use crate::dialect::plan::Sql;
+use crate::server::error::Result;
+use crate::server::session::{Columns, Session};
+use crate::storage::statement::{Cursor, StatementId};
+use crate::storage::tables::{ColumnDef, base_type};
+use crate::wire::column::{CHARSET_UTF8MB4, Column, NOT_FIXED, WireType};
+use crate::wire::value::Value;
+
+/// The type of a table's column, where the definitions tell.
+pub(super) type Known<'k> = &'k dyn Fn(&str, &str, &str) -> Option<WireType>;
+
+impl Session {
+    /// The columns of a statement that has not run yet.
+    pub fn describe_prepared(
+        &mut self,
+        id: StatementId,
+        sql: &Sql,
+        columns: &mut Columns,
+    ) -> Result<()> {
+        let databases = self.shared.databases.clone();
+        let cursor = if id.is_system() {
+            self.system()?.0.run(id)?
+        } else {
+            self.connection()?.run(id)?
+        };
+        let known = |database: &str, table: &str, column: &str| {
+            databases
+                .known(database)?
+                .tables
+                .get(table)?
+                .column(column)
+                .map(wire_of)
+        };
+        describe(&cursor, sql, columns, &known, false);
+        Ok(())
+    }
+}
+
+/// Finds the columns' types: of the table, of the expression, or else of the first row's values.
+pub(super) fn describe(
+    cursor: &Cursor<'_>,
+    sql: &Sql,
+    columns: &mut Columns,
+    known: Known<'_>,
+    has_row: bool,
+) {
+    columns.packets.clear();
+    columns.wire.clear();
+    columns.guessed = false;
+    let n = cursor.columns();
+    for i in 0..n {
+        let origin = cursor.origin(i);
+        let hint = sql
+            .hints
+            .0
+            .get(i)
+            .or_else(|| sql.hints.1.get(n - 1 - i))
+            .copied()
+            .flatten();
+        let declared = cursor
+            .decltype(i)
+            .map(|d| (d, origin.and_then(|(d, t, c)| known(d, t, c))));
+        let wire = match (declared, hint) {
+            (Some((_, Some(known))), _) => known,
+            (Some((text, None)), _) => wire_type(&text.to_lowercase(), true),
+            (None, Some(hint)) => hint,
+            (None, None) => {
+                columns.guessed = true;
+                let value = if has_row {
+                    cursor.value(i)
+                } else {
+                    Value::Null
+                };
+                match value {
+                    Value::Int(_) => WireType::bigint(),
+                    Value::Real(_) => WireType::double(),
+                    Value::Text(_) | Value::Null => WireType::text(255),
+                    Value::Blob(_) => WireType::blob(),
+                }
+            }
+        };
+        columns.wire.push(wire);
+        let (schema, table, org_name) = origin.unwrap_or(("", "", ""));
+        let column = Column {
+            schema,
+            table,
+            org_table: table,
+            name: cursor.name(i),
+            org_name,
+            wire,
+        };
+        put_packet(&mut columns.packets, |out| column.put(out));
+    }
+}
+
+/// A packet without a number, for [`PacketWriter::replay`].
+pub fn put_packet(out: &mut Vec<u8>, payload: impl FnOnce(&mut Vec<u8>)) {
+    let at = out.len();
+    out.extend_from_slice(&[0; 4]);
+    payload(out);
+    let len = (out.len() - at - 4) as u32;
+    out[at..at + 3].copy_from_slice(&len.to_le_bytes()[..3]);
+}
+
+/// The wire type of a table's column.
+pub fn wire_of(column: &ColumnDef) -> WireType {
+    let mut wire = wire_type(&column.column_type, column.nullable);
+    if column.auto_increment {
+        wire.flags |= ColumnFlags::AUTO_INCREMENT_FLAG;
+    }
+    wire
+}
+
+/// The wire type for a type as MySQL writes it.
+pub fn wire_type(column_type: &str, nullable: bool) -> WireType {
+    use ColumnType::*;
+    let mut arguments = column_type
+        .split_once('(')
+        .and_then(|(_, rest)| rest.split_once(')'))
+        .map(|(inside, _)| inside)
+        .unwrap_or("")
+        .split(',')
+        .filter_map(|a| a.trim().parse::<u32>().ok());
+    let (first, second) = (arguments.next(), arguments.next());
+    let mut wire = match base_type(column_type) {
+        "tinyint" | "bool" | "boolean" => WireType::number(MYSQL_TYPE_TINY, first.unwrap_or(4)),
+        "smallint" => WireType::number(MYSQL_TYPE_SHORT, 6),
+        "mediumint" => WireType::number(MYSQL_TYPE_INT24, 9),
+        "int" => WireType::number(MYSQL_TYPE_LONG, 11),
+        "bigint" | "integer" => WireType::bigint(),
+        "bit" => WireType::number(MYSQL_TYPE_LONGLONG, 20),
+        "year" => WireType::number(MYSQL_TYPE_YEAR, 4),
+        "float" => WireType {
+            decimals: NOT_FIXED,
+            ..WireType::number(MYSQL_TYPE_FLOAT, 12)
+        },
+        "double" | "real" => WireType::double(),
+        "decimal" | "numeric" => {
+            let (digits, scale) = (first.unwrap_or(10), second.unwrap_or(0));
+            WireType::decimal(digits + 2, scale.min(30) as u8)
+        }
+        "date" => WireType::number(MYSQL_TYPE_DATE, 10),
+        "time" => WireType::number(MYSQL_TYPE_TIME, 10),
+        "datetime" => WireType::number(MYSQL_TYPE_DATETIME, 19),
+        "timestamp" => WireType::number(MYSQL_TYPE_TIMESTAMP, 19),
+        "char" => WireType {
+            code: MYSQL_TYPE_STRING,
+            decimals: 0,
+            ..WireType::text(first.unwrap_or(1))
+        },
+        "varchar" => WireType {
+            decimals: 0,
+            ..WireType::text(first.unwrap_or(255))
+        },
+        "enum" => WireType {
+            code: MYSQL_TYPE_STRING,
+            flags: ColumnFlags::ENUM_FLAG,
+            decimals: 0,
+            ..WireType::text(64)
+        },
+        "set" => WireType {
+            code: MYSQL_TYPE_STRING,
+            flags: ColumnFlags::SET_FLAG,
+            decimals: 0,
+            ..WireType::text(64)
+        },
+        "binary" => WireType::number(MYSQL_TYPE_STRING, first.unwrap_or(1)),
+        "varbinary" => WireType::number(MYSQL_TYPE_VAR_STRING, first.unwrap_or(255)),
+        "tinyblob" | "blob" | "mediumblob" | "longblob" => WireType {
+            flags: ColumnFlags::BLOB_FLAG | ColumnFlags::BINARY_FLAG,
+            ..WireType::blob()
+        },
+        "json" => WireType {
+            code: MYSQL_TYPE_JSON,
+            charset: CHARSET_UTF8MB4,
+            ..WireType::blob()
+        },
+        "tinytext" | "text" | "mediumtext" | "longtext" => WireType {
+            charset: CHARSET_UTF8MB4,
+            flags: ColumnFlags::BLOB_FLAG,
+            ..WireType::blob()
+        },
+        _ => WireType::text(255),
+    };
+    if column_type.contains("unsigned") {
+        wire.flags |= ColumnFlags::UNSIGNED_FLAG;
+    }
+    if !nullable {
+        wire.flags |= ColumnFlags::NOT_NULL_FLAG;
+    }
+    wire
+}

@@ -1,0 +1,258 @@
+//! Runs a plan: rows and changes here, the rest by its kind.
+
+mod action;
+mod columns;
+mod rows;
+mod set;
+mod transaction;
+
+use std::sync::atomic::Ordering;
+
+use mysql_common::constants::StatusFlags;
+
+pub(super) use self::columns::{put_packet, wire_of, wire_type};
+use self::transaction::single_statement;
+use super::error::{Result, SqlError};
+use super::points;
+use super::session::{Columns, Role, Session};
+use crate::dialect::plan::{Action, Change, Plan, Sql};
+use crate::storage::statement::{Cursor, StatementId};
+use crate::wire::reply;
+use crate::wire::value::Value;
+
+/// Gives a statement its parameters.
+pub type Bind<'b> = &'b mut dyn FnMut(&mut Cursor<'_>) -> Result<()>;
+
+impl Session {
+    /// Runs a plan and answers. `statement` and `columns` are kept for the next time.
+    pub fn run(
+        &mut self,
+        plan: &Plan,
+        statement: &mut Option<StatementId>,
+        columns: &mut Columns,
+        bind: Bind<'_>,
+        more: bool,
+        binary: bool,
+    ) -> Result<()> {
+        self.shared
+            .counters
+            .questions
+            .fetch_add(1, Ordering::Relaxed);
+        let at_most = self.execution_limit(plan);
+        self.control.begin(at_most);
+        let keeps_warnings = matches!(&plan.action, Action::Show(s) if matches!(s.what, crate::dialect::admin::What::Warnings | crate::dialect::admin::What::WarningCount));
+        if !keeps_warnings {
+            self.state.clear_warnings();
+        }
+        let result = match &plan.action {
+            Action::Rows(sql) => self.rows(sql, statement, columns, bind, more, binary),
+            Action::Write(sql, change) => self.write(sql, *change, statement, bind, more),
+            Action::Show(show) => self.show(show, more, binary),
+            other => {
+                let affected = self.other(other, more, binary)?;
+                if let Some(affected) = affected {
+                    self.done(affected, 0, more);
+                }
+                return Ok(());
+            }
+        };
+        match result {
+            Err(e) if e.code == 1317 => Err(self.control.interruption()),
+            other => other,
+        }
+    }
+
+    fn execution_limit(&self, plan: &Plan) -> std::time::Duration {
+        if !matches!(plan.action, Action::Rows(_)) {
+            return std::time::Duration::ZERO;
+        }
+        self.max_execution_time
+    }
+
+    /// Answers with OK.
+    pub fn done(&mut self, affected_rows: u64, last_insert_id: u64, more: bool) {
+        let mut status = self.status();
+        status.set(StatusFlags::SERVER_MORE_RESULTS_EXISTS, more);
+        self.state.set_row_count(affected_rows as i64);
+        let warnings = self.state.warning_count();
+        reply::ok(
+            &mut self.writer,
+            status,
+            reply::Ok {
+                affected_rows,
+                last_insert_id,
+                warnings,
+                info: "",
+            },
+        );
+    }
+
+    /// Attaches what a statement names, and begins the transaction that it needs.
+    pub fn ready(&mut self, sql: &Sql) -> Result<()> {
+        if self.role == Role::Monitor && !sql.databases.is_empty() {
+            let (user, host) = self.state.user_host();
+            return Err(SqlError::new(
+                1142,
+                format!("SELECT command denied to user '{user}'@'{host}' for table"),
+            ));
+        }
+        if sql.is_system() {
+            self.system()?;
+        } else if !sql.catalog.is_empty() {
+            self.install_catalog()?;
+        }
+        for database in &sql.databases {
+            if !self.connection()?.is_attached(database) {
+                tare::stage::set(&points::OPENING_TABLES);
+                self.attach(database)?;
+            }
+        }
+        if self.transaction.open {
+            if self.expects_write
+                && !self.transaction.read_only
+                && let Some(database) = sql.databases.first()
+            {
+                self.enter(database)?;
+            }
+        } else if !self.autocommit && (!sql.databases.is_empty() || sql.writes.is_some()) {
+            self.begin(false)?;
+        }
+        Ok(())
+    }
+
+    /// SQLite attaches nothing while a transaction is open that has begun to read: that
+    /// transaction has nothing to lose yet when it is only begun.
+    fn attach(&mut self, database: &str) -> Result<()> {
+        self.connection()?.attach(database)?;
+        Ok(())
+    }
+
+    /// The prepared statement, prepared if need be.
+    pub fn statement_id(
+        &mut self,
+        sql: &Sql,
+        statement: &mut Option<StatementId>,
+    ) -> Result<StatementId> {
+        if let Some(id) = *statement {
+            return Ok(id);
+        }
+        tare::stage::set(&points::OPENING_TABLES);
+        let id = if sql.is_system() {
+            self.system()?.0.prepare(&sql.text)?.of_system()
+        } else {
+            let connection = self.connection()?;
+            for database in &sql.databases {
+                // The result's columns will be described by them.
+                connection.definitions(database)?;
+            }
+            connection.prepare(&sql.text)?
+        };
+        *statement = Some(id);
+        Ok(id)
+    }
+
+    /// Attaches what a statement names, before it is prepared.
+    pub fn attach_all(&mut self, sql: &Sql) -> Result<()> {
+        if sql.is_system() {
+            self.system()?;
+        } else if !sql.catalog.is_empty() {
+            self.install_catalog()?;
+        }
+        for database in &sql.databases {
+            self.attach(database)?;
+        }
+        Ok(())
+    }
+
+    fn write(
+        &mut self,
+        sql: &Sql,
+        change: Change,
+        statement: &mut Option<StatementId>,
+        bind: Bind<'_>,
+        more: bool,
+    ) -> Result<()> {
+        if !sql.catalog.is_empty() {
+            self.may_change_catalog(sql, change)?;
+        } else if self.role == Role::Monitor {
+            let (user, host) = self.state.user_host();
+            return Err(SqlError::new(
+                1142,
+                format!("command denied to user '{user}'@'{host}' for table"),
+            ));
+        }
+        if self.transaction.read_only && self.transaction.open {
+            return Err(SqlError::new(
+                1792,
+                "Cannot execute statement in a READ ONLY transaction.",
+            ));
+        }
+        self.ready(sql)?;
+        let database = sql.writes.as_deref().filter(|_| sql.catalog.is_empty());
+        let mut pass = None;
+        if let Some(database) = database {
+            if self.transaction.open {
+                self.enter(database)?;
+                self.transaction.wrote = true;
+            } else if !self.table_locks.iter().any(|(d, _)| d == database) {
+                pass = Some(self.wait_for(database)?);
+            }
+        }
+        let id = self.statement_id(sql, statement)?;
+        let single = pass.is_some().then(single_statement);
+        tare::stage::set(&points::EXECUTING);
+        let connection = if id.is_system() {
+            &mut self.system()?.0
+        } else {
+            self.connection()?
+        };
+        let mut examined = 0;
+        let result = {
+            let mut cursor = connection.run(id)?;
+            bind(&mut cursor)?;
+            let done = loop {
+                match cursor.step() {
+                    Ok(true) => {}
+                    Ok(false) => break Ok(()),
+                    Err(e) => break Err(e),
+                }
+            };
+            examined += cursor.scan_status().0;
+            done
+        };
+        if let Err(error) = result {
+            drop(pass);
+            return Err(self.after_error(error));
+        }
+        let affected = connection.changes();
+        let last = connection.db().last_insert_rowid();
+        drop(pass);
+        if let Some(single) = single {
+            single.commit();
+        }
+        self.tally.affected = affected;
+        if !matches!(change, Change::Insert) {
+            self.tally.examined = affected.max(examined as u64);
+        }
+        let mut insert_id = 0;
+        if matches!(change, Change::Insert | Change::Replace) && sql.makes_ids && affected > 0 {
+            // MySQL tells the first of the numbers that one statement made.
+            insert_id = last - (affected as i64 - 1);
+            self.state.set_last_insert_id(insert_id);
+        }
+        self.done(affected, insert_id.max(0) as u64, more);
+        Ok(())
+    }
+}
+
+/// A value that borrows from rusqlite's.
+pub fn borrowed(value: &rusqlite::types::Value) -> Value<'_> {
+    use rusqlite::types::Value as V;
+    match value {
+        V::Null => Value::Null,
+        V::Integer(n) => Value::Int(*n),
+        V::Real(x) => Value::Real(*x),
+        V::Text(t) => Value::Text(t.as_bytes()),
+        V::Blob(b) => Value::Blob(b),
+    }
+}

@@ -1,0 +1,190 @@
+//! The rows of a statement, on their way to the client.
+
+use mysql_common::constants::StatusFlags;
+
+use super::Bind;
+use super::columns::{Known, describe, wire_of};
+use super::transaction::single_statement;
+use crate::dialect::plan::Sql;
+use crate::server::error::{Result, SqlError};
+use crate::server::points;
+use crate::server::session::{Columns, Session};
+use crate::storage::statement::{Cursor, StatementId};
+use crate::wire::bytes::put_lenenc;
+use crate::wire::channel::PacketWriter;
+use crate::wire::column::WireType;
+use crate::wire::reply;
+use crate::wire::value::{Value, put_binary, put_text};
+
+/// Limits on a result.
+struct Limits {
+    rows: u64,
+    bytes: u64,
+}
+
+impl Session {
+    pub(super) fn rows(
+        &mut self,
+        sql: &Sql,
+        statement: &mut Option<StatementId>,
+        columns: &mut Columns,
+        bind: Bind<'_>,
+        more: bool,
+        binary: bool,
+    ) -> Result<()> {
+        self.ready(sql)?;
+        if let Some(database) = &sql.writes
+            && self.transaction.open
+        {
+            // FOR UPDATE
+            self.enter(database)?;
+        }
+        let id = self.statement_id(sql, statement)?;
+        let mut status = self.status();
+        status.set(StatusFlags::SERVER_MORE_RESULTS_EXISTS, more);
+        let deprecates_eof = self.deprecates_eof();
+        let limits = Limits {
+            rows: self.shared.config.max_result_rows,
+            bytes: self.shared.config.max_result_bytes,
+        };
+        let databases = self.shared.databases.clone();
+        let (connection, catalog) = if id.is_system() {
+            match self.system.as_mut() {
+                Some((connection, catalog)) => (Some(connection), Some(&*catalog)),
+                None => (None, None),
+            }
+        } else {
+            let catalog = self.catalog.as_ref().filter(|_| !sql.catalog.is_empty());
+            (self.connection.as_mut(), catalog)
+        };
+        let connection = connection.ok_or_else(SqlError::interrupted)?;
+        let _snapshot = catalog.map(|c| c.statement());
+        let writer = &mut self.writer;
+        let (mark, sequence) = (writer.mark(), writer.sequence());
+        let sent_before = writer.sent();
+        let single = if !self.transaction.open && !sql.databases.is_empty() {
+            Some(single_statement())
+        } else {
+            None
+        };
+        tare::stage::set(&points::EXECUTING);
+        let tally = &mut self.tally;
+        let result = {
+            let mut cursor = connection.run(id)?;
+            bind(&mut cursor)?;
+            let known = |database: &str, table: &str, column: &str| {
+                let defs = databases.known(database)?;
+                defs.tables.get(table)?.column(column).map(wire_of)
+            };
+            let sent = send_rows(
+                &mut cursor,
+                sql,
+                columns,
+                &known,
+                writer,
+                status,
+                deprecates_eof,
+                binary,
+                &limits,
+            );
+            let (scanned, sorts) = cursor.scan_status();
+            tally.scanned = scanned > 0;
+            tally.sorts = sorts as u64;
+            tally.examined = scanned as u64;
+            sent
+        };
+        match result {
+            Ok(n) => {
+                self.tally.sent = n;
+                self.tally.examined = self.tally.examined.max(n);
+                if let Some(single) = single {
+                    single.commit();
+                }
+                self.state.set_found_rows(n as i64);
+                self.state.set_row_count(-1);
+                let warnings = self.state.warning_count();
+                if deprecates_eof {
+                    reply::result_end(&mut self.writer, status, warnings);
+                } else {
+                    reply::eof(&mut self.writer, status, warnings);
+                }
+                Ok(())
+            }
+            Err(error) => {
+                // What has not been sent yet is taken back; otherwise the error follows the rows.
+                if writer.sent() == sent_before {
+                    writer.rewind(mark, sequence);
+                }
+                Err(self.after_error(error))
+            }
+        }
+    }
+}
+
+/// Steps through the rows and writes them. The caller ends the result.
+#[allow(clippy::too_many_arguments)]
+fn send_rows(
+    cursor: &mut Cursor<'_>,
+    sql: &Sql,
+    columns: &mut Columns,
+    known: Known<'_>,
+    writer: &mut PacketWriter,
+    status: StatusFlags,
+    deprecates_eof: bool,
+    binary: bool,
+    limits: &Limits,
+) -> Result<u64> {
+    let mut row = cursor.step()?;
+    tare::stage::set(&points::SENDING_DATA);
+    let version = cursor.reprepared() + 1;
+    if columns.version != version || columns.guessed {
+        describe(cursor, sql, columns, known, row);
+        columns.version = version;
+    }
+    put_lenenc(writer.begin(), columns.wire.len() as u64);
+    writer.end();
+    writer.replay(&columns.packets);
+    if !deprecates_eof {
+        reply::eof(writer, status, 0);
+    }
+    let mut rows = 0;
+    let start = writer.sent();
+    while row {
+        rows += 1;
+        if binary {
+            put_binary_row(cursor, &columns.wire, writer.begin());
+        } else {
+            let out = writer.begin();
+            for (i, wire) in columns.wire.iter().enumerate() {
+                put_text(out, cursor.value(i), wire);
+            }
+        }
+        writer.end();
+        writer
+            .flush_if_full()
+            .map_err(|_| SqlError::interrupted())?;
+        if (limits.rows > 0 && rows > limits.rows)
+            || (limits.bytes > 0 && writer.sent() - start > limits.bytes)
+        {
+            return Err(SqlError::new(
+                1104,
+                "The SELECT would give more rows or bytes than this server's limit on a result; narrow it with WHERE or LIMIT",
+            ));
+        }
+        row = cursor.step()?;
+    }
+    Ok(rows)
+}
+
+#[inline]
+fn put_binary_row(cursor: &Cursor<'_>, wire: &[WireType], out: &mut Vec<u8>) {
+    out.push(0);
+    let nulls = out.len();
+    out.resize(nulls + (wire.len() + 9) / 8, 0);
+    for (i, wire) in wire.iter().enumerate() {
+        match cursor.value(i) {
+            Value::Null => out[nulls + (i + 2) / 8] |= 1 << ((i + 2) % 8),
+            value => put_binary(out, value, wire),
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Statements of COM_QUERY: translated, run, kept.
+
+use std::sync::Arc;
+
+use mysql_common::constants::CapabilityFlags;
+use tare::digest::Digest;
+
+use super::{Cached, Columns, Session, Tally};
+use crate::dialect::plan::Plan;
+use crate::dialect::split;
+use crate::server::error::Result;
+use crate::server::points;
+use crate::storage::statement::StatementId;
+
+/// Statements of COM_QUERY that a session keeps translated and prepared.
+const CACHE: usize = 256;
+
+/// Longer texts than this are bulk loads: they never come again.
+const CACHEABLE: usize = 4096;
+
+impl Session {
+    /// Runs the statements of a text, one after the other, up to the first that fails.
+    pub fn text_query(&mut self, text: &str) -> Result<()> {
+        let mut rest = text.trim_end_matches(|c: char| c.is_whitespace() || c == ';' || c == '\0');
+        loop {
+            // Most texts have no `;` at all.
+            let (end, next) = if rest.contains(';') {
+                split::first(rest)
+            } else {
+                (rest.len(), rest.len())
+            };
+            let (one, after) = (&rest[..end], &rest[next..]);
+            let more = !split::is_blank(after);
+            if more
+                && !self
+                    .capabilities
+                    .contains(CapabilityFlags::CLIENT_MULTI_STATEMENTS)
+            {
+                return Err(crate::dialect::near(
+                    after.trim().chars().take(40).collect::<String>(),
+                ));
+            }
+            self.statement(one, more)?;
+            if !more {
+                return Ok(());
+            }
+            rest = after;
+        }
+    }
+
+    fn statement(&mut self, text: &str, more: bool) -> Result<()> {
+        let point = tare::statement::start(&points::QUERY);
+        tare::stage::set(&points::STARTING);
+        tare::thread::set_command(tare::Command::Query);
+        self.registration.begin_query(text);
+        self.tally = Tally::default();
+        let result = self.cached(text, more, &point);
+        self.record(&point, &result);
+        self.registration.end_query();
+        tare::thread::set_command(tare::Command::Sleep);
+        result
+    }
+
+    /// Tells a statement's event how it went, and the session how it failed.
+    pub fn record(&mut self, point: &tare::statement::Statement, result: &Result<()>) {
+        if let Err(error) = result {
+            self.state.clear_warnings();
+            self.state.warn("Error", error.code, error.message.clone());
+            self.state.set_row_count(-1);
+            point.error(error.code.into(), error.state, &error.message);
+        }
+        if !point.is_recorded() {
+            return;
+        }
+        let tally = self.tally;
+        for (counter, n) in [
+            (tare::Counter::RowsSent, tally.sent),
+            (tare::Counter::RowsExamined, tally.examined),
+            (tare::Counter::RowsAffected, tally.affected),
+            (tare::Counter::Warnings, self.state.warning_count().into()),
+            (tare::Counter::SelectScan, tally.scanned.into()),
+            (tare::Counter::SortScan, tally.sorts),
+        ] {
+            if n != 0 {
+                point.set(counter, n);
+            }
+        }
+    }
+
+    fn cached(&mut self, text: &str, more: bool, point: &tare::statement::Statement) -> Result<()> {
+        let generation = self.shared.databases.generation();
+        let mut cached = match self.cache.remove(text) {
+            Some(mut cached) if cached.plan.generation == generation => {
+                if point.is_recorded() {
+                    let digest = cached.digest.get_or_insert_with(|| Digest::of(text));
+                    point.prepared(text, digest);
+                }
+                cached
+            }
+            old => {
+                // Its text is known even if nothing else will be.
+                let digest = point.is_recorded().then(|| Digest::of(text));
+                if let Some(digest) = &digest {
+                    point.prepared(text, digest);
+                }
+                if let Some(statement) = old.and_then(|c| c.statement) {
+                    self.close_statement(statement);
+                }
+                let plan = self.translate(text, generation)?;
+                Cached {
+                    digest,
+                    plan: Arc::new(plan),
+                    statement: None,
+                    columns: Columns::default(),
+                }
+            }
+        };
+        if cached.plan.params > 0 {
+            return Err(crate::dialect::near("?"));
+        }
+        let plan = cached.plan.clone();
+        point.refine(plan.class);
+        let result = self.run(
+            &plan,
+            &mut cached.statement,
+            &mut cached.columns,
+            &mut |_| Ok(()),
+            more,
+            false,
+        );
+        let keep = result.is_ok()
+            && text.len() <= CACHEABLE
+            && matches!(
+                plan.action,
+                crate::dialect::plan::Action::Rows(_)
+                    | crate::dialect::plan::Action::Write(..)
+                    | crate::dialect::plan::Action::Begin { .. }
+                    | crate::dialect::plan::Action::Commit { .. }
+            );
+        if keep {
+            if self.cache.len() >= CACHE {
+                self.empty_cache();
+            }
+            self.cache.insert(text.into(), cached);
+        } else if let Some(statement) = cached.statement {
+            self.close_statement(statement);
+        }
+        result
+    }
+
+    /// Forgets COM_QUERY's statements, as when the default database changes.
+    pub fn empty_cache(&mut self) {
+        for (_, cached) in std::mem::take(&mut self.cache) {
+            if let Some(statement) = cached.statement {
+                self.close_statement(statement);
+            }
+        }
+    }
+
+    /// Finalizes a prepared statement.
+    pub fn close_statement(&mut self, id: StatementId) {
+        let connection = if id.is_system() {
+            self.system.as_mut().map(|(connection, _)| connection)
+        } else {
+            self.connection.as_mut()
+        };
+        if let Some(connection) = connection {
+            connection.close(id);
+        }
+    }
+
+    /// Reads and rewrites a statement.
+    pub fn translate(&mut self, text: &str, generation: u64) -> Result<Plan> {
+        let database = self.state.database();
+        crate::dialect::translate::translate(
+            text,
+            database.as_deref(),
+            self.connection()?,
+            generation,
+        )
+    }
+}

@@ -1,0 +1,200 @@
+//! Made rows: filtered, and sent.
+
+use mysql_common::constants::StatusFlags;
+use rusqlite::types::Value;
+use sqlparser::ast::Expr;
+
+use crate::dialect::admin::Filter;
+use crate::server::error::{Result, SqlError};
+use crate::server::query::{borrowed, put_packet};
+use crate::server::session::Session;
+use crate::storage::connection::quote;
+use crate::wire::bytes::put_lenenc;
+use crate::wire::column::{Column, WireType};
+use crate::wire::reply;
+use crate::wire::value::{put_binary, put_text};
+
+/// A result that is made here.
+#[derive(Debug, Clone)]
+pub struct Rows {
+    pub(super) names: Vec<String>,
+    pub(super) rows: Vec<Vec<Value>>,
+}
+
+impl Rows {
+    /// No rows yet.
+    pub fn new(names: &[&str]) -> Self {
+        Self {
+            names: names.iter().map(|n| (*n).to_owned()).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row.
+    pub fn push<const N: usize>(&mut self, row: [Text; N]) {
+        self.rows.push(row.into_iter().map(|t| t.0).collect());
+    }
+}
+
+/// A value of a made row; from texts, numbers and options of them.
+#[derive(Debug, Clone)]
+pub struct Text(pub(super) Value);
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        Self(Value::Text(text.to_owned()))
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self(Value::Text(text))
+    }
+}
+
+impl From<i64> for Text {
+    fn from(n: i64) -> Self {
+        Self(Value::Integer(n))
+    }
+}
+
+impl<T: Into<Text>> From<Option<T>> for Text {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self(Value::Null), Into::into)
+    }
+}
+
+impl Session {
+    /// Keeps the rows that LIKE or WHERE lets through: SQLite evaluates both, over the rows as JSON.
+    pub(super) fn filtered(&mut self, rows: Rows, filter: &Filter) -> Result<Rows> {
+        let condition = match filter {
+            Filter::None => return Ok(rows),
+            Filter::Like(pattern) => {
+                let first = rows.names.first().map(|n| quote(n)).unwrap_or_default();
+                format!("{first} LIKE '{}' ESCAPE '\\'", pattern.replace('\'', "''"))
+            }
+            Filter::Where(expr) => {
+                let sql = crate::dialect::translate::expression(strip(expr))?;
+                sql.text
+                    .strip_prefix("SELECT ")
+                    .map(|t| t.rsplit_once(" AS ").map_or(t, |(e, _)| e))
+                    .unwrap_or_default()
+                    .to_owned()
+            }
+        };
+        let json: Vec<Vec<serde_json::Value>> = rows
+            .rows
+            .iter()
+            .map(|row| {
+                row.iter()
+                    .map(|v| match v {
+                        Value::Null => serde_json::Value::Null,
+                        Value::Integer(n) => (*n).into(),
+                        Value::Real(x) => (*x).into(),
+                        Value::Text(t) => t.as_str().into(),
+                        Value::Blob(b) => String::from_utf8_lossy(b).into_owned().into(),
+                    })
+                    .collect()
+            })
+            .collect();
+        let json = serde_json::to_string(&json).map_err(|e| SqlError::new(1105, e.to_string()))?;
+        let columns: Vec<String> = rows
+            .names
+            .iter()
+            .enumerate()
+            .map(|(i, n)| format!("value ->> {i} AS {}", quote(n)))
+            .collect();
+        let sql = format!(
+            "SELECT key FROM (SELECT key, {} FROM json_each(?1)) WHERE {condition} ORDER BY key",
+            columns.join(", ")
+        );
+        let connection = self.connection()?;
+        let mut statement = connection.db().prepare(&sql)?;
+        let kept: Vec<i64> = statement
+            .query_map([&json], |r| r.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        let all = rows.rows;
+        let rows_kept = kept
+            .into_iter()
+            .filter_map(|i| all.get(i as usize).cloned())
+            .collect();
+        Ok(Rows {
+            names: rows.names,
+            rows: rows_kept,
+        })
+    }
+
+    /// Sends a made result.
+    pub fn send(&mut self, rows: Rows, more: bool, binary: bool) -> Result<()> {
+        let wire: Vec<WireType> = (0..rows.names.len())
+            .map(|i| {
+                match rows
+                    .rows
+                    .iter()
+                    .map(|r| &r[i])
+                    .find(|v| !matches!(v, Value::Null))
+                {
+                    Some(Value::Integer(_)) => WireType::bigint(),
+                    Some(Value::Real(_)) => WireType::double(),
+                    _ => WireType::text(255),
+                }
+            })
+            .collect();
+        let mut status = self.status();
+        status.set(StatusFlags::SERVER_MORE_RESULTS_EXISTS, more);
+        let deprecates_eof = self.deprecates_eof();
+        put_lenenc(self.writer.begin(), rows.names.len() as u64);
+        self.writer.end();
+        let mut packets = Vec::new();
+        for (name, wire) in rows.names.iter().zip(&wire) {
+            let column = Column {
+                schema: "",
+                table: "",
+                org_table: "",
+                name,
+                org_name: name,
+                wire: *wire,
+            };
+            put_packet(&mut packets, |out| column.put(out));
+        }
+        self.writer.replay(&packets);
+        if !deprecates_eof {
+            reply::eof(&mut self.writer, status, 0);
+        }
+        for row in &rows.rows {
+            let out = self.writer.begin();
+            if binary {
+                out.push(0);
+                let nulls = out.len();
+                out.resize(nulls + (row.len() + 9) / 8, 0);
+                for (i, (value, wire)) in row.iter().zip(&wire).enumerate() {
+                    match value {
+                        Value::Null => out[nulls + (i + 2) / 8] |= 1 << ((i + 2) % 8),
+                        value => put_binary(out, borrowed(value), wire),
+                    }
+                }
+            } else {
+                for (value, wire) in row.iter().zip(&wire) {
+                    put_text(out, borrowed(value), wire);
+                }
+            }
+            self.writer.end();
+            self.writer
+                .flush_if_full()
+                .map_err(|_| SqlError::interrupted())?;
+        }
+        let warnings = self.state.warning_count();
+        if deprecates_eof {
+            reply::result_end(&mut self.writer, status, warnings);
+        } else {
+            reply::eof(&mut self.writer, status, warnings);
+        }
+        self.state.set_found_rows(rows.rows.len() as i64);
+        Ok(())
+    }
+}
+
+/// Column names of a SHOW's WHERE may be keywords in backticks; they stay as they are.
+fn strip(expr: &Expr) -> Expr {
+    Expr::Nested(Box::new(expr.clone()))
+}
