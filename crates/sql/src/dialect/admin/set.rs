@@ -1,0 +1,110 @@
+//! SET: its assignments.
+
+use sqlparser::ast::{Expr, Value};
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::Token;
+
+use super::words::{any, expr, identifier, need, take, text, word};
+use super::{Scope, SetItem};
+use crate::dialect::near;
+use crate::server::error::Result;
+
+pub(super) fn set(parser: &mut Parser<'_>) -> Result<Vec<SetItem>> {
+    let mut items = Vec::new();
+    if take(parser, "NAMES") {
+        let charset = text(parser)?;
+        if take(parser, "COLLATE") {
+            text(parser)?;
+        }
+        return Ok(vec![SetItem::Names(charset)]);
+    }
+    if take(parser, "CHARSET")
+        || (word(parser) == "CHARACTER" && {
+            parser.next_token();
+            need(parser, "SET")?;
+            true
+        })
+    {
+        return Ok(vec![SetItem::Names(text(parser)?)]);
+    }
+    loop {
+        let mut scope = Scope::Session;
+        match word(parser).as_str() {
+            "GLOBAL" => {
+                parser.next_token();
+                scope = Scope::Global;
+            }
+            "SESSION" | "LOCAL" => {
+                parser.next_token();
+            }
+            _ => {}
+        }
+        if take(parser, "TRANSACTION") {
+            let mut read_only = None;
+            loop {
+                if take(parser, "READ") {
+                    read_only = Some(
+                        any(parser, &["ONLY", "WRITE"])
+                            .ok_or_else(|| near(parser.peek_token().token))?
+                            == "ONLY",
+                    );
+                } else {
+                    need(parser, "ISOLATION")?;
+                    need(parser, "LEVEL")?;
+                    match any(parser, &["READ", "REPEATABLE", "SERIALIZABLE"]) {
+                        Some("READ") => any(parser, &["COMMITTED", "UNCOMMITTED"]).map(|_| ()),
+                        Some("REPEATABLE") => take(parser, "READ").then_some(()),
+                        other => other.map(|_| ()),
+                    }
+                    .ok_or_else(|| near(parser.peek_token().token))?;
+                }
+                if !parser.consume_token(&Token::Comma) {
+                    items.push(SetItem::Transaction(read_only));
+                    return Ok(items);
+                }
+            }
+        }
+        let first = identifier(parser)?;
+        let mut variable = first.value;
+        if variable.starts_with("@@") {
+            variable = variable.trim_start_matches('@').to_owned();
+            if parser.consume_token(&Token::Period) {
+                scope = match variable.to_ascii_lowercase().as_str() {
+                    "global" | "persist" => Scope::Global,
+                    "session" | "local" => Scope::Session,
+                    _ => return Err(near(variable)),
+                };
+                variable = identifier(parser)?.value;
+            }
+        }
+        if !parser.consume_token(&Token::Eq) && !parser.consume_token(&Token::Assignment) {
+            return Err(near(parser.peek_token().token));
+        }
+        if let Some(user) = variable.strip_prefix('@') {
+            items.push(SetItem::User(user.to_lowercase(), expr(parser)?));
+        } else {
+            let value = match word(parser).as_str() {
+                "DEFAULT" => {
+                    parser.next_token();
+                    None
+                }
+                // ON is no expression, and a name is a text: SET sql_mode = ANSI.
+                w if !w.is_empty()
+                    && !w.starts_with('@')
+                    && !matches!(parser.peek_nth_token(1).token, Token::LParen)
+                    && !matches!(
+                        w,
+                        "NULL" | "TRUE" | "FALSE" | "NOT" | "CASE" | "BINARY" | "CAST"
+                    ) =>
+                {
+                    Some(Expr::value(Value::SingleQuotedString(text(parser)?)))
+                }
+                _ => Some(expr(parser)?),
+            };
+            items.push(SetItem::System(scope, variable.to_ascii_lowercase(), value));
+        }
+        if !parser.consume_token(&Token::Comma) {
+            return Ok(items);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Words: the next piece of a statement, taken when it is the one looked for.
+
+use sqlparser::ast::{Expr, Ident, ObjectName};
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::Token;
+
+use crate::dialect::near;
+use crate::server::error::{Result, SqlError};
+
+pub(super) fn word(parser: &Parser<'_>) -> String {
+    match &parser.peek_token().token {
+        Token::Word(w) if w.quote_style.is_none() => w.value.to_ascii_uppercase(),
+        _ => String::new(),
+    }
+}
+
+pub(super) fn take(parser: &mut Parser<'_>, expected: &str) -> bool {
+    let found = word(parser) == expected;
+    if found {
+        parser.next_token();
+    }
+    found
+}
+
+pub(super) fn need(parser: &mut Parser<'_>, expected: &str) -> Result<()> {
+    if take(parser, expected) {
+        Ok(())
+    } else {
+        Err(near(parser.peek_token().token))
+    }
+}
+
+pub(super) fn any<'w>(parser: &mut Parser<'_>, words: &[&'w str]) -> Option<&'w str> {
+    let found = word(parser);
+    let hit = words.iter().find(|w| **w == found).copied();
+    if hit.is_some() {
+        parser.next_token();
+    }
+    hit
+}
+
+pub(super) fn name(parser: &mut Parser<'_>) -> Result<ObjectName> {
+    parser.parse_object_name(false).map_err(SqlError::syntax)
+}
+
+pub(super) fn identifier(parser: &mut Parser<'_>) -> Result<Ident> {
+    parser.parse_identifier().map_err(SqlError::syntax)
+}
+
+pub(super) fn expr(parser: &mut Parser<'_>) -> Result<Expr> {
+    parser.parse_expr().map_err(SqlError::syntax)
+}
+
+pub(super) fn text(parser: &mut Parser<'_>) -> Result<String> {
+    match parser.next_token().token {
+        Token::SingleQuotedString(s) | Token::DoubleQuotedString(s) => Ok(s),
+        Token::Word(w) => Ok(w.value),
+        other => Err(near(other)),
+    }
+}

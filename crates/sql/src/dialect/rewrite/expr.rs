@@ -1,0 +1,366 @@
+//! Expressions: operators, literals, variables and casts as SQLite has them.
+
+use sqlparser::ast::{
+    BinaryOperator, CastKind, DataType, Expr, TrimWhereField, UnaryOperator, Value,
+};
+
+use super::{Rewriter, literal, raw};
+use crate::dialect::{function, near};
+use crate::server::error::{Result, SqlError};
+use crate::storage::databases::is_system_schema;
+use crate::storage::tables::last_name;
+
+impl Rewriter<'_> {
+    pub(super) fn expr(&mut self, expr: &mut Expr) -> Result<()> {
+        match expr {
+            Expr::Value(value) => {
+                match &value.value {
+                    Value::SingleQuotedString(s)
+                    | Value::DoubleQuotedString(s)
+                    | Value::NationalStringLiteral(s) => {
+                        *expr = raw(literal(s));
+                    }
+                    Value::HexStringLiteral(hex) => {
+                        let hex = if hex.len() % 2 == 1 {
+                            format!("0{hex}")
+                        } else {
+                            hex.clone()
+                        };
+                        *expr = raw(format!("X'{hex}'"));
+                    }
+                    Value::SingleQuotedByteStringLiteral(bits) => {
+                        let n = u64::from_str_radix(bits, 2).map_err(|_| near(bits))?;
+                        *expr = raw(format!("({})", n as i64));
+                    }
+                    Value::Number(n, _) => {
+                        // What fits no i64 but a u64 is kept as its bits.
+                        if let Ok(n) = n.parse::<u64>()
+                            && i64::try_from(n).is_err()
+                        {
+                            *expr = raw(format!("({})", n as i64));
+                        }
+                    }
+                    _ => {}
+                }
+                Ok(())
+            }
+            Expr::Identifier(name) if name.quote_style.is_none() && name.value.starts_with('@') => {
+                *expr = variable(&name.value, None)?;
+                Ok(())
+            }
+            Expr::CompoundIdentifier(parts)
+                if parts[0].quote_style.is_none() && parts[0].value.starts_with("@@") =>
+            {
+                let [scope, name] = parts.as_slice() else {
+                    return Err(near(expr));
+                };
+                *expr = variable(&scope.value, Some(&name.value))?;
+                Ok(())
+            }
+            Expr::CompoundIdentifier(parts)
+                if parts.len() == 3 && is_system_schema(&parts[0].value) =>
+            {
+                for part in parts {
+                    part.value.make_ascii_lowercase();
+                }
+                Ok(())
+            }
+            Expr::BinaryOp { left, op, right } => {
+                let of = |name: &str| raw(format!("{name}({left}, {right})"));
+                let new = match op {
+                    BinaryOperator::Divide => of("tare_div"),
+                    BinaryOperator::MyIntegerDivide => of("tare_intdiv"),
+                    BinaryOperator::Modulo => of("mod"),
+                    BinaryOperator::Spaceship => raw(format!("({left} IS {right})")),
+                    BinaryOperator::Xor => raw(format!("(({left}) <> 0) <> (({right}) <> 0)")),
+                    BinaryOperator::BitwiseXor => of("tare_xor"),
+                    BinaryOperator::PGBitwiseShiftLeft => raw(format!("({left} << {right})")),
+                    BinaryOperator::PGBitwiseShiftRight => raw(format!("({left} >> {right})")),
+                    BinaryOperator::StringConcat => raw(format!("(({left}) OR ({right}))")),
+                    BinaryOperator::Overlaps => raw(format!("(({left}) AND ({right}))")),
+                    BinaryOperator::Regexp => of("tare_regexp"),
+                    BinaryOperator::Assignment => {
+                        let name = match left.as_ref() {
+                            Expr::Value(_) => left.to_string(),
+                            _ => return Err(near(":=")),
+                        };
+                        // `left` has been made tare_user_variable('x') already.
+                        let name = name
+                            .strip_prefix("tare_user_variable(")
+                            .and_then(|n| n.strip_suffix(')'))
+                            .ok_or_else(|| near(":="))?;
+                        raw(format!("tare_set_variable({name}, {right})"))
+                    }
+                    BinaryOperator::Plus | BinaryOperator::Minus
+                        if interval(left).is_some() || interval(right).is_some() =>
+                    {
+                        let minus = *op == BinaryOperator::Minus;
+                        match (interval(left), interval(right)) {
+                            (None, Some((n, unit))) => raw(format!(
+                                "tare_date_add({left}, {}({n}), '{unit}')",
+                                if minus { "-" } else { "" }
+                            )),
+                            (Some((n, unit)), None) if !minus => {
+                                raw(format!("tare_date_add({right}, {n}, '{unit}')"))
+                            }
+                            _ => return Err(near("INTERVAL")),
+                        }
+                    }
+                    BinaryOperator::Plus
+                    | BinaryOperator::Minus
+                    | BinaryOperator::Multiply
+                    | BinaryOperator::Gt
+                    | BinaryOperator::Lt
+                    | BinaryOperator::GtEq
+                    | BinaryOperator::LtEq
+                    | BinaryOperator::Eq
+                    | BinaryOperator::NotEq
+                    | BinaryOperator::And
+                    | BinaryOperator::Or
+                    | BinaryOperator::BitwiseOr
+                    | BinaryOperator::BitwiseAnd
+                    | BinaryOperator::Arrow
+                    | BinaryOperator::LongArrow => return Ok(()),
+                    other => return Err(near(other)),
+                };
+                *expr = new;
+                Ok(())
+            }
+            Expr::UnaryOp {
+                op: UnaryOperator::Minus,
+                expr: inner,
+            } => {
+                let text = inner.to_string();
+                if text == "(-9223372036854775808)" {
+                    // The one number that has no positive.
+                    *expr = raw(text);
+                } else if !text.starts_with(|c: char| c.is_ascii_digit()) {
+                    // `--` would begin a comment.
+                    *expr = raw(format!("(-({text}))"));
+                }
+                Ok(())
+            }
+            Expr::UnaryOp {
+                op: UnaryOperator::BangNot,
+                expr: inner,
+            } => {
+                *expr = raw(format!("(NOT ({inner}))"));
+                Ok(())
+            }
+            Expr::RLike {
+                negated,
+                expr: value,
+                pattern,
+                ..
+            } => {
+                let not = if *negated { "NOT " } else { "" };
+                *expr = raw(format!("({not}tare_regexp({value}, {pattern}))"));
+                Ok(())
+            }
+            Expr::Like {
+                escape_char,
+                pattern,
+                expr: value,
+                negated,
+                ..
+            } => {
+                // MySQL's LIKE has `\` as its escape unless told otherwise.
+                let escape = escape_char
+                    .as_ref()
+                    .map_or_else(|| "'\\'".to_owned(), ToString::to_string);
+                let not = if *negated { "NOT " } else { "" };
+                *expr = raw(format!("({value} {not}LIKE {pattern} ESCAPE {escape})"));
+                Ok(())
+            }
+            Expr::IsTrue(e) => {
+                *expr = raw(format!("(({e}) IS TRUE)"));
+                Ok(())
+            }
+            Expr::IsUnknown(e) => {
+                *expr = raw(format!("(({e}) IS NULL)"));
+                Ok(())
+            }
+            Expr::IsNotUnknown(e) => {
+                *expr = raw(format!("(({e}) IS NOT NULL)"));
+                Ok(())
+            }
+            Expr::Cast {
+                kind,
+                expr: value,
+                data_type,
+                ..
+            } => {
+                if !matches!(kind, CastKind::Cast) {
+                    return Err(near("::"));
+                }
+                *expr = cast(value, data_type);
+                Ok(())
+            }
+            Expr::Convert {
+                expr: value,
+                data_type,
+                charset,
+                ..
+            } => {
+                *expr = match (data_type, charset) {
+                    (Some(data_type), _) => cast(value, data_type),
+                    (None, _) => raw(format!("CAST({value} AS TEXT)")),
+                };
+                Ok(())
+            }
+            Expr::Prefixed { prefix, value } => {
+                let binary = prefix.value.eq_ignore_ascii_case("_binary");
+                let value = value.to_string();
+                *expr = raw(if binary && !value.starts_with("X'") {
+                    format!("CAST({value} AS BLOB)")
+                } else {
+                    value
+                });
+                Ok(())
+            }
+            Expr::Collate {
+                expr: value,
+                collation,
+            } => {
+                let name = last_name(collation);
+                let collation =
+                    if name.ends_with("_bin") || name == "binary" || name.ends_with("_cs") {
+                        "BINARY"
+                    } else {
+                        "NOCASE"
+                    };
+                *expr = raw(format!("({value} COLLATE {collation})"));
+                Ok(())
+            }
+            Expr::Substring {
+                expr: value,
+                substring_from,
+                substring_for,
+                ..
+            } => {
+                let from = substring_from
+                    .as_ref()
+                    .map_or_else(|| "1".to_owned(), ToString::to_string);
+                *expr = match substring_for {
+                    Some(n) => raw(format!("tare_substr({value}, {from}, {n})")),
+                    None => raw(format!("tare_substr({value}, {from})")),
+                };
+                Ok(())
+            }
+            Expr::Trim {
+                trim_where,
+                trim_what,
+                expr: value,
+                ..
+            } => {
+                let name = match trim_where {
+                    Some(TrimWhereField::Leading) => "ltrim",
+                    Some(TrimWhereField::Trailing) => "rtrim",
+                    _ => "trim",
+                };
+                let what = trim_what
+                    .as_ref()
+                    .map_or_else(|| "' '".to_owned(), ToString::to_string);
+                *expr = raw(format!("tare_{name}({value}, {what})"));
+                Ok(())
+            }
+            Expr::Position { expr: what, r#in } => {
+                *expr = raw(format!("instr({in_}, {what})", in_ = r#in));
+                Ok(())
+            }
+            Expr::Ceil { expr: e, .. } => {
+                *expr = raw(format!("ceil({e})"));
+                Ok(())
+            }
+            Expr::Floor { expr: e, .. } => {
+                *expr = raw(format!("floor({e})"));
+                Ok(())
+            }
+            Expr::Extract {
+                field, expr: value, ..
+            } => {
+                *expr = raw(format!(
+                    "tare_extract('{}', {value})",
+                    field.to_string().to_uppercase()
+                ));
+                Ok(())
+            }
+            Expr::TypedString(typed) => {
+                let text = typed.value.to_string();
+                *expr = raw(text);
+                Ok(())
+            }
+            Expr::Function(f) => function::rewrite(f, self.inserting).map(|new| {
+                if let Some(new) = new {
+                    *expr = new
+                }
+            }),
+            Expr::MatchAgainst { .. } => Err(SqlError::unsupported("MATCH ... AGAINST")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Number and unit of an INTERVAL.
+pub fn interval(expr: &Expr) -> Option<(String, String)> {
+    let Expr::Interval(i) = expr else { return None };
+    let unit = i.leading_field.as_ref()?.to_string().to_uppercase();
+    Some((i.value.to_string(), unit))
+}
+
+fn cast(value: &Expr, data_type: &DataType) -> Expr {
+    use DataType::*;
+    let text = match data_type {
+        Signed | SignedInteger | Int(_) | Integer(_) | BigInt(_) | Unsigned | UnsignedInteger => {
+            format!("tare_int({value})")
+        }
+        Decimal(info) | Numeric(info) | Dec(info) => {
+            let scale = match info {
+                sqlparser::ast::ExactNumberInfo::PrecisionAndScale(_, s) => *s,
+                _ => 0,
+            };
+            format!("round(tare_real({value}), {scale})")
+        }
+        Double(_) | DoublePrecision | Float(_) | Real => format!("tare_real({value})"),
+        Date => format!("date({value})"),
+        Datetime(_) | Timestamp(..) => format!("tare_datetime({value})"),
+        Time(..) => format!("time({value})"),
+        Binary(_) | Varbinary(_) => format!("CAST({value} AS BLOB)"),
+        Char(Some(sqlparser::ast::CharacterLength::IntegerLength { length, .. })) => {
+            format!("tare_substr(CAST({value} AS TEXT), 1, {length})")
+        }
+        JSON => format!("json({value})"),
+        _ => format!("CAST({value} AS TEXT)"),
+    };
+    raw(text)
+}
+
+/// `@x`, `@@x`, `@@session.x`.
+fn variable(first: &str, second: Option<&str>) -> Result<Expr> {
+    if let Some(system) = first.strip_prefix("@@") {
+        let (scope, name) = match second {
+            Some(name) => (system.to_ascii_lowercase(), name),
+            None => (String::new(), system),
+        };
+        if !matches!(scope.as_str(), "" | "global" | "session" | "local") {
+            return Err(near(first));
+        }
+        let name = name.to_ascii_lowercase();
+        if !crate::server::variables::is_known(&name) {
+            return Err(SqlError::new(
+                1193,
+                format!("Unknown system variable '{name}'"),
+            ));
+        }
+        return Ok(raw(format!(
+            "tare_variable({}, {})",
+            literal(&scope),
+            literal(&name)
+        )));
+    }
+    if second.is_some() {
+        return Err(near(first));
+    }
+    let name = first.trim_start_matches('@').to_lowercase();
+    Ok(raw(format!("tare_user_variable({})", literal(&name))))
+}

@@ -1,0 +1,169 @@
+//! Functions of numbers.
+
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, Result};
+
+use super::{fresh, int, number, opt, pure, real, text};
+
+/// Functions by their names in SQL.
+type Unary = (&'static str, fn(f64) -> f64);
+type Binary = (&'static str, fn(f64, f64) -> f64);
+
+pub(super) fn numbers(db: &Connection) -> Result<()> {
+    let unary: [Unary; 15] = [
+        ("sqrt", f64::sqrt),
+        ("exp", f64::exp),
+        ("ln", f64::ln),
+        ("log2", f64::log2),
+        ("log10", f64::log10),
+        ("sin", f64::sin),
+        ("cos", f64::cos),
+        ("tan", f64::tan),
+        ("asin", f64::asin),
+        ("acos", f64::acos),
+        ("atan", f64::atan),
+        ("degrees", f64::to_degrees),
+        ("radians", f64::to_radians),
+        ("cot", |x| 1.0 / x.tan()),
+        ("log", f64::ln),
+    ];
+    for (name, f) in unary {
+        pure(db, name, 1, move |ctx| {
+            Ok(real(ctx, 0).map_or(Value::Null, |x| number(f(x))))
+        })?;
+    }
+    let binary: [Binary; 4] = [
+        ("pow", f64::powf),
+        ("atan2", f64::atan2),
+        ("log", |base, x| x.log(base)),
+        ("tare_div", |a, b| a / b),
+    ];
+    for (name, f) in binary {
+        pure(db, name, 2, move |ctx| {
+            Ok(real(ctx, 0)
+                .zip(real(ctx, 1))
+                .map_or(Value::Null, |(a, b)| number(f(a, b))))
+        })?;
+    }
+    for (name, f) in [("ceil", f64::ceil as fn(f64) -> f64), ("floor", f64::floor)] {
+        pure(db, name, 1, move |ctx| {
+            Ok(match ctx.get_raw(0) {
+                ValueRef::Integer(n) => Value::Integer(n),
+                _ => real(ctx, 0).map_or(Value::Null, |x| Value::Integer(f(x) as i64)),
+            })
+        })?;
+    }
+    pure(db, "truncate", 2, |ctx| {
+        Ok(real(ctx, 0).zip(int(ctx, 1)).map_or(Value::Null, |(x, n)| {
+            let scale = 10f64.powi(n.clamp(-30, 30) as i32);
+            let cut = (x * scale).trunc() / scale;
+            if n <= 0 {
+                Value::Integer(cut as i64)
+            } else {
+                number(cut)
+            }
+        }))
+    })?;
+    pure(db, "mod", 2, |ctx| {
+        Ok(match (ctx.get_raw(0), ctx.get_raw(1)) {
+            (ValueRef::Integer(a), ValueRef::Integer(b)) => {
+                a.checked_rem(b).map_or(Value::Null, Value::Integer)
+            }
+            _ => real(ctx, 0)
+                .zip(real(ctx, 1))
+                .map_or(Value::Null, |(a, b)| number(a % b)),
+        })
+    })?;
+    pure(db, "tare_intdiv", 2, |ctx| {
+        Ok(match (ctx.get_raw(0), ctx.get_raw(1)) {
+            (ValueRef::Integer(a), ValueRef::Integer(b)) => {
+                a.checked_div(b).map_or(Value::Null, Value::Integer)
+            }
+            _ => match real(ctx, 0).zip(real(ctx, 1)) {
+                Some((a, b)) if b != 0.0 => Value::Integer((a / b).trunc() as i64),
+                _ => Value::Null,
+            },
+        })
+    })?;
+    pure(db, "tare_xor", 2, |ctx| {
+        opt(int(ctx, 0).zip(int(ctx, 1)).map(|(a, b)| a ^ b))
+    })?;
+    pure(db, "tare_int", 1, |ctx| opt(int(ctx, 0)))?;
+    pure(db, "tare_real", 1, |ctx| opt(real(ctx, 0)))?;
+    pure(db, "pi", 0, |_| Ok(Value::Real(std::f64::consts::PI)))?;
+    pure(db, "isnull", 1, |ctx| {
+        Ok(Value::Integer(
+            matches!(ctx.get_raw(0), ValueRef::Null).into(),
+        ))
+    })?;
+    pure(db, "bit_count", 1, |ctx| {
+        opt(int(ctx, 0).map(|n| i64::from(n.count_ones())))
+    })?;
+    pure(db, "crc32", 1, |ctx| {
+        opt(text(ctx, 0).map(|s| {
+            let mut crc = flate2::Crc::new();
+            crc.update(s.as_bytes());
+            i64::from(crc.sum())
+        }))
+    })?;
+    pure(db, "inet_aton", 1, |ctx| {
+        opt(text(ctx, 0)
+            .and_then(|s| s.parse::<std::net::Ipv4Addr>().ok())
+            .map(|ip| i64::from(u32::from(ip))))
+    })?;
+    pure(db, "inet_ntoa", 1, |ctx| {
+        opt(int(ctx, 0)
+            .and_then(|n| u32::try_from(n).ok())
+            .map(|n| std::net::Ipv4Addr::from(n).to_string()))
+    })?;
+    fresh(db, "rand", 0, |_| {
+        let mut bytes = [0u8; 8];
+        crate::server::random(&mut bytes);
+        Ok(Value::Real(
+            (u64::from_le_bytes(bytes) >> 11) as f64 / (1u64 << 53) as f64,
+        ))
+    })?;
+    pure(db, "rand", 1, |ctx| {
+        Ok({
+            // A fixed number for a fixed seed (SplitMix64).
+            let mut z = (int(ctx, 0).unwrap_or(0) as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            Value::Real(((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64)
+        })
+    })?;
+    pure(db, "format_bytes", 1, |ctx| {
+        opt(real(ctx, 0).map(|x| {
+            let units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+            let mut x = x;
+            let mut unit = 0;
+            while x.abs() >= 1024.0 && unit + 1 < units.len() {
+                x /= 1024.0;
+                unit += 1;
+            }
+            if unit == 0 {
+                format!("{x:4} {}", units[0])
+            } else {
+                format!("{x:.2} {}", units[unit])
+            }
+        }))
+    })?;
+    pure(db, "format_pico_time", 1, |ctx| {
+        opt(real(ctx, 0).map(|x| {
+            let units = [
+                (864e14, "d"),
+                (36e14, "h"),
+                (6e13, "min"),
+                (1e12, "s"),
+                (1e9, "ms"),
+                (1e6, "us"),
+                (1e3, "ns"),
+            ];
+            match units.iter().find(|(size, _)| x.abs() >= *size) {
+                Some((size, unit)) => format!("{:.2} {unit}", x / size),
+                None => format!("{x} ps"),
+            }
+        }))
+    })?;
+    Ok(())
+}

@@ -1,0 +1,229 @@
+//! CREATE TABLE: the definition that its text gives.
+
+use sqlparser::ast::{ColumnOption, CreateTable, Expr, IndexColumn, TableConstraint, Value};
+
+use super::{
+    ColumnDef, ForeignKeyDef, IndexDef, TableDef, base_type, last_name, string, type_text,
+};
+use crate::server::error::{Result, SqlError};
+
+fn index_column(column: &IndexColumn) -> String {
+    match &column.column.expr {
+        Expr::Identifier(ident) => ident.value.clone(),
+        // A prefix: `name(10)`. SQLite indexes the whole value, which finds the same rows.
+        Expr::Function(f) => last_name(&f.name),
+        other => other.to_string(),
+    }
+}
+
+impl TableDef {
+    /// What CREATE TABLE says.
+    pub fn from_create(create: &CreateTable) -> Result<Self> {
+        let mut def = Self {
+            name: last_name(&create.name),
+            ..Self::default()
+        };
+        for column in &create.columns {
+            def.add_column(column)?;
+        }
+        for constraint in &create.constraints {
+            def.add_constraint(constraint)?;
+        }
+        def.settle();
+        if def.columns.is_empty() {
+            return Err(SqlError::new(1113, "A table must have at least 1 column"));
+        }
+        for (i, column) in def.columns.iter().enumerate() {
+            if def.columns[..i]
+                .iter()
+                .any(|c| c.name.eq_ignore_ascii_case(&column.name))
+            {
+                return Err(SqlError::new(
+                    1060,
+                    format!("Duplicate column name '{}'", column.name),
+                ));
+            }
+        }
+        def.comment = table_comment(create);
+        def.check_indexes()?;
+        Ok(def)
+    }
+
+    /// Adds a column as it is written.
+    pub fn add_column(&mut self, column: &sqlparser::ast::ColumnDef) -> Result<()> {
+        let mut c = ColumnDef {
+            name: column.name.value.clone(),
+            column_type: type_text(&column.data_type),
+            nullable: true,
+            ..ColumnDef::default()
+        };
+        c.binary = base_type(&c.column_type).ends_with("binary")
+            || base_type(&c.column_type).ends_with("blob");
+        let index = |name: &str, unique| IndexDef {
+            name: name.into(),
+            unique,
+            columns: vec![column.name.value.clone()],
+        };
+        for option in &column.options {
+            match &option.option {
+                ColumnOption::Null => c.nullable = true,
+                ColumnOption::NotNull => c.nullable = false,
+                ColumnOption::Default(Expr::Value(v)) if v.value == Value::Null => c.default = None,
+                ColumnOption::Default(expr) => c.default = Some(default_text(expr, &c.column_type)),
+                ColumnOption::PrimaryKey(_) => self.indexes.insert(0, index("PRIMARY", true)),
+                ColumnOption::Unique(_) => self.indexes.push(index(&column.name.value, true)),
+                ColumnOption::Comment(text) => c.comment = text.clone(),
+                ColumnOption::OnUpdate(_) => c.on_update_now = true,
+                ColumnOption::Collation(name) => {
+                    let name = last_name(name);
+                    c.binary = name.ends_with("_bin") || name == "binary" || name.ends_with("_cs");
+                }
+                ColumnOption::DialectSpecific(tokens) => {
+                    let text: Vec<String> = tokens
+                        .iter()
+                        .map(|t| t.to_string().to_uppercase())
+                        .collect();
+                    match text.join(" ").as_str() {
+                        "AUTO_INCREMENT" => c.auto_increment = true,
+                        "KEY" => self.indexes.insert(0, index("PRIMARY", true)),
+                        other => return Err(SqlError::unsupported(other)),
+                    }
+                }
+                ColumnOption::ForeignKey(f) => {
+                    let mut f = f.clone();
+                    f.columns = vec![column.name.clone()];
+                    self.add_constraint(&TableConstraint::ForeignKey(f))?;
+                }
+                ColumnOption::Check(check) => self.checks.push(check.expr.to_string()),
+                ColumnOption::CharacterSet(_) | ColumnOption::Invisible => {}
+                other => return Err(SqlError::unsupported(other)),
+            }
+        }
+        self.columns.push(c);
+        Ok(())
+    }
+
+    /// Adds an index or a foreign key.
+    pub fn add_constraint(&mut self, constraint: &TableConstraint) -> Result<()> {
+        let columns = |list: &[IndexColumn]| list.iter().map(index_column).collect::<Vec<_>>();
+        match constraint {
+            TableConstraint::PrimaryKey(key) => {
+                if self.indexes.iter().any(|i| i.name == "PRIMARY") {
+                    return Err(SqlError::new(1068, "Multiple primary key defined"));
+                }
+                let index = IndexDef {
+                    name: "PRIMARY".into(),
+                    unique: true,
+                    columns: columns(&key.columns),
+                };
+                self.indexes.insert(0, index);
+            }
+            TableConstraint::Unique(key) => {
+                let name = key.index_name.as_ref().or(key.name.as_ref());
+                self.add_index(name.map(|n| n.value.clone()), true, columns(&key.columns));
+            }
+            TableConstraint::Index(key) => {
+                self.add_index(
+                    key.name.as_ref().map(|n| n.value.clone()),
+                    false,
+                    columns(&key.columns),
+                );
+            }
+            TableConstraint::ForeignKey(key) => {
+                let n = self.foreign_keys.len() + 1;
+                let list = |l: &[sqlparser::ast::Ident]| {
+                    l.iter().map(|i| i.value.clone()).collect::<Vec<_>>()
+                };
+                self.foreign_keys.push(ForeignKeyDef {
+                    name: key
+                        .name
+                        .as_ref()
+                        .map_or_else(|| format!("{}_ibfk_{n}", self.name), |i| i.value.clone()),
+                    columns: list(&key.columns),
+                    table: last_name(&key.foreign_table),
+                    referred: list(&key.referred_columns),
+                    on_delete: key
+                        .on_delete
+                        .as_ref()
+                        .map_or_else(|| "NO ACTION".into(), ToString::to_string),
+                    on_update: key
+                        .on_update
+                        .as_ref()
+                        .map_or_else(|| "NO ACTION".into(), ToString::to_string),
+                });
+            }
+            TableConstraint::Check(check) => self.checks.push(check.expr.to_string()),
+            TableConstraint::FulltextOrSpatial(_) => {
+                return Err(SqlError::unsupported("FULLTEXT and SPATIAL indexes"));
+            }
+            other => return Err(SqlError::unsupported(other)),
+        }
+        Ok(())
+    }
+
+    /// Adds an index; without a name it gets its first column's, numbered when that is taken.
+    pub fn add_index(&mut self, name: Option<String>, unique: bool, columns: Vec<String>) {
+        let name = name.unwrap_or_else(|| {
+            let base = columns.first().cloned().unwrap_or_default();
+            let taken = |n: &str| self.indexes.iter().any(|i| i.name.eq_ignore_ascii_case(n));
+            (1..)
+                .map(|n| {
+                    if n == 1 {
+                        base.clone()
+                    } else {
+                        format!("{base}_{n}")
+                    }
+                })
+                .find(|n| !taken(n))
+                .unwrap_or(base.clone())
+        });
+        self.indexes.push(IndexDef {
+            name,
+            unique,
+            columns,
+        });
+    }
+}
+
+fn default_text(expr: &Expr, column_type: &str) -> String {
+    match expr {
+        Expr::Value(v) => match &v.value {
+            Value::SingleQuotedString(s) | Value::DoubleQuotedString(s) => string(s),
+            Value::Number(n, _) => string(n),
+            Value::Boolean(b) => string(if *b { "1" } else { "0" }),
+            other => other.to_string(),
+        },
+        Expr::UnaryOp {
+            expr,
+            op: sqlparser::ast::UnaryOperator::Minus,
+        } => string(&format!("-{expr}")),
+        other => {
+            let text = other.to_string().to_uppercase();
+            if text.starts_with("CURRENT_TIMESTAMP")
+                || text.starts_with("NOW(")
+                || text.starts_with("LOCALTIME")
+            {
+                let _ = column_type;
+                "CURRENT_TIMESTAMP".into()
+            } else {
+                format!("({other})")
+            }
+        }
+    }
+}
+
+fn table_comment(create: &CreateTable) -> String {
+    use sqlparser::ast::{CommentDef, CreateTableOptions, SqlOption};
+    let options = match &create.table_options {
+        CreateTableOptions::Plain(o)
+        | CreateTableOptions::With(o)
+        | CreateTableOptions::Options(o) => o.as_slice(),
+        _ => &[],
+    };
+    for option in options {
+        if let SqlOption::Comment(CommentDef::WithEq(text) | CommentDef::WithoutEq(text)) = option {
+            return text.clone();
+        }
+    }
+    String::new()
+}

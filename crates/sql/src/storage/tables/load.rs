@@ -1,0 +1,131 @@
+//! Definitions as a database keeps them, and what SQLite knows of other programs' tables.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rusqlite::OptionalExtension;
+use sqlparser::ast::Statement;
+
+use super::{ColumnDef, IndexDef, META, TableDef, last_name};
+use crate::server::error::{Result, SqlError};
+use crate::storage::connection::quote;
+
+/// Reads all definitions of an attached database.
+pub fn load(db: &rusqlite::Connection, database: &str) -> Result<HashMap<String, Arc<TableDef>>> {
+    let quoted = quote(database);
+    let kept: HashMap<String, String> = match db
+        .query_row(
+            &format!("SELECT 1 FROM {quoted}.sqlite_schema WHERE name = ?1"),
+            [META],
+            |_| Ok(()),
+        )
+        .optional()?
+    {
+        Some(()) => {
+            let mut all = db.prepare(&format!("SELECT name, definition FROM {quoted}.{META}"))?;
+            all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect::<rusqlite::Result<_>>()?
+        }
+        None => HashMap::new(),
+    };
+    let mut names = db.prepare(&format!(
+        "SELECT name, type FROM {quoted}.sqlite_schema WHERE type IN ('table', 'view') \
+         AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> ?1"
+    ))?;
+    let names: Vec<(String, String)> = names
+        .query_map([META], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut tables = HashMap::new();
+    for (name, kind) in names {
+        let def = match kept.get(&name).map(|text| parse(text)) {
+            Some(Ok(mut def)) => {
+                def.name.clone_from(&name);
+                if kind == "view" {
+                    def.columns = observe(db, database, &name)?.columns;
+                }
+                def
+            }
+            _ => observe(db, database, &name)?,
+        };
+        tables.insert(name, Arc::new(def));
+    }
+    Ok(tables)
+}
+
+fn parse(text: &str) -> Result<TableDef> {
+    match crate::dialect::parse_one(text)? {
+        Statement::CreateTable(create) => TableDef::from_create(&create),
+        Statement::CreateView(view) => Ok(TableDef {
+            name: last_name(&view.name),
+            view: Some(view.query.to_string()),
+            ..TableDef::default()
+        }),
+        other => Err(SqlError::syntax(format!("'{other}' defines no table"))),
+    }
+}
+
+/// A table that another program made: what SQLite knows of it.
+fn observe(db: &rusqlite::Connection, database: &str, name: &str) -> Result<TableDef> {
+    let mut def = TableDef {
+        name: name.to_owned(),
+        ..TableDef::default()
+    };
+    let mut info = db.prepare("SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_info(?1, ?2) ORDER BY cid")?;
+    let mut rows = info.query([name, database])?;
+    let mut primary: Vec<(i64, String)> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let column: String = row.get(0)?;
+        let declared: String = row
+            .get::<_, Option<String>>(1)?
+            .unwrap_or_default()
+            .to_lowercase();
+        let pk: i64 = row.get(4)?;
+        if pk > 0 {
+            primary.push((pk, column.clone()));
+        }
+        let column_type = match declared.as_str() {
+            "" => "longblob".into(),
+            "integer" => "bigint".into(),
+            "real" => "double".into(),
+            "text" => "longtext".into(),
+            "blob" => "longblob".into(),
+            _ => declared,
+        };
+        def.columns.push(ColumnDef {
+            name: column,
+            column_type,
+            nullable: row.get::<_, i64>(2)? == 0 && pk == 0,
+            default: row.get(3)?,
+            ..ColumnDef::default()
+        });
+    }
+    primary.sort();
+    if !primary.is_empty() {
+        def.indexes.push(IndexDef {
+            name: "PRIMARY".into(),
+            unique: true,
+            columns: primary.into_iter().map(|p| p.1).collect(),
+        });
+    }
+    let mut list =
+        db.prepare("SELECT name, \"unique\" FROM pragma_index_list(?1, ?2) WHERE origin <> 'pk'")?;
+    let indexes: Vec<(String, bool)> = list
+        .query_map([name, database], |r| Ok((r.get(0)?, r.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    for (index, unique) in indexes {
+        let mut columns = db.prepare("SELECT name FROM pragma_index_info(?1, ?2)")?;
+        let columns = columns
+            .query_map([&index, database], |r| r.get::<_, Option<String>>(0))?
+            .collect::<rusqlite::Result<Vec<_>>>()?;
+        let short = index
+            .strip_prefix(&format!("{name}."))
+            .unwrap_or(&index)
+            .to_owned();
+        def.indexes.push(IndexDef {
+            name: short,
+            unique,
+            columns: columns.into_iter().flatten().collect(),
+        });
+    }
+    Ok(def)
+}

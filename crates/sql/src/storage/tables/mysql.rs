@@ -1,0 +1,88 @@
+//! The MySQL text of a table: SHOW CREATE TABLE.
+
+use std::fmt::Write as _;
+
+use super::TableDef;
+use super::types::is_text;
+
+impl TableDef {
+    /// SHOW CREATE TABLE.
+    pub fn to_mysql(&self) -> String {
+        let q = |name: &str| format!("`{}`", name.replace('`', "``"));
+        let list = |columns: &[String]| columns.iter().map(|c| q(c)).collect::<Vec<_>>().join(",");
+        if let Some(select) = &self.view {
+            return format!("CREATE VIEW {} AS {select}", q(&self.name));
+        }
+        let mut lines = Vec::new();
+        for column in &self.columns {
+            let mut line = format!("  {} {}", q(&column.name), column.column_type);
+            if column.binary && is_text(&column.column_type) {
+                line.push_str(" COLLATE utf8mb4_bin");
+            }
+            if !column.nullable {
+                line.push_str(" NOT NULL");
+            }
+            match &column.default {
+                Some(default) => {
+                    let _ = write!(line, " DEFAULT {default}");
+                }
+                None if column.nullable
+                    && !column.column_type.ends_with("text")
+                    && !column.column_type.ends_with("blob") =>
+                {
+                    line.push_str(" DEFAULT NULL")
+                }
+                None => {}
+            }
+            if column.on_update_now {
+                line.push_str(" ON UPDATE CURRENT_TIMESTAMP");
+            }
+            if column.auto_increment {
+                line.push_str(" AUTO_INCREMENT");
+            }
+            if !column.comment.is_empty() {
+                let _ = write!(line, " COMMENT {}", string(&column.comment));
+            }
+            lines.push(line);
+        }
+        for index in &self.indexes {
+            lines.push(match (index.name.as_str(), index.unique) {
+                ("PRIMARY", _) => format!("  PRIMARY KEY ({})", list(&index.columns)),
+                (name, true) => format!("  UNIQUE KEY {} ({})", q(name), list(&index.columns)),
+                (name, false) => format!("  KEY {} ({})", q(name), list(&index.columns)),
+            });
+        }
+        for key in &self.foreign_keys {
+            let mut line = format!(
+                "  CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {} ({})",
+                q(&key.name),
+                list(&key.columns),
+                q(&key.table),
+                list(&key.referred)
+            );
+            for (word, action) in [("DELETE", &key.on_delete), ("UPDATE", &key.on_update)] {
+                if action != "NO ACTION" {
+                    let _ = write!(line, " ON {word} {action}");
+                }
+            }
+            lines.push(line);
+        }
+        for check in &self.checks {
+            lines.push(format!("  CHECK ({check})"));
+        }
+        let mut sql = format!(
+            "CREATE TABLE {} (\n{}\n) ENGINE=SQLite DEFAULT CHARSET=utf8mb4",
+            q(&self.name),
+            lines.join(",\n")
+        );
+        if !self.comment.is_empty() {
+            let _ = write!(sql, " COMMENT={}", string(&self.comment));
+        }
+        sql
+    }
+}
+
+/// A text as an SQL literal.
+pub fn string(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+}

@@ -1,0 +1,103 @@
+//! Types: a column's as MySQL writes it, and what SQLite makes of it.
+
+use sqlparser::ast::DataType;
+
+/// A type as MySQL 8.0 writes it.
+pub fn type_text(data_type: &DataType) -> String {
+    use DataType::*;
+    let (name, unsigned) = match data_type {
+        Bool | Boolean => return "tinyint(1)".into(),
+        TinyInt(Some(1)) => return "tinyint(1)".into(),
+        TinyInt(_) => ("tinyint", false),
+        TinyIntUnsigned(_) | UTinyInt => ("tinyint", true),
+        SmallInt(_) | Int2(_) => ("smallint", false),
+        SmallIntUnsigned(_) | USmallInt | Int2Unsigned(_) => ("smallint", true),
+        MediumInt(_) => ("mediumint", false),
+        MediumIntUnsigned(_) => ("mediumint", true),
+        Int(_) | Integer(_) | Int4(_) | Signed | SignedInteger => ("int", false),
+        IntUnsigned(_) | IntegerUnsigned(_) | Int4Unsigned(_) | Unsigned | UnsignedInteger => {
+            ("int", true)
+        }
+        BigInt(_) | Int8(_) => ("bigint", false),
+        BigIntUnsigned(_) | UBigInt | Int8Unsigned(_) => ("bigint", true),
+        Character(None) | Char(None) => return "char(1)".into(),
+        Real | DoublePrecision | Float8 => ("double", false),
+        RealUnsigned | DoublePrecisionUnsigned => ("double", true),
+        Binary(None) => return "binary(1)".into(),
+        Bit(None) => return "bit(1)".into(),
+        other => {
+            let text = other.to_string().to_lowercase();
+            let text = text.replace(", ", ",");
+            for (from, to) in [
+                ("character varying", "varchar"),
+                ("char varying", "varchar"),
+                ("nvarchar", "varchar"),
+                ("character(", "char("),
+                ("numeric", "decimal"),
+                ("dec(", "decimal("),
+                ("float4", "float"),
+            ] {
+                if let Some(rest) = text.strip_prefix(from) {
+                    return format!("{to}{rest}");
+                }
+            }
+            return match text.as_str() {
+                "decimal" | "dec" => "decimal(10,0)".into(),
+                "decimal unsigned" => "decimal(10,0) unsigned".into(),
+                _ if text.starts_with("enum") || text.starts_with("set") => {
+                    // Keep the case of the members.
+                    let text = other.to_string().replace(", ", ",");
+                    let (name, members) = text.split_at(text.find('(').unwrap_or(text.len()));
+                    format!("{}{members}", name.to_lowercase())
+                }
+                _ => text,
+            };
+        }
+    };
+    if unsigned {
+        format!("{name} unsigned")
+    } else {
+        name.into()
+    }
+}
+
+/// The first word of a type.
+pub fn base_type(column_type: &str) -> &str {
+    let end = column_type.find(['(', ' ']).unwrap_or(column_type.len());
+    &column_type[..end]
+}
+
+pub(super) fn is_integer(column_type: &str) -> bool {
+    matches!(
+        base_type(column_type),
+        "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "year" | "bit"
+    )
+}
+
+pub(super) fn is_text(column_type: &str) -> bool {
+    let base = base_type(column_type);
+    base.ends_with("char") || base.ends_with("text") || base == "enum" || base == "set"
+}
+
+/// A type whose affinity in SQLite is the right one. SQLite's grammar wants all words before the
+/// parentheses: `decimal unsigned(10,2)`.
+pub(super) fn sqlite_type(column_type: &str) -> String {
+    let base = base_type(column_type);
+    let arguments = column_type
+        .split_once('(')
+        .and_then(|(_, rest)| rest.split_once(')'))
+        .map_or_else(String::new, |(inside, _)| format!("({inside})"));
+    let unsigned = if column_type.contains("unsigned") {
+        " unsigned"
+    } else {
+        ""
+    };
+    match base {
+        "binary" | "varbinary" => format!("{base} blob{arguments}"),
+        "enum" | "set" => "text".into(),
+        "json" => "json text".into(),
+        "bit" => format!("bit int{arguments}"),
+        "year" => "year int".into(),
+        _ => format!("{base}{unsigned}{arguments}"),
+    }
+}
