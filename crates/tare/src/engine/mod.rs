@@ -457,8 +457,9 @@ pub fn start(config: Config) -> Result<(), StartError> {
     }
 }
 
-/// Stops recording. Threads let go of the segment when they end or when Tare starts again; a
-/// reader that is attached keeps what was recorded.
+/// Stops recording. Threads let go of the segment when they end or when Tare starts again; when the
+/// last one has, a segment in memory is gone, also for readers that are attached. One in a file
+/// stays.
 pub fn stop() {
     let _busy = hot::busy();
     let mut current = ENGINE.lock();
