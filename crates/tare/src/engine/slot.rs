@@ -207,7 +207,8 @@ fn begin_slot(
         slot.waits.iter().for_each(|w| w.clear());
         slot.current_stage.clear();
         slot.transaction.clear();
-        open_statements.iter().for_each(|s| s.clear());
+        // Those nested in it are shown up to the slot's depth only, and are another page.
+        open_statements[0].clear();
         identity(slot);
     });
     slot.state.store(LIVE, Ordering::Release);
