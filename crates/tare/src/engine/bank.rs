@@ -96,6 +96,9 @@ impl Engine {
         bank.turn.store(turn.wrapping_add(1), Ordering::Relaxed);
         fence(Ordering::Release);
         let used = bank.used.load(Ordering::Relaxed) as usize;
+        // Before any line's extremes move into base: who misses them in the line looks there only
+        // if base covers it.
+        bank.base_used.store(used as u32, Ordering::Relaxed);
         for (at, tag) in items(arena, used) {
             match tag.item {
                 Item::Class => {
@@ -113,7 +116,6 @@ impl Engine {
                 Item::Digest | Item::Histogram => {}
             }
         }
-        bank.base_used.store(used as u32, Ordering::Relaxed);
         bank.slot.store(slot as u32 + 1, Ordering::Relaxed);
         // Pairs with the reader's second load of `turn`.
         bank.turn.store(turn.wrapping_add(2), Ordering::Release);
