@@ -497,9 +497,13 @@ fn add_bucket(into: &AtomicU32, of: &AtomicU32) -> bool {
     wrapped
 }
 
-/// Tries a few times, letting other threads go on between.
+/// How often a thread looks for a bank. Who holds one for a moment may have been pre-empted: with
+/// 64 tries eight threads on two processors gave up in one run of ten.
+const TRIES: usize = 16_384;
+
+/// Tries again and again, letting other threads go on between.
 fn patiently<T>(mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
-    for _ in 0..64 {
+    for _ in 0..TRIES {
         if let Some(found) = attempt() {
             return Some(found);
         }

@@ -132,16 +132,10 @@ impl Local {
             self.settle();
             let _unbanked = hot::unbanked();
             let old = self.bank_number.get();
-            // Another thread may hold a free bank for a moment, to see whether it can be merged.
-            let changed = (0..BANK_TRIES).find_map(|_| {
-                let slot = self.slot_number();
-                let changed = self.engine.change_bank(account.number, old, slot);
-                if changed.is_none() {
-                    std::thread::yield_now();
-                }
-                changed
-            });
-            match changed {
+            match self
+                .engine
+                .change_bank(account.number, old, self.slot_number())
+            {
                 Some(number) => self.use_bank(number),
                 // No two banks of any account are small enough to be merged: what the thread does
                 // from now on counts for the account before.
@@ -168,9 +162,6 @@ impl Local {
         }
     }
 }
-
-/// How often a thread looks for a bank of its new account. Others are done with theirs in microseconds.
-const BANK_TRIES: usize = 256;
 
 fn begin_turn(slot: &Slot, change: impl FnOnce(&Slot)) {
     let turn = slot.turn.load(Ordering::Relaxed);
