@@ -141,6 +141,12 @@ pub struct Update {
     pub apply: fn(&View, rowid: i64, &[Change]) -> Result<(), MySqlError>,
 }
 
+/// Adds a row, given its columns in order; a value of `None` is one that the INSERT did not give.
+pub type Insert = fn(&View, &[Change]) -> Result<(), MySqlError>;
+
+/// Removes the row with this rowid.
+pub type Delete = fn(&View, rowid: i64) -> Result<(), MySqlError>;
+
 /// A table and how its rows are made.
 pub struct Spec<R: 'static> {
     /// `performance_schema`, `information_schema`, `mysql` or `tare`.
@@ -163,6 +169,10 @@ pub struct Spec<R: 'static> {
     pub rowid: Option<fn(&R) -> i64>,
     /// What UPDATE may do, if anything.
     pub update: Option<Update>,
+    /// What INSERT does, if anything.
+    pub insert: Option<Insert>,
+    /// What DELETE does, if anything.
+    pub delete: Option<Delete>,
     /// What TRUNCATE does, if anything.
     pub truncate: Option<Truncate>,
     /// The columns without their groups.
@@ -189,6 +199,8 @@ impl<R: 'static> Spec<R> {
             rows,
             rowid: None,
             update: None,
+            insert: None,
+            delete: None,
             truncate: None,
             flat: OnceLock::new(),
         }
@@ -216,6 +228,14 @@ impl<R: 'static> Spec<R> {
     pub const fn update(mut self, rowid: fn(&R) -> i64, update: Update) -> Self {
         self.rowid = Some(rowid);
         self.update = Some(update);
+        self
+    }
+
+    /// The same table, to which rows can be added and from which they can be taken. Such a table is
+    /// updatable, too: `rowid` is said there.
+    pub const fn change(mut self, insert: Insert, delete: Delete) -> Self {
+        self.insert = Some(insert);
+        self.delete = Some(delete);
         self
     }
 
@@ -249,6 +269,10 @@ pub trait Table: Sync {
     fn expect(&self) -> u32;
     /// What UPDATE may do, if anything.
     fn update(&self) -> Option<&Update>;
+    /// What INSERT does, if anything.
+    fn insert(&self) -> Option<Insert>;
+    /// What DELETE does, if anything.
+    fn delete(&self) -> Option<Delete>;
     /// Whether TRUNCATE does something.
     fn can_truncate(&self) -> bool;
     /// Empties it. Only where `can_truncate`.
@@ -320,6 +344,12 @@ impl<R: 'static> Table for Spec<R> {
     }
     fn update(&self) -> Option<&Update> {
         self.update.as_ref()
+    }
+    fn insert(&self) -> Option<Insert> {
+        self.insert
+    }
+    fn delete(&self) -> Option<Delete> {
+        self.delete
     }
     fn can_truncate(&self) -> bool {
         self.truncate.is_some()

@@ -29,7 +29,7 @@ use rusqlite::vtab::Module;
 
 pub use cell::Cell;
 pub use describe::{
-    Change, Column, I64, Key, Meta, Rows, Scan, Spec, Table, Truncate, U64, Update, YES_NO, col,
+    Change, Column, Delete, I64, Insert, Key, Meta, Rows, Scan, Spec, Table, Truncate, U64, Update, YES_NO, col,
     null,
 };
 pub use error::MySqlError;
@@ -163,6 +163,8 @@ impl Catalog {
         let allowed = match (command, crate::tables::find(schema, name)) {
             (Command::Select, _) => true,
             (Command::Update, Some(table)) => table.update().is_some(),
+            (Command::Insert, Some(table)) => table.insert().is_some(),
+            (Command::Delete, Some(table)) => table.delete().is_some(),
             (Command::Truncate, Some(table)) => table.can_truncate(),
             (_, None) if command != Command::Create => {
                 let text = format!("Table '{schema}.{name}' doesn't exist");

@@ -165,29 +165,52 @@ impl CatalogTable {
             if !allowed.contains(&column.name) {
                 return Err(MySqlError::invalid_usage().into());
             }
-            let value = match args.get::<Value>(i + 2)? {
-                Value::Null => None,
-                Value::Integer(v) => Some(v.to_string()),
-                Value::Real(v) => Some(v.to_string()),
-                Value::Text(s) => Some(s),
-                Value::Blob(b) => Some(String::from_utf8_lossy(&b).into_owned()),
-            };
             changes.push(Change {
                 column: column.name,
-                value,
+                value: text(args.get::<Value>(i + 2)?),
             });
         }
         Ok(changes)
     }
 }
 
+/// A value as an assignment has it.
+fn text(value: Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::Integer(v) => Some(v.to_string()),
+        Value::Real(v) => Some(v.to_string()),
+        Value::Text(s) => Some(s),
+        Value::Blob(b) => Some(String::from_utf8_lossy(&b).into_owned()),
+    }
+}
+
 impl UpdateVTab<'_> for CatalogTable {
-    fn delete(&mut self, _rowid: ValueRef<'_>) -> Result<()> {
-        Err(self.denied("DELETE"))
+    fn delete(&mut self, rowid: ValueRef<'_>) -> Result<()> {
+        let Some(delete) = self.table.delete() else {
+            return Err(self.denied("DELETE"));
+        };
+        let rowid = rowid.as_i64()?;
+        let view = self.state.view();
+        caught(self.table, || delete(&view, rowid).map_err(Error::from))
     }
 
-    fn insert(&mut self, _args: &Inserts<'_>) -> Result<i64> {
-        Err(self.denied("INSERT"))
+    fn insert(&mut self, args: &Inserts<'_>) -> Result<i64> {
+        let Some(insert) = self.table.insert() else {
+            return Err(self.denied("INSERT"));
+        };
+        let mut row = Vec::with_capacity(self.columns.len());
+        // Two rowids stand before the columns. What the INSERT does not name comes as NULL.
+        for (i, column) in self.columns.iter().enumerate() {
+            row.push(Change {
+                column: column.name,
+                value: text(args.get::<Value>(i + 2)?),
+            });
+        }
+        let view = self.state.view();
+        caught(self.table, || insert(&view, &row).map_err(Error::from))?;
+        // Nobody asks for the number of a row that was added.
+        Ok(0)
     }
 
     fn update(&mut self, args: &Updates<'_>) -> Result<()> {
