@@ -16,6 +16,7 @@ tare::classes! {
     static LOCK_A: Mutex = "wait/synch/mutex/counts/LOCK_a";
     static LOCK_R: RwLock = "wait/synch/rwlock/counts/LOCK_r";
     static READ: File = "wait/io/file/counts/data";
+    static CLIENT: Socket = "wait/io/socket/counts/client";
     static EVENT: MetadataLock = "wait/lock/metadata/counts/event";
     static STAGE_A: Stage = "stage/counts/a";
     static STAGE_B: Stage = "stage/counts/b";
@@ -110,6 +111,23 @@ fn sixty_four_threads_count_exactly_when_nothing_is_timed() {
         ..Config::default()
     };
     check_load(counted, false);
+}
+
+#[test]
+fn an_instance_counts_into_its_own_row_alone() {
+    let tare = start(Config::everything());
+    let socket = tare::socket::Instance::new(&CLIENT, 3);
+    // Rows are made in the order of first use: the lock's stand behind the socket's.
+    drop(socket.wait(Operation::Recv));
+    let lock = Mutex::new(&LOCK_A, 0);
+    *lock.lock() += 1;
+    for _ in 0..100 {
+        drop(socket.wait(Operation::Send));
+    }
+    assert_eq!([0, 1, 2].map(|i| tare.line(&CLIENT, i).count), [1, 100, 0]);
+    assert_eq!(tare.total(&LOCK_A).count, 1);
+    let of = |class| tare.instance(tare.instances(class)[0], 0).count;
+    assert_eq!((of(&CLIENT), of(&LOCK_A)), (101, 1));
 }
 
 #[test]

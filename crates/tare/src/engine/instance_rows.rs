@@ -24,9 +24,11 @@ impl Local {
         Some(self.line(at + i))
     }
 
-    /// Counts a time into the row of an instance.
+    /// Counts a time into the row of an instance. One without a line for each operation has a
+    /// single line, and the next one belongs to something else.
     #[inline(always)]
     pub fn time_instance(&self, id: u32, i: usize, ticks: u64, extra: u64) {
+        let i = i.min(Engine::instance_lines(id) - 1);
         match self.instance_line(id, i) {
             Some(line) => {
                 line.time(ticks);
