@@ -1,0 +1,148 @@
+//! The same statements on Tare, on a MariaDB that this test starts, and on MySQL 8.0.15, whose
+//! answers were kept in `mysql-8.0.15.answers`: names and types of columns, rows, values, the order
+//! of NULLs, error numbers and SQL states must be the same.
+//!
+//! `TARE_TEST_MYSQL=SOCKET` asks a running MySQL 8.0 as root instead of the kept answers, and
+//! `TARE_REGENERATE=1` with it keeps what it says. `scripts/test-long` does the former.
+
+mod answer;
+mod file;
+mod mariadb;
+#[allow(dead_code)]
+#[path = "../server/support.rs"]
+mod support;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use answer::{Answer, ask};
+use file::probes;
+use mysql::{Conn, OptsBuilder};
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/probes")
+}
+
+fn kept_path() -> PathBuf {
+    directory().join("mysql-8.0.15.answers")
+}
+
+fn by_socket(socket: &Path) -> Conn {
+    let opts = OptsBuilder::new()
+        .socket(socket.to_str())
+        .user(Some("root"))
+        .prefer_socket(false);
+    Conn::new(opts).unwrap_or_else(|e| panic!("{}: {e}", socket.display()))
+}
+
+/// Each file's probes in a database and a session of their own.
+fn all(server: &str, connect: &dyn Fn() -> Conn) -> BTreeMap<String, Answer> {
+    let mut answers = BTreeMap::new();
+    for (name, probes) in probes(&directory()) {
+        let mut conn = connect();
+        support::exec(&mut conn, &format!("DROP DATABASE IF EXISTS probe_{name}"));
+        support::exec(&mut conn, &format!("CREATE DATABASE probe_{name}"));
+        support::exec(&mut conn, &format!("USE probe_{name}"));
+        for probe in probes {
+            let mut answer = if probe.skips(server) {
+                Answer::default()
+            } else {
+                ask(&mut conn, &probe.sql)
+            };
+            if probe.compares() == file::Compare::Columns {
+                answer.rows.clear();
+            }
+            assert!(
+                answers.insert(probe.key(), answer).is_none(),
+                "{} stands twice",
+                probe.key()
+            );
+        }
+        let mut conn = connect();
+        support::exec(&mut conn, &format!("DROP DATABASE probe_{name}"));
+    }
+    answers
+}
+
+fn tare() -> BTreeMap<String, Answer> {
+    let running = support::Running::start();
+    all("tare", &|| running.root())
+}
+
+/// Probes that Tare does not answer yet as it will: the list only gets shorter.
+fn open() -> Vec<String> {
+    let text = std::fs::read_to_string(directory().join("open.txt")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// What `who` answers otherwise, told for people. Where a mark says why, it must be so.
+fn compare(
+    expected: &BTreeMap<String, Answer>,
+    got: &BTreeMap<String, Answer>,
+    who: &str,
+) -> Vec<String> {
+    let open = open();
+    let mut differences = Vec::new();
+    for probe in probes(&directory()).into_values().flatten() {
+        let key = probe.key();
+        let Some(wanted) = expected.get(&key) else {
+            differences.push(format!("{key}: MySQL has not been asked"));
+            continue;
+        };
+        let difference = wanted.difference(&got[&key], probe.compares());
+        match (difference, probe.mark(who)) {
+            (None, None) | (Some(_), Some(_)) => {}
+            (None, Some(mark)) if mark.firm => {}
+            (None, Some(mark)) => differences.push(format!(
+                "{key}: marked for {who} ({}), and the answers agree",
+                mark.reason
+            )),
+            (Some(_), None) if who == "tare" && open.contains(&key) => {}
+            (Some(difference), None) => differences.push(format!("{key}: {difference}")),
+        }
+    }
+    differences
+}
+
+fn report(who: &str, reference: &str, differences: &[String]) {
+    let mut text = String::new();
+    for difference in differences {
+        let _ = writeln!(text, "{difference}\n");
+    }
+    assert!(
+        differences.is_empty(),
+        "{text}{who} answers {} probes otherwise than {reference}",
+        differences.len()
+    );
+}
+
+#[test]
+fn tare_answers_as_mysql() {
+    let theirs = match std::env::var("TARE_TEST_MYSQL") {
+        Ok(socket) => {
+            let theirs = all("mysql", &|| by_socket(Path::new(&socket)));
+            if std::env::var_os("TARE_REGENERATE").is_some() {
+                answer::keep(&kept_path(), &theirs);
+            }
+            theirs
+        }
+        Err(_) => answer::kept(&kept_path()),
+    };
+    report("Tare", "MySQL", &compare(&theirs, &tare(), "tare"));
+}
+
+#[test]
+fn tare_answers_as_mariadb() {
+    let server = mariadb::Server::start();
+    let mut theirs = all("mariadb", &|| by_socket(server.socket()));
+    let mysql = answer::kept(&kept_path());
+    report("MariaDB", "MySQL", &compare(&mysql, &theirs, "mariadb"));
+    // Where they differ, Tare is MySQL.
+    for probe in probes(&directory()).into_values().flatten() {
+        if probe.mark("mariadb").is_some() {
+            theirs.insert(probe.key(), mysql[&probe.key()].clone());
+        }
+    }
+    report("Tare", "MariaDB", &compare(&theirs, &tare(), "tare"));
+}
