@@ -86,7 +86,7 @@ int tare_config_consumer(tare_config *config, const char *name, int on);
 int tare_config_lock_timing(tare_config *config, int every);
 /* Bytes that threads' counters may take; 0 = no limit. */
 int tare_config_memory_limit(tare_config *config, uint64_t bytes);
-/* One of: classes threads accounts users hosts schemas instances files digests digest_text_bytes
+/* One of: classes threads accounts users hosts actors schemas instances files digests digest_text_bytes
  * sql_text_bytes text_ring_bytes history history_long arena_lines. */
 int tare_config_limit(tare_config *config, const char *name, size_t value);
 
@@ -305,6 +305,9 @@ void tare_memory_freed(tare_class *cls, size_t bytes);
 /* An error by its code (MySQL's where it has one): raised, or taken care of by a handler. */
 void tare_error_raised(uint32_t code);
 void tare_error_handled(uint32_t code);
+/* Names an error (MySQL: ER_...) and gives its SQLSTATE (NULL = none), so that the tables of errors
+ * list it whether or not it was ever raised. Before or after tare_start(). */
+int tare_error_define(uint32_t code, const char *name, const char *sqlstate);
 
 /* ---- Threads ------------------------------------------------------------------------------------- */
 

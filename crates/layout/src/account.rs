@@ -20,6 +20,8 @@ pub struct Account {
     pub total: AtomicU64,
     /// Free banks: head of a list, bits 0-31 bank + 1, bits 32-63 a tag against ABA.
     pub free_banks: AtomicU64,
+    /// Of `total`, those that TRUNCATE forgot; written by readers.
+    pub forgotten: AtomicU64,
 }
 
 /// A user, a host, or a schema. Number 0 is never used: 0 means "none".
@@ -33,6 +35,8 @@ pub struct Named {
     pub current: AtomicU64,
     /// Connections ever.
     pub total: AtomicU64,
+    /// Of `total`, those that TRUNCATE forgot; written by readers.
+    pub forgotten: AtomicU64,
     /// The name.
     pub name: Name<32>,
 }

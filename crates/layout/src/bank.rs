@@ -72,10 +72,21 @@ pub mod plane {
     pub const BASE: usize = 0;
     /// Totals when the global tables were last truncated; written by readers.
     pub const TRUNCATED_GLOBAL: usize = 1;
-    /// The same for tables by account (user, host).
+    /// The same for tables by account.
     pub const TRUNCATED_ACCOUNT: usize = 2;
     /// The same for tables by thread.
     pub const TRUNCATED_THREAD: usize = 3;
+    /// The same for tables by user.
+    pub const TRUNCATED_USER: usize = 4;
+    /// The same for tables by host.
+    pub const TRUNCATED_HOST: usize = 5;
     /// How many planes there are.
-    pub const PLANES: usize = 4;
+    pub const PLANES: usize = 6;
+    /// Those that remember what all threads of a bank did.
+    pub const TRUNCATED: [usize; 4] = [
+        TRUNCATED_GLOBAL,
+        TRUNCATED_ACCOUNT,
+        TRUNCATED_USER,
+        TRUNCATED_HOST,
+    ];
 }

@@ -13,6 +13,8 @@ pub mod setup {
     pub const ENABLED: u8 = 1;
     /// `setup_instruments.TIMED`
     pub const TIMED: u8 = 2;
+    /// `setup_threads.HISTORY`, of `thread/...` classes.
+    pub const HISTORY: u8 = 4;
 }
 
 /// Bits of an effective byte, and of a thread's mask, which is and-ed to it.
@@ -133,6 +135,9 @@ pub struct Control {
     pub memory_limit: AtomicU64,
     /// Events that ended at or before these ticks are gone from the table: ring * 3 + [`table`].
     pub cleared: [AtomicU64; 12],
+    /// Rules of setup_actors ever used: none behind is.
+    pub actors_used: AtomicU32,
+    _reserved1: AtomicU32,
 }
 
 /// The control region's parts together.

@@ -4,6 +4,7 @@
 //! own with those that the header gives, and trusts no offset it did not compute.
 
 use crate::account::{Account, Named};
+use crate::actor::Actor;
 use crate::bank::{Bank, plane};
 use crate::class::ClassEntry;
 use crate::control::Control;
@@ -84,6 +85,8 @@ limits! {
     users: 512 in 2 ..= 16_384,
     /// Hosts.
     hosts: 512 in 2 ..= 16_384,
+    /// Rules of setup_actors.
+    actors: 128 in 1 ..= 4096,
     /// Default schemas of statements.
     schemas: 256 in 2 ..= 16_384,
     /// Mutexes, rwlocks, conditions and sockets alive at the same time.
@@ -121,6 +124,7 @@ pub enum Region {
     Accounts,
     Users,
     Hosts,
+    Actors,
     Schemas,
     Instances,
     Files,
@@ -132,6 +136,8 @@ pub enum Region {
     PlaneGlobal,
     PlaneAccount,
     PlaneThread,
+    PlaneUser,
+    PlaneHost,
     LongWaits,
     LongStages,
     LongStatements,
@@ -144,9 +150,11 @@ pub const REGIONS: usize = Region::LongTransactions as usize + 1;
 /// The regions that a reader may write: the control page and the planes that remember truncation.
 pub const fn is_reader_writable(region: usize) -> bool {
     region <= Region::ThreadMasks as usize
-        || region == Region::PlaneGlobal as usize
-        || region == Region::PlaneAccount as usize
-        || region == Region::PlaneThread as usize
+        || (region >= Region::PlaneGlobal as usize && region <= Region::PlaneHost as usize)
+        || region == Region::Accounts as usize
+        || region == Region::Users as usize
+        || region == Region::Hosts as usize
+        || region == Region::Actors as usize
         || region == Region::Instances as usize
         || region == Region::Files as usize
 }
@@ -243,6 +251,7 @@ impl Geometry {
             (size_of::<Account>(), l.accounts),
             (size_of::<Named>(), l.users),
             (size_of::<Named>(), l.hosts),
+            (size_of::<Actor>(), l.actors),
             (size_of::<Named>(), l.schemas),
             (size_of::<Instance>(), l.instances),
             (size_of::<File>(), l.files),
@@ -250,6 +259,8 @@ impl Geometry {
             (8, (l.digests * 2).next_power_of_two()),
             (slot_stride, l.threads),
             (bank_stride, banks),
+            (plane_stride, banks),
+            (plane_stride, banks),
             (plane_stride, banks),
             (plane_stride, banks),
             (plane_stride, banks),

@@ -3,6 +3,7 @@
 use core::marker::PhantomData;
 
 use crate::account::{Account, Named};
+use crate::actor::Actor;
 use crate::bank::Bank;
 use crate::class::ClassEntry;
 use crate::control::{Control, Controls};
@@ -150,6 +151,11 @@ impl<'a> View<'a> {
         self.one(Region::Hosts, i)
     }
 
+    /// The rules of setup_actors.
+    pub fn actors(&self) -> &'a [Actor] {
+        self.all(Region::Actors)
+    }
+
     /// Schema `i`.
     pub fn schema(&self, i: usize) -> &'a Named {
         self.one(Region::Schemas, i)
@@ -283,6 +289,8 @@ impl<'a> View<'a> {
             Region::PlaneGlobal,
             Region::PlaneAccount,
             Region::PlaneThread,
+            Region::PlaneUser,
+            Region::PlaneHost,
         ][number];
         self.slice(region, i, 0, self.geometry.limits.arena_lines)
     }
@@ -300,6 +308,8 @@ impl<'a> View<'a> {
             Region::PlaneGlobal,
             Region::PlaneAccount,
             Region::PlaneThread,
+            Region::PlaneUser,
+            Region::PlaneHost,
         ][number];
         self.slice(region, i, at * LINE_BYTES + 8, BLOCK_BUCKETS)
     }

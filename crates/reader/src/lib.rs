@@ -11,6 +11,7 @@
 //! the mapping, no loop is longer than the limits allow, and nothing panics.
 #![deny(unsafe_code)]
 
+pub mod actors;
 pub mod attach;
 pub mod classes;
 pub mod digests;
@@ -29,6 +30,7 @@ pub mod totals;
 mod truncate;
 pub mod validate;
 
+pub use actors::{Actor, ActorError, actors};
 pub use attach::{Segment, Target};
 pub use classes::{Class, Classes};
 pub use digests::Digest;
@@ -40,3 +42,4 @@ pub use names::Names;
 pub use threads::{Thread, threads};
 pub use time::Clock;
 pub use totals::{Banks, Scope, Selection, Totals};
+pub use truncate::Whose;

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use tare_layout::View;
 use tare_layout::account::{self, READY};
-use tare_layout::primitive::AtomicU32;
+use tare_layout::primitive::{AtomicU32, AtomicU64};
 
 use crate::classes::text;
 
@@ -16,10 +16,16 @@ pub struct Account {
     pub user: Option<Arc<str>>,
     /// The host, likewise.
     pub host: Option<Arc<str>>,
+    /// Number of the user, 0 = none.
+    pub user_number: u32,
+    /// Number of the host, 0 = none.
+    pub host_number: u32,
     /// Connections now.
     pub current: u64,
-    /// Connections ever.
+    /// Connections ever, since the table was truncated.
     pub total: u64,
+    /// Whether its table lists it: one without connections since a truncation is gone.
+    pub listed: bool,
 }
 
 /// A user or a host.
@@ -29,8 +35,10 @@ pub struct Named {
     pub name: Arc<str>,
     /// Connections now.
     pub current: u64,
-    /// Connections ever.
+    /// Connections ever, since the table was truncated.
     pub total: u64,
+    /// Whether its table lists it: one without connections since a truncation is gone.
+    pub listed: bool,
 }
 
 /// The names of a segment at one moment.
@@ -51,11 +59,24 @@ fn used(count: &AtomicU32, limit: usize) -> usize {
 }
 
 fn named(entry: &account::Named) -> Option<Named> {
-    (entry.state.load(Ordering::Acquire) == READY).then(|| Named {
-        name: text(&entry.name).into(),
-        current: entry.current.load(Ordering::Relaxed),
-        total: entry.total.load(Ordering::Relaxed),
+    (entry.state.load(Ordering::Acquire) == READY).then(|| {
+        let (current, total, listed) = counts(&entry.current, &entry.total, &entry.forgotten);
+        Named {
+            name: text(&entry.name).into(),
+            current,
+            total,
+            listed,
+        }
     })
+}
+
+/// Connections now, those since the truncation, and whether the entry is listed.
+fn counts(current: &AtomicU64, total: &AtomicU64, forgotten: &AtomicU64) -> (u64, u64, bool) {
+    let current = current.load(Ordering::Relaxed);
+    let total = total.load(Ordering::Relaxed);
+    let forgotten = forgotten.load(Ordering::Relaxed);
+    let since = total.saturating_sub(forgotten).max(current);
+    (current, since, since != 0 || forgotten == 0)
 }
 
 fn name_of(all: &[Option<Named>], number: u32) -> Option<Arc<str>> {
@@ -81,11 +102,23 @@ impl Names {
         };
         let account = |i: usize| {
             let account = view.account(i);
+            // Of hostile bytes: a number without a name is none.
+            let known = |all: &[Option<Named>], number: u32| match name_of(all, number) {
+                Some(name) => (number, Some(name)),
+                None => (0, None),
+            };
+            let (user_number, user) = known(&names.users, account.user.load(Ordering::Relaxed));
+            let (host_number, host) = known(&names.hosts, account.host.load(Ordering::Relaxed));
+            let (current, total, listed) =
+                counts(&account.current, &account.total, &account.forgotten);
             Account {
-                user: name_of(&names.users, account.user.load(Ordering::Relaxed)),
-                host: name_of(&names.hosts, account.host.load(Ordering::Relaxed)),
-                current: account.current.load(Ordering::Relaxed),
-                total: account.total.load(Ordering::Relaxed),
+                user,
+                host,
+                user_number,
+                host_number,
+                current,
+                total,
+                listed,
             }
         };
         names.accounts = (0..used(&shared.accounts_used.0, limits.accounts))

@@ -73,6 +73,31 @@ impl Segment {
         })
     }
 
+    /// ENABLED and HISTORY of a class of threads; `None` leaves it. New threads of it obey.
+    ///
+    /// # Errors
+    /// As [`Segment::set_instrument`].
+    pub fn set_thread_class(
+        &self,
+        class: usize,
+        enabled: Option<bool>,
+        history: Option<bool>,
+    ) -> Result<(), WriteError> {
+        if classes::kind(self.view(), class) != Some(tare_layout::Kind::Thread) {
+            return Err(gone("thread class", class as u64));
+        }
+        self.change(|view| {
+            let cell = &view.controls().setup[class];
+            for (bit, on) in [(setup::ENABLED, enabled), (setup::HISTORY, history)] {
+                match on {
+                    Some(true) => cell.fetch_or(bit, Ordering::SeqCst),
+                    Some(false) => cell.fetch_and(!bit, Ordering::SeqCst),
+                    None => continue,
+                };
+            }
+        })
+    }
+
     /// INSTRUMENTED and HISTORY of the thread with this id in this slot; `None` leaves it.
     ///
     /// # Errors

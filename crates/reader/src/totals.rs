@@ -23,9 +23,12 @@ use crate::mapping;
 pub enum Scope {
     /// All threads, those that have gone included.
     Global,
-    /// All threads of an account, those that have gone included; and users and hosts, which are sums of
-    /// accounts.
+    /// All threads of an account, those that have gone included.
     Account,
+    /// All threads of a user: a sum of accounts.
+    User,
+    /// All threads of a host: a sum of accounts.
+    Host,
     /// One thread that is there.
     Thread,
 }
@@ -36,6 +39,8 @@ impl Scope {
         match self {
             Scope::Global => plane::TRUNCATED_GLOBAL,
             Scope::Account => plane::TRUNCATED_ACCOUNT,
+            Scope::User => plane::TRUNCATED_USER,
+            Scope::Host => plane::TRUNCATED_HOST,
             Scope::Thread => plane::TRUNCATED_THREAD,
         }
     }
@@ -407,6 +412,12 @@ impl<'a> Banks<'a> {
 
     /// Each account, by number; `None` for an account that never had a bank.
     pub fn accounts(&self, selection: &Selection) -> Vec<Option<Totals>> {
+        self.accounts_of(Scope::Account, selection)
+    }
+
+    /// The same in a scope of its own: users and hosts, which are sums of accounts, are truncated
+    /// apart from them.
+    pub fn accounts_of(&self, scope: Scope, selection: &Selection) -> Vec<Option<Totals>> {
         let limit = self.view.geometry().limits.accounts;
         unmerged(self.view, self.live, || {
             let mut accounts: Vec<Option<Totals>> = Vec::new();
@@ -421,7 +432,7 @@ impl<'a> Banks<'a> {
                 }
                 accounts[account]
                     .get_or_insert_with(|| Totals::new(selection))
-                    .add_bank(Bank::new(self.view, number, Scope::Account, planes));
+                    .add_bank(Bank::new(self.view, number, scope, planes));
             }
             accounts
         })

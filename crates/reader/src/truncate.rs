@@ -5,7 +5,7 @@
 //! copied may lie beside a row that it is not of: such places are made zero, and all is copied again.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering, fence};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
 
 use tare_layout::View;
@@ -66,6 +66,40 @@ impl Segment {
         Ok(())
     }
 
+    /// Truncates accounts, users or hosts: those without connections are gone, the others count anew
+    /// from those that they have. The sums of what they did are [`Segment::truncate_classes`]'.
+    ///
+    /// # Errors
+    /// As [`Segment::truncate_classes`].
+    pub fn truncate_connections(&self, whose: Whose) -> Result<(), WriteError> {
+        let view = self.writable()?;
+        let _turn = Turn::take(&view.control().truncating)?;
+        let (shared, limits) = (view.shared(), view.geometry().limits);
+        let count =
+            |used: &AtomicU32, limit: usize| (used.load(Ordering::Acquire) as usize).min(limit);
+        match whose {
+            Whose::Accounts => {
+                for i in 1..count(&shared.accounts_used.0, limits.accounts) {
+                    let account = view.account(i);
+                    forget(&account.current, &account.total, &account.forgotten);
+                }
+            }
+            Whose::Users => {
+                for i in 1..count(&shared.users_used.0, limits.users) {
+                    let user = view.user(i);
+                    forget(&user.current, &user.total, &user.forgotten);
+                }
+            }
+            Whose::Hosts => {
+                for i in 1..count(&shared.hosts_used.0, limits.hosts) {
+                    let host = view.host(i);
+                    forget(&host.current, &host.total, &host.forgotten);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Truncates the table of digests: a new generation begins.
     ///
     /// # Errors
@@ -120,6 +154,31 @@ impl Segment {
             }
         }
         Ok(())
+    }
+}
+
+/// Which table of connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// accounts
+    Accounts,
+    /// users
+    Users,
+    /// hosts
+    Hosts,
+}
+
+/// Of all connections ever, remembers those that have ended as forgotten. Who connects meanwhile moves
+/// both counts; then they are read again.
+fn forget(current: &AtomicU64, total: &AtomicU64, forgotten: &AtomicU64) {
+    for _ in 0..TRIES {
+        let before = total.load(Ordering::Acquire);
+        let now = current.load(Ordering::Acquire);
+        if total.load(Ordering::Acquire) == before {
+            forgotten.store(before.saturating_sub(now), Ordering::Release);
+            return;
+        }
+        std::hint::spin_loop();
     }
 }
 
@@ -214,10 +273,10 @@ fn copy_counted(from: &Line, to: &Line) {
 }
 
 /// The right to truncate: one at a time.
-struct Turn<'a>(&'a AtomicU32);
+pub(crate) struct Turn<'a>(&'a AtomicU32);
 
 impl<'a> Turn<'a> {
-    fn take(cell: &'a AtomicU32) -> Result<Self, WriteError> {
+    pub(crate) fn take(cell: &'a AtomicU32) -> Result<Self, WriteError> {
         let own = std::process::id();
         let begin = Instant::now();
         loop {

@@ -26,7 +26,7 @@ fn reference() -> BTreeMap<String, Vec<String>> {
 #[test]
 fn performance_schema_is_mysqls() {
     let reference = reference();
-    assert_eq!(reference.len(), 43, "the fixture lost tables");
+    assert!(reference.len() >= 43, "the fixture lost tables");
     for (name, expected) in &reference {
         let table = catalog::table("performance_schema", name).expect(name);
         let described: Vec<String> = table

@@ -245,6 +245,10 @@ pub mod error {
 
     /// Does nothing.
     #[inline(always)]
+    pub fn define(_: u32, _: &str, _: &str) {}
+
+    /// Does nothing.
+    #[inline(always)]
     pub fn raised(_: u32) {}
 
     /// Does nothing.

@@ -45,7 +45,8 @@ pub struct Config {
     pub limits: Limits,
     /// A file for the segment. `None`: what the environment's `TARE_SEGMENT` says, else memory.
     pub segment: Option<PathBuf>,
-    /// Settings by pattern (`%` = any text); the most specific wins, among equals the last.
+    /// Settings by pattern (`%` = any text); the most specific wins, among equals the last. How threads
+    /// begin is changed by patterns that start with `thread` only.
     pub instruments: Vec<(String, Setting)>,
     /// Consumers by name that differ from MySQL's defaults.
     pub consumers: Vec<(String, bool)>,

@@ -35,6 +35,7 @@ fn smallest() -> Limits {
         accounts: 0,
         users: 0,
         hosts: 0,
+        actors: 0,
         schemas: 0,
         instances: 0,
         files: 0,

@@ -18,7 +18,7 @@ pub struct MySqlError {
 const MARK: &str = "tare-mysql-error:";
 
 /// The SQLSTATEs in use here, so that a decoded one can be `'static`.
-const SQLSTATES: [&str; 5] = ["42000", "HY000", "01000", "42S02", "23000"];
+const SQLSTATES: [&str; 6] = ["42000", "HY000", "01000", "42S02", "23000", "22001"];
 
 impl MySqlError {
     /// An error from its parts.
@@ -43,6 +43,15 @@ impl MySqlError {
             1265,
             "01000",
             format!("Data truncated for column '{column}' at row 1"),
+        )
+    }
+
+    /// 1406: more characters than the column has.
+    pub fn data_too_long(column: &str) -> Self {
+        Self::new(
+            1406,
+            "22001",
+            format!("Data too long for column '{column}' at row 1"),
         )
     }
 

@@ -29,8 +29,8 @@ use rusqlite::vtab::Module;
 
 pub use cell::Cell;
 pub use describe::{
-    Change, Column, Delete, I64, Insert, Key, Meta, Rows, Scan, Spec, Table, Truncate, U64, Update, YES_NO, col,
-    null,
+    Change, Column, Delete, I64, Insert, Key, Meta, Rows, Scan, Spec, Table, Truncate, U64, Update,
+    YES_NO, col, null,
 };
 pub use error::MySqlError;
 pub use filter::{Admit, Filter};

@@ -6,6 +6,7 @@ mod config;
 mod connect;
 mod ddl;
 pub mod error;
+mod error_names;
 mod listen;
 pub mod points;
 mod prepared;
@@ -213,6 +214,7 @@ fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
         InstrumentValue::Counted => tare::Setting::Counted,
         InstrumentValue::On => tare::Setting::On,
     };
+    error_names::define();
     let started = tare::start(tare::Config {
         segment: config.segment.clone(),
         instruments: config

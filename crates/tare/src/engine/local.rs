@@ -137,6 +137,13 @@ impl Local {
         self.key as u32 as usize
     }
 
+    /// `threads.INSTRUMENTED` and `HISTORY`.
+    pub fn instrument(&self, instrumented: bool, history: bool) {
+        let mask = &self.engine.view.thread_masks()[self.slot_number()];
+        let value = tare_layout::control::thread_mask(instrumented, history);
+        mask.store(value, Ordering::Relaxed);
+    }
+
     /// The class's number, registering it if need be.
     #[inline(always)]
     pub fn number(&self, class: &Class) -> u16 {

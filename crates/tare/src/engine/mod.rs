@@ -23,11 +23,12 @@ mod slot;
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use lock_api::{GuardNoSend, RawMutex as _};
 
+use tare_layout::actor;
 use tare_layout::bank::plane;
 use tare_layout::class::EVENT_TYPES;
 use tare_layout::control::{CONSUMERS, CONTENDED, DEFAULT_CONSUMERS, EVERY, TIMERS, Timer, setup};
@@ -38,6 +39,7 @@ use tare_layout::{Geometry, Kind, View};
 
 use crate::class::{CLASSES, Class, NO_NUMBER};
 use crate::config::{Config, LockTiming, Setting, StartError};
+use crate::point::error;
 use crate::sync::{Absent, PlainMutex, RawMutex};
 use mapping::Mapping;
 
@@ -76,6 +78,8 @@ pub(crate) struct Engine {
     digesting: Mutex<()>,
     /// Numbers of the error classes, by code.
     errors: Mutex<HashMap<u32, u16>>,
+    /// Number of the class of errors that have none of their own.
+    other_errors: AtomicU16,
     /// Which chunks of each history_long a thread holds.
     pub holders: [Box<[AtomicBool]>; 4],
     /// Files by class and path.
@@ -115,6 +119,7 @@ impl Engine {
             registering: Mutex::new(()),
             digesting: Mutex::new(()),
             errors: Mutex::default(),
+            other_errors: AtomicU16::new(NO_NUMBER),
             holders: std::array::from_fn(|_| {
                 (0..geometry.shared_chunks)
                     .map(|_| AtomicBool::new(false))
@@ -127,9 +132,11 @@ impl Engine {
         });
         engine.fill_control(consumers, config.lock_timing, config.memory_limit);
         engine.fill_shared();
+        engine.fill_actors();
         for class in CLASSES {
             engine.register(class);
         }
+        engine.place_errors();
         engine.view.controls().recompute(|i| engine.kind_of(i));
         engine.publish_header();
         Ok(engine)
@@ -156,6 +163,39 @@ impl Engine {
             .planes_used
             .store(1 << plane::BASE, Ordering::Relaxed);
         control.memory_limit.store(memory_limit, Ordering::Relaxed);
+    }
+
+    /// As in MySQL, everybody is instrumented until somebody says otherwise.
+    fn fill_actors(&self) {
+        if let Some(actor) = self.view.actors().first() {
+            actor.write(|actor| {
+                actor.host.set(actor::ANY);
+                actor.user.set(actor::ANY);
+                actor.role.set(actor::ANY);
+                let flags = actor::USED | actor::ENABLED | actor::HISTORY;
+                actor.flags.store(flags, Ordering::Relaxed);
+            });
+            let used = &self.view.control().actors_used;
+            used.store(1, Ordering::Release);
+        }
+    }
+
+    /// INSTRUMENTED and HISTORY of a thread that serves this user from this host.
+    pub fn actor(&self, user: &str, host: &str) -> (bool, bool) {
+        let actors = self.view.actors();
+        // Those behind were never used: looking at them would make their pages.
+        let used = self.view.control().actors_used.load(Ordering::Acquire) as usize;
+        actor::resolve(&actors[..used.min(actors.len())], user, host)
+    }
+
+    /// INSTRUMENTED and HISTORY of a new thread of this class.
+    pub fn thread_class(&self, class: u16) -> (bool, bool) {
+        let bits = self.view.controls().setup[usize::from(class)].load(Ordering::Relaxed);
+        // A class that found no number has no row to be switched by.
+        if class == NO_NUMBER {
+            return (true, true);
+        }
+        (bits & setup::ENABLED != 0, bits & setup::HISTORY != 0)
     }
 
     fn fill_shared(&self) {
@@ -257,20 +297,48 @@ impl Engine {
         number
     }
 
-    /// The number of the class of an error code.
-    pub fn error_class(&self, code: u32) -> u16 {
-        *lock(&self.errors).entry(code).or_insert_with(|| {
+    /// The number of the class of an error code; of one that finds no room, that of all others. `named`
+    /// gives its name and SQLSTATE.
+    pub fn error_class(&self, code: u32, named: Option<(&str, &str)>) -> u16 {
+        let mut known = lock(&self.errors);
+        if let Some(((name, state), number)) = named.zip(known.get(&code)) {
+            let entry = self.view.class(usize::from(*number));
+            if *number != self.other_errors.load(Ordering::Relaxed)
+                && entry.documentation.is_empty()
+            {
+                entry.documentation.set(&format!("{name} {state}"));
+            }
+        }
+        *known.entry(code).or_insert_with(|| {
             let _one_at_a_time = lock(&self.registering);
-            let enabled = pattern::resolve(self.settings(), "error").unwrap_or(Setting::On);
-            self.place(
+            let other = self.other_errors.load(Ordering::Relaxed);
+            // As the others are now, who may have been switched since Tare began.
+            let setup = self.view.controls().setup[usize::from(other)].load(Ordering::Relaxed);
+            let documentation = named.map(|(name, state)| format!("{name} {state}"));
+            let documentation = documentation.as_deref().unwrap_or_default();
+            match self.place(
                 &format!("error/{code}"),
                 Kind::Error,
-                "",
+                documentation,
                 0,
                 0,
-                setup_of(enabled),
-            )
+                setup,
+            ) {
+                NO_NUMBER => other,
+                number => number,
+            }
         })
+    }
+
+    /// The class of errors that have none of their own.
+    fn place_errors(&self) {
+        let enabled = pattern::resolve(self.settings(), "error").unwrap_or(Setting::On);
+        let number = {
+            let _one_at_a_time = lock(&self.registering);
+            self.place("error/", Kind::Error, "", 0, 0, setup_of(enabled))
+        };
+        self.other_errors.store(number, Ordering::Relaxed);
+        error::define_all(self);
     }
 
     fn settings(&self) -> impl Iterator<Item = (&str, Setting)> {
@@ -285,7 +353,13 @@ impl Engine {
         } else {
             Setting::Off
         };
-        let setting = pattern::resolve(self.settings(), class.name()).unwrap_or(default);
+        // `%` is about events. A thread that begins uninstrumented records none, whatever is switched on
+        // later: that is to be asked for by name.
+        let of_thread = class.kind() == Kind::Thread;
+        let settings = self
+            .settings()
+            .filter(|(pattern, _)| !of_thread || pattern.starts_with("thread"));
+        let setting = pattern::resolve(settings, class.name()).unwrap_or(default);
         let (properties, volatility) = (class.properties(), class.volatility());
         let documentation = class.documentation();
         self.place(
@@ -325,6 +399,10 @@ impl Engine {
         entry.properties.store(properties, Ordering::Relaxed);
         entry.volatility.store(volatility, Ordering::Relaxed);
         let controls = self.view.controls();
+        let setup = match kind {
+            Kind::Thread => setup | tare_layout::control::setup::HISTORY,
+            _ => setup,
+        };
         controls.setup[count].store(setup, Ordering::Relaxed);
         // Last: from here on readers list it.
         entry.kind.store(kind as u32, Ordering::Release);
@@ -413,9 +491,16 @@ pub(crate) fn engine(generation: u32) -> Option<Arc<Engine>> {
 
 /// Gives a class its number in the segment that records now.
 pub(crate) fn register(class: &Class) {
+    with(|engine| {
+        engine.register(class);
+    });
+}
+
+/// Does something with the engine that records now, if one does.
+pub(crate) fn with(work: impl FnOnce(&Engine)) {
     let _busy = hot::busy();
     if let Some(engine) = engine(GENERATION.load(Ordering::Relaxed)) {
-        engine.register(class);
+        work(&engine);
     }
 }
 

@@ -6,6 +6,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use tare_layout::control::thread_mask;
 use tare_layout::event;
 use tare_layout::geometry::FIRST_TEXT_BYTES;
 use tare_layout::shared::Lost;
@@ -48,7 +49,9 @@ impl Local {
             slot.bank.store(bank_number as u32, Ordering::Relaxed);
             slot.command_since.store(clock::now(), Ordering::Relaxed);
         });
-        view.thread_masks()[number].store(0xff, Ordering::Relaxed);
+        let (instrumented, history) = engine.thread_class(class_number);
+        let mask = thread_mask(instrumented, history);
+        view.thread_masks()[number].store(mask, Ordering::Relaxed);
         let value = Local {
             key: u64::from(engine.generation) << 32 | number as u64,
             effective: view.controls().effective.as_ptr(),

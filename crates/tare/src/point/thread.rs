@@ -48,9 +48,14 @@ pub fn id() -> u64 {
 }
 
 /// Says whose connection the thread serves. What it did before counts for the account before.
+/// Whether it is instrumented from now on is `setup_actors`' to say.
 pub fn set_account(user: &str, host: &str) {
     if let Some(local) = local() {
         local.change_account(local.engine.account(user, host));
+        if !user.is_empty() || !host.is_empty() {
+            let (instrumented, history) = local.engine.actor(user, host);
+            local.instrument(instrumented, history);
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tare_reader::Whose;
+
 use crate::catalog::{Cell, Column, I64, Key, Spec, Table, col, null};
 
 /// The connections of an account, a user or a host.
@@ -50,7 +52,8 @@ static ACCOUNTS: Spec<Connections> = Spec::new(
     |view, _| view.snapshot.accounts(),
 )
 .keys(&[Key::Unique("ACCOUNT", &["USER", "HOST"])])
-.expect(50);
+.expect(50)
+.truncate(|view| view.snapshot.truncate_connections(Whose::Accounts));
 
 static USERS: Spec<Connections> = Spec::new(
     "performance_schema",
@@ -60,7 +63,8 @@ static USERS: Spec<Connections> = Spec::new(
     |view, _| view.snapshot.users(),
 )
 .keys(&[Key::Unique("USER", &["USER"])])
-.expect(50);
+.expect(50)
+.truncate(|view| view.snapshot.truncate_connections(Whose::Users));
 
 static HOSTS: Spec<Connections> = Spec::new(
     "performance_schema",
@@ -70,7 +74,8 @@ static HOSTS: Spec<Connections> = Spec::new(
     |view, _| view.snapshot.hosts(),
 )
 .keys(&[Key::Unique("HOST", &["HOST"])])
-.expect(50);
+.expect(50)
+.truncate(|view| view.snapshot.truncate_connections(Whose::Hosts));
 
 /// The tables of this file.
 pub static TABLES: &[&dyn Table] = &[&ACCOUNTS, &USERS, &HOSTS];

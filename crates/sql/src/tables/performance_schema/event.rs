@@ -193,23 +193,25 @@ pub const fn by_thread<S: 'static>() -> [Column<Summary<S>>; 1] {
     [col("THREAD_ID", U64, "The thread.", |r| r.thread_id.into())]
 }
 
-/// USER and HOST of a summary.
-pub const fn by_account<S: 'static>() -> [Column<Summary<S>>; 2] {
-    [
-        null(
-            "USER",
-            "char(32)",
-            "The account's user; NULL for threads without one.",
-            |r: &Summary<S>| Cell::opt(r.user.as_deref()),
-        )
-        .binary(),
-        null(
-            "HOST",
-            "char(60)",
-            "The account's host; NULL for threads without one.",
-            |r: &Summary<S>| Cell::opt(r.host.as_deref()),
-        ),
-    ]
+/// USER of a summary.
+pub const fn by_user<S: 'static>() -> [Column<Summary<S>>; 1] {
+    [null(
+        "USER",
+        "char(32)",
+        "The user; NULL for threads without one.",
+        |r: &Summary<S>| Cell::opt(r.user.as_deref()),
+    )
+    .binary()]
+}
+
+/// HOST of a summary.
+pub const fn by_host<S: 'static>() -> [Column<Summary<S>>; 1] {
+    [null(
+        "HOST",
+        "char(60)",
+        "The host; NULL for threads without one.",
+        |r: &Summary<S>| Cell::opt(r.host.as_deref()),
+    )]
 }
 
 /// EVENT_NAME of a summary.
@@ -221,13 +223,6 @@ pub const fn by_name<S: 'static>() -> [Column<Summary<S>>; 1] {
 
 /// The keys of current and history.
 pub const EVENT_KEYS: &[Key] = &[Key::Primary(&["THREAD_ID", "EVENT_ID"])];
-/// The key of a summary over all threads.
-pub const GLOBAL_KEYS: &[Key] = &[Key::Primary(&["EVENT_NAME"])];
-/// The key of a summary by thread.
-pub const THREAD_KEYS: &[Key] = &[Key::Primary(&["THREAD_ID", "EVENT_NAME"])];
-/// The key of a summary by account.
-pub const ACCOUNT_KEYS: &[Key] = &[Key::Unique("ACCOUNT", &["USER", "HOST", "EVENT_NAME"])];
-
 #[cfg(test)]
 mod tests {
     use super::*;

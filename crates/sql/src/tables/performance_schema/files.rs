@@ -105,7 +105,7 @@ static BY_NAME: Spec<FileIo> = Spec::new(
     &[&[EVENT_NAME], &timing(), OPERATIONS],
     |view, filter| view.snapshot.file_summary(filter),
 )
-.keys(GLOBAL_KEYS)
+.keys(&[Key::Primary(&["EVENT_NAME"])])
 .filters(&["EVENT_NAME"])
 .expect(50)
 .truncate(|view| view.snapshot.truncate_file_summary());

@@ -1,15 +1,14 @@
-//! memory_summary_global_by_event_name.
+//! memory_summary_*_by_event_name.
 
-use std::sync::Arc;
-
-use super::event::GLOBAL_KEYS;
-use crate::catalog::{Column, I64, Spec, Table, U64, col};
+use super::event::*;
+use super::lists::summaries;
+use crate::catalog::{Column, I64, Key, Spec, Table, U64, col};
+use crate::tables::snapshot::By;
 
 /// The memory of one instrument.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy, Default)]
 #[allow(missing_docs, reason = "the names are MySQL's column names")]
 pub struct Memory {
-    pub name: Arc<str>,
     pub count_alloc: u64,
     pub count_free: u64,
     pub bytes_alloc: u64,
@@ -22,61 +21,62 @@ pub struct Memory {
     pub high_bytes: i64,
 }
 
-const COLUMNS: &[Column<Memory>] = &[
-    col("EVENT_NAME", "varchar(128)", "The instrument.", |r| {
-        (&*r.name).into()
+type Row = Summary<Memory>;
+
+const COLUMNS: &[Column<Row>] = &[
+    col("COUNT_ALLOC", U64, "Allocations.", |r| {
+        r.sums.count_alloc.into()
     }),
-    col("COUNT_ALLOC", U64, "Allocations.", |r| r.count_alloc.into()),
-    col("COUNT_FREE", U64, "Frees.", |r| r.count_free.into()),
+    col("COUNT_FREE", U64, "Frees.", |r| r.sums.count_free.into()),
     col(
         "SUM_NUMBER_OF_BYTES_ALLOC",
         U64,
         "Bytes allocated in all.",
-        |r| r.bytes_alloc.into(),
+        |r| r.sums.bytes_alloc.into(),
     ),
     col(
         "SUM_NUMBER_OF_BYTES_FREE",
         U64,
         "Bytes freed in all.",
-        |r| r.bytes_free.into(),
+        |r| r.sums.bytes_free.into(),
     ),
     col("LOW_COUNT_USED", I64, "The fewest blocks in use.", |r| {
-        r.low_count.into()
+        r.sums.low_count.into()
     }),
     col("CURRENT_COUNT_USED", I64, "Blocks in use.", |r| {
-        r.count.into()
+        r.sums.count.into()
     }),
     col("HIGH_COUNT_USED", I64, "The most blocks in use.", |r| {
-        r.high_count.into()
+        r.sums.high_count.into()
     }),
     col(
         "LOW_NUMBER_OF_BYTES_USED",
         I64,
         "The fewest bytes in use.",
-        |r| r.low_bytes.into(),
+        |r| r.sums.low_bytes.into(),
     ),
     col("CURRENT_NUMBER_OF_BYTES_USED", I64, "Bytes in use.", |r| {
-        r.bytes.into()
+        r.sums.bytes.into()
     }),
     col(
         "HIGH_NUMBER_OF_BYTES_USED",
         I64,
         "The most bytes in use.",
-        |r| r.high_bytes.into(),
+        |r| r.sums.high_bytes.into(),
     ),
 ];
 
-static GLOBAL: Spec<Memory> = Spec::new(
-    "performance_schema",
-    "memory_summary_global_by_event_name",
-    "Memory allocated and freed, by instrument.",
-    &[COLUMNS],
-    |view, filter| view.snapshot.memory(filter),
-)
-.keys(GLOBAL_KEYS)
-.filters(&["EVENT_NAME"])
-.expect(300)
-.truncate(|view| view.snapshot.truncate_memory());
+summaries!(
+    Row,
+    "memory",
+    "event_name",
+    "Memory allocated and freed",
+    [&by_name(), COLUMNS],
+    "EVENT_NAME",
+    300,
+    memory,
+    truncate_memory
+);
 
 /// The tables of this file.
-pub static TABLES: &[&dyn Table] = &[&GLOBAL];
+pub static TABLES: &[&dyn Table] = &[&GLOBAL, &THREAD, &ACCOUNT, &USER, &HOST];

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::event::*;
-use crate::catalog::{Cell, Column, Spec, Table, U64, col, null};
+use super::lists::{events, summaries};
+use crate::catalog::{Cell, Column, Key, Spec, Table, U64, col, null};
 use crate::tables::snapshot::{By, Which};
 
 /// What a statement counts, in the order of its columns from ROWS_AFFECTED on. The same numbers
@@ -367,76 +368,26 @@ pub const fn sums<R: HasSums>() -> [Column<R>; 19] {
     ]
 }
 
-static CURRENT: Spec<Statement> = Spec::new(
-    "performance_schema",
-    "events_statements_current",
-    "The statement that each thread runs, or its last one.",
+events!(
+    Statement,
+    "statements",
+    "statement",
     EVENT,
-    |view, filter| view.snapshot.statements(Which::Current, filter),
-)
-.keys(EVENT_KEYS)
-.filters(&["THREAD_ID"])
-.expect(500)
-.truncate(|view| view.snapshot.truncate_statements(Which::Current));
+    statements,
+    truncate_statements
+);
 
-static HISTORY: Spec<Statement> = Spec::new(
-    "performance_schema",
-    "events_statements_history",
-    "The last statements of each thread.",
-    EVENT,
-    |view, filter| view.snapshot.statements(Which::History, filter),
-)
-.keys(EVENT_KEYS)
-.filters(&["THREAD_ID"])
-.expect(5000)
-.truncate(|view| view.snapshot.truncate_statements(Which::History));
-
-static HISTORY_LONG: Spec<Statement> = Spec::new(
-    "performance_schema",
-    "events_statements_history_long",
-    "The last statements of all threads.",
-    EVENT,
-    |view, filter| view.snapshot.statements(Which::HistoryLong, filter),
-)
-.filters(&["THREAD_ID"])
-.expect(10_000)
-.truncate(|view| view.snapshot.truncate_statements(Which::HistoryLong));
-
-static GLOBAL: Spec<Summary<Sums>> = Spec::new(
-    "performance_schema",
-    "events_statements_summary_global_by_event_name",
-    "Statements of all threads, by instrument.",
-    &[&by_name(), &timing(), &sums()],
-    |view, filter| view.snapshot.statement_summary(By::Global, filter),
-)
-.keys(GLOBAL_KEYS)
-.filters(&["EVENT_NAME"])
-.expect(200)
-.truncate(|view| view.snapshot.truncate_statement_summary(By::Global));
-
-static THREAD: Spec<Summary<Sums>> = Spec::new(
-    "performance_schema",
-    "events_statements_summary_by_thread_by_event_name",
-    "Statements of each thread, by instrument.",
-    &[&by_thread(), &by_name(), &timing(), &sums()],
-    |view, filter| view.snapshot.statement_summary(By::Thread, filter),
-)
-.keys(THREAD_KEYS)
-.filters(&["THREAD_ID", "EVENT_NAME"])
-.expect(50_000)
-.truncate(|view| view.snapshot.truncate_statement_summary(By::Thread));
-
-static ACCOUNT: Spec<Summary<Sums>> = Spec::new(
-    "performance_schema",
-    "events_statements_summary_by_account_by_event_name",
-    "Statements of each account, by instrument.",
-    &[&by_account(), &by_name(), &timing(), &sums()],
-    |view, filter| view.snapshot.statement_summary(By::Account, filter),
-)
-.keys(ACCOUNT_KEYS)
-.filters(&["EVENT_NAME"])
-.expect(5000)
-.truncate(|view| view.snapshot.truncate_statement_summary(By::Account));
+summaries!(
+    Summary<Sums>,
+    "events_statements",
+    "event_name",
+    "Statements",
+    [&by_name(), &timing(), &sums()],
+    "EVENT_NAME",
+    200,
+    statement_summary,
+    truncate_statement_summary
+);
 
 /// The tables of this file.
 pub static TABLES: &[&dyn Table] = &[
@@ -446,4 +397,6 @@ pub static TABLES: &[&dyn Table] = &[
     &GLOBAL,
     &THREAD,
     &ACCOUNT,
+    &USER,
+    &HOST,
 ];

@@ -1,7 +1,8 @@
 //! events_transactions_*.
 
 use super::event::*;
-use crate::catalog::{Cell, Column, Spec, Table, U64, YES_NO, col, null};
+use super::lists::{events, summaries};
+use crate::catalog::{Cell, Column, Key, Spec, Table, U64, YES_NO, col, null};
 use crate::tables::snapshot::{By, Which};
 
 /// A transaction.
@@ -176,76 +177,26 @@ const MODES: &[Column<Row>] = &[
     }),
 ];
 
-static CURRENT: Spec<Transaction> = Spec::new(
-    "performance_schema",
-    "events_transactions_current",
-    "The transaction that each thread is in, or its last one.",
+events!(
+    Transaction,
+    "transactions",
+    "transaction",
     EVENT,
-    |view, filter| view.snapshot.transactions(Which::Current, filter),
-)
-.keys(EVENT_KEYS)
-.filters(&["THREAD_ID"])
-.expect(500)
-.truncate(|view| view.snapshot.truncate_transactions(Which::Current));
+    transactions,
+    truncate_transactions
+);
 
-static HISTORY: Spec<Transaction> = Spec::new(
-    "performance_schema",
-    "events_transactions_history",
-    "The last transactions of each thread.",
-    EVENT,
-    |view, filter| view.snapshot.transactions(Which::History, filter),
-)
-.keys(EVENT_KEYS)
-.filters(&["THREAD_ID"])
-.expect(5000)
-.truncate(|view| view.snapshot.truncate_transactions(Which::History));
-
-static HISTORY_LONG: Spec<Transaction> = Spec::new(
-    "performance_schema",
-    "events_transactions_history_long",
-    "The last transactions of all threads.",
-    EVENT,
-    |view, filter| view.snapshot.transactions(Which::HistoryLong, filter),
-)
-.filters(&["THREAD_ID"])
-.expect(10_000)
-.truncate(|view| view.snapshot.truncate_transactions(Which::HistoryLong));
-
-static GLOBAL: Spec<Row> = Spec::new(
-    "performance_schema",
-    "events_transactions_summary_global_by_event_name",
-    "Transactions of all threads, by instrument.",
-    &[&by_name(), &timing(), MODES],
-    |view, filter| view.snapshot.transaction_summary(By::Global, filter),
-)
-.keys(GLOBAL_KEYS)
-.filters(&["EVENT_NAME"])
-.expect(1)
-.truncate(|view| view.snapshot.truncate_transaction_summary(By::Global));
-
-static THREAD: Spec<Row> = Spec::new(
-    "performance_schema",
-    "events_transactions_summary_by_thread_by_event_name",
-    "Transactions of each thread, by instrument.",
-    &[&by_thread(), &by_name(), &timing(), MODES],
-    |view, filter| view.snapshot.transaction_summary(By::Thread, filter),
-)
-.keys(THREAD_KEYS)
-.filters(&["THREAD_ID", "EVENT_NAME"])
-.expect(500)
-.truncate(|view| view.snapshot.truncate_transaction_summary(By::Thread));
-
-static ACCOUNT: Spec<Row> = Spec::new(
-    "performance_schema",
-    "events_transactions_summary_by_account_by_event_name",
-    "Transactions of each account, by instrument.",
-    &[&by_account(), &by_name(), &timing(), MODES],
-    |view, filter| view.snapshot.transaction_summary(By::Account, filter),
-)
-.keys(ACCOUNT_KEYS)
-.filters(&["EVENT_NAME"])
-.expect(50)
-.truncate(|view| view.snapshot.truncate_transaction_summary(By::Account));
+summaries!(
+    Row,
+    "events_transactions",
+    "event_name",
+    "Transactions",
+    [&by_name(), &timing(), MODES],
+    "EVENT_NAME",
+    1,
+    transaction_summary,
+    truncate_transaction_summary
+);
 
 /// The tables of this file.
 pub static TABLES: &[&dyn Table] = &[
@@ -255,4 +206,6 @@ pub static TABLES: &[&dyn Table] = &[
     &GLOBAL,
     &THREAD,
     &ACCOUNT,
+    &USER,
+    &HOST,
 ];

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::event::*;
+use super::lists::{events, summaries};
 use crate::catalog::{Cell, Column, I64, Key, Spec, Table, U64, col, null};
 use crate::tables::snapshot::{By, Which};
 
@@ -93,75 +94,19 @@ const OPERATION: &[Column<Wait>] = &[
 
 const EVENT: &[&[Column<Wait>]] = &[&identity(), &times(), OBJECT, &nesting(), OPERATION];
 
-static CURRENT: Spec<Wait> = Spec::new(
-    "performance_schema",
-    "events_waits_current",
-    "The wait that each thread is in, or its last one.",
-    EVENT,
-    |view, filter| view.snapshot.waits(Which::Current, filter),
-)
-.keys(EVENT_KEYS)
-.filters(&["THREAD_ID"])
-.expect(500)
-.truncate(|view| view.snapshot.truncate_waits(Which::Current));
+events!(Wait, "waits", "wait", EVENT, waits, truncate_waits);
 
-static HISTORY: Spec<Wait> = Spec::new(
-    "performance_schema",
-    "events_waits_history",
-    "The last waits of each thread.",
-    EVENT,
-    |view, filter| view.snapshot.waits(Which::History, filter),
-)
-.keys(EVENT_KEYS)
-.filters(&["THREAD_ID"])
-.expect(5000)
-.truncate(|view| view.snapshot.truncate_waits(Which::History));
-
-static HISTORY_LONG: Spec<Wait> = Spec::new(
-    "performance_schema",
-    "events_waits_history_long",
-    "The last waits of all threads.",
-    EVENT,
-    |view, filter| view.snapshot.waits(Which::HistoryLong, filter),
-)
-.filters(&["THREAD_ID"])
-.expect(10_000)
-.truncate(|view| view.snapshot.truncate_waits(Which::HistoryLong));
-
-static GLOBAL: Spec<Summary<Stat>> = Spec::new(
-    "performance_schema",
-    "events_waits_summary_global_by_event_name",
-    "Waits of all threads, by instrument.",
-    &[&by_name(), &timing()],
-    |view, filter| view.snapshot.wait_summary(By::Global, filter),
-)
-.keys(GLOBAL_KEYS)
-.filters(&["EVENT_NAME"])
-.truncate(|view| view.snapshot.truncate_wait_summary(By::Global));
-
-static THREAD: Spec<Summary<Stat>> = Spec::new(
-    "performance_schema",
-    "events_waits_summary_by_thread_by_event_name",
-    "Waits of each thread, by instrument.",
-    &[&by_thread(), &by_name(), &timing()],
-    |view, filter| view.snapshot.wait_summary(By::Thread, filter),
-)
-.keys(THREAD_KEYS)
-.filters(&["THREAD_ID", "EVENT_NAME"])
-.expect(100_000)
-.truncate(|view| view.snapshot.truncate_wait_summary(By::Thread));
-
-static ACCOUNT: Spec<Summary<Stat>> = Spec::new(
-    "performance_schema",
-    "events_waits_summary_by_account_by_event_name",
-    "Waits of each account, by instrument.",
-    &[&by_account(), &by_name(), &timing()],
-    |view, filter| view.snapshot.wait_summary(By::Account, filter),
-)
-.keys(ACCOUNT_KEYS)
-.filters(&["EVENT_NAME"])
-.expect(10_000)
-.truncate(|view| view.snapshot.truncate_wait_summary(By::Account));
+summaries!(
+    Summary<Stat>,
+    "events_waits",
+    "event_name",
+    "Waits",
+    [&by_name(), &timing()],
+    "EVENT_NAME",
+    1000,
+    wait_summary,
+    truncate_wait_summary
+);
 
 /// The waits of one instrumented object.
 #[derive(Debug, Clone)]
@@ -214,5 +159,7 @@ pub static TABLES: &[&dyn Table] = &[
     &GLOBAL,
     &THREAD,
     &ACCOUNT,
+    &USER,
+    &HOST,
     &INSTANCE,
 ];

@@ -3,7 +3,9 @@
 //! Nothing is read before a table asks, and what was read once stays for the statement: a table
 //! that is scanned twice (a join with itself, a subquery) shows the same rows twice.
 
+mod actors;
 mod digests;
+mod errors;
 mod events;
 mod host;
 mod objects;
@@ -47,7 +49,14 @@ pub enum By {
     Thread,
     /// The account.
     Account,
+    /// The user.
+    User,
+    /// The host.
+    Host,
 }
+
+/// How many ways there are to group.
+const WAYS: usize = By::Host as usize + 1;
 
 type Made<R> = Result<Rows<R>, MySqlError>;
 type Done = Result<(), MySqlError>;
@@ -67,7 +76,7 @@ pub struct Snapshot {
     stages: [Once<Stage>; 3],
     statements: [Once<Statement>; 3],
     transactions: [Once<Transaction>; 3],
-    sums: [[Once<summaries::Lazy>; summaries::FAMILIES]; 3],
+    sums: [[Once<summaries::Lazy>; summaries::FAMILIES]; WAYS],
     histograms: OnceLock<Histograms>,
     objects: OnceLock<objects::Objects>,
     digests: Once<Digest>,

@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering;
 
 use tare_layout::slot::{COMMANDS, CONNECTION_TYPES};
 use tare_reader::names::{Account, Named};
-use tare_reader::{Names, Thread as Slot};
+use tare_reader::{Names, Scope, Selection, Thread as Slot, Whose};
 
 use super::host::Host;
-use super::{Made, Snapshot, none, rows};
+use super::truncate::done;
+use super::{Done, Made, Snapshot, none, rows};
 use crate::catalog::{Admit, Filter};
 use crate::tables::performance_schema::connections::Connections;
 use crate::tables::performance_schema::threads::Thread;
@@ -99,7 +100,13 @@ impl Snapshot {
             total: a.total as i64,
         };
         let mut accounts = vec![self.background(host)];
-        accounts.extend(self.names(host).accounts.iter().skip(1).map(row));
+        let listed = self
+            .names(host)
+            .accounts
+            .iter()
+            .skip(1)
+            .filter(|a| a.listed);
+        accounts.extend(listed.map(row));
         Ok(Box::new(accounts.into_iter()))
     }
 
@@ -134,7 +141,7 @@ impl Snapshot {
         row: impl Fn(Arc<str>) -> Connections,
     ) -> Made<Connections> {
         let mut rows = vec![self.background(host)];
-        for named in names.iter().flatten() {
+        for named in names.iter().flatten().filter(|n| n.listed) {
             rows.push(Connections {
                 current: named.current as i64,
                 total: named.total as i64,
@@ -142,6 +149,31 @@ impl Snapshot {
             });
         }
         Ok(Box::new(rows.into_iter()))
+    }
+
+    /// TRUNCATE accounts, users, hosts. As in MySQL, accounts go with users and hosts, and with each
+    /// the sums of what they did, and those by thread.
+    pub fn truncate_connections(&self, whose: Whose) -> Done {
+        let host = self.present()?;
+        let (tables, scopes): (&[Whose], &[Scope]) = match whose {
+            Whose::Accounts => (&[Whose::Accounts], &[Scope::Account, Scope::Thread]),
+            Whose::Users => (
+                &[Whose::Accounts, Whose::Users],
+                &[Scope::Account, Scope::User, Scope::Thread],
+            ),
+            Whose::Hosts => (
+                &[Whose::Accounts, Whose::Hosts],
+                &[Scope::Account, Scope::Host, Scope::Thread],
+            ),
+        };
+        for table in tables {
+            done(host.segment.truncate_connections(*table))?;
+        }
+        let everything = Selection::new(self.classes(host), |_| true);
+        for scope in scopes {
+            done(host.segment.truncate_classes(*scope, &everything))?;
+        }
+        Ok(())
     }
 
     /// The row of threads without an account. They make no connection, so they are counted by their

@@ -38,7 +38,7 @@ const PROPERTIES: [(u32, &str); 5] = [
     (property::MUTABLE, "mutable"),
 ];
 
-fn properties(bits: u32) -> String {
+pub(super) fn properties(bits: u32) -> String {
     let set = PROPERTIES.iter().filter(|(bit, _)| bits & bit != 0);
     set.map(|(_, name)| *name).collect::<Vec<_>>().join(",")
 }
@@ -50,7 +50,7 @@ fn is_listed(class: &Class) -> bool {
 }
 
 /// YES or NO, or the number that an enum gives them.
-fn yes_no(change: &Change) -> Result<bool, MySqlError> {
+pub(super) fn yes_no(change: &Change) -> Result<bool, MySqlError> {
     match change.value.as_deref().map(str::trim) {
         None => Err(MySqlError::cannot_be_null(change.column)),
         Some(text) if text.eq_ignore_ascii_case("YES") || text == "1" => Ok(true),

@@ -8,12 +8,12 @@ use tare_layout::histogram::{bucket_high, bucket_low};
 use tare_layout::line::{CONTENDED, COUNT, EXTRA, MAX, MIN, NO_MIN, SUM, memory};
 
 use tare_reader::line::{Cells, NOTHING, add};
-use tare_reader::names::Account;
+use tare_reader::names::{Account, Named};
 use tare_reader::{Class, Clock, Selection, Thread, Totals};
 
 use super::host::Host;
 use super::{By, Made, Snapshot, none};
-use crate::catalog::{Admit, Filter};
+use crate::catalog::Filter;
 use crate::tables::performance_schema::event::{Stat, Summary};
 use crate::tables::performance_schema::files::{FileIo, Io};
 use crate::tables::performance_schema::memory::Memory;
@@ -29,9 +29,10 @@ pub(super) enum Family {
     Statement,
     Transaction,
     Memory,
+    Error,
 }
 
-pub(super) const FAMILIES: usize = 5;
+pub(super) const FAMILIES: usize = 6;
 
 impl Family {
     pub(super) fn has(self, kind: Kind) -> bool {
@@ -40,6 +41,7 @@ impl Family {
             Family::Statement => kind == Kind::Statement,
             Family::Transaction => kind == Kind::Transaction,
             Family::Memory => kind == Kind::Memory,
+            Family::Error => kind == Kind::Error,
             Family::Wait => !matches!(
                 kind,
                 Kind::Stage
@@ -132,7 +134,7 @@ impl Group {
         group
     }
 
-    fn row(&self, class: &Class) -> Option<&[Cells]> {
+    pub(super) fn row(&self, class: &Class) -> Option<&[Cells]> {
         let found = self
             .index
             .binary_search_by_key(&class.id, |(class, _)| *class)
@@ -147,10 +149,16 @@ pub(super) type Lazy = OnceLock<Group>;
 
 /// Whose rows a summary lists.
 #[derive(Clone)]
-struct Owner {
-    thread_id: u64,
-    user: Option<Arc<str>>,
-    host: Option<Arc<str>>,
+pub(super) struct Owner {
+    pub thread_id: u64,
+    pub user: Option<Arc<str>>,
+    pub host: Option<Arc<str>>,
+}
+
+/// The groups of a summary, and the owners that it lists, each with its group's number.
+pub(super) struct Owners {
+    pub groups: Arc<Vec<Lazy>>,
+    pub listed: Vec<(usize, Owner)>,
 }
 
 impl Snapshot {
@@ -171,29 +179,48 @@ impl Snapshot {
     }
 
     /// The groups of a table with their owners; those of threads are summed by `fill_threads`.
-    fn groups(&self, host: &Host, by: By, family: Family) -> (&Arc<Vec<Lazy>>, Vec<Owner>) {
+    pub(super) fn groups(&self, host: &Host, by: By, family: Family) -> Owners {
         let nobody = Owner {
             thread_id: 0,
             user: None,
             host: None,
         };
         match by {
-            By::Global => (self.global(host, family), vec![nobody]),
-            By::Account => {
-                let accounts = &self.names(host).accounts;
-                let groups = self.sums[By::Account as usize][family as usize].get_or_init(|| {
-                    let sums = host.banks().accounts(&self.selection(host, family));
-                    let group = |i: usize| sums.get(i)?.as_ref().map(Group::of);
-                    let groups = (0..accounts.len()).map(|i| group(i).unwrap_or_default());
-                    Arc::new(groups.map(Lazy::from).collect())
-                });
-                let owner = |a: &Account| Owner {
+            By::Global => Owners {
+                groups: self.global(host, family).clone(),
+                listed: vec![(0, nobody)],
+            },
+            By::Account => self.people(
+                host,
+                by,
+                family,
+                |_, number| number as usize,
+                |a| Owner {
                     user: a.user.clone(),
                     host: a.host.clone(),
                     ..nobody.clone()
-                };
-                (groups, accounts.iter().map(owner).collect())
-            }
+                },
+            ),
+            By::User => self.people(
+                host,
+                by,
+                family,
+                |a, _| a.user_number as usize,
+                |a| Owner {
+                    user: a.user.clone(),
+                    ..nobody.clone()
+                },
+            ),
+            By::Host => self.people(
+                host,
+                by,
+                family,
+                |a, _| a.host_number as usize,
+                |a| Owner {
+                    host: a.host.clone(),
+                    ..nobody.clone()
+                },
+            ),
             By::Thread => {
                 let slots = self.slots(host);
                 let groups = self.sums[By::Thread as usize][family as usize]
@@ -202,9 +229,75 @@ impl Snapshot {
                     thread_id: slot.id,
                     ..nobody.clone()
                 };
-                (groups, slots.iter().map(owner).collect())
+                Owners {
+                    groups: groups.clone(),
+                    listed: slots.iter().map(owner).enumerate().collect(),
+                }
             }
         }
+    }
+
+    /// Accounts' sums, those of one user or host together. `number` says which group an account
+    /// belongs to; group 0 is that of threads without one.
+    fn people(
+        &self,
+        host: &Host,
+        by: By,
+        family: Family,
+        number: impl Fn(&Account, u32) -> usize,
+        owner: impl Fn(&Account) -> Owner,
+    ) -> Owners {
+        let accounts = &self.names(host).accounts;
+        let listed = |group: usize, account: usize| match (by, group) {
+            (_, 0) => true,
+            (By::User, number) => self.is_listed(&self.names(host).users, number),
+            (By::Host, number) => self.is_listed(&self.names(host).hosts, number),
+            _ => accounts[account].listed,
+        };
+        let mut owners: Vec<Option<Owner>> = Vec::new();
+        let mut of_account = Vec::with_capacity(accounts.len());
+        for (i, account) in accounts.iter().enumerate() {
+            let group = number(account, i as u32);
+            of_account.push(group);
+            if owners.len() <= group {
+                owners.resize(group + 1, None);
+            }
+            if listed(group, i) {
+                owners[group].get_or_insert_with(|| owner(account));
+            }
+        }
+        let groups = self.sums[by as usize][family as usize].get_or_init(|| {
+            let selection = self.selection(host, family);
+            let sums = host.banks().accounts_of(by.scope(), &selection);
+            let mut groups: Vec<Option<Totals>> = vec![None; owners.len()];
+            for (account, sum) in sums.into_iter().enumerate() {
+                let Some(group) = of_account.get(account).copied() else {
+                    continue;
+                };
+                match (&mut groups[group], sum) {
+                    (Some(all), Some(sum)) => all.add(&sum),
+                    (empty, sum @ Some(_)) => *empty = sum,
+                    (_, None) => {}
+                }
+            }
+            let group = |sum: Option<Totals>| sum.as_ref().map(Group::of).unwrap_or_default();
+            Arc::new(
+                groups
+                    .into_iter()
+                    .map(|sum| Lazy::from(group(sum)))
+                    .collect(),
+            )
+        });
+        let listed = owners.into_iter().enumerate();
+        Owners {
+            groups: groups.clone(),
+            listed: listed.filter_map(|(i, owner)| Some((i, owner?))).collect(),
+        }
+    }
+
+    fn is_listed(&self, names: &[Option<Named>], number: usize) -> bool {
+        let named = names.get(number.wrapping_sub(1)).and_then(Option::as_ref);
+        named.is_some_and(|named| named.listed)
     }
 
     /// Sums what the wanted threads did, unless the statement has done so already.
@@ -226,6 +319,23 @@ impl Snapshot {
         }
     }
 
+    /// The owners that a filter leaves, their groups summed.
+    pub(super) fn owners(&self, host: &Host, by: By, family: Family, filter: &Filter) -> Owners {
+        let mut owners = self.groups(host, by, family);
+        if by == By::Thread {
+            let thread = filter.number("THREAD_ID");
+            let groups = owners.groups.len();
+            owners
+                .listed
+                .retain(|(i, owner)| *i < groups && thread.admits(&owner.thread_id));
+            self.fill_threads(host, family, &owners.groups, &owners.listed);
+        } else {
+            let groups = owners.groups.len();
+            owners.listed.retain(|(i, _)| *i < groups);
+        }
+        owners
+    }
+
     /// A row for every owner and class of a family, whether or not it ever fired, as in MySQL.
     fn summary<S: Copy + Default + 'static>(
         &self,
@@ -237,22 +347,10 @@ impl Snapshot {
         let Some(host) = &self.host else {
             return none();
         };
-        let (groups, owners) = self.groups(host, by, family);
-        let (groups, clock) = (groups.clone(), host.clock);
-        let thread = if by == By::Thread {
-            filter.number("THREAD_ID")
-        } else {
-            Admit::All
-        };
+        let clock = host.clock;
+        let Owners { groups, listed } = self.owners(host, by, family, filter);
         let classes: Vec<Class> = self.listed(host, family, filter);
-        let wanted: Vec<(usize, Owner)> = owners
-            .into_iter()
-            .enumerate()
-            .filter(|(i, owner)| *i < groups.len() && thread.admits(&owner.thread_id))
-            .collect();
-        if by == By::Thread {
-            self.fill_threads(host, family, &groups, &wanted);
-        }
+        let wanted = listed;
         let of = move |(group, owner): &(usize, Owner), class: &Class| Summary {
             thread_id: owner.thread_id,
             user: owner.user.clone(),
@@ -327,23 +425,9 @@ impl Snapshot {
         Ok(Box::new(rows.into_iter()))
     }
 
-    /// memory_summary_global_by_event_name.
-    pub fn memory(&self, filter: &Filter) -> Made<Memory> {
-        let Some(host) = &self.host else {
-            return none();
-        };
-        let group = self.whole_host(host, Family::Memory);
-        let rows: Vec<Memory> = self
-            .listed(host, Family::Memory, filter)
-            .into_iter()
-            .map(|class| {
-                let row = group
-                    .row(&class)
-                    .map_or([[0; 8]; 2], |row| [row[0], row[1]]);
-                memory_row(class.name, &row)
-            })
-            .collect();
-        Ok(Box::new(rows.into_iter()))
+    /// memory_summary_*_by_event_name.
+    pub fn memory(&self, by: By, filter: &Filter) -> Made<Summary<Memory>> {
+        self.summary(by, filter, Family::Memory, memory_sums)
     }
 
     /// tare.contention_by_event_name.
@@ -433,16 +517,15 @@ pub(super) fn file_io(clock: &Clock, row: &[Cells]) -> Io {
     }
 }
 
-fn memory_row(name: Arc<str>, row: &[Cells; 2]) -> Memory {
+fn memory_sums(_: &Clock, _: Kind, row: &[Cells]) -> Memory {
     use memory as at;
-    let [high, low] = row;
+    let [high, low] = [row[0], row[1]];
     let balance = |alloc: usize, free: usize| high[alloc].wrapping_sub(high[free]) as i64;
     let count = balance(at::ALLOC_COUNT, at::FREE_COUNT);
     let bytes = balance(at::ALLOC_BYTES, at::FREE_BYTES);
     // Marks of single banks add up to bounds, as MySQL's of single threads do: memory freed by
     // another thread than allocated it makes the one bank's high and the other's low both count.
     Memory {
-        name,
         count_alloc: high[at::ALLOC_COUNT],
         count_free: high[at::FREE_COUNT],
         bytes_alloc: high[at::ALLOC_BYTES],
@@ -469,13 +552,14 @@ mod tests {
                 Family::Statement,
                 Family::Transaction,
                 Family::Memory,
+                Family::Error,
             ]
             .into_iter()
             .filter(|f| f.has(kind))
             .count()
         };
         for kind in tare_layout::class::KINDS {
-            let expected = usize::from(!matches!(kind, Kind::Error | Kind::Thread));
+            let expected = usize::from(kind != Kind::Thread);
             assert_eq!(of(kind), expected, "{kind:?}");
         }
     }

@@ -11,11 +11,13 @@ use super::{By, Done, Snapshot, Which};
 use crate::catalog::MySqlError;
 
 impl By {
-    fn scope(self) -> Scope {
+    pub(super) fn scope(self) -> Scope {
         match self {
             By::Global => Scope::Global,
             By::Thread => Scope::Thread,
             By::Account => Scope::Account,
+            By::User => Scope::User,
+            By::Host => Scope::Host,
         }
     }
 }
@@ -29,12 +31,18 @@ impl Snapshot {
         self.host.as_ref().ok_or_else(MySqlError::invalid_usage)
     }
 
+    /// As in MySQL, the table of all threads takes those by thread, account, user and host with it.
     fn truncate_family(&self, by: By, family: Family) -> Done {
         let host = self.present()?;
-        done(
-            host.segment
-                .truncate_classes(by.scope(), &self.selection(host, family)),
-        )
+        let selection = self.selection(host, family);
+        let scopes: &[By] = match by {
+            By::Global => &[By::Global, By::Thread, By::Account, By::User, By::Host],
+            ref one => std::slice::from_ref(one),
+        };
+        for scope in scopes {
+            done(host.segment.truncate_classes(scope.scope(), &selection))?;
+        }
+        Ok(())
     }
 
     fn clear_events(&self, ring: usize, which: Which) -> Done {
@@ -85,9 +93,14 @@ impl Snapshot {
         self.truncate_family(by, Family::Transaction)
     }
 
-    /// TRUNCATE memory_summary_global_by_event_name.
-    pub fn truncate_memory(&self) -> Done {
-        self.truncate_family(By::Global, Family::Memory)
+    /// TRUNCATE memory_summary_*_by_event_name.
+    pub fn truncate_memory(&self, by: By) -> Done {
+        self.truncate_family(by, Family::Memory)
+    }
+
+    /// TRUNCATE events_errors_summary_*_by_error.
+    pub fn truncate_errors(&self, by: By) -> Done {
+        self.truncate_family(by, Family::Error)
     }
 
     /// TRUNCATE file_summary_by_event_name. Its figures are those of the files' waits, so that

@@ -1,0 +1,115 @@
+//! The tables that every event type has, listed once: its events, and their sums by owner.
+
+/// The statics CURRENT, HISTORY and HISTORY_LONG of an event type.
+macro_rules! events {
+    (
+        $row:ty, $plural:literal, $one:literal, $columns:expr,
+        $rows:ident, $truncate:ident
+    ) => {
+        static CURRENT: Spec<$row> = Spec::new(
+            "performance_schema",
+            concat!("events_", $plural, "_current"),
+            concat!("The ", $one, " that each thread is in, or its last one."),
+            $columns,
+            |view, filter| view.snapshot.$rows(Which::Current, filter),
+        )
+        .keys(EVENT_KEYS)
+        .filters(&["THREAD_ID"])
+        .expect(500)
+        .truncate(|view| view.snapshot.$truncate(Which::Current));
+
+        static HISTORY: Spec<$row> = Spec::new(
+            "performance_schema",
+            concat!("events_", $plural, "_history"),
+            concat!("The last ", $plural, " of each thread."),
+            $columns,
+            |view, filter| view.snapshot.$rows(Which::History, filter),
+        )
+        .keys(EVENT_KEYS)
+        .filters(&["THREAD_ID"])
+        .expect(5000)
+        .truncate(|view| view.snapshot.$truncate(Which::History));
+
+        static HISTORY_LONG: Spec<$row> = Spec::new(
+            "performance_schema",
+            concat!("events_", $plural, "_history_long"),
+            concat!("The last ", $plural, " of all threads."),
+            $columns,
+            |view, filter| view.snapshot.$rows(Which::HistoryLong, filter),
+        )
+        .filters(&["THREAD_ID"])
+        .expect(10_000)
+        .truncate(|view| view.snapshot.$truncate(Which::HistoryLong));
+    };
+}
+
+/// The statics GLOBAL, THREAD, ACCOUNT, USER and HOST of a summary. `$of` are the columns that say
+/// what is summed and the sums; `$each` is how many rows a single owner has, about.
+macro_rules! summaries {
+    (
+        $row:ty, $prefix:literal, $suffix:literal, $what:literal,
+        [$($of:expr),*], $key:literal, $each:literal, $rows:ident, $truncate:ident
+    ) => {
+        static GLOBAL: Spec<$row> = Spec::new(
+            "performance_schema",
+            concat!($prefix, "_summary_global_by_", $suffix),
+            concat!($what, " of all threads."),
+            &[$($of),*],
+            |view, filter| view.snapshot.$rows(By::Global, filter),
+        )
+        .keys(&[Key::Primary(&[$key])])
+        .filters(&[$key])
+        .expect($each)
+        .truncate(|view| view.snapshot.$truncate(By::Global));
+
+        static THREAD: Spec<$row> = Spec::new(
+            "performance_schema",
+            concat!($prefix, "_summary_by_thread_by_", $suffix),
+            concat!($what, " of each thread."),
+            &[&by_thread(), $($of),*],
+            |view, filter| view.snapshot.$rows(By::Thread, filter),
+        )
+        .keys(&[Key::Primary(&["THREAD_ID", $key])])
+        .filters(&["THREAD_ID", $key])
+        .expect(500 * $each)
+        .truncate(|view| view.snapshot.$truncate(By::Thread));
+
+        static ACCOUNT: Spec<$row> = Spec::new(
+            "performance_schema",
+            concat!($prefix, "_summary_by_account_by_", $suffix),
+            concat!($what, " of each account."),
+            &[&by_user(), &by_host(), $($of),*],
+            |view, filter| view.snapshot.$rows(By::Account, filter),
+        )
+        .keys(&[Key::Unique("ACCOUNT", &["USER", "HOST", $key])])
+        .filters(&[$key])
+        .expect(50 * $each)
+        .truncate(|view| view.snapshot.$truncate(By::Account));
+
+        static USER: Spec<$row> = Spec::new(
+            "performance_schema",
+            concat!($prefix, "_summary_by_user_by_", $suffix),
+            concat!($what, " of each user."),
+            &[&by_user(), $($of),*],
+            |view, filter| view.snapshot.$rows(By::User, filter),
+        )
+        .keys(&[Key::Unique("USER", &["USER", $key])])
+        .filters(&[$key])
+        .expect(20 * $each)
+        .truncate(|view| view.snapshot.$truncate(By::User));
+
+        static HOST: Spec<$row> = Spec::new(
+            "performance_schema",
+            concat!($prefix, "_summary_by_host_by_", $suffix),
+            concat!($what, " of each host."),
+            &[&by_host(), $($of),*],
+            |view, filter| view.snapshot.$rows(By::Host, filter),
+        )
+        .keys(&[Key::Unique("HOST", &["HOST", $key])])
+        .filters(&[$key])
+        .expect(20 * $each)
+        .truncate(|view| view.snapshot.$truncate(By::Host));
+    };
+}
+
+pub(super) use {events, summaries};
