@@ -7,5 +7,6 @@ pub mod catalog;
 pub mod dialect;
 pub mod server;
 pub mod storage;
+pub mod sys;
 pub mod tables;
 pub mod wire;

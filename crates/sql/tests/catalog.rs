@@ -140,6 +140,7 @@ fn information_schema_shows_the_catalog_and_the_users_databases() {
             "mysql",
             "performance_schema",
             "shop",
+            "sys",
             "tare"
         ]
     );

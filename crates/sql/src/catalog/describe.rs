@@ -277,6 +277,10 @@ pub trait Table: Sync {
     fn can_truncate(&self) -> bool;
     /// Empties it. Only where `can_truncate`.
     fn truncate(&self, view: &View) -> Result<(), MySqlError>;
+    /// A view's SELECT; a table has none.
+    fn view_definition(&self) -> Option<&str> {
+        None
+    }
     /// Starts a scan.
     fn scan(&'static self, view: &View, filter: &Filter) -> Result<Box<dyn Scan>, MySqlError>;
 }

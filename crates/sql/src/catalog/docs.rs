@@ -13,6 +13,10 @@ fn heading(out: &mut String, schema: &str) {
         }
         "tare" => "What MySQL does not have.",
         "information_schema" => "What clients ask for about databases, tables and columns.",
+        "sys" => {
+            "What people read: views over the tables above, with the columns of MySQL 8.0.15's. A view \
+             `x$NAME` has raw numbers where `NAME` has texts like `1.50 ms` and `4.00 KiB`."
+        }
         _ => "What clients ask for at connect.",
     };
     let _ = write!(out, "\n## {schema}\n\n{about}\n");
@@ -53,16 +57,50 @@ fn about(out: &mut String, table: &dyn Table) {
     }
 }
 
+/// The views of sys, a line each, and its functions.
+fn views(out: &mut String) {
+    out.push_str("\n| view | | columns |\n|---|---|---|\n");
+    for view in crate::sys::views() {
+        let columns: Vec<&str> = view.columns().iter().map(|c| c.name).collect();
+        let raw = view.name().starts_with("x$") && crate::sys::view(&view.name()[2..]).is_some();
+        let columns = match raw {
+            true => format!("those of `{}`, raw", &view.name()[2..]),
+            false => columns.join(", "),
+        };
+        let _ = writeln!(out, "| {} | {} | {columns} |", view.name(), view.doc());
+    }
+    out.push_str("\n| function | |\n|---|---|\n");
+    for function in crate::sys::functions::public() {
+        let names: Vec<&str> = function.parameters.iter().map(|p| p.0).collect();
+        let _ = writeln!(
+            out,
+            "| {}({}) | {} |",
+            function.name,
+            names.join(", "),
+            function.doc
+        );
+    }
+}
+
 /// The whole page.
 pub fn markdown() -> String {
     let mut out = String::from(
         "# Tables\n\nGenerated from the descriptions in crates/sql/src/tables: do not edit.\n\
          `TARE_REGENERATE=1 cargo test -p tare-sql --test docs` writes it anew.\n",
     );
-    for schema in ["performance_schema", "tare", "information_schema", "mysql"] {
+    for schema in [
+        "performance_schema",
+        "tare",
+        "sys",
+        "information_schema",
+        "mysql",
+    ] {
         heading(&mut out, schema);
         for table in super::tables().iter().filter(|t| t.schema() == schema) {
             about(&mut out, *table);
+        }
+        if schema == "sys" {
+            views(&mut out);
         }
     }
     out

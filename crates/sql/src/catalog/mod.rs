@@ -44,7 +44,13 @@ use state::State;
 use vtab::CatalogTable;
 
 /// The schemas of the catalog, in the order in which they are shown.
-pub const SCHEMAS: [&str; 4] = ["information_schema", "mysql", "performance_schema", "tare"];
+pub const SCHEMAS: [&str; 5] = [
+    "information_schema",
+    "mysql",
+    "performance_schema",
+    "sys",
+    "tare",
+];
 
 /// Something a statement wants to do to a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,6 +172,17 @@ impl Catalog {
             (Command::Insert, Some(table)) => table.insert().is_some(),
             (Command::Delete, Some(table)) => table.delete().is_some(),
             (Command::Truncate, Some(table)) => table.can_truncate(),
+            (Command::Update | Command::Delete, None) if is_view(schema, name) => {
+                let text = format!(
+                    "The target table {name} of the {} is not updatable",
+                    command.privilege()
+                );
+                return Some(Err(MySqlError::new(1288, "HY000", text)));
+            }
+            (Command::Insert, None) if is_view(schema, name) => {
+                let text = format!("The target table {name} of the INSERT is not insertable-into");
+                return Some(Err(MySqlError::new(1471, "HY000", text)));
+            }
             (_, None) if command != Command::Create => {
                 let text = format!("Table '{schema}.{name}' doesn't exist");
                 return Some(Err(MySqlError::new(1146, "42S02", text)));
@@ -204,14 +221,33 @@ impl Catalog {
     }
 }
 
+fn is_view(schema: &str, name: &str) -> bool {
+    table(schema, name).is_some_and(|t| t.view_definition().is_some())
+}
+
 /// Whether a schema is one of the catalog's, without case.
 pub fn is_catalog_schema(schema: &str) -> bool {
     SCHEMAS.iter().any(|s| s.eq_ignore_ascii_case(schema))
 }
 
-/// A table of the catalog, by names without case.
+/// A table of the catalog or a view of schema sys, by names without case.
 pub fn table(schema: &str, name: &str) -> Option<&'static dyn Table> {
-    crate::tables::find(schema, name)
+    crate::tables::find(schema, name).or_else(|| {
+        let sys = schema.eq_ignore_ascii_case("sys");
+        let view = crate::sys::view(name).filter(|_| sys)?;
+        Some(view)
+    })
+}
+
+/// The tables and views of one schema, sorted.
+pub fn tables_in(schema: &str) -> Vec<&'static dyn Table> {
+    let own = tables().iter().copied();
+    let mut found: Vec<&'static dyn Table> = own
+        .chain(crate::sys::tables())
+        .filter(|t| t.schema().eq_ignore_ascii_case(schema))
+        .collect();
+    found.sort_by_key(|t| t.name());
+    found
 }
 
 /// Every table of the catalog, by schema and name.

@@ -7,6 +7,7 @@ use super::types;
 pub fn engine(table: &dyn Table) -> Option<&'static str> {
     match table.schema() {
         "information_schema" => None,
+        _ if table.view_definition().is_some() => None,
         _ => Some("PERFORMANCE_SCHEMA"),
     }
 }

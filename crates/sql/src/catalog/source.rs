@@ -199,6 +199,11 @@ pub trait Source: Send + Sync {
         Vec::new()
     }
 
+    /// The options of schema sys.
+    fn sys_config(&self) -> Option<&crate::sys::config::SysConfig> {
+        None
+    }
+
     /// The accounts that may connect.
     fn accounts(&self) -> Vec<Account> {
         Vec::new()

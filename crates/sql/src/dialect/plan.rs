@@ -4,7 +4,19 @@ use sqlparser::ast::Expr;
 
 use super::admin::{SetItem, Show};
 use super::ddl::Ddl;
+use crate::catalog::Meta;
 use crate::wire::column::WireType;
+
+/// A column of a view of schema sys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ViewColumn {
+    /// What the statement calls the view.
+    pub table: String,
+    /// The view.
+    pub view: &'static str,
+    /// The column.
+    pub column: &'static Meta,
+}
 
 /// SQLite's text for a statement.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +30,8 @@ pub struct Sql {
     /// Types of the result's columns where the expression tells: from the first column on up to
     /// the first `*`, and from the last one back.
     pub hints: (Vec<Option<WireType>>, Vec<Option<WireType>>),
+    /// Columns of the result that are a view's of schema sys, counted like `hints`.
+    pub views: (Vec<Option<ViewColumn>>, Vec<Option<ViewColumn>>),
     /// An INSERT into a table with AUTO_INCREMENT.
     pub makes_ids: bool,
     /// The database that is written to, or locked by FOR UPDATE.

@@ -89,6 +89,10 @@ impl Source for Served {
         all
     }
 
+    fn sys_config(&self) -> Option<&crate::sys::config::SysConfig> {
+        Some(self.state.sys_config())
+    }
+
     fn accounts(&self) -> Vec<Account> {
         [("root", true), ("monitor", false)]
             .into_iter()

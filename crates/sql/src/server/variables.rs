@@ -151,6 +151,8 @@ pub fn is_known(name: &str) -> bool {
 /// The server's values.
 #[derive(Debug)]
 pub struct Globals {
+    /// The options of schema sys.
+    sys_config: crate::sys::config::SysConfig,
     values: RwLock<HashMap<&'static str, String>>,
 }
 
@@ -189,6 +191,7 @@ impl Globals {
             values.insert("hostname", name.trim().to_owned());
         }
         Self {
+            sys_config: crate::sys::config::SysConfig::load(Some(config.data.join("sys_config"))),
             values: RwLock::new(&LOCK_GLOBALS, values),
         }
     }
@@ -431,6 +434,11 @@ impl SessionState {
             Scope::Session => self.system.lock().insert(name, text),
         };
         Ok(())
+    }
+
+    /// The options of schema sys.
+    pub fn sys_config(&self) -> &crate::sys::config::SysConfig {
+        &self.globals.sys_config
     }
 
     /// `@x`.

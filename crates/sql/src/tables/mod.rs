@@ -5,6 +5,7 @@ pub mod information_schema;
 pub mod mysql;
 pub mod performance_schema;
 pub mod snapshot;
+pub mod sys;
 pub mod tare;
 pub mod time;
 
@@ -20,6 +21,7 @@ pub fn all() -> &'static [&'static dyn Table] {
             performance_schema::TABLES,
             information_schema::TABLES,
             mysql::TABLES,
+            sys::TABLES,
             tare::TABLES,
         ];
         let mut all: Vec<_> = files

@@ -77,6 +77,10 @@ pub(super) fn set(parser: &mut Parser<'_>) -> Result<Vec<SetItem>> {
                 variable = identifier(parser)?.value;
             }
         }
+        while variable.starts_with('@') && parser.consume_token(&Token::Period) {
+            // A user variable's name may have points: @sys.statement_truncate_len.
+            variable = format!("{variable}.{}", identifier(parser)?.value);
+        }
         if !parser.consume_token(&Token::Eq) && !parser.consume_token(&Token::Assignment) {
             return Err(near(parser.peek_token().token));
         }

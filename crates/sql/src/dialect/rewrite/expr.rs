@@ -49,8 +49,14 @@ impl Rewriter<'_> {
                 Ok(())
             }
             Expr::CompoundIdentifier(parts)
-                if parts[0].quote_style.is_none() && parts[0].value.starts_with("@@") =>
+                if parts[0].quote_style.is_none() && parts[0].value.starts_with('@') =>
             {
+                if !parts[0].value.starts_with("@@") {
+                    // A user variable's name may have points: @sys.statement_truncate_len.
+                    let name: Vec<&str> = parts.iter().map(|p| p.value.as_str()).collect();
+                    *expr = variable(&name.join("."), None)?;
+                    return Ok(());
+                }
                 let [scope, name] = parts.as_slice() else {
                     return Err(near(expr));
                 };
@@ -290,11 +296,16 @@ impl Rewriter<'_> {
                 *expr = raw(text);
                 Ok(())
             }
-            Expr::Function(f) => function::rewrite(f, self.inserting).map(|new| {
+            Expr::Function(f) => {
+                let new = match self.routine(f)? {
+                    Some(new) => Some(new),
+                    None => function::rewrite(f, self.inserting)?,
+                };
                 if let Some(new) = new {
-                    *expr = new
+                    *expr = new;
                 }
-            }),
+                Ok(())
+            }
             Expr::MatchAgainst { .. } => Err(SqlError::unsupported("MATCH ... AGAINST")),
             _ => Ok(()),
         }

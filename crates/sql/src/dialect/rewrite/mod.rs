@@ -4,6 +4,7 @@ mod change;
 mod expr;
 mod insert;
 mod select;
+mod sys;
 
 pub use expr::interval;
 pub use insert::{change_of, insert_columns};
@@ -159,6 +160,14 @@ impl VisitorMut for Rewriter<'_> {
             Ok((database, table)) => {
                 self.note(&database, &table);
                 let (database, table) = canonical(database, table);
+                if database == "sys"
+                    && let Err(error) = self.expand(&table, name, alias)
+                {
+                    return ControlFlow::Break(error);
+                }
+                if database == "sys" && crate::sys::view(&table).is_some() {
+                    return ControlFlow::Continue(());
+                }
                 // SQLite names a column of the result after the table; clients expect the name
                 // as they wrote it.
                 if alias.is_none() && is_system_schema(&database) {

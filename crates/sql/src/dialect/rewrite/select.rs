@@ -24,6 +24,7 @@ impl Rewriter<'_> {
     pub fn query(mut self, mut query: Query, text: &str) -> Result<Sql> {
         self.name_columns(&mut query, text);
         self.hints(&query);
+        self.sql.views = self.view_columns(&query);
         let lock = query.locks.iter().any(|l| l.lock_type == LockType::Update);
         self.visit(&mut query)?;
         self.sql.text = query.to_string();

@@ -64,6 +64,23 @@ pub(super) fn describe(
         let declared = cursor
             .decltype(i)
             .map(|d| (d, origin.and_then(|(d, t, c)| known(d, t, c))));
+        let views = &sql.views;
+        let view = views.0.get(i).or_else(|| views.1.get(n - 1 - i));
+        if let Some(view) = view.and_then(Option::as_ref) {
+            let meta = view.column;
+            let wire = wire_type(&meta.column_type.to_lowercase(), meta.nullable);
+            columns.wire.push(wire);
+            let column = Column {
+                schema: "sys",
+                table: &view.table,
+                org_table: view.view,
+                name: cursor.name(i),
+                org_name: meta.name,
+                wire,
+            };
+            put_packet(&mut columns.packets, |out| column.put(out));
+            continue;
+        }
         let wire = match (declared, hint) {
             (Some((_, Some(known))), _) => known,
             (Some((text, None)), _) => wire_type(&text.to_lowercase(), true),

@@ -88,12 +88,10 @@ impl Session {
                     } else {
                         "BASE TABLE"
                     };
-                    names.extend(
-                        catalog::tables()
-                            .iter()
-                            .filter(|t| t.schema().eq_ignore_ascii_case(&database))
-                            .map(|t| (t.name().to_owned(), kind)),
-                    );
+                    names.extend(catalog::tables_in(&database).into_iter().map(|t| {
+                        let view = t.view_definition().is_some();
+                        (t.name().to_owned(), if view { "VIEW" } else { kind })
+                    }));
                 } else {
                     names.extend(self.defs(&database)?.iter().map(|d| {
                         (

@@ -147,6 +147,23 @@ impl Session {
 
     pub(super) fn create_text(&mut self, database: &Option<String>, table: &str) -> Result<Rows> {
         if let Some(system) = self.system_table(database, table)? {
+            if let Some(view) = crate::sys::view(system.name())
+                && system.view_definition().is_some()
+            {
+                let mut rows = Rows::new(&[
+                    "View",
+                    "Create View",
+                    "character_set_client",
+                    "collation_connection",
+                ]);
+                rows.push([
+                    view.name().into(),
+                    view.create_view().into(),
+                    "utf8mb4".into(),
+                    "utf8mb4_0900_ai_ci".into(),
+                ]);
+                return Ok(rows);
+            }
             let mut rows = Rows::new(&["Table", "Create Table"]);
             rows.push([
                 system.name().into(),
@@ -198,13 +215,11 @@ impl Session {
             "Comment",
         ]);
         if is_system_schema(&database) {
-            for t in catalog::tables()
-                .iter()
-                .filter(|t| t.schema().eq_ignore_ascii_case(&database))
-            {
+            for t in catalog::tables_in(&database) {
+                let view = t.view_definition().is_some();
                 rows.push([
                     t.name().into(),
-                    catalog::show::engine(*t).into(),
+                    catalog::show::engine(t).into(),
                     10i64.into(),
                     "Dynamic".into(),
                     0i64.into(),
@@ -220,7 +235,7 @@ impl Session {
                     "utf8mb4_0900_ai_ci".into(),
                     None::<i64>.into(),
                     "".into(),
-                    "".into(),
+                    if view { "VIEW" } else { "" }.into(),
                 ]);
             }
             return Ok(rows);

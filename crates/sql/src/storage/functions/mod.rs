@@ -4,6 +4,7 @@ mod context;
 mod dates;
 mod numbers;
 mod strings;
+pub mod sys;
 
 use std::sync::Arc;
 
@@ -95,6 +96,7 @@ pub fn register(db: &Connection, session: &Arc<SessionState>) -> Result<()> {
     strings::strings(db)?;
     numbers::numbers(db)?;
     dates::dates(db)?;
+    sys::sys(db, session)?;
     context::context(db, session)
 }
 

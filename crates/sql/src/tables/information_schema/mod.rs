@@ -46,11 +46,9 @@ fn tables_of(source: &dyn Source, filter: &Filter) -> Vec<(Database, AnyTable)> 
     let admit = filter.text("TABLE_NAME");
     let mut found = Vec::new();
     for database in schemas(source, filter, "TABLE_SCHEMA") {
-        let own = crate::tables::all()
-            .iter()
-            .filter(|t| t.schema() == database.name);
+        let own = crate::catalog::tables_in(&database.name).into_iter();
         for table in own.filter(|t| admit.admits_name(t.name())) {
-            found.push((database.clone(), AnyTable::Catalog(*table)));
+            found.push((database.clone(), AnyTable::Catalog(table)));
         }
         if SCHEMAS.contains(&database.name.as_str()) {
             continue;

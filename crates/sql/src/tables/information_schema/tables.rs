@@ -31,12 +31,22 @@ impl Row {
     }
 
     fn is_view(&self) -> bool {
-        self.user().is_some_and(|t| t.view)
+        match &self.table {
+            AnyTable::User(t) => t.view,
+            AnyTable::Catalog(t) => t.view_definition().is_some(),
+        }
+    }
+
+    fn definition(&self) -> Option<&str> {
+        match &self.table {
+            AnyTable::User(t) => t.definition.as_deref(),
+            AnyTable::Catalog(t) => t.view_definition(),
+        }
     }
 
     fn kind(&self) -> &'static str {
         match &self.table {
-            AnyTable::User(t) if t.view => "VIEW",
+            _ if self.is_view() => "VIEW",
             AnyTable::Catalog(t) if t.schema() == "information_schema" => "SYSTEM VIEW",
             _ => "BASE TABLE",
         }
@@ -92,7 +102,9 @@ const COLUMNS: &[Column<Row>] = &[
     ),
     null("TABLE_ROWS", BIG, "About how many rows.", |r| {
         match &r.table {
-            AnyTable::Catalog(t) if t.schema() != "information_schema" => {
+            AnyTable::Catalog(t)
+                if t.schema() != "information_schema" && t.view_definition().is_none() =>
+            {
                 u64::from(t.expect()).into()
             }
             _ => Cell::opt(r.base().and_then(|t| t.rows)),
@@ -156,7 +168,7 @@ const COLUMNS: &[Column<Row>] = &[
         "text",
         "Its comment; VIEW for a view.",
         |r| match &r.table {
-            AnyTable::User(t) if t.view => Cell::text("VIEW"),
+            _ if r.is_view() => Cell::text("VIEW"),
             AnyTable::User(t) => t.comment.as_str().into(),
             AnyTable::Catalog(t) => t.doc().into(),
         },
@@ -198,7 +210,7 @@ const VIEW_COLUMNS: &[Column<Row>] = &[
         r.name().into()
     }),
     null("VIEW_DEFINITION", "longtext", "Its SELECT.", |r| {
-        Cell::opt(r.user().and_then(|t| t.definition.as_deref()))
+        Cell::opt(r.definition())
     }),
     col(
         "CHECK_OPTION",

@@ -1,0 +1,270 @@
+//! Schema sys: its views where they are named, its functions where they are called, and which columns
+//! of a result are a view's.
+
+use sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query,
+    Select, SelectItem, SetExpr, TableAlias, TableFactor,
+};
+
+use super::{Rewriter, ident, raw};
+use crate::dialect::plan::ViewColumn;
+use crate::server::error::{Result, SqlError};
+use crate::storage::tables::last_name;
+
+/// What one column of a FROM clause is: its name, and where it comes from if that is a view.
+#[derive(Debug, Clone)]
+struct Known {
+    table: String,
+    name: String,
+    view: Option<ViewColumn>,
+}
+
+type Columns = (Vec<Option<ViewColumn>>, Vec<Option<ViewColumn>>);
+
+impl Rewriter<'_> {
+    /// Puts a view's SELECT in the place of its name.
+    pub(super) fn expand(
+        &mut self,
+        view: &str,
+        name: &mut ObjectName,
+        alias: &mut Option<TableAlias>,
+    ) -> Result<()> {
+        let Some(found) = crate::sys::view(view) else {
+            return match crate::catalog::table("sys", view) {
+                Some(_) => Ok(()),
+                None => Err(SqlError::no_such_table("sys", view)),
+            };
+        };
+        let expanded = found.expanded()?;
+        self.sql.catalog.extend(expanded.catalog.iter().cloned());
+        if alias.is_none() {
+            *alias = Some(TableAlias {
+                name: ident(&last_name(name)),
+                ..empty_alias()
+            });
+        }
+        // A name without quotes is printed as it stands.
+        *name = ObjectName::from(vec![Ident::new(format!("({})", expanded.text))]);
+        Ok(())
+    }
+
+    /// A call of one of sys's functions; `None` when it is another one.
+    pub(super) fn routine(&mut self, call: &Function) -> Result<Option<Expr>> {
+        let name = last_name(&call.name);
+        let unknown =
+            |schema: &str| SqlError::new(1305, format!("FUNCTION {schema}.{name} does not exist"));
+        let found = match call.name.0.as_slice() {
+            [_] => match self.database {
+                Some(database) if database.eq_ignore_ascii_case("sys") => {
+                    crate::sys::functions::find(&name)
+                }
+                _ => None,
+            },
+            [schema, _] => {
+                let schema = schema
+                    .as_ident()
+                    .map(|i| i.value.clone())
+                    .unwrap_or_default();
+                if !schema.eq_ignore_ascii_case("sys") {
+                    return Err(unknown(&schema));
+                }
+                Some(crate::sys::functions::find(&name).ok_or_else(|| unknown("sys"))?)
+            }
+            _ => None,
+        };
+        let Some(function) = found else {
+            return Ok(None);
+        };
+        let arguments: Vec<String> = match &call.args {
+            FunctionArguments::List(list) => list
+                .args
+                .iter()
+                .map(|a| match a {
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) => Ok(e.to_string()),
+                    other => Err(crate::dialect::near(other)),
+                })
+                .collect::<Result<_>>()?,
+            _ => Vec::new(),
+        };
+        let (text, catalog) = function.call(&arguments)?;
+        self.sql.catalog.extend(catalog.iter().cloned());
+        // Not the schema alone: a call must be run where the function is known, which is everywhere.
+        Ok(Some(raw(text)))
+    }
+
+    /// Which columns of a result are a view's.
+    pub(super) fn view_columns(&self, query: &Query) -> Columns {
+        let SetExpr::Select(select) = query.body.as_ref() else {
+            return Columns::default();
+        };
+        let from = self.from(select);
+        if !from.1.iter().any(|k| k.view.is_some()) {
+            return Columns::default();
+        }
+        let mut front = Vec::new();
+        let mut stopped = None;
+        for (i, item) in select.projection.iter().enumerate() {
+            match self.item(item, &from) {
+                Some(columns) => front.extend(columns.into_iter().map(|k| k.view)),
+                None => {
+                    stopped = Some(i);
+                    break;
+                }
+            }
+        }
+        let mut back = Vec::new();
+        if let Some(stopped) = stopped {
+            for item in select.projection[stopped..].iter().rev() {
+                match self.item(item, &from) {
+                    Some(columns) => back.extend(columns.into_iter().rev().map(|k| k.view)),
+                    None => break,
+                }
+            }
+        }
+        (front, back)
+    }
+
+    /// The columns that an item of a select list gives; `None` when they cannot be told.
+    fn item(&self, item: &SelectItem, from: &(bool, Vec<Known>)) -> Option<Vec<Known>> {
+        let one = |known: Known| Some(vec![known]);
+        let other = |name: String| Known {
+            table: String::new(),
+            name,
+            view: None,
+        };
+        match item {
+            SelectItem::Wildcard(_) => from.0.then(|| from.1.clone()),
+            SelectItem::QualifiedWildcard(kind, _) => {
+                let table = kind.to_string();
+                let table = table.trim_end_matches(".*").rsplit('.').next()?;
+                let table = table.trim_matches(['`', '"']);
+                let columns: Vec<Known> = from
+                    .1
+                    .iter()
+                    .filter(|k| k.table.eq_ignore_ascii_case(table))
+                    .cloned()
+                    .collect();
+                (!columns.is_empty()).then_some(columns)
+            }
+            SelectItem::UnnamedExpr(e) => {
+                let known = column(e, &from.1);
+                one(known.unwrap_or_else(|| other(e.to_string())))
+            }
+            SelectItem::ExprWithAlias { expr, alias } => {
+                let known = column(expr, &from.1).map(|k| Known {
+                    name: alias.value.clone(),
+                    ..k
+                });
+                one(known.unwrap_or_else(|| other(alias.value.clone())))
+            }
+            _ => None,
+        }
+    }
+
+    /// The columns of a FROM clause as far as they are known, and whether they all are.
+    fn from(&self, select: &Select) -> (bool, Vec<Known>) {
+        let mut all = true;
+        let mut columns = Vec::new();
+        for table in &select.from {
+            let joins = table.joins.iter();
+            all &= joins.clone().all(|j| !shares_columns(&j.join_operator));
+            for factor in std::iter::once(&table.relation).chain(joins.map(|j| &j.relation)) {
+                match self.factor(factor) {
+                    Some(more) => columns.extend(more),
+                    None => all = false,
+                }
+            }
+        }
+        (all, columns)
+    }
+
+    fn factor(&self, factor: &TableFactor) -> Option<Vec<Known>> {
+        match factor {
+            TableFactor::Table { name, alias, .. } => {
+                let single = name.0.len() == 1;
+                if single && self.ctes.contains(&last_name(name).to_lowercase()) {
+                    return None;
+                }
+                let (database, table) = self.resolve(name).ok()?;
+                let called = alias
+                    .as_ref()
+                    .map_or_else(|| table.clone(), |a| a.name.value.clone());
+                let found = crate::catalog::table(&database, &table)?;
+                let view = crate::sys::view(found.name()).filter(|_| found.schema() == "sys");
+                let columns = match view {
+                    Some(view) => view.columns().to_vec(),
+                    None => found.columns(),
+                };
+                let known = |(i, meta): (usize, &crate::catalog::Meta)| Known {
+                    table: called.clone(),
+                    name: meta.name.to_owned(),
+                    view: view.and_then(|v| {
+                        Some(ViewColumn {
+                            table: called.clone(),
+                            view: v.name(),
+                            column: v.columns().get(i)?,
+                        })
+                    }),
+                };
+                Some(columns.iter().enumerate().map(known).collect())
+            }
+            TableFactor::Derived {
+                subquery, alias, ..
+            } => {
+                let SetExpr::Select(select) = subquery.body.as_ref() else {
+                    return None;
+                };
+                let from = self.from(select);
+                let called = alias
+                    .as_ref()
+                    .map(|a| a.name.value.clone())
+                    .unwrap_or_default();
+                let mut columns = Vec::new();
+                for item in &select.projection {
+                    for known in self.item(item, &from)? {
+                        columns.push(Known {
+                            table: called.clone(),
+                            ..known
+                        });
+                    }
+                }
+                Some(columns)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A join whose columns are fewer than its tables'.
+fn shares_columns(operator: &sqlparser::ast::JoinOperator) -> bool {
+    let text = format!("{operator:?}");
+    text.contains("Using(") || text.contains("Natural")
+}
+
+/// The column that an expression names.
+fn column(expr: &Expr, from: &[Known]) -> Option<Known> {
+    let (table, name) = match expr {
+        Expr::Identifier(name) => (None, name),
+        Expr::CompoundIdentifier(parts) => match parts.as_slice() {
+            [.., table, name] => (Some(&table.value), name),
+            _ => return None,
+        },
+        Expr::Nested(inner) => return column(inner, from),
+        _ => return None,
+    };
+    from.iter()
+        .find(|k| {
+            k.name.eq_ignore_ascii_case(&name.value)
+                && table.is_none_or(|t| k.table.eq_ignore_ascii_case(t))
+        })
+        .cloned()
+}
+
+fn empty_alias() -> TableAlias {
+    TableAlias {
+        explicit: true,
+        name: Ident::new(""),
+        columns: Vec::new(),
+        at: None,
+    }
+}

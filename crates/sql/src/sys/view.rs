@@ -1,0 +1,276 @@
+//! A view: its text, its columns, and its text as SQLite reads it.
+//!
+//! A file describes a pair. Its first lines are comments: one sentence about the view, then which
+//! columns the formatted view shows through which function:
+//!
+//! ```text
+//! -- What each host's statements, files and memory amount to.
+//! -- time: statement_latency file_io_latency
+//! -- bytes: current_memory
+//! SELECT ...
+//! ```
+//!
+//! The SELECT is the view `x$NAME`; `NAME` is made of it. Where the schema has only one of the two,
+//! the SELECT is that one's. The columns' types are in columns.tsv, as a MySQL 8.0.15 shows them.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use sqlparser::ast::Statement;
+
+use crate::catalog::{Delete, Filter, Insert, Key, Meta, MySqlError, Scan, Table, Update};
+use crate::dialect::rewrite::Rewriter;
+use crate::server::error::{Result, SqlError};
+
+macro_rules! files {
+    ($($name:literal)*) => {
+        /// The files, by the name of the view that is for people.
+        pub(super) static FILES: &[(&str, &str)] =
+            &[$(($name, include_str!(concat!("views/", $name, ".sql")))),*];
+    };
+}
+
+files! {
+    "host_summary"
+    "host_summary_by_file_io"
+    "host_summary_by_file_io_type"
+    "host_summary_by_stages"
+    "host_summary_by_statement_latency"
+    "host_summary_by_statement_type"
+    "innodb_buffer_stats_by_schema"
+    "innodb_buffer_stats_by_table"
+    "innodb_lock_waits"
+    "io_by_thread_by_latency"
+    "io_global_by_file_by_bytes"
+    "io_global_by_file_by_latency"
+    "io_global_by_wait_by_bytes"
+    "io_global_by_wait_by_latency"
+    "latest_file_io"
+    "memory_by_host_by_current_bytes"
+    "memory_by_thread_by_current_bytes"
+    "memory_by_user_by_current_bytes"
+    "memory_global_by_current_bytes"
+    "memory_global_total"
+    "metrics"
+    "processlist"
+    "ps_check_lost_instrumentation"
+    "schema_auto_increment_columns"
+    "schema_index_statistics"
+    "schema_object_overview"
+    "schema_redundant_indexes"
+    "schema_table_lock_waits"
+    "schema_table_statistics"
+    "schema_table_statistics_with_buffer"
+    "schema_tables_with_full_table_scans"
+    "schema_unused_indexes"
+    "session"
+    "session_ssl_status"
+    "statement_analysis"
+    "statements_with_errors_or_warnings"
+    "statements_with_full_table_scans"
+    "statements_with_runtimes_in_95th_percentile"
+    "statements_with_sorting"
+    "statements_with_temp_tables"
+    "user_summary"
+    "user_summary_by_file_io"
+    "user_summary_by_file_io_type"
+    "user_summary_by_stages"
+    "user_summary_by_statement_latency"
+    "user_summary_by_statement_type"
+    "version"
+    "wait_classes_global_by_avg_latency"
+    "wait_classes_global_by_latency"
+    "waits_by_host_by_latency"
+    "waits_by_user_by_latency"
+    "waits_global_by_latency"
+    "x$ps_digest_95th_percentile_by_avg_us"
+    "x$ps_digest_avg_latency_distribution"
+    "x$ps_schema_table_statistics_io"
+    "x$schema_flattened_keys"
+}
+
+/// The columns of every view: view, position, name, type, nullable.
+const COLUMNS: &str = include_str!("columns.tsv");
+
+fn columns() -> &'static HashMap<&'static str, Vec<Meta>> {
+    static ALL: OnceLock<HashMap<&'static str, Vec<Meta>>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let mut all: HashMap<&str, Vec<Meta>> = HashMap::new();
+        for line in COLUMNS.lines() {
+            let mut fields = line.split('\t');
+            let mut next = || fields.next().unwrap_or_default();
+            let (view, _, name, column_type, null) = (next(), next(), next(), next(), next());
+            all.entry(view).or_default().push(Meta {
+                name,
+                column_type,
+                nullable: null == "YES",
+                binary: false,
+                doc: "",
+            });
+        }
+        all
+    })
+}
+
+/// The columns of a view or of sys_config, as MySQL has them.
+pub fn columns_of(name: &str) -> &'static [Meta] {
+    columns().get(name).map_or(&[], Vec::as_slice)
+}
+
+/// A view's text as SQLite reads it.
+#[derive(Debug, Clone)]
+pub struct Expanded {
+    /// The SELECT.
+    pub text: String,
+    /// The catalog's tables that it reads: schema and table.
+    pub catalog: Vec<(String, String)>,
+}
+
+/// A view.
+#[derive(Debug)]
+pub struct View {
+    name: &'static str,
+    doc: &'static str,
+    definition: String,
+    expanded: OnceLock<Result<Expanded>>,
+}
+
+impl View {
+    /// The view or the pair that a file describes.
+    pub(super) fn of_file(name: &'static str, text: &'static str) -> Vec<Self> {
+        let mut doc = "";
+        let mut shown: HashMap<&str, &str> = HashMap::new();
+        let mut body = text;
+        while let Some(rest) = body.strip_prefix("-- ") {
+            let (line, rest) = rest.split_once('\n').unwrap_or((rest, ""));
+            body = rest;
+            match line.split_once(": ") {
+                Some((function @ ("time" | "bytes" | "statement" | "path"), columns)) => {
+                    for column in columns.split_ascii_whitespace() {
+                        shown.insert(column, function);
+                    }
+                }
+                _ => doc = line,
+            }
+        }
+        let view = |name, definition: String| View {
+            name,
+            doc,
+            definition,
+            expanded: OnceLock::new(),
+        };
+        let body = body.trim().to_owned();
+        let raw = columns().get_key_value(format!("x${name}").as_str());
+        match raw {
+            None => vec![view(name, body)],
+            Some((raw, _)) => {
+                let items: Vec<String> = columns_of(name)
+                    .iter()
+                    .map(|c| match shown.get(c.name) {
+                        Some(function) => format!("sys.format_{function}(v.{0}) AS {0}", c.name),
+                        None => format!("v.{}", c.name),
+                    })
+                    .collect();
+                let formatted = format!("SELECT {} FROM sys.{raw} AS v", items.join(", "));
+                vec![view(raw, body), view(name, formatted)]
+            }
+        }
+    }
+
+    /// The name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The columns.
+    pub fn columns(&self) -> &'static [Meta] {
+        columns_of(self.name)
+    }
+
+    /// The SELECT in MySQL's dialect.
+    pub fn definition(&self) -> &str {
+        &self.definition
+    }
+
+    /// The SELECT as SQLite reads it.
+    pub fn expanded(&self) -> Result<&Expanded> {
+        let made = self.expanded.get_or_init(|| {
+            let Statement::Query(query) = crate::dialect::parse_one(&self.definition)? else {
+                return Err(crate::dialect::near(self.name));
+            };
+            let sql = Rewriter::new(Some("sys")).query(*query, &self.definition)?;
+            Ok(Expanded {
+                text: sql.text,
+                catalog: sql.catalog,
+            })
+        });
+        made.as_ref().map_err(Clone::clone)
+    }
+
+    /// The CREATE VIEW that MySQL would show.
+    pub fn create_view(&self) -> String {
+        let columns: Vec<String> = self
+            .columns()
+            .iter()
+            .map(|c| format!("`{}`", c.name))
+            .collect();
+        format!(
+            "CREATE ALGORITHM=TEMPTABLE DEFINER=`mysql.sys`@`localhost` SQL SECURITY INVOKER VIEW `{}` ({}) AS {}",
+            self.name,
+            columns.join(","),
+            self.definition
+        )
+    }
+}
+
+impl Table for View {
+    fn schema(&self) -> &'static str {
+        "sys"
+    }
+    fn name(&self) -> &'static str {
+        self.name
+    }
+    fn doc(&self) -> &'static str {
+        self.doc
+    }
+    fn columns(&self) -> Vec<Meta> {
+        columns_of(self.name).to_vec()
+    }
+    fn keys(&self) -> &'static [Key] {
+        &[]
+    }
+    fn filters(&self) -> &'static [&'static str] {
+        &[]
+    }
+    fn expect(&self) -> u32 {
+        1000
+    }
+    fn update(&self) -> Option<&Update> {
+        None
+    }
+    fn insert(&self) -> Option<Insert> {
+        None
+    }
+    fn delete(&self) -> Option<Delete> {
+        None
+    }
+    fn can_truncate(&self) -> bool {
+        false
+    }
+    fn truncate(&self, _view: &crate::catalog::View) -> std::result::Result<(), MySqlError> {
+        Err(MySqlError::internal("a view cannot be truncated"))
+    }
+    fn scan(
+        &'static self,
+        _view: &crate::catalog::View,
+        _filter: &Filter,
+    ) -> std::result::Result<Box<dyn Scan>, MySqlError> {
+        // The rewriter puts its SELECT where it is named: nothing scans it.
+        Err(MySqlError::internal(SqlError::no_such_table(
+            "sys", self.name,
+        )))
+    }
+    fn view_definition(&self) -> Option<&str> {
+        Some(&self.definition)
+    }
+}

@@ -1,0 +1,12 @@
+-- Pages of a shared buffer pool, by schema: none, each session of SQLite has its own cache.
+-- bytes: allocated data
+SELECT
+  NULL AS object_schema,
+  0 AS allocated,
+  0 AS data,
+  0 AS pages,
+  0 AS pages_hashed,
+  0 AS pages_old,
+  0 AS rows_cached
+FROM DUAL
+WHERE FALSE

@@ -1,0 +1,244 @@
+//! Schema sys over a running server: every view answers, with MySQL's columns, and its figures are
+//! those of the tables that it reads.
+
+use std::collections::BTreeMap;
+
+use mysql::prelude::Queryable;
+
+use crate::support::{Running, errno, exec, one, rows};
+
+/// schema, view, position, column, type, nullable: read from a MySQL 8.0.15's information_schema.
+const REFERENCE: &str = include_str!("../fixtures/sys.columns.tsv");
+
+/// Tables that views read and that are not there yet.
+const WAITED_FOR: &[&str] = &[
+    "data_lock_waits",
+    "events_stages_summary_by_host_by_event_name",
+    "events_stages_summary_by_user_by_event_name",
+    "events_statements_summary_by_host_by_event_name",
+    "events_statements_summary_by_user_by_event_name",
+    "events_waits_summary_by_host_by_event_name",
+    "events_waits_summary_by_user_by_event_name",
+    "innodb_metrics",
+    "innodb_trx",
+    "memory_summary_by_host_by_event_name",
+    "memory_summary_by_thread_by_event_name",
+    "memory_summary_by_user_by_event_name",
+    "metadata_locks",
+    "session_connect_attrs",
+    "status_by_thread",
+    "table_io_waits_summary_by_index_usage",
+    "table_io_waits_summary_by_table",
+];
+
+fn reference() -> BTreeMap<&'static str, Vec<[&'static str; 3]>> {
+    let mut views: BTreeMap<&str, Vec<[&str; 3]>> = BTreeMap::new();
+    for line in REFERENCE.lines() {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [_, view, position, name, kind, null] = fields[..] else {
+            panic!("{line:?}")
+        };
+        let columns = views.entry(view).or_default();
+        columns.push([name, kind, null]);
+        assert_eq!(position, columns.len().to_string(), "{view}");
+    }
+    assert_eq!(views.len(), 101);
+    views
+}
+
+/// Something of everything that the views show.
+fn load(running: &Running) {
+    let mut client = running.client();
+    exec(
+        &mut client,
+        "UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES'",
+    );
+    exec(
+        &mut client,
+        "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES'",
+    );
+    drop(client);
+    let mut client = running.client();
+    exec(
+        &mut client,
+        "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, a INT, b TEXT, KEY a (a), KEY ab (a, b), KEY again (a))",
+    );
+    for i in 0..50 {
+        exec(
+            &mut client,
+            &format!("INSERT INTO t (a, b) VALUES ({i}, 'x')"),
+        );
+    }
+    exec(
+        &mut client,
+        "SELECT b, COUNT(*) FROM t GROUP BY b ORDER BY b",
+    );
+    exec(&mut client, "SELECT * FROM t WHERE a = 3");
+    exec(&mut client, "UPDATE t SET a = a + 1 WHERE id < 10");
+    exec(&mut client, "DELETE FROM t WHERE id = 7");
+    assert_eq!(errno(&mut client, "SELECT nosuch FROM t"), 1054);
+}
+
+#[test]
+fn every_view_answers_with_mysqls_columns() {
+    let running = Running::start();
+    load(&running);
+    let mut client = running.client();
+    let mut failed = Vec::new();
+    for (view, expected) in reference() {
+        let result = client.query_iter(format!("SELECT * FROM sys.`{view}`"));
+        let answer = match result {
+            Ok(answer) => answer,
+            Err(error)
+                if WAITED_FOR
+                    .iter()
+                    .any(|t| error.to_string().contains(&format!(".{t}'"))) =>
+            {
+                continue;
+            }
+            Err(error) => {
+                failed.push(format!("{view}: {error}"));
+                continue;
+            }
+        };
+        let names: Vec<String> = answer
+            .columns()
+            .as_ref()
+            .iter()
+            .map(|c| c.name_str().into_owned())
+            .collect();
+        let wanted: Vec<&str> = expected.iter().map(|c| c[0]).collect();
+        if names != wanted {
+            failed.push(format!("{view}: columns {names:?}"));
+        }
+        for column in answer.columns().as_ref() {
+            assert_eq!(column.schema_str(), "sys", "{view}");
+            assert_eq!(column.table_str(), view, "{view}");
+        }
+        for row in answer {
+            let row = row.unwrap_or_else(|e| panic!("{view}: {e}"));
+            for (i, [name, kind, null]) in expected.iter().enumerate() {
+                let value = row.as_ref(i).expect("as many as columns");
+                let text = match value {
+                    mysql::Value::NULL => {
+                        if *null != "YES" {
+                            failed.push(format!("{view}.{name}: NULL"));
+                        }
+                        continue;
+                    }
+                    mysql::Value::Bytes(text) => String::from_utf8_lossy(text).into_owned(),
+                    other => other.as_sql(true),
+                };
+                let number = ["bigint", "decimal", "int"]
+                    .iter()
+                    .any(|n| kind.starts_with(n));
+                if number && text.parse::<f64>().is_err() {
+                    failed.push(format!("{view}.{name} is {kind}: {text}"));
+                }
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+#[test]
+fn information_schema_describes_the_views() {
+    let running = Running::start();
+    let mut client = running.root();
+    let found = rows(
+        &mut client,
+        "SELECT TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE FROM information_schema.COLUMNS \
+         WHERE TABLE_SCHEMA = 'sys' ORDER BY TABLE_NAME, ORDINAL_POSITION",
+    );
+    let mut described: BTreeMap<String, Vec<Vec<String>>> = BTreeMap::new();
+    for mut row in found {
+        let name = row.remove(0);
+        described.entry(name).or_default().push(row);
+    }
+    for (view, expected) in reference() {
+        assert_eq!(described.get(view).expect(view), &expected, "{view}");
+    }
+    assert_eq!(described.len(), 101);
+    let views = "SELECT COUNT(*) FROM information_schema.VIEWS WHERE TABLE_SCHEMA = 'sys' AND VIEW_DEFINITION LIKE 'SELECT%'";
+    assert_eq!(one(&mut client, views), "100");
+}
+
+#[test]
+fn sys_is_a_schema_like_others() {
+    let running = Running::start();
+    let mut client = running.root();
+    assert!(rows(&mut client, "SHOW DATABASES").contains(&vec!["sys".to_owned()]));
+    exec(&mut client, "USE sys");
+    let tables = rows(&mut client, "SHOW FULL TABLES");
+    assert_eq!(tables.len(), 101);
+    assert!(tables.contains(&vec!["processlist".into(), "VIEW".into()]));
+    assert!(tables.contains(&vec!["sys_config".into(), "BASE TABLE".into()]));
+    assert_eq!(
+        rows(&mut client, "DESCRIBE version")[0][..2],
+        ["sys_version", "varchar(5)"]
+    );
+    assert!(
+        rows(&mut client, "SHOW CREATE VIEW host_summary")[0][1]
+            .contains("VIEW `host_summary` (`host`,")
+    );
+    assert_eq!(one(&mut client, "SELECT sys_version FROM version"), "2.0.0");
+    assert_eq!(
+        one(
+            &mut client,
+            "SELECT v.sys_version FROM sys.version AS v WHERE v.mysql_version = VERSION()"
+        ),
+        "2.0.0"
+    );
+    // Names compare without case; so do aliases.
+    assert_eq!(
+        one(&mut client, "SELECT VERSION.sys_version FROM SYS.VERSION"),
+        "2.0.0"
+    );
+    for (sql, number) in [
+        ("SELECT * FROM sys.nothing", 1146),
+        ("SELECT * FROM sys.x$nothing", 1146),
+        ("SELECT sys.nothing(1)", 1305),
+        ("SELECT sys.format_bytes()", 1318),
+        ("UPDATE sys.version SET sys_version = '1'", 1288),
+        ("DELETE FROM sys.version", 1288),
+        ("INSERT INTO sys.version VALUES ('1', '2')", 1471),
+        ("SELECT nosuch FROM sys.version", 1054),
+    ] {
+        assert_eq!(errno(&mut client, sql), number, "{sql}");
+    }
+}
+
+#[test]
+fn columns_of_views_keep_their_types_in_queries() {
+    let running = Running::start();
+    let mut client = running.root();
+    let mut types = |sql: &str| -> Vec<String> {
+        let answer = client
+            .query_iter(sql)
+            .unwrap_or_else(|e| panic!("{sql}: {e}"));
+        let columns = answer.columns();
+        columns
+            .as_ref()
+            .iter()
+            .map(|c| format!("{} {:?}", c.name_str(), c.column_type()))
+            .collect()
+    };
+    assert_eq!(
+        types("SELECT total_latency AS t, x.exec_count, 1 FROM sys.x$statement_analysis x LIMIT 0"),
+        [
+            "t MYSQL_TYPE_LONGLONG",
+            "exec_count MYSQL_TYPE_LONGLONG",
+            "1 MYSQL_TYPE_LONGLONG"
+        ]
+    );
+    assert_eq!(
+        types(
+            "SELECT u.*, t.THREAD_ID FROM (SELECT user, total FROM sys.io_by_thread_by_latency) u, performance_schema.threads t LIMIT 0"
+        ),
+        [
+            "user MYSQL_TYPE_VAR_STRING",
+            "total MYSQL_TYPE_NEWDECIMAL",
+            "THREAD_ID MYSQL_TYPE_LONGLONG"
+        ]
+    );
+}
