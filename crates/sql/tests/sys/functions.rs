@@ -69,7 +69,7 @@ fn functions_answer() {
     exec(&mut client, &consumer("events_stages_current", "YES"));
     assert_eq!(one(&mut client, history), "YES");
     // An argument that is called like a column of the table that the function reads.
-    let sql = "SELECT COUNT(*) FROM performance_schema.threads WHERE sys.ps_thread_id(PROCESSLIST_ID) = THREAD_ID AND PROCESSLIST_ID IS NOT NULL";
+    let sql = "SELECT COUNT(*) FROM performance_schema.threads WHERE sys.ps_thread_id(PROCESSLIST_ID) = THREAD_ID AND PROCESSLIST_ID = CONNECTION_ID()";
     assert_eq!(one(&mut client, sql), "1");
     exec(&mut client, "USE sys");
     assert_eq!(one(&mut client, "SELECT format_bytes(1024)"), "1.00 KiB");
