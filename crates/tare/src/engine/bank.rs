@@ -1,14 +1,13 @@
-//! Banks: taking one, finding a class's row in it, giving it back, merging two.
+//! Banks: taking one, finding a class's row in it, giving it back. Merging two: see `merge`.
 
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 use tare_layout::bank::plane;
-use tare_layout::class::Kind;
 use tare_layout::geometry::PAGE;
-use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES, BLOCKS};
+use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES};
 use tare_layout::line::{
     CELLS, CONTENDED, COUNT, EXTRA, HISTOGRAM, Item, LINE_BYTES, Line, MAX, MIN, NO_MIN, SUM, TAG,
-    Tag, error,
+    Tag,
 };
 use tare_layout::shared::Lost;
 
@@ -65,7 +64,7 @@ impl Engine {
         Some(old)
     }
 
-    fn bank_link(&self, i: usize) -> Option<&'static AtomicU32> {
+    pub(super) fn bank_link(&self, i: usize) -> Option<&'static AtomicU32> {
         (i < self.banks()).then(|| &self.view.bank(i).next_free)
     }
 
@@ -131,189 +130,6 @@ impl Engine {
             number,
             &bank.next_free,
         );
-    }
-
-    /// Frees a bank by merging two free ones of some account. Rare: all banks are bound to other
-    /// accounts, whose threads have gone.
-    #[cold]
-    fn merged_bank(&self, account: u32) -> Option<usize> {
-        let accounts = self.view.shared().accounts_used.0.load(Ordering::Acquire) as usize;
-        for other in 0..accounts {
-            let head = &self.view.account(other).free_banks;
-            let Some(first) = freelist::pop(head, |i| self.bank_link(i)) else {
-                continue;
-            };
-            let second = freelist::pop(head, |i| self.bank_link(i));
-            if let Some(second) = second {
-                let merged = self.merge(first, second);
-                self.give_bank(first);
-                if !merged {
-                    self.give_bank(second);
-                    continue;
-                }
-                self.view
-                    .bank(second)
-                    .account
-                    .store(account + 1, Ordering::Release);
-                return Some(second);
-            }
-            self.give_bank(first);
-        }
-        None
-    }
-
-    /// Adds `from`, which becomes empty, to `to`; false (and nothing done) when `to` has no room.
-    fn merge(&self, to: usize, from: usize) -> bool {
-        let used = |i: usize| {
-            let bank = self.view.bank(i);
-            (bank.used.load(Ordering::Relaxed) + bank.blocks.load(Ordering::Relaxed)) as usize
-        };
-        if used(to) + used(from) > self.view.geometry().limits.arena_lines {
-            return false;
-        }
-        // One merge at a time; readers see the odd turn and read again.
-        let turn = &self.view.shared().merge_turn.0;
-        let mut now = turn.load(Ordering::Relaxed);
-        loop {
-            now &= !1;
-            match turn.compare_exchange_weak(now, now + 1, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) => break,
-                Err(other) => now = other,
-            }
-            std::hint::spin_loop();
-        }
-        self.merge_rows(to, from);
-        turn.store(now.wrapping_add(2), Ordering::Release);
-        true
-    }
-
-    fn merge_rows(&self, to: usize, from: usize) {
-        let source = self.view.arena(from);
-        let bank = self.view.bank(from);
-        for (at, tag) in items(source, bank.used.load(Ordering::Relaxed) as usize) {
-            match tag.item {
-                Item::Class => self.merge_class(to, from, at, tag),
-                Item::Instance => {
-                    let before = self.plane_of(plane::TRUNCATED_GLOBAL, from);
-                    let before = before.map(|plane| &plane[at..at + tag.lines]);
-                    self.add_instance_shared(tag.id, &source[at..at + tag.lines], before);
-                }
-                Item::Digest => self.merge_digest(from, at, tag.id),
-                Item::Histogram => {}
-            }
-        }
-        for cell in self.view.class_index(from) {
-            cell.store(0, Ordering::Relaxed);
-        }
-        for cell in bank.instances.iter().chain(&bank.digests) {
-            cell.store(0, Ordering::Relaxed);
-        }
-        // Whoever fills the bank anew accounts for its pages anew.
-        let rows = self.pages(1, bank.used.load(Ordering::Relaxed) as usize);
-        let end = self.view.arena(from).len();
-        let blocks = end - bank.blocks.load(Ordering::Relaxed) as usize;
-        let bytes = ((rows + self.pages_down(end, blocks)) * PAGE) as u64;
-        let touched = &self.view.shared().bank_bytes.0;
-        touched.fetch_sub(bytes, Ordering::Relaxed);
-        bank.used.store(1, Ordering::Relaxed);
-        bank.blocks.store(0, Ordering::Relaxed);
-        bank.base_used.store(0, Ordering::Relaxed);
-    }
-
-    /// A plane of a bank, unless nothing was ever written there: reading it would make its pages.
-    fn plane_of(&self, number: usize, bank: usize) -> Option<&'static [Line]> {
-        let used = self.view.control().planes_used.load(Ordering::Relaxed);
-        (used & 1 << number != 0).then(|| self.view.plane(number, bank))
-    }
-
-    fn merge_class(&self, to: usize, from: usize, at: usize, tag: Tag) {
-        let Some(lines) = self.row_of(to, tag.id as u16) else {
-            return;
-        };
-        let Some(kind) = self.kind_of(tag.id as usize) else {
-            return;
-        };
-        let source = self.view.arena(from);
-        let covered = self.view.bank(from).base_used.load(Ordering::Relaxed) as usize;
-        for (i, line) in lines.iter().enumerate().take(tag.lines) {
-            let target = line_number(self.view.arena(to), line);
-            add_cells(kind, i, line, &source[at + i]);
-            for number in plane::TRUNCATED {
-                if let Some(of) = self.plane_of(number, from) {
-                    add_cells(kind, i, &self.view.plane(number, to)[target], &of[at + i]);
-                }
-            }
-            if kind.is_time_line(i) {
-                if at + i < covered {
-                    combine_extremes(line, &self.view.plane(plane::BASE, from)[at + i]);
-                }
-                self.merge_histogram(tag.id as u16, to, line, from, &source[at + i]);
-            }
-        }
-    }
-
-    fn merge_histogram(
-        &self,
-        class: u16,
-        to_bank: usize,
-        to: &Line,
-        from_bank: usize,
-        from: &Line,
-    ) {
-        let blocks = from.get(HISTOGRAM);
-        for block in 0..BLOCKS {
-            let at = usize::from((blocks >> (16 * block)) as u16);
-            if at == 0 {
-                continue;
-            }
-            let Some(target) = self.block_of(to_bank, to, block) else {
-                continue;
-            };
-            let arena = self.view.arena(from_bank);
-            let pairs = buckets(target).zip(buckets(&arena[at..at + BLOCK_LINES]));
-            for (i, (into, of)) in pairs.enumerate() {
-                if add_bucket(into, of) {
-                    self.spill(class, block * BLOCK_BUCKETS + i);
-                }
-            }
-            let target_at = line_number(self.view.arena(to_bank), &target[0]);
-            for number in plane::TRUNCATED {
-                if let Some(of) = self.plane_of(number, from_bank) {
-                    let into = &self.view.plane(number, to_bank)[target_at..][..BLOCK_LINES];
-                    let pairs = buckets(into).zip(buckets(&of[at..at + BLOCK_LINES]));
-                    // These are compared with the buckets modulo 2^32: they may wrap.
-                    pairs.for_each(|(into, of)| _ = add_bucket(into, of));
-                }
-            }
-        }
-    }
-
-    /// Moves a digest's row to the digest's shared lines, unless it is of an older generation.
-    fn merge_digest(&self, from: usize, at: usize, id: u32) {
-        let generation = self
-            .view
-            .control()
-            .digest_generation
-            .load(Ordering::Relaxed);
-        let entry = u64::from(id) << 32 | u64::from(generation as u16) << 16 | at as u64;
-        let mut entries = self.view.bank(from).digests.iter();
-        if !entries.any(|cell| cell.load(Ordering::Relaxed) == entry) {
-            return;
-        }
-        let arena = self.view.arena(from);
-        self.add_digest_shared(id, &arena[at..at + 4]);
-        let blocks = arena[at].get(HISTOGRAM);
-        let shared = &self.view.digest(id as usize).shared_histogram;
-        for block in 0..BLOCKS {
-            let at = usize::from((blocks >> (16 * block)) as u16);
-            if at == 0 {
-                continue;
-            }
-            let from = buckets(&arena[at..at + BLOCK_LINES]);
-            for (into, of) in shared[block * BLOCK_BUCKETS..].iter().zip(from) {
-                into.fetch_add(u64::from(of.load(Ordering::Relaxed)), Ordering::Relaxed);
-            }
-        }
     }
 
     /// The row of a class in a bank that the caller owns, made when it is not there.
@@ -431,12 +247,12 @@ impl Engine {
     }
 
     /// Pages that lines from one on touch first, up to another.
-    fn pages(&self, from: usize, to: usize) -> usize {
+    pub(super) fn pages(&self, from: usize, to: usize) -> usize {
         self.byte_of(to).div_ceil(PAGE) - self.byte_of(from).div_ceil(PAGE)
     }
 
     /// Pages that lines below one touch first, down to another.
-    fn pages_down(&self, from: usize, to: usize) -> usize {
+    pub(super) fn pages_down(&self, from: usize, to: usize) -> usize {
         self.byte_of(from) / PAGE - self.byte_of(to) / PAGE
     }
 
@@ -488,15 +304,6 @@ impl Engine {
     }
 }
 
-/// Adds a bucket to another that only the caller writes; true when that wrapped.
-fn add_bucket(into: &AtomicU32, of: &AtomicU32) -> bool {
-    let (sum, wrapped) = into
-        .load(Ordering::Relaxed)
-        .overflowing_add(of.load(Ordering::Relaxed));
-    into.store(sum, Ordering::Relaxed);
-    wrapped
-}
-
 /// How often a thread looks for a bank. Who holds one for a moment may have been pre-empted: with
 /// 64 tries eight threads on two processors gave up in one run of ten.
 const TRIES: usize = 16_384;
@@ -525,10 +332,6 @@ pub fn bucket(block: &[Line], i: usize) -> &AtomicU32 {
     // bucket (asserted in `histogram`); 4-byte atomics over memory that is otherwise only accessed
     // as such (readers of the block use the same view).
     unsafe { &*block.as_ptr().cast::<u8>().add(8 + 4 * i).cast() }
-}
-
-fn line_number(arena: &[Line], line: &Line) -> usize {
-    (std::ptr::from_ref(line).addr() - arena.as_ptr().addr()) / LINE_BYTES
 }
 
 /// The items of an arena, by their first line.
@@ -562,43 +365,8 @@ fn begin_line(line: &Line, base: &Line, is_time: bool) {
     line.set(MAX, 0);
 }
 
-/// Adds the figures of one line to another: sums are added, extremes combined.
-fn add_cells(kind: Kind, i: usize, to: &Line, from: &Line) {
-    if kind.is_time_line(i) {
-        for cell in [COUNT, CONTENDED, SUM] {
-            to.add(cell, from.get(cell));
-        }
-        // Of a statement, the moment it was last seen.
-        match kind {
-            Kind::Statement => to.set(EXTRA, to.get(EXTRA).max(from.get(EXTRA))),
-            _ => to.add(EXTRA, from.get(EXTRA)),
-        }
-        combine_extremes(to, from);
-    } else if kind == Kind::Error {
-        to.add(error::RAISED, from.get(error::RAISED));
-        to.add(error::HANDLED, from.get(error::HANDLED));
-        let (first, other) = (to.get(error::FIRST_SEEN), from.get(error::FIRST_SEEN));
-        to.set(
-            error::FIRST_SEEN,
-            if first == 0 {
-                other
-            } else {
-                first.min(other.max(1))
-            },
-        );
-        to.set(
-            error::LAST_SEEN,
-            to.get(error::LAST_SEEN).max(from.get(error::LAST_SEEN)),
-        );
-    } else {
-        for cell in 1..CELLS {
-            to.add(cell, from.get(cell));
-        }
-    }
-}
-
 /// Lowers the minimum and raises the maximum of `to` by those of `from`. A line of zeros has none.
-fn combine_extremes(to: &Line, from: &Line) {
+pub(super) fn combine_extremes(to: &Line, from: &Line) {
     let known = |line: &Line| line.get(MAX) != 0 || line.get(MIN) != 0;
     if !known(from) {
         return;

@@ -18,6 +18,7 @@ mod instance_rows;
 pub(crate) mod instances;
 pub(crate) mod local;
 mod mapping;
+mod merge;
 mod slot;
 
 use std::collections::HashMap;
