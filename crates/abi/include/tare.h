@@ -87,7 +87,8 @@ int tare_config_lock_timing(tare_config *config, int every);
 /* Bytes that threads' counters may take; 0 = no limit. */
 int tare_config_memory_limit(tare_config *config, uint64_t bytes);
 /* One of: classes threads accounts users hosts actors schemas instances files digests digest_text_bytes
- * sql_text_bytes text_ring_bytes history history_long arena_lines. */
+ * sql_text_bytes text_ring_bytes history history_long arena_lines sockets objects indexes
+ * table_handles metadata_locks prepared_statements setup_objects. */
 int tare_config_limit(tare_config *config, const char *name, size_t value);
 
 /* Starts; NULL = defaults. The config may be freed at once. Threads join at their next event. */
@@ -202,7 +203,11 @@ enum tare_operation {
     TARE_OP_SET_OPTION = 40,
     TARE_OP_FETCH = 48, TARE_OP_INSERT = 49, TARE_OP_UPDATE = 50, TARE_OP_DELETE_ROW = 51,
     TARE_OP_TABLE_READ_LOCK = 52, TARE_OP_TABLE_WRITE_LOCK = 53, TARE_OP_METADATA_LOCK = 54,
-    TARE_OP_IDLE = 55
+    TARE_OP_IDLE = 55,
+    TARE_OP_READ_WITH_SHARED_LOCKS = 56, TARE_OP_READ_HIGH_PRIORITY = 57,
+    TARE_OP_READ_NO_INSERT = 58, TARE_OP_WRITE_ALLOW_WRITE = 59,
+    TARE_OP_WRITE_CONCURRENT_INSERT = 60, TARE_OP_WRITE_LOW_PRIORITY = 61,
+    TARE_OP_READ_EXTERNAL = 62, TARE_OP_WRITE_EXTERNAL = 63
 };
 
 /* A wait that runs: a variable on the stack, given by begin what it needs. */

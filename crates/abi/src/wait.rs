@@ -34,6 +34,7 @@ fn operation_of(kind: Kind, number: c_int) -> Option<Operation> {
         Kind::File => 16..=30,
         Kind::Socket => 32..=40,
         Kind::TableIo => 48..=51,
+        Kind::TableLock if number >= 56 => 56..=63,
         Kind::TableLock => 52..=53,
         Kind::MetadataLock => 54..=54,
         Kind::Idle => 55..=55,

@@ -12,6 +12,8 @@ use crate::primitive::{AtomicU32, AtomicU64};
 pub const INSTANCE_ENTRIES: usize = 64;
 /// Entries of the digest index.
 pub const DIGEST_ENTRIES: usize = 32;
+/// Entries of the object index.
+pub const OBJECT_ENTRIES: usize = 64;
 
 /// The fixed part of a bank. The class index (16 bits a class, a line number or 0) and then the
 /// arena of lines follow.
@@ -40,12 +42,16 @@ pub struct Bank {
     pub instances: [AtomicU64; INSTANCE_ENTRIES],
     /// Digest id (bits 32-63), digest generation (bits 16-31) and line (bits 0-15).
     pub digests: [AtomicU64; DIGEST_ENTRIES],
+    /// Object id (bits 32-63), its part (bits 16-23) and line (bits 0-15).
+    pub objects: [AtomicU64; OBJECT_ENTRIES],
 }
 
 #[cfg(not(loom))]
 const _: () = {
     assert!(core::mem::offset_of!(Bank, instances) == LINE_BYTES);
-    assert!(size_of::<Bank>() == LINE_BYTES + 8 * (INSTANCE_ENTRIES + DIGEST_ENTRIES));
+    assert!(
+        size_of::<Bank>() == LINE_BYTES + 8 * (INSTANCE_ENTRIES + DIGEST_ENTRIES + OBJECT_ENTRIES)
+    );
 };
 
 impl Default for Bank {
@@ -62,6 +68,7 @@ impl Default for Bank {
             _reserved: core::array::from_fn(|_| AtomicU64::new(0)),
             instances: core::array::from_fn(|_| AtomicU64::new(0)),
             digests: core::array::from_fn(|_| AtomicU64::new(0)),
+            objects: core::array::from_fn(|_| AtomicU64::new(0)),
         }
     }
 }

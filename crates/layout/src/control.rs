@@ -130,7 +130,8 @@ pub struct Control {
     pub truncating: AtomicU32,
     /// 1 = the processor's counter cannot be trusted: CYCLE, too, is read by clock_gettime.
     pub no_cycles: AtomicU32,
-    _reserved: AtomicU32,
+    /// Bit 0: an object row's `truncated` lines were written.
+    pub objects_truncated: AtomicU32,
     /// Bytes that banks may touch, 0 = no limit.
     pub memory_limit: AtomicU64,
     /// Events that ended at or before these ticks are gone from the table: ring * 3 + [`table`].
@@ -138,6 +139,8 @@ pub struct Control {
     /// Rules of setup_actors ever used: none behind is.
     pub actors_used: AtomicU32,
     _reserved1: AtomicU32,
+    /// Bumped after each change of a rule for objects, before recomputing their masks.
+    pub objects_version: AtomicU64,
 }
 
 /// The control region's parts together.

@@ -3,6 +3,7 @@
 //! Times are ticks of the segment's time line (see `header`). An event that is still running has
 //! end 0.
 
+use crate::object::TableLock;
 use crate::seqlock::Record;
 
 /// Words every event has.
@@ -23,9 +24,9 @@ pub mod word {
 
 /// Further words of a wait.
 pub mod wait {
-    /// Instance id, 0 = none.
+    /// What it waited for, see [`crate::object::target`]; 0 = none.
     pub const OBJECT: usize = 6;
-    /// Bytes moved, [`NO_BYTES`] where the operation has none.
+    /// Bytes moved, rows of a table; [`NO_BYTES`] where the operation has none.
     pub const BYTES: usize = 7;
     /// The value of [`BYTES`] for "no such thing".
     pub const NO_BYTES: u64 = u64::MAX;
@@ -256,4 +257,31 @@ operations! {
     TableWriteLock = 53 "write normal" 1,
     MetadataLock = 54 "metadata lock" 0,
     Idle = 55 "idle" 0,
+    ReadWithSharedLocks = 56 "read with shared locks" 0,
+    ReadHighPriority = 57 "read high priority" 0,
+    ReadNoInsert = 58 "read no inserts" 0,
+    WriteAllowWrite = 59 "write allow write" 1,
+    WriteConcurrentInsert = 60 "write concurrent insert" 1,
+    WriteLowPriority = 61 "write low priority" 1,
+    ReadExternal = 62 "read external" 0,
+    WriteExternal = 63 "write external" 1,
+}
+
+impl TableLock {
+    /// The operation that waits for it.
+    #[inline(always)]
+    pub const fn operation(self) -> Operation {
+        match self {
+            TableLock::Read => Operation::TableReadLock,
+            TableLock::ReadWithSharedLocks => Operation::ReadWithSharedLocks,
+            TableLock::ReadHighPriority => Operation::ReadHighPriority,
+            TableLock::ReadNoInsert => Operation::ReadNoInsert,
+            TableLock::WriteAllowWrite => Operation::WriteAllowWrite,
+            TableLock::WriteConcurrentInsert => Operation::WriteConcurrentInsert,
+            TableLock::WriteLowPriority => Operation::WriteLowPriority,
+            TableLock::Write => Operation::TableWriteLock,
+            TableLock::ReadExternal => Operation::ReadExternal,
+            TableLock::WriteExternal => Operation::WriteExternal,
+        }
+    }
 }

@@ -12,8 +12,9 @@ use crate::digest::Digest;
 use crate::event;
 use crate::header::HEADER_BYTES;
 use crate::histogram::BUCKETS;
-use crate::instance::{File, Instance};
+use crate::instance::{File, Instance, Socket};
 use crate::line::LINE_BYTES;
+use crate::object::{Index, MetadataLock, Object, Prepared, Rule, TableHandle};
 use crate::shared::Shared;
 use crate::slot::{STATEMENT_DEPTH, Slot};
 
@@ -89,7 +90,7 @@ limits! {
     actors: 128 in 1 ..= 4096,
     /// Default schemas of statements.
     schemas: 256 in 2 ..= 16_384,
-    /// Mutexes, rwlocks, conditions and sockets alive at the same time.
+    /// Mutexes, rwlocks and conditions alive at the same time.
     instances: 65_536 in 16 ..= 1_048_576,
     /// Files, by name.
     files: 4096 in 4 ..= 1_048_576,
@@ -107,6 +108,20 @@ limits! {
     history_long: 10_000 in 8 ..= 1_048_576,
     /// Lines of a bank's arena.
     arena_lines: 8192 in 256 ..= 65_535,
+    /// Sockets open at the same time.
+    sockets: 16_384 in 2 ..= 1_048_576,
+    /// Tables and programs.
+    objects: 16_384 in 4 ..= 1_048_576,
+    /// Indexes of tables.
+    indexes: 40_000 in 2 ..= 1_048_576,
+    /// Tables that sessions have open.
+    table_handles: 32_768 in 2 ..= 1_048_576,
+    /// Metadata locks held or waited for.
+    metadata_locks: 32_768 in 2 ..= 1_048_576,
+    /// Prepared statements.
+    prepared_statements: 16_384 in 2 ..= 1_048_576,
+    /// Rows of setup_objects.
+    setup_objects: 100 in 20 ..= 10_000,
 }
 
 /// The regions, in the order they lie in.
@@ -118,6 +133,8 @@ pub enum Region {
     Setup,
     Effective,
     ThreadMasks,
+    ObjectRules,
+    ObjectMasks,
     Shared,
     Classes,
     Spill,
@@ -128,6 +145,12 @@ pub enum Region {
     Schemas,
     Instances,
     Files,
+    Sockets,
+    Objects,
+    Indexes,
+    TableHandles,
+    MetadataLocks,
+    Prepared,
     Digests,
     DigestIndex,
     Slots,
@@ -149,7 +172,7 @@ pub const REGIONS: usize = Region::LongTransactions as usize + 1;
 
 /// The regions that a reader may write: the control page and the planes that remember truncation.
 pub const fn is_reader_writable(region: usize) -> bool {
-    region <= Region::ThreadMasks as usize
+    region <= Region::ObjectMasks as usize
         || (region >= Region::PlaneGlobal as usize && region <= Region::PlaneHost as usize)
         || region == Region::Accounts as usize
         || region == Region::Users as usize
@@ -157,6 +180,10 @@ pub const fn is_reader_writable(region: usize) -> bool {
         || region == Region::Actors as usize
         || region == Region::Instances as usize
         || region == Region::Files as usize
+        || region == Region::Sockets as usize
+        || region == Region::Objects as usize
+        || region == Region::Indexes as usize
+        || region == Region::Prepared as usize
 }
 
 /// A region: `count` elements of `stride` bytes from `offset` on.
@@ -240,11 +267,15 @@ impl Geometry {
         let long_statement = round_up(statement + long_text_words * 8, LINE_BYTES);
         let digest_stride = round_up(size_of::<Digest>() + 2 * l.digest_text_bytes, LINE_BYTES);
 
+        let prepared_stride = round_up(size_of::<Prepared>() + long_text_words * 8, LINE_BYTES);
+
         let shapes: [(usize, usize); REGIONS] = [
             (size_of::<Control>(), 1),
             (1, l.classes),
             (1, l.classes),
             (1, l.threads),
+            (size_of::<Rule>(), l.setup_objects),
+            (1, l.objects),
             (size_of::<Shared>(), 1),
             (size_of::<ClassEntry>(), l.classes),
             (BUCKETS * 8, l.classes),
@@ -255,6 +286,12 @@ impl Geometry {
             (size_of::<Named>(), l.schemas),
             (size_of::<Instance>(), l.instances),
             (size_of::<File>(), l.files),
+            (size_of::<Socket>(), l.sockets),
+            (size_of::<Object>(), l.objects),
+            (size_of::<Index>(), l.indexes),
+            (size_of::<TableHandle>(), l.table_handles),
+            (size_of::<MetadataLock>(), l.metadata_locks),
+            (prepared_stride, l.prepared_statements),
             (digest_stride, l.digests),
             (8, (l.digests * 2).next_power_of_two()),
             (slot_stride, l.threads),

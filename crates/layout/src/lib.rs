@@ -22,6 +22,7 @@ pub mod histogram;
 pub mod instance;
 pub mod line;
 pub mod name;
+pub mod object;
 pub mod pattern;
 pub mod primitive;
 pub mod seqlock;

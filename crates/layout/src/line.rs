@@ -75,6 +75,30 @@ impl Line {
         }
     }
 
+    /// Counts `n` events that took these ticks together: of each, the mean is known. The caller is
+    /// the only writer.
+    #[inline]
+    pub fn time_many(&self, n: u64, ticks: u64) {
+        self.add(COUNT, n);
+        self.add(SUM, ticks);
+        let each = if n > 1 { ticks / n } else { ticks };
+        if each < self.get(MIN) {
+            self.set(MIN, each);
+        }
+        if each > self.get(MAX) {
+            self.set(MAX, each);
+        }
+    }
+
+    /// The same into a line that many threads write.
+    pub fn time_many_shared(&self, n: u64, ticks: u64) {
+        let each = if n > 1 { ticks / n } else { ticks };
+        self.cells[COUNT].fetch_add(n, Ordering::Relaxed);
+        self.cells[SUM].fetch_add(ticks, Ordering::Relaxed);
+        self.cells[MIN].fetch_max(!each, Ordering::Relaxed);
+        self.cells[MAX].fetch_max(each, Ordering::Relaxed);
+    }
+
     /// Counts into a line that many threads write: the slow way, for what found no line of its own.
     pub fn time_shared(&self, ticks: u64, extra: u64) {
         self.cells[COUNT].fetch_add(1, Ordering::Relaxed);
@@ -105,23 +129,40 @@ pub enum Item {
     Digest = 3,
     /// A block of histogram buckets; no id.
     Histogram = 4,
+    /// A row of a table or a program; the id is the object's.
+    Object = 5,
 }
 
-/// The tag of an item: kind in bits 0-7, lines in bits 8-15, id in bits 32-63.
+/// The tag of an item: kind in bits 0-7, lines in bits 8-15, part in bits 16-23, id in bits 32-63.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
     /// What it is.
     pub item: Item,
     /// How many lines it takes.
     pub lines: usize,
-    /// Of which class, instance or digest.
+    /// Which of an object's rows, see [`crate::object::part`]; otherwise 0.
+    pub part: u8,
+    /// Of which class, instance, digest or object.
     pub id: u32,
 }
 
 impl Tag {
+    /// The tag of a row that is the only one of its id.
+    pub const fn new(item: Item, lines: usize, id: u32) -> Self {
+        Self {
+            item,
+            lines,
+            part: 0,
+            id,
+        }
+    }
+
     /// The cell's value.
     pub const fn pack(self) -> u64 {
-        self.item as u64 | (self.lines as u64) << 8 | (self.id as u64) << 32
+        self.item as u64
+            | (self.lines as u64) << 8
+            | (self.part as u64) << 16
+            | (self.id as u64) << 32
     }
 
     /// Reads a cell; `None` for what is no tag.
@@ -131,6 +172,7 @@ impl Tag {
             2 => Item::Instance,
             3 => Item::Digest,
             4 => Item::Histogram,
+            5 => Item::Object,
             _ => return None,
         };
         let lines = (cell >> 8) as u8 as usize;
@@ -140,6 +182,7 @@ impl Tag {
         Some(Self {
             item,
             lines,
+            part: (cell >> 16) as u8,
             id: (cell >> 32) as u32,
         })
     }

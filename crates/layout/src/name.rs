@@ -51,6 +51,14 @@ impl<const WORDS: usize> Name<WORDS> {
                 .all(|(chunk, word)| word.load(Ordering::Relaxed) == pack(chunk))
     }
 
+    /// Whether another one stores the same text.
+    pub fn equals(&self, other: &Self) -> bool {
+        let length = self.len();
+        let mut words = self.words.iter().zip(&other.words).take(length.div_ceil(8));
+        other.len() == length
+            && words.all(|(a, b)| a.load(Ordering::Relaxed) == b.load(Ordering::Relaxed))
+    }
+
     /// Bytes stored.
     pub fn len(&self) -> usize {
         (self.length.load(Ordering::Relaxed) as usize).min(Self::CAPACITY)

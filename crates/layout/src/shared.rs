@@ -50,10 +50,24 @@ pub enum Lost {
     InstanceEvents,
     /// Forks: the child runs without Tare.
     Forks,
+    /// Tables beyond the limit.
+    Tables,
+    /// Programs beyond the limit.
+    Programs,
+    /// Indexes of tables beyond the limit.
+    Indexes,
+    /// Open tables beyond the limit.
+    TableHandles,
+    /// Metadata locks beyond the limit.
+    MetadataLocks,
+    /// Prepared statements beyond the limit.
+    PreparedStatements,
+    /// Sockets beyond the limit.
+    Sockets,
 }
 
 /// How many kinds of loss there are.
-pub const LOSSES: usize = Lost::Forks as usize + 1;
+pub const LOSSES: usize = Lost::Sockets as usize + 1;
 
 /// See the module.
 #[repr(C, align(64))]
@@ -65,6 +79,18 @@ pub struct Shared {
     pub free_slots: Alone<AtomicU64>,
     /// Free instances, likewise.
     pub free_instances: Alone<AtomicU64>,
+    /// Free sockets, likewise.
+    pub free_sockets: Alone<AtomicU64>,
+    /// Free objects, likewise.
+    pub free_objects: Alone<AtomicU64>,
+    /// Free indexes of tables, likewise.
+    pub free_indexes: Alone<AtomicU64>,
+    /// Free table handles, likewise.
+    pub free_handles: Alone<AtomicU64>,
+    /// Free metadata locks, likewise; each thread keeps a few.
+    pub free_metadata_locks: Alone<AtomicU64>,
+    /// Free prepared statements, likewise.
+    pub free_prepared: Alone<AtomicU64>,
     /// Slots ever used: none behind it was.
     pub slots_used: Alone<AtomicU32>,
     /// Banks ever used.
@@ -77,6 +103,18 @@ pub struct Shared {
     pub instances_used: Alone<AtomicU32>,
     /// Files ever used.
     pub files_used: Alone<AtomicU32>,
+    /// Sockets ever used.
+    pub sockets_used: Alone<AtomicU32>,
+    /// Objects ever used.
+    pub objects_used: Alone<AtomicU32>,
+    /// Indexes of tables ever used.
+    pub indexes_used: Alone<AtomicU32>,
+    /// Table handles ever used.
+    pub handles_used: Alone<AtomicU32>,
+    /// Metadata locks ever used.
+    pub metadata_locks_used: Alone<AtomicU32>,
+    /// Prepared statements ever used.
+    pub prepared_used: Alone<AtomicU32>,
     /// Accounts ever used, account 0 included.
     pub accounts_used: Alone<AtomicU32>,
     /// Users ever used, number 0 included.

@@ -12,8 +12,9 @@ use crate::event;
 use crate::geometry::{Geometry, Region};
 use crate::header::Header;
 use crate::histogram::{BLOCK_BUCKETS, BUCKETS};
-use crate::instance::{File, Instance};
+use crate::instance::{File, Instance, Socket};
 use crate::line::{LINE_BYTES, Line};
+use crate::object::{Index, MetadataLock, Object, Prepared, Rule, TableHandle};
 use crate::primitive::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 use crate::shared::Shared;
 use crate::slot::{STATEMENT_DEPTH, Slot};
@@ -118,6 +119,17 @@ impl<'a> View<'a> {
         self.all(Region::ThreadMasks)
     }
 
+    /// Row `i` of setup_objects.
+    pub fn object_rule(&self, i: usize) -> &'a Rule {
+        self.one(Region::ObjectRules, i)
+    }
+
+    /// Each object's mask of effective bits.
+    #[inline]
+    pub fn object_masks(&self) -> &'a [AtomicU8] {
+        self.all(Region::ObjectMasks)
+    }
+
     /// Ids, free lists, losses.
     #[inline]
     pub fn shared(&self) -> &'a Shared {
@@ -171,6 +183,47 @@ impl<'a> View<'a> {
     #[inline]
     pub fn file(&self, i: usize) -> &'a File {
         self.one(Region::Files, i)
+    }
+
+    /// Socket at index `i`.
+    #[inline]
+    pub fn socket(&self, i: usize) -> &'a Socket {
+        self.one(Region::Sockets, i)
+    }
+
+    /// Table or program at index `i`.
+    #[inline]
+    pub fn object(&self, i: usize) -> &'a Object {
+        self.one(Region::Objects, i)
+    }
+
+    /// Index `i` of the tables'.
+    pub fn index(&self, i: usize) -> &'a Index {
+        self.one(Region::Indexes, i)
+    }
+
+    /// Table handle `i`.
+    #[inline]
+    pub fn table_handle(&self, i: usize) -> &'a TableHandle {
+        self.one(Region::TableHandles, i)
+    }
+
+    /// Metadata lock `i`.
+    #[inline]
+    pub fn metadata_lock(&self, i: usize) -> &'a MetadataLock {
+        self.one(Region::MetadataLocks, i)
+    }
+
+    /// Prepared statement at index `i`.
+    #[inline]
+    pub fn prepared(&self, i: usize) -> &'a Prepared {
+        self.one(Region::Prepared, i)
+    }
+
+    /// The text of the prepared statement at index `i`.
+    pub fn prepared_text(&self, i: usize) -> &'a [AtomicU64] {
+        let words = self.geometry.long_text_words;
+        self.slice(Region::Prepared, i, size_of::<Prepared>(), words)
     }
 
     /// Digest `i`.

@@ -162,4 +162,13 @@ pub enum WriteError {
         /// Which process.
         pid: u32,
     },
+    /// The table has a row of this name.
+    #[error("there is such a row already; change it instead")]
+    Duplicate,
+    /// The table has no room for another row.
+    #[error("the table has room for {rows} rows, and as many are there; delete some")]
+    Full {
+        /// Its size.
+        rows: usize,
+    },
 }

@@ -92,7 +92,7 @@ pub struct Wait {
     /// What it does.
     pub operation: Option<Operation>,
     /// The instance or file waited for, 0 = none; see [`crate::instances`].
-    pub object: u32,
+    pub object: u64,
     /// Bytes moved, where the operation has such.
     pub bytes: Option<u64>,
 }
@@ -197,7 +197,7 @@ impl<'a> Events<'a> {
             Some(Wait {
                 head,
                 operation: Operation::from_u8(head.operation),
-                object: words[event::wait::OBJECT] as u32,
+                object: words[event::wait::OBJECT],
                 bytes: (bytes != event::wait::NO_BYTES).then_some(bytes),
             })
         })

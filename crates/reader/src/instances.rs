@@ -1,20 +1,23 @@
-//! Locks, conditions, sockets and files, one by one: their counts, and who holds which lock.
+//! Locks, conditions, sockets and files, one by one: their counts, and who holds which lock. What an
+//! event waited for.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tare_layout::bank::plane;
-use tare_layout::instance::{FILE, index_of};
+use tare_layout::instance::{FILE, SOCKET, index_of};
 use tare_layout::line::{CONTENDED, COUNT, EXTRA, HISTOGRAM, Item, MAX, SUM};
+use tare_layout::object::target;
 use tare_layout::{Kind, View};
 
 use crate::classes::text;
 use crate::line::{Cells, NOTHING, add, cells, shared_cells};
+use crate::objects;
 use crate::threads::Thread;
 use crate::totals::Banks;
 
-/// A mutex, rwlock, condition or socket that exists.
+/// A mutex, rwlock or condition that exists.
 #[derive(Clone, Copy, Debug)]
 pub struct Instance {
     /// What events name it by.
@@ -29,6 +32,29 @@ pub struct Instance {
     pub owner: Option<u64>,
     /// How often threads hold it together with others.
     pub readers: u32,
+}
+
+/// A socket that is open.
+#[derive(Clone, Debug)]
+pub struct Socket {
+    /// What events name it by.
+    pub id: u32,
+    /// Its class.
+    pub class: usize,
+    /// Its address in the host.
+    pub address: u64,
+    /// Its file descriptor.
+    pub descriptor: i32,
+    /// Where its other end is, or where it listens.
+    pub ip: Arc<str>,
+    /// The port there.
+    pub port: u16,
+    /// Id of the thread that serves it.
+    pub owner: Option<u64>,
+    /// Whether that thread waits for the other end to send.
+    pub is_idle: bool,
+    /// What was counted for it: reads, writes, the rest.
+    pub row: [Cells; 3],
 }
 
 /// A file, by name.
@@ -49,15 +75,44 @@ pub struct File {
 /// What an event waited for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Object {
-    /// A file's path.
+    /// A file's path, a socket's address and port, a table's name.
     pub name: Option<Arc<str>>,
-    /// A lock's address, 0 once it has ended; a file's id.
+    /// A table's schema.
+    pub schema: Option<Arc<str>>,
+    /// The index of the table.
+    pub index: Option<Arc<str>>,
+    /// What it is, where its instrument does not say.
+    pub kind: Option<&'static str>,
+    /// A lock's or socket's address, 0 once it has ended; a file's or table's id.
     pub begin: u64,
 }
 
-/// What an event's object is.
-pub fn object(view: View<'_>, id: u32) -> Object {
+/// What the word of an event's object names.
+pub fn object(view: View<'_>, word: u64) -> Object {
+    match target::of(word) {
+        target::INSTANCE => instance(view, word as u32),
+        target::OBJECT => objects::named(view, word as u32, target::part(word)),
+        target::METADATA_LOCK => objects::locked(view, word as u32),
+        _ => Object::default(),
+    }
+}
+
+fn instance(view: View<'_>, id: u32) -> Object {
     let (limits, i) = (view.geometry().limits, index_of(id));
+    if id & (FILE | SOCKET) == SOCKET {
+        if i >= limits.sockets {
+            return Object::default();
+        }
+        let socket = view.socket(i);
+        let known = socket.id.load(Ordering::Acquire) == id;
+        let address = socket.address.load(Ordering::Relaxed);
+        let (ip, port) = (text(&socket.ip), socket.port.load(Ordering::Relaxed));
+        return Object {
+            name: (known && !ip.is_empty()).then(|| format!("{ip}:{port}").into()),
+            begin: if known { address } else { 0 },
+            ..Object::default()
+        };
+    }
     if id & FILE != 0 && i < limits.files {
         let file = view.file(i);
         let known = file.id.load(Ordering::Acquire) == id;
@@ -65,6 +120,7 @@ pub fn object(view: View<'_>, id: u32) -> Object {
         return Object {
             name,
             begin: u64::from(id),
+            ..Object::default()
         };
     }
     if id == 0 || i >= limits.instances {
@@ -74,8 +130,8 @@ pub fn object(view: View<'_>, id: u32) -> Object {
     let known = instance.id.load(Ordering::Acquire) == id;
     let address = instance.address.load(Ordering::Relaxed);
     Object {
-        name: None,
         begin: if known { address } else { 0 },
+        ..Object::default()
     }
 }
 
@@ -93,7 +149,7 @@ pub struct Rows {
 
 /// A line less what it was at the truncation. There is no histogram that could tell extremes apart:
 /// those of before stay as bounds, unless nothing was counted since.
-fn less(now: Cells, then: Option<Cells>) -> Cells {
+pub(crate) fn less(now: Cells, then: Option<Cells>) -> Cells {
     let Some(then) = then else { return now };
     let mut cells = now;
     for i in [COUNT, CONTENDED, SUM, EXTRA] {
@@ -130,7 +186,7 @@ impl Banks<'_> {
                         let then = truncated.then(|| cells(&beside[at + i]));
                         add(Kind::File, i, sum, &less(cells(&arena[at + i]), then));
                     }
-                    if let Some(thread) = thread.filter(|_| tag.id & FILE == 0) {
+                    if let Some(thread) = thread.filter(|_| tag.id & (FILE | SOCKET) == 0) {
                         rows.hold(tag.id, *thread, arena[at].get(HISTOGRAM));
                     }
                 }
@@ -139,7 +195,7 @@ impl Banks<'_> {
         })
     }
 
-    /// The mutexes, rwlocks, conditions and sockets that exist.
+    /// The mutexes, rwlocks and conditions that exist.
     pub fn instances(&self, rows: &Rows) -> Vec<Instance> {
         let view = self.view();
         let used = view.shared().instances_used.0.load(Ordering::Acquire) as usize;
@@ -166,6 +222,40 @@ impl Banks<'_> {
         };
         let limit = view.geometry().limits.instances;
         (0..used.min(limit)).filter_map(instance).collect()
+    }
+
+    /// The sockets that are open.
+    pub fn sockets(&self, rows: &Rows) -> Vec<Socket> {
+        let view = self.view();
+        let used = view.shared().sockets_used.0.load(Ordering::Acquire) as usize;
+        let truncated = view.control().instances_truncated.load(Ordering::Acquire) != 0;
+        let socket = |i: usize| {
+            let socket = view.socket(i);
+            let id = socket.id.load(Ordering::Acquire);
+            if id == 0 || index_of(id) != i {
+                return None;
+            }
+            let mut row = rows.counts.get(&id).copied().unwrap_or([NOTHING; 3]);
+            for (part, sum) in row.iter_mut().enumerate() {
+                let then = truncated.then(|| shared_cells(&socket.truncated[part]));
+                let shared = less(shared_cells(&socket.shared[part]), then);
+                add(Kind::Socket, part, sum, &shared);
+            }
+            let owner = socket.owner_thread.load(Ordering::Relaxed);
+            Some(Socket {
+                id,
+                class: socket.class.load(Ordering::Relaxed) as usize,
+                address: socket.address.load(Ordering::Relaxed),
+                descriptor: socket.descriptor.load(Ordering::Relaxed) as i32,
+                ip: text(&socket.ip).into(),
+                port: socket.port.load(Ordering::Relaxed) as u16,
+                owner: (owner != 0).then_some(owner),
+                is_idle: socket.is_idle.load(Ordering::Relaxed) != 0,
+                row,
+            })
+        };
+        let limit = view.geometry().limits.sockets;
+        (0..used.min(limit)).filter_map(socket).collect()
     }
 
     /// The files seen.

@@ -72,11 +72,7 @@ impl Selection {
         let mut lines = 0;
         let mut found = Vec::new();
         for class in classes.iter().filter(|class| wanted(class.kind)) {
-            let tag = Tag {
-                item: Item::Class,
-                lines: class.kind.row_lines(),
-                id: class.id as u32,
-            };
+            let tag = Tag::new(Item::Class, class.kind.row_lines(), class.id as u32);
             found.push(Wanted {
                 class: class.id as u32,
                 kind: class.kind,

@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 use tare_layout::View;
 use tare_layout::bank::plane;
 use tare_layout::histogram::{BLOCK_LINES, BLOCKS};
-use tare_layout::instance::FILE;
+use tare_layout::instance::{FILE, SOCKET};
 use tare_layout::line::{CELLS, COUNT, HISTOGRAM, Item, Line, TAG, Tag};
+use tare_layout::object::{self, ObjectType, TableLock};
 
 use crate::attach::Segment;
 use crate::error::WriteError;
@@ -37,13 +38,13 @@ impl Segment {
         })
     }
 
-    /// Truncates the tables by instance: of all instances, or of files alone.
+    /// Truncates the tables by instance: of all instances, of files alone, or of sockets alone.
     ///
     /// # Errors
     /// As [`Segment::truncate_classes`].
-    pub fn truncate_instances(&self, files_alone: bool) -> Result<(), WriteError> {
+    pub fn truncate_instances(&self, which: Instances) -> Result<(), WriteError> {
         self.fill_plane(plane::TRUNCATED_GLOBAL, |tag| {
-            tag.item == Item::Instance && (!files_alone || tag.id & FILE != 0)
+            tag.item == Item::Instance && which.has(tag.id)
         })?;
         let view = self.writable()?;
         let _turn = Turn::take(&view.control().truncating)?;
@@ -52,15 +53,91 @@ impl Segment {
             .instances_truncated
             .store(1, Ordering::Release);
         let used = shared.instances_used.0.load(Ordering::Acquire) as usize;
-        for i in (0..used.min(limits.instances)).filter(|_| !files_alone) {
+        for i in (0..used.min(limits.instances)).filter(|_| which == Instances::All) {
             let instance = view.instance(i);
             copy_counted(&instance.shared, &instance.truncated);
         }
         let used = shared.files_used.0.load(Ordering::Acquire) as usize;
-        for i in 0..used.min(limits.files) {
+        for i in (0..used.min(limits.files)).filter(|_| which.has(FILE)) {
             let file = view.file(i);
             for (from, to) in file.shared.iter().zip(&file.truncated) {
                 copy_counted(from, to);
+            }
+        }
+        let used = shared.sockets_used.0.load(Ordering::Acquire) as usize;
+        for i in (0..used.min(limits.sockets)).filter(|_| which.has(SOCKET)) {
+            let socket = view.socket(i);
+            for (from, to) in socket.shared.iter().zip(&socket.truncated) {
+                copy_counted(from, to);
+            }
+        }
+        Ok(())
+    }
+
+    /// Truncates tables by object: those of the parts that `wanted` accepts, by type and part (see
+    /// [`tare_layout::object::part`]).
+    ///
+    /// # Errors
+    /// As [`Segment::truncate_classes`].
+    pub fn truncate_objects(
+        &self,
+        wanted: impl Fn(ObjectType, u8) -> bool,
+    ) -> Result<(), WriteError> {
+        let view = self.writable()?;
+        let limits = view.geometry().limits;
+        let kind = |id: u32| {
+            let i = object::index_of(id);
+            (i < limits.objects)
+                .then(|| view.object(i).kind.load(Ordering::Relaxed) as u8)
+                .and_then(ObjectType::from_u8)
+        };
+        self.fill_plane(plane::TRUNCATED_GLOBAL, |tag| {
+            tag.item == Item::Object && kind(tag.id).is_some_and(|kind| wanted(kind, tag.part))
+        })?;
+        let _turn = Turn::take(&view.control().truncating)?;
+        view.control().objects_truncated.store(1, Ordering::Release);
+        let shared = view.shared();
+        let used = shared.objects_used.0.load(Ordering::Acquire) as usize;
+        for i in 0..used.min(limits.objects) {
+            let object = view.object(i);
+            let Some(kind) = kind(object.id.load(Ordering::Acquire)) else {
+                continue;
+            };
+            for (at, (from, to)) in object.shared.iter().zip(&object.truncated).enumerate() {
+                let lock = at.checked_sub(object::IO_LINES).filter(|_| kind.is_table());
+                let lock = lock.and_then(|lock| TableLock::from_u8(lock as u8));
+                if wanted(kind, lock.map_or(object::part::WHOLE, object::part::lock)) {
+                    copy_any(from, to);
+                }
+            }
+        }
+        let used = shared.indexes_used.0.load(Ordering::Acquire) as usize;
+        for i in 0..used.min(limits.indexes) {
+            let index = view.index(i);
+            let number = index.number.load(Ordering::Relaxed) as usize;
+            if wanted(ObjectType::Table, object::part::index(number)) {
+                for (from, to) in index.shared.iter().zip(&index.truncated) {
+                    copy_counted(from, to);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Truncates the table of prepared statements: their figures, not them.
+    ///
+    /// # Errors
+    /// As [`Segment::truncate_classes`].
+    pub fn truncate_prepared(&self) -> Result<(), WriteError> {
+        let view = self.writable()?;
+        let _turn = Turn::take(&view.control().truncating)?;
+        let used = view.shared().prepared_used.0.load(Ordering::Acquire) as usize;
+        for i in 0..used.min(view.geometry().limits.prepared_statements) {
+            let entry = view.prepared(i);
+            if entry.id.load(Ordering::Acquire) != 0 {
+                for (from, to) in entry.rows.iter().zip(&entry.truncated) {
+                    copy(from, to);
+                }
             }
         }
         Ok(())
@@ -182,6 +259,27 @@ fn forget(current: &AtomicU64, total: &AtomicU64, forgotten: &AtomicU64) {
     }
 }
 
+/// Which instances to truncate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instances {
+    /// All.
+    All,
+    /// Files.
+    Files,
+    /// Sockets.
+    Sockets,
+}
+
+impl Instances {
+    fn has(self, id: u32) -> bool {
+        match self {
+            Instances::All => true,
+            Instances::Files => id & FILE != 0,
+            Instances::Sockets => id & (FILE | SOCKET) == SOCKET,
+        }
+    }
+}
+
 /// Bank, first line and tag of an item that was copied.
 type Filled = (usize, usize, u64);
 
@@ -268,6 +366,13 @@ fn copy(from: &Line, to: &Line) {
 /// Copies a shared line. One that counted nothing is left: its page may not be there yet.
 fn copy_counted(from: &Line, to: &Line) {
     if from.get(COUNT) != 0 || to.get(COUNT) != 0 {
+        copy(from, to);
+    }
+}
+
+/// The same of a line that may count other things than events.
+fn copy_any(from: &Line, to: &Line) {
+    if (0..CELLS).any(|i| from.get(i) != 0 || to.get(i) != 0) {
         copy(from, to);
     }
 }

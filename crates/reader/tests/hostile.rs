@@ -133,7 +133,7 @@ fn what_is_damaged_is_a_real_segment() {
     let query = classes.find("statement/hostile/query").unwrap();
     assert_eq!(
         totals.row(query.id).unwrap()[0][tare_layout::line::COUNT],
-        5
+        10
     );
     // The first thread runs a statement, a stage and a wait; the second one has gone.
     let threads = tare_reader::threads(segment.view());
@@ -145,6 +145,18 @@ fn what_is_damaged_is_a_real_segment() {
         events.statements(running)[0].text.as_deref(),
         Some("SELECT SLEEP(1)")
     );
+    let banks = tare_reader::Banks::new(segment.view(), false);
+    let rows = banks.object_rows();
+    let table = &banks.tables(&rows)[0];
+    assert_eq!((&*table.schema, &*table.name), ("hostile", "t1"));
+    let counts = |i: usize| table.io[i].1.map(|line| line[tare_layout::line::COUNT]);
+    assert_eq!(counts(1), [15, 0, 0, 0]);
+    assert_eq!(counts(2), [0, 5, 0, 0]);
+    assert_eq!(banks.programs(&rows)[0].row[1][tare_layout::line::COUNT], 5);
+    assert_eq!(banks.table_handles().len(), 1);
+    assert_eq!(banks.metadata_locks().len(), 1);
+    assert_eq!(&*banks.prepared_statements()[0].text, "SELECT 1");
+    assert_eq!(tare_reader::Rule::all(segment.view()).len(), 20);
     let history = tare_reader::events::Table::History;
     assert_eq!(events.transactions(history).len(), 2);
     std::fs::remove_file(path).unwrap();

@@ -303,7 +303,10 @@ fn files_are_truncated_apart_from_their_class_and_while_banks_are_merged() {
     };
     (0..40).for_each(visit);
     assert_eq!(reads(), 80);
-    running.segment.truncate_instances(true).expect("truncated");
+    running
+        .segment
+        .truncate_instances(tare_reader::Instances::Files)
+        .expect("truncated");
     assert_eq!(reads(), 0);
     let before = merges();
     (0..40).for_each(visit);

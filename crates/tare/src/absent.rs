@@ -58,6 +58,10 @@ pub mod wait {
         /// Says how many bytes were moved.
         #[inline(always)]
         pub fn bytes(&mut self, _: u64) {}
+
+        /// Says how many rows of a table it was about.
+        #[inline(always)]
+        pub fn rows(&mut self, _: u64) {}
     }
 }
 
@@ -76,11 +80,212 @@ pub mod table {
     //! Table io and locks.
     use super::wait::{self, Wait};
 
+    use crate::{Class, Operation, TableLock};
+
     /// Begins a wait for a table.
     #[inline(always)]
-    pub fn wait(class: &crate::Class, operation: crate::Operation) -> Wait {
+    pub fn wait(class: &Class, operation: Operation) -> Wait {
         wait::start(class, operation)
     }
+
+    /// Tells nobody.
+    #[inline(always)]
+    pub fn dropped(_: &str, _: &str) {}
+
+    /// What a table's events are of.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Classes {
+        /// Of its rows.
+        pub io: &'static Class,
+        /// Of its locks.
+        pub lock: &'static Class,
+    }
+
+    /// A table.
+    #[derive(Clone, Debug)]
+    pub struct Table(Classes);
+
+    impl Table {
+        /// A table.
+        #[inline(always)]
+        pub fn new(classes: Classes, _: &str, _: &str, _: &[&str]) -> Self {
+            Self(classes)
+        }
+
+        /// A temporary table.
+        #[inline(always)]
+        pub fn temporary(classes: Classes, _: &str, _: &str, _: &[&str]) -> Self {
+            Self(classes)
+        }
+
+        /// Begins a wait.
+        #[inline(always)]
+        pub fn io(&self, operation: Operation, _: Option<usize>) -> Wait {
+            wait::start(self.0.io, operation)
+        }
+
+        /// Begins a wait.
+        #[inline(always)]
+        pub fn lock(&self, lock: TableLock) -> Wait {
+            wait::start(self.0.lock, lock.operation())
+        }
+
+        /// Does nothing.
+        #[inline(always)]
+        pub fn locked(&self, _: TableLock) {}
+
+        /// A handle.
+        #[inline(always)]
+        pub fn open(&self) -> Handle {
+            Handle(self.clone())
+        }
+    }
+
+    /// A table that is open.
+    #[derive(Debug)]
+    pub struct Handle(Table);
+
+    /// Methods that do nothing.
+    macro_rules! nothing {
+        ($($name:ident($($type:ty),*);)*) => {
+            $(
+                /// Does nothing.
+                #[inline(always)]
+                pub fn $name(&mut self, $(_: $type),*) {}
+            )*
+        };
+    }
+
+    impl Handle {
+        /// Its table.
+        #[inline(always)]
+        pub fn table(&self) -> &Table {
+            &self.0
+        }
+
+        /// Begins a wait.
+        #[inline(always)]
+        pub fn io(&self, operation: Operation, index: Option<usize>) -> Wait {
+            self.0.io(operation, index)
+        }
+
+        /// Begins a wait.
+        #[inline(always)]
+        pub fn lock(&self, lock: TableLock) -> Wait {
+            self.0.lock(lock)
+        }
+
+        nothing! {
+            locked(TableLock);
+            holds(TableLock);
+            unlocked();
+            unlocked_internally();
+            bind();
+            unbind();
+        }
+    }
+}
+
+pub mod metadata {
+    //! Metadata locks.
+    use super::wait::{self, Wait};
+    use crate::{Class, LockDuration, LockStatus, LockType, Namespace, Operation};
+
+    /// What a session locks.
+    #[derive(Debug)]
+    pub struct Lock(&'static Class);
+
+    impl Lock {
+        /// A lock.
+        #[inline(always)]
+        pub fn new(class: &'static Class, _: Namespace, _: &str, _: &str) -> Self {
+            Self(class)
+        }
+
+        /// A lock.
+        #[inline(always)]
+        pub fn of_column(class: &'static Class, _: Namespace, _: &str, _: &str, _: &str) -> Self {
+            Self(class)
+        }
+
+        /// Begins a wait.
+        #[inline(always)]
+        pub fn wait(&mut self, _: LockType, _: LockDuration) -> Wait {
+            wait::start(self.0, Operation::MetadataLock)
+        }
+
+        /// Does nothing.
+        #[inline(always)]
+        pub fn granted(&mut self, _: LockType, _: LockDuration) {}
+
+        /// Does nothing.
+        #[inline(always)]
+        pub fn failed(&mut self, _: LockStatus) {}
+
+        /// Does nothing.
+        #[inline(always)]
+        pub fn released(&mut self) {}
+
+        /// Does nothing.
+        #[inline(always)]
+        pub fn show(&mut self, _: LockType, _: LockDuration, _: LockStatus) {}
+    }
+}
+
+pub mod prepared {
+    //! Prepared statements.
+
+    /// A prepared statement.
+    #[derive(Debug)]
+    pub struct Prepared(());
+
+    impl Prepared {
+        /// A prepared statement.
+        #[inline(always)]
+        pub fn new(_: u64, _: Option<&str>, _: &str) -> Self {
+            Self(())
+        }
+
+        /// Does nothing.
+        #[inline(always)]
+        pub fn reprepared(&self) {}
+    }
+}
+
+pub mod program {
+    //! Stored programs.
+    use crate::ObjectType;
+    use std::marker::PhantomData;
+
+    /// A stored program.
+    #[derive(Debug)]
+    pub struct Program<T = &'static str>([T; 2]);
+
+    impl<T> Program<T> {
+        /// A program.
+        #[inline(always)]
+        pub const fn new(_: ObjectType, schema: T, name: T) -> Self {
+            Self([schema, name])
+        }
+    }
+
+    impl<T: AsRef<str>> Program<T> {
+        /// A call begins.
+        #[inline(always)]
+        pub fn start(&self) -> Call {
+            let _ = &self.0;
+            Call(PhantomData)
+        }
+
+        /// Does nothing.
+        #[inline(always)]
+        pub fn dropped(self) {}
+    }
+
+    /// A program that runs.
+    #[must_use = "the call ends when this is dropped"]
+    #[derive(Debug)]
+    pub struct Call(PhantomData<*const ()>);
 }
 
 /// An instance that nobody knows of.
@@ -114,6 +319,20 @@ macro_rules! instance {
 
 instance!(file, open, &str);
 instance!(socket, new, i32);
+
+impl socket::Instance {
+    /// Does nothing.
+    #[inline(always)]
+    pub fn peer(&mut self, _: &str, _: u16) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn own(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn idle(&self, _: bool) {}
+}
 
 pub mod stage {
     //! Stages.
@@ -150,6 +369,7 @@ pub mod digest {
 pub mod statement {
     //! Statements.
     use super::digest::Digest;
+    use super::prepared::Prepared;
     use crate::{Class, Counter};
     use std::marker::PhantomData;
 
@@ -186,6 +406,8 @@ pub mod statement {
             refine(&Class);
             text(&str);
             prepared(&str, &Digest);
+            executes(&Prepared);
+            prepares(&Prepared);
             schema(&str);
             set(Counter, u64);
             add(Counter, u64);

@@ -45,8 +45,8 @@ pub mod sync;
 
 #[cfg(not(feature = "instrument"))]
 pub use absent::{
-    descriptor, digest, error, failed_starts, file, idle, is_running, memory, socket, stage, start,
-    statement, stop, table, thread, transaction, wait,
+    descriptor, digest, error, failed_starts, file, idle, is_running, memory, metadata, prepared,
+    program, socket, stage, start, statement, stop, table, thread, transaction, wait,
 };
 pub use class::{__trim, CLASSES, Class};
 pub use config::{Config, Limits, LockTiming, Setting, StartError, Timer};
@@ -56,9 +56,13 @@ pub use engine::{descriptor, failed_starts, is_running, start, stop};
 pub use linkme as __linkme;
 #[cfg(feature = "instrument")]
 pub use point::{
-    error, file, idle, memory, socket, stage, statement, table, thread, transaction, wait,
+    error, file, idle, memory, metadata, prepared, program, socket, stage, statement, table,
+    thread, transaction, wait,
 };
 pub use tare_layout::Kind;
 pub use tare_layout::class::Counter;
 pub use tare_layout::event::Operation;
+pub use tare_layout::object::{
+    LockDuration, LockStatus, LockType, Namespace, ObjectType, TableLock,
+};
 pub use tare_layout::slot::Command;

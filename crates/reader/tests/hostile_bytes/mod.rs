@@ -7,7 +7,9 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use tare::{Config, Limits, Operation, Setting};
+use tare::{
+    Config, Limits, LockDuration, LockType, Namespace, ObjectType, Operation, Setting, TableLock,
+};
 use tare_layout::header::{HEADER_BYTES, Header, STOPPED};
 use tare_layout::{Region, View};
 use tare_reader::events::Table;
@@ -24,6 +26,9 @@ tare::classes! {
     static QUERY: Statement = "statement/hostile/query";
     static CHANGE: Transaction = "transaction";
     static HEAP: Memory = "memory/hostile/heap";
+    static ROWS: TableIo = "wait/io/table/hostile/rows";
+    static LOCKS: TableLock = "wait/lock/table/hostile/locks";
+    static MDL: MetadataLock = "wait/lock/metadata/hostile/mdl";
     static WORKER: Thread = "thread/hostile/worker";
 }
 
@@ -46,6 +51,13 @@ fn smallest() -> Limits {
         history: 2,
         history_long: 0,
         arena_lines: 0,
+        sockets: 0,
+        objects: 0,
+        indexes: 0,
+        table_handles: 0,
+        metadata_locks: 0,
+        prepared_statements: 0,
+        setup_objects: 0,
     };
     limits.clamped()
 }
@@ -75,7 +87,18 @@ pub fn real() -> &'static [u8] {
         tare::thread::set_account("alice", "localhost");
         tare::thread::set_db("hostile");
         let file = tare::file::Instance::open(&FILE, "/hostile");
-        let socket = tare::socket::Instance::new(&SOCKET, 7);
+        let mut socket = tare::socket::Instance::new(&SOCKET, 7);
+        socket.peer("192.0.2.1", 3306);
+        socket.own();
+        let classes = tare::table::Classes {
+            io: &ROWS,
+            lock: &LOCKS,
+        };
+        let rows = tare::table::Table::new(classes, "hostile", "t1", &["PRIMARY", "k"]);
+        let mut handle = rows.open();
+        let mut metadata = tare::metadata::Lock::new(&MDL, Namespace::Table, "hostile", "t1");
+        let prepared = tare::prepared::Prepared::new(1, Some("p"), "SELECT 1");
+        let program = tare::program::Program::new(ObjectType::Procedure, "hostile", "p");
         for round in 0..5 {
             let transaction = tare::transaction::start(&CHANGE, tare::transaction::Mode::default());
             let statement = tare::statement::start(&QUERY);
@@ -86,6 +109,15 @@ pub fn real() -> &'static [u8] {
             drop(table.write());
             file.wait(Operation::Write).bytes(100);
             socket.wait(Operation::Recv).bytes(10);
+            statement.executes(&prepared);
+            handle.locked(TableLock::ReadExternal);
+            handle.io(Operation::Fetch, Some(1)).rows(3);
+            handle.io(Operation::Insert, None).rows(1);
+            drop(metadata.wait(LockType::SharedRead, LockDuration::Transaction));
+            metadata.granted(LockType::SharedRead, LockDuration::Transaction);
+            let call = program.start();
+            drop(tare::statement::start(&QUERY));
+            drop(call);
             tare::memory::allocated(&HEAP, 64);
             statement.error(1146, "42S02", "no such table");
             drop(statement);
@@ -201,6 +233,11 @@ pub fn read_everything(segment: &Segment) {
     black_box(banks.digests());
     let rows = banks.instance_rows(&threads);
     black_box((banks.instances(&rows), banks.files(&rows)));
+    black_box((banks.sockets(&rows), tare_reader::Rule::all(view)));
+    let rows = banks.object_rows();
+    black_box((banks.tables(&rows), banks.programs(&rows)));
+    black_box((banks.table_handles(), banks.metadata_locks()));
+    black_box(banks.prepared_statements());
 }
 
 fn read_totals(view: View<'_>, classes: &Classes) {

@@ -279,7 +279,7 @@ const LOST: &[Column<SegmentInfo>] = lost! {
     "signal_events_lost" SignalEvents "Events of signal handlers that interrupted the first event of a kind.",
     "classes_lost" Classes "Instruments beyond the limit.",
     "class_events_lost" ClassEvents "Events of instruments that were not registered.",
-    "instances_lost" Instances "Locks, conditions and sockets beyond the limit.",
+    "instances_lost" Instances "Locks and conditions beyond the limit.",
     "files_lost" Files "Files beyond the limit.",
     "accounts_lost" Accounts "Accounts beyond the limit.",
     "users_lost" Users "Users beyond the limit.",
@@ -293,6 +293,13 @@ const LOST: &[Column<SegmentInfo>] = lost! {
     "clock_backwards" ClockBackwards "Events that ended before they began, by the clock.",
     "instance_events_lost" InstanceEvents "Lock acquisitions whose count by instance found no room.",
     "forks" Forks "Children that run without Tare.",
+    "tables_lost" Tables "Tables beyond the limit.",
+    "programs_lost" Programs "Stored programs beyond the limit.",
+    "indexes_lost" Indexes "Indexes beyond the limit: their io is shown for the table alone.",
+    "table_handles_lost" TableHandles "Open tables beyond the limit.",
+    "metadata_locks_lost" MetadataLocks "Metadata locks beyond the limit.",
+    "prepared_statements_lost" PreparedStatements "Prepared statements beyond the limit.",
+    "sockets_lost" Sockets "Sockets beyond the limit.",
 };
 
 static SEGMENTS: Spec<SegmentInfo> = Spec::new(

@@ -112,7 +112,7 @@ impl Engine {
                 }
                 // Nobody holds a lock in a thread that has not begun.
                 Item::Instance => arena[at].set(HISTOGRAM, 0),
-                Item::Digest | Item::Histogram => {}
+                Item::Digest | Item::Histogram | Item::Object => {}
             }
         }
         bank.slot.store(slot as u32 + 1, Ordering::Relaxed);
@@ -140,7 +140,7 @@ impl Engine {
         let lines = kind.row_lines();
         let at = match index.load(Ordering::Relaxed) {
             0 => {
-                let at = self.new_item(bank, Item::Class, u32::from(class), lines);
+                let at = self.new_item(bank, Tag::new(Item::Class, lines, u32::from(class)));
                 let Some(at) = at else {
                     self.lose(Lost::Rows, 1);
                     return None;
@@ -174,7 +174,8 @@ impl Engine {
 
     /// Room for a row in a bank's arena: its first line's number. What it means that there is
     /// none is the caller's to say: instances and digests have shared lines to fall back on.
-    pub fn new_item(&self, bank: usize, item: Item, id: u32, lines: usize) -> Option<usize> {
+    pub fn new_item(&self, bank: usize, tag: Tag) -> Option<usize> {
+        let lines = tag.lines;
         let header = self.view.bank(bank);
         let at = header.used.load(Ordering::Relaxed) as usize;
         let blocks = header.blocks.load(Ordering::Relaxed) as usize;
@@ -182,7 +183,7 @@ impl Engine {
         if at == 0 || at + lines > end || !self.may_touch(self.pages(at, at + lines)) {
             return None;
         }
-        self.make_item(bank, at, Tag { item, lines, id });
+        self.make_item(bank, at, tag);
         header.used.store((at + lines) as u32, Ordering::Release);
         Some(at)
     }
@@ -192,7 +193,7 @@ impl Engine {
     fn new_block(&self, bank: usize) -> Option<usize> {
         let header = self.view.bank(bank);
         if (header.used.load(Ordering::Relaxed) as usize) < FIRST_LINES {
-            return self.new_item(bank, Item::Histogram, 0, BLOCK_LINES);
+            return self.new_item(bank, Tag::new(Item::Histogram, BLOCK_LINES, 0));
         }
         let blocks = header.blocks.load(Ordering::Relaxed) as usize;
         let end = self.view.arena(bank).len() - blocks;
@@ -201,11 +202,7 @@ impl Engine {
         if used == 0 || !self.may_touch(self.pages_down(end, at)) {
             return None;
         }
-        let tag = Tag {
-            item: Item::Histogram,
-            lines: BLOCK_LINES,
-            id: 0,
-        };
+        let tag = Tag::new(Item::Histogram, BLOCK_LINES, 0);
         self.make_item(bank, at, tag);
         let blocks = (blocks + BLOCK_LINES) as u32;
         header.blocks.store(blocks, Ordering::Release);
@@ -232,8 +229,9 @@ impl Engine {
         lines[0].cells[TAG].store(tag.pack(), Ordering::Release);
     }
 
-    /// Gives an item's lines, of the same number, to another instance or digest.
-    pub fn reuse_item(&self, bank: usize, at: usize, item: Item, id: u32, lines: usize) {
+    /// Gives an item's lines, of the same number, to another instance, digest or object.
+    pub fn reuse_item(&self, bank: usize, at: usize, tag: Tag) {
+        let lines = tag.lines;
         let arena = self.view.arena(bank);
         for line in &arena[at..at + lines] {
             for cell in 1..CELLS {
@@ -243,7 +241,7 @@ impl Engine {
         for line in &self.view.plane(plane::TRUNCATED_GLOBAL, bank)[at..at + lines] {
             self.clear_plane_line(plane::TRUNCATED_GLOBAL, bank, line);
         }
-        arena[at].cells[TAG].store(Tag { item, lines, id }.pack(), Ordering::Release);
+        arena[at].cells[TAG].store(tag.pack(), Ordering::Release);
     }
 
     /// Pages that lines from one on touch first, up to another.

@@ -6,7 +6,7 @@ use tare_layout::bank::DIGEST_ENTRIES;
 use tare_layout::class::{COUNTERS, counter_cell};
 use tare_layout::digest::{MAKING, PROBES, READY, state};
 use tare_layout::histogram::{BUCKETS, bucket_of};
-use tare_layout::line::{COUNT, EXTRA, Item, Line, MIN, NO_MIN, SUM};
+use tare_layout::line::{COUNT, EXTRA, Item, Line, MIN, NO_MIN, SUM, Tag};
 use tare_layout::name::store_bytes;
 use tare_layout::primitive::AtomicU64;
 use tare_layout::shared::Lost;
@@ -178,11 +178,12 @@ impl Local {
     #[cold]
     fn claim_digest(&self, cell: &AtomicU64, at: usize, found: Found, key: u64) -> Option<&Line> {
         let bank = self.bank_number.get();
+        let tag = Tag::new(Item::Digest, 4, found.id);
         let at = match at {
-            0 => self.engine.new_item(bank, Item::Digest, found.id, 4)?,
+            0 => self.engine.new_item(bank, tag)?,
             at => {
                 cell.store(0, Ordering::Relaxed);
-                self.engine.reuse_item(bank, at, Item::Digest, found.id, 4);
+                self.engine.reuse_item(bank, at, tag);
                 at
             }
         };

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tare_layout::bank::INSTANCE_ENTRIES;
-use tare_layout::line::{EXTRA, Item, Line, MIN, NO_MIN};
+use tare_layout::line::{EXTRA, Item, Line, MIN, NO_MIN, Tag};
 use tare_layout::shared::Lost;
 
 use super::Engine;
@@ -86,11 +86,12 @@ impl Local {
 
     fn claim_instance(&self, cell: &AtomicU64, at: usize, id: u32, lines: usize) -> Option<usize> {
         let bank = self.bank_number.get();
+        let tag = Tag::new(Item::Instance, lines, id);
         let at = match at {
-            0 => self.engine.new_item(bank, Item::Instance, id, lines)?,
+            0 => self.engine.new_item(bank, tag)?,
             at => {
                 cell.store(0, Ordering::Relaxed);
-                self.engine.reuse_item(bank, at, Item::Instance, id, lines);
+                self.engine.reuse_item(bank, at, tag);
                 at
             }
         };

@@ -1,11 +1,11 @@
-//! Instances of locks, conditions and sockets, and files by name.
+//! Instances of locks and conditions, open sockets, and files by name.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
-use tare_layout::instance::{FILE, INDEX_BITS, index_of};
+use tare_layout::instance::{FILE, GENERATION_MASK, INDEX_BITS, SOCKET, index_of};
 use tare_layout::line::{COUNT, EXTRA, Line, MAX, MIN, SUM};
-use tare_layout::primitive::AtomicU64;
+use tare_layout::primitive::{AtomicU32, AtomicU64};
 use tare_layout::shared::Lost;
 
 use super::{Engine, freelist, lock};
@@ -13,12 +13,9 @@ use super::{Engine, freelist, lock};
 /// Files by class and path, so that a file opened again keeps its row.
 pub type Files = HashMap<(u16, Box<str>), u32>;
 
-/// How often an index was used lives in this many bits of an id.
-const GENERATION_MASK: u32 = (1 << (31 - INDEX_BITS)) - 1;
-
 impl Engine {
-    /// The id of a new mutex, rwlock, condition or socket; 0 when there is no room.
-    pub fn new_instance(&self, class: u16, address: usize, descriptor: i64) -> u32 {
+    /// The id of a new mutex, rwlock or condition; 0 when there is no room.
+    pub fn new_instance(&self, class: u16, address: usize) -> u32 {
         let shared = self.view.shared();
         let limit = self.view.geometry().limits.instances;
         let link = |i: usize| (i < limit).then(|| &self.view.instance(i).next_free);
@@ -29,17 +26,9 @@ impl Engine {
             return 0;
         };
         let instance = self.view.instance(index);
-        // 0 is no generation, so that no id is 0.
-        let generation = match (instance.generation.load(Ordering::Relaxed) + 1) & GENERATION_MASK {
-            0 => 1,
-            next => next,
-        };
-        instance.generation.store(generation, Ordering::Relaxed);
+        let generation = next_generation(&instance.generation);
         instance.class.store(u32::from(class), Ordering::Relaxed);
         instance.address.store(address as u64, Ordering::Relaxed);
-        instance
-            .descriptor
-            .store(descriptor as u64, Ordering::Relaxed);
         for line in [&instance.shared, &instance.truncated] {
             clear(line);
         }
@@ -65,7 +54,7 @@ impl Engine {
 
     fn live_instance(&self, id: u32) -> Option<&'static tare_layout::instance::Instance> {
         let index = index_of(id);
-        if id & FILE != 0 || index >= self.view.geometry().limits.instances {
+        if id & (FILE | SOCKET) != 0 || index >= self.view.geometry().limits.instances {
             return None;
         }
         Some(self.view.instance(index)).filter(|i| i.id.load(Ordering::Acquire) == id)
@@ -73,7 +62,61 @@ impl Engine {
 
     /// Whether an instance or file with this id is there.
     pub fn is_live(&self, id: u32) -> bool {
-        id & FILE != 0 || self.live_instance(id).is_some()
+        id & FILE != 0 || self.live_instance(id).is_some() || self.live_socket(id).is_some()
+    }
+
+    /// The id of a new socket; 0 when there is no room.
+    pub fn new_socket(&self, class: u16, address: usize, descriptor: i32) -> u32 {
+        let shared = self.view.shared();
+        let limit = self.view.geometry().limits.sockets;
+        let link = |i: usize| (i < limit).then(|| &self.view.socket(i).next_free);
+        let index = freelist::pop(&shared.free_sockets.0, link)
+            .or_else(|| freelist::take_new(&shared.sockets_used.0, limit));
+        let Some(index) = index else {
+            self.lose(Lost::Sockets, 1);
+            return 0;
+        };
+        let socket = self.view.socket(index);
+        let generation = next_generation(&socket.generation);
+        socket.class.store(u32::from(class), Ordering::Relaxed);
+        socket.address.store(address as u64, Ordering::Relaxed);
+        socket
+            .descriptor
+            .store(descriptor as u32, Ordering::Relaxed);
+        socket.port.store(0, Ordering::Relaxed);
+        socket.owner_thread.store(0, Ordering::Relaxed);
+        socket.is_idle.store(0, Ordering::Relaxed);
+        socket.ip.set("");
+        for line in socket.shared.iter().chain(&socket.truncated) {
+            clear(line);
+        }
+        let id = SOCKET | generation << INDEX_BITS | index as u32;
+        socket.id.store(id, Ordering::Release);
+        id
+    }
+
+    /// Ends a socket, as [`Self::end_instance`] does an instance.
+    pub fn end_socket(&self, id: u32) {
+        let Some(socket) = self.live_socket(id) else {
+            return;
+        };
+        if socket
+            .id
+            .compare_exchange(id, 0, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+        {
+            let head = &self.view.shared().free_sockets.0;
+            freelist::push(head, index_of(id), &socket.next_free);
+        }
+    }
+
+    /// The socket with this id, if it is open.
+    pub fn live_socket(&self, id: u32) -> Option<&'static tare_layout::instance::Socket> {
+        let index = index_of(id);
+        if id & (FILE | SOCKET) != SOCKET || index >= self.view.geometry().limits.sockets {
+            return None;
+        }
+        Some(self.view.socket(index)).filter(|s| s.id.load(Ordering::Acquire) == id)
     }
 
     /// The id of a file, opened once more; 0 when there is no room.
@@ -122,7 +165,7 @@ impl Engine {
 
     /// Lines of an instance's row.
     pub fn instance_lines(id: u32) -> usize {
-        if id & FILE != 0 { 3 } else { 1 }
+        if id & (FILE | SOCKET) != 0 { 3 } else { 1 }
     }
 
     /// The line that threads without a row of their own share; many write it.
@@ -131,6 +174,8 @@ impl Engine {
             let index = index_of(id);
             (index < self.view.geometry().limits.files)
                 .then(|| &self.view.file(index).shared[operation.min(2)])
+        } else if id & SOCKET != 0 {
+            self.live_socket(id).map(|s| &s.shared[operation.min(2)])
         } else {
             self.live_instance(id).map(|i| &i.shared)
         }
@@ -158,13 +203,25 @@ impl Engine {
         if id & FILE != 0 {
             (index < self.view.geometry().limits.files)
                 .then(|| &self.view.file(index).truncated[operation.min(2)])
+        } else if id & SOCKET != 0 {
+            self.live_socket(id).map(|s| &s.truncated[operation.min(2)])
         } else {
             self.live_instance(id).map(|i| &i.truncated)
         }
     }
 }
 
-fn add_sums(to: &Line, from: &Line) {
+/// How often an index has been used, this time included. 0 is no generation, so that no id is 0.
+pub(super) fn next_generation(cell: &AtomicU32) -> u32 {
+    let generation = match (cell.load(Ordering::Relaxed) + 1) & GENERATION_MASK {
+        0 => 1,
+        next => next,
+    };
+    cell.store(generation, Ordering::Relaxed);
+    generation
+}
+
+pub(super) fn add_sums(to: &Line, from: &Line) {
     for cell in [COUNT, SUM, EXTRA] {
         to.cells[cell].fetch_add(from.get(cell), Ordering::Relaxed);
     }
@@ -178,7 +235,8 @@ pub fn raise_extremes(shared: &Line, line: &Line) {
     }
 }
 
-fn clear(line: &Line) {
+/// Makes a line that many write, or readers do, zero.
+pub(super) fn clear(line: &Line) {
     // Untouched pages stay untouched.
     if line
         .cells

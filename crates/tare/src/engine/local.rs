@@ -70,6 +70,10 @@ pub(crate) struct Local {
     pub schema: Cell<u32>,
     /// Digests of the texts seen last.
     pub digests: UnsafeCell<DigestCache>,
+    /// Id of the program that runs, 0 = none.
+    pub program: Cell<u32>,
+    /// Metadata locks that are free, for this thread alone: the first + 1, and how many.
+    pub metadata_locks: Cell<(u32, u32)>,
 }
 
 /// The time that was counted last, but for its histogram.
@@ -181,6 +185,12 @@ impl Local {
         }
     }
 
+    /// What this thread leaves of all flags.
+    pub fn thread_mask(&self) -> u8 {
+        // SAFETY: as in `bits`.
+        unsafe { (*self.mask).load(Ordering::Relaxed) }
+    }
+
     /// Line `i` of the class's row; `i` is below its kind's number of lines.
     #[inline(always)]
     pub fn row(&self, class: u16, i: usize) -> Option<&Line> {
@@ -232,6 +242,19 @@ impl Local {
             // another instance or digest count what is pending first.
             self.histogram(before_class, unsafe { &*before }, before_ticks);
         }
+    }
+
+    /// Counts `n` events that took `ticks` together; the histogram has their mean once.
+    #[inline]
+    pub fn time_many(&self, class: u16, line: &Line, n: u64, ticks: u64) {
+        if n == 1 {
+            return self.time(class, line, ticks);
+        }
+        self.settle();
+        line.time_many(n, ticks);
+        self.pending.line.set(line);
+        self.pending.class.set(class);
+        self.pending.ticks.set(ticks / n.max(1));
     }
 
     /// Counts the pending time into its histogram.

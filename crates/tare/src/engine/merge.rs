@@ -79,6 +79,11 @@ impl Engine {
                     let before = before.map(|plane| &plane[at..at + tag.lines]);
                     self.add_instance_shared(tag.id, &source[at..at + tag.lines], before);
                 }
+                Item::Object => {
+                    let before = self.plane_of(plane::TRUNCATED_GLOBAL, from);
+                    let before = before.map(|plane| &plane[at..at + tag.lines]);
+                    self.add_object_shared(tag, &source[at..at + tag.lines], before);
+                }
                 Item::Digest => self.merge_digest(from, at, tag.id),
                 Item::Histogram => {}
             }
@@ -86,7 +91,8 @@ impl Engine {
         for cell in self.view.class_index(from) {
             cell.store(0, Ordering::Relaxed);
         }
-        for cell in bank.instances.iter().chain(&bank.digests) {
+        let places = bank.instances.iter().chain(&bank.digests);
+        for cell in places.chain(&bank.objects) {
             cell.store(0, Ordering::Relaxed);
         }
         // Whoever fills the bank anew accounts for its pages anew.

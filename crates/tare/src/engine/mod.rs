@@ -19,6 +19,8 @@ pub(crate) mod instances;
 pub(crate) mod local;
 mod mapping;
 mod merge;
+mod object_rows;
+pub(crate) mod objects;
 mod slot;
 
 use std::collections::HashMap;
@@ -34,6 +36,7 @@ use tare_layout::bank::plane;
 use tare_layout::class::EVENT_TYPES;
 use tare_layout::control::{CONSUMERS, CONTENDED, DEFAULT_CONSUMERS, EVERY, TIMERS, Timer, setup};
 use tare_layout::header::{HEADER_BYTES, Header, LAYOUT_VERSION, LIVE, MAGIC, STOPPED};
+use tare_layout::object::{self, DEFAULT_RULES, ObjectType, rule};
 use tare_layout::pattern;
 use tare_layout::shared::Lost;
 use tare_layout::{Geometry, Kind, View};
@@ -85,6 +88,8 @@ pub(crate) struct Engine {
     pub holders: [Box<[AtomicBool]>; 4],
     /// Files by class and path.
     pub files: Mutex<instances::Files>,
+    /// Tables and programs by name.
+    pub objects: Mutex<objects::Objects>,
     /// The file of the segment, if it is one.
     path: Option<PathBuf>,
     /// The process that it records; a child of fork has it mapped, too.
@@ -127,6 +132,7 @@ impl Engine {
                     .collect()
             }),
             files: Mutex::default(),
+            objects: Mutex::default(),
             path,
             pid: std::process::id(),
             mapping,
@@ -134,6 +140,7 @@ impl Engine {
         engine.fill_control(consumers, config.lock_timing, config.memory_limit);
         engine.fill_shared();
         engine.fill_actors();
+        engine.fill_rules();
         for class in CLASSES {
             engine.register(class);
         }
@@ -224,6 +231,23 @@ impl Engine {
             tare_layout::digest::state(1, tare_layout::digest::READY),
             Ordering::Release,
         );
+    }
+
+    /// setup_objects as MySQL has it at start.
+    fn fill_rules(&self) {
+        let types = ObjectType::ALL
+            .iter()
+            .filter(|kind| kind.ruled_as() == **kind);
+        let rows = types.flat_map(|kind| DEFAULT_RULES.map(|(schema, on)| (*kind, schema, on)));
+        for (i, (kind, schema, on)) in rows.enumerate() {
+            let rule = self.view.object_rule(i);
+            rule.kind.store(kind as u32, Ordering::Relaxed);
+            let flags = if on { rule::ENABLED | rule::TIMED } else { 0 };
+            rule.flags.store(flags, Ordering::Relaxed);
+            rule.schema.set(schema);
+            rule.name.set("%");
+            rule.state.store(object::READY, Ordering::Release);
+        }
     }
 
     fn publish_header(&self) {

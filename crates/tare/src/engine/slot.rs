@@ -83,6 +83,8 @@ impl Local {
             account: Cell::default(),
             schema: Cell::new(0),
             digests: UnsafeCell::default(),
+            program: Cell::new(0),
+            metadata_locks: Cell::default(),
         };
         // The system's allocator directly: the host's may be one that counts through Tare.
         // SAFETY: the layout is not of size zero; the pointer is checked.
@@ -116,6 +118,9 @@ impl Local {
                 engine.give_chunk(local.slot_number(), number);
             }
             engine.disconnected(local.account.get());
+            while let Some(index) = local.own_metadata_lock() {
+                engine.end_metadata_lock(index);
+            }
             // The slot last: whoever takes it needs a bank, too, and there are only so many.
             local.slot.state.store(FREE, Ordering::Release);
             engine.give_bank(local.bank_number.get());

@@ -41,7 +41,9 @@ impl Instance {
     /// Begins an operation on the file.
     #[inline]
     pub fn wait(&self, operation: Operation) -> Wait {
-        wait::start_on(self.class, operation, |local| self.id(local))
+        wait::start_on(self.class, operation, |local| {
+            (u64::from(self.id(local)), 0xff)
+        })
     }
 
     /// The id in the segment that records now: files opened before Tare started are known from

@@ -11,7 +11,9 @@ use crate::{Class, Operation};
 #[derive(Debug)]
 pub struct Instance {
     class: &'static Class,
-    descriptor: i64,
+    descriptor: i32,
+    /// Where its other end is.
+    peer: Option<(Box<str>, u16)>,
     /// Generation (bits 32-63) and id (bits 0-31).
     id: AtomicU64,
 }
@@ -21,7 +23,8 @@ impl Instance {
     pub fn new(class: &'static Class, descriptor: i32) -> Self {
         let instance = Self {
             class,
-            descriptor: i64::from(descriptor),
+            descriptor,
+            peer: None,
             id: AtomicU64::new(0),
         };
         if let Some(local) = local() {
@@ -30,10 +33,50 @@ impl Instance {
         instance
     }
 
+    /// Says where the other end is, or where a listening socket listens.
+    pub fn peer(&mut self, ip: &str, port: u16) {
+        self.peer = Some((ip.into(), port));
+        if let Some(socket) = self.known() {
+            socket.ip.set(ip);
+            socket.port.store(u32::from(port), Ordering::Relaxed);
+        }
+    }
+
+    /// Says that the calling thread (or the session that it has entered) serves the socket.
+    pub fn own(&self) {
+        if let Some(local) = local()
+            && let Some(socket) = local.engine.live_socket(self.id(local))
+        {
+            let thread = local.slot.thread_id.load(Ordering::Relaxed);
+            socket.owner_thread.store(thread, Ordering::Relaxed);
+        }
+    }
+
+    /// Says whether its thread waits for the other end to send something: `STATE`.
+    #[inline]
+    pub fn idle(&self, is_idle: bool) {
+        if let Some(socket) = self.known() {
+            let is_idle = u32::from(is_idle);
+            socket.is_idle.store(is_idle, Ordering::Relaxed);
+        }
+    }
+
+    /// What the segment that records now has of it, if it has.
+    #[inline]
+    fn known(&self) -> Option<&'static tare_layout::instance::Socket> {
+        let (id, local) = (self.id.load(Ordering::Relaxed), local()?);
+        match id >> 32 == local.key >> 32 {
+            true => local.engine.live_socket(id as u32),
+            false => None,
+        }
+    }
+
     /// Begins an operation on the socket.
     #[inline]
     pub fn wait(&self, operation: Operation) -> Wait {
-        wait::start_on(self.class, operation, |local| self.id(local))
+        wait::start_on(self.class, operation, |local| {
+            (u64::from(self.id(local)), 0xff)
+        })
     }
 
     #[inline]
@@ -45,12 +88,18 @@ impl Instance {
         let address = std::ptr::from_ref(self).addr();
         let new = local
             .engine
-            .new_instance(local.number(self.class), address, self.descriptor);
+            .new_socket(local.number(self.class), address, self.descriptor);
+        if let Some(socket) = local.engine.live_socket(new)
+            && let Some((ip, port)) = &self.peer
+        {
+            socket.ip.set(ip);
+            socket.port.store(u32::from(*port), Ordering::Relaxed);
+        }
         let known = local.key >> 32 << 32 | u64::from(new);
         let order = Ordering::Relaxed;
         if let Err(other) = self.id.compare_exchange(id, known, order, order) {
             // Another thread was first.
-            local.engine.end_instance(new);
+            local.engine.end_socket(new);
             return other as u32;
         }
         new
@@ -61,7 +110,7 @@ impl Drop for Instance {
     fn drop(&mut self) {
         let id = *self.id.get_mut();
         if id as u32 != 0 {
-            hot::with_engine((id >> 32) as u32, |engine| engine.end_instance(id as u32));
+            hot::with_engine((id >> 32) as u32, |engine| engine.end_socket(id as u32));
         }
     }
 }

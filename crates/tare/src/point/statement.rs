@@ -13,7 +13,8 @@ use tare_layout::primitive::AtomicU64;
 use tare_layout::shared::Lost;
 use tare_layout::slot::{STATEMENT_DEPTH, ring};
 
-use super::stage;
+use super::prepared::{self, Prepared, Use};
+use super::{program, stage};
 use crate::Kind;
 use crate::class::Class;
 use crate::digest::Digest;
@@ -33,6 +34,10 @@ pub struct Statement {
     bits: Cell<u8>,
     digest: Cell<Option<Found>>,
     schema: Cell<u32>,
+    /// The prepared statement that it is about.
+    prepared: Cell<Use>,
+    /// Id of the program that it runs in, 0 = none.
+    program: u32,
     counted: UnsafeCell<Counted>,
     thread: PhantomData<*const ()>,
 }
@@ -61,6 +66,8 @@ pub fn start(class: &Class) -> Statement {
         bits: Cell::new(0),
         digest: Cell::new(None),
         schema: Cell::new(0),
+        prepared: Cell::default(),
+        program: 0,
         counted: UnsafeCell::default(),
         thread: PhantomData,
     };
@@ -100,6 +107,7 @@ pub fn start(class: &Class) -> Statement {
     statement.start = start;
     statement.id = id;
     statement.class.set(number);
+    statement.program = local.program.get();
     statement.level = level as u8;
     statement.bits.set(bits);
     statement.schema.set(local.schema.get());
@@ -213,6 +221,25 @@ impl Statement {
         }
     }
 
+    /// Says that it runs a prepared statement, for which it counts, too.
+    #[inline]
+    pub fn executes(&self, prepared: &Prepared) {
+        self.uses(prepared, false);
+    }
+
+    /// Says that it prepares a statement.
+    pub fn prepares(&self, prepared: &Prepared) {
+        self.uses(prepared, true);
+    }
+
+    #[inline]
+    fn uses(&self, prepared: &Prepared, prepares: bool) {
+        if let Some(local) = self.local() {
+            let id = prepared.id(local);
+            self.prepared.set(Use { id, prepares });
+        }
+    }
+
     /// Sets a counter.
     #[inline]
     pub fn set(&self, counter: Counter, value: u64) {
@@ -315,6 +342,12 @@ impl Statement {
         let counted = unsafe { &*self.counted.get() };
         if bits & effective::COUNT != 0 {
             self.count(local, timed, ticks, counted);
+        }
+        if self.prepared.get().id != 0 {
+            prepared::count(local, self.prepared.get(), timed.then_some(ticks), counted);
+        }
+        if self.program != 0 {
+            program::count(local, self.program, timed.then_some(ticks), counted);
         }
         if let Some(found) = self.digest.get() {
             let seen = if timed { now } else { clock::now() };

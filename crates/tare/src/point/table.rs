@@ -1,11 +1,344 @@
-//! Table io and table locks.
+//! Tables: their rows, their locks, and who has them open.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tare_layout::control::effective;
+use tare_layout::line::COUNT;
+use tare_layout::object::{self, part, target};
 
 use super::wait::{self, Wait};
-use crate::{Class, Operation};
+use crate::engine::hot::{self, attached, local};
+use crate::engine::local::{Local, is_event};
+use crate::{Class, Kind, ObjectType, Operation, TableLock};
 
-/// Begins a wait for a table: `Fetch`, `Insert`, `Update`, `DeleteRow` of a class of kind TableIo,
-/// `TableReadLock` or `TableWriteLock` of one of kind TableLock.
+/// Begins a wait for a table that is not told apart from others: `Fetch`, `Insert`, `Update`,
+/// `DeleteRow` of a class of kind TableIo, a [`TableLock`]'s operation of one of kind TableLock.
 #[inline]
 pub fn wait(class: &Class, operation: Operation) -> Wait {
     wait::start(class, operation)
+}
+
+/// What a table's events are of.
+#[derive(Clone, Copy, Debug)]
+pub struct Classes {
+    /// Of its rows: a class of kind TableIo, `wait/io/table/sql/handler`.
+    pub io: &'static Class,
+    /// Of its locks: a class of kind TableLock, `wait/lock/table/sql/handler`.
+    pub lock: &'static Class,
+}
+
+/// A table by its name, however many sessions have it open.
+///
+/// ```
+/// use tare::{Operation, TableLock};
+/// tare::classes! {
+///     static IO: TableIo = "wait/io/table/app/handler";
+///     static LOCK: TableLock = "wait/lock/table/app/handler";
+/// }
+/// let classes = tare::table::Classes { io: &IO, lock: &LOCK };
+/// let table = tare::table::Table::new(classes, "shop", "orders", &["PRIMARY", "by_date"]);
+/// let mut handle = table.open();
+/// handle.locked(TableLock::ReadExternal);
+/// {
+///     let mut wait = handle.io(Operation::Fetch, Some(0));
+///     // 12 rows are read through the primary key
+///     wait.rows(12);
+/// }
+/// handle.unlocked();
+/// ```
+#[derive(Clone, Debug)]
+pub struct Table(Arc<Named>);
+
+#[derive(Debug)]
+struct Named {
+    classes: Classes,
+    kind: ObjectType,
+    schema: Box<str>,
+    name: Box<str>,
+    indexes: Box<[Box<str>]>,
+    /// Generation (bits 32-63) and id (bits 0-31).
+    id: AtomicU64,
+}
+
+/// Says that a table was dropped: its figures go with it.
+pub fn dropped(schema: &str, name: &str) {
+    forget(ObjectType::Table, schema, name);
+}
+
+pub(super) fn forget(kind: ObjectType, schema: &str, name: &str) {
+    if let Some(local) = local()
+        && let Some(_making) = local.making()
+    {
+        local.engine.forget_object(kind, schema, name);
+    }
+}
+
+impl Table {
+    /// A table with its indexes, which events name by their place in the list.
+    pub fn new(classes: Classes, schema: &str, name: &str, indexes: &[&str]) -> Self {
+        Self::of(ObjectType::Table, classes, schema, name, indexes)
+    }
+
+    /// The same of a temporary table.
+    pub fn temporary(classes: Classes, schema: &str, name: &str, indexes: &[&str]) -> Self {
+        Self::of(ObjectType::TemporaryTable, classes, schema, name, indexes)
+    }
+
+    fn of(kind: ObjectType, classes: Classes, schema: &str, name: &str, indexes: &[&str]) -> Self {
+        let table = Self(Arc::new(Named {
+            classes,
+            kind,
+            schema: schema.into(),
+            name: name.into(),
+            indexes: indexes.iter().map(|&name| name.into()).collect(),
+            id: AtomicU64::new(0),
+        }));
+        if let Some(local) = local() {
+            table.0.id(local);
+        }
+        table
+    }
+
+    /// Begins to fetch, insert, update or delete rows ([`Wait::rows`] says how many), through the
+    /// index with this number.
+    #[inline]
+    pub fn io(&self, operation: Operation, index: Option<usize>) -> Wait {
+        let part = match index {
+            Some(number) if number < part::MAX_INDEXES => part::index(number),
+            _ => part::WHOLE,
+        };
+        self.0.wait(self.0.classes.io, operation, part)
+    }
+
+    /// Begins to wait for a lock.
+    #[inline]
+    pub fn lock(&self, lock: TableLock) -> Wait {
+        self.0
+            .wait(self.0.classes.lock, lock.operation(), part::lock(lock))
+    }
+
+    /// Counts a lock that was had at the first try: a wait of zero, and no clock.
+    pub fn locked(&self, lock: TableLock) {
+        if let Some(local) = local() {
+            self.0.locked(local, lock);
+        }
+    }
+
+    /// A handle of the table, for a session that opens it. Closed when it is dropped.
+    pub fn open(&self) -> Handle {
+        let handle = Handle {
+            table: self.clone(),
+            entry: 0,
+        };
+        handle.bound()
+    }
+}
+
+impl Named {
+    #[inline]
+    fn id(&self, local: &Local) -> u32 {
+        let id = self.id.load(Ordering::Relaxed);
+        if id >> 32 == local.key >> 32 {
+            return id as u32;
+        }
+        self.id_slow(local)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn id_slow(&self, local: &Local) -> u32 {
+        let Some(_making) = local.making() else {
+            return 0;
+        };
+        let (kind, schema, name) = (self.kind, &self.schema, &self.name);
+        let id = (local.engine).open_object(kind, schema, name, &self.indexes);
+        let known = local.key >> 32 << 32 | u64::from(id);
+        self.id.store(known, Ordering::Relaxed);
+        id
+    }
+
+    #[inline]
+    fn wait(&self, class: &'static Class, operation: Operation, part: u8) -> Wait {
+        wait::start_on(class, operation, |local| {
+            let id = self.id(local);
+            // What found no room is counted for its class alone.
+            if id == 0 {
+                return (0, 0xff);
+            }
+            (target::object(id, part), local.object_mask(id))
+        })
+    }
+
+    fn locked(&self, local: &Local, lock: TableLock) {
+        let class = local.number(self.classes.lock);
+        let id = self.id(local);
+        let bits = local.bits(class) & if id == 0 { 0xff } else { local.object_mask(id) };
+        if bits & effective::COUNT == 0 || self.classes.lock.kind() != Kind::TableLock {
+            return;
+        }
+        if is_event(bits) {
+            // An event has times, even if they are the same.
+            return drop(self.wait(self.classes.lock, lock.operation(), part::lock(lock)));
+        }
+        let timed = bits & effective::TIME != 0;
+        if let Some(line) = local.row(class, lock.operation().line()) {
+            match timed {
+                true => local.time(class, line, 0),
+                false => line.add(COUNT, 1),
+            }
+        }
+        if id != 0 {
+            let row = (id, part::lock(lock), 1);
+            local.time_object(row, 0, 1, timed.then_some(0));
+        }
+    }
+}
+
+/// A table that a session has open: a row of table_handles.
+#[derive(Debug)]
+pub struct Handle {
+    table: Table,
+    /// Generation (bits 32-63), and the entry's index + 1 (bits 0-31), 0 = none.
+    entry: u64,
+}
+
+impl Handle {
+    /// Its table.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// As [`Table::io`].
+    #[inline]
+    pub fn io(&self, operation: Operation, index: Option<usize>) -> Wait {
+        self.table.io(operation, index)
+    }
+
+    /// Begins to wait for a lock; [`Handle::locked`] or nothing follows.
+    #[inline]
+    pub fn lock(&self, lock: TableLock) -> Wait {
+        self.table.lock(lock)
+    }
+
+    /// The lock was had at the first try: counts it, and shows it.
+    #[inline]
+    pub fn locked(&mut self, lock: TableLock) {
+        if let Some(local) = local() {
+            self.table.0.locked(local, lock);
+            self.show(local, Some(lock), lock.is_external());
+        }
+    }
+
+    /// The lock was had after a wait, which has been counted: shows it.
+    #[inline]
+    pub fn holds(&mut self, lock: TableLock) {
+        if let Some(local) = local() {
+            self.show(local, Some(lock), lock.is_external());
+        }
+    }
+
+    /// The storage engine's lock has been let go.
+    #[inline]
+    pub fn unlocked(&mut self) {
+        if let Some(local) = attached() {
+            self.show(local, None, true);
+        }
+    }
+
+    /// The server's own lock has been let go.
+    pub fn unlocked_internally(&mut self) {
+        if let Some(local) = attached() {
+            self.show(local, None, false);
+        }
+    }
+
+    /// The calling thread is its owner from here on: hosts keep handles for whoever comes.
+    pub fn bind(&mut self) {
+        if let Some(local) = local()
+            && let Some(entry) = self.entry(local)
+        {
+            own(local, entry);
+        }
+    }
+
+    /// Nobody is its owner.
+    pub fn unbind(&mut self) {
+        if let Some(local) = attached()
+            && let Some(entry) = self.known(local)
+        {
+            entry.owner_thread.store(0, Ordering::Relaxed);
+            entry.owner_event.store(0, Ordering::Relaxed);
+        }
+    }
+
+    fn bound(mut self) -> Self {
+        self.bind();
+        self
+    }
+
+    #[inline]
+    fn show(&mut self, local: &Local, lock: Option<TableLock>, external: bool) {
+        let Some(entry) = self.entry(local) else {
+            return;
+        };
+        let cell = match external {
+            true => &entry.external_lock,
+            false => &entry.internal_lock,
+        };
+        let lock = lock.map_or(0, |lock| lock as u32 + 1);
+        cell.store(lock, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn known(&self, local: &Local) -> Option<&'static object::TableHandle> {
+        let known = self.entry >> 32 == local.key >> 32;
+        let index = (self.entry as u32).checked_sub(1).filter(|_| known)?;
+        Some(local.engine.view.table_handle(index as usize))
+    }
+
+    /// Its entry, made when there is none and the table is instrumented.
+    #[inline]
+    fn entry(&mut self, local: &Local) -> Option<&'static object::TableHandle> {
+        match self.known(local) {
+            Some(entry) => Some(entry),
+            None => self.make(local),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make(&mut self, local: &Local) -> Option<&'static object::TableHandle> {
+        let named = &self.table.0;
+        let id = named.id(local);
+        let classes = [named.classes.io, named.classes.lock];
+        let bits = classes.map(|class| local.bits(local.number(class)));
+        let none = self.entry == local.key >> 32 << 32 && self.entry != 0;
+        if (bits[0] | bits[1]) & local.object_mask(id) & effective::COUNT == 0 || none {
+            return None;
+        }
+        let index = local.engine.new_handle(id, std::ptr::from_ref(self).addr());
+        // Without a place now there is none later: it is counted as lost once.
+        self.entry = local.key >> 32 << 32 | index.map_or(0, |i| i as u64 + 1);
+        let entry = local.engine.view.table_handle(index?);
+        own(local, entry);
+        Some(entry)
+    }
+}
+
+fn own(local: &Local, entry: &object::TableHandle) {
+    let thread = local.slot.thread_id.load(Ordering::Relaxed);
+    let event = local.slot.event_id.load(Ordering::Relaxed);
+    entry.owner_thread.store(thread, Ordering::Relaxed);
+    entry.owner_event.store(event, Ordering::Relaxed);
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        if let Some(index) = (self.entry as u32).checked_sub(1) {
+            hot::with_engine((self.entry >> 32) as u32, |engine| {
+                engine.end_handle(index as usize);
+            });
+        }
+    }
 }

@@ -7,6 +7,7 @@ use tare_layout::class::EventType;
 use tare_layout::control::effective;
 use tare_layout::event::{Nesting, wait as at, word};
 use tare_layout::line::{COUNT, EXTRA};
+use tare_layout::object::{IO_LINES, part, target};
 use tare_layout::shared::Lost;
 use tare_layout::slot::{WAIT_DEPTH, ring};
 
@@ -34,7 +35,8 @@ struct Running {
     /// Event id, 0 = no single event is shown or kept.
     id: u64,
     bytes: u64,
-    object: u32,
+    /// See [`target`].
+    object: u64,
     class: u16,
     operation: Operation,
     event_type: EventType,
@@ -52,21 +54,25 @@ struct Running {
 /// ```
 #[inline(always)]
 pub fn start(class: &Class, operation: Operation) -> Wait {
-    let running = local().and_then(|local| begin(local, class, operation, 0));
+    let running = local().and_then(|local| begin(local, class, operation, 0, 0xff));
     Wait {
         running,
         thread: PhantomData,
     }
 }
 
-/// Begins a wait for an instance, whose id (0 = none) is asked for when it is needed.
+/// Begins a wait for what `object` names ([`target`], 0 = nothing) when it is asked, with what its
+/// own settings leave of its class's flags.
 #[inline(always)]
 pub(crate) fn start_on(
     class: &Class,
     operation: Operation,
-    object: impl FnOnce(&Local) -> u32,
+    object: impl FnOnce(&Local) -> (u64, u8),
 ) -> Wait {
-    let running = local().and_then(|local| begin(local, class, operation, object(local)));
+    let running = local().and_then(|local| {
+        let (object, mask) = object(local);
+        begin(local, class, operation, object, mask)
+    });
     Wait {
         running,
         thread: PhantomData,
@@ -81,9 +87,15 @@ fn fits(kind: Kind, operation: Operation) -> bool {
 }
 
 #[inline(always)]
-fn begin(local: &Local, class: &Class, operation: Operation, object: u32) -> Option<Running> {
+fn begin(
+    local: &Local,
+    class: &Class,
+    operation: Operation,
+    object: u64,
+    mask: u8,
+) -> Option<Running> {
     let number = local.number(class);
-    let bits = local.bits(number);
+    let bits = local.bits(number) & mask;
     if bits & effective::COUNT == 0 || !fits(class.kind(), operation) {
         return None;
     }
@@ -105,7 +117,7 @@ fn begin_slow(
     number: u16,
     bits: u8,
     operation: Operation,
-    object: u32,
+    object: u64,
 ) -> Running {
     let event_type = class.kind().event_type().unwrap_or(EventType::Wait);
     let timed = bits & effective::TIME != 0;
@@ -150,6 +162,12 @@ impl Wait {
             running.bytes = bytes;
         }
     }
+
+    /// Says how many rows of a table it was about; one, where nothing is said.
+    #[inline(always)]
+    pub fn rows(&mut self, rows: u64) {
+        self.bytes(rows);
+    }
 }
 
 impl Drop for Wait {
@@ -168,6 +186,9 @@ impl Running {
         let Some(local) = attached().filter(|local| local.key == self.key) else {
             return;
         };
+        if target::of(self.object) == target::OBJECT {
+            return self.end_on_object(local);
+        }
         let line = self.operation.line();
         let extra = if self.bytes == at::NO_BYTES {
             0
@@ -191,14 +212,50 @@ impl Running {
                 row.add(EXTRA, extra);
             }
         }
-        if self.object != 0 {
-            local.time_instance(self.object, line, ticks, extra);
+        if self.object as u32 != 0 && target::of(self.object) == target::INSTANCE {
+            local.time_instance(self.object as u32, line, ticks, extra);
         }
         if self.id != 0 {
             end_event(local, self.id, end, self.bytes, self.bits);
         }
         if self.event_type == EventType::Idle {
             local.set_edge(self.bits, end);
+        }
+    }
+}
+
+impl Running {
+    /// A wait for a table: so many rows at once, or one lock.
+    fn end_on_object(&self, local: &Local) {
+        let timed = self.bits & effective::TIME != 0;
+        let end = if timed {
+            local.clock(self.bits, self.event_type)
+        } else {
+            0
+        };
+        let ticks = local.elapsed(self.start, end);
+        let line = self.operation.line();
+        let n = if self.bytes == at::NO_BYTES {
+            1
+        } else {
+            self.bytes
+        };
+        if let Some(row) = local.row(self.class, line) {
+            if timed {
+                local.time_many(self.class, row, n, ticks);
+            } else {
+                row.add(COUNT, n);
+            }
+        }
+        let part = target::part(self.object);
+        let (lines, line) = match part::lock_of(part) {
+            Some(_) => (1, 0),
+            None => (IO_LINES, line),
+        };
+        let row = (self.object as u32, part, lines);
+        local.time_object(row, line, n, timed.then_some(ticks));
+        if self.id != 0 {
+            end_event(local, self.id, end, self.bytes, self.bits);
         }
     }
 }
@@ -210,7 +267,7 @@ pub(crate) fn begin_event(
     start: u64,
     class: u16,
     operation: Operation,
-    object: u32,
+    object: u64,
     bits: u8,
 ) -> u64 {
     let id = local.next_event_id();
@@ -225,7 +282,7 @@ pub(crate) fn begin_event(
         _ => (local.slot.waits[depth - 1].word(word::ID), Nesting::Wait),
     };
     let mut words = words(local, id, start, class, operation as u8, nesting);
-    words[at::OBJECT] = u64::from(object);
+    words[at::OBJECT] = object;
     words[at::BYTES] = at::NO_BYTES;
     local.slot.waits[depth].publish(&words);
     if bits & effective::CURRENT != 0 {

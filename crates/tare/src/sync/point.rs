@@ -63,7 +63,7 @@ impl Lock {
         };
         let operation = operation(self.class, way);
         let event = if is_event(bits) {
-            wait::begin_event(local, start, class, operation, id, bits)
+            wait::begin_event(local, start, class, operation, u64::from(id), bits)
         } else {
             0
         };
@@ -138,7 +138,7 @@ impl Lock {
             crate::class::NO_NUMBER => 0,
             class => local
                 .engine
-                .new_instance(class, std::ptr::from_ref(self).addr(), 0),
+                .new_instance(class, std::ptr::from_ref(self).addr()),
         };
         let number = local.key >> 32 << 48 | u64::from(class) << 32 | u64::from(id);
         // Two threads may find it out at the same time: the first one's instance stays. That is
@@ -296,7 +296,7 @@ impl Cond {
             Operation::Wait
         };
         wait::start_on(self.lock.class, operation, |local| {
-            self.lock.number(local) as u32
+            (self.lock.number(local) & 0xffff_ffff, 0xff)
         })
     }
 }

@@ -151,13 +151,15 @@ impl Snapshot {
         let object = object(host.view(), wait.object);
         Some(Wait {
             event: self.event(host, &wait.head)?,
+            object_schema: object.schema,
             object_name: object.name,
-            object_type: match kind {
+            index_name: object.index,
+            object_type: object.kind.or(match kind {
                 Kind::File => Some("FILE"),
                 Kind::Socket => Some("SOCKET"),
                 Kind::TableIo | Kind::TableLock | Kind::MetadataLock => Some("TABLE"),
                 _ => None,
-            },
+            }),
             object_instance_begin: object.begin,
             operation: wait.operation.map_or("", Operation::text),
             number_of_bytes: wait.bytes.map(|bytes| bytes as i64),

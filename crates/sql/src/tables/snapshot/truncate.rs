@@ -3,7 +3,7 @@
 
 use tare_layout::Kind;
 use tare_layout::slot::ring;
-use tare_reader::{Scope, Selection, WriteError};
+use tare_reader::{Instances, Scope, Selection, WriteError};
 
 use super::host::Host;
 use super::summaries::Family;
@@ -113,12 +113,12 @@ impl Snapshot {
 
     /// TRUNCATE events_waits_summary_by_instance.
     pub fn truncate_instances(&self) -> Done {
-        done(self.present()?.segment.truncate_instances(false))
+        done(self.present()?.segment.truncate_instances(Instances::All))
     }
 
     /// TRUNCATE file_summary_by_instance.
     pub fn truncate_file_instances(&self) -> Done {
-        done(self.present()?.segment.truncate_instances(true))
+        done(self.present()?.segment.truncate_instances(Instances::Files))
     }
 
     /// TRUNCATE events_statements_summary_by_digest: a new generation begins.

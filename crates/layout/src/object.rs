@@ -1,0 +1,539 @@
+//! Objects: tables and programs by schema and name, and what sessions hold of them: open tables,
+//! metadata locks, prepared statements. And the rules of `setup_objects`, which say what of them
+//! is counted.
+
+use crate::control::effective;
+use crate::line::Line;
+use crate::name::Name;
+use crate::primitive::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use crate::view::View;
+
+/// Words of a name: 64 characters of three bytes, MySQL's limit.
+pub const NAME_WORDS: usize = 24;
+/// A schema's, table's, index's or program's name.
+pub type ObjectName = Name<NAME_WORDS>;
+
+/// Bits of an object's id that are its index; the rest is a generation, never 0.
+pub const INDEX_BITS: u32 = 20;
+
+/// The index of an object's id.
+#[inline(always)]
+pub const fn index_of(id: u32) -> usize {
+    (id & ((1 << INDEX_BITS) - 1)) as usize
+}
+
+macro_rules! types {
+    ($(#[$doc:meta])* $vis:vis enum $name:ident { $($variant:ident = $number:literal $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        #[allow(missing_docs)]
+        $vis enum $name { $($variant = $number,)* }
+
+        impl $name {
+            /// All, by number.
+            pub const ALL: &'static [$name] = &[$($name::$variant,)*];
+
+            /// MySQL's text.
+            pub const fn text(self) -> &'static str {
+                match self { $($name::$variant => $text,)* }
+            }
+
+            /// The one with this number.
+            pub const fn from_u8(number: u8) -> Option<Self> {
+                match number { $($number => Some($name::$variant),)* _ => None }
+            }
+        }
+    };
+}
+
+types! {
+    /// What an object is: column OBJECT_TYPE. The first five are those of setup_objects.
+    pub enum ObjectType {
+        Event = 1 "EVENT",
+        Function = 2 "FUNCTION",
+        Procedure = 3 "PROCEDURE",
+        Table = 4 "TABLE",
+        Trigger = 5 "TRIGGER",
+        TemporaryTable = 6 "TEMPORARY TABLE",
+    }
+}
+
+impl ObjectType {
+    /// The type whose rules in setup_objects it follows.
+    pub const fn ruled_as(self) -> Self {
+        match self {
+            ObjectType::TemporaryTable => ObjectType::Table,
+            other => other,
+        }
+    }
+
+    /// Whether it is a table, and no program.
+    pub const fn is_table(self) -> bool {
+        matches!(self, ObjectType::Table | ObjectType::TemporaryTable)
+    }
+}
+
+types! {
+    /// How a table is locked: the ten groups of table_lock_waits_summary_by_table, in the order of
+    /// their lines.
+    pub enum TableLock {
+        Read = 0 "READ",
+        ReadWithSharedLocks = 1 "READ WITH SHARED LOCKS",
+        ReadHighPriority = 2 "READ HIGH PRIORITY",
+        ReadNoInsert = 3 "READ NO INSERT",
+        WriteAllowWrite = 4 "WRITE ALLOW WRITE",
+        WriteConcurrentInsert = 5 "WRITE CONCURRENT INSERT",
+        WriteLowPriority = 6 "WRITE LOW PRIORITY",
+        Write = 7 "WRITE",
+        ReadExternal = 8 "READ EXTERNAL",
+        WriteExternal = 9 "WRITE EXTERNAL",
+    }
+}
+
+/// How many ways there are to lock a table.
+pub const TABLE_LOCKS: usize = TableLock::ALL.len();
+
+impl TableLock {
+    /// Whether others may read meanwhile: the class's row has a line for these and one for the rest.
+    pub const fn is_read(self) -> bool {
+        matches!(
+            self,
+            TableLock::Read
+                | TableLock::ReadWithSharedLocks
+                | TableLock::ReadHighPriority
+                | TableLock::ReadNoInsert
+                | TableLock::ReadExternal
+        )
+    }
+
+    /// Whether it is the storage engine's, and not the server's.
+    pub const fn is_external(self) -> bool {
+        matches!(self, TableLock::ReadExternal | TableLock::WriteExternal)
+    }
+}
+
+types! {
+    /// What a metadata lock is on.
+    pub enum Namespace {
+        Global = 1 "GLOBAL",
+        BackupLock = 2 "BACKUP LOCK",
+        Tablespace = 3 "TABLESPACE",
+        Schema = 4 "SCHEMA",
+        Table = 5 "TABLE",
+        Function = 6 "FUNCTION",
+        Procedure = 7 "PROCEDURE",
+        Trigger = 8 "TRIGGER",
+        Event = 9 "EVENT",
+        Commit = 10 "COMMIT",
+        UserLevelLock = 11 "USER LEVEL LOCK",
+        LockingService = 12 "LOCKING SERVICE",
+        Srid = 13 "SRID",
+        AclCache = 14 "ACL CACHE",
+        ColumnStatistics = 15 "COLUMN STATISTICS",
+        ResourceGroups = 16 "RESOURCE_GROUPS",
+        ForeignKey = 17 "FOREIGN KEY",
+        CheckConstraint = 18 "CHECK CONSTRAINT",
+    }
+}
+
+types! {
+    /// `metadata_locks.LOCK_TYPE`
+    pub enum LockType {
+        IntentionExclusive = 1 "INTENTION_EXCLUSIVE",
+        Shared = 2 "SHARED",
+        SharedHighPrio = 3 "SHARED_HIGH_PRIO",
+        SharedRead = 4 "SHARED_READ",
+        SharedWrite = 5 "SHARED_WRITE",
+        SharedWriteLowPrio = 6 "SHARED_WRITE_LOW_PRIO",
+        SharedUpgradable = 7 "SHARED_UPGRADABLE",
+        SharedReadOnly = 8 "SHARED_READ_ONLY",
+        SharedNoWrite = 9 "SHARED_NO_WRITE",
+        SharedNoReadWrite = 10 "SHARED_NO_READ_WRITE",
+        Exclusive = 11 "EXCLUSIVE",
+    }
+}
+
+types! {
+    /// `metadata_locks.LOCK_DURATION`
+    pub enum LockDuration {
+        Statement = 1 "STATEMENT",
+        Transaction = 2 "TRANSACTION",
+        Explicit = 3 "EXPLICIT",
+    }
+}
+
+types! {
+    /// `metadata_locks.LOCK_STATUS`
+    pub enum LockStatus {
+        Pending = 1 "PENDING",
+        Granted = 2 "GRANTED",
+        PreAcquireNotify = 3 "PRE_ACQUIRE_NOTIFY",
+        PostReleaseNotify = 4 "POST_RELEASE_NOTIFY",
+        Victim = 5 "VICTIM",
+        Timeout = 6 "TIMEOUT",
+        Killed = 7 "KILLED",
+    }
+}
+
+/// Which row of an object: the middle byte of a place in a bank's object index, and of an item's tag.
+pub mod part {
+    use super::TableLock;
+
+    /// A table's io through no index, or a program's only row.
+    pub const WHOLE: u8 = 0;
+    /// The most indexes of a table: MySQL's limit.
+    pub const MAX_INDEXES: usize = 64;
+    /// The first of the table's locks.
+    const LOCKS: u8 = 128;
+
+    /// A table's io through an index, by its number from 0.
+    #[inline(always)]
+    pub const fn index(number: usize) -> u8 {
+        number as u8 + 1
+    }
+
+    /// A way to lock a table.
+    #[inline(always)]
+    pub const fn lock(lock: TableLock) -> u8 {
+        LOCKS + lock as u8
+    }
+
+    /// The number of the index, from 0.
+    pub const fn index_of(part: u8) -> Option<usize> {
+        match part {
+            1..=64 => Some(part as usize - 1),
+            _ => None,
+        }
+    }
+
+    /// The way to lock.
+    pub const fn lock_of(part: u8) -> Option<TableLock> {
+        match part.checked_sub(LOCKS) {
+            Some(lock) => TableLock::from_u8(lock),
+            None => None,
+        }
+    }
+}
+
+/// Lines of a table's io row: fetch, insert, update, delete.
+pub const IO_LINES: usize = 4;
+/// Lines of a program's row: calls, the statements in it, their counters.
+pub const PROGRAM_LINES: usize = 5;
+/// Lines that threads share of an object: its io without index and its locks, or a program's.
+pub const OBJECT_LINES: usize = IO_LINES + TABLE_LOCKS;
+/// Lines of a prepared statement: a statement's four, and one of how it was prepared.
+pub const PREPARED_LINES: usize = 5;
+
+/// A table or a program.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct Object {
+    /// Its full id while it is there, 0 = free. Stored last.
+    pub id: AtomicU32,
+    /// [`ObjectType`]
+    pub kind: AtomicU32,
+    /// Next free object + 1 while this one is free.
+    pub next_free: AtomicU32,
+    /// Generation of the newest id.
+    pub generation: AtomicU32,
+    /// Its first [`Index`] + 1, 0 = it has none.
+    pub first_index: AtomicU32,
+    _reserved: [AtomicU32; 3],
+    /// The schema.
+    pub schema: ObjectName,
+    /// The name.
+    pub name: ObjectName,
+    /// Counts of threads that had no row of their own left; written with atomic adds.
+    pub shared: [Line; OBJECT_LINES],
+    /// The same when its table was last truncated; written by readers.
+    pub truncated: [Line; OBJECT_LINES],
+}
+
+/// An index of a table.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct Index {
+    /// Id of the table, 0 = free.
+    pub object: AtomicU32,
+    /// Its number in the table, from 0.
+    pub number: AtomicU32,
+    /// The table's next index + 1, or the next free one.
+    pub next: AtomicU32,
+    _reserved: AtomicU32,
+    /// Its name.
+    pub name: ObjectName,
+    /// As an object's.
+    pub shared: [Line; IO_LINES],
+    /// As an object's.
+    pub truncated: [Line; IO_LINES],
+}
+
+/// A table that a session has open.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct TableHandle {
+    /// Id of the table, 0 = free.
+    pub object: AtomicU32,
+    /// Next free handle + 1 while this one is free.
+    pub next_free: AtomicU32,
+    /// How the server has locked it: [`TableLock`] + 1, 0 = not.
+    pub internal_lock: AtomicU32,
+    /// How its storage engine has.
+    pub external_lock: AtomicU32,
+    /// Address in the host.
+    pub address: AtomicU64,
+    /// Thread id of who has it open, 0 = nobody.
+    pub owner_thread: AtomicU64,
+    /// The event in which it was opened.
+    pub owner_event: AtomicU64,
+    _reserved: [AtomicU64; 3],
+}
+
+/// A metadata lock that is held or waited for.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct MetadataLock {
+    /// [`MetadataLock::pack`]ed words, 0 = not held. Stored last.
+    pub state: AtomicU32,
+    /// Next free lock + 1 while this one is free.
+    pub next_free: AtomicU32,
+    /// Odd while the names are written.
+    pub turn: AtomicU32,
+    _reserved: AtomicU32,
+    /// Address in the host.
+    pub address: AtomicU64,
+    /// Thread id of who holds it or waits.
+    pub owner_thread: AtomicU64,
+    /// The event in which it was asked for.
+    pub owner_event: AtomicU64,
+    _line: [AtomicU64; 3],
+    /// The schema, empty = none.
+    pub schema: ObjectName,
+    /// The object, empty = none.
+    pub name: ObjectName,
+    /// The column, empty = none.
+    pub column: ObjectName,
+}
+
+impl MetadataLock {
+    /// What a lock is on, and how, in one word.
+    #[inline(always)]
+    pub const fn pack(
+        on: Namespace,
+        kind: LockType,
+        duration: LockDuration,
+        status: LockStatus,
+    ) -> u32 {
+        on as u32 | (kind as u32) << 8 | (duration as u32) << 16 | (status as u32) << 24
+    }
+
+    /// Takes such a word apart; `None` for what is none.
+    pub const fn unpack(state: u32) -> Option<(Namespace, LockType, LockDuration, LockStatus)> {
+        let (on, kind) = (
+            Namespace::from_u8(state as u8),
+            LockType::from_u8((state >> 8) as u8),
+        );
+        let (duration, status) = (
+            LockDuration::from_u8((state >> 16) as u8),
+            LockStatus::from_u8((state >> 24) as u8),
+        );
+        match (on, kind, duration, status) {
+            (Some(on), Some(kind), Some(duration), Some(status)) => {
+                Some((on, kind, duration, status))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The fixed part of a prepared statement; its text follows, of the geometry's `sql_text_bytes`. It
+/// belongs to one session, whose thread alone counts its executions.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct Prepared {
+    /// Its full id, 0 = free. Stored last.
+    pub id: AtomicU32,
+    /// Next free one + 1 while this one is free.
+    pub next_free: AtomicU32,
+    /// Generation of the newest id.
+    pub generation: AtomicU32,
+    /// Bytes of text.
+    pub text_length: AtomicU32,
+    /// Its number in the client's protocol.
+    pub statement_id: AtomicU64,
+    /// Thread id of its session.
+    pub owner_thread: AtomicU64,
+    /// The event in which it was prepared.
+    pub owner_event: AtomicU64,
+    /// Address in the host.
+    pub address: AtomicU64,
+    /// Id of the program that prepared it, 0 = none.
+    pub program: AtomicU32,
+    _reserved: AtomicU32,
+    /// Its name, where it has one.
+    pub name: ObjectName,
+    /// Its executions: a statement's lines; and how it was prepared: times (COUNT, SUM), and how
+    /// often anew (EXTRA).
+    pub rows: [Line; PREPARED_LINES],
+    /// The same when the table was last truncated; written by readers.
+    pub truncated: [Line; PREPARED_LINES],
+}
+
+/// What an event's object is, as the word in its record: bits 0-31 an id; bits 32-39 of what; bits
+/// 40-47, for a table's io, the index's number + 1.
+pub mod target {
+    /// An instance, a file or a socket.
+    pub const INSTANCE: u64 = 0;
+    /// An object.
+    pub const OBJECT: u64 = 1;
+    /// A metadata lock's index + 1.
+    pub const METADATA_LOCK: u64 = 2;
+
+    /// The word of a part of an object.
+    #[inline(always)]
+    pub const fn object(id: u32, part: u8) -> u64 {
+        id as u64 | OBJECT << 32 | (part as u64) << 40
+    }
+
+    /// The word of a metadata lock.
+    #[inline(always)]
+    pub const fn metadata_lock(index: usize) -> u64 {
+        (index as u64 + 1) | METADATA_LOCK << 32
+    }
+
+    /// Of what a word is.
+    #[inline(always)]
+    pub const fn of(word: u64) -> u64 {
+        (word >> 32) & 0xff
+    }
+
+    /// Which part of an object.
+    #[inline(always)]
+    pub const fn part(word: u64) -> u8 {
+        (word >> 40) as u8
+    }
+}
+
+/// The state of a [`Rule`] that counts.
+pub const READY: u32 = 2;
+/// The state of a [`Rule`] that somebody writes.
+pub const MAKING: u32 = 1;
+
+/// Bits of [`Rule::flags`].
+pub mod rule {
+    /// `setup_objects.ENABLED`
+    pub const ENABLED: u32 = 1;
+    /// `setup_objects.TIMED`
+    pub const TIMED: u32 = 2;
+}
+
+/// A row of setup_objects.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct Rule {
+    /// 0 = free, [`MAKING`] or [`READY`].
+    pub state: AtomicU32,
+    /// [`ObjectType`]
+    pub kind: AtomicU32,
+    /// Bits of [`rule`].
+    pub flags: AtomicU32,
+    _reserved: AtomicU32,
+    /// The schema, or `%`.
+    pub schema: ObjectName,
+    /// The name, or `%`.
+    pub name: ObjectName,
+}
+
+/// MySQL's rows of setup_objects at start: for each of the five types these schemas, and whether on.
+pub const DEFAULT_RULES: [(&str, bool); 4] = [
+    ("mysql", false),
+    ("performance_schema", false),
+    ("information_schema", false),
+    ("%", true),
+];
+
+#[cfg(not(loom))]
+const _: () = {
+    assert!(size_of::<TableHandle>() == 64);
+    assert!(core::mem::offset_of!(MetadataLock, schema) == 64);
+    assert!(size_of::<Object>().is_multiple_of(64) && size_of::<Prepared>().is_multiple_of(64));
+};
+
+/// The mask of an object of this type and name: what it leaves of its class's effective byte. As in
+/// MySQL the rule of its very name counts before that of its schema, and that before `%`; an object
+/// without a rule is not counted.
+fn mask_of(view: &View<'_>, object: &Object) -> u8 {
+    let kind = ObjectType::from_u8(object.kind.load(Ordering::Relaxed) as u8);
+    let kind = kind.map_or(0, |kind| kind.ruled_as() as u32);
+    let mut best = None;
+    for i in 0..view.geometry().limits.setup_objects {
+        let rule = view.object_rule(i);
+        if rule.state.load(Ordering::Acquire) != READY || rule.kind.load(Ordering::Relaxed) != kind
+        {
+            continue;
+        }
+        let (any_schema, any_name) = (rule.schema.is("%"), rule.name.is("%"));
+        let weight = match (any_schema, any_name) {
+            (true, true) => 0,
+            (false, true) if rule.schema.equals(&object.schema) => 1,
+            (false, false)
+                if rule.schema.equals(&object.schema) && rule.name.equals(&object.name) =>
+            {
+                2
+            }
+            _ => continue,
+        };
+        if best.is_none_or(|(found, _)| weight >= found) {
+            best = Some((weight, rule.flags.load(Ordering::Relaxed)));
+        }
+    }
+    match best {
+        Some((_, flags)) if flags & rule::ENABLED != 0 => match flags & rule::TIMED {
+            0 => !effective::TIME,
+            _ => 0xff,
+        },
+        _ => 0,
+    }
+}
+
+/// Computes the mask of one object, after it was published.
+pub fn compute_mask(view: &View<'_>, i: usize) {
+    let version = &view.control().objects_version;
+    let mut seen = version.load(Ordering::SeqCst);
+    loop {
+        store(&view.object_masks()[i], mask_of(view, view.object(i)));
+        let now = version.load(Ordering::SeqCst);
+        if now == seen {
+            return;
+        }
+        seen = now;
+    }
+}
+
+/// Computes the masks of all objects, after a rule was changed. Lock-free and convergent, as
+/// [`crate::control::Controls::recompute`] is.
+pub fn recompute(view: &View<'_>) {
+    let version = &view.control().objects_version;
+    let mut seen = version.fetch_add(1, Ordering::SeqCst) + 1;
+    loop {
+        let used = view.shared().objects_used.0.load(Ordering::Acquire) as usize;
+        for i in 0..used.min(view.geometry().limits.objects) {
+            let object = view.object(i);
+            if object.id.load(Ordering::Acquire) != 0 {
+                store(&view.object_masks()[i], mask_of(view, object));
+            }
+        }
+        let now = version.load(Ordering::SeqCst);
+        if now == seen {
+            return;
+        }
+        seen = now;
+    }
+}
+
+fn store(cell: &AtomicU8, mask: u8) {
+    if cell.load(Ordering::SeqCst) != mask {
+        cell.store(mask, Ordering::SeqCst);
+    }
+}

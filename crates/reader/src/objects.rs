@@ -1,0 +1,445 @@
+//! Tables, programs, and what sessions hold: open tables, metadata locks, prepared statements.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+use tare_layout::bank::plane;
+use tare_layout::line::{Item, Line};
+use tare_layout::name::load_bytes;
+use tare_layout::object::{
+    IO_LINES, Index, LockDuration, LockStatus, LockType, MetadataLock, Namespace, ObjectType,
+    PREPARED_LINES, PROGRAM_LINES, TABLE_LOCKS, TableLock, index_of, part,
+};
+use tare_layout::{Kind, View};
+
+use crate::classes::text;
+use crate::instances::{Object, less};
+use crate::line::{Cells, NOTHING, add, cells, shared_cells};
+use crate::totals::Banks;
+
+/// A table with what was counted for it.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// What events name it by.
+    pub id: u32,
+    /// TABLE or TEMPORARY TABLE.
+    pub kind: ObjectType,
+    /// Its schema.
+    pub schema: Arc<str>,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its io by index, the last that without one: fetches, inserts, updates, deletes.
+    pub io: Vec<(Option<Arc<str>>, [Cells; IO_LINES])>,
+    /// Its locks, by [`TableLock`].
+    pub locks: [Cells; TABLE_LOCKS],
+}
+
+/// A stored program with what was counted for it.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// EVENT, FUNCTION, PROCEDURE or TRIGGER.
+    pub kind: ObjectType,
+    /// Its schema.
+    pub schema: Arc<str>,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its calls, the statements in them, and three lines of those statements' counters.
+    pub row: [Cells; PROGRAM_LINES],
+}
+
+/// A table that a session has open.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    /// The table's type, schema and name.
+    pub table: (ObjectType, Arc<str>, Arc<str>),
+    /// Its address in the host.
+    pub address: u64,
+    /// Thread id of its owner.
+    pub owner: Option<u64>,
+    /// The event in which it was opened.
+    pub event: u64,
+    /// How the server has locked it.
+    pub internal: Option<TableLock>,
+    /// How its storage engine has.
+    pub external: Option<TableLock>,
+}
+
+/// A metadata lock that is held or waited for.
+#[derive(Clone, Debug)]
+pub struct Metadata {
+    /// What it is on.
+    pub on: Namespace,
+    /// The schema.
+    pub schema: Option<Arc<str>>,
+    /// The object.
+    pub name: Option<Arc<str>>,
+    /// The column.
+    pub column: Option<Arc<str>>,
+    /// Its address in the host.
+    pub address: u64,
+    /// Its kind.
+    pub kind: LockType,
+    /// How long it is held.
+    pub duration: LockDuration,
+    /// Whether it is.
+    pub status: LockStatus,
+    /// Thread id of its owner.
+    pub owner: u64,
+    /// The event in which it was asked for.
+    pub event: u64,
+}
+
+/// A prepared statement.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// Its address in the host.
+    pub address: u64,
+    /// Its number in the client's protocol.
+    pub statement_id: u64,
+    /// Its name, where it has one.
+    pub name: Option<Arc<str>>,
+    /// Its text.
+    pub text: Arc<str>,
+    /// Thread id of its session.
+    pub owner: u64,
+    /// The event in which it was prepared.
+    pub event: u64,
+    /// The program that prepared it.
+    pub program: Option<(ObjectType, Arc<str>, Arc<str>)>,
+    /// Its executions (a statement's row), and how it was prepared.
+    pub rows: [Cells; PREPARED_LINES],
+}
+
+/// Type, schema and name of an object that is there.
+fn identity(view: View<'_>, id: u32) -> Option<(ObjectType, Arc<str>, Arc<str>)> {
+    let i = index_of(id);
+    if id == 0 || i >= view.geometry().limits.objects {
+        return None;
+    }
+    let object = view.object(i);
+    let is_it = || object.id.load(Ordering::Acquire) == id;
+    if !is_it() {
+        return None;
+    }
+    let kind = ObjectType::from_u8(object.kind.load(Ordering::Relaxed) as u8)?;
+    let named = (kind, text(&object.schema).into(), text(&object.name).into());
+    fence(Ordering::Acquire);
+    is_it().then_some(named)
+}
+
+/// The indexes of a table.
+fn indexes(view: View<'_>, id: u32) -> impl Iterator<Item = (usize, &Index)> {
+    let limit = view.geometry().limits.indexes;
+    let object = view.object(index_of(id));
+    let mut next = object.first_index.load(Ordering::Acquire) as usize;
+    std::iter::from_fn(move || {
+        let index = view.index(next.checked_sub(1).filter(|at| *at < limit)?);
+        next = index.next.load(Ordering::Acquire) as usize;
+        let is_its = index.object.load(Ordering::Acquire) == id;
+        is_its.then(|| (index.number.load(Ordering::Relaxed) as usize, index))
+    })
+    .take(part::MAX_INDEXES)
+}
+
+/// What an event's table is.
+pub(crate) fn named(view: View<'_>, id: u32, part: u8) -> Object {
+    let Some((kind, schema, name)) = identity(view, id) else {
+        return Object::default();
+    };
+    let number = part::index_of(part);
+    let index = number.and_then(|number| indexes(view, id).find(|(n, _)| *n == number));
+    Object {
+        name: Some(name),
+        schema: Some(schema),
+        index: index.map(|(_, index)| text(&index.name).into()),
+        kind: Some(kind.text()),
+        begin: u64::from(id),
+    }
+}
+
+/// What an event's metadata lock is.
+pub(crate) fn locked(view: View<'_>, index: u32) -> Object {
+    let index = (index as usize).checked_sub(1);
+    let index = index.filter(|i| *i < view.geometry().limits.metadata_locks);
+    let Some(found) = index.and_then(|i| metadata(view, i)) else {
+        return Object::default();
+    };
+    Object {
+        name: found.name,
+        schema: found.schema,
+        index: None,
+        kind: Some(found.on.text()),
+        begin: found.address,
+    }
+}
+
+fn metadata(view: View<'_>, i: usize) -> Option<Metadata> {
+    let entry = view.metadata_lock(i);
+    for _ in 0..TRIES {
+        let turn = entry.turn.load(Ordering::Acquire);
+        let state = entry.state.load(Ordering::Acquire);
+        let (on, kind, duration, status) = MetadataLock::unpack(state)?;
+        let some = |text: String| (!text.is_empty()).then(|| text.into());
+        let found = Metadata {
+            on,
+            schema: some(text(&entry.schema)),
+            name: some(text(&entry.name)),
+            column: some(text(&entry.column)),
+            address: entry.address.load(Ordering::Relaxed),
+            kind,
+            duration,
+            status,
+            owner: entry.owner_thread.load(Ordering::Relaxed),
+            event: entry.owner_event.load(Ordering::Relaxed),
+        };
+        fence(Ordering::Acquire);
+        let same = entry.turn.load(Ordering::Relaxed) == turn
+            && entry.state.load(Ordering::Relaxed) == state;
+        if turn.is_multiple_of(2) && same {
+            return Some(found);
+        }
+    }
+    None
+}
+
+/// How often an entry that changes is read again.
+const TRIES: usize = 16;
+
+/// What the banks hold about objects, by id and part.
+#[derive(Clone, Debug, Default)]
+pub struct ObjectRows {
+    counts: HashMap<(u32, u8), [Cells; PROGRAM_LINES]>,
+    truncated: bool,
+}
+
+/// Whether line `i` of a part's row counts times.
+fn is_time_line(is_program: bool, i: usize) -> bool {
+    !is_program || i < 2
+}
+
+fn counters_less(now: Cells, then: Option<Cells>) -> Cells {
+    let Some(then) = then else { return now };
+    std::array::from_fn(|i| now[i].saturating_sub(then[i]))
+}
+
+fn add_line(is_program: bool, i: usize, sum: &mut Cells, now: Cells, then: Option<Cells>) {
+    if is_time_line(is_program, i) {
+        add(Kind::TableIo, 0, sum, &less(now, then));
+    } else {
+        let now = counters_less(now, then);
+        for (sum, cell) in sum.iter_mut().zip(now).skip(1) {
+            *sum = sum.wrapping_add(cell);
+        }
+    }
+}
+
+impl ObjectRows {
+    /// What all threads together counted: rows of theirs, and what they share.
+    fn sum<const N: usize>(
+        &self,
+        (id, part): (u32, u8),
+        is_program: bool,
+        shared: &[Line],
+        truncated: &[Line],
+    ) -> [Cells; N] {
+        let own = self.counts.get(&(id, part));
+        std::array::from_fn(|i| {
+            let is_time = is_time_line(is_program, i);
+            let mut sum = match own {
+                Some(lines) => lines[i],
+                None if is_time => NOTHING,
+                None => [0; 8],
+            };
+            let read = |line: &Line| match is_time {
+                true => shared_cells(line),
+                false => cells(line),
+            };
+            let then = self.truncated.then(|| read(&truncated[i]));
+            add_line(is_program, i, &mut sum, read(&shared[i]), then);
+            sum
+        })
+    }
+}
+
+impl Banks<'_> {
+    /// What the banks hold about tables and programs.
+    pub fn object_rows(&self) -> ObjectRows {
+        let view = self.view();
+        self.unmerged(|| {
+            let control = view.control();
+            let planes = control.planes_used.load(Ordering::Acquire);
+            let truncated = planes & 1 << plane::TRUNCATED_GLOBAL != 0;
+            let mut rows = ObjectRows {
+                truncated: control.objects_truncated.load(Ordering::Acquire) != 0,
+                ..ObjectRows::default()
+            };
+            for bank in 0..self.count() {
+                let (arena, beside) = (view.arena(bank), view.plane(plane::TRUNCATED_GLOBAL, bank));
+                for (at, tag) in self.items(bank).filter(|(_, tag)| tag.item == Item::Object) {
+                    let is_program = tag.lines == PROGRAM_LINES;
+                    let sums = rows.counts.entry((tag.id, tag.part)).or_insert_with(|| {
+                        std::array::from_fn(|i| match is_time_line(is_program, i) {
+                            true => NOTHING,
+                            false => [0; 8],
+                        })
+                    });
+                    for (i, sum) in sums.iter_mut().enumerate().take(tag.lines) {
+                        let then = truncated.then(|| cells(&beside[at + i]));
+                        add_line(is_program, i, sum, cells(&arena[at + i]), then);
+                    }
+                }
+            }
+            rows
+        })
+    }
+
+    fn objects(&self) -> impl Iterator<Item = (u32, ObjectType, Arc<str>, Arc<str>)> {
+        let view = self.view();
+        let used = view.shared().objects_used.0.load(Ordering::Acquire) as usize;
+        (0..used.min(view.geometry().limits.objects)).filter_map(move |i| {
+            let id = view.object(i).id.load(Ordering::Acquire);
+            let (kind, schema, name) = identity(view, id).filter(|_| index_of(id) == i)?;
+            Some((id, kind, schema, name))
+        })
+    }
+
+    /// The tables that are counted by setup_objects.
+    pub fn tables(&self, rows: &ObjectRows) -> Vec<Table> {
+        let view = self.view();
+        let table = |(id, kind, schema, name): (u32, ObjectType, _, _)| {
+            let masked = view.object_masks()[index_of(id)].load(Ordering::Relaxed) == 0;
+            if !kind.is_table() || masked {
+                return None;
+            }
+            let object = view.object(index_of(id));
+            let mut io: Vec<(Option<Arc<str>>, [Cells; IO_LINES])> = indexes(view, id)
+                .filter(|(number, _)| *number < part::MAX_INDEXES)
+                .map(|(number, index)| {
+                    let place = (id, part::index(number));
+                    let sum = rows.sum(place, false, &index.shared, &index.truncated);
+                    (Some(text(&index.name).into()), sum)
+                })
+                .collect();
+            let (shared, truncated) = (&object.shared, &object.truncated);
+            io.push((None, rows.sum((id, part::WHOLE), false, shared, truncated)));
+            let lock = |i: usize| {
+                let lock = TableLock::ALL[i];
+                let at = IO_LINES + i;
+                let place = (id, part::lock(lock));
+                rows.sum::<1>(place, false, &shared[at..], &truncated[at..])[0]
+            };
+            Some(Table {
+                id,
+                kind,
+                schema,
+                name,
+                io,
+                locks: std::array::from_fn(lock),
+            })
+        };
+        self.objects().filter_map(table).collect()
+    }
+
+    /// The programs that are counted by setup_objects.
+    pub fn programs(&self, rows: &ObjectRows) -> Vec<Program> {
+        let view = self.view();
+        let program = |(id, kind, schema, name): (u32, ObjectType, _, _)| {
+            let masked = view.object_masks()[index_of(id)].load(Ordering::Relaxed) == 0;
+            if kind.is_table() || masked {
+                return None;
+            }
+            let object = view.object(index_of(id));
+            let place = (id, part::WHOLE);
+            Some(Program {
+                kind,
+                schema,
+                name,
+                row: rows.sum(place, true, &object.shared, &object.truncated),
+            })
+        };
+        self.objects().filter_map(program).collect()
+    }
+
+    /// The tables that sessions have open.
+    pub fn table_handles(&self) -> Vec<Handle> {
+        let view = self.view();
+        let used = view.shared().handles_used.0.load(Ordering::Acquire) as usize;
+        let handle = |i: usize| {
+            let handle = view.table_handle(i);
+            let table = identity(view, handle.object.load(Ordering::Acquire))?;
+            let lock = |cell: &tare_layout::primitive::AtomicU32| {
+                let lock = cell.load(Ordering::Relaxed).checked_sub(1)?;
+                TableLock::from_u8(u8::try_from(lock).ok()?)
+            };
+            let owner = handle.owner_thread.load(Ordering::Relaxed);
+            Some(Handle {
+                table,
+                address: handle.address.load(Ordering::Relaxed),
+                owner: (owner != 0).then_some(owner),
+                event: handle.owner_event.load(Ordering::Relaxed),
+                internal: lock(&handle.internal_lock),
+                external: lock(&handle.external_lock),
+            })
+        };
+        let limit = view.geometry().limits.table_handles;
+        (0..used.min(limit)).filter_map(handle).collect()
+    }
+
+    /// The metadata locks that are held or waited for.
+    pub fn metadata_locks(&self) -> Vec<Metadata> {
+        let view = self.view();
+        let used = view.shared().metadata_locks_used.0.load(Ordering::Acquire) as usize;
+        let limit = view.geometry().limits.metadata_locks;
+        (0..used.min(limit))
+            .filter_map(|i| metadata(view, i))
+            .collect()
+    }
+
+    /// The prepared statements.
+    pub fn prepared_statements(&self) -> Vec<Prepared> {
+        let view = self.view();
+        let used = view.shared().prepared_used.0.load(Ordering::Acquire) as usize;
+        let limit = view.geometry().limits.prepared_statements;
+        (0..used.min(limit))
+            .filter_map(|i| prepared(view, i))
+            .collect()
+    }
+}
+
+/// The line of how a statement was prepared.
+const PREPARING: usize = PREPARED_LINES - 1;
+
+fn prepared(view: View<'_>, i: usize) -> Option<Prepared> {
+    let entry = view.prepared(i);
+    let id = entry.id.load(Ordering::Acquire);
+    if id == 0 {
+        return None;
+    }
+    let bytes = entry.text_length.load(Ordering::Relaxed) as usize;
+    let words: &[AtomicU64] = view.prepared_text(i);
+    let mut sql = vec![0; bytes.min(words.len() * 8)];
+    load_bytes(words, &mut sql);
+    let name = text(&entry.name);
+    let rows = std::array::from_fn(|line| {
+        let (now, then) = (cells(&entry.rows[line]), cells(&entry.truncated[line]));
+        // A line of zeros is one that was never copied.
+        let then = then.iter().any(|cell| *cell != 0).then_some(then);
+        match line {
+            0 | PREPARING => less(now, then),
+            _ => counters_less(now, then),
+        }
+    });
+    let found = Prepared {
+        address: entry.address.load(Ordering::Relaxed),
+        statement_id: entry.statement_id.load(Ordering::Relaxed),
+        name: (!name.is_empty()).then(|| name.into()),
+        text: String::from_utf8_lossy(&sql).into(),
+        owner: entry.owner_thread.load(Ordering::Relaxed),
+        event: entry.owner_event.load(Ordering::Relaxed),
+        program: identity(view, entry.program.load(Ordering::Relaxed)),
+        rows,
+    };
+    fence(Ordering::Acquire);
+    (entry.id.load(Ordering::Relaxed) == id).then_some(found)
+}

@@ -1,0 +1,322 @@
+//! Tables and programs by name, and what sessions hold of them: handles, metadata locks, prepared
+//! statements.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use tare_layout::line::{Line, Tag};
+use tare_layout::object::{self, INDEX_BITS, ObjectType, index_of, part};
+use tare_layout::primitive::AtomicU32 as Cell32;
+use tare_layout::shared::Lost;
+
+use super::instances::{add_sums, clear, next_generation, raise_extremes};
+use super::{Engine, freelist, lock};
+
+/// Objects by type, schema and name.
+pub type Objects = HashMap<(ObjectType, Box<str>, Box<str>), u32>;
+
+impl Engine {
+    /// An entry of a region whose free entries are on a list; counted when there is none.
+    fn entry<'a>(
+        &self,
+        free: &AtomicU64,
+        used: &AtomicU32,
+        limit: usize,
+        lost: Lost,
+        link: impl Fn(usize) -> &'a Cell32,
+    ) -> Option<usize> {
+        let found = freelist::pop(free, |i| (i < limit).then(|| link(i)))
+            .or_else(|| freelist::take_new(used, limit));
+        if found.is_none() {
+            self.lose(lost, 1);
+        }
+        found
+    }
+
+    /// The id of a table or program; 0 when there is no room. One that is known by other indexes is
+    /// another one.
+    pub fn open_object(
+        &self,
+        kind: ObjectType,
+        schema: &str,
+        name: &str,
+        indexes: &[Box<str>],
+    ) -> u32 {
+        let mut objects = lock(&self.objects);
+        let key = (kind, schema.into(), name.into());
+        if let Some(&id) = objects.get(&key) {
+            if self.has_indexes(id, indexes) {
+                return id;
+            }
+            objects.remove(&key);
+            self.end_object(id);
+        }
+        let id = self.new_object(kind, schema, name, indexes);
+        if id != 0 {
+            objects.insert(key, id);
+        }
+        id
+    }
+
+    /// Ends a table or program that was dropped.
+    pub fn forget_object(&self, kind: ObjectType, schema: &str, name: &str) {
+        let mut objects = lock(&self.objects);
+        if let Some(id) = objects.remove(&(kind, schema.into(), name.into())) {
+            self.end_object(id);
+        }
+    }
+
+    fn new_object(&self, kind: ObjectType, schema: &str, name: &str, indexes: &[Box<str>]) -> u32 {
+        let (view, shared) = (self.view, self.view.shared());
+        let lost = match kind.is_table() {
+            true => Lost::Tables,
+            false => Lost::Programs,
+        };
+        let found = self.entry(
+            &shared.free_objects.0,
+            &shared.objects_used.0,
+            view.geometry().limits.objects,
+            lost,
+            |i| &view.object(i).next_free,
+        );
+        let Some(index) = found else { return 0 };
+        let object = view.object(index);
+        let generation = next_generation(&object.generation);
+        let id = generation << INDEX_BITS | index as u32;
+        object.kind.store(kind as u32, Ordering::Relaxed);
+        object.schema.set(schema);
+        object.name.set(name);
+        for line in object.shared.iter().chain(&object.truncated) {
+            clear(line);
+        }
+        view.object_masks()[index].store(0, Ordering::Relaxed);
+        self.make_indexes(object, id, indexes);
+        object.id.store(id, Ordering::Release);
+        object::compute_mask(&view, index);
+        id
+    }
+
+    fn make_indexes(&self, object: &object::Object, id: u32, names: &[Box<str>]) {
+        let (view, shared) = (self.view, self.view.shared());
+        let limit = view.geometry().limits.indexes;
+        let mut last = &object.first_index;
+        last.store(0, Ordering::Relaxed);
+        for (number, name) in names.iter().enumerate().take(part::MAX_INDEXES) {
+            let used = &shared.indexes_used.0;
+            let found = self.entry(&shared.free_indexes.0, used, limit, Lost::Indexes, |i| {
+                &view.index(i).next
+            });
+            let Some(at) = found else { return };
+            let index = view.index(at);
+            index.number.store(number as u32, Ordering::Relaxed);
+            index.name.set(name);
+            index.next.store(0, Ordering::Relaxed);
+            for line in index.shared.iter().chain(&index.truncated) {
+                clear(line);
+            }
+            index.object.store(id, Ordering::Release);
+            last.store(at as u32 + 1, Ordering::Release);
+            last = &index.next;
+        }
+    }
+
+    /// The indexes of a table, which the caller knows to be there.
+    fn indexes(&self, id: u32) -> impl Iterator<Item = (usize, &'static object::Index)> {
+        let view = self.view;
+        let limit = view.geometry().limits.indexes;
+        let mut next = view
+            .object(index_of(id))
+            .first_index
+            .load(Ordering::Acquire) as usize;
+        std::iter::from_fn(move || {
+            let at = next.checked_sub(1).filter(|at| *at < limit)?;
+            let index = view.index(at);
+            next = index.next.load(Ordering::Acquire) as usize;
+            Some((at, index))
+        })
+        .take(part::MAX_INDEXES)
+    }
+
+    fn has_indexes(&self, id: u32, names: &[Box<str>]) -> bool {
+        let names = &names[..names.len().min(part::MAX_INDEXES)];
+        let known = self.indexes(id).collect::<Vec<_>>();
+        // Those that found no room are missing at the end.
+        known.len() <= names.len()
+            && known
+                .iter()
+                .zip(names)
+                .all(|((_, index), name)| index.name.is(name))
+            && (known.len() == names.len() || self.lost(Lost::Indexes) != 0)
+    }
+
+    fn lost(&self, what: Lost) -> u64 {
+        self.view.shared().lost[what as usize].load(Ordering::Relaxed)
+    }
+
+    /// The caller has taken it out of the map, and so is the only one to end it.
+    fn end_object(&self, id: u32) {
+        let (view, shared) = (self.view, self.view.shared());
+        let indexes: Vec<_> = self.indexes(id).collect();
+        let object = view.object(index_of(id));
+        object.id.store(0, Ordering::Release);
+        for (at, index) in indexes {
+            index.object.store(0, Ordering::Release);
+            freelist::push(&shared.free_indexes.0, at, &index.next);
+        }
+        freelist::push(&shared.free_objects.0, index_of(id), &object.next_free);
+    }
+
+    fn live_object(&self, id: u32) -> Option<&'static object::Object> {
+        let index = index_of(id);
+        (index < self.view.geometry().limits.objects)
+            .then(|| self.view.object(index))
+            .filter(|object| object.id.load(Ordering::Acquire) == id)
+    }
+
+    /// Whether an object with this id is there.
+    pub fn is_live_object(&self, id: u32) -> bool {
+        self.live_object(id).is_some()
+    }
+
+    /// Lines `i` of the part of an object that threads share: what they count, and what that was
+    /// when its table was truncated.
+    pub fn object_lines(
+        &self,
+        id: u32,
+        part: u8,
+        i: usize,
+    ) -> Option<(&'static Line, &'static Line)> {
+        let object = self.live_object(id)?;
+        if let Some(number) = part::index_of(part) {
+            let mut indexes = self.indexes(id);
+            let (_, index) =
+                indexes.find(|(_, x)| x.number.load(Ordering::Relaxed) as usize == number)?;
+            return Some((index.shared.get(i)?, index.truncated.get(i)?));
+        }
+        let i = match part::lock_of(part) {
+            Some(lock) => object::IO_LINES + lock as usize,
+            None => i,
+        };
+        Some((object.shared.get(i)?, object.truncated.get(i)?))
+    }
+
+    /// Adds a thread's row to what threads share of the object, when its bank is merged away.
+    pub fn add_object_shared(&self, tag: Tag, lines: &[Line], before: Option<&[Line]>) {
+        let kind = self.live_object(tag.id);
+        let kind = kind.and_then(|o| ObjectType::from_u8(o.kind.load(Ordering::Relaxed) as u8));
+        let is_program = kind.is_some_and(|kind| !kind.is_table());
+        for (i, line) in lines.iter().enumerate() {
+            let Some((shared, truncated)) = self.object_lines(tag.id, tag.part, i) else {
+                continue;
+            };
+            let add = |to: &Line, from: &Line| {
+                if is_program && i > 1 {
+                    add_counters(to, from);
+                } else {
+                    add_sums(to, from);
+                    raise_extremes(to, from);
+                }
+            };
+            add(shared, line);
+            if let Some(before) = before {
+                add(truncated, &before[i]);
+            }
+        }
+    }
+
+    /// A handle of a table, owned by nobody.
+    pub fn new_handle(&self, object: u32, address: usize) -> Option<usize> {
+        let (view, shared) = (self.view, self.view.shared());
+        let found = self.entry(
+            &shared.free_handles.0,
+            &shared.handles_used.0,
+            view.geometry().limits.table_handles,
+            Lost::TableHandles,
+            |i| &view.table_handle(i).next_free,
+        )?;
+        let handle = view.table_handle(found);
+        handle.address.store(address as u64, Ordering::Relaxed);
+        handle.owner_thread.store(0, Ordering::Relaxed);
+        handle.owner_event.store(0, Ordering::Relaxed);
+        handle.internal_lock.store(0, Ordering::Relaxed);
+        handle.external_lock.store(0, Ordering::Relaxed);
+        handle.object.store(object, Ordering::Release);
+        Some(found)
+    }
+
+    /// Closes it.
+    pub fn end_handle(&self, index: usize) {
+        let handle = self.view.table_handle(index);
+        handle.object.store(0, Ordering::Release);
+        freelist::push(&self.view.shared().free_handles.0, index, &handle.next_free);
+    }
+
+    /// A metadata lock that nobody holds, from the list that all threads share.
+    pub fn new_metadata_lock(&self) -> Option<usize> {
+        let (view, shared) = (self.view, self.view.shared());
+        self.entry(
+            &shared.free_metadata_locks.0,
+            &shared.metadata_locks_used.0,
+            view.geometry().limits.metadata_locks,
+            Lost::MetadataLocks,
+            |i| &view.metadata_lock(i).next_free,
+        )
+    }
+
+    /// Puts it back there.
+    pub fn end_metadata_lock(&self, index: usize) {
+        let entry = self.view.metadata_lock(index);
+        entry.state.store(0, Ordering::Release);
+        let head = &self.view.shared().free_metadata_locks.0;
+        freelist::push(head, index, &entry.next_free);
+    }
+
+    /// A prepared statement, published; its id and index.
+    pub fn new_prepared(
+        &self,
+        fill: impl FnOnce(&object::Prepared, usize),
+    ) -> Option<(u32, usize)> {
+        let (view, shared) = (self.view, self.view.shared());
+        let found = self.entry(
+            &shared.free_prepared.0,
+            &shared.prepared_used.0,
+            view.geometry().limits.prepared_statements,
+            Lost::PreparedStatements,
+            |i| &view.prepared(i).next_free,
+        )?;
+        let entry = view.prepared(found);
+        let generation = next_generation(&entry.generation);
+        for line in entry.rows.iter().chain(&entry.truncated) {
+            clear(line);
+        }
+        entry.rows[0].reset();
+        entry.rows[object::PREPARED_LINES - 1].reset();
+        fill(entry, found);
+        let id = generation << INDEX_BITS | found as u32;
+        entry.id.store(id, Ordering::Release);
+        Some((id, found))
+    }
+
+    /// DEALLOCATE.
+    pub fn end_prepared(&self, id: u32) {
+        let index = index_of(id);
+        if index >= self.view.geometry().limits.prepared_statements {
+            return;
+        }
+        let entry = self.view.prepared(index);
+        let order = Ordering::Relaxed;
+        if (entry.id)
+            .compare_exchange(id, 0, Ordering::AcqRel, order)
+            .is_ok()
+        {
+            let head = &self.view.shared().free_prepared.0;
+            freelist::push(head, index, &entry.next_free);
+        }
+    }
+}
+
+fn add_counters(to: &Line, from: &Line) {
+    for (to, from) in to.cells.iter().zip(&from.cells).skip(1) {
+        to.fetch_add(from.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+}

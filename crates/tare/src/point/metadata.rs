@@ -1,0 +1,199 @@
+//! Metadata locks: who may look at a table's definition, and who may change it.
+
+use std::sync::atomic::{Ordering, fence};
+
+use tare_layout::control::effective;
+use tare_layout::object::{self, MetadataLock, target};
+
+use super::wait::{self, Wait};
+use crate::engine::hot::{self, attached, local};
+use crate::engine::local::Local;
+use crate::{Class, LockDuration, LockStatus, LockType, Namespace, Operation};
+
+/// What a session locks, as Tare knows it: a row of metadata_locks while it is held or waited for.
+///
+/// ```
+/// use tare::{LockDuration, LockType, Namespace};
+/// tare::classes! { static MDL: MetadataLock = "wait/lock/metadata/app/mdl"; }
+/// let mut lock = tare::metadata::Lock::new(&MDL, Namespace::Table, "shop", "orders");
+/// lock.granted(LockType::SharedRead, LockDuration::Transaction);
+/// lock.released();
+/// {
+///     let _wait = lock.wait(LockType::Exclusive, LockDuration::Statement);
+///     // others release theirs
+/// }
+/// lock.granted(LockType::Exclusive, LockDuration::Statement);
+/// ```
+#[derive(Debug)]
+pub struct Lock {
+    class: &'static Class,
+    on: Namespace,
+    schema: Box<str>,
+    name: Box<str>,
+    column: Box<str>,
+    /// Generation (bits 32-63), and the entry's index + 1 (bits 0-31), 0 = none.
+    entry: u64,
+}
+
+impl Lock {
+    /// A lock on an object, not held. Empty texts are NULL in the table.
+    pub fn new(class: &'static Class, on: Namespace, schema: &str, name: &str) -> Self {
+        Self {
+            class,
+            on,
+            schema: schema.into(),
+            name: name.into(),
+            column: Box::default(),
+            entry: 0,
+        }
+    }
+
+    /// The same of a column.
+    pub fn of_column(
+        class: &'static Class,
+        on: Namespace,
+        schema: &str,
+        name: &str,
+        column: &str,
+    ) -> Self {
+        let mut lock = Self::new(class, on, schema, name);
+        lock.column = column.into();
+        lock
+    }
+
+    /// It is held now, by the calling thread.
+    #[inline]
+    pub fn granted(&mut self, kind: LockType, duration: LockDuration) {
+        self.show(kind, duration, LockStatus::Granted);
+    }
+
+    /// Begins to wait for it: shown as PENDING, until [`Lock::granted`] or [`Lock::failed`].
+    pub fn wait(&mut self, kind: LockType, duration: LockDuration) -> Wait {
+        self.show(kind, duration, LockStatus::Pending);
+        let index = local().and_then(|local| self.known(local));
+        wait::start_on(self.class, Operation::MetadataLock, |_| {
+            (index.map_or(0, target::metadata_lock), 0xff)
+        })
+    }
+
+    /// Shows it with a status: the server tells others, or its wait has failed.
+    pub fn failed(&mut self, status: LockStatus) {
+        if let Some(entry) = self.shown()
+            && let Some((on, kind, duration, _)) =
+                MetadataLock::unpack(entry.state.load(Ordering::Relaxed))
+        {
+            let state = MetadataLock::pack(on, kind, duration, status);
+            entry.state.store(state, Ordering::Release);
+        }
+    }
+
+    /// It is held no longer.
+    #[inline]
+    pub fn released(&mut self) {
+        if let Some(entry) = self.shown() {
+            entry.state.store(0, Ordering::Release);
+        }
+    }
+
+    /// Shows who holds it, or waits for it, and how.
+    #[inline]
+    pub fn show(&mut self, kind: LockType, duration: LockDuration, status: LockStatus) {
+        let Some(local) = local() else { return };
+        if local.bits(local.number(self.class)) & effective::COUNT == 0 {
+            return;
+        }
+        let index = match self.known(local) {
+            Some(index) => index,
+            None => match self.make(local) {
+                Some(index) => index,
+                None => return,
+            },
+        };
+        let entry = local.engine.view.metadata_lock(index);
+        let thread = local.slot.thread_id.load(Ordering::Relaxed);
+        let event = local.slot.event_id.load(Ordering::Relaxed);
+        entry.owner_thread.store(thread, Ordering::Relaxed);
+        entry.owner_event.store(event, Ordering::Relaxed);
+        let state = MetadataLock::pack(self.on, kind, duration, status);
+        entry.state.store(state, Ordering::Release);
+    }
+
+    #[inline]
+    fn known(&self, local: &Local) -> Option<usize> {
+        let index = (self.entry as u32).checked_sub(1)? as usize;
+        (self.entry >> 32 == local.key >> 32).then_some(index)
+    }
+
+    fn shown(&self) -> Option<&'static MetadataLock> {
+        let local = attached()?;
+        Some(local.engine.view.metadata_lock(self.known(local)?))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make(&mut self, local: &Local) -> Option<usize> {
+        let found = local
+            .own_metadata_lock()
+            .or_else(|| local.engine.new_metadata_lock());
+        let index = found?;
+        let entry = local.engine.view.metadata_lock(index);
+        // Odd: what a reader finds of the lock before is no longer all there.
+        let turn = entry.turn.load(Ordering::Relaxed);
+        entry.turn.store(turn.wrapping_add(1), Ordering::Relaxed);
+        fence(Ordering::Release);
+        let address = std::ptr::from_ref(self).addr() as u64;
+        entry.address.store(address, Ordering::Relaxed);
+        for (cell, text) in [
+            (&entry.schema, &self.schema),
+            (&entry.name, &self.name),
+            (&entry.column, &self.column),
+        ] {
+            cell.set(text);
+        }
+        entry.turn.store(turn.wrapping_add(2), Ordering::Release);
+        self.entry = local.key >> 32 << 32 | (index as u64 + 1);
+        Some(index)
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let Some(index) = (self.entry as u32).checked_sub(1) else {
+            return;
+        };
+        match attached() {
+            Some(local) if self.known(local).is_some() => {
+                local.keep_metadata_lock(index as usize);
+            }
+            _ => hot::with_engine((self.entry >> 32) as u32, |engine| {
+                engine.end_metadata_lock(index as usize);
+            }),
+        }
+    }
+}
+
+/// Free locks that a thread keeps for itself: a server makes and drops a few in every statement.
+const KEPT: u32 = 16;
+
+impl Local {
+    /// A free metadata lock of this thread's own.
+    pub(crate) fn own_metadata_lock(&self) -> Option<usize> {
+        let (first, many) = self.metadata_locks.get();
+        let index = first.checked_sub(1)? as usize;
+        let entry = self.engine.view.metadata_lock(index);
+        let next = entry.next_free.load(Ordering::Relaxed);
+        self.metadata_locks.set((next, many - 1));
+        Some(index)
+    }
+
+    fn keep_metadata_lock(&self, index: usize) {
+        let (first, many) = self.metadata_locks.get();
+        if many >= KEPT {
+            return self.engine.end_metadata_lock(index);
+        }
+        let entry: &object::MetadataLock = self.engine.view.metadata_lock(index);
+        entry.state.store(0, Ordering::Release);
+        entry.next_free.store(first, Ordering::Relaxed);
+        self.metadata_locks.set((index as u32 + 1, many + 1));
+    }
+}

@@ -1,0 +1,157 @@
+//! Stored programs: procedures, functions, triggers, events.
+
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tare_layout::class::EventType;
+use tare_layout::control::{GLOBAL, THREAD, Timer, effective};
+use tare_layout::object::{PROGRAM_LINES, part};
+
+use super::table;
+use crate::ObjectType;
+use crate::engine::digests::Counted;
+use crate::engine::hot::{attached, local};
+use crate::engine::local::Local;
+
+/// A stored program by its name: a row of events_statements_summary_by_program.
+///
+/// ```
+/// use tare::ObjectType;
+/// static CLEAN_UP: tare::program::Program =
+///     tare::program::Program::new(ObjectType::Procedure, "shop", "clean_up");
+/// {
+///     let _call = CLEAN_UP.start();
+///     // each statement that begins and ends here counts for it, too
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Program<T = &'static str> {
+    kind: ObjectType,
+    schema: T,
+    name: T,
+    /// Generation (bits 32-63) and id (bits 0-31).
+    id: AtomicU64,
+}
+
+impl<T> Program<T> {
+    /// A program; a host that has its names at compile time can keep it in a static, with
+    /// `Program<Box<str>>` it need not.
+    pub const fn new(kind: ObjectType, schema: T, name: T) -> Self {
+        Self {
+            kind,
+            schema,
+            name,
+            id: AtomicU64::new(0),
+        }
+    }
+}
+
+impl<T: AsRef<str>> Program<T> {
+    /// A call begins; it ends when the guard is dropped.
+    pub fn start(&self) -> Call {
+        let call = local().and_then(|local| self.begin(local));
+        Call {
+            running: call,
+            thread: PhantomData,
+        }
+    }
+
+    /// Says that it was dropped: its figures go with it.
+    pub fn dropped(self) {
+        table::forget(self.kind, self.schema.as_ref(), self.name.as_ref());
+    }
+
+    fn begin(&self, local: &Local) -> Option<Running> {
+        let id = self.id(local);
+        let before = local.program.replace(id);
+        let mut bits = local.object_mask(id) & local.thread_mask();
+        let control = local.engine.view.control();
+        let consumers = control.consumers.load(Ordering::Relaxed);
+        if consumers & (GLOBAL | THREAD) != GLOBAL | THREAD || bits & effective::COUNT == 0 {
+            bits = 0;
+            // What it runs does not count for it.
+            local.program.set(0);
+        }
+        let timer = control.timers[EventType::Statement as usize].load(Ordering::Relaxed);
+        if timer == Timer::Cycle as u8 && control.no_cycles.load(Ordering::Relaxed) == 0 {
+            bits &= !effective::OTHER_CLOCK;
+        }
+        let timed = bits & effective::TIME != 0;
+        Some(Running {
+            key: local.key,
+            id,
+            before,
+            bits,
+            start: match timed {
+                true => local.clock(bits, EventType::Statement),
+                false => 0,
+            },
+        })
+    }
+
+    fn id(&self, local: &Local) -> u32 {
+        let id = self.id.load(Ordering::Relaxed);
+        if id >> 32 == local.key >> 32 {
+            return id as u32;
+        }
+        let Some(_making) = local.making() else {
+            return 0;
+        };
+        let (schema, name) = (self.schema.as_ref(), self.name.as_ref());
+        let id = local.engine.open_object(self.kind, schema, name, &[]);
+        let known = local.key >> 32 << 32 | u64::from(id);
+        self.id.store(known, Ordering::Relaxed);
+        id
+    }
+}
+
+/// A program that runs.
+#[must_use = "the call ends when this is dropped"]
+#[derive(Debug)]
+pub struct Call {
+    running: Option<Running>,
+    thread: PhantomData<*const ()>,
+}
+
+#[derive(Debug)]
+struct Running {
+    key: u64,
+    id: u32,
+    /// The program that called it.
+    before: u32,
+    bits: u8,
+    start: u64,
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        let Some(running) = &self.running else { return };
+        let Some(local) = attached().filter(|local| local.key == running.key) else {
+            return;
+        };
+        local.program.set(running.before);
+        if running.bits & effective::COUNT == 0 {
+            return;
+        }
+        let ticks = (running.bits & effective::TIME != 0).then(|| {
+            let now = local.clock(running.bits, EventType::Statement);
+            local.elapsed(running.start, now)
+        });
+        local.time_object((running.id, part::WHOLE, PROGRAM_LINES), 0, 1, ticks);
+    }
+}
+
+/// Counts a statement that ended inside of a program.
+#[inline(never)]
+pub(crate) fn count(local: &Local, id: u32, ticks: Option<u64>, counted: &Counted) {
+    let row = (id, part::WHOLE, PROGRAM_LINES);
+    local.time_object(row, 1, 1, ticks);
+    match local.object_row(id, part::WHOLE, PROGRAM_LINES) {
+        Some(at) => counted.each(|i, cell, n| local.object_line(at + i + 1).add(cell, n)),
+        None => counted.each(|i, cell, n| {
+            if let Some((line, _)) = local.engine.object_lines(id, part::WHOLE, i + 1) {
+                line.cells[cell].fetch_add(n, Ordering::Relaxed);
+            }
+        }),
+    }
+}
