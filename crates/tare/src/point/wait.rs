@@ -186,7 +186,7 @@ impl Running {
         let Some(local) = attached().filter(|local| local.key == self.key) else {
             return;
         };
-        if target::of(self.object) == target::OBJECT {
+        if target::of(self.object) != target::INSTANCE {
             return self.end_on_object(local);
         }
         let line = self.operation.line();
@@ -212,7 +212,7 @@ impl Running {
                 row.add(EXTRA, extra);
             }
         }
-        if self.object as u32 != 0 && target::of(self.object) == target::INSTANCE {
+        if self.object != 0 {
             local.time_instance(self.object as u32, line, ticks, extra);
         }
         if self.id != 0 {
@@ -225,7 +225,8 @@ impl Running {
 }
 
 impl Running {
-    /// A wait for a table: so many rows at once, or one lock.
+    /// A wait for a table (so many rows at once, or one lock), or for a metadata lock.
+    #[inline(never)]
     fn end_on_object(&self, local: &Local) {
         let timed = self.bits & effective::TIME != 0;
         let end = if timed {
@@ -247,13 +248,15 @@ impl Running {
                 row.add(COUNT, n);
             }
         }
-        let part = target::part(self.object);
-        let (lines, line) = match part::lock_of(part) {
-            Some(_) => (1, 0),
-            None => (IO_LINES, line),
-        };
-        let row = (self.object as u32, part, lines);
-        local.time_object(row, line, n, timed.then_some(ticks));
+        if target::of(self.object) == target::OBJECT {
+            let part = target::part(self.object);
+            let (lines, line) = match part::lock_of(part) {
+                Some(_) => (1, 0),
+                None => (IO_LINES, line),
+            };
+            let row = (self.object as u32, part, lines);
+            local.time_object(row, line, n, timed.then_some(ticks));
+        }
         if self.id != 0 {
             end_event(local, self.id, end, self.bytes, self.bits);
         }
