@@ -267,6 +267,8 @@ impl Segment {
         let index = tare_layout::instance::index_of(id);
         if id & tare_layout::instance::FILE != 0 {
             &self.view.file(index).shared[i]
+        } else if id & tare_layout::instance::SOCKET != 0 {
+            &self.view.socket(index).shared[i]
         } else {
             &self.view.instance(index).shared
         }
@@ -310,6 +312,18 @@ impl Segment {
         let used = self.view.shared().instances_used.0.load(Ordering::Acquire) as usize;
         (0..used)
             .map(|i| self.view.instance(i))
+            .filter(|i| i.class.load(Ordering::Relaxed) == number)
+            .map(|i| i.id.load(Ordering::Acquire))
+            .filter(|&id| id != 0)
+            .collect()
+    }
+
+    /// Sockets of a class that are open, by id.
+    pub fn sockets(&self, class: &Class) -> Vec<u32> {
+        let number = self.number(class) as u32;
+        let used = self.view.shared().sockets_used.0.load(Ordering::Acquire) as usize;
+        (0..used)
+            .map(|i| self.view.socket(i))
             .filter(|i| i.class.load(Ordering::Relaxed) == number)
             .map(|i| i.id.load(Ordering::Acquire))
             .filter(|&id| id != 0)
