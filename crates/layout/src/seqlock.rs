@@ -44,6 +44,21 @@ impl<const N: usize> Record<N> {
         self.words[0].store(words[0], Ordering::Release);
     }
 
+    /// Replaces the whole record by what another of the same writer's holds. Word by word: in between,
+    /// a copy of the whole would be written in smaller pieces than it is read in, and wait for them.
+    #[inline(always)]
+    pub fn publish_copy(&self, from: &Self) {
+        self.words[0].store(0, Ordering::Relaxed);
+        // As in `publish`.
+        fence(Ordering::Release);
+        let mut i = 1;
+        while i < N {
+            self.words[i].store(from.word(i), Ordering::Relaxed);
+            i += 1;
+        }
+        self.words[0].store(from.word(0), Ordering::Release);
+    }
+
     /// Takes the record away.
     #[inline]
     pub fn clear(&self) {
@@ -60,12 +75,6 @@ impl<const N: usize> Record<N> {
     #[inline(always)]
     pub fn word(&self, word: usize) -> u64 {
         self.words[word].load(Ordering::Relaxed)
-    }
-
-    /// All words without a check, for the writer to copy its own record.
-    #[inline(always)]
-    pub fn words(&self) -> [u64; N] {
-        core::array::from_fn(|i| self.words[i].load(Ordering::Relaxed))
     }
 
     /// A whole copy, or `None` when there is no record or it changed in each of a few tries.

@@ -290,7 +290,7 @@ pub mod program {
 
 /// An instance that nobody knows of.
 macro_rules! instance {
-    ($name:ident, $new:ident, $what:ty) => {
+    ($name:ident, $new:ident, $what:ty $(, $follow:ident)?) => {
         pub mod $name {
             //! Instances.
             use super::wait::{self, Wait};
@@ -312,13 +312,21 @@ macro_rules! instance {
                 pub fn wait(&self, operation: Operation) -> Wait {
                     wait::start(self.0, operation)
                 }
+
+                $(
+                    /// Begins an operation that follows another event.
+                    #[inline(always)]
+                    pub fn $follow(&self, operation: Operation) -> Wait {
+                        wait::start(self.0, operation)
+                    }
+                )?
             }
         }
     };
 }
 
 instance!(file, open, &str);
-instance!(socket, new, i32);
+instance!(socket, new, i32, follow);
 
 impl socket::Instance {
     /// Does nothing.
@@ -411,6 +419,7 @@ pub mod statement {
             schema(&str);
             set(Counter, u64);
             add(Counter, u64);
+            set_all(impl IntoIterator<Item = (Counter, u64)>);
             rows_sent(u64);
             rows_examined(u64);
             rows_affected(u64);
@@ -433,6 +442,12 @@ pub mod transaction {
     #[inline(always)]
     pub fn start(_: &crate::Class, _: Mode) -> Transaction {
         Transaction(())
+    }
+
+    /// Begins a transaction of a single statement.
+    #[inline(always)]
+    pub fn of_statement(class: &crate::Class, mode: Mode) -> Transaction {
+        start(class, mode)
     }
 
     impl Transaction {

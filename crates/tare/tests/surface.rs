@@ -51,6 +51,7 @@ const FUNCTIONS: (
     fn(u64, u64),
     fn(&Class) -> Statement,
     fn(&Class, Mode) -> Transaction,
+    fn(&Class, Mode) -> Transaction,
     fn(u32),
     fn(u32),
     fn(&Class, usize),
@@ -69,6 +70,7 @@ const FUNCTIONS: (
     tare::stage::progress,
     tare::statement::start,
     tare::transaction::start,
+    tare::transaction::of_statement,
     tare::error::raised,
     tare::error::handled,
     tare::memory::allocated,
@@ -125,6 +127,7 @@ const METHODS: (
     fn(&'static Class, i32) -> tare::socket::Instance,
     fn(&tare::file::Instance, Operation) -> Wait,
     fn(&tare::socket::Instance, Operation) -> Wait,
+    fn(&tare::socket::Instance, Operation) -> Wait,
 ) = (
     Wait::bytes,
     Statement::refine,
@@ -143,6 +146,7 @@ const METHODS: (
     tare::socket::Instance::new,
     tare::file::Instance::wait,
     tare::socket::Instance::wait,
+    tare::socket::Instance::follow,
 );
 
 const fn is_send<T: Send>() {}
@@ -202,6 +206,7 @@ fn host() {
     let statement = tare::statement::start(&ABSTRACT);
     statement.refine(&QUERY);
     statement.text("SELECT 1");
+    statement.set_all([(Counter::RowsSent, 1), (Counter::Warnings, 0)]);
     statement.prepared("SELECT 1", &Digest::of("SELECT 1"));
     statement.schema("shop");
     tare::stage::set(&STAGE);

@@ -1,5 +1,6 @@
 //! Finding a statement's digest: a small cache per thread in front of the segment's table.
 
+use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
 use tare_layout::bank::DIGEST_ENTRIES;
@@ -150,16 +151,26 @@ impl Local {
         counted.each(|line, cell, n| lines[line].add(cell, n));
     }
 
+    #[inline]
     fn digest_line(&self, found: Found) -> Option<&Line> {
-        let bank = self.engine.view.bank(self.bank_number.get());
-        let arena = self.engine.view.arena(self.bank_number.get());
         let key = u64::from(found.id) << 32 | u64::from(found.generation as u16) << 16;
+        let cell = &self.bank.get().digests[found.id as usize % DIGEST_ENTRIES];
+        let entry = cell.load(Ordering::Relaxed);
+        if entry & !0xffff == key && entry != 0 {
+            return Some(self.line(entry as u16 as usize));
+        }
+        self.digest_line_slow(found, key)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn digest_line_slow(&self, found: Found, key: u64) -> Option<&Line> {
         let mut free = None;
         for probe in 0..DIGEST_ENTRIES {
-            let cell = &bank.digests[(found.id as usize + probe) % DIGEST_ENTRIES];
+            let cell = &self.bank.get().digests[(found.id as usize + probe) % DIGEST_ENTRIES];
             let entry = cell.load(Ordering::Relaxed);
             if entry & !0xffff == key && entry != 0 {
-                return arena.get(entry as u16 as usize);
+                return Some(self.line(entry as u16 as usize));
             }
             let stale = (entry >> 16) as u16 != found.generation as u16;
             if stale && free.is_none() {
@@ -209,26 +220,63 @@ fn clear_shared(row: &tare_layout::digest::Digest) {
     }
 }
 
-/// What a statement counted: the counters, and a bit for each that is not zero, so that adding them
-/// up touches no other.
+/// Line and cell of each counter, so that finding them takes no division.
+const CELLS_OF: [(usize, usize); COUNTERS] = {
+    let mut all = [(0, 0); COUNTERS];
+    let mut i = 0;
+    while i < COUNTERS {
+        all[i] = counter_cell(i);
+        i += 1;
+    }
+    all
+};
+
+/// What a statement counted: the counters, and a bit for each that was set, so that beginning and
+/// adding up touch no other.
 #[derive(Default)]
 pub struct Counted {
-    /// By [`tare_layout::class::Counter`].
-    pub counters: [u64; COUNTERS],
-    /// Which are not zero.
-    pub touched: u32,
+    /// By [`tare_layout::class::Counter`]; one that was not touched holds what an older statement left.
+    counters: [Cell<u64>; COUNTERS],
+    touched: Cell<u32>,
 }
 
 impl Counted {
+    /// Begins a statement.
+    #[inline(always)]
+    pub fn clear(&self) {
+        self.touched.set(0);
+    }
+
+    /// Whether the statement has set a counter.
+    #[inline(always)]
+    pub fn touched(&self, i: usize) -> bool {
+        self.touched.get() & 1 << i != 0
+    }
+
+    /// Replaces a counter; its new value.
+    #[inline(always)]
+    pub fn change(&self, i: usize, new: impl FnOnce(u64) -> u64) -> u64 {
+        let touched = self.touched.get();
+        let old = if touched & 1 << i != 0 {
+            self.counters[i].get()
+        } else {
+            0
+        };
+        let new = new(old);
+        self.counters[i].set(new);
+        self.touched.set(touched | 1 << i);
+        new
+    }
+
     /// Calls `add` with line, cell and count of each.
     #[inline(always)]
     pub fn each(&self, mut add: impl FnMut(usize, usize, u64)) {
-        let mut left = self.touched;
+        let mut left = self.touched.get();
         while left != 0 {
             let i = left.trailing_zeros() as usize % COUNTERS;
             left &= left - 1;
-            let (line, cell) = counter_cell(i);
-            add(line, cell, self.counters[i]);
+            let (line, cell) = CELLS_OF[i];
+            add(line, cell, self.counters[i].get());
         }
     }
 }

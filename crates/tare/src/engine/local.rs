@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU64, Ordering};
 
 use tare_layout::bank::Bank;
-use tare_layout::class::EventType;
+use tare_layout::class::{EventType, Kind};
 use tare_layout::control::effective;
 use tare_layout::event::{self, Nesting, Packed, word};
 use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES, BUCKETS, LIMIT, bucket_low};
@@ -15,7 +15,7 @@ use tare_layout::shared::Lost;
 use tare_layout::slot::{STATEMENT_DEPTH, Slot, ring};
 
 use super::account::Account;
-use super::digests::DigestCache;
+use super::digests::{Counted, DigestCache};
 use super::history::Cursor;
 use super::hot::{self, Busy};
 use super::{Engine, bank, clock};
@@ -47,10 +47,10 @@ pub(crate) struct Local {
 
     /// What the histograms do not know yet.
     pub pending: Pending,
-    /// The clock when an idle time or a statement ended, or a statement began, as long as the thread
-    /// has had no other event since; 0 = not known. A statement begins where the idle time before
-    /// it ended, its first stage where it began, an idle time where the statement before it
-    /// ended: one clock read for each pair.
+    /// The clock when an idle time, a statement or a send ended, or a statement began, as long as
+    /// the thread has had no other event since; 0 = not known. A statement begins where the idle time
+    /// before it ended, its first stage where it began, the sending of its answer where it ended
+    /// (if the host says so), an idle time where either ended: one clock read for each pair.
     pub edge: Cell<u64>,
     /// Waits open.
     pub waits: Cell<usize>,
@@ -60,8 +60,14 @@ pub(crate) struct Local {
     pub statements: Cell<usize>,
     /// Event ids of the open statements.
     pub statement_ids: [Cell<u64>; STATEMENT_DEPTH],
+    /// When each of them began, 0 = not timed.
+    pub statement_starts: [Cell<u64>; STATEMENT_DEPTH],
+    /// What each of the open statements has counted. Here and not in its guard, which is moved.
+    pub counted: [Counted; STATEMENT_DEPTH],
     /// Event id of the open transaction, 0 = none.
     pub transaction_id: Cell<u64>,
+    /// The transaction that ends with a statement.
+    pub of_statement: OfStatement,
     /// Where the next event goes in each ring.
     pub cursors: [Cursor; ring::RINGS],
     /// The account.
@@ -103,6 +109,26 @@ pub(crate) struct Rings {
     pub text: &'static [AtomicU64],
     pub long_waits: &'static [event::Wait],
     pub long_stages: &'static [event::Stage],
+}
+
+/// A transaction that is a single statement, and ends with it.
+#[derive(Default)]
+pub(crate) struct OfStatement {
+    /// Number of open statements while its own runs, 0 = there is no such transaction.
+    pub depth: Cell<usize>,
+    /// The transaction.
+    pub open: Cell<Open>,
+}
+
+/// What is known of an open transaction until it ends.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Open {
+    pub start: u64,
+    /// Event id, 0 = none.
+    pub id: u64,
+    pub class: u16,
+    pub bits: u8,
+    pub read_only: bool,
 }
 
 /// The stage that runs. Fields apart, each read as it was written: a copy of the whole would be
@@ -200,6 +226,16 @@ impl Local {
             return self.row_slow(class, i);
         }
         Some(self.line(usize::from(at) + i))
+    }
+
+    /// The four lines of a statement class's row.
+    #[inline(always)]
+    pub fn whole_row(&self, class: u16) -> Option<&[Line; 4]> {
+        const { assert!(Kind::Statement.row_lines() == 4) };
+        let first = self.row(class, 0)?;
+        // SAFETY: a statement's row has four lines, one behind the other in the arena; that the class
+        // is a statement's was asked when the statement began and when it was refined.
+        Some(unsafe { &*std::ptr::from_ref(first).cast() })
     }
 
     #[cold]

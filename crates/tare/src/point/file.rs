@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::wait::{self, Wait};
+use super::wait::{self, Start, Wait};
 use crate::engine::hot::{self, local};
 use crate::engine::local::Local;
 use crate::{Class, Operation};
@@ -41,7 +41,7 @@ impl Instance {
     /// Begins an operation on the file.
     #[inline]
     pub fn wait(&self, operation: Operation) -> Wait {
-        wait::start_on(self.class, operation, |local| {
+        wait::start_on(self.class, operation, Start::Now, |local| {
             (u64::from(self.id(local)), 0xff)
         })
     }

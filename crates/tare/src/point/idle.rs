@@ -1,11 +1,11 @@
 //! Idle: a session that waits for its client. Told apart from waits, so that a quiet server does not
 //! look like a blocked one.
 
-use super::wait::{self, Wait};
+use super::wait::{self, Start, Wait};
 use crate::{Class, Operation};
 
 /// Begins an idle time of a class of kind Idle; it ends when the guard is dropped.
 #[inline]
 pub fn start(class: &Class) -> Wait {
-    wait::start(class, Operation::Idle)
+    wait::start_on(class, Operation::Idle, Start::Edge, |_| (0, 0xff))
 }

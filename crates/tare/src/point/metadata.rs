@@ -71,9 +71,12 @@ impl Lock {
     pub fn wait(&mut self, kind: LockType, duration: LockDuration) -> Wait {
         self.show(kind, duration, LockStatus::Pending);
         let index = local().and_then(|local| self.known(local));
-        wait::start_on(self.class, Operation::MetadataLock, |_| {
-            (index.map_or(0, target::metadata_lock), 0xff)
-        })
+        wait::start_on(
+            self.class,
+            Operation::MetadataLock,
+            wait::Start::Now,
+            |_| (index.map_or(0, target::metadata_lock), 0xff),
+        )
     }
 
     /// Shows it with a status: the server tells others, or its wait has failed.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::wait::{self, Wait};
+use super::wait::{self, Start, Wait};
 use crate::engine::hot::{self, local};
 use crate::engine::local::Local;
 use crate::{Class, Operation};
@@ -74,7 +74,20 @@ impl Instance {
     /// Begins an operation on the socket.
     #[inline]
     pub fn wait(&self, operation: Operation) -> Wait {
-        wait::start_on(self.class, operation, |local| {
+        self.begin(operation, Start::Now)
+    }
+
+    /// Begins an operation that follows the thread's statement or idle time directly, as sending the
+    /// statement's answer does: it begins where that ended, and no clock is read to learn it. After
+    /// any other event this is [`Self::wait`].
+    #[inline]
+    pub fn follow(&self, operation: Operation) -> Wait {
+        self.begin(operation, Start::Edge)
+    }
+
+    #[inline(always)]
+    fn begin(&self, operation: Operation, start: Start) -> Wait {
+        wait::start_on(self.class, operation, start, |local| {
             (u64::from(self.id(local)), 0xff)
         })
     }

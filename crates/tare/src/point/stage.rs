@@ -142,15 +142,14 @@ fn finish(local: &Local, class: u16, bits: u8, now: u64) {
     record.set(word::PACKED, local.ended(record.word(word::PACKED), id));
     record.set(word::END, if timed { now } else { 0 });
     if bits & (effective::HISTORY | effective::LONG) != 0 {
-        let words = record.words();
         let cursor = &local.cursors[ring::STAGES];
         if bits & effective::HISTORY != 0 {
             let events = local.rings.stages;
-            events[cursor.next_place(local.slot, ring::STAGES, events.len())].publish(&words);
+            events[cursor.next_place(local.slot, ring::STAGES, events.len())].publish_copy(record);
         }
         if bits & effective::LONG != 0 {
             let place = cursor.next_long(&local.engine, local.slot_number(), ring::STAGES);
-            local.rings.long_stages[place].publish(&words);
+            local.rings.long_stages[place].publish_copy(record);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Statements: what a client asked for, from the first byte to the last.
 
-use std::cell::{Cell, UnsafeCell};
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering;
 
@@ -14,7 +14,7 @@ use tare_layout::shared::Lost;
 use tare_layout::slot::{STATEMENT_DEPTH, ring};
 
 use super::prepared::{self, Prepared, Use};
-use super::{program, stage};
+use super::{program, stage, transaction};
 use crate::Kind;
 use crate::class::Class;
 use crate::digest::Digest;
@@ -27,7 +27,6 @@ use crate::engine::local::{Local, is_event, words};
 #[must_use = "the statement ends when this is dropped"]
 pub struct Statement {
     key: u64,
-    start: u64,
     id: u64,
     class: Cell<u16>,
     level: u8,
@@ -38,7 +37,6 @@ pub struct Statement {
     prepared: Cell<Use>,
     /// Id of the program that it runs in, 0 = none.
     program: u32,
-    counted: UnsafeCell<Counted>,
     thread: PhantomData<*const ()>,
 }
 
@@ -59,7 +57,6 @@ pub struct Statement {
 pub fn start(class: &Class) -> Statement {
     let mut statement = Statement {
         key: 0,
-        start: 0,
         id: 0,
         class: Cell::new(0),
         level: 0,
@@ -68,7 +65,6 @@ pub fn start(class: &Class) -> Statement {
         schema: Cell::new(0),
         prepared: Cell::default(),
         program: 0,
-        counted: UnsafeCell::default(),
         thread: PhantomData,
     };
     let Some(local) = local() else {
@@ -98,13 +94,14 @@ pub fn start(class: &Class) -> Statement {
         0
     };
     local.statement_ids[level].set(id);
+    local.statement_starts[level].set(start);
+    local.counted[level].clear();
     local.statements.set(level + 1);
     local
         .slot
         .statement_depth
         .store(level as u32 + 1, Ordering::Relaxed);
     statement.key = local.key;
-    statement.start = start;
     statement.id = id;
     statement.class.set(number);
     statement.program = local.program.get();
@@ -243,29 +240,35 @@ impl Statement {
     /// Sets a counter.
     #[inline]
     pub fn set(&self, counter: Counter, value: u64) {
-        self.change(counter, |_| value);
+        self.change([(counter, value)], |_, n| n);
+    }
+
+    /// Sets several counters, those that are not zero: what a host knows when a statement ends.
+    #[inline]
+    pub fn set_all(&self, counters: impl IntoIterator<Item = (Counter, u64)>) {
+        self.change(counters.into_iter().filter(|(_, n)| *n != 0), |_, n| n);
     }
 
     /// Adds to a counter.
     #[inline]
     pub fn add(&self, counter: Counter, n: u64) {
-        self.change(counter, |old| old.wrapping_add(n));
+        self.change([(counter, n)], u64::wrapping_add);
     }
 
     #[inline(always)]
-    fn change(&self, counter: Counter, new: impl FnOnce(u64) -> u64) {
-        if self.key == 0 {
-            return;
-        }
-        let i = counter as usize;
-        // SAFETY: the guard is not Sync, and no reference to `counted` outlives a method.
-        let counted = unsafe { &mut *self.counted.get() };
-        counted.counters[i] = new(counted.counters[i]);
-        counted.touched |= 1 << i;
-        if let Some(local) = self.local()
-            && let Some(record) = self.record(local)
-        {
-            record.set(at::COUNTERS + i, counted.counters[i]);
+    fn change(
+        &self,
+        counters: impl IntoIterator<Item = (Counter, u64)>,
+        new: impl Fn(u64, u64) -> u64,
+    ) {
+        let Some(local) = self.local() else { return };
+        let (counted, record) = (&local.counted[usize::from(self.level)], self.record(local));
+        for (counter, n) in counters {
+            let i = counter as usize;
+            let value = counted.change(i, |old| new(old, n));
+            if let Some(record) = record {
+                record.set(at::COUNTERS + i, value);
+            }
         }
     }
 
@@ -322,24 +325,26 @@ impl Statement {
         } else {
             0
         };
-        if self.level == 0 {
-            // The last stage ends with its statement.
-            stage::end_of(
-                local,
-                if bits & effective::OTHER_CLOCK == 0 {
-                    now
-                } else {
-                    0
-                },
-            );
-        }
-        let ticks = if timed {
-            local.elapsed(self.start, now)
+        // By the counter, for what ends with the statement.
+        let known = if bits & effective::OTHER_CLOCK == 0 {
+            now
         } else {
             0
         };
-        // SAFETY: as in `change`.
-        let counted = unsafe { &*self.counted.get() };
+        if self.level == 0 {
+            stage::end_of(local, known);
+        }
+        let level = usize::from(self.level);
+        if local.of_statement.depth.get() == level + 1 {
+            let failed = local.counted[level].touched(Counter::Errors as usize);
+            transaction::end_of_statement(local, known, failed);
+        }
+        let ticks = if timed {
+            local.elapsed(local.statement_starts[level].get(), now)
+        } else {
+            0
+        };
+        let counted = &local.counted[level];
         if bits & effective::COUNT != 0 {
             self.count(local, timed, ticks, counted);
         }
@@ -373,19 +378,15 @@ impl Statement {
     #[inline]
     fn count(&self, local: &Local, timed: bool, ticks: u64, counted: &Counted) {
         let class = self.class.get();
-        let Some(line) = local.row(class, 0) else {
+        let Some(row) = local.whole_row(class) else {
             return;
         };
         if timed {
-            local.time(class, line, ticks);
+            local.time(class, &row[0], ticks);
         } else {
-            line.add(COUNT, 1);
+            row[0].add(COUNT, 1);
         }
-        counted.each(|i, cell, n| {
-            if let Some(line) = local.row(class, i) {
-                line.add(cell, n);
-            }
-        });
+        counted.each(|line, cell, n| row[line].add(cell, n));
     }
 
     fn end_event(&self, local: &Local, record: &tare_layout::event::Statement, now: u64, bits: u8) {
@@ -397,12 +398,12 @@ impl Statement {
         if bits & (effective::HISTORY | effective::LONG) == 0 {
             return;
         }
-        let words = record.words();
         let (view, slot) = (&local.engine.view, local.slot_number());
         let cursor = &local.cursors[ring::STATEMENTS];
         if bits & effective::HISTORY != 0 {
             let events = local.rings.statements;
-            events[cursor.next_place(local.slot, ring::STATEMENTS, events.len())].publish(&words);
+            events[cursor.next_place(local.slot, ring::STATEMENTS, events.len())]
+                .publish_copy(record);
         }
         if bits & effective::LONG != 0 {
             let place = cursor.next_long(&local.engine, slot, ring::STATEMENTS);
@@ -410,13 +411,13 @@ impl Statement {
             // A reader of the old record must not find the new text.
             kept.clear();
             let ring = local.rings.text;
-            let length = (words[at::TEXT_LENGTH] as u32 as usize).div_ceil(8);
-            let first = words[at::TEXT_AT] as usize / 8;
+            let length = (record.word(at::TEXT_LENGTH) as u32 as usize).div_ceil(8);
+            let first = record.word(at::TEXT_AT) as usize / 8;
             for (i, cell) in view.long_text(place).iter().take(length).enumerate() {
                 let word = ring[(first + i) & (ring.len() - 1)].load(Ordering::Relaxed);
                 cell.store(word, Ordering::Relaxed);
             }
-            kept.publish(&words);
+            kept.publish_copy(record);
         }
     }
 
@@ -451,8 +452,15 @@ fn append(local: &Local, bytes: &[u8]) -> u64 {
         .store(position + 8 * words as u64, Ordering::Relaxed);
     std::sync::atomic::fence(Ordering::Release);
     let first = position as usize / 8;
-    for (i, chunk) in bytes.chunks(8).enumerate() {
-        ring[(first + i) & (ring.len() - 1)].store(pack(chunk), Ordering::Relaxed);
+    let (whole, rest) = bytes.as_chunks();
+    let put = |i: usize, word| {
+        ring[(first + i) & (ring.len() - 1)].store(word, Ordering::Relaxed);
+    };
+    for (i, chunk) in whole.iter().enumerate() {
+        put(i, u64::from_le_bytes(*chunk));
+    }
+    if !rest.is_empty() {
+        put(whole.len(), pack(rest));
     }
     position
 }

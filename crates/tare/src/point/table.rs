@@ -160,7 +160,7 @@ impl Named {
 
     #[inline]
     fn wait(&self, class: &'static Class, operation: Operation, part: u8) -> Wait {
-        wait::start_on(class, operation, |local| {
+        wait::start_on(class, operation, wait::Start::Now, |local| {
             let id = self.id(local);
             // What found no room is counted for its class alone.
             if id == 0 {

@@ -7,12 +7,12 @@ use tare_layout::class::EventType;
 use tare_layout::control::effective;
 use tare_layout::event::{transaction as at, word};
 use tare_layout::line::COUNT;
-use tare_layout::slot::ring;
+use tare_layout::slot::{STATEMENT_DEPTH, ring};
 
 use crate::Kind;
 use crate::class::Class;
 use crate::engine::hot::{attached, local};
-use crate::engine::local::{Local, is_event, words};
+use crate::engine::local::{Local, Open, is_event, words};
 pub use crate::modes::{Isolation, Mode};
 
 /// A transaction that runs. Dropped without [`Transaction::commit`], it is rolled back.
@@ -23,11 +23,7 @@ pub use crate::modes::{Isolation, Mode};
 #[derive(Debug)]
 pub struct Transaction {
     key: u64,
-    start: u64,
-    id: u64,
-    class: u16,
-    bits: u8,
-    read_only: bool,
+    open: Open,
     state: Cell<u64>,
     thread: PhantomData<*const ()>,
 }
@@ -39,31 +35,72 @@ unsafe impl Send for Transaction {}
 /// Begins a transaction.
 #[inline]
 pub fn start(class: &Class, mode: Mode) -> Transaction {
-    let mut transaction = Transaction {
-        key: 0,
-        start: 0,
-        id: 0,
-        class: 0,
-        bits: 0,
-        read_only: mode.read_only,
+    guard(local().and_then(|local| Some((local.key, begin(local, class, mode, 0)?))))
+}
+
+/// Begins a transaction that is a single statement, as under autocommit. It lasts from the
+/// beginning to the end of the thread's innermost statement, whose clock reads it shares, and is
+/// committed unless that [fails](crate::statement::Statement::error): the guard then does nothing.
+/// Where no statement is recorded, the guard is that of any other transaction.
+#[inline]
+pub fn of_statement(class: &Class, mode: Mode) -> Transaction {
+    let Some(local) = local() else {
+        return guard(None);
+    };
+    let mode = Mode {
+        autocommit: true,
+        ..mode
+    };
+    let depth = local.statements.get();
+    if depth == 0 || local.of_statement.depth.get() != 0 {
+        return guard(begin(local, class, mode, 0).map(|open| (local.key, open)));
+    }
+    let start = local.statement_starts[depth.min(STATEMENT_DEPTH) - 1].get();
+    if let Some(open) = begin(local, class, mode, start) {
+        local.of_statement.open.set(open);
+        local.of_statement.depth.set(depth);
+    }
+    guard(None)
+}
+
+#[inline]
+fn guard(begun: Option<(u64, Open)>) -> Transaction {
+    let (key, open) = begun.unwrap_or_default();
+    Transaction {
+        key,
+        open,
         state: Cell::new(at::ROLLED_BACK),
         thread: PhantomData,
+    }
+}
+
+/// Ends the transaction of the statement that ends at `now` (0 = not known).
+#[inline]
+pub(crate) fn end_of_statement(local: &Local, now: u64, failed: bool) {
+    local.of_statement.depth.set(0);
+    let state = if failed {
+        at::ROLLED_BACK
+    } else {
+        at::COMMITTED
     };
-    let Some(local) = local() else {
-        return transaction;
-    };
+    end(local, &local.of_statement.open.get(), now, state);
+}
+
+/// `start`: when it began by the counter, 0 = now.
+#[inline]
+fn begin(local: &Local, class: &Class, mode: Mode, start: u64) -> Option<Open> {
     if class.kind() != Kind::Transaction {
-        return transaction;
+        return None;
     }
     let class = local.number(class);
     let bits = local.bits(class);
     if bits & effective::COUNT == 0 {
-        return transaction;
+        return None;
     }
-    let start = if bits & effective::TIME != 0 {
-        local.clock(bits, EventType::Transaction)
-    } else {
-        0
+    let start = match bits & (effective::TIME | effective::OTHER_CLOCK) {
+        effective::TIME if start != 0 => start,
+        timed if timed & effective::TIME != 0 => local.clock(bits, EventType::Transaction),
+        _ => 0,
     };
     let mut id = 0;
     if is_event(bits) {
@@ -78,12 +115,56 @@ pub fn start(class: &Class, mode: Mode) -> Transaction {
         local.slot.transaction.publish(&words);
         local.transaction_id.set(id);
     }
-    transaction.key = local.key;
-    transaction.start = start;
-    transaction.id = id;
-    transaction.class = class;
-    transaction.bits = bits;
-    transaction
+    Some(Open {
+        start,
+        id,
+        class,
+        bits,
+        read_only: mode.read_only,
+    })
+}
+
+/// `now`: the counter, 0 = to be read.
+#[inline]
+fn end(local: &Local, open: &Open, now: u64, state: u64) {
+    let bits = open.bits;
+    let timed = bits & effective::TIME != 0;
+    let now = if !timed {
+        0
+    } else if now != 0 && bits & effective::OTHER_CLOCK == 0 {
+        now
+    } else {
+        local.clock(bits, EventType::Transaction)
+    };
+    if let Some(line) = local.row(open.class, usize::from(open.read_only)) {
+        if timed {
+            local.time(open.class, line, local.elapsed(open.start, now));
+        } else {
+            line.add(COUNT, 1);
+        }
+    }
+    if open.id == 0 {
+        return;
+    }
+    local.transaction_id.set(0);
+    let record = &local.slot.transaction;
+    record.set(at::STATE, record.word(at::STATE) & !0xff | state);
+    record.set(
+        word::PACKED,
+        local.ended(record.word(word::PACKED), open.id),
+    );
+    record.set(word::END, now);
+    let (view, slot) = (&local.engine.view, local.slot_number());
+    let cursor = &local.cursors[ring::TRANSACTIONS];
+    if bits & effective::HISTORY != 0 {
+        let events = local.rings.transactions;
+        let place = cursor.next_place(local.slot, ring::TRANSACTIONS, events.len());
+        events[place].publish_copy(record);
+    }
+    if bits & effective::LONG != 0 {
+        let place = cursor.next_long(&local.engine, slot, ring::TRANSACTIONS);
+        view.long_transaction(place).publish_copy(record);
+    }
 }
 
 impl Transaction {
@@ -122,48 +203,10 @@ impl Transaction {
     }
 
     fn with_record(&self, change: impl FnOnce(&tare_layout::event::Transaction)) {
-        if self.id != 0
+        if self.open.id != 0
             && let Some(local) = attached().filter(|local| local.key == self.key)
         {
             change(&local.slot.transaction);
-        }
-    }
-
-    fn end(&self, local: &Local) {
-        let timed = self.bits & effective::TIME != 0;
-        let now = if timed {
-            local.clock(self.bits, EventType::Transaction)
-        } else {
-            0
-        };
-        if let Some(line) = local.row(self.class, usize::from(self.read_only)) {
-            if timed {
-                local.time(self.class, line, local.elapsed(self.start, now));
-            } else {
-                line.add(COUNT, 1);
-            }
-        }
-        if self.id == 0 {
-            return;
-        }
-        local.transaction_id.set(0);
-        let record = &local.slot.transaction;
-        record.set(at::STATE, record.word(at::STATE) & !0xff | self.state.get());
-        record.set(
-            word::PACKED,
-            local.ended(record.word(word::PACKED), self.id),
-        );
-        record.set(word::END, now);
-        let words = record.words();
-        let (view, slot) = (&local.engine.view, local.slot_number());
-        let cursor = &local.cursors[ring::TRANSACTIONS];
-        if self.bits & effective::HISTORY != 0 {
-            let events = local.rings.transactions;
-            events[cursor.next_place(local.slot, ring::TRANSACTIONS, events.len())].publish(&words);
-        }
-        if self.bits & effective::LONG != 0 {
-            let place = cursor.next_long(&local.engine, slot, ring::TRANSACTIONS);
-            view.long_transaction(place).publish(&words);
         }
     }
 }
@@ -174,7 +217,7 @@ impl Drop for Transaction {
         if self.key != 0
             && let Some(local) = attached().filter(|local| local.key == self.key)
         {
-            self.end(local);
+            end(local, &self.open, 0, self.state.get());
         }
     }
 }

@@ -54,11 +54,20 @@ struct Running {
 /// ```
 #[inline(always)]
 pub fn start(class: &Class, operation: Operation) -> Wait {
-    let running = local().and_then(|local| begin(local, class, operation, 0, 0xff));
+    let running = local().and_then(|local| begin(local, class, operation, Start::Now, 0, 0xff));
     Wait {
         running,
         thread: PhantomData,
     }
+}
+
+/// When a wait begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// Now: a clock is read.
+    Now,
+    /// At the edge where the thread is, see [`Local::edge`].
+    Edge,
 }
 
 /// Begins a wait for what `object` names ([`target`], 0 = nothing) when it is asked, with what its
@@ -67,11 +76,12 @@ pub fn start(class: &Class, operation: Operation) -> Wait {
 pub(crate) fn start_on(
     class: &Class,
     operation: Operation,
+    start: Start,
     object: impl FnOnce(&Local) -> (u64, u8),
 ) -> Wait {
     let running = local().and_then(|local| {
         let (object, mask) = object(local);
-        begin(local, class, operation, object, mask)
+        begin(local, class, operation, start, object, mask)
     });
     Wait {
         running,
@@ -91,6 +101,7 @@ fn begin(
     local: &Local,
     class: &Class,
     operation: Operation,
+    start: Start,
     object: u64,
     mask: u8,
 ) -> Option<Running> {
@@ -107,6 +118,9 @@ fn begin(
         }
         return None;
     }
+    if start == Start::Now {
+        local.edge.set(0);
+    }
     Some(begin_slow(local, class, number, bits, operation, object))
 }
 
@@ -120,21 +134,13 @@ fn begin_slow(
     object: u64,
 ) -> Running {
     let event_type = class.kind().event_type().unwrap_or(EventType::Wait);
-    let timed = bits & effective::TIME != 0;
-    let start = if event_type == EventType::Idle {
+    if event_type == EventType::Idle {
         local.settle();
-        if timed {
-            local.clock_at_edge(bits, event_type)
-        } else {
-            0
-        }
+    }
+    let start = if bits & effective::TIME != 0 {
+        local.clock_at_edge(bits, event_type)
     } else {
-        local.edge.set(0);
-        if timed {
-            local.clock(bits, event_type)
-        } else {
-            0
-        }
+        0
     };
     let id = if is_event(bits) {
         begin_event(local, start, number, operation, object, bits)
@@ -218,7 +224,8 @@ impl Running {
         if self.id != 0 {
             end_event(local, self.id, end, self.bytes, self.bits);
         }
-        if self.event_type == EventType::Idle {
+        // What is sent last is followed by an idle time, and that by a statement.
+        if self.event_type == EventType::Idle || self.operation == Operation::Send {
             local.set_edge(self.bits, end);
         }
     }
@@ -312,15 +319,14 @@ pub(crate) fn end_event(local: &Local, id: u64, end: u64, bytes: u64, bits: u8) 
     record.set(word::END, end);
     local.slot.wait_depth.store(depth as u32, Ordering::Relaxed);
     if bits & (effective::HISTORY | effective::LONG) != 0 {
-        let words = record.words();
         let cursor = &local.cursors[ring::WAITS];
         if bits & effective::HISTORY != 0 {
             let events = local.rings.waits;
-            events[cursor.next_place(local.slot, ring::WAITS, events.len())].publish(&words);
+            events[cursor.next_place(local.slot, ring::WAITS, events.len())].publish_copy(record);
         }
         if bits & effective::LONG != 0 {
             let place = cursor.next_long(&local.engine, local.slot_number(), ring::WAITS);
-            local.rings.long_waits[place].publish(&words);
+            local.rings.long_waits[place].publish_copy(record);
         }
     }
 }

@@ -295,7 +295,7 @@ impl Cond {
         } else {
             Operation::Wait
         };
-        wait::start_on(self.lock.class, operation, |local| {
+        wait::start_on(self.lock.class, operation, wait::Start::Now, |local| {
             (self.lock.number(local) & 0xffff_ffff, 0xff)
         })
     }

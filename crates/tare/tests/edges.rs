@@ -1,0 +1,138 @@
+//! Events that meet share the clock read at their edge, and only those.
+#![cfg(feature = "instrument")]
+
+mod support;
+
+use support::{Segment, everything};
+use tare::{Limits, Operation};
+use tare_layout::event::{self, word};
+use tare_layout::seqlock::Record;
+
+tare::classes! {
+    static CLIENT: Socket = "wait/io/socket/edges/client";
+    static EVENT: MetadataLock = "wait/lock/metadata/edges/event";
+    static IDLE: Idle = "idle";
+    static QUERY: Statement = "statement/edges/query";
+    static TRANSACTION: Transaction = "transaction";
+}
+
+/// The last record of a ring.
+fn last<const N: usize>(ring: &[Record<N>]) -> [u64; N] {
+    let all = ring.iter().filter_map(Record::read);
+    all.max_by_key(|words| words[word::ID]).expect("an event")
+}
+
+fn slot(segment: &Segment) -> usize {
+    segment.slot_of(tare::thread::id())
+}
+
+#[test]
+fn an_answer_begins_where_its_statement_ended_and_idling_where_it_was_sent() {
+    let tare = everything(Limits::default());
+    let client = tare::socket::Instance::new(&CLIENT, 3);
+    drop(tare::statement::start(&QUERY));
+    drop(client.follow(Operation::Send));
+    let slot = slot(&tare);
+    let statement = last(tare.view.ring_statements(slot));
+    let sent = last(tare.view.ring_waits(slot));
+    assert_eq!(sent[word::START], statement[word::END]);
+    assert!(sent[word::END] > sent[word::START]);
+    drop(tare::idle::start(&IDLE));
+    assert_eq!(
+        last(tare.view.ring_waits(slot))[word::START],
+        sent[word::END]
+    );
+}
+
+#[test]
+fn what_follows_another_event_has_a_beginning_of_its_own() {
+    let tare = everything(Limits::default());
+    let client = tare::socket::Instance::new(&CLIENT, 3);
+    drop(tare::statement::start(&QUERY));
+    drop(tare::wait::start(&EVENT, Operation::MetadataLock));
+    let slot = slot(&tare);
+    let between = last(tare.view.ring_waits(slot));
+    drop(client.follow(Operation::Send));
+    assert!(last(tare.view.ring_waits(slot))[word::START] > between[word::END]);
+    // A wait that does not say that it follows reads the clock.
+    drop(tare::statement::start(&QUERY));
+    drop(client.wait(Operation::Send));
+    let statement = last(tare.view.ring_statements(slot));
+    assert!(last(tare.view.ring_waits(slot))[word::START] > statement[word::END]);
+}
+
+#[test]
+fn a_transaction_of_a_statement_lasts_as_long_and_fails_with_it() {
+    let tare = everything(Limits::default());
+    for fails in [false, true] {
+        let outer = tare::statement::start(&QUERY);
+        let statement = tare::statement::start(&QUERY);
+        let transaction = tare::transaction::of_statement(&TRANSACTION, Default::default());
+        statement.rows_sent(1);
+        // It is not the guard's to say.
+        match fails {
+            true => transaction.commit(),
+            false => transaction.rollback(),
+        }
+        if fails {
+            statement.error(1062, "23000", "Duplicate entry");
+        }
+        drop(statement);
+        let slot = slot(&tare);
+        let inner = last(tare.view.ring_statements(slot));
+        drop(outer);
+        let transaction = last(tare.view.ring_transactions(slot));
+        assert_eq!(transaction[word::START], inner[word::START]);
+        assert_eq!(transaction[word::END], inner[word::END]);
+        let state = match fails {
+            true => event::transaction::ROLLED_BACK,
+            false => event::transaction::COMMITTED,
+        };
+        assert_eq!(transaction[event::transaction::STATE] & 0xff, state);
+        assert_ne!(
+            transaction[event::transaction::STATE] & event::transaction::AUTOCOMMIT,
+            0
+        );
+    }
+    assert_eq!(tare.total(&TRANSACTION).count, 2);
+}
+
+#[test]
+fn a_transaction_without_a_recorded_statement_is_its_guard() {
+    let tare = everything(Limits::default());
+    tare.set_instrument(&QUERY, false, false);
+    for commits in [true, false] {
+        let statement = tare::statement::start(&QUERY);
+        let transaction = tare::transaction::of_statement(&TRANSACTION, Default::default());
+        drop(statement);
+        if commits {
+            transaction.commit();
+        } else {
+            drop(transaction);
+        }
+        let slot = slot(&tare);
+        let transaction = last(tare.view.ring_transactions(slot));
+        let state = match commits {
+            true => event::transaction::COMMITTED,
+            false => event::transaction::ROLLED_BACK,
+        };
+        assert_eq!(transaction[event::transaction::STATE] & 0xff, state);
+    }
+    assert_eq!(tare.total(&TRANSACTION).count, 2);
+    assert_eq!(tare.total(&QUERY).count, 0);
+}
+
+#[test]
+fn a_transaction_is_timed_where_its_statement_is_not() {
+    let tare = everything(Limits::default());
+    tare.set_instrument(&QUERY, true, false);
+    let statement = tare::statement::start(&QUERY);
+    drop(tare::transaction::of_statement(
+        &TRANSACTION,
+        Default::default(),
+    ));
+    drop(statement);
+    let transaction = last(tare.view.ring_transactions(slot(&tare)));
+    assert!(transaction[word::START] > 0 && transaction[word::END] > transaction[word::START]);
+    assert_eq!(last(tare.view.ring_statements(slot(&tare)))[word::START], 0);
+}
