@@ -23,10 +23,9 @@ tare::classes! {
     pub static STARTING: Stage = "stage/sql/starting";
     /// Databases are attached and tables' definitions are looked up.
     pub static OPENING_TABLES: Stage = "stage/sql/Opening tables";
-    /// SQLite looks for the first row, or changes rows.
+    /// SQLite reads or changes rows, and rows are written to the client. (MySQL, too, has had no
+    /// `Sending data` beside it since 8.0.17.)
     pub static EXECUTING: Stage = "stage/sql/executing";
-    /// Rows are read and written to the client.
-    pub static SENDING_DATA: Stage = "stage/sql/Sending data";
     /// The session waits until another one's transaction ends.
     pub static WAITING_FOR_COMMIT: Stage = "stage/sql/Waiting for table level lock";
     /// A client's password is checked.

@@ -103,7 +103,7 @@ impl Stream {
     }
 
     fn send_all(&self, bytes: &[u8]) -> io::Result<()> {
-        let mut wait = self.point.wait(Operation::Send);
+        let mut wait = self.point.follow(Operation::Send);
         wait.bytes(bytes.len() as u64);
         match &self.socket {
             Socket::Unix(s) => (&*s).write_all(bytes),

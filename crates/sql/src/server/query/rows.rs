@@ -135,7 +135,6 @@ fn send_rows(
     limits: &Limits,
 ) -> Result<u64> {
     let mut row = cursor.step()?;
-    tare::stage::set(&points::SENDING_DATA);
     let version = cursor.reprepared() + 1;
     if columns.version != version || columns.guessed {
         describe(cursor, sql, columns, known, row);

@@ -121,9 +121,5 @@ impl Session {
 
 /// The transaction of a statement under autocommit.
 pub(super) fn single_statement() -> tare::transaction::Transaction {
-    let mode = tare::transaction::Mode {
-        autocommit: true,
-        ..tare::transaction::Mode::default()
-    };
-    tare::transaction::start(&points::TRANSACTION, mode)
+    tare::transaction::of_statement(&points::TRANSACTION, tare::transaction::Mode::default())
 }

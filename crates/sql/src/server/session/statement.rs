@@ -73,18 +73,14 @@ impl Session {
             return;
         }
         let tally = self.tally;
-        for (counter, n) in [
+        point.set_all([
             (tare::Counter::RowsSent, tally.sent),
             (tare::Counter::RowsExamined, tally.examined),
             (tare::Counter::RowsAffected, tally.affected),
             (tare::Counter::Warnings, self.state.warning_count().into()),
             (tare::Counter::SelectScan, tally.scanned.into()),
             (tare::Counter::SortScan, tally.sorts),
-        ] {
-            if n != 0 {
-                point.set(counter, n);
-            }
-        }
+        ]);
     }
 
     fn cached(&mut self, text: &str, more: bool, point: &tare::statement::Statement) -> Result<()> {
