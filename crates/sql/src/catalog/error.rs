@@ -18,8 +18,8 @@ pub struct MySqlError {
 const MARK: &str = "tare-mysql-error:";
 
 /// The SQLSTATEs in use here, so that a decoded one can be `'static`.
-const SQLSTATES: [&str; 8] = [
-    "42000", "HY000", "01000", "42S02", "23000", "22001", "02200", "45000",
+const SQLSTATES: [&str; 10] = [
+    "42000", "HY000", "01000", "42S02", "23000", "22001", "02200", "45000", "22032", "22003",
 ];
 
 impl MySqlError {

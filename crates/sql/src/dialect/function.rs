@@ -1,103 +1,209 @@
-//! MySQL's functions in SQLite's names, and the types of their results.
+//! MySQL's functions in SQLite's names.
 
-use mysql_common::constants::ColumnType;
 use sqlparser::ast::{
-    BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentClause, FunctionArguments, UnaryOperator, Value,
+    DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
+    FunctionArgumentList, FunctionArguments, Value,
 };
 
 use super::rewrite::{interval, literal, raw};
+use super::tokens::OWN;
+use super::{near, signature};
 use crate::server::error::{Result, SqlError};
 use crate::storage::tables::last_name;
-use crate::wire::column::WireType;
+
+/// A function's name in lower case, without the mark of those that [`super::tokens`] writes.
+pub fn name_of(f: &Function) -> String {
+    last_name(&f.name)
+        .trim_start_matches(OWN)
+        .to_ascii_lowercase()
+}
+
+/// A call's arguments; `*` is none.
+pub fn arguments(list: &FunctionArgumentList) -> Vec<&Expr> {
+    list.args.iter().filter_map(super::types::plain).collect()
+}
+
+/// How a statement is rewritten: what a function has to know of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Around<'a> {
+    /// The session's default database.
+    pub database: Option<&'a str>,
+    /// Sums are exact beyond 64 bits.
+    pub exact: bool,
+}
 
 /// The function as SQLite knows it; `None` when it knows it as it is.
-pub fn rewrite(f: &mut Function, _inserting: bool) -> Result<Option<Expr>> {
-    let name = last_name(&f.name).to_ascii_lowercase();
+pub fn rewrite(f: &mut Function, around: Around<'_>) -> Result<Option<Expr>> {
+    let written = last_name(&f.name);
+    let name = name_of(f);
+    let own = written.starts_with(OWN);
+    if f.name.0.len() > 1 {
+        return Err(SqlError::new(
+            1305,
+            format!(
+                "FUNCTION {} does not exist",
+                f.name.to_string().replace(['`', '"'], "")
+            ),
+        ));
+    }
+    let empty = FunctionArgumentList {
+        duplicate_treatment: None,
+        args: Vec::new(),
+        clauses: Vec::new(),
+    };
     let args = match &f.args {
-        FunctionArguments::None => return Ok(bare(&name)),
-        FunctionArguments::Subquery(_) => return Ok(None),
+        FunctionArguments::None => &empty,
+        FunctionArguments::Subquery(_) => return Err(near(&written)),
         FunctionArguments::List(list) => list,
     };
+    let texts: Vec<String> = args.args.iter().map(ToString::to_string).collect();
+    if own && let Some(expr) = ours(&name, &texts)? {
+        return Ok(Some(expr));
+    }
+    // What schema sys is written in may use SQLite's own.
+    if around.database == Some("sys")
+        && matches!(
+            name.as_str(),
+            "json" | "json_group_array" | "json_group_object"
+        )
+    {
+        return Ok(None);
+    }
+    signature::check(&name, &written, texts.len(), around.database)?;
     if f.over.is_some() {
         return Ok(None);
     }
-    let texts: Vec<String> = args.args.iter().map(ToString::to_string).collect();
     let all = texts.join(", ");
     let call = |to: &str| Ok(Some(raw(format!("{to}({all})"))));
+    let first = || texts.first().cloned().unwrap_or_default();
+    let distinct = args.duplicate_treatment == Some(DuplicateTreatment::Distinct);
     match name.as_str() {
         "if" => call("iif"),
-        "length" | "octet_length" => call("octet_length"),
+        "length" => call("octet_length"),
         "char_length" | "character_length" => call("length"),
+        "bit_length" => Ok(Some(raw(format!("(octet_length({all}) * 8)")))),
         "lcase" => call("lower"),
         "ucase" => call("upper"),
         "substr" | "substring" | "mid" => call("tare_substr"),
         "ltrim" | "rtrim" | "trim" if texts.len() == 1 => {
             Ok(Some(raw(format!("tare_{name}({all}, ' ')"))))
         }
+        "isnull" => Ok(Some(raw(format!("(({all}) IS NULL)")))),
         "greatest" => call("max"),
         "least" => call("min"),
         "ceiling" => call("ceil"),
         "power" => call("pow"),
+        "round" => call("tare_round"),
+        "sign" => call("tare_sign"),
+        "atan" if texts.len() == 2 => call("atan2"),
+        "atan2" if texts.len() == 1 => call("atan"),
+        "any_value" | "name_const" => Ok(Some(raw(format!(
+            "({})",
+            texts.last().cloned().unwrap_or_default()
+        )))),
         "schema" => call("database"),
         "session_user" | "system_user" => call("user"),
         "localtime" | "localtimestamp" | "current_timestamp" => call("now"),
-        "curdate" => call("current_date_"),
-        "current_date" => call("current_date_"),
+        "curdate" | "current_date" => call("current_date_"),
         "curtime" | "current_time" => call("current_time_"),
         "day" => call("dayofmonth"),
+        "sha" => call("sha1"),
+        "unhex" => call("tare_unhex"),
+        "replace" => call("tare_replace"),
+        "instr" => match texts.as_slice() {
+            [s, what] => Ok(Some(raw(format!("locate({what}, {s})")))),
+            _ => Ok(None),
+        },
         "date_add" | "adddate" | "date_sub" | "subdate" => {
-            let sign = if name.ends_with("sub") || name.starts_with("sub") {
-                "-"
-            } else {
-                ""
-            };
+            let minus = name.ends_with("sub") || name.starts_with("sub");
             match args.args.as_slice() {
                 [
                     FunctionArg::Unnamed(FunctionArgExpr::Expr(date)),
                     FunctionArg::Unnamed(FunctionArgExpr::Expr(by)),
                 ] => {
                     let (n, unit) = interval(by).unwrap_or_else(|| (by.to_string(), "DAY".into()));
+                    let sign = if minus { "-" } else { "" };
                     Ok(Some(raw(format!(
                         "tare_date_add({date}, {sign}({n}), '{unit}')"
                     ))))
                 }
-                _ => Err(SqlError::new(
-                    1582,
-                    format!("Incorrect parameter count in the call to native function '{name}'"),
-                )),
+                _ => Ok(None),
             }
         }
-        "timestampdiff" | "timestampadd" if texts.len() == 3 => Ok(Some(raw(format!(
-            "{name}({}, {}, {})",
-            literal(&texts[0].to_uppercase()),
-            texts[1],
-            texts[2]
+        "count" if distinct && texts.len() > 1 => Ok(Some(raw(format!(
+            "count(DISTINCT tare_tuple({all}) COLLATE NOCASE)"
         )))),
-        "count" if args.duplicate_treatment.is_some() && texts.len() > 1 => {
-            Err(SqlError::unsupported("COUNT(DISTINCT) of several columns"))
+        "count" if texts.len() > 1 => Err(near(format!(", {}", texts[1]))),
+        "count" if texts.is_empty() => Err(near(")")),
+        "count" if distinct && !is_column(args) => Ok(Some(raw(format!(
+            "count(DISTINCT {} COLLATE NOCASE)",
+            first()
+        )))),
+        "sum" if around.exact => Ok(Some(raw(format!(
+            "tare_sum({}{all})",
+            if distinct { "DISTINCT " } else { "" }
+        )))),
+        "group_concat" => Ok(Some(group_concat(args, &texts))),
+        "std" | "stddev" | "stddev_pop" => call("tare_stddev"),
+        "stddev_samp" => call("tare_stddev_samp"),
+        "variance" | "var_pop" => call("tare_variance"),
+        "var_samp" => call("tare_var_samp"),
+        "bit_and" | "bit_or" | "bit_xor" => call(&format!("tare_{name}")),
+        "charset" | "collation" => {
+            let binary = args.args.first().is_some_and(|a| is_binary(&a.to_string()));
+            Ok(Some(raw(match (name.as_str(), binary) {
+                (_, true) => "'binary'",
+                ("charset", _) => "'utf8mb4'",
+                _ => "'utf8mb4_general_ci'",
+            })))
         }
-        "group_concat" => Ok(Some(group_concat(args, &all))),
-        "std" | "stddev" => call("stddev_pop"),
-        "variance" => call("var_pop"),
-        "json_length" => call("tare_json_length"),
+        "coercibility" => Ok(Some(raw(if is_column(args) { "2" } else { "4" }))),
+        "benchmark" => Ok(Some(raw(format!(
+            "iif(({}) IS NULL, 0, 0)",
+            texts.get(1).cloned().unwrap_or_default()
+        )))),
+        "uuid_short" => call("tare_uuid_short"),
+        "load_file" => Ok(Some(raw("NULL"))),
+        "regexp_like" => call("tare_regexp"),
+        "weight_string" => Ok(Some(raw(format!("CAST(upper({all}) AS BLOB)")))),
+        "grouping" => Err(SqlError::new(1111, "Invalid use of group function")),
+        "default" | "values" => Ok(None),
+        _ if name.starts_with("json_") => Ok(Some(raw(format!("tare_{name}({all})")))),
+        _ if own => call(&name),
+        _ if matches!(f.args, FunctionArguments::None) => call(&name),
         _ => Ok(None),
     }
 }
 
-/// Functions that are written without parentheses.
-fn bare(name: &str) -> Option<Expr> {
-    match name {
-        "current_timestamp" | "localtime" | "localtimestamp" => Some(raw("now()")),
-        "current_date" => Some(raw("current_date_()")),
-        "current_time" => Some(raw("current_time_()")),
-        "current_user" => Some(raw("current_user()")),
-        _ => None,
-    }
+/// What [`super::tokens`] writes.
+fn ours(name: &str, texts: &[String]) -> Result<Option<Expr>> {
+    let all = texts.join(", ");
+    Ok(Some(raw(match name {
+        "interval" | "extract" | "char" | "char_text" => format!("tare_{name}({all})"),
+        "not" => format!("(NOT ({all}))"),
+        "binary" => format!("({all} COLLATE BINARY)"),
+        "interval_of" if texts.len() > 1 => format!("tare_interval_of({all})"),
+        "insert" if texts.len() == 4 => format!("tare_insert({all})"),
+        "sounds" | "member_of" => format!("tare_{name}({all})"),
+        // For what the rewriter writes itself.
+        "number" => format!("tare_number({all})"),
+        _ => return Ok(None),
+    })))
+}
+
+fn is_column(args: &FunctionArgumentList) -> bool {
+    matches!(
+        args.args.first().and_then(super::types::plain),
+        Some(Expr::Identifier(_) | Expr::CompoundIdentifier(_))
+    )
+}
+
+fn is_binary(text: &str) -> bool {
+    text.starts_with("X'") || text.starts_with("CAST(") && text.ends_with("AS BLOB)")
 }
 
 /// GROUP_CONCAT(DISTINCT a, b ORDER BY c SEPARATOR 'x').
-fn group_concat(args: &sqlparser::ast::FunctionArgumentList, all: &str) -> Expr {
+fn group_concat(args: &FunctionArgumentList, texts: &[String]) -> Expr {
     let mut separator = "','".to_owned();
     let mut order = String::new();
     for clause in &args.clauses {
@@ -116,107 +222,26 @@ fn group_concat(args: &sqlparser::ast::FunctionArgumentList, all: &str) -> Expr 
         }
     }
     let distinct = args.duplicate_treatment == Some(DuplicateTreatment::Distinct);
-    let value = if args.args.len() == 1 {
-        all.to_owned()
+    let value = if texts.len() == 1 {
+        texts[0].clone()
     } else {
-        format!("concat_({all})")
+        format!("concat_({})", texts.join(", "))
     };
-    if distinct && separator == "','" {
+    if distinct {
         // SQLite: DISTINCT aggregates take one argument; its separator is a comma then.
-        raw(format!("group_concat(DISTINCT {value}{order})"))
-    } else if distinct {
-        raw(format!(
-            "replace(group_concat(DISTINCT replace({value}, ',', char(31)){order}), ',', {separator})"
-        ))
+        let value = if is_column(args) && texts.len() == 1 {
+            value
+        } else {
+            format!("({value} COLLATE NOCASE)")
+        };
+        if separator == "','" {
+            raw(format!("group_concat(DISTINCT {value}{order})"))
+        } else {
+            raw(format!(
+                "replace(group_concat(DISTINCT replace({value}, ',', char(31)) COLLATE NOCASE{order}), ',', {separator})"
+            ))
+        }
     } else {
         raw(format!("group_concat({value}, {separator}{order})"))
     }
-}
-
-/// The type of an expression that is no column, where its text tells.
-pub fn type_of(expr: &Expr) -> Option<WireType> {
-    match expr {
-        Expr::Nested(inner) => type_of(inner),
-        Expr::Value(v) => match &v.value {
-            Value::Number(n, _) if n.parse::<i64>().is_ok() => Some(WireType::bigint()),
-            Value::Number(n, _) if n.parse::<u64>().is_ok() => Some(WireType::bigint_unsigned()),
-            Value::Number(n, _) if !n.contains(['e', 'E']) => {
-                let decimals = n.split_once('.').map_or(0, |(_, d)| d.len());
-                Some(WireType::decimal(n.len() as u32, decimals as u8))
-            }
-            Value::Number(..) => Some(WireType::double()),
-            Value::SingleQuotedString(s) | Value::DoubleQuotedString(s) => {
-                Some(WireType::text(s.chars().count() as u32))
-            }
-            _ => None,
-        },
-        Expr::UnaryOp {
-            op: UnaryOperator::Minus | UnaryOperator::Plus,
-            expr,
-        } => type_of(expr).map(|wire| match wire.code {
-            ColumnType::MYSQL_TYPE_LONGLONG => WireType::bigint(),
-            _ => wire,
-        }),
-        Expr::BinaryOp { op, left, right } => match op {
-            BinaryOperator::Gt
-            | BinaryOperator::Lt
-            | BinaryOperator::GtEq
-            | BinaryOperator::LtEq
-            | BinaryOperator::Eq
-            | BinaryOperator::NotEq
-            | BinaryOperator::And
-            | BinaryOperator::Or
-            | BinaryOperator::Xor
-            | BinaryOperator::Spaceship => Some(WireType::bigint()),
-            BinaryOperator::Divide => Some(WireType::decimal(21, 4)),
-            BinaryOperator::Plus | BinaryOperator::Minus | BinaryOperator::Multiply => {
-                match (type_of(left)?, type_of(right)?) {
-                    (a, b) if a.code == b.code && a.code == ColumnType::MYSQL_TYPE_LONGLONG => {
-                        Some(a)
-                    }
-                    _ => None,
-                }
-            }
-            _ => None,
-        },
-        Expr::Exists { .. }
-        | Expr::IsNull(_)
-        | Expr::IsNotNull(_)
-        | Expr::Between { .. }
-        | Expr::InList { .. } => Some(WireType::bigint()),
-        Expr::Function(f) => of_function(&last_name(&f.name).to_ascii_lowercase()),
-        _ => None,
-    }
-}
-
-fn of_function(name: &str) -> Option<WireType> {
-    Some(match name {
-        "count" | "length" | "char_length" | "octet_length" | "character_length" | "row_count"
-        | "found_rows" | "year" | "month" | "day" | "hour" | "minute" | "second" | "datediff"
-        | "locate" | "instr" | "sleep" | "ascii" | "dayofweek" | "dayofyear" | "weekday"
-        | "quarter" | "week" | "timestampdiff" | "isnull" | "strcmp" | "find_in_set" | "field"
-        | "crc32" => WireType::bigint(),
-        "connection_id" | "ps_current_thread_id" | "last_insert_id" | "uuid_short" => {
-            WireType::bigint_unsigned()
-        }
-        "avg" => WireType::decimal(15, 4),
-        "now" | "sysdate" | "current_timestamp" | "localtime" | "localtimestamp"
-        | "from_unixtime" | "utc_timestamp" => {
-            WireType::number(ColumnType::MYSQL_TYPE_DATETIME, 19)
-        }
-        "curdate" | "current_date" | "date" | "last_day" | "utc_date" => {
-            WireType::number(ColumnType::MYSQL_TYPE_DATE, 10)
-        }
-        "curtime" | "current_time" | "timediff" | "sec_to_time" => {
-            WireType::number(ColumnType::MYSQL_TYPE_TIME, 10)
-        }
-        "rand" | "pi" | "sqrt" | "exp" | "ln" | "log" | "sin" | "cos" | "tan" | "pow" | "power" => {
-            WireType::double()
-        }
-        "concat" | "upper" | "lower" | "left" | "right" | "database" | "schema" | "user"
-        | "current_user" | "version" | "replace" | "substring" | "substr" | "trim"
-        | "date_format" | "hex" | "format" | "uuid" | "group_concat" | "concat_ws" | "md5"
-        | "sha1" | "sha2" | "lpad" | "rpad" | "repeat" | "reverse" => WireType::text(255),
-        _ => return None,
-    })
 }

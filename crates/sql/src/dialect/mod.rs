@@ -9,12 +9,15 @@ pub mod function;
 pub mod names;
 pub mod plan;
 pub mod rewrite;
+pub mod scope;
+pub mod signature;
 pub mod split;
+pub mod tokens;
 pub mod translate;
+pub mod types;
 
 use sqlparser::ast::Statement;
 use sqlparser::dialect::MySqlDialect;
-use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
@@ -22,49 +25,57 @@ use crate::server::error::{Result, SqlError};
 
 static MYSQL: MySqlDialect = MySqlDialect {};
 
-/// A parser and what it parses, with `?` numbered in the order of the text.
-pub fn parser(sql: &str) -> Result<(Parser<'static>, usize)> {
-    let mut tokens: Vec<TokenWithSpan> = Tokenizer::new(&MYSQL, sql)
-        .tokenize_with_location()
-        .map_err(SqlError::syntax)?;
-    let mut params = 0;
-    let mut after_operand = false;
-    for token in &mut tokens {
-        // sqlparser knows MOD as a function only; after an operand it is an operator.
-        if after_operand
-            && matches!(&token.token, Token::Word(w) if w.quote_style.is_none() && w.value.eq_ignore_ascii_case("MOD"))
-        {
-            token.token = Token::Mod;
-        }
-        match &token.token {
-            Token::Whitespace(_) => {}
-            Token::Number(..)
-            | Token::RParen
-            | Token::Placeholder(_)
-            | Token::SingleQuotedString(_) => {
-                after_operand = true;
-            }
-            Token::Word(w) => after_operand = w.keyword == Keyword::NoKeyword,
-            _ => after_operand = false,
-        }
-        if let Token::Placeholder(name) = &mut token.token {
-            if name != "?" {
-                return Err(near(name));
-            }
-            params += 1;
-            *name = format!("?{params}");
+/// How a session's sql_mode has statements read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Mode {
+    /// ANSI_QUOTES: `"x"` is a name.
+    pub ansi_quotes: bool,
+    /// PIPES_AS_CONCAT: `||` joins texts.
+    pub pipes_concat: bool,
+    /// The parameters have been numbered already.
+    counted: bool,
+}
+
+impl Mode {
+    /// Out of the text of @@sql_mode.
+    pub fn of(sql_mode: &str) -> Self {
+        let has = |name: &str| sql_mode.split(',').any(|m| m.eq_ignore_ascii_case(name));
+        let ansi = has("ANSI");
+        Self {
+            ansi_quotes: ansi || has("ANSI_QUOTES"),
+            pipes_concat: ansi || has("PIPES_AS_CONCAT"),
+            counted: false,
         }
     }
-    Ok((
-        Parser::new(&MYSQL).with_tokens_with_locations(tokens),
+}
+
+/// A statement's tokens, ready to be parsed.
+pub struct Reading {
+    /// The parser.
+    pub parser: Parser<'static>,
+    /// Number of `?`.
+    pub params: usize,
+    /// SELECT ... INTO.
+    pub into: tokens::Into,
+}
+
+/// A parser, with `?` numbered in the order of the text.
+pub fn read(sql: &str, mode: Mode) -> Result<Reading> {
+    let tokens: Vec<TokenWithSpan> = Tokenizer::new(&MYSQL, sql)
+        .tokenize_with_location()
+        .map_err(SqlError::syntax)?;
+    let (tokens, params, into) = tokens::prepare(tokens, mode).map_err(near)?;
+    Ok(Reading {
+        parser: Parser::new(&MYSQL).with_tokens_with_locations(tokens),
         params,
-    ))
+        into,
+    })
 }
 
 /// Reads one statement that sqlparser knows.
 pub fn parse_one(sql: &str) -> Result<Statement> {
-    let (mut parser, _) = parser(sql)?;
-    parse_statement(&mut parser)
+    let mut reading = read(sql, Mode::default())?;
+    parse_statement(&mut reading.parser)
 }
 
 /// Reads one statement and nothing after it.
@@ -77,9 +88,10 @@ pub fn parse_statement(parser: &mut Parser<'_>) -> Result<Statement> {
 /// Nothing but `;` may follow.
 pub fn end(parser: &mut Parser<'_>) -> Result<()> {
     while parser.consume_token(&Token::SemiColon) {}
-    match parser.peek_token().token {
+    let next = parser.peek_token();
+    match next.token {
         Token::EOF => Ok(()),
-        other => Err(near(other)),
+        _ => Err(at(&next)),
     }
 }
 
@@ -88,4 +100,42 @@ pub fn near(token: impl std::fmt::Display) -> SqlError {
     SqlError::syntax(format!(
         "check the manual for the right syntax to use near '{token}'"
     ))
+}
+
+/// 1064 at a token whose place is known.
+pub fn at(token: &TokenWithSpan) -> SqlError {
+    SqlError::syntax(format!("found: {token}{}", token.span.start))
+}
+
+/// A syntax error in MySQL's words: what the statement says from the wrong place on.
+pub fn located(error: SqlError, sql: &str) -> SqlError {
+    if error.code != 1064 {
+        return error;
+    }
+    let message = &error.message;
+    let place = |text: &str| -> Option<usize> {
+        let (_, place) = text.rsplit_once(" at Line: ")?;
+        let (line, column) = place.split_once(", Column: ")?;
+        let line: usize = line.trim().parse().ok()?;
+        let column: usize = column.trim().parse().ok()?;
+        Some(names::offset(sql, line, column))
+    };
+    let offset = place(message).or_else(|| {
+        let (_, rest) = message.split_once(" near '")?;
+        let token = rest.strip_suffix('\'').unwrap_or(rest);
+        (!token.is_empty())
+            .then(|| sql.to_lowercase().rfind(&token.to_lowercase()))
+            .flatten()
+            .filter(|&at| sql.is_char_boundary(at))
+    });
+    let offset = offset.unwrap_or(sql.len());
+    let rest = sql[offset..].trim_start();
+    let shown: String = rest.chars().take(80).collect();
+    let line = sql[..offset].matches('\n').count() + 1;
+    SqlError::new(
+        1064,
+        format!(
+            "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use near '{shown}' at line {line}"
+        ),
+    )
 }

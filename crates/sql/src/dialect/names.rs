@@ -57,6 +57,45 @@ pub fn projection(sql: &str) -> Vec<String> {
     items
 }
 
+/// The query of CREATE ... AS query, as it was written.
+pub fn after_as(sql: &str) -> Option<&str> {
+    let tokens = Tokenizer::new(&MySqlDialect {}, sql)
+        .tokenize_with_location()
+        .ok()?;
+    let lines = Lines::new(sql);
+    let mut depth = 0;
+    let mut last = None;
+    for token in &tokens {
+        match &token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            Token::Word(w) if depth == 0 && w.keyword == Keyword::AS => {
+                return sql.get(lines.offset(token.span.end)..).map(trimmed);
+            }
+            Token::Word(w)
+                if depth == 0 && matches!(w.keyword, Keyword::SELECT | Keyword::WITH) =>
+            {
+                last = Some(lines.offset(token.span.start));
+                break;
+            }
+            _ => {}
+        }
+    }
+    last.and_then(|at| sql.get(at..)).map(trimmed)
+}
+
+fn trimmed(text: &str) -> &str {
+    text.trim().trim_end_matches(';')
+}
+
+/// Where a line's column is in a text; both count from 1.
+pub fn offset(sql: &str, line: usize, column: usize) -> usize {
+    Lines::new(sql).offset(Location {
+        line: line as u64,
+        column: column as u64,
+    })
+}
+
 fn text(sql: &str, start: Option<usize>, end: usize) -> String {
     start
         .and_then(|s| sql.get(s..end))

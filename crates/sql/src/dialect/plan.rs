@@ -36,6 +36,8 @@ pub struct Sql {
     pub makes_ids: bool,
     /// The database that is written to, or locked by FOR UPDATE.
     pub writes: Option<String>,
+    /// SQL_CALC_FOUND_ROWS: counts the rows that there would be without LIMIT.
+    pub found_rows: Option<String>,
 }
 
 impl Sql {
@@ -63,6 +65,10 @@ pub enum Change {
 pub enum Action {
     /// Return rows.
     Rows(Sql),
+    /// Give a row to user variables.
+    Into(Sql, Vec<String>),
+    /// DO: evaluate and forget.
+    Do(Sql),
     /// Return rows that are made here.
     Show(Box<Show>),
     /// Change rows.

@@ -9,9 +9,10 @@ use sqlparser::tokenizer::Token;
 
 use super::admin::{self, Filter, Show, What};
 use super::ddl::{Ddl, TableName};
+use super::names;
 use super::plan::{Action, Change, Plan, Sql};
 use super::rewrite::{Rewriter, change_of, insert_columns};
-use super::{end, near, parse_statement, parser, split};
+use super::{Mode, Reading, end, located, near, parse_statement, read, split};
 use crate::server::error::{Result, SqlError};
 use crate::storage::Connection;
 use crate::storage::tables::{TableDef, last_name};
@@ -22,13 +23,34 @@ pub fn translate(
     database: Option<&str>,
     connection: &mut Connection,
     generation: u64,
+    mode: Mode,
+) -> Result<Plan> {
+    plan(text, database, connection, generation, mode).map_err(|e| located(e, text))
+}
+
+fn plan(
+    text: &str,
+    database: Option<&str>,
+    connection: &mut Connection,
+    generation: u64,
+    mode: Mode,
 ) -> Result<Plan> {
     if split::is_blank(text) {
         return Err(SqlError::new(1065, "Query was empty"));
     }
     let opened = split::open_comments(text);
     let text = opened.as_deref().unwrap_or(text);
-    let (mut parser, params) = parser(text)?;
+    let Reading {
+        mut parser,
+        params,
+        into,
+    } = read(text, mode)?;
+    if into.file {
+        return Err(SqlError::new(
+            1290,
+            "The MySQL server is running with the --secure-file-priv option so it cannot execute this statement",
+        ));
+    }
     let plan = |action, command| Plan {
         action,
         params,
@@ -41,16 +63,30 @@ pub fn translate(
         return Ok(plan(action, command));
     }
     let (action, command) = maintenance(&mut parser, database)?.map_or_else(
-        || statement(parse_statement(&mut parser)?, text, database, connection),
+        || {
+            statement(
+                parse_statement(&mut parser)?,
+                text,
+                database,
+                connection,
+                mode,
+            )
+        },
         Ok,
     )?;
+    let action = match action {
+        Action::Rows(sql) if into.nowhere => return Ok(plan(Action::Do(sql), "do")),
+        Action::Rows(sql) if !into.variables.is_empty() => Action::Into(sql, into.variables),
+        other => other,
+    };
     Ok(plan(action, command))
 }
 
 /// MySQL's name for what a statement does.
 fn command_of(action: &Action) -> &'static str {
     match action {
-        Action::Rows(_) => "select",
+        Action::Rows(_) | Action::Into(..) => "select",
+        Action::Do(_) => "do",
         Action::Begin { .. } => "begin",
         Action::Commit { .. } => "commit",
         Action::Rollback { .. } => "rollback",
@@ -167,11 +203,13 @@ fn statement(
     text: &str,
     database: Option<&str>,
     connection: &mut Connection,
+    mode: Mode,
 ) -> Result<(Action, &'static str)> {
-    let rewriter = || Rewriter::new(database);
     let ddl = |ddl: Ddl| Action::Ddl(Box::new(ddl));
     let action = match statement {
-        Statement::Query(query) => Action::Rows(rewriter().query(*query, text)?),
+        Statement::Query(query) => {
+            Action::Rows(Rewriter::with(database, Some(connection), mode).query(*query, text)?)
+        }
         Statement::Insert(insert) => {
             let change = change_of(&insert);
             let TableObject::TableName(name) = &insert.table else {
@@ -180,12 +218,22 @@ fn statement(
             let name = table_name(name, database)?;
             let (auto, columns) = insert_columns(connection, &name.database, &name.table)?;
             Action::Write(
-                rewriter().insert(insert, auto.as_deref(), &columns)?,
+                Rewriter::with(database, Some(connection), mode).insert(
+                    insert,
+                    auto.as_deref(),
+                    &columns,
+                )?,
                 change,
             )
         }
-        Statement::Update(update) => Action::Write(rewriter().update(update)?, Change::Update),
-        Statement::Delete(delete) => Action::Write(rewriter().delete(delete)?, Change::Delete),
+        Statement::Update(update) => Action::Write(
+            Rewriter::with(database, Some(connection), mode).update(update)?,
+            Change::Update,
+        ),
+        Statement::Delete(delete) => Action::Write(
+            Rewriter::with(database, Some(connection), mode).delete(delete)?,
+            Change::Delete,
+        ),
         Statement::CreateDatabase {
             db_name,
             if_not_exists,
@@ -226,10 +274,10 @@ fn statement(
                         "CREATE TABLE with columns and SELECT",
                     ));
                 }
-                let text = query.to_string();
+                let text = names::after_as(text).unwrap_or(text);
                 ddl(Ddl::CreateAs {
                     name,
-                    query: rewriter().query(*query, &text)?,
+                    query: Rewriter::with(database, Some(connection), mode).query(*query, text)?,
                     if_not_exists,
                 })
             } else {
@@ -244,8 +292,9 @@ fn statement(
             if view.materialized || !view.columns.is_empty() {
                 return Err(SqlError::unsupported("a view's column list"));
             }
-            let text = view.query.to_string();
-            let query = rewriter().query(*view.query, &text)?;
+            let text = names::after_as(text).unwrap_or(text).to_owned();
+            let query =
+                Rewriter::with(database, Some(connection), mode).query(*view.query, &text)?;
             ddl(Ddl::CreateView {
                 name: table_name(&view.name, database)?,
                 query,
@@ -351,7 +400,7 @@ fn statement(
         Statement::Explain {
             statement: inner, ..
         } => {
-            let (action, _) = self::statement(*inner, text, database, connection)?;
+            let (action, _) = self::statement(*inner, text, database, connection, mode)?;
             let (Action::Rows(mut sql) | Action::Write(mut sql, _)) = action else {
                 return Err(near("EXPLAIN"));
             };

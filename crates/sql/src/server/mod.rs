@@ -30,6 +30,7 @@ use crate::storage::Databases;
 use crate::storage::sync::{Condvar, Mutex};
 
 pub use config::{Config, DEFAULT_PORT, InstrumentValue, ThreadHandling};
+pub(crate) use query::{wire_of, wire_type};
 
 /// Why a server did not start.
 #[derive(Debug, thiserror::Error)]

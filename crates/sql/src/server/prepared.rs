@@ -178,12 +178,14 @@ impl Session {
         }
         let generation = self.shared.databases.generation();
         if prepared.plan.generation != generation {
+            let mode = self.mode();
             let connection = self.connection()?;
             let plan = crate::dialect::translate::translate(
                 &prepared.text,
                 prepared.database.as_deref(),
                 connection,
                 generation,
+                mode,
             )?;
             if let Some(old) = prepared.statement.take() {
                 self.close_statement(old);

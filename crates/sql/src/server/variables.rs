@@ -12,6 +12,7 @@ use super::error::{Result, SqlError};
 use super::points::{LOCK_GLOBALS, LOCK_SESSION};
 use crate::dialect::admin::Scope;
 use crate::storage::Control;
+use crate::storage::functions::locks::UserLocks;
 use crate::storage::sync::{Mutex, RwLock};
 
 /// What the server calls itself. Clients look at the number before they ask for anything, so it
@@ -148,12 +149,34 @@ pub fn is_known(name: &str) -> bool {
         )
 }
 
+/// The type of a variable's value on the wire, as its default tells.
+pub fn type_of(name: &str) -> Option<crate::wire::column::WireType> {
+    use crate::wire::column::WireType;
+    let name = name.to_ascii_lowercase();
+    let Some((_, _, default)) = find(&name) else {
+        return is_known(&name).then(WireType::bigint_unsigned);
+    };
+    Some(if matches!(*default, "ON" | "OFF") {
+        WireType::bigint()
+    } else if default.parse::<u64>().is_ok() {
+        WireType::bigint_unsigned()
+    } else if default.parse::<f64>().is_ok() {
+        WireType {
+            decimals: 6,
+            ..WireType::double()
+        }
+    } else {
+        WireType::text(255)
+    })
+}
+
 /// The server's values.
 #[derive(Debug)]
 pub struct Globals {
     /// The options of schema sys.
     sys_config: crate::sys::config::SysConfig,
     values: RwLock<HashMap<&'static str, String>>,
+    user_locks: UserLocks,
 }
 
 impl Globals {
@@ -193,6 +216,7 @@ impl Globals {
         Self {
             sys_config: crate::sys::config::SysConfig::load(Some(config.data.join("sys_config"))),
             values: RwLock::new(&LOCK_GLOBALS, values),
+            user_locks: UserLocks::default(),
         }
     }
 
@@ -258,6 +282,11 @@ impl SessionState {
             warnings: Mutex::new(&LOCK_SESSION, Default::default()),
             warning_count: AtomicU16::new(0),
         }
+    }
+
+    /// The server's locks of GET_LOCK.
+    pub fn user_locks(&self) -> &UserLocks {
+        &self.globals.user_locks
     }
 
     /// `user@host`.
@@ -456,6 +485,7 @@ impl SessionState {
         self.system.lock().clear();
         self.user.lock().clear();
         self.clear_warnings();
+        self.user_locks().release_all(self.id);
         self.set_last_insert_id(0);
         self.set_found_rows(0);
         self.set_row_count(-1);
@@ -474,6 +504,12 @@ impl SessionState {
             }
             std::thread::sleep(left.min(Duration::from_millis(20)));
         }
+    }
+}
+
+impl Drop for SessionState {
+    fn drop(&mut self) {
+        self.globals.user_locks.release_all(self.id);
     }
 }
 

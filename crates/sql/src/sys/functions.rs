@@ -268,8 +268,7 @@ impl Function {
             return Ok((text, &[]));
         };
         let made = self.rewritten.get_or_init(|| {
-            let (mut parser, _) = crate::dialect::parser(select)?;
-            let Statement::Query(query) = crate::dialect::parse_statement(&mut parser)? else {
+            let Statement::Query(query) = crate::dialect::parse_one(select)? else {
                 return Err(crate::dialect::near(self.name));
             };
             let sql = Rewriter::new(Some("sys")).query(*query, select)?;

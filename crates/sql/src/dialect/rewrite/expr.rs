@@ -77,12 +77,29 @@ impl Rewriter<'_> {
                     BinaryOperator::Divide => of("tare_div"),
                     BinaryOperator::MyIntegerDivide => of("tare_intdiv"),
                     BinaryOperator::Modulo => of("mod"),
-                    BinaryOperator::Spaceship => raw(format!("({left} IS {right})")),
-                    BinaryOperator::Xor => raw(format!("(({left}) <> 0) <> (({right}) <> 0)")),
+                    BinaryOperator::Spaceship => {
+                        // What dialect::tokens makes of SOUNDS LIKE and MEMBER OF.
+                        let right = right.to_string();
+                        if let Some(other) = right.strip_prefix("tare_sounds") {
+                            raw(format!("(soundex({left}) = soundex{other})"))
+                        } else if let Some(array) = right.strip_prefix("tare_member_of(") {
+                            raw(format!("tare_member_of({left}, {array}"))
+                        } else {
+                            raw(format!("({left} IS {right})"))
+                        }
+                    }
+                    BinaryOperator::Xor => raw(format!(
+                        "((tare_number({left}) <> 0) <> (tare_number({right}) <> 0))"
+                    )),
                     BinaryOperator::BitwiseXor => of("tare_xor"),
                     BinaryOperator::PGBitwiseShiftLeft => raw(format!("({left} << {right})")),
                     BinaryOperator::PGBitwiseShiftRight => raw(format!("({left} >> {right})")),
+                    BinaryOperator::StringConcat if self.pipes_concat => of("concat"),
                     BinaryOperator::StringConcat => raw(format!("(({left}) OR ({right}))")),
+                    BinaryOperator::Arrow => of("tare_json_extract"),
+                    BinaryOperator::LongArrow => raw(format!(
+                        "tare_json_unquote(tare_json_extract({left}, {right}))"
+                    )),
                     BinaryOperator::Overlaps => raw(format!("(({left}) AND ({right}))")),
                     BinaryOperator::Regexp => of("tare_regexp"),
                     BinaryOperator::Assignment => {
@@ -124,9 +141,7 @@ impl Rewriter<'_> {
                     | BinaryOperator::And
                     | BinaryOperator::Or
                     | BinaryOperator::BitwiseOr
-                    | BinaryOperator::BitwiseAnd
-                    | BinaryOperator::Arrow
-                    | BinaryOperator::LongArrow => return Ok(()),
+                    | BinaryOperator::BitwiseAnd => return Ok(()),
                     other => return Err(near(other)),
                 };
                 *expr = new;
@@ -296,10 +311,31 @@ impl Rewriter<'_> {
                 *expr = raw(text);
                 Ok(())
             }
+            Expr::AnyOp {
+                left,
+                compare_op,
+                right,
+                ..
+            } => {
+                *expr = some(left, compare_op, right, false)?;
+                Ok(())
+            }
+            Expr::AllOp {
+                left,
+                compare_op,
+                right,
+            } => {
+                *expr = some(left, compare_op, right, true)?;
+                Ok(())
+            }
             Expr::Function(f) => {
+                let around = function::Around {
+                    database: self.database,
+                    exact: self.exact,
+                };
                 let new = match self.routine(f)? {
                     Some(new) => Some(new),
-                    None => function::rewrite(f, self.inserting)?,
+                    None => function::rewrite(f, around)?,
                 };
                 if let Some(new) = new {
                     *expr = new;
@@ -310,6 +346,46 @@ impl Rewriter<'_> {
             _ => Ok(()),
         }
     }
+}
+
+/// `left op ANY (query)`, `left op ALL (query)`: the least or greatest of the query's rows decides.
+fn some(left: &Expr, op: &BinaryOperator, query: &Expr, all: bool) -> Result<Expr> {
+    let query = query.to_string();
+    let query = query
+        .strip_prefix('(')
+        .and_then(|q| q.strip_suffix(')'))
+        .unwrap_or(&query);
+    let rows = format!("(SELECT NULL AS tare_c WHERE 0 UNION ALL SELECT * FROM ({query}))");
+    let bound = match (op, all) {
+        (BinaryOperator::Eq, false) => return Ok(raw(format!("({left} IN ({query}))"))),
+        (BinaryOperator::NotEq, true) => return Ok(raw(format!("({left} NOT IN ({query}))"))),
+        (BinaryOperator::Eq, true) => {
+            return Ok(raw(format!(
+                "(NOT EXISTS (SELECT 1 FROM {rows} WHERE tare_c IS NOT {left}))"
+            )));
+        }
+        (BinaryOperator::NotEq, false) => {
+            return Ok(raw(format!(
+                "EXISTS (SELECT 1 FROM {rows} WHERE tare_c <> {left})"
+            )));
+        }
+        (BinaryOperator::Gt | BinaryOperator::GtEq, false)
+        | (BinaryOperator::Lt | BinaryOperator::LtEq, true) => "min",
+        (BinaryOperator::Lt | BinaryOperator::LtEq, false)
+        | (BinaryOperator::Gt | BinaryOperator::GtEq, true) => "max",
+        (other, _) => return Err(near(other)),
+    };
+    let holds = format!("{left} {op} (SELECT {bound}(tare_c) FROM {rows})");
+    let nulls = format!("(SELECT count(*) > count(tare_c) FROM {rows})");
+    Ok(raw(if all {
+        format!(
+            "(CASE WHEN NOT EXISTS ({query}) THEN 1 WHEN NOT ({holds}) THEN 0 WHEN {nulls} THEN NULL ELSE {holds} END)"
+        )
+    } else {
+        format!(
+            "(CASE WHEN NOT EXISTS ({query}) THEN 0 WHEN {holds} THEN 1 WHEN {nulls} THEN NULL ELSE {holds} END)"
+        )
+    }))
 }
 
 /// Number and unit of an INTERVAL.
@@ -330,7 +406,7 @@ fn cast(value: &Expr, data_type: &DataType) -> Expr {
                 sqlparser::ast::ExactNumberInfo::PrecisionAndScale(_, s) => *s,
                 _ => 0,
             };
-            format!("round(tare_real({value}), {scale})")
+            format!("tare_round(tare_number({value}), {scale})")
         }
         Double(_) | DoublePrecision | Float(_) | Real => format!("tare_real({value})"),
         Date => format!("date({value})"),
@@ -340,7 +416,7 @@ fn cast(value: &Expr, data_type: &DataType) -> Expr {
         Char(Some(sqlparser::ast::CharacterLength::IntegerLength { length, .. })) => {
             format!("tare_substr(CAST({value} AS TEXT), 1, {length})")
         }
-        JSON => format!("json({value})"),
+        JSON => format!("tare_json({value})"),
         _ => format!("CAST({value} AS TEXT)"),
     };
     raw(text)

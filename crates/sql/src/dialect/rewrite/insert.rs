@@ -58,7 +58,6 @@ impl Rewriter<'_> {
         };
         let all: &[String] = if names.is_empty() { columns } else { &names };
         let auto_at = auto.and_then(|a| all.iter().position(|c| c.eq_ignore_ascii_case(a)));
-        self.inserting = true;
         let mut text = String::new();
         let mut is_values = false;
         if let SetExpr::Values(Values { rows, .. }) = source.body.as_mut()

@@ -1,9 +1,12 @@
 //! Statements on rows: their tree is changed in place until its text is SQLite's.
 
 mod change;
+mod compare;
 mod expr;
 mod insert;
+mod rollup;
 mod select;
+mod set;
 mod sys;
 
 pub use expr::interval;
@@ -11,15 +14,18 @@ pub use insert::{change_of, insert_columns};
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use sqlparser::ast::{
-    Expr, Ident, LimitClause, ObjectName, ObjectNamePart, Query, Select, TableFactor, Value,
-    VisitMut, VisitorMut,
+    Expr, Ident, LimitClause, ObjectName, ObjectNamePart, Query, Select, SetExpr, TableFactor,
+    Value, VisitMut, VisitorMut,
 };
 
-use crate::dialect::near;
 use crate::dialect::plan::Sql;
+use crate::dialect::scope::{Names, Scope};
+use crate::dialect::{Mode, near};
 use crate::server::error::{Result, SqlError};
+use crate::storage::Connection;
 use crate::storage::databases::is_system_schema;
 use crate::wire::column::WireType;
 
@@ -47,19 +53,35 @@ fn ident(name: &str) -> Ident {
 pub struct Rewriter<'a> {
     /// The session's default database.
     pub database: Option<&'a str>,
+    names: Names<'a>,
+    /// Names of common table expressions that were in sight before each query, to be restored.
+    outer: Vec<Option<std::collections::HashMap<String, Arc<Vec<crate::dialect::scope::Column>>>>>,
     ctes: HashSet<String>,
     sql: Sql,
-    inserting: bool,
+    exact: bool,
+    pipes_concat: bool,
 }
 
 impl<'a> Rewriter<'a> {
     /// For a session's default database.
     pub fn new(database: Option<&'a str>) -> Self {
+        Self::with(database, None, Mode::default())
+    }
+
+    /// For a session whose databases' tables can be looked at.
+    pub fn with(
+        database: Option<&'a str>,
+        connection: Option<&'a mut Connection>,
+        mode: Mode,
+    ) -> Self {
         Self {
             database,
+            names: Names::new(database, connection),
+            outer: Vec::new(),
             ctes: HashSet::new(),
             sql: Sql::default(),
-            inserting: false,
+            exact: false,
+            pipes_concat: mode.pipes_concat,
         }
     }
 
@@ -110,6 +132,12 @@ impl VisitorMut for Rewriter<'_> {
     type Break = SqlError;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<SqlError> {
+        if let Err(error) = self.arrange(query) {
+            return ControlFlow::Break(error);
+        }
+        let outer = query.with.as_ref().map(|_| self.names.ctes.clone());
+        self.outer.push(outer);
+        self.names.with(query);
         if let Some(with) = &query.with {
             self.ctes.extend(
                 with.cte_tables
@@ -117,6 +145,12 @@ impl VisitorMut for Rewriter<'_> {
                     .map(|c| c.alias.name.value.to_lowercase()),
             );
         }
+        // ORDER BY sees what its SELECT sees.
+        let scope = match query.body.as_ref() {
+            SetExpr::Select(select) => self.names.scope(select),
+            _ => Scope::default(),
+        };
+        self.names.scopes.push(scope);
         query.locks.clear();
         if let Some(LimitClause::OffsetCommaLimit { offset, limit }) = &query.limit_clause {
             query.limit_clause = Some(LimitClause::LimitOffset {
@@ -131,11 +165,31 @@ impl VisitorMut for Rewriter<'_> {
         ControlFlow::Continue(())
     }
 
+    fn post_visit_query(&mut self, _query: &mut Query) -> ControlFlow<SqlError> {
+        self.names.scopes.pop();
+        if let Some(Some(outer)) = self.outer.pop() {
+            self.names.ctes = outer;
+        }
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
+        let scope = self.names.scope(select);
+        self.names.scopes.push(scope);
         match self.select(select) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
+    }
+
+    fn post_visit_select(&mut self, _select: &mut Select) -> ControlFlow<SqlError> {
+        self.names.scopes.pop();
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
+        self.compare(expr);
+        ControlFlow::Continue(())
     }
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<SqlError> {

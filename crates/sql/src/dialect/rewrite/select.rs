@@ -1,14 +1,17 @@
 //! SELECT: its columns' names and types, and what SQLite's has no like of.
 
 use sqlparser::ast::{
-    Distinct, Expr, GroupByExpr, JoinOperator, LockType, ObjectNamePart, Query, Select, SelectItem,
-    SetExpr, TableFactor, Value,
+    BinaryOperator, Distinct, Expr, GroupByExpr, JoinOperator, LockType, ObjectNamePart, Query,
+    Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableFactor, UnaryOperator,
+    Value, visit_expressions_mut,
 };
 
 use super::{Rewriter, ident};
 use crate::dialect::plan::Sql;
-use crate::dialect::{function, names};
+use crate::dialect::scope::Column;
+use crate::dialect::{function, names, near, signature, types};
 use crate::server::error::{Result, SqlError};
+use crate::storage::databases::is_system_schema;
 
 /// MySQL cuts a column's name after 256 bytes.
 fn short(name: &str) -> &str {
@@ -22,16 +25,34 @@ fn short(name: &str) -> &str {
 impl Rewriter<'_> {
     /// SELECT.
     pub fn query(mut self, mut query: Query, text: &str) -> Result<Sql> {
+        self.exact = self.reads_system(&query);
         self.name_columns(&mut query, text);
-        self.hints(&query);
+        let types = self.names.columns(&query);
+        self.hints(&query, types);
         self.sql.views = self.view_columns(&query);
         let lock = query.locks.iter().any(|l| l.lock_type == LockType::Update);
+        let found = calculates_found_rows(&query);
         self.visit(&mut query)?;
         self.sql.text = query.to_string();
+        if found {
+            query.limit_clause = None;
+            query.order_by = None;
+            self.sql.found_rows = Some(format!("SELECT count(*) FROM ({query})"));
+        }
         if lock {
             self.sql.writes = self.sql.databases.first().cloned();
         }
         Ok(self.sql)
+    }
+
+    /// Whether a table of a system schema is named: their counters' sums may exceed 64 bits.
+    fn reads_system(&self, query: &Query) -> bool {
+        let mut found = false;
+        let _ = sqlparser::ast::visit_relations(query, |name| {
+            found |= self.resolve(name).is_ok_and(|(d, _)| is_system_schema(&d));
+            std::ops::ControlFlow::<()>::Continue(())
+        });
+        found
     }
 
     fn name_columns(&self, query: &mut Query, text: &str) {
@@ -40,47 +61,76 @@ impl Rewriter<'_> {
             match body.as_mut() {
                 SetExpr::Select(select) => break select,
                 SetExpr::SetOperation { left, .. } => body = left,
+                SetExpr::Query(query) => body = &mut query.body,
                 _ => return,
             }
         };
-        let plain = |item: &SelectItem| !matches!(item, SelectItem::UnnamedExpr(e) if !matches!(e, Expr::Identifier(i) if !i.value.starts_with('@')));
-        if select.projection.iter().all(plain) {
-            return;
-        }
         let texts = names::projection(text);
         let known = texts.len() == select.projection.len();
         for (i, item) in select.projection.iter_mut().enumerate() {
-            if plain(item) {
+            let SelectItem::UnnamedExpr(expr) = item else {
                 continue;
-            }
-            if let SelectItem::UnnamedExpr(expr) = item {
-                let name = match &*expr {
-                    Expr::CompoundIdentifier(parts) if !parts[0].value.starts_with("@@") => {
-                        parts.last().map(|p| p.value.clone()).unwrap_or_default()
+            };
+            let name = match literal_or_column(expr) {
+                // A view's columns keep their own names, and information_schema is made of views.
+                Expr::Identifier(_) | Expr::CompoundIdentifier(_)
+                    if self
+                        .database
+                        .is_some_and(|d| d.eq_ignore_ascii_case("information_schema"))
+                        && !expr.to_string().contains('@')
+                        || names_information_schema(&select.from)
+                            && !expr.to_string().contains('@') =>
+                {
+                    continue;
+                }
+                Expr::Identifier(name)
+                    if name.quote_style.is_some() || !name.value.starts_with('@') =>
+                {
+                    name.value.clone()
+                }
+                Expr::CompoundIdentifier(parts)
+                    if parts[0].quote_style.is_some() || !parts[0].value.starts_with("@@") =>
+                {
+                    parts.last().map(|p| p.value.clone()).unwrap_or_default()
+                }
+                Expr::Prefixed { value, .. } if matches!(value.as_ref(), Expr::Value(_)) => {
+                    match value.as_ref() {
+                        Expr::Value(v) => literal_name(&v.value).unwrap_or_default(),
+                        _ => String::new(),
                     }
-                    Expr::Value(v) => match &v.value {
-                        Value::SingleQuotedString(s) | Value::DoubleQuotedString(s) => s.clone(),
-                        _ if known => texts[i].clone(),
-                        other => other.to_string(),
-                    },
-                    _ if known => texts[i].clone(),
-                    other => other.to_string(),
-                };
-                *item = SelectItem::ExprWithAlias {
-                    expr: expr.clone(),
-                    alias: ident(short(&name)),
-                };
-            }
+                }
+                Expr::Value(v) => match literal_name(&v.value) {
+                    Some(name) => name,
+                    None if known => inner_text(&texts[i]).to_owned(),
+                    None => v.value.to_string(),
+                },
+                _ if known => texts[i].clone(),
+                other => other.to_string(),
+            };
+            *item = SelectItem::ExprWithAlias {
+                expr: expr.clone(),
+                alias: ident(short(&name)),
+            };
         }
     }
 
-    fn hints(&mut self, query: &Query) {
+    /// Types of the result's columns: of all where `types` has them.
+    fn hints(&mut self, query: &Query, types: Option<Vec<Column>>) {
+        if let Some(types) = types
+            && !shares_columns(query)
+        {
+            self.sql.hints.0 = types.into_iter().map(|c| c.wire).collect();
+            return;
+        }
         let SetExpr::Select(select) = query.body.as_ref() else {
             return;
         };
-        let hint = |item: &SelectItem| match item {
+        let scope = self.names.scope(select);
+        self.names.scopes.push(scope);
+        let names = &mut self.names;
+        let mut hint = |item: &SelectItem| match item {
             SelectItem::UnnamedExpr(e) | SelectItem::ExprWithAlias { expr: e, .. } => {
-                function::type_of(e)
+                types::of(e, names)
             }
             _ => None,
         };
@@ -91,25 +141,45 @@ impl Rewriter<'_> {
             )
         };
         let list = &select.projection;
-        self.sql.hints.0 = list.iter().take_while(|i| !star(i)).map(hint).collect();
+        self.sql.hints.0 = list
+            .iter()
+            .take_while(|i| !star(i))
+            .map(&mut hint)
+            .collect();
         if self.sql.hints.0.len() < list.len() {
             self.sql.hints.1 = list
                 .iter()
                 .rev()
                 .take_while(|i| !star(i))
-                .map(hint)
+                .map(&mut hint)
                 .collect();
         }
+        self.names.scopes.pop();
     }
 
     pub(super) fn select(&mut self, select: &mut Select) -> Result<()> {
         if select.into.is_some() {
-            return Err(SqlError::unsupported("SELECT ... INTO"));
+            return Err(near("INTO"));
         }
-        select.select_modifiers = None;
+        let straight = select
+            .select_modifiers
+            .take()
+            .is_some_and(|m| m.straight_join);
         select.optimizer_hints.clear();
         if matches!(select.distinct, Some(Distinct::All)) {
             select.distinct = None;
+        }
+        for item in &mut select.projection {
+            // `db.t.*`: SQLite knows the table by its name alone.
+            if let SelectItem::QualifiedWildcard(
+                SelectItemQualifiedWildcardKind::ObjectName(name),
+                _,
+            ) = item
+                && name.0.len() > 1
+                && let Some(last) = name.0.pop()
+            {
+                name.0 = vec![last];
+            }
         }
         // FROM DUAL is no table.
         if let [one] = select.from.as_slice()
@@ -119,19 +189,152 @@ impl Rewriter<'_> {
         {
             select.from.clear();
         }
-        if let GroupByExpr::Expressions(_, modifiers) = &select.group_by
-            && !modifiers.is_empty()
+        if select.from.is_empty()
+            && select
+                .projection
+                .iter()
+                .any(|i| matches!(i, SelectItem::Wildcard(_)))
         {
-            return Err(SqlError::unsupported("WITH ROLLUP"));
+            return Err(SqlError::new(1096, "No tables used"));
         }
         for table in &mut select.from {
             for join in &mut table.joins {
-                if let JoinOperator::StraightJoin(on) = &join.join_operator {
+                match &join.join_operator {
                     // SQLite keeps the order of a CROSS JOIN.
-                    join.join_operator = JoinOperator::CrossJoin(on.clone());
+                    JoinOperator::StraightJoin(on) => {
+                        join.join_operator = JoinOperator::CrossJoin(on.clone());
+                    }
+                    JoinOperator::Join(on) | JoinOperator::Inner(on) if straight => {
+                        join.join_operator = JoinOperator::CrossJoin(on.clone());
+                    }
+                    _ => {}
                 }
             }
         }
+        self.having(select);
         Ok(())
     }
+
+    /// HAVING sees the select list's aliases first, and may stand where nothing is grouped.
+    fn having(&mut self, select: &mut Select) {
+        let aliases: Vec<(String, Expr)> = select
+            .projection
+            .iter()
+            .filter_map(|item| match item {
+                SelectItem::ExprWithAlias { expr, alias } => {
+                    Some((alias.value.clone(), expr.clone()))
+                }
+                _ => None,
+            })
+            .collect();
+        let Some(having) = &mut select.having else {
+            return;
+        };
+        let _ = visit_expressions_mut(having, |e| {
+            if let Expr::Identifier(name) = e
+                && let Some((_, expr)) = aliases
+                    .iter()
+                    .find(|(alias, _)| alias.eq_ignore_ascii_case(&name.value))
+                && !matches!(expr, Expr::Identifier(i) if i.value.eq_ignore_ascii_case(&name.value))
+            {
+                *e = Expr::Nested(Box::new(expr.clone()));
+            }
+            std::ops::ControlFlow::<()>::Continue(())
+        });
+        let grouped = !matches!(&select.group_by, GroupByExpr::Expressions(by, _) if by.is_empty());
+        if !grouped
+            && !aggregates(having)
+            && !select.projection.iter().any(|i| match i {
+                SelectItem::ExprWithAlias { expr, .. } | SelectItem::UnnamedExpr(expr) => {
+                    aggregates(expr)
+                }
+                _ => false,
+            })
+            && let Some(having) = select.having.take()
+        {
+            select.selection = Some(match select.selection.take() {
+                None => having,
+                Some(selection) => Expr::BinaryOp {
+                    left: Box::new(Expr::Nested(Box::new(selection))),
+                    op: BinaryOperator::And,
+                    right: Box::new(Expr::Nested(Box::new(having))),
+                },
+            });
+        }
+    }
+}
+
+/// Whether an aggregate function is called, outside of subqueries and windows.
+pub(super) fn aggregates(expr: &Expr) -> bool {
+    let mut found = false;
+    let _ = sqlparser::ast::visit_expressions(expr, |e| {
+        if let Expr::Function(f) = e
+            && f.over.is_none()
+            && signature::is_aggregate(&function::name_of(f))
+        {
+            found = true;
+        }
+        std::ops::ControlFlow::<()>::Continue(())
+    });
+    found
+}
+
+fn calculates_found_rows(query: &Query) -> bool {
+    matches!(query.body.as_ref(), SetExpr::Select(s)
+        if s.select_modifiers.as_ref().is_some_and(|m| m.sql_calc_found_rows))
+}
+
+/// USING and NATURAL give fewer columns than their tables have.
+fn shares_columns(query: &Query) -> bool {
+    let SetExpr::Select(select) = query.body.as_ref() else {
+        return false;
+    };
+    select.from.iter().flat_map(|t| &t.joins).any(|j| {
+        let text = format!("{:?}", j.join_operator);
+        text.contains("Using(") || text.contains("Natural")
+    })
+}
+
+fn names_information_schema(from: &[sqlparser::ast::TableWithJoins]) -> bool {
+    let of = |factor: &TableFactor| {
+        matches!(factor, TableFactor::Table { name, .. }
+            if name.0.len() == 2 && name.0[0].as_ident().is_some_and(|i| i.value.eq_ignore_ascii_case("information_schema")))
+    };
+    from.iter()
+        .any(|t| of(&t.relation) || t.joins.iter().any(|j| of(&j.relation)))
+}
+
+/// What MySQL names a column after: parentheses and a plus are forgotten.
+fn literal_or_column(expr: &Expr) -> &Expr {
+    let mut inner = expr;
+    loop {
+        match inner {
+            Expr::Nested(e) => inner = e,
+            Expr::UnaryOp {
+                op: UnaryOperator::Plus,
+                expr: e,
+            } => inner = e,
+            Expr::Value(_)
+            | Expr::Identifier(_)
+            | Expr::CompoundIdentifier(_)
+            | Expr::Prefixed { .. } => {
+                return inner;
+            }
+            _ => return expr,
+        }
+    }
+}
+
+fn literal_name(value: &Value) -> Option<String> {
+    match value {
+        Value::SingleQuotedString(s)
+        | Value::DoubleQuotedString(s)
+        | Value::NationalStringLiteral(s) => Some(s.trim_start().to_owned()),
+        Value::Number(n, _) => Some(n.clone()),
+        _ => None,
+    }
+}
+
+fn inner_text(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | '+'))
 }

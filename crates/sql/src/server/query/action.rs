@@ -116,7 +116,11 @@ impl Session {
                 }
             }
             Action::Ddl(ddl) => return self.ddl(ddl, more, binary),
-            Action::Rows(_) | Action::Write(..) | Action::Show(_) => {}
+            Action::Rows(_)
+            | Action::Into(..)
+            | Action::Do(_)
+            | Action::Write(..)
+            | Action::Show(_) => {}
         }
         Ok(Some(0))
     }

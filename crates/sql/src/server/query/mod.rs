@@ -2,6 +2,7 @@
 
 mod action;
 mod columns;
+mod into;
 mod rows;
 mod set;
 mod transaction;
@@ -10,7 +11,8 @@ use std::sync::atomic::Ordering;
 
 use mysql_common::constants::StatusFlags;
 
-pub(super) use self::columns::{put_packet, wire_of, wire_type};
+pub(super) use self::columns::put_packet;
+pub(crate) use self::columns::{wire_of, wire_type};
 use self::transaction::single_statement;
 use super::error::{Result, SqlError};
 use super::points;
@@ -48,6 +50,8 @@ impl Session {
             Action::Rows(sql) => self.rows(sql, statement, columns, bind, more, binary),
             Action::Write(sql, change) => self.write(sql, *change, statement, bind, more),
             Action::Show(show) => self.show(show, more, binary),
+            Action::Into(sql, names) => self.select_into(sql, names, statement, bind, more),
+            Action::Do(sql) => self.evaluate_all(sql, statement, bind, more),
             other => {
                 let affected = self.other(other, more, binary)?;
                 if let Some(affected) = affected {

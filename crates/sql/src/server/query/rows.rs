@@ -100,7 +100,11 @@ impl Session {
                 if let Some(single) = single {
                     single.commit();
                 }
-                self.state.set_found_rows(n as i64);
+                let found = match &sql.found_rows {
+                    None => n as i64,
+                    Some(count) => self.count(count, id.is_system()).unwrap_or(n as i64),
+                };
+                self.state.set_found_rows(found);
                 self.state.set_row_count(-1);
                 let warnings = self.state.warning_count();
                 if deprecates_eof {
@@ -118,6 +122,18 @@ impl Session {
                 Err(self.after_error(error))
             }
         }
+    }
+}
+
+impl Session {
+    /// What a `SELECT count(*)` finds.
+    fn count(&mut self, sql: &str, system: bool) -> Option<i64> {
+        let connection = if system {
+            &mut self.system.as_mut()?.0
+        } else {
+            self.connection.as_mut()?
+        };
+        connection.db().query_row(sql, [], |r| r.get(0)).ok()
     }
 }
 

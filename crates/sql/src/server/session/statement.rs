@@ -7,7 +7,7 @@ use tare::digest::Digest;
 
 use super::{Cached, Columns, Session, Tally};
 use crate::dialect::plan::Plan;
-use crate::dialect::split;
+use crate::dialect::{Mode, split};
 use crate::server::error::Result;
 use crate::server::points;
 use crate::storage::statement::StatementId;
@@ -165,14 +165,21 @@ impl Session {
         }
     }
 
+    /// How @@sql_mode has statements read.
+    pub fn mode(&self) -> Mode {
+        Mode::of(&self.state.text("sql_mode").unwrap_or_default())
+    }
+
     /// Reads and rewrites a statement.
     pub fn translate(&mut self, text: &str, generation: u64) -> Result<Plan> {
         let database = self.state.database();
+        let mode = self.mode();
         crate::dialect::translate::translate(
             text,
             database.as_deref(),
             self.connection()?,
             generation,
+            mode,
         )
     }
 }

@@ -83,7 +83,7 @@ pub(super) fn dates(db: &Connection) -> Result<()> {
     pure(db, "tare_datetime", 1, |ctx| {
         opt(date(ctx, 0).map(|d| d.text()))
     })?;
-    let parts: [OfDate; 12] = [
+    let parts: [OfDate; 10] = [
         ("year", |d| d.civil().0),
         ("month", |d| d.civil().1),
         ("dayofmonth", |d| d.civil().2),
@@ -94,8 +94,6 @@ pub(super) fn dates(db: &Connection) -> Result<()> {
         ("weekofyear", |d| time::week(d, 3)),
         ("week", |d| time::week(d, 0)),
         ("to_days", |d| d.days + 719_528),
-        ("microsecond", |d| d.clock().3),
-        ("yearweek", |d| d.civil().0 * 100 + time::week(d, 0)),
     ];
     for (name, f) in parts {
         pure(db, name, 1, move |ctx| opt(date(ctx, 0).map(f)))?;
@@ -105,7 +103,8 @@ pub(super) fn dates(db: &Connection) -> Result<()> {
             .zip(int(ctx, 1))
             .map(|(d, mode)| time::week(d, mode)))
     })?;
-    let clock: [OfMicros; 4] = [
+    let clock: [OfMicros; 5] = [
+        ("microsecond", |u| u % 1_000_000),
         ("hour", |u| u / 3_600_000_000),
         ("minute", |u| u / 60_000_000 % 60),
         ("second", |u| u / 1_000_000 % 60),
@@ -172,24 +171,6 @@ pub(super) fn dates(db: &Connection) -> Result<()> {
             (Some(unit), Some(n), Some(d)) => opt(d.add(n, &unit).map(moved)),
             _ => Ok(Value::Null),
         }
-    })?;
-    pure(db, "tare_extract", 2, |ctx| {
-        opt(text(ctx, 0).zip(text(ctx, 1)).and_then(|(unit, t)| {
-            let d = DateTime::parse(&t);
-            let micros = d.map(|d| d.micros).or_else(|| time::parse_time(&t));
-            match unit.as_str() {
-                "YEAR" => d.map(|d| d.civil().0),
-                "QUARTER" => d.map(|d| (d.civil().1 + 2) / 3),
-                "MONTH" => d.map(|d| d.civil().1),
-                "WEEK" => d.map(|d| time::week(d, 0)),
-                "DAY" => d.map(|d| d.civil().2),
-                "HOUR" => micros.map(|u| u / 3_600_000_000),
-                "MINUTE" => micros.map(|u| u / 60_000_000 % 60),
-                "SECOND" => micros.map(|u| u / 1_000_000 % 60),
-                "MICROSECOND" => micros.map(|u| u % 1_000_000),
-                _ => None,
-            }
-        }))
     })?;
     for name in ["date_format", "time_format"] {
         pure(db, name, 2, |ctx| {

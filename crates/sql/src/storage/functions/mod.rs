@@ -1,8 +1,14 @@
 //! MySQL's functions that SQLite lacks, or that mean something else there.
 
+mod aggregate;
+mod calendar;
 mod context;
 mod dates;
+mod encode;
+mod json;
+pub mod locks;
 mod numbers;
+mod regexp;
 mod strings;
 pub mod sys;
 
@@ -97,6 +103,12 @@ pub fn register(db: &Connection, session: &Arc<SessionState>) -> Result<()> {
     numbers::numbers(db)?;
     dates::dates(db)?;
     sys::sys(db, session)?;
+    calendar::calendar(db)?;
+    encode::encode(db)?;
+    regexp::regexp(db)?;
+    json::json(db)?;
+    aggregate::aggregates(db)?;
+    locks::locks(db, session)?;
     context::context(db, session)
 }
 

@@ -55,8 +55,7 @@ pub(super) fn numbers(db: &Connection) -> Result<()> {
     }
     pure(db, "truncate", 2, |ctx| {
         Ok(real(ctx, 0).zip(int(ctx, 1)).map_or(Value::Null, |(x, n)| {
-            let scale = 10f64.powi(n.clamp(-30, 30) as i32);
-            let cut = (x * scale).trunc() / scale;
+            let cut = truncated(x, n.clamp(-30, 30) as i32);
             if n <= 0 {
                 Value::Integer(cut as i64)
             } else {
@@ -88,7 +87,60 @@ pub(super) fn numbers(db: &Connection) -> Result<()> {
     pure(db, "tare_xor", 2, |ctx| {
         opt(int(ctx, 0).zip(int(ctx, 1)).map(|(a, b)| a ^ b))
     })?;
-    pure(db, "tare_int", 1, |ctx| opt(int(ctx, 0)))?;
+    // CAST(x AS SIGNED): a number is rounded, a text is read as far as its digits go.
+    pure(db, "tare_int", 1, |ctx| {
+        Ok(match ctx.get_raw(0) {
+            ValueRef::Text(t) => {
+                let t = String::from_utf8_lossy(t);
+                let t = t.trim_start();
+                let digits = t.strip_prefix(['-', '+']).unwrap_or(t);
+                let digits = &digits[..digits.bytes().take_while(u8::is_ascii_digit).count()];
+                let n =
+                    digits
+                        .parse::<u64>()
+                        .unwrap_or(if digits.is_empty() { 0 } else { u64::MAX });
+                Value::Integer(if t.starts_with('-') {
+                    (n as i64).wrapping_neg()
+                } else {
+                    n as i64
+                })
+            }
+            _ => int(ctx, 0).map_or(Value::Null, Value::Integer),
+        })
+    })?;
+    for args in [1, 2] {
+        pure(db, "tare_round", args, |ctx| {
+            let digits = if ctx.len() == 2 {
+                match int(ctx, 1) {
+                    Some(n) => n.clamp(-30, 30),
+                    None => return Ok(Value::Null),
+                }
+            } else {
+                0
+            };
+            Ok(match ctx.get_raw(0) {
+                ValueRef::Null => Value::Null,
+                ValueRef::Integer(n) if digits >= 0 => Value::Integer(n),
+                ValueRef::Integer(n) => {
+                    let unit = 10i128.pow(digits.unsigned_abs() as u32);
+                    let half = unit / 2 * i128::from(n.signum());
+                    Value::Integer(((i128::from(n) + half) / unit * unit) as i64)
+                }
+                _ => number(rounded(real(ctx, 0).unwrap_or(0.0), digits as i32)),
+            })
+        })?;
+    }
+    pure(db, "tare_sign", 1, |ctx| {
+        opt(real(ctx, 0).map(|x| {
+            if x > 0.0 {
+                1i64
+            } else if x < 0.0 {
+                -1
+            } else {
+                0
+            }
+        }))
+    })?;
     pure(db, "tare_real", 1, |ctx| opt(real(ctx, 0)))?;
     pure(db, "pi", 0, |_| Ok(Value::Real(std::f64::consts::PI)))?;
     pure(db, "isnull", 1, |ctx| {
@@ -166,4 +218,72 @@ pub(super) fn numbers(db: &Connection) -> Result<()> {
         }))
     })?;
     Ok(())
+}
+
+/// The digits of a number's shortest text up to some place, and the next one.
+fn digits(x: f64, places: i32) -> Option<(i128, u8)> {
+    let text = format!("{}", x.abs());
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let all = format!("{whole}{fraction}");
+    let keep = whole.len() as i32 + places;
+    if keep < 0 {
+        return Some((0, 0));
+    }
+    let keep = keep as usize;
+    if keep >= all.len() {
+        return None;
+    }
+    let kept = if keep == 0 {
+        0
+    } else {
+        all[..keep].parse().ok()?
+    };
+    Some((kept, all.as_bytes()[keep] - b'0'))
+}
+
+fn scaled(n: i128, places: i32, x: f64) -> f64 {
+    // By way of a text: a division would bring the error back that the digits do not have.
+    format!("{n}e{}", -places)
+        .parse::<f64>()
+        .unwrap_or(0.0)
+        .copysign(x)
+}
+
+/// Half is rounded away from zero, by the digits that a reader sees: 2.675 becomes 2.68.
+fn rounded(x: f64, places: i32) -> f64 {
+    match digits(x, places) {
+        _ if !x.is_finite() => x,
+        None => x,
+        Some((n, next)) => scaled(n + i128::from(next >= 5), places, x),
+    }
+}
+
+fn truncated(x: f64, places: i32) -> f64 {
+    match digits(x, places) {
+        _ if !x.is_finite() => x,
+        None => x,
+        Some((n, _)) => scaled(n, places, x),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_go_away_from_zero() {
+        for (x, places, expected) in [
+            (2.5, 0, 3.0),
+            (-2.5, 0, -3.0),
+            (2.675, 2, 2.68),
+            (1234.5, -2, 1200.0),
+            (1.0, 5, 1.0),
+            (0.05, 1, 0.1),
+            (49.0, -2, 0.0),
+        ] {
+            assert_eq!(rounded(x, places), expected, "{x} {places}");
+        }
+        assert_eq!(truncated(2.567, 1), 2.5);
+        assert_eq!(truncated(-1.99, 1), -1.9);
+    }
 }

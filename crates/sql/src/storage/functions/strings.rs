@@ -2,10 +2,10 @@
 
 use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Connection, Error, Result};
+use rusqlite::{Connection, Result};
 use sha1::Digest as _;
 
-use super::{fail, hex, int, opt, pure, real, text};
+use super::{hex, int, opt, pure, real, text};
 
 /// Characters `from` (1 is the first, negative counts from the end) and on, as MySQL counts them.
 fn substr(s: &str, from: i64, count: Option<i64>) -> String {
@@ -200,20 +200,6 @@ pub(super) fn strings(db: &Connection) -> Result<()> {
                 _ => None,
             }))
     })?;
-    pure(db, "tare_regexp", 2, |ctx| {
-        match text(ctx, 0).zip(text(ctx, 1)) {
-            None => Ok(Value::Null),
-            Some((value, pattern)) => {
-                let compiled = ctx.get_or_create_aux(1, |_| -> std::result::Result<_, Error> {
-                    regex::RegexBuilder::new(&pattern)
-                        .case_insensitive(true)
-                        .build()
-                        .map_err(|e| fail(&e.to_string()))
-                })?;
-                Ok(Value::Integer(compiled.is_match(&value).into()))
-            }
-        }
-    })?;
     for args in [2, 3] {
         pure(db, "format", args, |ctx| {
             opt(real(ctx, 0).zip(int(ctx, 1)).map(|(x, n)| {
@@ -249,15 +235,6 @@ pub(super) fn strings(db: &Connection) -> Result<()> {
                 },
             )
             .into())
-    })?;
-    pure(db, "tare_json_length", 1, |ctx| {
-        opt(text(ctx, 0)
-            .and_then(|t| serde_json::from_str::<serde_json::Value>(&t).ok())
-            .map(|v| match v {
-                serde_json::Value::Array(a) => a.len() as i64,
-                serde_json::Value::Object(o) => o.len() as i64,
-                _ => 1,
-            }))
     })?;
     Ok(())
 }

@@ -57,7 +57,11 @@ fn parse(text: &str) -> Result<TableDef> {
         Statement::CreateTable(create) => TableDef::from_create(&create),
         Statement::CreateView(view) => Ok(TableDef {
             name: last_name(&view.name),
-            view: Some(view.query.to_string()),
+            view: Some(
+                crate::dialect::names::after_as(text)
+                    .unwrap_or_default()
+                    .to_owned(),
+            ),
             ..TableDef::default()
         }),
         other => Err(SqlError::syntax(format!("'{other}' defines no table"))),

@@ -1,0 +1,243 @@
+//! Comparisons. MySQL compares texts without case and a text with a number as numbers; SQLite goes
+//! by the affinity and collation of a table's column, and has neither for other expressions.
+//! What is a table's column stays as it is, so that its indexes serve.
+
+use mysql_common::constants::ColumnType;
+use sqlparser::ast::{
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
+    FunctionArguments, Ident, ObjectName, Value,
+};
+
+use super::Rewriter;
+use crate::dialect::tokens::OWN;
+use crate::dialect::types;
+use crate::storage::tables::last_name;
+use crate::wire::column::{CHARSET_BINARY, WireType};
+
+/// What is known of an operand.
+struct Side {
+    wire: Option<WireType>,
+    stored: bool,
+    column: bool,
+    literal: bool,
+    /// A collation is said, or bytes are compared.
+    bytes: bool,
+}
+
+impl Side {
+    fn is(&self, test: fn(&WireType) -> bool) -> bool {
+        self.wire.as_ref().is_some_and(test)
+    }
+}
+
+fn call(name: &str, argument: Expr) -> Expr {
+    Expr::Function(Function {
+        name: ObjectName::from(vec![Ident::new(format!("{OWN}{name}"))]),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList {
+            duplicate_treatment: None,
+            args: vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))],
+            clauses: Vec::new(),
+        }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
+}
+
+fn replace(expr: &mut Expr, with: impl FnOnce(Expr) -> Expr) {
+    let old = std::mem::replace(expr, super::raw("0"));
+    *expr = with(old);
+}
+
+fn as_number(expr: &mut Expr) {
+    // A literal is read now.
+    if let Expr::Value(v) = expr
+        && let Value::SingleQuotedString(s) | Value::DoubleQuotedString(s) = &v.value
+        && let Ok(n) = s.trim().parse::<i64>()
+    {
+        *expr = super::raw(n.to_string());
+        return;
+    }
+    replace(expr, |e| call("number", e));
+}
+
+fn without_case(expr: &mut Expr) {
+    replace(expr, |e| Expr::Collate {
+        expr: Box::new(e),
+        collation: ObjectName::from(vec![Ident::new("nocase")]),
+    });
+}
+
+/// A date without a time, compared with a DATETIME, is its midnight.
+fn as_datetime(expr: &mut Expr) {
+    let Expr::Value(v) = expr else { return };
+    let (Value::SingleQuotedString(s) | Value::DoubleQuotedString(s)) = &mut v.value else {
+        return;
+    };
+    let is_date = s.len() == 10
+        && s.bytes().enumerate().all(|(i, b)| {
+            if matches!(i, 4 | 7) {
+                b == b'-'
+            } else {
+                b.is_ascii_digit()
+            }
+        });
+    if is_date {
+        s.push_str(" 00:00:00");
+    }
+}
+
+fn said(expr: &Expr) -> bool {
+    match expr {
+        Expr::Collate { .. } => true,
+        Expr::Cast { data_type, .. } => {
+            types::of_cast(data_type).charset == CHARSET_BINARY
+                && types::of_cast(data_type).code == ColumnType::MYSQL_TYPE_VAR_STRING
+        }
+        Expr::Prefixed { prefix, .. } => prefix.value.eq_ignore_ascii_case("_binary"),
+        Expr::Function(f) => last_name(&f.name).strip_prefix(OWN) == Some("binary"),
+        Expr::Nested(inner) => said(inner),
+        _ => false,
+    }
+}
+
+impl Rewriter<'_> {
+    fn side(&mut self, expr: &Expr) -> Side {
+        let column = self.names.column_of(expr).map(|c| c.stored);
+        Side {
+            wire: types::of(expr, &mut self.names),
+            stored: column == Some(true),
+            column: column.is_some(),
+            literal: matches!(expr, Expr::Value(_)),
+            bytes: said(expr),
+        }
+    }
+
+    /// Makes the operands of a comparison comparable. Before its parts are rewritten.
+    pub(super) fn compare(&mut self, expr: &mut Expr) {
+        match expr {
+            Expr::BinaryOp { left, op, right } => {
+                if matches!(
+                    op,
+                    BinaryOperator::Eq
+                        | BinaryOperator::NotEq
+                        | BinaryOperator::Lt
+                        | BinaryOperator::LtEq
+                        | BinaryOperator::Gt
+                        | BinaryOperator::GtEq
+                        | BinaryOperator::Spaceship
+                ) {
+                    let (a, b) = (self.side(left), self.side(right));
+                    if alike(left, &a, right, &b) {
+                        without_case(right);
+                    }
+                }
+            }
+            Expr::Between {
+                expr, low, high, ..
+            } => {
+                let (a, b, c) = (self.side(expr), self.side(low), self.side(high));
+                let first = alike(expr, &a, low, &b);
+                // The middle may have become a number by now.
+                let a = self.side(expr);
+                let second = alike(expr, &a, high, &c);
+                if first && second {
+                    without_case(expr);
+                }
+            }
+            Expr::InList { expr, list, .. } => {
+                if matches!(expr.as_ref(), Expr::Tuple(_)) {
+                    return;
+                }
+                let a = self.side(expr);
+                let sides: Vec<Side> = list.iter().map(|e| self.side(e)).collect();
+                let numbers = sides
+                    .iter()
+                    .all(|s| s.is(types::is_number) || s.is(is_null));
+                if a.is(types::is_text) && numbers && !list.is_empty() {
+                    as_number(expr);
+                } else if a.is(types::is_number) && !a.stored {
+                    for (e, s) in list.iter_mut().zip(&sides) {
+                        if s.is(types::is_text) {
+                            as_number(e);
+                        }
+                    }
+                } else if !a.stored && !a.bytes && !a.is(types::is_number) {
+                    without_case(expr);
+                }
+            }
+            Expr::InSubquery { expr, .. } => {
+                let a = self.side(expr);
+                if !a.stored && !a.bytes && a.is(types::is_text) {
+                    without_case(expr);
+                }
+            }
+            Expr::Case {
+                operand: Some(operand),
+                ..
+            } => {
+                let a = self.side(operand);
+                if !a.stored && !a.bytes && !a.is(types::is_number) {
+                    without_case(operand);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_null(t: &WireType) -> bool {
+    t.code == ColumnType::MYSQL_TYPE_NULL
+}
+
+fn is_datetime(t: &WireType) -> bool {
+    matches!(
+        t.code,
+        ColumnType::MYSQL_TYPE_DATETIME | ColumnType::MYSQL_TYPE_TIMESTAMP
+    )
+}
+
+/// Brings two operands to one kind. Returns whether they are texts whose collation must be said.
+fn alike(left: &mut Expr, a: &Side, right: &mut Expr, b: &Side) -> bool {
+    if matches!(left, Expr::Tuple(_)) || matches!(right, Expr::Tuple(_)) {
+        return false;
+    }
+    if a.is(types::is_text) && b.is(types::is_number) {
+        as_number(left);
+        return false;
+    }
+    if b.is(types::is_text) && a.is(types::is_number) {
+        // A column's affinity makes a number of a text that is one.
+        let reads_as_number = |e: &Expr| {
+            matches!(e, Expr::Value(v)
+            if matches!(&v.value, Value::SingleQuotedString(s) | Value::DoubleQuotedString(s)
+                if s.trim().parse::<f64>().is_ok()))
+        };
+        if !(a.stored && (!b.literal || reads_as_number(right))) || b.column {
+            as_number(right);
+        }
+        return false;
+    }
+    if a.is(is_datetime) {
+        as_datetime(right);
+    }
+    if b.is(is_datetime) {
+        as_datetime(left);
+    }
+    if a.bytes || b.bytes || a.stored || b.stored {
+        return false;
+    }
+    if a.is(types::is_number) && !a.stored && b.wire.is_none() && matches!(right, Expr::Value(_)) {
+        // A parameter may come as a text.
+        as_number(right);
+        return false;
+    }
+    if b.is(types::is_number) && !b.stored && a.wire.is_none() && matches!(left, Expr::Value(_)) {
+        as_number(left);
+        return false;
+    }
+    !(a.is(types::is_number) || b.is(types::is_number))
+}

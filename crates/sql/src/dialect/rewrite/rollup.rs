@@ -1,0 +1,267 @@
+//! WITH ROLLUP: one SELECT for each level of the groups, joined and put in MySQL's order.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    Expr, GroupByExpr, GroupByWithModifier, Query, Select, SelectItem, SetExpr, SetOperator,
+    SetQuantifier, Value, visit_expressions_mut,
+};
+
+use super::set::select_from;
+use super::{Rewriter, ident, raw};
+use crate::dialect::function::{arguments, name_of};
+use crate::server::error::{Result, SqlError};
+
+impl Rewriter<'_> {
+    /// Makes a query WITH ROLLUP one that SQLite knows.
+    pub(super) fn rolled_up(&mut self, query: &mut Query) -> Result<()> {
+        let SetExpr::Select(select) = query.body.as_mut() else {
+            return Ok(());
+        };
+        let GroupByExpr::Expressions(by, modifiers) = &mut select.group_by else {
+            return Ok(());
+        };
+        if modifiers.is_empty() {
+            return Ok(());
+        }
+        if modifiers.iter().any(|m| *m != GroupByWithModifier::Rollup) {
+            return Err(SqlError::unsupported("GROUP BY with this modifier"));
+        }
+        modifiers.clear();
+        let by = by.clone();
+        let keys = by
+            .iter()
+            .map(|e| key(e, &select.projection))
+            .collect::<Result<Vec<_>>>()?;
+        let columns = columns(&select.projection)?;
+        let mut all: Option<SetExpr> = None;
+        for kept in (0..=keys.len()).rev() {
+            let level = SetExpr::Select(Box::new(level(select, &by, &keys, kept)));
+            all = Some(match all {
+                None => level,
+                Some(left) => SetExpr::SetOperation {
+                    op: SetOperator::Union,
+                    set_quantifier: SetQuantifier::All,
+                    left: Box::new(left),
+                    right: Box::new(level),
+                },
+            });
+        }
+        let Some(all) = all else { return Ok(()) };
+        let inner = Query {
+            with: query.with.take(),
+            body: Box::new(all),
+            order_by: None,
+            limit_clause: None,
+            fetch: None,
+            locks: Vec::new(),
+            for_clause: None,
+            settings: None,
+            format_clause: None,
+            pipe_operators: Vec::new(),
+        };
+        let mut outer = select_from(inner)?;
+        if let SetExpr::Select(outer) = &mut outer {
+            outer.projection = columns
+                .iter()
+                .enumerate()
+                .map(|(i, name)| SelectItem::ExprWithAlias {
+                    expr: Expr::Identifier(ident(&format!("tare_c{i}"))),
+                    alias: ident(name),
+                })
+                .collect();
+        }
+        query.body = Box::new(outer);
+        if query.order_by.is_none() {
+            let order: Vec<String> = (0..keys.len())
+                .map(|i| format!("tare_g{i}, tare_k{i}"))
+                .collect();
+            let text = format!("SELECT 1 ORDER BY {}", order.join(", "));
+            if let sqlparser::ast::Statement::Query(made) = crate::dialect::parse_one(&text)? {
+                query.order_by = made.order_by;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The expression that is grouped by: a position and an alias stand for the select list's.
+fn key(expr: &Expr, projection: &[SelectItem]) -> Result<Expr> {
+    let item = |i: &SelectItem| match i {
+        SelectItem::UnnamedExpr(e) | SelectItem::ExprWithAlias { expr: e, .. } => Some(e.clone()),
+        _ => None,
+    };
+    if let Expr::Value(v) = expr
+        && let Value::Number(n, _) = &v.value
+        && let Ok(n) = n.parse::<usize>()
+    {
+        return n
+            .checked_sub(1)
+            .and_then(|i| projection.get(i))
+            .and_then(item)
+            .ok_or_else(|| {
+                SqlError::new(1054, format!("Unknown column '{n}' in 'group statement'"))
+            });
+    }
+    if let Expr::Identifier(name) = expr {
+        for i in projection {
+            if let SelectItem::ExprWithAlias { expr, alias } = i
+                && alias.value.eq_ignore_ascii_case(&name.value)
+            {
+                return Ok(expr.clone());
+            }
+        }
+    }
+    Ok(expr.clone())
+}
+
+fn columns(projection: &[SelectItem]) -> Result<Vec<String>> {
+    projection
+        .iter()
+        .map(|i| match i {
+            SelectItem::ExprWithAlias { alias, .. } => Ok(alias.value.clone()),
+            SelectItem::UnnamedExpr(Expr::Identifier(name)) => Ok(name.value.clone()),
+            SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => {
+                Ok(parts.last().map(|p| p.value.clone()).unwrap_or_default())
+            }
+            SelectItem::UnnamedExpr(other) => Ok(other.to_string()),
+            _ => Err(SqlError::unsupported("* with ROLLUP")),
+        })
+        .collect()
+}
+
+/// The groups by the first `kept` keys; the others are NULL.
+fn level(select: &Select, by: &[Expr], keys: &[Expr], kept: usize) -> Select {
+    let mut level = select.clone();
+    let rolled = |e: &mut Expr| {
+        let _ = visit_expressions_mut(e, |e| {
+            if let Expr::Function(f) = e
+                && name_of(f) == "grouping"
+                && let sqlparser::ast::FunctionArguments::List(list) = &f.args
+            {
+                let bits = arguments(list).iter().fold(0, |bits, argument| {
+                    let away = keys[kept..].iter().any(|k| same(k, argument))
+                        || by[kept..].iter().any(|k| same(k, argument));
+                    bits * 2 + i64::from(away)
+                });
+                *e = raw(bits.to_string());
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        replace_keys(e, &keys[kept..]);
+    };
+    for (i, item) in level.projection.iter_mut().enumerate() {
+        if let SelectItem::ExprWithAlias { expr, .. } | SelectItem::UnnamedExpr(expr) = item {
+            let mut expr = expr.clone();
+            rolled(&mut expr);
+            *item = SelectItem::ExprWithAlias {
+                expr,
+                alias: ident(&format!("tare_c{i}")),
+            };
+        }
+    }
+    if let Some(having) = &mut level.having {
+        let names: Vec<(String, Expr)> = select
+            .projection
+            .iter()
+            .filter_map(|i| match i {
+                SelectItem::ExprWithAlias { expr, alias } => {
+                    Some((alias.value.clone(), expr.clone()))
+                }
+                _ => None,
+            })
+            .collect();
+        let _ = visit_expressions_mut(having, |e| {
+            if let Expr::Identifier(name) = e
+                && let Some((_, expr)) = names
+                    .iter()
+                    .find(|(n, _)| n.eq_ignore_ascii_case(&name.value))
+            {
+                *e = Expr::Nested(Box::new(expr.clone()));
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        rolled(having);
+    }
+    for (i, key) in keys.iter().enumerate() {
+        let gone = i >= kept;
+        level.projection.push(SelectItem::ExprWithAlias {
+            expr: if gone { raw("NULL") } else { key.clone() },
+            alias: ident(&format!("tare_k{i}")),
+        });
+        level.projection.push(SelectItem::ExprWithAlias {
+            expr: raw(if gone { "1" } else { "0" }),
+            alias: ident(&format!("tare_g{i}")),
+        });
+    }
+    level.group_by = if kept == 0 {
+        // One group of all rows, if there are any.
+        GroupByExpr::Expressions(vec![raw("'all'")], Vec::new())
+    } else {
+        GroupByExpr::Expressions(keys[..kept].to_vec(), Vec::new())
+    };
+    level
+}
+
+/// Outside of aggregates, a key that is rolled up is NULL.
+fn replace_keys(e: &mut Expr, gone: &[Expr]) {
+    if gone.iter().any(|k| same(k, e)) {
+        *e = raw("NULL");
+        return;
+    }
+    match e {
+        Expr::Function(f) if crate::dialect::signature::is_aggregate(&name_of(f)) => {}
+        Expr::Function(f) => {
+            if let sqlparser::ast::FunctionArguments::List(list) = &mut f.args {
+                for arg in &mut list.args {
+                    if let sqlparser::ast::FunctionArg::Unnamed(
+                        sqlparser::ast::FunctionArgExpr::Expr(e),
+                    ) = arg
+                    {
+                        replace_keys(e, gone);
+                    }
+                }
+            }
+        }
+        Expr::BinaryOp { left, right, .. } => {
+            replace_keys(left, gone);
+            replace_keys(right, gone);
+        }
+        Expr::UnaryOp { expr, .. }
+        | Expr::Nested(expr)
+        | Expr::IsNull(expr)
+        | Expr::IsNotNull(expr) => replace_keys(expr, gone),
+        Expr::Case {
+            operand,
+            conditions,
+            else_result,
+            ..
+        } => {
+            if let Some(operand) = operand {
+                replace_keys(operand, gone);
+            }
+            for when in conditions {
+                replace_keys(&mut when.condition, gone);
+                replace_keys(&mut when.result, gone);
+            }
+            if let Some(other) = else_result {
+                replace_keys(other, gone);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether two expressions are the same column or text.
+fn same(a: &Expr, b: &Expr) -> bool {
+    let last = |e: &Expr| match e {
+        Expr::Identifier(i) => Some(i.value.to_lowercase()),
+        Expr::CompoundIdentifier(parts) => parts.last().map(|p| p.value.to_lowercase()),
+        _ => None,
+    };
+    match (last(a), last(b)) {
+        (Some(a), Some(b)) => a == b,
+        (None, None) => a.to_string() == b.to_string(),
+        _ => false,
+    }
+}

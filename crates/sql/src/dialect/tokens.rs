@@ -1,0 +1,606 @@
+//! What of MySQL's grammar sqlparser does not read is said in other words, token by token, before
+//! it parses: `CURRENT_USER`, `INTERVAL '1:30' MINUTE_SECOND`, `LOCK IN SHARE MODE` and the like.
+
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+
+use super::Mode;
+
+/// Variables of SELECT ... INTO.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Into {
+    /// Their names, in lower case, without `@`.
+    pub variables: Vec<String>,
+    /// INTO OUTFILE or DUMPFILE.
+    pub file: bool,
+    /// DO: nothing is returned.
+    pub nowhere: bool,
+}
+
+/// A function's name that no statement can spell: what this pass writes is told apart from what
+/// clients write.
+pub const OWN: char = '\u{1}';
+
+/// Units of INTERVAL and EXTRACT that sqlparser does not know.
+const COMPOSITE: [&str; 11] = [
+    "SECOND_MICROSECOND",
+    "MINUTE_MICROSECOND",
+    "MINUTE_SECOND",
+    "HOUR_MICROSECOND",
+    "HOUR_SECOND",
+    "HOUR_MINUTE",
+    "DAY_MICROSECOND",
+    "DAY_SECOND",
+    "DAY_MINUTE",
+    "DAY_HOUR",
+    "YEAR_MONTH",
+];
+const SIMPLE: [&str; 9] = [
+    "MICROSECOND",
+    "SECOND",
+    "MINUTE",
+    "HOUR",
+    "DAY",
+    "WEEK",
+    "MONTH",
+    "QUARTER",
+    "YEAR",
+];
+
+/// Functions whose names sqlparser takes for something else when they are called.
+const CALLED: [&str; 8] = [
+    "INSERT",
+    "CHAR",
+    "TIMESTAMP",
+    "TIME",
+    "DATE",
+    "ROW",
+    "MATCH",
+    "POSITION",
+];
+
+/// Functions of MySQL that need no parentheses.
+const BARE: [&str; 5] = [
+    "CURRENT_USER",
+    "CURRENT_ROLE",
+    "UTC_DATE",
+    "UTC_TIME",
+    "UTC_TIMESTAMP",
+];
+
+fn upper(token: &Token) -> Option<String> {
+    match token {
+        Token::Word(w) if w.quote_style.is_none() => Some(w.value.to_ascii_uppercase()),
+        _ => None,
+    }
+}
+
+fn is(token: &Token, word: &str) -> bool {
+    matches!(token, Token::Word(w) if w.quote_style.is_none() && w.value.eq_ignore_ascii_case(word))
+}
+
+fn plain(value: impl std::convert::Into<String>) -> Token {
+    Token::Word(Word {
+        value: value.into(),
+        quote_style: None,
+        keyword: Keyword::NoKeyword,
+    })
+}
+
+fn own(name: &str) -> Token {
+    plain(format!("{OWN}{name}"))
+}
+
+/// Rewrites the tokens, from which space and comments have been taken. Returns them, how many
+/// parameters there are, and the variables of INTO.
+pub fn prepare(
+    tokens: Vec<TokenWithSpan>,
+    mode: Mode,
+) -> Result<(Vec<TokenWithSpan>, usize, Into), Token> {
+    let mut tokens: Vec<TokenWithSpan> = tokens
+        .into_iter()
+        .filter(|t| !matches!(t.token, Token::Whitespace(_)))
+        .collect();
+    let params = parameters(&mut tokens, mode)?;
+    let mut into = into(&mut tokens);
+    first_words(&mut tokens);
+    if let Some(first) = tokens
+        .first_mut()
+        .filter(|t| !mode.counted && is(&t.token, "DO"))
+    {
+        first.token = Token::make_keyword("SELECT");
+        into.nowhere = true;
+    }
+    let mut out: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len() + 8);
+    let mut i = 0;
+    while i < tokens.len() {
+        let at = |n: usize| tokens.get(i + n).map_or(&Token::EOF, |t| &t.token);
+        let span = tokens[i].span;
+        let mut put = |token: Token| out.push(TokenWithSpan { token, span });
+        let after_dot = i > 0 && tokens[i - 1].token == Token::Period;
+        if tokens[i].token == Token::ExclamationMark && *at(1) != Token::Eq {
+            // `!x` binds closer than NOT.
+            put(own("not"));
+            i += 1;
+            let inner = operand(&tokens, &mut i);
+            let (inner, _, _) = prepare(
+                inner,
+                Mode {
+                    counted: true,
+                    ..mode
+                },
+            )?;
+            out.extend(inner);
+            continue;
+        }
+        let Some(word) = upper(&tokens[i].token).filter(|_| !after_dot) else {
+            put(tokens[i].token.clone());
+            i += 1;
+            continue;
+        };
+        let called = *at(1) == Token::LParen;
+        match word.as_str() {
+            "LOCK" if is(at(1), "IN") && is(at(2), "SHARE") && is(at(3), "MODE") => i += 4,
+            "FOR" if is(at(1), "SHARE") => {
+                i += 2;
+                while i < tokens.len()
+                    && ["NOWAIT", "SKIP", "LOCKED"]
+                        .iter()
+                        .any(|w| is(&tokens[i].token, w))
+                {
+                    i += 1;
+                }
+            }
+            "PARTITION"
+                if called
+                    && i > 0
+                    && matches!(tokens[i - 1].token, Token::Word(_))
+                    && !is(at(2), "BY")
+                    && after_table(&tokens, i) =>
+            {
+                i = closing(&tokens, i + 1) + 1;
+            }
+            "SOUNDS" if is(at(1), "LIKE") => {
+                // a SOUNDS LIKE b is a comparison of two names that sound.
+                put(Token::Spaceship);
+                put(own("sounds"));
+                i += 2;
+                let inner = operand(&tokens, &mut i);
+                let (inner, _, _) = prepare(
+                    inner,
+                    Mode {
+                        counted: true,
+                        ..mode
+                    },
+                )?;
+                out.extend(inner);
+            }
+            "BINARY"
+                if is_call(&tokens, i)
+                    && *at(1) != Token::RParen
+                    && !(called
+                        && matches!(at(2), Token::Number(..))
+                        && *at(3) == Token::RParen
+                        && *at(4) == Token::RParen) =>
+            {
+                put(own("binary"));
+                i += 1;
+                let inner = operand(&tokens, &mut i);
+                let (inner, _, _) = prepare(
+                    inner,
+                    Mode {
+                        counted: true,
+                        ..mode
+                    },
+                )?;
+                out.extend(inner);
+            }
+            "ASC" if !called => i += 1,
+            "CURRENT_USER" | "CURRENT_ROLE" | "UTC_DATE" | "UTC_TIME" | "UTC_TIMESTAMP"
+                if !called && BARE.contains(&word.as_str()) && !is_name(&tokens, i) =>
+            {
+                put(plain(word.to_lowercase()));
+                put(Token::LParen);
+                put(Token::RParen);
+                i += 1;
+            }
+            "EXTRACT" if called && is(at(3), "FROM") && unit(at(2)).is_some() => {
+                put(own("extract"));
+                put(Token::LParen);
+                put(Token::SingleQuotedString(unit(at(2)).unwrap_or_default()));
+                put(Token::Comma);
+                i += 4;
+            }
+            "TIMESTAMPADD" | "TIMESTAMPDIFF" | "GET_FORMAT" if called && *at(3) == Token::Comma => {
+                put(tokens[i].token.clone());
+                put(Token::LParen);
+                put(Token::SingleQuotedString(
+                    at(2).to_string().to_uppercase().replace("SQL_TSI_", ""),
+                ));
+                i += 3;
+            }
+            "INTERVAL" if called && !unit_follows(&tokens, closing(&tokens, i + 1)) => {
+                put(own("interval_of"));
+                i += 1;
+            }
+            "INTERVAL" => {
+                // A composite unit becomes a function of its text and one simple unit.
+                match composite(&tokens, i) {
+                    Some((at_unit, name)) => {
+                        put(tokens[i].token.clone());
+                        put(own("interval"));
+                        put(Token::LParen);
+                        put(Token::SingleQuotedString(name.clone()));
+                        put(Token::Comma);
+                        let (inner, _, _) = prepare(
+                            tokens[i + 1..at_unit].to_vec(),
+                            Mode {
+                                counted: true,
+                                ..mode
+                            },
+                        )?;
+                        out.extend(inner);
+                        out.push(TokenWithSpan {
+                            token: Token::RParen,
+                            span,
+                        });
+                        let simple = if name == "YEAR_MONTH" {
+                            "MONTH"
+                        } else {
+                            "MICROSECOND"
+                        };
+                        out.push(TokenWithSpan {
+                            token: Token::make_keyword(simple),
+                            span,
+                        });
+                        i = at_unit + 1;
+                    }
+                    None => {
+                        put(tokens[i].token.clone());
+                        i += 1;
+                    }
+                }
+            }
+            "CHAR" if called && is_call(&tokens, i) => {
+                // CHAR(65 USING utf8mb4)
+                let end = closing(&tokens, i + 1);
+                let using = (i + 2..end).find(|&j| is(&tokens[j].token, "USING"));
+                put(own(if using.is_some() { "char_text" } else { "char" }));
+                let (inner, _, _) = prepare(
+                    tokens[i + 1..using.unwrap_or(end)].to_vec(),
+                    Mode {
+                        counted: true,
+                        ..mode
+                    },
+                )?;
+                out.extend(inner);
+                i = end;
+            }
+            "CHAR" if is(at(1), "CHARACTER") && is(at(2), "SET") && in_cast(&tokens, i) => {
+                put(tokens[i].token.clone());
+                i += 4;
+            }
+            "CHAR" if is(at(1), "CHARSET") && in_cast(&tokens, i) => {
+                put(tokens[i].token.clone());
+                i += 3;
+            }
+            "UNSIGNED" | "SIGNED"
+                if (is(at(1), "INTEGER") || is(at(1), "INT")) && *at(2) == Token::RParen =>
+            {
+                put(tokens[i].token.clone());
+                i += 2;
+            }
+            "TRIM"
+                if called
+                    && ["LEADING", "TRAILING", "BOTH"].iter().any(|w| is(at(2), w))
+                    && is(at(3), "FROM") =>
+            {
+                put(tokens[i].token.clone());
+                put(Token::LParen);
+                put(at(2).clone());
+                put(Token::SingleQuotedString(" ".into()));
+                i += 3;
+            }
+            _ if called && CALLED.contains(&word.as_str()) && is_call(&tokens, i) => {
+                match word.as_str() {
+                    "MATCH" | "POSITION" => put(tokens[i].token.clone()),
+                    "ROW" => {}
+                    _ => put(own(&word.to_lowercase())),
+                }
+                i += 1;
+            }
+            "MEMBER" if is(at(1), "OF") && *at(2) == Token::LParen => {
+                put(Token::Spaceship);
+                put(own("member_of"));
+                i += 2;
+            }
+            _ => {
+                put(tokens[i].token.clone());
+                i += 1;
+            }
+        }
+    }
+    Ok((out, params, into))
+}
+
+/// Numbers the `?`, makes MOD an operator where it is one, and reads quotes as the mode says.
+fn parameters(tokens: &mut [TokenWithSpan], mode: Mode) -> Result<usize, Token> {
+    let mut params = 0;
+    let mut after_operand = false;
+    for token in tokens.iter_mut() {
+        if mode.ansi_quotes
+            && let Token::DoubleQuotedString(name) = &token.token
+        {
+            token.token = Token::Word(Word {
+                value: name.clone(),
+                quote_style: Some('`'),
+                keyword: Keyword::NoKeyword,
+            });
+        }
+        // sqlparser knows MOD as a function only; after an operand it is an operator.
+        if after_operand && is(&token.token, "MOD") {
+            token.token = Token::Mod;
+        }
+        match &token.token {
+            Token::Number(..)
+            | Token::RParen
+            | Token::Placeholder(_)
+            | Token::SingleQuotedString(_) => after_operand = true,
+            Token::Word(w) => after_operand = w.keyword == Keyword::NoKeyword,
+            _ => after_operand = false,
+        }
+        if mode.counted {
+            continue;
+        }
+        if let Token::Placeholder(name) = &mut token.token {
+            if name != "?" {
+                return Err(token.token.clone());
+            }
+            params += 1;
+            *name = format!("?{params}");
+        }
+    }
+    Ok(params)
+}
+
+/// Takes INTO @a, @b out of a SELECT.
+fn into(tokens: &mut Vec<TokenWithSpan>) -> Into {
+    let mut found = Into::default();
+    let selects = tokens
+        .iter()
+        .find(|t| t.token != Token::LParen)
+        .is_some_and(|t| is(&t.token, "SELECT") || is(&t.token, "WITH") || is(&t.token, "TABLE"));
+    if !selects {
+        return found;
+    }
+    let Some(at) = tokens.iter().position(|t| is(&t.token, "INTO")) else {
+        return found;
+    };
+    let next = |n: usize| tokens.get(at + n).map(|t| &t.token);
+    if next(1).is_some_and(|t| is(t, "OUTFILE") || is(t, "DUMPFILE")) {
+        found.file = true;
+        return found;
+    }
+    let mut end = at + 1;
+    while let Some(Token::Word(w)) = tokens.get(end).map(|t| &t.token)
+        && let Some(name) = w.value.strip_prefix('@')
+        && !name.starts_with('@')
+    {
+        found.variables.push(name.to_lowercase());
+        end += 1;
+        if tokens.get(end).map(|t| &t.token) != Some(&Token::Comma) {
+            break;
+        }
+        end += 1;
+    }
+    if !found.variables.is_empty() {
+        tokens.drain(at..end);
+    }
+    found
+}
+
+/// TABLE t is SELECT * FROM t.
+fn first_words(tokens: &mut Vec<TokenWithSpan>) {
+    let Some(first) = tokens.iter().position(|t| t.token != Token::LParen) else {
+        return;
+    };
+    if !is(&tokens[first].token, "TABLE") {
+        return;
+    }
+    let span = tokens[first].span;
+    let new = [
+        Token::make_keyword("SELECT"),
+        Token::Mul,
+        Token::make_keyword("FROM"),
+    ];
+    tokens.splice(
+        first..=first,
+        new.map(|token| TokenWithSpan { token, span }),
+    );
+}
+
+/// Where the parenthesis at `open` is closed.
+fn closing(tokens: &[TokenWithSpan], open: usize) -> usize {
+    let mut depth = 0;
+    for (i, token) in tokens.iter().enumerate().skip(open) {
+        match token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => {
+                depth -= 1;
+                if depth == 0 {
+                    return i;
+                }
+            }
+            _ => {}
+        }
+    }
+    tokens.len().saturating_sub(1)
+}
+
+fn unit(token: &Token) -> Option<String> {
+    upper(token).filter(|w| SIMPLE.contains(&w.as_str()) || COMPOSITE.contains(&w.as_str()))
+}
+
+fn unit_follows(tokens: &[TokenWithSpan], close: usize) -> bool {
+    // The value may go on behind its first parentheses: INTERVAL (a) + 1 DAY.
+    match tokens.get(close + 1).map(|t| &t.token) {
+        Some(t) if unit(t).is_some() => true,
+        Some(Token::Plus | Token::Minus | Token::Mul | Token::Div | Token::Mod) => {
+            let mut depth = 0;
+            for token in &tokens[close + 1..] {
+                match &token.token {
+                    Token::LParen => depth += 1,
+                    Token::RParen if depth == 0 => return false,
+                    Token::RParen => depth -= 1,
+                    Token::Comma if depth == 0 => return false,
+                    t if depth == 0 && unit(t).is_some() => return true,
+                    _ => {}
+                }
+            }
+            false
+        }
+        _ => false,
+    }
+}
+
+/// Where a composite unit of the INTERVAL at `start` stands, if it has one.
+fn composite(tokens: &[TokenWithSpan], start: usize) -> Option<(usize, String)> {
+    let mut depth = 0;
+    for (i, token) in tokens.iter().enumerate().skip(start + 1) {
+        match &token.token {
+            Token::LParen => depth += 1,
+            Token::RParen if depth == 0 => return None,
+            Token::RParen => depth -= 1,
+            Token::Comma | Token::SemiColon if depth == 0 => return None,
+            t if depth == 0 && i > start + 1 => {
+                let Some(name) = unit(t) else { continue };
+                return COMPOSITE.contains(&name.as_str()).then_some((i, name));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Whether a name is meant: of a column behind a dot, or an alias behind AS.
+fn is_name(tokens: &[TokenWithSpan], i: usize) -> bool {
+    i > 0 && (tokens[i - 1].token == Token::Period || is(&tokens[i - 1].token, "AS"))
+}
+
+/// Whether a function's name is called here, and no type, table or clause is meant.
+fn is_call(tokens: &[TokenWithSpan], i: usize) -> bool {
+    let Some(before) = i.checked_sub(1).map(|b| &tokens[b].token) else {
+        return false;
+    };
+    match before {
+        Token::Word(w) if w.quote_style.is_some() => false,
+        Token::Word(w) => {
+            let word = w.value.to_ascii_uppercase();
+            matches!(
+                word.as_str(),
+                "SELECT"
+                    | "WHERE"
+                    | "AND"
+                    | "OR"
+                    | "NOT"
+                    | "ON"
+                    | "BY"
+                    | "HAVING"
+                    | "WHEN"
+                    | "THEN"
+                    | "ELSE"
+                    | "CASE"
+                    | "IN"
+                    | "LIKE"
+                    | "BETWEEN"
+                    | "DISTINCT"
+                    | "SET"
+                    | "DIV"
+                    | "MOD"
+                    | "XOR"
+                    | "RETURN"
+                    | "LIMIT"
+                    | "IS"
+                    | "REGEXP"
+                    | "RLIKE"
+                    | "DO"
+                    | "BINARY"
+                    | "INTERVAL"
+                    | "DEFAULT"
+            )
+        }
+        // `VALUES (1), ROW(2)` and `f(a, CHAR(1))`
+        Token::Comma => !in_definition(tokens, i) && !is(caller(tokens, i), "CONVERT"),
+        Token::LParen => !in_definition(tokens, i),
+        Token::RParen | Token::Period => false,
+        _ => true,
+    }
+}
+
+/// What stands before the parenthesis that is open at `i`.
+fn caller(tokens: &[TokenWithSpan], i: usize) -> &Token {
+    let mut depth = 0;
+    for at in (0..i).rev() {
+        match tokens[at].token {
+            Token::RParen => depth += 1,
+            Token::LParen if depth == 0 => {
+                return at.checked_sub(1).map_or(&Token::EOF, |b| &tokens[b].token);
+            }
+            Token::LParen => depth -= 1,
+            _ => {}
+        }
+    }
+    &Token::EOF
+}
+
+/// Whether the statement defines columns: there `CHAR(10)` is a type.
+fn in_definition(tokens: &[TokenWithSpan], i: usize) -> bool {
+    let first = tokens.first().map(|t| &t.token);
+    first.is_some_and(|t| is(t, "CREATE") || is(t, "ALTER"))
+        && !tokens[..i].iter().any(|t| is(&t.token, "SELECT"))
+}
+
+/// `CAST(x AS CHAR ...`, `CONVERT(x, CHAR ...`
+fn in_cast(tokens: &[TokenWithSpan], i: usize) -> bool {
+    i > 0 && (is(&tokens[i - 1].token, "AS") || tokens[i - 1].token == Token::Comma)
+}
+
+/// `FROM t PARTITION (p)`: not the PARTITION of OVER.
+fn after_table(tokens: &[TokenWithSpan], i: usize) -> bool {
+    tokens[..i].iter().rev().take(6).any(|t| {
+        ["FROM", "JOIN", "INTO", "UPDATE"]
+            .iter()
+            .any(|w| is(&t.token, w))
+    })
+}
+
+/// One operand behind SOUNDS LIKE, in parentheses.
+fn operand(tokens: &[TokenWithSpan], i: &mut usize) -> Vec<TokenWithSpan> {
+    let Some(first) = tokens.get(*i) else {
+        return Vec::new();
+    };
+    let wrap = |token| TokenWithSpan {
+        token,
+        span: first.span,
+    };
+    let end = match tokens.get(*i + 1).map(|t| &t.token) {
+        _ if first.token == Token::LParen => closing(tokens, *i),
+        // `!!x`, `!-x`
+        Some(_) if matches!(first.token, Token::ExclamationMark | Token::Minus) => {
+            let mut next = *i + 1;
+            let mut out = vec![wrap(Token::LParen), first.clone()];
+            out.extend(operand(tokens, &mut next));
+            out.push(wrap(Token::RParen));
+            *i = next;
+            return out;
+        }
+        Some(Token::LParen) => closing(tokens, *i + 1),
+        Some(Token::Period) => *i + 2,
+        _ => *i,
+    };
+    let mut out = vec![wrap(Token::LParen)];
+    out.extend(tokens[*i..=end.min(tokens.len() - 1)].iter().cloned());
+    out.push(wrap(Token::RParen));
+    *i = end + 1;
+    out
+}

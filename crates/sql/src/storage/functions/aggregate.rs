@@ -1,0 +1,207 @@
+//! Aggregate functions that SQLite lacks.
+
+use rusqlite::functions::{Aggregate, Context, FunctionFlags};
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, Result};
+
+use super::{int, json, real};
+
+fn add<A, D>(db: &Connection, name: &str, args: i32, aggregate: D) -> Result<()>
+where
+    A: Send + 'static,
+    D: Aggregate<A, Value> + Send + 'static,
+    A: std::panic::RefUnwindSafe + std::panic::UnwindSafe,
+{
+    db.create_aggregate_function(
+        name,
+        args,
+        FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC,
+        aggregate,
+    )
+}
+
+pub(super) fn aggregates(db: &Connection) -> Result<()> {
+    add(db, "tare_sum", 1, Sum)?;
+    for (name, sample, root) in [
+        ("tare_stddev", false, true),
+        ("tare_stddev_samp", true, true),
+        ("tare_variance", false, false),
+        ("tare_var_samp", true, false),
+    ] {
+        add(db, name, 1, Spread { sample, root })?;
+    }
+    for (name, start, join) in [
+        (
+            "tare_bit_and",
+            u64::MAX,
+            (|a, b| a & b) as fn(u64, u64) -> u64,
+        ),
+        ("tare_bit_or", 0, |a, b| a | b),
+        ("tare_bit_xor", 0, |a, b| a ^ b),
+    ] {
+        add(db, name, 1, Bits { start, join })?;
+    }
+    add(db, "tare_json_arrayagg", 1, Array)?;
+    add(db, "tare_json_objectagg", 2, Object)
+}
+
+/// SUM that does not stop at 64 bits: counters of a hundred threads' picoseconds go beyond.
+struct Sum;
+
+#[derive(Default)]
+struct Total {
+    whole: i128,
+    part: f64,
+    is_real: bool,
+    some: bool,
+}
+
+impl Aggregate<Total, Value> for Sum {
+    fn init(&self, _: &mut Context<'_>) -> Result<Total> {
+        Ok(Total::default())
+    }
+
+    fn step(&self, ctx: &mut Context<'_>, total: &mut Total) -> Result<()> {
+        match ctx.get_raw(0) {
+            ValueRef::Null => return Ok(()),
+            ValueRef::Integer(n) => total.whole += i128::from(n),
+            ValueRef::Text(t) if let Some(n) = whole(t) => total.whole += n,
+            _ => {
+                total.is_real = true;
+                total.part += real(ctx, 0).unwrap_or(0.0);
+            }
+        }
+        total.some = true;
+        Ok(())
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, total: Option<Total>) -> Result<Value> {
+        let Some(total) = total.filter(|t| t.some) else {
+            return Ok(Value::Null);
+        };
+        if total.is_real {
+            return Ok(Value::Real(total.whole as f64 + total.part));
+        }
+        Ok(match i64::try_from(total.whole) {
+            Ok(n) => Value::Integer(n),
+            Err(_) => Value::Text(total.whole.to_string()),
+        })
+    }
+}
+
+fn whole(text: &[u8]) -> Option<i128> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// Variance and standard deviation, by Welford's method.
+struct Spread {
+    sample: bool,
+    root: bool,
+}
+
+#[derive(Default)]
+struct Moments {
+    n: f64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Aggregate<Moments, Value> for Spread {
+    fn init(&self, _: &mut Context<'_>) -> Result<Moments> {
+        Ok(Moments::default())
+    }
+
+    fn step(&self, ctx: &mut Context<'_>, m: &mut Moments) -> Result<()> {
+        if let Some(x) = real(ctx, 0) {
+            m.n += 1.0;
+            let off = x - m.mean;
+            m.mean += off / m.n;
+            m.squares += off * (x - m.mean);
+        }
+        Ok(())
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, m: Option<Moments>) -> Result<Value> {
+        let Some(m) = m else { return Ok(Value::Null) };
+        let n = if self.sample { m.n - 1.0 } else { m.n };
+        if n <= 0.0 {
+            return Ok(Value::Null);
+        }
+        let variance = m.squares / n;
+        Ok(Value::Real(if self.root {
+            variance.sqrt()
+        } else {
+            variance
+        }))
+    }
+}
+
+struct Bits {
+    start: u64,
+    join: fn(u64, u64) -> u64,
+}
+
+impl Aggregate<Option<u64>, Value> for Bits {
+    fn init(&self, _: &mut Context<'_>) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
+    fn step(&self, ctx: &mut Context<'_>, bits: &mut Option<u64>) -> Result<()> {
+        if let Some(n) = int(ctx, 0) {
+            *bits = Some((self.join)(bits.unwrap_or(self.start), n as u64));
+        }
+        Ok(())
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, bits: Option<Option<u64>>) -> Result<Value> {
+        // Of no rows they are what joins with anything.
+        Ok(Value::Integer(bits.flatten().unwrap_or(self.start) as i64))
+    }
+}
+
+struct Array;
+
+impl Aggregate<Vec<serde_json::Value>, Value> for Array {
+    fn init(&self, _: &mut Context<'_>) -> Result<Vec<serde_json::Value>> {
+        Ok(Vec::new())
+    }
+
+    fn step(&self, ctx: &mut Context<'_>, all: &mut Vec<serde_json::Value>) -> Result<()> {
+        all.push(json::value(ctx.get_raw(0)));
+        Ok(())
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, all: Option<Vec<serde_json::Value>>) -> Result<Value> {
+        Ok(all.map_or(Value::Null, |all| {
+            Value::Text(json::text(&serde_json::Value::Array(all)))
+        }))
+    }
+}
+
+struct Object;
+
+impl Aggregate<serde_json::Map<String, serde_json::Value>, Value> for Object {
+    fn init(&self, _: &mut Context<'_>) -> Result<serde_json::Map<String, serde_json::Value>> {
+        Ok(serde_json::Map::new())
+    }
+
+    fn step(
+        &self,
+        ctx: &mut Context<'_>,
+        all: &mut serde_json::Map<String, serde_json::Value>,
+    ) -> Result<()> {
+        let key = super::text(ctx, 0).unwrap_or_default();
+        all.insert(key, json::value(ctx.get_raw(1)));
+        Ok(())
+    }
+
+    fn finalize(
+        &self,
+        _: &mut Context<'_>,
+        all: Option<serde_json::Map<String, serde_json::Value>>,
+    ) -> Result<Value> {
+        Ok(all.map_or(Value::Null, |all| {
+            Value::Text(json::text(&serde_json::Value::Object(all)))
+        }))
+    }
+}

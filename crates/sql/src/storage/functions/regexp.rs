@@ -1,0 +1,153 @@
+//! Regular expressions: REGEXP, and the REGEXP_ functions.
+
+use regex::{Regex, RegexBuilder};
+use rusqlite::functions::Context;
+use rusqlite::types::Value;
+use rusqlite::{Connection, Result};
+
+use super::{int, opt, pure, text};
+use crate::catalog::MySqlError;
+
+fn wrong(code: u16, message: &str) -> rusqlite::Error {
+    MySqlError::new(code, "HY000", message).into()
+}
+
+/// Compiles once per statement where the pattern is a constant.
+fn compiled(
+    ctx: &Context<'_>,
+    i: usize,
+    options: Option<usize>,
+) -> Result<Option<std::sync::Arc<Regex>>> {
+    let Some(pattern) = text(ctx, i) else {
+        return Ok(None);
+    };
+    if pattern.is_empty() {
+        return Err(wrong(3685, "Illegal argument to a regular expression."));
+    }
+    let options = options
+        .filter(|o| *o < ctx.len())
+        .and_then(|o| text(ctx, o));
+    let regex =
+        ctx.get_or_create_aux(i as i32, |_| -> std::result::Result<_, rusqlite::Error> {
+            build(&pattern, options.as_deref().unwrap_or(""))
+        })?;
+    Ok(Some(regex))
+}
+
+fn build(pattern: &str, options: &str) -> Result<Regex> {
+    let mut builder = RegexBuilder::new(pattern);
+    builder.case_insensitive(true).size_limit(1 << 20);
+    for option in options.chars() {
+        match option {
+            'c' => builder.case_insensitive(false),
+            'i' => builder.case_insensitive(true),
+            'm' => builder.multi_line(true),
+            'n' => builder.dot_matches_new_line(true),
+            'u' => &mut builder,
+            _ => return Err(wrong(1210, "Incorrect arguments to regexp_like")),
+        };
+    }
+    builder.build().map_err(|e| {
+        let detail = e.to_string();
+        let detail = detail.lines().last().unwrap_or_default().to_owned();
+        wrong(3692, &format!("Illegal regular expression: {detail}"))
+    })
+}
+
+/// The text from a position on, and how many characters stand before.
+fn tail(s: &str, position: i64) -> Option<(&str, i64)> {
+    let skip = usize::try_from(position.checked_sub(1)?).ok()?;
+    match s.char_indices().nth(skip) {
+        Some((i, _)) => Some((&s[i..], position - 1)),
+        None if skip == s.chars().count() => Some(("", position - 1)),
+        None => None,
+    }
+}
+
+pub(super) fn regexp(db: &Connection) -> Result<()> {
+    for args in [2, 3] {
+        pure(db, "tare_regexp", args, |ctx| {
+            let Some(value) = text(ctx, 0) else {
+                return Ok(Value::Null);
+            };
+            Ok(compiled(ctx, 1, Some(2))?
+                .map_or(Value::Null, |re| Value::Integer(re.is_match(&value).into())))
+        })?;
+    }
+    pure(db, "regexp_replace", -1, |ctx| {
+        let (Some(value), Some(re), Some(new)) =
+            (text(ctx, 0), compiled(ctx, 1, Some(5))?, text(ctx, 2))
+        else {
+            return Ok(Value::Null);
+        };
+        let at = if ctx.len() > 3 {
+            int(ctx, 3).unwrap_or(1)
+        } else {
+            1
+        };
+        let nth = if ctx.len() > 4 {
+            int(ctx, 4).unwrap_or(0)
+        } else {
+            0
+        };
+        let Some((rest, _)) = tail(&value, at) else {
+            return Err(wrong(
+                3686,
+                "Index out of bounds in regular expression search.",
+            ));
+        };
+        let head = &value[..value.len() - rest.len()];
+        // $1 is a group in both; a name behind $ is none in MySQL.
+        let replaced = if nth > 0 {
+            match re.find_iter(rest).nth(nth as usize - 1) {
+                Some(m) => format!("{}{new}{}", &rest[..m.start()], &rest[m.end()..]),
+                None => rest.to_owned(),
+            }
+        } else {
+            re.replace_all(rest, new.as_str()).into_owned()
+        };
+        Ok(format!("{head}{replaced}").into())
+    })?;
+    pure(db, "regexp_substr", -1, |ctx| {
+        let (Some(value), Some(re)) = (text(ctx, 0), compiled(ctx, 1, Some(4))?) else {
+            return Ok(Value::Null);
+        };
+        let at = if ctx.len() > 2 {
+            int(ctx, 2).unwrap_or(1)
+        } else {
+            1
+        };
+        let nth = if ctx.len() > 3 {
+            int(ctx, 3).unwrap_or(1)
+        } else {
+            1
+        };
+        opt(tail(&value, at).and_then(|(rest, _)| {
+            re.find_iter(rest)
+                .nth(nth.max(1) as usize - 1)
+                .map(|m| m.as_str().to_owned())
+        }))
+    })?;
+    pure(db, "regexp_instr", -1, |ctx| {
+        let (Some(value), Some(re)) = (text(ctx, 0), compiled(ctx, 1, Some(5))?) else {
+            return Ok(Value::Null);
+        };
+        let at = if ctx.len() > 2 {
+            int(ctx, 2).unwrap_or(1)
+        } else {
+            1
+        };
+        let nth = if ctx.len() > 3 {
+            int(ctx, 3).unwrap_or(1)
+        } else {
+            1
+        };
+        let behind = ctx.len() > 4 && int(ctx, 4) == Some(1);
+        let place = tail(&value, at).and_then(|(rest, before)| {
+            let m = re.find_iter(rest).nth(nth.max(1) as usize - 1)?;
+            let end = if behind { m.end() } else { m.start() };
+            Some(before + rest[..end].chars().count() as i64 + 1)
+        });
+        Ok(Value::Integer(place.unwrap_or(0)))
+    })
+}
