@@ -31,6 +31,8 @@ pub struct Table {
     pub name: Arc<str>,
     /// Its io by index, the last that without one: fetches, inserts, updates, deletes.
     pub io: Vec<(Option<Arc<str>>, [Cells; IO_LINES])>,
+    /// Its io through indexes that found no room of their own.
+    pub unnamed: [Cells; IO_LINES],
     /// Its locks, by [`TableLock`].
     pub locks: [Cells; TABLE_LOCKS],
 }
@@ -235,6 +237,18 @@ fn add_line(is_program: bool, i: usize, sum: &mut Cells, now: Cells, then: Optio
 }
 
 impl ObjectRows {
+    /// What threads counted for indexes behind so many of a table's.
+    fn unnamed(&self, id: u32, known: usize) -> [Cells; IO_LINES] {
+        let mut sums = [NOTHING; IO_LINES];
+        for number in known..part::MAX_INDEXES {
+            let own = self.counts.get(&(id, part::index(number)));
+            for (sum, line) in sums.iter_mut().zip(own.into_iter().flatten()) {
+                add(Kind::TableIo, 0, sum, line);
+            }
+        }
+        sums
+    }
+
     /// What all threads together counted: rows of theirs, and what they share.
     fn sum<const N: usize>(
         &self,
@@ -322,6 +336,7 @@ impl Banks<'_> {
                 })
                 .collect();
             let (shared, truncated) = (&object.shared, &object.truncated);
+            let known = io.len();
             io.push((None, rows.sum((id, part::WHOLE), false, shared, truncated)));
             let lock = |i: usize| {
                 let lock = TableLock::ALL[i];
@@ -335,6 +350,7 @@ impl Banks<'_> {
                 schema,
                 name,
                 io,
+                unnamed: rows.unnamed(id, known),
                 locks: std::array::from_fn(lock),
             })
         };

@@ -45,64 +45,79 @@ const EVENT_NAME: Column<FileIo> = col("EVENT_NAME", "varchar(128)", "The instru
     (&*r.name).into()
 });
 
-const OPERATIONS: &[Column<FileIo>] = &[
-    col("COUNT_READ", U64, "Reads.", |r| r.io.read.count.into()),
-    col("SUM_TIMER_READ", U64, "Their time in all.", |r| {
-        r.io.read.sum.into()
-    }),
-    col("MIN_TIMER_READ", U64, "The shortest.", |r| {
-        r.io.read.min.into()
-    }),
-    col("AVG_TIMER_READ", U64, "The average.", |r| {
-        r.io.read.avg().into()
-    }),
-    col("MAX_TIMER_READ", U64, "The longest.", |r| {
-        r.io.read.max.into()
-    }),
-    col("SUM_NUMBER_OF_BYTES_READ", I64, "Bytes read.", |r| {
-        r.io.bytes_read.into()
-    }),
-    col("COUNT_WRITE", U64, "Writes.", |r| r.io.write.count.into()),
-    col("SUM_TIMER_WRITE", U64, "Their time in all.", |r| {
-        r.io.write.sum.into()
-    }),
-    col("MIN_TIMER_WRITE", U64, "The shortest.", |r| {
-        r.io.write.min.into()
-    }),
-    col("AVG_TIMER_WRITE", U64, "The average.", |r| {
-        r.io.write.avg().into()
-    }),
-    col("MAX_TIMER_WRITE", U64, "The longest.", |r| {
-        r.io.write.max.into()
-    }),
-    col("SUM_NUMBER_OF_BYTES_WRITE", I64, "Bytes written.", |r| {
-        r.io.bytes_written.into()
-    }),
-    col(
-        "COUNT_MISC",
-        U64,
-        "Other operations: open, close, sync, seek.",
-        |r| r.io.misc.count.into(),
-    ),
-    col("SUM_TIMER_MISC", U64, "Their time in all.", |r| {
-        r.io.misc.sum.into()
-    }),
-    col("MIN_TIMER_MISC", U64, "The shortest.", |r| {
-        r.io.misc.min.into()
-    }),
-    col("AVG_TIMER_MISC", U64, "The average.", |r| {
-        r.io.misc.avg().into()
-    }),
-    col("MAX_TIMER_MISC", U64, "The longest.", |r| {
-        r.io.misc.max.into()
-    }),
-];
+/// A row that has operations.
+pub trait HasIo: HasStat {
+    /// They.
+    fn io(&self) -> &Io;
+}
+
+impl HasIo for FileIo {
+    fn io(&self) -> &Io {
+        &self.io
+    }
+}
+
+/// COUNT_READ to MAX_TIMER_MISC; bytes are of this type.
+pub const fn operations<R: HasIo>(bytes: &'static str) -> [Column<R>; 17] {
+    [
+        col("COUNT_READ", U64, "Reads.", |r| r.io().read.count.into()),
+        col("SUM_TIMER_READ", U64, "Their time in all.", |r| {
+            r.io().read.sum.into()
+        }),
+        col("MIN_TIMER_READ", U64, "The shortest.", |r| {
+            r.io().read.min.into()
+        }),
+        col("AVG_TIMER_READ", U64, "The average.", |r| {
+            r.io().read.avg().into()
+        }),
+        col("MAX_TIMER_READ", U64, "The longest.", |r| {
+            r.io().read.max.into()
+        }),
+        col("SUM_NUMBER_OF_BYTES_READ", bytes, "Bytes read.", |r| {
+            r.io().bytes_read.into()
+        }),
+        col("COUNT_WRITE", U64, "Writes.", |r| r.io().write.count.into()),
+        col("SUM_TIMER_WRITE", U64, "Their time in all.", |r| {
+            r.io().write.sum.into()
+        }),
+        col("MIN_TIMER_WRITE", U64, "The shortest.", |r| {
+            r.io().write.min.into()
+        }),
+        col("AVG_TIMER_WRITE", U64, "The average.", |r| {
+            r.io().write.avg().into()
+        }),
+        col("MAX_TIMER_WRITE", U64, "The longest.", |r| {
+            r.io().write.max.into()
+        }),
+        col("SUM_NUMBER_OF_BYTES_WRITE", bytes, "Bytes written.", |r| {
+            r.io().bytes_written.into()
+        }),
+        col(
+            "COUNT_MISC",
+            U64,
+            "Other operations: open, close, sync, connect.",
+            |r| r.io().misc.count.into(),
+        ),
+        col("SUM_TIMER_MISC", U64, "Their time in all.", |r| {
+            r.io().misc.sum.into()
+        }),
+        col("MIN_TIMER_MISC", U64, "The shortest.", |r| {
+            r.io().misc.min.into()
+        }),
+        col("AVG_TIMER_MISC", U64, "The average.", |r| {
+            r.io().misc.avg().into()
+        }),
+        col("MAX_TIMER_MISC", U64, "The longest.", |r| {
+            r.io().misc.max.into()
+        }),
+    ]
+}
 
 static BY_NAME: Spec<FileIo> = Spec::new(
     "performance_schema",
     "file_summary_by_event_name",
     "File operations by instrument.",
-    &[&[EVENT_NAME], &timing(), OPERATIONS],
+    &[&[EVENT_NAME], &timing(), &operations(I64)],
     |view, filter| view.snapshot.file_summary(filter),
 )
 .keys(&[Key::Primary(&["EVENT_NAME"])])
@@ -128,7 +143,7 @@ static BY_INSTANCE: Spec<FileIo> = Spec::new(
             }),
         ],
         &timing(),
-        OPERATIONS,
+        &operations(I64),
     ],
     |view, filter| view.snapshot.file_instances(filter),
 )
@@ -141,5 +156,46 @@ static BY_INSTANCE: Spec<FileIo> = Spec::new(
 .expect(200)
 .truncate(|view| view.snapshot.truncate_file_instances());
 
+/// A file that was opened.
+#[derive(Debug, Clone)]
+pub struct Opened {
+    /// Its path.
+    pub path: Arc<str>,
+    /// The instrument.
+    pub name: Arc<str>,
+    /// How often it is open.
+    pub open: u32,
+}
+
+static INSTANCES: Spec<Opened> = Spec::new(
+    "performance_schema",
+    "file_instances",
+    "The files that were opened, and how often they are open now.",
+    &[&[
+        col(
+            "FILE_NAME",
+            "varchar(512)",
+            "The file's path.",
+            |r: &Opened| (&*r.path).into(),
+        ),
+        col("EVENT_NAME", "varchar(128)", "The instrument.", |r| {
+            (&*r.name).into()
+        }),
+        col(
+            "OPEN_COUNT",
+            "int(10) unsigned",
+            "How often it is open.",
+            |r| r.open.into(),
+        ),
+    ]],
+    |view, filter| view.snapshot.opened_files(filter),
+)
+.keys(&[
+    Key::Primary(&["FILE_NAME"]),
+    Key::Plain("EVENT_NAME", &["EVENT_NAME"]),
+])
+.filters(&["EVENT_NAME"])
+.expect(200);
+
 /// The tables of this file.
-pub static TABLES: &[&dyn Table] = &[&BY_NAME, &BY_INSTANCE];
+pub static TABLES: &[&dyn Table] = &[&BY_NAME, &BY_INSTANCE, &INSTANCES];

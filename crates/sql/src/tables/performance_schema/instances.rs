@@ -1,4 +1,4 @@
-//! mutex_instances and rwlock_instances: the locks that exist, and who holds them.
+//! mutex_instances and rwlock_instances: the locks that exist, and who holds them. cond_instances.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub struct Lock {
 const NAME: Column<Lock> = col("NAME", "varchar(128)", "The instrument.", |r| {
     (&*r.name).into()
 });
-const BEGIN: Column<Lock> = col("OBJECT_INSTANCE_BEGIN", U64, "The lock's address.", |r| {
+const BEGIN: Column<Lock> = col("OBJECT_INSTANCE_BEGIN", U64, "Its address.", |r| {
     r.object_instance_begin.into()
 });
 
@@ -76,5 +76,18 @@ static RWLOCKS: Spec<Lock> = Spec::new(
 ])
 .filters(&["NAME"]);
 
+static CONDITIONS: Spec<Lock> = Spec::new(
+    "performance_schema",
+    "cond_instances",
+    "The conditions that exist.",
+    &[&[NAME, BEGIN]],
+    |view, filter| view.snapshot.conditions(filter),
+)
+.keys(&[
+    Key::Primary(&["OBJECT_INSTANCE_BEGIN"]),
+    Key::Plain("NAME", &["NAME"]),
+])
+.filters(&["NAME"]);
+
 /// The tables of this file.
-pub static TABLES: &[&dyn Table] = &[&MUTEXES, &RWLOCKS];
+pub static TABLES: &[&dyn Table] = &[&MUTEXES, &RWLOCKS, &CONDITIONS];

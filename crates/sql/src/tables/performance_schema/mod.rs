@@ -6,12 +6,17 @@ pub mod digests;
 pub mod errors;
 pub mod event;
 pub mod files;
+pub mod held;
 pub mod instances;
 mod lists;
 pub mod memory;
+pub mod objects;
+pub mod prepared;
 pub mod setup;
+pub mod sockets;
 pub mod stages;
 pub mod statements;
+pub mod tables;
 pub mod threads;
 pub mod transactions;
 pub mod variables;
@@ -26,11 +31,16 @@ pub static TABLES: &[&[&dyn Table]] = &[
     digests::TABLES,
     errors::TABLES,
     files::TABLES,
+    held::TABLES,
     instances::TABLES,
     memory::TABLES,
+    objects::TABLES,
+    prepared::TABLES,
     setup::TABLES,
+    sockets::TABLES,
     stages::TABLES,
     statements::TABLES,
+    tables::TABLES,
     threads::TABLES,
     transactions::TABLES,
     variables::TABLES,

@@ -7,12 +7,15 @@ mod actors;
 mod digests;
 mod errors;
 mod events;
+mod held;
 mod host;
 mod objects;
 mod people;
+mod rules;
 mod setup;
 mod status;
 mod summaries;
+mod tables;
 mod truncate;
 
 use std::sync::{Arc, OnceLock};
@@ -79,6 +82,7 @@ pub struct Snapshot {
     sums: [[Once<summaries::Lazy>; summaries::FAMILIES]; WAYS],
     histograms: OnceLock<Histograms>,
     objects: OnceLock<objects::Objects>,
+    tables: OnceLock<tables::Tables>,
     digests: Once<Digest>,
 }
 
@@ -98,6 +102,7 @@ impl Snapshot {
             sums: Default::default(),
             histograms: OnceLock::new(),
             objects: OnceLock::new(),
+            tables: OnceLock::new(),
             digests: OnceLock::new(),
         }
     }

@@ -17,6 +17,7 @@ use crate::catalog::Filter;
 use crate::tables::performance_schema::event::{Stat, Summary};
 use crate::tables::performance_schema::files::{FileIo, Io};
 use crate::tables::performance_schema::memory::Memory;
+use crate::tables::performance_schema::sockets::SocketIo;
 use crate::tables::performance_schema::statements::{self, Counters};
 use crate::tables::performance_schema::transactions;
 use crate::tables::tare::{Contention, HistogramBucket};
@@ -401,28 +402,44 @@ impl Snapshot {
         self.summary(by, filter, Family::Transaction, transaction)
     }
 
-    /// file_summary_by_event_name.
-    pub fn file_summary(&self, filter: &Filter) -> Made<FileIo> {
+    /// Operations of all classes of a kind.
+    fn operations(&self, filter: &Filter, kind: Kind) -> Vec<(Arc<str>, Io)> {
         let Some(host) = &self.host else {
-            return none();
+            return Vec::new();
         };
         let group = self.whole_host(host, Family::Wait);
-        let mut rows = Vec::new();
-        for class in self.listed(host, Family::Wait, filter) {
-            if class.kind == Kind::File {
-                let io = group
-                    .row(&class)
-                    .map_or_else(Io::default, |row| file_io(&host.clock, row));
-                let (name, path) = (class.name, "".into());
-                rows.push(FileIo {
-                    path,
-                    name,
-                    object_instance_begin: 0,
-                    io,
-                });
-            }
-        }
-        Ok(Box::new(rows.into_iter()))
+        let listed = self.listed(host, Family::Wait, filter).into_iter();
+        listed
+            .filter(|class| class.kind == kind)
+            .map(|class| {
+                let row = group.row(&class);
+                let io = row.map_or_else(Io::default, |row| file_io(&host.clock, row));
+                (class.name, io)
+            })
+            .collect()
+    }
+
+    /// file_summary_by_event_name.
+    pub fn file_summary(&self, filter: &Filter) -> Made<FileIo> {
+        let row = |(name, io)| FileIo {
+            path: "".into(),
+            name,
+            object_instance_begin: 0,
+            io,
+        };
+        let rows = self.operations(filter, Kind::File).into_iter().map(row);
+        Ok(Box::new(rows))
+    }
+
+    /// socket_summary_by_event_name.
+    pub fn socket_summary(&self, filter: &Filter) -> Made<SocketIo> {
+        let row = |(name, io)| SocketIo {
+            name,
+            object_instance_begin: 0,
+            io,
+        };
+        let rows = self.operations(filter, Kind::Socket).into_iter().map(row);
+        Ok(Box::new(rows))
     }
 
     /// memory_summary_*_by_event_name.

@@ -2,6 +2,7 @@
 //! it, what was there.
 
 use tare_layout::Kind;
+use tare_layout::object::{ObjectType, part};
 use tare_layout::slot::ring;
 use tare_reader::{Instances, Scope, Selection, WriteError};
 
@@ -109,6 +110,51 @@ impl Snapshot {
         let host = self.present()?;
         let files = Selection::new(self.classes(host), |kind| kind == Kind::File);
         done(host.segment.truncate_classes(Scope::Global, &files))
+    }
+
+    /// TRUNCATE socket_summary_by_event_name, as that of files.
+    pub fn truncate_socket_summary(&self) -> Done {
+        let host = self.present()?;
+        let sockets = Selection::new(self.classes(host), |kind| kind == Kind::Socket);
+        done(host.segment.truncate_classes(Scope::Global, &sockets))
+    }
+
+    /// TRUNCATE socket_summary_by_instance.
+    pub fn truncate_socket_instances(&self) -> Done {
+        done(
+            self.present()?
+                .segment
+                .truncate_instances(Instances::Sockets),
+        )
+    }
+
+    /// TRUNCATE table_io_waits_summary_by_table, and with it that by index.
+    pub fn truncate_table_io(&self) -> Done {
+        self.truncate_objects(|kind, part| kind.is_table() && part::lock_of(part).is_none())
+    }
+
+    /// TRUNCATE table_lock_waits_summary_by_table.
+    pub fn truncate_table_locks(&self) -> Done {
+        self.truncate_objects(|kind, part| kind.is_table() && part::lock_of(part).is_some())
+    }
+
+    /// TRUNCATE objects_summary_global_by_type.
+    pub fn truncate_tables(&self) -> Done {
+        self.truncate_objects(|kind, _| kind.is_table())
+    }
+
+    /// TRUNCATE events_statements_summary_by_program.
+    pub fn truncate_programs(&self) -> Done {
+        self.truncate_objects(|kind, _| !kind.is_table())
+    }
+
+    fn truncate_objects(&self, wanted: impl Fn(ObjectType, u8) -> bool) -> Done {
+        done(self.present()?.segment.truncate_objects(wanted))
+    }
+
+    /// TRUNCATE prepared_statements_instances: their figures.
+    pub fn truncate_prepared(&self) -> Done {
+        done(self.present()?.segment.truncate_prepared())
     }
 
     /// TRUNCATE events_waits_summary_by_instance.
