@@ -15,6 +15,7 @@ use crate::histogram::BUCKETS;
 use crate::instance::{File, Instance, Socket};
 use crate::line::LINE_BYTES;
 use crate::object::{Index, MetadataLock, Object, Prepared, Rule, TableHandle};
+use crate::metric;
 use crate::shared::Shared;
 use crate::slot::{STATEMENT_DEPTH, Slot};
 
@@ -122,6 +123,8 @@ limits! {
     prepared_statements: 16_384 in 2 ..= 1_048_576,
     /// Rows of setup_objects.
     setup_objects: 100 in 20 ..= 10_000,
+    /// Metrics.
+    metrics: 256 in 16 ..= 4096,
 }
 
 /// The regions, in the order they lie in.
@@ -165,10 +168,14 @@ pub enum Region {
     LongStages,
     LongStatements,
     LongTransactions,
+    Metrics,
+    MetricFlags,
+    MetricStates,
+    MetricRows,
 }
 
 /// How many regions there are.
-pub const REGIONS: usize = Region::LongTransactions as usize + 1;
+pub const REGIONS: usize = Region::MetricRows as usize + 1;
 
 /// The regions that a reader may write: the control page and the planes that remember truncation.
 pub const fn is_reader_writable(region: usize) -> bool {
@@ -179,6 +186,8 @@ pub const fn is_reader_writable(region: usize) -> bool {
         || region == Region::Hosts as usize
         || region == Region::Actors as usize
         || region == Region::Instances as usize
+        || region == Region::MetricFlags as usize
+        || region == Region::MetricStates as usize
         || region == Region::Files as usize
         || region == Region::Sockets as usize
         || region == Region::Objects as usize
@@ -306,6 +315,10 @@ impl Geometry {
             (stage, chunks * CHUNK_EVENTS),
             (long_statement, chunks * CHUNK_EVENTS),
             (transaction, chunks * CHUNK_EVENTS),
+            (size_of::<metric::Metric>(), l.metrics),
+            (1, l.metrics),
+            (size_of::<metric::State>(), l.metrics),
+            (round_up(l.metrics * 8, LINE_BYTES), l.threads),
         ];
         let mut regions = [Extent::default(); REGIONS];
         let mut offset = HEADER_BYTES;

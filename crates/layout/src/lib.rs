@@ -21,6 +21,7 @@ pub mod header;
 pub mod histogram;
 pub mod instance;
 pub mod line;
+pub mod metric;
 pub mod name;
 pub mod object;
 pub mod pattern;

@@ -64,10 +64,12 @@ pub enum Lost {
     PreparedStatements,
     /// Sockets beyond the limit.
     Sockets,
+    /// Metrics beyond the limit.
+    Metrics,
 }
 
 /// How many kinds of loss there are.
-pub const LOSSES: usize = Lost::Sockets as usize + 1;
+pub const LOSSES: usize = Lost::Metrics as usize + 1;
 
 /// See the module.
 #[repr(C, align(64))]
@@ -123,6 +125,8 @@ pub struct Shared {
     pub hosts_used: Alone<AtomicU32>,
     /// Schemas ever used, number 0 included.
     pub schemas_used: Alone<AtomicU32>,
+    /// Metrics registered, number 0 (never one) included.
+    pub metrics_used: Alone<AtomicU32>,
     /// Digests ever used, number 0 included (bits 0-31), of the generation in bits 32-63.
     pub digests_used: Alone<AtomicU64>,
     /// Bytes of banks touched, in steps of a page: what the memory limit is held against.

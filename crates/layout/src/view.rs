@@ -15,6 +15,7 @@ use crate::histogram::{BLOCK_BUCKETS, BUCKETS};
 use crate::instance::{File, Instance, Socket};
 use crate::line::{LINE_BYTES, Line};
 use crate::object::{Index, MetadataLock, Object, Prepared, Rule, TableHandle};
+use crate::metric::{Metric, State};
 use crate::primitive::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 use crate::shared::Shared;
 use crate::slot::{STATEMENT_DEPTH, Slot};
@@ -242,6 +243,26 @@ impl<'a> View<'a> {
     pub fn digest_sample(&self, i: usize) -> &'a [AtomicU64] {
         let words = self.geometry.limits.digest_text_bytes / 8;
         self.slice(Region::Digests, i, size_of::<Digest>() + words * 8, words)
+    }
+
+    /// Metric `i`.
+    pub fn metric(&self, i: usize) -> &'a Metric {
+        self.one(Region::Metrics, i)
+    }
+
+    /// Whether each metric is gathered: 1 or 0.
+    pub fn metric_flags(&self) -> &'a [AtomicU8] {
+        self.all(Region::MetricFlags)
+    }
+
+    /// What metric `i` is at.
+    pub fn metric_state(&self, i: usize) -> &'a State {
+        self.one(Region::MetricStates, i)
+    }
+
+    /// What the threads of slot `i` have counted, by metric.
+    pub fn metric_row(&self, i: usize) -> &'a [AtomicU64] {
+        self.slice(Region::MetricRows, i, 0, self.geometry.limits.metrics)
     }
 
     /// The digest index.

@@ -31,6 +31,7 @@
 
 mod class;
 mod config;
+pub mod metrics;
 mod modes;
 
 #[cfg(not(feature = "instrument"))]

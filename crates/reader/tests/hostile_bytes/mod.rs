@@ -231,6 +231,7 @@ pub fn read_everything(segment: &Segment) {
     }
     let banks = Banks::new(view, false);
     black_box(banks.digests());
+    black_box(tare_reader::metrics(view));
     let rows = banks.instance_rows(&threads);
     black_box((banks.instances(&rows), banks.files(&rows)));
     black_box((banks.sockets(&rows), tare_reader::Rule::all(view)));

@@ -300,6 +300,7 @@ const LOST: &[Column<SegmentInfo>] = lost! {
     "metadata_locks_lost" MetadataLocks "Metadata locks beyond the limit.",
     "prepared_statements_lost" PreparedStatements "Prepared statements beyond the limit.",
     "sockets_lost" Sockets "Sockets beyond the limit.",
+    "metrics_lost" Metrics "Metrics beyond the limit.",
 };
 
 static SEGMENTS: Spec<SegmentInfo> = Spec::new(

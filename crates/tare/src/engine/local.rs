@@ -40,6 +40,10 @@ pub(crate) struct Local {
     pub slot: &'static Slot,
     /// Its history rings and text ring.
     pub rings: Rings,
+    /// Which metrics are gathered.
+    pub(super) metric_flags: *const AtomicU8,
+    /// The slot's row of metrics.
+    pub(super) metric_row: *const AtomicU64,
     /// Number of the bank.
     pub bank_number: Cell<usize>,
     /// Keeps the segment mapped; everything above points into it.

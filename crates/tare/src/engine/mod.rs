@@ -21,6 +21,7 @@ mod mapping;
 mod merge;
 mod object_rows;
 pub(crate) mod objects;
+mod metrics;
 mod slot;
 
 use std::collections::HashMap;
@@ -145,6 +146,7 @@ impl Engine {
             engine.register(class);
         }
         engine.place_errors();
+        engine.place_metrics();
         engine.view.controls().recompute(|i| engine.kind_of(i));
         engine.publish_header();
         Ok(engine)
@@ -519,6 +521,25 @@ pub(crate) fn register(class: &Class) {
     with(|engine| {
         engine.register(class);
     });
+}
+
+/// Gives a metric its number in the segment that records now.
+pub(crate) fn register_metric(metric: &crate::metrics::Metric) {
+    with(|engine| {
+        engine.register_metric(metric);
+    });
+}
+
+/// What is done with the engine that records now, if one does.
+pub(crate) fn with_running<T>(work: impl FnOnce(&Engine) -> T) -> Option<T> {
+    let mut done = None;
+    with(|engine| done = Some(work(engine)));
+    done
+}
+
+/// Now, in nanoseconds since 1970.
+pub(crate) fn unix_ns() -> u64 {
+    clock::unix_ns()
 }
 
 /// Does something with the engine that records now, if one does.

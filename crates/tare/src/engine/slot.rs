@@ -70,6 +70,8 @@ impl Local {
                 long_waits: view.long_waits(),
                 long_stages: view.long_stages(),
             },
+            metric_flags: view.metric_flags().as_ptr(),
+            metric_row: view.metric_row(number).as_ptr(),
             bank_number: Cell::new(bank_number),
             engine: Arc::clone(engine),
             pending: Pending::default(),

@@ -113,7 +113,7 @@ const COUNTERS: [(&str, &[Lost]); 30] = [
 ];
 
 /// Losses that MySQL has no counter for.
-const OWN: [(&str, Lost); 7] = [
+const OWN: [(&str, Lost); 8] = [
     ("Tare_rows_lost", Lost::Rows),
     ("Tare_histograms_lost", Lost::Histograms),
     ("Tare_instance_events_lost", Lost::InstanceEvents),
@@ -121,6 +121,7 @@ const OWN: [(&str, Lost); 7] = [
     ("Tare_thread_events_lost", Lost::ThreadEvents),
     ("Tare_clock_backwards", Lost::ClockBackwards),
     ("Tare_forks", Lost::Forks),
+    ("Tare_metrics_lost", Lost::Metrics),
 ];
 
 impl Host {

@@ -1,0 +1,153 @@
+//! Metrics as they stand.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tare_layout::View;
+use tare_layout::metric::{self, State, seen};
+
+pub use tare_layout::metric::{Action, Type};
+
+use crate::attach::Segment;
+use crate::error::WriteError;
+
+/// Figures of a metric: of all time, or since the last reset.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// COUNT.
+    pub count: i64,
+    /// MAX_COUNT; `None` = nothing was counted.
+    pub max: Option<i64>,
+    /// MIN_COUNT; counters have none.
+    pub min: Option<i64>,
+    /// AVG_COUNT: what a counter counted in a second.
+    pub average: Option<f64>,
+}
+
+/// A metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metric {
+    /// Its name.
+    pub name: String,
+    /// What it belongs to.
+    pub subsystem: String,
+    /// One sentence about it.
+    pub documentation: String,
+    /// What it is.
+    pub kind: Type,
+    /// Whether it is gathered.
+    pub enabled: bool,
+    /// Since it was first gathered.
+    pub ever: Figures,
+    /// Since it was reset.
+    pub since_reset: Figures,
+    /// Seconds since 1970 when it was switched on.
+    pub enabled_s: Option<u64>,
+    /// Seconds since 1970 when it was switched off.
+    pub disabled_s: Option<u64>,
+    /// Seconds that it has been gathered since it was switched on.
+    pub elapsed_s: Option<u64>,
+    /// Seconds since 1970 when it was reset.
+    pub reset_s: Option<u64>,
+}
+
+/// All metrics, in the order in which they were registered.
+pub fn metrics(view: View<'_>) -> Vec<Metric> {
+    let now_s = now_s();
+    (1..metric::used(view))
+        .filter_map(|number| one(view, number, now_s))
+        .collect()
+}
+
+fn one(view: View<'_>, number: usize, now_s: u64) -> Option<Metric> {
+    let entry = view.metric(number);
+    let kind = Type::from_u32(entry.kind.load(Ordering::Acquire))?;
+    let text = |get: &dyn Fn(&mut [u8]) -> usize| {
+        let mut bytes = [0; 192];
+        let length = get(&mut bytes);
+        String::from_utf8_lossy(&bytes[..length]).into_owned()
+    };
+    let state = view.metric_state(number);
+    let enabled = view.metric_flags()[number].load(Ordering::Relaxed) != 0;
+    let time = |cell: &AtomicU64| Some(cell.load(Ordering::Relaxed)).filter(|t| *t != 0);
+    let (enabled_s, disabled_s) = (time(&state.enabled_s), time(&state.disabled_s));
+    let reset_s = time(&state.reset_s);
+    let until = if enabled { Some(now_s) } else { disabled_s };
+    let seconds = |from: Option<u64>| Some(until?.saturating_sub(from?));
+    let elapsed_s = seconds(enabled_s);
+    let (ever, since_reset) = if kind == Type::Value {
+        values(state)
+    } else {
+        let total = metric::total(view, number);
+        let since = |base: &AtomicU64| total.wrapping_sub(base.load(Ordering::Relaxed)) as i64;
+        (
+            counted(since(&state.base), elapsed_s),
+            counted(since(&state.base_reset), seconds(reset_s.or(enabled_s))),
+        )
+    };
+    Some(Metric {
+        name: text(&|out| entry.name.get(out).len()),
+        subsystem: text(&|out| entry.subsystem.get(out).len()),
+        documentation: text(&|out| entry.documentation.get(out).len()),
+        kind,
+        enabled,
+        ever,
+        since_reset,
+        enabled_s,
+        disabled_s,
+        elapsed_s,
+        reset_s,
+    })
+}
+
+/// A counter only grows: its largest count is the last.
+fn counted(count: i64, seconds: Option<u64>) -> Figures {
+    Figures {
+        count,
+        max: (count != 0).then_some(count),
+        min: None,
+        average: seconds.filter(|s| *s > 0).map(|s| count as f64 / s as f64),
+    }
+}
+
+fn values(state: &State) -> (Figures, Figures) {
+    let known = state.seen.load(Ordering::Relaxed);
+    let count = state.value.load(Ordering::Relaxed) as i64;
+    let figures = |bit: u32, high: &AtomicU64, low: &AtomicU64| {
+        let extreme =
+            |cell: &AtomicU64| (known & bit != 0).then(|| cell.load(Ordering::Relaxed) as i64);
+        Figures {
+            count,
+            max: extreme(high),
+            min: extreme(low),
+            average: None,
+        }
+    };
+    (
+        figures(seen::EVER, &state.high, &state.low),
+        figures(seen::RESET, &state.high_reset, &state.low_reset),
+    )
+}
+
+fn now_s() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |d| d.as_secs())
+}
+
+impl Segment {
+    /// Switches or resets the metrics that are meant: `all`, `module_SUBSYSTEM`, a name, or a pattern
+    /// with `%`. How many were meant, and how many of them let it: one that is gathered cannot be reset
+    /// in all its figures.
+    ///
+    /// # Errors
+    /// [`WriteError`]: the writer has ended or is another user's.
+    pub fn act_on_metrics(
+        &self,
+        asked: &str,
+        action: Action,
+    ) -> Result<(usize, usize), WriteError> {
+        let view = self.writable()?;
+        Ok(metric::act_on(view, asked, action, now_s()))
+    }
+}
