@@ -88,7 +88,7 @@ int tare_config_lock_timing(tare_config *config, int every);
 int tare_config_memory_limit(tare_config *config, uint64_t bytes);
 /* One of: classes threads accounts users hosts actors schemas instances files digests digest_text_bytes
  * sql_text_bytes text_ring_bytes history history_long arena_lines sockets objects indexes
- * table_handles metadata_locks prepared_statements setup_objects. */
+ * table_handles metadata_locks prepared_statements setup_objects metrics. */
 int tare_config_limit(tare_config *config, const char *name, size_t value);
 
 /* Starts; NULL = defaults. The config may be freed at once. Threads join at their next event. */
@@ -300,6 +300,40 @@ void tare_transaction_id(tare_transaction *transaction, uint64_t id);
 void tare_transaction_savepoint(tare_transaction *transaction);
 void tare_transaction_rollback_to(tare_transaction *transaction);
 void tare_transaction_release(tare_transaction *transaction);
+
+/* ---- Metrics: what INFORMATION_SCHEMA.INNODB_METRICS lists --------------------------------------- */
+
+typedef struct tare_metric tare_metric;
+
+enum tare_metric_type {
+    TARE_METRIC_COUNTER = 1,        /* counts events */
+    TARE_METRIC_VALUE = 2,          /* what something is now */
+    TARE_METRIC_STATUS_COUNTER = 3, /* counts what the host counts anyhow */
+    TARE_METRIC_SET_OWNER = 4,      /* the sum of a set of metrics */
+    TARE_METRIC_SET_MEMBER = 5      /* belongs to a set owner */
+};
+
+enum tare_metrics_action {
+    TARE_METRICS_ENABLE = 1,
+    TARE_METRICS_DISABLE = 2,
+    TARE_METRICS_RESET = 3,    /* the figures since the last reset */
+    TARE_METRICS_RESET_ALL = 4 /* all figures, of what is disabled */
+};
+
+/*
+ * Registers a metric, at any time; flags 0 or TARE_ENABLED. The same name again gives the same metric,
+ * for the life of the process. NULL: see tare_error_message().
+ */
+tare_metric *tare_metric_register(int type, const char *name, const char *subsystem,
+                                  unsigned flags, const char *documentation);
+/* Adds to a counter, if it is enabled: one addition to memory of the thread's own. */
+void tare_metric_add(tare_metric *metric, uint64_t n);
+/* Sets a value, if it is enabled. Of two threads that do at once, the last wins. */
+void tare_metric_set(tare_metric *metric, int64_t value);
+/* To be asked before something is measured for a metric alone. */
+int tare_metric_is_enabled(tare_metric *metric);
+/* Does something to `all`, `module_SUBSYSTEM`, a name, or a pattern with %. TARE_INVALID: to none. */
+int tare_metrics_act(int action, const char *what);
 
 /* ---- Memory and errors -------------------------------------------------------------------------- */
 

@@ -178,7 +178,7 @@ fn limit<'a>(limits: &'a mut Limits, name: &str) -> Option<&'a mut usize> {
     by_name! {
         classes threads accounts users hosts actors schemas instances files digests digest_text_bytes
         sql_text_bytes text_ring_bytes history history_long arena_lines sockets objects indexes
-        table_handles metadata_locks prepared_statements setup_objects
+        table_handles metadata_locks prepared_statements setup_objects metrics
     }
 }
 
@@ -222,6 +222,7 @@ pub unsafe extern "C" fn tare_start(config: *const tare_config) -> c_int {
             Failure::new(status, error.to_string())
         })?;
         register_known();
+        crate::metric::register_known();
         Ok(Outcome::Done)
     })
 }

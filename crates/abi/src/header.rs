@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use engine::{Kind, Operation};
 
 const HEADER: &str = include_str!("../include/tare.h");
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     include_str!("class.rs"),
     include_str!("config.rs"),
     include_str!("count.rs"),
     include_str!("lock.rs"),
+    include_str!("metric.rs"),
     include_str!("statement.rs"),
     include_str!("status.rs"),
     include_str!("thread.rs"),
@@ -159,5 +160,15 @@ fn limits() {
             .unwrap()
             .0;
         assert!(name == "classes" || sentence.contains(name), "{name}");
+    }
+}
+
+#[test]
+fn metric_types() {
+    let constants = constants("tare_metric_type");
+    assert_eq!(constants.len(), 5);
+    for (name, number) in constants {
+        let kind = engine::metrics::Type::from_u32(number as u32).expect(name);
+        assert_eq!(name.strip_prefix("METRIC_"), Some(&*upper(&kind)));
     }
 }

@@ -11,6 +11,7 @@
 //! | statement | `tare_statement_*`, `tare_digest_*`, `tare_stage_*` |
 //! | transaction | `tare_transaction_*` |
 //! | thread | `tare_thread_*`, `tare_session_*` |
+//! | metric | `tare_metric_*`, `tare_metrics_act` |
 //! | count | `tare_memory_*`, `tare_error_raised`, `tare_error_handled` |
 //!
 //! Every function tolerates NULL and catches panics. Its contract with the host, in full, is the
@@ -23,6 +24,7 @@ mod class;
 mod config;
 mod count;
 mod lock;
+mod metric;
 mod place;
 mod statement;
 mod status;

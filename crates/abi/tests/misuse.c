@@ -39,6 +39,13 @@ static void nothing(void) {
     tare_config_free(NULL);
     IS(tare_register(TARE_KIND_MUTEX, NULL, 0, NULL) == NULL, 1);
     IS(tare_register_all(NULL, 3), 3);
+    IS(tare_metric_register(TARE_METRIC_COUNTER, NULL, NULL, 0, NULL) == NULL, 1);
+    tare_metric_add(NULL, 1);
+    tare_metric_set(NULL, 1);
+    IS(tare_metric_is_enabled(NULL), 0);
+    IS(tare_metrics_act(TARE_METRICS_ENABLE, NULL), TARE_NULL);
+    IS(tare_metrics_act(9, "all"), TARE_INVALID);
+    IS(tare_metrics_act(TARE_METRICS_ENABLE, "nothing"), TARE_INVALID);
     IS(tare_mutex_init(NULL, NULL), TARE_NULL);
     IS(tare_mutex_lock(NULL), TARE_NULL);
     IS(tare_mutex_trylock(NULL), TARE_NULL);

@@ -14,8 +14,8 @@ use crate::header::HEADER_BYTES;
 use crate::histogram::BUCKETS;
 use crate::instance::{File, Instance, Socket};
 use crate::line::LINE_BYTES;
-use crate::object::{Index, MetadataLock, Object, Prepared, Rule, TableHandle};
 use crate::metric;
+use crate::object::{Index, MetadataLock, Object, Prepared, Rule, TableHandle};
 use crate::shared::Shared;
 use crate::slot::{STATEMENT_DEPTH, Slot};
 

@@ -75,7 +75,9 @@ fn one(view: View<'_>, number: usize, now_s: u64) -> Option<Metric> {
     let until = if enabled { Some(now_s) } else { disabled_s };
     let seconds = |from: Option<u64>| Some(until?.saturating_sub(from?));
     let elapsed_s = seconds(enabled_s);
-    let (ever, since_reset) = if kind == Type::Value {
+    // What one time of a set gave is a value, how often there was one is a count.
+    let was_set = state.seen.load(Ordering::Relaxed) & seen::EVER != 0;
+    let (ever, since_reset) = if kind == Type::Value || (kind == Type::SetMember && was_set) {
         values(state)
     } else {
         let total = metric::total(view, number);

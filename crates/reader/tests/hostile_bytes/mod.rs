@@ -32,6 +32,13 @@ tare::classes! {
     static WORKER: Thread = "thread/hostile/worker";
 }
 
+tare::metrics! {
+    /// A counter.
+    static COUNTED: Counter = "hostile_counted", "hostile", enabled;
+    /// A value.
+    static VALUED: Value = "hostile_valued", "hostile", enabled;
+}
+
 /// As little as there can be, so that most bytes mean something.
 fn smallest() -> Limits {
     let limits = Limits {
@@ -45,6 +52,7 @@ fn smallest() -> Limits {
         instances: 0,
         files: 0,
         digests: 0,
+        metrics: 0,
         digest_text_bytes: 0,
         sql_text_bytes: 0,
         text_ring_bytes: 0,
@@ -109,6 +117,8 @@ pub fn real() -> &'static [u8] {
             drop(table.write());
             file.wait(Operation::Write).bytes(100);
             socket.wait(Operation::Recv).bytes(10);
+            COUNTED.add(1);
+            VALUED.set(7);
             statement.executes(&prepared);
             handle.locked(TableLock::ReadExternal);
             handle.io(Operation::Fetch, Some(1)).rows(3);

@@ -91,8 +91,14 @@ impl SqlError {
         if let Some(error) = MySqlError::from_message(message) {
             return error.into();
         }
+        if code & 0xff == ffi::SQLITE_BUSY {
+            super::metrics::LOCK_BUSY.add(1);
+        }
         match code {
-            ffi::SQLITE_BUSY_SNAPSHOT => return Self::deadlock(),
+            ffi::SQLITE_BUSY_SNAPSHOT => {
+                super::metrics::LOCK_DEADLOCKS.add(1);
+                return Self::deadlock();
+            }
             ffi::SQLITE_CONSTRAINT_UNIQUE
             | ffi::SQLITE_CONSTRAINT_PRIMARYKEY
             | ffi::SQLITE_CONSTRAINT_ROWID => {

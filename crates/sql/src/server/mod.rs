@@ -8,6 +8,7 @@ mod ddl;
 pub mod error;
 mod error_names;
 mod listen;
+pub mod metrics;
 pub mod points;
 mod prepared;
 mod query;
@@ -153,6 +154,7 @@ impl Server {
             .name("main".into())
             .spawn(move || {
                 tare::thread::register(&points::THREAD_MAIN);
+                metrics::settle();
                 listeners.run(&scheduler);
                 own.stopping.store(true, Ordering::Release);
                 own.registry.kill_all();

@@ -112,6 +112,8 @@ impl Registry {
         self.entries.lock().insert(id, entry.clone());
         let live = self.live.fetch_add(1, Ordering::Relaxed) + 1;
         self.peak.fetch_max(live, Ordering::Relaxed);
+        super::metrics::CONNECTIONS_MADE.add(1);
+        super::metrics::CONNECTIONS.set(live as i64);
         Registration {
             registry: self.clone(),
             entry,
@@ -196,6 +198,7 @@ impl Registration {
 impl Drop for Registration {
     fn drop(&mut self) {
         self.registry.entries.lock().remove(&self.id);
-        self.registry.live.fetch_sub(1, Ordering::Relaxed);
+        let live = self.registry.live.fetch_sub(1, Ordering::Relaxed) - 1;
+        super::metrics::CONNECTIONS.set(live as i64);
     }
 }

@@ -14,6 +14,7 @@ use super::functions;
 use super::statement::{Cursor, StatementId, Statements, last_error};
 use super::tables::{self, TableDef};
 use crate::server::error::{Result, SqlError};
+use crate::server::metrics;
 use crate::server::variables::SessionState;
 use crate::wire::channel::Stream;
 
@@ -21,6 +22,11 @@ use crate::wire::channel::Stream;
 const MAX_ATTACHED: usize = 5;
 /// Instructions of SQLite's machine between two looks at [`Control`]: some 50 microseconds.
 const PROGRESS_STEPS: i32 = 10_000;
+
+/// KiB that a session's cache of one database may take.
+pub const CACHE_KIB: i64 = 16_384;
+/// Statements between two looks at what SQLite has counted for a connection.
+const GATHER_EACH: u32 = 32;
 
 /// What can stop a running statement from outside.
 #[derive(Debug)]
@@ -140,6 +146,14 @@ pub struct Connection {
     db: rusqlite::Connection,
     raw: NonNull<rusqlite::ffi::sqlite3>,
     databases: Arc<Databases>,
+    /// Statements until the next look at what SQLite has counted.
+    gather_in: u32,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.gather();
+    }
 }
 
 // SAFETY: `raw` is `db`'s own handle; rusqlite's connection may move between threads, and
@@ -181,7 +195,52 @@ impl Connection {
             db,
             raw,
             databases,
+            gather_in: GATHER_EACH,
         })
+    }
+
+    /// Told of each statement: now and then, looks at what SQLite has counted.
+    #[inline]
+    pub fn statement_ended(&mut self) {
+        self.gather_in -= 1;
+        if self.gather_in == 0 {
+            self.gather();
+        }
+    }
+
+    /// Adds what SQLite has counted since the last time to the server's metrics.
+    #[cold]
+    pub fn gather(&mut self) {
+        use rusqlite::ffi;
+        self.gather_in = GATHER_EACH;
+        let since_last = |what: i32| {
+            let (mut now, mut most) = (0, 0);
+            // SAFETY: the connection is open and this thread's; the results go to locals.
+            let rc = unsafe {
+                ffi::sqlite3_db_status(self.raw.as_ptr(), what, &raw mut now, &raw mut most, 1)
+            };
+            if rc == ffi::SQLITE_OK {
+                now.max(0) as u64
+            } else {
+                0
+            }
+        };
+        if metrics::BUFFER_POOL_READ_REQUESTS.is_enabled()
+            || metrics::BUFFER_POOL_READS.is_enabled()
+        {
+            let (hits, misses) = (
+                since_last(ffi::SQLITE_DBSTATUS_CACHE_HIT),
+                since_last(ffi::SQLITE_DBSTATUS_CACHE_MISS),
+            );
+            metrics::BUFFER_POOL_READ_REQUESTS.add(hits + misses);
+            metrics::BUFFER_POOL_READS.add(misses);
+        }
+        if metrics::BUFFER_POOL_WRITE_REQUESTS.is_enabled() {
+            metrics::BUFFER_POOL_WRITE_REQUESTS.add(since_last(ffi::SQLITE_DBSTATUS_CACHE_WRITE));
+        }
+        if metrics::BUFFER_POOL_SPILLS.is_enabled() {
+            metrics::BUFFER_POOL_SPILLS.add(since_last(ffi::SQLITE_DBSTATUS_CACHE_SPILL));
+        }
     }
 
     /// rusqlite's connection.
@@ -282,7 +341,7 @@ impl Connection {
         self.db.execute(&format!("ATTACH ?1 AS {quoted}"), [path])?;
         // WAL lets readers go on while one writes. 16 MiB of pages per session.
         self.db.execute_batch(&format!(
-            "PRAGMA {quoted}.journal_mode=WAL; PRAGMA {quoted}.cache_size=-16384; \
+            "PRAGMA {quoted}.journal_mode=WAL; PRAGMA {quoted}.cache_size=-{CACHE_KIB}; \
              PRAGMA {quoted}.journal_size_limit=67108864"
         ))?;
         self.relax.push(quoted);

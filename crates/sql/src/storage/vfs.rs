@@ -3,10 +3,12 @@
 use std::ffi::CStr;
 use std::os::raw::{c_char, c_int, c_void};
 use std::ptr;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use rusqlite::ffi::{self, sqlite3_file, sqlite3_int64, sqlite3_io_methods, sqlite3_vfs};
 use tare::{Class, Operation};
 
+use crate::server::metrics;
 use crate::server::points::{SQLITE_DB, SQLITE_JOURNAL, SQLITE_SHM, SQLITE_TEMP, SQLITE_WAL};
 
 const NAME: &CStr = c"tare";
@@ -16,8 +18,30 @@ const NAME: &CStr = c"tare";
 struct File {
     base: sqlite3_file,
     point: Option<tare::file::Instance>,
+    what: What,
     /// The write-ahead log's index belongs to the database's file.
     shm: Option<tare::file::Instance>,
+}
+
+/// What a file is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Database,
+    Log,
+    Other,
+}
+
+/// How many files are open.
+static OPEN: AtomicI64 = AtomicI64::new(0);
+
+/// WAL frames begin with a header of so many bytes (SQLite's file format, 4.1), written by itself.
+const FRAME_HEADER: c_int = 24;
+
+/// # Safety
+/// `file` was opened by [`open`] and not closed.
+unsafe fn what(file: *mut sqlite3_file) -> What {
+    // SAFETY: by the caller's promise.
+    unsafe { (*file.cast::<File>()).what }
 }
 
 /// Makes the instrumented VFS the default one.
@@ -114,6 +138,11 @@ unsafe extern "C" fn open(
                 pMethods: ptr::null(),
             },
             point: None,
+            what: match flags {
+                f if f & ffi::SQLITE_OPEN_MAIN_DB != 0 => What::Database,
+                f if f & ffi::SQLITE_OPEN_WAL != 0 => What::Log,
+                _ => What::Other,
+            },
             shm: None,
         });
         let point = tare::file::Instance::open(class, &path);
@@ -126,6 +155,7 @@ unsafe extern "C" fn open(
         };
         if rc == ffi::SQLITE_OK {
             (*ours).point = Some(point);
+            metrics::FILE_NUM_OPEN_FILES.set(OPEN.fetch_add(1, Ordering::Relaxed) + 1);
             if flags & ffi::SQLITE_OPEN_MAIN_DB != 0 {
                 (*ours).shm = Some(tare::file::Instance::open(
                     &SQLITE_SHM,
@@ -229,6 +259,7 @@ unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
     // SAFETY: SQLite closes a file once, and does not use it after.
     unsafe {
         let ours = file.cast::<File>();
+        metrics::FILE_NUM_OPEN_FILES.set(OPEN.fetch_sub(1, Ordering::Relaxed) - 1);
         (*ours).point = None;
         (*ours).shm = None;
         (*ours).base.pMethods = ptr::null();
@@ -245,6 +276,12 @@ unsafe extern "C" fn read(
     // SAFETY: see `close`.
     let mut waits = unsafe { wait(file, Operation::Read) };
     let rc = pass!(file.xRead(to, n, at));
+    // SAFETY: see `close`.
+    if unsafe { what(file) } == What::Database {
+        metrics::OS_DATA_READS.add(1);
+        metrics::BUFFER_PAGES_READ.add(1);
+        metrics::BUFFER_DATA_READS.add(n as u64);
+    }
     if let Some(waits) = &mut waits {
         waits.bytes(n as u64);
     }
@@ -260,6 +297,22 @@ unsafe extern "C" fn write(
     // SAFETY: see `close`.
     let mut waits = unsafe { wait(file, Operation::Write) };
     let rc = pass!(file.xWrite(from, n, at));
+    // SAFETY: see `close`.
+    match unsafe { what(file) } {
+        What::Database => {
+            metrics::OS_DATA_WRITES.add(1);
+            metrics::BUFFER_PAGES_WRITTEN.add(1);
+            metrics::BUFFER_DATA_WRITTEN.add(n as u64);
+        }
+        What::Log => {
+            metrics::LOG_WRITES.add(1);
+            metrics::OS_LOG_BYTES_WRITTEN.add(n as u64);
+            if n == FRAME_HEADER {
+                metrics::LOG_WRITE_REQUESTS.add(1);
+            }
+        }
+        What::Other => metrics::OS_TEMP_WRITES.add(1),
+    }
     if let Some(waits) = &mut waits {
         waits.bytes(n as u64);
     }
@@ -275,6 +328,12 @@ unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c
 unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
     // SAFETY: see `close`.
     let _waits = unsafe { wait(file, Operation::Sync) };
+    // SAFETY: see `close`.
+    match unsafe { what(file) } {
+        What::Database => metrics::OS_DATA_FSYNCS.add(1),
+        What::Log => metrics::OS_LOG_FSYNCS.add(1),
+        What::Other => {}
+    }
     pass!(file.xSync(flags))
 }
 
@@ -303,6 +362,9 @@ unsafe extern "C" fn file_control(
     op: c_int,
     argument: *mut c_void,
 ) -> c_int {
+    if op == ffi::SQLITE_FCNTL_CKPT_DONE {
+        metrics::LOG_CHECKPOINTS.add(1);
+    }
     pass!(file.xFileControl(op, argument))
 }
 

@@ -19,9 +19,9 @@ pub(crate) mod instances;
 pub(crate) mod local;
 mod mapping;
 mod merge;
+mod metrics;
 mod object_rows;
 pub(crate) mod objects;
-mod metrics;
 mod slot;
 
 use std::collections::HashMap;

@@ -52,7 +52,10 @@ impl Session {
                 self.connection()?.batch(&sql)?;
                 if let Some(point) = &self.transaction.point {
                     match action {
-                        Action::RollbackTo(_) => point.rollback_to_savepoint(),
+                        Action::RollbackTo(_) => {
+                            point.rollback_to_savepoint();
+                            crate::server::metrics::TRX_ROLLBACKS_SAVEPOINT.add(1);
+                        }
                         _ => point.release_savepoint(),
                     }
                 }

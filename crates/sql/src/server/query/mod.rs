@@ -60,6 +60,10 @@ impl Session {
                 return Ok(());
             }
         };
+        super::metrics::count(&plan.action, &self.tally);
+        if let Some(connection) = &mut self.connection {
+            connection.statement_ended();
+        }
         match result {
             Err(e) if e.code == 1317 => Err(self.control.interruption()),
             other => other,
@@ -101,6 +105,10 @@ impl Session {
             ));
         }
         if sql.is_system() {
+            // It may ask for metrics: they are to have what this session has done.
+            if let Some(connection) = &mut self.connection {
+                connection.gather();
+            }
             self.system()?;
         } else if !sql.catalog.is_empty() {
             self.install_catalog()?;
@@ -233,6 +241,7 @@ impl Session {
         drop(pass);
         if let Some(single) = single {
             single.commit();
+            super::metrics::TRX_RW_COMMITS.add(1);
         }
         self.tally.affected = affected;
         if !matches!(change, Change::Insert) {

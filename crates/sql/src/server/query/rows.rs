@@ -7,6 +7,7 @@ use super::columns::{Known, describe, wire_of};
 use super::transaction::single_statement;
 use crate::dialect::plan::Sql;
 use crate::server::error::{Result, SqlError};
+use crate::server::metrics;
 use crate::server::points;
 use crate::server::session::{Columns, Session};
 use crate::storage::statement::{Cursor, StatementId};
@@ -99,6 +100,7 @@ impl Session {
                 self.tally.examined = self.tally.examined.max(n);
                 if let Some(single) = single {
                     single.commit();
+                    metrics::TRX_NL_RO_COMMITS.add(1);
                 }
                 let found = match &sql.found_rows {
                     None => n as i64,

@@ -1,8 +1,21 @@
 //! SET, and what follows from it.
 
-use crate::dialect::admin::SetItem;
+use tare_reader::metrics::Action;
+
+use crate::dialect::admin::{Scope, SetItem};
 use crate::server::error::{Result, SqlError};
 use crate::server::session::{Role, Session};
+
+/// What a variable does to metrics when it is set.
+fn monitor(variable: &str) -> Option<Action> {
+    Some(match variable {
+        "innodb_monitor_enable" => Action::Enable,
+        "innodb_monitor_disable" => Action::Disable,
+        "innodb_monitor_reset" => Action::Reset,
+        "innodb_monitor_reset_all" => Action::ResetAll,
+        _ => return None,
+    })
+}
 
 impl Session {
     pub(super) fn set(&mut self, items: &[SetItem]) -> Result<()> {
@@ -46,6 +59,12 @@ impl Session {
                         Some(expr) => Some(self.evaluate(expr.clone())?),
                         None => None,
                     };
+                    let value = match monitor(name) {
+                        Some(action) => {
+                            Some(V::Text(self.set_monitor(*scope, name, action, value)?))
+                        }
+                        None => value,
+                    };
                     self.state
                         .set(*scope, name, value, self.role == Role::Root)?;
                     self.variable_changed(name)?;
@@ -53,6 +72,46 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// SET GLOBAL innodb_monitor_enable and its kin; the text that the variable then has.
+    fn set_monitor(
+        &self,
+        scope: Scope,
+        name: &str,
+        action: Action,
+        value: Option<rusqlite::types::Value>,
+    ) -> Result<String> {
+        use rusqlite::types::Value as V;
+        let asked = match value {
+            Some(V::Text(text)) => text,
+            Some(V::Integer(n)) => n.to_string(),
+            _ => "NULL".into(),
+        };
+        // Not for a session and not for everybody: `set` says so, as of any other variable.
+        if scope != Scope::Global || self.role != Role::Root {
+            return Ok(asked);
+        }
+        let (meant, done) = match &self.shared.segment {
+            Some(segment) => segment
+                .act_on_metrics(&asked, action)
+                .map_err(|e| SqlError::new(1105, e.to_string()))?,
+            None => (0, 0),
+        };
+        if meant == 0 {
+            return Err(SqlError::new(
+                1231,
+                format!("Variable '{name}' can't be set to the value of '{asked}'"),
+            ));
+        }
+        if done < meant {
+            self.state.warn(
+                "Warning",
+                1105,
+                "Metrics that are enabled keep their figures: disable them first",
+            );
+        }
+        Ok(asked)
     }
 
     /// What follows from a variable's new value.

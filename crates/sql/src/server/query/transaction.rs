@@ -1,6 +1,7 @@
 //! A session's transaction, and the gates it goes through.
 
 use crate::server::error::{Result, SqlError};
+use crate::server::metrics;
 use crate::server::points;
 use crate::server::session::Session;
 use crate::storage::databases::is_system_schema;
@@ -37,14 +38,22 @@ impl Session {
         let control = self.control.clone();
         let _waits = crate::server::scheduler::blocking();
         tare::stage::set(&points::WAITING_FOR_COMMIT);
-        match gate.enter(id, at_most, || control.must_stop()) {
+        metrics::LOCK_ROW_LOCK_WAITS.add(1);
+        let begun = std::time::Instant::now();
+        let entered = gate.enter(id, at_most, || control.must_stop());
+        metrics::LOCK_ROW_LOCK_TIME.add(begun.elapsed().as_millis() as u64);
+        match entered {
             Some(pass) => Ok(pass),
             None if self.control.must_stop() => Err(SqlError::interrupted()),
             None if holds => {
+                metrics::LOCK_DEADLOCKS.add(1);
                 self.roll_back();
                 Err(SqlError::deadlock())
             }
-            None => Err(SqlError::lock_timeout()),
+            None => {
+                metrics::LOCK_TIMEOUTS.add(1);
+                Err(SqlError::lock_timeout())
+            }
         }
     }
 
@@ -94,6 +103,11 @@ impl Session {
             return Err(error);
         }
         self.expects_write = self.transaction.wrote;
+        let ended = match self.transaction.wrote {
+            true => &metrics::TRX_RW_COMMITS,
+            false => &metrics::TRX_RO_COMMITS,
+        };
+        ended.add(1);
         if let Some(point) = self.transaction.point.take() {
             point.commit();
         }
@@ -104,6 +118,7 @@ impl Session {
     /// ROLLBACK, if a transaction is open.
     pub fn roll_back(&mut self) {
         if self.transaction.open {
+            metrics::TRX_ROLLBACKS.add(1);
             if let Some(connection) = &mut self.connection
                 && !connection.is_autocommit()
             {

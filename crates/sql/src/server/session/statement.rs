@@ -9,6 +9,7 @@ use super::{Cached, Columns, Session, Tally};
 use crate::dialect::plan::Plan;
 use crate::dialect::{Mode, split};
 use crate::server::error::Result;
+use crate::server::metrics;
 use crate::server::points;
 use crate::storage::statement::StatementId;
 
@@ -87,6 +88,7 @@ impl Session {
         let generation = self.shared.databases.generation();
         let mut cached = match self.cache.remove(text) {
             Some(mut cached) if cached.plan.generation == generation => {
+                metrics::STATEMENT_CACHE_HITS.add(1);
                 if point.is_recorded() {
                     let digest = cached.digest.get_or_insert_with(|| Digest::of(text));
                     point.prepared(text, digest);
@@ -94,6 +96,7 @@ impl Session {
                 cached
             }
             old => {
+                metrics::STATEMENT_CACHE_MISSES.add(1);
                 // Its text is known even if nothing else will be.
                 let digest = point.is_recorded().then(|| Digest::of(text));
                 if let Some(digest) = &digest {

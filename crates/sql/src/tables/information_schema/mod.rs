@@ -2,6 +2,7 @@
 
 pub mod columns;
 pub mod constants;
+pub mod metrics;
 pub mod routines;
 pub mod schemata;
 pub mod statistics;
@@ -13,6 +14,7 @@ use crate::catalog::{Database, Filter, SCHEMAS, Source, Table, UserTable};
 pub static TABLES: &[&[&dyn Table]] = &[
     columns::TABLES,
     constants::TABLES,
+    metrics::TABLES,
     routines::TABLES,
     schemata::TABLES,
     statistics::TABLES,

@@ -24,6 +24,14 @@ impl Snapshot {
         rows(all, Clone::clone, |_| true)
     }
 
+    /// INNODB_METRICS.
+    pub fn metrics(&self) -> Made<tare_reader::Metric> {
+        let Some(host) = &self.host else {
+            return none();
+        };
+        Ok(Box::new(tare_reader::metrics(host.view()).into_iter()))
+    }
+
     fn digest(&self, host: &Host, digest: digests::Digest) -> Digest {
         let (clock, line) = (&host.clock, &digest.row[0]);
         let moment = |ticks: u64| if ticks == 0 { 0 } else { host.unix_us(ticks) };
