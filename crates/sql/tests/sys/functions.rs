@@ -87,11 +87,19 @@ fn functions_answer() {
         errno(&mut client, "SELECT sys.ps_is_consumer_enabled('nothing')"),
         3047
     );
+    exec(
+        &mut client,
+        &consumer("events_statements_history_long", "YES"),
+    );
+    exec(&mut client, "SELECT CHAR_LENGTH('for the stack')");
     let stack = one(
         &mut client,
         "SELECT sys.ps_thread_stack(sys.ps_thread_id(NULL), TRUE)",
     );
-    assert!(stack.starts_with("{\"rankdir\":\"LR\""), "{stack}");
+    assert!(
+        stack.contains("\"rankdir\": \"LR\"") && stack.contains("SELECT CHAR_LENGTH"),
+        "{stack}"
+    );
     let info = one(
         &mut client,
         "SELECT sys.ps_thread_trx_info(sys.ps_thread_id(NULL))",
