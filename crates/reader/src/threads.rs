@@ -44,8 +44,8 @@ pub struct Thread {
     pub state: Option<Arc<str>>,
     /// What the host says it runs; else the text of the outermost statement that runs.
     pub info: Option<Arc<str>>,
-    /// Bytes of its connection attributes.
-    pub attribute_bytes: usize,
+    /// What its client said of itself: `name=value` lines.
+    pub attributes: Arc<str>,
     /// Whether its events are recorded.
     pub instrumented: bool,
     /// Whether they are kept in histories.
@@ -112,7 +112,7 @@ fn read(view: View<'_>, number: usize) -> Thread {
         stage: slot.stage.load(Ordering::Relaxed) as usize,
         state: said(text(&slot.state_text)),
         info: said(text(&slot.info)).or_else(|| running_text(view, number, statement_depth)),
-        attribute_bytes: slot.attributes.len(),
+        attributes: text(&slot.attributes).into(),
         instrumented: mask & effective::COUNT != 0,
         history: mask & effective::HISTORY != 0,
         pushed: std::array::from_fn(|ring| slot.pushed[ring].load(Ordering::Relaxed)),

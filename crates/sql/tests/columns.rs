@@ -1,6 +1,6 @@
 //! Every column of performance_schema is what MySQL 8.0.15 has (setup_timers: what 5.7.22 has), as
 //! read from real servers' information_schema.columns into fixtures/columns.tsv: schema, table,
-//! position, column, type, nullable.
+//! position, column, type, nullable. server/columns.rs compares schema sys with it, over the wire.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,12 @@ fn reference() -> BTreeMap<String, Vec<String>> {
     let mut tables: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for line in REFERENCE.lines() {
         let fields: Vec<&str> = line.split('\t').collect();
-        let [_, table, position, column, kind, null] = fields[..] else {
+        let [schema, table, position, column, kind, null] = fields[..] else {
             panic!("{line:?}")
         };
+        if schema != "performance_schema" {
+            continue;
+        }
         tables
             .entry(table.into())
             .or_default()
@@ -23,11 +26,34 @@ fn reference() -> BTreeMap<String, Vec<String>> {
     tables
 }
 
+/// Tables that are not there yet: the list only gets shorter.
+const OPEN: &[&str] = &[
+    "table_lock_waits_summary_by_table",
+    "table_io_waits_summary_by_table",
+    "table_io_waits_summary_by_index_usage",
+    "table_handles",
+    "socket_summary_by_instance",
+    "socket_summary_by_event_name",
+    "socket_instances",
+    "setup_objects",
+    "prepared_statements_instances",
+    "objects_summary_global_by_type",
+    "metadata_locks",
+    "file_instances",
+    "events_statements_summary_by_program",
+    "events_statements_histogram_global",
+    "cond_instances",
+    "events_statements_histogram_by_digest",
+];
+
 #[test]
 fn performance_schema_is_mysqls() {
     let reference = reference();
-    assert!(reference.len() >= 43, "the fixture lost tables");
+    assert!(reference.len() >= 97, "the fixture lost tables");
     for (name, expected) in &reference {
+        if OPEN.contains(&name.as_str()) {
+            continue;
+        }
         let table = catalog::table("performance_schema", name).expect(name);
         let described: Vec<String> = table
             .columns()

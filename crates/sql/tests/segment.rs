@@ -747,6 +747,8 @@ fn a_saved_segment_answers_every_table_and_changes_none() {
             for table in catalog::tables()
                 .iter()
                 .filter(|table| table.can_truncate())
+                // What the server tells of itself is not in the segment.
+                .filter(|t| t.name() != "host_cache" && !t.name().starts_with("status_by_"))
             {
                 let refused = saved.truncate(table.schema(), table.name());
                 assert!(matches!(refused, Some(Err(_))), "{}", table.name());

@@ -15,6 +15,7 @@ mod describe;
 pub mod docs;
 mod error;
 mod filter;
+mod server;
 pub mod show;
 mod source;
 mod state;
@@ -34,6 +35,7 @@ pub use describe::{
 };
 pub use error::MySqlError;
 pub use filter::{Admit, Filter};
+pub use server::{HostSeen, LogStatus, Owned, StatusBy, UserVariable, VariableInfo};
 pub use source::{
     Account, Database, ForeignKey, Scope, Session, Source, UserColumn, UserIndex, UserTable,
     Variable,

@@ -5,6 +5,8 @@ use std::time::SystemTime;
 
 use tare_reader::Segment;
 
+use super::server::{HostSeen, LogStatus, Owned, StatusBy, UserVariable, VariableInfo};
+
 /// GLOBAL or SESSION, for variables and status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
@@ -187,6 +189,47 @@ pub trait Source: Send + Sync {
     /// Status counters other than performance_schema's own.
     fn status(&self, _scope: Scope) -> Vec<Variable> {
         Vec::new()
+    }
+
+    /// Status counters of each session, or of what sessions are summed by, without Com_.
+    fn status_by(&self, _by: StatusBy) -> Vec<Owned<Variable>> {
+        Vec::new()
+    }
+
+    /// TRUNCATE of a table by thread, account, user or host.
+    fn truncate_status(&self, _by: StatusBy) {}
+
+    /// System variables of each session.
+    fn variables_by_session(&self) -> Vec<Owned<Variable>> {
+        Vec::new()
+    }
+
+    /// User variables of each session.
+    fn user_variables(&self) -> Vec<Owned<UserVariable>> {
+        Vec::new()
+    }
+
+    /// Where the variables' values come from.
+    fn variables_info(&self) -> Vec<VariableInfo> {
+        Vec::new()
+    }
+
+    /// What SET PERSIST has kept.
+    fn persisted_variables(&self) -> Vec<Variable> {
+        Vec::new()
+    }
+
+    /// The addresses that clients came from.
+    fn host_cache(&self) -> Vec<HostSeen> {
+        Vec::new()
+    }
+
+    /// TRUNCATE of host_cache, and FLUSH HOSTS.
+    fn flush_hosts(&self) {}
+
+    /// Where the logs stand.
+    fn log_status(&self) -> Option<LogStatus> {
+        None
     }
 
     /// The user's databases; the catalog's own schemas are not among them.

@@ -119,6 +119,8 @@ pub enum Action {
     Deallocate(String),
     /// FLUSH STATUS and others that have no meaning here and do no harm.
     Nothing,
+    /// FLUSH: what.
+    Flush(Vec<String>),
     /// SHUTDOWN.
     Shutdown,
 }
@@ -132,6 +134,8 @@ pub struct Plan {
     pub params: usize,
     /// MySQL's name of the command: the last part of `statement/sql/...`.
     pub command: &'static str,
+    /// Its Com_ counter.
+    pub com: Option<crate::server::status::Com>,
     /// Its instrument.
     pub class: &'static tare::Class,
     /// The schemas' generation it was made for.

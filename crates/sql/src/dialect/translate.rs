@@ -55,6 +55,7 @@ fn plan(
         action,
         params,
         command,
+        com: crate::server::status::Com::of(command),
         class: crate::server::points::statement(command),
         generation,
     };
@@ -101,7 +102,7 @@ fn command_of(action: &Action) -> &'static str {
         Action::Prepare(..) => "prepare_sql",
         Action::Execute(..) => "execute_sql",
         Action::Deallocate(_) => "dealloc_sql",
-        Action::Nothing => "flush",
+        Action::Nothing | Action::Flush(_) => "flush",
         Action::Shutdown => "shutdown",
         Action::Write(_, Change::Insert) => "insert",
         Action::Write(_, Change::Replace) => "replace",

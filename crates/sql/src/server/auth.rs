@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use mysql_common::auth::plugins::caching_sha2_password::scramble_sha256;
 use mysql_common::auth::plugins::mysql_native_password::scramble_native;
@@ -198,6 +199,18 @@ pub fn handshake(session: &mut Session) -> Result<()> {
         .db_name()
         .map(|d| String::from_utf8_lossy(d).into_owned());
     let plugin = response.auth_plugin().map(|p| p.as_bytes().to_vec());
+    let mut attributes: Vec<(String, String)> = response
+        .connect_attributes()
+        .into_iter()
+        .flatten()
+        .collect();
+    // In the order in which they were sent: each name stands before its value, with its length.
+    attributes.sort_by_cached_key(|(name, _)| {
+        let mut sent = vec![name.len() as u8];
+        sent.extend_from_slice(name.as_bytes());
+        packet.windows(sent.len()).rposition(|w| w == sent)
+    });
+    keep_attributes(session, &attributes);
     authenticate(
         session,
         &user,
@@ -216,16 +229,61 @@ pub fn change_user(session: &mut Session, body: &[u8]) -> Result<()> {
         let answer = cursor.u8()?;
         cursor.take(answer.into())?;
         let database = cursor.null_str()?;
-        Some((
-            String::from_utf8_lossy(user).into_owned(),
-            String::from_utf8_lossy(database).into_owned(),
-        ))
+        let lossy = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        Some((lossy(user), lossy(database), attributes(&mut cursor)))
     };
-    let (user, database) = parse().ok_or_else(malformed)?;
+    let (user, database, attributes) = parse().ok_or_else(malformed)?;
+    keep_attributes(session, &attributes);
     // The nonce of the handshake must not serve twice: the client is always asked anew.
     authenticate(session, &user, None, &[], &scramble())?;
     session.state.set_database(None);
     settle(session, &user, (!database.is_empty()).then_some(database))
+}
+
+/// What follows in COM_CHANGE_USER: character set, plugin, and attributes, each of which may be
+/// missing.
+fn attributes(cursor: &mut Cursor<'_>) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut read = || {
+        cursor.u16()?;
+        cursor.null_str()?;
+        let length = cursor.lenenc()?;
+        let mut inside = Cursor::new(cursor.take(usize::try_from(length).ok()?)?);
+        let mut text = || {
+            let length = inside.lenenc()?;
+            let bytes = inside.take(usize::try_from(length).ok()?)?;
+            Some(String::from_utf8_lossy(bytes).into_owned())
+        };
+        while let (Some(name), Some(value)) = (text(), text()) {
+            found.push((name, value));
+        }
+        Some(())
+    };
+    // A short packet has said all that it wanted.
+    let _ = read();
+    found
+}
+
+/// Shows what the client says of itself in session_connect_attrs: as many whole attributes as there
+/// is room for.
+fn keep_attributes(session: &Session, attributes: &[(String, String)]) {
+    const ROOM: usize = 248;
+    let mut lines = String::new();
+    let mut lost = false;
+    for (name, value) in attributes {
+        let line = format!("{name}={value}").replace(['\n', '\r'], " ");
+        if lines.len() + line.len() + 1 > ROOM || name.contains('=') {
+            lost = true;
+        } else {
+            lines.push_str(&line);
+            lines.push('\n');
+        }
+    }
+    if lost {
+        let counters = &session.shared.counters;
+        counters.attributes_lost.fetch_add(1, Ordering::Relaxed);
+    }
+    tare::thread::set_attributes(&lines);
 }
 
 fn settle(session: &mut Session, user: &str, database: Option<String>) -> Result<()> {

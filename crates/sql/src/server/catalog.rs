@@ -5,11 +5,12 @@ use std::sync::Arc;
 use super::error::{Result, SqlError};
 use super::session::{Role, Session};
 use super::shared::Shared;
+use super::status::By;
 use super::variables::SessionState;
 use crate::catalog::Catalog;
 use crate::catalog::{
-    self, Account, Database, ForeignKey, MySqlError, Scope, Source, UserColumn, UserIndex,
-    UserTable, Variable,
+    self, Account, Database, ForeignKey, HostSeen, LogStatus, MySqlError, Owned, Scope, Source,
+    StatusBy, UserColumn, UserIndex, UserTable, UserVariable, Variable, VariableInfo,
 };
 use crate::dialect::admin;
 use crate::dialect::plan::{Change, Sql};
@@ -20,6 +21,12 @@ use crate::storage::tables::{self, TableDef};
 struct Served {
     shared: Arc<Shared>,
     state: Arc<SessionState>,
+}
+
+fn variables<N: Into<String>>(all: impl IntoIterator<Item = (N, String)>) -> Vec<Variable> {
+    let all = all.into_iter();
+    all.map(|(name, value)| Variable::new(name, value))
+        .collect()
 }
 
 impl From<MySqlError> for SqlError {
@@ -58,12 +65,100 @@ impl Source for Served {
             .collect()
     }
 
-    fn status(&self, _scope: Scope) -> Vec<Variable> {
-        self.shared
-            .status()
-            .into_iter()
-            .map(|(name, value)| Variable::new(name, value))
+    fn status(&self, scope: Scope) -> Vec<Variable> {
+        let session = (scope == Scope::Session).then_some(&*self.state);
+        variables(self.shared.status(session))
+    }
+
+    fn status_by(&self, by: StatusBy) -> Vec<Owned<Variable>> {
+        let registry = &self.shared.registry;
+        let by = match by {
+            StatusBy::Thread => {
+                let sessions = registry.status_by_session().into_iter();
+                return sessions
+                    .map(|(id, cells)| Owned {
+                        connection_id: Some(id),
+                        values: variables(Shared::session_status(&cells)),
+                        ..Owned::default()
+                    })
+                    .collect();
+            }
+            StatusBy::Account => By::Account,
+            StatusBy::User => By::User,
+            StatusBy::Host => By::Host,
+        };
+        let sums = registry.status_by(by).into_iter();
+        sums.map(|((user, host), cells)| Owned {
+            user: Some(user),
+            host: Some(host),
+            values: variables(Shared::session_status(&cells)),
+            ..Owned::default()
+        })
+        .collect()
+    }
+
+    fn truncate_status(&self, by: StatusBy) {
+        let registry = &self.shared.registry;
+        match by {
+            StatusBy::Thread => registry.flush_sessions(),
+            StatusBy::Account => registry.truncate_status(By::Account),
+            StatusBy::User => registry.truncate_status(By::User),
+            StatusBy::Host => registry.truncate_status(By::Host),
+        }
+    }
+
+    fn variables_by_session(&self) -> Vec<Owned<Variable>> {
+        let states = self.shared.registry.states().into_iter();
+        states
+            .map(|state| Owned {
+                connection_id: Some(state.id),
+                values: variables(state.all(admin::Scope::Session)),
+                ..Owned::default()
+            })
             .collect()
+    }
+
+    fn user_variables(&self) -> Vec<Owned<UserVariable>> {
+        let states = self.shared.registry.states().into_iter();
+        states
+            .map(|state| Owned {
+                connection_id: Some(state.id),
+                values: state.user_variables(),
+                ..Owned::default()
+            })
+            .collect()
+    }
+
+    fn variables_info(&self) -> Vec<VariableInfo> {
+        self.shared.globals.info()
+    }
+
+    fn host_cache(&self) -> Vec<HostSeen> {
+        self.shared.hosts.list()
+    }
+
+    fn flush_hosts(&self) {
+        self.shared.hosts.flush();
+    }
+
+    fn log_status(&self) -> Option<LogStatus> {
+        let databases = &self.shared.databases;
+        let size = |name: &str| {
+            let mut path = databases.path(name).ok()?.into_os_string();
+            path.push("-wal");
+            std::fs::metadata(path).ok().map(|m| m.len())
+        };
+        let names = databases.names().into_iter();
+        let server_uuid = self.shared.globals.get("server_uuid");
+        Some(LogStatus {
+            server_uuid: server_uuid.unwrap_or_default(),
+            logs: names
+                .map(|name| {
+                    let bytes = size(&name).unwrap_or(0);
+                    (name, bytes)
+                })
+                .collect(),
+        })
     }
 
     fn databases(&self) -> Vec<Database> {

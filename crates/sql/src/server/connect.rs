@@ -10,6 +10,7 @@ use mysql_common::constants::CapabilityFlags;
 
 use super::auth;
 use super::error::SqlError;
+use super::host_cache::Failure;
 use super::points;
 use super::session::{Role, Session, Tally, Transaction};
 use super::shared::Shared;
@@ -43,13 +44,15 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
     // MySQL's names: the socket and the loopback address are localhost.
     let host = "localhost".to_owned();
     let shown = peer.map_or_else(|| host.clone(), |p| format!("{host}:{}", p.port()));
-    let registration = shared.registry.register(id, shown, control.clone());
     let state = Arc::new(SessionState::new(
         id,
         shared.globals.clone(),
         control.clone(),
     ));
     state.set_account("unauthenticated user", &host);
+    let registration = shared
+        .registry
+        .register(id, shown, control.clone(), state.clone());
     tare::stage::set(&points::LOGIN);
     tare::thread::set_processlist_id(id);
     tare::thread::set_command(tare::Command::Connect);
@@ -80,6 +83,7 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
         next_read_only: false,
         max_execution_time: Duration::ZERO,
         lock_wait_timeout: Duration::from_secs(50),
+        long_query_time: Duration::from_secs(10),
         table_locks: Vec::new(),
         polled: false,
         thread: None,
@@ -92,6 +96,10 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
     } else {
         auth::handshake(&mut session)
     };
+    if let Some(peer) = peer.filter(|_| !too_many) {
+        let failure = result.as_ref().err().map(|e| failure(e.code));
+        shared.hosts.seen(peer.ip().to_canonical(), failure);
+    }
     if let Err(error) = result {
         if !too_many {
             shared
@@ -121,4 +129,15 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
         .stream
         .set_read_timeout(Some(Duration::from_secs(idle)));
     Some(session)
+}
+
+/// What kind of failure a login's error is.
+fn failure(code: u16) -> Failure {
+    match code {
+        1043 | 1156 | 1835 => Failure::Handshake,
+        1045 => Failure::Authentication,
+        1044 | 1049 => Failure::DefaultDatabase,
+        1251 => Failure::NoAuthPlugin,
+        _ => Failure::Local,
+    }
 }

@@ -7,6 +7,7 @@ mod connect;
 mod ddl;
 pub mod error;
 mod error_names;
+mod host_cache;
 mod listen;
 pub mod metrics;
 pub mod points;
@@ -17,6 +18,7 @@ mod scheduler;
 mod session;
 mod shared;
 mod show;
+pub mod status;
 pub mod variables;
 
 use std::fs;
@@ -138,6 +140,7 @@ impl Server {
             globals: Arc::new(globals),
             accounts,
             counters: shared::Counters::default(),
+            hosts: host_cache::HostCache::default(),
             started: Instant::now(),
             segment,
             stopping: AtomicBool::new(false),

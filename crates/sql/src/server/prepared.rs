@@ -1,11 +1,13 @@
 //! COM_STMT_*: statements that are prepared once and executed often.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::error::{Result, SqlError};
 use super::points;
 use super::query::put_packet;
 use super::session::{Columns, Session, Tally, malformed};
+use super::status::{Com, Counter};
 use tare::digest::Digest;
 
 use crate::dialect::plan::{Action, Plan};
@@ -15,6 +17,12 @@ use crate::wire::column::{Column, WireType};
 use crate::wire::params::{self, Param, ParamType};
 use crate::wire::reply;
 use crate::wire::value::Value;
+
+const PREPARE: Option<Com> = Com::of("stmt_prepare");
+const EXECUTE: Option<Com> = Com::of("stmt_execute");
+const CLOSE: Option<Com> = Com::of("stmt_close");
+const RESET: Option<Com> = Com::of("stmt_reset");
+const LONG_DATA: Option<Com> = Com::of("stmt_send_long_data");
 
 /// A prepared statement.
 #[derive(Debug)]
@@ -62,10 +70,13 @@ impl Session {
         tare::stage::set(&points::STARTING);
         point.text(text);
         self.registration.begin("Prepare", text);
+        let status = self.registration.status();
+        status.add(Counter::Queries, 1);
+        status.command(PREPARE);
         self.tally = Tally::default();
         let result = self.prepare(text);
         self.record(&point, &result);
-        self.registration.end_query();
+        self.registration.end_query(self.long_query_time);
         result
     }
 
@@ -141,6 +152,10 @@ impl Session {
         // The types were guessed without a row.
         prepared.columns.version = 0;
         self.prepared.insert(id, prepared);
+        self.shared
+            .counters
+            .prepared
+            .fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
@@ -160,10 +175,14 @@ impl Session {
         };
         point.prepared(&prepared.text, &prepared.digest);
         self.registration.begin("Execute", &prepared.text);
+        let status = self.registration.status();
+        status.add(Counter::Questions, 1);
+        status.add(Counter::Queries, 1);
+        status.command(EXECUTE);
         self.tally = Tally::default();
         let result = self.execute(&mut prepared, cursor);
         self.record(&point, &result);
-        self.registration.end_query();
+        self.registration.end_query(self.long_query_time);
         tare::thread::set_command(tare::Command::Sleep);
         for long in &mut prepared.long {
             *long = None;
@@ -248,6 +267,7 @@ impl Session {
 
     /// COM_STMT_SEND_LONG_DATA.
     pub fn com_long_data(&mut self, body: &[u8]) {
+        self.registration.status().command(LONG_DATA);
         let mut cursor = Bytes::new(body);
         let (Some(id), Some(index)) = (cursor.u32(), cursor.u16()) else {
             return;
@@ -279,6 +299,8 @@ impl Session {
 
     /// COM_STMT_RESET.
     pub fn com_reset_statement(&mut self, body: &[u8]) -> Result<()> {
+        self.registration.status().add(Counter::Queries, 1);
+        self.registration.status().command(RESET);
         let id = body
             .try_into()
             .map(u32::from_le_bytes)
@@ -297,6 +319,8 @@ impl Session {
 
     /// COM_STMT_CLOSE.
     pub fn com_close(&mut self, body: &[u8]) {
+        self.registration.status().add(Counter::Queries, 1);
+        self.registration.status().command(CLOSE);
         if let Ok(id) = body.try_into().map(u32::from_le_bytes) {
             self.close_prepared(id);
         }
@@ -304,7 +328,14 @@ impl Session {
 
     /// Closes a prepared statement.
     pub fn close_prepared(&mut self, id: u32) {
-        if let Some(statement) = self.prepared.remove(&id).and_then(|p| p.statement) {
+        let Some(prepared) = self.prepared.remove(&id) else {
+            return;
+        };
+        self.shared
+            .counters
+            .prepared
+            .fetch_sub(1, Ordering::Relaxed);
+        if let Some(statement) = prepared.statement {
             self.close_statement(statement);
         }
     }

@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
 use tare::sync::PlainMutex;
 
 use super::points::LOCK_REGISTRY;
+use super::status::{Accounts, By, Cells, Counter, Status};
+use super::variables::SessionState;
 use crate::storage::Control;
 use crate::storage::sync::Mutex;
 
@@ -37,15 +39,40 @@ struct Entry {
     /// A session's own, but for who lists the processes: not worth an event at each statement.
     process: PlainMutex<Process>,
     control: Arc<Control>,
+    state: Arc<SessionState>,
+    status: Status,
+}
+
+impl Entry {
+    /// Whether the client is known by now.
+    fn is_known(&self) -> bool {
+        self.process.lock().command != "Connect"
+    }
+}
+
+/// The live sessions, and what those that have ended have left.
+#[derive(Debug, Default)]
+struct Sessions {
+    live: HashMap<u64, Arc<Entry>>,
+    accounts: Accounts,
+}
+
+impl Sessions {
+    fn counted(&self) -> impl Iterator<Item = ((String, String), &Status)> {
+        let known = self.live.values().filter(|e| e.is_known());
+        known.map(|e| (e.state.user_host(), &e.status))
+    }
 }
 
 /// All connections.
 #[derive(Debug)]
 pub struct Registry {
-    entries: Mutex<HashMap<u64, Arc<Entry>>>,
+    entries: Mutex<Sessions>,
     last: AtomicU64,
     live: AtomicUsize,
     peak: AtomicUsize,
+    peak_at: PlainMutex<SystemTime>,
+    aborted: AtomicU64,
 }
 
 /// A connection's place in the process list; dropped, it is gone.
@@ -54,15 +81,19 @@ pub struct Registration {
     registry: Arc<Registry>,
     entry: Arc<Entry>,
     id: u64,
+    /// The client has said goodbye.
+    orderly: bool,
 }
 
 impl Default for Registry {
     fn default() -> Self {
         Self {
-            entries: Mutex::new(&LOCK_REGISTRY, HashMap::new()),
+            entries: Mutex::new(&LOCK_REGISTRY, Sessions::default()),
             last: AtomicU64::new(0),
             live: AtomicUsize::new(0),
             peak: AtomicUsize::new(0),
+            peak_at: PlainMutex::new(SystemTime::now()),
+            aborted: AtomicU64::new(0),
         }
     }
 }
@@ -83,6 +114,22 @@ impl Registry {
         self.peak.load(Ordering::Relaxed)
     }
 
+    /// When there were that many.
+    pub fn peak_at(&self) -> SystemTime {
+        *self.peak_at.lock()
+    }
+
+    /// FLUSH STATUS: the peak is what there is now.
+    pub fn flush_peak(&self) {
+        self.peak.store(self.len(), Ordering::Relaxed);
+        *self.peak_at.lock() = SystemTime::now();
+    }
+
+    /// How many sessions have ended without a goodbye.
+    pub fn aborted(&self) -> u64 {
+        self.aborted.load(Ordering::Relaxed)
+    }
+
     /// How many there have been.
     pub fn total(&self) -> u64 {
         self.last.load(Ordering::Relaxed)
@@ -94,6 +141,7 @@ impl Registry {
         id: u64,
         host: String,
         control: Arc<Control>,
+        state: Arc<SessionState>,
     ) -> Registration {
         let process = Process {
             id,
@@ -108,22 +156,73 @@ impl Registry {
         let entry = Arc::new(Entry {
             process: PlainMutex::new(process),
             control,
+            state,
+            status: Status::default(),
         });
-        self.entries.lock().insert(id, entry.clone());
+        self.entries.lock().live.insert(id, entry.clone());
         let live = self.live.fetch_add(1, Ordering::Relaxed) + 1;
-        self.peak.fetch_max(live, Ordering::Relaxed);
         super::metrics::CONNECTIONS_MADE.add(1);
         super::metrics::CONNECTIONS.set(live as i64);
+        if self.peak.fetch_max(live, Ordering::Relaxed) < live {
+            *self.peak_at.lock() = SystemTime::now();
+        }
         Registration {
             registry: self.clone(),
             entry,
             id,
+            orderly: false,
         }
+    }
+
+    /// What the server has counted, the sessions that have ended included.
+    pub fn status(&self) -> Box<Cells> {
+        let entries = self.entries.lock();
+        let live = entries.live.values().map(|e| &e.status);
+        entries.accounts.total(live)
+    }
+
+    /// The same by account, user or host, since the last TRUNCATE.
+    pub fn status_by(&self, by: By) -> Vec<((String, String), Box<Cells>)> {
+        let entries = self.entries.lock();
+        entries.accounts.by(by, entries.counted())
+    }
+
+    /// The same by session.
+    pub fn status_by_session(&self) -> Vec<(u64, Cells)> {
+        let entries = self.entries.lock();
+        let known = entries.live.iter().filter(|(_, e)| e.is_known());
+        let mut all: Vec<_> = known.map(|(id, e)| (*id, e.status.now())).collect();
+        all.sort_by_key(|(id, _)| *id);
+        all
+    }
+
+    /// TRUNCATE of status_by_account, user or host.
+    pub fn truncate_status(&self, by: By) {
+        let mut entries = self.entries.lock();
+        let Sessions { live, accounts } = &mut *entries;
+        let known = live.values().filter(|e| e.is_known());
+        accounts.truncate(by, known.map(|e| (e.state.user_host(), &e.status)));
+    }
+
+    /// TRUNCATE of status_by_thread.
+    pub fn flush_sessions(&self) {
+        for entry in self.entries.lock().live.values() {
+            entry.status.flush();
+        }
+    }
+
+    /// What the sessions know about themselves.
+    pub fn states(&self) -> Vec<Arc<SessionState>> {
+        let entries = self.entries.lock();
+        let known = entries.live.values().filter(|e| e.is_known());
+        let mut states: Vec<_> = known.map(|e| e.state.clone()).collect();
+        states.sort_by_key(|s| s.id);
+        states
     }
 
     /// The process list.
     pub fn list(&self) -> Vec<Process> {
-        let entries: Vec<Arc<Entry>> = self.entries.lock().values().cloned().collect();
+        let entries: Vec<Arc<Entry>> = self.entries.lock().live.values().cloned().collect();
         let mut list: Vec<Process> = entries.iter().map(|e| e.process.lock().clone()).collect();
         list.sort_by_key(|p| p.id);
         list
@@ -131,7 +230,7 @@ impl Registry {
 
     /// KILL. False when there is no such connection.
     pub fn kill(&self, id: u64, query_only: bool) -> bool {
-        let entry = self.entries.lock().get(&id).cloned();
+        let entry = self.entries.lock().live.get(&id).cloned();
         match entry {
             Some(entry) if query_only => entry.control.kill_query(),
             Some(entry) => entry.control.kill(),
@@ -142,13 +241,24 @@ impl Registry {
 
     /// Ends all connections.
     pub fn kill_all(&self) {
-        for entry in self.entries.lock().values() {
+        for entry in self.entries.lock().live.values() {
             entry.control.kill();
         }
     }
 }
 
 impl Registration {
+    /// What the session counts.
+    #[inline]
+    pub fn status(&self) -> &Status {
+        &self.entry.status
+    }
+
+    /// COM_QUIT.
+    pub fn say_goodbye(&mut self) {
+        self.orderly = true;
+    }
+
     /// The account, once it is known.
     pub fn set_account(&self, user: &str, database: Option<&str>) {
         let mut process = self.entry.process.lock();
@@ -186,18 +296,31 @@ impl Registration {
 
     /// It has ended.
     #[inline]
-    pub fn end_query(&self) {
+    pub fn end_query(&self, slow: Duration) {
+        let now = Instant::now();
         let mut process = self.entry.process.lock();
+        if now.duration_since(process.since) >= slow {
+            self.entry.status.add(Counter::SlowQueries, 1);
+        }
         process.command = "Sleep";
         process.state = "";
-        process.since = Instant::now();
+        process.since = now;
         process.info.clear();
     }
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        self.registry.entries.lock().remove(&self.id);
+        let known = self.entry.is_known();
+        if known && !self.orderly {
+            self.registry.aborted.fetch_add(1, Ordering::Relaxed);
+        }
+        let account = self.entry.state.user_host();
+        let mut entries = self.registry.entries.lock();
+        entries.live.remove(&self.id);
+        // A client that nobody got to know has an account of its own.
+        entries.accounts.leave(account, &self.entry.status);
+        drop(entries);
         let live = self.registry.live.fetch_sub(1, Ordering::Relaxed) - 1;
         super::metrics::CONNECTIONS.set(live as i64);
     }

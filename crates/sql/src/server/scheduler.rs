@@ -50,6 +50,10 @@ impl Scheduler {
         match self {
             Self::Threads(shared) => {
                 let shared = shared.clone();
+                shared
+                    .counters
+                    .threads_created
+                    .fetch_add(1, Ordering::Relaxed);
                 let parent = tare::thread::id();
                 thread::Builder::new()
                     .name("one_connection".into())
@@ -197,6 +201,8 @@ impl Pool {
             .stack_size(STACK)
             .spawn(move || {
                 tare::thread::register(&THREAD_POOL_WORKER);
+                let created = &own.shared.counters.threads_created;
+                created.fetch_add(1, Ordering::Relaxed);
                 own.worker();
             })?;
         queue.threads.retain(|t| !t.is_finished());

@@ -6,21 +6,35 @@ use std::time::Instant;
 
 use super::auth::Accounts;
 use super::config::Config;
+use super::host_cache::HostCache;
 use super::registry::Registry;
+use super::status::{self, Counter};
 use super::variables::Globals;
 use crate::storage::Databases;
 
 /// Counters of SHOW STATUS.
 #[derive(Debug, Default)]
 pub struct Counters {
-    /// Statements.
-    pub questions: AtomicU64,
     /// Connections that failed to authenticate or broke off.
     pub aborted_connects: AtomicU64,
     /// Connections refused for max_connections.
     pub refused: AtomicU64,
     /// Sessions whose thread panicked; each is a bug.
     pub panics: AtomicU64,
+    /// Sockets that could not be accepted.
+    pub accept_errors: AtomicU64,
+    /// Threads started to serve clients.
+    pub threads_created: AtomicU64,
+    /// Statements that are prepared now.
+    pub prepared: AtomicU64,
+    /// FLUSH statements.
+    pub flushes: AtomicU64,
+    /// Connection attributes that did not fit.
+    pub attributes_lost: AtomicU64,
+    /// The longest time that a session waited for another one's lock, in milliseconds.
+    pub longest_lock_wait: AtomicU64,
+    /// Seconds after the start of the last FLUSH STATUS.
+    pub flushed_status: AtomicU64,
 }
 
 /// The server, as its sessions see it.
@@ -38,6 +52,8 @@ pub struct Shared {
     pub accounts: Accounts,
     /// SHOW STATUS.
     pub counters: Counters,
+    /// Who came by TCP.
+    pub hosts: HostCache,
     /// When it was started.
     pub started: Instant,
     /// What the server records about itself.
@@ -52,10 +68,15 @@ impl Shared {
     /// COM_STATISTICS.
     pub fn statistics(&self) -> String {
         let uptime = self.started.elapsed().as_secs();
-        let questions = self.counters.questions.load(Ordering::Relaxed);
+        let counted = self.registry.status();
+        let questions = status::value(&counted, Counter::Questions);
         format!(
-            "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: 0  Opens: 0  Flush tables: 1  Open tables: 0  Queries per second avg: {:.3}",
+            "Uptime: {uptime}  Threads: {}  Questions: {questions}  Slow queries: {}  Opens: {}  Flush tables: {}  Open tables: {}  Queries per second avg: {:.3}",
             self.registry.len(),
+            status::value(&counted, Counter::SlowQueries),
+            status::value(&counted, Counter::OpenedTables),
+            self.counters.flushes.load(Ordering::Relaxed) + 1,
+            self.databases.known_tables(),
             questions as f64 / uptime.max(1) as f64
         )
     }

@@ -1,5 +1,8 @@
 //! System variables, user variables, and what else a session knows about itself.
 
+mod info;
+mod list;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU16, Ordering};
@@ -7,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use rusqlite::types::Value;
 
+use self::info::Changes;
+use self::list::VARIABLES;
 use super::config::Config;
 use super::error::{Result, SqlError};
 use super::points::{LOCK_GLOBALS, LOCK_SESSION};
@@ -28,113 +33,11 @@ enum Kind {
     Both,
     /// Can be set for the server only.
     Global,
+    /// Is the session's alone.
+    Session,
+    /// Can be set for the server only; new sessions keep what they begin with.
+    Shared,
 }
-
-/// Name, kind and default of each variable; the config replaces some defaults.
-static VARIABLES: &[(&str, Kind, &str)] = &[
-    ("auto_increment_increment", Kind::Both, "1"),
-    ("auto_increment_offset", Kind::Both, "1"),
-    ("autocommit", Kind::Both, "ON"),
-    ("basedir", Kind::Fixed, "/"),
-    ("big_tables", Kind::Both, "OFF"),
-    ("bind_address", Kind::Fixed, "127.0.0.1"),
-    ("character_set_client", Kind::Both, "utf8mb4"),
-    ("character_set_connection", Kind::Both, "utf8mb4"),
-    ("character_set_database", Kind::Both, "utf8mb4"),
-    ("character_set_filesystem", Kind::Both, "binary"),
-    ("character_set_results", Kind::Both, "utf8mb4"),
-    ("character_set_server", Kind::Both, "utf8mb4"),
-    ("character_set_system", Kind::Fixed, "utf8"),
-    ("collation_connection", Kind::Both, "utf8mb4_general_ci"),
-    ("collation_database", Kind::Both, "utf8mb4_general_ci"),
-    ("collation_server", Kind::Both, "utf8mb4_general_ci"),
-    ("connect_timeout", Kind::Global, "10"),
-    ("datadir", Kind::Fixed, ""),
-    ("default_storage_engine", Kind::Both, "SQLite"),
-    ("div_precision_increment", Kind::Both, "4"),
-    ("event_scheduler", Kind::Global, "OFF"),
-    ("explicit_defaults_for_timestamp", Kind::Both, "ON"),
-    ("foreign_key_checks", Kind::Both, "ON"),
-    ("group_concat_max_len", Kind::Both, "1048576"),
-    ("have_ssl", Kind::Fixed, "DISABLED"),
-    ("hostname", Kind::Fixed, "localhost"),
-    ("init_connect", Kind::Global, ""),
-    ("innodb_flush_log_at_trx_commit", Kind::Global, "2"),
-    ("innodb_lock_wait_timeout", Kind::Both, "50"),
-    ("innodb_monitor_disable", Kind::Global, ""),
-    ("innodb_monitor_enable", Kind::Global, ""),
-    ("innodb_monitor_reset", Kind::Global, ""),
-    ("innodb_monitor_reset_all", Kind::Global, ""),
-    ("interactive_timeout", Kind::Both, "28800"),
-    ("license", Kind::Fixed, "MIT OR Apache-2.0"),
-    ("lc_messages", Kind::Both, "en_US"),
-    ("lc_time_names", Kind::Both, "en_US"),
-    ("local_infile", Kind::Global, "OFF"),
-    ("lock_wait_timeout", Kind::Both, "31536000"),
-    ("log_bin", Kind::Fixed, "OFF"),
-    ("long_query_time", Kind::Both, "10.000000"),
-    ("lower_case_table_names", Kind::Fixed, "0"),
-    ("max_allowed_packet", Kind::Global, "67108864"),
-    ("max_connections", Kind::Fixed, "2000"),
-    ("max_execution_time", Kind::Both, "0"),
-    ("max_heap_table_size", Kind::Both, "16777216"),
-    ("max_prepared_stmt_count", Kind::Global, "16382"),
-    ("net_buffer_length", Kind::Fixed, "16384"),
-    ("net_read_timeout", Kind::Both, "30"),
-    ("net_write_timeout", Kind::Both, "60"),
-    ("old_passwords", Kind::Fixed, "0"),
-    ("optimizer_switch", Kind::Both, ""),
-    ("performance_schema", Kind::Fixed, "ON"),
-    ("pid_file", Kind::Fixed, ""),
-    ("port", Kind::Fixed, "0"),
-    ("protocol_version", Kind::Fixed, "10"),
-    ("query_cache_size", Kind::Fixed, "0"),
-    ("query_cache_type", Kind::Fixed, "OFF"),
-    ("read_only", Kind::Global, "OFF"),
-    ("session_track_schema", Kind::Both, "OFF"),
-    ("socket", Kind::Fixed, ""),
-    ("sql_auto_is_null", Kind::Both, "OFF"),
-    (
-        "sql_mode",
-        Kind::Both,
-        "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION",
-    ),
-    ("sql_notes", Kind::Both, "ON"),
-    ("sql_quote_show_create", Kind::Both, "ON"),
-    ("sql_safe_updates", Kind::Both, "OFF"),
-    ("sql_select_limit", Kind::Both, "18446744073709551615"),
-    ("sql_warnings", Kind::Both, "OFF"),
-    ("sql_log_bin", Kind::Both, "OFF"),
-    ("ssl_ca", Kind::Fixed, ""),
-    ("ssl_cert", Kind::Fixed, ""),
-    ("storage_engine", Kind::Both, "SQLite"),
-    ("super_read_only", Kind::Global, "OFF"),
-    ("system_time_zone", Kind::Fixed, "SYSTEM"),
-    ("thread_handling", Kind::Fixed, "one-thread-per-connection"),
-    ("thread_pool_size", Kind::Fixed, "0"),
-    ("time_zone", Kind::Both, "SYSTEM"),
-    ("timestamp", Kind::Both, "0"),
-    ("tls_version", Kind::Fixed, ""),
-    ("tmp_table_size", Kind::Both, "16777216"),
-    ("transaction_isolation", Kind::Both, "REPEATABLE-READ"),
-    ("transaction_read_only", Kind::Both, "OFF"),
-    ("tx_isolation", Kind::Both, "REPEATABLE-READ"),
-    ("tx_read_only", Kind::Both, "OFF"),
-    ("unique_checks", Kind::Both, "ON"),
-    ("version", Kind::Fixed, VERSION),
-    (
-        "version_comment",
-        Kind::Fixed,
-        "Tare, a Performance Schema for any server",
-    ),
-    (
-        "version_compile_machine",
-        Kind::Fixed,
-        std::env::consts::ARCH,
-    ),
-    ("version_compile_os", Kind::Fixed, std::env::consts::OS),
-    ("wait_timeout", Kind::Both, "28800"),
-];
 
 fn find(name: &str) -> Option<&'static (&'static str, Kind, &'static str)> {
     VARIABLES
@@ -147,10 +50,6 @@ fn find(name: &str) -> Option<&'static (&'static str, Kind, &'static str)> {
 /// Whether there is such a system variable.
 pub fn is_known(name: &str) -> bool {
     find(name).is_some()
-        || matches!(
-            name,
-            "last_insert_id" | "identity" | "pseudo_thread_id" | "warning_count" | "error_count"
-        )
 }
 
 /// The type of a variable's value on the wire, as its default tells.
@@ -181,13 +80,17 @@ pub struct Globals {
     sys_config: crate::sys::config::SysConfig,
     values: RwLock<HashMap<&'static str, String>>,
     user_locks: UserLocks,
+    changes: Changes,
 }
 
 impl Globals {
     /// The defaults, and what the config says.
     pub fn new(config: &Config, socket: &str, port: u16) -> Self {
         let mut values = HashMap::new();
-        for (name, _, default) in VARIABLES {
+        for (name, kind, default) in VARIABLES {
+            if *kind == Kind::Session {
+                continue;
+            }
             values.insert(*name, (*default).to_owned());
         }
         values.insert("datadir", format!("{}/", config.data.display()));
@@ -205,6 +108,11 @@ impl Globals {
         );
         values.insert("thread_handling", config.thread_handling.to_string());
         values.insert("thread_pool_size", config.thread_pool_size.to_string());
+        values.insert("report_port", port.to_string());
+        values.insert("server_uuid", server_uuid(&config.data));
+        values.insert("innodb_version", rusqlite::version().to_owned());
+        values.insert("tmpdir", std::env::temp_dir().display().to_string());
+        values.insert("open_files_limit", open_files_limit().to_string());
         values.insert(
             "performance_schema",
             if config.performance_schema {
@@ -219,6 +127,7 @@ impl Globals {
         }
         Self {
             sys_config: crate::sys::config::SysConfig::load(Some(config.data.join("sys_config"))),
+            changes: Changes::new(&values),
             values: RwLock::new(&LOCK_GLOBALS, values),
             user_locks: UserLocks::default(),
         }
@@ -393,6 +302,26 @@ impl SessionState {
     pub fn all(&self, scope: Scope) -> BTreeMap<&'static str, String> {
         let mut all = self.globals.all();
         if scope == Scope::Session {
+            for (name, kind, default) in VARIABLES {
+                if *kind == Kind::Session {
+                    all.insert(name, (*default).to_owned());
+                }
+            }
+            for name in [
+                "error_count",
+                "identity",
+                "last_insert_id",
+                "pseudo_thread_id",
+                "timestamp",
+                "warning_count",
+            ] {
+                let value = match self.variable("session", name) {
+                    Value::Integer(n) => n.to_string(),
+                    Value::Real(x) => format!("{x:.6}"),
+                    _ => continue,
+                };
+                all.insert(name, value);
+            }
             for (name, value) in self.system.lock().iter() {
                 all.insert(name, value.clone());
             }
@@ -438,6 +367,22 @@ impl SessionState {
                     format!("Variable '{name}' is a read only variable"),
                 ));
             }
+            (Kind::Session, Scope::Global) => {
+                return Err(SqlError::new(
+                    1228,
+                    format!(
+                        "Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL"
+                    ),
+                ));
+            }
+            (Kind::Shared, Scope::Session) => {
+                return Err(SqlError::new(
+                    1621,
+                    format!(
+                        "SESSION variable '{name}' is read-only. Use SET GLOBAL to assign the value"
+                    ),
+                ));
+            }
             (Kind::Global, Scope::Session) => {
                 return Err(SqlError::new(
                     1229,
@@ -462,6 +407,12 @@ impl SessionState {
             None => (*default).to_owned(),
             Some(value) => checked(name, default, value)?,
         };
+        if matches!(*name, "last_insert_id" | "identity") {
+            self.set_last_insert_id(text.parse().unwrap_or(0));
+            return Ok(());
+        }
+        let (user, host) = self.user_host();
+        self.globals.changes.set(name, user, host);
         match scope {
             Scope::Global => self.globals.values.write().insert(name, text),
             Scope::Session => self.system.lock().insert(name, text),
@@ -477,6 +428,26 @@ impl SessionState {
     /// `@x`.
     pub fn user_variable(&self, name: &str) -> Value {
         self.user.lock().get(name).cloned().unwrap_or(Value::Null)
+    }
+
+    /// All of them.
+    pub fn user_variables(&self) -> Vec<crate::catalog::UserVariable> {
+        let user = self.user.lock();
+        let mut all: Vec<_> = user
+            .iter()
+            .map(|(name, value)| crate::catalog::UserVariable {
+                name: name.clone(),
+                value: match value {
+                    Value::Null => None,
+                    Value::Integer(n) => Some(n.to_string()),
+                    Value::Real(x) => Some(x.to_string()),
+                    Value::Text(t) => Some(t.clone()),
+                    Value::Blob(b) => Some(String::from_utf8_lossy(b).into_owned()),
+                },
+            })
+            .collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
     }
 
     /// Sets `@x`.
@@ -515,6 +486,41 @@ impl Drop for SessionState {
     fn drop(&mut self) {
         self.globals.user_locks.release_all(self.id);
     }
+}
+
+/// The server's name for itself: made up at its first start, and kept.
+fn server_uuid(data: &std::path::Path) -> String {
+    let path = data.join("server-uuid");
+    if let Ok(kept) = std::fs::read_to_string(&path)
+        && kept.trim().len() == 36
+    {
+        return kept.trim().to_owned();
+    }
+    let mut bytes = [0; 16];
+    super::random(&mut bytes);
+    // Version 4, variant 1 of RFC 9562.
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let mut text = String::new();
+    for (i, byte) in bytes.iter().enumerate() {
+        if matches!(i, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push_str(&format!("{byte:02x}"));
+    }
+    // Without a writable directory there is no server either; the next start would say so.
+    let _ = std::fs::write(&path, format!("{text}\n"));
+    text
+}
+
+fn open_files_limit() -> u64 {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `limit` is a valid place for the answer.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
+    limit.rlim_cur
 }
 
 /// The text of a variable's new value, if it may have it.

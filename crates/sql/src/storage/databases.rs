@@ -155,6 +155,15 @@ impl Databases {
         self.definitions.lock().get(name).cloned()
     }
 
+    /// How many tables' definitions are known.
+    pub fn known_tables(&self) -> usize {
+        self.definitions
+            .lock()
+            .values()
+            .map(|d| d.tables.len())
+            .sum()
+    }
+
     /// Removes the files of a database.
     pub fn remove(&self, name: &str) -> Result<()> {
         let path = self.path(name)?;

@@ -15,3 +15,4 @@ mod vfs;
 
 pub use connection::{Connection, Control};
 pub use databases::Databases;
+pub use vfs::{opened_files, temporary_files};

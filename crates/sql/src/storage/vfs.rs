@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::os::raw::{c_char, c_int, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use rusqlite::ffi::{self, sqlite3_file, sqlite3_int64, sqlite3_io_methods, sqlite3_vfs};
 use tare::{Class, Operation};
@@ -82,6 +82,24 @@ fn class_of(flags: c_int) -> &'static Class {
     }
 }
 
+/// Files opened, and those of them that are gone when they are closed. Opening is rare, and slow.
+static OPENED: AtomicU64 = AtomicU64::new(0);
+static OPENED_TEMPORARY: AtomicU64 = AtomicU64::new(0);
+const TEMPORARY: c_int = ffi::SQLITE_OPEN_TEMP_DB
+    | ffi::SQLITE_OPEN_TRANSIENT_DB
+    | ffi::SQLITE_OPEN_TEMP_JOURNAL
+    | ffi::SQLITE_OPEN_SUBJOURNAL;
+
+/// Files that SQLite has opened.
+pub fn opened_files() -> u64 {
+    OPENED.load(Ordering::Relaxed)
+}
+
+/// Temporary files that SQLite has opened.
+pub fn temporary_files() -> u64 {
+    OPENED_TEMPORARY.load(Ordering::Relaxed)
+}
+
 /// The real file behind ours.
 ///
 /// # Safety
@@ -128,6 +146,10 @@ unsafe extern "C" fn open(
         unsafe { CStr::from_ptr(name) }.to_string_lossy()
     };
     let class = class_of(flags);
+    OPENED.fetch_add(1, Ordering::Relaxed);
+    if flags & TEMPORARY != 0 {
+        OPENED_TEMPORARY.fetch_add(1, Ordering::Relaxed);
+    }
     let vfs = real_vfs();
     // SAFETY: `file` has room for szOsFile bytes, the `File` first; writing it initializes it. The
     // real VFS gets the room behind it, which it initializes.

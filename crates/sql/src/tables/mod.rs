@@ -11,7 +11,7 @@ pub mod time;
 
 use std::sync::OnceLock;
 
-use crate::catalog::{Scope, Table, Variable, View};
+use crate::catalog::{Scope, Table, Variable, VariableInfo, View};
 
 /// Every table, by schema and name.
 pub fn all() -> &'static [&'static dyn Table] {
@@ -59,4 +59,22 @@ pub fn variables(view: &View, scope: Scope) -> Vec<Variable> {
 /// The status counters of a scope, performance_schema's own among them.
 pub fn status(view: &View, scope: Scope) -> Vec<Variable> {
     merged(view.source.status(scope), view.snapshot.status())
+}
+
+/// Where the values of the variables come from, performance_schema's own among them.
+pub fn variables_info(view: &View) -> Vec<VariableInfo> {
+    let mut all = view.source.variables_info();
+    for own in view.snapshot.variables() {
+        if !all.iter().any(|v| v.name == own.name) {
+            all.push(VariableInfo {
+                name: own.name,
+                source: "COMPILED",
+                min: "0",
+                max: "0",
+                ..VariableInfo::default()
+            });
+        }
+    }
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all
 }

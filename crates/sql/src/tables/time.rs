@@ -38,6 +38,14 @@ fn seconds(s: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
 }
 
+/// `YYYY-MM-DD hh:mm:ss.ffffff` of a moment.
+pub fn timestamp_of(at: SystemTime) -> String {
+    timestamp(
+        at.duration_since(UNIX_EPOCH)
+            .map_or(0, |d| d.as_micros() as u64),
+    )
+}
+
 /// `YYYY-MM-DD hh:mm:ss` of a moment.
 pub fn datetime(at: SystemTime) -> String {
     seconds(at.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()))

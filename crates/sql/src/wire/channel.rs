@@ -174,6 +174,7 @@ pub struct PacketReader {
     /// A packet that came in several pieces of 16 MiB.
     joined: Vec<u8>,
     max_packet: usize,
+    received: u64,
 }
 
 impl PacketReader {
@@ -186,7 +187,13 @@ impl PacketReader {
             end: 0,
             joined: Vec::new(),
             max_packet,
+            received: 0,
         }
+    }
+
+    /// Bytes received since the connection began.
+    pub fn received(&self) -> u64 {
+        self.received
     }
 
     /// Sets max_allowed_packet.
@@ -222,7 +229,10 @@ impl PacketReader {
             match result {
                 Ok(0) if self.end == 0 => return Ok(false),
                 Ok(0) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
-                Ok(read) => self.end += read,
+                Ok(read) => {
+                    self.end += read;
+                    self.received += read as u64;
+                }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) => return Err(e.into()),
             }

@@ -235,10 +235,11 @@ pub fn parse(parser: &mut Parser<'_>) -> Result<Option<Action>> {
         }
         "FLUSH" => {
             parser.next_token();
+            let mut what = Vec::new();
             while !matches!(parser.peek_token().token, Token::EOF | Token::SemiColon) {
-                parser.next_token();
+                what.push(parser.next_token().token.to_string().to_ascii_uppercase());
             }
-            Action::Nothing
+            Action::Flush(what)
         }
         "SHUTDOWN" => {
             parser.next_token();

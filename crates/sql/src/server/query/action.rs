@@ -1,9 +1,12 @@
 //! Actions: all that neither returns rows nor changes any.
 
+use std::sync::atomic::Ordering;
+
 use super::borrowed;
 use crate::dialect::plan::Action;
 use crate::server::error::{Result, SqlError};
 use crate::server::session::{Columns, Role, Session};
+use crate::server::status::{By, Counter};
 use crate::storage::statement::Cursor;
 
 impl Session {
@@ -32,6 +35,7 @@ impl Session {
                 if self.transaction.open {
                     let sql = format!("SAVEPOINT {}", crate::storage::connection::quote(name));
                     self.connection()?.batch(&sql)?;
+                    self.registration.status().add(Counter::HandlerSavepoint, 1);
                     if let Some(point) = &self.transaction.point {
                         point.savepoint();
                     }
@@ -50,6 +54,10 @@ impl Session {
                     ));
                 }
                 self.connection()?.batch(&sql)?;
+                if matches!(action, Action::RollbackTo(_)) {
+                    let status = self.registration.status();
+                    status.add(Counter::HandlerSavepointRollback, 1);
+                }
                 if let Some(point) = &self.transaction.point {
                     match action {
                         Action::RollbackTo(_) => {
@@ -91,6 +99,7 @@ impl Session {
             }
             Action::UnlockTables => self.table_locks.clear(),
             Action::Nothing => {}
+            Action::Flush(what) => self.flush(what)?,
             Action::Shutdown => {
                 self.root_only("SHUTDOWN")?;
                 self.shared.stop.request();
@@ -126,6 +135,29 @@ impl Session {
             | Action::Show(_) => {}
         }
         Ok(Some(0))
+    }
+
+    /// FLUSH. There are no logs, privileges or tables in memory to be read anew.
+    fn flush(&mut self, what: &[String]) -> Result<()> {
+        self.root_only("RELOAD")?;
+        let (counters, registry) = (&self.shared.counters, &self.shared.registry);
+        let has = |word: &str| what.iter().any(|w| w == word);
+        if has("STATUS") {
+            self.registration.status().flush();
+            for by in [By::Account, By::User, By::Host] {
+                registry.truncate_status(by);
+            }
+            registry.flush_peak();
+            let now = self.shared.started.elapsed().as_secs();
+            counters.flushed_status.store(now, Ordering::Relaxed);
+        }
+        if has("HOSTS") {
+            self.shared.hosts.flush();
+        }
+        if has("TABLES") || has("TABLE") {
+            counters.flushes.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     /// EXECUTE name USING @a, @b.

@@ -7,8 +7,6 @@ mod rows;
 mod set;
 mod transaction;
 
-use std::sync::atomic::Ordering;
-
 use mysql_common::constants::StatusFlags;
 
 pub(super) use self::columns::put_packet;
@@ -17,6 +15,7 @@ use self::transaction::single_statement;
 use super::error::{Result, SqlError};
 use super::points;
 use super::session::{Columns, Role, Session};
+use super::status::Counter;
 use crate::dialect::plan::{Action, Change, Plan, Sql};
 use crate::storage::statement::{Cursor, StatementId};
 use crate::wire::reply;
@@ -36,11 +35,13 @@ impl Session {
         more: bool,
         binary: bool,
     ) -> Result<()> {
-        self.shared
-            .counters
-            .questions
-            .fetch_add(1, Ordering::Relaxed);
+        self.registration.status().command(plan.com);
         let at_most = self.execution_limit(plan);
+        if !at_most.is_zero() {
+            self.registration
+                .status()
+                .add(Counter::MaxExecutionTimeSet, 1);
+        }
         self.control.begin(at_most);
         let keeps_warnings = matches!(&plan.action, Action::Show(s) if matches!(s.what, crate::dialect::admin::What::Warnings | crate::dialect::admin::What::WarningCount));
         if !keeps_warnings {
@@ -65,7 +66,15 @@ impl Session {
             connection.statement_ended();
         }
         match result {
-            Err(e) if e.code == 1317 => Err(self.control.interruption()),
+            Err(e) if e.code == 1317 => {
+                let error = self.control.interruption();
+                if error.code == 3024 {
+                    self.registration
+                        .status()
+                        .add(Counter::MaxExecutionTimeExceeded, 1);
+                }
+                Err(error)
+            }
             other => other,
         }
     }
@@ -145,6 +154,14 @@ impl Session {
         sql: &Sql,
         statement: &mut Option<StatementId>,
     ) -> Result<StatementId> {
+        let opened = if statement.is_some() {
+            Counter::TableOpenCacheHits
+        } else {
+            Counter::TableOpenCacheMisses
+        };
+        if !sql.databases.is_empty() {
+            self.registration.status().add(opened, 1);
+        }
         if let Some(id) = *statement {
             return Ok(id);
         }
@@ -242,7 +259,14 @@ impl Session {
         if let Some(single) = single {
             single.commit();
             super::metrics::TRX_RW_COMMITS.add(1);
+            self.registration.status().add(Counter::HandlerCommit, 1);
         }
+        let handler = match change {
+            Change::Insert | Change::Replace => Counter::HandlerWrite,
+            Change::Update => Counter::HandlerUpdate,
+            Change::Delete => Counter::HandlerDelete,
+        };
+        self.registration.status().add(handler, affected);
         self.tally.affected = affected;
         if !matches!(change, Change::Insert) {
             self.tally.examined = affected.max(examined as u64);

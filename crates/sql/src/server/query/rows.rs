@@ -10,6 +10,7 @@ use crate::server::error::{Result, SqlError};
 use crate::server::metrics;
 use crate::server::points;
 use crate::server::session::{Columns, Session};
+use crate::server::status::Counter;
 use crate::storage::statement::{Cursor, StatementId};
 use crate::wire::bytes::put_lenenc;
 use crate::wire::channel::PacketWriter;
@@ -101,6 +102,7 @@ impl Session {
                 if let Some(single) = single {
                     single.commit();
                     metrics::TRX_NL_RO_COMMITS.add(1);
+                    self.registration.status().add(Counter::HandlerCommit, 1);
                 }
                 let found = match &sql.found_rows {
                     None => n as i64,

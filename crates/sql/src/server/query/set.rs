@@ -132,7 +132,9 @@ impl Session {
                     "PRAGMA foreign_keys=OFF"
                 })?;
             }
-            "max_execution_time" | "innodb_lock_wait_timeout" => self.read_limits(),
+            "long_query_time" | "max_execution_time" | "innodb_lock_wait_timeout" => {
+                self.read_limits()
+            }
             _ => {}
         }
         Ok(())
@@ -141,6 +143,10 @@ impl Session {
     /// Takes over the session's limits from its variables.
     pub fn read_limits(&mut self) {
         use std::time::Duration;
+        let seconds = self.state.text("long_query_time");
+        let seconds = seconds.and_then(|t| t.parse().ok());
+        self.long_query_time =
+            Duration::try_from_secs_f64(seconds.unwrap_or(10.0)).unwrap_or(Duration::MAX);
         let number = |name: &str| self.state.text(name).and_then(|t| t.parse::<u64>().ok());
         self.max_execution_time = Duration::from_millis(number("max_execution_time").unwrap_or(0));
         self.lock_wait_timeout =

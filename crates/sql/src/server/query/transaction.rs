@@ -1,9 +1,13 @@
 //! A session's transaction, and the gates it goes through.
 
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
 use crate::server::error::{Result, SqlError};
 use crate::server::metrics;
 use crate::server::points;
 use crate::server::session::Session;
+use crate::server::status::Counter;
 use crate::storage::databases::is_system_schema;
 use crate::storage::gate::Pass;
 
@@ -25,6 +29,9 @@ impl Session {
         let gate = self.shared.databases.gate(database);
         let id = self.state.id;
         if let Some(pass) = gate.try_enter(id) {
+            self.registration
+                .status()
+                .add(Counter::TableLocksImmediate, 1);
             return Ok(pass);
         }
         // Who holds one gate and waits for another may be part of a circle: it gives way soon.
@@ -39,9 +46,15 @@ impl Session {
         let _waits = crate::server::scheduler::blocking();
         tare::stage::set(&points::WAITING_FOR_COMMIT);
         metrics::LOCK_ROW_LOCK_WAITS.add(1);
-        let begun = std::time::Instant::now();
+        let since = Instant::now();
         let entered = gate.enter(id, at_most, || control.must_stop());
-        metrics::LOCK_ROW_LOCK_TIME.add(begun.elapsed().as_millis() as u64);
+        let status = self.registration.status();
+        status.add(Counter::TableLocksWaited, 1);
+        let waited = since.elapsed().as_millis() as u64;
+        status.add(Counter::LockTime, waited);
+        metrics::LOCK_ROW_LOCK_TIME.add(waited);
+        let longest = &self.shared.counters.longest_lock_wait;
+        longest.fetch_max(waited, Ordering::Relaxed);
         match entered {
             Some(pass) => Ok(pass),
             None if self.control.must_stop() => Err(SqlError::interrupted()),
@@ -102,6 +115,7 @@ impl Session {
             self.roll_back();
             return Err(error);
         }
+        self.registration.status().add(Counter::HandlerCommit, 1);
         self.expects_write = self.transaction.wrote;
         let ended = match self.transaction.wrote {
             true => &metrics::TRX_RW_COMMITS,
@@ -119,6 +133,7 @@ impl Session {
     pub fn roll_back(&mut self) {
         if self.transaction.open {
             metrics::TRX_ROLLBACKS.add(1);
+            self.registration.status().add(Counter::HandlerRollback, 1);
             if let Some(connection) = &mut self.connection
                 && !connection.is_autocommit()
             {

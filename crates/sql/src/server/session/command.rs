@@ -9,6 +9,7 @@ use super::{Next, Session, malformed};
 use crate::dialect::split;
 use crate::server::error::{Result, SqlError};
 use crate::server::points;
+use crate::server::status::{Com, Counter};
 use crate::wire::channel::{PacketReader, ReadError};
 use crate::wire::reply;
 
@@ -34,6 +35,9 @@ mod com {
     pub const STMT_SEND_LONG_DATA: u8 = Command::COM_STMT_SEND_LONG_DATA as u8;
     pub const CHANGE_USER: u8 = Command::COM_CHANGE_USER as u8;
 }
+
+const ADMIN: Option<Com> = Com::of("admin_commands");
+const CHANGE_DB: Option<Com> = Com::of("change_db");
 
 impl Session {
     /// Reads one command and answers it.
@@ -64,7 +68,13 @@ impl Session {
         if self.control.is_gone() {
             return Next::Quit;
         }
-        match self.writer.flush() {
+        let flushed = self.writer.flush();
+        let status = self.registration.status();
+        status.set(Counter::BytesSent, self.writer.sent());
+        if let Some(reader) = &self.reader {
+            status.set(Counter::BytesReceived, reader.received());
+        }
+        match flushed {
             Ok(()) if self.control.is_killed() => Next::Quit,
             Ok(()) => next,
             Err(_) => Next::Quit,
@@ -128,6 +138,12 @@ impl Session {
             com::PROCESS_INFO | com::PROCESS_KILL => None,
             _ => Some(&points::COM_ERROR),
         };
+        if matches!(
+            code,
+            com::PING | com::STATISTICS | com::DEBUG | com::RESET_CONNECTION | com::SET_OPTION
+        ) {
+            self.registration.status().command(ADMIN);
+        }
         let _point = class.map(tare::statement::start);
         let result = match code {
             com::QUERY => self.com_query(body),
@@ -144,7 +160,10 @@ impl Session {
                 return Next::Continue;
             }
             com::STMT_RESET => self.com_reset_statement(body),
-            com::QUIT => return Next::Quit,
+            com::QUIT => {
+                self.registration.say_goodbye();
+                return Next::Quit;
+            }
             com::PING => {
                 self.ok();
                 Ok(())
@@ -198,6 +217,7 @@ impl Session {
 
     fn com_init_db(&mut self, body: &[u8]) -> Result<()> {
         let name = std::str::from_utf8(body).map_err(|_| malformed())?;
+        self.registration.status().command(CHANGE_DB);
         self.use_database(name)?;
         self.ok();
         Ok(())
@@ -210,6 +230,7 @@ impl Session {
     }
 
     fn com_change_user(&mut self, body: &[u8]) -> Next {
+        self.registration.status().command(ADMIN);
         self.reset();
         match crate::server::auth::change_user(self, body) {
             Ok(()) => {

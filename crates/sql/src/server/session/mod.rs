@@ -154,6 +154,8 @@ pub struct Session {
     /// The session's thread in performance_schema, in pool-of-threads. Declared last: the
     /// session's end is recorded while it is there.
     pub thread: Option<tare::thread::Session>,
+    /// @@long_query_time.
+    pub long_query_time: Duration,
     /// LOCK TABLES ... WRITE.
     pub table_locks: Vec<(String, Pass)>,
 }

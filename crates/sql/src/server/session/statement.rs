@@ -11,6 +11,7 @@ use crate::dialect::{Mode, split};
 use crate::server::error::Result;
 use crate::server::metrics;
 use crate::server::points;
+use crate::server::status::Counter;
 use crate::storage::statement::StatementId;
 
 /// Statements of COM_QUERY that a session keeps translated and prepared.
@@ -54,10 +55,13 @@ impl Session {
         tare::stage::set(&points::STARTING);
         tare::thread::set_command(tare::Command::Query);
         self.registration.begin_query(text);
+        let status = self.registration.status();
+        status.add(Counter::Questions, 1);
+        status.add(Counter::Queries, 1);
         self.tally = Tally::default();
         let result = self.cached(text, more, &point);
         self.record(&point, &result);
-        self.registration.end_query();
+        self.registration.end_query(self.long_query_time);
         tare::thread::set_command(tare::Command::Sleep);
         result
     }
@@ -70,10 +74,11 @@ impl Session {
             self.state.set_row_count(-1);
             point.error(error.code.into(), error.state, &error.message);
         }
+        let tally = self.tally;
+        self.count_work(tally);
         if !point.is_recorded() {
             return;
         }
-        let tally = self.tally;
         point.set_all([
             (tare::Counter::RowsSent, tally.sent),
             (tare::Counter::RowsExamined, tally.examined),
@@ -82,6 +87,23 @@ impl Session {
             (tare::Counter::SelectScan, tally.scanned.into()),
             (tare::Counter::SortScan, tally.sorts),
         ]);
+    }
+
+    /// What a statement has done, for SHOW STATUS.
+    fn count_work(&self, tally: Tally) {
+        let status = self.registration.status();
+        if tally.examined > 0 {
+            if tally.scanned {
+                status.add(Counter::SelectScan, 1);
+                status.add(Counter::HandlerReadRndNext, tally.examined);
+            } else {
+                status.add(Counter::HandlerReadKey, tally.examined);
+            }
+        }
+        if tally.sorts > 0 {
+            status.add(Counter::SortScan, tally.sorts);
+            status.add(Counter::SortRows, tally.sent);
+        }
     }
 
     fn cached(&mut self, text: &str, more: bool, point: &tare::statement::Statement) -> Result<()> {

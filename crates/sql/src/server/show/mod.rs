@@ -2,7 +2,6 @@
 
 mod charset;
 mod rows;
-mod status;
 mod table;
 
 use rusqlite::types::Value;

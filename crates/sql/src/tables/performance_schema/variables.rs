@@ -26,7 +26,10 @@ fn variables(view: &View, scope: Scope, filter: &Filter) -> Result<Rows<Variable
 }
 
 fn status(view: &View, scope: Scope, filter: &Filter) -> Result<Rows<Variable>, MySqlError> {
-    named(crate::tables::status(view, scope), filter)
+    let mut all = crate::tables::status(view, scope);
+    // As in MySQL: commands are in events_statements_summary_*.
+    all.retain(|v| !v.name.starts_with("Com_") || v.name == "Com_stmt_reprepare");
+    named(all, filter)
 }
 
 static GLOBAL_VARIABLES: Spec<Variable> = Spec::new(

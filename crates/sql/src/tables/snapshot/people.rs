@@ -11,6 +11,7 @@ use super::host::Host;
 use super::truncate::done;
 use super::{Done, Made, Snapshot, none, rows};
 use crate::catalog::{Admit, Filter};
+use crate::tables::performance_schema::attributes::Attribute;
 use crate::tables::performance_schema::connections::Connections;
 use crate::tables::performance_schema::threads::Thread;
 
@@ -86,6 +87,45 @@ impl Snapshot {
             };
             of && id.admits(&row.thread_id)
         })
+    }
+
+    /// The thread that serves a connection.
+    pub fn thread_id(&self, connection_id: Option<u64>) -> Option<u64> {
+        let slots = self.slots(self.host.as_ref()?);
+        let connection = connection_id.filter(|id| *id != 0)?;
+        let slot = slots.iter().find(|s| s.processlist_id == connection)?;
+        Some(slot.id)
+    }
+
+    /// session_connect_attrs; of one account's connections where it is given.
+    pub fn attributes(&self, filter: &Filter, of: Option<(String, String)>) -> Made<Attribute> {
+        let Some(host) = &self.host else {
+            return none();
+        };
+        let connection = filter.number("PROCESSLIST_ID");
+        let mut rows = Vec::new();
+        for slot in self.slots(host).iter() {
+            if slot.processlist_id == 0 || !connection.admits(&slot.processlist_id) {
+                continue;
+            }
+            let account = self.names(host).account(slot.account);
+            let user = account.and_then(|a| a.user.as_deref()).unwrap_or_default();
+            let from = account.and_then(|a| a.host.as_deref()).unwrap_or_default();
+            if of
+                .as_ref()
+                .is_some_and(|of| (of.0.as_str(), of.1.as_str()) != (user, from))
+            {
+                continue;
+            }
+            let lines = slot.attributes.lines().filter_map(|l| l.split_once('='));
+            rows.extend(lines.enumerate().map(|(i, (name, value))| Attribute {
+                processlist_id: slot.processlist_id,
+                name: name.into(),
+                value: value.into(),
+                ordinal_position: i as i64,
+            }));
+        }
+        Ok(Box::new(rows.into_iter()))
     }
 
     /// accounts.

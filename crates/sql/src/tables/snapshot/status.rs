@@ -71,7 +71,7 @@ fn sizes(limits: &Limits) -> [(&'static str, usize); 43] {
 
 /// MySQL 8.0's counters, each with what it counts here. Classes share one limit, and so do
 /// instances: each of theirs shows the common loss. Without a second entry nothing can be lost.
-const COUNTERS: [(&str, &[Lost]); 30] = [
+const COUNTERS: [(&str, &[Lost]); 29] = [
     ("accounts_lost", &[Lost::Accounts]),
     ("cond_classes_lost", &[Lost::Classes]),
     ("cond_instances_lost", &[Lost::Instances]),
@@ -99,7 +99,6 @@ const COUNTERS: [(&str, &[Lost]); 30] = [
     ("program_lost", &[Lost::Programs]),
     ("rwlock_classes_lost", &[Lost::Classes]),
     ("rwlock_instances_lost", &[Lost::Instances]),
-    ("session_connect_attrs_lost", &[]),
     ("socket_classes_lost", &[Lost::Classes]),
     ("socket_instances_lost", &[Lost::Sockets]),
     ("stage_classes_lost", &[Lost::Classes]),
@@ -161,7 +160,7 @@ impl Snapshot {
             .collect();
         let longest = self.host.as_ref().map_or(0, |host| {
             let slots = self.slots(host).iter();
-            slots.map(|s| s.attribute_bytes).max().unwrap_or(0)
+            slots.map(|s| s.attributes.len()).max().unwrap_or(0)
         });
         status.push(Variable::new(
             "Performance_schema_session_connect_attrs_longest_seen",

@@ -1,0 +1,140 @@
+//! What the sessions of an account have counted together, those that have ended included.
+
+use std::collections::HashMap;
+
+use super::{CELLS, Cells, Status, add, subtract};
+
+/// What is summed by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// User and host.
+    Account,
+    /// User.
+    User,
+    /// Host.
+    Host,
+}
+
+/// User and host; the one that is not summed by is empty.
+type Key = (String, String);
+
+impl By {
+    /// What an account is part of.
+    fn key(self, (user, host): &Key) -> Key {
+        match self {
+            By::Account => (user.clone(), host.clone()),
+            By::User => (user.clone(), String::new()),
+            By::Host => (String::new(), host.clone()),
+        }
+    }
+}
+
+/// What sessions that have ended left behind.
+#[derive(Default)]
+pub struct Accounts {
+    left: HashMap<Key, Box<Cells>>,
+    /// What there was when the table of account, user or host was truncated.
+    bases: [HashMap<Key, Box<Cells>>; 3],
+}
+
+impl std::fmt::Debug for Accounts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Accounts").finish_non_exhaustive()
+    }
+}
+
+impl Accounts {
+    /// A session has ended.
+    pub fn leave(&mut self, account: Key, status: &Status) {
+        let sum = self
+            .left
+            .entry(account)
+            .or_insert_with(|| Box::new([0; CELLS]));
+        add(sum, &status.total());
+    }
+
+    fn sums<'a>(
+        &self,
+        by: By,
+        live: impl Iterator<Item = (Key, &'a Status)>,
+    ) -> HashMap<Key, Box<Cells>> {
+        let mut sums: HashMap<Key, Box<Cells>> = HashMap::new();
+        let mut plus = |account: &Key, cells: &Cells| {
+            let sum = sums
+                .entry(by.key(account))
+                .or_insert_with(|| Box::new([0; CELLS]));
+            add(sum, cells);
+        };
+        for (account, cells) in &self.left {
+            plus(account, cells);
+        }
+        for (account, status) in live {
+            plus(&account, &status.total());
+        }
+        sums
+    }
+
+    /// The sums since the last [`Accounts::truncate`].
+    pub fn by<'a>(
+        &self,
+        by: By,
+        live: impl Iterator<Item = (Key, &'a Status)>,
+    ) -> Vec<(Key, Box<Cells>)> {
+        let mut sums = self.sums(by, live);
+        for (key, base) in &self.bases[by as usize] {
+            if let Some(sum) = sums.get_mut(key) {
+                subtract(sum, base);
+            }
+        }
+        let mut sums: Vec<_> = sums.into_iter().collect();
+        sums.sort_by(|a, b| a.0.cmp(&b.0));
+        sums
+    }
+
+    /// Begins anew at zero.
+    pub fn truncate<'a>(&mut self, by: By, live: impl Iterator<Item = (Key, &'a Status)>) {
+        self.bases[by as usize] = self.sums(by, live);
+    }
+
+    /// The server's total.
+    pub fn total<'a>(&self, live: impl Iterator<Item = &'a Status>) -> Box<Cells> {
+        let mut sum = Box::new([0; CELLS]);
+        for cells in self.left.values() {
+            add(&mut sum, cells);
+        }
+        for status in live {
+            add(&mut sum, &status.total());
+        }
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Counter, value};
+    use super::*;
+
+    fn account(user: &str) -> Key {
+        (user.into(), "localhost".into())
+    }
+
+    #[test]
+    fn an_ended_session_stays_in_its_accounts_sum() {
+        let mut accounts = Accounts::default();
+        let (gone, live) = (Status::default(), Status::default());
+        gone.add(Counter::Questions, 3);
+        live.add(Counter::Questions, 4);
+        accounts.leave(account("a"), &gone);
+        let sessions = || [(account("a"), &live)].into_iter();
+        let questions = |sums: &[(Key, Box<Cells>)]| value(&sums[0].1, Counter::Questions);
+        for by in [By::Account, By::User, By::Host] {
+            assert_eq!(questions(&accounts.by(by, sessions())), 7);
+        }
+        accounts.truncate(By::User, sessions());
+        live.add(Counter::Questions, 1);
+        assert_eq!(questions(&accounts.by(By::User, sessions())), 1);
+        assert_eq!(questions(&accounts.by(By::Host, sessions())), 8);
+        let total = accounts.total(std::iter::once(&live));
+        assert_eq!(value(&total, Counter::Questions), 8);
+    }
+}

@@ -1,0 +1,33 @@
+//! Rows of tables that are always empty.
+
+use crate::catalog::{Cell, Column, Filter, MySqlError, Rows, View, col, null};
+
+/// There is no row of this type.
+pub enum Nothing {}
+
+fn never(row: &Nothing) -> Cell<'_> {
+    match *row {}
+}
+
+/// A column that would never be NULL.
+pub const fn always(
+    name: &'static str,
+    column_type: &'static str,
+    doc: &'static str,
+) -> Column<Nothing> {
+    col(name, column_type, doc, never)
+}
+
+/// A column that could be NULL.
+pub const fn maybe(
+    name: &'static str,
+    column_type: &'static str,
+    doc: &'static str,
+) -> Column<Nothing> {
+    null(name, column_type, doc, never)
+}
+
+/// No rows.
+pub fn nothing(_: &View, _: &Filter) -> Result<Rows<Nothing>, MySqlError> {
+    Ok(Box::new(std::iter::empty()))
+}
