@@ -132,6 +132,20 @@ impl Engine {
         );
     }
 
+    /// Calls `count` with a class's row in a free bank of the account, which nobody else writes
+    /// meanwhile; false when there is none to be had.
+    pub fn with_free_row(&self, account: u32, class: u16, count: impl FnOnce(&[Line])) -> bool {
+        let head = &self.view.account(account as usize).free_banks;
+        let bank = freelist::pop(head, |i| self.bank_link(i)).or_else(|| self.new_bank(account));
+        let Some(bank) = bank else { return false };
+        let row = self.row_of(bank, class);
+        if let Some(row) = row {
+            count(row);
+        }
+        self.give_bank(bank);
+        row.is_some()
+    }
+
     /// The row of a class in a bank that the caller owns, made when it is not there.
     pub fn row_of(&self, bank: usize, class: u16) -> Option<&'static [Line]> {
         let index = self.view.class_index(bank).get(usize::from(class))?;

@@ -43,6 +43,8 @@ struct Hot {
     lost: Cell<u32>,
     /// The generation in which it found no slot.
     lost_under: Cell<u32>,
+    /// The account that the thread had when it left.
+    account: Cell<u32>,
 }
 
 thread_local! {
@@ -57,6 +59,7 @@ thread_local! {
             own: Cell::new(ptr::null()),
             lost: Cell::new(0),
             lost_under: Cell::new(0),
+            account: Cell::new(0),
         }
     };
     /// Its destructor ends the thread's slot.
@@ -77,6 +80,8 @@ impl Drop for Leaving {
             hot.local.set(ptr::null());
             hot.mode.set(Mode::Gone);
             if !own.is_null() {
+                // SAFETY: made by `attach` of this thread; it has not left yet.
+                hot.account.set(unsafe { &*own }.account.get().number);
                 // SAFETY: made by `attach` of this thread, and no longer reachable through HOT.
                 unsafe { Local::leave(own.cast_mut()) };
             }
@@ -108,6 +113,36 @@ pub(crate) fn local<'a>() -> Option<&'a Local> {
             local_slow(generation)
         }
     })
+}
+
+/// The same for what must not be missed though the thread has left: `gone` is called with the engine
+/// and the account that the thread had.
+#[inline(always)]
+pub(crate) fn local_or<'a>(gone: impl FnOnce(&super::Engine, u32)) -> Option<&'a Local> {
+    let generation = GENERATION.load(Ordering::Relaxed);
+    if generation == 0 {
+        return None;
+    }
+    HOT.with(|hot| {
+        if hot.generation.get() == generation {
+            // SAFETY: as in `local`.
+            Some(unsafe { &*hot.local.get() })
+        } else if hot.mode.get() == Mode::Gone {
+            after_leaving(generation, |engine| gone(engine, hot.account.get()));
+            None
+        } else {
+            local_slow(generation)
+        }
+    })
+}
+
+#[cold]
+#[inline(never)]
+fn after_leaving(generation: u32, gone: impl FnOnce(&super::Engine)) {
+    let _busy = busy();
+    if let Some(engine) = engine(generation) {
+        gone(&engine);
+    }
 }
 
 /// The local if the thread is attached already: for what ends something that began before.

@@ -1,13 +1,15 @@
 //! Memory: allocations and frees by class.
 
 use std::alloc::{GlobalAlloc, Layout};
+use std::sync::atomic::Ordering;
 
 use tare_layout::control::effective;
-use tare_layout::line::memory as at;
+use tare_layout::line::{Line, memory as at};
+use tare_layout::shared::Lost;
 
 use crate::Kind;
 use crate::class::Class;
-use crate::engine::hot::local;
+use crate::engine::hot::local_or;
 use crate::engine::local::Local;
 
 /// An allocator that counts what another one does.
@@ -77,20 +79,30 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracked<A> {
 /// Counts an allocation.
 #[inline]
 pub fn allocated(class: &Class, bytes: usize) {
-    let Some((local, number)) = counting(class) else {
-        return;
-    };
-    let Some(line) = local.row(number, 0) else {
-        return;
-    };
+    let counting = counting(class, |row| count_allocated(&row[0], bytes));
+    if let Some((local, number)) = counting
+        && let Some(line) = local.row(number, 0)
+    {
+        count_allocated(line, bytes);
+    }
+}
+
+/// Counts a free. The balance is the class's: memory may be freed by another thread.
+#[inline]
+pub fn freed(class: &Class, bytes: usize) {
+    let counting = counting(class, |row| count_freed(&row[0], || Some(&row[1]), bytes));
+    if let Some((local, number)) = counting
+        && let Some(line) = local.row(number, 0)
+    {
+        count_freed(line, || local.row(number, 1), bytes);
+    }
+}
+
+#[inline(always)]
+fn count_allocated(line: &Line, bytes: usize) {
     line.add(at::ALLOC_COUNT, 1);
     line.add(at::ALLOC_BYTES, bytes as u64);
-    let count = line
-        .get(at::ALLOC_COUNT)
-        .wrapping_sub(line.get(at::FREE_COUNT)) as i64;
-    let balance = line
-        .get(at::ALLOC_BYTES)
-        .wrapping_sub(line.get(at::FREE_BYTES)) as i64;
+    let (count, balance) = balance(line);
     if count > line.get(at::HIGH_COUNT) as i64 {
         line.set(at::HIGH_COUNT, count as u64);
     }
@@ -99,26 +111,14 @@ pub fn allocated(class: &Class, bytes: usize) {
     }
 }
 
-/// Counts a free. The balance is the class's: memory may be freed by another thread.
-#[inline]
-pub fn freed(class: &Class, bytes: usize) {
-    let Some((local, number)) = counting(class) else {
-        return;
-    };
-    let Some(line) = local.row(number, 0) else {
-        return;
-    };
+#[inline(always)]
+fn count_freed<'a>(line: &Line, low: impl FnOnce() -> Option<&'a Line>, bytes: usize) {
     line.add(at::FREE_COUNT, 1);
     line.add(at::FREE_BYTES, bytes as u64);
-    let count = line
-        .get(at::ALLOC_COUNT)
-        .wrapping_sub(line.get(at::FREE_COUNT)) as i64;
-    let balance = line
-        .get(at::ALLOC_BYTES)
-        .wrapping_sub(line.get(at::FREE_BYTES)) as i64;
+    let (count, balance) = balance(line);
     // Below zero: this thread has freed more than it allocated, which others did for it.
     if (count < 0 || balance < 0)
-        && let Some(low) = local.row(number, 1)
+        && let Some(low) = low()
     {
         if count < low.get(at::LOW_COUNT) as i64 {
             low.set(at::LOW_COUNT, count as u64);
@@ -129,10 +129,32 @@ pub fn freed(class: &Class, bytes: usize) {
     }
 }
 
+/// Allocations less frees: how many, and their bytes.
 #[inline(always)]
-fn counting<'a>(class: &Class) -> Option<(&'a Local, u16)> {
-    let local = local()?;
+fn balance(line: &Line) -> (i64, i64) {
+    let less = |of, from| line.get(of).wrapping_sub(line.get(from)) as i64;
+    (
+        less(at::ALLOC_COUNT, at::FREE_COUNT),
+        less(at::ALLOC_BYTES, at::FREE_BYTES),
+    )
+}
+
+/// The thread's local and the class's number, if it counts. A thread frees its last memory when it
+/// has left, its name for one: that is counted in a free bank of its account, or what it allocated
+/// would never be seen to go.
+#[inline(always)]
+fn counting<'a>(class: &Class, gone: impl FnOnce(&[Line])) -> Option<(&'a Local, u16)> {
+    if class.kind() != Kind::Memory {
+        return None;
+    }
+    let local = local_or(|engine, account| {
+        let number = class.number(engine.generation);
+        let number = number.unwrap_or_else(|| engine.register(class));
+        let flags = engine.view.controls().effective[usize::from(number)].load(Ordering::Relaxed);
+        if flags & effective::COUNT != 0 && !engine.with_free_row(account, number, gone) {
+            engine.lose(Lost::ThreadEvents, 1);
+        }
+    })?;
     let number = local.number(class);
-    let counts = local.bits(number) & effective::COUNT != 0 && class.kind() == Kind::Memory;
-    counts.then_some((local, number))
+    (local.bits(number) & effective::COUNT != 0).then_some((local, number))
 }
