@@ -37,10 +37,17 @@ pub struct Bank {
     /// whoever sums them and for base.
     pub blocks: AtomicU32,
     _reserved0: AtomicU32,
-    _reserved: [AtomicU64; 4],
+    /// Blocks of the histogram of all its statements: four line numbers of 16 bits, 0 = none.
+    pub statements: AtomicU64,
+    /// Texts of statements that were cut.
+    pub cut_texts: AtomicU64,
+    /// Digests that were cut.
+    pub cut_digests: AtomicU64,
+    _reserved: AtomicU64,
     /// Instance id (bits 32-63) and line (bits 0-31) of instance rows; index = id modulo entries.
     pub instances: [AtomicU64; INSTANCE_ENTRIES],
-    /// Digest id (bits 32-63), digest generation (bits 16-31) and line (bits 0-15).
+    /// Digest id (bits 32-63), its incarnation (bits 16-31) and line (bits 0-15). The first cell of
+    /// the row's second line has the generation of the table that it was made in.
     pub digests: [AtomicU64; DIGEST_ENTRIES],
     /// Object id (bits 32-63), its part (bits 16-23) and line (bits 0-15).
     pub objects: [AtomicU64; OBJECT_ENTRIES],
@@ -65,7 +72,10 @@ impl Default for Bank {
             base_used: AtomicU32::new(0),
             blocks: AtomicU32::new(0),
             _reserved0: AtomicU32::new(0),
-            _reserved: core::array::from_fn(|_| AtomicU64::new(0)),
+            statements: AtomicU64::new(0),
+            cut_texts: AtomicU64::new(0),
+            cut_digests: AtomicU64::new(0),
+            _reserved: AtomicU64::new(0),
             instances: core::array::from_fn(|_| AtomicU64::new(0)),
             digests: core::array::from_fn(|_| AtomicU64::new(0)),
             objects: core::array::from_fn(|_| AtomicU64::new(0)),

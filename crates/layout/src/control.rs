@@ -141,6 +141,12 @@ pub struct Control {
     _reserved1: AtomicU32,
     /// Bumped after each change of a rule for objects, before recomputing their masks.
     pub objects_version: AtomicU64,
+    /// Ticks after which a digest's sample gives way to any newer one, 0 = never:
+    /// `performance_schema_max_digest_sample_age`.
+    pub digest_sample_age: AtomicU64,
+    /// 1 = the histograms by digest were truncated apart from their table.
+    pub digest_histograms_truncated: AtomicU32,
+    _reserved2: AtomicU32,
 }
 
 /// The control region's parts together.

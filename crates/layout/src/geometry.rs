@@ -10,6 +10,7 @@ use crate::class::ClassEntry;
 use crate::control::Control;
 use crate::digest::Digest;
 use crate::event;
+use crate::fine::FINE_BUCKETS;
 use crate::header::HEADER_BYTES;
 use crate::histogram::BUCKETS;
 use crate::instance::{File, Instance, Socket};
@@ -141,6 +142,7 @@ pub enum Region {
     Shared,
     Classes,
     Spill,
+    FineSpill,
     Accounts,
     Users,
     Hosts,
@@ -193,6 +195,7 @@ pub const fn is_reader_writable(region: usize) -> bool {
         || region == Region::Objects as usize
         || region == Region::Indexes as usize
         || region == Region::Prepared as usize
+        || region == Region::Digests as usize
 }
 
 /// A region: `count` elements of `stride` bytes from `offset` on.
@@ -242,6 +245,14 @@ const fn round_up(n: usize, to: usize) -> usize {
     n.div_ceil(to) * to
 }
 
+/// Within a digest: where its histograms begin.
+pub(crate) const fn digest_histograms(l: &Limits) -> usize {
+    round_up(
+        size_of::<Digest>() + l.digest_text_bytes + l.sql_text_bytes,
+        LINE_BYTES,
+    )
+}
+
 impl Geometry {
     /// Computes all places. `limits` must be within their bounds (see [`Limits::clamped`]).
     pub fn new(limits: Limits) -> Self {
@@ -274,7 +285,7 @@ impl Geometry {
         let chunks = shared_chunks + l.threads;
         let long_text_words = l.sql_text_bytes.div_ceil(8);
         let long_statement = round_up(statement + long_text_words * 8, LINE_BYTES);
-        let digest_stride = round_up(size_of::<Digest>() + 2 * l.digest_text_bytes, LINE_BYTES);
+        let digest_stride = round_up(digest_histograms(&l) + 2 * FINE_BUCKETS * 8, LINE_BYTES);
 
         let prepared_stride = round_up(size_of::<Prepared>() + long_text_words * 8, LINE_BYTES);
 
@@ -288,6 +299,7 @@ impl Geometry {
             (size_of::<Shared>(), 1),
             (size_of::<ClassEntry>(), l.classes),
             (BUCKETS * 8, l.classes),
+            (FINE_BUCKETS * 8, 1),
             (size_of::<Account>(), l.accounts),
             (size_of::<Named>(), l.users),
             (size_of::<Named>(), l.hosts),

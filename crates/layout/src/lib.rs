@@ -16,6 +16,7 @@ pub mod class;
 pub mod control;
 pub mod digest;
 pub mod event;
+pub mod fine;
 pub mod geometry;
 pub mod header;
 pub mod histogram;

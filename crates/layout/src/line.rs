@@ -28,9 +28,9 @@ pub const HISTOGRAM: usize = 7;
 /// The value of [`MIN`] before anything was timed.
 pub const NO_MIN: u64 = u64::MAX;
 
-/// The most lines an item takes (a block of a histogram; of the rows, a statement's or a table's
+/// The most lines an item takes (a block of a fine histogram; of the rows, a statement's or a table's
 /// takes four).
-pub const MAX_ITEM_LINES: usize = 5;
+pub const MAX_ITEM_LINES: usize = 8;
 
 /// One cache line of counters with a single writer.
 #[repr(C, align(64))]
@@ -131,6 +131,8 @@ pub enum Item {
     Histogram = 4,
     /// A row of a table or a program; the id is the object's.
     Object = 5,
+    /// A block of a statement histogram's buckets; no id.
+    Fine = 6,
 }
 
 /// The tag of an item: kind in bits 0-7, lines in bits 8-15, part in bits 16-23, id in bits 32-63.
@@ -173,6 +175,7 @@ impl Tag {
             3 => Item::Digest,
             4 => Item::Histogram,
             5 => Item::Object,
+            6 => Item::Fine,
             _ => return None,
         };
         let lines = (cell >> 8) as u8 as usize;

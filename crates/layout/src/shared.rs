@@ -34,8 +34,10 @@ pub enum Lost {
     Hosts,
     /// Schemas beyond the limit.
     Schemas,
-    /// Statements counted as "all else" because the digest table was full.
+    /// Statements counted as "all else" because their digest found no room.
     Digests,
+    /// Digests that were evicted for others.
+    DigestsEvicted,
     /// Events for which the bank's arena or the memory limit had no row left.
     Rows,
     /// Times that found no room for a histogram block.
@@ -129,6 +131,8 @@ pub struct Shared {
     pub metrics_used: Alone<AtomicU32>,
     /// Digests ever used, number 0 included (bits 0-31), of the generation in bits 32-63.
     pub digests_used: Alone<AtomicU64>,
+    /// Odd while a digest is evicted; sums by digest read meanwhile are read again.
+    pub digest_turn: Alone<AtomicU32>,
     /// Bytes of banks touched, in steps of a page: what the memory limit is held against.
     pub bank_bytes: Alone<AtomicU64>,
     /// Chunks of history_long ever asked for: waits, stages, statements, transactions.

@@ -4,12 +4,13 @@ use core::marker::PhantomData;
 
 use crate::account::{Account, Named};
 use crate::actor::Actor;
-use crate::bank::Bank;
+use crate::bank::{Bank, plane};
 use crate::class::ClassEntry;
 use crate::control::{Control, Controls};
 use crate::digest::Digest;
 use crate::event;
-use crate::geometry::{Geometry, Region};
+use crate::fine::{FINE_BLOCK_BUCKETS, FINE_BUCKETS};
+use crate::geometry::{Geometry, Region, digest_histograms};
 use crate::header::Header;
 use crate::histogram::{BLOCK_BUCKETS, BUCKETS};
 use crate::instance::{File, Instance, Socket};
@@ -19,6 +20,16 @@ use crate::object::{Index, MetadataLock, Object, Prepared, Rule, TableHandle};
 use crate::primitive::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 use crate::shared::Shared;
 use crate::slot::{STATEMENT_DEPTH, Slot};
+
+/// The planes' regions, by number.
+const PLANES: [Region; plane::PLANES] = [
+    Region::PlaneBase,
+    Region::PlaneGlobal,
+    Region::PlaneAccount,
+    Region::PlaneThread,
+    Region::PlaneUser,
+    Region::PlaneHost,
+];
 
 /// A segment of known geometry, mapped at an address.
 ///
@@ -241,8 +252,38 @@ impl<'a> View<'a> {
 
     /// The sample text of digest `i`.
     pub fn digest_sample(&self, i: usize) -> &'a [AtomicU64] {
-        let words = self.geometry.limits.digest_text_bytes / 8;
-        self.slice(Region::Digests, i, size_of::<Digest>() + words * 8, words)
+        let limits = &self.geometry.limits;
+        let within = size_of::<Digest>() + limits.digest_text_bytes;
+        self.slice(Region::Digests, i, within, limits.sql_text_bytes / 8)
+    }
+
+    /// The histogram of digest `i`'s shared lines.
+    pub fn digest_histogram(&self, i: usize) -> &'a [AtomicU64] {
+        let within = digest_histograms(&self.geometry.limits);
+        self.slice(Region::Digests, i, within, FINE_BUCKETS)
+    }
+
+    /// The same when the histograms by digest were truncated; written by readers.
+    pub fn digest_histogram_truncated(&self, i: usize) -> &'a [AtomicU64] {
+        let within = digest_histograms(&self.geometry.limits) + FINE_BUCKETS * 8;
+        self.slice(Region::Digests, i, within, FINE_BUCKETS)
+    }
+
+    /// Counts of the statement histogram beyond 32 bits.
+    pub fn fine_spill(&self) -> &'a [AtomicU64] {
+        self.slice(Region::FineSpill, 0, 0, FINE_BUCKETS)
+    }
+
+    /// The buckets of the block of a statement histogram that begins at line `at` of bank `i`'s arena.
+    pub fn fine_block(&self, i: usize, at: usize) -> &'a [AtomicU32] {
+        let within = self.geometry.arena + at * LINE_BYTES;
+        self.slice(Region::Banks, i, within + 8, FINE_BLOCK_BUCKETS)
+    }
+
+    /// The same place in plane `number` beside it.
+    pub fn plane_fine_block(&self, number: usize, i: usize, at: usize) -> &'a [AtomicU32] {
+        let within = at * LINE_BYTES + 8;
+        self.slice(PLANES[number], i, within, FINE_BLOCK_BUCKETS)
     }
 
     /// Metric `i`.
@@ -358,14 +399,7 @@ impl<'a> View<'a> {
     /// The lines of plane `number` beside bank `i`'s arena.
     #[inline]
     pub fn plane(&self, number: usize, i: usize) -> &'a [Line] {
-        let region = [
-            Region::PlaneBase,
-            Region::PlaneGlobal,
-            Region::PlaneAccount,
-            Region::PlaneThread,
-            Region::PlaneUser,
-            Region::PlaneHost,
-        ][number];
+        let region = PLANES[number];
         self.slice(region, i, 0, self.geometry.limits.arena_lines)
     }
 
@@ -377,14 +411,7 @@ impl<'a> View<'a> {
 
     /// The same place in plane `number` beside it.
     pub fn plane_block(&self, number: usize, i: usize, at: usize) -> &'a [AtomicU32] {
-        let region = [
-            Region::PlaneBase,
-            Region::PlaneGlobal,
-            Region::PlaneAccount,
-            Region::PlaneThread,
-            Region::PlaneUser,
-            Region::PlaneHost,
-        ][number];
+        let region = PLANES[number];
         self.slice(region, i, at * LINE_BYTES + 8, BLOCK_BUCKETS)
     }
 

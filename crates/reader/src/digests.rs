@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
 use tare_layout::bank::DIGEST_ENTRIES;
-use tare_layout::digest::{READY, state};
-use tare_layout::line::Tag;
+use tare_layout::digest::{CUT, READY, SAMPLE_CUT, state};
+use tare_layout::line::{COUNT, HISTOGRAM, TAG, Tag};
 use tare_layout::name::load_bytes;
 use tare_layout::primitive::AtomicU64;
 use tare_layout::{Kind, View};
 
-use crate::histogram::Histogram;
+use crate::fine::FineHistogram;
 use crate::line::{Cells, NOTHING, add, cells, shared_cells};
 use crate::totals::Banks;
 
@@ -29,7 +29,7 @@ pub struct Digest {
     /// A statement's row: the time line, and three lines of counters.
     pub row: [Cells; 4],
     /// Its latencies.
-    pub histogram: Box<Histogram>,
+    pub histogram: Box<FineHistogram>,
     /// When it was first seen.
     pub first_seen: u64,
     /// One of its statements.
@@ -53,6 +53,30 @@ fn long_text(words: &[AtomicU64], length: u32) -> Option<Arc<str>> {
     (!bytes.is_empty()).then(|| String::from_utf8_lossy(&bytes).into())
 }
 
+/// How a text ends that was cut, as in MySQL.
+pub const ELLIPSIS: &str = "...";
+
+/// A text that was cut, marked: the mark takes the place of its last characters, so that it is no
+/// longer than it was.
+pub(crate) fn marked(text: Arc<str>, cut: bool) -> Arc<str> {
+    if !cut {
+        return text;
+    }
+    let end = tare_layout::name::floor_boundary(&text, text.len().saturating_sub(ELLIPSIS.len()));
+    format!("{}{ELLIPSIS}", &text[..end]).into()
+}
+
+/// The normalised text of a digest. Of one that was cut, all that there is and the mark.
+fn normalised(view: View<'_>, id: usize) -> Option<Arc<str>> {
+    let digest = view.digest(id);
+    let length = digest.text_length.load(Ordering::Relaxed);
+    let text = long_text(view.digest_text(id), length)?;
+    match digest.text_flags.load(Ordering::Relaxed) & CUT {
+        0 => Some(text),
+        _ => Some(format!("{text} {ELLIPSIS}").into()),
+    }
+}
+
 fn hex(hash: &[AtomicU64; 4]) -> Arc<str> {
     let mut text = String::with_capacity(64);
     for byte in hash
@@ -64,22 +88,16 @@ fn hex(hash: &[AtomicU64; 4]) -> Arc<str> {
     text.into()
 }
 
-/// Hash and normalised text of a digest that a statement names; `None` if the table has been
-/// truncated since, or it is none.
-pub fn named(view: View<'_>, id: u32, generation: u32) -> Option<(Arc<str>, Option<Arc<str>>)> {
+/// Hash and normalised text of a digest that a statement names; `None` if its number has become
+/// another's since, or it is none.
+pub fn named(view: View<'_>, id: u32, incarnation: u32) -> Option<(Arc<str>, Option<Arc<str>>)> {
     let number = id as usize;
     if number == 0 || number >= view.geometry().limits.digests {
         return None;
     }
     let digest = view.digest(number);
-    let ready = digest.state.load(Ordering::Acquire) == state(generation, READY);
-    ready.then(|| {
-        let length = digest.text_length.load(Ordering::Relaxed);
-        (
-            hex(&digest.hash),
-            long_text(view.digest_text(number), length),
-        )
-    })
+    let ready = digest.state.load(Ordering::Acquire) == state(incarnation, READY);
+    ready.then(|| (hex(&digest.hash), normalised(view, number)))
 }
 
 /// How many digests the table has now, number 0 included.
@@ -99,8 +117,10 @@ fn sample(view: View<'_>, id: usize) -> Sample {
     for _ in 0..16 {
         let turn = digest.sample_turn.load(Ordering::Acquire);
         let length = digest.sample_length.load(Ordering::Relaxed);
+        let cut = length & SAMPLE_CUT != 0;
+        let text = long_text(view.digest_sample(id), length & !SAMPLE_CUT);
         let sample = Sample {
-            text: long_text(view.digest_sample(id), length),
+            text: text.map(|text| marked(text, cut)),
             seen: digest.sample_seen.load(Ordering::Relaxed),
             wait: digest.sample_wait.load(Ordering::Relaxed),
         };
@@ -116,8 +136,12 @@ fn sample(view: View<'_>, id: usize) -> Sample {
 /// What the banks counted for one digest.
 struct Sum {
     row: [Cells; 4],
-    histogram: Box<Histogram>,
+    histogram: Box<FineHistogram>,
 }
+
+/// How long a reader waits for a digest to be evicted before it takes what it sees: one takes some
+/// microseconds, a writer that was killed in one leaves the turn odd for good.
+const EVICTION_TRIES: usize = 1000;
 
 impl Banks<'_> {
     /// The digests seen since the table was last truncated, by number; number 0 only if anything
@@ -125,15 +149,33 @@ impl Banks<'_> {
     pub fn digests(&self) -> Vec<Digest> {
         let view = self.view();
         let generation = view.control().digest_generation.load(Ordering::Acquire);
-        let sums = self.digest_sums(used(view), generation).into_iter();
-        let listed = |(id, sum): (usize, Sum)| {
-            let ready = view.digest(id).state.load(Ordering::Acquire) == state(generation, READY);
-            // Number 0 is nobody's: it is there in every generation.
-            (id == 0 || ready).then(|| self.digest(id, sum))
+        let read = || {
+            let sums = self.digest_sums(used(view), generation).into_iter();
+            let listed = |(id, sum): (usize, Sum)| {
+                let entry = view.digest(id);
+                let ready = entry.state.load(Ordering::Acquire) as u32 == READY as u32
+                    && entry.generation.load(Ordering::Relaxed) == generation;
+                // Number 0 is nobody's: it is there in every generation.
+                (id == 0 || ready).then(|| self.digest(id, sum))
+            };
+            let mut digests: Vec<Digest> = sums.enumerate().filter_map(listed).collect();
+            // One whose first statement still runs has counted nothing.
+            digests.retain(|digest| digest.row[0][COUNT] != 0);
+            digests
         };
-        let mut digests: Vec<Digest> = sums.enumerate().filter_map(listed).collect();
-        digests.retain(|digest| digest.id != 0 || digest.row[0][tare_layout::line::COUNT] != 0);
-        digests
+        let turn = &view.shared().digest_turn.0;
+        for _ in 0..EVICTION_TRIES {
+            let before = turn.load(Ordering::Acquire);
+            if before.is_multiple_of(2) {
+                let found = read();
+                fence(Ordering::Acquire);
+                if turn.load(Ordering::Relaxed) == before {
+                    return found;
+                }
+            }
+            std::thread::yield_now();
+        }
+        read()
     }
 
     fn digest(&self, id: usize, sum: Sum) -> Digest {
@@ -150,18 +192,20 @@ impl Banks<'_> {
             };
             add(Kind::Statement, i, line, &shared);
         }
-        for (bucket, shared) in histogram.counts.iter_mut().zip(&entry.shared_histogram) {
-            *bucket = bucket.wrapping_add(shared.load(Ordering::Relaxed));
+        // Where nothing was counted the pages may not be there. (A row that wraps spills there, too.)
+        if entry.shared[0].get(COUNT) != 0 || row[0][COUNT] >> 32 != 0 {
+            histogram.add_shared(view.digest_histogram(id));
+            let truncated = &view.control().digest_histograms_truncated;
+            if truncated.load(Ordering::Acquire) != 0 {
+                histogram.take_shared(view.digest_histogram_truncated(id));
+            }
         }
-        let length = entry.text_length.load(Ordering::Relaxed);
         let own = id != 0;
         Digest {
             id,
             schema: entry.schema.load(Ordering::Relaxed),
             hash: if own { hex(&entry.hash) } else { "".into() },
-            text: own
-                .then(|| long_text(view.digest_text(id), length))
-                .flatten(),
+            text: own.then(|| normalised(view, id)).flatten(),
             row,
             histogram,
             first_seen: entry.first_seen.load(Ordering::Relaxed),
@@ -176,6 +220,7 @@ impl Banks<'_> {
     /// Sums of the threads' own rows, by number.
     fn digest_sums(&self, used: usize, generation: u32) -> Vec<Sum> {
         let view = self.view();
+        let limit = view.geometry().limits.digests;
         let fresh = || Sum {
             row: [NOTHING, [0; 8], [0; 8], [0; 8]],
             histogram: Box::default(),
@@ -187,19 +232,27 @@ impl Banks<'_> {
                 for i in 0..DIGEST_ENTRIES {
                     let entry = view.bank(bank).digests[i].load(Ordering::Acquire);
                     let (id, at) = ((entry >> 32) as usize, usize::from(entry as u16));
-                    // The index keeps sixteen bits of the generation.
-                    let current = (entry >> 16) as u16 == generation as u16;
-                    if entry == 0 || !current || at + 4 > arena.len() {
+                    if entry == 0 || at + 4 > arena.len() {
                         continue;
                     }
-                    let whole = Tag::unpack(arena[at].get(0)).is_some_and(|tag| tag.lines == 4);
-                    let Some(sum) = sums.get_mut(id).filter(|_| whole) else {
+                    let whole = Tag::unpack(arena[at].get(TAG)).is_some_and(|tag| tag.lines == 4);
+                    // Of an older generation it is forgotten.
+                    if !whole || arena[at + 1].get(TAG) != u64::from(generation) {
+                        continue;
+                    }
+                    // Of one that was evicted, what it counted is all else's.
+                    let lives = (id < limit).then(|| view.digest(id).state.load(Ordering::Acquire));
+                    let lives = lives.is_some_and(|state| {
+                        state as u32 == READY as u32 && (state >> 32) as u16 == (entry >> 16) as u16
+                    });
+                    let Some(sum) = sums.get_mut(if lives { id } else { 0 }) else {
                         continue;
                     };
                     for (i, line) in sum.row.iter_mut().enumerate() {
                         add(Kind::Statement, i, line, &cells(&arena[at + i]));
                     }
-                    sum.histogram.add(&self.line_histogram(bank, at));
+                    let blocks = arena[at].get(HISTOGRAM);
+                    self.add_fine(bank, blocks, &mut sum.histogram);
                 }
             }
             sums

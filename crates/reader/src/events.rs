@@ -285,6 +285,8 @@ impl<'a> Events<'a> {
             ),
             Place::Long(i) => (long_text(self.view, i, length), None),
         };
+        let cut = words[at::TEXT_LENGTH] & at::TRUNCATED != 0;
+        let text = text.map(|text| crate::digests::marked(text, cut));
         let state = words[at::SQLSTATE].to_le_bytes();
         Statement {
             head: Head::of(words),

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use tare_layout::View;
 use tare_layout::bank::plane;
+use tare_layout::fine::{FINE_BLOCK_LINES, FINE_BLOCKS};
 use tare_layout::histogram::{BLOCK_LINES, BLOCKS};
 use tare_layout::instance::{FILE, SOCKET};
 use tare_layout::line::{CELLS, COUNT, HISTOGRAM, Item, Line, TAG, Tag};
@@ -190,6 +191,57 @@ impl Segment {
         Ok(())
     }
 
+    /// Truncates the histogram of all statements.
+    ///
+    /// # Errors
+    /// As [`Segment::truncate_classes`].
+    pub fn truncate_statement_histogram(&self) -> Result<(), WriteError> {
+        self.fill_fine(|view, bank, found| {
+            found(view.bank(bank).statements.load(Ordering::Acquire))
+        })
+    }
+
+    /// Truncates the histograms of digests, and nothing else of them.
+    ///
+    /// # Errors
+    /// As [`Segment::truncate_classes`].
+    pub fn truncate_digest_histograms(&self) -> Result<(), WriteError> {
+        self.fill_fine(|view, bank, found| {
+            let used = view.bank(bank).used.load(Ordering::Acquire) as usize;
+            let arena = view.arena(bank);
+            for (at, _) in items(arena, used).filter(|(_, tag)| tag.item == Item::Digest) {
+                found(arena[at].get(HISTOGRAM));
+            }
+        })?;
+        let view = self.writable()?;
+        let _turn = Turn::take(&view.control().truncating)?;
+        let flag = &view.control().digest_histograms_truncated;
+        flag.store(1, Ordering::Release);
+        for id in 0..crate::digests::used(view) {
+            // Where nothing was counted the pages may not be there.
+            if view.digest(id).shared[0].get(COUNT) != 0 {
+                let pairs = view.digest_histogram(id).iter();
+                for (from, to) in pairs.zip(view.digest_histogram_truncated(id)) {
+                    to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies the blocks that `name` names, bank by bank, into the plane beside them.
+    fn fill_fine(
+        &self,
+        name: impl Fn(View<'_>, usize, &mut dyn FnMut(u64)),
+    ) -> Result<(), WriteError> {
+        let plane = plane::TRUNCATED_GLOBAL;
+        self.fill(plane, |view, bank, filled| {
+            name(view, bank, &mut |blocks| {
+                fill_fine_blocks(view, plane, bank, blocks, filled);
+            });
+        })
+    }
+
     /// Truncates a table of events: of `ring` (see [`tare_layout::slot::ring`]), `table` (see
     /// [`tare_layout::control::table`]).
     ///
@@ -208,6 +260,17 @@ impl Segment {
     }
 
     fn fill_plane(&self, plane: usize, wanted: impl Fn(Tag) -> bool) -> Result<(), WriteError> {
+        self.fill(plane, |view, bank, filled| {
+            fill_bank(view, plane, bank, &wanted, filled);
+        })
+    }
+
+    /// Fills a plane bank by bank, again if two were merged meanwhile.
+    fn fill(
+        &self,
+        plane: usize,
+        fill: impl Fn(View<'_>, usize, &mut Vec<Filled>),
+    ) -> Result<(), WriteError> {
         let view = self.writable()?;
         let _turn = Turn::take(&view.control().truncating)?;
         // First: from now on the writer clears the plane beside each row that it makes.
@@ -219,7 +282,7 @@ impl Segment {
         for _ in 0..TRIES {
             let before = merge_turn.load(Ordering::Acquire);
             for bank in 0..banks_used(view) {
-                fill_bank(view, plane, bank, &wanted, &mut filled);
+                fill(view, bank, &mut filled);
             }
             fence(Ordering::AcqRel);
             if before.is_multiple_of(2) && merge_turn.load(Ordering::Relaxed) == before {
@@ -323,6 +386,31 @@ fn fill_blocks(view: View<'_>, plane: usize, bank: usize, blocks: u64, filled: &
         let from = view.block(bank, at);
         let to = view.plane_block(plane, bank, at);
         for (from, to) in from.iter().zip(to) {
+            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+}
+
+fn fill_fine_blocks(
+    view: View<'_>,
+    plane: usize,
+    bank: usize,
+    blocks: u64,
+    filled: &mut Vec<Filled>,
+) {
+    let arena = view.arena(bank);
+    for block in 0..FINE_BLOCKS {
+        let at = usize::from((blocks >> (16 * block)) as u16);
+        if at == 0 || at + FINE_BLOCK_LINES > arena.len() {
+            continue;
+        }
+        let tag = arena[at].get(TAG);
+        if Tag::unpack(tag).is_none_or(|tag| tag.item != Item::Fine) {
+            continue;
+        }
+        filled.push((bank, at, tag));
+        let from = view.fine_block(bank, at);
+        for (from, to) in from.iter().zip(view.plane_fine_block(plane, bank, at)) {
             to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
         }
     }

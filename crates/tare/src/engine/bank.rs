@@ -112,7 +112,7 @@ impl Engine {
                 }
                 // Nobody holds a lock in a thread that has not begun.
                 Item::Instance => arena[at].set(HISTOGRAM, 0),
-                Item::Digest | Item::Histogram | Item::Object => {}
+                Item::Digest | Item::Histogram | Item::Fine | Item::Object => {}
             }
         }
         bank.slot.store(slot as u32 + 1, Ordering::Relaxed);
@@ -204,21 +204,21 @@ impl Engine {
 
     /// Room for a histogram block: at the arena's other end, but for the first few, which lie among
     /// the rows so that a thread that does little touches no page for them alone.
-    fn new_block(&self, bank: usize) -> Option<usize> {
+    pub(super) fn new_block(&self, bank: usize, item: Item, lines: usize) -> Option<usize> {
+        let tag = Tag::new(item, lines, 0);
         let header = self.view.bank(bank);
         if (header.used.load(Ordering::Relaxed) as usize) < FIRST_LINES {
-            return self.new_item(bank, Tag::new(Item::Histogram, BLOCK_LINES, 0));
+            return self.new_item(bank, tag);
         }
         let blocks = header.blocks.load(Ordering::Relaxed) as usize;
         let end = self.view.arena(bank).len() - blocks;
         let used = header.used.load(Ordering::Relaxed) as usize;
-        let at = end.checked_sub(BLOCK_LINES).filter(|at| *at >= used)?;
+        let at = end.checked_sub(lines).filter(|at| *at >= used)?;
         if used == 0 || !self.may_touch(self.pages_down(end, at)) {
             return None;
         }
-        let tag = Tag::new(Item::Histogram, BLOCK_LINES, 0);
         self.make_item(bank, at, tag);
-        let blocks = (blocks + BLOCK_LINES) as u32;
+        let blocks = (blocks + lines) as u32;
         header.blocks.store(blocks, Ordering::Release);
         Some(at)
     }
@@ -294,7 +294,7 @@ impl Engine {
         let blocks = line.get(HISTOGRAM);
         let at = match (blocks >> (16 * block)) as u16 {
             0 => {
-                let Some(at) = self.new_block(bank) else {
+                let Some(at) = self.new_block(bank, Item::Histogram, BLOCK_LINES) else {
                     self.lose(Lost::Histograms, 1);
                     return None;
                 };

@@ -35,7 +35,7 @@ pub(crate) struct Local {
     /// The bank's arena.
     pub(super) arena: Cell<*const Line>,
     /// The bank's fixed part.
-    pub(super) bank: Cell<&'static Bank>,
+    pub bank: Cell<&'static Bank>,
     /// The slot.
     pub slot: &'static Slot,
     /// Its history rings and text ring.

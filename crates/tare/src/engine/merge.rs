@@ -85,9 +85,18 @@ impl Engine {
                     self.add_object_shared(tag, &source[at..at + tag.lines], before);
                 }
                 Item::Digest => self.merge_digest(from, at, tag.id),
-                Item::Histogram => {}
+                Item::Histogram | Item::Fine => {}
             }
         }
+        self.merge_fine(to, from);
+        let target = self.view.bank(to);
+        for (into, of) in [
+            (&target.cut_texts, &bank.cut_texts),
+            (&target.cut_digests, &bank.cut_digests),
+        ] {
+            into.fetch_add(of.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+        }
+        bank.statements.store(0, Ordering::Relaxed);
         for cell in self.view.class_index(from) {
             cell.store(0, Ordering::Relaxed);
         }
@@ -108,7 +117,7 @@ impl Engine {
     }
 
     /// A plane of a bank, unless nothing was ever written there: reading it would make its pages.
-    fn plane_of(&self, number: usize, bank: usize) -> Option<&'static [Line]> {
+    pub(super) fn plane_of(&self, number: usize, bank: usize) -> Option<&'static [Line]> {
         let used = self.view.control().planes_used.load(Ordering::Relaxed);
         (used & 1 << number != 0).then(|| self.view.plane(number, bank))
     }
@@ -175,37 +184,23 @@ impl Engine {
         }
     }
 
-    /// Moves a digest's row to the digest's shared lines, unless it is of an older generation.
+    /// Moves a digest's row to the digest's shared lines: of one that was evicted, to those of all
+    /// else; of one of an older generation, nowhere.
     fn merge_digest(&self, from: usize, at: usize, id: u32) {
-        let generation = self
-            .view
-            .control()
-            .digest_generation
-            .load(Ordering::Relaxed);
-        let entry = u64::from(id) << 32 | u64::from(generation as u16) << 16 | at as u64;
         let mut entries = self.view.bank(from).digests.iter();
-        if !entries.any(|cell| cell.load(Ordering::Relaxed) == entry) {
-            return;
-        }
-        let arena = self.view.arena(from);
-        self.add_digest_shared(id, &arena[at..at + 4]);
-        let blocks = arena[at].get(HISTOGRAM);
-        let shared = &self.view.digest(id as usize).shared_histogram;
-        for block in 0..BLOCKS {
-            let at = usize::from((blocks >> (16 * block)) as u16);
-            if at == 0 {
-                continue;
-            }
-            let from = buckets(&arena[at..at + BLOCK_LINES]);
-            for (into, of) in shared[block * BLOCK_BUCKETS..].iter().zip(from) {
-                into.fetch_add(u64::from(of.load(Ordering::Relaxed)), Ordering::Relaxed);
-            }
+        let mine = |entry: u64| (entry >> 32) as u32 == id && entry as u16 as usize == at;
+        let entry = entries.find_map(|cell| {
+            let entry = cell.load(Ordering::Relaxed);
+            (entry != 0 && mine(entry)).then_some(entry)
+        });
+        if let Some(entry) = entry {
+            self.share_digest_row(from, entry);
         }
     }
 }
 
 /// Adds a bucket to another that only the caller writes; true when that wrapped.
-fn add_bucket(into: &AtomicU32, of: &AtomicU32) -> bool {
+pub(super) fn add_bucket(into: &AtomicU32, of: &AtomicU32) -> bool {
     let (sum, wrapped) = into
         .load(Ordering::Relaxed)
         .overflowing_add(of.load(Ordering::Relaxed));
@@ -235,10 +230,9 @@ fn add_cells(kind: Kind, i: usize, to: &Line, from: &Line) {
         let (first, other) = (to.get(error::FIRST_SEEN), from.get(error::FIRST_SEEN));
         to.set(
             error::FIRST_SEEN,
-            if first == 0 {
-                other
-            } else {
-                first.min(other.max(1))
+            match (first, other) {
+                (0, one) | (one, 0) => one,
+                (one, other) => one.min(other),
             },
         );
         to.set(

@@ -10,7 +10,9 @@
 pub(crate) mod account;
 pub(crate) mod bank;
 pub mod clock;
+pub(crate) mod digest_table;
 pub(crate) mod digests;
+mod fine;
 pub(crate) mod freelist;
 pub(crate) mod history;
 pub(crate) mod hot;
@@ -36,6 +38,7 @@ use tare_layout::actor;
 use tare_layout::bank::plane;
 use tare_layout::class::EVENT_TYPES;
 use tare_layout::control::{CONSUMERS, CONTENDED, DEFAULT_CONSUMERS, EVERY, TIMERS, Timer, setup};
+use tare_layout::fine::Buckets;
 use tare_layout::header::{HEADER_BYTES, Header, LAYOUT_VERSION, LIVE, MAGIC, STOPPED};
 use tare_layout::object::{self, DEFAULT_RULES, ObjectType, rule};
 use tare_layout::pattern;
@@ -63,6 +66,9 @@ static ENGINE: PlainMutex<Option<Arc<Engine>>> =
 /// Events of signal handlers that interrupted the above, to be counted when a segment is at hand.
 static PENDING_LOST: AtomicU64 = AtomicU64::new(0);
 
+/// `performance_schema_max_digest_sample_age`: MySQL's 60 seconds.
+const DIGEST_SAMPLE_AGE: u64 = 60;
+
 /// What went wrong before there was a segment to count it in.
 static FAILED_STARTS: AtomicU64 = AtomicU64::new(0);
 
@@ -80,7 +86,9 @@ pub(crate) struct Engine {
     /// Serialises registration of classes.
     registering: Mutex<()>,
     /// Serialises the making of digests.
-    digesting: Mutex<()>,
+    digesting: Mutex<digest_table::Making>,
+    /// Finds the bucket of a statement's time.
+    pub buckets: Buckets,
     /// Numbers of the error classes, by code.
     errors: Mutex<HashMap<u32, u16>>,
     /// Number of the class of errors that have none of their own.
@@ -124,7 +132,8 @@ impl Engine {
             view,
             instruments: config.instruments,
             registering: Mutex::new(()),
-            digesting: Mutex::new(()),
+            digesting: Mutex::default(),
+            buckets: Buckets::new(clock::calibrate().ticks_per_second),
             errors: Mutex::default(),
             other_errors: AtomicU16::new(NO_NUMBER),
             holders: std::array::from_fn(|_| {
@@ -173,6 +182,10 @@ impl Engine {
             .planes_used
             .store(1 << plane::BASE, Ordering::Relaxed);
         control.memory_limit.store(memory_limit, Ordering::Relaxed);
+        let age = clock::calibrate()
+            .ticks_per_second
+            .saturating_mul(DIGEST_SAMPLE_AGE);
+        control.digest_sample_age.store(age, Ordering::Relaxed);
     }
 
     /// As in MySQL, everybody is instrumented until somebody says otherwise.
@@ -230,7 +243,8 @@ impl Engine {
             .state
             .store(tare_layout::account::READY, Ordering::Release);
         self.view.digest(0).state.store(
-            tare_layout::digest::state(1, tare_layout::digest::READY),
+            // Of incarnation 0, which no other digest is of.
+            tare_layout::digest::state(0, tare_layout::digest::READY),
             Ordering::Release,
         );
     }

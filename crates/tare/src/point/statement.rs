@@ -9,7 +9,7 @@ use tare_layout::control::effective;
 use tare_layout::event::{Nesting, Packed, statement as at, word};
 use tare_layout::line::COUNT;
 use tare_layout::name::{floor_boundary, load_bytes, pack};
-use tare_layout::primitive::AtomicU64;
+use tare_layout::primitive::{AtomicU64, bump};
 use tare_layout::shared::Lost;
 use tare_layout::slot::{STATEMENT_DEPTH, ring};
 
@@ -201,6 +201,9 @@ impl Statement {
         };
         let limit = local.engine.view.geometry().limits.sql_text_bytes;
         let cut = floor_boundary(text, limit);
+        if cut < text.len() {
+            bump(&local.bank.get().cut_texts, 1);
+        }
         let position = append(local, &text.as_bytes()[..cut]);
         let length = cut as u64 | if cut < text.len() { at::TRUNCATED } else { 0 };
         record.set(at::TEXT_AT, position);
@@ -354,9 +357,14 @@ impl Statement {
         if self.program != 0 {
             program::count(local, self.program, timed.then_some(ticks), counted);
         }
+        let time = timed.then(|| (ticks, local.engine.buckets.of(ticks)));
+        if let Some((_, bucket)) = time {
+            let spill = || local.engine.view.fine_spill();
+            local.count_fine(&local.bank.get().statements, bucket, spill);
+        }
         if let Some(found) = self.digest.get() {
             let seen = if timed { now } else { clock::now() };
-            local.count_digest(found, ticks, seen, counted);
+            local.count_digest(found, time, seen, counted);
             local
                 .engine
                 .offer_sample(found, seen, ticks, || self.kept_text(local));
@@ -421,9 +429,9 @@ impl Statement {
         }
     }
 
-    /// The text as it was kept, for the digest's sample.
+    /// The text as it was kept, for the digest's sample, and whether it was cut.
     #[cold]
-    fn kept_text(&self, local: &Local) -> Option<String> {
+    fn kept_text(&self, local: &Local) -> Option<(String, bool)> {
         let record = self.record(local)?;
         let ring = local.rings.text;
         let length = record.word(at::TEXT_LENGTH) as u32 as usize;
@@ -433,9 +441,11 @@ impl Statement {
             .collect();
         let mut bytes = vec![0; length];
         load_bytes(&words, &mut bytes);
+        let cut = record.word(at::TEXT_LENGTH) & at::TRUNCATED != 0;
         String::from_utf8(bytes)
             .ok()
             .filter(|text| !text.is_empty())
+            .map(|text| (text, cut))
     }
 }
 

@@ -13,8 +13,9 @@ use std::sync::{Mutex, MutexGuard};
 use tare::{Class, Config};
 use tare_layout::bank::plane;
 use tare_layout::control::setup;
+use tare_layout::fine::FINE_BLOCKS;
 use tare_layout::geometry::LIMITS;
-use tare_layout::line::{CONTENDED, COUNT, EXTRA, HISTOGRAM, Line, MAX, MIN, NO_MIN, SUM};
+use tare_layout::line::{CONTENDED, COUNT, EXTRA, HISTOGRAM, Line, MAX, MIN, NO_MIN, SUM, TAG};
 use tare_layout::shared::{LOSSES, Lost};
 use tare_layout::{Geometry, Kind, Limits, View};
 
@@ -331,28 +332,57 @@ impl Segment {
     }
 
     /// Digest rows of the present generation over all banks and the shared lines; histogram
-    /// included.
+    /// included. Rows of digests that were evicted are number 0's.
     pub fn digest(&self, id: u32) -> Sum {
         let generation = self.view.control().digest_generation.load(Ordering::SeqCst);
         let mut sum = Sum::default();
         for bank in 0..self.banks() {
             for cell in &self.view.bank(bank).digests {
                 let entry = cell.load(Ordering::Acquire);
-                if (entry >> 32) as u32 == id
-                    && (entry >> 16) as u16 == generation as u16
-                    && entry as u16 != 0
-                {
-                    let line = &self.view.arena(bank)[usize::from(entry as u16)];
-                    sum.add_line(line, true);
-                    sum.buckets += self.histogram(bank, line);
+                if entry == 0 {
+                    continue;
+                }
+                let at = usize::from(entry as u16);
+                let lines = &self.view.arena(bank)[at..at + 4];
+                let state = self
+                    .view
+                    .digest((entry >> 32) as usize)
+                    .state
+                    .load(Ordering::Acquire);
+                let lives = (state >> 32) as u16 == (entry >> 16) as u16
+                    && state as u32 == tare_layout::digest::READY as u32;
+                let counts_for = if lives { (entry >> 32) as u32 } else { 0 };
+                if counts_for == id && lines[1].get(TAG) == u64::from(generation) {
+                    sum.add_line(&lines[0], true);
+                    sum.buckets += self.fine(bank, lines[0].get(HISTOGRAM));
                 }
             }
         }
         let row = self.view.digest(id as usize);
         sum.add_shared(&row.shared[0]);
-        let shared = row.shared_histogram.iter();
+        let shared = self.view.digest_histogram(id as usize).iter();
         sum.buckets += shared.map(|c| c.load(Ordering::Relaxed)).sum::<u64>();
         sum
+    }
+
+    /// What the blocks of a statement histogram hold.
+    fn fine(&self, bank: usize, blocks: u64) -> u64 {
+        (0..FINE_BLOCKS)
+            .map(|block| usize::from((blocks >> (16 * block)) as u16))
+            .filter(|at| *at != 0)
+            .flat_map(|at| self.view.fine_block(bank, at))
+            .map(|cell| u64::from(cell.load(Ordering::Relaxed)))
+            .sum()
+    }
+
+    /// Statements in the histogram of all.
+    pub fn statements(&self) -> u64 {
+        (0..self.banks())
+            .map(|bank| {
+                let blocks = self.view.bank(bank).statements.load(Ordering::Acquire);
+                self.fine(bank, blocks)
+            })
+            .sum()
     }
 
     /// Digests of the present generation: id and normalised text.

@@ -1,4 +1,4 @@
-//! events_statements_summary_by_digest.
+//! events_statements_summary_by_digest, events_statements_histogram_*.
 
 use std::sync::Arc;
 
@@ -126,5 +126,100 @@ static DIGESTS: Spec<Digest> = Spec::new(
 .keys(&[Key::Unique("SCHEMA_NAME", &["SCHEMA_NAME", "DIGEST"])])
 .truncate(|view| view.snapshot.truncate_digests());
 
+/// A bucket of a histogram.
+#[derive(Debug, Clone, Default)]
+pub struct Bucket {
+    /// SCHEMA_NAME.
+    pub schema: Option<Arc<str>>,
+    /// DIGEST.
+    pub digest: Option<Arc<str>>,
+    /// BUCKET_NUMBER.
+    pub number: u64,
+    /// BUCKET_TIMER_LOW.
+    pub low: u64,
+    /// BUCKET_TIMER_HIGH.
+    pub high: u64,
+    /// COUNT_BUCKET.
+    pub count: u64,
+    /// COUNT_BUCKET_AND_LOWER.
+    pub lower: u64,
+    /// BUCKET_QUANTILE.
+    pub quantile: f64,
+}
+
+const OF_DIGEST: &[Column<Bucket>] = &[
+    null(
+        "SCHEMA_NAME",
+        "varchar(64)",
+        "The default database when the statement ran.",
+        |r| Cell::opt(r.schema.as_deref()),
+    ),
+    null(
+        "DIGEST",
+        "varchar(64)",
+        "The statement's digest; NULL for what found no room.",
+        |r| Cell::opt(r.digest.as_deref()),
+    ),
+];
+
+const BUCKET: &[Column<Bucket>] = &[
+    col(
+        "BUCKET_NUMBER",
+        "int(10) unsigned",
+        "The bucket, from 0.",
+        |r| r.number.into(),
+    ),
+    col(
+        "BUCKET_TIMER_LOW",
+        U64,
+        "The shortest time that falls into it, in picoseconds.",
+        |r| r.low.into(),
+    ),
+    col(
+        "BUCKET_TIMER_HIGH",
+        U64,
+        "Where the next bucket begins.",
+        |r| r.high.into(),
+    ),
+    col("COUNT_BUCKET", U64, "Statements in it.", |r| r.count.into()),
+    col(
+        "COUNT_BUCKET_AND_LOWER",
+        U64,
+        "Statements in it and those before.",
+        |r| r.lower.into(),
+    ),
+    col(
+        "BUCKET_QUANTILE",
+        "double(7,6)",
+        "Their share of all.",
+        |r| r.quantile.into(),
+    ),
+];
+
+static BY_DIGEST: Spec<Bucket> = Spec::new(
+    "performance_schema",
+    "events_statements_histogram_by_digest",
+    "How long the statements of each digest took.",
+    &[OF_DIGEST, BUCKET],
+    |view, _| view.snapshot.digest_histograms(),
+)
+.keys(&[Key::Unique(
+    "SCHEMA_NAME",
+    &["SCHEMA_NAME", "DIGEST", "BUCKET_NUMBER"],
+)])
+.expect(450 * 200)
+.truncate(|view| view.snapshot.truncate_digest_histograms());
+
+static GLOBAL: Spec<Bucket> = Spec::new(
+    "performance_schema",
+    "events_statements_histogram_global",
+    "How long all statements took.",
+    &[BUCKET],
+    |view, _| view.snapshot.statement_histogram(),
+)
+.keys(&[Key::Primary(&["BUCKET_NUMBER"])])
+.expect(450)
+.truncate(|view| view.snapshot.truncate_statement_histogram());
+
 /// The tables of this file.
-pub static TABLES: &[&dyn Table] = &[&DIGESTS];
+pub static TABLES: &[&dyn Table] = &[&DIGESTS, &BY_DIGEST, &GLOBAL];

@@ -84,6 +84,8 @@ pub struct Snapshot {
     objects: OnceLock<objects::Objects>,
     tables: OnceLock<tables::Tables>,
     digests: Once<Digest>,
+    digests_read: Once<tare_reader::Digest>,
+    statement_histogram: OnceLock<Box<tare_reader::FineHistogram>>,
 }
 
 impl Snapshot {
@@ -104,6 +106,8 @@ impl Snapshot {
             objects: OnceLock::new(),
             tables: OnceLock::new(),
             digests: OnceLock::new(),
+            digests_read: OnceLock::new(),
+            statement_histogram: OnceLock::new(),
         }
     }
 

@@ -71,10 +71,11 @@ fn sizes(limits: &Limits) -> [(&'static str, usize); 43] {
 
 /// MySQL 8.0's counters, each with what it counts here. Classes share one limit, and so do
 /// instances: each of theirs shows the common loss. Without a second entry nothing can be lost.
-const COUNTERS: [(&str, &[Lost]); 29] = [
+const COUNTERS: [(&str, &[Lost]); 30] = [
     ("accounts_lost", &[Lost::Accounts]),
     ("cond_classes_lost", &[Lost::Classes]),
     ("cond_instances_lost", &[Lost::Instances]),
+    ("digest_evicted", &[Lost::DigestsEvicted]),
     ("digest_lost", &[Lost::Digests]),
     ("file_classes_lost", &[Lost::Classes]),
     ("file_handles_lost", &[]),

@@ -84,9 +84,24 @@ impl Snapshot {
         self.truncate_family(by, Family::Stage)
     }
 
-    /// TRUNCATE events_statements_summary_*_by_event_name.
+    /// TRUNCATE events_statements_summary_*_by_event_name. As in MySQL, that of all threads takes the
+    /// histogram with it.
     pub fn truncate_statement_summary(&self, by: By) -> Done {
-        self.truncate_family(by, Family::Statement)
+        self.truncate_family(by, Family::Statement)?;
+        match by {
+            By::Global => self.truncate_statement_histogram(),
+            _ => Ok(()),
+        }
+    }
+
+    /// TRUNCATE events_statements_histogram_global.
+    pub fn truncate_statement_histogram(&self) -> Done {
+        done(self.present()?.segment.truncate_statement_histogram())
+    }
+
+    /// TRUNCATE events_statements_histogram_by_digest.
+    pub fn truncate_digest_histograms(&self) -> Done {
+        done(self.present()?.segment.truncate_digest_histograms())
     }
 
     /// TRUNCATE events_transactions_summary_*_by_event_name.

@@ -1,0 +1,158 @@
+//! The histograms of statements: MySQL 8.0's 450 buckets, fifty to the decade, from 10 µs on.
+//!
+//! Statements are recorded in these very buckets, so that a table that shows them invents nothing.
+//! A histogram lies in four blocks that are allocated when first hit; most digests need one or two.
+
+use crate::line::{LINE_BYTES, MAX_ITEM_LINES};
+
+/// Buckets, as `events_statements_histogram_global` has them.
+pub const FINE_BUCKETS: usize = 450;
+/// Buckets in a block: two and a half decades.
+pub const FINE_BLOCK_BUCKETS: usize = 126;
+/// Blocks of a histogram.
+pub const FINE_BLOCKS: usize = 4;
+/// Lines of a block: the tag, then the buckets as 32-bit counts.
+pub const FINE_BLOCK_LINES: usize = 8;
+
+const _: () = assert!(8 + FINE_BLOCK_BUCKETS * 4 <= FINE_BLOCK_LINES * LINE_BYTES);
+const _: () = assert!(FINE_BLOCK_LINES <= MAX_ITEM_LINES);
+const _: () = assert!(FINE_BLOCKS * FINE_BLOCK_BUCKETS >= FINE_BUCKETS);
+
+/// Where bucket 1 begins, in picoseconds: 10 µs (MySQL manual, statement histogram tables).
+const FIRST_PS: f64 = 10_000_000.0;
+/// From one bucket to the next: the fiftieth root of ten.
+const FACTOR: f64 = 1.047_128_548_050_899_6;
+
+/// Where each bucket begins, in picoseconds, and behind the last what no time reaches.
+pub const fn bounds_ps() -> [u64; FINE_BUCKETS + 1] {
+    let mut bounds = [0; FINE_BUCKETS + 1];
+    let mut low = FIRST_PS;
+    let mut i = 1;
+    while i < FINE_BUCKETS {
+        bounds[i] = low as u64;
+        low *= FACTOR;
+        i += 1;
+    }
+    bounds[FINE_BUCKETS] = u64::MAX;
+    bounds
+}
+
+/// The same, computed once.
+pub static BOUNDS_PS: [u64; FINE_BUCKETS + 1] = bounds_ps();
+
+/// How a time in ticks finds its bucket: sixteen steps to the octave say about where, and at most two
+/// comparisons which.
+#[derive(Clone, Debug)]
+pub struct Buckets {
+    /// The bucket of the least time of each step.
+    steps: [u16; STEPS],
+    /// The first tick of each bucket; twice more what no time reaches.
+    bounds: [u64; FINE_BUCKETS + 2],
+}
+
+/// Bits of a time, below its leading one, that choose the step within the octave.
+const STEP_BITS: u32 = 4;
+const STEPS: usize = 64 << STEP_BITS;
+
+/// The step of a time.
+#[inline(always)]
+const fn step_of(ticks: u64) -> usize {
+    // Zero goes with one; the leading one is shifted out, the next four bits are the step's.
+    let ticks = ticks | 1;
+    let zeros = ticks.leading_zeros();
+    let octave = (63 - zeros) as usize;
+    let below = (ticks << zeros) << 1;
+    octave << STEP_BITS | (below >> (64 - STEP_BITS)) as usize
+}
+
+/// The least time of a step.
+const fn step_low(step: usize) -> u64 {
+    let octave = (step >> STEP_BITS) as u32;
+    let sub = (step & ((1 << STEP_BITS) - 1)) as u64;
+    // In the lowest octaves there are fewer times than steps.
+    let one = 1u64 << octave;
+    one + ((sub as u128 * one as u128) >> STEP_BITS) as u64
+}
+
+impl Buckets {
+    /// For a clock of so many ticks a second.
+    pub fn new(ticks_per_second: u64) -> Self {
+        let mut bounds = [u64::MAX; FINE_BUCKETS + 2];
+        for (bound, ps) in bounds.iter_mut().zip(BOUNDS_PS).take(FINE_BUCKETS) {
+            // The first tick that is shown as no less than the bound.
+            let ticks = (u128::from(ps) * u128::from(ticks_per_second)).div_ceil(1_000_000_000_000);
+            *bound = u64::try_from(ticks).unwrap_or(u64::MAX);
+        }
+        let mut steps = [0; STEPS];
+        let mut bucket = 0;
+        for (step, cell) in steps.iter_mut().enumerate() {
+            let low = step_low(step);
+            while bucket + 1 < FINE_BUCKETS && bounds[bucket + 1] <= low {
+                bucket += 1;
+            }
+            *cell = bucket as u16;
+        }
+        Self { steps, bounds }
+    }
+
+    /// The bucket of a time below 2^62 (see [`crate::histogram::LIMIT`]).
+    #[inline(always)]
+    pub fn of(&self, ticks: u64) -> usize {
+        let mut bucket = usize::from(self.steps[step_of(ticks)]);
+        // The next bounds lie further apart than a step is wide, but for the widest steps, which reach
+        // over two.
+        bucket += usize::from(ticks >= self.bounds[bucket + 1]);
+        bucket += usize::from(ticks >= self.bounds[bucket + 1]);
+        bucket
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_mysqls() {
+        assert_eq!(BOUNDS_PS[0], 0);
+        assert_eq!(BOUNDS_PS[1], 10_000_000);
+        assert_eq!(BOUNDS_PS[2], 10_471_285);
+        // Fifty buckets on is ten times as long, within the rounding of a product of fifty.
+        for i in 1..FINE_BUCKETS - 50 {
+            let ratio = BOUNDS_PS[i + 50] as f64 / BOUNDS_PS[i] as f64;
+            assert!((ratio - 10.0).abs() < 1e-5, "{i}: {ratio}");
+        }
+        assert!(BOUNDS_PS.windows(2).all(|two| two[0] < two[1]));
+        assert_eq!(BOUNDS_PS[FINE_BUCKETS], u64::MAX);
+    }
+
+    #[test]
+    fn every_time_falls_into_the_bucket_whose_bounds_hold_it() {
+        for frequency in [
+            1_000_000_000,
+            2_400_000_000,
+            3_812_345_678,
+            25_000_000,
+            19_999_999_999,
+        ] {
+            let buckets = Buckets::new(frequency);
+            let slow = |ticks: u64| {
+                let found = buckets.bounds[..FINE_BUCKETS]
+                    .iter()
+                    .rposition(|b| *b <= ticks);
+                found.unwrap_or(0)
+            };
+            let mut check =
+                |ticks: u64| assert_eq!(buckets.of(ticks), slow(ticks), "{frequency}: {ticks}");
+            for i in 0..FINE_BUCKETS {
+                let bound = buckets.bounds[i];
+                [bound.saturating_sub(1), bound, bound + 1].map(&mut check);
+            }
+            for step in 0..STEPS {
+                let low = step_low(step);
+                [low.saturating_sub(1), low, low.saturating_add(1)]
+                    .map(|ticks| check(ticks & ((1 << 62) - 1)));
+            }
+            [0, 1, 2, (1 << 62) - 1].map(&mut check);
+        }
+    }
+}

@@ -1,0 +1,466 @@
+//! The segment's table of digests: finding one, making one, evicting the one that was least recently
+//! used when all numbers are taken, and keeping a sample of each.
+//!
+//! Finding takes no lock. New digests are rare, and made one at a time.
+
+use std::sync::atomic::Ordering;
+
+use tare_layout::bank::DIGEST_ENTRIES;
+use tare_layout::digest::{CUT, MAKING, PROBES, READY, SAMPLE_CUT, state};
+use tare_layout::line::{COUNT, EXTRA, Line, MAX, MIN, SUM, TAG};
+use tare_layout::name::{floor_boundary, store_bytes};
+use tare_layout::primitive::AtomicU64;
+use tare_layout::shared::Lost;
+
+use super::digests::{Counted, Found, hash_word};
+use super::{Engine, clock, lock};
+use crate::digest::{self, Digest, Extent};
+
+/// Of how many digests one is looked for at a time, to be evicted: looking reads every bank's index.
+const PART: usize = 64;
+
+/// What the making of digests remembers. Under the lock that serialises it.
+#[derive(Default)]
+pub struct Making {
+    /// Digests to be evicted next, the least recently used last.
+    victims: Vec<u32>,
+    /// The generation that they are of.
+    generation: u32,
+}
+
+/// Makes what many threads write zero, as far as it is not.
+fn clear<'a>(cells: impl IntoIterator<Item = &'a AtomicU64>) {
+    for cell in cells {
+        if cell.load(Ordering::Relaxed) != 0 {
+            cell.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Engine {
+    /// A digest in this generation of the table; number 0 when it finds no room.
+    pub(super) fn find_digest(
+        &self,
+        generation: u32,
+        schema: u32,
+        digest: &Digest,
+        text: &str,
+    ) -> Found {
+        let words: [u64; 4] = std::array::from_fn(|i| hash_word(digest, i));
+        let find = || self.look_up(generation, schema, words);
+        if let Ok(found) = find() {
+            return found;
+        }
+        let none = Found {
+            generation,
+            ..Found::default()
+        };
+        let mut making = lock(&self.digesting);
+        // What a newer generation has in the table would look free to an older one.
+        if self.digest_generation() != generation {
+            return none;
+        }
+        if let Ok(found) = find() {
+            return found;
+        }
+        let Some(id) = self.new_digest(generation, &mut making) else {
+            return none;
+        };
+        // Looked for after the eviction, which moves others.
+        let Err(Some(place)) = find() else {
+            making.victims.push(id);
+            return none;
+        };
+        let incarnation = self.fill_digest(id, generation, schema, words, text);
+        self.view.digest_index()[place].store(state(generation, u64::from(id)), Ordering::Release);
+        Found {
+            id,
+            incarnation,
+            generation,
+        }
+    }
+
+    /// Where a digest of this hash should be in the index.
+    fn home(&self, hash: u64, schema: u32) -> usize {
+        let mixed = hash ^ u64::from(schema).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed as usize & (self.view.digest_index().len() - 1)
+    }
+
+    /// A digest, or the free place in the index where it would be.
+    fn look_up(
+        &self,
+        generation: u32,
+        schema: u32,
+        words: [u64; 4],
+    ) -> Result<Found, Option<usize>> {
+        let index = self.view.digest_index();
+        let home = self.home(words[0], schema);
+        for probe in 0..PROBES {
+            let place = (home + probe) & (index.len() - 1);
+            let entry = index[place].load(Ordering::Acquire);
+            if (entry >> 32) as u32 != generation {
+                return Err(Some(place));
+            }
+            let id = entry as u32;
+            if id as usize >= self.view.geometry().limits.digests {
+                continue;
+            }
+            let row = self.view.digest(id as usize);
+            let before = row.state.load(Ordering::Acquire);
+            let same = row.schema.load(Ordering::Relaxed) == schema
+                && row
+                    .hash
+                    .iter()
+                    .zip(words)
+                    .all(|(cell, word)| cell.load(Ordering::Relaxed) == word);
+            std::sync::atomic::fence(Ordering::Acquire);
+            let whole = row.state.load(Ordering::Relaxed) == before;
+            if same && whole && before as u32 == READY as u32 {
+                return Ok(Found {
+                    id,
+                    incarnation: (before >> 32) as u32,
+                    generation,
+                });
+            }
+        }
+        Err(None)
+    }
+
+    /// A free number of this generation: the next one, or that of a digest that is evicted.
+    fn new_digest(&self, generation: u32, making: &mut Making) -> Option<u32> {
+        if making.generation != generation {
+            *making = Making {
+                victims: Vec::new(),
+                generation,
+            };
+        }
+        let used = &self.view.shared().digests_used.0;
+        let now = used.load(Ordering::Relaxed);
+        let next = match (now >> 32) as u32 == generation {
+            true => now as u32,
+            false => {
+                // The table was truncated, "all else" with it.
+                self.clear_shared(0);
+                1
+            }
+        };
+        if (next as usize) < self.view.geometry().limits.digests {
+            used.store(state(generation, u64::from(next) + 1), Ordering::Release);
+            return Some(next);
+        }
+        if making.victims.is_empty() {
+            making.victims = self.least_recently_used(generation);
+        }
+        let victim = making.victims.pop()?;
+        self.evict(victim, generation);
+        Some(victim)
+    }
+
+    /// The digests that have not been used for longest, the very longest last.
+    fn least_recently_used(&self, generation: u32) -> Vec<u32> {
+        let count = self.view.geometry().limits.digests;
+        let mut seen: Vec<(u64, u32)> = (0..count as u32)
+            .map(|id| {
+                let row = self.view.digest(id as usize);
+                let first = row.first_seen.load(Ordering::Relaxed);
+                (first.max(row.shared[0].get(EXTRA)), id)
+            })
+            .collect();
+        let banks = self.view.shared().banks_used.0.load(Ordering::Acquire) as usize;
+        for bank in 0..banks.min(
+            self.view
+                .geometry()
+                .region(tare_layout::Region::Banks)
+                .count,
+        ) {
+            let arena = self.view.arena(bank);
+            for cell in &self.view.bank(bank).digests[..DIGEST_ENTRIES] {
+                let entry = cell.load(Ordering::Acquire);
+                let (id, at) = ((entry >> 32) as usize, entry as u16 as usize);
+                if entry == 0 || at + 4 > arena.len() {
+                    continue;
+                }
+                let state = self
+                    .view
+                    .digest(id.min(count - 1))
+                    .state
+                    .load(Ordering::Relaxed);
+                let current = (state >> 32) as u16 == (entry >> 16) as u16
+                    && arena[at + 1].get(TAG) == u64::from(generation);
+                if let Some(last) = seen.get_mut(id).filter(|_| current) {
+                    last.0 = last.0.max(arena[at].get(EXTRA));
+                }
+            }
+        }
+        // Number 0 is nobody's.
+        seen.remove(0);
+        let part = (seen.len() / PART).max(1);
+        if part < seen.len() {
+            seen.select_nth_unstable(part);
+            seen.truncate(part);
+        }
+        seen.sort_unstable_by(|a, b| b.cmp(a));
+        seen.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// Takes a digest out of the table. What it counted goes to all else: here what many threads wrote;
+    /// what a thread has in its own row counts there from now on, see `digest_row_lives`.
+    fn evict(&self, id: u32, generation: u32) {
+        let turn = &self.view.shared().digest_turn.0;
+        let now = turn.load(Ordering::Relaxed) & !1;
+        turn.store(now.wrapping_add(1), Ordering::Relaxed);
+        std::sync::atomic::fence(Ordering::Release);
+        let row = self.view.digest(id as usize);
+        let incarnation = (row.state.load(Ordering::Relaxed) >> 32) as u32;
+        // From here on nobody finds it, and no row is its.
+        row.state.store(
+            state(incarnation.wrapping_add(1), MAKING),
+            Ordering::Release,
+        );
+        self.unlist(id, generation);
+        if row.shared[0].get(COUNT) != 0 {
+            self.move_shared(id);
+        }
+        self.lose(Lost::DigestsEvicted, 1);
+        // Pairs with the reader's second load of the turn.
+        turn.store(now.wrapping_add(2), Ordering::Release);
+    }
+
+    /// Takes a digest out of the index, and moves up those that stand behind it for want of room.
+    fn unlist(&self, id: u32, generation: u32) {
+        let index = self.view.digest_index();
+        let mask = index.len() - 1;
+        let row = self.view.digest(id as usize);
+        let home_of = |id: u32| {
+            let row = self.view.digest(id as usize);
+            self.home(
+                row.hash[0].load(Ordering::Relaxed),
+                row.schema.load(Ordering::Relaxed),
+            )
+        };
+        let home = self.home(
+            row.hash[0].load(Ordering::Relaxed),
+            row.schema.load(Ordering::Relaxed),
+        );
+        let own = state(generation, u64::from(id));
+        let places = (0..PROBES).map(|probe| (home + probe) & mask);
+        let mut free = match { places }.find(|i| index[*i].load(Ordering::Relaxed) == own) {
+            Some(place) => place,
+            None => return,
+        };
+        let mut next = free;
+        // No run of places is longer than the index, which is half empty.
+        for _ in 0..index.len() {
+            next = (next + 1) & mask;
+            let entry = index[next].load(Ordering::Relaxed);
+            if (entry >> 32) as u32 != generation {
+                break;
+            }
+            let limit = self.view.geometry().limits.digests;
+            let home = home_of((entry as u32).min(limit as u32 - 1));
+            // It may stand anywhere from its home on: is the free place there?
+            let from_home = (next.wrapping_sub(home)) & mask;
+            let from_free = (next.wrapping_sub(free)) & mask;
+            if from_home >= from_free {
+                index[free].store(entry, Ordering::Release);
+                free = next;
+            }
+        }
+        index[free].store(0, Ordering::Release);
+    }
+
+    /// Moves what many threads counted for a digest to all else.
+    fn move_shared(&self, id: u32) {
+        let (row, rest) = (self.view.digest(id as usize), self.view.digest(0));
+        let take =
+            |line: usize, cell: usize| row.shared[line].cells[cell].swap(0, Ordering::Relaxed);
+        for cell in [COUNT, SUM] {
+            rest.shared[0].cells[cell].fetch_add(take(0, cell), Ordering::Relaxed);
+        }
+        for cell in [MIN, MAX, EXTRA] {
+            rest.shared[0].cells[cell].fetch_max(take(0, cell), Ordering::Relaxed);
+        }
+        for line in 1..4 {
+            for cell in 1..8 {
+                rest.shared[line].cells[cell].fetch_add(take(line, cell), Ordering::Relaxed);
+            }
+        }
+        let histograms = [
+            (
+                self.view.digest_histogram(id as usize),
+                self.view.digest_histogram(0),
+            ),
+            (
+                self.view.digest_histogram_truncated(id as usize),
+                self.view.digest_histogram_truncated(0),
+            ),
+        ];
+        let truncated = self.digest_histograms_truncated();
+        for (from, to) in &histograms[..1 + usize::from(truncated)] {
+            for (from, to) in from.iter().zip(*to) {
+                match from.swap(0, Ordering::Relaxed) {
+                    0 => {}
+                    n => _ = to.fetch_add(n, Ordering::Relaxed),
+                }
+            }
+        }
+    }
+
+    fn digest_histograms_truncated(&self) -> bool {
+        let control = self.view.control();
+        control.digest_histograms_truncated.load(Ordering::Relaxed) != 0
+    }
+
+    /// Makes what many threads counted for a digest zero. Its histogram lies on pages of its own, which
+    /// are there only if something was counted.
+    fn clear_shared(&self, id: u32) {
+        let row = self.view.digest(id as usize);
+        if row.shared[0].get(COUNT) != 0 {
+            clear(self.view.digest_histogram(id as usize));
+            if self.digest_histograms_truncated() {
+                clear(self.view.digest_histogram_truncated(id as usize));
+            }
+        }
+        clear(row.shared.iter().flat_map(|line| &line.cells));
+    }
+
+    /// Makes a number's row that of a digest; its incarnation.
+    fn fill_digest(
+        &self,
+        id: u32,
+        generation: u32,
+        schema: u32,
+        hash: [u64; 4],
+        text: &str,
+    ) -> u32 {
+        let row = self.view.digest(id as usize);
+        let before = row.state.load(Ordering::Relaxed);
+        // Evicting has counted on already.
+        let incarnation = match before as u32 == MAKING as u32 {
+            true => (before >> 32) as u32,
+            false => ((before >> 32) as u32).wrapping_add(1),
+        };
+        row.state
+            .store(state(incarnation, MAKING), Ordering::Release);
+        std::sync::atomic::fence(Ordering::Release);
+        for (cell, word) in row.hash.iter().zip(hash) {
+            cell.store(word, Ordering::Relaxed);
+        }
+        row.schema.store(schema, Ordering::Relaxed);
+        row.generation.store(generation, Ordering::Relaxed);
+        let limit = self.view.geometry().limits.digest_text_bytes;
+        let mut normalized = Vec::with_capacity(limit);
+        let extent = digest::normalize(text.as_bytes(), limit, &mut normalized);
+        store_bytes(self.view.digest_text(id as usize), &normalized);
+        row.text_length
+            .store(normalized.len() as u32, Ordering::Relaxed);
+        let cut = if extent == Extent::Truncated { CUT } else { 0 };
+        row.text_flags.store(cut, Ordering::Relaxed);
+        let now = clock::now();
+        row.first_seen.store(now, Ordering::Relaxed);
+        self.clear_shared(id);
+        row.sample_wait.store(0, Ordering::Relaxed);
+        self.fill_sample(id, text, false, now, 0);
+        row.state
+            .store(state(incarnation, READY), Ordering::Release);
+        incarnation
+    }
+
+    /// Makes `text` the digest's sample, unless another thread is doing so.
+    fn fill_sample(&self, id: u32, text: &str, cut_before: bool, now: u64, ticks: u64) {
+        let row = self.view.digest(id as usize);
+        let turn = row.sample_turn.load(Ordering::Relaxed);
+        if turn % 2 == 1
+            || row
+                .sample_turn
+                .compare_exchange(turn, turn + 1, Ordering::AcqRel, Ordering::Relaxed)
+                .is_err()
+        {
+            return;
+        }
+        let cut = floor_boundary(text, self.view.geometry().limits.sql_text_bytes);
+        store_bytes(
+            self.view.digest_sample(id as usize),
+            &text.as_bytes()[..cut],
+        );
+        let flag = if cut_before || cut < text.len() {
+            SAMPLE_CUT
+        } else {
+            0
+        };
+        row.sample_length
+            .store(cut as u32 | flag, Ordering::Relaxed);
+        row.sample_seen.store(now, Ordering::Relaxed);
+        row.sample_wait.store(ticks, Ordering::Relaxed);
+        row.sample_turn
+            .store(turn.wrapping_add(2), Ordering::Release);
+    }
+
+    /// Keeps a statement as its digest's sample when it is slower than the sample, or that is too old.
+    #[inline]
+    pub fn offer_sample(
+        &self,
+        found: Found,
+        now: u64,
+        ticks: u64,
+        text: impl FnOnce() -> Option<(String, bool)>,
+    ) {
+        if found.id == 0 {
+            return;
+        }
+        let row = self.view.digest(found.id as usize);
+        let age = self
+            .view
+            .control()
+            .digest_sample_age
+            .load(Ordering::Relaxed);
+        let seen = row.sample_seen.load(Ordering::Relaxed);
+        let is_old = age != 0 && now.saturating_sub(seen) > age;
+        if (ticks > row.sample_wait.load(Ordering::Relaxed) || is_old)
+            && row.state.load(Ordering::Relaxed) == state(found.incarnation, READY)
+            && let Some((text, cut)) = text()
+        {
+            self.fill_sample(found.id, &text, cut, now, ticks);
+        }
+    }
+
+    /// Counts a statement for which its thread has no row left, or the digest none.
+    #[cold]
+    pub(super) fn count_digest_shared(
+        &self,
+        id: u32,
+        time: Option<(u64, usize)>,
+        now: u64,
+        counted: &Counted,
+    ) {
+        let row = self.view.digest(id as usize);
+        match time {
+            Some((ticks, bucket)) => {
+                row.shared[0].time_shared(ticks, 0);
+                if let Some(cell) = self.view.digest_histogram(id as usize).get(bucket) {
+                    cell.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            None => _ = row.shared[0].cells[COUNT].fetch_add(1, Ordering::Relaxed),
+        }
+        row.shared[0].cells[EXTRA].fetch_max(now, Ordering::Relaxed);
+        counted.each(|line, cell, n| {
+            row.shared[line].cells[cell].fetch_add(n, Ordering::Relaxed);
+        });
+    }
+
+    /// Adds a thread's row to the digest's shared lines.
+    pub(super) fn add_digest_shared(&self, id: u32, lines: &[Line]) {
+        let row = self.view.digest(id as usize);
+        for (shared, line) in row.shared.iter().zip(lines).skip(1) {
+            for (into, of) in shared.cells.iter().zip(&line.cells).skip(1) {
+                into.fetch_add(of.load(Ordering::Relaxed), Ordering::Relaxed);
+            }
+        }
+        for cell in [COUNT, SUM] {
+            row.shared[0].cells[cell].fetch_add(lines[0].get(cell), Ordering::Relaxed);
+        }
+        row.shared[0].cells[EXTRA].fetch_max(lines[0].get(EXTRA), Ordering::Relaxed);
+        super::instances::raise_extremes(&row.shared[0], &lines[0]);
+    }
+}

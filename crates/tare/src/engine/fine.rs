@@ -1,0 +1,161 @@
+//! Statement histograms: of all statements of a bank, and of each digest's row.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use tare_layout::bank::plane;
+use tare_layout::fine::{FINE_BLOCK_BUCKETS, FINE_BLOCK_LINES, FINE_BLOCKS};
+use tare_layout::line::{Item, Line};
+use tare_layout::primitive::increment;
+use tare_layout::shared::Lost;
+
+use super::Engine;
+use super::local::Local;
+use super::merge::add_bucket;
+
+impl Local {
+    /// Counts a statement that took so long into the histogram whose blocks a cell names. A bucket that
+    /// wraps carries 2^32 to where many threads write.
+    #[inline]
+    pub fn count_fine<'a>(
+        &self,
+        blocks: &AtomicU64,
+        bucket: usize,
+        spill: impl FnOnce() -> &'a [AtomicU64],
+    ) {
+        let block = bucket / FINE_BLOCK_BUCKETS;
+        let at = match (blocks.load(Ordering::Relaxed) >> (16 * block)) as u16 {
+            0 => match self.fine_block(blocks, block) {
+                Some(at) => at,
+                None => return,
+            },
+            at => usize::from(at),
+        };
+        // SAFETY: block numbers in such a cell were put there by `fine_block_of`, within the arena.
+        let lines = unsafe { std::slice::from_raw_parts(self.line(at), FINE_BLOCK_LINES) };
+        if increment(fine_bucket(lines, bucket - block * FINE_BLOCK_BUCKETS))
+            && let Some(cell) = spill().get(bucket)
+        {
+            cell.fetch_add(1 << 32, Ordering::Relaxed);
+        }
+    }
+
+    #[cold]
+    fn fine_block(&self, blocks: &AtomicU64, block: usize) -> Option<usize> {
+        let _making = self.making()?;
+        self.engine
+            .fine_block_of(self.bank_number.get(), blocks, block)
+    }
+}
+
+impl Engine {
+    /// Block `block` of a statement histogram in a bank that the caller owns, made when it is not there.
+    pub fn fine_block_of(&self, bank: usize, blocks: &AtomicU64, block: usize) -> Option<usize> {
+        let named = blocks.load(Ordering::Relaxed);
+        match (named >> (16 * block)) as u16 {
+            0 => {
+                let Some(at) = self.new_block(bank, Item::Fine, FINE_BLOCK_LINES) else {
+                    self.lose(Lost::Histograms, 1);
+                    return None;
+                };
+                // Release: a reader that finds the block finds it made.
+                blocks.store(named | (at as u64) << (16 * block), Ordering::Release);
+                Some(at)
+            }
+            at => Some(usize::from(at)),
+        }
+    }
+
+    /// Makes the blocks of a histogram empty, for what it counts from now on, and what a truncation
+    /// kept beside them.
+    pub fn clear_fine(&self, bank: usize, blocks: u64) {
+        let truncated = self.plane_of(plane::TRUNCATED_GLOBAL, bank);
+        for (_, at) in fine_blocks(blocks) {
+            let lines = &self.view.arena(bank)[at..at + FINE_BLOCK_LINES];
+            zero(lines);
+            if let Some(plane) = truncated {
+                zero(&plane[at..at + FINE_BLOCK_LINES]);
+            }
+        }
+    }
+
+    /// Adds a bank's histogram to one that many threads write; and what a truncation kept beside it to
+    /// what one keeps of that.
+    pub fn share_fine(
+        &self,
+        bank: usize,
+        blocks: u64,
+        shared: &[AtomicU64],
+        truncated: &[AtomicU64],
+    ) {
+        let beside = self.plane_of(plane::TRUNCATED_GLOBAL, bank);
+        for (block, at) in fine_blocks(blocks) {
+            let first = block * FINE_BLOCK_BUCKETS;
+            let add = |to: &[AtomicU64], lines: &[Line]| {
+                for (i, cell) in to.iter().skip(first).take(FINE_BLOCK_BUCKETS).enumerate() {
+                    match fine_bucket(lines, i).load(Ordering::Relaxed) {
+                        0 => {}
+                        n => _ = cell.fetch_add(u64::from(n), Ordering::Relaxed),
+                    }
+                }
+            };
+            add(shared, &self.view.arena(bank)[at..at + FINE_BLOCK_LINES]);
+            if let Some(plane) = beside {
+                add(truncated, &plane[at..at + FINE_BLOCK_LINES]);
+            }
+        }
+    }
+
+    /// Adds the histogram of all statements of one bank to that of another.
+    pub fn merge_fine(&self, to: usize, from: usize) {
+        let target = &self.view.bank(to).statements;
+        let blocks = self.view.bank(from).statements.load(Ordering::Relaxed);
+        for (block, at) in fine_blocks(blocks) {
+            let Some(into) = self.fine_block_of(to, target, block) else {
+                continue;
+            };
+            let of = |arena: &'static [Line], at: usize| &arena[at..at + FINE_BLOCK_LINES];
+            let (source, sum) = (of(self.view.arena(from), at), of(self.view.arena(to), into));
+            for i in 0..FINE_BLOCK_BUCKETS {
+                let bucket = block * FINE_BLOCK_BUCKETS + i;
+                if add_bucket(fine_bucket(sum, i), fine_bucket(source, i))
+                    && let Some(cell) = self.view.fine_spill().get(bucket)
+                {
+                    cell.fetch_add(1 << 32, Ordering::Relaxed);
+                }
+            }
+            if let Some(plane) = self.plane_of(plane::TRUNCATED_GLOBAL, from) {
+                let beside = of(self.view.plane(plane::TRUNCATED_GLOBAL, to), into);
+                for i in 0..FINE_BLOCK_BUCKETS {
+                    // Compared with the buckets modulo 2^32: these may wrap.
+                    add_bucket(fine_bucket(beside, i), fine_bucket(of(plane, at), i));
+                }
+            }
+        }
+    }
+}
+
+fn zero(lines: &[Line]) {
+    for i in 0..FINE_BLOCK_BUCKETS {
+        let cell = fine_bucket(lines, i);
+        if cell.load(Ordering::Relaxed) != 0 {
+            cell.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The blocks that a cell names: number and first line.
+fn fine_blocks(blocks: u64) -> impl Iterator<Item = (usize, usize)> {
+    (0..FINE_BLOCKS)
+        .map(move |block| (block, usize::from((blocks >> (16 * block)) as u16)))
+        .filter(|(_, at)| *at != 0)
+}
+
+/// Bucket `i` of a block.
+#[inline(always)]
+fn fine_bucket(block: &[Line], i: usize) -> &AtomicU32 {
+    debug_assert!(i < FINE_BLOCK_BUCKETS && block.len() >= FINE_BLOCK_LINES);
+    // SAFETY: a block is FINE_BLOCK_LINES lines, of which byte 8 + 4 * i .. + 4 is within for every
+    // bucket (asserted in `fine`); 4-byte atomics over memory that is otherwise only accessed as
+    // such.
+    unsafe { &*block.as_ptr().cast::<u8>().add(8 + 4 * i).cast() }
+}
