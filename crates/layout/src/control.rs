@@ -144,8 +144,9 @@ pub struct Control {
     /// Ticks after which a digest's sample gives way to any newer one, 0 = never:
     /// `performance_schema_max_digest_sample_age`.
     pub digest_sample_age: AtomicU64,
-    /// 1 = the histograms by digest were truncated apart from their table.
-    pub digest_histograms_truncated: AtomicU32,
+    /// Which statement histograms were truncated: [`crate::fine::ALL`], [`crate::fine::DIGESTS`]. 0
+    /// spares reading the plane beside them.
+    pub fine_truncated: AtomicU32,
     _reserved2: AtomicU32,
 }
 

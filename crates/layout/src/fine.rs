@@ -18,6 +18,11 @@ const _: () = assert!(8 + FINE_BLOCK_BUCKETS * 4 <= FINE_BLOCK_LINES * LINE_BYTE
 const _: () = assert!(FINE_BLOCK_LINES <= MAX_ITEM_LINES);
 const _: () = assert!(FINE_BLOCKS * FINE_BLOCK_BUCKETS >= FINE_BUCKETS);
 
+/// In [`crate::control::Control::fine_truncated`]: the histogram of all statements.
+pub const ALL: u32 = 1;
+/// In [`crate::control::Control::fine_truncated`]: those of digests.
+pub const DIGESTS: u32 = 2;
+
 /// Where bucket 1 begins, in picoseconds: 10 µs (MySQL manual, statement histogram tables).
 const FIRST_PS: f64 = 10_000_000.0;
 /// From one bucket to the next: the fiftieth root of ten.

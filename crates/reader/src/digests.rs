@@ -6,6 +6,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use tare_layout::bank::DIGEST_ENTRIES;
 use tare_layout::digest::{CUT, READY, SAMPLE_CUT, state};
+use tare_layout::fine::DIGESTS;
 use tare_layout::line::{COUNT, HISTOGRAM, TAG, Tag};
 use tare_layout::name::load_bytes;
 use tare_layout::primitive::AtomicU64;
@@ -195,8 +196,7 @@ impl Banks<'_> {
         // Where nothing was counted the pages may not be there. (A row that wraps spills there, too.)
         if entry.shared[0].get(COUNT) != 0 || row[0][COUNT] >> 32 != 0 {
             histogram.add_shared(view.digest_histogram(id));
-            let truncated = &view.control().digest_histograms_truncated;
-            if truncated.load(Ordering::Acquire) != 0 {
+            if self.fine_truncated(DIGESTS) {
                 histogram.take_shared(view.digest_histogram_truncated(id));
             }
         }
@@ -252,7 +252,7 @@ impl Banks<'_> {
                         add(Kind::Statement, i, line, &cells(&arena[at + i]));
                     }
                     let blocks = arena[at].get(HISTOGRAM);
-                    self.add_fine(bank, blocks, &mut sum.histogram);
+                    self.add_fine(bank, blocks, DIGESTS, &mut sum.histogram);
                 }
             }
             sums

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use tare_layout::bank::plane;
 use tare_layout::fine::{
-    BOUNDS_PS, FINE_BLOCK_BUCKETS, FINE_BLOCK_LINES, FINE_BLOCKS, FINE_BUCKETS,
+    ALL, BOUNDS_PS, FINE_BLOCK_BUCKETS, FINE_BLOCK_LINES, FINE_BLOCKS, FINE_BUCKETS,
 };
 use tare_layout::line::{COUNT, Item, Tag};
 use tare_layout::primitive::AtomicU64;
@@ -72,12 +72,11 @@ impl Banks<'_> {
             let mut histogram = FineHistogram::default();
             for bank in 0..self.count() {
                 let blocks = view.bank(bank).statements.load(Ordering::Acquire);
-                self.add_fine(bank, blocks, &mut histogram);
+                self.add_fine(bank, blocks, ALL, &mut histogram);
             }
             // Counts beyond 32 bits; before there are so many nobody has touched the page. After a
             // truncation a bucket is a difference, and these, which are of all time, are left out.
-            let truncated = self.truncated_plane(plane::TRUNCATED_GLOBAL);
-            if !truncated && self.statements_counted() >> 32 != 0 {
+            if !self.fine_truncated(ALL) && self.statements_counted() >> 32 != 0 {
                 histogram.add_shared(view.fine_spill());
             }
             histogram
@@ -99,16 +98,23 @@ impl Banks<'_> {
         sum
     }
 
-    fn truncated_plane(&self, number: usize) -> bool {
-        let used = self.view().control().planes_used.load(Ordering::Acquire);
-        used & 1 << number != 0
+    /// Whether these histograms were ever truncated.
+    pub(crate) fn fine_truncated(&self, which: u32) -> bool {
+        let control = self.view().control();
+        control.fine_truncated.load(Ordering::Acquire) & which != 0
     }
 
     /// Adds the blocks that a cell of a bank names, less what a truncation kept beside them.
-    pub(crate) fn add_fine(&self, bank: usize, blocks: u64, histogram: &mut FineHistogram) {
+    pub(crate) fn add_fine(
+        &self,
+        bank: usize,
+        blocks: u64,
+        which: u32,
+        histogram: &mut FineHistogram,
+    ) {
         let (view, number) = (self.view(), plane::TRUNCATED_GLOBAL);
         let arena = view.arena(bank);
-        let truncated = self.truncated_plane(number);
+        let truncated = self.fine_truncated(which);
         for block in 0..FINE_BLOCKS {
             let at = usize::from((blocks >> (16 * block)) as u16);
             if at == 0 || at + FINE_BLOCK_LINES > arena.len() {

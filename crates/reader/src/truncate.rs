@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tare_layout::View;
 use tare_layout::bank::plane;
-use tare_layout::fine::{FINE_BLOCK_LINES, FINE_BLOCKS};
+use tare_layout::fine::{ALL, DIGESTS, FINE_BLOCK_LINES, FINE_BLOCKS};
 use tare_layout::histogram::{BLOCK_LINES, BLOCKS};
 use tare_layout::instance::{FILE, SOCKET};
 use tare_layout::line::{CELLS, COUNT, HISTOGRAM, Item, Line, TAG, Tag};
@@ -196,7 +196,7 @@ impl Segment {
     /// # Errors
     /// As [`Segment::truncate_classes`].
     pub fn truncate_statement_histogram(&self) -> Result<(), WriteError> {
-        self.fill_fine(|view, bank, found| {
+        self.fill_fine(ALL, |view, bank, found| {
             found(view.bank(bank).statements.load(Ordering::Acquire))
         })
     }
@@ -206,7 +206,7 @@ impl Segment {
     /// # Errors
     /// As [`Segment::truncate_classes`].
     pub fn truncate_digest_histograms(&self) -> Result<(), WriteError> {
-        self.fill_fine(|view, bank, found| {
+        self.fill_fine(DIGESTS, |view, bank, found| {
             let used = view.bank(bank).used.load(Ordering::Acquire) as usize;
             let arena = view.arena(bank);
             for (at, _) in items(arena, used).filter(|(_, tag)| tag.item == Item::Digest) {
@@ -215,8 +215,6 @@ impl Segment {
         })?;
         let view = self.writable()?;
         let _turn = Turn::take(&view.control().truncating)?;
-        let flag = &view.control().digest_histograms_truncated;
-        flag.store(1, Ordering::Release);
         for id in 0..crate::digests::used(view) {
             // Where nothing was counted the pages may not be there.
             if view.digest(id).shared[0].get(COUNT) != 0 {
@@ -232,10 +230,14 @@ impl Segment {
     /// Copies the blocks that `name` names, bank by bank, into the plane beside them.
     fn fill_fine(
         &self,
+        which: u32,
         name: impl Fn(View<'_>, usize, &mut dyn FnMut(u64)),
     ) -> Result<(), WriteError> {
         let plane = plane::TRUNCATED_GLOBAL;
+        let flags = &self.writable()?.control().fine_truncated;
         self.fill(plane, |view, bank, filled| {
+            // Only now is the plane one that the writer keeps.
+            flags.fetch_or(which, Ordering::AcqRel);
             name(view, bank, &mut |blocks| {
                 fill_fine_blocks(view, plane, bank, blocks, filled);
             });

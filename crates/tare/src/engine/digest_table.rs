@@ -307,8 +307,7 @@ impl Engine {
     }
 
     fn digest_histograms_truncated(&self) -> bool {
-        let control = self.view.control();
-        control.digest_histograms_truncated.load(Ordering::Relaxed) != 0
+        self.fine_truncated(tare_layout::fine::DIGESTS)
     }
 
     /// Makes what many threads counted for a digest zero. Its histogram lies on pages of its own, which

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use tare_layout::bank::plane;
-use tare_layout::fine::{FINE_BLOCK_BUCKETS, FINE_BLOCK_LINES, FINE_BLOCKS};
+use tare_layout::fine::{ALL, DIGESTS, FINE_BLOCK_BUCKETS, FINE_BLOCK_LINES, FINE_BLOCKS};
 use tare_layout::line::{Item, Line};
 use tare_layout::primitive::increment;
 use tare_layout::shared::Lost;
@@ -65,10 +65,22 @@ impl Engine {
         }
     }
 
+    /// Whether these histograms were ever truncated.
+    pub fn fine_truncated(&self, which: u32) -> bool {
+        let control = self.view.control();
+        control.fine_truncated.load(Ordering::Relaxed) & which != 0
+    }
+
+    /// The plane beside them, unless nothing was ever written there.
+    fn fine_plane(&self, which: u32, bank: usize) -> Option<&'static [Line]> {
+        self.fine_truncated(which)
+            .then(|| self.view.plane(plane::TRUNCATED_GLOBAL, bank))
+    }
+
     /// Makes the blocks of a histogram empty, for what it counts from now on, and what a truncation
     /// kept beside them.
     pub fn clear_fine(&self, bank: usize, blocks: u64) {
-        let truncated = self.plane_of(plane::TRUNCATED_GLOBAL, bank);
+        let truncated = self.fine_plane(DIGESTS, bank);
         for (_, at) in fine_blocks(blocks) {
             let lines = &self.view.arena(bank)[at..at + FINE_BLOCK_LINES];
             zero(lines);
@@ -87,7 +99,7 @@ impl Engine {
         shared: &[AtomicU64],
         truncated: &[AtomicU64],
     ) {
-        let beside = self.plane_of(plane::TRUNCATED_GLOBAL, bank);
+        let beside = self.fine_plane(DIGESTS, bank);
         for (block, at) in fine_blocks(blocks) {
             let first = block * FINE_BLOCK_BUCKETS;
             let add = |to: &[AtomicU64], lines: &[Line]| {
@@ -123,7 +135,7 @@ impl Engine {
                     cell.fetch_add(1 << 32, Ordering::Relaxed);
                 }
             }
-            if let Some(plane) = self.plane_of(plane::TRUNCATED_GLOBAL, from) {
+            if let Some(plane) = self.fine_plane(ALL, from) {
                 let beside = of(self.view.plane(plane::TRUNCATED_GLOBAL, to), into);
                 for i in 0..FINE_BLOCK_BUCKETS {
                     // Compared with the buckets modulo 2^32: these may wrap.

@@ -117,7 +117,7 @@ impl Engine {
     }
 
     /// A plane of a bank, unless nothing was ever written there: reading it would make its pages.
-    pub(super) fn plane_of(&self, number: usize, bank: usize) -> Option<&'static [Line]> {
+    fn plane_of(&self, number: usize, bank: usize) -> Option<&'static [Line]> {
         let used = self.view.control().planes_used.load(Ordering::Relaxed);
         (used & 1 << number != 0).then(|| self.view.plane(number, bank))
     }

@@ -167,7 +167,10 @@ impl Snapshot {
             "Performance_schema_session_connect_attrs_longest_seen",
             longest,
         ));
-        if self.host.is_some() {
+        if let Some(host) = &self.host {
+            let (texts, digests) = host.banks().cut_texts();
+            status.push(Variable::new("Tare_sql_texts_cut", texts));
+            status.push(Variable::new("Tare_digests_cut", digests));
             status.extend(
                 OWN.iter()
                     .map(|(name, of)| Variable::new(*name, sum(&[*of]))),
