@@ -220,7 +220,8 @@ impl Controls<'_> {
                 bits |= if three & 4 != 0 { effective::LONG } else { 0 };
             }
         }
-        if kind.is_lock() && self.control.lock_timing.load(Ordering::SeqCst) == EVERY {
+        let is_lock = kind.is_lock() || kind == Kind::TableLock;
+        if is_lock && self.control.lock_timing.load(Ordering::SeqCst) == EVERY {
             bits |= effective::EVERY;
         }
         if self.control.timers[event_type as usize].load(Ordering::SeqCst) != Timer::Cycle as u8

@@ -126,6 +126,12 @@ pub mod table {
 
         /// Begins a wait.
         #[inline(always)]
+        pub fn io_in_stage(&self, operation: Operation, _: Option<usize>) -> Wait {
+            wait::start(self.0.io, operation)
+        }
+
+        /// Begins a wait.
+        #[inline(always)]
         pub fn lock(&self, lock: TableLock) -> Wait {
             wait::start(self.0.lock, lock.operation())
         }
@@ -166,6 +172,12 @@ pub mod table {
         /// Begins a wait.
         #[inline(always)]
         pub fn io(&self, operation: Operation, index: Option<usize>) -> Wait {
+            self.0.io(operation, index)
+        }
+
+        /// Begins a wait.
+        #[inline(always)]
+        pub fn io_in_stage(&self, operation: Operation, index: Option<usize>) -> Wait {
             self.0.io(operation, index)
         }
 

@@ -14,6 +14,7 @@ use super::host_cache::Failure;
 use super::points;
 use super::session::{Role, Session, Tally, Transaction};
 use super::shared::Shared;
+use super::tables::Tables;
 use super::variables::SessionState;
 use crate::storage::Control;
 use crate::wire::channel::{PacketReader, PacketWriter, Stream};
@@ -53,6 +54,7 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
     let registration = shared
         .registry
         .register(id, shown, control.clone(), state.clone());
+    stream.own();
     tare::stage::set(&points::LOGIN);
     tare::thread::set_processlist_id(id);
     tare::thread::set_command(tare::Command::Connect);
@@ -75,6 +77,7 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
         catalog: None,
         prepared: HashMap::new(),
         named: HashMap::new(),
+        named_now: None,
         last_statement: 0,
         cache: HashMap::new(),
         transaction: Transaction::default(),
@@ -88,6 +91,7 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
         polled: false,
         thread: None,
         tally: Tally::default(),
+        tables: Tables::default(),
     };
     let too_many = shared.registry.len() > shared.config.max_connections;
     let result = if too_many {

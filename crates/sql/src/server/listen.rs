@@ -12,9 +12,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use polling::{Event, Events, PollMode, Poller};
+use tare::Operation;
 
 use super::StartError;
 use super::connect::Incoming;
+use super::points::{SERVER_TCPIP, SERVER_UNIX};
 use super::scheduler::Scheduler;
 use crate::wire::channel::{Socket, Stream};
 
@@ -45,6 +47,14 @@ impl Stop {
     }
 }
 
+fn point(tcp: &TcpListener) -> tare::socket::Instance {
+    let mut point = tare::socket::Instance::new(&SERVER_TCPIP, tcp.as_raw_fd());
+    if let Ok(address) = tcp.local_addr() {
+        point.peer(&address.ip().to_string(), address.port());
+    }
+    point
+}
+
 /// The listening sockets.
 #[derive(Debug)]
 pub struct Listeners {
@@ -52,6 +62,8 @@ pub struct Listeners {
     path: PathBuf,
     tcp: Option<TcpListener>,
     stop: Stop,
+    /// Their points: of the Unix socket, of TCP.
+    points: (tare::socket::Instance, Option<tare::socket::Instance>),
 }
 
 impl Listeners {
@@ -84,7 +96,10 @@ impl Listeners {
                 }
             }
         };
+        let own = tare::socket::Instance::new(&SERVER_UNIX, unix.as_raw_fd());
+        let points = (own, tcp.as_ref().map(point));
         Ok(Self {
+            points,
             unix,
             path: path.to_owned(),
             tcp,
@@ -141,7 +156,9 @@ impl Listeners {
     fn accept(&self, key: usize) -> io::Result<Incoming> {
         match (key, &self.tcp) {
             (TCP, Some(tcp)) => {
+                let wait = self.points.1.as_ref().map(|p| p.wait(Operation::Accept));
                 let (socket, peer) = tcp.accept()?;
+                drop(wait);
                 socket.set_nonblocking(false)?;
                 socket.set_nodelay(true)?;
                 Ok(Incoming {
@@ -150,7 +167,9 @@ impl Listeners {
                 })
             }
             _ => {
+                let wait = self.points.0.wait(Operation::Accept);
                 let (socket, _) = self.unix.accept()?;
+                drop(wait);
                 socket.set_nonblocking(false)?;
                 Ok(Incoming {
                     stream: Stream::new(Socket::Unix(socket)),

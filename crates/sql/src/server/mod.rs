@@ -19,6 +19,7 @@ mod session;
 mod shared;
 mod show;
 pub mod status;
+mod tables;
 pub mod variables;
 
 use std::fs;

@@ -16,6 +16,16 @@ tare::classes! {
     pub static IDLE: Idle = "idle", enabled;
     /// A client's connection.
     pub static CLIENT_CONNECTION: Socket = "wait/io/socket/sql/client_connection";
+    /// A table's rows.
+    pub static TABLE_IO: TableIo = "wait/io/table/sql/handler";
+    /// A table's locks.
+    pub static TABLE_LOCK: TableLock = "wait/lock/table/sql/handler";
+    /// The right to write to a database, and to change its tables' definitions.
+    pub static MDL: MetadataLock = "wait/lock/metadata/sql/mdl";
+    /// Where clients come to by TCP.
+    pub static SERVER_TCPIP: Socket = "wait/io/socket/sql/server_tcpip_socket";
+    /// Where clients come to on this machine.
+    pub static SERVER_UNIX: Socket = "wait/io/socket/sql/server_unix_socket";
     /// A transaction.
     pub static TRANSACTION: Transaction = "transaction", enabled;
 

@@ -45,6 +45,8 @@ pub struct Prepared {
     long: Vec<Option<Vec<u8>>>,
     /// What went wrong with it, told by the next execution.
     long_error: Option<SqlError>,
+    /// Its row of prepared_statements_instances.
+    instance: tare::prepared::Prepared,
 }
 
 fn unknown(id: u32, command: &str) -> SqlError {
@@ -74,13 +76,13 @@ impl Session {
         status.add(Counter::Queries, 1);
         status.command(PREPARE);
         self.tally = Tally::default();
-        let result = self.prepare(text);
+        let result = self.prepare(text, &point);
         self.record(&point, &result);
         self.registration.end_query(self.long_query_time);
         result
     }
 
-    fn prepare(&mut self, text: &str) -> Result<()> {
+    fn prepare(&mut self, text: &str, point: &tare::statement::Statement) -> Result<()> {
         let generation = self.shared.databases.generation();
         let plan = self.translate(text, generation)?;
         if matches!(
@@ -93,6 +95,8 @@ impl Session {
             ));
         }
         let params = plan.params;
+        self.last_statement = self.last_statement.wrapping_add(1).max(1);
+        let id = self.last_statement;
         let mut prepared = Prepared {
             text: text.into(),
             digest: Digest::of(text),
@@ -103,7 +107,10 @@ impl Session {
             types: Vec::new(),
             long: vec![None; params],
             long_error: None,
+            instance: tare::prepared::Prepared::new(u64::from(id), None, text),
         };
+        prepared.columns.digest = Some(prepared.digest);
+        point.prepares(&prepared.instance);
         // Errors in the statement are told now, and so is how many columns there will be.
         let plan = prepared.plan.clone();
         if let Action::Rows(sql) | Action::Write(sql, _) = &plan.action {
@@ -113,8 +120,6 @@ impl Session {
                 self.describe_prepared(id, sql, &mut prepared.columns)?;
             }
         }
-        self.last_statement = self.last_statement.wrapping_add(1).max(1);
-        let id = self.last_statement;
         let columns = prepared.columns.wire.len();
         let out = self.writer.begin();
         out.push(0);
@@ -174,6 +179,7 @@ impl Session {
             return Err(unknown(id, "mysqld_stmt_execute"));
         };
         point.prepared(&prepared.text, &prepared.digest);
+        point.executes(&prepared.instance);
         self.registration.begin("Execute", &prepared.text);
         let status = self.registration.status();
         status.add(Counter::Questions, 1);
@@ -211,6 +217,8 @@ impl Session {
             }
             prepared.plan = Arc::new(plan);
             prepared.columns = Columns::default();
+            prepared.columns.digest = Some(prepared.digest);
+            prepared.instance.reprepared();
         }
         let params = prepared.plan.params;
         let nulls = if params > 0 {

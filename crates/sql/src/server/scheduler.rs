@@ -275,6 +275,7 @@ impl Pool {
             Work::Turn(mut session) => guarded(&self.shared, move || {
                 let mut thread = session.thread.take()?;
                 let entered = thread.enter();
+                session.stream.idle(false);
                 let mut live = session.turn() == Next::Continue;
                 // A client that has sent more already keeps its worker.
                 while live && session.has_buffered() {
@@ -293,6 +294,7 @@ impl Pool {
             .flatten(),
         };
         if let Some(session) = session {
+            session.stream.idle(true);
             self.wait_for_client(session);
         }
     }

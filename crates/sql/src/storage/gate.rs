@@ -27,6 +27,16 @@ impl Default for Gate {
 #[derive(Debug)]
 pub struct Pass {
     gate: Arc<Gate>,
+    /// Shows it while it is held.
+    lock: Option<tare::metadata::Lock>,
+}
+
+impl Pass {
+    /// The same, shown in metadata_locks.
+    pub fn shown(mut self, lock: tare::metadata::Lock) -> Self {
+        self.lock = Some(lock);
+        self
+    }
 }
 
 impl Gate {
@@ -51,7 +61,10 @@ impl Gate {
             }
         }
         *holder = Some(session);
-        Some(Pass { gate: self.clone() })
+        Some(Pass {
+            gate: self.clone(),
+            lock: None,
+        })
     }
 
     /// Takes the right to write if nobody has it.
@@ -61,12 +74,16 @@ impl Gate {
             return None;
         }
         *holder = Some(session);
-        Some(Pass { gate: self.clone() })
+        Some(Pass {
+            gate: self.clone(),
+            lock: None,
+        })
     }
 }
 
 impl Drop for Pass {
     fn drop(&mut self) {
+        self.lock = None;
         *self.gate.holder.lock() = None;
         self.gate.left.notify_one();
     }

@@ -1,5 +1,6 @@
 //! Databases: one SQLite file each, and the sessions' connections to them.
 
+pub mod access;
 pub mod connection;
 pub mod databases;
 pub mod functions;

@@ -234,6 +234,15 @@ impl<'c> Cursor<'c> {
         }
     }
 
+    /// Steps of SQLite's machine since the last call.
+    pub fn steps(&mut self) -> u64 {
+        // SAFETY: the statement is live (see `new`).
+        let steps =
+            unsafe { ffi::sqlite3_stmt_status(self.stmt(), ffi::SQLITE_STMTSTATUS_VM_STEP, 1) };
+        // SQLite counts in 32 bits, and may have come round.
+        u64::from(steps as u32)
+    }
+
     /// A column of the current row.
     #[inline]
     pub fn value(&self, column: usize) -> Value<'_> {

@@ -49,15 +49,28 @@ impl Stream {
             Socket::Unix(s) => s.as_raw_fd(),
             Socket::Tcp(s) => s.as_raw_fd(),
         };
-        Self {
-            socket,
-            point: tare::socket::Instance::new(&CLIENT_CONNECTION, fd),
+        let mut point = tare::socket::Instance::new(&CLIENT_CONNECTION, fd);
+        if let Socket::Tcp(socket) = &socket
+            && let Ok(peer) = socket.peer_addr()
+        {
+            point.peer(&peer.ip().to_string(), peer.port());
         }
+        Self { socket, point }
     }
 
     /// The socket itself.
     pub fn socket(&self) -> &Socket {
         &self.socket
+    }
+
+    /// Says that the calling thread serves the client.
+    pub fn own(&self) {
+        self.point.own();
+    }
+
+    /// Says whether it waits for the client.
+    pub fn idle(&self, is_idle: bool) {
+        self.point.idle(is_idle);
     }
 
     /// Limits how long one read may take.
@@ -221,8 +234,12 @@ impl PacketReader {
         }
         while self.end < n {
             let result = if idle && self.end == 0 {
-                let _idle = tare::idle::start(&IDLE);
-                self.stream.recv_idle(&mut self.buffer[self.end..])
+                let idle = tare::idle::start(&IDLE);
+                self.stream.idle(true);
+                let result = self.stream.recv_idle(&mut self.buffer[self.end..]);
+                self.stream.idle(false);
+                drop(idle);
+                result
             } else {
                 self.stream.recv(&mut self.buffer[self.end..])
             };

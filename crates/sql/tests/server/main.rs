@@ -6,6 +6,7 @@
 mod auth;
 mod clients;
 mod dialect;
+mod objects;
 mod packets;
 mod recorded;
 mod statements;

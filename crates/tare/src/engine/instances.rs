@@ -66,7 +66,7 @@ impl Engine {
     }
 
     /// The id of a new socket; 0 when there is no room.
-    pub fn new_socket(&self, class: u16, address: usize, descriptor: i32) -> u32 {
+    pub fn new_socket(&self, class: u16, descriptor: i32) -> u32 {
         let shared = self.view.shared();
         let limit = self.view.geometry().limits.sockets;
         let link = |i: usize| (i < limit).then(|| &self.view.socket(i).next_free);
@@ -79,7 +79,7 @@ impl Engine {
         let socket = self.view.socket(index);
         let generation = next_generation(&socket.generation);
         socket.class.store(u32::from(class), Ordering::Relaxed);
-        socket.address.store(address as u64, Ordering::Relaxed);
+        socket.address.store(address_of(socket), Ordering::Relaxed);
         socket
             .descriptor
             .store(descriptor as u32, Ordering::Relaxed);
@@ -209,6 +209,12 @@ impl Engine {
             self.live_instance(id).map(|i| &i.truncated)
         }
     }
+}
+
+/// What stands for an object's address where the host's own may move: that of its entry, which no
+/// other has.
+pub(super) fn address_of<T>(entry: &T) -> u64 {
+    std::ptr::from_ref(entry).addr() as u64
 }
 
 /// How often an index has been used, this time included. 0 is no generation, so that no id is 0.

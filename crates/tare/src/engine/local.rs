@@ -412,6 +412,16 @@ impl Local {
         clock::read_other(timers[event_type as usize].load(Ordering::Relaxed))
     }
 
+    /// When the stage began that runs, if it is timed by the counter; else 0.
+    #[inline(always)]
+    pub fn stage_began(&self) -> u64 {
+        let (_, bits) = self.stage.head();
+        match bits & (effective::TIME | effective::OTHER_CLOCK) {
+            effective::TIME => self.stage.start.get(),
+            _ => 0,
+        }
+    }
+
     /// The clock at the edge where the thread is, or now.
     #[inline(always)]
     pub fn clock_at_edge(&self, bits: u8, event_type: EventType) -> u64 {

@@ -9,7 +9,7 @@ use tare_layout::object::{self, INDEX_BITS, ObjectType, index_of, part};
 use tare_layout::primitive::AtomicU32 as Cell32;
 use tare_layout::shared::Lost;
 
-use super::instances::{add_sums, clear, next_generation, raise_extremes};
+use super::instances::{add_sums, address_of, clear, next_generation, raise_extremes};
 use super::{Engine, freelist, lock};
 
 /// Objects by type, schema and name.
@@ -225,7 +225,7 @@ impl Engine {
     }
 
     /// A handle of a table, owned by nobody.
-    pub fn new_handle(&self, object: u32, address: usize) -> Option<usize> {
+    pub fn new_handle(&self, object: u32) -> Option<usize> {
         let (view, shared) = (self.view, self.view.shared());
         let found = self.entry(
             &shared.free_handles.0,
@@ -235,7 +235,7 @@ impl Engine {
             |i| &view.table_handle(i).next_free,
         )?;
         let handle = view.table_handle(found);
-        handle.address.store(address as u64, Ordering::Relaxed);
+        handle.address.store(address_of(handle), Ordering::Relaxed);
         handle.owner_thread.store(0, Ordering::Relaxed);
         handle.owner_event.store(0, Ordering::Relaxed);
         handle.internal_lock.store(0, Ordering::Relaxed);
@@ -263,6 +263,11 @@ impl Engine {
         )
     }
 
+    /// What stands for its address.
+    pub fn metadata_lock_address(&self, index: usize) -> u64 {
+        address_of(self.view.metadata_lock(index))
+    }
+
     /// Puts it back there.
     pub fn end_metadata_lock(&self, index: usize) {
         let entry = self.view.metadata_lock(index);
@@ -285,6 +290,7 @@ impl Engine {
             |i| &view.prepared(i).next_free,
         )?;
         let entry = view.prepared(found);
+        entry.address.store(address_of(entry), Ordering::Relaxed);
         let generation = next_generation(&entry.generation);
         for line in entry.rows.iter().chain(&entry.truncated) {
             clear(line);

@@ -144,7 +144,7 @@ impl Lock {
         let turn = entry.turn.load(Ordering::Relaxed);
         entry.turn.store(turn.wrapping_add(1), Ordering::Relaxed);
         fence(Ordering::Release);
-        let address = std::ptr::from_ref(self).addr() as u64;
+        let address = local.engine.metadata_lock_address(index);
         entry.address.store(address, Ordering::Relaxed);
         for (cell, text) in [
             (&entry.schema, &self.schema),

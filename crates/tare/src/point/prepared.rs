@@ -50,7 +50,6 @@ impl Prepared {
             entry.name.set(name.unwrap_or_default());
             for (cell, value) in [
                 (&entry.statement_id, statement_id),
-                (&entry.address, std::ptr::from_ref(entry).addr() as u64),
                 (
                     &entry.owner_thread,
                     local.slot.thread_id.load(Ordering::Relaxed),

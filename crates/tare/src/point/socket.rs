@@ -98,10 +98,9 @@ impl Instance {
         if id >> 32 == local.key >> 32 {
             return id as u32;
         }
-        let address = std::ptr::from_ref(self).addr();
         let new = local
             .engine
-            .new_socket(local.number(self.class), address, self.descriptor);
+            .new_socket(local.number(self.class), self.descriptor);
         if let Some(socket) = local.engine.live_socket(new)
             && let Some((ip, port)) = &self.peer
         {

@@ -7,9 +7,9 @@ use tare_layout::control::effective;
 use tare_layout::line::COUNT;
 use tare_layout::object::{self, part, target};
 
-use super::wait::{self, Wait};
+use super::wait::{self, Start, Wait};
 use crate::engine::hot::{self, attached, local};
-use crate::engine::local::{Local, is_event};
+use crate::engine::local::Local;
 use crate::{Class, Kind, ObjectType, Operation, TableLock};
 
 /// Begins a wait for a table that is not told apart from others: `Fetch`, `Insert`, `Update`,
@@ -104,21 +104,31 @@ impl Table {
     /// index with this number.
     #[inline]
     pub fn io(&self, operation: Operation, index: Option<usize>) -> Wait {
-        let part = match index {
-            Some(number) if number < part::MAX_INDEXES => part::index(number),
-            _ => part::WHOLE,
-        };
-        self.0.wait(self.0.classes.io, operation, part)
+        self.0
+            .wait(self.0.classes.io, operation, Start::Now, io_part(index))
+    }
+
+    /// The same, begun where the stage began that the thread is in: nothing else was done in it, and
+    /// no clock is read to learn it. Without a timed stage this is [`Table::io`].
+    #[inline]
+    pub fn io_in_stage(&self, operation: Operation, index: Option<usize>) -> Wait {
+        self.0
+            .wait(self.0.classes.io, operation, Start::Stage, io_part(index))
     }
 
     /// Begins to wait for a lock.
     #[inline]
     pub fn lock(&self, lock: TableLock) -> Wait {
-        self.0
-            .wait(self.0.classes.lock, lock.operation(), part::lock(lock))
+        self.0.wait(
+            self.0.classes.lock,
+            lock.operation(),
+            Start::Now,
+            part::lock(lock),
+        )
     }
 
-    /// Counts a lock that was had at the first try: a wait of zero, and no clock.
+    /// Counts a lock that was had at the first try: a wait of zero, no clock, and no event, unless
+    /// `lock_timing` is `every`.
     pub fn locked(&self, lock: TableLock) {
         if let Some(local) = local() {
             self.0.locked(local, lock);
@@ -132,6 +142,14 @@ impl Table {
             entry: 0,
         };
         handle.bound()
+    }
+}
+
+#[inline(always)]
+fn io_part(index: Option<usize>) -> u8 {
+    match index {
+        Some(number) if number < part::MAX_INDEXES => part::index(number),
+        _ => part::WHOLE,
     }
 }
 
@@ -159,8 +177,8 @@ impl Named {
     }
 
     #[inline]
-    fn wait(&self, class: &'static Class, operation: Operation, part: u8) -> Wait {
-        wait::start_on(class, operation, wait::Start::Now, |local| {
+    fn wait(&self, class: &'static Class, operation: Operation, start: Start, part: u8) -> Wait {
+        wait::start_on(class, operation, start, |local| {
             let id = self.id(local);
             // What found no room is counted for its class alone.
             if id == 0 {
@@ -177,9 +195,10 @@ impl Named {
         if bits & effective::COUNT == 0 || self.classes.lock.kind() != Kind::TableLock {
             return;
         }
-        if is_event(bits) {
-            // An event has times, even if they are the same.
-            return drop(self.wait(self.classes.lock, lock.operation(), part::lock(lock)));
+        if bits & effective::EVERY != 0 {
+            // As all locks are: an event, and two clocks.
+            let (class, operation) = (self.classes.lock, lock.operation());
+            return drop(self.wait(class, operation, Start::Now, part::lock(lock)));
         }
         let timed = bits & effective::TIME != 0;
         if let Some(line) = local.row(class, lock.operation().line()) {
@@ -215,7 +234,13 @@ impl Handle {
         self.table.io(operation, index)
     }
 
-    /// Begins to wait for a lock; [`Handle::locked`] or nothing follows.
+    /// As [`Table::io_in_stage`].
+    #[inline]
+    pub fn io_in_stage(&self, operation: Operation, index: Option<usize>) -> Wait {
+        self.table.io_in_stage(operation, index)
+    }
+
+    /// Begins to wait for a lock; [`Handle::holds`] or nothing follows.
     #[inline]
     pub fn lock(&self, lock: TableLock) -> Wait {
         self.table.lock(lock)
@@ -317,7 +342,7 @@ impl Handle {
         if (bits[0] | bits[1]) & local.object_mask(id) & effective::COUNT == 0 || none {
             return None;
         }
-        let index = local.engine.new_handle(id, std::ptr::from_ref(self).addr());
+        let index = local.engine.new_handle(id);
         // Without a place now there is none later: it is counted as lost once.
         self.entry = local.key >> 32 << 32 | index.map_or(0, |i| i as u64 + 1);
         let entry = local.engine.view.table_handle(index?);

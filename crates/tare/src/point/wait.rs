@@ -68,6 +68,8 @@ pub(crate) enum Start {
     Now,
     /// At the edge where the thread is, see [`Local::edge`].
     Edge,
+    /// Where the stage began that the thread is in.
+    Stage,
 }
 
 /// Begins a wait for what `object` names ([`target`], 0 = nothing) when it is asked, with what its
@@ -118,8 +120,10 @@ fn begin(
         }
         return None;
     }
-    if start == Start::Now {
-        local.edge.set(0);
+    match start {
+        Start::Now => local.edge.set(0),
+        Start::Edge => {}
+        Start::Stage => local.edge.set(local.stage_began()),
     }
     Some(begin_slow(local, class, number, bits, operation, object))
 }

@@ -43,7 +43,8 @@ impl Session {
             }
             return Err(SqlError::new(1008, message));
         }
-        let count = self.connection()?.definitions(name)?.tables.len() as u64;
+        let tables = self.connection()?.definitions(name)?;
+        let count = tables.tables.len() as u64;
         let pass = self.wait_for(name)?;
         self.empty_cache();
         let ids: Vec<u32> = self.prepared.keys().copied().collect();
@@ -54,6 +55,9 @@ impl Session {
         }
         self.connection()?.forget(name)?;
         self.shared.databases.remove(name)?;
+        for table in tables.tables.keys() {
+            tare::table::dropped(name, table);
+        }
         drop(pass);
         self.shared.databases.changed();
         if self.state.database().as_deref() == Some(name) {

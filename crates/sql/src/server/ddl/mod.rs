@@ -8,9 +8,51 @@ mod table;
 use self::alter::drop_index;
 use super::error::{Result, SqlError};
 use super::session::Session;
-use crate::dialect::ddl::Ddl;
+use tare::{LockDuration, LockType, Namespace};
+
+use super::points;
+use crate::dialect::ddl::{Ddl, TableName};
 use crate::storage::connection::quote;
 use crate::storage::databases::is_system_schema;
+
+/// The metadata locks of a change: of what it names nobody else sees anything meanwhile.
+fn locks(ddl: &Ddl) -> Vec<tare::metadata::Lock> {
+    let lock = |on: Namespace, database: &str, table: &str| {
+        let mut lock = tare::metadata::Lock::new(&points::MDL, on, database, table);
+        lock.granted(LockType::Exclusive, LockDuration::Transaction);
+        lock
+    };
+    let table = |name: &TableName| lock(Namespace::Table, &name.database, &name.table);
+    match ddl {
+        Ddl::CreateDatabase { name, .. } | Ddl::DropDatabase { name, .. } => {
+            vec![lock(Namespace::Schema, name, "")]
+        }
+        Ddl::Drop { names, .. } => names.iter().map(table).collect(),
+        Ddl::Rename(pairs) => pairs
+            .iter()
+            .flat_map(|(from, to)| [table(from), table(to)])
+            .collect(),
+        Ddl::CreateTable { name, .. }
+        | Ddl::CreateLike { name, .. }
+        | Ddl::CreateAs { name, .. }
+        | Ddl::CreateView { name, .. }
+        | Ddl::Alter { name, .. }
+        | Ddl::CreateIndex { name, .. }
+        | Ddl::DropIndex { name, .. }
+        | Ddl::Truncate(name) => vec![table(name)],
+        Ddl::Maintain(..) => Vec::new(),
+    }
+}
+
+/// Tables that are gone under their names take their figures along.
+fn forget(ddl: &Ddl) {
+    let gone = |name: &TableName| tare::table::dropped(&name.database, &name.table);
+    match ddl {
+        Ddl::Drop { names, .. } => names.iter().for_each(gone),
+        Ddl::Rename(pairs) => pairs.iter().for_each(|(from, _)| gone(from)),
+        _ => {}
+    }
+}
 
 fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
@@ -33,6 +75,15 @@ impl Session {
         }
         self.root_only("CREATE, ALTER, DROP")?;
         self.commit()?;
+        let _locks = locks(ddl);
+        let result = self.change(ddl);
+        if result.is_ok() {
+            forget(ddl);
+        }
+        result
+    }
+
+    fn change(&mut self, ddl: &Ddl) -> Result<Option<u64>> {
         match ddl {
             Ddl::CreateDatabase {
                 name,

@@ -2,10 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
+use tare::digest::Digest;
+
 use super::borrowed;
 use crate::dialect::plan::Action;
 use crate::server::error::{Result, SqlError};
-use crate::server::session::{Columns, Role, Session};
+use crate::server::session::{Columns, Named, Role, Session};
 use crate::server::status::{By, Counter};
 use crate::storage::statement::Cursor;
 
@@ -111,7 +113,16 @@ impl Session {
                 };
                 let generation = self.shared.databases.generation();
                 self.translate(&text, generation)?;
-                self.named.insert(name.to_lowercase(), text);
+                self.last_statement = self.last_statement.wrapping_add(1).max(1);
+                let (name, id) = (name.to_lowercase(), u64::from(self.last_statement));
+                let instance = tare::prepared::Prepared::new(id, Some(&name), &text);
+                let named = Named {
+                    text,
+                    generation,
+                    instance,
+                };
+                self.named.insert(name.clone(), named);
+                self.named_now = Some((name, true));
             }
             Action::Execute(name, using) => {
                 self.execute_named(name, using, more, binary)?;
@@ -168,13 +179,15 @@ impl Session {
         more: bool,
         binary: bool,
     ) -> Result<()> {
-        let Some(text) = self.named.get(&name.to_lowercase()).cloned() else {
+        let generation = self.shared.databases.generation();
+        let known = self.named.get_mut(&name.to_lowercase());
+        let Some(text) = known.map(|named| named.used(generation)) else {
             return Err(SqlError::new(
                 1243,
                 format!("Unknown prepared statement handler ({name}) given to EXECUTE"),
             ));
         };
-        let generation = self.shared.databases.generation();
+        self.named_now = Some((name.to_lowercase(), false));
         let plan = self.translate(&text, generation)?;
         if plan.params != using.len() || matches!(plan.action, Action::Execute(..)) {
             return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
@@ -184,20 +197,17 @@ impl Session {
             .map(|e| self.evaluate(e.clone()))
             .collect::<Result<Vec<_>>>()?;
         let mut statement = None;
+        let mut columns = Columns {
+            digest: tare::is_running().then(|| Digest::of(&text)),
+            ..Columns::default()
+        };
         let mut bind = |cursor: &mut Cursor<'_>| {
             for (i, value) in values.iter().enumerate() {
                 cursor.bind(i + 1, borrowed(value))?;
             }
             Ok(())
         };
-        let result = self.run(
-            &plan,
-            &mut statement,
-            &mut Columns::default(),
-            &mut bind,
-            more,
-            binary,
-        );
+        let result = self.run(&plan, &mut statement, &mut columns, &mut bind, more, binary);
         if let Some(id) = statement {
             self.close_statement(id);
         }

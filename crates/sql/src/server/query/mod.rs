@@ -16,6 +16,7 @@ use super::error::{Result, SqlError};
 use super::points;
 use super::session::{Columns, Role, Session};
 use super::status::Counter;
+use super::tables::{Rows, Uses};
 use crate::dialect::plan::{Action, Change, Plan, Sql};
 use crate::storage::statement::{Cursor, StatementId};
 use crate::wire::reply;
@@ -49,7 +50,7 @@ impl Session {
         }
         let result = match &plan.action {
             Action::Rows(sql) => self.rows(sql, statement, columns, bind, more, binary),
-            Action::Write(sql, change) => self.write(sql, *change, statement, bind, more),
+            Action::Write(sql, change) => self.write(sql, *change, statement, columns, bind, more),
             Action::Show(show) => self.show(show, more, binary),
             Action::Into(sql, names) => self.select_into(sql, names, statement, bind, more),
             Action::Do(sql) => self.evaluate_all(sql, statement, bind, more),
@@ -198,6 +199,7 @@ impl Session {
         sql: &Sql,
         change: Change,
         statement: &mut Option<StatementId>,
+        columns: &mut Columns,
         bind: Bind<'_>,
         more: bool,
     ) -> Result<()> {
@@ -228,14 +230,16 @@ impl Session {
             }
         }
         let id = self.statement_id(sql, statement)?;
+        let uses = self.uses(sql, columns, Some(change));
         let single = pass.is_some().then(single_statement);
         tare::stage::set(&points::EXECUTING);
+        let wait = uses.as_ref().and_then(|uses| self.tables.begin(uses));
         let connection = if id.is_system() {
             &mut self.system()?.0
         } else {
             self.connection()?
         };
-        let mut examined = 0;
+        let (mut examined, mut steps) = (0, 0);
         let result = {
             let mut cursor = connection.run(id)?;
             bind(&mut cursor)?;
@@ -247,13 +251,36 @@ impl Session {
                 }
             };
             examined += cursor.scan_status().0;
+            if uses.as_ref().is_some_and(|uses| uses.counts_steps()) {
+                steps = cursor.steps();
+            }
             done
         };
+        let changed = match &result {
+            Ok(()) => connection.changes(),
+            Err(_) => 0,
+        };
+        if let Some(uses) = &uses {
+            let rows = Rows {
+                sent: 0,
+                scanned: examined as u64,
+                affected: changed,
+                steps,
+            };
+            self.tables.end(uses, wait, rows);
+        }
+        columns.uses = uses;
+        self.release();
         if let Err(error) = result {
             drop(pass);
             return Err(self.after_error(error));
         }
-        let affected = connection.changes();
+        let affected = changed;
+        let connection = if id.is_system() {
+            &mut self.system()?.0
+        } else {
+            self.connection()?
+        };
         let last = connection.db().last_insert_rowid();
         drop(pass);
         if let Some(single) = single {
@@ -279,6 +306,36 @@ impl Session {
         }
         self.done(affected, insert_id.max(0) as u64, more);
         Ok(())
+    }
+}
+
+impl Session {
+    /// Which tables a statement uses, where performance_schema asks for it.
+    fn uses(
+        &mut self,
+        sql: &Sql,
+        columns: &mut Columns,
+        change: Option<Change>,
+    ) -> Option<Box<Uses>> {
+        if sql.databases.is_empty() || !tare::is_running() {
+            return None;
+        }
+        let generation = self.shared.databases.generation();
+        if let Some(known) = columns.uses.take().filter(|uses| uses.is_of(generation)) {
+            return Some(known);
+        }
+        let (tables, digest) = (&mut self.tables, columns.digest.as_ref());
+        let connection = self.connection.as_mut()?;
+        // What SQLite cannot explain runs all the same.
+        let found = tables.uses(connection, sql, change, digest, generation);
+        found.ok().map(Box::new)
+    }
+
+    /// Lets go of the metadata locks, unless a transaction holds them.
+    pub fn release(&mut self) {
+        if !self.transaction.open {
+            self.tables.release();
+        }
     }
 }
 

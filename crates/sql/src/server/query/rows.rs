@@ -11,6 +11,7 @@ use crate::server::metrics;
 use crate::server::points;
 use crate::server::session::{Columns, Session};
 use crate::server::status::Counter;
+use crate::server::tables::Rows;
 use crate::storage::statement::{Cursor, StatementId};
 use crate::wire::bytes::put_lenenc;
 use crate::wire::channel::PacketWriter;
@@ -42,6 +43,7 @@ impl Session {
             self.enter(database)?;
         }
         let id = self.statement_id(sql, statement)?;
+        let uses = self.uses(sql, columns, None);
         let mut status = self.status();
         status.set(StatusFlags::SERVER_MORE_RESULTS_EXISTS, more);
         let deprecates_eof = self.deprecates_eof();
@@ -70,6 +72,8 @@ impl Session {
             None
         };
         tare::stage::set(&points::EXECUTING);
+        let tables = &mut self.tables;
+        let wait = uses.as_ref().and_then(|uses| tables.begin(uses));
         let tally = &mut self.tally;
         let result = {
             let mut cursor = connection.run(id)?;
@@ -93,8 +97,25 @@ impl Session {
             tally.scanned = scanned > 0;
             tally.sorts = sorts as u64;
             tally.examined = scanned as u64;
+            if let Some(uses) = &uses {
+                let rows = Rows {
+                    sent: *sent.as_ref().unwrap_or(&0),
+                    scanned: scanned as u64,
+                    affected: 0,
+                    steps: if uses.counts_steps() {
+                        cursor.steps()
+                    } else {
+                        0
+                    },
+                };
+                tables.end(uses, wait, rows);
+            }
             sent
         };
+        columns.uses = uses;
+        if !self.transaction.open {
+            self.tables.release();
+        }
         match result {
             Ok(n) => {
                 self.tally.sent = n;

@@ -3,6 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use tare::{LockDuration, LockType, Namespace};
+
 use crate::server::error::{Result, SqlError};
 use crate::server::metrics;
 use crate::server::points;
@@ -28,11 +30,13 @@ impl Session {
     pub fn wait_for(&mut self, database: &str) -> Result<Pass> {
         let gate = self.shared.databases.gate(database);
         let id = self.state.id;
+        let mut lock = tare::metadata::Lock::new(&points::MDL, Namespace::Schema, database, "");
         if let Some(pass) = gate.try_enter(id) {
             self.registration
                 .status()
                 .add(Counter::TableLocksImmediate, 1);
-            return Ok(pass);
+            lock.granted(LockType::Exclusive, LockDuration::Transaction);
+            return Ok(pass.shown(lock));
         }
         // Who holds one gate and waits for another may be part of a circle: it gives way soon.
         let holds = !self.transaction.passes.is_empty() || !self.table_locks.is_empty();
@@ -46,8 +50,10 @@ impl Session {
         let _waits = crate::server::scheduler::blocking();
         tare::stage::set(&points::WAITING_FOR_COMMIT);
         metrics::LOCK_ROW_LOCK_WAITS.add(1);
+        let wait = lock.wait(LockType::Exclusive, LockDuration::Transaction);
         let since = Instant::now();
         let entered = gate.enter(id, at_most, || control.must_stop());
+        drop(wait);
         let status = self.registration.status();
         status.add(Counter::TableLocksWaited, 1);
         let waited = since.elapsed().as_millis() as u64;
@@ -56,7 +62,10 @@ impl Session {
         let longest = &self.shared.counters.longest_lock_wait;
         longest.fetch_max(waited, Ordering::Relaxed);
         match entered {
-            Some(pass) => Ok(pass),
+            Some(pass) => {
+                lock.granted(LockType::Exclusive, LockDuration::Transaction);
+                Ok(pass.shown(lock))
+            }
             None if self.control.must_stop() => Err(SqlError::interrupted()),
             None if holds => {
                 metrics::LOCK_DEADLOCKS.add(1);
@@ -146,6 +155,7 @@ impl Session {
 
     fn end_transaction(&mut self) {
         self.transaction = crate::server::session::Transaction::default();
+        self.tables.release();
     }
 }
 

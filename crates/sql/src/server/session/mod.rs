@@ -15,6 +15,7 @@ use super::error::{Result, SqlError};
 use super::prepared::Prepared;
 use super::registry::Registration;
 use super::shared::Shared;
+use super::tables::{Tables, Uses};
 use super::variables::SessionState;
 use crate::catalog::Catalog;
 use crate::dialect::plan::Plan;
@@ -57,6 +58,10 @@ pub struct Columns {
     pub version: i32,
     /// Whether the values of the first row had a say.
     pub guessed: bool,
+    /// Which tables the statement uses, once it is known.
+    pub uses: Option<Box<Uses>>,
+    /// Of its text, where performance_schema asks for it.
+    pub digest: Option<Digest>,
 }
 
 /// What a statement has done.
@@ -72,6 +77,28 @@ pub struct Tally {
     pub scanned: bool,
     /// Sorts.
     pub sorts: u64,
+}
+
+/// A statement of PREPARE name FROM text.
+#[derive(Debug)]
+pub struct Named {
+    /// Its text.
+    pub text: String,
+    /// The schemas' generation that it was last executed under.
+    pub generation: u64,
+    /// Its row of prepared_statements_instances.
+    pub instance: tare::prepared::Prepared,
+}
+
+impl Named {
+    /// Its text, to be executed under this generation of the schemas.
+    pub fn used(&mut self, generation: u64) -> String {
+        if self.generation != generation {
+            self.generation = generation;
+            self.instance.reprepared();
+        }
+        self.text.clone()
+    }
 }
 
 /// What to do after a command.
@@ -124,7 +151,9 @@ pub struct Session {
     /// COM_STMT_PREPARE.
     pub prepared: HashMap<u32, Prepared>,
     /// PREPARE name FROM text.
-    pub named: HashMap<String, String>,
+    pub named: HashMap<String, Named>,
+    /// The one of them that the statement at hand prepares (true) or executes.
+    pub named_now: Option<(String, bool)>,
     /// The last number given to a prepared statement.
     pub last_statement: u32,
     /// COM_QUERY's statements.
@@ -151,6 +180,8 @@ pub struct Session {
     pub polled: bool,
     /// What the statement that runs has done.
     pub tally: Tally,
+    /// The tables that it has open.
+    pub tables: Tables,
     /// The session's thread in performance_schema, in pool-of-threads. Declared last: the
     /// session's end is recorded while it is there.
     pub thread: Option<tare::thread::Session>,

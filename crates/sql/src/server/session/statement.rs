@@ -79,6 +79,14 @@ impl Session {
         if !point.is_recorded() {
             return;
         }
+        if let Some((name, prepares)) = self.named_now.take()
+            && let Some(named) = self.named.get(&name)
+        {
+            match prepares {
+                true => point.prepares(&named.instance),
+                false => point.executes(&named.instance),
+            }
+        }
         point.set_all([
             (tare::Counter::RowsSent, tally.sent),
             (tare::Counter::RowsExamined, tally.examined),
@@ -139,6 +147,7 @@ impl Session {
         if cached.plan.params > 0 {
             return Err(crate::dialect::near("?"));
         }
+        cached.columns.digest = cached.digest;
         let plan = cached.plan.clone();
         point.refine(plan.class);
         let result = self.run(

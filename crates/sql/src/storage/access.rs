@@ -1,0 +1,317 @@
+//! Which tables a statement reads and writes, and through which index: learned once, from the
+//! program that SQLite makes of it.
+
+use std::collections::HashMap;
+
+use crate::server::error::Result;
+use crate::storage::connection::quote;
+
+/// What a statement does to one table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Access {
+    /// The database.
+    pub database: String,
+    /// The table.
+    pub table: String,
+    /// MySQL's name of the index that leads to the rows; `None`: a scan, or an INSERT.
+    pub index: Option<String>,
+    /// Rows are changed.
+    pub writes: bool,
+}
+
+/// How the steps of SQLite's machine tell how many rows a loop has visited, where there is a single
+/// loop over a table: an aggregate gives one row for all that it reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loop {
+    /// Steps for each row visited.
+    body: u64,
+    /// Steps for each row given, in loops over what was sorted or kept aside.
+    rest: u64,
+    /// Steps in no loop.
+    once: u64,
+}
+
+impl Loop {
+    /// Rows visited in so many steps that gave so many rows. Exact where the loop has no branches;
+    /// rows that a condition in it sends away early count for less.
+    pub fn visited(&self, steps: u64, sent: u64) -> u64 {
+        let steps = steps.saturating_sub(self.once + self.rest * sent);
+        (steps + self.body / 2) / self.body
+    }
+}
+
+/// One instruction of a program.
+struct Op {
+    name: String,
+    p1: i64,
+    p2: i64,
+    p3: i64,
+    p5: i64,
+}
+
+/// What a cursor of a program is open on, and how it is moved.
+#[derive(Default)]
+struct Moved {
+    database: i64,
+    root: i64,
+    writes: bool,
+    seeks: bool,
+    scans: bool,
+}
+
+/// OPFLAG_P2ISREG: the table's root page is not known yet.
+const ROOT_IN_REGISTER: i64 = 0x10;
+
+fn program(db: &rusqlite::Connection, sql: &str) -> Result<Vec<Op>> {
+    let mut statement = db.prepare(&format!("EXPLAIN {sql}"))?;
+    // Its parameters have no values now: what it does is known without.
+    let mut rows = statement.raw_query();
+    let mut ops = Vec::new();
+    while let Some(row) = rows.next()? {
+        ops.push(Op {
+            name: row.get(1)?,
+            p1: row.get(2)?,
+            p2: row.get(3)?,
+            p3: row.get(4)?,
+            p5: row.get(6)?,
+        });
+    }
+    Ok(ops)
+}
+
+/// Table, and index where it is one, by database number and root page.
+type Roots = HashMap<(i64, i64), (String, String, Option<String>)>;
+
+fn roots(db: &rusqlite::Connection) -> Result<Roots> {
+    let mut roots = Roots::new();
+    let mut names = db.prepare_cached("PRAGMA database_list")?;
+    let names = names.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let names: Vec<(i64, String)> = names.collect::<rusqlite::Result<_>>()?;
+    // 0 and 1 are the connection's own.
+    for (number, name) in names.into_iter().filter(|(number, _)| *number > 1) {
+        let mut schema = db.prepare(&format!(
+            "SELECT rootpage, tbl_name, name, type = 'index' FROM {}.sqlite_schema WHERE rootpage > 0",
+            quote(&name)
+        ))?;
+        let mut rows = schema.query([])?;
+        while let Some(row) = rows.next()? {
+            let (table, own): (String, String) = (row.get(1)?, row.get(2)?);
+            let index = row.get::<_, bool>(3)?.then(|| mysql_index(&table, &own));
+            roots.insert((number, row.get(0)?), (name.clone(), table, index));
+        }
+    }
+    Ok(roots)
+}
+
+/// An index's name in MySQL: SQLite's has the table's in front, and what SQLite makes by itself is
+/// a primary key that is no rowid.
+fn mysql_index(table: &str, name: &str) -> String {
+    let own = name.strip_prefix(table).and_then(|n| n.strip_prefix('.'));
+    own.unwrap_or("PRIMARY").to_owned()
+}
+
+fn cursors(ops: &[Op]) -> Vec<(i64, Moved)> {
+    let mut cursors: Vec<(i64, Moved)> = Vec::new();
+    for op in ops {
+        match op.name.as_str() {
+            "OpenRead" | "OpenWrite" | "ReopenIdx"
+                if op.name != "OpenWrite" || op.p5 & ROOT_IN_REGISTER == 0 =>
+            {
+                let known = cursors.iter().any(|(cursor, _)| *cursor == op.p1);
+                if !known {
+                    let moved = Moved {
+                        database: op.p3,
+                        root: op.p2,
+                        writes: op.name == "OpenWrite",
+                        ..Moved::default()
+                    };
+                    cursors.push((op.p1, moved));
+                }
+            }
+            _ => {}
+        }
+    }
+    for op in ops {
+        let Some((_, moved)) = cursors.iter_mut().find(|(cursor, _)| *cursor == op.p1) else {
+            continue;
+        };
+        match op.name.as_str() {
+            "SeekGE" | "SeekGT" | "SeekLE" | "SeekLT" | "SeekRowid" | "NotExists" => {
+                moved.seeks = true;
+            }
+            "Rewind" | "Last" | "Count" => moved.scans = true,
+            _ => {}
+        }
+    }
+    cursors
+}
+
+/// What a statement does to the tables of attached databases, the outermost loop first, and how its
+/// rows can be counted.
+pub fn of(
+    db: &rusqlite::Connection,
+    sql: &str,
+    inserts: bool,
+) -> Result<(Vec<Access>, Option<Loop>)> {
+    let ops = program(db, sql)?;
+    let cursors = cursors(&ops);
+    let roots = roots(db)?;
+    let mut found: Vec<Access> = Vec::new();
+    for (_, moved) in &cursors {
+        let Some((database, table, index)) = roots.get(&(moved.database, moved.root)) else {
+            continue;
+        };
+        let at = found
+            .iter()
+            .position(|a| a.database == *database && a.table == *table);
+        let at = at.unwrap_or_else(|| {
+            found.push(Access {
+                database: database.clone(),
+                table: table.clone(),
+                index: None,
+                writes: false,
+            });
+            found.len() - 1
+        });
+        let access = &mut found[at];
+        access.writes |= moved.writes && index.is_none();
+        // An index that leads somewhere counts before the rows that it leads to.
+        let leads = (moved.seeks || moved.scans) && !inserts;
+        match index {
+            Some(index) if leads => access.index = Some(index.clone()),
+            None if leads && moved.seeks && access.index.is_none() => {
+                access.index = Some("PRIMARY".into());
+            }
+            _ => {}
+        }
+    }
+    Ok((found, single_loop(&ops, &cursors)))
+}
+
+fn single_loop(ops: &[Op], cursors: &[(i64, Moved)]) -> Option<Loop> {
+    let mut over_tables = None;
+    let mut others = Vec::new();
+    for (at, op) in ops.iter().enumerate() {
+        if !matches!(op.name.as_str(), "Next" | "Prev" | "SorterNext") {
+            continue;
+        }
+        let range = (usize::try_from(op.p2).ok()?, at);
+        if range.0 > range.1 {
+            return None;
+        }
+        let of_table = op.name != "SorterNext" && cursors.iter().any(|(c, _)| *c == op.p1);
+        if !of_table {
+            others.push(range);
+        } else if over_tables.replace(range).is_some() {
+            return None;
+        }
+    }
+    let main = over_tables?;
+    let apart = |range: &(usize, usize)| range.1 < main.0 || range.0 > main.1;
+    if !others.iter().all(apart) {
+        return None;
+    }
+    let length = |(from, to): (usize, usize)| (to - from + 1) as u64;
+    let rest: u64 = others.iter().map(|range| length(*range)).sum();
+    Some(Loop {
+        body: length(main),
+        rest,
+        once: (ops.len() as u64).saturating_sub(length(main) + rest),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connection() -> rusqlite::Connection {
+        let db = rusqlite::Connection::open_in_memory().unwrap();
+        db.execute_batch(
+            "ATTACH ':memory:' AS shop;
+             CREATE TABLE shop.t (id INTEGER PRIMARY KEY, k INT NOT NULL, c TEXT);
+             CREATE INDEX shop.\"t.k_1\" ON t (k);
+             CREATE TABLE shop.u (a TEXT, b TEXT, PRIMARY KEY (a));",
+        )
+        .unwrap();
+        for i in 0..1000 {
+            db.execute("INSERT INTO shop.t VALUES (?1, ?1 % 10, 'x')", [i])
+                .unwrap();
+        }
+        db
+    }
+
+    fn accesses(sql: &str, inserts: bool) -> Vec<(String, Option<String>, bool)> {
+        let (found, _) = of(&connection(), sql, inserts).unwrap();
+        found
+            .into_iter()
+            .map(|a| (a.table, a.index, a.writes))
+            .collect()
+    }
+
+    fn one(table: &str, index: Option<&str>, writes: bool) -> Vec<(String, Option<String>, bool)> {
+        vec![(table.into(), index.map(Into::into), writes)]
+    }
+
+    #[test]
+    fn tables_and_indexes_are_those_of_the_plan() {
+        let read = |sql| accesses(sql, false);
+        assert_eq!(
+            read("SELECT c FROM shop.t WHERE id = ?"),
+            one("t", Some("PRIMARY"), false)
+        );
+        assert_eq!(
+            read("SELECT c FROM shop.t WHERE k = 5"),
+            one("t", Some("k_1"), false)
+        );
+        assert_eq!(read("SELECT c FROM shop.t"), one("t", None, false));
+        assert_eq!(
+            read("SELECT b FROM shop.u WHERE a = 'x'"),
+            one("u", Some("PRIMARY"), false)
+        );
+        assert_eq!(
+            read("UPDATE shop.t SET k = k + 1 WHERE id = 3"),
+            one("t", Some("PRIMARY"), true)
+        );
+        assert_eq!(
+            read("DELETE FROM shop.t WHERE k = 3"),
+            one("t", Some("k_1"), true)
+        );
+        assert_eq!(
+            accesses("INSERT INTO shop.t VALUES (1, 2, 'x')", true),
+            one("t", None, true)
+        );
+        assert_eq!(
+            read("SELECT b FROM shop.t JOIN shop.u ON a = c WHERE id = 1"),
+            [
+                one("t", Some("PRIMARY"), false),
+                one("u", Some("PRIMARY"), false)
+            ]
+            .concat()
+        );
+        assert!(read("SELECT 1").is_empty());
+    }
+
+    #[test]
+    fn steps_tell_the_rows_that_an_aggregate_visits() {
+        let db = connection();
+        let visited = |sql: &str, sent: u64| {
+            let (_, steps) = of(&db, sql, false).unwrap();
+            let mut statement = db.prepare(sql).unwrap();
+            let mut rows = statement.query([]).unwrap();
+            while rows.next().unwrap().is_some() {}
+            drop(rows);
+            let took = statement.get_status(rusqlite::StatementStatus::VmStep);
+            steps.unwrap().visited(took as u64, sent)
+        };
+        assert_eq!(
+            visited("SELECT SUM(k) FROM shop.t WHERE id BETWEEN 100 AND 199", 1),
+            100
+        );
+        assert_eq!(
+            visited("SELECT c FROM shop.t WHERE id BETWEEN 100 AND 199", 100),
+            100
+        );
+        let sorted = "SELECT c FROM shop.t WHERE id BETWEEN 100 AND 199 ORDER BY c";
+        assert_eq!(visited(sorted, 100), 100);
+    }
+}
