@@ -27,6 +27,13 @@ use tare_layout::geometry::{LIMITS, Limits};
 use tare_layout::primitive::Ordering;
 use tare_layout::{Geometry, Kind, View};
 
+tare::metrics! {
+    /// Counted.
+    static METRIC: Counter = "bench_metric", "bench", enabled;
+    /// Not counted.
+    static METRIC_OFF: Counter = "bench_metric_off", "bench";
+}
+
 tare::classes! {
     static LOCK: Mutex = "wait/synch/mutex/instructions/LOCK";
     static EVENT: MetadataLock = "wait/lock/metadata/instructions/event";
@@ -69,6 +76,18 @@ fn lock_plain(locks: &Locks, n: usize) {
 fn lock(locks: &Locks, n: usize) {
     for _ in 0..n {
         *black_box(&locks.instrumented).lock() += 1;
+    }
+}
+
+fn metric_off(_: &Locks, n: usize) {
+    for _ in 0..n {
+        black_box(&METRIC_OFF).add(1);
+    }
+}
+
+fn metric(_: &Locks, n: usize) {
+    for _ in 0..n {
+        black_box(&METRIC).add(1);
     }
 }
 
@@ -129,7 +148,7 @@ enum State {
 struct Figure(&'static str, State, Body, u64);
 
 #[cfg(feature = "instrument")]
-const FIGURES: [Figure; 15] = [
+const FIGURES: [Figure; 18] = [
     Figure("floor", State::Disabled, floor, 8),
     Figure("disabled", State::Disabled, event, 12),
     Figure("off", State::Off, event, 40),
@@ -140,6 +159,9 @@ const FIGURES: [Figure; 15] = [
     Figure("lock_counted", State::Counted, lock, 170),
     Figure("lock_contended_mode", State::Timed, lock, 170),
     Figure("lock_every", State::Every, lock, 390),
+    Figure("metric_disabled", State::Disabled, metric, 12),
+    Figure("metric_off", State::Off, metric_off, 30),
+    Figure("metric", State::Off, metric, 35),
     Figure("stage", State::Timed, stage, 230),
     Figure("statement", State::Timed, statement, 1_800),
     Figure("statement_plain", State::Disabled, statement_plain, 1_800),

@@ -4,6 +4,7 @@
 //! prepares. What SQLite has no statement for (SHOW, SET, KILL ...) is read by [`admin`].
 
 pub mod admin;
+pub mod call;
 pub mod ddl;
 pub mod function;
 pub mod names;

@@ -60,9 +60,22 @@ pub enum Change {
     Delete,
 }
 
+/// CALL of a procedure of schema sys.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// The procedure.
+    pub procedure: &'static crate::sys::procedures::Procedure,
+    /// A SELECT of the arguments' values.
+    pub values: Sql,
+    /// The arguments that are user variables, by name: an OUT parameter goes there.
+    pub variables: Vec<Option<String>>,
+}
+
 /// What to do.
 #[derive(Debug, Clone)]
 pub enum Action {
+    /// Call a procedure.
+    Call(Box<Call>),
     /// Return rows.
     Rows(Sql),
     /// Give a row to user variables.

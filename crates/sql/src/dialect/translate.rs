@@ -87,6 +87,7 @@ fn plan(
 fn command_of(action: &Action) -> &'static str {
     match action {
         Action::Rows(_) | Action::Into(..) => "select",
+        Action::Call(_) => "call_procedure",
         Action::Do(_) => "do",
         Action::Begin { .. } => "begin",
         Action::Commit { .. } => "commit",
@@ -412,7 +413,9 @@ fn statement(
                 full: false,
             }))
         }
-        Statement::Call(_) => return Err(SqlError::new(1305, "PROCEDURE does not exist")),
+        Statement::Call(call) => {
+            Action::Call(Box::new(super::call::procedure(call, text, database)?))
+        }
         Statement::CreateUser(_)
         | Statement::AlterUser(_)
         | Statement::Grant(_)

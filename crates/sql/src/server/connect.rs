@@ -88,6 +88,7 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
         lock_wait_timeout: Duration::from_secs(50),
         long_query_time: Duration::from_secs(10),
         table_locks: Vec::new(),
+        kept: super::call::Kept::default(),
         polled: false,
         thread: None,
         tally: Tally::default(),

@@ -1,6 +1,7 @@
 //! The server: listeners, sessions, schedulers.
 
 mod auth;
+mod call;
 mod catalog;
 mod config;
 mod connect;

@@ -103,6 +103,7 @@ commands! {
     alter_table SQL_ALTER_TABLE "statement/sql/alter_table"
     analyze SQL_ANALYZE "statement/sql/analyze"
     begin SQL_BEGIN "statement/sql/begin"
+    call_procedure SQL_CALL_PROCEDURE "statement/sql/call_procedure"
     change_db SQL_CHANGE_DB "statement/sql/change_db"
     check SQL_CHECK "statement/sql/check"
     commit SQL_COMMIT "statement/sql/commit"

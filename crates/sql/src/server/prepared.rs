@@ -260,7 +260,11 @@ impl Session {
             }
             Ok(())
         };
-        if !matches!(plan.action, Action::Rows(_) | Action::Write(..)) && params > 0 {
+        if !matches!(
+            plan.action,
+            Action::Rows(_) | Action::Write(..) | Action::Call(_)
+        ) && params > 0
+        {
             return Err(SqlError::unsupported("parameters in this statement"));
         }
         self.run(

@@ -4,6 +4,11 @@ use tare_layout::Kind;
 
 /// Whether an instrument of this name is enabled, or timed, by default.
 pub fn default_of(name: &str, timed: bool) -> bool {
+    // This server's own are known one by one.
+    if let Some(class) = tare::CLASSES.iter().find(|c| c.name() == name) {
+        let timeless = matches!(class.kind(), Kind::Memory | Kind::Error | Kind::Thread);
+        return class.enabled_by_default() && !(timed && timeless);
+    }
     let kinds = [
         ("wait/synch/", Kind::Mutex),
         ("wait/io/socket/", Kind::Socket),

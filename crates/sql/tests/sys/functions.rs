@@ -4,6 +4,7 @@ use crate::support::{Running, errno, exec, one, rows};
 
 #[test]
 fn functions_answer() {
+    let _turn = crate::turn();
     let running = Running::start();
     let mut client = running.root();
     for (call, answer) in [
@@ -109,6 +110,7 @@ fn functions_answer() {
 
 #[test]
 fn sys_config_is_a_table() {
+    let _turn = crate::turn();
     let running = Running::start();
     let mut client = running.root();
     let of =

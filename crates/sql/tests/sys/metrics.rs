@@ -11,6 +11,7 @@ fn count(client: &mut mysql::Conn, name: &str) -> i64 {
 #[test]
 fn innodb_metrics_has_mysqls_columns() {
     const REFERENCE: &str = include_str!("../fixtures/innodb_metrics.columns.tsv");
+    let _turn = crate::turn();
     let running = Running::start();
     let mut client = running.root();
     let found = rows(
@@ -29,6 +30,7 @@ fn innodb_metrics_has_mysqls_columns() {
 // One test: the metrics are the process's.
 #[test]
 fn metrics_count_what_the_server_does() {
+    let _turn = crate::turn();
     let running = Running::start();
     let mut client = running.client();
     exec(&mut client, "CREATE TABLE t (id INT PRIMARY KEY, a INT)");

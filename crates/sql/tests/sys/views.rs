@@ -81,6 +81,7 @@ fn load(running: &Running) {
 
 #[test]
 fn every_view_answers_with_mysqls_columns() {
+    let _turn = crate::turn();
     let running = Running::start();
     load(&running);
     let mut client = running.client();
@@ -143,6 +144,7 @@ fn every_view_answers_with_mysqls_columns() {
 
 #[test]
 fn information_schema_describes_the_views() {
+    let _turn = crate::turn();
     let running = Running::start();
     let mut client = running.root();
     let found = rows(
@@ -165,6 +167,7 @@ fn information_schema_describes_the_views() {
 
 #[test]
 fn sys_is_a_schema_like_others() {
+    let _turn = crate::turn();
     let running = Running::start();
     let mut client = running.root();
     assert!(rows(&mut client, "SHOW DATABASES").contains(&vec!["sys".to_owned()]));
@@ -210,6 +213,7 @@ fn sys_is_a_schema_like_others() {
 
 #[test]
 fn columns_of_views_keep_their_types_in_queries() {
+    let _turn = crate::turn();
     let running = Running::start();
     let mut client = running.root();
     let mut types = |sql: &str| -> Vec<String> {

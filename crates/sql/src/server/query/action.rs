@@ -139,7 +139,8 @@ impl Session {
                 }
             }
             Action::Ddl(ddl) => return self.ddl(ddl, more, binary),
-            Action::Rows(_)
+            Action::Call(_)
+            | Action::Rows(_)
             | Action::Into(..)
             | Action::Do(_)
             | Action::Write(..)

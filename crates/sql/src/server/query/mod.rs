@@ -52,6 +52,9 @@ impl Session {
             Action::Rows(sql) => self.rows(sql, statement, columns, bind, more, binary),
             Action::Write(sql, change) => self.write(sql, *change, statement, columns, bind, more),
             Action::Show(show) => self.show(show, more, binary),
+            Action::Call(call) => self
+                .call(call, bind, binary)
+                .map(|()| self.done(0, 0, more)),
             Action::Into(sql, names) => self.select_into(sql, names, statement, bind, more),
             Action::Do(sql) => self.evaluate_all(sql, statement, bind, more),
             other => {

@@ -187,6 +187,8 @@ pub struct Session {
     pub thread: Option<tare::thread::Session>,
     /// @@long_query_time.
     pub long_query_time: Duration,
+    /// What procedures keep from one call to the next.
+    pub kept: super::call::Kept,
     /// LOCK TABLES ... WRITE.
     pub table_locks: Vec<(String, Pass)>,
 }
@@ -275,6 +277,7 @@ impl Session {
         }
         self.named.clear();
         self.table_locks.clear();
+        self.kept = super::call::Kept::default();
         self.autocommit = true;
         self.expects_write = false;
         self.state.reset();

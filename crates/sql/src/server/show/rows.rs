@@ -18,7 +18,7 @@ use crate::wire::value::{put_binary, put_text};
 #[derive(Debug, Clone)]
 pub struct Rows {
     pub(super) names: Vec<String>,
-    pub(super) rows: Vec<Vec<Value>>,
+    pub(in crate::server) rows: Vec<Vec<Value>>,
 }
 
 impl Rows {

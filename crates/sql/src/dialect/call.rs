@@ -1,0 +1,83 @@
+//! CALL: which procedure, and with what.
+
+use sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, SelectItem, SetExpr, Statement,
+};
+
+use super::near;
+use super::plan::Call;
+use super::rewrite::Rewriter;
+use crate::server::error::{Result, SqlError};
+use crate::storage::tables::last_name;
+
+/// CALL: of schema sys; there are no other procedures.
+pub fn procedure(call: Function, text: &str, database: Option<&str>) -> Result<Call> {
+    let name = last_name(&call.name);
+    let schema = match call.name.0.as_slice() {
+        [_] => database.ok_or_else(SqlError::no_database)?.to_owned(),
+        [schema, _] => schema
+            .as_ident()
+            .map(|i| i.value.clone())
+            .unwrap_or_default(),
+        _ => return Err(near(&call.name)),
+    };
+    let found = crate::sys::procedures::find(&name).filter(|_| schema.eq_ignore_ascii_case("sys"));
+    let Some(procedure) = found else {
+        return Err(SqlError::new(
+            1305,
+            format!("PROCEDURE {schema}.{name} does not exist"),
+        ));
+    };
+    let mut arguments = Vec::new();
+    if let FunctionArguments::List(list) = call.args {
+        for argument in list.args {
+            let FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) = argument else {
+                return Err(near(argument));
+            };
+            arguments.push(e);
+        }
+    }
+    if arguments.len() != procedure.parameters.len() {
+        return Err(SqlError::new(
+            1318,
+            format!(
+                "Incorrect number of arguments for PROCEDURE sys.{}; expected {}, got {}",
+                procedure.name,
+                procedure.parameters.len(),
+                arguments.len()
+            ),
+        ));
+    }
+    let variable = |e: &Expr| match e {
+        Expr::Identifier(i) if i.quote_style.is_none() && !i.value.starts_with("@@") => {
+            i.value.strip_prefix('@').map(str::to_lowercase)
+        }
+        _ => None,
+    };
+    let variables: Vec<Option<String>> = arguments.iter().map(variable).collect();
+    for (variable, (mode, parameter, _)) in variables.iter().zip(procedure.parameters) {
+        if *mode == crate::sys::procedures::Mode::Out && variable.is_none() {
+            return Err(SqlError::new(
+                1414,
+                format!(
+                    "OUT or INOUT argument {parameter} for routine sys.{} is not a variable",
+                    procedure.name
+                ),
+            ));
+        }
+    }
+    let mut query = match super::parse_one("SELECT 1")? {
+        Statement::Query(query) => query,
+        other => return Err(near(other)),
+    };
+    if let SetExpr::Select(select) = query.body.as_mut()
+        && !arguments.is_empty()
+    {
+        select.projection = arguments.into_iter().map(SelectItem::UnnamedExpr).collect();
+    }
+    Ok(Call {
+        procedure,
+        values: Rewriter::new(database).query(*query, text)?,
+        variables,
+    })
+}
