@@ -80,6 +80,17 @@ fn views(out: &mut String) {
             function.doc
         );
     }
+    out.push_str("\n| procedure | |\n|---|---|\n");
+    for procedure in crate::sys::procedures::PROCEDURES {
+        let names: Vec<&str> = procedure.parameters.iter().map(|p| p.1).collect();
+        let _ = writeln!(
+            out,
+            "| {}({}) | {} |",
+            procedure.name,
+            names.join(", "),
+            procedure.doc
+        );
+    }
 }
 
 /// The whole page.

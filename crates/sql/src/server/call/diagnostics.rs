@@ -45,7 +45,7 @@ const EACH: [(&str, &str); 2] = [
 ];
 
 /// What is shown once, at the end.
-const AFTER: [(&str, &str); 12] = [
+const AFTER: [(&str, &str); 13] = [
     ("hosts", "SELECT * FROM sys.host_summary"),
     ("users", "SELECT * FROM sys.user_summary"),
     (
@@ -82,6 +82,10 @@ const AFTER: [(&str, &str); 12] = [
     ),
     ("objects", "SELECT * FROM sys.schema_object_overview"),
     ("lost", "SELECT * FROM sys.ps_check_lost_instrumentation"),
+    (
+        "performance_schema",
+        "SELECT * FROM performance_schema.global_status WHERE VARIABLE_NAME LIKE 'performance_schema%' ORDER BY VARIABLE_NAME",
+    ),
 ];
 
 const METRICS: &str = "SELECT Variable_name, Variable_value, Type, Enabled FROM sys.metrics ORDER BY Type, Variable_name";
@@ -179,12 +183,7 @@ impl Caller<'_> {
         }
         self.say("The following output is", "metrics, and what they grew by")?;
         let last = self.query(METRICS, &[])?;
-        self.show(grown(&first, last, seconds))?;
-        self.say(
-            "The following output is",
-            "SHOW ENGINE PERFORMANCE_SCHEMA STATUS",
-        )?;
-        self.statement("SHOW ENGINE PERFORMANCE_SCHEMA STATUS")
+        self.show(grown(&first, last, seconds))
     }
 
     fn section(&mut self, title: &str, sql: &str) -> Result<()> {
