@@ -50,10 +50,11 @@ arrows: ## which crate may use which
 licences: ## every dependency's licence is on the allowed list
 	@scripts/check-licences
 
-bench: ## measure the engine against one rdtsc, and reading it; writes target/bench/{engine,reader}.json
+bench: ## measure the engine against one rdtsc, and reading it; writes target/bench/{engine,reader,tables}.json
 	@mkdir -p target/bench
 	$(CARGO) bench -p tare --bench engine
 	$(CARGO) run --release -p tare-reader --example top25
+	$(CARGO) bench -p tare-sql --bench every_table
 
 bench-server: deps build ## measure what instrumentation costs tare serve; writes target/bench/server.json (about 8 minutes)
 	CARGO_TARGET_DIR=target/plain $(CARGO) build --release -p tare-cli --no-default-features
