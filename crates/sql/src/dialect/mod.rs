@@ -4,6 +4,7 @@
 //! prepares. What SQLite has no statement for (SHOW, SET, KILL ...) is read by [`admin`].
 
 pub mod admin;
+pub mod blame;
 pub mod call;
 pub mod ddl;
 pub mod function;
@@ -33,6 +34,10 @@ pub struct Mode {
     pub ansi_quotes: bool,
     /// PIPES_AS_CONCAT: `||` joins texts.
     pub pipes_concat: bool,
+    /// STRICT_TRANS_TABLES: a value that does not fit is an error.
+    pub strict: bool,
+    /// CLIENT_FOUND_ROWS: an UPDATE counts the rows that it finds, not those that it changes.
+    pub found_rows: bool,
     /// The parameters have been numbered already.
     counted: bool,
 }
@@ -45,6 +50,10 @@ impl Mode {
         Self {
             ansi_quotes: ansi || has("ANSI_QUOTES"),
             pipes_concat: ansi || has("PIPES_AS_CONCAT"),
+            strict: ["STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "TRADITIONAL"]
+                .into_iter()
+                .any(has),
+            found_rows: false,
             counted: false,
         }
     }

@@ -36,6 +36,8 @@ pub struct Sql {
     pub makes_ids: bool,
     /// The database that is written to, or locked by FOR UPDATE.
     pub writes: Option<String>,
+    /// ON DUPLICATE KEY UPDATE: a row that is updated counts twice.
+    pub counts_updates: bool,
     /// SQL_CALC_FOUND_ROWS: counts the rows that there would be without LIMIT.
     pub found_rows: Option<String>,
 }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use sqlparser::ast::{
     Cte, Expr, Ident, ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
-    SetExpr, TableAlias, TableFactor,
+    SetExpr, TableAlias, TableFactor, TableWithJoins,
 };
 
 use super::types;
 use crate::storage::Connection;
 use crate::storage::databases::is_system_schema;
-use crate::storage::tables::last_name;
+use crate::storage::tables::{TableDef, last_name};
 use crate::wire::column::WireType;
 
 /// A column in sight.
@@ -31,6 +31,8 @@ pub struct Column {
 pub struct Relation {
     /// What expressions call it.
     pub alias: String,
+    /// Its database, where it has no alias.
+    pub database: Option<String>,
     /// Its columns; `None` when they are not known.
     pub columns: Option<Arc<Vec<Column>>>,
 }
@@ -49,7 +51,7 @@ pub struct Names<'a> {
     connection: Option<&'a mut Connection>,
     /// Columns of common table expressions in sight, the innermost last.
     pub ctes: HashMap<String, Arc<Vec<Column>>>,
-    tables: HashMap<(String, String), Option<Arc<Vec<Column>>>>,
+    known: HashMap<(String, String), Option<Arc<Vec<Column>>>>,
     /// SELECTs around the one that is looked at, the innermost last.
     pub scopes: Vec<Scope>,
     depth: usize,
@@ -65,16 +67,26 @@ impl<'a> Names<'a> {
             database,
             connection,
             ctes: HashMap::new(),
-            tables: HashMap::new(),
+            known: HashMap::new(),
             scopes: Vec::new(),
             depth: 0,
         }
     }
 
+    /// The definition of a database's table.
+    pub fn definition(&mut self, database: &str, table: &str) -> Option<Arc<TableDef>> {
+        if is_system_schema(database) {
+            return None;
+        }
+        self.connection
+            .as_mut()
+            .and_then(|c| c.table(database, table).ok().flatten())
+    }
+
     /// The columns of a table.
     fn table(&mut self, database: &str, table: &str) -> Option<Arc<Vec<Column>>> {
         let key = (database.to_owned(), table.to_owned());
-        if let Some(found) = self.tables.get(&key) {
+        if let Some(found) = self.known.get(&key) {
             return found.clone();
         }
         let found = if is_system_schema(database) {
@@ -103,7 +115,7 @@ impl<'a> Names<'a> {
                 Arc::new(def.columns.iter().map(column).collect::<Vec<_>>())
             })
         };
-        self.tables.insert(key, found.clone());
+        self.known.insert(key, found.clone());
         found
     }
 
@@ -130,8 +142,13 @@ impl<'a> Names<'a> {
 
     /// The tables of a SELECT's FROM.
     pub fn scope(&mut self, select: &Select) -> Scope {
+        self.tables(&select.from)
+    }
+
+    /// The tables of a FROM clause.
+    pub fn tables(&mut self, from: &[TableWithJoins]) -> Scope {
         let mut scope = Scope::default();
-        for table in &select.from {
+        for table in from {
             self.factor(&table.relation, &mut scope);
             for join in &table.joins {
                 self.factor(&join.relation, &mut scope);
@@ -147,8 +164,13 @@ impl<'a> Names<'a> {
                 let called = alias
                     .as_ref()
                     .map_or_else(|| last_name(name), |a| a.name.value.clone());
+                let database = match (alias, name.0.as_slice()) {
+                    (None, [database, _]) => database.as_ident().map(|i| i.value.clone()),
+                    _ => self.database.map(str::to_owned),
+                };
                 scope.relations.push(Relation {
                     alias: called,
+                    database,
                     columns,
                 });
             }
@@ -161,6 +183,7 @@ impl<'a> Names<'a> {
                         .as_ref()
                         .map(|a| a.name.value.clone())
                         .unwrap_or_default(),
+                    database: None,
                     columns: columns.map(|c| Arc::new(renamed(c, alias.as_ref()))),
                 });
             }
@@ -174,6 +197,7 @@ impl<'a> Names<'a> {
             }
             _ => scope.relations.push(Relation {
                 alias: String::new(),
+                database: None,
                 columns: None,
             }),
         }

@@ -111,6 +111,9 @@ pub fn prepare(
         first.token = Token::make_keyword("SELECT");
         into.nowhere = true;
     }
+    if !mode.counted {
+        several_tables(&mut tokens);
+    }
     let mut out: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len() + 8);
     let mut i = 0;
     while i < tokens.len() {
@@ -419,6 +422,31 @@ fn first_words(tokens: &mut Vec<TokenWithSpan>) {
     );
 }
 
+/// `UPDATE a, b SET`: the comma is a join.
+fn several_tables(tokens: &mut Vec<TokenWithSpan>) {
+    if !tokens.first().is_some_and(|t| is(&t.token, "UPDATE")) {
+        return;
+    }
+    let mut depth = 0;
+    let mut i = 1;
+    while i < tokens.len() && !(depth == 0 && is(&tokens[i].token, "SET")) {
+        match tokens[i].token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            Token::Comma if depth == 0 => {
+                let span = tokens[i].span;
+                let join = ["CROSS", "JOIN"].map(|w| TokenWithSpan {
+                    token: Token::make_keyword(w),
+                    span,
+                });
+                tokens.splice(i..=i, join);
+            }
+            _ => {}
+        }
+        i += 1;
+    }
+}
+
 /// Where the parenthesis at `open` is closed.
 fn closing(tokens: &[TokenWithSpan], open: usize) -> usize {
     let mut depth = 0;
@@ -529,6 +557,7 @@ fn is_call(tokens: &[TokenWithSpan], i: usize) -> bool {
                     | "DEFAULT"
             )
         }
+        Token::Eq if is(&tokens[i].token, "DEFAULT") => !in_definition(tokens, i),
         // `VALUES (1), ROW(2)` and `f(a, CHAR(1))`
         Token::Comma => !in_definition(tokens, i) && !is(caller(tokens, i), "CONVERT"),
         Token::LParen => !in_definition(tokens, i),

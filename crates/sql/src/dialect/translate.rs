@@ -7,11 +7,11 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::Token;
 
-use super::admin::{self, Filter, Show, What};
+use super::admin::{self, Filter, Format, Show, What};
 use super::ddl::{Ddl, TableName};
 use super::names;
 use super::plan::{Action, Change, Plan, Sql};
-use super::rewrite::{Rewriter, change_of, insert_columns};
+use super::rewrite::{Rewriter, change_of, insert_table};
 use super::{Mode, Reading, end, located, near, parse_statement, read, split};
 use crate::server::error::{Result, SqlError};
 use crate::storage::Connection;
@@ -133,20 +133,46 @@ fn command_of(action: &Action) -> &'static str {
             What::TableStatus(_) => "show_table_status",
             What::Columns(..) => "show_fields",
             What::Index(..) => "show_keys",
-            What::CreateTable(..) => "show_create_table",
+            What::CreateTable(..) | What::CreateView(..) => "show_create_table",
             What::CreateDatabase(_) => "show_create_db",
+            What::CreateUser(_) => "show_create_user",
+            What::CreateProgram(kind, ..) => match kind.as_str() {
+                "PROCEDURE" => "show_create_proc",
+                "FUNCTION" => "show_create_func",
+                "EVENT" => "show_create_event",
+                _ => "show_create_trigger",
+            },
             What::Variables(_) => "show_variables",
             What::Status(_) => "show_status",
             What::ProcessList => "show_processlist",
-            What::Warnings | What::WarningCount => "show_warnings",
+            What::Warnings { errors: true, .. } | What::WarningCount { errors: true } => {
+                "show_errors"
+            }
+            What::Warnings { .. } | What::WarningCount { .. } => "show_warnings",
             What::Engines => "show_storage_engines",
+            What::Engine(_, what) if what == "MUTEX" => "show_engine_mutex",
+            What::Engine(_, what) if what == "LOGS" => "show_engine_logs",
+            What::Engine(..) => "show_engine_status",
+            What::OpenTables(_) => "show_open_tables",
             What::Collation => "show_collations",
             What::Charset => "show_charsets",
-            What::Grants => "show_grants",
+            What::Grants(_) => "show_grants",
             What::Privileges => "show_privileges",
             What::Plugins => "show_plugins",
-            What::Nothing(_) => "show_triggers",
-            What::Explain(_) => "select",
+            What::Made { query, .. } if query.contains("ROUTINES") => "show_procedure_status",
+            What::Made { query, .. } if query.contains("EVENTS") => "show_events",
+            What::Made { .. } => "show_triggers",
+            What::Refused(1381, _) => "show_binlogs",
+            What::Refused(..) => "show_procedure_code",
+            What::Nothing(names) => match names.first() {
+                Some(&"Slave_IO_State") => "show_slave_status",
+                Some(&"Server_id") => "show_slave_hosts",
+                Some(&"Log_name") => "show_binlog_events",
+                Some(&"Query_ID") => "show_profiles",
+                Some(&"Status") => "show_profile",
+                _ => "show_master_status",
+            },
+            What::Explain(..) => "explain_other",
         },
     }
 }
@@ -218,13 +244,9 @@ fn statement(
                 return Err(near("FUNCTION"));
             };
             let name = table_name(name, database)?;
-            let (auto, columns) = insert_columns(connection, &name.database, &name.table)?;
+            let def = insert_table(connection, &name.database, &name.table)?;
             Action::Write(
-                Rewriter::with(database, Some(connection), mode).insert(
-                    insert,
-                    auto.as_deref(),
-                    &columns,
-                )?,
+                Rewriter::with(database, Some(connection), mode).insert(insert, def.as_deref())?,
                 change,
             )
         }
@@ -400,15 +422,24 @@ fn statement(
             ddl(Ddl::Rename(pairs))
         }
         Statement::Explain {
-            statement: inner, ..
+            statement: inner,
+            analyze,
+            format,
+            ..
         } => {
+            let format = match format.map(|f| f.to_string().to_uppercase()) {
+                Some(f) if f.ends_with("JSON") => Format::Json,
+                Some(f) if f.ends_with("TREE") => Format::Tree,
+                _ if analyze => Format::Tree,
+                _ => Format::Traditional,
+            };
             let (action, _) = self::statement(*inner, text, database, connection, mode)?;
             let (Action::Rows(mut sql) | Action::Write(mut sql, _)) = action else {
                 return Err(near("EXPLAIN"));
             };
             sql.text = format!("EXPLAIN QUERY PLAN {}", sql.text);
             Action::Show(Box::new(Show {
-                what: What::Explain(sql),
+                what: What::Explain(sql, format),
                 filter: Filter::None,
                 full: false,
             }))

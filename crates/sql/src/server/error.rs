@@ -117,6 +117,25 @@ impl SqlError {
             }
             ffi::SQLITE_CONSTRAINT_CHECK => {
                 let name = message.rsplit(": ").next().unwrap_or(message);
+                // What strict mode asks of a column: see storage::tables::sqlite.
+                if let Some((code, column)) =
+                    name.strip_prefix("tare:").and_then(|n| n.split_once(':'))
+                {
+                    return match code {
+                        "1264" => Self::new(
+                            1264,
+                            format!("Out of range value for column '{column}' at row 1"),
+                        ),
+                        "1406" => Self::new(
+                            1406,
+                            format!("Data too long for column '{column}' at row 1"),
+                        ),
+                        _ => Self::new(
+                            1265,
+                            format!("Data truncated for column '{column}' at row 1"),
+                        ),
+                    };
+                }
                 return Self::new(3819, format!("Check constraint '{name}' is violated."));
             }
             _ => {}
@@ -148,7 +167,8 @@ impl SqlError {
         if let Some(name) = after("no such table: ") {
             return match name.split_once('.') {
                 Some((database, table)) => Self::no_such_table(database, table),
-                None => Self::new(1146, format!("Table '{name}' doesn't exist")),
+                // Only `t.*` names a table without its database.
+                None => Self::new(1051, format!("Unknown table '{name}'")),
             };
         }
         if let Some(name) = after("no such column: ") {
@@ -157,7 +177,17 @@ impl SqlError {
         if let Some((table, column)) =
             after("table ").and_then(|m| m.split_once(" has no column named "))
         {
-            return Self::new(1054, format!("Unknown column '{column}' in '{table}'"));
+            let _ = table;
+            return Self::new(1054, format!("Unknown column '{column}' in 'field list'"));
+        }
+        // `1st ORDER BY term out of range - should be between 1 and 1`
+        if let Some((place, _)) = message.split_once(" term out of range") {
+            let clause = if place.ends_with("ORDER BY") {
+                "order clause"
+            } else {
+                "group statement"
+            };
+            return Self::new(1054, format!("Unknown column in '{clause}'"));
         }
         if let Some(name) = after("no such function: ") {
             return Self::new(1305, format!("FUNCTION {name} does not exist"));
@@ -204,10 +234,7 @@ impl SqlError {
             );
         }
         if message.starts_with("sub-select returns") || message.starts_with("row value misused") {
-            return Self::new(
-                1241,
-                format!("Operand should contain 1 column(s) ({message})"),
-            );
+            return Self::new(1241, "Operand should contain 1 column(s)");
         }
         if message.starts_with("misuse of aggregate") {
             return Self::new(1111, "Invalid use of group function");

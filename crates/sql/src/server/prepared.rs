@@ -115,7 +115,8 @@ impl Session {
         let plan = prepared.plan.clone();
         if let Action::Rows(sql) | Action::Write(sql, _) = &plan.action {
             self.attach_all(sql)?;
-            self.statement_id(sql, &mut prepared.statement)?;
+            self.statement_id(sql, &mut prepared.statement)
+                .map_err(|e| crate::dialect::blame::blame(e, text, self.mode()))?;
             if let (Action::Rows(_), Some(id)) = (&plan.action, prepared.statement) {
                 self.describe_prepared(id, sql, &mut prepared.columns)?;
             }

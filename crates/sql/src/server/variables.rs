@@ -160,6 +160,7 @@ pub struct SessionState {
     last_insert_id: AtomicI64,
     row_count: AtomicI64,
     found_rows: AtomicI64,
+    updated: AtomicI64,
     system: Mutex<HashMap<&'static str, String>>,
     user: Mutex<HashMap<String, Value>>,
     warnings: Mutex<Vec<Warning>>,
@@ -190,6 +191,7 @@ impl SessionState {
             last_insert_id: AtomicI64::new(0),
             row_count: AtomicI64::new(-1),
             found_rows: AtomicI64::new(0),
+            updated: AtomicI64::new(0),
             system: Mutex::new(&LOCK_SESSION, Default::default()),
             user: Mutex::new(&LOCK_SESSION, Default::default()),
             warnings: Mutex::new(&LOCK_SESSION, Default::default()),
@@ -256,6 +258,16 @@ impl SessionState {
     /// Sets FOUND_ROWS().
     pub fn set_found_rows(&self, n: i64) {
         self.found_rows.store(n, Ordering::Relaxed);
+    }
+
+    /// ON DUPLICATE KEY UPDATE has updated a row.
+    pub fn count_updated(&self) {
+        self.updated.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many rows it has updated since it was asked last.
+    pub fn take_updated(&self) -> u64 {
+        self.updated.swap(0, Ordering::Relaxed).max(0) as u64
     }
 
     /// The last statement's warnings.
@@ -552,6 +564,20 @@ fn checked(name: &str, default: &str, value: Value) -> Result<String> {
             format!("Incorrect argument type to variable '{name}'"),
         ));
     }
+    if name == "sql_mode" {
+        return modes(&text).ok_or_else(|| {
+            SqlError::new(
+                1231,
+                format!("Variable 'sql_mode' can't be set to the value of '{text}'"),
+            )
+        });
+    }
+    if name == "time_zone" && !is_time_zone(&text) {
+        return Err(SqlError::new(
+            1298,
+            format!("Unknown or incorrect time zone: '{text}'"),
+        ));
+    }
     if name.ends_with("isolation")
         && !matches!(
             text.to_ascii_uppercase().as_str(),
@@ -561,4 +587,88 @@ fn checked(name: &str, default: &str, value: Value) -> Result<String> {
         return wrong(&text);
     }
     Ok(text)
+}
+
+/// MySQL's modes that may stand in @@sql_mode.
+const MODES: &[&str] = &[
+    "REAL_AS_FLOAT",
+    "PIPES_AS_CONCAT",
+    "ANSI_QUOTES",
+    "IGNORE_SPACE",
+    "ONLY_FULL_GROUP_BY",
+    "NO_UNSIGNED_SUBTRACTION",
+    "NO_DIR_IN_CREATE",
+    "ANSI",
+    "NO_AUTO_VALUE_ON_ZERO",
+    "NO_BACKSLASH_ESCAPES",
+    "STRICT_TRANS_TABLES",
+    "STRICT_ALL_TABLES",
+    "NO_ZERO_IN_DATE",
+    "NO_ZERO_DATE",
+    "ALLOW_INVALID_DATES",
+    "ERROR_FOR_DIVISION_BY_ZERO",
+    "TRADITIONAL",
+    "HIGH_NOT_PRECEDENCE",
+    "NO_ENGINE_SUBSTITUTION",
+    "PAD_CHAR_TO_FULL_LENGTH",
+    "TIME_TRUNCATE_FRACTIONAL",
+    // Of 5.7 and MariaDB: clients set them, and nothing here depends on them.
+    "NO_AUTO_CREATE_USER",
+    "NO_FIELD_OPTIONS",
+    "NO_KEY_OPTIONS",
+    "NO_TABLE_OPTIONS",
+];
+
+/// A list of modes as MySQL shows it: in capitals, with what a mode implies.
+fn modes(text: &str) -> Option<String> {
+    if text.parse::<u64>().is_ok() {
+        return (text == "0").then(String::new);
+    }
+    let mut all: Vec<&str> = Vec::new();
+    let mut add = |mode: &'static str| {
+        if !all.contains(&mode) {
+            all.push(mode);
+        }
+    };
+    for mode in text.split(',').map(str::trim).filter(|m| !m.is_empty()) {
+        let known = MODES.iter().find(|m| m.eq_ignore_ascii_case(mode))?;
+        match *known {
+            "ANSI" => [
+                "REAL_AS_FLOAT",
+                "PIPES_AS_CONCAT",
+                "ANSI_QUOTES",
+                "IGNORE_SPACE",
+                "ONLY_FULL_GROUP_BY",
+            ]
+            .into_iter()
+            .for_each(&mut add),
+            "TRADITIONAL" => [
+                "STRICT_TRANS_TABLES",
+                "STRICT_ALL_TABLES",
+                "NO_ZERO_IN_DATE",
+                "NO_ZERO_DATE",
+                "ERROR_FOR_DIVISION_BY_ZERO",
+                "NO_ENGINE_SUBSTITUTION",
+            ]
+            .into_iter()
+            .for_each(&mut add),
+            _ => {}
+        }
+        add(known);
+    }
+    Some(all.join(","))
+}
+
+/// SYSTEM, UTC, or an offset like +02:00: no named zones are loaded.
+fn is_time_zone(text: &str) -> bool {
+    if matches!(text.to_ascii_uppercase().as_str(), "SYSTEM" | "UTC") {
+        return true;
+    }
+    let Some(rest) = text.strip_prefix(['+', '-']) else {
+        return false;
+    };
+    rest.split_once(':').is_some_and(|(h, m)| {
+        let (h, m) = (h.parse::<u32>(), m.parse::<u32>());
+        matches!((h, m), (Ok(0..=14), Ok(0..=59)))
+    })
 }

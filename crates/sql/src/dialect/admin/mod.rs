@@ -50,6 +50,17 @@ pub enum Filter {
     Where(Box<Expr>),
 }
 
+/// How EXPLAIN answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Rows.
+    Traditional,
+    /// FORMAT=JSON.
+    Json,
+    /// FORMAT=TREE, and ANALYZE.
+    Tree,
+}
+
 /// What to show.
 #[derive(Debug, Clone)]
 pub struct Show {
@@ -74,8 +85,27 @@ pub enum What {
     Columns(Option<String>, String),
     /// INDEX: database and table.
     Index(Option<String>, String),
-    /// CREATE TABLE, CREATE VIEW.
+    /// CREATE TABLE.
     CreateTable(Option<String>, String),
+    /// CREATE VIEW.
+    CreateView(Option<String>, String),
+    /// CREATE USER; of the session's own account, or of user and host.
+    CreateUser(Option<(String, String)>),
+    /// CREATE PROCEDURE, FUNCTION, TRIGGER, EVENT: kind, database, name.
+    CreateProgram(String, Option<String>, String),
+    /// ENGINE x STATUS, MUTEX, LOGS: engine and what of it.
+    Engine(String, String),
+    /// OPEN TABLES.
+    OpenTables(Option<String>),
+    /// The rows of a SELECT; LIKE is for that column.
+    Made {
+        /// In MySQL's dialect.
+        query: String,
+        /// The column.
+        like: &'static str,
+    },
+    /// What MySQL answers with this error where it is configured as this server is.
+    Refused(u16, String),
     /// CREATE DATABASE.
     CreateDatabase(String),
     /// VARIABLES.
@@ -84,18 +114,26 @@ pub enum What {
     Status(Scope),
     /// PROCESSLIST.
     ProcessList,
-    /// WARNINGS and ERRORS.
-    Warnings,
-    /// COUNT(*) WARNINGS.
-    WarningCount,
+    /// WARNINGS, ERRORS.
+    Warnings {
+        /// Errors alone.
+        errors: bool,
+        /// How many to leave out, and how many to show then.
+        limit: (usize, usize),
+    },
+    /// COUNT(*) WARNINGS, COUNT(*) ERRORS.
+    WarningCount {
+        /// Errors alone.
+        errors: bool,
+    },
     /// ENGINES.
     Engines,
     /// COLLATION.
     Collation,
     /// CHARACTER SET.
     Charset,
-    /// GRANTS.
-    Grants,
+    /// GRANTS, of the session's own account, or of user and host.
+    Grants(Option<(String, String)>),
     /// PRIVILEGES.
     Privileges,
     /// PLUGINS.
@@ -104,7 +142,7 @@ pub enum What {
     /// this server never has any of.
     Nothing(&'static [&'static str]),
     /// EXPLAIN of SQLite's text for a statement.
-    Explain(super::plan::Sql),
+    Explain(super::plan::Sql, Format),
 }
 
 /// Reads the statement if it is one of these.
@@ -265,7 +303,10 @@ pub fn parse(parser: &mut Parser<'_>) -> Result<Option<Action>> {
             }
             Action::Execute(name, using)
         }
-        "DEALLOCATE" => {
+        "DEALLOCATE" | "DROP"
+            if first == "DEALLOCATE"
+                || matches!(&parser.peek_nth_token(1).token, Token::Word(w) if w.value.eq_ignore_ascii_case("prepare")) =>
+        {
             parser.next_token();
             need(parser, "PREPARE")?;
             Action::Deallocate(identifier(parser)?.value)

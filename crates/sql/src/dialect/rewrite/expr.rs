@@ -94,7 +94,7 @@ impl Rewriter<'_> {
                     BinaryOperator::BitwiseXor => of("tare_xor"),
                     BinaryOperator::PGBitwiseShiftLeft => raw(format!("({left} << {right})")),
                     BinaryOperator::PGBitwiseShiftRight => raw(format!("({left} >> {right})")),
-                    BinaryOperator::StringConcat if self.pipes_concat => of("concat"),
+                    BinaryOperator::StringConcat if self.mode.pipes_concat => of("concat"),
                     BinaryOperator::StringConcat => raw(format!("(({left}) OR ({right}))")),
                     BinaryOperator::Arrow => of("tare_json_extract"),
                     BinaryOperator::LongArrow => raw(format!(

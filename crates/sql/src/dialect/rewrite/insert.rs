@@ -1,30 +1,33 @@
 //! INSERT and REPLACE: their rows, defaults and ON DUPLICATE KEY UPDATE.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use sqlparser::ast::{
     AssignmentTarget, Expr, Function, FunctionArguments, Insert, OnInsert, Query, SetExpr,
     Statement, TableObject, Value, Values,
 };
 
-use super::{Rewriter, literal, raw};
+use super::change::{is_default, is_null};
+use super::{Rewriter, raw};
+use crate::dialect::function::name_of;
 use crate::dialect::plan::{Change, Sql};
 use crate::dialect::{near, parse_one};
 use crate::server::error::{Result, SqlError};
 use crate::storage::Connection;
 use crate::storage::connection::quote;
 use crate::storage::databases::is_system_schema;
-use crate::storage::tables::last_name;
+use crate::storage::tables::{TableDef, last_name};
 
 impl Rewriter<'_> {
-    /// INSERT and REPLACE. `auto` is the table's AUTO_INCREMENT column and `columns` are all of
-    /// its columns, where that is known.
-    pub fn insert(
-        mut self,
-        mut insert: Insert,
-        auto: Option<&str>,
-        columns: &[String],
-    ) -> Result<Sql> {
+    /// INSERT and REPLACE into a table, which is known unless it is a system schema's.
+    pub fn insert(mut self, mut insert: Insert, def: Option<&TableDef>) -> Result<Sql> {
+        let auto = def
+            .and_then(TableDef::auto_increment)
+            .map(|c| c.name.as_str());
+        let columns: Vec<String> = def
+            .map(|d| d.columns.iter().map(|c| c.name.clone()).collect())
+            .unwrap_or_default();
         let change = if insert.replace_into {
             "REPLACE"
         } else {
@@ -53,10 +56,27 @@ impl Rewriter<'_> {
             }
             insert.source = Some(values_query(vec![row])?);
         }
+        for (i, name) in names.iter().enumerate() {
+            if names[..i].iter().any(|n| n.eq_ignore_ascii_case(name)) {
+                return Err(SqlError::new(
+                    1110,
+                    format!("Column '{name}' specified twice"),
+                ));
+            }
+        }
+        if let Some(def) = def {
+            if let Some(name) = names.iter().find(|n| def.column(n).is_none()) {
+                return Err(SqlError::new(
+                    1054,
+                    format!("Unknown column '{name}' in 'field list'"),
+                ));
+            }
+            self.have_defaults(def, &names, &insert)?;
+        }
         let Some(mut source) = insert.source.take() else {
             return Err(near("DEFAULT"));
         };
-        let all: &[String] = if names.is_empty() { columns } else { &names };
+        let all: &[String] = if names.is_empty() { &columns } else { &names };
         let auto_at = auto.and_then(|a| all.iter().position(|c| c.eq_ignore_ascii_case(a)));
         let mut text = String::new();
         let mut is_values = false;
@@ -83,14 +103,18 @@ impl Rewriter<'_> {
                 }
                 let mut row = Vec::with_capacity(cells.len());
                 for (i, cell) in cells.iter_mut().enumerate() {
-                    if matches!(cell, Expr::Identifier(d) if d.quote_style.is_none() && d.value.eq_ignore_ascii_case("DEFAULT"))
+                    let column = all.get(i).map(String::as_str).unwrap_or_default();
+                    if let Some(value) = self.default_value(&database, &table, column, cell)? {
+                        *cell = value;
+                    } else if is_null(cell)
+                        && auto_at != Some(i)
+                        && def.is_some_and(|d| d.column(column).is_some_and(|c| !c.nullable))
                     {
-                        row.push(self.default_of(
-                            &database,
-                            &table,
-                            all.get(i).map(String::as_str),
+                        // SQLite takes NULL for the next number of an INTEGER PRIMARY KEY.
+                        return Err(SqlError::new(
+                            1048,
+                            format!("Column '{column}' cannot be null"),
                         ));
-                        continue;
                     }
                     self.visit(cell)?;
                     if auto_at == Some(i) && may_be_zero(cell) {
@@ -151,16 +175,34 @@ impl Rewriter<'_> {
                         quote(&table)
                     );
                 }
+                self.sql.counts_updates = !self.mode.found_rows;
+                let mut changed = Vec::new();
                 sql.push_str(" ON CONFLICT DO UPDATE SET ");
                 for (i, mut assignment) in assignments.into_iter().enumerate() {
                     let AssignmentTarget::ColumnName(name) = &assignment.target else {
                         return Err(near("("));
                     };
                     let column = last_name(name);
+                    if let Some(value) =
+                        self.default_value(&database, &table, &column, &assignment.value)?
+                    {
+                        assignment.value = value;
+                    }
                     excluded(&mut assignment.value, &alias);
                     self.visit(&mut assignment.value)?;
                     let comma = if i == 0 { "" } else { ", " };
-                    sql.push_str(&format!("{comma}{} = {}", quote(&column), assignment.value));
+                    let (name, value) = (quote(&column), assignment.value.to_string());
+                    changed.push(format!("{name} IS NOT ({value}) COLLATE BINARY"));
+                    // The first assignment counts the row as one that was updated.
+                    let value = match (i, self.sql.counts_updates) {
+                        (0, true) => format!("tare_updated({value})"),
+                        _ => value,
+                    };
+                    sql.push_str(&format!("{comma}{name} = {value}"));
+                }
+                if self.sql.counts_updates {
+                    // A row that stays as it is counts for nothing.
+                    sql.push_str(&format!(" WHERE {}", changed.join(" OR ")));
                 }
             }
             Some(OnInsert::OnConflict(_)) => return Err(near("ON CONFLICT")),
@@ -170,16 +212,70 @@ impl Rewriter<'_> {
         Ok(self.sql)
     }
 
-    /// DEFAULT as a value. SQLite has no such word in VALUES.
-    fn default_of(&self, database: &str, table: &str, column: Option<&str>) -> String {
-        let text = |t: &str| literal(t);
-        format!(
-            "tare_default({}, {}, {})",
-            text(database),
-            text(table),
-            text(column.unwrap_or(""))
-        )
+    /// What stands for DEFAULT and DEFAULT(column). SQLite has no such word among values.
+    pub(super) fn default_value(
+        &mut self,
+        database: &str,
+        table: &str,
+        column: &str,
+        value: &Expr,
+    ) -> Result<Option<Expr>> {
+        let column = match value {
+            _ if is_default(value) => column.to_owned(),
+            Expr::Function(f) if name_of(f) == "default" => match &f.args {
+                FunctionArguments::List(list) if list.args.len() == 1 => {
+                    let text = list.args[0].to_string();
+                    text.rsplit('.')
+                        .next()
+                        .unwrap_or(&text)
+                        .trim_matches('`')
+                        .to_owned()
+                }
+                _ => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        let Some(def) = self.names.definition(database, table) else {
+            return Ok(None);
+        };
+        let Some(found) = def.column(&column) else {
+            return Err(SqlError::new(
+                1054,
+                format!("Unknown column '{column}' in 'field list'"),
+            ));
+        };
+        Ok(Some(raw(match &found.default {
+            Some(default) if default == "CURRENT_TIMESTAMP" => "now()".to_owned(),
+            Some(default) => format!("({})", default.replace("\\\\", "\\")),
+            None if found.nullable || found.auto_increment => "NULL".to_owned(),
+            None => return Err(no_default(&column)),
+        })))
     }
+
+    /// In strict mode a column that is left out and cannot be NULL has to have a default.
+    fn have_defaults(&self, def: &TableDef, names: &[String], insert: &Insert) -> Result<()> {
+        if !self.mode.strict || insert.ignore || names.is_empty() || def.view.is_some() {
+            return Ok(());
+        }
+        for column in &def.columns {
+            if !column.nullable
+                && column.default.is_none()
+                && !column.auto_increment
+                && !column.on_update_now
+                && !names.iter().any(|n| n.eq_ignore_ascii_case(&column.name))
+            {
+                return Err(no_default(&column.name));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn no_default(column: &str) -> SqlError {
+    SqlError::new(
+        1364,
+        format!("Field '{column}' doesn't have a default value"),
+    )
 }
 
 fn may_be_zero(cell: &Expr) -> bool {
@@ -243,20 +339,17 @@ pub fn change_of(insert: &Insert) -> Change {
     }
 }
 
-/// The AUTO_INCREMENT column of an INSERT's table, and all of its columns.
-pub fn insert_columns(
+/// The definition of an INSERT's table; `None` in a system schema.
+pub fn insert_table(
     connection: &mut Connection,
     database: &str,
     table: &str,
-) -> Result<(Option<String>, Vec<String>)> {
+) -> Result<Option<Arc<TableDef>>> {
     if is_system_schema(database) {
-        return Ok((None, Vec::new()));
+        return Ok(None);
     }
     match connection.table(database, table)? {
         None => Err(SqlError::no_such_table(database, table)),
-        Some(def) => Ok((
-            def.auto_increment().map(|c| c.name.clone()),
-            def.columns.iter().map(|c| c.name.clone()).collect(),
-        )),
+        some => Ok(some),
     }
 }

@@ -10,7 +10,7 @@ mod set;
 mod sys;
 
 pub use expr::interval;
-pub use insert::{change_of, insert_columns};
+pub use insert::{change_of, insert_table};
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -59,7 +59,7 @@ pub struct Rewriter<'a> {
     ctes: HashSet<String>,
     sql: Sql,
     exact: bool,
-    pipes_concat: bool,
+    mode: Mode,
 }
 
 impl<'a> Rewriter<'a> {
@@ -81,7 +81,7 @@ impl<'a> Rewriter<'a> {
             ctes: HashSet::new(),
             sql: Sql::default(),
             exact: false,
-            pipes_concat: mode.pipes_concat,
+            mode,
         }
     }
 
@@ -132,7 +132,7 @@ impl VisitorMut for Rewriter<'_> {
     type Break = SqlError;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<SqlError> {
-        if let Err(error) = self.arrange(query) {
+        if let Err(error) = self.check(query).and_then(|()| self.arrange(query)) {
             return ControlFlow::Break(error);
         }
         let outer = query.with.as_ref().map(|_| self.names.ctes.clone());
@@ -193,6 +193,12 @@ impl VisitorMut for Rewriter<'_> {
     }
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<SqlError> {
+        if let TableFactor::Derived { alias: None, .. } = factor {
+            return ControlFlow::Break(SqlError::new(
+                1248,
+                "Every derived table must have its own alias",
+            ));
+        }
         let TableFactor::Table {
             name,
             alias,

@@ -1,9 +1,9 @@
 //! SELECT: its columns' names and types, and what SQLite's has no like of.
 
 use sqlparser::ast::{
-    BinaryOperator, Distinct, Expr, GroupByExpr, JoinOperator, LockType, ObjectNamePart, Query,
-    Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableFactor, UnaryOperator,
-    Value, visit_expressions_mut,
+    BinaryOperator, Distinct, Expr, GroupByExpr, JoinOperator, LimitClause, LockType,
+    ObjectNamePart, OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
+    SetExpr, TableFactor, UnaryOperator, Value, visit_expressions_mut,
 };
 
 use super::{Rewriter, ident};
@@ -197,6 +197,10 @@ impl Rewriter<'_> {
         {
             return Err(SqlError::new(1096, "No tables used"));
         }
+        self.unique_names()?;
+        if let GroupByExpr::Expressions(by, _) = &select.group_by {
+            positions(by.iter(), &select.projection, "group statement")?;
+        }
         for table in &mut select.from {
             for join in &mut table.joins {
                 match &join.join_operator {
@@ -212,6 +216,58 @@ impl Rewriter<'_> {
             }
         }
         self.having(select);
+        Ok(())
+    }
+
+    /// Two tables of one FROM may not be called the same.
+    fn unique_names(&self) -> Result<()> {
+        let Some(scope) = self.names.scopes.last() else {
+            return Ok(());
+        };
+        for (i, one) in scope.relations.iter().enumerate() {
+            let again = scope.relations[..i].iter().any(|other| {
+                !one.alias.is_empty()
+                    && other.alias.eq_ignore_ascii_case(&one.alias)
+                    && other.database == one.database
+            });
+            if again {
+                return Err(SqlError::new(
+                    1066,
+                    format!("Not unique table/alias: '{}'", one.alias),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// What SQLite would not refuse, or not in MySQL's words.
+    pub(super) fn check(&self, query: &Query) -> Result<()> {
+        if let (SetExpr::Select(select), Some(order)) = (query.body.as_ref(), &query.order_by)
+            && let OrderByKind::Expressions(by) = &order.kind
+        {
+            positions(
+                by.iter().map(|o| &o.expr),
+                &select.projection,
+                "order clause",
+            )?;
+        }
+        let Some(limit) = &query.limit_clause else {
+            return Ok(());
+        };
+        let bounds = match limit {
+            LimitClause::LimitOffset { limit, offset, .. } => {
+                [limit.as_ref(), offset.as_ref().map(|o| &o.value)]
+            }
+            LimitClause::OffsetCommaLimit { offset, limit } => [Some(limit), Some(offset)],
+        };
+        for bound in bounds.into_iter().flatten() {
+            let plain = matches!(bound, Expr::Value(v)
+                if matches!(&v.value, Value::Placeholder(_))
+                    || matches!(&v.value, Value::Number(n, _) if n.parse::<u64>().is_ok()));
+            if !plain {
+                return Err(near(bound));
+            }
+        }
         Ok(())
     }
 
@@ -262,6 +318,34 @@ impl Rewriter<'_> {
             });
         }
     }
+}
+
+/// Numbers in GROUP BY and ORDER BY are places in the select list.
+fn positions<'e>(
+    by: impl Iterator<Item = &'e Expr>,
+    projection: &[SelectItem],
+    clause: &str,
+) -> Result<()> {
+    let star = projection.iter().any(|i| {
+        matches!(
+            i,
+            SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..)
+        )
+    });
+    for expr in by {
+        if let Expr::Value(v) = expr
+            && let Value::Number(n, _) = &v.value
+            && let Ok(place) = n.parse::<usize>()
+            && !star
+            && !(1..=projection.len()).contains(&place)
+        {
+            return Err(SqlError::new(
+                1054,
+                format!("Unknown column '{place}' in '{clause}'"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Whether an aggregate function is called, outside of subqueries and windows.

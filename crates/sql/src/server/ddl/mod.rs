@@ -74,6 +74,7 @@ impl Session {
             return Ok(Some(0));
         }
         self.root_only("CREATE, ALTER, DROP")?;
+        self.not_in_system(ddl)?;
         self.commit()?;
         let _locks = locks(ddl);
         let result = self.change(ddl);
@@ -129,9 +130,18 @@ impl Session {
                     quote(&name.table),
                     query.text
                 );
+                let count = format!(
+                    "SELECT count(*) FROM {}.{}",
+                    quote(&name.database),
+                    quote(&name.table)
+                );
                 let rows = self.in_one(&name.database, |s| {
-                    s.connection()?.batch(&sql)?;
-                    Ok(s.connection()?.changes())
+                    let connection = s.connection()?;
+                    connection.batch(&sql)?;
+                    Ok(connection
+                        .db()
+                        .query_row(&count, [], |r| r.get::<_, i64>(0))?
+                        as u64)
                 })?;
                 Ok(Some(rows))
             }
@@ -197,6 +207,45 @@ impl Session {
             }
             Ddl::Maintain(..) => Ok(Some(0)),
         }
+    }
+
+    /// The system schemas stay as they are: 1044, and 1142 for their tables' end.
+    fn not_in_system(&mut self, ddl: &Ddl) -> Result<()> {
+        let names: Vec<&TableName> = match ddl {
+            Ddl::CreateTable { name, .. }
+            | Ddl::CreateLike { name, .. }
+            | Ddl::CreateAs { name, .. }
+            | Ddl::CreateView { name, .. }
+            | Ddl::Alter { name, .. }
+            | Ddl::CreateIndex { name, .. }
+            | Ddl::DropIndex { name, .. } => vec![name],
+            Ddl::Rename(pairs) => pairs.iter().flat_map(|(a, b)| [a, b]).collect(),
+            Ddl::Drop { names, .. } => names.iter().collect(),
+            _ => Vec::new(),
+        };
+        let Some(name) = names.iter().find(|n| is_system_schema(&n.database)) else {
+            return Ok(());
+        };
+        let (user, host) = self.state.user_host();
+        if let Ddl::Drop { .. } = ddl
+            && crate::catalog::table(&name.database, &name.table).is_some()
+            && !name.database.eq_ignore_ascii_case("information_schema")
+        {
+            return Err(SqlError::new(
+                1142,
+                format!(
+                    "DROP command denied to user '{user}'@'{host}' for table '{}'",
+                    name.table
+                ),
+            ));
+        }
+        Err(SqlError::new(
+            1044,
+            format!(
+                "Access denied for user '{user}'@'{host}' to database '{}'",
+                name.database.to_lowercase()
+            ),
+        ))
     }
 
     /// Runs changes of one database as one transaction, alone.

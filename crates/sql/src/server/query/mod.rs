@@ -44,7 +44,7 @@ impl Session {
                 .add(Counter::MaxExecutionTimeSet, 1);
         }
         self.control.begin(at_most);
-        let keeps_warnings = matches!(&plan.action, Action::Show(s) if matches!(s.what, crate::dialect::admin::What::Warnings | crate::dialect::admin::What::WarningCount));
+        let keeps_warnings = matches!(&plan.action, Action::Show(s) if matches!(s.what, crate::dialect::admin::What::Warnings { .. } | crate::dialect::admin::What::WarningCount { .. }));
         if !keeps_warnings {
             self.state.clear_warnings();
         }
@@ -278,7 +278,7 @@ impl Session {
             drop(pass);
             return Err(self.after_error(error));
         }
-        let affected = changed;
+        let mut affected = changed;
         let connection = if id.is_system() {
             &mut self.system()?.0
         } else {
@@ -290,6 +290,9 @@ impl Session {
             single.commit();
             super::metrics::TRX_RW_COMMITS.add(1);
             self.registration.status().add(Counter::HandlerCommit, 1);
+        }
+        if sql.counts_updates {
+            affected += self.state.take_updated();
         }
         let handler = match change {
             Change::Insert | Change::Replace => Counter::HandlerWrite,
@@ -304,7 +307,7 @@ impl Session {
         let mut insert_id = 0;
         if matches!(change, Change::Insert | Change::Replace) && sql.makes_ids && affected > 0 {
             // MySQL tells the first of the numbers that one statement made.
-            insert_id = last - (affected as i64 - 1);
+            insert_id = last - (changed as i64 - 1).max(0);
             self.state.set_last_insert_id(insert_id);
         }
         self.done(affected, insert_id.max(0) as u64, more);

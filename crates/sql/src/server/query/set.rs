@@ -132,12 +132,30 @@ impl Session {
                     "PRAGMA foreign_keys=OFF"
                 })?;
             }
+            "sql_mode" => {
+                // Statements are read in another way now.
+                self.empty_cache();
+                self.check_values()?;
+            }
             "long_query_time" | "max_execution_time" | "innodb_lock_wait_timeout" => {
                 self.read_limits()
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Strict mode: values that do not fit their columns are refused.
+    pub fn check_values(&mut self) -> Result<()> {
+        let strict = self.mode().strict;
+        match self.connection.as_mut() {
+            Some(connection) => connection.batch(if strict {
+                "PRAGMA ignore_check_constraints=OFF"
+            } else {
+                "PRAGMA ignore_check_constraints=ON"
+            }),
+            None => Ok(()),
+        }
     }
 
     /// Takes over the session's limits from its variables.

@@ -230,6 +230,9 @@ impl Session {
                 &self.state,
             )?;
             self.connection = Some(connection);
+            if !self.mode().strict {
+                self.check_values()?;
+            }
         }
         self.connection
             .as_mut()

@@ -150,14 +150,16 @@ impl Session {
         cached.columns.digest = cached.digest;
         let plan = cached.plan.clone();
         point.refine(plan.class);
-        let result = self.run(
-            &plan,
-            &mut cached.statement,
-            &mut cached.columns,
-            &mut |_| Ok(()),
-            more,
-            false,
-        );
+        let result = self
+            .run(
+                &plan,
+                &mut cached.statement,
+                &mut cached.columns,
+                &mut |_| Ok(()),
+                more,
+                false,
+            )
+            .map_err(|e| crate::dialect::blame::blame(e, text, self.mode()));
         let keep = result.is_ok()
             && text.len() <= CACHEABLE
             && matches!(
@@ -199,9 +201,13 @@ impl Session {
         }
     }
 
-    /// How @@sql_mode has statements read.
+    /// How @@sql_mode and the client have statements read.
     pub fn mode(&self) -> Mode {
-        Mode::of(&self.state.text("sql_mode").unwrap_or_default())
+        let mut mode = Mode::of(&self.state.text("sql_mode").unwrap_or_default());
+        mode.found_rows = self
+            .capabilities
+            .contains(CapabilityFlags::CLIENT_FOUND_ROWS);
+        mode
     }
 
     /// Reads and rewrites a statement.

@@ -1,26 +1,35 @@
 //! SHOW: what is asked for, and the rows that answer it.
 
 mod charset;
+mod explain;
+mod made;
 mod rows;
 mod table;
 
 use rusqlite::types::Value;
 
 pub(super) use self::charset::CHARSETS;
-use self::charset::COLLATIONS;
 pub(super) use self::rows::Rows;
 use super::error::{Result, SqlError};
 use super::session::Session;
 use crate::catalog;
-use crate::dialect::admin::{Scope, Show, What};
+use crate::dialect::admin::{Filter, Scope, Show, What};
 use crate::storage::databases::{SYSTEM_SCHEMAS, is_system_schema};
 use crate::storage::tables::TableDef;
 
 impl Session {
     /// SHOW.
     pub fn show(&mut self, show: &Show, more: bool, binary: bool) -> Result<()> {
-        let rows = self.show_rows(show)?;
-        let rows = self.filtered(rows, &show.filter)?;
+        let mut rows = self.show_rows(show)?;
+        if let (Filter::Like(pattern), What::Tables(_) | What::Databases) =
+            (&show.filter, &show.what)
+        {
+            // MySQL says what was looked for in the heading.
+            rows = self.filtered(rows, &show.filter)?;
+            rows.names[0].push_str(&format!(" ({pattern})"));
+        } else {
+            rows = self.filtered(rows, &show.filter)?;
+        }
         self.send(rows, more, binary)
     }
 
@@ -178,143 +187,68 @@ impl Session {
                 }
                 rows
             }
-            What::Warnings => {
+            What::Warnings { errors, limit } => {
                 let mut rows = Rows::new(&["Level", "Code", "Message"]);
-                for w in self.state.warnings() {
+                let all = self.state.warnings();
+                let all = all.into_iter().filter(|w| !errors || w.level == "Error");
+                for w in all.skip(limit.0).take(limit.1) {
                     rows.push([w.level.into(), i64::from(w.code).into(), w.message.into()]);
                 }
                 rows
             }
-            What::WarningCount => {
-                let mut rows = Rows::new(&["@@session.warning_count"]);
-                rows.push([i64::from(self.state.warning_count()).into()]);
+            What::WarningCount { errors } => {
+                let name = if *errors { "error" } else { "warning" };
+                let mut rows = Rows::new(&[&format!("@@session.{name}_count")]);
+                let all = self.state.warnings();
+                let n = all.iter().filter(|w| !errors || w.level == "Error").count();
+                rows.push([(n as i64).into()]);
                 rows
             }
-            What::Engines => {
-                let mut rows = Rows::new(&[
-                    "Engine",
-                    "Support",
-                    "Comment",
-                    "Transactions",
-                    "XA",
-                    "Savepoints",
-                ]);
-                let version = format!("SQLite {}: one file per database, WAL", rusqlite::version());
-                rows.push([
-                    "SQLite".into(),
-                    "DEFAULT".into(),
-                    version.into(),
-                    "YES".into(),
-                    "NO".into(),
-                    "YES".into(),
-                ]);
-                rows.push([
-                    "PERFORMANCE_SCHEMA".into(),
-                    "YES".into(),
-                    "Performance Schema".into(),
-                    "NO".into(),
-                    "NO".into(),
-                    "NO".into(),
-                ]);
-                rows
+            What::Engines => self.select(
+                "SELECT ENGINE AS Engine, SUPPORT AS Support, COMMENT AS Comment, \
+                 TRANSACTIONS AS Transactions, XA, SAVEPOINTS AS Savepoints FROM information_schema.ENGINES",
+            )?,
+            What::Collation => self.select(
+                "SELECT COLLATION_NAME AS Collation, CHARACTER_SET_NAME AS Charset, ID AS Id, \
+                 IS_DEFAULT AS `Default`, IS_COMPILED AS Compiled, SORTLEN AS Sortlen, PAD_ATTRIBUTE AS Pad_attribute \
+                 FROM information_schema.COLLATIONS ORDER BY 1",
+            )?,
+            What::Charset => self.select(
+                "SELECT CHARACTER_SET_NAME AS Charset, DESCRIPTION AS Description, \
+                 DEFAULT_COLLATE_NAME AS `Default collation`, MAXLEN AS Maxlen FROM information_schema.CHARACTER_SETS ORDER BY 1",
+            )?,
+            What::Grants(of) => self.grants(of.as_ref())?,
+            What::CreateUser(of) => self.show_user(of.as_ref())?,
+            What::CreateView(database, view) => self.show_view(database, view)?,
+            What::CreateProgram(kind, database, name) => {
+                self.show_program(kind, database, name)?
             }
-            What::Collation => {
-                let mut rows = Rows::new(&[
-                    "Collation",
-                    "Charset",
-                    "Id",
-                    "Default",
-                    "Compiled",
-                    "Sortlen",
-                ]);
-                for (name, charset, id, default) in COLLATIONS {
-                    rows.push([
-                        (*name).into(),
-                        (*charset).into(),
-                        (*id).into(),
-                        if *default { "Yes" } else { "" }.into(),
-                        "Yes".into(),
-                        1i64.into(),
-                    ]);
+            What::Engine(engine, what) => self.engine(engine, what)?,
+            What::OpenTables(database) => self.open_tables(database)?,
+            What::Made { query, like } => {
+                let mut rows = self.select(query)?;
+                if let Filter::Like(_) = &show.filter
+                    && let Some(at) = rows.names.iter().position(|n| n == like)
+                {
+                    // LIKE looks at the first column.
+                    rows.like = at;
                 }
                 rows
             }
-            What::Charset => {
-                let mut rows =
-                    Rows::new(&["Charset", "Description", "Default collation", "Maxlen"]);
-                for (name, description, collation, bytes) in CHARSETS {
-                    rows.push([
-                        (*name).into(),
-                        (*description).into(),
-                        (*collation).into(),
-                        (*bytes).into(),
-                    ]);
-                }
-                rows
-            }
-            What::Grants => {
-                let (user, host) = self.state.user_host();
-                let mut rows = Rows::new(&[&format!("Grants for {user}@{host}")]);
-                if self.is_root() {
-                    rows.push([format!(
-                        "GRANT ALL PRIVILEGES ON *.* TO `{user}`@`{host}` WITH GRANT OPTION"
-                    )
-                    .into()]);
-                } else {
-                    for schema in catalog::SCHEMAS {
-                        rows.push([
-                            format!("GRANT SELECT ON `{schema}`.* TO `{user}`@`{host}`").into()
-                        ]);
-                    }
-                }
-                rows
-            }
+            What::Refused(code, message) => return Err(SqlError::new(*code, message.clone())),
             What::Privileges => {
                 let mut rows = Rows::new(&["Privilege", "Context", "Comment"]);
-                for p in [
-                    "Alter", "Create", "Delete", "Drop", "Index", "Insert", "Select", "Shutdown",
-                    "Super", "Update",
-                ] {
-                    rows.push([p.into(), "Tables".into(), "".into()]);
+                for (privilege, context, comment) in made::PRIVILEGES {
+                    rows.push([(*privilege).into(), (*context).into(), (*comment).into()]);
                 }
                 rows
             }
-            What::Plugins => {
-                let mut rows = Rows::new(&["Name", "Status", "Type", "Library", "License"]);
-                for (name, kind) in [
-                    ("mysql_native_password", "AUTHENTICATION"),
-                    ("caching_sha2_password", "AUTHENTICATION"),
-                    ("SQLite", "STORAGE ENGINE"),
-                    ("PERFORMANCE_SCHEMA", "STORAGE ENGINE"),
-                ] {
-                    rows.push([
-                        name.into(),
-                        "ACTIVE".into(),
-                        kind.into(),
-                        None::<String>.into(),
-                        "MIT".into(),
-                    ]);
-                }
-                rows
-            }
+            What::Plugins => self.select(
+                "SELECT PLUGIN_NAME AS Name, PLUGIN_STATUS AS Status, PLUGIN_TYPE AS Type, \
+                 PLUGIN_LIBRARY AS Library, PLUGIN_LICENSE AS License FROM information_schema.PLUGINS",
+            )?,
             What::Nothing(names) => Rows::new(names),
-            What::Explain(sql) => {
-                self.ready(sql)?;
-                let mut rows = Rows::new(&["id", "parent", "detail"]);
-                let connection = self.connection()?;
-                let mut statement = connection.db().prepare(&sql.text)?;
-                // Parameters of the explained statement stay NULL.
-                let found =
-                    statement.query_map(rusqlite::params_from_iter((0..0).map(|_: i32| 0)), |r| {
-                        Ok([r.get(0)?, r.get(1)?])
-                            .and_then(|[a, b]: [i64; 2]| Ok((a, b, r.get::<_, String>(3)?)))
-                    });
-                for row in found? {
-                    let (id, parent, detail) = row?;
-                    rows.push([id.into(), parent.into(), detail.into()]);
-                }
-                rows
-            }
+            What::Explain(sql, format) => self.explain(sql, *format)?,
         })
     }
 

@@ -19,6 +19,10 @@ use crate::wire::value::{put_binary, put_text};
 pub struct Rows {
     pub(super) names: Vec<String>,
     pub(in crate::server) rows: Vec<Vec<Value>>,
+    /// The column that LIKE looks at.
+    pub(super) like: usize,
+    /// The columns' types where they are known without a value.
+    pub(super) wire: Vec<Option<WireType>>,
 }
 
 impl Rows {
@@ -27,6 +31,8 @@ impl Rows {
         Self {
             names: names.iter().map(|n| (*n).to_owned()).collect(),
             rows: Vec::new(),
+            like: 0,
+            wire: Vec::new(),
         }
     }
 
@@ -70,7 +76,11 @@ impl Session {
         let condition = match filter {
             Filter::None => return Ok(rows),
             Filter::Like(pattern) => {
-                let first = rows.names.first().map(|n| quote(n)).unwrap_or_default();
+                let first = rows
+                    .names
+                    .get(rows.like)
+                    .map(|n| quote(n))
+                    .unwrap_or_default();
                 format!("{first} LIKE '{}' ESCAPE '\\'", pattern.replace('\'', "''"))
             }
             Filter::Where(expr) => {
@@ -113,14 +123,15 @@ impl Session {
         let kept: Vec<i64> = statement
             .query_map([&json], |r| r.get(0))?
             .collect::<rusqlite::Result<_>>()?;
-        let all = rows.rows;
+        let mut rows = rows;
+        let all = std::mem::take(&mut rows.rows);
         let rows_kept = kept
             .into_iter()
             .filter_map(|i| all.get(i as usize).cloned())
             .collect();
         Ok(Rows {
-            names: rows.names,
             rows: rows_kept,
+            ..rows
         })
     }
 
@@ -128,6 +139,9 @@ impl Session {
     pub fn send(&mut self, rows: Rows, more: bool, binary: bool) -> Result<()> {
         let wire: Vec<WireType> = (0..rows.names.len())
             .map(|i| {
+                if let Some(Some(wire)) = rows.wire.get(i) {
+                    return *wire;
+                }
                 match rows
                     .rows
                     .iter()

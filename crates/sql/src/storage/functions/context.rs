@@ -79,6 +79,11 @@ pub(super) fn context(db: &Connection, session: &Arc<SessionState>) -> Result<()
         Ok(value)
     })?;
     let s = session.clone();
+    fresh(db, "tare_updated", 1, move |ctx| {
+        s.count_updated();
+        ctx.get(0)
+    })?;
+    let s = session.clone();
     fresh(db, "sleep", 1, move |ctx| {
         let Some(seconds) = real(ctx, 0).filter(|s| *s >= 0.0) else {
             return Err(fail("Incorrect arguments to sleep"));

@@ -104,6 +104,12 @@ fn observe(db: &rusqlite::Connection, database: &str, name: &str) -> Result<Tabl
         });
     }
     primary.sort();
+    if let [(_, one)] = primary.as_slice() {
+        // SQLite numbers the rows by it where it is left out.
+        for column in &mut def.columns {
+            column.auto_increment |= column.name == *one && column.column_type == "bigint";
+        }
+    }
     if !primary.is_empty() {
         def.indexes.push(IndexDef {
             name: "PRIMARY".into(),

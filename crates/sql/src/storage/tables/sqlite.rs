@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::types::{is_text, sqlite_type};
-use super::{IndexDef, TableDef};
+use super::{ColumnDef, IndexDef, TableDef, base_type};
 use crate::storage::connection::quote;
 
 impl TableDef {
@@ -36,9 +36,9 @@ impl TableDef {
             if is_text(&column.column_type) && !column.binary {
                 sql.push_str(" COLLATE NOCASE");
             }
-            if column.column_type.starts_with("enum(") {
-                let members = &column.column_type["enum".len()..];
-                let _ = write!(sql, " CHECK ({} IN {members})", quote(&column.name));
+            if let Some((error, check)) = fits(column, is_rowid) {
+                let name = quote(&format!("tare:{error}:{}", column.name));
+                let _ = write!(sql, " CONSTRAINT {name} CHECK ({check})");
             }
         }
         let list = |columns: &[String]| {
@@ -95,6 +95,42 @@ impl IndexDef {
             quote(table),
             columns.join(", ")
         )
+    }
+}
+
+/// What a value of the column has to be, and the error that says that it is not: strict mode,
+/// which SQLite leaves to constraints.
+fn fits(column: &ColumnDef, is_rowid: bool) -> Option<(u16, String)> {
+    let name = quote(&column.name);
+    let kind = column.column_type.as_str();
+    let unsigned = kind.contains("unsigned");
+    let argument = || {
+        kind.split_once('(')
+            .and_then(|(_, rest)| rest.split_once([')', ',']))
+            .and_then(|(n, _)| n.trim().parse::<u64>().ok())
+    };
+    let whole = |bits: u32| {
+        let (low, high) = if unsigned {
+            (0, (1i128 << bits) - 1)
+        } else {
+            (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1)
+        };
+        Some((1264, format!("{name} BETWEEN {low} AND {high}")))
+    };
+    match base_type(kind) {
+        "enum" => Some((1265, format!("{name} IN {}", &kind["enum".len()..]))),
+        "tinyint" => whole(8),
+        "smallint" => whole(16),
+        "mediumint" => whole(24),
+        "int" => whole(32),
+        // All 64 bits of an unsigned one are in use.
+        "bigint" if is_rowid || unsigned => None,
+        "bigint" => Some((1264, format!("typeof({name}) <> 'text'"))),
+        "char" | "varchar" => argument().map(|n| (1406, format!("length({name}) <= {n}"))),
+        "binary" | "varbinary" => {
+            argument().map(|n| (1406, format!("octet_length({name}) <= {n}")))
+        }
+        _ => None,
     }
 }
 

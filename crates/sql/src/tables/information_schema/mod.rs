@@ -2,7 +2,9 @@
 
 pub mod columns;
 pub mod constants;
+pub mod engine;
 pub mod metrics;
+pub mod nothing;
 pub mod routines;
 pub mod schemata;
 pub mod statistics;
@@ -15,6 +17,8 @@ pub static TABLES: &[&[&dyn Table]] = &[
     columns::TABLES,
     constants::TABLES,
     metrics::TABLES,
+    engine::TABLES,
+    nothing::TABLES,
     routines::TABLES,
     schemata::TABLES,
     statistics::TABLES,
