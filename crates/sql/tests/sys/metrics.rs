@@ -53,7 +53,7 @@ fn metrics_count_what_the_server_does() {
     for i in 0..10 {
         exec(&mut client, &format!("INSERT INTO t VALUES ({i}, {i})"));
     }
-    exec(&mut client, "UPDATE t SET a = 0 WHERE id < 4");
+    exec(&mut client, "UPDATE t SET a = -1 WHERE id < 4");
     exec(&mut client, "DELETE FROM t WHERE id = 9");
     for _ in 0..5 {
         exec(&mut client, "SELECT COUNT(*) FROM t");
