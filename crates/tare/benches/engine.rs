@@ -172,6 +172,17 @@ fn statement_full(locks: &Locks, n: usize) {
     }
 }
 
+/// The end of a statement, with digest and histograms. It cannot be had without its beginning and its
+/// text, which are in the figure: it is an upper bound.
+fn statement_end(_: &Locks, n: usize) {
+    for _ in 0..n {
+        let statement = tare::statement::start(&QUERY);
+        statement.text(black_box(TEXT));
+        statement.rows_examined(1);
+        statement.rows_sent(1);
+    }
+}
+
 fn connect(_: &Locks, n: usize) {
     for _ in 0..n {
         let thread = tare::thread::spawn(&CONNECTION, || {
@@ -184,7 +195,7 @@ fn connect(_: &Locks, n: usize) {
 }
 
 /// A figure: its name, how Tare runs, what is timed, how often in a round.
-const FIGURES: [(&str, State, Body, usize); 20] = [
+const FIGURES: [(&str, State, Body, usize); 21] = [
     ("rdtsc", State::Disabled, rdtsc, 20_000),
     ("floor", State::Disabled, floor, 20_000),
     ("disabled", State::Disabled, event, 20_000),
@@ -199,6 +210,7 @@ const FIGURES: [(&str, State, Body, usize); 20] = [
     ("stage_off", State::Off, stage, 20_000),
     ("stage_counted", State::Counted, stage, 20_000),
     ("event_timed", State::Timed, event, 20_000),
+    ("statement_end", State::Timed, statement_end, 10_000),
     ("statement_plain", State::Disabled, statement_plain, 500),
     ("statement_full", State::Timed, statement_full, 500),
     ("statement_full_kept", State::Kept, statement_full, 500),
@@ -347,6 +359,7 @@ fn main() {
         ),
         ("lock_every - lock_plain", "lock_every", "lock_plain", 2.6),
         ("stage - floor", "stage", "floor", 1.5),
+        ("statement_end - floor", "statement_end", "floor", 25.0),
         (
             "statement_full - statement_plain",
             "statement_full",
