@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod defaults;
 mod exit;
 mod output;
 mod ps;
@@ -49,12 +50,13 @@ enum Command {
 
 fn main() -> ExitCode {
     let arguments = serve_options::as_mysqld_spells(std::env::args_os());
-    let result = match Cli::parse_from(arguments).command {
+    let expanded = defaults::expand(arguments, &<Cli as clap::CommandFactory>::command());
+    let result = expanded.and_then(|arguments| match Cli::parse_from(arguments).command {
         Command::Serve(args) => serve::main(*args),
         Command::Run(args) => run::main(&args),
         Command::Sql(args) => sql::main(&args),
         Command::Ps(args) => ps::main(&args),
-    };
+    });
     match result {
         Ok(code) => code,
         Err(Failure { code, message }) => {

@@ -12,7 +12,7 @@ use signal_hook::iterator::Signals;
 use tare_sql::server::{Config, DEFAULT_PORT, InstrumentValue, Server, ThreadHandling};
 
 use crate::exit::{FAILED, Failure};
-use crate::serve_options::{ConsumerOptions, boolean, bytes, instrument};
+use crate::serve_options::{ConsumerOptions, SizeOptions, boolean, bytes, instrument};
 use crate::sql::local;
 
 tare::classes! {
@@ -32,10 +32,15 @@ tare::classes! {
 /// bound to 127.0.0.1 and always needs one: root's is made up at the first start and written
 /// to DIR/password, readable by you alone.
 #[derive(clap::Args)]
-#[command(after_help = HELP)]
+#[command(after_help = HELP, args_override_self = true)]
 pub struct Args {
+    /// Read options from a file as my.cnf is: of its groups [mysqld], [server] and [tare]. Options of
+    /// the command line go before those of the file
+    #[arg(long, value_name = "PATH")]
+    defaults_file: Option<PathBuf>,
+
     /// Directory of the databases; made (mode 0700) when it does not exist
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", alias = "datadir")]
     data: PathBuf,
 
     /// Unix socket to listen on [default: DIR/tare.sock]
@@ -103,6 +108,9 @@ pub struct Args {
 
     #[command(flatten)]
     consumers: ConsumerOptions,
+
+    #[command(flatten)]
+    sizes: SizeOptions,
 }
 
 const HELP: &str = "\
@@ -114,6 +122,8 @@ Examples:
 
   mariadb --socket /tmp/tare/tare.sock performance_schema \\
           -e 'SELECT * FROM events_waits_summary_global_by_event_name ORDER BY SUM_TIMER_WAIT DESC LIMIT 10'
+
+  tare serve --defaults-file=/etc/tare.cnf --data /tmp/tare --performance-schema-digests-size=200
 
 SIGTERM and SIGINT stop the server in good order; a second one ends it at once.";
 
@@ -156,6 +166,7 @@ fn config(args: Args) -> Result<Config, Failure> {
     config.performance_schema = args.performance_schema;
     config.instruments = args.performance_schema_instrument;
     config.consumers = args.consumers.0;
+    config.sizes = args.sizes.0;
     config.segment = args.segment;
     if args.attach_pid.is_some() || args.attach_segment.is_some() {
         let target = local::target(args.attach_pid, args.attach_segment.as_deref());

@@ -57,6 +57,61 @@ impl FromArgMatches for ConsumerOptions {
     }
 }
 
+/// The sizes of Performance Schema that were given, by MySQL's names without `performance_schema_`.
+#[derive(Debug, Clone, Default)]
+pub struct SizeOptions(pub Vec<(String, String)>);
+
+/// What one of them takes: the engine says.
+fn size(name: &'static str) -> impl Fn(&str) -> Result<String, String> + Clone {
+    move |text: &str| match tare::Config::default().option(name, text) {
+        Ok(()) => Ok(text.trim().to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+impl clap::Args for SizeOptions {
+    fn augment_args(command: Command) -> Command {
+        command.args(tare::OPTIONS.iter().map(|name| {
+            let arg = Arg::new(*name)
+                .long(format!("performance-schema-{}", name.replace('_', "-")))
+                .value_name("N")
+                .allow_negative_numbers(true)
+                .action(ArgAction::Set)
+                .value_parser(size(name))
+                .help_heading("Performance Schema");
+            match *name {
+                // One line in the help stands for all of them.
+                "digests_size" => arg.help(
+                    "Size a buffer; -1 is the default. There is one option for each of SHOW VARIABLES \
+                     LIKE 'performance_schema%'",
+                ),
+                _ => arg.hide(true),
+            }
+        }))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for SizeOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut options = Self::default();
+        options.update_from_arg_matches(matches)?;
+        Ok(options)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        let given = |name: &&str| {
+            let value = matches.get_one::<String>(name)?;
+            Some((name.to_string(), value.clone()))
+        };
+        self.0 = tare::OPTIONS.iter().filter_map(given).collect();
+        Ok(())
+    }
+}
+
 /// mysqld's spellings of a switch.
 pub fn boolean(text: &str) -> Result<bool, String> {
     match text.to_ascii_lowercase().as_str() {

@@ -176,6 +176,52 @@ pub enum Region {
     MetricRows,
 }
 
+/// What SHOW ENGINE PERFORMANCE_SCHEMA STATUS calls the regions: by their table where they have one,
+/// otherwise, as in MySQL, in parentheses.
+pub const BUFFERS: [&str; REGIONS] = [
+    "(control)",
+    "setup_instruments",
+    "(effective)",
+    "(thread_mask)",
+    "setup_objects",
+    "(object_mask)",
+    "(shared)",
+    "(class)",
+    "(histogram_spill)",
+    "(statement_histogram_spill)",
+    "accounts",
+    "users",
+    "hosts",
+    "setup_actors",
+    "(schema)",
+    "(lock_instances)",
+    "file_instances",
+    "socket_instances",
+    "objects_summary_global_by_type",
+    "table_io_waits_summary_by_index_usage",
+    "table_handles",
+    "metadata_locks",
+    "prepared_statements_instances",
+    "events_statements_summary_by_digest",
+    "(digest_hash)",
+    "threads",
+    "(bank)",
+    "(base)",
+    "(truncated_global)",
+    "(truncated_by_account)",
+    "(truncated_by_thread)",
+    "(truncated_by_user)",
+    "(truncated_by_host)",
+    "events_waits_history_long",
+    "events_stages_history_long",
+    "events_statements_history_long",
+    "events_transactions_history_long",
+    "(metric)",
+    "(metric_flag)",
+    "(metric_state)",
+    "(metric_row)",
+];
+
 /// How many regions there are.
 pub const REGIONS: usize = Region::MetricRows as usize + 1;
 
@@ -239,6 +285,11 @@ pub struct Geometry {
     pub shared_chunks: usize,
     /// Words of text behind a statement's record in history_long.
     pub long_text_words: usize,
+}
+
+/// The regions by name.
+pub fn buffers(geometry: &Geometry) -> impl Iterator<Item = (&'static str, Extent)> {
+    BUFFERS.into_iter().zip(geometry.regions)
 }
 
 const fn round_up(n: usize, to: usize) -> usize {

@@ -1,6 +1,7 @@
 //! What all threads of the host share, away from every event's path: ids, free lists, high-water
 //! marks, and what was lost.
 
+use crate::class::KINDS;
 use crate::primitive::{AtomicU32, AtomicU64};
 
 /// A cell alone on its cache line.
@@ -139,4 +140,10 @@ pub struct Shared {
     pub tickets: [Alone<AtomicU64>; 4],
     /// What was lost, by [`Lost`].
     pub lost: [AtomicU64; LOSSES],
+    /// Of the lost classes, those of each kind, by the number of [`crate::Kind`].
+    pub classes_lost: [AtomicU64; KINDS.len() + 1],
+    /// One more than how many classes of each kind there may be; 0 = as many as classes in all.
+    pub class_limits: [AtomicU64; KINDS.len() + 1],
+    /// Of the lost instances, those of each kind.
+    pub instances_lost: [AtomicU64; KINDS.len() + 1],
 }

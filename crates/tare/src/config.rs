@@ -5,6 +5,8 @@ use std::path::PathBuf;
 pub use tare_layout::control::Timer;
 pub use tare_layout::geometry::Limits;
 
+use tare_layout::Kind;
+
 /// How an instrument starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
@@ -55,6 +57,11 @@ pub struct Config {
     /// Bytes that the threads' counters may take; 0 = no limit. At the limit, new rows are lost
     /// and counted as such.
     pub memory_limit: u64,
+    /// Limits of single kinds of classes (`max_mutex_classes`, ...), besides that of all together.
+    pub class_limits: Vec<(Kind, usize)>,
+    /// Seconds after which a digest's sample gives way to any newer statement; 0 = never, `None` =
+    /// MySQL's 60.
+    pub digest_sample_age: Option<u64>,
 }
 
 impl Config {

@@ -33,6 +33,7 @@ mod class;
 mod config;
 pub mod metrics;
 mod modes;
+mod options;
 
 #[cfg(not(feature = "instrument"))]
 mod absent;
@@ -55,6 +56,7 @@ pub use config::{Config, Limits, LockTiming, Setting, StartError, Timer};
 pub use engine::{descriptor, failed_starts, is_running, start, stop};
 #[doc(hidden)]
 pub use linkme as __linkme;
+pub use options::{OPTIONS, OptionError};
 #[cfg(feature = "instrument")]
 pub use point::{
     error, file, idle, memory, metadata, prepared, program, socket, stage, statement, table,

@@ -217,6 +217,11 @@ impl Catalog {
         crate::tables::variables(&self.state.view(), scope)
     }
 
+    /// SHOW ENGINE PERFORMANCE_SCHEMA STATUS: names and values.
+    pub fn performance_schema_status(&self) -> Vec<(String, u64)> {
+        self.state.view().snapshot.engine_status()
+    }
+
     /// The status counters of a scope with performance_schema's own, sorted by name.
     pub fn status(&self, scope: Scope) -> Vec<Variable> {
         crate::tables::status(&self.state.view(), scope)

@@ -51,6 +51,9 @@ pub struct Config {
     pub instruments: Vec<(String, InstrumentValue)>,
     /// Consumers to switch at start: name as in `setup_consumers`, and whether it is on.
     pub consumers: Vec<(String, bool)>,
+    /// MySQL's sizes of Performance Schema, by name (`digests_size`, `max_mutex_classes`, ...) as
+    /// [`tare::Config::option`] takes them.
+    pub sizes: Vec<(String, String)>,
     /// File that holds the server's segment; `None` is a memfd.
     pub segment: Option<PathBuf>,
     /// Answer from this segment, another program's or a saved one's, and not from the server's
@@ -79,6 +82,7 @@ impl Config {
             performance_schema: true,
             instruments: Vec::new(),
             consumers: Vec::new(),
+            sizes: Vec::new(),
             segment: None,
             attach: None,
         }

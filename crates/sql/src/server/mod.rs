@@ -223,7 +223,7 @@ fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
         InstrumentValue::On => tare::Setting::On,
     };
     error_names::define();
-    let started = tare::start(tare::Config {
+    let mut wanted = tare::Config {
         segment: config.segment.clone(),
         instruments: config
             .instruments
@@ -232,7 +232,13 @@ fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
             .collect(),
         consumers: config.consumers.clone(),
         ..tare::Config::default()
-    });
+    };
+    for (name, value) in &config.sizes {
+        if let Err(error) = wanted.option(name, value) {
+            eprintln!("{error}; the default stays");
+        }
+    }
+    let started = tare::start(wanted);
     match started {
         // Another server of this process has started it: both show in one segment.
         Ok(()) | Err(tare::StartError::Running) => {}

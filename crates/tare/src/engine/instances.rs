@@ -23,6 +23,10 @@ impl Engine {
             .or_else(|| freelist::take_new(&shared.instances_used.0, limit));
         let Some(index) = index else {
             self.lose(Lost::Instances, 1);
+            if let Some(kind) = self.kind_of(usize::from(class)) {
+                let lost = &self.view.shared().instances_lost[kind as usize];
+                lost.fetch_add(1, Ordering::Relaxed);
+            }
             return 0;
         };
         let instance = self.view.instance(index);

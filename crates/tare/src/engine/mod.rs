@@ -148,7 +148,14 @@ impl Engine {
             mapping,
         });
         engine.fill_control(consumers, config.lock_timing, config.memory_limit);
+        if let Some(seconds) = config.digest_sample_age {
+            engine.set_sample_age(seconds);
+        }
         engine.fill_shared();
+        for (kind, limit) in &config.class_limits {
+            let cell = &engine.view.shared().class_limits[*kind as usize];
+            cell.store(*limit as u64 + 1, Ordering::Relaxed);
+        }
         engine.fill_actors();
         engine.fill_rules();
         for class in CLASSES {
@@ -182,9 +189,13 @@ impl Engine {
             .planes_used
             .store(1 << plane::BASE, Ordering::Relaxed);
         control.memory_limit.store(memory_limit, Ordering::Relaxed);
-        let age = clock::calibrate()
-            .ticks_per_second
-            .saturating_mul(DIGEST_SAMPLE_AGE);
+        self.set_sample_age(DIGEST_SAMPLE_AGE);
+    }
+
+    /// How many seconds a digest's sample stays whatever else runs; 0 = for good.
+    fn set_sample_age(&self, seconds: u64) {
+        let age = clock::calibrate().ticks_per_second.saturating_mul(seconds);
+        let control = self.view.control();
         control.digest_sample_age.store(age, Ordering::Relaxed);
     }
 
@@ -413,6 +424,17 @@ impl Engine {
         )
     }
 
+    /// Whether one more class of a kind is within what the host allows of it.
+    fn has_room_for(&self, kind: Kind, count: usize) -> bool {
+        let limit = self.view.shared().class_limits[kind as usize].load(Ordering::Relaxed);
+        let of_kind = || {
+            (1..count)
+                .filter(|i| self.kind_of(*i) == Some(kind))
+                .count() as u64
+        };
+        limit == 0 || of_kind() + 1 < limit
+    }
+
     fn place(
         &self,
         name: &str,
@@ -430,8 +452,9 @@ impl Engine {
                 return i as u16;
             }
         }
-        if count == self.view.geometry().limits.classes {
+        if count == self.view.geometry().limits.classes || !self.has_room_for(kind, count) {
             self.lose(Lost::Classes, 1);
+            self.view.shared().classes_lost[kind as usize].fetch_add(1, Ordering::Relaxed);
             return NO_NUMBER;
         }
         let entry = self.view.class(count);

@@ -2,10 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use tare_layout::Limits;
+use tare_layout::Kind;
 use tare_layout::control::EVERY;
 use tare_layout::header::STOPPED;
-use tare_layout::shared::{LOSSES, Lost};
+use tare_layout::primitive::AtomicU64;
+use tare_layout::shared::{LOSSES, Lost, Shared};
 use tare_layout::slot::STATEMENT_DEPTH;
 
 use tare_reader::classes::text;
@@ -18,98 +19,133 @@ use crate::tables::tare::SegmentInfo;
 /// Bytes of a thread's connection attributes (`Slot::attributes`).
 const ATTRIBUTES: usize = 31 * 8;
 
-/// MySQL 8.0's variables. What Tare has no limit of its own for is 0: there is no such thing here;
-/// classes of all kinds share one limit, and so do instances.
-fn sizes(limits: &Limits) -> [(&'static str, usize); 43] {
-    let l = limits;
+/// MySQL 8.0's variables, as they are in effect: what is autosized shows the size chosen. Histories of
+/// all types share one size, and so do instances of locks and conditions.
+fn sizes(host: &Host) -> [(&'static str, u64); 43] {
+    let view = host.view();
+    let l = view.geometry().limits;
+    let classes = |kind: Kind| {
+        let limit = view.shared().class_limits[kind as usize].load(Ordering::Relaxed);
+        match limit.checked_sub(1) {
+            Some(limit) => limit.min(l.classes as u64),
+            None => l.classes as u64,
+        }
+    };
+    let control = view.control();
+    let age = control.digest_sample_age.load(Ordering::Relaxed) / host.clock.ticks_per_second;
+    let n = |limit: usize| limit as u64;
     [
-        ("accounts_size", l.accounts),
-        ("digests_size", l.digests),
-        ("error_size", l.classes),
-        ("events_stages_history_long_size", l.history_long),
-        ("events_stages_history_size", l.history),
-        ("events_statements_history_long_size", l.history_long),
-        ("events_statements_history_size", l.history),
-        ("events_transactions_history_long_size", l.history_long),
-        ("events_transactions_history_size", l.history),
-        ("events_waits_history_long_size", l.history_long),
-        ("events_waits_history_size", l.history),
-        ("hosts_size", l.hosts),
-        ("max_cond_classes", l.classes),
-        ("max_cond_instances", l.instances),
-        ("max_digest_length", l.digest_text_bytes),
-        ("max_digest_sample_age", 0),
-        ("max_file_classes", l.classes),
-        ("max_file_handles", l.files),
-        ("max_file_instances", l.files),
-        ("max_index_stat", l.indexes),
-        ("max_memory_classes", l.classes),
-        ("max_metadata_locks", l.metadata_locks),
-        ("max_mutex_classes", l.classes),
-        ("max_mutex_instances", l.instances),
-        ("max_prepared_statements_instances", l.prepared_statements),
-        ("max_program_instances", l.objects),
-        ("max_rwlock_classes", l.classes),
-        ("max_rwlock_instances", l.instances),
-        ("max_socket_classes", l.classes),
-        ("max_socket_instances", l.sockets),
-        ("max_sql_text_length", l.sql_text_bytes),
-        ("max_stage_classes", l.classes),
-        ("max_statement_classes", l.classes),
-        ("max_statement_stack", STATEMENT_DEPTH),
-        ("max_table_handles", l.table_handles),
-        ("max_table_instances", l.objects),
-        ("max_table_lock_stat", l.objects),
-        ("max_thread_classes", l.classes),
-        ("max_thread_instances", l.threads),
-        ("session_connect_attrs_size", ATTRIBUTES),
-        ("setup_actors_size", 0),
-        ("setup_objects_size", l.setup_objects),
-        ("users_size", l.users),
+        ("accounts_size", n(l.accounts)),
+        ("digests_size", n(l.digests)),
+        ("error_size", classes(Kind::Error)),
+        ("events_stages_history_long_size", n(l.history_long)),
+        ("events_stages_history_size", n(l.history)),
+        ("events_statements_history_long_size", n(l.history_long)),
+        ("events_statements_history_size", n(l.history)),
+        ("events_transactions_history_long_size", n(l.history_long)),
+        ("events_transactions_history_size", n(l.history)),
+        ("events_waits_history_long_size", n(l.history_long)),
+        ("events_waits_history_size", n(l.history)),
+        ("hosts_size", n(l.hosts)),
+        ("max_cond_classes", classes(Kind::Cond)),
+        ("max_cond_instances", n(l.instances)),
+        ("max_digest_length", n(l.digest_text_bytes)),
+        ("max_digest_sample_age", age),
+        ("max_file_classes", classes(Kind::File)),
+        ("max_file_handles", n(l.files)),
+        ("max_file_instances", n(l.files)),
+        ("max_index_stat", n(l.indexes)),
+        ("max_memory_classes", classes(Kind::Memory)),
+        ("max_metadata_locks", n(l.metadata_locks)),
+        ("max_mutex_classes", classes(Kind::Mutex)),
+        ("max_mutex_instances", n(l.instances)),
+        (
+            "max_prepared_statements_instances",
+            n(l.prepared_statements),
+        ),
+        ("max_program_instances", n(l.objects)),
+        ("max_rwlock_classes", classes(Kind::RwLock)),
+        ("max_rwlock_instances", n(l.instances)),
+        ("max_socket_classes", classes(Kind::Socket)),
+        ("max_socket_instances", n(l.sockets)),
+        ("max_sql_text_length", n(l.sql_text_bytes)),
+        ("max_stage_classes", classes(Kind::Stage)),
+        ("max_statement_classes", classes(Kind::Statement)),
+        ("max_statement_stack", n(STATEMENT_DEPTH)),
+        ("max_table_handles", n(l.table_handles)),
+        ("max_table_instances", n(l.objects)),
+        ("max_table_lock_stat", n(l.objects)),
+        ("max_thread_classes", classes(Kind::Thread)),
+        ("max_thread_instances", n(l.threads)),
+        ("session_connect_attrs_size", n(ATTRIBUTES)),
+        ("setup_actors_size", n(l.actors)),
+        ("setup_objects_size", n(l.setup_objects)),
+        ("users_size", n(l.users)),
     ]
 }
 
-/// MySQL 8.0's counters, each with what it counts here. Classes share one limit, and so do
-/// instances: each of theirs shows the common loss. Without a second entry nothing can be lost.
-const COUNTERS: [(&str, &[Lost]); 30] = [
-    ("accounts_lost", &[Lost::Accounts]),
-    ("cond_classes_lost", &[Lost::Classes]),
-    ("cond_instances_lost", &[Lost::Instances]),
-    ("digest_evicted", &[Lost::DigestsEvicted]),
-    ("digest_lost", &[Lost::Digests]),
-    ("file_classes_lost", &[Lost::Classes]),
-    ("file_handles_lost", &[]),
-    ("file_instances_lost", &[Lost::Files]),
-    ("hosts_lost", &[Lost::Hosts]),
-    ("index_stat_lost", &[Lost::Indexes]),
+/// What a counter of MySQL's counts here.
+enum Of {
+    /// These losses.
+    Losses(&'static [Lost]),
+    /// Classes of these kinds.
+    Classes(&'static [Kind]),
+    /// Instances of these kinds.
+    Instances(&'static [Kind]),
+}
+
+/// MySQL 8.0's counters, each with what it counts here. Where nothing stands nothing can be lost.
+const COUNTERS: [(&str, Of); 30] = [
+    ("accounts_lost", Of::Losses(&[Lost::Accounts])),
+    ("cond_classes_lost", Of::Classes(&[Kind::Cond])),
+    ("cond_instances_lost", Of::Instances(&[Kind::Cond])),
+    ("digest_evicted", Of::Losses(&[Lost::DigestsEvicted])),
+    ("digest_lost", Of::Losses(&[Lost::Digests])),
+    ("file_classes_lost", Of::Classes(&[Kind::File])),
+    ("file_handles_lost", Of::Losses(&[])),
+    ("file_instances_lost", Of::Losses(&[Lost::Files])),
+    ("hosts_lost", Of::Losses(&[Lost::Hosts])),
+    ("index_stat_lost", Of::Losses(&[Lost::Indexes])),
     (
         "locker_lost",
-        &[
+        Of::Losses(&[
             Lost::NestedWaits,
             Lost::SignalEvents,
             Lost::ThreadEvents,
             Lost::ClassEvents,
-        ],
+        ]),
     ),
-    ("memory_classes_lost", &[Lost::Classes]),
-    ("metadata_lock_lost", &[Lost::MetadataLocks]),
-    ("mutex_classes_lost", &[Lost::Classes]),
-    ("mutex_instances_lost", &[Lost::Instances]),
-    ("nested_statement_lost", &[Lost::NestedStatements]),
-    ("prepared_statements_lost", &[Lost::PreparedStatements]),
-    ("program_lost", &[Lost::Programs]),
-    ("rwlock_classes_lost", &[Lost::Classes]),
-    ("rwlock_instances_lost", &[Lost::Instances]),
-    ("socket_classes_lost", &[Lost::Classes]),
-    ("socket_instances_lost", &[Lost::Sockets]),
-    ("stage_classes_lost", &[Lost::Classes]),
-    ("statement_classes_lost", &[Lost::Classes]),
-    ("table_handles_lost", &[Lost::TableHandles]),
-    ("table_instances_lost", &[Lost::Tables]),
-    ("table_lock_stat_lost", &[]),
-    ("thread_classes_lost", &[Lost::Classes]),
-    ("thread_instances_lost", &[Lost::Threads]),
-    ("users_lost", &[Lost::Users]),
+    ("memory_classes_lost", Of::Classes(&[Kind::Memory])),
+    ("metadata_lock_lost", Of::Losses(&[Lost::MetadataLocks])),
+    ("mutex_classes_lost", Of::Classes(&[Kind::Mutex])),
+    ("mutex_instances_lost", Of::Instances(&[Kind::Mutex])),
+    (
+        "nested_statement_lost",
+        Of::Losses(&[Lost::NestedStatements]),
+    ),
+    (
+        "prepared_statements_lost",
+        Of::Losses(&[Lost::PreparedStatements]),
+    ),
+    ("program_lost", Of::Losses(&[Lost::Programs])),
+    (
+        "rwlock_classes_lost",
+        Of::Classes(&[Kind::RwLock, Kind::SxLock]),
+    ),
+    (
+        "rwlock_instances_lost",
+        Of::Instances(&[Kind::RwLock, Kind::SxLock]),
+    ),
+    ("socket_classes_lost", Of::Classes(&[Kind::Socket])),
+    ("socket_instances_lost", Of::Losses(&[Lost::Sockets])),
+    ("stage_classes_lost", Of::Classes(&[Kind::Stage])),
+    ("statement_classes_lost", Of::Classes(&[Kind::Statement])),
+    ("table_handles_lost", Of::Losses(&[Lost::TableHandles])),
+    ("table_instances_lost", Of::Losses(&[Lost::Tables])),
+    ("table_lock_stat_lost", Of::Losses(&[])),
+    ("thread_classes_lost", Of::Classes(&[Kind::Thread])),
+    ("thread_instances_lost", Of::Losses(&[Lost::Threads])),
+    ("users_lost", Of::Losses(&[Lost::Users])),
 ];
 
 /// Losses that MySQL has no counter for.
@@ -137,10 +173,18 @@ impl Snapshot {
         let host = self.host.as_ref();
         let on = if host.is_some() { "ON" } else { "OFF" };
         let mut variables = vec![Variable::new("performance_schema", on)];
-        let limits = host.map(|host| host.view().geometry().limits);
-        for (name, size) in sizes(&limits.unwrap_or_default()) {
-            let size = if limits.is_some() { size } else { 0 };
-            variables.push(Variable::new(format!("performance_schema_{name}"), size));
+        match host {
+            Some(host) => variables.extend(
+                sizes(host)
+                    .into_iter()
+                    .map(|(name, size)| Variable::new(format!("performance_schema_{name}"), size)),
+            ),
+            // As in a MySQL that runs without it, nothing has a size.
+            None => variables.extend(
+                tare::OPTIONS
+                    .iter()
+                    .map(|name| Variable::new(format!("performance_schema_{name}"), 0)),
+            ),
         }
         if let Some(host) = host {
             let control = host.view().control();
@@ -155,9 +199,25 @@ impl Snapshot {
     pub fn status(&self) -> Vec<Variable> {
         let lost = self.host.as_ref().map_or([0; LOSSES], Host::lost);
         let sum = |of: &[Lost]| of.iter().map(|l| lost[*l as usize]).sum::<u64>();
+        let by_kind = |kinds: &[Kind], of: fn(&Shared) -> &[AtomicU64]| {
+            self.host.as_ref().map_or(0, |host| {
+                let cells = of(host.view().shared());
+                kinds
+                    .iter()
+                    .map(|kind| cells[*kind as usize].load(Ordering::Relaxed))
+                    .sum()
+            })
+        };
         let mut status: Vec<Variable> = COUNTERS
             .iter()
-            .map(|(name, of)| Variable::new(format!("Performance_schema_{name}"), sum(of)))
+            .map(|(name, of)| {
+                let value = match of {
+                    Of::Losses(losses) => sum(losses),
+                    Of::Classes(kinds) => by_kind(kinds, |shared| &shared.classes_lost),
+                    Of::Instances(kinds) => by_kind(kinds, |shared| &shared.instances_lost),
+                };
+                Variable::new(format!("Performance_schema_{name}"), value)
+            })
             .collect();
         let longest = self.host.as_ref().map_or(0, |host| {
             let slots = self.slots(host).iter();
@@ -177,6 +237,28 @@ impl Snapshot {
             );
         }
         status
+    }
+
+    /// SHOW ENGINE PERFORMANCE_SCHEMA STATUS: of each buffer the bytes of a row, the rows there may be,
+    /// and the bytes of them all; and what the whole takes, which is less, since only what is used has
+    /// memory.
+    pub fn engine_status(&self) -> Vec<(String, u64)> {
+        let Some(host) = &self.host else {
+            return Vec::new();
+        };
+        let mut rows = Vec::new();
+        for (name, extent) in tare_layout::geometry::buffers(host.view().geometry()) {
+            rows.push((format!("{name}.size"), extent.stride as u64));
+            rows.push((format!("{name}.count"), extent.count as u64));
+            rows.push((format!("{name}.memory"), extent.bytes() as u64));
+        }
+        let reserved = host.view().geometry().total_bytes as u64;
+        rows.push(("performance_schema.reserved".into(), reserved));
+        rows.push((
+            "performance_schema.memory".into(),
+            host.segment.resident_bytes(),
+        ));
+        rows
     }
 
     /// tare.segments.

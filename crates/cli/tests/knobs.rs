@@ -1,0 +1,217 @@
+//! The knobs of Performance Schema at start: on the command line, and in a file as my.cnf is.
+
+mod support;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use support::{Directory, Running, finish};
+
+struct Served {
+    _running: Running,
+    socket: PathBuf,
+}
+
+fn serve(directory: &Directory, options: &[&str]) -> Served {
+    let mut command = directory.tare(["serve"]);
+    let mut running = Running::start(command.args(options));
+    let line = running.line();
+    let socket = line
+        .strip_prefix("Listening on ")
+        .expect("the socket's line");
+    let socket = directory.path().join(socket);
+    // The port's line, and how to connect.
+    let _ = (running.line(), running.line());
+    Served {
+        _running: running,
+        socket,
+    }
+}
+
+impl Served {
+    fn answer(&self, query: &str) -> Vec<String> {
+        let mut client = Command::new("mariadb");
+        client
+            .arg("--no-defaults")
+            .arg("--socket")
+            .arg(&self.socket);
+        let finished =
+            finish(client.args(["--user=root", "--batch", "--skip-column-names", "-e", query]));
+        assert_eq!(finished.code, Some(0), "{query}: {finished:?}");
+        finished.stdout.lines().map(str::to_owned).collect()
+    }
+
+    fn variable(&self, name: &str) -> String {
+        let rows = self.answer(&format!("SHOW VARIABLES LIKE 'performance_schema_{name}'"));
+        let [row] = rows.as_slice() else {
+            panic!("{name}: {rows:?}")
+        };
+        row.split('\t').nth(1).unwrap_or_default().to_owned()
+    }
+}
+
+const FILE: &str = "\
+# As a my.cnf has them.
+[client]
+unheard_of = 1
+
+[mysqld]
+datadir = data
+port = 0
+loose_innodb_buffer_pool_size = 1G
+performance_schema = ON
+performance_schema_digests_size = 50
+performance-schema-max-sql-text-length = 2048
+performance_schema_events_waits_history_long_size = 800
+performance_schema_max_mutex_classes = 3
+performance_schema_max_digest_sample_age = 5
+performance_schema_accounts_size = -1
+performance_schema_consumer_events_waits_current = ON   # behind
+[tare]
+performance_schema_instrument = 'wait/synch/%=COUNTED'
+performance_schema_instrument = 'thread/sql/main=OFF'
+";
+
+#[test]
+fn a_file_and_the_command_line_set_sizes_consumers_and_instruments() {
+    let directory = Directory::new("knobs");
+    std::fs::write(directory.path().join("my.cnf"), FILE).expect("written");
+    let served = serve(
+        &directory,
+        &[
+            "--defaults-file=my.cnf",
+            "--performance_schema_digests_size=60",
+            "--performance-schema-setup-actors-size",
+            "9",
+            "--performance-schema-consumer-events-statements-history-long=ON",
+        ],
+    );
+    for (name, value) in [
+        // The command line wins.
+        ("digests_size", "60"),
+        ("max_sql_text_length", "2048"),
+        ("events_waits_history_long_size", "800"),
+        ("events_stages_history_long_size", "800"),
+        ("max_mutex_classes", "3"),
+        ("max_rwlock_classes", "1024"),
+        ("max_digest_sample_age", "5"),
+        ("accounts_size", "512"),
+        ("setup_actors_size", "9"),
+    ] {
+        assert_eq!(served.variable(name), value, "{name}");
+    }
+    assert_eq!(
+        served.answer("SHOW VARIABLES LIKE 'performance_schema'"),
+        ["performance_schema\tON"]
+    );
+    // As many as MySQL 8.0 has.
+    assert_eq!(
+        served
+            .answer("SHOW VARIABLES LIKE 'performance_schema%'")
+            .len(),
+        44
+    );
+    let on = "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'YES' AND NAME IN \
+              ('events_waits_current', 'events_waits_history', 'events_statements_history_long') ORDER BY 1";
+    assert_eq!(
+        served.answer(on),
+        ["events_statements_history_long", "events_waits_current"]
+    );
+    let counted = "SELECT COUNT(*) > 1, SUM(ENABLED = 'YES' AND TIMED = 'NO') = COUNT(*) FROM \
+                   performance_schema.setup_instruments WHERE NAME LIKE 'wait/synch/%'";
+    assert_eq!(served.answer(counted), ["1\t1"]);
+    let mutexes = "SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE NAME LIKE 'wait/synch/mutex/%'";
+    assert_eq!(served.answer(mutexes), ["3"]);
+    // What found no room is counted where MySQL counts it, and nowhere else.
+    let lost = "SELECT SUM(VARIABLE_NAME = 'Performance_schema_mutex_classes_lost' AND VARIABLE_VALUE > 0), \
+                SUM(VARIABLE_VALUE > 0) FROM performance_schema.global_status \
+                WHERE VARIABLE_NAME LIKE 'Performance\\_schema\\_%classes\\_lost'";
+    assert_eq!(served.answer(lost), ["1\t1"]);
+    let thread = "SELECT ENABLED, HISTORY FROM performance_schema.setup_threads WHERE NAME = 'thread/sql/main'";
+    assert_eq!(served.answer(thread), ["NO\tYES"]);
+}
+
+#[test]
+fn actors_are_changed_by_clients_and_obeyed_by_new_connections() {
+    let directory = Directory::new("knobs-actors");
+    let served = serve(&directory, &["--data", "data", "--port", "0"]);
+    let own = "SELECT INSTRUMENTED, HISTORY FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()";
+    assert_eq!(served.answer(own), ["YES\tYES"]);
+    served.answer("UPDATE performance_schema.setup_actors SET HISTORY = 'NO' WHERE USER = '%'");
+    assert_eq!(served.answer(own), ["YES\tNO"]);
+    served.answer(
+        "INSERT INTO performance_schema.setup_actors (HOST, USER, ENABLED, HISTORY) \
+         VALUES ('localhost', 'root', 'NO', 'YES')",
+    );
+    assert_eq!(served.answer(own), ["NO\tYES"]);
+    let sums = "SELECT SUM(COUNT_STAR) FROM \
+                performance_schema.events_statements_summary_by_account_by_event_name WHERE USER = 'root'";
+    let before = served.answer(sums);
+    served.answer("SELECT 1; SELECT 2");
+    assert_eq!(
+        served.answer(sums),
+        before,
+        "who is not instrumented counts nothing"
+    );
+    served.answer("DELETE FROM performance_schema.setup_actors WHERE USER = 'root'");
+    assert_eq!(served.answer(own), ["YES\tNO"]);
+    served.answer("TRUNCATE TABLE performance_schema.setup_actors");
+    assert_eq!(
+        served.answer("SELECT COUNT(*) FROM performance_schema.setup_actors"),
+        ["0"]
+    );
+    assert_eq!(served.answer(own), ["NO\tNO"]);
+    // Errors that clients met are counted by MySQL's names.
+    served.answer("INSERT INTO performance_schema.setup_actors (HOST) VALUES ('%')");
+    let mut client = Command::new("mariadb");
+    client
+        .arg("--no-defaults")
+        .arg("--socket")
+        .arg(&served.socket);
+    let failed = finish(client.args(["--user=root", "-e", "SELECT * FROM nowhere.nothing"]));
+    assert_eq!(failed.code, Some(1));
+    let errors = "SELECT ERROR_NAME, SQL_STATE, SUM_ERROR_RAISED FROM \
+                  performance_schema.events_errors_summary_global_by_error WHERE SUM_ERROR_RAISED > 0";
+    let found = served.answer(errors);
+    assert!(
+        found
+            .iter()
+            .any(|row| row.starts_with("ER_BAD_DB_ERROR\t42000")
+                || row.starts_with("ER_NO_SUCH_TABLE\t42S02")),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn what_is_no_option_stops_it_and_is_named() {
+    let directory = Directory::new("knobs-wrong");
+    let refused = |options: &[&str], file: &str, said: &str| {
+        std::fs::write(directory.path().join("my.cnf"), file).expect("written");
+        let mut command = directory.tare(["serve", "--data", "data", "--port", "0"]);
+        let finished = finish(command.args(options));
+        assert_ne!(finished.code, Some(0), "{options:?}");
+        assert!(finished.stderr.contains(said), "{options:?}: {finished:?}");
+    };
+    let file = &["--defaults-file=my.cnf"];
+    refused(
+        file,
+        "[mysqld]\n\nsort_buffer_size = 1M\n",
+        "my.cnf:3: unknown option 'sort-buffer-size'",
+    );
+    refused(
+        file,
+        "[mysqld]\nperformance_schema_digests_size = many\n",
+        "cannot be 'many'",
+    );
+    refused(&["--defaults-file=nothing.cnf"], "", "nothing.cnf");
+    refused(
+        &["--performance-schema-digest-size=1"],
+        "",
+        "performance-schema-digest-size",
+    );
+    refused(
+        &["--performance-schema-digests-size=1.5"],
+        "",
+        "a whole number",
+    );
+}

@@ -1,0 +1,247 @@
+//! MySQL's options `performance_schema_...`, by name: as a my.cnf, a command line or a host's own
+//! settings have them.
+//!
+//! What MySQL sizes apart and Tare has in common takes the largest size that is asked for: the
+//! histories of the four event types, and the instances of mutexes, rwlocks and conditions. -1 is
+//! MySQL's "autosized": Tare's default, of which only what is used takes memory.
+
+use tare_layout::Kind;
+use tare_layout::control::CONSUMERS;
+use tare_layout::geometry::Limits;
+
+use crate::config::{Config, Setting};
+
+/// What an option does with its number.
+#[derive(Clone, Copy)]
+enum Size {
+    /// Sets a limit.
+    Own(fn(&mut Limits) -> &mut usize),
+    /// Sets a limit that others set, too.
+    Common(fn(&mut Limits) -> &mut usize),
+    /// Limits the classes of a kind.
+    Classes(Kind),
+    /// Seconds that a digest's sample stays.
+    SampleAge,
+    /// Is what it is.
+    Fixed,
+}
+
+macro_rules! sizes {
+    ($($name:literal $kind:ident $(($of:ident))?;)*) => {
+        /// The options that take a number, without `performance_schema_`, as MySQL 8.0.15 has them.
+        pub const OPTIONS: &[&str] = &[$($name),*];
+
+        const SIZES: &[(&str, Size)] = &[$(($name, sizes!(@ $kind $(($of))?))),*];
+    };
+    (@ Own ($of:ident)) => { Size::Own(|limits| &mut limits.$of) };
+    (@ Common ($of:ident)) => { Size::Common(|limits| &mut limits.$of) };
+    (@ Classes ($of:ident)) => { Size::Classes(Kind::$of) };
+    (@ $kind:ident) => { Size::$kind };
+}
+
+sizes! {
+    "accounts_size" Own (accounts);
+    "digests_size" Own (digests);
+    "error_size" Classes (Error);
+    "events_stages_history_long_size" Common (history_long);
+    "events_stages_history_size" Common (history);
+    "events_statements_history_long_size" Common (history_long);
+    "events_statements_history_size" Common (history);
+    "events_transactions_history_long_size" Common (history_long);
+    "events_transactions_history_size" Common (history);
+    "events_waits_history_long_size" Common (history_long);
+    "events_waits_history_size" Common (history);
+    "hosts_size" Own (hosts);
+    "max_cond_classes" Classes (Cond);
+    "max_cond_instances" Common (instances);
+    "max_digest_length" Own (digest_text_bytes);
+    "max_digest_sample_age" SampleAge;
+    "max_file_classes" Classes (File);
+    "max_file_handles" Fixed;
+    "max_file_instances" Own (files);
+    "max_index_stat" Own (indexes);
+    "max_memory_classes" Classes (Memory);
+    "max_metadata_locks" Own (metadata_locks);
+    "max_mutex_classes" Classes (Mutex);
+    "max_mutex_instances" Common (instances);
+    "max_prepared_statements_instances" Own (prepared_statements);
+    "max_program_instances" Common (objects);
+    "max_rwlock_classes" Classes (RwLock);
+    "max_rwlock_instances" Common (instances);
+    "max_socket_classes" Classes (Socket);
+    "max_socket_instances" Own (sockets);
+    "max_sql_text_length" Own (sql_text_bytes);
+    "max_stage_classes" Classes (Stage);
+    "max_statement_classes" Classes (Statement);
+    "max_statement_stack" Fixed;
+    "max_table_handles" Own (table_handles);
+    "max_table_instances" Common (objects);
+    "max_table_lock_stat" Common (objects);
+    "max_thread_classes" Classes (Thread);
+    "max_thread_instances" Own (threads);
+    "session_connect_attrs_size" Fixed;
+    "setup_actors_size" Own (actors);
+    "setup_objects_size" Own (setup_objects);
+    "users_size" Own (users);
+}
+
+/// Why an option was not taken.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OptionError {
+    /// There is none of that name.
+    #[error(
+        "there is no option performance_schema_{0}; SHOW VARIABLES LIKE 'performance_schema%' lists \
+         them, besides performance_schema_instrument and performance_schema_consumer_..."
+    )]
+    Unknown(String),
+    /// It cannot be that.
+    #[error("performance_schema_{name} cannot be '{value}': give {wanted}")]
+    Value {
+        /// The option.
+        name: String,
+        /// What was given.
+        value: String,
+        /// What it takes.
+        wanted: &'static str,
+    },
+}
+
+const NUMBER: &str = "a whole number, or -1 for the default";
+const SWITCH: &str = "ON or OFF";
+const INSTRUMENT: &str = "PATTERN=VALUE, where VALUE is ON, OFF or COUNTED: 'wait/synch/%=COUNTED'";
+
+impl Config {
+    /// Takes one of MySQL's options: `performance_schema_` or `performance-schema-` may stand before
+    /// the name or not, and `-` is as good as `_` in it.
+    ///
+    /// ```
+    /// let mut config = tare::Config::default();
+    /// config.option("performance-schema-digests-size", "200")?;
+    /// config.option("performance_schema_instrument", "wait/synch/%=COUNTED")?;
+    /// config.option("consumer_events_waits_current", "ON")?;
+    /// assert_eq!(config.limits.digests, 200);
+    /// assert!(config.option("digest_size", "200").is_err());
+    /// # Ok::<(), tare::OptionError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`OptionError`], which says what to give.
+    pub fn option(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
+        let name = name.to_ascii_lowercase().replace('-', "_");
+        let name = name.strip_prefix("performance_schema_").unwrap_or(&name);
+        let wrong = |wanted| OptionError::Value {
+            name: name.into(),
+            value: value.into(),
+            wanted,
+        };
+        if name == "instrument" {
+            // As in mysqld, quotes around the whole do not count.
+            let bare = value.trim().trim_matches(['\'', '"']);
+            let (pattern, setting) = bare.split_once('=').ok_or_else(|| wrong(INSTRUMENT))?;
+            let setting = Setting::parse(setting.trim()).ok_or_else(|| wrong(INSTRUMENT))?;
+            match pattern.trim() {
+                "" => return Err(wrong(INSTRUMENT)),
+                pattern => self.instruments.push((pattern.into(), setting)),
+            }
+            return Ok(());
+        }
+        if let Some(consumer) = name.strip_prefix("consumer_") {
+            if !CONSUMERS.contains(&consumer) {
+                return Err(OptionError::Unknown(name.into()));
+            }
+            let on = match Setting::parse(value.trim()) {
+                Some(Setting::On) => true,
+                Some(Setting::Off) => false,
+                _ => return Err(wrong(SWITCH)),
+            };
+            self.consumers.push((consumer.into(), on));
+            return Ok(());
+        }
+        let found = SIZES.iter().find(|(known, _)| *known == name);
+        let (_, size) = found.ok_or_else(|| OptionError::Unknown(name.into()))?;
+        let number: i64 = value.trim().parse().map_err(|_| wrong(NUMBER))?;
+        let number = match usize::try_from(number) {
+            Ok(number) => number,
+            Err(_) if number == -1 => return Ok(()),
+            Err(_) => return Err(wrong(NUMBER)),
+        };
+        self.size(*size, number);
+        Ok(())
+    }
+
+    fn size(&mut self, size: Size, number: usize) {
+        match size {
+            Size::Own(limit) => *limit(&mut self.limits) = number,
+            Size::Common(limit) => {
+                let untouched = *limit(&mut Limits::default());
+                let now = limit(&mut self.limits);
+                // The first to ask replaces the default, the others only ask for more.
+                *now = if *now == untouched {
+                    number
+                } else {
+                    number.max(*now)
+                };
+            }
+            Size::Classes(kind) => {
+                self.class_limits.retain(|(of, _)| *of != kind);
+                self.class_limits.push((kind, number));
+            }
+            Size::SampleAge => self.digest_sample_age = Some(number as u64),
+            Size::Fixed => {}
+        }
+        self.limits = self.limits.clamped();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_spelled_as_one_likes() {
+        let mut config = Config::default();
+        for (name, value) in [
+            ("performance_schema_digests_size", "100"),
+            ("PERFORMANCE-SCHEMA-MAX-DIGEST-LENGTH", "2048"),
+            ("setup-actors-size", " 7 "),
+            ("accounts_size", "-1"),
+            ("max_mutex_classes", "5"),
+            ("max_digest_sample_age", "0"),
+            ("events_waits_history_size", "20"),
+            ("events_stages_history_size", "5"),
+        ] {
+            assert_eq!(config.option(name, value), Ok(()), "{name}");
+        }
+        let l = &config.limits;
+        assert_eq!((l.digests, l.digest_text_bytes, l.actors), (100, 2048, 7));
+        assert_eq!((l.accounts, l.history), (Limits::default().accounts, 20));
+        assert_eq!(config.class_limits, [(Kind::Mutex, 5)]);
+        assert_eq!(config.digest_sample_age, Some(0));
+    }
+
+    #[test]
+    fn every_name_takes_a_number_and_nothing_else() {
+        for name in OPTIONS {
+            let mut config = Config::default();
+            assert_eq!(config.option(name, "1000"), Ok(()), "{name}");
+            for wrong in ["", "many", "1.5", "-2", "99999999999999999999"] {
+                assert!(config.option(name, wrong).is_err(), "{name} {wrong}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let mut config = Config::default();
+        let mut say = |name: &str, value: &str| config.option(name, value).unwrap_err().to_string();
+        assert!(
+            say("no_such_size", "1")
+                .starts_with("there is no option performance_schema_no_such_size")
+        );
+        assert!(say("consumer_events", "ON").contains("no option"));
+        assert!(say("consumer_statements_digest", "COUNTED").contains("give ON or OFF"));
+        assert!(say("instrument", "wait/%").contains("PATTERN=VALUE"));
+        assert!(say("instrument", "=ON").contains("PATTERN=VALUE"));
+        assert!(say("digests_size", "x").contains("a whole number"));
+    }
+}
