@@ -22,8 +22,8 @@ mod state;
 pub mod types;
 mod vtab;
 
-use std::ffi::CString;
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
 use rusqlite::vtab::Module;
@@ -98,6 +98,8 @@ impl Command {
 #[derive(Clone)]
 pub struct Catalog {
     state: Arc<State>,
+    /// The tables that the connection has.
+    made: Arc<Mutex<HashSet<(&'static str, &'static str)>>>,
 }
 
 /// While this lives, every table shows one snapshot.
@@ -111,8 +113,20 @@ impl Drop for Statement {
     }
 }
 
-/// Gives a connection the catalog's schemas.
+/// Gives a connection the catalog's schemas, with all their tables.
 pub fn install(conn: &Connection, source: Arc<dyn Source>) -> rusqlite::Result<Catalog> {
+    let catalog = install_schemas(conn, source)?;
+    conn.execute_batch("BEGIN")?;
+    for table in crate::tables::all() {
+        catalog.make(conn, *table)?;
+    }
+    conn.execute_batch("COMMIT")?;
+    Ok(catalog)
+}
+
+/// Gives a connection the catalog's schemas, without tables: [`Catalog::ensure`] makes those that a
+/// statement names. Most sessions name a few of the two hundred, and to make all takes milliseconds.
+pub fn install_schemas(conn: &Connection, source: Arc<dyn Source>) -> rusqlite::Result<Catalog> {
     const READ: Module<'static, CatalogTable> = Module::read_only_module();
     const WRITE: Module<'static, CatalogTable> = Module::update_module();
     let state = Arc::new(State::new(source));
@@ -120,31 +134,43 @@ pub fn install(conn: &Connection, source: Arc<dyn Source>) -> rusqlite::Result<C
     conn.create_module(c"tare_write", &WRITE, Some(state.clone()))?;
     for schema in SCHEMAS {
         conn.execute_batch(&format!("ATTACH ':memory:' AS {schema}"))?;
-        let mut batch = String::from("BEGIN;");
-        for table in crate::tables::all().iter().filter(|t| t.schema() == schema) {
-            let module = if table.update().is_some() {
-                "tare_write"
-            } else {
-                "tare_read"
-            };
-            let name = table.name();
-            batch.push_str(&format!(
-                "CREATE VIRTUAL TABLE {schema}.\"{name}\" USING {module};"
-            ));
-        }
-        batch.push_str("COMMIT;");
-        conn.execute_batch(&batch)?;
     }
-    // A name that cannot be a C string cannot be a table's.
-    debug_assert!(
-        crate::tables::all()
-            .iter()
-            .all(|t| CString::new(t.name()).is_ok())
-    );
-    Ok(Catalog { state })
+    Ok(Catalog {
+        state,
+        made: Arc::default(),
+    })
 }
 
 impl Catalog {
+    /// Makes the tables that a statement names: schema and table. Not inside of a transaction, whose
+    /// rollback would take them away again.
+    pub fn ensure(&self, conn: &Connection, named: &[(String, String)]) -> rusqlite::Result<()> {
+        for (schema, name) in named {
+            if let Some(table) = crate::tables::find(schema, name) {
+                self.make(conn, table)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn make(&self, conn: &Connection, table: &'static dyn Table) -> rusqlite::Result<()> {
+        let key = (table.schema(), table.name());
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if made.contains(&key) {
+            return Ok(());
+        }
+        let module = match table.update() {
+            Some(_) => "tare_write",
+            None => "tare_read",
+        };
+        let (schema, name) = key;
+        conn.execute_batch(&format!(
+            "CREATE VIRTUAL TABLE {schema}.\"{name}\" USING {module}"
+        ))?;
+        made.insert(key);
+        Ok(())
+    }
+
     /// Announces a statement: until the guard is dropped, all tables show one snapshot, taken
     /// when the first of them is read. Without it a snapshot lasts while a cursor is open.
     #[must_use]

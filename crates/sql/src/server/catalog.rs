@@ -269,10 +269,16 @@ impl Session {
                 self.control.clone(),
                 &self.state,
             )?;
-            let catalog = catalog::install(connection.db(), served)?;
+            let catalog = catalog::install_schemas(connection.db(), served)?;
             self.system = Some((connection, catalog));
         }
         self.system.as_mut().ok_or_else(SqlError::interrupted)
+    }
+
+    /// The same, with the tables that a statement names.
+    pub fn system_for(&mut self, named: &[(String, String)]) -> Result<()> {
+        let (connection, catalog) = self.system()?;
+        Ok(catalog.ensure(connection.db(), named)?)
     }
 
     fn served(&self) -> Arc<dyn Source> {

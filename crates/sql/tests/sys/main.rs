@@ -1,5 +1,6 @@
 //! Schema sys over a running server. In a process of its own: these tests change what is recorded.
 
+mod figures;
 mod functions;
 mod metrics;
 mod procedures;

@@ -29,7 +29,7 @@ fn reference() -> BTreeMap<&'static str, Vec<[&'static str; 3]>> {
 }
 
 /// Something of everything that the views show.
-fn load(running: &Running) {
+pub fn load(running: &Running) {
     let mut client = running.client();
     exec(
         &mut client,

@@ -241,6 +241,7 @@ impl Caller<'_> {
             .map(|(i, c)| format!("j.value ->> {i} AS \"{c}\""))
             .collect();
         let made = format!("(SELECT {} FROM json_each(?1) AS j)", fields.join(", "));
+        self.session.system_for(&view.expanded()?.catalog)?;
         let text = view
             .expanded()?
             .text

@@ -140,6 +140,7 @@ impl Caller<'_> {
         let Action::Rows(sql) = plan.action else {
             return Err(crate::dialect::near(sql));
         };
+        self.session.system_for(&sql.catalog)?;
         self.evaluate(&sql.text, parameters)
     }
 
@@ -170,6 +171,7 @@ impl Caller<'_> {
             return Err(crate::dialect::near(sql));
         };
         self.session.may_change_catalog(&sql, change)?;
+        self.session.system_for(&sql.catalog)?;
         let (connection, catalog) = self.session.system()?;
         let _snapshot = catalog.statement();
         let parameters = rusqlite::params_from_iter(parameters);

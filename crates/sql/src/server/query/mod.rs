@@ -122,7 +122,7 @@ impl Session {
             if let Some(connection) = &mut self.connection {
                 connection.gather();
             }
-            self.system()?;
+            self.system_for(&sql.catalog)?;
         } else if !sql.catalog.is_empty() {
             self.install_catalog()?;
         }
@@ -187,7 +187,7 @@ impl Session {
     /// Attaches what a statement names, before it is prepared.
     pub fn attach_all(&mut self, sql: &Sql) -> Result<()> {
         if sql.is_system() {
-            self.system()?;
+            self.system_for(&sql.catalog)?;
         } else if !sql.catalog.is_empty() {
             self.install_catalog()?;
         }
