@@ -84,6 +84,7 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
         autocommit: true,
         expects_write: false,
         next_read_only: false,
+        reads_only: false,
         max_execution_time: Duration::ZERO,
         lock_wait_timeout: Duration::from_secs(50),
         long_query_time: Duration::from_secs(10),

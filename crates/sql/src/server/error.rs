@@ -57,6 +57,13 @@ impl SqlError {
 
     /// 1146.
     pub fn no_such_table(database: &str, table: &str) -> Self {
+        if database.eq_ignore_ascii_case("information_schema") {
+            let table = table.to_uppercase();
+            return Self::new(
+                1109,
+                format!("Unknown table '{table}' in information_schema"),
+            );
+        }
         Self::new(1146, format!("Table '{database}.{table}' doesn't exist"))
     }
 

@@ -26,6 +26,17 @@ pub enum Scope {
     Global,
 }
 
+/// What SET TRANSACTION says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Characteristics {
+    /// Of whose transactions; `None` is the next one alone.
+    pub scope: Option<Scope>,
+    /// READ ONLY or READ WRITE.
+    pub read_only: Option<bool>,
+    /// ISOLATION LEVEL, as @@transaction_isolation has it.
+    pub isolation: Option<&'static str>,
+}
+
 /// One assignment of SET.
 #[derive(Debug, Clone)]
 pub enum SetItem {
@@ -36,7 +47,7 @@ pub enum SetItem {
     /// SET NAMES.
     Names(String),
     /// SET TRANSACTION: read only or not, when it is said.
-    Transaction(Option<bool>),
+    Transaction(Characteristics),
 }
 
 /// The rows of a SHOW that are kept.

@@ -5,7 +5,7 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
 use super::words::{any, expr, identifier, need, take, text, word};
-use super::{Scope, SetItem};
+use super::{Characteristics, Scope, SetItem};
 use crate::dialect::near;
 use crate::server::error::Result;
 
@@ -29,21 +29,27 @@ pub(super) fn set(parser: &mut Parser<'_>) -> Result<Vec<SetItem>> {
     }
     loop {
         let mut scope = Scope::Session;
+        let mut named = None;
         match word(parser).as_str() {
             "GLOBAL" => {
                 parser.next_token();
                 scope = Scope::Global;
+                named = Some(scope);
             }
             "SESSION" | "LOCAL" => {
                 parser.next_token();
+                named = Some(scope);
             }
             _ => {}
         }
         if take(parser, "TRANSACTION") {
-            let mut read_only = None;
+            let mut said = Characteristics {
+                scope: named,
+                ..Characteristics::default()
+            };
             loop {
                 if take(parser, "READ") {
-                    read_only = Some(
+                    said.read_only = Some(
                         any(parser, &["ONLY", "WRITE"])
                             .ok_or_else(|| near(parser.peek_token().token))?
                             == "ONLY",
@@ -51,15 +57,18 @@ pub(super) fn set(parser: &mut Parser<'_>) -> Result<Vec<SetItem>> {
                 } else {
                     need(parser, "ISOLATION")?;
                     need(parser, "LEVEL")?;
-                    match any(parser, &["READ", "REPEATABLE", "SERIALIZABLE"]) {
-                        Some("READ") => any(parser, &["COMMITTED", "UNCOMMITTED"]).map(|_| ()),
-                        Some("REPEATABLE") => take(parser, "READ").then_some(()),
-                        other => other.map(|_| ()),
-                    }
-                    .ok_or_else(|| near(parser.peek_token().token))?;
+                    let level = match any(parser, &["READ", "REPEATABLE", "SERIALIZABLE"]) {
+                        Some("READ") => match any(parser, &["COMMITTED", "UNCOMMITTED"]) {
+                            Some("COMMITTED") => Some("READ-COMMITTED"),
+                            other => other.map(|_| "READ-UNCOMMITTED"),
+                        },
+                        Some("REPEATABLE") => take(parser, "READ").then_some("REPEATABLE-READ"),
+                        other => other,
+                    };
+                    said.isolation = Some(level.ok_or_else(|| near(parser.peek_token().token))?);
                 }
                 if !parser.consume_token(&Token::Comma) {
-                    items.push(SetItem::Transaction(read_only));
+                    items.push(SetItem::Transaction(said));
                     return Ok(items);
                 }
             }

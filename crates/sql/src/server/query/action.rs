@@ -150,7 +150,7 @@ impl Session {
     }
 
     /// FLUSH. There are no logs, privileges or tables in memory to be read anew.
-    fn flush(&mut self, what: &[String]) -> Result<()> {
+    pub fn flush(&mut self, what: &[String]) -> Result<()> {
         self.root_only("RELOAD")?;
         let (counters, registry) = (&self.shared.counters, &self.shared.registry);
         let has = |word: &str| what.iter().any(|w| w == word);

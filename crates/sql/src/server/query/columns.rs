@@ -6,7 +6,7 @@ use crate::dialect::plan::Sql;
 use crate::server::error::Result;
 use crate::server::session::{Columns, Session};
 use crate::storage::statement::{Cursor, StatementId};
-use crate::storage::tables::{ColumnDef, base_type};
+use crate::storage::tables::{ColumnDef, TableDef, base_type};
 use crate::wire::column::{CHARSET_UTF8MB4, Column, NOT_FIXED, WireType};
 use crate::wire::value::Value;
 
@@ -28,12 +28,9 @@ impl Session {
             self.connection()?.run(id)?
         };
         let known = |database: &str, table: &str, column: &str| {
-            databases
-                .known(database)?
-                .tables
-                .get(table)?
-                .column(column)
-                .map(wire_of)
+            let known = databases.known(database)?;
+            let table = known.tables.get(table)?;
+            table.column(column).map(|c| wire_in(table, c))
         };
         describe(&cursor, sql, columns, &known, false);
         Ok(())
@@ -132,6 +129,57 @@ pub fn wire_of(column: &ColumnDef) -> WireType {
     wire
 }
 
+/// The wire type of a table's column, with the keys that it is part of: clients change rows through
+/// the primary key's columns.
+pub fn wire_in(table: &TableDef, column: &ColumnDef) -> WireType {
+    let mut wire = wire_of(column);
+    for index in &table.indexes {
+        let Some(at) = index
+            .columns
+            .iter()
+            .position(|c| c.eq_ignore_ascii_case(&column.name))
+        else {
+            continue;
+        };
+        wire.flags |= ColumnFlags::PART_KEY_FLAG;
+        if index.name == "PRIMARY" {
+            wire.flags |= ColumnFlags::PRI_KEY_FLAG;
+        } else if index.unique && index.columns.len() == 1 {
+            wire.flags |= ColumnFlags::UNIQUE_KEY_FLAG;
+        } else if at == 0 {
+            wire.flags |= ColumnFlags::MULTIPLE_KEY_FLAG;
+        }
+    }
+    if !column.nullable && column.default.is_none() && !column.auto_increment {
+        wire.flags |= ColumnFlags::NO_DEFAULT_VALUE_FLAG;
+    }
+    wire
+}
+
+/// A number as a table has it; expressions' numbers are called binary, too.
+fn stored(code: ColumnType, length: u32) -> WireType {
+    WireType {
+        flags: ColumnFlags::empty(),
+        ..WireType::number(code, length)
+    }
+}
+
+/// A time with digits behind the second.
+fn fraction(code: ColumnType, length: u32, digits: Option<u32>) -> WireType {
+    let digits = digits.unwrap_or(0).min(6);
+    WireType {
+        decimals: digits as u8,
+        ..WireType::number(
+            code,
+            if digits > 0 {
+                length + 1 + digits
+            } else {
+                length
+            },
+        )
+    }
+}
+
 /// The wire type for a type as MySQL writes it.
 pub fn wire_type(column_type: &str, nullable: bool) -> WireType {
     use ColumnType::*;
@@ -143,27 +191,41 @@ pub fn wire_type(column_type: &str, nullable: bool) -> WireType {
         .split(',')
         .filter_map(|a| a.trim().parse::<u32>().ok());
     let (first, second) = (arguments.next(), arguments.next());
+    // Without a sign, a number is a character shorter.
+    let minus = u32::from(column_type.contains("unsigned"));
     let mut wire = match base_type(column_type) {
-        "tinyint" | "bool" | "boolean" => WireType::number(MYSQL_TYPE_TINY, first.unwrap_or(4)),
-        "smallint" => WireType::number(MYSQL_TYPE_SHORT, 6),
-        "mediumint" => WireType::number(MYSQL_TYPE_INT24, 9),
-        "int" => WireType::number(MYSQL_TYPE_LONG, 11),
-        "bigint" | "integer" => WireType::bigint(),
+        "bool" | "boolean" => stored(MYSQL_TYPE_TINY, 1),
+        "tinyint" => stored(MYSQL_TYPE_TINY, first.unwrap_or(4 - minus)),
+        "smallint" => stored(MYSQL_TYPE_SHORT, 6 - minus),
+        "mediumint" => stored(MYSQL_TYPE_INT24, 9 - minus),
+        "int" => stored(MYSQL_TYPE_LONG, 11 - minus),
+        "bigint" | "integer" => stored(MYSQL_TYPE_LONGLONG, 20),
         "bit" => WireType::number(MYSQL_TYPE_LONGLONG, 20),
-        "year" => WireType::number(MYSQL_TYPE_YEAR, 4),
+        "year" => WireType {
+            flags: ColumnFlags::UNSIGNED_FLAG | ColumnFlags::ZEROFILL_FLAG,
+            ..stored(MYSQL_TYPE_YEAR, 4)
+        },
         "float" => WireType {
             decimals: NOT_FIXED,
-            ..WireType::number(MYSQL_TYPE_FLOAT, 12)
+            ..stored(MYSQL_TYPE_FLOAT, 12)
         },
-        "double" | "real" => WireType::double(),
+        "double" | "real" => WireType {
+            flags: ColumnFlags::empty(),
+            ..WireType::double()
+        },
         "decimal" | "numeric" => {
             let (digits, scale) = (first.unwrap_or(10), second.unwrap_or(0));
-            WireType::decimal(digits + 2, scale.min(30) as u8)
+            // A sign and a point.
+            let length = digits + 1 - minus + u32::from(scale > 0);
+            WireType {
+                flags: ColumnFlags::empty(),
+                ..WireType::decimal(length, scale.min(30) as u8)
+            }
         }
         "date" => WireType::number(MYSQL_TYPE_DATE, 10),
-        "time" => WireType::number(MYSQL_TYPE_TIME, 10),
-        "datetime" => WireType::number(MYSQL_TYPE_DATETIME, 19),
-        "timestamp" => WireType::number(MYSQL_TYPE_TIMESTAMP, 19),
+        "time" => fraction(MYSQL_TYPE_TIME, 10, first),
+        "datetime" => fraction(MYSQL_TYPE_DATETIME, 19, first),
+        "timestamp" => fraction(MYSQL_TYPE_TIMESTAMP, 19, first),
         "char" => WireType {
             code: MYSQL_TYPE_STRING,
             decimals: 0,
@@ -193,12 +255,18 @@ pub fn wire_type(column_type: &str, nullable: bool) -> WireType {
         },
         "json" => WireType {
             code: MYSQL_TYPE_JSON,
-            charset: CHARSET_UTF8MB4,
+            flags: ColumnFlags::BLOB_FLAG | ColumnFlags::BINARY_FLAG,
             ..WireType::blob()
         },
-        "tinytext" | "text" | "mediumtext" | "longtext" => WireType {
+        kind @ ("tinytext" | "text" | "mediumtext" | "longtext") => WireType {
             charset: CHARSET_UTF8MB4,
             flags: ColumnFlags::BLOB_FLAG,
+            length: match kind {
+                "tinytext" => 255 * 4,
+                "text" => 65_535 * 4,
+                "mediumtext" => 16_777_215 * 4,
+                _ => u32::MAX,
+            },
             ..WireType::blob()
         },
         _ => WireType::text(255),

@@ -215,7 +215,12 @@ impl Session {
                 format!("command denied to user '{user}'@'{host}' for table"),
             ));
         }
-        if self.transaction.read_only && self.transaction.open {
+        let read_only = if self.transaction.open {
+            self.transaction.read_only
+        } else {
+            self.reads_only || std::mem::take(&mut self.next_read_only)
+        };
+        if read_only && sql.catalog.is_empty() {
             return Err(SqlError::new(
                 1792,
                 "Cannot execute statement in a READ ONLY transaction.",

@@ -3,7 +3,7 @@
 use mysql_common::constants::StatusFlags;
 
 use super::Bind;
-use super::columns::{Known, describe, wire_of};
+use super::columns::{Known, describe, wire_in};
 use super::transaction::single_statement;
 use crate::dialect::plan::Sql;
 use crate::server::error::{Result, SqlError};
@@ -80,7 +80,8 @@ impl Session {
             bind(&mut cursor)?;
             let known = |database: &str, table: &str, column: &str| {
                 let defs = databases.known(database)?;
-                defs.tables.get(table)?.column(column).map(wire_of)
+                let table = defs.tables.get(table)?;
+                table.column(column).map(|c| wire_in(table, c))
             };
             let sent = send_rows(
                 &mut cursor,

@@ -2,7 +2,7 @@
 
 use tare_reader::metrics::Action;
 
-use crate::dialect::admin::{Scope, SetItem};
+use crate::dialect::admin::{Characteristics, Scope, SetItem};
 use crate::server::error::{Result, SqlError};
 use crate::server::session::{Role, Session};
 
@@ -49,11 +49,7 @@ impl Session {
                         )?;
                     }
                 }
-                SetItem::Transaction(read_only) => {
-                    if let Some(read_only) = read_only {
-                        self.next_read_only = *read_only;
-                    }
-                }
+                SetItem::Transaction(said) => self.set_transaction(said)?,
                 SetItem::System(scope, name, expr) => {
                     let value = match expr {
                         Some(expr) => Some(self.evaluate(expr.clone())?),
@@ -114,6 +110,36 @@ impl Session {
         Ok(asked)
     }
 
+    /// SET TRANSACTION. All levels are serializable here: SQLite has no other.
+    fn set_transaction(&mut self, said: &Characteristics) -> Result<()> {
+        use rusqlite::types::Value as V;
+        let Some(scope) = said.scope else {
+            if self.transaction.open {
+                return Err(SqlError::new(
+                    1568,
+                    "Transaction characteristics can't be changed while a transaction is in progress",
+                ));
+            }
+            if let Some(read_only) = said.read_only {
+                self.next_read_only = read_only;
+            }
+            return Ok(());
+        };
+        let is_root = self.role == Role::Root;
+        if let Some(level) = said.isolation {
+            let level = Some(V::Text(level.to_owned()));
+            self.state
+                .set(scope, "transaction_isolation", level, is_root)?;
+        }
+        if let Some(read_only) = said.read_only {
+            let value = Some(V::Integer(read_only.into()));
+            self.state
+                .set(scope, "transaction_read_only", value, is_root)?;
+            self.variable_changed("transaction_read_only")?;
+        }
+        Ok(())
+    }
+
     /// What follows from a variable's new value.
     fn variable_changed(&mut self, name: &str) -> Result<()> {
         match name {
@@ -123,6 +149,9 @@ impl Session {
                     self.commit()?;
                 }
                 self.autocommit = on;
+            }
+            "transaction_read_only" => {
+                self.reads_only = self.state.text(name).as_deref() == Some("ON");
             }
             "foreign_key_checks" => {
                 let on = self.state.text(name).as_deref() != Some("OFF");

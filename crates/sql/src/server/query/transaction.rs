@@ -96,6 +96,8 @@ impl Session {
     /// BEGIN.
     pub fn begin(&mut self, read_only: bool) -> Result<()> {
         self.commit()?;
+        let read_only = read_only || self.reads_only || self.next_read_only;
+        self.next_read_only = false;
         let current = self.state.database();
         let connection = self.connection()?;
         if let Some(database) = current.filter(|d| !is_system_schema(d)) {

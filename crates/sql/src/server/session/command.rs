@@ -25,6 +25,7 @@ mod com {
     pub const PROCESS_KILL: u8 = Command::COM_PROCESS_KILL as u8;
     pub const QUERY: u8 = Command::COM_QUERY as u8;
     pub const QUIT: u8 = Command::COM_QUIT as u8;
+    pub const REFRESH: u8 = Command::COM_REFRESH as u8;
     pub const RESET_CONNECTION: u8 = Command::COM_RESET_CONNECTION as u8;
     pub const SET_OPTION: u8 = Command::COM_SET_OPTION as u8;
     pub const STATISTICS: u8 = Command::COM_STATISTICS as u8;
@@ -135,7 +136,7 @@ impl Session {
             com::RESET_CONNECTION => Some(&points::COM_RESET_CONNECTION),
             com::SET_OPTION => Some(&points::COM_SET_OPTION),
             com::DEBUG => Some(&points::COM_DEBUG),
-            com::PROCESS_INFO | com::PROCESS_KILL => None,
+            com::PROCESS_INFO | com::PROCESS_KILL | com::REFRESH => None,
             _ => Some(&points::COM_ERROR),
         };
         if matches!(
@@ -181,6 +182,7 @@ impl Session {
                 Ok(id) => self.text_query(&format!("KILL {id}")),
                 Err(_) => Err(malformed()),
             },
+            com::REFRESH => self.com_refresh(body),
             com::RESET_CONNECTION => {
                 self.reset();
                 self.ok();
@@ -213,6 +215,22 @@ impl Session {
         let text = split::text(body)
             .ok_or_else(|| SqlError::new(1300, "Invalid utf8mb4 character string"))?;
         self.text_query(&text)
+    }
+
+    /// Bits that FLUSH has names for: MySQL's REFRESH_*.
+    fn com_refresh(&mut self, body: &[u8]) -> Result<()> {
+        let &bits = body.first().ok_or_else(malformed)?;
+        let named = [
+            (1, "PRIVILEGES"),
+            (2, "LOGS"),
+            (4, "TABLES"),
+            (8, "HOSTS"),
+            (16, "STATUS"),
+        ];
+        let what = named.iter().filter(|(bit, _)| bits & bit != 0);
+        self.flush(&what.map(|(_, name)| (*name).to_owned()).collect::<Vec<_>>())?;
+        self.ok();
+        Ok(())
     }
 
     fn com_init_db(&mut self, body: &[u8]) -> Result<()> {

@@ -166,6 +166,8 @@ pub struct Session {
     pub expects_write: bool,
     /// SET TRANSACTION READ ONLY, for the next one.
     pub next_read_only: bool,
+    /// @@transaction_read_only.
+    pub reads_only: bool,
     /// @@max_execution_time.
     pub max_execution_time: Duration,
     /// @@innodb_lock_wait_timeout.
@@ -282,6 +284,8 @@ impl Session {
         self.table_locks.clear();
         self.kept = super::call::Kept::default();
         self.autocommit = true;
+        self.next_read_only = false;
+        self.reads_only = false;
         self.expects_write = false;
         self.state.reset();
     }

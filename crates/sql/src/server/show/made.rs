@@ -74,6 +74,7 @@ impl Session {
         let Action::Rows(sql) = plan.action else {
             return Err(SqlError::new(1105, "no SELECT"));
         };
+        self.system_for(&sql.catalog)?;
         let (connection, catalog) = self.system()?;
         let _snapshot = catalog.statement();
         let mut statement = connection.db().prepare(&sql.text)?;

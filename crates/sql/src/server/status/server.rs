@@ -181,7 +181,7 @@ impl Shared {
             status.extend(text(OF_SESSION));
         }
         status.extend(self.server_status(&total));
-        status.extend(self.from_metrics());
+        status.extend(self.innodb_status());
         status
     }
 
@@ -194,7 +194,7 @@ impl Shared {
         own.map(|(name, n)| (name, n.to_string())).collect()
     }
 
-    fn from_metrics(&self) -> Vec<Named> {
+    fn innodb_status(&self) -> Vec<Named> {
         // Another program's segment says nothing of this server.
         let own = self
             .segment

@@ -3,12 +3,12 @@
 pub mod columns;
 pub mod constants;
 pub mod engine;
+pub mod keywords;
 pub mod metrics;
 pub mod nothing;
 pub mod routines;
 pub mod schemata;
 pub mod statistics;
-pub mod stored;
 pub mod tables;
 
 use crate::catalog::{Database, Filter, SCHEMAS, Source, Table, UserTable};
@@ -17,13 +17,13 @@ use crate::catalog::{Database, Filter, SCHEMAS, Source, Table, UserTable};
 pub static TABLES: &[&[&dyn Table]] = &[
     columns::TABLES,
     constants::TABLES,
+    keywords::TABLES,
     metrics::TABLES,
     engine::TABLES,
     nothing::TABLES,
     routines::TABLES,
     schemata::TABLES,
     statistics::TABLES,
-    stored::TABLES,
     tables::TABLES,
 ];
 

@@ -14,7 +14,7 @@ pub mod instances;
 mod lists;
 pub mod log_status;
 pub mod memory;
-mod nothing;
+pub mod nothing;
 pub mod objects;
 pub mod prepared;
 pub mod replication;
