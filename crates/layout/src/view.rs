@@ -210,7 +210,7 @@ impl<'a> View<'a> {
     }
 
     /// Index `i` of the tables'.
-    pub fn index(&self, i: usize) -> &'a Index {
+    pub fn table_index(&self, i: usize) -> &'a Index {
         self.one(Region::Indexes, i)
     }
 

@@ -67,7 +67,7 @@ pub fn actors(view: View<'_>) -> Vec<(usize, Actor)> {
 }
 
 fn flags(enabled: bool, history: bool) -> u32 {
-    USED | u32::from(enabled) * ENABLED | u32::from(history) * HISTORY
+    USED | (u32::from(enabled) * ENABLED) | (u32::from(history) * HISTORY)
 }
 
 impl Segment {

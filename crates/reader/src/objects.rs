@@ -136,7 +136,7 @@ fn indexes(view: View<'_>, id: u32) -> impl Iterator<Item = (usize, &Index)> {
     let object = view.object(index_of(id));
     let mut next = object.first_index.load(Ordering::Acquire) as usize;
     std::iter::from_fn(move || {
-        let index = view.index(next.checked_sub(1).filter(|at| *at < limit)?);
+        let index = view.table_index(next.checked_sub(1).filter(|at| *at < limit)?);
         next = index.next.load(Ordering::Acquire) as usize;
         let is_its = index.object.load(Ordering::Acquire) == id;
         is_its.then(|| (index.number.load(Ordering::Relaxed) as usize, index))

@@ -114,7 +114,7 @@ impl Segment {
         }
         let used = shared.indexes_used.0.load(Ordering::Acquire) as usize;
         for i in 0..used.min(limits.indexes) {
-            let index = view.index(i);
+            let index = view.table_index(i);
             let number = index.number.load(Ordering::Relaxed) as usize;
             if wanted(ObjectType::Table, object::part::index(number)) {
                 for (from, to) in index.shared.iter().zip(&index.truncated) {

@@ -104,10 +104,10 @@ impl Engine {
         for (number, name) in names.iter().enumerate().take(part::MAX_INDEXES) {
             let used = &shared.indexes_used.0;
             let found = self.entry(&shared.free_indexes.0, used, limit, Lost::Indexes, |i| {
-                &view.index(i).next
+                &view.table_index(i).next
             });
             let Some(at) = found else { return };
-            let index = view.index(at);
+            let index = view.table_index(at);
             index.number.store(number as u32, Ordering::Relaxed);
             index.name.set(name);
             index.next.store(0, Ordering::Relaxed);
@@ -130,7 +130,7 @@ impl Engine {
             .load(Ordering::Acquire) as usize;
         std::iter::from_fn(move || {
             let at = next.checked_sub(1).filter(|at| *at < limit)?;
-            let index = view.index(at);
+            let index = view.table_index(at);
             next = index.next.load(Ordering::Acquire) as usize;
             Some((at, index))
         })
