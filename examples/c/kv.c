@@ -20,7 +20,8 @@
 
 /* ---- The instruments -------------------------------------------------------------------------- */
 
-static tare_class *LOCK_queue, *LOCK_journal, *LOCK_table, *COND_queue, *file_journal, *idle,
+static tare_class *LOCK_queue, *LOCK_journal, *LOCK_table, *COND_queue, *file_journal, *table_rows,
+    *table_locks, *idle,
     *stage_parsing, *stage_executing, *stage_journaling, *statement_request, *statement_select,
     *statement_insert, *transaction, *memory_values, *thread_worker, *thread_client;
 
@@ -30,6 +31,8 @@ static const tare_class_info classes[] = {
     {&LOCK_table, TARE_KIND_RW_LOCK, "wait/synch/rwlock/kv/LOCK_table", 0, "Guards a part of the table"},
     {&COND_queue, TARE_KIND_COND, "wait/synch/cond/kv/COND_queue", 0, "There is work, or no more"},
     {&file_journal, TARE_KIND_FILE, "wait/io/file/kv/journal", 0, "Every insert, in order"},
+    {&table_rows, TARE_KIND_TABLE_IO, "wait/io/table/kv/handler", 0, "A row of the table"},
+    {&table_locks, TARE_KIND_TABLE_LOCK, "wait/lock/table/kv/handler", 0, ""},
     {&idle, TARE_KIND_IDLE, "idle", 0, "A client that says nothing"},
     {&stage_parsing, TARE_KIND_STAGE, "stage/kv/Parsing", 0, ""},
     {&stage_executing, TARE_KIND_STAGE, "stage/kv/Executing", 0, ""},
@@ -46,7 +49,7 @@ static const tare_class_info classes[] = {
 
 /* ---- The table: parts with a lock each ---------------------------------------------------------- */
 
-enum { PARTS = 16, KEYS = 256, NO_SUCH_KEY = 1032 };
+enum { PARTS = 16, KEYS = 256, NO_SUCH_KEY = 1032, PRIMARY = 0 };
 
 static struct part {
     tare_rwlock lock;
@@ -61,6 +64,7 @@ static int journal_fd;
 
 struct client {
     tare_session *session;
+    tare_table_handle *table; /* the table, as this session has it open */
     struct client *next;
     int number, said;
 };
@@ -111,13 +115,16 @@ static void write_journal(uint64_t key, uint64_t value) {
     tare_stage_progress(1, 1);
 }
 
-static void insert(tare_statement *statement, uint64_t key, uint64_t value, struct counts *counts) {
+static void insert(struct client *client, tare_statement *statement, uint64_t key, uint64_t value,
+                   struct counts *counts) {
     struct part *part = &table[key % PARTS];
     uint64_t **place = &part->values[key / PARTS];
     tare_transaction change;
+    tare_wait io;
 
     tare_transaction_begin(&change, transaction, TARE_REPEATABLE_READ, 0);
     tare_stage_set(stage_executing);
+    tare_table_io_begin(&io, client->table, TARE_OP_INSERT, -1);
     check(tare_rwlock_wrlock(&part->lock), "LOCK_table");
     if (*place == NULL) {
         *place = malloc(sizeof **place);
@@ -126,19 +133,24 @@ static void insert(tare_statement *statement, uint64_t key, uint64_t value, stru
     }
     **place = value;
     check(tare_rwlock_wrunlock(&part->lock), "LOCK_table");
+    tare_wait_end(&io, 1);
     write_journal(key, value);
     tare_transaction_commit(&change);
     tare_statement_set(statement, TARE_ROWS_AFFECTED, 1);
     counts->inserts++;
 }
 
-static void select_one(tare_statement *statement, uint64_t key, struct counts *counts) {
+static void select_one(struct client *client, tare_statement *statement, uint64_t key,
+                       struct counts *counts) {
     struct part *part = &table[key % PARTS];
+    tare_wait io;
 
     tare_stage_set(stage_executing);
+    tare_table_io_begin(&io, client->table, TARE_OP_FETCH, PRIMARY);
     check(tare_rwlock_rdlock(&part->lock), "LOCK_table");
     int found = part->values[key / PARTS] != NULL;
     check(tare_rwlock_rdunlock(&part->lock), "LOCK_table");
+    tare_wait_end(&io, 1);
     tare_statement_add(statement, TARE_ROWS_EXAMINED, 1);
     tare_statement_set(statement, TARE_ROWS_SENT, (uint64_t)found);
     if (!found) {
@@ -167,10 +179,10 @@ static void serve(struct client *client, struct counts *counts) {
     tare_stage_set(stage_parsing);
     if (is_insert) {
         tare_statement_refine(&statement, statement_insert);
-        insert(&statement, key, (uint64_t)number, counts);
+        insert(client, &statement, key, (uint64_t)number, counts);
     } else {
         tare_statement_refine(&statement, statement_select);
-        select_one(&statement, key, counts);
+        select_one(client, &statement, key, counts);
     }
     tare_statement_end(&statement);
     tare_thread_set_command(TARE_SLEEP);
@@ -277,6 +289,8 @@ int main(int argc, char **argv) {
     for (int i = 0; i < PARTS; i++)
         check(tare_rwlock_init(&table[i].lock, LOCK_table), "LOCK_table");
 
+    const char *indexes[] = {"PRIMARY"};
+    tare_table *kv = tare_table_new(table_rows, table_locks, "kv", "kv", indexes, 1);
     struct client *all = calloc((size_t)clients, sizeof *all);
     for (int i = 0; i < clients; i++) {
         char user[32];
@@ -286,6 +300,7 @@ int main(int argc, char **argv) {
         check(tare_session_enter(all[i].session), "session");
         tare_thread_set_account(user, "localhost");
         tare_thread_set_processlist_id((uint64_t)i + 1);
+        all[i].table = tare_table_open(kv);
         tare_thread_set_db("kv");
         tare_thread_set_connection_type(TARE_UNIX_SOCKET);
         check(tare_session_leave(all[i].session), "session");
@@ -305,6 +320,7 @@ int main(int argc, char **argv) {
     printf("expect wait/synch/mutex/kv/LOCK_journal %" PRIu64 "\n", total.inserts);
     printf("expect wait/synch/rwlock/kv/LOCK_table %" PRIu64 "\n", total.inserts + total.selects);
     printf("expect wait/io/file/kv/journal %" PRIu64 "\n", total.inserts + 1);
+    printf("expect wait/io/table/kv/handler %" PRIu64 "\n", total.inserts + total.selects);
     printf("expect idle %" PRIu64 "\n", total.idles);
     printf("expect stage/kv/Parsing %" PRIu64 "\n", total.inserts + total.selects);
     printf("expect stage/kv/Executing %" PRIu64 "\n", total.inserts + total.selects);
@@ -324,6 +340,9 @@ int main(int argc, char **argv) {
 
     tare_file_close(journal);
     close(journal_fd);
+    for (int i = 0; i < clients; i++)
+        tare_table_close(all[i].table);
+    tare_table_free(kv);
     for (int i = 0; i < clients; i++)
         check(tare_session_free(all[i].session), "session");
     for (int i = 0; i < PARTS; i++) {

@@ -234,6 +234,12 @@ typedef struct tare_socket tare_socket;
 tare_socket *tare_socket_open(tare_class *cls, int descriptor);
 void tare_socket_close(tare_socket *socket);
 void tare_socket_begin(tare_wait *wait, tare_socket *socket, int operation);
+/* Where its other end is (NULL = none), or where it listens. */
+void tare_socket_peer(tare_socket *socket, const char *ip, uint16_t port);
+/* The calling thread, or the session it has entered, serves it. */
+void tare_socket_own(const tare_socket *socket);
+/* Whether that one waits for the other end to send something: STATE. */
+void tare_socket_idle(const tare_socket *socket, int is_idle);
 
 /* ---- Stages ----------------------------------------------------------------------------------- */
 
@@ -281,6 +287,105 @@ void tare_statement_error(tare_statement *statement, uint32_t number, const char
 int tare_digest_of(tare_digest *digest, const char *text, size_t length);
 /* DIGEST_TEXT of a text: as much as fits `size` with a NUL; the bytes written without it. */
 size_t tare_digest_text(const char *text, size_t length, char *out, size_t size);
+
+/* ---- Tables -------------------------------------------------------------------------------------- */
+
+/* A table by its name, for all sessions: kinds TABLE_IO and TABLE_LOCK. Events name its indexes by their
+ * place in the list. setup_objects says whether it is counted. NULL: see tare_error_message(). */
+typedef struct tare_table tare_table;
+tare_table *tare_table_new(tare_class *io, tare_class *lock, const char *schema, const char *name,
+                           const char *const *indexes, size_t count);
+void tare_table_free(tare_table *table);
+/* DROP TABLE: its figures go with it. */
+void tare_table_dropped(const char *schema, const char *name);
+
+enum tare_table_lock {
+    TARE_TABLE_READ = 0, TARE_TABLE_READ_WITH_SHARED_LOCKS = 1, TARE_TABLE_READ_HIGH_PRIORITY = 2,
+    TARE_TABLE_READ_NO_INSERT = 3, TARE_TABLE_WRITE_ALLOW_WRITE = 4,
+    TARE_TABLE_WRITE_CONCURRENT_INSERT = 5, TARE_TABLE_WRITE_LOW_PRIORITY = 6, TARE_TABLE_WRITE = 7,
+    TARE_TABLE_READ_EXTERNAL = 8, TARE_TABLE_WRITE_EXTERNAL = 9
+};
+
+/* A session opens it: a row of table_handles, of one thread at a time. The table is freed last. */
+typedef struct tare_table_handle tare_table_handle;
+tare_table_handle *tare_table_open(tare_table *table);
+void tare_table_close(tare_table_handle *handle);
+/* The calling thread owns it from now on, or nobody does: for handles that are kept for whoever comes. */
+void tare_table_bind(tare_table_handle *handle);
+void tare_table_unbind(tare_table_handle *handle);
+/* TARE_OP_FETCH, _INSERT, _UPDATE, _DELETE_ROW through an index (-1: none). tare_wait_end() takes the
+ * number of rows; TARE_NO_BYTES is one. */
+void tare_table_io_begin(tare_wait *wait, tare_table_handle *handle, int operation, int index);
+/* Waits for a lock of enum tare_table_lock; tare_table_locked(handle, lock, 1) follows its end. */
+void tare_table_lock_begin(tare_wait *wait, tare_table_handle *handle, int lock);
+/* It has the lock. waited = 0: at the first try, which is counted without reading a clock. */
+void tare_table_locked(tare_table_handle *handle, int lock, int waited);
+/* It has let go of the storage engine's lock (external = 1), or of the server's. */
+void tare_table_unlocked(tare_table_handle *handle, int external);
+
+/* ---- Metadata locks ------------------------------------------------------------------------------ */
+
+enum tare_namespace {
+    TARE_ON_GLOBAL = 1, TARE_ON_BACKUP_LOCK = 2, TARE_ON_TABLESPACE = 3, TARE_ON_SCHEMA = 4,
+    TARE_ON_TABLE = 5, TARE_ON_FUNCTION = 6, TARE_ON_PROCEDURE = 7, TARE_ON_TRIGGER = 8,
+    TARE_ON_EVENT = 9, TARE_ON_COMMIT = 10, TARE_ON_USER_LEVEL_LOCK = 11,
+    TARE_ON_LOCKING_SERVICE = 12, TARE_ON_SRID = 13, TARE_ON_ACL_CACHE = 14,
+    TARE_ON_COLUMN_STATISTICS = 15, TARE_ON_RESOURCE_GROUPS = 16, TARE_ON_FOREIGN_KEY = 17,
+    TARE_ON_CHECK_CONSTRAINT = 18
+};
+enum tare_lock_type {
+    TARE_LOCK_INTENTION_EXCLUSIVE = 1, TARE_LOCK_SHARED = 2, TARE_LOCK_SHARED_HIGH_PRIO = 3,
+    TARE_LOCK_SHARED_READ = 4, TARE_LOCK_SHARED_WRITE = 5, TARE_LOCK_SHARED_WRITE_LOW_PRIO = 6,
+    TARE_LOCK_SHARED_UPGRADABLE = 7, TARE_LOCK_SHARED_READ_ONLY = 8, TARE_LOCK_SHARED_NO_WRITE = 9,
+    TARE_LOCK_SHARED_NO_READ_WRITE = 10, TARE_LOCK_EXCLUSIVE = 11
+};
+enum tare_lock_duration {
+    TARE_UNTIL_STATEMENT = 1, TARE_UNTIL_TRANSACTION = 2, TARE_UNTIL_EXPLICIT = 3
+};
+enum tare_lock_status {
+    TARE_STATUS_PENDING = 1, TARE_STATUS_GRANTED = 2, TARE_STATUS_PRE_ACQUIRE_NOTIFY = 3,
+    TARE_STATUS_POST_RELEASE_NOTIFY = 4, TARE_STATUS_VICTIM = 5, TARE_STATUS_TIMEOUT = 6,
+    TARE_STATUS_KILLED = 7
+};
+
+/* What a session locks, not held yet; names may be NULL. Kind METADATA_LOCK. */
+typedef struct tare_metadata_lock tare_metadata_lock;
+tare_metadata_lock *tare_metadata_lock_new(tare_class *cls, int on, const char *schema,
+                                           const char *name, const char *column);
+void tare_metadata_lock_free(tare_metadata_lock *lock);
+/* Waits for it: shown as PENDING until it is set otherwise. */
+void tare_metadata_lock_begin(tare_wait *wait, tare_metadata_lock *lock, int type, int duration);
+/* Shows who holds it, and how: by the calling thread, in its present event. */
+void tare_metadata_lock_set(tare_metadata_lock *lock, int type, int duration, int status);
+void tare_metadata_lock_release(tare_metadata_lock *lock);
+
+/* ---- Prepared statements and stored programs ------------------------------------------------------- */
+
+/* A prepared statement of the calling thread's session: its number in the protocol, its name in SQL
+ * (NULL = none), its text. */
+typedef struct tare_prepared tare_prepared;
+tare_prepared *tare_prepared_new(uint64_t id, const char *name, const char *sql, size_t length);
+void tare_prepared_free(tare_prepared *prepared);
+/* It was prepared anew, because a table has changed. */
+void tare_prepared_anew(tare_prepared *prepared);
+/* The statement that runs prepares it, or executes it: what it takes is counted for it, too. */
+void tare_statement_prepares(tare_statement *statement, const tare_prepared *prepared);
+void tare_statement_executes(tare_statement *statement, const tare_prepared *prepared);
+
+enum tare_program_type {
+    TARE_EVENT = 1, TARE_FUNCTION = 2, TARE_PROCEDURE = 3, TARE_TRIGGER = 5
+};
+
+/* A stored program by its name. setup_objects says whether it is counted. */
+typedef struct tare_program tare_program;
+tare_program *tare_program_new(int type, const char *schema, const char *name);
+void tare_program_free(tare_program *program);
+/* DROP PROCEDURE: frees it, and its figures go with it. */
+void tare_program_dropped(tare_program *program);
+/* A call: statements that begin before its end count for the program, too. */
+typedef struct tare_call { uint64_t opaque[8]; } tare_call;
+void tare_program_begin(tare_call *call, const tare_program *program);
+void tare_program_end(tare_call *call);
 
 /* ---- Transactions ------------------------------------------------------------------------------ */
 

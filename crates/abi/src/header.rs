@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use engine::{Kind, Operation};
 
 const HEADER: &str = include_str!("../include/tare.h");
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 11] = [
     include_str!("class.rs"),
     include_str!("config.rs"),
     include_str!("count.rs"),
     include_str!("lock.rs"),
     include_str!("metric.rs"),
+    include_str!("object.rs"),
     include_str!("statement.rs"),
     include_str!("status.rs"),
     include_str!("thread.rs"),
@@ -81,6 +82,31 @@ fn operations() {
         assert_eq!(name.strip_prefix("OP_"), Some(&*upper(operation)));
         assert_eq!(number, *operation as i32);
     }
+}
+
+/// Enums of which every value is named as it is in Rust.
+#[test]
+fn enums_of_objects() {
+    fn check<T: std::fmt::Debug>(of: &str, prefix: &str, from: impl Fn(u8) -> Option<T>) {
+        let constants = constants(of);
+        let ours: Vec<(u8, T)> = (0..=255).filter_map(|i| Some((i, from(i)?))).collect();
+        assert_eq!(constants.len(), ours.len(), "{of}");
+        for ((number, ours), (name, given)) in ours.iter().zip(constants) {
+            assert_eq!(name.strip_prefix(prefix), Some(&*upper(ours)));
+            assert_eq!(given, i32::from(*number));
+        }
+    }
+    check("tare_table_lock", "TABLE_", engine::TableLock::from_u8);
+    check("tare_namespace", "ON_", engine::Namespace::from_u8);
+    check("tare_lock_type", "LOCK_", engine::LockType::from_u8);
+    check(
+        "tare_lock_duration",
+        "UNTIL_",
+        engine::LockDuration::from_u8,
+    );
+    check("tare_lock_status", "STATUS_", engine::LockStatus::from_u8);
+    let programs = |i| engine::ObjectType::from_u8(i).filter(|kind| !kind.is_table());
+    check("tare_program_type", "", programs);
 }
 
 #[test]

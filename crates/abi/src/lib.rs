@@ -9,6 +9,7 @@
 //! | lock | `tare_mutex_*`, `tare_rwlock_*`, `tare_cond_*` |
 //! | wait | `tare_wait_*`, `tare_idle_*`, `tare_file_*`, `tare_socket_*` |
 //! | statement | `tare_statement_*`, `tare_digest_*`, `tare_stage_*` |
+//! | object | `tare_table_*`, `tare_metadata_lock_*`, `tare_prepared_*`, `tare_program_*` |
 //! | transaction | `tare_transaction_*` |
 //! | thread | `tare_thread_*`, `tare_session_*` |
 //! | metric | `tare_metric_*`, `tare_metrics_act` |
@@ -25,6 +26,7 @@ mod config;
 mod count;
 mod lock;
 mod metric;
+mod object;
 mod place;
 mod statement;
 mod status;

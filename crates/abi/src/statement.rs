@@ -53,7 +53,7 @@ pub(crate) fn counter(number: c_int) -> Option<Counter> {
 /// # Safety
 /// `statement` as [`Place::get`].
 #[inline]
-unsafe fn with(statement: *const tare_statement, body: impl FnOnce(&Statement)) {
+pub(crate) unsafe fn with(statement: *const tare_statement, body: impl FnOnce(&Statement)) {
     quiet((), || {
         // SAFETY: the caller's promise.
         if let Some(statement) = unsafe { Place::get(statement) } {

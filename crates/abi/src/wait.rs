@@ -48,7 +48,7 @@ fn operation_of(kind: Kind, number: c_int) -> Option<Operation> {
 /// # Safety
 /// `wait` as [`Place::put`].
 #[inline]
-unsafe fn begin(wait: *mut tare_wait, body: impl FnOnce() -> Option<Wait>) {
+pub(crate) unsafe fn begin(wait: *mut tare_wait, body: impl FnOnce() -> Option<Wait>) {
     quiet((), || match body() {
         // SAFETY: the caller's promise.
         Some(begun) => unsafe { Place::put(wait, begun) },
@@ -230,6 +230,49 @@ pub unsafe extern "C" fn tare_socket_begin(
             )
         });
     }
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// `socket` is NULL or open, and no other thread uses it now; `ip` is NULL or NUL-terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_socket_peer(socket: *mut tare_socket, ip: *const c_char, port: u16) {
+    quiet((), || {
+        // SAFETY: the caller's promise.
+        if let Some(socket) = unsafe { socket.as_mut() } {
+            // SAFETY: the caller's promise.
+            socket.inner.peer(&unsafe { text(ip) }, port);
+        }
+    });
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// `socket` is NULL or open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_socket_own(socket: *const tare_socket) {
+    quiet((), || {
+        // SAFETY: the caller's promise.
+        if let Some(socket) = unsafe { socket.as_ref() } {
+            socket.inner.own();
+        }
+    });
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// `socket` is NULL or open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_socket_idle(socket: *const tare_socket, is_idle: c_int) {
+    quiet((), || {
+        // SAFETY: the caller's promise.
+        if let Some(socket) = unsafe { socket.as_ref() } {
+            socket.inner.idle(is_idle != 0);
+        }
+    });
 }
 
 #[cfg(test)]

@@ -184,6 +184,13 @@ fn example_counts_exactly(link: Link, name: &str) {
     let segment = Segment::attach(Target::Pid(child.0.id())).unwrap();
     let totals = Totals::of(segment.view());
     compare(&said, &totals);
+    let banks = tare_reader::Banks::new(segment.view(), true);
+    let tables = banks.tables(&banks.object_rows());
+    let count =
+        |row: &[tare_reader::line::Cells; 4]| row.map(|line| line[tare_layout::line::COUNT]);
+    let io: Vec<_> = tables[0].io.iter().map(|(_, row)| count(row)).collect();
+    assert_eq!(io, [[20 * 375, 0, 0, 0], [0, 20 * 125, 0, 0]]);
+    assert_eq!(banks.table_handles().len(), 20);
     assert!(segment.is_live());
     // The main thread and the clients' sessions; the workers have gone.
     assert_eq!(totals.live_threads, 1 + 20);
@@ -196,7 +203,7 @@ fn example_counts_exactly(link: Link, name: &str) {
 /// Holds the program's own counts against Tare's.
 #[track_caller]
 fn compare(said: &[String], totals: &Totals) {
-    assert_eq!(said.len(), 15, "{said:?}");
+    assert_eq!(said.len(), 16, "{said:?}");
     for line in said {
         let (name, count) = line
             .strip_prefix("expect ")

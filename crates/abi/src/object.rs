@@ -1,0 +1,487 @@
+//! Tables, metadata locks, prepared statements and stored programs.
+
+use std::ffi::{c_char, c_int};
+
+use engine::metadata::Lock;
+use engine::prepared::Prepared;
+use engine::program::{Call, Program};
+use engine::table::{Classes, Handle, Table};
+use engine::{
+    Kind, LockDuration, LockStatus, LockType, Namespace, ObjectType, Operation, TableLock,
+};
+
+use crate::class::{need_kind, tare_class};
+use crate::place::{Place, Placed, fits};
+use crate::statement::{tare_statement, with};
+use crate::status::{Failure, made, quiet};
+use crate::text::{text, text_of};
+use crate::wait::{begin, tare_wait};
+
+/// `struct tare_table`.
+pub type tare_table = Table;
+/// `struct tare_table_handle`.
+pub type tare_table_handle = Handle;
+/// `struct tare_metadata_lock`.
+pub type tare_metadata_lock = Lock;
+/// `struct tare_prepared`.
+pub type tare_prepared = Prepared;
+/// `struct tare_program`.
+pub type tare_program = Program<Box<str>>;
+/// `struct tare_call`.
+pub type tare_call = Place<Call>;
+
+impl Placed for Call {
+    const MARK: u64 = u64::from_le_bytes(*b"tarecall");
+    const NAME: &'static str = "call";
+}
+
+const _: () = fits::<Call>(8);
+
+/// Frees what [`made`] made.
+///
+/// # Safety
+/// `object` is NULL or came from its `_new` or `_open` and was not freed.
+unsafe fn free<T>(object: *mut T) {
+    quiet((), || {
+        if !object.is_null() {
+            // SAFETY: the caller's promise.
+            drop(unsafe { Box::from_raw(object) });
+        }
+    });
+}
+
+/// The enum's value with this number.
+fn number<T>(given: c_int, of: impl Fn(u8) -> Option<T>, what: &str) -> Result<T, Failure> {
+    let found = u8::try_from(given).ok().and_then(of);
+    found.ok_or_else(|| Failure::invalid(format!("{given} is no {what}; see tare.h")))
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// Classes as [`need_kind`]; texts NULL or NUL-terminated; `indexes` points to `count` such texts.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_table_new(
+    io: *mut tare_class,
+    lock: *mut tare_class,
+    schema: *const c_char,
+    name: *const c_char,
+    indexes: *const *const c_char,
+    count: usize,
+) -> *mut tare_table {
+    made(|| {
+        // SAFETY: the caller's promise, throughout.
+        let (classes, schema, name, indexes) = unsafe {
+            let classes = Classes {
+                io: need_kind(io, |kind| kind == Kind::TableIo)?,
+                lock: need_kind(lock, |kind| kind == Kind::TableLock)?,
+            };
+            let given = match indexes.is_null() {
+                true => &[],
+                false => std::slice::from_raw_parts(indexes, count),
+            };
+            let indexes: Vec<_> = given.iter().map(|name| text(*name)).collect();
+            (classes, text(schema), text(name), indexes)
+        };
+        let indexes: Vec<&str> = indexes.iter().map(AsRef::as_ref).collect();
+        let table = Table::new(classes, &schema, &name, &indexes);
+        Ok(Box::into_raw(Box::new(table)))
+    })
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// As [`free`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_table_free(table: *mut tare_table) {
+    // SAFETY: the caller's promise.
+    unsafe { free(table) };
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// Texts are NULL or NUL-terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_table_dropped(schema: *const c_char, name: *const c_char) {
+    // SAFETY: the caller's promise.
+    quiet((), || unsafe {
+        engine::table::dropped(&text(schema), &text(name));
+    });
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// `table` is NULL or was made and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_table_open(table: *mut tare_table) -> *mut tare_table_handle {
+    made(|| {
+        // SAFETY: the caller's promise.
+        let table = unsafe { table.as_ref() }.ok_or_else(|| Failure::null("the table"))?;
+        Ok(Box::into_raw(Box::new(table.open())))
+    })
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// As [`free`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_table_close(handle: *mut tare_table_handle) {
+    // SAFETY: the caller's promise.
+    unsafe { free(handle) };
+}
+
+/// Changes an object of one thread's.
+///
+/// # Safety
+/// `object` is NULL or was made and not freed; no other thread uses it now.
+unsafe fn change<T>(object: *mut T, body: impl FnOnce(&mut T)) {
+    quiet((), || {
+        // SAFETY: the caller's promise.
+        if let Some(object) = unsafe { object.as_mut() } {
+            body(object);
+        }
+    });
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// As [`change`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_table_bind(handle: *mut tare_table_handle) {
+    // SAFETY: the caller's promise.
+    unsafe { change(handle, Handle::bind) };
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// As [`change`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_table_unbind(handle: *mut tare_table_handle) {
+    // SAFETY: the caller's promise.
+    unsafe { change(handle, Handle::unbind) };
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// `wait` as [`Place::put`]; `handle` is NULL or open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_table_io_begin(
+    wait: *mut tare_wait,
+    handle: *mut tare_table_handle,
+    operation: c_int,
+    index: c_int,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        begin(wait, || {
+            let handle = handle.as_ref().filter(|_| !wait.is_null())?;
+            let operation = Operation::from_u8(u8::try_from(operation).ok()?)?;
+            let rows = Operation::Fetch as u8..=Operation::DeleteRow as u8;
+            rows.contains(&(operation as u8))
+                .then(|| handle.io(operation, usize::try_from(index).ok()))
+        });
+    }
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// As [`tare_table_io_begin`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_table_lock_begin(
+    wait: *mut tare_wait,
+    handle: *mut tare_table_handle,
+    lock: c_int,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        begin(wait, || {
+            let handle = handle.as_ref().filter(|_| !wait.is_null())?;
+            Some(handle.lock(TableLock::from_u8(u8::try_from(lock).ok()?)?))
+        });
+    }
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// As [`change`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_table_locked(
+    handle: *mut tare_table_handle,
+    lock: c_int,
+    waited: c_int,
+) {
+    let lock = number(lock, TableLock::from_u8, "way to lock a table");
+    // SAFETY: the caller's promise.
+    unsafe {
+        change(handle, |handle| match (lock, waited) {
+            (Ok(lock), 0) => handle.locked(lock),
+            (Ok(lock), _) => handle.holds(lock),
+            (Err(_), _) => {}
+        });
+    }
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// As [`change`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_table_unlocked(handle: *mut tare_table_handle, external: c_int) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        change(handle, |handle| match external {
+            0 => handle.unlocked_internally(),
+            _ => handle.unlocked(),
+        });
+    }
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// `class` as [`need_kind`]; texts NULL or NUL-terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_metadata_lock_new(
+    class: *mut tare_class,
+    on: c_int,
+    schema: *const c_char,
+    name: *const c_char,
+    column: *const c_char,
+) -> *mut tare_metadata_lock {
+    made(|| {
+        let on = number(on, Namespace::from_u8, "namespace of metadata locks")?;
+        // SAFETY: the caller's promise.
+        let lock = unsafe {
+            let class = need_kind(class, |kind| kind == Kind::MetadataLock)?;
+            Lock::of_column(class, on, &text(schema), &text(name), &text(column))
+        };
+        Ok(Box::into_raw(Box::new(lock)))
+    })
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// As [`free`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_metadata_lock_free(lock: *mut tare_metadata_lock) {
+    // SAFETY: the caller's promise.
+    unsafe { free(lock) };
+}
+
+fn kind_and_duration(kind: c_int, duration: c_int) -> Option<(LockType, LockDuration)> {
+    let kind = LockType::from_u8(u8::try_from(kind).ok()?)?;
+    let duration = LockDuration::from_u8(u8::try_from(duration).ok()?)?;
+    Some((kind, duration))
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// `wait` as [`Place::put`]; `lock` as [`change`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_metadata_lock_begin(
+    wait: *mut tare_wait,
+    lock: *mut tare_metadata_lock,
+    kind: c_int,
+    duration: c_int,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        begin(wait, || {
+            let lock = lock.as_mut().filter(|_| !wait.is_null())?;
+            let (kind, duration) = kind_and_duration(kind, duration)?;
+            Some(lock.wait(kind, duration))
+        });
+    }
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// As [`change`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_metadata_lock_set(
+    lock: *mut tare_metadata_lock,
+    kind: c_int,
+    duration: c_int,
+    status: c_int,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        change(lock, |lock| {
+            let status = u8::try_from(status).ok().and_then(LockStatus::from_u8);
+            if let Some(((kind, duration), status)) = kind_and_duration(kind, duration).zip(status)
+            {
+                lock.show(kind, duration, status);
+            }
+        });
+    }
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// As [`change`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_metadata_lock_release(lock: *mut tare_metadata_lock) {
+    // SAFETY: the caller's promise.
+    unsafe { change(lock, Lock::released) };
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// `name` is NULL or NUL-terminated, `sql` points to `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_prepared_new(
+    id: u64,
+    name: *const c_char,
+    sql: *const c_char,
+    length: usize,
+) -> *mut tare_prepared {
+    made(|| {
+        // SAFETY: the caller's promise.
+        let (name, sql) = unsafe { (text(name), text_of(sql, length)) };
+        let name = (!name.is_empty()).then_some(&*name);
+        Ok(Box::into_raw(Box::new(Prepared::new(id, name, &sql))))
+    })
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// As [`free`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_prepared_free(prepared: *mut tare_prepared) {
+    // SAFETY: the caller's promise.
+    unsafe { free(prepared) };
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// As [`change`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_prepared_anew(prepared: *mut tare_prepared) {
+    // SAFETY: the caller's promise.
+    unsafe { change(prepared, |prepared| prepared.reprepared()) };
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// `statement` as [`Place::get`]; `prepared` is NULL or was made and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_statement_prepares(
+    statement: *mut tare_statement,
+    prepared: *const tare_prepared,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with(statement, |statement| {
+            if let Some(prepared) = prepared.as_ref() {
+                statement.prepares(prepared);
+            }
+        });
+    }
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// As [`tare_statement_prepares`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_statement_executes(
+    statement: *mut tare_statement,
+    prepared: *const tare_prepared,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        with(statement, |statement| {
+            if let Some(prepared) = prepared.as_ref() {
+                statement.executes(prepared);
+            }
+        });
+    }
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// Texts are NULL or NUL-terminated.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_program_new(
+    kind: c_int,
+    schema: *const c_char,
+    name: *const c_char,
+) -> *mut tare_program {
+    made(|| {
+        let kind = number(kind, ObjectType::from_u8, "type of program")?;
+        if kind.is_table() {
+            return Err(Failure::invalid("a table is no program; see tare.h"));
+        }
+        // SAFETY: the caller's promise.
+        let (schema, name) = unsafe { (text(schema), text(name)) };
+        let program = Program::new(kind, (&*schema).into(), (&*name).into());
+        Ok(Box::into_raw(Box::new(program)))
+    })
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// As [`free`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_program_free(program: *mut tare_program) {
+    // SAFETY: the caller's promise.
+    unsafe { free(program) };
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// As [`free`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_program_dropped(program: *mut tare_program) {
+    quiet((), || {
+        if !program.is_null() {
+            // SAFETY: the caller's promise.
+            unsafe { Box::from_raw(program) }.dropped();
+        }
+    });
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// `call` as [`Place::put`]; `program` is NULL or was made and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_program_begin(call: *mut tare_call, program: *const tare_program) {
+    // SAFETY: the caller's promise.
+    quiet((), || unsafe {
+        match program.as_ref() {
+            Some(program) => Place::put(call, program.start()),
+            None => Place::clear(call),
+        }
+    });
+}
+
+/// See `tare.h`.
+///
+/// # Safety
+/// `call` as [`Place::end`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_program_end(call: *mut tare_call) {
+    // SAFETY: the caller's promise.
+    quiet((), || unsafe { Place::end(call, |_| ()) });
+}
