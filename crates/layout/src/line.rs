@@ -75,6 +75,15 @@ impl Line {
         }
     }
 
+    /// Counts an event that took no time; the caller is the only writer.
+    #[inline(always)]
+    pub fn at_once(&self, timed: bool) {
+        self.add(COUNT, 1);
+        if timed && self.get(MIN) != 0 {
+            self.set(MIN, 0);
+        }
+    }
+
     /// Counts `n` events that took these ticks together: of each, the mean is known. The caller is
     /// the only writer.
     #[inline]

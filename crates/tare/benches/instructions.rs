@@ -15,6 +15,7 @@
 //! Collection is switched on by the function `tare_measured` alone.
 #![cfg_attr(not(feature = "instrument"), allow(dead_code))]
 
+use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::os::fd::AsRawFd;
@@ -22,7 +23,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use tare::sync::{Mutex, PlainMutex};
-use tare::{Config, LockTiming, Operation, Setting};
+use tare::table::{Classes, Handle, Table};
+use tare::{
+    Config, LockDuration, LockTiming, LockType, Namespace, Operation, Setting, TableLock, metadata,
+};
 use tare_layout::geometry::{LIMITS, Limits};
 use tare_layout::primitive::Ordering;
 use tare_layout::{Geometry, Kind, View};
@@ -40,6 +44,9 @@ tare::classes! {
     static STAGE_A: Stage = "stage/instructions/a";
     static STAGE_B: Stage = "stage/instructions/b";
     static QUERY: Statement = "statement/instructions/query";
+    static ROWS: TableIo = "wait/io/table/instructions/handler";
+    static TABLE_LOCKS: TableLock = "wait/lock/table/instructions/handler";
+    static MDL: MetadataLock = "wait/lock/metadata/instructions/mdl";
 }
 
 /// Locks and stages of a statement, as in `benches/engine.rs`.
@@ -47,9 +54,15 @@ const WAITS: usize = 59;
 const STAGES: usize = 13;
 const TEXT: &str = "SELECT c FROM sbtest1 WHERE id = 4242";
 
+const CLASSES: Classes = Classes {
+    io: &ROWS,
+    lock: &TABLE_LOCKS,
+};
+
 struct Locks {
     plain: PlainMutex<u64>,
     instrumented: Mutex<u64>,
+    table: RefCell<(Handle, metadata::Lock)>,
 }
 
 type Body = fn(&Locks, usize);
@@ -94,6 +107,18 @@ fn metric(_: &Locks, n: usize) {
 fn stage(_: &Locks, n: usize) {
     for i in 0..n {
         tare::stage::set(if i % 2 == 0 { &STAGE_A } else { &STAGE_B });
+    }
+}
+
+/// What a statement does to a table: it is locked, a row is fetched, and it is let go.
+fn table(locks: &Locks, n: usize) {
+    let (handle, lock) = &mut *locks.table.borrow_mut();
+    for _ in 0..n {
+        lock.granted(LockType::SharedRead, LockDuration::Transaction);
+        handle.locked(TableLock::ReadExternal);
+        handle.io(Operation::Fetch, Some(0)).rows(black_box(1));
+        handle.unlocked();
+        lock.released();
     }
 }
 
@@ -148,7 +173,7 @@ enum State {
 struct Figure(&'static str, State, Body, u64);
 
 #[cfg(feature = "instrument")]
-const FIGURES: [Figure; 18] = [
+const FIGURES: [Figure; 21] = [
     Figure("floor", State::Disabled, floor, 8),
     Figure("disabled", State::Disabled, event, 12),
     Figure("off", State::Off, event, 40),
@@ -163,6 +188,9 @@ const FIGURES: [Figure; 18] = [
     Figure("metric_off", State::Off, metric_off, 30),
     Figure("metric", State::Off, metric, 35),
     Figure("stage", State::Timed, stage, 230),
+    Figure("table_off", State::Off, table, 240),
+    Figure("table", State::Timed, table, 1_000),
+    Figure("table_kept", State::Kept, table, 1_300),
     Figure("statement", State::Timed, statement, 1_800),
     Figure("statement_plain", State::Disabled, statement_plain, 1_800),
     Figure("statement_full", State::Timed, statement_full, 15_600),
@@ -292,6 +320,10 @@ fn measure() {
     let locks = Locks {
         plain: PlainMutex::new(0),
         instrumented: Mutex::new(&LOCK, 0),
+        table: RefCell::new((
+            Table::new(CLASSES, "test", "t", &["PRIMARY"]).open(),
+            metadata::Lock::new(&MDL, Namespace::Table, "test", "t"),
+        )),
     };
     for Figure(_, state, body, _) in FIGURES {
         enter(state);

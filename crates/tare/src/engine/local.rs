@@ -30,6 +30,8 @@ pub(crate) struct Local {
     pub(super) effective: *const AtomicU8,
     /// This thread's mask for them.
     pub(super) mask: *const AtomicU8,
+    /// What setup_objects leaves of the flags for each object.
+    pub(super) object_masks: &'static [AtomicU8],
     /// The bank's class index.
     pub(super) index: Cell<*const AtomicU16>,
     /// The bank's arena.

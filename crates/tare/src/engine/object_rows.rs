@@ -13,8 +13,7 @@ impl Local {
     /// What setup_objects leaves of the flags of an object's class.
     #[inline(always)]
     pub fn object_mask(&self, id: u32) -> u8 {
-        let masks = self.engine.view.object_masks();
-        match masks.get(index_of(id)) {
+        match self.object_masks.get(index_of(id)) {
             Some(mask) if id != 0 => mask.load(Ordering::Relaxed),
             _ => 0,
         }
@@ -92,6 +91,15 @@ impl Local {
         }
         cell.store(key(id, part) | at as u64, Ordering::Release);
         Some(at)
+    }
+
+    /// Counts one that took no time into the only line of a part's row.
+    #[inline]
+    pub fn count_object(&self, id: u32, part: u8, timed: bool) {
+        match self.object_row(id, part, 1) {
+            Some(at) => self.line(at).at_once(timed),
+            None => self.time_object_shared(id, part, 0, 1, timed.then_some(0)),
+        }
     }
 
     /// Counts `n` events that took `ticks` together into line `i` of an object's row of so many

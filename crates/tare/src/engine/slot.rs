@@ -56,6 +56,7 @@ impl Local {
             key: u64::from(engine.generation) << 32 | number as u64,
             effective: view.controls().effective.as_ptr(),
             mask: &view.thread_masks()[number],
+            object_masks: view.object_masks(),
             index: Cell::new(view.class_index(bank_number).as_ptr()),
             arena: Cell::new(view.arena(bank_number).as_ptr()),
             bank: Cell::new(view.bank(bank_number)),

@@ -31,9 +31,19 @@ pub struct Lock {
     schema: Box<str>,
     name: Box<str>,
     column: Box<str>,
-    /// Generation (bits 32-63), and the entry's index + 1 (bits 0-31), 0 = none.
-    entry: u64,
+    /// The generation of Tare that has its entry, 0 = none.
+    generation: u32,
+    /// The entry's number.
+    index: u32,
+    /// The entry.
+    entry: *const MetadataLock,
 }
+
+// SAFETY: the pointer is to atomics in a segment, and only looked at through a local that keeps that
+// segment mapped.
+unsafe impl Send for Lock {}
+// SAFETY: as above.
+unsafe impl Sync for Lock {}
 
 impl Lock {
     /// A lock on an object, not held. Empty texts are NULL in the table.
@@ -44,7 +54,9 @@ impl Lock {
             schema: schema.into(),
             name: name.into(),
             column: Box::default(),
-            entry: 0,
+            generation: 0,
+            index: 0,
+            entry: std::ptr::null(),
         }
     }
 
@@ -70,7 +82,8 @@ impl Lock {
     /// Begins to wait for it: shown as PENDING, until [`Lock::granted`] or [`Lock::failed`].
     pub fn wait(&mut self, kind: LockType, duration: LockDuration) -> Wait {
         self.show(kind, duration, LockStatus::Pending);
-        let index = local().and_then(|local| self.known(local));
+        let known = local().filter(|local| self.known(local).is_some());
+        let index = known.map(|_| self.index as usize);
         wait::start_on(
             self.class,
             Operation::MetadataLock,
@@ -105,14 +118,13 @@ impl Lock {
         if local.bits(local.number(self.class)) & effective::COUNT == 0 {
             return;
         }
-        let index = match self.known(local) {
-            Some(index) => index,
+        let entry = match self.known(local) {
+            Some(entry) => entry,
             None => match self.make(local) {
-                Some(index) => index,
+                Some(entry) => entry,
                 None => return,
             },
         };
-        let entry = local.engine.view.metadata_lock(index);
         let thread = local.slot.thread_id.load(Ordering::Relaxed);
         let event = local.slot.event_id.load(Ordering::Relaxed);
         entry.owner_thread.store(thread, Ordering::Relaxed);
@@ -122,19 +134,23 @@ impl Lock {
     }
 
     #[inline]
-    fn known(&self, local: &Local) -> Option<usize> {
-        let index = (self.entry as u32).checked_sub(1)? as usize;
-        (self.entry >> 32 == local.key >> 32).then_some(index)
+    fn known(&self, local: &Local) -> Option<&'static MetadataLock> {
+        if self.generation != (local.key >> 32) as u32 {
+            return None;
+        }
+        // SAFETY: set with the generation, to an entry of its segment, which `local` keeps mapped; it is
+        // given back when this lock is dropped.
+        unsafe { self.entry.as_ref() }
     }
 
+    #[inline]
     fn shown(&self) -> Option<&'static MetadataLock> {
-        let local = attached()?;
-        Some(local.engine.view.metadata_lock(self.known(local)?))
+        self.known(attached()?)
     }
 
     #[cold]
     #[inline(never)]
-    fn make(&mut self, local: &Local) -> Option<usize> {
+    fn make(&mut self, local: &Local) -> Option<&'static MetadataLock> {
         let found = local
             .own_metadata_lock()
             .or_else(|| local.engine.new_metadata_lock());
@@ -154,23 +170,22 @@ impl Lock {
             cell.set(text);
         }
         entry.turn.store(turn.wrapping_add(2), Ordering::Release);
-        self.entry = local.key >> 32 << 32 | (index as u64 + 1);
-        Some(index)
+        self.generation = (local.key >> 32) as u32;
+        self.index = index as u32;
+        self.entry = entry;
+        Some(entry)
     }
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        let Some(index) = (self.entry as u32).checked_sub(1) else {
+        if self.entry.is_null() {
             return;
-        };
+        }
+        let index = self.index as usize;
         match attached() {
-            Some(local) if self.known(local).is_some() => {
-                local.keep_metadata_lock(index as usize);
-            }
-            _ => hot::with_engine((self.entry >> 32) as u32, |engine| {
-                engine.end_metadata_lock(index as usize);
-            }),
+            Some(local) if self.known(local).is_some() => local.keep_metadata_lock(index),
+            _ => hot::with_engine(self.generation, |engine| engine.end_metadata_lock(index)),
         }
     }
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tare_layout::control::effective;
-use tare_layout::line::COUNT;
 use tare_layout::object::{self, part, target};
 
 use super::wait::{self, Start, Wait};
@@ -131,7 +130,7 @@ impl Table {
     /// `lock_timing` is `every`.
     pub fn locked(&self, lock: TableLock) {
         if let Some(local) = local() {
-            self.0.locked(local, lock);
+            let _ = self.0.locked(local, lock);
         }
     }
 
@@ -139,7 +138,9 @@ impl Table {
     pub fn open(&self) -> Handle {
         let handle = Handle {
             table: self.clone(),
-            entry: 0,
+            generation: 0,
+            index: 0,
+            entry: std::ptr::null(),
         };
         handle.bound()
     }
@@ -188,29 +189,33 @@ impl Named {
         })
     }
 
-    fn locked(&self, local: &Local, lock: TableLock) {
+    /// Counts a lock that was had at once; whether it is counted at all.
+    #[inline]
+    fn locked(&self, local: &Local, lock: TableLock) -> bool {
         let class = local.number(self.classes.lock);
-        let id = self.id(local);
-        let bits = local.bits(class) & if id == 0 { 0xff } else { local.object_mask(id) };
+        let bits = local.bits(class);
         if bits & effective::COUNT == 0 || self.classes.lock.kind() != Kind::TableLock {
-            return;
+            return false;
+        }
+        let id = self.id(local);
+        let bits = bits & if id == 0 { 0xff } else { local.object_mask(id) };
+        if bits & effective::COUNT == 0 {
+            return false;
         }
         if bits & effective::EVERY != 0 {
             // As all locks are: an event, and two clocks.
             let (class, operation) = (self.classes.lock, lock.operation());
-            return drop(self.wait(class, operation, Start::Now, part::lock(lock)));
+            drop(self.wait(class, operation, Start::Now, part::lock(lock)));
+            return true;
         }
         let timed = bits & effective::TIME != 0;
         if let Some(line) = local.row(class, lock.operation().line()) {
-            match timed {
-                true => local.time(class, line, 0),
-                false => line.add(COUNT, 1),
-            }
+            line.at_once(timed);
         }
         if id != 0 {
-            let row = (id, part::lock(lock), 1);
-            local.time_object(row, 0, 1, timed.then_some(0));
+            local.count_object(id, part::lock(lock), timed);
         }
+        true
     }
 }
 
@@ -218,9 +223,19 @@ impl Named {
 #[derive(Debug)]
 pub struct Handle {
     table: Table,
-    /// Generation (bits 32-63), and the entry's index + 1 (bits 0-31), 0 = none.
-    entry: u64,
+    /// The generation of Tare that has its entry, 0 = none.
+    generation: u32,
+    /// The entry's number.
+    index: u32,
+    /// The entry, null = there was no room for one.
+    entry: *const object::TableHandle,
 }
+
+// SAFETY: the pointer is to atomics in a segment, and only looked at through a local that keeps that
+// segment mapped.
+unsafe impl Send for Handle {}
+// SAFETY: as above.
+unsafe impl Sync for Handle {}
 
 impl Handle {
     /// Its table.
@@ -249,8 +264,9 @@ impl Handle {
     /// The lock was had at the first try: counts it, and shows it.
     #[inline]
     pub fn locked(&mut self, lock: TableLock) {
-        if let Some(local) = local() {
-            self.table.0.locked(local, lock);
+        if let Some(local) = local()
+            && self.table.0.locked(local, lock)
+        {
             self.show(local, Some(lock), lock.is_external());
         }
     }
@@ -267,14 +283,14 @@ impl Handle {
     #[inline]
     pub fn unlocked(&mut self) {
         if let Some(local) = attached() {
-            self.show(local, None, true);
+            self.hide(local, true);
         }
     }
 
     /// The server's own lock has been let go.
     pub fn unlocked_internally(&mut self) {
         if let Some(local) = attached() {
-            self.show(local, None, false);
+            self.hide(local, false);
         }
     }
 
@@ -304,22 +320,26 @@ impl Handle {
 
     #[inline]
     fn show(&mut self, local: &Local, lock: Option<TableLock>, external: bool) {
-        let Some(entry) = self.entry(local) else {
-            return;
-        };
-        let cell = match external {
-            true => &entry.external_lock,
-            false => &entry.internal_lock,
-        };
-        let lock = lock.map_or(0, |lock| lock as u32 + 1);
-        cell.store(lock, Ordering::Relaxed);
+        if let Some(entry) = self.entry(local) {
+            mark(entry, lock, external);
+        }
+    }
+
+    #[inline]
+    fn hide(&mut self, local: &Local, external: bool) {
+        if let Some(entry) = self.known(local) {
+            mark(entry, None, external);
+        }
     }
 
     #[inline]
     fn known(&self, local: &Local) -> Option<&'static object::TableHandle> {
-        let known = self.entry >> 32 == local.key >> 32;
-        let index = (self.entry as u32).checked_sub(1).filter(|_| known)?;
-        Some(local.engine.view.table_handle(index as usize))
+        if self.generation != (local.key >> 32) as u32 {
+            return None;
+        }
+        // SAFETY: null, or an entry of the segment of this generation, which `local` keeps mapped; it
+        // is given back when this handle is dropped.
+        unsafe { self.entry.as_ref() }
     }
 
     /// Its entry, made when there is none and the table is instrumented.
@@ -338,17 +358,30 @@ impl Handle {
         let id = named.id(local);
         let classes = [named.classes.io, named.classes.lock];
         let bits = classes.map(|class| local.bits(local.number(class)));
-        let none = self.entry == local.key >> 32 << 32 && self.entry != 0;
-        if (bits[0] | bits[1]) & local.object_mask(id) & effective::COUNT == 0 || none {
+        let lost = self.generation == (local.key >> 32) as u32;
+        if (bits[0] | bits[1]) & local.object_mask(id) & effective::COUNT == 0 || lost {
             return None;
         }
         let index = local.engine.new_handle(id);
         // Without a place now there is none later: it is counted as lost once.
-        self.entry = local.key >> 32 << 32 | index.map_or(0, |i| i as u64 + 1);
-        let entry = local.engine.view.table_handle(index?);
+        self.generation = (local.key >> 32) as u32;
+        self.entry = std::ptr::null();
+        let index = index?;
+        let entry = local.engine.view.table_handle(index);
+        self.index = index as u32;
+        self.entry = entry;
         own(local, entry);
         Some(entry)
     }
+}
+
+fn mark(entry: &object::TableHandle, lock: Option<TableLock>, external: bool) {
+    let cell = match external {
+        true => &entry.external_lock,
+        false => &entry.internal_lock,
+    };
+    let lock = lock.map_or(0, |lock| lock as u32 + 1);
+    cell.store(lock, Ordering::Relaxed);
 }
 
 fn own(local: &Local, entry: &object::TableHandle) {
@@ -360,10 +393,9 @@ fn own(local: &Local, entry: &object::TableHandle) {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        if let Some(index) = (self.entry as u32).checked_sub(1) {
-            hot::with_engine((self.entry >> 32) as u32, |engine| {
-                engine.end_handle(index as usize);
-            });
+        if !self.entry.is_null() {
+            let index = self.index as usize;
+            hot::with_engine(self.generation, |engine| engine.end_handle(index));
         }
     }
 }
