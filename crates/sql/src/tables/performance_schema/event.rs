@@ -69,7 +69,7 @@ pub const fn times<R: HasEvent>() -> [Column<R>; 4] {
         null(
             "SOURCE",
             "varchar(64)",
-            "File and line of the instrument point, where it is known.",
+            "File and line of the instrument point. Tare does not know it: NULL.",
             |r| Cell::opt(r.event().source.as_deref()),
         ),
         null(
