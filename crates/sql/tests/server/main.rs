@@ -5,11 +5,13 @@
 
 mod auth;
 mod clients;
+mod columns;
 mod dialect;
 mod objects;
 mod packets;
 mod recorded;
 mod statements;
+mod status;
 mod support;
 mod sysbench;
 mod transactions;

@@ -1,0 +1,46 @@
+//! information_schema.columns, asked over the wire, against what MySQL 8.0.15 says: every column of
+//! performance_schema and sys (setup_timers: 5.7.22), row by row.
+
+use std::collections::BTreeMap;
+
+use super::support::{Running, rows};
+
+const REFERENCE: &str = include_str!("../fixtures/columns.tsv");
+
+#[test]
+fn information_schema_describes_the_columns_as_mysql_does() {
+    let running = Running::start();
+    let mut conn = running.client();
+    let mut expected: BTreeMap<&str, Vec<Vec<String>>> = BTreeMap::new();
+    for line in REFERENCE.lines() {
+        let fields: Vec<String> = line.split('\t').map(str::to_owned).collect();
+        let schema = line.split('\t').next().expect("a schema");
+        expected.entry(schema).or_default().push(fields);
+    }
+    assert_eq!(expected.len(), 2, "performance_schema and sys");
+    for (schema, mut expected) in expected {
+        let sql = format!(
+            "SELECT TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION, COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE \
+             FROM information_schema.columns WHERE TABLE_SCHEMA = '{schema}'"
+        );
+        let mut found = rows(&mut conn, &sql);
+        let key = |row: &Vec<String>| (row[1].clone(), row[2].parse::<u32>().expect("a position"));
+        expected.sort_by_cached_key(key);
+        found.sort_by_cached_key(key);
+        for (found, expected) in found.iter().zip(&expected) {
+            assert_eq!(found, expected);
+        }
+        assert_eq!(found.len(), expected.len(), "{schema}");
+        // A client that asks for a table's columns gets them in that order, too.
+        let mut tables: Vec<&str> = expected.iter().map(|r| r[1].as_str()).collect();
+        tables.dedup();
+        assert!(tables.len() > 90, "{schema}: {}", tables.len());
+        for table in tables {
+            let shown = rows(&mut conn, &format!("SHOW COLUMNS FROM {schema}.`{table}`"));
+            let shown: Vec<&str> = shown.iter().map(|r| r[0].as_str()).collect();
+            let of = expected.iter().filter(|r| r[1] == table);
+            let expected: Vec<&str> = of.map(|r| r[3].as_str()).collect();
+            assert_eq!(shown, expected, "{schema}.{table}");
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! SHOW STATUS and the tables that tell what the server knows of its sessions.
+
+use mysql::prelude::Queryable;
+
+use super::support::{MONITOR, PASSWORD, Running, code, errno, exec, one, rows};
+
+fn number(conn: &mut mysql::Conn, scope: &str, name: &str) -> u64 {
+    let sql = format!("SHOW {scope} STATUS LIKE '{name}'");
+    let rows = rows(conn, &sql);
+    assert_eq!(rows.len(), 1, "{sql}: {rows:?}");
+    rows[0][1].parse().unwrap_or_else(|_| panic!("{rows:?}"))
+}
+
+#[test]
+fn every_status_name_and_variable_of_mysql_is_there_once() {
+    let running = Running::start();
+    let mut conn = running.client();
+    for (sql, least) in [
+        ("SHOW GLOBAL STATUS", 372),
+        ("SHOW SESSION STATUS", 372),
+        ("SHOW GLOBAL VARIABLES", 517),
+        ("SHOW SESSION VARIABLES", 537),
+    ] {
+        let mut names: Vec<String> = rows(&mut conn, sql)
+            .into_iter()
+            .map(|r| r[0].to_lowercase())
+            .collect();
+        assert!(names.len() >= least, "{sql}: {}", names.len());
+        assert!(names.is_sorted(), "{sql}");
+        let all = names.len();
+        names.dedup();
+        assert_eq!(names.len(), all, "{sql} has a name twice");
+    }
+    // As in MySQL, performance_schema leaves commands to its statement tables.
+    let commands =
+        "SELECT COUNT(*) FROM performance_schema.global_status WHERE VARIABLE_NAME LIKE 'Com\\_%'";
+    assert_eq!(one(&mut conn, commands), "1");
+}
+
+#[test]
+fn a_session_counts_for_itself_and_the_server_for_all() {
+    for running in [Running::start(), Running::pool()] {
+        let (mut one, mut other) = (running.client(), running.client());
+        exec(&mut one, "CREATE TABLE t (id INT PRIMARY KEY, n INT)");
+        for i in 0..5 {
+            exec(&mut one, &format!("INSERT INTO t VALUES ({i}, {i})"));
+        }
+        exec(&mut one, "UPDATE t SET n = n + 1 WHERE id < 3");
+        exec(&mut one, "DELETE FROM t WHERE id = 4");
+        exec(&mut one, "SELECT * FROM t ORDER BY n");
+        exec(&mut one, "BEGIN");
+        exec(&mut one, "SAVEPOINT a");
+        exec(&mut one, "ROLLBACK TO a");
+        exec(&mut one, "ROLLBACK");
+        assert_eq!(errno(&mut one, "SELEC 1"), 1064);
+        let _: Option<u8> = one
+            .exec_first("SELECT id FROM t WHERE id = ?", (1,))
+            .expect("runs");
+        for (name, expected) in [
+            ("Com_insert", 5),
+            ("Com_update", 1),
+            ("Com_delete", 1),
+            ("Com_create_table", 1),
+            ("Com_begin", 1),
+            ("Com_rollback", 1),
+            ("Com_savepoint", 1),
+            ("Com_rollback_to_savepoint", 1),
+            ("Com_stmt_prepare", 1),
+            ("Com_stmt_execute", 1),
+            ("Handler_write", 5),
+            ("Handler_update", 3),
+            ("Handler_delete", 1),
+            ("Handler_rollback", 1),
+            ("Handler_savepoint", 1),
+            ("Handler_savepoint_rollback", 1),
+            ("Sort_scan", 1),
+            ("Sort_rows", 4),
+            ("Select_scan", 1),
+        ] {
+            let found = number(&mut one, "SESSION", name);
+            assert_eq!(found, expected, "{name}");
+            assert_eq!(number(&mut other, "SESSION", name), 0, "{name} of another");
+            assert_eq!(
+                number(&mut other, "GLOBAL", name),
+                expected,
+                "{name} of the server"
+            );
+        }
+        let before = number(&mut one, "SESSION", "Questions");
+        assert_eq!(number(&mut one, "SESSION", "Questions"), before + 1);
+        assert!(number(&mut one, "SESSION", "Bytes_sent") > 500);
+        assert!(number(&mut one, "SESSION", "Bytes_received") > 300);
+        // What a session that has ended has done stays done.
+        drop(one);
+        assert_eq!(number(&mut other, "GLOBAL", "Com_insert"), 5);
+        let by_user = "SELECT VARIABLE_VALUE FROM performance_schema.status_by_user \
+                       WHERE USER = 'root' AND VARIABLE_NAME = 'Handler_write'";
+        assert_eq!(super::support::one(&mut other, by_user), "5");
+    }
+}
+
+#[test]
+fn flush_status_begins_anew_for_the_session_and_not_for_the_server() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(&mut conn, "DO 1");
+    exec(&mut conn, "FLUSH STATUS");
+    assert_eq!(number(&mut conn, "SESSION", "Com_flush"), 0);
+    assert_eq!(number(&mut conn, "GLOBAL", "Com_flush"), 1);
+    exec(
+        &mut conn,
+        "TRUNCATE TABLE performance_schema.status_by_user",
+    );
+    let questions = "SELECT VARIABLE_VALUE < 3 FROM performance_schema.status_by_user \
+                     WHERE USER = 'root' AND VARIABLE_NAME = 'Questions'";
+    assert_eq!(one(&mut conn, questions), "1");
+}
+
+#[test]
+fn connections_that_fail_are_told_apart_by_host() {
+    let running = Running::start();
+    let mut conn = running.client();
+    drop(running.tcp("root", Some(PASSWORD)).expect("connects"));
+    assert_eq!(code(running.tcp("root", Some("wrong"))), 1045);
+    assert_eq!(code(running.tcp("nobody", Some("wrong"))), 1045);
+    let broken = std::net::TcpStream::connect(("127.0.0.1", running.port())).expect("connects");
+    drop(broken);
+    let errors = "SELECT IP, HOST, COUNT_AUTHENTICATION_ERRORS, COUNT_HANDSHAKE_ERRORS, SUM_CONNECT_ERRORS, \
+                  FIRST_ERROR_SEEN IS NOT NULL FROM performance_schema.host_cache";
+    let patience = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    loop {
+        let found = one(&mut conn, errors);
+        if found == "127.0.0.1|localhost|2|1|1|1" {
+            break;
+        }
+        assert!(std::time::Instant::now() < patience, "{found}");
+    }
+    assert_eq!(number(&mut conn, "GLOBAL", "Aborted_connects"), 3);
+    exec(&mut conn, "TRUNCATE TABLE performance_schema.host_cache");
+    assert!(rows(&mut conn, errors).is_empty());
+}
+
+#[test]
+fn sessions_variables_and_attributes_are_seen_by_others() {
+    let running = Running::start();
+    let (mut a, mut b) = (running.client(), running.client());
+    exec(
+        &mut a,
+        "SET @x = 5, @y = 'text', @z = NULL, SESSION wait_timeout = 1234",
+    );
+    exec(&mut a, "SET GLOBAL long_query_time = 3");
+    let id = a.connection_id();
+    let thread = format!(
+        "(SELECT THREAD_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = {id} LIMIT 1)"
+    );
+    let user = format!(
+        "SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.user_variables_by_thread \
+         WHERE THREAD_ID = {thread} ORDER BY 1"
+    );
+    assert_eq!(
+        rows(&mut b, &user),
+        [["x", "5"], ["y", "text"], ["z", "NULL"]]
+    );
+    let system = format!(
+        "SELECT VARIABLE_VALUE FROM performance_schema.variables_by_thread \
+         WHERE THREAD_ID = {thread} AND VARIABLE_NAME = 'wait_timeout'"
+    );
+    assert_eq!(one(&mut b, &system), "1234");
+    let info = "SELECT VARIABLE_SOURCE, MIN_VALUE, SET_USER, SET_HOST, SET_TIME IS NOT NULL \
+                FROM performance_schema.variables_info WHERE VARIABLE_NAME = 'long_query_time'";
+    assert_eq!(one(&mut b, info), "DYNAMIC|0|root|localhost|1");
+    let attributes = format!(
+        "SELECT COUNT(*) > 2 FROM performance_schema.session_connect_attrs WHERE PROCESSLIST_ID = {id}"
+    );
+    assert_eq!(one(&mut b, &attributes), "1");
+    let uuid = "SELECT SERVER_UUID = @@server_uuid, LENGTH(SERVER_UUID) FROM performance_schema.log_status";
+    assert_eq!(one(&mut b, uuid), "1|36");
+    exec(&mut b, "SET GLOBAL long_query_time = DEFAULT");
+    // Who may only read may not flush.
+    let mut monitor = running.tcp("monitor", Some(MONITOR)).expect("connects");
+    assert_eq!(errno(&mut monitor, "FLUSH STATUS"), 1227);
+}
