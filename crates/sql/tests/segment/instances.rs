@@ -1,0 +1,81 @@
+//! Locks and who holds them, memory, contention.
+
+use super::*;
+
+#[test]
+fn locks_show_who_holds_them() {
+    let r = start(Config::everything());
+    let mutex = tare::sync::Mutex::new(&LOCK_A, ());
+    let rwlock = tare::sync::RwLock::new(&LOCK_RW, ());
+    let owner = "SELECT PROCESSLIST_ID FROM performance_schema.mutex_instances \
+                 LEFT JOIN performance_schema.threads ON THREAD_ID = LOCKED_BY_THREAD_ID \
+                 WHERE performance_schema.mutex_instances.NAME LIKE '%/test/%'";
+    let readers = "SELECT WRITE_LOCKED_BY_THREAD_ID, READ_LOCKED_BY_COUNT FROM \
+                   performance_schema.rwlock_instances WHERE NAME LIKE '%/test/%'";
+    let (inside, leave) = (Barrier::new(3), Gate::default());
+    std::thread::scope(|scope| {
+        for i in 0..2 {
+            let (inside, leave, mutex, rwlock) = (&inside, &leave, &mutex, &rwlock);
+            scope.spawn(move || {
+                tare::thread::set_processlist_id(40 + i);
+                let _read = rwlock.read();
+                let _held = (i == 1).then(|| mutex.lock());
+                inside.wait();
+                leave.wait();
+            });
+        }
+        let _opens = Opens(&leave);
+        inside.wait();
+        assert_eq!(r.rows(owner), ["41"]);
+        assert_eq!(r.rows(readers), ["NULL 2"]);
+    });
+    assert_eq!(r.rows(owner), ["NULL"]);
+    assert_eq!(r.rows(readers), ["NULL 0"]);
+    drop(mutex);
+    assert_eq!(r.rows(owner), [] as [&str; 0]);
+}
+
+#[test]
+fn memory_balances() {
+    let r = start(Config::everything());
+    tare::memory::allocated(&MEMORY, 1000);
+    tare::memory::allocated(&MEMORY, 500);
+    // Freed by another thread than the one that allocated it.
+    std::thread::scope(|scope| {
+        scope.spawn(|| tare::memory::freed(&MEMORY, 1000));
+    });
+    let memory = "SELECT COUNT_ALLOC, COUNT_FREE, SUM_NUMBER_OF_BYTES_ALLOC, SUM_NUMBER_OF_BYTES_FREE, \
+                  CURRENT_COUNT_USED, HIGH_COUNT_USED, CURRENT_NUMBER_OF_BYTES_USED, HIGH_NUMBER_OF_BYTES_USED \
+                  FROM performance_schema.memory_summary_global_by_event_name WHERE EVENT_NAME = 'memory/test/buffer'";
+    assert_eq!(r.rows(memory), ["2 1 1500 1000 1 2 500 1500"]);
+    r.truncate("memory_summary_global_by_event_name");
+    assert_eq!(r.rows(memory), ["1 0 500 0 1 1 500 500"]);
+    tare::memory::allocated(&MEMORY, 1);
+    assert_eq!(r.rows(memory), ["2 0 501 0 2 2 501 501"]);
+}
+
+#[test]
+fn contention_tells_waiting_from_taking() {
+    let r = start(Config::everything());
+    let mutex = tare::sync::Mutex::new(&LOCK_A, ());
+    let held = mutex.lock();
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| drop(mutex.lock()));
+        // The wait is there before the lock is let go.
+        let waiting = "SELECT COUNT(*) FROM performance_schema.events_waits_current \
+                       WHERE EVENT_NAME = 'wait/synch/mutex/test/LOCK_a' AND END_EVENT_ID IS NULL";
+        while r.number(waiting) == 0 {
+            std::thread::yield_now();
+        }
+        drop(held);
+        waiter.join().unwrap();
+    });
+    let contention = "SELECT count_star, count_contended, contended_pct, avg_timer_contended > 0, \
+                      max_timer_wait >= p99_timer_wait, p50_timer_wait <= p99_timer_wait \
+                      FROM tare.contention_by_event_name WHERE event_name = 'wait/synch/mutex/test/LOCK_a'";
+    assert_eq!(r.rows(contention), ["2 1 50 1 1 1"]);
+    let global = "SELECT COUNT_STAR, MIN_TIMER_WAIT, MAX_TIMER_WAIT > 0 FROM \
+                  performance_schema.events_waits_summary_global_by_event_name \
+                  WHERE EVENT_NAME = 'wait/synch/mutex/test/LOCK_a'";
+    assert_eq!(r.rows(global), ["2 0 1"]);
+}
