@@ -183,6 +183,43 @@ fn actors_are_changed_by_clients_and_obeyed_by_new_connections() {
 }
 
 #[test]
+fn show_engine_tells_sizes_and_memory() {
+    let directory = Directory::new("knobs-engine");
+    let served = serve(
+        &directory,
+        &[
+            "--data",
+            "data",
+            "--port",
+            "0",
+            "--performance-schema-setup-actors-size=5",
+        ],
+    );
+    let rows = served.answer("SHOW ENGINE PERFORMANCE_SCHEMA STATUS");
+    let value = |name: &str| -> u64 {
+        let found = rows.iter().find_map(|row| {
+            let mut fields = row.split('\t');
+            let is_it = fields.next() == Some("performance_schema") && fields.next() == Some(name);
+            is_it.then(|| fields.next().expect("a value").parse().expect("a number"))
+        });
+        found.unwrap_or_else(|| panic!("{name}: {rows:?}"))
+    };
+    assert_eq!(value("setup_actors.count"), 5);
+    assert_eq!(value("setup_actors.memory"), 5 * value("setup_actors.size"));
+    assert!(
+        rows.last()
+            .is_some_and(|row| row.contains("\tperformance_schema.memory\t")),
+        "{rows:?}"
+    );
+    // What is there is what is used: far less than what may be.
+    let memory = value("performance_schema.memory");
+    assert!(
+        memory > 0 && memory < value("performance_schema.reserved") / 10,
+        "{memory}"
+    );
+}
+
+#[test]
 fn what_is_no_option_stops_it_and_is_named() {
     let directory = Directory::new("knobs-wrong");
     let refused = |options: &[&str], file: &str, said: &str| {

@@ -49,6 +49,8 @@ pub enum Lost {
     NestedWaits,
     /// Events that ended before they began, by the clock; counted with a time of zero.
     ClockBackwards,
+    /// Times of events whose timer was changed while they ran: counted, not timed.
+    TimerChanges,
     /// Mutex and rwlock acquisitions whose per-instance count found no room.
     InstanceEvents,
     /// Forks: the child runs without Tare.

@@ -66,7 +66,9 @@ impl Head {
         let packed = Packed::unpack(words[word::PACKED]);
         let ended = packed.span != 0;
         let id = words[word::ID];
-        let start = Some(words[word::START]).filter(|ticks| *ticks != 0);
+        // One that ended and has no end began by a timer that was changed: it is not timed.
+        let timed = !ended || words[word::END] != 0;
+        let start = Some(words[word::START]).filter(|ticks| *ticks != 0 && timed);
         let nesting = Nesting::from_u8(packed.nesting);
         Head {
             id,

@@ -292,6 +292,7 @@ const LOST: &[Column<SegmentInfo>] = lost! {
     "nested_statements_lost" NestedStatements "Statements nested too deep.",
     "nested_waits_lost" NestedWaits "Waits nested too deep to be shown as current.",
     "clock_backwards" ClockBackwards "Events that ended before they began, by the clock.",
+    "timer_changes" TimerChanges "Events whose timer was changed while they ran: counted, not timed.",
     "instance_events_lost" InstanceEvents "Lock acquisitions whose count by instance found no room.",
     "forks" Forks "Children that run without Tare.",
     "tables_lost" Tables "Tables beyond the limit.",

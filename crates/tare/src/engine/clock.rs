@@ -61,10 +61,18 @@ pub fn read_other(timer: u8) -> u64 {
         t if t == Timer::Nanosecond as u8 => monotonic_ns(),
         t if t == Timer::Microsecond as u8 => monotonic_ns() / 1_000 * 1_000,
         t if t == Timer::Millisecond as u8 => monotonic_ns() / 1_000_000 * 1_000_000,
-        t if t == Timer::ThreadCpu as u8 => thread_cpu_ns(),
-        _ => return now(),
+        t if t == Timer::ThreadCpu as u8 => return ns_to_ticks(thread_cpu_ns()) | THREAD_CPU,
+        _ => return now() & !THREAD_CPU,
     };
-    ns_to_ticks(ns)
+    ns_to_ticks(ns) & !THREAD_CPU
+}
+
+/// The bit of a time by another timer than the counter that tells THREAD_CPU from the rest.
+const THREAD_CPU: u64 = 1;
+
+/// Whether a time that [`read_other`] gave is one of THREAD_CPU.
+pub fn is_thread_cpu(ticks: u64) -> bool {
+    ticks & THREAD_CPU != 0
 }
 
 /// Nanoseconds of CLOCK_MONOTONIC as ticks, which have another zero: TIMER_START says when an event

@@ -443,6 +443,27 @@ impl Local {
         });
     }
 
+    /// Whether what began and ended so was timed: not if `setup_timers` was changed meanwhile to or from
+    /// THREAD_CPU, which has a time line of its own.
+    #[inline(always)]
+    pub fn is_timed(&self, bits: u8, start: u64, end: u64) -> bool {
+        match bits & (effective::TIME | effective::OTHER_CLOCK) {
+            effective::TIME => true,
+            both if both & effective::TIME != 0 => self.is_same_timer(start, end),
+            _ => false,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn is_same_timer(&self, start: u64, end: u64) -> bool {
+        let same = clock::is_thread_cpu(start) == clock::is_thread_cpu(end);
+        if !same {
+            self.engine.lose(Lost::TimerChanges, 1);
+        }
+        same
+    }
+
     /// The ticks from `start` to `end`; a clock that ran backwards (or decades forwards) gives 0 and
     /// is counted.
     #[inline(always)]

@@ -133,10 +133,12 @@ impl Drop for Call {
         if running.bits & effective::COUNT == 0 {
             return;
         }
-        let ticks = (running.bits & effective::TIME != 0).then(|| {
-            let now = local.clock(running.bits, EventType::Statement);
-            local.elapsed(running.start, now)
-        });
+        let now = match running.bits & effective::TIME != 0 {
+            true => local.clock(running.bits, EventType::Statement),
+            false => 0,
+        };
+        let timed = local.is_timed(running.bits, running.start, now);
+        let ticks = timed.then(|| local.elapsed(running.start, now));
         local.time_object((running.id, part::WHOLE, PROGRAM_LINES), 0, 1, ticks);
     }
 }

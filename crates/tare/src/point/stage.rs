@@ -126,10 +126,11 @@ fn begin(local: &Local, class: u16, bits: u8, now: u64) {
 
 #[inline(always)]
 fn finish(local: &Local, class: u16, bits: u8, now: u64) {
-    let timed = bits & effective::TIME != 0;
+    let start = local.stage.start.get();
+    let timed = local.is_timed(bits, start, now);
     if let Some(line) = local.row(class, 0) {
         if timed {
-            local.time(class, line, local.elapsed(local.stage.start.get(), now));
+            local.time(class, line, local.elapsed(start, now));
         } else {
             line.add(COUNT, 1);
         }

@@ -152,12 +152,13 @@ impl Statement {
         let number = local.number(class);
         let bits = local.bits(number);
         self.class.set(number);
-        // What began without a clock cannot be timed; what began as no event is none.
+        // What began without a clock cannot be timed; what began by one clock ends by it; what began as
+        // no event is none.
         let began = self.bits.get();
-        let kept = if began & effective::TIME == 0 {
-            bits & !effective::TIME
-        } else {
-            bits
+        let clock = effective::OTHER_CLOCK;
+        let kept = match began & effective::TIME {
+            0 => bits & !effective::TIME,
+            _ => bits & !clock | began & clock,
         };
         self.bits.set(kept);
         if let Some(record) = self.record(local) {
@@ -342,10 +343,11 @@ impl Statement {
             let failed = local.counted[level].touched(Counter::Errors as usize);
             transaction::end_of_statement(local, known, failed);
         }
-        let ticks = if timed {
-            local.elapsed(local.statement_starts[level].get(), now)
-        } else {
-            0
+        let start = local.statement_starts[level].get();
+        let timed = local.is_timed(bits, start, now);
+        let (now, ticks) = match timed {
+            true => (now, local.elapsed(start, now)),
+            false => (0, 0),
         };
         let counted = &local.counted[level];
         if bits & effective::COUNT != 0 {
@@ -363,7 +365,7 @@ impl Statement {
             local.count_fine(&local.bank.get().statements, bucket, spill);
         }
         if let Some(found) = self.digest.get() {
-            let seen = if timed { now } else { clock::now() };
+            let seen = if known != 0 { known } else { clock::now() };
             local.count_digest(found, time, seen, counted);
             local
                 .engine

@@ -136,6 +136,8 @@ fn end(local: &Local, open: &Open, now: u64, state: u64) {
     } else {
         local.clock(bits, EventType::Transaction)
     };
+    let timed = local.is_timed(bits, open.start, now);
+    let now = if timed { now } else { 0 };
     if let Some(line) = local.row(open.class, usize::from(open.read_only)) {
         if timed {
             local.time(open.class, line, local.elapsed(open.start, now));

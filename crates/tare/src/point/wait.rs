@@ -211,7 +211,11 @@ impl Running {
         } else {
             0
         };
-        let ticks = local.elapsed(self.start, end);
+        let timed = local.is_timed(self.bits, self.start, end);
+        let (end, ticks) = match timed {
+            true => (end, local.elapsed(self.start, end)),
+            false => (0, 0),
+        };
         if let Some(row) = local.row(self.class, line) {
             if timed {
                 local.time(self.class, row, ticks);
@@ -245,7 +249,11 @@ impl Running {
         } else {
             0
         };
-        let ticks = local.elapsed(self.start, end);
+        let timed = local.is_timed(self.bits, self.start, end);
+        let (end, ticks) = match timed {
+            true => (end, local.elapsed(self.start, end)),
+            false => (0, 0),
+        };
         let line = self.operation.line();
         let n = if self.bytes == at::NO_BYTES {
             1

@@ -85,10 +85,12 @@ impl Lock {
         } else {
             0
         };
+        let timed = local.is_timed(bits, start, end);
+        let end = if timed { end } else { 0 };
         if event != 0 {
             wait::end_event(local, event, end, tare_layout::event::wait::NO_BYTES, bits);
         }
-        let ticks = local.elapsed(start, end);
+        let ticks = if timed { local.elapsed(start, end) } else { 0 };
         if let Some(line) = local.row(class, 0) {
             if timed {
                 local.time(class, line, ticks);

@@ -240,7 +240,10 @@ impl Session {
 
     /// Rows of SHOW ENGINE PERFORMANCE_SCHEMA STATUS: names and values.
     fn performance_schema_status(&mut self) -> Result<Vec<(String, String)>> {
-        Ok(Vec::new())
+        let rows = self.system()?.1.performance_schema_status().into_iter();
+        Ok(rows
+            .map(|(name, value)| (name, value.to_string()))
+            .collect())
     }
 
     /// What the sessions do in the databases now, as text.

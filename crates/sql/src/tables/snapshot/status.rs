@@ -149,13 +149,14 @@ const COUNTERS: [(&str, Of); 30] = [
 ];
 
 /// Losses that MySQL has no counter for.
-const OWN: [(&str, Lost); 8] = [
+const OWN: [(&str, Lost); 9] = [
     ("Tare_rows_lost", Lost::Rows),
     ("Tare_histograms_lost", Lost::Histograms),
     ("Tare_instance_events_lost", Lost::InstanceEvents),
     ("Tare_schemas_lost", Lost::Schemas),
     ("Tare_thread_events_lost", Lost::ThreadEvents),
     ("Tare_clock_backwards", Lost::ClockBackwards),
+    ("Tare_timer_changes", Lost::TimerChanges),
     ("Tare_forks", Lost::Forks),
     ("Tare_metrics_lost", Lost::Metrics),
 ];
