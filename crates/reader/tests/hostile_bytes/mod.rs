@@ -240,7 +240,11 @@ pub fn read_everything(segment: &Segment) {
         }
     }
     let banks = Banks::new(view, false);
-    black_box(banks.digests());
+    for digest in banks.digests() {
+        black_box((digest.histogram.total(), digest.histogram.quantile_ps(0.99)));
+    }
+    black_box((banks.statements().quantile_ps(0.5), banks.cut_texts()));
+    black_box(tare_reader::actors(view));
     black_box(tare_reader::metrics(view));
     let rows = banks.instance_rows(&threads);
     black_box((banks.instances(&rows), banks.files(&rows)));
@@ -259,6 +263,9 @@ fn read_totals(view: View<'_>, classes: &Classes) {
     let mut sum = banks.global(&selection);
     for account in banks.accounts(&selection).into_iter().flatten() {
         sum.add(&account);
+    }
+    for scope in [tare_reader::Scope::User, tare_reader::Scope::Host] {
+        black_box(banks.accounts_of(scope, &selection).len());
     }
     black_box(sum.rows().count());
     let banks_there = view.geometry().region(Region::Banks).count;

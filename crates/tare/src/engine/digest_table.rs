@@ -13,6 +13,7 @@ use tare_layout::primitive::AtomicU64;
 use tare_layout::shared::Lost;
 
 use super::digests::{Counted, Found, hash_word};
+use super::fine::Place;
 use super::{Engine, clock, lock};
 use crate::digest::{self, Digest, Extent};
 
@@ -428,7 +429,7 @@ impl Engine {
     pub(super) fn count_digest_shared(
         &self,
         id: u32,
-        time: Option<(u64, usize)>,
+        time: Option<(u64, Place)>,
         now: u64,
         counted: &Counted,
     ) {
@@ -436,7 +437,7 @@ impl Engine {
         match time {
             Some((ticks, bucket)) => {
                 row.shared[0].time_shared(ticks, 0);
-                if let Some(cell) = self.view.digest_histogram(id as usize).get(bucket) {
+                if let Some(cell) = self.view.digest_histogram(id as usize).get(bucket.bucket()) {
                     cell.fetch_add(1, Ordering::Relaxed);
                 }
             }

@@ -12,6 +12,7 @@ use tare_layout::primitive::bump;
 use tare_layout::shared::Lost;
 
 use super::Engine;
+use super::fine::Place;
 use super::local::Local;
 use crate::digest::{self, Digest, Extent};
 
@@ -141,7 +142,7 @@ impl Local {
     pub fn count_digest(
         &self,
         found: Found,
-        time: Option<(u64, usize)>,
+        time: Option<(u64, Place)>,
         now: u64,
         counted: &Counted,
     ) {

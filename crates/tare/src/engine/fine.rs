@@ -12,6 +12,30 @@ use super::Engine;
 use super::local::Local;
 use super::merge::add_bucket;
 
+/// Where a bucket is: its block, and its place within that.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    block: usize,
+    within: usize,
+}
+
+impl Place {
+    /// Of a bucket.
+    #[inline(always)]
+    pub fn of(bucket: usize) -> Self {
+        let block = bucket / FINE_BLOCK_BUCKETS;
+        Self {
+            block,
+            within: bucket - block * FINE_BLOCK_BUCKETS,
+        }
+    }
+
+    /// The bucket.
+    pub fn bucket(self) -> usize {
+        self.block * FINE_BLOCK_BUCKETS + self.within
+    }
+}
+
 impl Local {
     /// Counts a statement that took so long into the histogram whose blocks a cell names. A bucket that
     /// wraps carries 2^32 to where many threads write.
@@ -19,10 +43,10 @@ impl Local {
     pub fn count_fine<'a>(
         &self,
         blocks: &AtomicU64,
-        bucket: usize,
+        place: Place,
         spill: impl FnOnce() -> &'a [AtomicU64],
     ) {
-        let block = bucket / FINE_BLOCK_BUCKETS;
+        let Place { block, within } = place;
         let at = match (blocks.load(Ordering::Relaxed) >> (16 * block)) as u16 {
             0 => match self.fine_block(blocks, block) {
                 Some(at) => at,
@@ -32,8 +56,8 @@ impl Local {
         };
         // SAFETY: block numbers in such a cell were put there by `fine_block_of`, within the arena.
         let lines = unsafe { std::slice::from_raw_parts(self.line(at), FINE_BLOCK_LINES) };
-        if increment(fine_bucket(lines, bucket - block * FINE_BLOCK_BUCKETS))
-            && let Some(cell) = spill().get(bucket)
+        if increment(fine_bucket(lines, within))
+            && let Some(cell) = spill().get(place.bucket())
         {
             cell.fetch_add(1 << 32, Ordering::Relaxed);
         }

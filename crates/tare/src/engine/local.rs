@@ -447,10 +447,19 @@ impl Local {
     /// THREAD_CPU, which has a time line of its own.
     #[inline(always)]
     pub fn is_timed(&self, bits: u8, start: u64, end: u64) -> bool {
-        match bits & (effective::TIME | effective::OTHER_CLOCK) {
-            effective::TIME => true,
-            both if both & effective::TIME != 0 => self.is_same_timer(start, end),
-            _ => false,
+        if bits & effective::OTHER_CLOCK == 0 {
+            return bits & effective::TIME != 0;
+        }
+        bits & effective::TIME != 0 && self.is_same_timer(start, end)
+    }
+
+    /// The flags of an event by another clock, without TIME if [`Local::is_timed`] says no.
+    #[cold]
+    #[inline(never)]
+    pub fn bits_at_end(&self, bits: u8, start: u64, end: u64) -> u8 {
+        match self.is_timed(bits, start, end) {
+            true => bits,
+            false => bits & !effective::TIME,
         }
     }
 

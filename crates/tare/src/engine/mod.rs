@@ -12,7 +12,7 @@ pub(crate) mod bank;
 pub mod clock;
 pub(crate) mod digest_table;
 pub(crate) mod digests;
-mod fine;
+pub(crate) mod fine;
 pub(crate) mod freelist;
 pub(crate) mod history;
 pub(crate) mod hot;

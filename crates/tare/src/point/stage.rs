@@ -126,11 +126,14 @@ fn begin(local: &Local, class: u16, bits: u8, now: u64) {
 
 #[inline(always)]
 fn finish(local: &Local, class: u16, bits: u8, now: u64) {
-    let start = local.stage.start.get();
-    let timed = local.is_timed(bits, start, now);
+    let bits = match bits & effective::OTHER_CLOCK {
+        0 => bits,
+        _ => local.bits_at_end(bits, local.stage.start.get(), now),
+    };
+    let timed = bits & effective::TIME != 0;
     if let Some(line) = local.row(class, 0) {
         if timed {
-            local.time(class, line, local.elapsed(start, now));
+            local.time(class, line, local.elapsed(local.stage.start.get(), now));
         } else {
             line.add(COUNT, 1);
         }

@@ -20,6 +20,7 @@ use crate::class::Class;
 use crate::digest::Digest;
 use crate::engine::clock;
 use crate::engine::digests::{Counted, Found};
+use crate::engine::fine::Place;
 use crate::engine::hot::{attached, local};
 use crate::engine::local::{Local, is_event, words};
 
@@ -359,7 +360,7 @@ impl Statement {
         if self.program != 0 {
             program::count(local, self.program, timed.then_some(ticks), counted);
         }
-        let time = timed.then(|| (ticks, local.engine.buckets.of(ticks)));
+        let time = timed.then(|| (ticks, Place::of(local.engine.buckets.of(ticks))));
         if let Some((_, bucket)) = time {
             let spill = || local.engine.view.fine_spill();
             local.count_fine(&local.bank.get().statements, bucket, spill);
