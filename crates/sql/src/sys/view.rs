@@ -18,6 +18,7 @@ use std::sync::OnceLock;
 
 use sqlparser::ast::Statement;
 
+use crate::catalog::types::parts;
 use crate::catalog::{Delete, Filter, Insert, Key, Meta, MySqlError, Scan, Table, Update};
 use crate::dialect::rewrite::Rewriter;
 use crate::server::error::{Result, SqlError};
@@ -198,13 +199,29 @@ impl View {
             let Statement::Query(query) = crate::dialect::parse_one(&self.definition)? else {
                 return Err(crate::dialect::near(self.name));
             };
+            let untyped = Rewriter::new(Some("sys")).untyped(&query, self.columns().len());
             let sql = Rewriter::new(Some("sys")).query(*query, &self.definition)?;
             Ok(Expanded {
-                text: sql.text,
+                text: self.typed(sql.text, &untyped),
                 catalog: sql.catalog,
             })
         });
         made.as_ref().map_err(Clone::clone)
+    }
+
+    /// The SELECT with a numeric type for what is a number and has none.
+    fn typed(&self, text: String, untyped: &[usize]) -> String {
+        let is_number = |meta: &Meta| parts(meta.column_type).numeric().is_some();
+        let of = |(i, meta): (usize, &Meta)| match untyped.contains(&i) && is_number(meta) {
+            true => format!("CAST(\"{0}\" AS NUMERIC) AS \"{0}\"", meta.name),
+            false => format!("\"{}\"", meta.name),
+        };
+        let columns: Vec<String> = self.columns().iter().enumerate().map(of).collect();
+        if columns.iter().any(|c| c.starts_with("CAST")) {
+            format!("SELECT {} FROM ({text})", columns.join(", "))
+        } else {
+            text
+        }
     }
 
     /// The CREATE VIEW that MySQL would show.

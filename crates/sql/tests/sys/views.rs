@@ -228,3 +228,66 @@ fn columns_of_views_keep_their_types_in_queries() {
         ]
     );
 }
+
+#[test]
+fn numbers_of_views_compare_as_numbers() {
+    let _turn = crate::turn();
+    let running = Running::start();
+    load(&running);
+    let mut client = running.client();
+    let some = "SELECT COUNT(*) FROM sys.x$host_summary WHERE host = 'localhost' AND statements > '1' AND file_ios >= '2'";
+    assert_eq!(one(&mut client, some), "1");
+    let found: Vec<(String, mysql::Value)> = client
+        .exec(
+            "SELECT host, statements FROM sys.x$host_summary WHERE host = ? AND statements > ?",
+            ("localhost", "1"),
+        )
+        .expect("found");
+    assert_eq!(found.len(), 1);
+    let thread: u64 = one(&mut client, "SELECT sys.ps_thread_id(NULL)")
+        .parse()
+        .expect("a number");
+    let own: Vec<(u64, String)> = client
+        .exec("SELECT thd_id, command FROM sys.session WHERE conn_id = CONNECTION_ID() AND thd_id = ?", (thread,))
+        .expect("found");
+    assert_eq!(own, [(thread, "Execute".to_owned())]);
+    // Into a table of one's own, with the names in full.
+    exec(
+        &mut client,
+        "CREATE TABLE kept (host VARCHAR(60), n BIGINT)",
+    );
+    exec(
+        &mut client,
+        "INSERT INTO kept SELECT x$host_summary.host, sys.x$host_summary.statements FROM sys.x$host_summary WHERE sys.x$host_summary.host = 'localhost'",
+    );
+    assert_eq!(
+        one(&mut client, "SELECT host, n > 1 FROM kept"),
+        "localhost|1"
+    );
+    assert_eq!(
+        rows(
+            &mut client,
+            "SELECT v.host FROM kept AS k JOIN sys.host_summary AS v ON v.host = k.host"
+        )
+        .len(),
+        1
+    );
+    let mut monitor = running
+        .tcp("monitor", Some(crate::support::MONITOR))
+        .expect("connects");
+    assert_eq!(
+        errno(
+            &mut monitor,
+            "INSERT INTO test.kept SELECT 'x', 1 FROM sys.version"
+        ),
+        1142
+    );
+    assert!(
+        rows(
+            &mut monitor,
+            "SHOW FUNCTION STATUS WHERE Name = 'format_bytes'"
+        )
+        .len()
+            == 1
+    );
+}

@@ -66,6 +66,13 @@ impl Rewriter<'_> {
             Expr::CompoundIdentifier(parts)
                 if parts.len() == 3 && is_system_schema(&parts[0].value) =>
             {
+                // A view is a derived table, which is in no schema.
+                if parts[0].value.eq_ignore_ascii_case("sys")
+                    && crate::sys::view(&parts[1].value).is_some()
+                {
+                    parts.remove(0);
+                    return Ok(());
+                }
                 for part in parts {
                     part.value.make_ascii_lowercase();
                 }

@@ -17,6 +17,8 @@ struct Known {
     table: String,
     name: String,
     view: Option<ViewColumn>,
+    /// A column of a table, which has a type of its own in SQLite, or of a view, which has been given one.
+    typed: bool,
 }
 
 type Columns = (Vec<Option<ViewColumn>>, Vec<Option<ViewColumn>>);
@@ -92,6 +94,26 @@ impl Rewriter<'_> {
         Ok(Some(raw(text)))
     }
 
+    /// The columns of a view's SELECT, by number, that have no type in SQLite: there, a text would compare
+    /// with their numbers as a text.
+    pub(crate) fn untyped(&self, query: &Query, columns: usize) -> Vec<usize> {
+        let known: Option<Vec<Known>> = match query.body.as_ref() {
+            SetExpr::Select(select) => {
+                let from = self.from(select);
+                let items = select.projection.iter().map(|item| self.item(item, &from));
+                items.collect::<Option<Vec<_>>>().map(|all| all.concat())
+            }
+            _ => None,
+        };
+        let typed = |i: &usize| {
+            known
+                .as_ref()
+                .and_then(|k| k.get(*i))
+                .is_some_and(|k| k.typed)
+        };
+        (0..columns).filter(|i| !typed(i)).collect()
+    }
+
     /// Which columns of a result are a view's.
     pub(super) fn view_columns(&self, query: &Query) -> Columns {
         let SetExpr::Select(select) = query.body.as_ref() else {
@@ -131,6 +153,7 @@ impl Rewriter<'_> {
             table: String::new(),
             name,
             view: None,
+            typed: false,
         };
         match item {
             SelectItem::Wildcard(_) => from.0.then(|| from.1.clone()),
@@ -205,6 +228,7 @@ impl Rewriter<'_> {
                             column: v.columns().get(i)?,
                         })
                     }),
+                    typed: true,
                 };
                 Some(columns.iter().enumerate().map(known).collect())
             }

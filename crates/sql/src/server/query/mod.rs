@@ -18,6 +18,7 @@ use super::session::{Columns, Role, Session};
 use super::status::Counter;
 use super::tables::{Rows, Uses};
 use crate::dialect::plan::{Action, Change, Plan, Sql};
+use crate::storage::databases::is_system_schema;
 use crate::storage::statement::{Cursor, StatementId};
 use crate::wire::reply;
 use crate::wire::value::Value;
@@ -206,7 +207,9 @@ impl Session {
         bind: Bind<'_>,
         more: bool,
     ) -> Result<()> {
-        if !sql.catalog.is_empty() {
+        // A database's rows may be made from system tables: what counts is what is written to.
+        let system = sql.writes.as_deref().is_some_and(is_system_schema);
+        if system {
             self.may_change_catalog(sql, change)?;
         } else if self.role == Role::Monitor {
             let (user, host) = self.state.user_host();
@@ -227,7 +230,7 @@ impl Session {
             ));
         }
         self.ready(sql)?;
-        let database = sql.writes.as_deref().filter(|_| sql.catalog.is_empty());
+        let database = sql.writes.as_deref().filter(|_| !system);
         let mut pass = None;
         if let Some(database) = database {
             if self.transaction.open {
