@@ -282,12 +282,6 @@ fn numbers_of_views_compare_as_numbers() {
         ),
         1142
     );
-    assert!(
-        rows(
-            &mut monitor,
-            "SHOW FUNCTION STATUS WHERE Name = 'format_bytes'"
-        )
-        .len()
-            == 1
-    );
+    let status = rows(&mut monitor, "SHOW FUNCTION STATUS WHERE Name = 'format_bytes'");
+    assert_eq!(status.len(), 1, "{:?}", rows(&mut monitor, "SHOW FUNCTION STATUS"));
 }
