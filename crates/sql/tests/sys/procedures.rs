@@ -293,6 +293,41 @@ fn procedures_are_called_as_in_mysql() {
     ] {
         assert_eq!(errno(&mut client, sql), number, "{sql}");
     }
+    // information_schema lists them, and the functions.
+    let listed = "SELECT ROUTINE_TYPE, COUNT(*) FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = 'sys' GROUP BY ROUTINE_TYPE ORDER BY 1";
+    assert_eq!(
+        rows(&mut client, listed),
+        [["FUNCTION", "22"], ["PROCEDURE", "26"]]
+    );
+    let parameters = "SELECT ORDINAL_POSITION, PARAMETER_MODE, PARAMETER_NAME, DTD_IDENTIFIER FROM information_schema.PARAMETERS WHERE SPECIFIC_NAME = ";
+    assert_eq!(
+        rows(&mut client, &format!("{parameters} 'list_add' ORDER BY 1")),
+        [
+            ["0", "NULL", "NULL", "text"],
+            ["1", "IN", "in_list", "text"],
+            ["2", "IN", "in_add_value", "text"]
+        ]
+    );
+    assert_eq!(
+        rows(
+            &mut client,
+            &format!("{parameters} 'table_exists' ORDER BY 1")
+        )[2],
+        [
+            "3",
+            "OUT",
+            "out_exists",
+            "enum('','BASE TABLE','VIEW','TEMPORARY')"
+        ]
+    );
+    assert_eq!(
+        rows(
+            &mut client,
+            "SHOW PROCEDURE STATUS WHERE Name LIKE 'ps\\_trace%'"
+        )
+        .len(),
+        2
+    );
     let event = "SELECT COUNT(*) > 0 FROM performance_schema.events_statements_summary_global_by_event_name \
                  WHERE EVENT_NAME = 'statement/sql/call_procedure' AND COUNT_STAR > 0";
     assert_eq!(one(&mut client, event), "1");

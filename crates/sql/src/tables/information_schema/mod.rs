@@ -9,6 +9,7 @@ pub mod nothing;
 pub mod routines;
 pub mod schemata;
 pub mod statistics;
+pub mod stored;
 pub mod tables;
 
 use crate::catalog::{Database, Filter, SCHEMAS, Source, Table, UserTable};
@@ -24,6 +25,7 @@ pub static TABLES: &[&[&dyn Table]] = &[
     routines::TABLES,
     schemata::TABLES,
     statistics::TABLES,
+    stored::TABLES,
     tables::TABLES,
 ];
 

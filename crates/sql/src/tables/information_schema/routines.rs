@@ -72,28 +72,6 @@ macro_rules! empty {
 }
 
 empty! {
-    ROUTINES "ROUTINES" "Stored procedures and functions: there are none.":
-        "SPECIFIC_NAME" "varchar(64)", "ROUTINE_CATALOG" "varchar(64)", "ROUTINE_SCHEMA" "varchar(64)",
-        "ROUTINE_NAME" "varchar(64)", "ROUTINE_TYPE" "enum('FUNCTION','PROCEDURE')",
-        "DATA_TYPE" "longtext", "CHARACTER_MAXIMUM_LENGTH" "bigint(21)",
-        "CHARACTER_OCTET_LENGTH" "bigint(21)", "NUMERIC_PRECISION" "int(10) unsigned",
-        "NUMERIC_SCALE" "int(10) unsigned", "DATETIME_PRECISION" "int(10) unsigned",
-        "CHARACTER_SET_NAME" "varchar(64)", "COLLATION_NAME" "varchar(64)", "DTD_IDENTIFIER" "longtext",
-        "ROUTINE_BODY" "varchar(8)", "ROUTINE_DEFINITION" "longtext", "EXTERNAL_NAME" "binary(0)",
-        "EXTERNAL_LANGUAGE" "varchar(64)", "PARAMETER_STYLE" "varchar(3)", "IS_DETERMINISTIC" "varchar(3)",
-        "SQL_DATA_ACCESS" "enum('CONTAINS SQL','NO SQL','READS SQL DATA','MODIFIES SQL DATA')",
-        "SQL_PATH" "binary(0)", "SECURITY_TYPE" "enum('DEFAULT','INVOKER','DEFINER')",
-        "CREATED" "timestamp", "LAST_ALTERED" "timestamp", "SQL_MODE" "text", "ROUTINE_COMMENT" "text",
-        "DEFINER" "varchar(93)", "CHARACTER_SET_CLIENT" "varchar(64)",
-        "COLLATION_CONNECTION" "varchar(64)", "DATABASE_COLLATION" "varchar(64)",;
-    PARAMETERS "PARAMETERS" "Parameters of stored programs: there are none.":
-        "SPECIFIC_CATALOG" "varchar(64)", "SPECIFIC_SCHEMA" "varchar(64)", "SPECIFIC_NAME" "varchar(64)",
-        "ORDINAL_POSITION" "bigint(20) unsigned", "PARAMETER_MODE" "varchar(5)",
-        "PARAMETER_NAME" "varchar(64)", "DATA_TYPE" "longtext", "CHARACTER_MAXIMUM_LENGTH" "bigint(21)",
-        "CHARACTER_OCTET_LENGTH" "bigint(21)", "NUMERIC_PRECISION" "int(10) unsigned",
-        "NUMERIC_SCALE" "bigint(21)", "DATETIME_PRECISION" "int(10) unsigned",
-        "CHARACTER_SET_NAME" "varchar(64)", "COLLATION_NAME" "varchar(64)",
-        "DTD_IDENTIFIER" "mediumtext", "ROUTINE_TYPE" "enum('FUNCTION','PROCEDURE')",;
     TRIGGERS "TRIGGERS" "Triggers: there are none that MySQL would know.":
         "TRIGGER_CATALOG" "varchar(64)", "TRIGGER_SCHEMA" "varchar(64)", "TRIGGER_NAME" "varchar(64)",
         "EVENT_MANIPULATION" "enum('INSERT','UPDATE','DELETE')", "EVENT_OBJECT_CATALOG" "varchar(64)",
