@@ -90,6 +90,9 @@ int tare_config_memory_limit(tare_config *config, uint64_t bytes);
  * sql_text_bytes text_ring_bytes history history_long arena_lines sockets objects indexes
  * table_handles metadata_locks prepared_statements setup_objects metrics. */
 int tare_config_limit(tare_config *config, const char *name, size_t value);
+/* One of MySQL's options, as a my.cnf has it: "performance_schema_digests_size" and "200",
+ * "performance_schema_instrument" and "wait/synch/%=COUNTED". Dashes are as good as underscores. */
+int tare_config_option(tare_config *config, const char *name, const char *value);
 
 /* Starts; NULL = defaults. The config may be freed at once. Threads join at their next event. */
 int tare_start(const tare_config *config);

@@ -163,6 +163,27 @@ pub unsafe extern "C" fn tare_config_memory_limit(config: *mut tare_config, byte
     }
 }
 
+/// See `tare.h`.
+///
+/// # Safety
+/// As [`change`] and [`said`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tare_config_option(
+    config: *mut tare_config,
+    name: *const c_char,
+    value: *const c_char,
+) -> c_int {
+    // SAFETY: the caller's promise, here and within.
+    unsafe {
+        change(config, |config| {
+            let (name, value) = (said(name, "the name")?, said(value, "the value")?);
+            config
+                .option(&name, &value)
+                .map_err(|error| Failure::invalid(error.to_string()))
+        })
+    }
+}
+
 /// The limit of this name.
 fn limit<'a>(limits: &'a mut Limits, name: &str) -> Option<&'a mut usize> {
     macro_rules! by_name {

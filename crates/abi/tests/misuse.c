@@ -35,8 +35,16 @@ static void nothing(void) {
     IS(tare_config_consumer(NULL, NULL, 1), TARE_NULL);
     IS(tare_config_lock_timing(NULL, 1), TARE_NULL);
     IS(tare_config_memory_limit(NULL, 1), TARE_NULL);
+    IS(tare_config_option(NULL, "digests_size", "1"), TARE_NULL);
     IS(tare_config_limit(NULL, NULL, 1), TARE_NULL);
     tare_config_free(NULL);
+    tare_config *config = tare_config_new();
+    IS(tare_config_option(config, "performance-schema-digests-size", "200"), 0);
+    IS(tare_config_option(config, "performance_schema_digests_size", "many"), TARE_INVALID);
+    IS(tare_config_option(config, "digest_size", "200"), TARE_INVALID);
+    IS(tare_config_option(config, NULL, "200"), TARE_NULL);
+    tare_config_free(config);
+    IS(tare_error_define(1146, NULL, NULL), TARE_NULL);
     IS(tare_register(TARE_KIND_MUTEX, NULL, 0, NULL) == NULL, 1);
     IS(tare_register_all(NULL, 3), 3);
     IS(tare_metric_register(TARE_METRIC_COUNTER, NULL, NULL, 0, NULL) == NULL, 1);
