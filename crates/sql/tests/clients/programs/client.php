@@ -1,0 +1,31 @@
+<?php // mysqli and PDO: arguments are the port and root's password.
+mysqli_report(MYSQLI_REPORT_ERROR | MYSQLI_REPORT_STRICT);
+function is($what, $got, $expected) { if ($got != $expected) { fwrite(STDERR, "$what: " . var_export($got, true) . "\n"); exit(1); } }
+$c = new mysqli("127.0.0.1", "root", $argv[2], "test", (int)$argv[1]);
+$c->set_charset("utf8mb4");
+$c->query("DROP TABLE IF EXISTS php");
+$c->query("CREATE TABLE php (id INT PRIMARY KEY AUTO_INCREMENT, s VARCHAR(20), d DATETIME, n DECIMAL(8,2))");
+$s = $c->prepare("INSERT INTO php (s, d, n) VALUES (?, ?, ?)");
+$values = ["it's", "2024-01-02 03:04:05", "1.50"];
+$s->bind_param("sss", ...$values);
+$s->execute();
+is("id", $s->insert_id, 1);
+$s = $c->prepare("SELECT s, d, n FROM php WHERE id = ?");
+$id = 1;
+$s->bind_param("i", $id);
+$s->execute();
+is("row", $s->get_result()->fetch_row(), $values);
+$c->multi_query("SELECT 1; SELECT 2");
+$all = "";
+do { if ($r = $c->store_result()) $all .= $r->fetch_row()[0]; } while ($c->more_results() && $c->next_result());
+is("several", $all, "12");
+$c->begin_transaction();
+$c->query("DELETE FROM php");
+$c->rollback();
+$c->change_user("root", $argv[2], "test");
+$p = new PDO("mysql:host=127.0.0.1;port=$argv[1];dbname=test", "root", $argv[2], [PDO::ATTR_EMULATE_PREPARES => false, PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION]);
+$s = $p->prepare("SELECT COUNT(*) FROM performance_schema.setup_consumers WHERE NAME LIKE ?");
+$s->execute(["events_%"]);
+is("consumers", $s->fetchColumn() > 5, true);
+is("rolled back", $p->query("SELECT COUNT(*) FROM php")->fetchColumn(), 1);
+echo "fine\n";
