@@ -54,7 +54,8 @@ pub struct Uses {
 pub struct Tables {
     generation: u64,
     open: Vec<Open>,
-    known: HashMap<Digest, Uses>,
+    /// By digest, and the databases that the text's names are of.
+    known: HashMap<(Digest, Vec<String>), Uses>,
 }
 
 /// Rows that a statement has read or changed.
@@ -87,7 +88,8 @@ impl Tables {
                 ..Self::default()
             };
         }
-        if let Some(known) = digest.and_then(|digest| self.known.get(digest)) {
+        let key = digest.map(|digest| (*digest, sql.databases.clone()));
+        if let Some(known) = key.as_ref().and_then(|key| self.known.get(key)) {
             return Ok(known.clone());
         }
         let inserts = matches!(change, Some(Change::Insert | Change::Replace));
@@ -114,11 +116,11 @@ impl Tables {
             steps,
             change,
         };
-        if let Some(digest) = digest {
+        if let Some(key) = key {
             if self.known.len() >= REMEMBERED {
                 self.known.clear();
             }
-            self.known.insert(*digest, uses.clone());
+            self.known.insert(key, uses.clone());
         }
         Ok(uses)
     }

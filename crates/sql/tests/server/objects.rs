@@ -120,6 +120,24 @@ fn rows_are_counted_by_table_and_index() {
     }
 }
 
+/// The same text is another statement under another default database.
+#[cfg(feature = "instrument")]
+#[test]
+fn a_text_counts_for_the_database_that_it_is_run_in() {
+    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    let running = Running::start();
+    let mut conn = with(&running, "first_of_two");
+    drop(with(&running, "second_of_two"));
+    truncate(&mut conn, "table_io_waits_summary_by_table");
+    for id in [1, 2] {
+        for name in ["first_of_two", "second_of_two"] {
+            exec(&mut conn, &format!("USE {name}"));
+            exec(&mut conn, &format!("SELECT c FROM t WHERE id = {id}"));
+            assert_eq!(io(&mut conn, name), [format!("PRIMARY {id} 0 0 0")]);
+        }
+    }
+}
+
 #[cfg(feature = "instrument")]
 #[test]
 fn setup_objects_decides_what_is_counted() {
