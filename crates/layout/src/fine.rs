@@ -146,18 +146,23 @@ mod tests {
                     .rposition(|b| *b <= ticks);
                 found.unwrap_or(0)
             };
-            let mut check =
+            let check =
                 |ticks: u64| assert_eq!(buckets.of(ticks), slow(ticks), "{frequency}: {ticks}");
             for i in 0..FINE_BUCKETS {
                 let bound = buckets.bounds[i];
-                [bound.saturating_sub(1), bound, bound + 1].map(&mut check);
+                for ticks in [bound.saturating_sub(1), bound, bound + 1] {
+                    check(ticks);
+                }
             }
             for step in 0..STEPS {
                 let low = step_low(step);
-                [low.saturating_sub(1), low, low.saturating_add(1)]
-                    .map(|ticks| check(ticks & ((1 << 62) - 1)));
+                for ticks in [low.saturating_sub(1), low, low.saturating_add(1)] {
+                    check(ticks & ((1 << 62) - 1));
+                }
             }
-            [0, 1, 2, (1 << 62) - 1].map(&mut check);
+            for ticks in [0, 1, 2, (1 << 62) - 1] {
+                check(ticks);
+            }
         }
     }
 }

@@ -272,6 +272,14 @@ fn numbers_of_views_compare_as_numbers() {
         ),
         1142
     );
-    let status = rows(&mut monitor, "SHOW FUNCTION STATUS WHERE Name = 'format_bytes'");
-    assert_eq!(status.len(), 1, "{:?}", rows(&mut monitor, "SHOW FUNCTION STATUS"));
+    let status = rows(
+        &mut monitor,
+        "SHOW FUNCTION STATUS WHERE Name = 'format_bytes'",
+    );
+    assert_eq!(
+        status.len(),
+        1,
+        "{:?}",
+        rows(&mut monitor, "SHOW FUNCTION STATUS")
+    );
 }
