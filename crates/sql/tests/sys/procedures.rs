@@ -434,7 +434,7 @@ fn threads_and_statements_are_watched() {
         let mut watcher = mysql::Conn::new(opts).expect("connects");
         let of = call(
             &mut watcher,
-            &format!("CALL sys.ps_trace_statement_digest('{digest}', 2, 0.1, FALSE, TRUE)"),
+            &format!("CALL sys.ps_trace_statement_digest('{digest}', 2, 0.1, TRUE, TRUE)"),
         );
         let graph = call(
             &mut watcher,

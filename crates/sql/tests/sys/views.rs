@@ -143,6 +143,12 @@ fn sys_is_a_schema_like_others() {
     let running = Running::start();
     let mut client = running.root();
     assert!(rows(&mut client, "SHOW DATABASES").contains(&vec!["sys".to_owned()]));
+    let status = rows(&mut client, "SHOW TABLE STATUS FROM sys LIKE 'version'");
+    assert_eq!(
+        status[0].iter().filter(|v| *v != "NULL").count(),
+        2,
+        "{status:?}"
+    );
     exec(&mut client, "USE sys");
     let tables = rows(&mut client, "SHOW FULL TABLES");
     assert_eq!(tables.len(), 101);

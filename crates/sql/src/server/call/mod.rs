@@ -251,6 +251,8 @@ impl Caller<'_> {
 
     /// Waits; an error when the statement is to stop.
     fn sleep(&mut self, seconds: f64) -> Result<()> {
+        // A pool's worker that sleeps is none.
+        let _waits = crate::server::scheduler::blocking();
         match self.session.state.sleep(seconds.max(0.0)) {
             true => Err(self.session.control.interruption()),
             false => Ok(()),

@@ -217,24 +217,26 @@ impl Session {
         if is_system_schema(&database) {
             for t in catalog::tables_in(&database) {
                 let view = t.view_definition().is_some();
+                // Of a view nothing is known but its name.
+                let number = |n: i64| (!view).then_some(n);
                 rows.push([
                     t.name().into(),
                     catalog::show::engine(t).into(),
-                    10i64.into(),
-                    "Dynamic".into(),
-                    0i64.into(),
-                    0i64.into(),
-                    0i64.into(),
-                    0i64.into(),
-                    0i64.into(),
-                    0i64.into(),
+                    number(10).into(),
+                    (!view).then_some("Dynamic").into(),
+                    number(0).into(),
+                    number(0).into(),
+                    number(0).into(),
+                    number(0).into(),
+                    number(0).into(),
+                    number(0).into(),
                     None::<i64>.into(),
                     None::<String>.into(),
                     None::<String>.into(),
                     None::<String>.into(),
-                    "utf8mb4_0900_ai_ci".into(),
+                    (!view).then_some("utf8mb4_0900_ai_ci").into(),
                     None::<i64>.into(),
-                    "".into(),
+                    (!view).then_some("").into(),
                     if view { "VIEW" } else { "" }.into(),
                 ]);
             }
