@@ -16,15 +16,18 @@ pub fn blame(error: SqlError, sql: &str, mode: Mode) -> SqlError {
     let Some(name) = error.message.split('\'').nth(1).map(str::to_owned) else {
         return error;
     };
+    // Only a name without its table is ambiguous.
+    let wanted = Name {
+        text: &name,
+        exact: error.code == 1052,
+    };
     let clause = read(sql, mode)
         .and_then(|mut reading| parse_statement(&mut reading.parser))
         .ok()
-        .and_then(|statement| of_statement(&statement, &name));
+        .and_then(|statement| of_statement(&statement, &wanted));
     let Some((clause, written)) = clause else {
         return error;
     };
-    // Only a name without its table is ambiguous.
-    let written = if error.code == 1052 { name } else { written };
     let message = if error.code == 1054 {
         format!("Unknown column '{written}' in '{clause}'")
     } else {
@@ -33,9 +36,16 @@ pub fn blame(error: SqlError, sql: &str, mode: Mode) -> SqlError {
     SqlError::new(error.code, message)
 }
 
+/// The name that SQLite tells.
+struct Name<'n> {
+    text: &'n str,
+    /// It is written as it stands here, not with fewer parts.
+    exact: bool,
+}
+
 type Found = Option<(&'static str, String)>;
 
-fn of_statement(statement: &Statement, name: &str) -> Found {
+fn of_statement(statement: &Statement, name: &Name<'_>) -> Found {
     match statement {
         Statement::Query(query) => of_query(query, name),
         Statement::Explain { statement, .. } => of_statement(statement, name),
@@ -72,7 +82,7 @@ fn of_statement(statement: &Statement, name: &str) -> Found {
     }
 }
 
-fn of_query(query: &Query, name: &str) -> Found {
+fn of_query(query: &Query, name: &Name<'_>) -> Found {
     let with = query.with.iter().flat_map(|w| &w.cte_tables);
     for cte in with {
         if let found @ Some(_) = of_query(&cte.query, name) {
@@ -94,7 +104,7 @@ fn of_query(query: &Query, name: &str) -> Found {
     None
 }
 
-fn of_body(body: &SetExpr, name: &str) -> Found {
+fn of_body(body: &SetExpr, name: &Name<'_>) -> Found {
     match body {
         SetExpr::Select(select) => of_select(select, name),
         SetExpr::Query(query) => of_query(query, name),
@@ -105,7 +115,7 @@ fn of_body(body: &SetExpr, name: &str) -> Found {
     }
 }
 
-fn of_select(select: &Select, name: &str) -> Found {
+fn of_select(select: &Select, name: &Name<'_>) -> Found {
     let factors = select
         .from
         .iter()
@@ -135,7 +145,7 @@ fn of_select(select: &Select, name: &str) -> Found {
         if let Some(columns) = using(&join.join_operator)
             && columns.iter().any(|c| same(c, name))
         {
-            return Some(("from clause", name.to_owned()));
+            return Some(("from clause", name.text.to_owned()));
         }
     }
     if let Some(selection) = &select.selection
@@ -188,15 +198,16 @@ fn using(operator: &JoinOperator) -> Option<Vec<String>> {
 }
 
 /// Whether a name as it is written is the one that SQLite names, which may have more parts.
-fn same(written: &str, name: &str) -> bool {
-    let (written, name) = (written.to_lowercase(), name.to_lowercase());
+fn same(written: &str, name: &Name<'_>) -> bool {
+    let (written, exact) = (written.to_lowercase(), name.exact);
+    let name = name.text.to_lowercase();
     written == name
-        || name.ends_with(&format!(".{written}"))
-        || written.ends_with(&format!(".{name}"))
+        || !exact && name.ends_with(&format!(".{written}"))
+        || !exact && written.ends_with(&format!(".{name}"))
 }
 
 /// The name as an expression has it, if it does; a subquery's own clauses are said to be its.
-fn within(expr: &Expr, name: &str) -> Option<String> {
+fn within(expr: &Expr, name: &Name<'_>) -> Option<String> {
     let mut found = None;
     let _ = visit_expressions(expr, |e| {
         let written = match e {

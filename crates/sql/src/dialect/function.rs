@@ -82,8 +82,8 @@ pub fn rewrite(f: &mut Function, around: Around<'_>) -> Result<Option<Expr>> {
         "length" => call("octet_length"),
         "char_length" | "character_length" => call("length"),
         "bit_length" => Ok(Some(raw(format!("(octet_length({all}) * 8)")))),
-        "lcase" => call("lower"),
-        "ucase" => call("upper"),
+        "lcase" | "lower" => call("tare_lower"),
+        "ucase" | "upper" => call("tare_upper"),
         "substr" | "substring" | "mid" => call("tare_substr"),
         "ltrim" | "rtrim" | "trim" if texts.len() == 1 => {
             Ok(Some(raw(format!("tare_{name}({all}, ' ')"))))

@@ -13,6 +13,12 @@ pub fn projection(sql: &str) -> Vec<String> {
     let lines = Lines::new(sql);
     let mut items = Vec::new();
     let mut start = None;
+    // Parentheses around the whole query do not hide its list.
+    let base = tokens
+        .iter()
+        .filter(|t| !matches!(t.token, Token::Whitespace(_)))
+        .take_while(|t| t.token == Token::LParen)
+        .count() as i32;
     let mut depth = 0i32;
     let mut end = 0;
     let mut in_list = false;
@@ -30,21 +36,21 @@ pub fn projection(sql: &str) -> Vec<String> {
         let at = lines.offset(token.span.start);
         if !in_list {
             // `WITH x AS (SELECT ...) SELECT`: the one outside of the parentheses.
-            in_list = depth == 0 && keyword == Keyword::SELECT;
+            in_list = depth == base && keyword == Keyword::SELECT;
             continue;
         }
         if start.is_none() && is_modifier(&token.token, keyword) {
             continue;
         }
-        if depth < 0
-            || (depth == 0
+        if depth < base
+            || (depth == base
                 && (ends_list(keyword)
                     || token.token == Token::SemiColon
                     || token.token == Token::EOF))
         {
             break;
         }
-        if depth == 0 && token.token == Token::Comma {
+        if depth == base && token.token == Token::Comma {
             items.push(text(sql, start.take(), end));
             continue;
         }
@@ -173,7 +179,8 @@ mod tests {
                 "WITH q AS (SELECT 1) SELECT (SELECT 2 FROM y) FROM q",
                 vec!["(SELECT 2 FROM y)"],
             ),
-            ("(SELECT 1)", vec![]),
+            ("(SELECT 1, 2)", vec!["1", "2"]),
+            ("(SELECT a+1 FROM t) UNION SELECT 2", vec!["a+1"]),
         ] {
             assert_eq!(projection(sql), names, "{sql}");
         }

@@ -470,14 +470,14 @@ fn statement(
 }
 
 /// An expression by itself, as SET and KILL have them.
-pub fn expression(expr: Expr) -> Result<Sql> {
+pub fn expression(expr: Expr, database: Option<&str>) -> Result<Sql> {
     let text = format!("SELECT {expr}");
     match super::parse_one("SELECT 1")? {
         Statement::Query(mut query) => {
             if let sqlparser::ast::SetExpr::Select(select) = query.body.as_mut() {
                 select.projection = vec![sqlparser::ast::SelectItem::UnnamedExpr(expr)];
             }
-            Rewriter::new(None).query(*query, &text)
+            Rewriter::new(database).query(*query, &text)
         }
         other => Err(near(other)),
     }

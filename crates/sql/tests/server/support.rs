@@ -138,6 +138,11 @@ pub fn rows(conn: &mut Conn, sql: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
+/// A query's rows, each as one text.
+pub fn all_of(conn: &mut Conn, sql: &str) -> Vec<String> {
+    rows(conn, sql).into_iter().map(|r| r.join("|")).collect()
+}
+
 /// The error number that a statement fails with; 0 when it does not.
 pub fn errno(conn: &mut Conn, sql: &str) -> u16 {
     use mysql::prelude::Queryable;

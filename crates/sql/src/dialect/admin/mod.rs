@@ -44,8 +44,8 @@ pub enum SetItem {
     System(Scope, String, Option<Expr>),
     /// `@x`.
     User(String, Expr),
-    /// SET NAMES.
-    Names(String),
+    /// SET NAMES: character set and collation.
+    Names(String, Option<String>),
     /// SET TRANSACTION: read only or not, when it is said.
     Transaction(Characteristics),
 }

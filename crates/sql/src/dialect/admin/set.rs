@@ -7,16 +7,18 @@ use sqlparser::tokenizer::Token;
 use super::words::{any, expr, identifier, need, take, text, word};
 use super::{Characteristics, Scope, SetItem};
 use crate::dialect::near;
-use crate::server::error::Result;
+use crate::server::error::{Result, SqlError};
 
 pub(super) fn set(parser: &mut Parser<'_>) -> Result<Vec<SetItem>> {
     let mut items = Vec::new();
     if take(parser, "NAMES") {
         let charset = text(parser)?;
-        if take(parser, "COLLATE") {
-            text(parser)?;
-        }
-        return Ok(vec![SetItem::Names(charset)]);
+        let collation = if take(parser, "COLLATE") {
+            Some(text(parser)?)
+        } else {
+            None
+        };
+        return Ok(vec![SetItem::Names(charset, collation)]);
     }
     if take(parser, "CHARSET")
         || (word(parser) == "CHARACTER" && {
@@ -25,13 +27,18 @@ pub(super) fn set(parser: &mut Parser<'_>) -> Result<Vec<SetItem>> {
             true
         })
     {
-        return Ok(vec![SetItem::Names(text(parser)?)]);
+        return Ok(vec![SetItem::Names(text(parser)?, None)]);
+    }
+    if take(parser, "PASSWORD") {
+        return Err(SqlError::unsupported(
+            "accounts other than root and monitor, and SET PASSWORD",
+        ));
     }
     loop {
         let mut scope = Scope::Session;
         let mut named = None;
         match word(parser).as_str() {
-            "GLOBAL" => {
+            "GLOBAL" | "PERSIST" | "PERSIST_ONLY" => {
                 parser.next_token();
                 scope = Scope::Global;
                 named = Some(scope);
@@ -79,7 +86,7 @@ pub(super) fn set(parser: &mut Parser<'_>) -> Result<Vec<SetItem>> {
             variable = variable.trim_start_matches('@').to_owned();
             if parser.consume_token(&Token::Period) {
                 scope = match variable.to_ascii_lowercase().as_str() {
-                    "global" | "persist" => Scope::Global,
+                    "global" | "persist" | "persist_only" => Scope::Global,
                     "session" | "local" => Scope::Session,
                     _ => return Err(near(variable)),
                 };

@@ -5,7 +5,7 @@
 use mysql_common::constants::ColumnType;
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
-    FunctionArguments, Ident, ObjectName, Value,
+    FunctionArguments, GroupByExpr, Ident, ObjectName, Select, SelectItem, Value,
 };
 
 use super::Rewriter;
@@ -116,9 +116,75 @@ impl Rewriter<'_> {
         }
     }
 
+    /// Lets the texts that a SELECT computes sort and group without case, as columns do.
+    pub(super) fn group_without_case(&mut self, select: &mut Select) {
+        for item in &mut select.projection {
+            if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item {
+                self.computed(expr);
+            }
+        }
+        if let GroupByExpr::Expressions(by, _) = &mut select.group_by {
+            for expr in by {
+                self.computed(expr);
+            }
+        }
+    }
+
+    fn computed(&mut self, expr: &mut Expr) {
+        let of = match &*expr {
+            Expr::Nested(inner) => inner.as_ref(),
+            other => other,
+        };
+        let computed = match of {
+            Expr::Function(f) => f.over.is_none(),
+            Expr::Case { .. }
+            | Expr::Cast { .. }
+            | Expr::Convert { .. }
+            | Expr::Substring { .. }
+            | Expr::Trim { .. } => true,
+            _ => false,
+        };
+        if !computed {
+            return;
+        }
+        let side = self.side(expr);
+        if side.is(types::is_text)
+            && !side.bytes
+            && side.wire.is_some_and(|t| t.charset != CHARSET_BINARY)
+        {
+            without_case(expr);
+        }
+    }
+
     /// Makes the operands of a comparison comparable. Before its parts are rewritten.
     pub(super) fn compare(&mut self, expr: &mut Expr) {
         match expr {
+            Expr::BinaryOp {
+                left,
+                op:
+                    BinaryOperator::Plus
+                    | BinaryOperator::Minus
+                    | BinaryOperator::Multiply
+                    | BinaryOperator::Divide
+                    | BinaryOperator::Modulo
+                    | BinaryOperator::MyIntegerDivide,
+                right,
+            } => {
+                // Where numbers are computed with, 0x41 is 65.
+                for side in [left, right] {
+                    if let Expr::Value(v) = side.as_ref()
+                        && let Value::HexStringLiteral(hex) = &v.value
+                        && let Ok(n) = u64::from_str_radix(hex, 16)
+                    {
+                        **side = super::raw((n as i64).to_string());
+                    }
+                }
+            }
+            // What dialect::tokens makes of SOUNDS LIKE and MEMBER OF is no comparison.
+            Expr::BinaryOp { right, .. }
+                if matches!(right.as_ref(), Expr::Function(f)
+                    if matches!(last_name(&f.name).strip_prefix(OWN), Some("sounds" | "member_of"))) =>
+                {}
             Expr::BinaryOp { left, op, right } => {
                 if matches!(
                     op,

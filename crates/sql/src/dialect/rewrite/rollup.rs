@@ -71,7 +71,7 @@ impl Rewriter<'_> {
                 })
                 .collect();
         }
-        query.body = Box::new(outer);
+        *query.body = outer;
         if query.order_by.is_none() {
             let order: Vec<String> = (0..keys.len())
                 .map(|i| format!("tare_g{i}, tare_k{i}"))

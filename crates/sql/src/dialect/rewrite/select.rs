@@ -216,6 +216,7 @@ impl Rewriter<'_> {
             }
         }
         self.having(select);
+        self.group_without_case(select);
         Ok(())
     }
 

@@ -55,7 +55,7 @@ impl Rewriter<'_> {
             } else if is_bare(query) {
                 *query = *inner;
             } else {
-                query.body = Box::new(select_from(*inner)?);
+                *query.body = select_from(*inner)?;
             }
         }
         self.parts(query.body.as_mut(), true)?;
@@ -86,7 +86,7 @@ impl Rewriter<'_> {
                 // SQLite reads from left to right: what is meant to be joined first goes inside.
                 if matches!(right.as_ref(), SetExpr::SetOperation { .. }) {
                     let inner = std::mem::replace(right, empty());
-                    *right = Box::new(select_from(query_of(*inner))?);
+                    **right = select_from(query_of(*inner))?;
                 }
                 Ok(())
             }

@@ -230,7 +230,8 @@ impl Session {
 
     /// The value of an expression.
     pub fn evaluate(&mut self, expr: sqlparser::ast::Expr) -> Result<rusqlite::types::Value> {
-        let sql = crate::dialect::translate::expression(expr)?;
+        let database = self.state.database();
+        let sql = crate::dialect::translate::expression(expr, database.as_deref())?;
         self.ready(&sql)?;
         let connection = if sql.is_system() {
             &mut self.system()?.0

@@ -26,7 +26,7 @@ impl Session {
                     let value = self.evaluate(expr.clone())?;
                     self.state.set_user_variable(name, value);
                 }
-                SetItem::Names(charset) => {
+                SetItem::Names(charset, collation) => {
                     let charset = charset.to_ascii_lowercase();
                     if !crate::server::show::CHARSETS.iter().any(|c| c.0 == charset)
                         && charset != "default"
@@ -35,6 +35,15 @@ impl Session {
                             1115,
                             format!("Unknown character set: '{charset}'"),
                         ));
+                    }
+                    if let Some(collation) = collation {
+                        self.check_collation(collation, &charset)?;
+                        self.state.set(
+                            Scope::Session,
+                            "collation_connection",
+                            Some(V::Text(collation.to_ascii_lowercase())),
+                            true,
+                        )?;
                     }
                     for name in [
                         "character_set_client",
@@ -172,6 +181,20 @@ impl Session {
             _ => {}
         }
         Ok(())
+    }
+
+    /// A collation has to be known, and to be its character set's.
+    fn check_collation(&self, collation: &str, charset: &str) -> Result<()> {
+        let of = crate::tables::information_schema::constants::charset_of(collation)
+            .ok_or_else(|| SqlError::new(1273, format!("Unknown collation: '{collation}'")))?;
+        let same = of == charset || charset == "default" || (of == "utf8" && charset == "utf8mb3");
+        if same {
+            return Ok(());
+        }
+        Err(SqlError::new(
+            1253,
+            format!("COLLATION '{collation}' is not valid for CHARACTER SET '{charset}'"),
+        ))
     }
 
     /// Strict mode: values that do not fit their columns are refused.

@@ -78,11 +78,7 @@ impl Session {
         let (connection, catalog) = self.system()?;
         let _snapshot = catalog.statement();
         let mut statement = connection.db().prepare(&sql.text)?;
-        let names: Vec<String> = statement
-            .column_names()
-            .into_iter()
-            .map(str::to_owned)
-            .collect();
+        let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut rows = Rows::new(&names);
         rows.wire = sql.hints.0;

@@ -84,7 +84,7 @@ impl Session {
                 format!("{first} LIKE '{}' ESCAPE '\\'", pattern.replace('\'', "''"))
             }
             Filter::Where(expr) => {
-                let sql = crate::dialect::translate::expression(strip(expr))?;
+                let sql = crate::dialect::translate::expression(strip(expr), None)?;
                 sql.text
                     .strip_prefix("SELECT ")
                     .map(|t| t.rsplit_once(" AS ").map_or(t, |(e, _)| e))

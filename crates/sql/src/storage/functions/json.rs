@@ -69,7 +69,7 @@ fn invalid(position: usize, function: &str) -> rusqlite::Error {
     MySqlError::new(
         3141,
         "22032",
-        &format!("Invalid JSON text in argument {position} to function {function}"),
+        format!("Invalid JSON text in argument {position} to function {function}"),
     )
     .into()
 }

@@ -31,6 +31,13 @@ pub(super) fn strings(db: &Connection) -> Result<()> {
         }
         Ok(out.into())
     };
+    // SQLite's own know ASCII alone.
+    pure(db, "tare_lower", 1, |ctx| {
+        opt(text(ctx, 0).map(|s| s.to_lowercase()))
+    })?;
+    pure(db, "tare_upper", 1, |ctx| {
+        opt(text(ctx, 0).map(|s| s.to_uppercase()))
+    })?;
     pure(db, "concat", -1, concat)?;
     pure(db, "concat_", -1, concat)?;
     pure(db, "concat_ws", -1, |ctx| {

@@ -113,6 +113,14 @@ const COLLATIONS_: [Collation; 13] = [
     },
 ];
 
+/// The character set of a collation.
+pub fn charset_of(collation: &str) -> Option<&'static str> {
+    COLLATIONS_
+        .iter()
+        .find(|c| c.name.eq_ignore_ascii_case(collation))
+        .map(|c| c.charset)
+}
+
 static COLLATIONS: Spec<&'static Collation> = Spec::new(
     "information_schema",
     "COLLATIONS",
@@ -310,8 +318,90 @@ static USER_PRIVILEGES: Spec<Privilege> = Spec::new(
 )
 .expect(10);
 
+struct Plugin {
+    name: &'static str,
+    kind: &'static str,
+    what: &'static str,
+}
+
+const PLUGINS_: [Plugin; 4] = [
+    Plugin {
+        name: "mysql_native_password",
+        kind: "AUTHENTICATION",
+        what: "Native MySQL authentication",
+    },
+    Plugin {
+        name: "caching_sha2_password",
+        kind: "AUTHENTICATION",
+        what: "Caching sha2 authentication",
+    },
+    Plugin {
+        name: "SQLite",
+        kind: "STORAGE ENGINE",
+        what: "SQLite databases in write-ahead-log mode",
+    },
+    Plugin {
+        name: "PERFORMANCE_SCHEMA",
+        kind: "STORAGE ENGINE",
+        what: "Performance Schema",
+    },
+];
+
+static PLUGINS: Spec<&'static Plugin> = Spec::new(
+    "information_schema",
+    "PLUGINS",
+    "What the server is made of, in the form of MySQL's plugins.",
+    &[&[
+        col(
+            "PLUGIN_NAME",
+            "varchar(64)",
+            "The plugin.",
+            |r: &&'static Plugin| r.name.into(),
+        ),
+        col("PLUGIN_VERSION", "varchar(20)", "Always 1.0.", |_| {
+            Cell::text("1.0")
+        }),
+        col("PLUGIN_STATUS", "varchar(10)", "Always ACTIVE.", |_| {
+            Cell::text("ACTIVE")
+        }),
+        col("PLUGIN_TYPE", "varchar(80)", "What kind it is.", |r| {
+            r.kind.into()
+        }),
+        col("PLUGIN_TYPE_VERSION", "varchar(20)", "Always 1.0.", |_| {
+            Cell::text("1.0")
+        }),
+        null(
+            "PLUGIN_LIBRARY",
+            "varchar(64)",
+            "NULL: it is built in.",
+            |_| Cell::Null,
+        ),
+        null(
+            "PLUGIN_LIBRARY_VERSION",
+            "varchar(20)",
+            "NULL: it is built in.",
+            |_| Cell::Null,
+        ),
+        null("PLUGIN_AUTHOR", "varchar(64)", "Tare's authors.", |_| {
+            Cell::text("Tare")
+        }),
+        null("PLUGIN_DESCRIPTION", "longtext", "What it is.", |r| {
+            r.what.into()
+        }),
+        null("PLUGIN_LICENSE", "varchar(80)", "Tare's own.", |_| {
+            Cell::text("MIT OR Apache-2.0")
+        }),
+        col("LOAD_OPTION", "varchar(64)", "Always FORCE.", |_| {
+            Cell::text("FORCE")
+        }),
+    ]],
+    |_, _| Ok(Box::new(PLUGINS_.iter())),
+)
+.expect(4);
+
 /// The tables of this file.
 pub static TABLES: &[&dyn Table] = &[
+    &PLUGINS,
     &APPLICABILITY,
     &CHARACTER_SETS,
     &COLLATIONS,

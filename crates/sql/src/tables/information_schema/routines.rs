@@ -105,12 +105,6 @@ empty! {
         "DATA_FREE" "bigint(21) unsigned", "CREATE_TIME" "timestamp", "UPDATE_TIME" "datetime",
         "CHECK_TIME" "datetime", "CHECKSUM" "bigint(21)", "PARTITION_COMMENT" "text",
         "NODEGROUP" "varchar(256)", "TABLESPACE_NAME" "varchar(259)",;
-    PLUGINS "PLUGINS" "Plugins: there are none.":
-        "PLUGIN_NAME" "varchar(64)", "PLUGIN_VERSION" "varchar(20)", "PLUGIN_STATUS" "varchar(10)",
-        "PLUGIN_TYPE" "varchar(80)", "PLUGIN_TYPE_VERSION" "varchar(20)",
-        "PLUGIN_LIBRARY" "varchar(64)", "PLUGIN_LIBRARY_VERSION" "varchar(20)",
-        "PLUGIN_AUTHOR" "varchar(64)", "PLUGIN_DESCRIPTION" "longtext", "PLUGIN_LICENSE" "varchar(80)",
-        "LOAD_OPTION" "varchar(64)",;
     SCHEMA_PRIVILEGES "SCHEMA_PRIVILEGES" "Privileges on single databases: there are none; USER_PRIVILEGES has all.":
         "GRANTEE" "varchar(292)", "TABLE_CATALOG" "varchar(512)", "TABLE_SCHEMA" "varchar(64)",
         "PRIVILEGE_TYPE" "varchar(64)", "IS_GRANTABLE" "varchar(3)",;

@@ -1,9 +1,15 @@
 //! What of MySQL's grammar sqlparser does not read is said in other words, token by token, before
 //! it parses: `CURRENT_USER`, `INTERVAL '1:30' MINUTE_SECOND`, `LOCK IN SHARE MODE` and the like.
 
+mod place;
+
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
+use self::place::{
+    after_table, closing, composite, in_cast, is, is_call, is_name, operand, unit, unit_follows,
+    upper,
+};
 use super::Mode;
 
 /// Variables of SELECT ... INTO.
@@ -20,32 +26,6 @@ pub struct Into {
 /// A function's name that no statement can spell: what this pass writes is told apart from what
 /// clients write.
 pub const OWN: char = '\u{1}';
-
-/// Units of INTERVAL and EXTRACT that sqlparser does not know.
-const COMPOSITE: [&str; 11] = [
-    "SECOND_MICROSECOND",
-    "MINUTE_MICROSECOND",
-    "MINUTE_SECOND",
-    "HOUR_MICROSECOND",
-    "HOUR_SECOND",
-    "HOUR_MINUTE",
-    "DAY_MICROSECOND",
-    "DAY_SECOND",
-    "DAY_MINUTE",
-    "DAY_HOUR",
-    "YEAR_MONTH",
-];
-const SIMPLE: [&str; 9] = [
-    "MICROSECOND",
-    "SECOND",
-    "MINUTE",
-    "HOUR",
-    "DAY",
-    "WEEK",
-    "MONTH",
-    "QUARTER",
-    "YEAR",
-];
 
 /// Functions whose names sqlparser takes for something else when they are called.
 const CALLED: [&str; 8] = [
@@ -67,17 +47,6 @@ const BARE: [&str; 5] = [
     "UTC_TIME",
     "UTC_TIMESTAMP",
 ];
-
-fn upper(token: &Token) -> Option<String> {
-    match token {
-        Token::Word(w) if w.quote_style.is_none() => Some(w.value.to_ascii_uppercase()),
-        _ => None,
-    }
-}
-
-fn is(token: &Token, word: &str) -> bool {
-    matches!(token, Token::Word(w) if w.quote_style.is_none() && w.value.eq_ignore_ascii_case(word))
-}
 
 fn plain(value: impl std::convert::Into<String>) -> Token {
     Token::Word(Word {
@@ -340,6 +309,14 @@ fn parameters(tokens: &mut [TokenWithSpan], mode: Mode) -> Result<usize, Token> 
                 keyword: Keyword::NoKeyword,
             });
         }
+        if let Token::Word(w) = &token.token
+            && w.quote_style.is_none()
+            && let Some(bits) = w.value.strip_prefix("0b")
+            && !bits.is_empty()
+            && bits.bytes().all(|b| matches!(b, b'0' | b'1'))
+        {
+            token.token = Token::SingleQuotedByteStringLiteral(bits.to_owned());
+        }
         // sqlparser knows MOD as a function only; after an operand it is an operator.
         if after_operand && is(&token.token, "MOD") {
             token.token = Token::Mod;
@@ -445,191 +422,4 @@ fn several_tables(tokens: &mut Vec<TokenWithSpan>) {
         }
         i += 1;
     }
-}
-
-/// Where the parenthesis at `open` is closed.
-fn closing(tokens: &[TokenWithSpan], open: usize) -> usize {
-    let mut depth = 0;
-    for (i, token) in tokens.iter().enumerate().skip(open) {
-        match token.token {
-            Token::LParen => depth += 1,
-            Token::RParen => {
-                depth -= 1;
-                if depth == 0 {
-                    return i;
-                }
-            }
-            _ => {}
-        }
-    }
-    tokens.len().saturating_sub(1)
-}
-
-fn unit(token: &Token) -> Option<String> {
-    upper(token).filter(|w| SIMPLE.contains(&w.as_str()) || COMPOSITE.contains(&w.as_str()))
-}
-
-fn unit_follows(tokens: &[TokenWithSpan], close: usize) -> bool {
-    // The value may go on behind its first parentheses: INTERVAL (a) + 1 DAY.
-    match tokens.get(close + 1).map(|t| &t.token) {
-        Some(t) if unit(t).is_some() => true,
-        Some(Token::Plus | Token::Minus | Token::Mul | Token::Div | Token::Mod) => {
-            let mut depth = 0;
-            for token in &tokens[close + 1..] {
-                match &token.token {
-                    Token::LParen => depth += 1,
-                    Token::RParen if depth == 0 => return false,
-                    Token::RParen => depth -= 1,
-                    Token::Comma if depth == 0 => return false,
-                    t if depth == 0 && unit(t).is_some() => return true,
-                    _ => {}
-                }
-            }
-            false
-        }
-        _ => false,
-    }
-}
-
-/// Where a composite unit of the INTERVAL at `start` stands, if it has one.
-fn composite(tokens: &[TokenWithSpan], start: usize) -> Option<(usize, String)> {
-    let mut depth = 0;
-    for (i, token) in tokens.iter().enumerate().skip(start + 1) {
-        match &token.token {
-            Token::LParen => depth += 1,
-            Token::RParen if depth == 0 => return None,
-            Token::RParen => depth -= 1,
-            Token::Comma | Token::SemiColon if depth == 0 => return None,
-            t if depth == 0 && i > start + 1 => {
-                let Some(name) = unit(t) else { continue };
-                return COMPOSITE.contains(&name.as_str()).then_some((i, name));
-            }
-            _ => {}
-        }
-    }
-    None
-}
-
-/// Whether a name is meant: of a column behind a dot, or an alias behind AS.
-fn is_name(tokens: &[TokenWithSpan], i: usize) -> bool {
-    i > 0 && (tokens[i - 1].token == Token::Period || is(&tokens[i - 1].token, "AS"))
-}
-
-/// Whether a function's name is called here, and no type, table or clause is meant.
-fn is_call(tokens: &[TokenWithSpan], i: usize) -> bool {
-    let Some(before) = i.checked_sub(1).map(|b| &tokens[b].token) else {
-        return false;
-    };
-    match before {
-        Token::Word(w) if w.quote_style.is_some() => false,
-        Token::Word(w) => {
-            let word = w.value.to_ascii_uppercase();
-            matches!(
-                word.as_str(),
-                "SELECT"
-                    | "WHERE"
-                    | "AND"
-                    | "OR"
-                    | "NOT"
-                    | "ON"
-                    | "BY"
-                    | "HAVING"
-                    | "WHEN"
-                    | "THEN"
-                    | "ELSE"
-                    | "CASE"
-                    | "IN"
-                    | "LIKE"
-                    | "BETWEEN"
-                    | "DISTINCT"
-                    | "SET"
-                    | "DIV"
-                    | "MOD"
-                    | "XOR"
-                    | "RETURN"
-                    | "LIMIT"
-                    | "IS"
-                    | "REGEXP"
-                    | "RLIKE"
-                    | "DO"
-                    | "BINARY"
-                    | "INTERVAL"
-                    | "DEFAULT"
-            )
-        }
-        Token::Eq if is(&tokens[i].token, "DEFAULT") => !in_definition(tokens, i),
-        // `VALUES (1), ROW(2)` and `f(a, CHAR(1))`
-        Token::Comma => !in_definition(tokens, i) && !is(caller(tokens, i), "CONVERT"),
-        Token::LParen => !in_definition(tokens, i),
-        Token::RParen | Token::Period => false,
-        _ => true,
-    }
-}
-
-/// What stands before the parenthesis that is open at `i`.
-fn caller(tokens: &[TokenWithSpan], i: usize) -> &Token {
-    let mut depth = 0;
-    for at in (0..i).rev() {
-        match tokens[at].token {
-            Token::RParen => depth += 1,
-            Token::LParen if depth == 0 => {
-                return at.checked_sub(1).map_or(&Token::EOF, |b| &tokens[b].token);
-            }
-            Token::LParen => depth -= 1,
-            _ => {}
-        }
-    }
-    &Token::EOF
-}
-
-/// Whether the statement defines columns: there `CHAR(10)` is a type.
-fn in_definition(tokens: &[TokenWithSpan], i: usize) -> bool {
-    let first = tokens.first().map(|t| &t.token);
-    first.is_some_and(|t| is(t, "CREATE") || is(t, "ALTER"))
-        && !tokens[..i].iter().any(|t| is(&t.token, "SELECT"))
-}
-
-/// `CAST(x AS CHAR ...`, `CONVERT(x, CHAR ...`
-fn in_cast(tokens: &[TokenWithSpan], i: usize) -> bool {
-    i > 0 && (is(&tokens[i - 1].token, "AS") || tokens[i - 1].token == Token::Comma)
-}
-
-/// `FROM t PARTITION (p)`: not the PARTITION of OVER.
-fn after_table(tokens: &[TokenWithSpan], i: usize) -> bool {
-    tokens[..i].iter().rev().take(6).any(|t| {
-        ["FROM", "JOIN", "INTO", "UPDATE"]
-            .iter()
-            .any(|w| is(&t.token, w))
-    })
-}
-
-/// One operand behind SOUNDS LIKE, in parentheses.
-fn operand(tokens: &[TokenWithSpan], i: &mut usize) -> Vec<TokenWithSpan> {
-    let Some(first) = tokens.get(*i) else {
-        return Vec::new();
-    };
-    let wrap = |token| TokenWithSpan {
-        token,
-        span: first.span,
-    };
-    let end = match tokens.get(*i + 1).map(|t| &t.token) {
-        _ if first.token == Token::LParen => closing(tokens, *i),
-        // `!!x`, `!-x`
-        Some(_) if matches!(first.token, Token::ExclamationMark | Token::Minus) => {
-            let mut next = *i + 1;
-            let mut out = vec![wrap(Token::LParen), first.clone()];
-            out.extend(operand(tokens, &mut next));
-            out.push(wrap(Token::RParen));
-            *i = next;
-            return out;
-        }
-        Some(Token::LParen) => closing(tokens, *i + 1),
-        Some(Token::Period) => *i + 2,
-        _ => *i,
-    };
-    let mut out = vec![wrap(Token::LParen)];
-    out.extend(tokens[*i..=end.min(tokens.len() - 1)].iter().cloned());
-    out.push(wrap(Token::RParen));
-    *i = end + 1;
-    out
 }

@@ -1,0 +1,144 @@
+//! What is wrong with a statement: MySQL's number and words.
+
+use mysql::prelude::Queryable;
+
+use super::support::{Running, exec, one};
+
+#[test]
+fn words_are_mysqls() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(&mut conn, "CREATE TABLE t (id INT PRIMARY KEY, n INT)");
+    exec(&mut conn, "CREATE TABLE u (id INT PRIMARY KEY)");
+    const SYNTAX: &str = "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use near ";
+    for (sql, code, message) in [
+        ("SELEC 1", 1064, format!("{SYNTAX}'SELEC 1' at line 1")),
+        ("SELECT 1,, 2", 1064, format!("{SYNTAX}', 2' at line 1")),
+        ("SELECT 1\nFROM t\nWHERE", 1064, format!("{SYNTAX}'' at line 3")),
+        ("SELECT * FORM t", 1064, format!("{SYNTAX}'FORM t' at line 1")),
+        ("SHOW NONSENSE", 1064, format!("{SYNTAX}'NONSENSE' at line 1")),
+        ("SELECT id FROM t LIMIT -1", 1064, format!("{SYNTAX}'-1' at line 1")),
+        ("SELECT nope FROM t", 1054, "Unknown column 'nope' in 'field list'".into()),
+        ("SELECT t.nope FROM t", 1054, "Unknown column 't.nope' in 'field list'".into()),
+        ("SELECT id FROM t WHERE nope = 1", 1054, "Unknown column 'nope' in 'where clause'".into()),
+        ("SELECT id FROM t ORDER BY nope", 1054, "Unknown column 'nope' in 'order clause'".into()),
+        ("SELECT id FROM t GROUP BY nope", 1054, "Unknown column 'nope' in 'group statement'".into()),
+        ("SELECT id FROM t HAVING nope > 1", 1054, "Unknown column 'nope' in 'having clause'".into()),
+        ("SELECT t.id FROM t JOIN u ON t.nope = u.id", 1054, "Unknown column 't.nope' in 'on clause'".into()),
+        ("SELECT id FROM t ORDER BY 5", 1054, "Unknown column '5' in 'order clause'".into()),
+        ("UPDATE t SET nope = 1", 1054, "Unknown column 'nope' in 'field list'".into()),
+        ("INSERT INTO t (nope) VALUES (1)", 1054, "Unknown column 'nope' in 'field list'".into()),
+        ("SELECT id FROM t JOIN u", 1052, "Column 'id' in field list is ambiguous".into()),
+        ("SELECT t.id FROM t JOIN u ON t.id = u.id WHERE id = 1", 1052, "Column 'id' in where clause is ambiguous".into()),
+        ("SELECT * FROM t, t", 1066, "Not unique table/alias: 't'".into()),
+        ("SELECT * FROM (SELECT 1)", 1248, "Every derived table must have its own alias".into()),
+        ("SELECT u.* FROM t", 1051, "Unknown table 'u'".into()),
+        ("SELECT *", 1096, "No tables used".into()),
+        ("SELECT nofunc(1)", 1305, "FUNCTION test.nofunc does not exist".into()),
+        ("SELECT sqlite_version()", 1305, "FUNCTION test.sqlite_version does not exist".into()),
+        ("SELECT other.f(1)", 1305, "FUNCTION other.f does not exist".into()),
+        ("SELECT SUBSTRING_INDEX('a')", 1582, "Incorrect parameter count in the call to native function 'SUBSTRING_INDEX'".into()),
+        ("SELECT (SELECT 1, 2)", 1241, "Operand should contain 1 column(s)".into()),
+        ("SELECT @@nope", 1193, "Unknown system variable 'nope'".into()),
+        ("SET GLOBAL nope = 1", 1193, "Unknown system variable 'nope'".into()),
+        ("SET sql_mode = 'NONSENSE'", 1231, "Variable 'sql_mode' can't be set to the value of 'NONSENSE'".into()),
+        ("SET time_zone = 'nowhere'", 1298, "Unknown or incorrect time zone: 'nowhere'".into()),
+        ("SET NAMES nope", 1115, "Unknown character set: 'nope'".into()),
+        ("SET NAMES utf8mb4 COLLATE nope", 1273, "Unknown collation: 'nope'".into()),
+        ("SET NAMES utf8mb4 COLLATE latin1_swedish_ci", 1253, "COLLATION 'latin1_swedish_ci' is not valid for CHARACTER SET 'utf8mb4'".into()),
+        ("SELECT id INTO @a FROM (SELECT 1 AS id UNION SELECT 2) q", 1172, "Result consisted of more than one row".into()),
+        ("SELECT id INTO @a, @b FROM (SELECT 1 AS id) q", 1222, "The used SELECT statements have a different number of columns".into()),
+        ("SELECT 1 INTO OUTFILE '/tmp/x'", 1290, "The MySQL server is running with the --secure-file-priv option so it cannot execute this statement".into()),
+        ("EXECUTE nope", 1243, "Unknown prepared statement handler (nope) given to EXECUTE".into()),
+        ("SHOW ENGINE nope STATUS", 1286, "Unknown storage engine 'nope'".into()),
+        ("SHOW BINARY LOGS", 1381, "You are not using binary logging".into()),
+        ("SHOW CREATE VIEW t", 1347, "'test.t' is not VIEW".into()),
+        ("SHOW GRANTS FOR nobody", 1141, "There is no such grant defined for user 'nobody' on host '%'".into()),
+        ("CREATE TABLE performance_schema.x (a INT)", 1044, "Access denied for user 'root'@'localhost' to database 'performance_schema'".into()),
+        ("ALTER TABLE performance_schema.threads ADD COLUMN a INT", 1044, "Access denied for user 'root'@'localhost' to database 'performance_schema'".into()),
+        ("DROP TABLE performance_schema.threads", 1142, "DROP command denied to user 'root'@'localhost' for table 'threads'".into()),
+        ("DELETE FROM performance_schema.threads", 1142, "DELETE command denied to user 'root'@'localhost' for table 'threads'".into()),
+        ("UPDATE performance_schema.setup_consumers SET NAME = 'x'", 1683, "Invalid performance_schema usage.".into()),
+    ] {
+        match conn.query_drop(sql) {
+            Err(mysql::Error::MySqlError(e)) => {
+                assert_eq!((e.code, e.message.as_str()), (code, message.as_str()), "{sql}");
+            }
+            other => panic!("{sql}: {other:?}"),
+        }
+    }
+    assert_eq!(one(&mut conn, "SELECT 1"), "1");
+}
+
+/// Statements cut, joined and changed at random: whatever the answer is, there is one, and no session
+/// has panicked.
+#[test]
+fn no_statement_breaks_the_dialect() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(
+        &mut conn,
+        "CREATE TABLE t (id INT PRIMARY KEY, n INT, v VARCHAR(10))",
+    );
+    exec(&mut conn, "INSERT INTO t VALUES (1, 2, 'a'), (2, 3, 'b')");
+    let corpus = [
+        "SELECT id, COUNT(*) c FROM t WHERE v LIKE 'a%' ESCAPE '|' GROUP BY id WITH ROLLUP HAVING c > 1 ORDER BY 1 LIMIT 1, 2",
+        "SELECT DATE_ADD(NOW(), INTERVAL '1:2' MINUTE_SECOND), EXTRACT(YEAR_MONTH FROM NOW()), INTERVAL(1, 2, 3)",
+        "(SELECT 1 UNION ALL SELECT 2 ORDER BY 1 LIMIT 1) UNION (SELECT id FROM t)",
+        "WITH RECURSIVE q(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM q WHERE n < 3) SELECT * FROM q JOIN t ON t.id = q.n",
+        "SELECT GROUP_CONCAT(DISTINCT v ORDER BY v DESC SEPARATOR ';'), CAST(n AS DECIMAL(10,2)), CONVERT(v, CHAR(2)) FROM t",
+        "UPDATE t, t AS u SET t.n = u.n + 1, t.v = DEFAULT WHERE t.id = u.id ORDER BY 1 LIMIT 1",
+        "INSERT INTO t (id, n) VALUES (1, DEFAULT(n)) ON DUPLICATE KEY UPDATE n = VALUES(n), v = DEFAULT",
+        "DELETE t FROM t JOIN t AS u USING (id) WHERE u.v <=> NULL",
+        "SELECT !BINARY 'a' SOUNDS LIKE -(1), x'41', b'01', @a := 1, @@session.sql_mode, _utf8mb4'x' COLLATE utf8mb4_bin",
+        "SHOW FULL COLUMNS FROM t FROM test WHERE Field = 'id'",
+        "SET @@session.sql_mode = 'ANSI', @a = (SELECT MAX(id) FROM t), NAMES utf8mb4 COLLATE utf8mb4_bin",
+        "EXPLAIN FORMAT=JSON SELECT JSON_SET('{}', '$.a[0]**.b', 1) -> '$.a'",
+    ];
+    // A recursion that lost its end would go on for ever.
+    exec(&mut conn, "SET max_execution_time = 50");
+    let mut seed = 0x9e37_79b9_7f4a_7c15u64;
+    let mut random = |n: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        (seed % n.max(1) as u64) as usize
+    };
+    let words: Vec<&str> = corpus.iter().flat_map(|s| s.split(' ')).collect();
+    let rounds = if std::env::var_os("TARE_TEST_LONG").is_some() {
+        50_000
+    } else {
+        400
+    };
+    for _ in 0..rounds {
+        let mut parts: Vec<&str> = corpus[random(corpus.len())].split(' ').collect();
+        for _ in 0..=random(4) {
+            let at = random(parts.len());
+            match random(4) {
+                0 => {
+                    parts.remove(at);
+                }
+                1 => parts.insert(at, words[random(words.len())]),
+                2 => parts[at] = words[random(words.len())],
+                _ => parts.truncate(at.max(1)),
+            }
+            if parts.is_empty() {
+                parts.push("SELECT");
+            }
+        }
+        let sql = parts.join(" ");
+        if let Err(other @ (mysql::Error::IoError(_) | mysql::Error::DriverError(_))) =
+            conn.query_drop(&sql)
+        {
+            panic!("the session ended: {other}\n{sql}");
+        }
+    }
+    let mut other = running.client();
+    assert_eq!(
+        one(
+            &mut other,
+            "SHOW GLOBAL STATUS LIKE 'Connection_errors_internal'"
+        ),
+        "Connection_errors_internal|0"
+    );
+}
