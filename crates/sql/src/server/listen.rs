@@ -156,9 +156,10 @@ impl Listeners {
     fn accept(&self, key: usize) -> io::Result<Incoming> {
         match (key, &self.tcp) {
             (TCP, Some(tcp)) => {
-                let wait = self.points.1.as_ref().map(|p| p.wait(Operation::Accept));
-                let (socket, peer) = tcp.accept()?;
-                drop(wait);
+                let (socket, peer) = {
+                    let _wait = self.points.1.as_ref().map(|p| p.wait(Operation::Accept));
+                    tcp.accept()?
+                };
                 socket.set_nonblocking(false)?;
                 socket.set_nodelay(true)?;
                 Ok(Incoming {
@@ -167,9 +168,10 @@ impl Listeners {
                 })
             }
             _ => {
-                let wait = self.points.0.wait(Operation::Accept);
-                let (socket, _) = self.unix.accept()?;
-                drop(wait);
+                let (socket, _) = {
+                    let _wait = self.points.0.wait(Operation::Accept);
+                    self.unix.accept()?
+                };
                 socket.set_nonblocking(false)?;
                 Ok(Incoming {
                     stream: Stream::new(Socket::Unix(socket)),
