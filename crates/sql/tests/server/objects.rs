@@ -2,6 +2,7 @@
 //!
 //! Tare is one for the process: what other tests' servers do shows too, so that each test here has a
 //! database of its own.
+#![cfg(feature = "instrument")]
 
 use std::time::{Duration, Instant};
 
@@ -53,7 +54,6 @@ fn truncate(conn: &mut Conn, table: &str) {
 /// One by one: TRUNCATE is of the tables of all.
 static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
-#[cfg(feature = "instrument")]
 #[test]
 fn rows_are_counted_by_table_and_index() {
     let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
@@ -121,7 +121,6 @@ fn rows_are_counted_by_table_and_index() {
 }
 
 /// The same text is another statement under another default database.
-#[cfg(feature = "instrument")]
 #[test]
 fn a_text_counts_for_the_database_that_it_is_run_in() {
     let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
@@ -138,7 +137,6 @@ fn a_text_counts_for_the_database_that_it_is_run_in() {
     }
 }
 
-#[cfg(feature = "instrument")]
 #[test]
 fn setup_objects_decides_what_is_counted() {
     let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
@@ -168,7 +166,6 @@ fn setup_objects_decides_what_is_counted() {
     assert!(found.starts_with("2000|") && found != "2000|0", "{found}");
 }
 
-#[cfg(feature = "instrument")]
 #[test]
 fn handles_and_metadata_locks_show_who_holds_what() {
     let running = Running::start();
@@ -263,7 +260,6 @@ fn handles_and_metadata_locks_show_who_holds_what() {
     }
 }
 
-#[cfg(feature = "instrument")]
 #[test]
 fn prepared_statements_are_listed_with_what_they_cost() {
     for (running, name) in [
@@ -321,7 +317,6 @@ fn prepared_statements_are_listed_with_what_they_cost() {
     }
 }
 
-#[cfg(feature = "instrument")]
 #[test]
 fn sockets_are_listed_and_counted() {
     for (running, name) in [
