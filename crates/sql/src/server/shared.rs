@@ -67,7 +67,7 @@ pub struct Shared {
 impl Shared {
     /// COM_STATISTICS.
     pub fn statistics(&self) -> String {
-        let uptime = self.started.elapsed().as_secs();
+        let uptime = self.started.elapsed().as_secs() + 1;
         let counted = self.registry.status();
         let questions = status::value(&counted, Counter::Questions);
         format!(
@@ -77,7 +77,7 @@ impl Shared {
             status::value(&counted, Counter::OpenedTables),
             self.counters.flushes.load(Ordering::Relaxed) + 1,
             self.databases.known_tables(),
-            questions as f64 / uptime.max(1) as f64
+            questions as f64 / uptime as f64
         )
     }
 

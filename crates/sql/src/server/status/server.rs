@@ -212,7 +212,8 @@ impl Shared {
 
     fn server_status(&self, total: &Cells) -> Vec<Named> {
         let c = &self.counters;
-        let uptime = self.started.elapsed().as_secs();
+        // The second that runs counts: clients divide by it from the first on (mycli's \s).
+        let uptime = self.started.elapsed().as_secs() + 1;
         let waits = value(total, Counter::TableLocksWaited);
         let running = self.registry.list();
         let running = running.iter().filter(|p| p.command != "Sleep").count();
