@@ -180,3 +180,22 @@ fn sessions_variables_and_attributes_are_seen_by_others() {
     let mut monitor = running.tcp("monitor", Some(MONITOR)).expect("connects");
     assert_eq!(errno(&mut monitor, "FLUSH STATUS"), 1227);
 }
+
+#[test]
+fn a_client_that_is_gone_takes_its_prepared_statements_along() {
+    let running = Running::start();
+    let mut watcher = running.root();
+    let none = number(&mut watcher, "GLOBAL", "Prepared_stmt_count");
+    let mut gone = running.root();
+    gone.prep("SELECT 1").expect("prepared");
+    gone.prep("SELECT 2").expect("prepared");
+    let both = number(&mut watcher, "GLOBAL", "Prepared_stmt_count");
+    assert_eq!(both, none + 2);
+    // An orderly client would close them first.
+    exec(&mut watcher, &format!("KILL {}", gone.connection_id()));
+    let ended = (0..3000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        number(&mut watcher, "GLOBAL", "Prepared_stmt_count") == none
+    });
+    assert!(ended, "they are still counted");
+}

@@ -6,6 +6,7 @@ mod statement;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mysql_common::constants::{CapabilityFlags, StatusFlags};
@@ -200,6 +201,16 @@ impl fmt::Debug for Session {
         f.debug_struct("Session")
             .field("id", &self.state.id)
             .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Session {
+    /// The statements that a client leaves open end with it.
+    fn drop(&mut self) {
+        self.shared
+            .counters
+            .prepared
+            .fetch_sub(self.prepared.len() as u64, Ordering::Relaxed);
     }
 }
 
