@@ -122,8 +122,8 @@ pub enum Action {
         /// KILL QUERY.
         query_only: bool,
     },
-    /// LOCK TABLES: database and whether any is locked for writing.
-    LockTables(Vec<(String, bool)>),
+    /// LOCK TABLES: databases, tables, and whether each is locked for writing.
+    LockTables(Vec<(String, String, bool)>),
     /// UNLOCK TABLES.
     UnlockTables,
     /// PREPARE name FROM text.

@@ -312,7 +312,7 @@ static FUNCTIONS: &[(&str, u8, u8, Out)] = &[
     ("weekday", 1, 1, Int),
     ("weekofyear", 1, 1, Int),
     ("weight_string", 1, 1, Bytes),
-    ("year", 1, 1, Int),
+    ("year", 1, 1, Unsigned),
     ("yearweek", 1, 2, Int),
 ];
 
@@ -376,23 +376,47 @@ pub fn result(name: &str, arguments: &[&Expr], names: &mut Names<'_>) -> Option<
     let out = find(name)?.3;
     let mut of = |i: usize| arguments.get(i).and_then(|e| types::of(e, names));
     Some(match out {
-        Int => WireType::bigint(),
+        Int if name != "unix_timestamp" || arguments.is_empty() => WireType::bigint(),
+        Int => match types::fraction_of(arguments[0], of(0)) {
+            0 => WireType::bigint(),
+            digits => WireType::decimal(18, digits),
+        },
         Unsigned => WireType::bigint_unsigned(),
         Double if name == "pi" => WireType {
             decimals: 6,
             ..WireType::double()
         },
         Double => WireType::double(),
+        // The characters of NULL alone are bytes.
+        Text if [
+            "group_concat",
+            "lcase",
+            "left",
+            "lower",
+            "quote",
+            "right",
+            "ucase",
+            "upper",
+        ]
+        .contains(&name)
+            && of(0).is_some_and(|t| t.code == ColumnType::MYSQL_TYPE_NULL) =>
+        {
+            WireType::number(ColumnType::MYSQL_TYPE_VAR_STRING, 255)
+        }
         Text => WireType::text(255),
         Bytes => WireType::number(ColumnType::MYSQL_TYPE_VAR_STRING, 255),
         Date => WireType::number(ColumnType::MYSQL_TYPE_DATE, 10),
         DateTime => match (name, arguments.len()) {
             ("from_unixtime", 2) => WireType::text(255),
+            ("str_to_date", _) => types::of_format(arguments.get(1)),
             _ => WireType::number(ColumnType::MYSQL_TYPE_DATETIME, 19),
         },
         Time => WireType::number(ColumnType::MYSQL_TYPE_TIME, 10),
         Json => types::json(),
-        Same(i) => types::loose(of(i)?),
+        Same(i) => match types::loose(of(i)?) {
+            t if name == "abs" && t.code == ColumnType::MYSQL_TYPE_NULL => WireType::double(),
+            t => t,
+        },
         Merged(from) => {
             let mut all = of(from);
             for i in from + 1..arguments.len() {
@@ -401,12 +425,10 @@ pub fn result(name: &str, arguments: &[&Expr], names: &mut Names<'_>) -> Option<
             types::loose(all?)
         }
         Moved => match (of(0), arguments.get(1)) {
-            (Some(t), Some(Expr::Interval(i))) if t.code == ColumnType::MYSQL_TYPE_DATE => {
-                let unit = i.leading_field.as_ref().map(ToString::to_string);
-                match unit.as_deref().map(str::to_uppercase).as_deref() {
-                    Some("DAY" | "WEEK" | "MONTH" | "QUARTER" | "YEAR") => t,
-                    _ => WireType::number(ColumnType::MYSQL_TYPE_DATETIME, 19),
-                }
+            (Some(t), Some(e))
+                if t.code == ColumnType::MYSQL_TYPE_DATE && types::is_interval(e) =>
+            {
+                types::moved(t, e)
             }
             (Some(t), _) if types::is_temporal(&t) => types::loose(t),
             _ => WireType::text(29),

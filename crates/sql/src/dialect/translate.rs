@@ -447,6 +447,18 @@ fn statement(
         Statement::Call(call) => {
             Action::Call(Box::new(super::call::procedure(call, text, database)?))
         }
+        Statement::Grant(grant)
+            if !grant.grantees.iter().any(|g| {
+                let name = g.to_string();
+                let name = name.split('@').next().unwrap_or_default();
+                ["root", "monitor"].contains(&name.trim_matches(['\'', '`', '"']))
+            }) =>
+        {
+            return Err(SqlError::new(
+                1410,
+                "You are not allowed to create a user with GRANT",
+            ));
+        }
         Statement::CreateUser(_)
         | Statement::AlterUser(_)
         | Statement::Grant(_)

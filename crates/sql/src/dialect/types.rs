@@ -122,7 +122,7 @@ pub fn arithmetic(a: Option<WireType>, b: Option<WireType>, digits: fn(u8, u8) -
     };
     let as_number = |t: WireType| match t {
         t if is_number(&t) => t,
-        t if is_temporal(&t) || t.code == MYSQL_TYPE_NULL => WireType::bigint(),
+        t if is_temporal(&t) => WireType::bigint(),
         _ => WireType::double(),
     };
     let (a, b) = (as_number(a), as_number(b));
@@ -138,12 +138,79 @@ pub fn arithmetic(a: Option<WireType>, b: Option<WireType>, digits: fn(u8, u8) -
     WireType::double()
 }
 
+/// Whether an expression is an INTERVAL.
+pub fn is_interval(expr: &Expr) -> bool {
+    matches!(expr, Expr::Interval(_))
+}
+
+/// A date that an INTERVAL is added to: days and more keep it a date.
+pub fn moved(date: WireType, interval: &Expr) -> WireType {
+    let Expr::Interval(i) = interval else {
+        return date;
+    };
+    let unit = i
+        .leading_field
+        .as_ref()
+        .map(|u| u.to_string().to_uppercase());
+    match unit.as_deref() {
+        Some("DAY" | "WEEK" | "MONTH" | "QUARTER" | "YEAR" | "YEAR_MONTH") => date,
+        _ => WireType::number(MYSQL_TYPE_DATETIME, 19),
+    }
+}
+
+/// Digits behind the second: as a text writes them, or as the type has them.
+pub fn fraction_of(expr: &Expr, t: Option<WireType>) -> u8 {
+    if let Expr::Value(v) = expr
+        && let Value::SingleQuotedString(s) | Value::DoubleQuotedString(s) = &v.value
+    {
+        let fraction = s.rsplit_once(':').and_then(|(_, s)| s.split_once('.'));
+        return fraction.map_or(0, |(_, f)| {
+            f.bytes().take_while(u8::is_ascii_digit).count().min(6) as u8
+        });
+    }
+    match t {
+        Some(t) if is_temporal(&t) => t.decimals.min(6),
+        Some(t) if is_text(&t) => 6,
+        _ => 0,
+    }
+}
+
+/// What STR_TO_DATE makes of a format: a date, a time or both.
+pub fn of_format(format: Option<&&Expr>) -> WireType {
+    let both = WireType::number(MYSQL_TYPE_DATETIME, 19);
+    let Some(Expr::Value(v)) = format else {
+        return both;
+    };
+    let (Value::SingleQuotedString(format) | Value::DoubleQuotedString(format)) = &v.value else {
+        return both;
+    };
+    let has = |letters: &str| {
+        let mut chars = format.chars();
+        std::iter::from_fn(|| {
+            chars
+                .by_ref()
+                .find(|c| *c == '%')
+                .and_then(|_| chars.next())
+        })
+        .any(|c| letters.contains(c))
+    };
+    let micros = if has("f") { 6 } else { 0 };
+    let wire = match (has("abcDdejMmUuVvWwXxYy"), has("fHhIiklprSsT")) {
+        (true, false) => return WireType::number(MYSQL_TYPE_DATE, 10),
+        (false, true) => WireType::number(MYSQL_TYPE_TIME, 10),
+        _ => both,
+    };
+    WireType {
+        decimals: micros,
+        ..wire
+    }
+}
+
 /// SUM of a type.
 pub fn sum(t: Option<WireType>) -> WireType {
     match t {
         Some(t) if is_whole(&t) => WireType::decimal(t.length.max(20) + 22, 0),
         Some(t) if t.code == MYSQL_TYPE_NEWDECIMAL => WireType::decimal(t.length + 22, t.decimals),
-        Some(t) if t.code == MYSQL_TYPE_NULL => WireType::decimal(42, 0),
         _ => WireType::double(),
     }
 }
@@ -250,8 +317,14 @@ pub fn of_cast(data_type: &DataType) -> WireType {
         }
         Double(_) | DoublePrecision | Float(_) | Real => WireType::double(),
         Date => WireType::number(MYSQL_TYPE_DATE, 10),
-        Datetime(_) | Timestamp(..) => WireType::number(MYSQL_TYPE_DATETIME, 19),
-        Time(..) => WireType::number(MYSQL_TYPE_TIME, 10),
+        Datetime(digits) | Timestamp(digits, _) => WireType {
+            decimals: digits.unwrap_or(0).min(6) as u8,
+            ..WireType::number(MYSQL_TYPE_DATETIME, 19)
+        },
+        Time(digits, _) => WireType {
+            decimals: digits.unwrap_or(0).min(6) as u8,
+            ..WireType::number(MYSQL_TYPE_TIME, 10)
+        },
         Binary(_) | Varbinary(_) | Blob(_) => WireType::number(MYSQL_TYPE_VAR_STRING, 255),
         JSON => json(),
         _ => WireType::text(255),
@@ -280,7 +353,7 @@ pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
             UnaryOperator::BitwiseNot => Some(WireType::bigint_unsigned()),
             UnaryOperator::Minus => of(expr, names).map(|t| match t {
                 t if is_whole(&t) => WireType::bigint(),
-                t if is_text(&t) => WireType::double(),
+                t if is_text(&t) || t.code == MYSQL_TYPE_NULL => WireType::double(),
                 t => t,
             }),
             _ => of(expr, names),
@@ -292,12 +365,13 @@ pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
                     if matches!(left.as_ref(), Expr::Interval(_))
                         || matches!(right.as_ref(), Expr::Interval(_)) =>
                 {
-                    let date = if matches!(left.as_ref(), Expr::Interval(_)) {
-                        of(right, names)
+                    let (date, by) = if matches!(left.as_ref(), Expr::Interval(_)) {
+                        (of(right, names), left)
                     } else {
-                        of(left, names)
+                        (of(left, names), right)
                     };
                     match date {
+                        Some(t) if t.code == MYSQL_TYPE_DATE => moved(loose(t), by),
                         Some(t) if t.code == MYSQL_TYPE_TIME => t,
                         Some(t) if is_temporal(&t) => WireType::number(MYSQL_TYPE_DATETIME, 19),
                         _ => WireType::text(29),

@@ -316,6 +316,15 @@ impl Session {
 
     /// Whether a statement may change the system tables that it names.
     pub fn may_change_catalog(&mut self, sql: &Sql, change: Change) -> Result<()> {
+        if let Some((schema, _)) = sql.catalog.first()
+            && schema.eq_ignore_ascii_case("information_schema")
+        {
+            let (user, host) = self.state.user_host();
+            return Err(SqlError::new(
+                1044,
+                format!("Access denied for user '{user}'@'{host}' to database '{schema}'"),
+            ));
+        }
         self.root_only("SUPER")?;
         let command = match change {
             Change::Insert | Change::Replace => catalog::Command::Insert,

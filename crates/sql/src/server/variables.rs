@@ -373,6 +373,15 @@ impl SessionState {
             ));
         };
         match (kind, scope) {
+            // Elsewhere it can be changed, and then for the server.
+            (Kind::Fixed, Scope::Session) if *name == "max_connections" => {
+                return Err(SqlError::new(
+                    1229,
+                    format!(
+                        "Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL"
+                    ),
+                ));
+            }
             (Kind::Fixed, _) => {
                 return Err(SqlError::new(
                     1238,

@@ -161,6 +161,15 @@ impl DateTime {
         format!("{} {h:02}:{m:02}:{s:02}{fraction}", self.date_text())
     }
 
+    /// The same with so many digits behind the second; more are cut off.
+    pub fn text_with(&self, digits: i64) -> String {
+        let whole = Self {
+            micros: self.micros - self.micros.rem_euclid(1_000_000),
+            ..*self
+        };
+        whole.text() + &fraction(self.micros, digits)
+    }
+
     /// With a number of units added; `None` outside of the years 0 to 9999.
     pub fn add(&self, n: f64, unit: &str) -> Option<Self> {
         let whole = n.round() as i64;
@@ -254,6 +263,30 @@ pub fn parse_time(text: &str) -> Option<i64> {
 }
 
 /// `hh:mm:ss` of microseconds, as TIME.
+pub fn time_text_with(micros: i64, digits: i64) -> String {
+    if micros < 0 {
+        return format!("-{}", time_text_with(-micros, digits));
+    }
+    time_text(micros - micros % 1_000_000) + &fraction(micros, digits)
+}
+
+/// `.125`, with so many digits.
+fn fraction(micros: i64, digits: i64) -> String {
+    let digits = digits.clamp(0, 6) as usize;
+    if digits == 0 {
+        return String::new();
+    }
+    let all = format!("{:06}", micros.unsigned_abs() % 1_000_000);
+    format!(".{}", &all[..digits])
+}
+
+/// Microseconds, rounded to so many digits behind the second.
+pub fn rounded(micros: i64, digits: i64) -> i64 {
+    let unit = 10i64.pow(6 - digits.clamp(0, 6) as u32);
+    (micros.abs() + unit / 2) / unit * unit * micros.signum()
+}
+
+/// `08:09:10`, with the fraction if there is one.
 pub fn time_text(micros: i64) -> String {
     let sign = if micros < 0 { "-" } else { "" };
     let u = micros.unsigned_abs();
@@ -334,18 +367,31 @@ pub fn month_name(at: DateTime) -> &'static str {
 
 /// WEEK in MySQL's mode 0 (from Sunday, 0 to 53) or 3 (ISO).
 pub fn week(at: DateTime, mode: i64) -> i64 {
-    if mode == 3 || mode == 1 {
-        let thursday = at.days - at.weekday() + 3;
-        let (year, ..) = civil_from_days(thursday);
-        return (thursday - days_from_civil(year, 1, 1)) / 7 + 1;
-    }
-    let first_of_year = days_from_civil(at.civil().0, 1, 1);
-    let first_sunday = first_of_year + (6 - (first_of_year + 3).rem_euclid(7)).rem_euclid(7);
-    if at.days < first_sunday {
-        0
-    } else {
-        (at.days - first_sunday) / 7 + 1
-    }
+    week_and_year(at, mode).0
+}
+
+/// The week and the year that it belongs to. The mode's bits: weeks begin on Monday; weeks are
+/// counted from 1, the days before belong to last year's last; the other rule for the first week.
+pub fn week_and_year(at: DateTime, mode: i64) -> (i64, i64) {
+    let (monday, from_one) = (mode & 1 != 0, mode & 2 != 0);
+    // The first week is the one with four days in the year, or the first whole one.
+    let four_days = monday != (mode & 4 != 0);
+    let start = |year| {
+        let first = days_from_civil(year, 1, 1);
+        let into_week = (first + if monday { 3 } else { 4 }).rem_euclid(7);
+        if into_week == 0 || four_days && into_week <= 3 {
+            first - into_week
+        } else {
+            first + 7 - into_week
+        }
+    };
+    let (year, ..) = at.civil();
+    let year = match from_one {
+        true if at.days < start(year) => year - 1,
+        true if at.days >= start(year + 1) => year + 1,
+        _ => year,
+    };
+    ((at.days - start(year)).div_euclid(7) + 1, year)
 }
 
 /// DATE_FORMAT.
@@ -362,7 +408,7 @@ pub fn format(at: DateTime, pattern: &str) -> String {
         }
         let Some(c) = chars.next() else { break };
         let piece = match c {
-            'Y' | 'x' | 'X' => format!("{year:04}"),
+            'Y' => format!("{year:04}"),
             'y' => format!("{:02}", year % 100),
             'm' => format!("{month:02}"),
             'c' => month.to_string(),
@@ -395,7 +441,11 @@ pub fn format(at: DateTime, pattern: &str) -> String {
             'a' => day_name(at)[..3].into(),
             'w' => ((at.weekday() + 1) % 7).to_string(),
             'U' => format!("{:02}", week(at, 0)),
-            'v' | 'u' | 'V' => format!("{:02}", week(at, 3)),
+            'v' => format!("{:02}", week(at, 3)),
+            'u' => format!("{:02}", week(at, 1)),
+            'V' => format!("{:02}", week(at, 2)),
+            'x' => format!("{:04}", week_and_year(at, 3).1),
+            'X' => format!("{:04}", week_and_year(at, 2).1),
             other => other.to_string(),
         };
         out.push_str(&piece);

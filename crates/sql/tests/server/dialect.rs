@@ -320,7 +320,7 @@ fn errors_have_mysqls_numbers() {
         ("CREATE TABLE x (a INT, a INT)", 1060),
         ("CREATE TABLE x (a INT, KEY (b))", 1072),
         ("CREATE INDEX i ON t (nope)", 1072),
-        ("ALTER TABLE t DROP COLUMN nope", 1054),
+        ("ALTER TABLE t DROP COLUMN nope", 1091),
         ("ALTER TABLE t DROP INDEX nope", 1091),
         ("SELECT nofunction(1)", 1305),
         ("SELECT LEFT('a')", 1582),

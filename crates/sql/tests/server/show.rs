@@ -18,7 +18,7 @@ fn forms_have_mysqls_headings() {
         ("SHOW FULL TABLES", "Tables_in_test", 2),
         ("SHOW TABLE STATUS", "Name", 18),
         ("SHOW EXTENDED FULL COLUMNS FROM t", "Field", 9),
-        ("SHOW INDEX FROM t", "Table", 14),
+        ("SHOW INDEX FROM t", "Table", 15),
         ("SHOW CREATE TABLE t", "Table", 2),
         ("SHOW CREATE VIEW w", "View", 4),
         ("SHOW CREATE DATABASE test", "Database", 2),

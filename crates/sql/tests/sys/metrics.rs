@@ -151,7 +151,7 @@ fn metrics_count_what_the_server_does() {
         ("SET innodb_monitor_enable = 'all'", 1229),
         (
             "UPDATE information_schema.INNODB_METRICS SET `COUNT` = 0",
-            1142,
+            1044,
         ),
     ] {
         let found = errno(&mut client, sql);

@@ -338,7 +338,7 @@ pub fn parse(parser: &mut Parser<'_>) -> Result<Option<Action>> {
 fn lock_tables(parser: &mut Parser<'_>) -> Result<Action> {
     let mut tables = Vec::new();
     loop {
-        let (database, _) = split(&name(parser)?)?;
+        let (database, table) = split(&name(parser)?)?;
         if !matches!(word(parser).as_str(), "READ" | "WRITE" | "LOW_PRIORITY") {
             take(parser, "AS");
             identifier(parser)?;
@@ -348,7 +348,7 @@ fn lock_tables(parser: &mut Parser<'_>) -> Result<Action> {
             .ok_or_else(|| near(parser.peek_token().token))?
             == "WRITE";
         take(parser, "LOCAL");
-        tables.push((database.unwrap_or_default(), write));
+        tables.push((database.unwrap_or_default(), table, write));
         if !parser.consume_token(&Token::Comma) {
             return Ok(Action::LockTables(tables));
         }

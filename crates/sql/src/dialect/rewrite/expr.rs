@@ -266,6 +266,9 @@ impl Rewriter<'_> {
                 substring_for,
                 ..
             } => {
+                if substring_from.is_none() && substring_for.is_none() {
+                    return Err(near(")"));
+                }
                 let from = substring_from
                     .as_ref()
                     .map_or_else(|| "1".to_owned(), ToString::to_string);
@@ -417,8 +420,10 @@ fn cast(value: &Expr, data_type: &DataType) -> Expr {
         }
         Double(_) | DoublePrecision | Float(_) | Real => format!("tare_real({value})"),
         Date => format!("date({value})"),
-        Datetime(_) | Timestamp(..) => format!("tare_datetime({value})"),
-        Time(..) => format!("time({value})"),
+        Datetime(digits) | Timestamp(digits, _) => {
+            format!("tare_datetime({value}, {})", digits.unwrap_or(0))
+        }
+        Time(digits, _) => format!("tare_time({value}, {})", digits.unwrap_or(0)),
         Binary(_) | Varbinary(_) => format!("CAST({value} AS BLOB)"),
         Char(Some(sqlparser::ast::CharacterLength::IntegerLength { length, .. })) => {
             format!("tare_substr(CAST({value} AS TEXT), 1, {length})")

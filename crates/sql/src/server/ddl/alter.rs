@@ -167,7 +167,12 @@ fn change(
         }
         Op::DropColumn { column_names, .. } => {
             for name in column_names {
-                let at = at_column(def, &name.value)?;
+                let at = at_column(def, &name.value).map_err(|_| {
+                    SqlError::new(
+                        1091,
+                        format!("Can't DROP '{0}'; check that column/key exists", name.value),
+                    )
+                })?;
                 def.columns.remove(at);
                 sources.remove(at);
                 for index in &mut def.indexes {

@@ -9,6 +9,7 @@ use crate::dialect::plan::Action;
 use crate::server::error::{Result, SqlError};
 use crate::server::session::{Columns, Named, Role, Session};
 use crate::server::status::{By, Counter};
+use crate::storage::databases::is_system_schema;
 use crate::storage::statement::Cursor;
 
 impl Session {
@@ -87,12 +88,17 @@ impl Session {
                 self.commit()?;
                 self.table_locks.clear();
                 let current = self.state.database();
-                for (database, write) in tables {
+                for (database, table, write) in tables {
                     let database = if database.is_empty() {
                         current.clone().ok_or_else(SqlError::no_database)?
                     } else {
                         database.clone()
                     };
+                    if !is_system_schema(&database)
+                        && self.connection()?.table(&database, table)?.is_none()
+                    {
+                        return Err(SqlError::no_such_table(&database, table));
+                    }
                     if *write && !self.table_locks.iter().any(|(d, _)| *d == database) {
                         let pass = self.wait_for(&database)?;
                         self.table_locks.push((database, pass));

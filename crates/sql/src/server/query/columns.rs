@@ -247,6 +247,8 @@ pub fn wire_type(column_type: &str, nullable: bool) -> WireType {
             decimals: 0,
             ..WireType::text(64)
         },
+        // Only a column that is always NULL has no room for a byte.
+        "binary" if first == Some(0) => WireType::null(),
         "binary" => WireType::number(MYSQL_TYPE_STRING, first.unwrap_or(1)),
         "varbinary" => WireType::number(MYSQL_TYPE_VAR_STRING, first.unwrap_or(255)),
         "tinyblob" | "blob" | "mediumblob" | "longblob" => WireType {

@@ -66,6 +66,37 @@ pub(super) const PRIVILEGES: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// The type of a column of a SHOW about what this server has nothing of.
+pub(super) fn type_of(name: &str) -> &'static str {
+    match name {
+        "Duration" => "double",
+        "Position"
+        | "Read_Master_Log_Pos"
+        | "Relay_Log_Pos"
+        | "Exec_Master_Log_Pos"
+        | "Relay_Log_Space"
+        | "Until_Log_Pos"
+        | "Seconds_Behind_Master"
+        | "Master_Retry_Count" => "bigint unsigned",
+        "Server_id"
+        | "Port"
+        | "Master_id"
+        | "Master_Port"
+        | "Connect_Retry"
+        | "Last_Errno"
+        | "Skip_Counter"
+        | "Last_IO_Errno"
+        | "Last_SQL_Errno"
+        | "Master_Server_Id"
+        | "SQL_Delay"
+        | "SQL_Remaining_Delay"
+        | "Auto_Position"
+        | "Get_master_public_key"
+        | "Query_ID" => "int unsigned",
+        _ => "varchar(255)",
+    }
+}
+
 impl Session {
     /// The rows of a SELECT on system schemas, written in MySQL's dialect.
     pub(super) fn select(&mut self, query: &str) -> Result<Rows> {
@@ -265,7 +296,12 @@ impl Session {
 
     /// SHOW OPEN TABLES: those of the databases that this session has opened.
     pub(super) fn open_tables(&mut self, database: &Option<String>) -> Result<Rows> {
-        let mut rows = Rows::new(&["Database", "Table", "In_use", "Name_locked"]);
+        let mut rows = Rows::new(&["Database", "Table", "In_use", "Name_locked"]).typed(&[
+            "varchar(64)",
+            "varchar(64)",
+            "bigint",
+            "bigint",
+        ]);
         rows.like = 1;
         let names = match database {
             Some(name) if self.shared.databases.exists(name) => vec![name.clone()],

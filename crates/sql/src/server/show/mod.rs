@@ -130,7 +130,7 @@ impl Session {
                 let mut rows = Rows::new(&["Database", "Create Database"]);
                 rows.push([
                     name.as_str().into(),
-                    format!("CREATE DATABASE `{name}` /*!40100 DEFAULT CHARACTER SET utf8mb4 */")
+                    format!("CREATE DATABASE `{name}` /*!40100 DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci */")
                         .into(),
                 ]);
                 rows
@@ -188,7 +188,11 @@ impl Session {
                 rows
             }
             What::Warnings { errors, limit } => {
-                let mut rows = Rows::new(&["Level", "Code", "Message"]);
+                let mut rows = Rows::new(&["Level", "Code", "Message"]).typed(&[
+                    "varchar(7)",
+                    "int unsigned",
+                    "varchar(512)",
+                ]);
                 let all = self.state.warnings();
                 let all = all.into_iter().filter(|w| !errors || w.level == "Error");
                 for w in all.skip(limit.0).take(limit.1) {
@@ -198,7 +202,8 @@ impl Session {
             }
             What::WarningCount { errors } => {
                 let name = if *errors { "error" } else { "warning" };
-                let mut rows = Rows::new(&[&format!("@@session.{name}_count")]);
+                let mut rows = Rows::new(&[&format!("@@session.{name}_count")])
+                    .typed(&["bigint unsigned"]);
                 let all = self.state.warnings();
                 let n = all.iter().filter(|w| !errors || w.level == "Error").count();
                 rows.push([(n as i64).into()]);
@@ -247,7 +252,10 @@ impl Session {
                 "SELECT PLUGIN_NAME AS Name, PLUGIN_STATUS AS Status, PLUGIN_TYPE AS Type, \
                  PLUGIN_LIBRARY AS Library, PLUGIN_LICENSE AS License FROM information_schema.PLUGINS",
             )?,
-            What::Nothing(names) => Rows::new(names),
+            What::Nothing(names) => {
+                let types: Vec<&str> = names.iter().map(|n| made::type_of(n)).collect();
+                Rows::new(names).typed(&types)
+            }
             What::Explain(sql, format) => self.explain(sql, *format)?,
         })
     }

@@ -6,7 +6,7 @@ use sqlparser::ast::Expr;
 
 use crate::dialect::admin::Filter;
 use crate::server::error::{Result, SqlError};
-use crate::server::query::{borrowed, put_packet};
+use crate::server::query::{borrowed, put_packet, wire_type};
 use crate::server::session::Session;
 use crate::storage::connection::quote;
 use crate::wire::bytes::put_lenenc;
@@ -34,6 +34,12 @@ impl Rows {
             like: 0,
             wire: Vec::new(),
         }
+    }
+
+    /// With the types of its columns as a table would have them: what has no row yet has a type, too.
+    pub(super) fn typed(mut self, types: &[&str]) -> Self {
+        self.wire = types.iter().map(|t| Some(wire_type(t, true))).collect();
+        self
     }
 
     /// Adds a row.

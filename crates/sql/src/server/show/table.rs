@@ -49,7 +49,7 @@ impl Session {
                 || kind.contains("text")
                 || kind.starts_with("enum")
                 || kind.starts_with("set");
-            let collation = text.then_some("utf8mb4_general_ci");
+            let collation = text.then_some("utf8mb4_0900_ai_ci");
             let mut row: Vec<Text> = vec![field.into(), kind.into()];
             if full {
                 row.push(collation.into());
@@ -116,14 +116,43 @@ impl Session {
             "Comment",
             "Index_comment",
             "Visible",
+            "Expression",
+        ])
+        .typed(&[
+            "varchar(64)",
+            "int",
+            "varchar(64)",
+            "int unsigned",
+            "varchar(64)",
+            "varchar(1)",
+            "bigint",
+            "bigint",
+            "binary(0)",
+            "varchar(3)",
+            "varchar(11)",
+            "varchar(8)",
+            "varchar(2048)",
+            "varchar(3)",
+            "longtext",
         ]);
         if self.system_table(database, table)?.is_some() {
             return Ok(rows);
         }
-        let (_, def) = self.one(database, table)?;
+        let (database, def) = self.one(database, table)?;
         for index in &def.indexes {
             for (i, column) in index.columns.iter().enumerate() {
                 let nullable = def.column(column).is_some_and(|c| c.nullable);
+                let parts: Vec<String> = index.columns[..=i].iter().map(|c| quote(c)).collect();
+                let cardinality = self.connection()?.db().query_row(
+                    &format!(
+                        "SELECT count(*) FROM (SELECT DISTINCT {} FROM {}.{})",
+                        parts.join(", "),
+                        quote(&database),
+                        quote(&def.name)
+                    ),
+                    [],
+                    |r| r.get::<_, i64>(0),
+                );
                 rows.push([
                     def.name.as_str().into(),
                     i64::from(!index.unique).into(),
@@ -131,7 +160,7 @@ impl Session {
                     (i as i64 + 1).into(),
                     column.as_str().into(),
                     "A".into(),
-                    None::<i64>.into(),
+                    cardinality.ok().into(),
                     None::<i64>.into(),
                     None::<i64>.into(),
                     if nullable { "YES" } else { "" }.into(),
@@ -139,6 +168,7 @@ impl Session {
                     "".into(),
                     "".into(),
                     "YES".into(),
+                    None::<String>.into(),
                 ]);
             }
         }
@@ -213,6 +243,26 @@ impl Session {
             "Checksum",
             "Create_options",
             "Comment",
+        ])
+        .typed(&[
+            "varchar(64)",
+            "varchar(64)",
+            "int",
+            "varchar(10)",
+            "bigint unsigned",
+            "bigint unsigned",
+            "bigint unsigned",
+            "bigint unsigned",
+            "bigint unsigned",
+            "bigint unsigned",
+            "bigint unsigned",
+            "datetime",
+            "datetime",
+            "datetime",
+            "varchar(64)",
+            "bigint",
+            "varchar(256)",
+            "varchar(2048)",
         ]);
         if is_system_schema(&database) {
             for t in catalog::tables_in(&database) {

@@ -43,7 +43,11 @@ pub(super) fn dates(db: &Connection) -> Result<()> {
     pure(db, "unix_timestamp", 1, |ctx| {
         opt(date(ctx, 0).map(|d| {
             let local = d.total().div_euclid(1_000_000);
-            local - time::utc_offset(local - time::utc_offset(local))
+            let utc = local - time::utc_offset(local - time::utc_offset(local));
+            match d.total().rem_euclid(1_000_000) {
+                0 => Value::Integer(utc),
+                micros => Value::Real(utc as f64 + micros as f64 / 1e6),
+            }
         }))
     })?;
     for args in [1, 2] {
@@ -80,8 +84,21 @@ pub(super) fn dates(db: &Connection) -> Result<()> {
                 .map(time::time_text)
         }))
     })?;
-    pure(db, "tare_datetime", 1, |ctx| {
-        opt(date(ctx, 0).map(|d| d.text()))
+    pure(db, "tare_datetime", 2, |ctx| {
+        let digits = int(ctx, 1).unwrap_or(0);
+        opt(date(ctx, 0).map(|d| {
+            DateTime::from_total(time::rounded(d.total(), digits), true).text_with(digits)
+        }))
+    })?;
+    pure(db, "tare_time", 2, |ctx| {
+        let digits = int(ctx, 1).unwrap_or(0);
+        opt(text(ctx, 0).and_then(|t| {
+            let micros = DateTime::parse(&t)
+                .filter(|d| d.has_time)
+                .map(|d| d.micros)
+                .or_else(|| time::parse_time(&t))?;
+            Some(time::time_text_with(time::rounded(micros, digits), digits))
+        }))
     })?;
     let parts: [OfDate; 10] = [
         ("year", |d| d.civil().0),

@@ -50,7 +50,13 @@ fn build(pattern: &str, options: &str) -> Result<Regex> {
     builder.build().map_err(|e| {
         let detail = e.to_string();
         let detail = detail.lines().last().unwrap_or_default().to_owned();
-        wrong(3692, &format!("Illegal regular expression: {detail}"))
+        // Before the last line comes the pattern; the parser's kinds of errors are not public.
+        match detail.as_str() {
+            d if d.contains("unclosed group") || d.contains("unopened group") => {
+                wrong(3691, "Mismatched parenthesis in regular expression.")
+            }
+            _ => wrong(3692, &format!("Illegal regular expression: {detail}")),
+        }
     })
 }
 

@@ -1,11 +1,34 @@
 //! CREATE TABLE: the definition that its text gives.
 
-use sqlparser::ast::{ColumnOption, CreateTable, Expr, IndexColumn, TableConstraint, Value};
+use sqlparser::ast::{
+    ColumnOption, CreateTable, DataType, Expr, IndexColumn, TableConstraint, Value,
+};
 
 use super::{
     ColumnDef, ForeignKeyDef, IndexDef, TableDef, base_type, last_name, string, type_text,
 };
+use crate::dialect::near;
 use crate::server::error::{Result, SqlError};
+
+/// The types of MySQL that the parser knows by nothing but their names.
+const NAMED: &[&str] = &[
+    "FIXED",
+    "GEOMCOLLECTION",
+    "GEOMETRY",
+    "GEOMETRYCOLLECTION",
+    "LINESTRING",
+    "LONG",
+    "MIDDLEINT",
+    "MULTILINESTRING",
+    "MULTIPOINT",
+    "MULTIPOLYGON",
+    "NATIONAL",
+    "NCHAR",
+    "POINT",
+    "POLYGON",
+    "SERIAL",
+    "YEAR",
+];
 
 fn index_column(column: &IndexColumn) -> String {
     match &column.column.expr {
@@ -19,6 +42,9 @@ fn index_column(column: &IndexColumn) -> String {
 impl TableDef {
     /// What CREATE TABLE says.
     pub fn from_create(create: &CreateTable) -> Result<Self> {
+        if create.columns.is_empty() && create.constraints.is_empty() {
+            return Err(near(")"));
+        }
         let mut def = Self {
             name: last_name(&create.name),
             ..Self::default()
@@ -51,6 +77,14 @@ impl TableDef {
 
     /// Adds a column as it is written.
     pub fn add_column(&mut self, column: &sqlparser::ast::ColumnDef) -> Result<()> {
+        // A name that is no type.
+        if let DataType::Custom(name, _) = &column.data_type
+            && !NAMED
+                .iter()
+                .any(|k| last_name(name).eq_ignore_ascii_case(k))
+        {
+            return Err(near(name));
+        }
         let mut c = ColumnDef {
             name: column.name.value.clone(),
             column_type: type_text(&column.data_type),
@@ -70,7 +104,12 @@ impl TableDef {
                 ColumnOption::NotNull => c.nullable = false,
                 ColumnOption::Default(Expr::Value(v)) if v.value == Value::Null => c.default = None,
                 ColumnOption::Default(expr) => c.default = Some(default_text(expr, &c.column_type)),
-                ColumnOption::PrimaryKey(_) => self.indexes.insert(0, index("PRIMARY", true)),
+                ColumnOption::PrimaryKey(_) => {
+                    if self.primary().is_some() {
+                        return Err(SqlError::new(1068, "Multiple primary key defined"));
+                    }
+                    self.indexes.insert(0, index("PRIMARY", true));
+                }
                 ColumnOption::Unique(_) => self.indexes.push(index(&column.name.value, true)),
                 ColumnOption::Comment(text) => c.comment = text.clone(),
                 ColumnOption::OnUpdate(_) => c.on_update_now = true,
