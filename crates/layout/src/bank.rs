@@ -97,13 +97,17 @@ pub mod plane {
     pub const TRUNCATED_USER: usize = 4;
     /// The same for tables by host.
     pub const TRUNCATED_HOST: usize = 5;
+    /// What there was when `thread_instrumentation` was switched off: what tables by account, user,
+    /// host and thread show until it is on again. Zero beside rows that were made since.
+    pub const FROZEN: usize = 6;
     /// How many planes there are.
-    pub const PLANES: usize = 6;
+    pub const PLANES: usize = 7;
     /// Those that remember what all threads of a bank did.
-    pub const TRUNCATED: [usize; 4] = [
+    pub const MERGED: [usize; 5] = [
         TRUNCATED_GLOBAL,
         TRUNCATED_ACCOUNT,
         TRUNCATED_USER,
         TRUNCATED_HOST,
+        FROZEN,
     ];
 }

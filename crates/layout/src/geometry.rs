@@ -166,6 +166,7 @@ pub enum Region {
     PlaneThread,
     PlaneUser,
     PlaneHost,
+    PlaneFrozen,
     LongWaits,
     LongStages,
     LongStatements,
@@ -212,6 +213,7 @@ pub const BUFFERS: [&str; REGIONS] = [
     "(truncated_by_thread)",
     "(truncated_by_user)",
     "(truncated_by_host)",
+    "(frozen)",
     "events_waits_history_long",
     "events_stages_history_long",
     "events_statements_history_long",
@@ -228,7 +230,7 @@ pub const REGIONS: usize = Region::MetricRows as usize + 1;
 /// The regions that a reader may write: the control page and the planes that remember truncation.
 pub const fn is_reader_writable(region: usize) -> bool {
     region <= Region::ObjectMasks as usize
-        || (region >= Region::PlaneGlobal as usize && region <= Region::PlaneHost as usize)
+        || (region >= Region::PlaneGlobal as usize && region <= Region::PlaneFrozen as usize)
         || region == Region::Accounts as usize
         || region == Region::Users as usize
         || region == Region::Hosts as usize
@@ -368,6 +370,7 @@ impl Geometry {
             (8, (l.digests * 2).next_power_of_two()),
             (slot_stride, l.threads),
             (bank_stride, banks),
+            (plane_stride, banks),
             (plane_stride, banks),
             (plane_stride, banks),
             (plane_stride, banks),

@@ -29,6 +29,7 @@ const PLANES: [Region; plane::PLANES] = [
     Region::PlaneThread,
     Region::PlaneUser,
     Region::PlaneHost,
+    Region::PlaneFrozen,
 ];
 
 /// A segment of known geometry, mapped at an address.

@@ -19,6 +19,7 @@ pub mod discover;
 pub mod error;
 pub mod events;
 pub mod fine;
+mod freeze;
 pub mod histogram;
 pub mod instances;
 pub mod line;

@@ -147,6 +147,50 @@ impl Beside<'_> {
         cells
     }
 
+    /// What time line `at`, which read `then` (with all threads' extremes) when sums by thread began
+    /// to stand still and reads `live`, counts.
+    pub fn frozen_time_line(
+        &self,
+        kind: Kind,
+        at: usize,
+        then: Cells,
+        live: Cells,
+        histogram: impl Fn() -> Histogram,
+    ) -> Cells {
+        fence(Ordering::Acquire);
+        let base = self.base(at).filter(|_| self.of_thread);
+        let mut found = then;
+        let mut from = base.unwrap_or_default();
+        let began_at = from[COUNT];
+        let truncated = self.truncated(at);
+        for (from, then) in from.iter_mut().zip(truncated.unwrap_or_default()) {
+            *from = (*from).max(then);
+        }
+        for i in [COUNT, CONTENDED, SUM] {
+            found[i] = then[i].saturating_sub(from[i]);
+        }
+        if kind != Kind::Statement {
+            found[EXTRA] = then[EXTRA].saturating_sub(from[EXTRA]);
+        }
+        if found[COUNT] == 0 {
+            (found[MIN], found[MAX]) = (NO_MIN, 0);
+            return found;
+        }
+        if base.is_some() {
+            // The extremes of one of several threads are in the line alone, with those since.
+            (found[MIN], found[MAX]) = (live[MIN], live[MAX]);
+            if live[COUNT] != then[COUNT] {
+                let mut any = NOTHING;
+                (any[MIN], any[MAX]) = (0, u64::MAX);
+                extremes_since(kind, &mut found, &any, &histogram);
+            }
+        }
+        if let Some(then) = truncated.filter(|then| then[COUNT] > began_at) {
+            extremes_since(kind, &mut found, &then, histogram);
+        }
+        found
+    }
+
     /// What a line that counts no times counts: a statement's counters.
     pub fn counter_line(&self, at: usize, now: Cells) -> Cells {
         fence(Ordering::Acquire);

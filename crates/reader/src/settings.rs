@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use tare_layout::class::EVENT_TYPES;
-use tare_layout::control::{CONSUMERS, Timer, effective, setup, thread_mask};
+use tare_layout::control::{CONSUMERS, THREAD, Timer, effective, setup, thread_mask};
 
 use crate::attach::Segment;
 use crate::classes;
@@ -45,11 +45,17 @@ impl Segment {
 
     /// Switches a consumer, by its number in [`CONSUMERS`].
     ///
+    /// Without `thread_instrumentation`, sums by thread, account, user and host stand still.
+    ///
     /// # Errors
-    /// As [`Segment::set_instrument`].
+    /// As [`Segment::set_instrument`]; of `thread_instrumentation`, as [`Segment::truncate_classes`].
     pub fn set_consumer(&self, consumer: usize, on: bool) -> Result<(), WriteError> {
         if consumer >= CONSUMERS.len() {
             return Err(gone("consumer", consumer as u64));
+        }
+        if 1 << consumer == THREAD {
+            self.switch_thread_sums(on)?;
+            return self.change(|_| ());
         }
         self.change(|view| {
             let consumers = &view.control().consumers;

@@ -189,6 +189,13 @@ impl Totals {
             }
             return;
         }
+        if let Some(frozen) = bank.frozen {
+            for (i, sum) in sums.iter_mut().enumerate() {
+                let line = bank.frozen_line(frozen, wanted.kind, i, at + i);
+                add(wanted.kind, i, sum, &line);
+            }
+            return;
+        }
         for (i, sum) in sums.iter_mut().enumerate() {
             let line = &bank.arena[at + i];
             if wanted.kind.is_time_line(i) && bank.beside.add_plain(wanted.kind, at + i, line, sum)
@@ -225,6 +232,8 @@ struct Bank<'a> {
     index: &'a [AtomicU16],
     arena: &'a [Line],
     beside: Beside<'a>,
+    /// The plane to read in the rows' place while sums of this scope stand still.
+    frozen: Option<&'a [Line]>,
     plane: usize,
 }
 
@@ -232,6 +241,7 @@ impl<'a> Bank<'a> {
     fn new(view: View<'a>, number: usize, scope: Scope, planes: u32) -> Self {
         let plane = scope.plane();
         let truncated = planes & 1 << plane != 0;
+        let frozen = scope != Scope::Global && planes & 1 << plane::FROZEN != 0;
         Self {
             view,
             number,
@@ -243,6 +253,7 @@ impl<'a> Bank<'a> {
                 truncated: truncated.then(|| view.plane(plane, number)),
                 of_thread: scope == Scope::Thread,
             },
+            frozen: frozen.then(|| view.plane(plane::FROZEN, number)),
             plane,
         }
     }
@@ -291,6 +302,23 @@ impl<'a> Bank<'a> {
         }
     }
 
+    /// What a line counts while sums of this scope stand still.
+    #[cold]
+    fn frozen_line(&self, frozen: &[Line], kind: Kind, i: usize, at: usize) -> Cells {
+        let Some(then) = frozen.get(at).map(cells) else {
+            return nothing(kind, i);
+        };
+        if !kind.is_time_line(i) {
+            return self.line(kind, i, at, then);
+        }
+        let live = cells(&self.arena[at]);
+        self.beside.frozen_time_line(kind, at, then, live, || {
+            let mut histogram = Histogram::default();
+            self.add_histogram(live[HISTOGRAM], Some(self.plane), &mut histogram);
+            histogram
+        })
+    }
+
     /// Adds the blocks that a line names, less what a plane holds beside them.
     fn add_histogram(&self, blocks: u64, less: Option<usize>, histogram: &mut Histogram) {
         for block in 0..BLOCKS {
@@ -298,7 +326,10 @@ impl<'a> Bank<'a> {
             if at == 0 || at + BLOCK_LINES > self.arena.len() {
                 continue;
             }
-            let now = self.view.block(self.number, at);
+            let now = match self.frozen {
+                Some(_) => self.view.plane_block(plane::FROZEN, self.number, at),
+                None => self.view.block(self.number, at),
+            };
             let then = less.map(|plane| self.view.plane_block(plane, self.number, at));
             let sums = &mut histogram.counts[block * BLOCK_BUCKETS..][..BLOCK_BUCKETS];
             for (i, sum) in sums.iter_mut().enumerate() {
@@ -385,7 +416,11 @@ impl<'a> Banks<'a> {
     }
 
     fn planes(&self) -> u32 {
-        self.view.control().planes_used.load(Ordering::Acquire)
+        let used = self.view.control().planes_used.load(Ordering::Acquire);
+        match crate::freeze::is_frozen(self.view) {
+            true => used,
+            false => used & !(1 << plane::FROZEN),
+        }
     }
 
     /// All threads together.

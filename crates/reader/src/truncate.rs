@@ -13,11 +13,12 @@ use tare_layout::bank::plane;
 use tare_layout::fine::{ALL, DIGESTS, FINE_BLOCK_LINES, FINE_BLOCKS};
 use tare_layout::histogram::{BLOCK_LINES, BLOCKS};
 use tare_layout::instance::{FILE, SOCKET};
-use tare_layout::line::{CELLS, COUNT, HISTOGRAM, Item, Line, TAG, Tag};
+use tare_layout::line::{CELLS, COUNT, HISTOGRAM, Item, Line, MAX, MIN, TAG, Tag};
 use tare_layout::object::{self, ObjectType, TableLock};
 
 use crate::attach::Segment;
 use crate::error::WriteError;
+use crate::freeze::{extremes, freezes, is_frozen, kind_of};
 use crate::totals::{Scope, Selection, banks_used};
 
 /// How long one truncation waits for another to end. One takes milliseconds.
@@ -275,27 +276,37 @@ impl Segment {
     ) -> Result<(), WriteError> {
         let view = self.writable()?;
         let _turn = Turn::take(&view.control().truncating)?;
-        // First: from now on the writer clears the plane beside each row that it makes.
-        view.control()
-            .planes_used
-            .fetch_or(1 << plane, Ordering::AcqRel);
-        let merge_turn = &view.shared().merge_turn.0;
-        let mut filled = Vec::new();
-        for _ in 0..TRIES {
-            let before = merge_turn.load(Ordering::Acquire);
-            for bank in 0..banks_used(view) {
-                fill(view, bank, &mut filled);
-            }
-            fence(Ordering::AcqRel);
-            if before.is_multiple_of(2) && merge_turn.load(Ordering::Relaxed) == before {
-                break;
-            }
-            std::thread::yield_now();
-            for (bank, at, tag) in filled.drain(..) {
-                clear_strange(view, plane, bank, at, tag);
+        fill_planes(view, &[plane], fill);
+        Ok(())
+    }
+}
+
+/// Fills planes bank by bank, again if two banks were merged meanwhile. The caller has the turn.
+pub(crate) fn fill_planes(
+    view: View<'_>,
+    planes: &[usize],
+    fill: impl Fn(View<'_>, usize, &mut Vec<Filled>),
+) {
+    // First: from now on the writer clears the planes beside each row that it makes.
+    let bits = planes.iter().fold(0, |bits, plane| bits | 1 << plane);
+    view.control().planes_used.fetch_or(bits, Ordering::AcqRel);
+    let merge_turn = &view.shared().merge_turn.0;
+    let mut filled = Vec::new();
+    for _ in 0..TRIES {
+        let before = merge_turn.load(Ordering::Acquire);
+        for bank in 0..banks_used(view) {
+            fill(view, bank, &mut filled);
+        }
+        fence(Ordering::AcqRel);
+        if before.is_multiple_of(2) && merge_turn.load(Ordering::Relaxed) == before {
+            break;
+        }
+        std::thread::yield_now();
+        for (bank, at, tag) in filled.drain(..) {
+            for plane in planes {
+                clear_strange(view, *plane, bank, at, tag);
             }
         }
-        Ok(())
     }
 }
 
@@ -346,9 +357,9 @@ impl Instances {
 }
 
 /// Bank, first line and tag of an item that was copied.
-type Filled = (usize, usize, u64);
+pub(crate) type Filled = (usize, usize, u64);
 
-fn fill_bank(
+pub(crate) fn fill_bank(
     view: View<'_>,
     plane: usize,
     bank: usize,
@@ -362,35 +373,52 @@ fn fill_bank(
             continue;
         }
         filled.push((bank, at, tag.pack()));
+        // While sums by thread stand still, what stands there is what is forgotten.
+        let kind = kind_of(view, tag);
+        let frozen = (plane != plane::TRUNCATED_GLOBAL && plane != plane::FROZEN)
+            && kind.is_some_and(freezes)
+            && is_frozen(view);
+        let from = match frozen {
+            true => view.plane(plane::FROZEN, bank),
+            false => arena,
+        };
         for i in at..at + tag.lines {
-            copy(&arena[i], &beside[i]);
+            copy(&from[i], &beside[i]);
+            if plane == plane::FROZEN && kind.is_some_and(|kind| kind.is_time_line(i - at)) {
+                let (min, max) = extremes(view, bank, i);
+                beside[i].set(MIN, min);
+                beside[i].set(MAX, max);
+            }
         }
         // Lines that count no times have no blocks: what stands in that cell may be any number.
         let time_lines = at..at + tag.lines;
         for line in time_lines.filter(|_| tag.item == Item::Class) {
-            fill_blocks(view, plane, bank, arena[line].get(HISTOGRAM), filled);
+            let blocks = arena[line].get(HISTOGRAM);
+            for (at, tag) in blocks_of(arena, blocks) {
+                filled.push((bank, at, tag));
+                let from = match frozen {
+                    true => view.plane_block(plane::FROZEN, bank, at),
+                    false => view.block(bank, at),
+                };
+                for (from, to) in from.iter().zip(view.plane_block(plane, bank, at)) {
+                    to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+                }
+            }
         }
     }
 }
 
-fn fill_blocks(view: View<'_>, plane: usize, bank: usize, blocks: u64, filled: &mut Vec<Filled>) {
-    let arena = view.arena(bank);
-    for block in 0..BLOCKS {
+/// The blocks of a histogram that a line names: first line and tag.
+pub(crate) fn blocks_of(arena: &[Line], blocks: u64) -> impl Iterator<Item = (usize, u64)> + '_ {
+    (0..BLOCKS).filter_map(move |block| {
         let at = usize::from((blocks >> (16 * block)) as u16);
         if at == 0 || at + BLOCK_LINES > arena.len() {
-            continue;
+            return None;
         }
         let tag = arena[at].get(TAG);
-        if Tag::unpack(tag).is_none_or(|tag| tag.item != Item::Histogram) {
-            continue;
-        }
-        filled.push((bank, at, tag));
-        let from = view.block(bank, at);
-        let to = view.plane_block(plane, bank, at);
-        for (from, to) in from.iter().zip(to) {
-            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
-        }
-    }
+        let is_block = Tag::unpack(tag).is_some_and(|tag| tag.item == Item::Histogram);
+        is_block.then_some((at, tag))
+    })
 }
 
 fn fill_fine_blocks(

@@ -16,12 +16,14 @@ pub struct Running {
 
 impl Running {
     pub fn with_limits(limits: tare::Limits) -> Self {
+        Self::with(|config| config.limits = limits)
+    }
+
+    pub fn with(change: impl FnOnce(&mut tare::Config)) -> Self {
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        tare::start(tare::Config {
-            limits,
-            ..tare::Config::everything()
-        })
-        .expect("starts");
+        let mut config = tare::Config::everything();
+        change(&mut config);
+        tare::start(config).expect("starts");
         let segment = Segment::own(tare::descriptor().expect("runs")).expect("attaches");
         Running {
             segment,

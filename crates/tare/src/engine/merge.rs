@@ -134,7 +134,7 @@ impl Engine {
         for (i, line) in lines.iter().enumerate().take(tag.lines) {
             let target = line_number(self.view.arena(to), line);
             add_cells(kind, i, line, &source[at + i]);
-            for number in plane::TRUNCATED {
+            for number in plane::MERGED {
                 if let Some(of) = self.plane_of(number, from) {
                     add_cells(kind, i, &self.view.plane(number, to)[target], &of[at + i]);
                 }
@@ -173,7 +173,7 @@ impl Engine {
                 }
             }
             let target_at = line_number(self.view.arena(to_bank), &target[0]);
-            for number in plane::TRUNCATED {
+            for number in plane::MERGED {
                 if let Some(of) = self.plane_of(number, from_bank) {
                     let into = &self.view.plane(number, to_bank)[target_at..][..BLOCK_LINES];
                     let pairs = buckets(into).zip(buckets(&of[at..at + BLOCK_LINES]));

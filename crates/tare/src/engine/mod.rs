@@ -37,7 +37,9 @@ use lock_api::{GuardNoSend, RawMutex as _};
 use tare_layout::actor;
 use tare_layout::bank::plane;
 use tare_layout::class::EVENT_TYPES;
-use tare_layout::control::{CONSUMERS, CONTENDED, DEFAULT_CONSUMERS, EVERY, TIMERS, Timer, setup};
+use tare_layout::control::{
+    CONSUMERS, CONTENDED, DEFAULT_CONSUMERS, EVERY, THREAD, TIMERS, Timer, setup,
+};
 use tare_layout::fine::Buckets;
 use tare_layout::header::{HEADER_BYTES, Header, LAYOUT_VERSION, LIVE, MAGIC, STOPPED};
 use tare_layout::object::{self, DEFAULT_RULES, ObjectType, rule};
@@ -185,9 +187,11 @@ impl Engine {
             .no_cycles
             .store(u32::from(no_cycles), Ordering::Relaxed);
         control.digest_generation.store(1, Ordering::Relaxed);
+        // Without thread_instrumentation, sums by thread begin frozen at nothing.
+        let frozen = u32::from(consumers & THREAD == 0) << plane::FROZEN;
         control
             .planes_used
-            .store(1 << plane::BASE, Ordering::Relaxed);
+            .store(1 << plane::BASE | frozen, Ordering::Relaxed);
         control.memory_limit.store(memory_limit, Ordering::Relaxed);
         self.set_sample_age(DIGEST_SAMPLE_AGE);
     }

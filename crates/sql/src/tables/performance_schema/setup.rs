@@ -90,7 +90,7 @@ pub struct Consumer {
 static SETUP_CONSUMERS: Spec<Consumer> = Spec::new(
     "performance_schema",
     "setup_consumers",
-    "Where events go, and whether they do.",
+    "Where events go, and whether they do. Without thread_instrumentation there are no single events, and sums by thread, account, user and host stand still; those of memory go on.",
     &[&[
         col("NAME", "varchar(64)", "The consumer.", |r: &Consumer| {
             r.name.into()

@@ -1,0 +1,159 @@
+//! `thread_instrumentation`: while it is off, sums by thread, account, user and host stand still.
+//!
+//! The writer counts on, because a thread's bank is what global sums are made of. So what was there is
+//! copied into a plane, which is shown in place of the rows; when the consumer is on again, what was
+//! counted meanwhile is added to the planes of truncation, so that it never shows.
+//!
+//! Memory goes on: what was allocated before may be freed meanwhile, and what is in use is then true.
+
+use std::sync::atomic::Ordering;
+
+use tare_layout::bank::plane;
+use tare_layout::control::THREAD;
+use tare_layout::line::{CELLS, EXTRA, HISTOGRAM, Item, MAX, MIN, SUM, Tag};
+use tare_layout::{Kind, View};
+
+use crate::attach::Segment;
+use crate::classes;
+use crate::error::WriteError;
+use crate::line::{Cells, cells, combine_extremes};
+use crate::truncate::{Filled, Turn, blocks_of, fill_bank, fill_planes, items};
+
+/// The planes of the tables that stand still.
+const SCOPES: [usize; 4] = [
+    plane::TRUNCATED_ACCOUNT,
+    plane::TRUNCATED_USER,
+    plane::TRUNCATED_HOST,
+    plane::TRUNCATED_THREAD,
+];
+
+impl Segment {
+    /// Lets sums by thread stand still, or go on.
+    pub(crate) fn switch_thread_sums(&self, on: bool) -> Result<(), WriteError> {
+        let view = self.writable()?;
+        let _turn = Turn::take(&view.control().truncating)?;
+        if is_frozen(view) != on {
+            return Ok(());
+        }
+        let consumers = &view.control().consumers;
+        if on {
+            let [account, user, host, thread] = SCOPES;
+            let planes = [account, user, host, thread, plane::FROZEN];
+            fill_planes(view, &planes, thaw_bank);
+            consumers.fetch_or(THREAD, Ordering::SeqCst);
+        } else {
+            fill_planes(view, &[plane::FROZEN], |view, bank, filled| {
+                let wanted = |tag| kind_of(view, tag).is_some_and(freezes);
+                fill_bank(view, plane::FROZEN, bank, wanted, filled);
+            });
+            consumers.fetch_and(!THREAD, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+}
+
+/// Whether sums by thread stand still.
+pub(crate) fn is_frozen(view: View<'_>) -> bool {
+    view.control().consumers.load(Ordering::SeqCst) & THREAD == 0
+}
+
+/// Whether sums of this kind do.
+pub(crate) fn freezes(kind: Kind) -> bool {
+    kind != Kind::Memory
+}
+
+/// The kind of a class's row.
+pub(crate) fn kind_of(view: View<'_>, tag: Tag) -> Option<Kind> {
+    let kind = classes::kind(view, tag.id as usize).filter(|_| tag.item == Item::Class)?;
+    (kind.row_lines() == tag.lines).then_some(kind)
+}
+
+/// The extremes of time line `at`: of its present thread, and of those before it.
+pub(crate) fn extremes(view: View<'_>, bank: usize, at: usize) -> (u64, u64) {
+    let line = cells(&view.arena(bank)[at]);
+    let (mut min, mut max) = (line[MIN], line[MAX]);
+    if let Some(base) = base(view, bank, at) {
+        let mut both = line;
+        combine_extremes(&mut both, &base);
+        (min, max) = (both[MIN], both[MAX]);
+    }
+    (min, max)
+}
+
+fn base(view: View<'_>, bank: usize, at: usize) -> Option<Cells> {
+    let covered = view.bank(bank).base_used.load(Ordering::Acquire) as usize;
+    let base = || cells(&view.plane(plane::BASE, bank)[at]);
+    (at < covered).then(base)
+}
+
+/// Hides what a bank counted since it stood still.
+fn thaw_bank(view: View<'_>, bank: usize, filled: &mut Vec<Filled>) {
+    let arena = view.arena(bank);
+    let used = view.bank(bank).used.load(Ordering::Acquire) as usize;
+    for (at, tag) in items(arena, used) {
+        let Some(kind) = kind_of(view, tag).filter(|kind| freezes(*kind)) else {
+            continue;
+        };
+        filled.push((bank, at, tag.pack()));
+        for i in at..at + tag.lines {
+            thaw_line(view, bank, i, kind.is_time_line(i - at), filled);
+        }
+    }
+}
+
+/// Adds what a line counted since to the planes, and to what stands still: so may it be done again,
+/// and shows the same at any time between.
+fn thaw_line(view: View<'_>, bank: usize, at: usize, is_time: bool, filled: &mut Vec<Filled>) {
+    let arena = view.arena(bank);
+    let frozen = &view.plane(plane::FROZEN, bank)[at];
+    let (live, then) = (cells(&arena[at]), cells(frozen));
+    let sums = match is_time {
+        true => 1..=SUM,
+        false => 1..=CELLS - 1,
+    };
+    let summed = sums.chain(is_time.then_some(EXTRA));
+    if summed.clone().all(|i| live[i] == then[i]) {
+        return;
+    }
+    let extremes = extremes(view, bank, at);
+    for scope in SCOPES {
+        let beside = &view.plane(scope, bank)[at];
+        let own = base(view, bank, at).filter(|_| scope == plane::TRUNCATED_THREAD);
+        for i in summed.clone() {
+            let before = beside.get(i).max(own.map_or(0, |base| base[i]));
+            // What was not shown then is not shown now.
+            let shown = then[i].saturating_sub(before);
+            beside.set(i, live[i].saturating_sub(shown));
+        }
+        if is_time {
+            beside.set(MIN, extremes.0);
+            beside.set(MAX, extremes.1);
+        }
+    }
+    for i in summed {
+        frozen.set(i, live[i]);
+    }
+    if !is_time {
+        return;
+    }
+    for (block, tag) in blocks_of(arena, live[HISTOGRAM]) {
+        filled.push((bank, block, tag));
+        let counts = view.block(bank, block).iter();
+        for (i, (now, then)) in counts
+            .zip(view.plane_block(plane::FROZEN, bank, block))
+            .enumerate()
+        {
+            let now = now.load(Ordering::Relaxed);
+            let hidden = now.wrapping_sub(then.load(Ordering::Relaxed));
+            if hidden == 0 {
+                continue;
+            }
+            for scope in SCOPES {
+                let beside = &view.plane_block(scope, bank, block)[i];
+                let sum = beside.load(Ordering::Relaxed).wrapping_add(hidden);
+                beside.store(sum, Ordering::Relaxed);
+            }
+            then.store(now, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! The consumer thread_instrumentation: without it, sums by thread, account, user and host stand still.
+
+mod support;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use support::Running;
+use tare::thread::Session;
+use tare_layout::class::Kind;
+use tare_layout::control::CONSUMERS;
+use tare_layout::line::{COUNT, MAX, MIN, NO_MIN, SUM, error, memory};
+use tare_reader::{Scope, Totals};
+
+tare::classes! {
+    static READ: File = "wait/io/file/test/read", enabled;
+    static STEP: Stage = "stage/test/step", enabled;
+    static HEAP: Memory = "memory/test/heap", enabled;
+    static WORKER: Thread = "thread/test/worker";
+}
+
+fn reads(times: u64) {
+    for _ in 0..times {
+        tare::wait::start(&READ, tare::Operation::Read).bytes(3);
+    }
+}
+
+fn long_read(at_least: Duration) {
+    let _wait = tare::wait::start(&READ, tare::Operation::Read);
+    thread::sleep(at_least);
+}
+
+fn switch(running: &Running, on: bool) {
+    let number = CONSUMERS
+        .iter()
+        .position(|name| *name == "thread_instrumentation");
+    let number = number.expect("MySQL has it");
+    running.segment.set_consumer(number, on).expect("switched");
+}
+
+fn session(user: &str) -> Session {
+    let mut session = Session::new(&WORKER);
+    let _entered = session.enter();
+    tare::thread::set_account(user, "localhost");
+    drop(_entered);
+    session
+}
+
+/// What `work` makes of a session's thread; the thread's number in its slot.
+fn within<T>(session: &mut Session, work: impl FnOnce() -> T) -> T {
+    let _entered = session.enter();
+    work()
+}
+
+fn own(running: &Running) -> Totals {
+    let (view, id) = (running.segment.view(), tare::thread::id());
+    let used = view.shared().slots_used.0.load(Ordering::Acquire) as usize;
+    let slot = (0..used)
+        .find(|i| view.slot(*i).thread_id.load(Ordering::Relaxed) == id)
+        .expect("it has one");
+    let bank = view.slot(slot).bank.load(Ordering::Relaxed) as usize;
+    running
+        .banks()
+        .thread(&running.selection(), slot, bank)
+        .expect("we live")
+}
+
+fn of_account(running: &Running, scope: Scope, account: usize) -> Totals {
+    let all = running.banks().accounts_of(scope, &running.selection());
+    all.into_iter()
+        .nth(account)
+        .flatten()
+        .expect("it has a bank")
+}
+
+fn count(running: &Running, totals: &Totals) -> u64 {
+    let row = totals.row(running.class(READ.name()));
+    row.map_or(0, |row| row[0][COUNT])
+}
+
+fn global(running: &Running) -> u64 {
+    count(running, &running.global())
+}
+
+/// Counts of the first two accounts with users, in each of the scopes, which must be the same.
+fn accounts(running: &Running) -> [u64; 2] {
+    let of = |scope| [1, 2].map(|i| count(running, &of_account(running, scope, i)));
+    let found = of(Scope::Account);
+    assert_eq!(of(Scope::User), found);
+    assert_eq!(of(Scope::Host), found);
+    found
+}
+
+#[test]
+fn sums_by_thread_and_account_stand_still_and_go_on_from_there() {
+    let running = Running::new();
+    let mut alice = session("alice");
+    let own_of = |session: &mut Session| within(session, || count(&running, &own(&running)));
+    within(&mut alice, || reads(5));
+    switch(&running, false);
+    // Bob begins while it is off.
+    let mut bob = session("bob");
+    within(&mut alice, || reads(10));
+    within(&mut bob, || reads(20));
+    assert_eq!(global(&running), 35);
+    assert_eq!(accounts(&running), [5, 0]);
+    assert_eq!([own_of(&mut alice), own_of(&mut bob)], [5, 0]);
+    // Nothing changes by saying it again.
+    switch(&running, false);
+    assert_eq!(accounts(&running), [5, 0]);
+
+    switch(&running, true);
+    assert_eq!(global(&running), 35);
+    assert_eq!(accounts(&running), [5, 0]);
+    assert_eq!([own_of(&mut alice), own_of(&mut bob)], [5, 0]);
+    within(&mut alice, || reads(1));
+    within(&mut bob, || reads(2));
+    switch(&running, true);
+    assert_eq!(global(&running), 38);
+    assert_eq!(accounts(&running), [6, 2]);
+    assert_eq!([own_of(&mut alice), own_of(&mut bob)], [6, 2]);
+
+    // A second time, and who takes a bank that was left while it was off.
+    switch(&running, false);
+    within(&mut bob, || reads(100));
+    drop(bob);
+    let mut bob = session("bob");
+    within(&mut bob, || reads(7));
+    assert_eq!(accounts(&running), [6, 2]);
+    assert_eq!(own_of(&mut bob), 0);
+    switch(&running, true);
+    assert_eq!([own_of(&mut alice), own_of(&mut bob)], [6, 0]);
+    within(&mut bob, || reads(3));
+    assert_eq!(accounts(&running), [6, 5]);
+    assert_eq!([own_of(&mut alice), own_of(&mut bob)], [6, 3]);
+    assert_eq!(global(&running), 148);
+}
+
+#[test]
+fn what_stands_still_can_be_truncated() {
+    let running = Running::new();
+    let mut alice = session("alice");
+    let mut bob = session("bob");
+    within(&mut alice, || reads(5));
+    within(&mut bob, || reads(6));
+    running.truncate(Scope::Account);
+    running.truncate(Scope::User);
+    running.truncate(Scope::Host);
+    within(&mut alice, || reads(1));
+    within(&mut bob, || reads(2));
+    assert_eq!(accounts(&running), [1, 2]);
+    switch(&running, false);
+    within(&mut alice, || reads(10));
+    assert_eq!(accounts(&running), [1, 2]);
+    let own_of = |session: &mut Session| within(session, || count(&running, &own(&running)));
+    running.truncate(Scope::Thread);
+    assert_eq!([own_of(&mut alice), own_of(&mut bob)], [0, 0]);
+    assert_eq!(accounts(&running), [1, 2]);
+    running.truncate(Scope::Account);
+    running.truncate(Scope::User);
+    running.truncate(Scope::Host);
+    within(&mut alice, || reads(10));
+    assert_eq!(accounts(&running), [0, 0]);
+    running.truncate(Scope::Global);
+    assert_eq!(global(&running), 0);
+    within(&mut bob, || reads(10));
+    assert_eq!(global(&running), 10);
+    switch(&running, true);
+    assert_eq!(accounts(&running), [0, 0]);
+    assert_eq!([own_of(&mut alice), own_of(&mut bob)], [0, 0]);
+    within(&mut alice, || reads(3));
+    within(&mut bob, || reads(4));
+    assert_eq!(accounts(&running), [3, 4]);
+    assert_eq!([own_of(&mut alice), own_of(&mut bob)], [3, 4]);
+    assert_eq!(global(&running), 17);
+}
+
+#[test]
+fn times_and_extremes_are_those_of_before() {
+    let running = Running::new();
+    let class = running.class(READ.name());
+    let mut alice = session("alice");
+    within(&mut alice, || reads(4));
+    let row = |totals: Totals| totals.row(class).expect("it has one")[0];
+    let before = row(of_account(&running, Scope::Account, 1));
+    let before_own = row(within(&mut alice, || own(&running)));
+    switch(&running, false);
+    within(&mut alice, || long_read(Duration::from_millis(20)));
+    let account = row(of_account(&running, Scope::Account, 1));
+    let thread = row(within(&mut alice, || own(&running)));
+    for cell in [COUNT, SUM, MIN, MAX] {
+        assert_eq!(account[cell], before[cell], "{cell}");
+        assert_eq!(thread[cell], before_own[cell], "{cell}");
+    }
+    // Another thread in the same bank does not change what the account shows.
+    drop(alice);
+    let mut alice = session("alice");
+    within(&mut alice, || long_read(Duration::from_millis(20)));
+    let account = row(of_account(&running, Scope::Account, 1));
+    for cell in [COUNT, SUM, MIN, MAX] {
+        assert_eq!(account[cell], before[cell], "{cell}");
+    }
+    let thread = row(within(&mut alice, || own(&running)));
+    assert_eq!(
+        [thread[COUNT], thread[SUM], thread[MIN], thread[MAX]],
+        [0, 0, NO_MIN, 0]
+    );
+    // Afterwards the long one is known to be none of those that show.
+    switch(&running, true);
+    let account = row(of_account(&running, Scope::Account, 1));
+    assert_eq!(account[SUM], before[SUM]);
+    assert!(account[MAX] <= before[SUM] && account[MIN] <= account[MAX]);
+    assert!(row(running.global())[MAX] > account[MAX]);
+}
+
+#[test]
+fn stages_and_errors_stand_still_and_memory_goes_on() {
+    let running = Running::new();
+    let mut alice = session("alice");
+    let work = || {
+        tare::stage::set(&STEP);
+        tare::stage::end();
+        tare::memory::allocated(&HEAP, 100);
+        tare::error::raised(1146);
+    };
+    within(&mut alice, || (0..3).for_each(|_| work()));
+    switch(&running, false);
+    within(&mut alice, || (0..4).for_each(|_| work()));
+    let sums = |totals: &Totals| {
+        let of = |kind: Kind, cell: usize| -> u64 {
+            let classes = tare_reader::Classes::read(running.segment.view());
+            let ids = classes.iter().filter(|class| class.kind == kind);
+            ids.filter_map(|class| Some(totals.row(class.id)?[0][cell]))
+                .sum()
+        };
+        let heap = totals.row(running.class(HEAP.name())).expect("allocated")[0];
+        [
+            of(Kind::Stage, COUNT),
+            of(Kind::Error, error::RAISED),
+            heap[memory::ALLOC_COUNT],
+        ]
+    };
+    assert_eq!(sums(&of_account(&running, Scope::Account, 1)), [3, 3, 7]);
+    assert_eq!(sums(&running.global()), [7, 7, 7]);
+    switch(&running, true);
+    within(&mut alice, work);
+    assert_eq!(sums(&of_account(&running, Scope::Account, 1)), [4, 4, 8]);
+    assert_eq!(sums(&running.global()), [8, 8, 8]);
+}
+
+/// Who starts without the consumer begins with nothing.
+#[test]
+fn a_host_may_begin_so() {
+    let running = Running::with(|config| {
+        config
+            .consumers
+            .push(("thread_instrumentation".into(), false));
+    });
+    let mut alice = session("alice");
+    let mut bob = session("bob");
+    within(&mut alice, || reads(5));
+    within(&mut bob, || reads(5));
+    assert_eq!(accounts(&running), [0, 0]);
+    assert_eq!(global(&running), 10);
+    switch(&running, true);
+    within(&mut bob, || reads(1));
+    assert_eq!(accounts(&running), [0, 1]);
+    assert_eq!(global(&running), 11);
+}
+
+/// Sums stand still, and go on from there, whatever banks are merged meanwhile.
+#[test]
+fn banks_may_be_merged_meanwhile() {
+    let running = Running::with_limits(tare::Limits {
+        threads: 8,
+        accounts: 16,
+        ..tare::Limits::default()
+    });
+    let visit = |round: u64, times: u64| {
+        let mut both = [Session::new(&WORKER), Session::new(&WORKER)];
+        for session in &mut both {
+            let _entered = session.enter();
+            tare::thread::set_account(&format!("user{}", round % 14), "localhost");
+            reads(times);
+        }
+    };
+    let merges = || {
+        let turn = &running.segment.view().shared().merge_turn.0;
+        turn.load(Ordering::Relaxed) / 2
+    };
+    let shown = || -> u64 {
+        let all = running.banks().accounts(&running.selection());
+        all.iter()
+            .flatten()
+            .map(|totals| count(&running, totals))
+            .sum()
+    };
+    (0..100).for_each(|round| visit(round, 4));
+    assert_eq!((shown(), global(&running)), (800, 800));
+    switch(&running, false);
+    let before = merges();
+    (0..100).for_each(|round| visit(round, 1));
+    assert!(
+        merges() > before,
+        "no banks were merged: the test tests nothing"
+    );
+    assert_eq!((shown(), global(&running)), (800, 1000));
+    switch(&running, true);
+    assert_eq!((shown(), global(&running)), (800, 1000));
+    let before = merges();
+    (0..100).for_each(|round| visit(round, 2));
+    assert!(merges() > before);
+    assert_eq!((shown(), global(&running)), (1200, 1400));
+
+    // Switched while banks are merged: nothing shows that was not counted, and it comes to rest.
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let load = scope.spawn(|| {
+            (0..600).for_each(|round| visit(round, 1));
+            done.store(true, Ordering::Release);
+        });
+        let mut on = false;
+        while !done.load(Ordering::Acquire) {
+            switch(&running, on);
+            on = !on;
+            assert!(shown() <= 2600);
+        }
+        load.join().expect("no panic");
+    });
+    assert_eq!(global(&running), 2600);
+    switch(&running, true);
+    let rest = shown();
+    assert!((1200..=2600).contains(&rest), "{rest}");
+    (0..100).for_each(|round| visit(round, 1));
+    assert_eq!((shown(), global(&running)), (rest + 200, 2800));
+    running.truncate(Scope::Account);
+    assert_eq!(shown(), 0);
+}
