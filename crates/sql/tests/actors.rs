@@ -244,9 +244,20 @@ fn consumers_form_mysqls_hierarchy() {
     consumer("events_waits_current", "NO");
     assert_eq!(wait(), [1, 0, 0, 0]);
     consumer("events_waits_current", "YES");
-    // Without thread_instrumentation there are no events of single threads, and sums go on.
+    // Without thread_instrumentation there are no events of single threads, and sums go on but those
+    // by thread, account, user and host, which stand still.
+    let still = || -> [i64; 4] {
+        ["thread", "account", "user", "host"].map(|scope| {
+            r.number(&format!(
+                "SELECT SUM(COUNT_STAR) FROM performance_schema.events_waits_summary_by_{scope}_by_event_name"
+            ))
+        })
+    };
     consumer("thread_instrumentation", "NO");
+    let then = still();
+    assert!(then.iter().all(|n| *n >= 1), "{then:?}");
     assert_eq!(wait(), [1, 0, 0, 0]);
+    assert_eq!(still(), then);
     consumer("global_instrumentation", "NO");
     assert_eq!(wait(), [0, 0, 0, 0]);
     consumer("thread_instrumentation", "YES");
