@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use support::Running;
 use tare::thread::Session;
+use tare_layout::bank::plane;
 use tare_layout::class::Kind;
 use tare_layout::control::CONSUMERS;
-use tare_layout::line::{COUNT, MAX, MIN, NO_MIN, SUM, error, memory};
+use tare_layout::line::{CELLS, COUNT, MAX, MIN, NO_MIN, SUM, error, memory};
 use tare_reader::{Scope, Totals};
 
 tare::classes! {
@@ -41,13 +42,13 @@ fn switch(running: &Running, on: bool) {
 
 fn session(user: &str) -> Session {
     let mut session = Session::new(&WORKER);
-    let _entered = session.enter();
-    tare::thread::set_account(user, "localhost");
-    drop(_entered);
+    within(&mut session, || {
+        tare::thread::set_account(user, "localhost");
+    });
     session
 }
 
-/// What `work` makes of a session's thread; the thread's number in its slot.
+/// Runs `work` in a session.
 fn within<T>(session: &mut Session, work: impl FnOnce() -> T) -> T {
     let _entered = session.enter();
     work()
@@ -336,4 +337,37 @@ fn banks_may_be_merged_meanwhile() {
     assert_eq!((shown(), global(&running)), (rest + 200, 2800));
     running.truncate(Scope::Account);
     assert_eq!(shown(), 0);
+}
+
+/// Whatever another program writes into the planes makes figures wrong, and nothing else.
+#[test]
+fn nonsense_in_the_planes_makes_figures_wrong_and_nothing_else() {
+    let running = Running::new();
+    let mut alice = session("alice");
+    let view = running.segment.writable().expect("we live");
+    for nonsense in [u64::MAX, 1 << 63, 0x0101_0101_0101_0101, 7] {
+        within(&mut alice, || reads(5));
+        switch(&running, false);
+        within(&mut alice, || reads(5));
+        for number in 1..plane::PLANES {
+            for bank in 0..running.banks().count() {
+                let used = view.bank(bank).used.load(Ordering::Acquire) as usize;
+                for line in &view.plane(number, bank)[..used] {
+                    (0..CELLS).for_each(|i| line.set(i, nonsense));
+                }
+            }
+        }
+        for on in [false, true] {
+            switch(&running, on);
+            of_account(&running, Scope::Account, 1);
+            of_account(&running, Scope::Host, 1);
+            within(&mut alice, || own(&running));
+        }
+    }
+    for scope in [Scope::Global, Scope::Account, Scope::User, Scope::Host] {
+        running.truncate(scope);
+    }
+    within(&mut alice, || reads(2));
+    assert_eq!(global(&running), 2);
+    assert_eq!(count(&running, &of_account(&running, Scope::User, 1)), 2);
 }
