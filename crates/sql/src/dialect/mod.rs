@@ -36,6 +36,8 @@ pub struct Mode {
     pub pipes_concat: bool,
     /// STRICT_TRANS_TABLES: a value that does not fit is an error.
     pub strict: bool,
+    /// ONLY_FULL_GROUP_BY: a column beside aggregates is grouped by.
+    pub full_group_by: bool,
     /// CLIENT_FOUND_ROWS: an UPDATE counts the rows that it finds, not those that it changes.
     pub found_rows: bool,
     /// The parameters have been numbered already.
@@ -53,6 +55,7 @@ impl Mode {
             strict: ["STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "TRADITIONAL"]
                 .into_iter()
                 .any(has),
+            full_group_by: ansi || has("ONLY_FULL_GROUP_BY"),
             found_rows: false,
             counted: false,
         }

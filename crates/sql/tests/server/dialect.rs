@@ -361,3 +361,34 @@ fn a_database_of_another_program_is_readable() {
     exec(&mut conn, "INSERT INTO foreign.t (v) VALUES ('b')");
     assert_eq!(rows(&mut conn, "DESCRIBE foreign.t").len(), 4);
 }
+
+#[test]
+fn only_full_group_by_refuses_what_nothing_decides() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(
+        &mut conn,
+        "CREATE TABLE g (id INT PRIMARY KEY, name VARCHAR(10), n INT)",
+    );
+    exec(&mut conn, "INSERT INTO g VALUES (1, 'a', 1), (2, 'a', 2)");
+    for (sql, expected) in [
+        ("SELECT id, COUNT(*) FROM g", 1140),
+        ("SELECT name, n FROM g GROUP BY name", 1055),
+        ("SELECT * FROM (SELECT id, n AS id FROM g) d", 1060),
+    ] {
+        assert_eq!(errno(&mut conn, sql), expected, "{sql}");
+    }
+    for sql in [
+        // The key decides the row, a condition the column.
+        "SELECT id, name, COUNT(*) FROM g GROUP BY id",
+        "SELECT n, COUNT(*) FROM g WHERE n = 1",
+        "SELECT name AS x, COUNT(*) FROM g GROUP BY x",
+        "SELECT id, (SELECT COUNT(*) FROM g h WHERE h.n = g.n) FROM g",
+        "SELECT ANY_VALUE(id), name FROM g GROUP BY name",
+        "SELECT * FROM (SELECT * FROM g JOIN g h USING (id, name, n)) d",
+    ] {
+        exec(&mut conn, sql);
+    }
+    exec(&mut conn, "SET sql_mode = ''");
+    exec(&mut conn, "SELECT name, n FROM g GROUP BY name");
+}

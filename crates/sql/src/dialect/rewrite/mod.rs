@@ -3,6 +3,7 @@
 mod change;
 mod compare;
 mod expr;
+mod grouped;
 mod insert;
 mod rollup;
 mod select;

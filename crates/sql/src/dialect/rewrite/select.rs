@@ -198,6 +198,8 @@ impl Rewriter<'_> {
             return Err(SqlError::new(1096, "No tables used"));
         }
         self.unique_names()?;
+        self.unique_columns(select)?;
+        self.full_group_by(select)?;
         if let GroupByExpr::Expressions(by, _) = &select.group_by {
             positions(by.iter(), &select.projection, "group statement")?;
         }
@@ -217,6 +219,36 @@ impl Rewriter<'_> {
         }
         self.having(select);
         self.group_without_case(select);
+        Ok(())
+    }
+
+    /// Two columns of a derived table may not be called the same.
+    fn unique_columns(&mut self, select: &Select) -> Result<()> {
+        for from in &select.from {
+            let joined = from.joins.iter().map(|j| &j.relation);
+            for factor in std::iter::once(&from.relation).chain(joined) {
+                let TableFactor::Derived {
+                    subquery, alias, ..
+                } = factor
+                else {
+                    continue;
+                };
+                if alias.as_ref().is_some_and(|a| !a.columns.is_empty()) || shares_columns(subquery)
+                {
+                    continue;
+                }
+                let columns = self.names.columns(subquery).unwrap_or_default();
+                for (i, one) in columns.iter().enumerate() {
+                    let again = |c: &Column| c.name.eq_ignore_ascii_case(&one.name);
+                    if !one.name.is_empty() && columns[..i].iter().any(again) {
+                        return Err(SqlError::new(
+                            1060,
+                            format!("Duplicate column name '{}'", one.name),
+                        ));
+                    }
+                }
+            }
+        }
         Ok(())
     }
 
@@ -380,10 +412,16 @@ fn shares_columns(query: &Query) -> bool {
     })
 }
 
+/// Whether the columns keep the names that information_schema's views give them. Two of them are
+/// made otherwise, and their columns are called as they are asked for.
 fn names_information_schema(from: &[sqlparser::ast::TableWithJoins]) -> bool {
     let of = |factor: &TableFactor| {
         matches!(factor, TableFactor::Table { name, .. }
-            if name.0.len() == 2 && name.0[0].as_ident().is_some_and(|i| i.value.eq_ignore_ascii_case("information_schema")))
+            if name.0.len() == 2
+                && !["key_column_usage", "table_constraints"].iter().any(|t| {
+                    name.0[1].as_ident().is_some_and(|i| i.value.eq_ignore_ascii_case(t))
+                })
+                && name.0[0].as_ident().is_some_and(|i| i.value.eq_ignore_ascii_case("information_schema")))
     };
     from.iter()
         .any(|t| of(&t.relation) || t.joins.iter().any(|j| of(&j.relation)))

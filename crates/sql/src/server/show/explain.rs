@@ -256,6 +256,7 @@ fn table(steps: &[Step]) -> Rows {
         ]);
     }
     rows.wire = vec![None; 12];
+    rows.wire[0] = Some(crate::wire::column::WireType::bigint_unsigned());
     rows.wire[9] = Some(crate::wire::column::WireType::bigint_unsigned());
     rows.wire[10] = Some(crate::wire::column::WireType {
         decimals: 2,

@@ -1,0 +1,137 @@
+//! ONLY_FULL_GROUP_BY: a column that is neither grouped by nor decided by what is. Only what is
+//! wrong for certain is refused: plain columns of one table, whose keys are known.
+
+use sqlparser::ast::{Expr, GroupByExpr, Select, SelectItem, TableFactor};
+
+use super::Rewriter;
+use super::select::aggregates;
+use crate::server::error::{Result, SqlError};
+
+/// A column's name, where an expression is nothing else.
+fn column(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Identifier(name) => Some(&name.value),
+        Expr::CompoundIdentifier(parts) => parts.last().map(|p| p.value.as_str()),
+        _ => None,
+    }
+}
+
+fn mentions(expr: &Expr, name: &str) -> bool {
+    let mut found = false;
+    let _ = sqlparser::ast::visit_expressions(expr, |e| {
+        found |= column(e).is_some_and(|c| c.eq_ignore_ascii_case(name));
+        std::ops::ControlFlow::<()>::Continue(())
+    });
+    found
+}
+
+/// A subquery's aggregates are its own.
+fn asks_again(expr: &Expr) -> bool {
+    let mut found = false;
+    let _ = sqlparser::ast::visit_expressions(expr, |e| {
+        found |= matches!(
+            e,
+            Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. }
+        );
+        std::ops::ControlFlow::<()>::Continue(())
+    });
+    found
+}
+
+impl Rewriter<'_> {
+    /// 1140 without GROUP BY, 1055 with it.
+    pub(super) fn full_group_by(&mut self, select: &Select) -> Result<()> {
+        if !self.mode.full_group_by {
+            return Ok(());
+        }
+        let [from] = select.from.as_slice() else {
+            return Ok(());
+        };
+        let (
+            TableFactor::Table {
+                name, args: None, ..
+            },
+            true,
+        ) = (&from.relation, from.joins.is_empty())
+        else {
+            return Ok(());
+        };
+        let GroupByExpr::Expressions(by, _) = &select.group_by else {
+            return Ok(());
+        };
+        let Some(by) = by.iter().map(column).collect::<Option<Vec<&str>>>() else {
+            return Ok(());
+        };
+        let items = || {
+            select.projection.iter().filter_map(|item| match item {
+                SelectItem::UnnamedExpr(expr) => Some((expr, None)),
+                SelectItem::ExprWithAlias { expr, alias } => Some((expr, Some(&alias.value))),
+                _ => None,
+            })
+        };
+        if by.is_empty() && !items().any(|(expr, _)| aggregates(expr) && !asks_again(expr)) {
+            return Ok(());
+        }
+        let is_cte = name.0.len() == 1
+            && name.0[0]
+                .as_ident()
+                .is_some_and(|i| self.names.ctes.contains_key(&i.value.to_lowercase()));
+        let Ok((database, table)) = self.resolve(name) else {
+            return Ok(());
+        };
+        let Some(def) = self.names.definition(&database, &table).filter(|_| !is_cte) else {
+            return Ok(());
+        };
+        let known = |name: &&str| {
+            def.column(name).is_some()
+                || items().any(|(_, alias)| alias.is_some_and(|a| a.eq_ignore_ascii_case(name)))
+        };
+        if !by.iter().all(known) {
+            return Ok(());
+        }
+        let grouped = |name: &str| by.iter().any(|b| b.eq_ignore_ascii_case(name));
+        // A key decides the whole row.
+        if def.view.is_some()
+            || def
+                .indexes
+                .iter()
+                .any(|i| i.unique && i.columns.iter().all(|c| grouped(c)))
+        {
+            return Ok(());
+        }
+        for (i, (expr, alias)) in items().enumerate() {
+            let Some(name) = column(expr) else { continue };
+            if def.column(name).is_none()
+                || grouped(name)
+                || alias.is_some_and(|a| grouped(a))
+                // `WHERE name = 'x'` decides it, too.
+                || select.selection.as_ref().is_some_and(|w| mentions(w, name))
+            {
+                continue;
+            }
+            let place = i + 1;
+            let full = format!("{database}.{table}.{name}");
+            return Err(if by.is_empty() {
+                SqlError::new(
+                    1140,
+                    format!(
+                        "In aggregated query without GROUP BY, expression #{place} of SELECT list \
+                         contains nonaggregated column '{full}'; this is incompatible with \
+                         sql_mode=only_full_group_by"
+                    ),
+                )
+            } else {
+                SqlError::new(
+                    1055,
+                    format!(
+                        "Expression #{place} of SELECT list is not in GROUP BY clause and contains \
+                         nonaggregated column '{full}' which is not functionally dependent on \
+                         columns in GROUP BY clause; this is incompatible with \
+                         sql_mode=only_full_group_by"
+                    ),
+                )
+            });
+        }
+        Ok(())
+    }
+}
