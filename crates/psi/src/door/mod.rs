@@ -1,0 +1,1 @@
+//! What each call of the interface means in Tare's engine.

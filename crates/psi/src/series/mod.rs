@@ -1,0 +1,3 @@
+//! The series of servers that are known: their structures and their entries.
+
+pub mod m57;
