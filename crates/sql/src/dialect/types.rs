@@ -10,6 +10,7 @@ use sqlparser::ast::{
 use super::function::{arguments, name_of};
 use super::scope::Names;
 use super::signature;
+use crate::server::variables::{Variable, find};
 use crate::wire::column::{CHARSET_UTF8MB4, NOT_FIXED, WireType};
 
 use ColumnType::*;
@@ -490,7 +491,7 @@ pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
 /// System variables whose names tell; a user variable's value decides.
 fn of_variable(name: &str) -> Option<WireType> {
     let name = name.strip_prefix("@@")?;
-    crate::server::variables::type_of(name)
+    find(&name.to_ascii_lowercase()).map(Variable::wire)
 }
 
 /// The plain arguments of a call.

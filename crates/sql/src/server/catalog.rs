@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::error::{Result, SqlError};
 use super::session::{Role, Session};
 use super::shared::Shared;
+use super::state::SessionState;
 use super::status::By;
-use super::variables::SessionState;
 use crate::catalog::Catalog;
 use crate::catalog::{
     self, Account, Database, ForeignKey, HostSeen, LogStatus, MySqlError, Owned, Scope, Source,
@@ -123,7 +123,7 @@ impl Source for Served {
         states
             .map(|state| Owned {
                 connection_id: Some(state.id),
-                values: state.user_variables(),
+                values: state.user_variables.list(),
                 ..Owned::default()
             })
             .collect()

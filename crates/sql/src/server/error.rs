@@ -56,6 +56,11 @@ impl SqlError {
         Self::new(1049, format!("Unknown database '{name}'"))
     }
 
+    /// 1193.
+    pub fn unknown_variable(name: &str) -> Self {
+        Self::new(1193, format!("Unknown system variable '{name}'"))
+    }
+
     /// 1146.
     pub fn no_such_table(database: &str, table: &str) -> Self {
         if database.eq_ignore_ascii_case("information_schema") {

@@ -19,6 +19,7 @@ mod scheduler;
 mod session;
 mod shared;
 mod show;
+pub mod state;
 pub mod status;
 mod tables;
 pub mod variables;

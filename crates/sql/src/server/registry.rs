@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 use tare::sync::PlainMutex;
 
 use super::points::LOCK_REGISTRY;
+use super::state::SessionState;
 use super::status::{Accounts, By, Cells, Counter, Status};
-use super::variables::SessionState;
 use crate::storage::Control;
 use crate::storage::sync::Mutex;
 

@@ -15,7 +15,7 @@ use super::statement::{Cursor, StatementId, Statements, last_error};
 use super::tables::{self, TableDef};
 use crate::server::error::{Result, SqlError};
 use crate::server::metrics;
-use crate::server::variables::SessionState;
+use crate::server::state::SessionState;
 use crate::wire::channel::Stream;
 
 /// SQLite's limit (SQLITE_MAX_ATTACHED) is 10; the catalog takes five.

@@ -7,6 +7,7 @@ use sqlparser::ast::{
 use super::{Rewriter, literal, raw};
 use crate::dialect::{function, near};
 use crate::server::error::{Result, SqlError};
+use crate::server::variables::find;
 use crate::storage::databases::is_system_schema;
 use crate::storage::tables::last_name;
 
@@ -445,11 +446,8 @@ fn variable(first: &str, second: Option<&str>) -> Result<Expr> {
             return Err(near(first));
         }
         let name = name.to_ascii_lowercase();
-        if !crate::server::variables::is_known(&name) {
-            return Err(SqlError::new(
-                1193,
-                format!("Unknown system variable '{name}'"),
-            ));
+        if find(&name).is_none() {
+            return Err(SqlError::unknown_variable(&name));
         }
         return Ok(raw(format!(
             "tare_variable({}, {})",

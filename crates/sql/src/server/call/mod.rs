@@ -47,7 +47,7 @@ impl Session {
         let out = caller.run(call.procedure.name)?;
         for ((mode, ..), variable) in call.procedure.parameters.iter().zip(&call.variables) {
             if let (Mode::Out, Some(variable), Some(value)) = (mode, variable, &out) {
-                self.state.set_user_variable(variable, value.clone());
+                self.state.user_variables.set(variable, value.clone());
             }
         }
         Ok(())

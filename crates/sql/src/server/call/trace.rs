@@ -227,7 +227,7 @@ impl Caller<'_> {
     pub(super) fn trace_thread(&mut self) -> Result<()> {
         let thread = self.text(0).unwrap_or_default();
         if self.text(1).is_some_and(|file| !file.is_empty()) {
-            self.session.state.warn(
+            self.session.state.warnings.add(
                 "Warning",
                 1290,
                 "The server writes no files for clients: the graph is in the result",

@@ -17,7 +17,7 @@ impl Session {
         if is_system_schema(name) || taken {
             let message = format!("Can't create database '{name}'; database exists");
             if if_not_exists {
-                self.state.warn("Note", 1007, message);
+                self.state.warnings.add("Note", 1007, message);
                 return Ok(1);
             }
             return Err(SqlError::new(1007, message));
@@ -38,7 +38,7 @@ impl Session {
         if !self.shared.databases.exists(name) {
             let message = format!("Can't drop database '{name}'; database doesn't exist");
             if if_exists {
-                self.state.warn("Note", 1008, message);
+                self.state.warnings.add("Note", 1008, message);
                 return Ok(0);
             }
             return Err(SqlError::new(1008, message));

@@ -36,7 +36,7 @@ impl Session {
         }
         let message = format!("Table '{}' already exists", name.table);
         if if_not_exists {
-            self.state.warn("Note", 1050, message);
+            self.state.warnings.add("Note", 1050, message);
             return Ok(true);
         }
         Err(SqlError::new(1050, message))
@@ -147,7 +147,8 @@ impl Session {
         if if_exists {
             for name in missing {
                 self.state
-                    .warn("Note", 1051, format!("Unknown table '{name}'"));
+                    .warnings
+                    .add("Note", 1051, format!("Unknown table '{name}'"));
             }
             return Ok(());
         }

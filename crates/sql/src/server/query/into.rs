@@ -38,10 +38,10 @@ impl Session {
         match row {
             Some(values) => {
                 for (name, value) in names.iter().zip(values) {
-                    self.state.set_user_variable(name, value);
+                    self.state.user_variables.set(name, value);
                 }
             }
-            None => self.state.warn(
+            None => self.state.warnings.add(
                 "Warning",
                 1329,
                 "No data - zero rows fetched, selected, or processed",

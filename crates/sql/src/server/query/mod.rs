@@ -47,7 +47,7 @@ impl Session {
         self.control.begin(at_most);
         let keeps_warnings = matches!(&plan.action, Action::Show(s) if matches!(s.what, crate::dialect::admin::What::Warnings { .. } | crate::dialect::admin::What::WarningCount { .. }));
         if !keeps_warnings {
-            self.state.clear_warnings();
+            self.state.warnings.clear();
         }
         let result = match &plan.action {
             Action::Rows(sql) => self.rows(sql, statement, columns, bind, more, binary),
@@ -96,7 +96,7 @@ impl Session {
         let mut status = self.status();
         status.set(StatusFlags::SERVER_MORE_RESULTS_EXISTS, more);
         self.state.set_row_count(affected_rows as i64);
-        let warnings = self.state.warning_count();
+        let warnings = self.state.warnings.count();
         reply::ok(
             &mut self.writer,
             status,

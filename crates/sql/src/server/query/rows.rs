@@ -132,7 +132,7 @@ impl Session {
                 };
                 self.state.set_found_rows(found);
                 self.state.set_row_count(-1);
-                let warnings = self.state.warning_count();
+                let warnings = self.state.warnings.count();
                 if deprecates_eof {
                     reply::result_end(&mut self.writer, status, warnings);
                 } else {

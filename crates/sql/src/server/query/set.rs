@@ -24,7 +24,7 @@ impl Session {
             match item {
                 SetItem::User(name, expr) => {
                     let value = self.evaluate(expr.clone())?;
-                    self.state.set_user_variable(name, value);
+                    self.state.user_variables.set(name, value);
                 }
                 SetItem::Names(charset, collation) => {
                     let charset = charset.to_ascii_lowercase();
@@ -110,7 +110,7 @@ impl Session {
             ));
         }
         if done < meant {
-            self.state.warn(
+            self.state.warnings.add(
                 "Warning",
                 1105,
                 "Metrics that are enabled keep their figures: disable them first",

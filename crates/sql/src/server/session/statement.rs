@@ -69,8 +69,10 @@ impl Session {
     /// Tells a statement's event how it went, and the session how it failed.
     pub fn record(&mut self, point: &tare::statement::Statement, result: &Result<()>) {
         if let Err(error) = result {
-            self.state.clear_warnings();
-            self.state.warn("Error", error.code, error.message.clone());
+            self.state.warnings.clear();
+            self.state
+                .warnings
+                .add("Error", error.code, error.message.clone());
             self.state.set_row_count(-1);
             point.error(error.code.into(), error.state, &error.message);
         }
@@ -91,7 +93,7 @@ impl Session {
             (tare::Counter::RowsSent, tally.sent),
             (tare::Counter::RowsExamined, tally.examined),
             (tare::Counter::RowsAffected, tally.affected),
-            (tare::Counter::Warnings, self.state.warning_count().into()),
+            (tare::Counter::Warnings, self.state.warnings.count().into()),
             (tare::Counter::SelectScan, tally.scanned.into()),
             (tare::Counter::SortScan, tally.sorts),
         ]);

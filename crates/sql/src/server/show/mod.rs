@@ -193,7 +193,7 @@ impl Session {
                     "int unsigned",
                     "varchar(512)",
                 ]);
-                let all = self.state.warnings();
+                let all = self.state.warnings.list();
                 let all = all.into_iter().filter(|w| !errors || w.level == "Error");
                 for w in all.skip(limit.0).take(limit.1) {
                     rows.push([w.level.into(), i64::from(w.code).into(), w.message.into()]);
@@ -204,7 +204,7 @@ impl Session {
                 let name = if *errors { "error" } else { "warning" };
                 let mut rows = Rows::new(&[&format!("@@session.{name}_count")])
                     .typed(&["bigint unsigned"]);
-                let all = self.state.warnings();
+                let all = self.state.warnings.list();
                 let n = all.iter().filter(|w| !errors || w.level == "Error").count();
                 rows.push([(n as i64).into()]);
                 rows

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::{Cells, Counter, named, value};
 use crate::server::shared::Shared;
-use crate::server::variables::SessionState;
+use crate::server::state::SessionState;
 
 /// Names of what MySQL counts and this server does not have, with what a MySQL shows that does not
 /// use it.

@@ -5,8 +5,9 @@ use std::time::SystemTime;
 
 use tare::sync::PlainMutex;
 
-use super::list::{LIMITS, VARIABLES};
-use super::{Globals, Kind};
+use super::Globals;
+use super::list::VARIABLES;
+use super::variable::Kind;
 use crate::catalog::VariableInfo;
 
 /// Who has set what.
@@ -22,9 +23,9 @@ impl Changes {
     pub fn new(values: &HashMap<&'static str, String>) -> Self {
         let others = VARIABLES
             .iter()
-            .filter(|(name, _, default)| values.get(name).is_some_and(|value| value != default));
+            .filter(|v| values.get(v.name).is_some_and(|value| value != v.default));
         Self {
-            started: others.map(|(name, ..)| *name).collect(),
+            started: others.map(|v| v.name).collect(),
             set: PlainMutex::new(HashMap::new()),
         }
     }
@@ -41,40 +42,24 @@ impl Globals {
     /// Where the values come from.
     pub fn info(&self) -> Vec<VariableInfo> {
         let set = self.changes.set.lock();
-        let known = VARIABLES
+        VARIABLES
             .iter()
-            .filter(|(_, kind, _)| *kind != Kind::Session);
-        known
-            .map(|(name, ..)| {
-                let limits = LIMITS
-                    .binary_search_by(|l| l.0.cmp(name))
-                    .map(|i| LIMITS[i]);
-                let (_, min, max) = limits.unwrap_or((name, "0", "0"));
-                let set = set.get(name).cloned();
+            .filter(|variable| variable.kind != Kind::Session)
+            .map(|variable| {
+                let set = set.get(variable.name).cloned();
                 VariableInfo {
-                    name: (*name).to_owned(),
-                    source: match (&set, self.changes.started.contains(name)) {
+                    name: variable.name.to_owned(),
+                    source: match (&set, self.changes.started.contains(&variable.name)) {
                         (Some(_), _) => "DYNAMIC",
                         (None, true) => "COMMAND_LINE",
                         (None, false) => "COMPILED",
                     },
                     path: String::new(),
-                    min,
-                    max,
+                    min: variable.min,
+                    max: variable.max,
                     set,
                 }
             })
             .collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_lists_are_sorted() {
-        assert!(VARIABLES.is_sorted_by(|a, b| a.0 < b.0));
-        assert!(LIMITS.is_sorted_by(|a, b| a.0 < b.0));
     }
 }

@@ -7,7 +7,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Result};
 
 use super::{fail, fresh, hex, int, real, text};
-use crate::server::variables::SessionState;
+use crate::server::state::SessionState;
 
 pub(super) fn context(db: &Connection, session: &Arc<SessionState>) -> Result<()> {
     let with = |f: fn(&SessionState) -> Value| {
@@ -70,12 +70,13 @@ pub(super) fn context(db: &Connection, session: &Arc<SessionState>) -> Result<()
     })?;
     let s = session.clone();
     fresh(db, "tare_user_variable", 1, move |ctx| {
-        Ok(s.user_variable(&text(ctx, 0).unwrap_or_default()))
+        Ok(s.user_variables.get(&text(ctx, 0).unwrap_or_default()))
     })?;
     let s = session.clone();
     fresh(db, "tare_set_variable", 2, move |ctx| {
         let value: Value = ctx.get(1)?;
-        s.set_user_variable(&text(ctx, 0).unwrap_or_default(), value.clone());
+        s.user_variables
+            .set(&text(ctx, 0).unwrap_or_default(), value.clone());
         Ok(value)
     })?;
     let s = session.clone();

@@ -11,7 +11,7 @@ use rusqlite::{Connection, Result};
 use super::{fail, fresh, real, text};
 use crate::catalog::MySqlError;
 use crate::server::points::LOCK_SESSION;
-use crate::server::variables::SessionState;
+use crate::server::state::SessionState;
 use crate::storage::sync::Mutex;
 
 /// Who holds which name, and how many times over.

@@ -18,7 +18,7 @@ use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Error, Result};
 
-use crate::server::variables::SessionState;
+use crate::server::state::SessionState;
 use crate::storage::time::DateTime;
 
 type Answer = Result<Value>;

@@ -7,12 +7,13 @@ use rusqlite::{Connection, Result};
 
 use super::{fresh, int, opt, pure, real, text};
 use crate::catalog::MySqlError;
-use crate::server::variables::{SessionState, VERSION};
+use crate::server::state::SessionState;
+use crate::server::variables::VERSION;
 use crate::sys::functions;
 
 /// An option: the session's `@sys.NAME`, or sys_config's.
 pub fn option(session: &SessionState, name: &str) -> Option<String> {
-    match session.user_variable(&format!("sys.{name}")) {
+    match session.user_variables.get(&format!("sys.{name}")) {
         Value::Text(text) => Some(text),
         Value::Integer(n) => Some(n.to_string()),
         Value::Real(x) => Some(x.to_string()),

@@ -1,0 +1,166 @@
+//! What a session knows about itself, and the SQL functions that it runs know of it.
+
+mod system;
+mod user;
+mod warnings;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+use self::user::UserVariables;
+use self::warnings::Warnings;
+use super::points::LOCK_SESSION;
+use super::variables::Globals;
+use crate::storage::Control;
+use crate::storage::functions::locks::UserLocks;
+use crate::storage::sync::Mutex;
+
+/// What a session knows about itself; shared with the SQL functions that tell it.
+#[derive(Debug)]
+pub struct SessionState {
+    /// The connection's number.
+    pub id: u64,
+    globals: Arc<Globals>,
+    control: Arc<Control>,
+    account: Mutex<(String, String)>,
+    database: Mutex<Option<String>>,
+    last_insert_id: AtomicI64,
+    row_count: AtomicI64,
+    found_rows: AtomicI64,
+    updated: AtomicI64,
+    system: Mutex<HashMap<&'static str, String>>,
+    /// `@x`.
+    pub user_variables: UserVariables,
+    /// Of the last statement.
+    pub warnings: Warnings,
+}
+
+impl SessionState {
+    /// For a new connection.
+    pub fn new(id: u64, globals: Arc<Globals>, control: Arc<Control>) -> Self {
+        Self {
+            id,
+            globals,
+            control,
+            account: Mutex::new(&LOCK_SESSION, Default::default()),
+            database: Mutex::new(&LOCK_SESSION, Default::default()),
+            last_insert_id: AtomicI64::new(0),
+            row_count: AtomicI64::new(-1),
+            found_rows: AtomicI64::new(0),
+            updated: AtomicI64::new(0),
+            system: Mutex::new(&LOCK_SESSION, Default::default()),
+            user_variables: UserVariables::default(),
+            warnings: Warnings::default(),
+        }
+    }
+
+    /// The server's locks of GET_LOCK.
+    pub fn user_locks(&self) -> &UserLocks {
+        &self.globals.user_locks
+    }
+
+    /// `user@host`.
+    pub fn account(&self) -> String {
+        let account = self.account.lock();
+        format!("{}@{}", account.0, account.1)
+    }
+
+    /// User and host.
+    pub fn user_host(&self) -> (String, String) {
+        self.account.lock().clone()
+    }
+
+    /// Sets the account.
+    pub fn set_account(&self, user: &str, host: &str) {
+        *self.account.lock() = (user.to_owned(), host.to_owned());
+    }
+
+    /// The default database.
+    pub fn database(&self) -> Option<String> {
+        self.database.lock().clone()
+    }
+
+    /// Sets the default database.
+    pub fn set_database(&self, name: Option<String>) {
+        *self.database.lock() = name;
+    }
+
+    /// LAST_INSERT_ID().
+    pub fn last_insert_id(&self) -> i64 {
+        self.last_insert_id.load(Ordering::Relaxed)
+    }
+
+    /// Sets LAST_INSERT_ID().
+    pub fn set_last_insert_id(&self, id: i64) {
+        self.last_insert_id.store(id, Ordering::Relaxed);
+    }
+
+    /// ROW_COUNT().
+    pub fn row_count(&self) -> i64 {
+        self.row_count.load(Ordering::Relaxed)
+    }
+
+    /// Sets ROW_COUNT().
+    pub fn set_row_count(&self, n: i64) {
+        self.row_count.store(n, Ordering::Relaxed);
+    }
+
+    /// FOUND_ROWS().
+    pub fn found_rows(&self) -> i64 {
+        self.found_rows.load(Ordering::Relaxed)
+    }
+
+    /// Sets FOUND_ROWS().
+    pub fn set_found_rows(&self, n: i64) {
+        self.found_rows.store(n, Ordering::Relaxed);
+    }
+
+    /// ON DUPLICATE KEY UPDATE has updated a row.
+    pub fn count_updated(&self) {
+        self.updated.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many rows it has updated since it was asked last.
+    pub fn take_updated(&self) -> u64 {
+        self.updated.swap(0, Ordering::Relaxed).max(0) as u64
+    }
+
+    /// The options of schema sys.
+    pub fn sys_config(&self) -> &crate::sys::config::SysConfig {
+        &self.globals.sys_config
+    }
+
+    /// Forgets everything but the account, as COM_RESET_CONNECTION does.
+    pub fn reset(&self) {
+        self.system.lock().clear();
+        self.user_variables.clear();
+        self.warnings.clear();
+        self.user_locks().release_all(self.id);
+        self.set_last_insert_id(0);
+        self.set_found_rows(0);
+        self.set_row_count(-1);
+    }
+
+    /// Waits; true when it was interrupted.
+    pub fn sleep(&self, seconds: f64) -> bool {
+        let end = Instant::now() + Duration::from_secs_f64(seconds.min(31_536_000.0));
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            if self.control.must_stop() {
+                return true;
+            }
+            std::thread::sleep(left.min(Duration::from_millis(20)));
+        }
+    }
+}
+
+impl Drop for SessionState {
+    fn drop(&mut self) {
+        self.globals.user_locks.release_all(self.id);
+    }
+}

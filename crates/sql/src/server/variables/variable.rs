@@ -1,0 +1,140 @@
+//! What a system variable is.
+
+use rusqlite::types::Value;
+
+use crate::wire::column::WireType;
+
+/// Who may set it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Cannot be set.
+    Fixed,
+    /// Can be set, by the session and for the server.
+    Both,
+    /// Can be set for the server only.
+    Global,
+    /// Is the session's alone.
+    Session,
+    /// Can be set for the server only; new sessions keep what they begin with.
+    Shared,
+}
+
+/// What its values are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Type {
+    /// ON or OFF, which SELECT shows as 1 or 0.
+    Switch,
+    /// ON, OFF, or one of the further words that MySQL knows: SELECT shows the word.
+    Word,
+    /// A whole number.
+    Number,
+    /// A number with six digits behind the point.
+    Real,
+    /// Any text.
+    Text,
+}
+
+/// A system variable.
+#[derive(Debug)]
+pub struct Variable {
+    /// In lower case.
+    pub name: &'static str,
+    /// Who may set it.
+    pub kind: Kind,
+    /// What its values are.
+    pub value_type: Type,
+    /// Where the config says nothing.
+    pub default: &'static str,
+    /// The smallest value; as MySQL has it, 0 where there is no limit.
+    pub min: &'static str,
+    /// The largest.
+    pub max: &'static str,
+}
+
+const fn variable(
+    name: &'static str,
+    kind: Kind,
+    value_type: Type,
+    default: &'static str,
+) -> Variable {
+    Variable {
+        name,
+        kind,
+        value_type,
+        default,
+        min: "0",
+        max: "0",
+    }
+}
+
+/// ON or OFF.
+pub const fn switch(name: &'static str, kind: Kind, default: &'static str) -> Variable {
+    variable(name, kind, Type::Switch, default)
+}
+
+/// ON, OFF and more.
+pub const fn word(name: &'static str, kind: Kind, default: &'static str) -> Variable {
+    variable(name, kind, Type::Word, default)
+}
+
+/// Any text.
+pub const fn text(name: &'static str, kind: Kind, default: &'static str) -> Variable {
+    variable(name, kind, Type::Text, default)
+}
+
+/// A whole number.
+pub const fn number(
+    name: &'static str,
+    kind: Kind,
+    default: &'static str,
+    min: &'static str,
+    max: &'static str,
+) -> Variable {
+    Variable {
+        min,
+        max,
+        ..variable(name, kind, Type::Number, default)
+    }
+}
+
+/// A number with a fraction.
+pub const fn real(
+    name: &'static str,
+    kind: Kind,
+    default: &'static str,
+    min: &'static str,
+    max: &'static str,
+) -> Variable {
+    Variable {
+        min,
+        max,
+        ..variable(name, kind, Type::Real, default)
+    }
+}
+
+impl Variable {
+    /// The type of its value on the wire.
+    pub fn wire(&self) -> WireType {
+        match self.value_type {
+            Type::Switch => WireType::bigint(),
+            Type::Number if self.min.starts_with('-') => WireType::bigint(),
+            Type::Number => WireType::bigint_unsigned(),
+            Type::Real => WireType {
+                decimals: 6,
+                ..WireType::double()
+            },
+            Type::Word | Type::Text => WireType::text(255),
+        }
+    }
+
+    /// What SELECT shows of a text that the variable has.
+    pub fn value(&self, text: String) -> Value {
+        let number = match self.value_type {
+            Type::Switch => Some(Value::Integer((text == "ON").into())),
+            Type::Number => text.parse::<i128>().ok().map(|n| Value::Integer(n as i64)),
+            Type::Real => text.parse().ok().map(Value::Real),
+            Type::Word | Type::Text => None,
+        };
+        number.unwrap_or(Value::Text(text))
+    }
+}
