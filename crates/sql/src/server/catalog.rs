@@ -15,6 +15,7 @@ use crate::catalog::{
 use crate::dialect::admin;
 use crate::dialect::plan::{Change, Sql};
 use crate::storage::Connection;
+use crate::storage::statement::StatementId;
 use crate::storage::tables::{self, TableDef};
 
 /// What the tables ask.
@@ -260,8 +261,9 @@ pub fn plain_default(default: &str) -> String {
 }
 
 impl Session {
-    /// The connection that has the system schemas and nothing else.
-    pub fn system(&mut self) -> Result<&mut (Connection, Catalog)> {
+    /// The connection that has the system schemas and nothing else, with the tables that a statement
+    /// names (schema, table): it makes them when they are first asked for.
+    pub fn system(&mut self, named: &[(String, String)]) -> Result<&mut (Connection, Catalog)> {
         if self.system.is_none() {
             let served = self.served();
             let connection = Connection::open(
@@ -272,13 +274,30 @@ impl Session {
             let catalog = catalog::install_schemas(connection.db(), served)?;
             self.system = Some((connection, catalog));
         }
-        self.system.as_mut().ok_or_else(SqlError::interrupted)
+        let system = self.system.as_mut().ok_or_else(SqlError::interrupted)?;
+        system.1.ensure(system.0.db(), named)?;
+        Ok(system)
     }
 
-    /// The same, with the tables that a statement names.
-    pub fn system_for(&mut self, named: &[(String, String)]) -> Result<()> {
-        let (connection, catalog) = self.system()?;
-        Ok(catalog.ensure(connection.db(), named)?)
+    /// What is known of the system schemas without a statement.
+    pub fn system_catalog(&mut self) -> Result<&Catalog> {
+        Ok(&self.system(&[])?.1)
+    }
+
+    /// The connection that a statement runs on, with the system tables that it names.
+    pub fn connection_for(&mut self, sql: &Sql) -> Result<&mut Connection> {
+        match sql.is_system() {
+            true => Ok(&mut self.system(&sql.catalog)?.0),
+            false => self.connection(),
+        }
+    }
+
+    /// The connection that a statement was prepared on.
+    pub fn connection_with(&mut self, id: StatementId) -> Result<&mut Connection> {
+        match id.is_system() {
+            true => Ok(&mut self.system(&[])?.0),
+            false => self.connection(),
+        }
     }
 
     fn served(&self) -> Arc<dyn Source> {
@@ -331,8 +350,8 @@ impl Session {
             Change::Update => catalog::Command::Update,
             Change::Delete => catalog::Command::Delete,
         };
-        if let ((_, catalog), Some((schema, table))) = (self.system()?, sql.catalog.first())
-            && let Some(allowed) = catalog.check(command, schema, table)
+        if let Some((schema, table)) = sql.catalog.first()
+            && let Some(allowed) = self.system_catalog()?.check(command, schema, table)
         {
             allowed?;
         }

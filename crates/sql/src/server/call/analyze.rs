@@ -168,7 +168,9 @@ impl Caller<'_> {
 
     /// The table as it is now.
     pub(super) fn snapshot(&mut self) -> Result<Snapshot> {
-        let rows = self.query(&format!("SELECT * FROM performance_schema.{TABLE}"), &[])?;
+        let rows = self
+            .session
+            .select(&format!("SELECT * FROM performance_schema.{TABLE}"), &[])?;
         let json = |value: &Value| match value {
             Value::Integer(n) => json!(n),
             Value::Real(x) => json!(x),
@@ -241,9 +243,8 @@ impl Caller<'_> {
             .map(|(i, c)| format!("j.value ->> {i} AS \"{c}\""))
             .collect();
         let made = format!("(SELECT {} FROM json_each(?1) AS j)", fields.join(", "));
-        self.session.system_for(&view.expanded()?.catalog)?;
-        let text = view
-            .expanded()?
+        let expanded = view.expanded()?;
+        let text = expanded
             .text
             .replace(&format!("\"performance_schema\".\"{TABLE}\""), &made);
         let json = Json::from(
@@ -253,7 +254,8 @@ impl Caller<'_> {
                 .map(|r| Json::from(r.clone()))
                 .collect::<Vec<_>>(),
         );
-        let rows = self.evaluate(
+        let rows = self.session.system_rows(
+            &expanded.catalog,
             &format!("SELECT * FROM ({text}) LIMIT {limit}"),
             &[&json.to_string()],
         )?;
@@ -262,7 +264,7 @@ impl Caller<'_> {
 
     /// ps_statement_avg_latency_histogram.
     pub(super) fn histogram(&mut self) -> Result<()> {
-        let rows = self.query(
+        let rows = self.session.select(
             "SELECT cnt, avg_us FROM sys.x$ps_digest_avg_latency_distribution ORDER BY avg_us",
             &[],
         )?;

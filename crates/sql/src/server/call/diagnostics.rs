@@ -135,7 +135,7 @@ impl Caller<'_> {
             let off = format!(
                 "SELECT NAME, {columns} FROM performance_schema.{table} WHERE {which} AND (ENABLED = 'NO' OR 'NO' IN ({columns}))"
             );
-            for row in self.query(&off, &[])?.rows {
+            for row in self.session.select(&off, &[])?.rows {
                 let back = match timed && row[2] != Value::Null {
                     true => format!("ENABLED = '{}', TIMED = '{}'", cell(&row, 1), cell(&row, 2)),
                     false => format!("ENABLED = '{}'", cell(&row, 1)),
@@ -163,7 +163,7 @@ impl Caller<'_> {
         for (title, sql) in BEFORE {
             self.section(title, sql)?;
         }
-        let first = self.query(METRICS, &[])?;
+        let first = self.session.select(METRICS, &[])?;
         let statements = self.snapshot()?;
         let mut look = 0u32;
         self.watch(seconds, every, |caller| {
@@ -182,7 +182,7 @@ impl Caller<'_> {
             self.section(title, sql)?;
         }
         self.say("The following output is", "metrics, and what they grew by")?;
-        let last = self.query(METRICS, &[])?;
+        let last = self.session.select(METRICS, &[])?;
         self.show(grown(&first, last, seconds))
     }
 

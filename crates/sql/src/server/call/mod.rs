@@ -60,10 +60,7 @@ impl Session {
             return Ok(Vec::new());
         }
         self.ready(&call.values)?;
-        let connection = match call.values.is_system() {
-            true => &mut self.system()?.0,
-            false => self.connection()?,
-        };
+        let connection = self.connection_for(&call.values)?;
         let id = connection.prepare(&call.values.text)?;
         let values = (|| {
             let mut cursor = connection.run(id)?;
@@ -133,36 +130,6 @@ impl Caller<'_> {
         }
     }
 
-    /// The rows of a SELECT in MySQL's dialect over the system schemas; `?` are the parameters.
-    fn query(&mut self, sql: &str, parameters: &[&str]) -> Result<Rows> {
-        let generation = self.session.shared.databases.generation();
-        let plan = self.session.translate(sql, generation)?;
-        let Action::Rows(sql) = plan.action else {
-            return Err(crate::dialect::near(sql));
-        };
-        self.session.system_for(&sql.catalog)?;
-        self.evaluate(&sql.text, parameters)
-    }
-
-    /// The rows of SQLite's text for a SELECT.
-    fn evaluate(&mut self, text: &str, parameters: &[&str]) -> Result<Rows> {
-        let (connection, catalog) = self.session.system()?;
-        let _snapshot = catalog.statement();
-        let mut statement = connection.db().prepare(text)?;
-        let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let mut rows = Rows::new(&names);
-        let parameters = rusqlite::params_from_iter(parameters);
-        let mut found = statement.query(parameters)?;
-        while let Some(row) = found.next()? {
-            let row = (0..names.len())
-                .map(|i| row.get(i))
-                .collect::<rusqlite::Result<_>>()?;
-            rows.rows.push(row);
-        }
-        Ok(rows)
-    }
-
     /// UPDATE, INSERT or DELETE in performance_schema, with the session's rights; how many rows.
     fn change(&mut self, sql: &str, parameters: &[&str]) -> Result<usize> {
         let generation = self.session.shared.databases.generation();
@@ -171,8 +138,7 @@ impl Caller<'_> {
             return Err(crate::dialect::near(sql));
         };
         self.session.may_change_catalog(&sql, change)?;
-        self.session.system_for(&sql.catalog)?;
-        let (connection, catalog) = self.session.system()?;
+        let (connection, catalog) = self.session.system(&sql.catalog)?;
         let _snapshot = catalog.statement();
         let parameters = rusqlite::params_from_iter(parameters);
         Ok(connection.db().execute(&sql.text, parameters)?)
@@ -193,7 +159,7 @@ impl Caller<'_> {
 
     /// Shows the rows of a SELECT.
     fn select(&mut self, sql: &str) -> Result<()> {
-        let rows = self.query(sql, &[])?;
+        let rows = self.session.select(sql, &[])?;
         self.show(rows)
     }
 
@@ -265,7 +231,7 @@ impl Caller<'_> {
             self.text(0).unwrap_or_default(),
             self.text(1).unwrap_or_default(),
         );
-        let found = self.query(
+        let found = self.session.select(
             "SELECT TABLE_TYPE FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?",
             &[&database, &table],
         )?;

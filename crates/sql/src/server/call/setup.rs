@@ -124,7 +124,7 @@ impl Caller<'_> {
         let mut tables = Vec::new();
         for table in &TABLES {
             let columns = [table.key, table.set].concat().join(", ");
-            let rows = self.query(
+            let rows = self.session.select(
                 &format!("SELECT {columns} FROM performance_schema.{}", table.name),
                 &[],
             )?;
@@ -255,8 +255,7 @@ impl Caller<'_> {
             }
             if let Some(result) = self
                 .session
-                .system()?
-                .1
+                .system_catalog()?
                 .truncate("performance_schema", name)
             {
                 result?;

@@ -57,7 +57,7 @@ impl Caller<'_> {
 
     /// Enables what a watch needs, and gives the statements that undo it.
     fn record_all(&mut self, consumers: &str) -> Result<Vec<String>> {
-        let off = self.query(
+        let off = self.session.select(
             &format!("SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO' AND NAME IN ({consumers})"),
             &[],
         )?;
@@ -80,8 +80,7 @@ impl Caller<'_> {
         for table in tables {
             if let Some(result) = self
                 .session
-                .system()?
-                .1
+                .system_catalog()?
                 .truncate("performance_schema", table)
             {
                 result?;
@@ -114,10 +113,10 @@ impl Caller<'_> {
         let mut stages: BTreeMap<(u64, u64), Vec<Value>> = BTreeMap::new();
         let number = |row: &[Value], i| cell(row, i).parse::<u64>().unwrap_or(0);
         let watched = self.watch(seconds, every, |caller| {
-            for row in caller.query(DIGEST_EVENTS, &[&digest])?.rows {
+            for row in caller.session.select(DIGEST_EVENTS, &[&digest])?.rows {
                 executions.insert((number(&row, 0), number(&row, 1)), row);
             }
-            for row in caller.query(STAGES, &[])?.rows {
+            for row in caller.session.select(STAGES, &[])?.rows {
                 stages.insert((number(&row, 0), number(&row, 2)), row);
             }
             Ok(())
@@ -258,7 +257,7 @@ impl Caller<'_> {
         let mut events: BTreeMap<u64, Vec<Value>> = BTreeMap::new();
         let watched = self.watch(seconds, every, |caller| {
             let parameters = [thread.as_str(); 4];
-            for row in caller.query(THREAD_EVENTS, &parameters)?.rows {
+            for row in caller.session.select(THREAD_EVENTS, &parameters)?.rows {
                 events.insert(cell(&row, 0).parse().unwrap_or(0), row);
             }
             Ok(())

@@ -69,7 +69,7 @@ impl Session {
             && is_system_schema(&name.database)
         {
             self.root_only("DROP")?;
-            let done = self.system()?.1.truncate(&name.database, &name.table);
+            let done = self.system_catalog()?.truncate(&name.database, &name.table);
             done.ok_or_else(|| SqlError::no_such_table(&name.database, &name.table))??;
             return Ok(Some(0));
         }

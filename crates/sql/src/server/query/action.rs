@@ -239,11 +239,7 @@ impl Session {
         let database = self.state.database();
         let sql = crate::dialect::translate::expression(expr, database.as_deref())?;
         self.ready(&sql)?;
-        let connection = if sql.is_system() {
-            &mut self.system()?.0
-        } else {
-            self.connection()?
-        };
+        let connection = self.connection_for(&sql)?;
         Ok(connection.db().query_row(&sql.text, [], |row| row.get(0))?)
     }
 }

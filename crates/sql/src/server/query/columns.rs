@@ -22,11 +22,7 @@ impl Session {
         columns: &mut Columns,
     ) -> Result<()> {
         let databases = self.shared.databases.clone();
-        let cursor = if id.is_system() {
-            self.system()?.0.run(id)?
-        } else {
-            self.connection()?.run(id)?
-        };
+        let cursor = self.connection_with(id)?.run(id)?;
         let known = |database: &str, table: &str, column: &str| {
             let known = databases.known(database)?;
             let table = known.tables.get(table)?;

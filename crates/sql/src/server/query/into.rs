@@ -74,7 +74,7 @@ impl Session {
         self.ready(sql)?;
         let id = self.statement_id(sql, statement)?;
         let (connection, catalog) = if id.is_system() {
-            let (connection, catalog) = self.system()?;
+            let (connection, catalog) = self.system(&sql.catalog)?;
             (connection, Some(&*catalog))
         } else {
             let catalog = self.catalog.as_ref().filter(|_| !sql.catalog.is_empty());

@@ -123,7 +123,6 @@ impl Session {
             if let Some(connection) = &mut self.connection {
                 connection.gather();
             }
-            self.system_for(&sql.catalog)?;
         } else if !sql.catalog.is_empty() {
             self.install_catalog()?;
         }
@@ -172,7 +171,7 @@ impl Session {
         }
         tare::stage::set(&points::OPENING_TABLES);
         let id = if sql.is_system() {
-            self.system()?.0.prepare(&sql.text)?.of_system()
+            self.connection_for(sql)?.prepare(&sql.text)?.of_system()
         } else {
             let connection = self.connection()?;
             for database in &sql.databases {
@@ -187,9 +186,7 @@ impl Session {
 
     /// Attaches what a statement names, before it is prepared.
     pub fn attach_all(&mut self, sql: &Sql) -> Result<()> {
-        if sql.is_system() {
-            self.system_for(&sql.catalog)?;
-        } else if !sql.catalog.is_empty() {
+        if !sql.catalog.is_empty() && !sql.is_system() {
             self.install_catalog()?;
         }
         for database in &sql.databases {
@@ -245,11 +242,7 @@ impl Session {
         let single = pass.is_some().then(single_statement);
         tare::stage::set(&points::EXECUTING);
         let wait = uses.as_ref().and_then(|uses| self.tables.begin(uses));
-        let connection = if id.is_system() {
-            &mut self.system()?.0
-        } else {
-            self.connection()?
-        };
+        let connection = self.connection_with(id)?;
         let (mut examined, mut steps) = (0, 0);
         let result = {
             let mut cursor = connection.run(id)?;
@@ -287,11 +280,7 @@ impl Session {
             return Err(self.after_error(error));
         }
         let mut affected = changed;
-        let connection = if id.is_system() {
-            &mut self.system()?.0
-        } else {
-            self.connection()?
-        };
+        let connection = self.connection_with(id)?;
         let last = connection.db().last_insert_rowid();
         drop(pass);
         if let Some(single) = single {

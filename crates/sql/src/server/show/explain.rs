@@ -31,11 +31,7 @@ impl Session {
     /// EXPLAIN of a statement.
     pub(super) fn explain(&mut self, sql: &Sql, format: Format) -> Result<Rows> {
         self.ready(sql)?;
-        let connection = if sql.is_system() {
-            &mut self.system()?.0
-        } else {
-            self.connection()?
-        };
+        let connection = self.connection_for(sql)?;
         let mut statement = connection.db().prepare(&sql.text)?;
         let mut lines = Vec::new();
         // Parameters of the explained statement stay NULL.

@@ -3,6 +3,7 @@
 use rusqlite::types::Value;
 
 use super::rows::Rows;
+use crate::dialect::near;
 use crate::dialect::plan::Action;
 use crate::server::error::{Result, SqlError};
 use crate::server::session::Session;
@@ -98,25 +99,35 @@ pub(super) fn type_of(name: &str) -> &'static str {
 }
 
 impl Session {
-    /// The rows of a SELECT on system schemas, written in MySQL's dialect.
-    pub(super) fn select(&mut self, query: &str) -> Result<Rows> {
+    /// The rows of a SELECT on system schemas, written in MySQL's dialect; `?` are the parameters.
+    pub fn select(&mut self, query: &str, parameters: &[&str]) -> Result<Rows> {
         let generation = self.shared.databases.generation();
         let plan = self.translate(query, generation)?;
         let Action::Rows(sql) = plan.action else {
-            return Err(SqlError::new(1105, "no SELECT"));
+            return Err(near(query));
         };
-        self.system_for(&sql.catalog)?;
-        let (connection, catalog) = self.system()?;
+        let mut rows = self.system_rows(&sql.catalog, &sql.text, parameters)?;
+        rows.wire = sql.hints.0;
+        Ok(rows)
+    }
+
+    /// The rows of SQLite's text for a SELECT that names these tables.
+    pub fn system_rows(
+        &mut self,
+        named: &[(String, String)],
+        text: &str,
+        parameters: &[&str],
+    ) -> Result<Rows> {
+        let (connection, catalog) = self.system(named)?;
         let _snapshot = catalog.statement();
-        let mut statement = connection.db().prepare(&sql.text)?;
+        let mut statement = connection.db().prepare(text)?;
         let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut rows = Rows::new(&names);
-        rows.wire = sql.hints.0;
-        let mut found = statement.query([])?;
+        let mut found = statement.query(rusqlite::params_from_iter(parameters))?;
         while let Some(row) = found.next()? {
             let values = (0..names.len())
-                .map(|i| row.get::<_, Value>(i))
+                .map(|i| row.get(i))
                 .collect::<rusqlite::Result<_>>()?;
             rows.rows.push(values);
         }
@@ -209,13 +220,11 @@ impl Session {
             }
             _ => {}
         }
-        let quoted = |text: &str| text.replace('\'', "''");
-        let found = self.select(&format!(
+        let found = self.select(
             "SELECT ROUTINE_NAME, SQL_MODE, ROUTINE_DEFINITION FROM information_schema.ROUTINES \
-             WHERE ROUTINE_SCHEMA = '{}' AND ROUTINE_NAME = '{}' AND ROUTINE_TYPE = '{kind}'",
-            quoted(&database),
-            quoted(name)
-        ))?;
+             WHERE ROUTINE_SCHEMA = ? AND ROUTINE_NAME = ? AND ROUTINE_TYPE = ?",
+            &[&database, name, kind],
+        )?;
         let Some(row) = found.rows.first() else {
             return Err(unknown(1305));
         };
@@ -267,7 +276,10 @@ impl Session {
 
     /// Rows of SHOW ENGINE PERFORMANCE_SCHEMA STATUS: names and values.
     fn performance_schema_status(&mut self) -> Result<Vec<(String, String)>> {
-        let rows = self.system()?.1.performance_schema_status().into_iter();
+        let rows = self
+            .system_catalog()?
+            .performance_schema_status()
+            .into_iter();
         Ok(rows
             .map(|(name, value)| (name, value.to_string()))
             .collect())

@@ -142,7 +142,7 @@ impl Session {
                 } else {
                     catalog::Scope::Session
                 };
-                for v in self.system()?.1.variables(scope) {
+                for v in self.system_catalog()?.variables(scope) {
                     rows.push([v.name.into(), v.value.into()]);
                 }
                 rows
@@ -154,7 +154,7 @@ impl Session {
                 } else {
                     catalog::Scope::Session
                 };
-                for v in self.system()?.1.status(scope) {
+                for v in self.system_catalog()?.status(scope) {
                     rows.push([v.name.into(), v.value.into()]);
                 }
                 rows
@@ -212,15 +212,18 @@ impl Session {
             What::Engines => self.select(
                 "SELECT ENGINE AS Engine, SUPPORT AS Support, COMMENT AS Comment, \
                  TRANSACTIONS AS Transactions, XA, SAVEPOINTS AS Savepoints FROM information_schema.ENGINES",
+                &[],
             )?,
             What::Collation => self.select(
                 "SELECT COLLATION_NAME AS Collation, CHARACTER_SET_NAME AS Charset, ID AS Id, \
                  IS_DEFAULT AS `Default`, IS_COMPILED AS Compiled, SORTLEN AS Sortlen, PAD_ATTRIBUTE AS Pad_attribute \
                  FROM information_schema.COLLATIONS ORDER BY 1",
+                &[],
             )?,
             What::Charset => self.select(
                 "SELECT CHARACTER_SET_NAME AS Charset, DESCRIPTION AS Description, \
                  DEFAULT_COLLATE_NAME AS `Default collation`, MAXLEN AS Maxlen FROM information_schema.CHARACTER_SETS ORDER BY 1",
+                &[],
             )?,
             What::Grants(of) => self.grants(of.as_ref())?,
             What::CreateUser(of) => self.show_user(of.as_ref())?,
@@ -231,7 +234,7 @@ impl Session {
             What::Engine(engine, what) => self.engine(engine, what)?,
             What::OpenTables(database) => self.open_tables(database)?,
             What::Made { query, like } => {
-                let mut rows = self.select(query)?;
+                let mut rows = self.select(query, &[])?;
                 if let Filter::Like(_) = &show.filter
                     && let Some(at) = rows.names.iter().position(|n| n == like)
                 {
@@ -251,6 +254,7 @@ impl Session {
             What::Plugins => self.select(
                 "SELECT PLUGIN_NAME AS Name, PLUGIN_STATUS AS Status, PLUGIN_TYPE AS Type, \
                  PLUGIN_LIBRARY AS Library, PLUGIN_LICENSE AS License FROM information_schema.PLUGINS",
+                &[],
             )?,
             What::Nothing(names) => {
                 let types: Vec<&str> = names.iter().map(|n| made::type_of(n)).collect();
