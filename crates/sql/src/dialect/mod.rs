@@ -12,7 +12,6 @@ pub mod names;
 pub mod plan;
 pub mod rewrite;
 pub mod scope;
-pub mod signature;
 pub mod split;
 pub mod tokens;
 pub mod translate;

@@ -7,9 +7,8 @@ use sqlparser::ast::{
     Value,
 };
 
-use super::function::{arguments, name_of};
+use super::function::{self, arguments, name_of};
 use super::scope::Names;
-use super::signature;
 use crate::server::variables::{Variable, find};
 use crate::wire::column::{CHARSET_UTF8MB4, NOT_FIXED, WireType};
 
@@ -468,21 +467,16 @@ pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
         }
         Expr::Position { .. } | Expr::Extract { .. } => Some(WireType::bigint()),
         Expr::Ceil { expr, .. } | Expr::Floor { expr, .. } => {
-            signature::result("floor", &[expr], names)
+            function::result("floor", &[expr], names)
         }
         Expr::TypedString(typed) => Some(of_cast(&typed.data_type)),
         Expr::Subquery(query) => names.columns(query)?.first()?.wire.map(loose),
         Expr::Function(f) => {
-            let name = name_of(f);
             let list = match &f.args {
                 FunctionArguments::List(list) => arguments(list),
                 _ => Vec::new(),
             };
-            match name.as_str() {
-                "not" => Some(WireType::bigint()),
-                "binary" => of(list.first()?, names).map(loose),
-                _ => signature::result(&name, &list, names),
-            }
+            function::result(&name_of(f), &list, names)
         }
         _ => None,
     }

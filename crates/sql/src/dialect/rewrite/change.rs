@@ -8,9 +8,9 @@ use sqlparser::ast::{
 };
 
 use super::{Rewriter, canonical};
-use crate::dialect::near;
 use crate::dialect::plan::Sql;
 use crate::dialect::scope::Names;
+use crate::dialect::{function, near};
 use crate::server::error::{Result, SqlError};
 use crate::storage::connection::quote;
 use crate::storage::databases::is_system_schema;
@@ -331,20 +331,7 @@ fn is_certain(expr: &Expr) -> bool {
         certain &= match e {
             Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => false,
             Expr::BinaryOp { op, .. } => *op != sqlparser::ast::BinaryOperator::Assignment,
-            Expr::Function(f) => !matches!(
-                crate::dialect::function::name_of(f).as_str(),
-                "rand"
-                    | "uuid"
-                    | "uuid_short"
-                    | "sleep"
-                    | "get_lock"
-                    | "release_lock"
-                    | "last_insert_id"
-                    | "random_bytes"
-                    | "sysdate"
-                    | "now"
-                    | "benchmark"
-            ),
+            Expr::Function(f) => function::is_certain(&function::name_of(f)),
             _ => true,
         };
         ControlFlow::<()>::Continue(())

@@ -210,7 +210,7 @@ fn replace_keys(e: &mut Expr, gone: &[Expr]) {
         return;
     }
     match e {
-        Expr::Function(f) if crate::dialect::signature::is_aggregate(&name_of(f)) => {}
+        Expr::Function(f) if crate::dialect::function::is_aggregate(&name_of(f)) => {}
         Expr::Function(f) => {
             if let sqlparser::ast::FunctionArguments::List(list) = &mut f.args {
                 for arg in &mut list.args {

@@ -9,7 +9,7 @@ use sqlparser::ast::{
 use super::{Rewriter, ident};
 use crate::dialect::plan::Sql;
 use crate::dialect::scope::Column;
-use crate::dialect::{function, names, near, signature, types};
+use crate::dialect::{function, names, near, types};
 use crate::server::error::{Result, SqlError};
 use crate::storage::databases::is_system_schema;
 
@@ -387,7 +387,7 @@ pub(super) fn aggregates(expr: &Expr) -> bool {
     let _ = sqlparser::ast::visit_expressions(expr, |e| {
         if let Expr::Function(f) = e
             && f.over.is_none()
-            && signature::is_aggregate(&function::name_of(f))
+            && function::is_aggregate(&function::name_of(f))
         {
             found = true;
         }

@@ -275,9 +275,9 @@ pub(super) fn encode(db: &Connection) -> Result<()> {
     pure(db, "from_base64", 1, |ctx| {
         opt(text(ctx, 0).and_then(|s| from_base64(&s)))
     })?;
-    for name in ["soundex", "tare_sounds"] {
-        pure(db, name, 1, |ctx| opt(text(ctx, 0).map(|s| soundex(&s))))?;
-    }
+    pure(db, "soundex", 1, |ctx| {
+        opt(text(ctx, 0).map(|s| soundex(&s)))
+    })?;
     pure(db, "export_set", -1, |ctx| {
         let (Some(bits), Some(on), Some(off)) = (int(ctx, 0), text(ctx, 1), text(ctx, 2)) else {
             return Ok(Value::Null);

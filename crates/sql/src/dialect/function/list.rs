@@ -1,0 +1,346 @@
+//! The functions that there are. What is not listed here is error 1305, though SQLite may know it.
+
+use super::Form;
+use super::made::{
+    atan, benchmark, charset, coalesce, coercibility, collation, count, date_add, date_sub,
+    group_concat, grouping, instr, kept, last, sum, trim,
+};
+use super::result::Out::{self, *};
+use Form::{Itself, Made, Text as Sql, To};
+
+/// As many arguments as one likes.
+pub const ANY: u8 = u8::MAX;
+
+/// What a call's value depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Its arguments, and what stays while a statement runs.
+    Certain,
+    /// More than that: the next call may give another value, or do something.
+    Uncertain,
+    /// A group of rows.
+    Group,
+}
+
+/// A function.
+#[derive(Debug)]
+pub struct Function {
+    /// In lower case.
+    pub name: &'static str,
+    /// How many arguments it takes at least.
+    pub fewest: u8,
+    /// And at most.
+    pub most: u8,
+    /// What it returns.
+    pub out: Out,
+    /// How SQLite is told.
+    pub form: Form,
+    /// What its value depends on.
+    pub kind: Kind,
+}
+
+const fn certain(name: &'static str, fewest: u8, most: u8, out: Out, form: Form) -> Function {
+    Function {
+        name,
+        fewest,
+        most,
+        out,
+        form,
+        kind: Kind::Certain,
+    }
+}
+
+const fn uncertain(name: &'static str, fewest: u8, most: u8, out: Out, form: Form) -> Function {
+    Function {
+        kind: Kind::Uncertain,
+        ..certain(name, fewest, most, out, form)
+    }
+}
+
+const fn group(name: &'static str, fewest: u8, most: u8, out: Out, form: Form) -> Function {
+    Function {
+        kind: Kind::Group,
+        ..certain(name, fewest, most, out, form)
+    }
+}
+
+/// By name: fewest and most arguments, result, form.
+#[rustfmt::skip] // One function, one line.
+pub static FUNCTIONS: &[Function] = &[
+    certain("abs", 1, 1, Magnitude, Itself),
+    certain("acos", 1, 1, Double, Itself),
+    certain("adddate", 2, 2, Moved, Made(date_add)),
+    certain("addtime", 2, 2, Same(0), Itself),
+    certain("any_value", 1, 1, Same(0), Sql("(?)")),
+    certain("ascii", 1, 1, Int, Itself),
+    certain("asin", 1, 1, Double, Itself),
+    certain("atan", 1, 2, Double, Made(atan)),
+    certain("atan2", 1, 2, Double, Made(atan)),
+    group("avg", 1, 1, Average, Itself),
+    uncertain("benchmark", 2, 2, Int, Made(benchmark)),
+    certain("bin", 1, 1, Text, Itself),
+    certain("bin_to_uuid", 1, 2, Text, Itself),
+    group("bit_and", 1, 1, Unsigned, To("tare_bit_and")),
+    certain("bit_count", 1, 1, Int, Itself),
+    certain("bit_length", 1, 1, Int, Sql("(octet_length(?) * 8)")),
+    group("bit_or", 1, 1, Unsigned, To("tare_bit_or")),
+    group("bit_xor", 1, 1, Unsigned, To("tare_bit_xor")),
+    certain("ceil", 1, 1, Whole, Itself),
+    certain("ceiling", 1, 1, Whole, To("ceil")),
+    certain("char", 1, ANY, Bytes, To("tare_char")),
+    certain("char_length", 1, 1, Int, To("length")),
+    certain("character_length", 1, 1, Int, To("length")),
+    certain("charset", 1, 1, Text, Made(charset)),
+    certain("coalesce", 1, ANY, Merged(0), Made(coalesce)),
+    certain("coercibility", 1, 1, Int, Made(coercibility)),
+    certain("collation", 1, 1, Text, Made(collation)),
+    certain("concat", 1, ANY, Text, Itself),
+    certain("concat_ws", 2, ANY, Text, Itself),
+    certain("connection_id", 0, 0, Unsigned, Itself),
+    certain("conv", 3, 3, Text, Itself),
+    certain("convert_tz", 3, 3, DateTime, Itself),
+    certain("cos", 1, 1, Double, Itself),
+    certain("cot", 1, 1, Double, Itself),
+    group("count", 1, ANY, Int, Made(count)),
+    certain("crc32", 1, 1, Unsigned, Itself),
+    certain("cume_dist", 0, 0, Double, Itself),
+    certain("curdate", 0, 0, Date, To("current_date_")),
+    certain("current_date", 0, 0, Date, To("current_date_")),
+    certain("current_role", 0, 0, Text, Itself),
+    uncertain("current_time", 0, 1, Time, To("current_time_")),
+    uncertain("current_timestamp", 0, 1, DateTime, To("now")),
+    certain("current_user", 0, 0, Text, Itself),
+    uncertain("curtime", 0, 1, Time, To("current_time_")),
+    certain("database", 0, 0, Text, Itself),
+    certain("date", 1, 1, Date, Itself),
+    certain("date_add", 2, 2, Moved, Made(date_add)),
+    certain("date_format", 2, 2, Text, Itself),
+    certain("date_sub", 2, 2, Moved, Made(date_sub)),
+    certain("datediff", 2, 2, Int, Itself),
+    certain("day", 1, 1, Int, To("dayofmonth")),
+    certain("dayname", 1, 1, Text, Itself),
+    certain("dayofmonth", 1, 1, Int, Itself),
+    certain("dayofweek", 1, 1, Int, Itself),
+    certain("dayofyear", 1, 1, Int, Itself),
+    certain("default", 1, 1, Same(0), Made(kept)),
+    certain("degrees", 1, 1, Double, Itself),
+    certain("dense_rank", 0, 0, Unsigned, Itself),
+    certain("elt", 2, ANY, Text, Itself),
+    certain("exp", 1, 1, Double, Itself),
+    certain("export_set", 3, 5, Text, Itself),
+    certain("extract", 2, 2, Int, To("tare_extract")),
+    certain("field", 2, ANY, Int, Itself),
+    certain("find_in_set", 2, 2, Int, Itself),
+    certain("first_value", 1, 1, Same(0), Itself),
+    certain("floor", 1, 1, Whole, Itself),
+    certain("format", 2, 3, Text, Itself),
+    certain("format_bytes", 1, 1, Text, Itself),
+    certain("format_pico_time", 1, 1, Text, Itself),
+    uncertain("found_rows", 0, 0, Int, Itself),
+    certain("from_base64", 1, 1, Bytes, Itself),
+    certain("from_days", 1, 1, Date, Itself),
+    certain("from_unixtime", 1, 2, FromEpoch, Itself),
+    certain("get_format", 2, 2, Text, Itself),
+    uncertain("get_lock", 2, 2, Int, Itself),
+    certain("greatest", 2, ANY, Merged(0), To("max")),
+    group("group_concat", 1, ANY, TextOf, Made(group_concat)),
+    certain("grouping", 1, ANY, Int, Made(grouping)),
+    certain("hex", 1, 1, Text, Itself),
+    certain("hour", 1, 1, Int, Itself),
+    certain("if", 3, 3, Merged(1), To("iif")),
+    certain("ifnull", 2, 2, Merged(0), Itself),
+    certain("inet6_aton", 1, 1, Bytes, Itself),
+    certain("inet6_ntoa", 1, 1, Text, Itself),
+    certain("inet_aton", 1, 1, Unsigned, Itself),
+    certain("inet_ntoa", 1, 1, Text, Itself),
+    certain("insert", 4, 4, Text, To("tare_insert")),
+    certain("instr", 2, 2, Int, Made(instr)),
+    uncertain("is_free_lock", 1, 1, Int, Itself),
+    certain("is_ipv4", 1, 1, Int, Itself),
+    certain("is_ipv4_compat", 1, 1, Int, Itself),
+    certain("is_ipv4_mapped", 1, 1, Int, Itself),
+    certain("is_ipv6", 1, 1, Int, Itself),
+    uncertain("is_used_lock", 1, 1, Unsigned, Itself),
+    certain("is_uuid", 1, 1, Int, Itself),
+    certain("isnull", 1, 1, Int, Sql("((?) IS NULL)")),
+    certain("json_array", 0, ANY, Json, To("tare_json_array")),
+    certain("json_array_append", 3, ANY, Json, To("tare_json_array_append")),
+    group("json_arrayagg", 1, 1, Json, To("tare_json_arrayagg")),
+    certain("json_contains", 2, 3, Int, To("tare_json_contains")),
+    certain("json_contains_path", 3, ANY, Int, To("tare_json_contains_path")),
+    certain("json_depth", 1, 1, Int, To("tare_json_depth")),
+    certain("json_extract", 2, ANY, Json, To("tare_json_extract")),
+    certain("json_insert", 3, ANY, Json, To("tare_json_insert")),
+    certain("json_keys", 1, 2, Json, To("tare_json_keys")),
+    certain("json_length", 1, 2, Int, To("tare_json_length")),
+    certain("json_merge", 2, ANY, Json, To("tare_json_merge")),
+    certain("json_merge_patch", 2, ANY, Json, To("tare_json_merge_patch")),
+    certain("json_merge_preserve", 2, ANY, Json, To("tare_json_merge_preserve")),
+    certain("json_object", 0, ANY, Json, To("tare_json_object")),
+    group("json_objectagg", 2, 2, Json, To("tare_json_objectagg")),
+    certain("json_pretty", 1, 1, Text, To("tare_json_pretty")),
+    certain("json_quote", 1, 1, Text, To("tare_json_quote")),
+    certain("json_remove", 2, ANY, Json, To("tare_json_remove")),
+    certain("json_replace", 3, ANY, Json, To("tare_json_replace")),
+    certain("json_set", 3, ANY, Json, To("tare_json_set")),
+    certain("json_storage_size", 1, 1, Int, To("tare_json_storage_size")),
+    certain("json_type", 1, 1, Text, To("tare_json_type")),
+    certain("json_unquote", 1, 1, Text, To("tare_json_unquote")),
+    certain("json_valid", 1, 1, Int, To("tare_json_valid")),
+    certain("lag", 1, 3, Same(0), Itself),
+    certain("last_day", 1, 1, Date, Itself),
+    uncertain("last_insert_id", 0, 1, Unsigned, Itself),
+    certain("last_value", 1, 1, Same(0), Itself),
+    certain("lcase", 1, 1, TextOf, To("tare_lower")),
+    certain("lead", 1, 3, Same(0), Itself),
+    certain("least", 2, ANY, Merged(0), To("min")),
+    certain("left", 2, 2, TextOf, Itself),
+    certain("length", 1, 1, Int, To("octet_length")),
+    certain("ln", 1, 1, Double, Itself),
+    certain("load_file", 1, 1, Bytes, Sql("NULL")),
+    uncertain("localtime", 0, 1, DateTime, To("now")),
+    uncertain("localtimestamp", 0, 1, DateTime, To("now")),
+    certain("locate", 2, 3, Int, Itself),
+    certain("log", 1, 2, Double, Itself),
+    certain("log10", 1, 1, Double, Itself),
+    certain("log2", 1, 1, Double, Itself),
+    certain("lower", 1, 1, TextOf, To("tare_lower")),
+    certain("lpad", 3, 3, Text, Itself),
+    certain("ltrim", 1, 1, Text, Sql("tare_ltrim(?, ' ')")),
+    certain("make_set", 2, ANY, Text, Itself),
+    certain("makedate", 2, 2, Date, Itself),
+    certain("maketime", 3, 3, Time, Itself),
+    certain("master_pos_wait", 2, 4, Int, Sql("NULL")),
+    group("max", 1, 1, Same(0), Itself),
+    certain("md5", 1, 1, Text, Itself),
+    certain("microsecond", 1, 1, Int, Itself),
+    certain("mid", 3, 3, Text, To("tare_substr")),
+    group("min", 1, 1, Same(0), Itself),
+    certain("minute", 1, 1, Int, Itself),
+    certain("mod", 2, 2, Remainder, Itself),
+    certain("month", 1, 1, Int, Itself),
+    certain("monthname", 1, 1, Text, Itself),
+    certain("name_const", 2, 2, Same(1), Made(last)),
+    uncertain("now", 0, 1, DateTime, Itself),
+    certain("nth_value", 2, 2, Same(0), Itself),
+    certain("ntile", 1, 1, Unsigned, Itself),
+    certain("nullif", 2, 2, Same(0), Itself),
+    certain("oct", 1, 1, Text, Itself),
+    certain("octet_length", 1, 1, Int, Itself),
+    certain("ord", 1, 1, Int, Itself),
+    certain("percent_rank", 0, 0, Double, Itself),
+    certain("period_add", 2, 2, Int, Itself),
+    certain("period_diff", 2, 2, Int, Itself),
+    certain("pi", 0, 0, Fixed(6), Itself),
+    certain("pow", 2, 2, Double, Itself),
+    certain("power", 2, 2, Double, To("pow")),
+    certain("ps_current_thread_id", 0, 0, Unsigned, Itself),
+    certain("quarter", 1, 1, Int, Itself),
+    certain("quote", 1, 1, TextOf, Itself),
+    certain("radians", 1, 1, Double, Itself),
+    uncertain("rand", 0, 1, Double, Itself),
+    uncertain("random_bytes", 1, 1, Bytes, Itself),
+    certain("rank", 0, 0, Unsigned, Itself),
+    certain("regexp_instr", 2, 6, Int, Itself),
+    certain("regexp_like", 2, 3, Int, To("tare_regexp")),
+    certain("regexp_replace", 3, 6, Text, Itself),
+    certain("regexp_substr", 2, 5, Text, Itself),
+    uncertain("release_all_locks", 0, 0, Unsigned, Itself),
+    uncertain("release_lock", 1, 1, Int, Itself),
+    certain("repeat", 2, 2, Text, Itself),
+    certain("replace", 3, 3, Text, To("tare_replace")),
+    certain("reverse", 1, 1, Text, Itself),
+    certain("right", 2, 2, TextOf, Itself),
+    certain("round", 1, 2, Rounded, To("tare_round")),
+    uncertain("row_count", 0, 0, Int, Itself),
+    certain("row_number", 0, 0, Unsigned, Itself),
+    certain("rpad", 3, 3, Text, Itself),
+    certain("rtrim", 1, 1, Text, Sql("tare_rtrim(?, ' ')")),
+    certain("schema", 0, 0, Text, To("database")),
+    certain("sec_to_time", 1, 1, Time, Itself),
+    certain("second", 1, 1, Int, Itself),
+    certain("session_user", 0, 0, Text, To("user")),
+    certain("sha", 1, 1, Text, To("sha1")),
+    certain("sha1", 1, 1, Text, Itself),
+    certain("sha2", 2, 2, Text, Itself),
+    certain("sign", 1, 1, Int, To("tare_sign")),
+    certain("sin", 1, 1, Double, Itself),
+    uncertain("sleep", 1, 1, Int, Itself),
+    certain("soundex", 1, 1, Text, Itself),
+    certain("space", 1, 1, Text, Itself),
+    certain("sqrt", 1, 1, Double, Itself),
+    group("std", 1, 1, Double, To("tare_stddev")),
+    group("stddev", 1, 1, Double, To("tare_stddev")),
+    group("stddev_pop", 1, 1, Double, To("tare_stddev")),
+    group("stddev_samp", 1, 1, Double, To("tare_stddev_samp")),
+    certain("str_to_date", 2, 2, Formatted, Itself),
+    certain("strcmp", 2, 2, Int, Itself),
+    certain("subdate", 2, 2, Moved, Made(date_sub)),
+    certain("substr", 2, 3, Text, To("tare_substr")),
+    certain("substring", 2, 3, Text, To("tare_substr")),
+    certain("substring_index", 3, 3, Text, Itself),
+    certain("subtime", 2, 2, Same(0), Itself),
+    group("sum", 1, 1, Sum, Made(sum)),
+    uncertain("sysdate", 0, 1, DateTime, Itself),
+    certain("system_user", 0, 0, Text, To("user")),
+    certain("tan", 1, 1, Double, Itself),
+    certain("time", 1, 1, Time, Itself),
+    certain("time_format", 2, 2, Text, Itself),
+    certain("time_to_sec", 1, 1, Int, Itself),
+    certain("timediff", 2, 2, Time, Itself),
+    certain("timestamp", 1, 2, DateTime, Itself),
+    certain("timestampadd", 3, 3, Text, Itself),
+    certain("timestampdiff", 3, 3, Int, Itself),
+    certain("to_base64", 1, 1, Text, Itself),
+    certain("to_days", 1, 1, Int, Itself),
+    certain("to_seconds", 1, 1, Int, Itself),
+    certain("trim", 1, 2, Text, Made(trim)),
+    certain("truncate", 2, 2, Rounded, Itself),
+    certain("ucase", 1, 1, TextOf, To("tare_upper")),
+    certain("unhex", 1, 1, Bytes, To("tare_unhex")),
+    uncertain("unix_timestamp", 0, 1, Epoch, Itself),
+    certain("upper", 1, 1, TextOf, To("tare_upper")),
+    certain("user", 0, 0, Text, Itself),
+    certain("utc_date", 0, 0, Date, Itself),
+    uncertain("utc_time", 0, 1, Time, Itself),
+    uncertain("utc_timestamp", 0, 1, DateTime, Itself),
+    uncertain("uuid", 0, 0, Text, Itself),
+    uncertain("uuid_short", 0, 0, Unsigned, To("tare_uuid_short")),
+    certain("uuid_to_bin", 1, 2, Bytes, Itself),
+    certain("values", 1, 1, Same(0), Made(kept)),
+    group("var_pop", 1, 1, Double, To("tare_variance")),
+    group("var_samp", 1, 1, Double, To("tare_var_samp")),
+    group("variance", 1, 1, Double, To("tare_variance")),
+    certain("version", 0, 0, Text, Itself),
+    certain("week", 1, 2, Int, Itself),
+    certain("weekday", 1, 1, Int, Itself),
+    certain("weekofyear", 1, 1, Int, Itself),
+    certain("weight_string", 1, 1, Bytes, Sql("CAST(upper(?) AS BLOB)")),
+    certain("year", 1, 1, Unsigned, Itself),
+    certain("yearweek", 1, 2, Int, Itself),
+];
+
+/// Operators that [`crate::dialect::tokens`] and the rewriter write as calls; no client can. What MEMBER
+/// OF and SOUNDS LIKE have on their left, the rewriter adds.
+#[rustfmt::skip]
+pub static OPERATORS: &[Function] = &[
+    certain("binary", 1, 1, Same(0), Sql("(? COLLATE BINARY)")),
+    certain("char_text", 1, ANY, Text, To("tare_char_text")),
+    certain("interval", 2, 2, Int, To("tare_interval")),
+    certain("interval_of", 2, ANY, Int, To("tare_interval_of")),
+    certain("member_of", 1, 1, Int, Sql("tare_member_of(?)")),
+    certain("not", 1, 1, Int, Sql("(NOT (?))")),
+    certain("number", 1, 1, Double, To("tare_number")),
+    certain("sounds", 1, 1, Int, Sql("tare_sounds(?)")),
+];
+
+/// A function, by its name in lower case.
+pub fn find(name: &str) -> Option<&'static Function> {
+    let at = FUNCTIONS.binary_search_by(|f| f.name.cmp(name));
+    at.ok().map(|at| &FUNCTIONS[at])
+}
+
+/// An operator that is written as a call.
+pub fn operator(name: &str) -> Option<&'static Function> {
+    OPERATORS.iter().find(|f| f.name == name)
+}
