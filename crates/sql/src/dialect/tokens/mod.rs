@@ -28,16 +28,7 @@ pub struct Into {
 pub const OWN: char = '\u{1}';
 
 /// Functions whose names sqlparser takes for something else when they are called.
-const CALLED: [&str; 8] = [
-    "INSERT",
-    "CHAR",
-    "TIMESTAMP",
-    "TIME",
-    "DATE",
-    "ROW",
-    "MATCH",
-    "POSITION",
-];
+const CALLED: [&str; 4] = ["INSERT", "TIMESTAMP", "TIME", "DATE"];
 
 /// Functions of MySQL that need no parentheses.
 const BARE: [&str; 5] = [
@@ -83,6 +74,11 @@ pub fn prepare(
     if !mode.counted {
         several_tables(&mut tokens);
     }
+    let counted = Mode {
+        counted: true,
+        ..mode
+    };
+    let again = |inner| prepare(inner, counted).map(|(tokens, ..)| tokens);
     let mut out: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len() + 8);
     let mut i = 0;
     while i < tokens.len() {
@@ -94,15 +90,7 @@ pub fn prepare(
             // `!x` binds closer than NOT.
             put(own("not"));
             i += 1;
-            let inner = operand(&tokens, &mut i);
-            let (inner, _, _) = prepare(
-                inner,
-                Mode {
-                    counted: true,
-                    ..mode
-                },
-            )?;
-            out.extend(inner);
+            out.extend(again(operand(&tokens, &mut i))?);
             continue;
         }
         let Some(word) = upper(&tokens[i].token).filter(|_| !after_dot) else {
@@ -137,15 +125,7 @@ pub fn prepare(
                 put(Token::Spaceship);
                 put(own("sounds"));
                 i += 2;
-                let inner = operand(&tokens, &mut i);
-                let (inner, _, _) = prepare(
-                    inner,
-                    Mode {
-                        counted: true,
-                        ..mode
-                    },
-                )?;
-                out.extend(inner);
+                out.extend(again(operand(&tokens, &mut i))?);
             }
             "BINARY"
                 if is_call(&tokens, i)
@@ -157,20 +137,10 @@ pub fn prepare(
             {
                 put(own("binary"));
                 i += 1;
-                let inner = operand(&tokens, &mut i);
-                let (inner, _, _) = prepare(
-                    inner,
-                    Mode {
-                        counted: true,
-                        ..mode
-                    },
-                )?;
-                out.extend(inner);
+                out.extend(again(operand(&tokens, &mut i))?);
             }
             "ASC" if !called => i += 1,
-            "CURRENT_USER" | "CURRENT_ROLE" | "UTC_DATE" | "UTC_TIME" | "UTC_TIMESTAMP"
-                if !called && BARE.contains(&word.as_str()) && !is_name(&tokens, i) =>
-            {
+            bare if !called && BARE.contains(&bare) && !is_name(&tokens, i) => {
                 put(plain(word.to_lowercase()));
                 put(Token::LParen);
                 put(Token::RParen);
@@ -204,14 +174,7 @@ pub fn prepare(
                         put(Token::LParen);
                         put(Token::SingleQuotedString(name.clone()));
                         put(Token::Comma);
-                        let (inner, _, _) = prepare(
-                            tokens[i + 1..at_unit].to_vec(),
-                            Mode {
-                                counted: true,
-                                ..mode
-                            },
-                        )?;
-                        out.extend(inner);
+                        out.extend(again(tokens[i + 1..at_unit].to_vec())?);
                         out.push(TokenWithSpan {
                             token: Token::RParen,
                             span,
@@ -238,14 +201,7 @@ pub fn prepare(
                 let end = closing(&tokens, i + 1);
                 let using = (i + 2..end).find(|&j| is(&tokens[j].token, "USING"));
                 put(own(if using.is_some() { "char_text" } else { "char" }));
-                let (inner, _, _) = prepare(
-                    tokens[i + 1..using.unwrap_or(end)].to_vec(),
-                    Mode {
-                        counted: true,
-                        ..mode
-                    },
-                )?;
-                out.extend(inner);
+                out.extend(again(tokens[i + 1..using.unwrap_or(end)].to_vec())?);
                 i = end;
             }
             "CHAR" if is(at(1), "CHARACTER") && is(at(2), "SET") && in_cast(&tokens, i) => {
@@ -273,12 +229,9 @@ pub fn prepare(
                 put(Token::SingleQuotedString(" ".into()));
                 i += 3;
             }
-            _ if called && CALLED.contains(&word.as_str()) && is_call(&tokens, i) => {
-                match word.as_str() {
-                    "MATCH" | "POSITION" => put(tokens[i].token.clone()),
-                    "ROW" => {}
-                    _ => put(own(&word.to_lowercase())),
-                }
+            "ROW" if called && is_call(&tokens, i) => i += 1,
+            name if called && CALLED.contains(&name) && is_call(&tokens, i) => {
+                put(own(&name.to_lowercase()));
                 i += 1;
             }
             "MEMBER" if is(at(1), "OF") && *at(2) == Token::LParen => {
