@@ -1,4 +1,21 @@
 //! The gate: recognises the server, finds its entries, and patches all of them or none.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | host | what process we are in: its program, its arguments, what it inherited |
+//! | places | where each entry of a series is in it, and whether that checks out |
+//! | patch | puts our functions in their places |
+
+mod host;
+mod patch;
+mod places;
+
+use std::io::Write as _;
+
+use tare_image::Recognition;
+
+use crate::series;
+use host::Host;
 
 /// Where the server has one of the functions that its instrument points call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,11 +58,91 @@ unsafe impl Sync for Entry {}
 /// A series of servers: how it is recognised, and what it calls.
 #[derive(Clone, Copy, Debug)]
 pub struct Series {
-    /// For the log: "MySQL 5.7".
-    pub name: &'static str,
+    /// Which.
+    pub series: tare_image::Series,
     /// All functions that its instrument points may call.
     pub entries: &'static [Entry],
 }
 
+/// Set by `tare run --require`: a server that cannot be given our engine is not to start at all.
+pub const REQUIRE_VARIABLE: &str = "TARE_PSI_REQUIRE";
+
+/// The exit code of a server that does not start because of [`REQUIRE_VARIABLE`]; MySQL and MariaDB
+/// themselves use 1 and 2.
+pub const REFUSED: i32 = 4;
+
+/// Why a server keeps its own Performance Schema.
+#[derive(Debug, thiserror::Error)]
+pub enum GateError {
+    /// It is not one of those that are known.
+    #[error("{0}")]
+    Unknown(String),
+    /// It looked like one, and something is not as it is there.
+    #[error(transparent)]
+    Place(#[from] places::PlaceError),
+    /// The system did not let us write.
+    #[error(transparent)]
+    Patch(#[from] patch::PatchError),
+}
+
 /// Called before `main`, on the only thread.
-pub fn open() {}
+pub fn open() {
+    let Some(host) = Host::look() else {
+        return;
+    };
+    let recognition = host.image.recognise();
+    if recognition == Recognition::Other && !host.is_called_like_a_server() {
+        // A shell on its way to a server, for one: what it starts shall have us.
+        return;
+    }
+    host.keep_from_children();
+    if host.only_tells_or_initialises() {
+        return;
+    }
+    match enter(&host, recognition) {
+        Ok(server) => say(&format!("Tare's engine serves the instruments of {server}")),
+        Err(error) => {
+            say(&format!(
+                "{error}; the server keeps its own Performance Schema"
+            ));
+            if std::env::var_os(REQUIRE_VARIABLE).is_some_and(|value| value != "0") {
+                say("it was required, so the server does not start");
+                // SAFETY: ends the process before its `main`; nothing has been begun that would have to end.
+                unsafe { libc::_exit(REFUSED) };
+            }
+        }
+    }
+}
+
+fn enter(host: &Host, recognition: Recognition) -> Result<String, GateError> {
+    let server = match recognition {
+        Recognition::Server(server) => server,
+        Recognition::Unknown(why) => return Err(GateError::Unknown(why)),
+        Recognition::Other => {
+            return Err(GateError::Unknown(
+                "this program exports nothing of a Performance Schema: it was stripped, or built without".into(),
+            ));
+        }
+    };
+    let series = series::ALL.iter().find(|each| each.series == server.series);
+    let Some(series) = series else {
+        return Err(GateError::Unknown(format!(
+            "{} is not served by this build of Tare",
+            server.series
+        )));
+    };
+    let places = places::find(host, series, &server)?;
+    let count = places.count();
+    patch::write(&places)?;
+    let product = match server.series {
+        tare_image::Series::Mariadb1011 => "MariaDB",
+        _ => "MySQL",
+    };
+    Ok(format!("{product} {} ({count} functions)", server.version))
+}
+
+/// One line in the server's log, which is standard error this early.
+fn say(text: &str) {
+    // There is nobody to tell that nobody can be told.
+    let _ = writeln!(std::io::stderr(), "tare: {text}");
+}

@@ -4,7 +4,7 @@ use crate::gate::{Entry, Series};
 
 /// MySQL 5.7.
 pub static SERIES: Series = Series {
-    name: "MySQL 5.7",
+    series: tare_image::Series::Mysql57,
     entries: ENTRIES,
 };
 

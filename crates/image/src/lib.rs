@@ -1,0 +1,14 @@
+//! What a server's program file tells about itself: which series of MySQL or MariaDB it is, its version and
+//! build-id, and where its functions are. The file is read, never run, and never believed further than it
+//! can be checked.
+//!
+//! Used from two sides: `tare run` asks whether to preload libtare_psi.so, and the library, inside the
+//! server, asks where to put its functions.
+
+mod elf;
+mod learned;
+mod series;
+
+pub use elf::{Image, ImageError, Symbol};
+pub use learned::{Learned, LearnedError};
+pub use series::{Recognition, Series, Server};

@@ -1,0 +1,127 @@
+//! Which server a program is: by what it exports, not by what it is called.
+
+use std::fmt;
+
+use crate::elf::Image;
+
+/// Servers whose interface is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Series {
+    /// MySQL 5.6: calls go through the table that `PSI_hook` gives.
+    Mysql56,
+    /// MySQL 5.7: functions `pfs_*_v1` are exported and called directly.
+    Mysql57,
+    /// MySQL 8.0: tables of functions are exported, one for each service.
+    Mysql80,
+    /// MariaDB 10.11: functions are called directly and not exported.
+    Mariadb1011,
+}
+
+impl fmt::Display for Series {
+    fn fmt(&self, into: &mut fmt::Formatter) -> fmt::Result {
+        into.write_str(match self {
+            Self::Mysql56 => "MySQL 5.6",
+            Self::Mysql57 => "MySQL 5.7",
+            Self::Mysql80 => "MySQL 8.0",
+            Self::Mariadb1011 => "MariaDB 10.11",
+        })
+    }
+}
+
+/// A server that is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// Its series.
+    pub series: Series,
+    /// Its own version, "5.7.22".
+    pub version: String,
+    /// GNU build-id in hexadecimal, if it has one.
+    pub build_id: Option<String>,
+}
+
+/// What a program turned out to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Recognition {
+    /// Nothing of a Performance Schema in it, or all of it is stripped away.
+    Other,
+    /// A server, and not one that is known; the text says why.
+    Unknown(String),
+    /// A known server.
+    Server(Server),
+}
+
+/// The versions whose interface was looked at and tested, each with what says it: MySQL's own
+/// promise is to keep the interface within a series, and 8.0 does not keep it.
+const VERSIONS: [(Series, &[&str]); 3] = [
+    (Series::Mysql56, &["5.6.24"]),
+    (Series::Mysql57, &["5.7.22"]),
+    (Series::Mysql80, &["8.0.15"]),
+];
+
+/// Debian and others follow MariaDB's fixes without a change of the interface, and its table is
+/// learned from each build anew.
+const MARIADB: &str = "10.11.";
+
+/// In its version's text.
+const MARIADB_MARK: &str = "-MariaDB";
+
+impl Image {
+    /// Which server this is.
+    pub fn recognise(&self) -> Recognition {
+        let has = |name| self.symbol(name).is_some();
+        // MariaDB's own; its symbols are MySQL 5.7's otherwise.
+        let series = if has("using_custom_server_version") && has("PSI_server") {
+            return self.mariadb();
+        } else if has("pfs_mutex_service_v1") {
+            Series::Mysql80
+        } else if has("PSI_hook") && has("PSI_server") && has("server_version") {
+            if has("pfs_start_mutex_wait_v1") {
+                Series::Mysql57
+            } else {
+                Series::Mysql56
+            }
+        } else {
+            return Recognition::Other;
+        };
+        // Its instrumented mutexes are others than those of a release build.
+        if has("safe_mutex_lock") || has("_db_enter_") {
+            return Recognition::Unknown(format!("this is a debug build of {series}"));
+        }
+        let known = VERSIONS.iter().find(|(each, _)| *each == series);
+        let known = known.map_or(&[][..], |(_, versions)| *versions);
+        let is_here = |version: &str| self.constants(version).any(|text| text == version);
+        match known.iter().find(|version| is_here(version)) {
+            Some(version) => self.server(series, (*version).to_owned()),
+            None => Recognition::Unknown(format!(
+                "this looks like {series}, of which {} is known and this is another version",
+                known.join(", ")
+            )),
+        }
+    }
+
+    fn mariadb(&self) -> Recognition {
+        let says = |prefix| {
+            self.constants(prefix)
+                .find(|text| text.contains(MARIADB_MARK))
+        };
+        match says(MARIADB) {
+            // Nothing to keep its learned table by.
+            Some(version) if self.build_id().is_none() => {
+                Recognition::Unknown(format!("this MariaDB {version} has no build-id"))
+            }
+            Some(version) => self.server(Series::Mariadb1011, version.to_owned()),
+            None => Recognition::Unknown(format!(
+                "this is MariaDB{}, of which {MARIADB}* is known",
+                says("1").map_or(String::new(), |version| format!(" {version}"))
+            )),
+        }
+    }
+
+    fn server(&self, series: Series, version: String) -> Recognition {
+        Recognition::Server(Server {
+            series,
+            version,
+            build_id: self.build_id().map(str::to_owned),
+        })
+    }
+}
