@@ -252,7 +252,7 @@ fn time(body: Body, locks: &Locks, n: usize, warm_up: usize) -> f64 {
 /// CPU time of the whole process for one: thread starts are at the mercy of the scheduler, their
 /// cost is less so.
 fn process_time(body: Body, locks: &Locks, n: usize) -> f64 {
-    body(locks, n / 10 + 1);
+    body(locks, n);
     let before = clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID);
     body(locks, n);
     (clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID) - before) as f64 / n as f64
@@ -304,8 +304,14 @@ fn main() {
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|w| w == name);
     let locks = Locks::new();
     let mut samples: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for _ in 0..rounds {
-        for (name, state, body, n) in FIGURES.into_iter().filter(|f| is_wanted(f.0)) {
+    for round in 0..rounds {
+        let mut figures: Vec<_> = FIGURES.into_iter().filter(|f| is_wanted(f.0)).collect();
+        // There and back: what a figure leaves behind (pages to free, a core that slept) must not
+        // always meet the same neighbour.
+        if round % 2 == 1 {
+            figures.reverse();
+        }
+        for (name, state, body, n) in figures {
             enter(state);
             let one = match name {
                 "connect" | "connect_off" | "connect_disabled" => process_time(body, &locks, n),
