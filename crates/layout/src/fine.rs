@@ -14,6 +14,9 @@ pub const FINE_BLOCKS: usize = 4;
 /// Lines of a block: the tag, then the buckets as 32-bit counts.
 pub const FINE_BLOCK_LINES: usize = 8;
 
+/// The line of a digest's row whose first cell has its [`Seeds`].
+pub const SEED_LINE: usize = 2;
+
 const _: () = assert!(8 + FINE_BLOCK_BUCKETS * 4 <= FINE_BLOCK_LINES * LINE_BYTES);
 const _: () = assert!(FINE_BLOCK_LINES <= MAX_ITEM_LINES);
 const _: () = assert!(FINE_BLOCKS * FINE_BLOCK_BUCKETS >= FINE_BUCKETS);
@@ -22,6 +25,46 @@ const _: () = assert!(FINE_BLOCKS * FINE_BLOCK_BUCKETS >= FINE_BUCKETS);
 pub const ALL: u32 = 1;
 /// In [`crate::control::Control::fine_truncated`]: those of digests.
 pub const DIGESTS: u32 = 2;
+
+/// The buckets of a digest's first statements in a bank, packed into one cell: most digests of most
+/// threads are seen a few times, and a block of half a KiB for each would be an idle connection's
+/// largest part. They stay where they are when a block is made: the histogram is both together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seeds(u64);
+
+/// Bits of a seed: a bucket + 1, 0 = none.
+const SEED_BITS: u32 = 10;
+/// Seeds in a cell.
+pub const SEEDS: u32 = u64::BITS / SEED_BITS;
+
+const _: () = assert!(FINE_BUCKETS < 1 << SEED_BITS);
+
+impl Seeds {
+    /// What a cell says.
+    pub const fn from_cell(cell: u64) -> Self {
+        Self(cell)
+    }
+
+    /// The cell's value.
+    pub const fn to_cell(self) -> u64 {
+        self.0
+    }
+
+    /// With one more; `None` when there is no room.
+    pub fn with(self, bucket: usize) -> Option<Self> {
+        let taken = u64::BITS - self.0.leading_zeros();
+        let place = taken.div_ceil(SEED_BITS);
+        (place < SEEDS).then_some(Self(self.0 | (bucket as u64 + 1) << (place * SEED_BITS)))
+    }
+
+    /// The buckets, in the order they were added; what is none is left out.
+    pub fn buckets(self) -> impl Iterator<Item = usize> {
+        (0..SEEDS).filter_map(move |place| {
+            let seed = (self.0 >> (place * SEED_BITS)) as usize & ((1 << SEED_BITS) - 1);
+            seed.checked_sub(1).filter(|bucket| *bucket < FINE_BUCKETS)
+        })
+    }
+}
 
 /// Where bucket 1 begins, in picoseconds: 10 µs (MySQL manual, statement histogram tables).
 const FIRST_PS: f64 = 10_000_000.0;
@@ -128,6 +171,21 @@ mod tests {
         }
         assert!(BOUNDS_PS.windows(2).all(|two| two[0] < two[1]));
         assert_eq!(BOUNDS_PS[FINE_BUCKETS], u64::MAX);
+    }
+
+    #[test]
+    fn seeds_come_back_in_the_order_they_were_added_until_there_is_no_room() {
+        let added = [0, 449, 0, 1, 448, 125];
+        assert_eq!(added.len(), SEEDS as usize);
+        let mut seeds = Seeds::default();
+        for (i, bucket) in added.into_iter().enumerate() {
+            assert!(seeds.buckets().eq(added[..i].iter().copied()));
+            seeds = seeds.with(bucket).expect("room");
+        }
+        assert!(Seeds::from_cell(seeds.to_cell()).buckets().eq(added));
+        assert_eq!(seeds.with(0), None);
+        // Nonsense names no bucket that is not there.
+        assert_eq!(Seeds::from_cell(u64::MAX).buckets().count(), 0);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::atomic::{Ordering, fence};
 use tare_layout::bank::DIGEST_ENTRIES;
 use tare_layout::digest::{CUT, READY, SAMPLE_CUT, state};
 use tare_layout::fine::DIGESTS;
-use tare_layout::line::{COUNT, HISTOGRAM, TAG, Tag};
+use tare_layout::line::{COUNT, TAG, Tag};
 use tare_layout::name::load_bytes;
 use tare_layout::primitive::AtomicU64;
 use tare_layout::{Kind, View};
@@ -251,8 +251,7 @@ impl Banks<'_> {
                     for (i, line) in sum.row.iter_mut().enumerate() {
                         add(Kind::Statement, i, line, &cells(&arena[at + i]));
                     }
-                    let blocks = arena[at].get(HISTOGRAM);
-                    self.add_fine(bank, blocks, DIGESTS, &mut sum.histogram);
+                    self.add_fine_of_digest(bank, at, &mut sum.histogram);
                 }
             }
             sums

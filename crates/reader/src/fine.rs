@@ -4,9 +4,10 @@ use std::sync::atomic::Ordering;
 
 use tare_layout::bank::plane;
 use tare_layout::fine::{
-    ALL, BOUNDS_PS, FINE_BLOCK_BUCKETS, FINE_BLOCK_LINES, FINE_BLOCKS, FINE_BUCKETS,
+    ALL, BOUNDS_PS, DIGESTS, FINE_BLOCK_BUCKETS, FINE_BLOCK_LINES, FINE_BLOCKS, FINE_BUCKETS,
+    SEED_LINE, Seeds,
 };
-use tare_layout::line::{COUNT, Item, Tag};
+use tare_layout::line::{COUNT, HISTOGRAM, Item, Line, TAG, Tag};
 use tare_layout::primitive::AtomicU64;
 
 use crate::totals::Banks;
@@ -104,14 +105,31 @@ impl Banks<'_> {
         control.fine_truncated.load(Ordering::Acquire) & which != 0
     }
 
-    /// Adds the blocks that a cell of a bank names, less what a truncation kept beside them.
-    pub(crate) fn add_fine(
+    /// Adds the histogram of the digest's row at `row`, less what a truncation kept beside it.
+    pub(crate) fn add_fine_of_digest(
         &self,
         bank: usize,
-        blocks: u64,
-        which: u32,
+        row: usize,
         histogram: &mut FineHistogram,
     ) {
+        let view = self.view();
+        let lines = view.arena(bank);
+        let seeds = |lines: &[Line]| Seeds::from_cell(lines[row + SEED_LINE].get(TAG));
+        // Before the row's own: it only gains seeds, so that none is taken away that is not there.
+        let before = self
+            .fine_truncated(DIGESTS)
+            .then(|| seeds(view.plane(plane::TRUNCATED_GLOBAL, bank)));
+        for bucket in seeds(lines).buckets() {
+            histogram.counts[bucket] = histogram.counts[bucket].wrapping_add(1);
+        }
+        for bucket in before.into_iter().flat_map(Seeds::buckets) {
+            histogram.counts[bucket] = histogram.counts[bucket].saturating_sub(1);
+        }
+        self.add_fine(bank, lines[row].get(HISTOGRAM), DIGESTS, histogram);
+    }
+
+    /// Adds the blocks that a cell of a bank names, less what a truncation kept beside them.
+    fn add_fine(&self, bank: usize, blocks: u64, which: u32, histogram: &mut FineHistogram) {
         let (view, number) = (self.view(), plane::TRUNCATED_GLOBAL);
         let arena = view.arena(bank);
         let truncated = self.fine_truncated(which);

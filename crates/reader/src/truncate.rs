@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tare_layout::View;
 use tare_layout::bank::plane;
-use tare_layout::fine::{ALL, DIGESTS, FINE_BLOCK_LINES, FINE_BLOCKS};
+use tare_layout::fine::{ALL, DIGESTS, FINE_BLOCK_LINES, FINE_BLOCKS, SEED_LINE};
 use tare_layout::histogram::{BLOCK_LINES, BLOCKS};
 use tare_layout::instance::{FILE, SOCKET};
 use tare_layout::line::{CELLS, COUNT, HISTOGRAM, Item, Line, MAX, MIN, TAG, Tag};
@@ -197,8 +197,9 @@ impl Segment {
     /// # Errors
     /// As [`Segment::truncate_classes`].
     pub fn truncate_statement_histogram(&self) -> Result<(), WriteError> {
-        self.fill_fine(ALL, |view, bank, found| {
-            found(view.bank(bank).statements.load(Ordering::Acquire))
+        self.fill_fine(ALL, |view, bank, filled| {
+            let blocks = view.bank(bank).statements.load(Ordering::Acquire);
+            fill_fine_blocks(view, bank, blocks, filled);
         })
     }
 
@@ -207,11 +208,15 @@ impl Segment {
     /// # Errors
     /// As [`Segment::truncate_classes`].
     pub fn truncate_digest_histograms(&self) -> Result<(), WriteError> {
-        self.fill_fine(DIGESTS, |view, bank, found| {
+        self.fill_fine(DIGESTS, |view, bank, filled| {
             let used = view.bank(bank).used.load(Ordering::Acquire) as usize;
             let arena = view.arena(bank);
-            for (at, _) in items(arena, used).filter(|(_, tag)| tag.item == Item::Digest) {
-                found(arena[at].get(HISTOGRAM));
+            let beside = view.plane(plane::TRUNCATED_GLOBAL, bank);
+            let is_row = |tag: &Tag| tag.item == Item::Digest && tag.lines > SEED_LINE;
+            for (at, tag) in items(arena, used).filter(|(_, tag)| is_row(tag)) {
+                filled.push((bank, at, tag.pack()));
+                beside[at + SEED_LINE].set(TAG, arena[at + SEED_LINE].get(TAG));
+                fill_fine_blocks(view, bank, arena[at].get(HISTOGRAM), filled);
             }
         })?;
         let view = self.writable()?;
@@ -228,20 +233,17 @@ impl Segment {
         Ok(())
     }
 
-    /// Copies the blocks that `name` names, bank by bank, into the plane beside them.
+    /// Fills the plane beside statement histograms.
     fn fill_fine(
         &self,
         which: u32,
-        name: impl Fn(View<'_>, usize, &mut dyn FnMut(u64)),
+        fill: impl Fn(View<'_>, usize, &mut Vec<Filled>),
     ) -> Result<(), WriteError> {
-        let plane = plane::TRUNCATED_GLOBAL;
         let flags = &self.writable()?.control().fine_truncated;
-        self.fill(plane, |view, bank, filled| {
+        self.fill(plane::TRUNCATED_GLOBAL, |view, bank, filled| {
             // Only now is the plane one that the writer keeps.
             flags.fetch_or(which, Ordering::AcqRel);
-            name(view, bank, &mut |blocks| {
-                fill_fine_blocks(view, plane, bank, blocks, filled);
-            });
+            fill(view, bank, filled);
         })
     }
 
@@ -421,13 +423,9 @@ pub(crate) fn blocks_of(arena: &[Line], blocks: u64) -> impl Iterator<Item = (us
     })
 }
 
-fn fill_fine_blocks(
-    view: View<'_>,
-    plane: usize,
-    bank: usize,
-    blocks: u64,
-    filled: &mut Vec<Filled>,
-) {
+/// Copies the blocks of a statement histogram that a cell names into the plane beside them.
+fn fill_fine_blocks(view: View<'_>, bank: usize, blocks: u64, filled: &mut Vec<Filled>) {
+    let plane = plane::TRUNCATED_GLOBAL;
     let arena = view.arena(bank);
     for block in 0..FINE_BLOCKS {
         let at = usize::from((blocks >> (16 * block)) as u16);

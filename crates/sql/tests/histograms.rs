@@ -123,6 +123,26 @@ fn truncating_one_histogram_leaves_the_others() {
     assert_eq!(counted(), (0, 10, 10));
 }
 
+/// A digest's first few statements are kept in its row, those behind them in blocks.
+#[test]
+fn a_digests_histogram_is_right_after_each_statement_and_truncation() {
+    for truncated_after in 1..=9 {
+        let r = start(Config::everything());
+        let counted = || total(&r, BY_DIGEST);
+        for n in 1..=truncated_after {
+            run("SELECT 1");
+            assert_eq!(counted(), n);
+        }
+        r.truncate("events_statements_histogram_by_digest");
+        for n in 0..9 {
+            assert_eq!(counted(), n, "truncated after {truncated_after}");
+            run("SELECT 1");
+        }
+        r.truncate("events_statements_histogram_by_digest");
+        assert_eq!(counted(), 0);
+    }
+}
+
 #[test]
 fn threads_and_evictions_lose_no_statement() {
     let r = start(Config {

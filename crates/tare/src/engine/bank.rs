@@ -13,10 +13,6 @@ use tare_layout::shared::Lost;
 
 use super::{Engine, freelist};
 
-/// Lines of an arena among which histogram blocks lie, too: the rest of the page that the bank's
-/// indexes are in, and the next one.
-const FIRST_LINES: usize = 72;
-
 impl Engine {
     /// A bank of this account for the thread in `slot`; `None` when even merging frees none, which
     /// [`tare_layout::Geometry`] rules out as long as threads are within their limit.
@@ -207,7 +203,7 @@ impl Engine {
     pub(super) fn new_block(&self, bank: usize, item: Item, lines: usize) -> Option<usize> {
         let tag = Tag::new(item, lines, 0);
         let header = self.view.bank(bank);
-        if (header.used.load(Ordering::Relaxed) as usize) < FIRST_LINES {
+        if header.used.load(Ordering::Relaxed) as usize + lines <= self.first_lines() {
             return self.new_item(bank, tag);
         }
         let blocks = header.blocks.load(Ordering::Relaxed) as usize;
@@ -221,6 +217,13 @@ impl Engine {
         let blocks = (blocks + lines) as u32;
         header.blocks.store(blocks, Ordering::Release);
         Some(at)
+    }
+
+    /// Lines of an arena among which histogram blocks lie, too: the rest of the page that the bank's
+    /// indexes are in, and the next one.
+    fn first_lines(&self) -> usize {
+        let arena = self.view.geometry().arena;
+        (arena.next_multiple_of(PAGE) + PAGE - arena) / LINE_BYTES
     }
 
     fn make_item(&self, bank: usize, at: usize, tag: Tag) {

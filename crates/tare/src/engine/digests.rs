@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use tare_layout::bank::DIGEST_ENTRIES;
 use tare_layout::class::{COUNTERS, counter_cell};
 use tare_layout::digest::{READY, state};
+use tare_layout::fine::SEED_LINE;
 use tare_layout::line::{COUNT, EXTRA, HISTOGRAM, Item, Line, MIN, NO_MIN, TAG, Tag};
 use tare_layout::primitive::bump;
 use tare_layout::shared::Lost;
@@ -163,16 +164,17 @@ impl Local {
                 .count_digest_shared(found.id, time, now, counted);
         };
         line.set(EXTRA, now);
+        // SAFETY: a digest's item has four lines, made by `digest_line_slow`.
+        let lines = unsafe { std::slice::from_raw_parts(line, 4) };
         match time {
             Some((ticks, bucket)) => {
                 line.time(ticks);
+                let seeds = Some(&lines[SEED_LINE].cells[TAG]);
                 let spill = || self.engine.view.digest_histogram(found.id as usize);
-                self.count_fine(&line.cells[HISTOGRAM], bucket, spill);
+                self.count_fine(&line.cells[HISTOGRAM], seeds, bucket, spill);
             }
             None => line.add(COUNT, 1),
         }
-        // SAFETY: a digest's item has four lines, made by `digest_line_slow`.
-        let lines = unsafe { std::slice::from_raw_parts(line, 4) };
         counted.each(|line, cell, n| lines[line].add(cell, n));
     }
 
@@ -222,6 +224,7 @@ impl Local {
                 self.engine.clear_fine(bank, blocks);
                 self.engine.reuse_item(bank, at, tag);
                 self.line(at).set(HISTOGRAM, blocks);
+                self.line(at + SEED_LINE).set(TAG, 0);
                 at
             }
         };
@@ -343,6 +346,6 @@ impl Engine {
             self.view.digest_histogram(id),
             self.view.digest_histogram_truncated(id),
         );
-        self.share_fine(bank, lines[0].get(HISTOGRAM), shared, truncated);
+        self.share_fine(bank, at, shared, truncated);
     }
 }

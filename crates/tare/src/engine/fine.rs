@@ -3,8 +3,10 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use tare_layout::bank::plane;
-use tare_layout::fine::{ALL, DIGESTS, FINE_BLOCK_BUCKETS, FINE_BLOCK_LINES, FINE_BLOCKS};
-use tare_layout::line::{Item, Line};
+use tare_layout::fine::{
+    ALL, DIGESTS, FINE_BLOCK_BUCKETS, FINE_BLOCK_LINES, FINE_BLOCKS, SEED_LINE, Seeds,
+};
+use tare_layout::line::{HISTOGRAM, Item, Line, TAG};
 use tare_layout::primitive::increment;
 use tare_layout::shared::Lost;
 
@@ -37,18 +39,19 @@ impl Place {
 }
 
 impl Local {
-    /// Counts a statement that took so long into the histogram whose blocks a cell names. A bucket that
-    /// wraps carries 2^32 to where many threads write.
+    /// Counts a statement that took so long into the histogram whose blocks a cell names; the first few,
+    /// if they may, into its seeds. A bucket that wraps carries 2^32 to where many threads write.
     #[inline]
     pub fn count_fine<'a>(
         &self,
         blocks: &AtomicU64,
+        seeds: Option<&AtomicU64>,
         place: Place,
         spill: impl FnOnce() -> &'a [AtomicU64],
     ) {
         let Place { block, within } = place;
         let at = match (blocks.load(Ordering::Relaxed) >> (16 * block)) as u16 {
-            0 => match self.fine_block(blocks, block) {
+            0 => match self.count_seed(blocks, seeds, place) {
                 Some(at) => at,
                 None => return,
             },
@@ -63,11 +66,25 @@ impl Local {
         }
     }
 
+    /// Counts into the seeds; the block to count into when these are full, made if it is not there.
     #[cold]
-    fn fine_block(&self, blocks: &AtomicU64, block: usize) -> Option<usize> {
+    fn count_seed(
+        &self,
+        blocks: &AtomicU64,
+        seeds: Option<&AtomicU64>,
+        place: Place,
+    ) -> Option<usize> {
         let _making = self.making()?;
+        let more = seeds.and_then(|cell| {
+            let more = Seeds::from_cell(cell.load(Ordering::Relaxed)).with(place.bucket())?;
+            Some((cell, more))
+        });
+        if let Some((cell, more)) = more {
+            cell.store(more.to_cell(), Ordering::Relaxed);
+            return None;
+        }
         self.engine
-            .fine_block_of(self.bank_number.get(), blocks, block)
+            .fine_block_of(self.bank_number.get(), blocks, place.block)
     }
 }
 
@@ -114,30 +131,19 @@ impl Engine {
         }
     }
 
-    /// Adds a bank's histogram to one that many threads write; and what a truncation kept beside it to
-    /// what one keeps of that.
+    /// Adds the histogram of a digest's row to one that many threads write; and what a truncation kept
+    /// beside it to what one keeps of that.
     pub fn share_fine(
         &self,
         bank: usize,
-        blocks: u64,
+        row: usize,
         shared: &[AtomicU64],
         truncated: &[AtomicU64],
     ) {
-        let beside = self.fine_plane(DIGESTS, bank);
-        for (block, at) in fine_blocks(blocks) {
-            let first = block * FINE_BLOCK_BUCKETS;
-            let add = |to: &[AtomicU64], lines: &[Line]| {
-                for (i, cell) in to.iter().skip(first).take(FINE_BLOCK_BUCKETS).enumerate() {
-                    match fine_bucket(lines, i).load(Ordering::Relaxed) {
-                        0 => {}
-                        n => _ = cell.fetch_add(u64::from(n), Ordering::Relaxed),
-                    }
-                }
-            };
-            add(shared, &self.view.arena(bank)[at..at + FINE_BLOCK_LINES]);
-            if let Some(plane) = beside {
-                add(truncated, &plane[at..at + FINE_BLOCK_LINES]);
-            }
+        let arena = self.view.arena(bank);
+        share_lines(arena, row, arena[row].get(HISTOGRAM), shared);
+        if let Some(plane) = self.fine_plane(DIGESTS, bank) {
+            share_lines(plane, row, arena[row].get(HISTOGRAM), truncated);
         }
     }
 
@@ -168,6 +174,24 @@ impl Engine {
             }
         }
     }
+}
+
+/// Adds what the blocks, and the seeds in the row at `row`, hold in an arena or in a plane beside one.
+fn share_lines(lines: &[Line], row: usize, blocks: u64, shared: &[AtomicU64]) {
+    let add = |bucket: usize, n: u32| {
+        if let Some(cell) = shared.get(bucket).filter(|_| n != 0) {
+            cell.fetch_add(u64::from(n), Ordering::Relaxed);
+        }
+    };
+    for (block, at) in fine_blocks(blocks) {
+        let counts = &lines[at..at + FINE_BLOCK_LINES];
+        for i in 0..FINE_BLOCK_BUCKETS {
+            let n = fine_bucket(counts, i).load(Ordering::Relaxed);
+            add(block * FINE_BLOCK_BUCKETS + i, n);
+        }
+    }
+    let seeds = Seeds::from_cell(lines[row + SEED_LINE].get(TAG));
+    seeds.buckets().for_each(|bucket| add(bucket, 1));
 }
 
 fn zero(lines: &[Line]) {

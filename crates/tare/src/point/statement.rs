@@ -363,7 +363,7 @@ impl Statement {
         let time = timed.then(|| (ticks, Place::of(local.engine.buckets.of(ticks))));
         if let Some((_, bucket)) = time {
             let spill = || local.engine.view.fine_spill();
-            local.count_fine(&local.bank.get().statements, bucket, spill);
+            local.count_fine(&local.bank.get().statements, None, bucket, spill);
         }
         if let Some(found) = self.digest.get() {
             let seen = if known != 0 { known } else { clock::now() };

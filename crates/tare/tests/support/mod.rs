@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard};
 use tare::{Class, Config};
 use tare_layout::bank::plane;
 use tare_layout::control::setup;
-use tare_layout::fine::FINE_BLOCKS;
+use tare_layout::fine::{FINE_BLOCKS, SEED_LINE, Seeds};
 use tare_layout::geometry::LIMITS;
 use tare_layout::line::{CONTENDED, COUNT, EXTRA, HISTOGRAM, Line, MAX, MIN, NO_MIN, SUM, TAG};
 use tare_layout::shared::{LOSSES, Lost};
@@ -355,6 +355,8 @@ impl Segment {
                 if counts_for == id && lines[1].get(TAG) == u64::from(generation) {
                     sum.add_line(&lines[0], true);
                     sum.buckets += self.fine(bank, lines[0].get(HISTOGRAM));
+                    let seeds = Seeds::from_cell(lines[SEED_LINE].get(TAG));
+                    sum.buckets += seeds.buckets().count() as u64;
                 }
             }
         }
