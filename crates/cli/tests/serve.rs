@@ -138,6 +138,34 @@ fn every_thread_has_a_name() {
     assert!(!names.contains("unknown"), "{names}");
 }
 
+/// What docs/overhead.md promises of memory. It grew by half unseen once.
+#[cfg(feature = "instrument")]
+#[test]
+fn an_idle_connection_takes_less_than_16_kib_of_the_segment() {
+    use mysql::prelude::Queryable;
+    let directory = Directory::new("idle");
+    let served = serve(&directory, &[]);
+    let connect = |_| {
+        let opts = mysql::OptsBuilder::new()
+            .socket(served.socket.to_str())
+            .user(Some("root"));
+        let mut conn = mysql::Conn::new(opts).expect("connected");
+        conn.query_drop("SELECT 1").expect("answered");
+        conn
+    };
+    let resident = || -> u64 {
+        let answer = served.answer("SELECT resident_bytes FROM tare.segments");
+        answer.trim().parse().expect("bytes")
+    };
+    // The first few pay for what all share.
+    let _few: Vec<_> = (0..8).map(connect).collect();
+    let before = resident();
+    let many: Vec<_> = (0..64).map(connect).collect();
+    let each = (resident() - before) / many.len() as u64;
+    assert!(each < 16 << 10, "{each} bytes for an idle connection");
+    assert!(each > 1 << 10, "{each} bytes are too few to be true");
+}
+
 #[test]
 fn off_means_no_segment() {
     let directory = Directory::new("off");
