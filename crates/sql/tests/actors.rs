@@ -109,7 +109,7 @@ fn what_is_no_rule_is_refused() {
     let mut config = Config::everything();
     config.limits.actors = 2;
     let r = start(config);
-    let errno = |sql: &str| r.execute(sql).unwrap_err().errno;
+    let errno = |sql: &str| r.execute(sql).unwrap_err().code;
     let insert = "INSERT INTO performance_schema.setup_actors";
     assert_eq!(errno(&format!("{insert} (HOST) VALUES ('%')")), 1062);
     assert_eq!(
@@ -168,7 +168,7 @@ fn threads_without_an_account_begin_as_their_class_says() {
     let errno = r
         .execute("UPDATE performance_schema.setup_threads SET NAME = 'x'")
         .unwrap_err()
-        .errno;
+        .code;
     assert_eq!(errno, 1683);
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 use tare_sql::catalog::{
-    self, Account, Catalog, Command, Database, ForeignKey, MySqlError, Scope, Source, UserColumn,
+    self, Account, Catalog, Command, Database, ForeignKey, Scope, Source, SqlError, UserColumn,
     UserIndex, UserTable, Variable,
 };
 
@@ -293,8 +293,8 @@ fn what_may_not_be_changed_is_refused_as_mysql_does() {
         "INSERT INTO performance_schema.setup_consumers VALUES ('x', 'YES')",
         [],
     );
-    let error = MySqlError::from_sqlite(&insert.unwrap_err()).unwrap();
-    assert_eq!(error.errno, 1142);
+    let error = SqlError::carried_by(&insert.unwrap_err()).unwrap();
+    assert_eq!(error.code, 1142);
     assert!(
         conn.execute(
             "UPDATE performance_schema.mutex_instances SET NAME = 'x'",

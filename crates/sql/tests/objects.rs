@@ -262,7 +262,7 @@ fn wrong_rules_are_refused() {
     let r = start(Config::everything());
     let insert = |values: &str| {
         let sql = format!("INSERT INTO performance_schema.setup_objects VALUES ({values})");
-        r.execute(&sql).map_err(|e| e.errno)
+        r.execute(&sql).map_err(|e| e.code)
     };
     assert_eq!(insert("'TABLE', 'mysql', '%', 'YES', 'YES'"), Err(1062));
     assert_eq!(insert("'VIEW', 'mysql', '%', 'YES', 'YES'"), Err(1265));

@@ -6,9 +6,9 @@
 use std::sync::OnceLock;
 
 use super::cell::Cell;
-use super::error::MySqlError;
 use super::filter::Filter;
 use super::state::View;
+use crate::server::error::SqlError;
 
 /// MySQL's type of an event's counters, times and identifiers.
 pub const U64: &str = "bigint(20) unsigned";
@@ -120,7 +120,7 @@ impl Key {
 }
 
 /// Empties a table.
-pub type Truncate = fn(&View) -> Result<(), MySqlError>;
+pub type Truncate = fn(&View) -> Result<(), SqlError>;
 
 /// The rows of one scan, made one at a time.
 pub type Rows<R> = Box<dyn Iterator<Item = R>>;
@@ -138,14 +138,14 @@ pub struct Update {
     /// The columns that may be assigned.
     pub columns: &'static [&'static str],
     /// Applies the changes to the row with this rowid, at once.
-    pub apply: fn(&View, rowid: i64, &[Change]) -> Result<(), MySqlError>,
+    pub apply: fn(&View, rowid: i64, &[Change]) -> Result<(), SqlError>,
 }
 
 /// Adds a row, given its columns in order; a value of `None` is one that the INSERT did not give.
-pub type Insert = fn(&View, &[Change]) -> Result<(), MySqlError>;
+pub type Insert = fn(&View, &[Change]) -> Result<(), SqlError>;
 
 /// Removes the row with this rowid.
-pub type Delete = fn(&View, rowid: i64) -> Result<(), MySqlError>;
+pub type Delete = fn(&View, rowid: i64) -> Result<(), SqlError>;
 
 /// A table and how its rows are made.
 pub struct Spec<R: 'static> {
@@ -164,7 +164,7 @@ pub struct Spec<R: 'static> {
     /// How many rows to expect, for SQLite's planner.
     pub expect: u32,
     /// Makes the rows. With a filter it may give more rows than match, never fewer.
-    pub rows: fn(&View, &Filter) -> Result<Rows<R>, MySqlError>,
+    pub rows: fn(&View, &Filter) -> Result<Rows<R>, SqlError>,
     /// A row's identity, for UPDATE.
     pub rowid: Option<fn(&R) -> i64>,
     /// What UPDATE may do, if anything.
@@ -186,7 +186,7 @@ impl<R: 'static> Spec<R> {
         name: &'static str,
         doc: &'static str,
         columns: &'static [&'static [Column<R>]],
-        rows: fn(&View, &Filter) -> Result<Rows<R>, MySqlError>,
+        rows: fn(&View, &Filter) -> Result<Rows<R>, SqlError>,
     ) -> Self {
         Spec {
             schema,
@@ -276,13 +276,13 @@ pub trait Table: Sync {
     /// Whether TRUNCATE does something.
     fn can_truncate(&self) -> bool;
     /// Empties it. Only where `can_truncate`.
-    fn truncate(&self, view: &View) -> Result<(), MySqlError>;
+    fn truncate(&self, view: &View) -> Result<(), SqlError>;
     /// A view's SELECT; a table has none.
     fn view_definition(&self) -> Option<&str> {
         None
     }
     /// Starts a scan.
-    fn scan(&'static self, view: &View, filter: &Filter) -> Result<Box<dyn Scan>, MySqlError>;
+    fn scan(&'static self, view: &View, filter: &Filter) -> Result<Box<dyn Scan>, SqlError>;
 }
 
 /// A scan standing on a row, or past the last.
@@ -358,10 +358,10 @@ impl<R: 'static> Table for Spec<R> {
     fn can_truncate(&self) -> bool {
         self.truncate.is_some()
     }
-    fn truncate(&self, view: &View) -> Result<(), MySqlError> {
+    fn truncate(&self, view: &View) -> Result<(), SqlError> {
         self.truncate.map_or(Ok(()), |truncate| truncate(view))
     }
-    fn scan(&'static self, view: &View, filter: &Filter) -> Result<Box<dyn Scan>, MySqlError> {
+    fn scan(&'static self, view: &View, filter: &Filter) -> Result<Box<dyn Scan>, SqlError> {
         let rows = (self.rows)(view, filter)?;
         Ok(Box::new(Typed {
             spec: self,

@@ -28,12 +28,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::Connection;
 use rusqlite::vtab::Module;
 
+pub use crate::server::error::SqlError;
 pub use cell::Cell;
 pub use describe::{
     Change, Column, Delete, I64, Insert, Key, Meta, Rows, Scan, Spec, Table, Truncate, U64, Update,
     YES_NO, col, null,
 };
-pub use error::MySqlError;
 pub use filter::{Admit, Filter};
 pub use server::{HostSeen, LogStatus, Owned, StatusBy, UserVariable, VariableInfo};
 pub use source::{
@@ -189,7 +189,7 @@ impl Catalog {
         command: Command,
         schema: &str,
         name: &str,
-    ) -> Option<Result<(), MySqlError>> {
+    ) -> Option<Result<(), SqlError>> {
         if !is_catalog_schema(schema) {
             return None;
         }
@@ -205,22 +205,22 @@ impl Catalog {
                     "The target table {name} of the {} is not updatable",
                     command.privilege()
                 );
-                return Some(Err(MySqlError::new(1288, "HY000", text)));
+                return Some(Err(SqlError::new(1288, text)));
             }
             (Command::Insert, None) if is_view(schema, name) => {
                 let text = format!("The target table {name} of the INSERT is not insertable-into");
-                return Some(Err(MySqlError::new(1471, "HY000", text)));
+                return Some(Err(SqlError::new(1471, text)));
             }
             (_, None) if command != Command::Create => {
                 let text = format!("Table '{schema}.{name}' doesn't exist");
-                return Some(Err(MySqlError::new(1146, "42S02", text)));
+                return Some(Err(SqlError::new(1146, text)));
             }
             _ => false,
         };
         Some(if allowed {
             Ok(())
         } else {
-            Err(MySqlError::command_denied(
+            Err(SqlError::command_denied(
                 command.privilege(),
                 &who.user,
                 &who.host,
@@ -230,7 +230,7 @@ impl Catalog {
     }
 
     /// TRUNCATE TABLE on one of the catalog's tables. `None` if it is none of them.
-    pub fn truncate(&self, schema: &str, name: &str) -> Option<Result<(), MySqlError>> {
+    pub fn truncate(&self, schema: &str, name: &str) -> Option<Result<(), SqlError>> {
         if let Err(error) = self.check(Command::Truncate, schema, name)? {
             return Some(Err(error));
         }

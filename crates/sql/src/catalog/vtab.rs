@@ -17,10 +17,10 @@ use rusqlite::{Error, Result};
 
 use super::cell::Cell;
 use super::describe::{Change, Meta, Scan, Table};
-use super::error::MySqlError;
 use super::filter::Filter;
 use super::state::State;
 use super::types;
+use crate::server::error::SqlError;
 
 /// One of a connection's tables.
 #[repr(C)]
@@ -49,7 +49,7 @@ fn caught<T>(table: &dyn Table, work: impl FnOnce() -> Result<T>) -> Result<T> {
             table.schema(),
             table.name()
         );
-        Err(MySqlError::internal(text).into())
+        Err(SqlError::internal(text).into())
     })
 }
 
@@ -152,7 +152,7 @@ impl CreateVTab<'_> for CatalogTable {
 impl CatalogTable {
     fn denied(&self, command: &str) -> Error {
         let who = self.state.source().session();
-        MySqlError::command_denied(command, &who.user, &who.host, self.table.name()).into()
+        SqlError::command_denied(command, &who.user, &who.host, self.table.name()).into()
     }
 
     fn changes(&self, args: &Updates<'_>, allowed: &[&str]) -> Result<Vec<Change>> {
@@ -163,7 +163,7 @@ impl CatalogTable {
                 continue;
             }
             if !allowed.contains(&column.name) {
-                return Err(MySqlError::invalid_usage().into());
+                return Err(SqlError::invalid_usage().into());
             }
             changes.push(Change {
                 column: column.name,
@@ -219,7 +219,7 @@ impl UpdateVTab<'_> for CatalogTable {
         };
         let rowid: i64 = args.get(0)?;
         if args.get::<i64>(1)? != rowid {
-            return Err(MySqlError::invalid_usage().into());
+            return Err(SqlError::invalid_usage().into());
         }
         let changes = self.changes(args, update.columns)?;
         let view = self.state.view();

@@ -9,8 +9,8 @@ use super::state::SessionState;
 use super::status::By;
 use crate::catalog::Catalog;
 use crate::catalog::{
-    self, Account, Database, ForeignKey, HostSeen, LogStatus, MySqlError, Owned, Scope, Source,
-    StatusBy, UserColumn, UserIndex, UserTable, UserVariable, Variable, VariableInfo,
+    self, Account, Database, ForeignKey, HostSeen, LogStatus, Owned, Scope, Source, StatusBy,
+    UserColumn, UserIndex, UserTable, UserVariable, Variable, VariableInfo,
 };
 use crate::dialect::admin;
 use crate::dialect::plan::{Change, Sql};
@@ -28,16 +28,6 @@ fn variables<N: Into<String>>(all: impl IntoIterator<Item = (N, String)>) -> Vec
     let all = all.into_iter();
     all.map(|(name, value)| Variable::new(name, value))
         .collect()
-}
-
-impl From<MySqlError> for SqlError {
-    fn from(error: MySqlError) -> Self {
-        Self {
-            code: error.errno,
-            state: error.sqlstate,
-            message: error.message,
-        }
-    }
 }
 
 impl Source for Served {

@@ -3,8 +3,6 @@
 use super::error_names::ERRORS;
 use rusqlite::ffi;
 
-use crate::catalog::MySqlError;
-
 /// What is wrong with a statement, in MySQL's numbers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("ERROR {code} ({state}): {message}")]
@@ -17,6 +15,9 @@ pub struct SqlError {
     pub message: String,
 }
 
+/// SQLSTATEs that are not MySQL's for an error's number.
+pub const SIGNALLED: [&str; 2] = ["02200", "45000"];
+
 /// The result of whatever a statement does.
 pub type Result<T> = std::result::Result<T, SqlError>;
 
@@ -27,6 +28,15 @@ impl SqlError {
             code,
             state: state_of(code),
             message: message.into(),
+        }
+    }
+
+    /// What a function or procedure of schema sys SIGNALs, with the SQLSTATE that it chooses: one of
+    /// [`SIGNALLED`].
+    pub fn signal(state: &'static str, code: u16, message: impl Into<String>) -> Self {
+        Self {
+            state,
+            ..Self::new(code, message)
         }
     }
 
@@ -101,8 +111,8 @@ impl SqlError {
 
     /// What SQLite says, in MySQL's words. `code` is SQLite's extended result code.
     pub fn from_sqlite(code: i32, message: &str) -> Self {
-        if let Some(error) = MySqlError::from_message(message) {
-            return error.into();
+        if let Some(error) = Self::carried_in(message) {
+            return error;
         }
         if code & 0xff == ffi::SQLITE_BUSY {
             super::metrics::LOCK_BUSY.add(1);
@@ -283,9 +293,10 @@ impl From<rusqlite::Error> for SqlError {
     }
 }
 
-/// The SQLSTATE that MySQL gives with an error number; HY000 has no better one.
+/// The SQLSTATE that MySQL gives with an error number.
 fn state_of(code: u16) -> &'static str {
     let found = ERRORS.binary_search_by_key(&code, |(number, ..)| *number);
+    debug_assert!(found.is_ok(), "{code} is to be listed in error_names.rs");
     found.map_or("HY000", |at| ERRORS[at].2)
 }
 

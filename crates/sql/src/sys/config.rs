@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
-use crate::catalog::MySqlError;
+use crate::catalog::SqlError;
 use crate::tables::time::datetime;
 
 /// One option.
@@ -76,19 +76,14 @@ impl SysConfig {
     }
 
     /// INSERT.
-    pub fn insert(
-        &self,
-        variable: &str,
-        value: Option<String>,
-        who: &str,
-    ) -> Result<(), MySqlError> {
+    pub fn insert(&self, variable: &str, value: Option<String>, who: &str) -> Result<(), SqlError> {
         let mut rows = self.lock();
         if rows
             .iter()
             .any(|r| r.variable.eq_ignore_ascii_case(variable))
         {
             let text = format!("Duplicate entry '{variable}' for key 'PRIMARY'");
-            return Err(MySqlError::new(1062, "23000", text));
+            return Err(SqlError::new(1062, text));
         }
         let id = rows.iter().map(|r| r.id).max().unwrap_or(0) + 1;
         rows.push(Setting {
@@ -102,7 +97,7 @@ impl SysConfig {
     }
 
     /// UPDATE of a row's value.
-    pub fn update(&self, id: i64, value: Option<String>, who: &str) -> Result<(), MySqlError> {
+    pub fn update(&self, id: i64, value: Option<String>, who: &str) -> Result<(), SqlError> {
         let mut rows = self.lock();
         if let Some(row) = rows.iter_mut().find(|r| r.id == id) {
             row.value = value;
@@ -113,13 +108,13 @@ impl SysConfig {
     }
 
     /// DELETE.
-    pub fn delete(&self, id: i64) -> Result<(), MySqlError> {
+    pub fn delete(&self, id: i64) -> Result<(), SqlError> {
         let mut rows = self.lock();
         rows.retain(|r| r.id != id);
         self.keep(&rows)
     }
 
-    fn keep(&self, rows: &[Setting]) -> Result<(), MySqlError> {
+    fn keep(&self, rows: &[Setting]) -> Result<(), SqlError> {
         let Some(path) = &self.path else {
             return Ok(());
         };
@@ -131,7 +126,7 @@ impl SysConfig {
         std::fs::write(&written, Value::from(rows).to_string())
             .and_then(|()| std::fs::rename(&written, path))
             .map_err(|error| {
-                MySqlError::internal(format!(
+                SqlError::internal(format!(
                     "{}: {error}; the change holds until the server stops",
                     path.display()
                 ))
@@ -179,7 +174,7 @@ mod tests {
         assert_eq!(config.get("STATEMENT_truncate_len").as_deref(), Some("64"));
         config.insert("mine", None, "root@localhost").expect("new");
         assert_eq!(
-            config.insert("Mine", None, "x").map_err(|e| e.errno),
+            config.insert("Mine", None, "x").map_err(|e| e.code),
             Err(1062)
         );
         let id = |name: &str| {

@@ -19,7 +19,7 @@ use std::sync::OnceLock;
 use sqlparser::ast::Statement;
 
 use crate::catalog::types::parts;
-use crate::catalog::{Delete, Filter, Insert, Key, Meta, MySqlError, Scan, Table, Update};
+use crate::catalog::{Delete, Filter, Insert, Key, Meta, Scan, Table, Update};
 use crate::dialect::rewrite::Rewriter;
 use crate::server::error::{Result, SqlError};
 
@@ -274,16 +274,16 @@ impl Table for View {
     fn can_truncate(&self) -> bool {
         false
     }
-    fn truncate(&self, _view: &crate::catalog::View) -> std::result::Result<(), MySqlError> {
-        Err(MySqlError::internal("a view cannot be truncated"))
+    fn truncate(&self, _view: &crate::catalog::View) -> std::result::Result<(), SqlError> {
+        Err(SqlError::internal("a view cannot be truncated"))
     }
     fn scan(
         &'static self,
         _view: &crate::catalog::View,
         _filter: &Filter,
-    ) -> std::result::Result<Box<dyn Scan>, MySqlError> {
+    ) -> std::result::Result<Box<dyn Scan>, SqlError> {
         // The rewriter puts its SELECT where it is named: nothing scans it.
-        Err(MySqlError::internal(SqlError::no_such_table(
+        Err(SqlError::internal(SqlError::no_such_table(
             "sys", self.name,
         )))
     }

@@ -59,7 +59,7 @@ static SYS_CONFIG: Spec<Setting> = Spec::new(
 )
 .change(
     |view, row| match (view.source.sys_config(), value(row, "variable")) {
-        (_, None) => Err(crate::catalog::MySqlError::cannot_be_null("variable")),
+        (_, None) => Err(crate::catalog::SqlError::cannot_be_null("variable")),
         (Some(config), Some(variable)) => config.insert(&variable, value(row, "value"), &who(view)),
         (None, _) => Ok(()),
     },

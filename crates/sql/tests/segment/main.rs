@@ -14,7 +14,7 @@ use std::sync::{Barrier, Condvar, Mutex};
 
 use support::start;
 use tare::{Config, Counter, Operation};
-use tare_sql::catalog::{self, MySqlError};
+use tare_sql::catalog::{self, SqlError};
 
 tare::classes! {
     /// A lock of the test.

@@ -77,7 +77,7 @@ fn wrong_values_are_refused_and_change_nothing() {
     // A thread to change.
     tare::thread::set_processlist_id(1);
     let before = r.rows("SELECT * FROM performance_schema.setup_consumers");
-    let errno = |sql: &str| r.execute(sql).unwrap_err().errno;
+    let errno = |sql: &str| r.execute(sql).unwrap_err().code;
     assert_eq!(
         errno("UPDATE performance_schema.setup_consumers SET ENABLED = 'MAYBE'"),
         1265

@@ -123,8 +123,8 @@ fn a_saved_segment_answers_every_table_and_changes_none() {
             assert_eq!(one(last), "SELECT 'the last'");
             assert_eq!(one("SELECT state FROM tare.segments"), "dead");
             let update = "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO'";
-            let error = MySqlError::from_sqlite(&conn.execute(update, []).unwrap_err()).unwrap();
-            assert_eq!(error.errno, 1105);
+            let error = SqlError::carried_by(&conn.execute(update, []).unwrap_err()).unwrap();
+            assert_eq!(error.code, 1105);
             assert!(error.message.contains("has ended"), "{error}");
             for table in catalog::tables()
                 .iter()

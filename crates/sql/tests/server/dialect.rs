@@ -331,7 +331,7 @@ fn errors_have_mysqls_numbers() {
         ("SET version = '1'", 1238),
         ("SET autocommit = 7", 1231),
         ("SHOW NONSENSE", 1064),
-        ("DROP DATABASE performance_schema", 3802),
+        ("DROP DATABASE performance_schema", 3552),
         ("CREATE TABLE performance_schema.x (a INT)", 1044),
         ("INSERT INTO performance_schema.threads VALUES (1)", 1142),
         ("DELETE FROM performance_schema.setup_consumers", 1142),

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use tare_reader::Segment;
-use tare_sql::catalog::{self, Catalog, MySqlError, Source};
+use tare_sql::catalog::{self, Catalog, Source, SqlError};
 
 /// Tare is one for the process: one test at a time.
 static ONE: Mutex<()> = Mutex::new(());
@@ -91,10 +91,10 @@ impl Running {
     }
 
     /// Runs a statement; the rows it changed, or the catalog's error.
-    pub fn execute(&self, sql: &str) -> Result<usize, MySqlError> {
+    pub fn execute(&self, sql: &str) -> Result<usize, SqlError> {
         self.conn
             .execute(sql, [])
-            .map_err(|e| MySqlError::from_sqlite(&e).unwrap_or_else(|| panic!("{sql}: {e}")))
+            .map_err(|e| SqlError::carried_by(&e).unwrap_or_else(|| panic!("{sql}: {e}")))
     }
 
     pub fn truncate(&self, name: &str) {

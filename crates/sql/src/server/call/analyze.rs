@@ -79,7 +79,8 @@ impl Caller<'_> {
         let table = self.text(1);
         let named = table.clone().unwrap_or_default().to_lowercase();
         let need = |what: &str| {
-            SqlError::new(
+            SqlError::signal(
+                "45000",
                 1644,
                 format!("{what} needs the name of a snapshot as its second argument"),
             )
@@ -139,7 +140,8 @@ impl Caller<'_> {
                 self.views(&later.since(&earlier))?;
             }
             _ => {
-                return Err(SqlError::new(
+                return Err(SqlError::signal(
+                    "45000",
                     1644,
                     "Unknown action. It is one of snapshot, overall, delta, create_table, create_tmp, save, cleanup",
                 ));
@@ -158,7 +160,8 @@ impl Caller<'_> {
     fn kept_as(&self, name: &str) -> Result<Snapshot> {
         let kept = self.session.kept.snapshots.get(name).cloned();
         kept.ok_or_else(|| match name {
-            "" => SqlError::new(
+            "" => SqlError::signal(
+                "45000",
                 1644,
                 "There is no snapshot yet: call the procedure with 'snapshot' first",
             ),
@@ -197,7 +200,8 @@ impl Caller<'_> {
                 Some((_, name)) => (*name).to_owned(),
                 None if view == "custom" => self.custom()?,
                 None => {
-                    return Err(SqlError::new(
+                    return Err(SqlError::signal(
+                        "45000",
                         1644,
                         format!("{view} is none of the views that can be shown"),
                     ));
@@ -220,9 +224,7 @@ impl Caller<'_> {
             crate::sys::view(name.strip_prefix("sys.").unwrap_or(&name)).map(|v| v.name())
         });
         named.map(str::to_owned).ok_or_else(|| {
-            SqlError::new(
-                1644,
-                "'custom' shows the view of schema sys that @sys.statement_performance_analyzer.view names: set it",
+            SqlError::signal("45000", 1644, "'custom' shows the view of schema sys that @sys.statement_performance_analyzer.view names: set it",
             )
         })
     }

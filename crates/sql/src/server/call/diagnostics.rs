@@ -99,13 +99,15 @@ impl Caller<'_> {
             .unwrap_or_else(|| "current".into())
             .to_ascii_lowercase();
         if every <= 0.0 || seconds < 0.0 {
-            return Err(SqlError::new(
+            return Err(SqlError::signal(
+                "45000",
                 1644,
                 "in_interval must be greater than zero, and in_max_runtime not less",
             ));
         }
         if !matches!(setup.as_str(), "current" | "medium" | "full") {
-            return Err(SqlError::new(
+            return Err(SqlError::signal(
+                "45000",
                 1644,
                 "in_auto_config is current, medium or full",
             ));

@@ -137,7 +137,8 @@ impl Caller<'_> {
     fn reload(&mut self) -> Result<()> {
         self.session.root_only("SUPER")?;
         let Some(saved) = self.session.kept.saved.take() else {
-            return Err(SqlError::new(
+            return Err(SqlError::signal(
+                "45000",
                 1644,
                 "Nothing has been saved in this session: call sys.ps_setup_save first",
             ));

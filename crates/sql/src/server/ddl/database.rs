@@ -31,8 +31,8 @@ impl Session {
     pub(super) fn drop_database(&mut self, name: &str, if_exists: bool) -> Result<u64> {
         if is_system_schema(name) {
             return Err(SqlError::new(
-                3802,
-                format!("Dropping system schema '{name}' is not allowed."),
+                3552,
+                format!("Access to system schema '{name}' is rejected."),
             ));
         }
         if !self.shared.databases.exists(name) {

@@ -6,7 +6,7 @@ use rusqlite::{Connection, Result};
 use serde_json::Value as Json;
 
 use super::{fail, opt, pure, text as argument};
-use crate::catalog::MySqlError;
+use crate::catalog::SqlError;
 
 /// A JSON value of a plain one. A text is a JSON string, unless it is an object or array already:
 /// SQLite does not tell JSON from text.
@@ -66,9 +66,8 @@ fn put(value: &Json, out: &mut String) {
 }
 
 fn invalid(position: usize, function: &str) -> rusqlite::Error {
-    MySqlError::new(
+    SqlError::new(
         3141,
-        "22032",
         format!("Invalid JSON text in argument {position} to function {function}"),
     )
     .into()
@@ -180,9 +179,8 @@ fn legs(ctx: &Context<'_>, i: usize) -> Result<Option<Vec<Leg>>> {
     match argument(ctx, i) {
         None => Ok(None),
         Some(t) => path(&t).map(Some).ok_or_else(|| {
-            MySqlError::new(
+            SqlError::new(
                 3143,
-                "42000",
                 "Invalid JSON path expression. The error is around character position 1.",
             )
             .into()
@@ -368,9 +366,8 @@ pub(super) fn json(db: &Connection) -> Result<()> {
     })?;
     pure(db, "tare_json_object", -1, |ctx| {
         if ctx.len() % 2 == 1 {
-            return Err(MySqlError::new(
+            return Err(SqlError::new(
                 1582,
-                "42000",
                 "Incorrect parameter count in the call to native function 'JSON_OBJECT'",
             )
             .into());
@@ -378,9 +375,8 @@ pub(super) fn json(db: &Connection) -> Result<()> {
         let mut all = serde_json::Map::new();
         for i in (0..ctx.len()).step_by(2) {
             let key = argument(ctx, i).ok_or_else(|| {
-                rusqlite::Error::from(MySqlError::new(
+                rusqlite::Error::from(SqlError::new(
                     3158,
-                    "22032",
                     "JSON documents may not contain NULL member names.",
                 ))
             })?;

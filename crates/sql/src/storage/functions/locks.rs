@@ -9,7 +9,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Result};
 
 use super::{fail, fresh, real, text};
-use crate::catalog::MySqlError;
+use crate::catalog::SqlError;
 use crate::server::points::LOCK_SESSION;
 use crate::server::state::SessionState;
 use crate::storage::sync::Mutex;
@@ -74,9 +74,8 @@ impl UserLocks {
 fn name(ctx: &Context<'_>) -> Result<String> {
     match text(ctx, 0).map(|n| n.to_lowercase()) {
         Some(name) if !name.is_empty() && name.chars().count() <= 64 => Ok(name),
-        other => Err(MySqlError::new(
+        other => Err(SqlError::new(
             3057,
-            "42000",
             format!(
                 "Incorrect user-level lock name '{}'.",
                 other.unwrap_or_default()

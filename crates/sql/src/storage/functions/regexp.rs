@@ -6,10 +6,10 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Result};
 
 use super::{int, opt, pure, text};
-use crate::catalog::MySqlError;
+use crate::catalog::SqlError;
 
 fn wrong(code: u16, message: &str) -> rusqlite::Error {
-    MySqlError::new(code, "HY000", message).into()
+    SqlError::new(code, message).into()
 }
 
 /// Compiles once per statement where the pattern is a constant.
@@ -55,7 +55,7 @@ fn build(pattern: &str, options: &str) -> Result<Regex> {
             d if d.contains("unclosed group") || d.contains("unopened group") => {
                 wrong(3691, "Mismatched parenthesis in regular expression.")
             }
-            _ => wrong(3692, &format!("Illegal regular expression: {detail}")),
+            _ => wrong(1139, &format!("Got error '{detail}' from regexp")),
         }
     })
 }

@@ -6,7 +6,7 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 
 use super::{fresh, int, opt, pure, real, text};
-use crate::catalog::MySqlError;
+use crate::catalog::SqlError;
 use crate::server::state::SessionState;
 use crate::server::variables::VERSION;
 use crate::sys::functions;
@@ -72,7 +72,7 @@ pub(super) fn sys(db: &Connection, session: &Arc<SessionState>) -> Result<()> {
             let Some(value) = text(ctx, 1) else {
                 let message =
                     format!("Function sys.{name}: {parameter} input variable should not be NULL");
-                return Err(MySqlError::new(1138, "02200", message).into());
+                return Err(SqlError::signal("02200", 1138, message).into());
             };
             let list = text(ctx, 0);
             if name == "list_add" {
@@ -99,7 +99,7 @@ pub(super) fn sys(db: &Connection, session: &Arc<SessionState>) -> Result<()> {
         let name = text(ctx, 0).unwrap_or_default();
         let message =
             format!("Invalid argument error: {name} in function sys.ps_is_consumer_enabled.");
-        Err(MySqlError::new(3047, "HY000", message).into())
+        Err(SqlError::new(3047, message).into())
     })?;
     for (name, timed) in [("enabled", false), ("timed", true)] {
         pure(

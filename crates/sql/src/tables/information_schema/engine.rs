@@ -114,7 +114,7 @@ const TRX: &[Column<Trx>] = &[
     ),
 ];
 
-fn open_transactions(view: &View) -> Result<Vec<Trx>, crate::catalog::MySqlError> {
+fn open_transactions(view: &View) -> Result<Vec<Trx>, crate::catalog::SqlError> {
     let all = Filter::all();
     let threads: Vec<Thread> = view.snapshot.threads(&all)?.collect();
     let now = std::time::SystemTime::now();

@@ -1,6 +1,6 @@
 //! Rows of tables that are always empty.
 
-use crate::catalog::{Cell, Column, Filter, MySqlError, Rows, View, col, null};
+use crate::catalog::{Cell, Column, Filter, Rows, SqlError, View, col, null};
 
 /// There is no row of this type.
 pub enum Nothing {}
@@ -28,6 +28,6 @@ pub const fn maybe(
 }
 
 /// No rows.
-pub fn nothing(_: &View, _: &Filter) -> Result<Rows<Nothing>, MySqlError> {
+pub fn nothing(_: &View, _: &Filter) -> Result<Rows<Nothing>, SqlError> {
     Ok(Box::new(std::iter::empty()))
 }

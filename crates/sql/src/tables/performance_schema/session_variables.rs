@@ -1,7 +1,7 @@
 //! variables_by_thread, user_variables_by_thread, variables_info, persisted_variables.
 
 use crate::catalog::{
-    Cell, Key, MySqlError, Rows, Spec, Table, U64, Variable, VariableInfo, View, col, null,
+    Cell, Key, Rows, Spec, SqlError, Table, U64, Variable, VariableInfo, View, col, null,
 };
 use crate::tables::time::timestamp_of;
 
@@ -15,7 +15,7 @@ pub struct OfThread {
 fn of_threads(
     view: &View,
     all: impl Iterator<Item = (Option<u64>, Vec<(String, Option<String>)>)>,
-) -> Result<Rows<OfThread>, MySqlError> {
+) -> Result<Rows<OfThread>, SqlError> {
     let mut rows = Vec::new();
     for (connection, values) in all {
         let Some(thread_id) = view.snapshot.thread_id(connection) else {

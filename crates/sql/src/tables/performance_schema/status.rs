@@ -1,7 +1,7 @@
 //! status_by_thread, status_by_account, status_by_user, status_by_host.
 
 use crate::catalog::{
-    Cell, Column, Filter, Key, MySqlError, Owned, Rows, Spec, StatusBy, Table, U64, Variable, View,
+    Cell, Column, Filter, Key, Owned, Rows, Spec, SqlError, StatusBy, Table, U64, Variable, View,
     col, null,
 };
 
@@ -30,7 +30,7 @@ const VALUE: Column<Counter> = null("VARIABLE_VALUE", "varchar(1024)", "Its valu
     r.value.as_str().into()
 });
 
-fn counters(view: &View, filter: &Filter, by: StatusBy) -> Result<Rows<Counter>, MySqlError> {
+fn counters(view: &View, filter: &Filter, by: StatusBy) -> Result<Rows<Counter>, SqlError> {
     let (name, thread) = (filter.text("VARIABLE_NAME"), filter.number("THREAD_ID"));
     let mut rows = Vec::new();
     for owned in view.source.status_by(by) {

@@ -1,7 +1,7 @@
 //! global_variables, session_variables, global_status, session_status.
 
 use crate::catalog::{
-    Column, Filter, Key, MySqlError, Rows, Scope, Spec, Table, Variable, View, col, null,
+    Column, Filter, Key, Rows, Scope, Spec, SqlError, Table, Variable, View, col, null,
 };
 
 const NAME: Column<Variable> = col("VARIABLE_NAME", "varchar(64)", "The name.", |r| {
@@ -12,7 +12,7 @@ const VALUE: Column<Variable> = null("VARIABLE_VALUE", "varchar(1024)", "The val
 });
 const KEYS: &[Key] = &[Key::Primary(&["VARIABLE_NAME"])];
 
-fn named(all: Vec<Variable>, filter: &Filter) -> Result<Rows<Variable>, MySqlError> {
+fn named(all: Vec<Variable>, filter: &Filter) -> Result<Rows<Variable>, SqlError> {
     let admit = filter.text("VARIABLE_NAME");
     let rows: Vec<Variable> = all
         .into_iter()
@@ -21,11 +21,11 @@ fn named(all: Vec<Variable>, filter: &Filter) -> Result<Rows<Variable>, MySqlErr
     Ok(Box::new(rows.into_iter()))
 }
 
-fn variables(view: &View, scope: Scope, filter: &Filter) -> Result<Rows<Variable>, MySqlError> {
+fn variables(view: &View, scope: Scope, filter: &Filter) -> Result<Rows<Variable>, SqlError> {
     named(crate::tables::variables(view, scope), filter)
 }
 
-fn status(view: &View, scope: Scope, filter: &Filter) -> Result<Rows<Variable>, MySqlError> {
+fn status(view: &View, scope: Scope, filter: &Filter) -> Result<Rows<Variable>, SqlError> {
     let mut all = crate::tables::status(view, scope);
     // As in MySQL: commands are in events_statements_summary_*.
     all.retain(|v| !v.name.starts_with("Com_") || v.name == "Com_stmt_reprepare");

@@ -10,11 +10,11 @@ use tare_reader::{Actor, ActorError};
 use super::setup::{properties, yes_no};
 use super::truncate::done;
 use super::{Done, Made, Snapshot, none};
-use crate::catalog::{Change, Filter, MySqlError};
+use crate::catalog::{Change, Filter, SqlError};
 use crate::tables::performance_schema::actors::{Rule, ThreadClass};
 
 /// ENABLED and HISTORY of an assignment.
-fn switches(changes: &[Change]) -> Result<(Option<bool>, Option<bool>), MySqlError> {
+fn switches(changes: &[Change]) -> Result<(Option<bool>, Option<bool>), SqlError> {
     let (mut enabled, mut history) = (None, None);
     for change in changes {
         match change.column {
@@ -25,15 +25,13 @@ fn switches(changes: &[Change]) -> Result<(Option<bool>, Option<bool>), MySqlErr
     Ok((enabled, history))
 }
 
-fn refused(error: ActorError) -> MySqlError {
+fn refused(error: ActorError) -> SqlError {
     match error {
-        ActorError::Duplicate(name) => MySqlError::new(
-            1062,
-            "23000",
-            format!("Duplicate entry '{name}' for key 'PRIMARY'"),
-        ),
-        ActorError::Full(_) => MySqlError::new(1114, "HY000", "The table 'setup_actors' is full"),
-        ActorError::Write(error) => MySqlError::internal(error),
+        ActorError::Duplicate(name) => {
+            SqlError::new(1062, format!("Duplicate entry '{name}' for key 'PRIMARY'"))
+        }
+        ActorError::Full(_) => SqlError::new(1114, "The table 'setup_actors' is full"),
+        ActorError::Write(error) => SqlError::internal(error),
     }
 }
 
@@ -56,7 +54,7 @@ impl Snapshot {
                 .and_then(|c| c.value.as_deref())
                 .unwrap_or("%");
             match text.chars().count() > longest {
-                true => Err(MySqlError::data_too_long(column)),
+                true => Err(SqlError::data_too_long(column)),
                 false => Ok(text.into()),
             }
         };

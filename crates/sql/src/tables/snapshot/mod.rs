@@ -29,7 +29,7 @@ use super::performance_schema::statements::Statement;
 use super::performance_schema::threads::Thread;
 use super::performance_schema::transactions::Transaction;
 use super::performance_schema::waits::Wait;
-use crate::catalog::{MySqlError, Rows, Source};
+use crate::catalog::{Rows, Source, SqlError};
 use host::Host;
 
 /// Which table of single events.
@@ -61,8 +61,8 @@ pub enum By {
 /// How many ways there are to group.
 const WAYS: usize = By::Host as usize + 1;
 
-type Made<R> = Result<Rows<R>, MySqlError>;
-type Done = Result<(), MySqlError>;
+type Made<R> = Result<Rows<R>, SqlError>;
+type Done = Result<(), SqlError>;
 type Once<T> = OnceLock<Arc<Vec<T>>>;
 /// Latency histograms by class.
 type Histograms = Vec<Option<Histogram>>;

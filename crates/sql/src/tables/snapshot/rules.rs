@@ -6,22 +6,18 @@ use tare_reader::{Rule, Switch, WriteError};
 use super::setup::yes_no;
 use super::truncate::done;
 use super::{Done, Made, Snapshot, none};
-use crate::catalog::{Change, MySqlError};
+use crate::catalog::{Change, SqlError};
 
 /// The longest schema and object name, in characters.
 const LONGEST: usize = 64;
 
-fn refused(error: WriteError, name: String) -> MySqlError {
+fn refused(error: WriteError, name: String) -> SqlError {
     match error {
-        WriteError::Duplicate => MySqlError::new(
-            1062,
-            "23000",
-            format!("Duplicate entry '{name}' for key 'OBJECT'"),
-        ),
-        WriteError::Full { .. } => {
-            MySqlError::new(1114, "HY000", "The table 'setup_objects' is full")
+        WriteError::Duplicate => {
+            SqlError::new(1062, format!("Duplicate entry '{name}' for key 'OBJECT'"))
         }
-        error => MySqlError::internal(error),
+        WriteError::Full { .. } => SqlError::new(1114, "The table 'setup_objects' is full"),
+        error => SqlError::internal(error),
     }
 }
 
@@ -40,7 +36,7 @@ impl Snapshot {
         let given = |column: &str| row.iter().find(|c| c.column == column);
         let text = |column: &str| given(column).and_then(|c| c.value.as_deref());
         let name = |column: &'static str| match text(column).unwrap_or("%") {
-            text if text.chars().count() > LONGEST => Err(MySqlError::data_too_long(column)),
+            text if text.chars().count() > LONGEST => Err(SqlError::data_too_long(column)),
             text => Ok(text.to_owned()),
         };
         let switch = |column: &str| match given(column) {
@@ -53,7 +49,7 @@ impl Snapshot {
             known.ruled_as() == *known
                 && (known.text().eq_ignore_ascii_case(kind) || kind.parse() == Ok(*known as u8))
         });
-        let kind = kind.ok_or_else(|| MySqlError::data_truncated("OBJECT_TYPE"))?;
+        let kind = kind.ok_or_else(|| SqlError::data_truncated("OBJECT_TYPE"))?;
         let (schema, object) = (name("OBJECT_SCHEMA")?, name("OBJECT_NAME")?);
         let (enabled, timed) = (switch("ENABLED")?, switch("TIMED")?);
         host.segment

@@ -11,7 +11,7 @@ use tare_reader::{Class, Classes, WriteError};
 use super::host::Host;
 use super::truncate::done;
 use super::{Done, Made, Snapshot, none};
-use crate::catalog::{Change, Filter, MySqlError};
+use crate::catalog::{Change, Filter, SqlError};
 use crate::tables::performance_schema::setup::{Consumer, EventTimer, Instrument, Timer};
 
 /// The names of event types in setup_timers, by number.
@@ -50,12 +50,12 @@ fn is_listed(class: &Class) -> bool {
 }
 
 /// YES or NO, or the number that an enum gives them.
-pub(super) fn yes_no(change: &Change) -> Result<bool, MySqlError> {
+pub(super) fn yes_no(change: &Change) -> Result<bool, SqlError> {
     match change.value.as_deref().map(str::trim) {
-        None => Err(MySqlError::cannot_be_null(change.column)),
+        None => Err(SqlError::cannot_be_null(change.column)),
         Some(text) if text.eq_ignore_ascii_case("YES") || text == "1" => Ok(true),
         Some(text) if text.eq_ignore_ascii_case("NO") || text == "2" => Ok(false),
-        Some(_) => Err(MySqlError::data_truncated(change.column)),
+        Some(_) => Err(SqlError::data_truncated(change.column)),
     }
 }
 
@@ -172,7 +172,7 @@ impl Snapshot {
         for change in changes {
             let name = change.value.as_deref();
             let name = name
-                .ok_or_else(|| MySqlError::cannot_be_null(change.column))?
+                .ok_or_else(|| SqlError::cannot_be_null(change.column))?
                 .trim();
             let found = TIMERS
                 .into_iter()
@@ -181,13 +181,13 @@ impl Snapshot {
                 Some(timer) => timer,
                 // A timer of MySQL's that is not there.
                 None if name.eq_ignore_ascii_case("TICK") => {
-                    return Err(MySqlError::invalid_usage());
+                    return Err(SqlError::invalid_usage());
                 }
-                None => return Err(MySqlError::data_truncated(change.column)),
+                None => return Err(SqlError::data_truncated(change.column)),
             };
             let facts = &host.view().header().timers[timer as usize];
             if facts.frequency.load(Ordering::Relaxed) == 0 {
-                return Err(MySqlError::invalid_usage());
+                return Err(SqlError::invalid_usage());
             }
             done(host.segment.set_timer(id as usize, timer))?;
         }
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(of(Some("yes")), Ok(true));
         assert_eq!(of(Some("NO")), Ok(false));
         assert_eq!(of(Some("2")), Ok(false));
-        assert_eq!(of(Some("MAYBE")).unwrap_err().errno, 1265);
-        assert_eq!(of(None).unwrap_err().errno, 1048);
+        assert_eq!(of(Some("MAYBE")).unwrap_err().code, 1265);
+        assert_eq!(of(None).unwrap_err().code, 1048);
     }
 }

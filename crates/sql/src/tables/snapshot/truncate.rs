@@ -9,7 +9,7 @@ use tare_reader::{Instances, Scope, Selection, WriteError};
 use super::host::Host;
 use super::summaries::Family;
 use super::{By, Done, Snapshot, Which};
-use crate::catalog::MySqlError;
+use crate::catalog::SqlError;
 
 impl By {
     pub(super) fn scope(self) -> Scope {
@@ -24,12 +24,12 @@ impl By {
 }
 
 pub(super) fn done(result: Result<(), WriteError>) -> Done {
-    result.map_err(MySqlError::internal)
+    result.map_err(SqlError::internal)
 }
 
 impl Snapshot {
-    pub(super) fn present(&self) -> Result<&Host, MySqlError> {
-        self.host.as_ref().ok_or_else(MySqlError::invalid_usage)
+    pub(super) fn present(&self) -> Result<&Host, SqlError> {
+        self.host.as_ref().ok_or_else(SqlError::invalid_usage)
     }
 
     /// As in MySQL, the table of all threads takes those by thread, account, user and host with it.
