@@ -9,9 +9,11 @@
 
 pub(crate) mod account;
 pub(crate) mod bank;
+mod classes;
 pub mod clock;
 pub(crate) mod digest_table;
 pub(crate) mod digests;
+mod fill;
 pub(crate) mod fine;
 pub(crate) mod freelist;
 pub(crate) mod history;
@@ -35,21 +37,14 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use lock_api::{GuardNoSend, RawMutex as _};
 
 use tare_layout::actor;
-use tare_layout::bank::plane;
-use tare_layout::class::EVENT_TYPES;
-use tare_layout::control::{
-    CONSUMERS, CONTENDED, DEFAULT_CONSUMERS, EVERY, THREAD, TIMERS, Timer, setup,
-};
+use tare_layout::control::setup;
 use tare_layout::fine::Buckets;
-use tare_layout::header::{HEADER_BYTES, Header, LAYOUT_VERSION, LIVE, MAGIC, STOPPED};
-use tare_layout::object::{self, DEFAULT_RULES, ObjectType, rule};
-use tare_layout::pattern;
+use tare_layout::header::STOPPED;
 use tare_layout::shared::Lost;
-use tare_layout::{Geometry, Kind, View};
+use tare_layout::{Geometry, View};
 
-use crate::class::{CLASSES, Class, NO_NUMBER};
-use crate::config::{Config, LockTiming, Setting, StartError};
-use crate::point::error;
+use crate::class::{Class, NO_NUMBER};
+use crate::config::{Config, Setting, StartError};
 use crate::sync::{Absent, PlainMutex, RawMutex};
 use mapping::Mapping;
 
@@ -67,9 +62,6 @@ static ENGINE: PlainMutex<Option<Arc<Engine>>> =
 
 /// Events of signal handlers that interrupted the above, to be counted when a segment is at hand.
 static PENDING_LOST: AtomicU64 = AtomicU64::new(0);
-
-/// `performance_schema_max_digest_sample_age`: MySQL's 60 seconds.
-const DIGEST_SAMPLE_AGE: u64 = 60;
 
 /// What went wrong before there was a segment to count it in.
 static FAILED_STARTS: AtomicU64 = AtomicU64::new(0);
@@ -114,8 +106,9 @@ impl Engine {
         let geometry = Geometry::new(limits);
         let path = config
             .segment
+            .clone()
             .or_else(|| std::env::var_os("TARE_SEGMENT").map(PathBuf::from));
-        let consumers = consumers(&config.consumers)?;
+        let consumers = fill::consumers(&config.consumers)?;
         let made = match &path {
             Some(path) => Mapping::file(path, geometry.total_bytes),
             None => Mapping::memory(geometry.total_bytes),
@@ -132,7 +125,7 @@ impl Engine {
         let engine = Arc::new(Self {
             generation,
             view,
-            instruments: config.instruments,
+            instruments: config.instruments.clone(),
             registering: Mutex::new(()),
             digesting: Mutex::default(),
             buckets: Buckets::new(clock::calibrate().ticks_per_second),
@@ -149,73 +142,10 @@ impl Engine {
             pid: std::process::id(),
             mapping,
         });
-        engine.fill_control(consumers, config.lock_timing, config.memory_limit);
-        if let Some(seconds) = config.digest_sample_age {
-            engine.set_sample_age(seconds);
-        }
-        engine.fill_shared();
-        for (kind, limit) in &config.class_limits {
-            let cell = &engine.view.shared().class_limits[*kind as usize];
-            cell.store(*limit as u64 + 1, Ordering::Relaxed);
-        }
-        engine.fill_actors();
-        engine.fill_rules();
-        for class in CLASSES {
-            engine.register(class);
-        }
-        engine.place_errors();
-        engine.place_metrics();
-        engine.view.controls().recompute(|i| engine.kind_of(i));
+        engine.fill(consumers, &config);
+        engine.place_all();
         engine.publish_header();
         Ok(engine)
-    }
-
-    fn fill_control(&self, consumers: u32, lock_timing: LockTiming, memory_limit: u64) {
-        let control = self.view.control();
-        control.consumers.store(consumers, Ordering::Relaxed);
-        let timing = if lock_timing == LockTiming::Every {
-            EVERY
-        } else {
-            CONTENDED
-        };
-        control.lock_timing.store(timing, Ordering::Relaxed);
-        for timer in &control.timers[..EVENT_TYPES] {
-            timer.store(Timer::Cycle as u8, Ordering::Relaxed);
-        }
-        let no_cycles = !clock::calibrate().cycles;
-        control
-            .no_cycles
-            .store(u32::from(no_cycles), Ordering::Relaxed);
-        control.digest_generation.store(1, Ordering::Relaxed);
-        // Without thread_instrumentation, sums by thread begin frozen at nothing.
-        let frozen = u32::from(consumers & THREAD == 0) << plane::FROZEN;
-        control
-            .planes_used
-            .store(1 << plane::BASE | frozen, Ordering::Relaxed);
-        control.memory_limit.store(memory_limit, Ordering::Relaxed);
-        self.set_sample_age(DIGEST_SAMPLE_AGE);
-    }
-
-    /// How many seconds a digest's sample stays whatever else runs; 0 = for good.
-    fn set_sample_age(&self, seconds: u64) {
-        let age = clock::calibrate().ticks_per_second.saturating_mul(seconds);
-        let control = self.view.control();
-        control.digest_sample_age.store(age, Ordering::Relaxed);
-    }
-
-    /// As in MySQL, everybody is instrumented until somebody says otherwise.
-    fn fill_actors(&self) {
-        if let Some(actor) = self.view.actors().first() {
-            actor.write(|actor| {
-                actor.host.set(actor::ANY);
-                actor.user.set(actor::ANY);
-                actor.role.set(actor::ANY);
-                let flags = actor::USED | actor::ENABLED | actor::HISTORY;
-                actor.flags.store(flags, Ordering::Relaxed);
-            });
-            let used = &self.view.control().actors_used;
-            used.store(1, Ordering::Release);
-        }
     }
 
     /// INSTRUMENTED and HISTORY of a thread that serves this user from this host.
@@ -234,250 +164,6 @@ impl Engine {
             return (true, true);
         }
         (bits & setup::ENABLED != 0, bits & setup::HISTORY != 0)
-    }
-
-    fn fill_shared(&self) {
-        let shared = self.view.shared();
-        shared.next_thread_id.0.store(1, Ordering::Relaxed);
-        // Number 0 of accounts stands for background threads, number 0 of names and classes for none.
-        for used in [
-            &shared.classes_used,
-            &shared.accounts_used,
-            &shared.users_used,
-            &shared.hosts_used,
-            &shared.schemas_used,
-        ] {
-            used.0.store(1, Ordering::Relaxed);
-        }
-        shared
-            .digests_used
-            .0
-            .store(tare_layout::digest::state(1, 1), Ordering::Relaxed);
-        self.view
-            .account(0)
-            .state
-            .store(tare_layout::account::READY, Ordering::Release);
-        self.view.digest(0).state.store(
-            // Of incarnation 0, which no other digest is of.
-            tare_layout::digest::state(0, tare_layout::digest::READY),
-            Ordering::Release,
-        );
-    }
-
-    /// setup_objects as MySQL has it at start.
-    fn fill_rules(&self) {
-        let types = ObjectType::ALL
-            .iter()
-            .filter(|kind| kind.ruled_as() == **kind);
-        let rows = types.flat_map(|kind| DEFAULT_RULES.map(|(schema, on)| (*kind, schema, on)));
-        for (i, (kind, schema, on)) in rows.enumerate() {
-            let rule = self.view.object_rule(i);
-            rule.kind.store(kind as u32, Ordering::Relaxed);
-            let flags = if on { rule::ENABLED | rule::TIMED } else { 0 };
-            rule.flags.store(flags, Ordering::Relaxed);
-            rule.schema.set(schema);
-            rule.name.set("%");
-            rule.state.store(object::READY, Ordering::Release);
-        }
-    }
-
-    fn publish_header(&self) {
-        let header = self.view.header();
-        let calibration = clock::calibrate();
-        let geometry = self.view.geometry();
-        header
-            .layout_version
-            .store(LAYOUT_VERSION, Ordering::Relaxed);
-        header
-            .header_bytes
-            .store(size_of::<Header>() as u32, Ordering::Relaxed);
-        header
-            .total_bytes
-            .store(geometry.total_bytes as u64, Ordering::Relaxed);
-        header.state.store(LIVE, Ordering::Relaxed);
-        header.pid.store(std::process::id(), Ordering::Relaxed);
-        header
-            .generation
-            .store(u64::from(self.generation), Ordering::Relaxed);
-        header
-            .start_unix_ns
-            .store(clock::unix_ns(), Ordering::Relaxed);
-        header.start_ticks.store(clock::now(), Ordering::Relaxed);
-        header
-            .ticks_per_second
-            .store(calibration.ticks_per_second, Ordering::Relaxed);
-        header
-            .ticks_are_cycles
-            .store(u64::from(calibration.cycles), Ordering::Relaxed);
-        const ALL: [Timer; TIMERS] = [
-            Timer::Cycle,
-            Timer::Nanosecond,
-            Timer::Microsecond,
-            Timer::Millisecond,
-            Timer::ThreadCpu,
-        ];
-        for (place, timer) in header.timers.iter().zip(ALL) {
-            let (frequency, resolution, overhead) = clock::facts(timer);
-            place.frequency.store(frequency, Ordering::Relaxed);
-            place.resolution.store(resolution, Ordering::Relaxed);
-            place.overhead.store(overhead, Ordering::Relaxed);
-        }
-        for (place, limit) in header.limits.iter().zip(geometry.limits.to_array()) {
-            place.store(limit, Ordering::Relaxed);
-        }
-        for (place, extent) in header.regions.iter().zip(geometry.regions) {
-            place.offset.store(extent.offset as u64, Ordering::Relaxed);
-            place.stride.store(extent.stride as u64, Ordering::Relaxed);
-            place.count.store(extent.count as u64, Ordering::Relaxed);
-        }
-        header.program.set(&program());
-        debug_assert!(size_of::<Header>() <= HEADER_BYTES);
-        // Pairs with the reader's first load: who sees the magic sees the whole header.
-        header.magic.store(MAGIC, Ordering::Release);
-    }
-
-    /// The kind of class `i`, if there is one.
-    pub fn kind_of(&self, i: usize) -> Option<Kind> {
-        Kind::from_u8(self.view.class(i).kind.load(Ordering::Acquire) as u8)
-    }
-
-    /// Gives a class its number, or [`NO_NUMBER`] when the limit is reached.
-    #[cold]
-    pub fn register(&self, class: &Class) -> u16 {
-        let _one_at_a_time = lock(&self.registering);
-        if let Some(number) = class.number(self.generation) {
-            return number;
-        }
-        let number = self.place_class(class);
-        class.set_number(self.generation, number);
-        number
-    }
-
-    /// The number of the class of an error code; of one that finds no room, that of all others. `named`
-    /// gives its name and SQLSTATE.
-    pub fn error_class(&self, code: u32, named: Option<(&str, &str)>) -> u16 {
-        let mut known = lock(&self.errors);
-        if let Some(((name, state), number)) = named.zip(known.get(&code)) {
-            let entry = self.view.class(usize::from(*number));
-            if *number != self.other_errors.load(Ordering::Relaxed)
-                && entry.documentation.is_empty()
-            {
-                entry.documentation.set(&format!("{name} {state}"));
-            }
-        }
-        *known.entry(code).or_insert_with(|| {
-            let _one_at_a_time = lock(&self.registering);
-            let other = self.other_errors.load(Ordering::Relaxed);
-            // As the others are now, who may have been switched since Tare began.
-            let setup = self.view.controls().setup[usize::from(other)].load(Ordering::Relaxed);
-            let documentation = named.map(|(name, state)| format!("{name} {state}"));
-            let documentation = documentation.as_deref().unwrap_or_default();
-            match self.place(
-                &format!("error/{code}"),
-                Kind::Error,
-                documentation,
-                0,
-                0,
-                setup,
-            ) {
-                NO_NUMBER => other,
-                number => number,
-            }
-        })
-    }
-
-    /// The class of errors that have none of their own.
-    fn place_errors(&self) {
-        let enabled = pattern::resolve(self.settings(), "error").unwrap_or(Setting::On);
-        let number = {
-            let _one_at_a_time = lock(&self.registering);
-            self.place("error/", Kind::Error, "", 0, 0, setup_of(enabled))
-        };
-        self.other_errors.store(number, Ordering::Relaxed);
-        error::define_all(self);
-    }
-
-    fn settings(&self) -> impl Iterator<Item = (&str, Setting)> {
-        self.instruments
-            .iter()
-            .map(|(pattern, setting)| (pattern.as_str(), *setting))
-    }
-
-    fn place_class(&self, class: &Class) -> u16 {
-        let default = if class.enabled_by_default() {
-            Setting::On
-        } else {
-            Setting::Off
-        };
-        // `%` is about events. A thread that begins uninstrumented records none, whatever is switched on
-        // later: that is to be asked for by name.
-        let of_thread = class.kind() == Kind::Thread;
-        let settings = self
-            .settings()
-            .filter(|(pattern, _)| !of_thread || pattern.starts_with("thread"));
-        let setting = pattern::resolve(settings, class.name()).unwrap_or(default);
-        let (properties, volatility) = (class.properties(), class.volatility());
-        let documentation = class.documentation();
-        self.place(
-            class.name(),
-            class.kind(),
-            documentation,
-            properties,
-            volatility,
-            setup_of(setting),
-        )
-    }
-
-    /// Whether one more class of a kind is within what the host allows of it.
-    fn has_room_for(&self, kind: Kind, count: usize) -> bool {
-        let limit = self.view.shared().class_limits[kind as usize].load(Ordering::Relaxed);
-        let of_kind = || {
-            (1..count)
-                .filter(|i| self.kind_of(*i) == Some(kind))
-                .count() as u64
-        };
-        limit == 0 || of_kind() + 1 < limit
-    }
-
-    fn place(
-        &self,
-        name: &str,
-        kind: Kind,
-        documentation: &str,
-        properties: u32,
-        volatility: u32,
-        setup: u8,
-    ) -> u16 {
-        let used = &self.view.shared().classes_used.0;
-        let count = used.load(Ordering::Relaxed) as usize;
-        // Two statics of the same name (two crates that share an instrument) are one instrument.
-        for i in 1..count {
-            if self.view.class(i).name.is(name) {
-                return i as u16;
-            }
-        }
-        if count == self.view.geometry().limits.classes || !self.has_room_for(kind, count) {
-            self.lose(Lost::Classes, 1);
-            self.view.shared().classes_lost[kind as usize].fetch_add(1, Ordering::Relaxed);
-            return NO_NUMBER;
-        }
-        let entry = self.view.class(count);
-        entry.name.set(name);
-        entry.documentation.set(documentation);
-        entry.properties.store(properties, Ordering::Relaxed);
-        entry.volatility.store(volatility, Ordering::Relaxed);
-        let controls = self.view.controls();
-        let setup = match kind {
-            Kind::Thread => setup | tare_layout::control::setup::HISTORY,
-            _ => setup,
-        };
-        controls.setup[count].store(setup, Ordering::Relaxed);
-        // Last: from here on readers list it.
-        entry.kind.store(kind as u32, Ordering::Release);
-        used.store(count as u32 + 1, Ordering::Release);
-        let effective = controls.effective_of(count, kind);
-        controls.effective[count].store(effective, Ordering::Relaxed);
-        count as u16
     }
 
     /// Counts something that could not be recorded.
@@ -502,38 +188,6 @@ impl Drop for Engine {
             self.mapping.discard();
         }
     }
-}
-
-fn setup_of(setting: Setting) -> u8 {
-    match setting {
-        // MySQL shows TIMED = YES for most disabled instruments: enabling one then times it.
-        Setting::Off => setup::TIMED,
-        Setting::Counted => setup::ENABLED,
-        Setting::On => setup::ENABLED | setup::TIMED,
-    }
-}
-
-/// Bits of the consumers, from MySQL's defaults and what differs.
-fn consumers(different: &[(String, bool)]) -> Result<u32, StartError> {
-    let mut bits = DEFAULT_CONSUMERS;
-    for (name, on) in different {
-        let bit = CONSUMERS
-            .iter()
-            .position(|c| c.eq_ignore_ascii_case(name))
-            .ok_or_else(|| StartError::Consumer(name.clone()))?;
-        bits = if *on {
-            bits | 1 << bit
-        } else {
-            bits & !(1 << bit)
-        };
-    }
-    Ok(bits)
-}
-
-fn program() -> String {
-    let path = std::env::current_exe().ok();
-    path.and_then(|p| p.file_name().map(|n| n.to_string_lossy().into_owned()))
-        .unwrap_or_default()
 }
 
 /// Locks a mutex of ours; a panic elsewhere in the host is no reason to stop.

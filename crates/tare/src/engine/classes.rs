@@ -1,0 +1,177 @@
+//! Classes of the segment: a number for each instrument, and for each error.
+
+use std::sync::atomic::Ordering;
+
+use tare_layout::control::setup;
+use tare_layout::shared::Lost;
+use tare_layout::{Kind, pattern};
+
+use super::{Engine, lock};
+use crate::class::{CLASSES, Class, NO_NUMBER};
+use crate::config::Setting;
+use crate::point::error;
+
+impl Engine {
+    /// All that is known when Tare starts.
+    pub(super) fn place_all(&self) {
+        for class in CLASSES {
+            self.register(class);
+        }
+        self.place_errors();
+        self.place_metrics();
+        self.view.controls().recompute(|i| self.kind_of(i));
+    }
+
+    /// The kind of class `i`, if there is one.
+    pub fn kind_of(&self, i: usize) -> Option<Kind> {
+        Kind::from_u8(self.view.class(i).kind.load(Ordering::Acquire) as u8)
+    }
+
+    /// Gives a class its number, or [`NO_NUMBER`] when the limit is reached.
+    #[cold]
+    pub fn register(&self, class: &Class) -> u16 {
+        let _one_at_a_time = lock(&self.registering);
+        if let Some(number) = class.number(self.generation) {
+            return number;
+        }
+        let number = self.place_class(class);
+        class.set_number(self.generation, number);
+        number
+    }
+
+    /// The number of the class of an error code; of one that finds no room, that of all others. `named`
+    /// gives its name and SQLSTATE.
+    pub fn error_class(&self, code: u32, named: Option<(&str, &str)>) -> u16 {
+        let mut known = lock(&self.errors);
+        if let Some(((name, state), number)) = named.zip(known.get(&code)) {
+            let entry = self.view.class(usize::from(*number));
+            if *number != self.other_errors.load(Ordering::Relaxed)
+                && entry.documentation.is_empty()
+            {
+                entry.documentation.set(&format!("{name} {state}"));
+            }
+        }
+        *known.entry(code).or_insert_with(|| {
+            let _one_at_a_time = lock(&self.registering);
+            let other = self.other_errors.load(Ordering::Relaxed);
+            // As the others are now, who may have been switched since Tare began.
+            let setup = self.view.controls().setup[usize::from(other)].load(Ordering::Relaxed);
+            let documentation = named.map(|(name, state)| format!("{name} {state}"));
+            let documentation = documentation.as_deref().unwrap_or_default();
+            match self.place(
+                &format!("error/{code}"),
+                Kind::Error,
+                documentation,
+                0,
+                0,
+                setup,
+            ) {
+                NO_NUMBER => other,
+                number => number,
+            }
+        })
+    }
+
+    /// The class of errors that have none of their own.
+    fn place_errors(&self) {
+        let enabled = pattern::resolve(self.settings(), "error").unwrap_or(Setting::On);
+        let number = {
+            let _one_at_a_time = lock(&self.registering);
+            self.place("error/", Kind::Error, "", 0, 0, setup_of(enabled))
+        };
+        self.other_errors.store(number, Ordering::Relaxed);
+        error::define_all(self);
+    }
+
+    fn settings(&self) -> impl Iterator<Item = (&str, Setting)> {
+        self.instruments
+            .iter()
+            .map(|(pattern, setting)| (pattern.as_str(), *setting))
+    }
+
+    fn place_class(&self, class: &Class) -> u16 {
+        let default = if class.enabled_by_default() {
+            Setting::On
+        } else {
+            Setting::Off
+        };
+        // `%` is about events. A thread that begins uninstrumented records none, whatever is switched on
+        // later: that is to be asked for by name.
+        let of_thread = class.kind() == Kind::Thread;
+        let settings = self
+            .settings()
+            .filter(|(pattern, _)| !of_thread || pattern.starts_with("thread"));
+        let setting = pattern::resolve(settings, class.name()).unwrap_or(default);
+        let (properties, volatility) = (class.properties(), class.volatility());
+        let documentation = class.documentation();
+        self.place(
+            class.name(),
+            class.kind(),
+            documentation,
+            properties,
+            volatility,
+            setup_of(setting),
+        )
+    }
+
+    /// Whether one more class of a kind is within what the host allows of it.
+    fn has_room_for(&self, kind: Kind, count: usize) -> bool {
+        let limit = self.view.shared().class_limits[kind as usize].load(Ordering::Relaxed);
+        let of_kind = || {
+            (1..count)
+                .filter(|i| self.kind_of(*i) == Some(kind))
+                .count() as u64
+        };
+        limit == 0 || of_kind() + 1 < limit
+    }
+
+    fn place(
+        &self,
+        name: &str,
+        kind: Kind,
+        documentation: &str,
+        properties: u32,
+        volatility: u32,
+        setup: u8,
+    ) -> u16 {
+        let used = &self.view.shared().classes_used.0;
+        let count = used.load(Ordering::Relaxed) as usize;
+        // Two statics of the same name (two crates that share an instrument) are one instrument.
+        for i in 1..count {
+            if self.view.class(i).name.is(name) {
+                return i as u16;
+            }
+        }
+        if count == self.view.geometry().limits.classes || !self.has_room_for(kind, count) {
+            self.lose(Lost::Classes, 1);
+            self.view.shared().classes_lost[kind as usize].fetch_add(1, Ordering::Relaxed);
+            return NO_NUMBER;
+        }
+        let entry = self.view.class(count);
+        entry.name.set(name);
+        entry.documentation.set(documentation);
+        entry.properties.store(properties, Ordering::Relaxed);
+        entry.volatility.store(volatility, Ordering::Relaxed);
+        let controls = self.view.controls();
+        let setup = match kind {
+            Kind::Thread => setup | tare_layout::control::setup::HISTORY,
+            _ => setup,
+        };
+        controls.setup[count].store(setup, Ordering::Relaxed);
+        // Last: from here on readers list it.
+        entry.kind.store(kind as u32, Ordering::Release);
+        used.store(count as u32 + 1, Ordering::Release);
+        let effective = controls.effective_of(count, kind);
+        controls.effective[count].store(effective, Ordering::Relaxed);
+        count as u16
+    }
+}
+
+fn setup_of(setting: Setting) -> u8 {
+    match setting {
+        // MySQL shows TIMED = YES for most disabled instruments: enabling one then times it.
+        Setting::Off => setup::TIMED,
+        Setting::Counted => setup::ENABLED,
+        Setting::On => setup::ENABLED | setup::TIMED,
+    }
+}
