@@ -386,7 +386,9 @@ pub(crate) fn fill_bank(
         };
         for i in at..at + tag.lines {
             copy(&from[i], &beside[i]);
-            if plane == plane::FROZEN && kind.is_some_and(|kind| kind.is_time_line(i - at)) {
+            // A line has the extremes of its present thread alone: sums of all also know those before.
+            let of_all = plane != plane::TRUNCATED_THREAD && !frozen;
+            if of_all && kind.is_some_and(|kind| kind.is_time_line(i - at)) {
                 let (min, max) = extremes(view, bank, i);
                 beside[i].set(MIN, min);
                 beside[i].set(MAX, max);

@@ -156,6 +156,35 @@ fn sums_and_histograms_begin_at_zero_and_extremes_are_of_since() {
     assert_eq!(histogram(&running).total(), 2);
 }
 
+/// What a thread before it saw is in the bank, but not in the present thread's line.
+#[test]
+fn extremes_of_a_thread_that_had_gone_before_are_of_before() {
+    let running = Running::new();
+    let class = running.class(READ.name());
+    let milliseconds = std::time::Duration::from_millis;
+    thread::spawn(move || {
+        reads(50);
+        long_read(milliseconds(20));
+    })
+    .join()
+    .expect("it ended");
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            long_read(milliseconds(1));
+            settle();
+            assert_eq!(running.banks().count(), 1, "it counts on in the other's");
+            running.truncate(Scope::Global);
+            long_read(milliseconds(5));
+            settle();
+            let row = running.global().row(class).expect("it fired")[0];
+            assert_eq!(row[COUNT], 1);
+            for extreme in [MIN, MAX] {
+                assert_eq!(bucket_of(row[extreme]), bucket_of(row[SUM]), "{row:?}");
+            }
+        });
+    });
+}
+
 #[test]
 fn memory_in_use_stays_in_use() {
     let running = Running::new();
