@@ -6,6 +6,8 @@ use std::fmt;
 pub const FAILED: u8 = 1;
 /// There is no segment to look at, or more than one, or it cannot be attached to.
 pub const NO_SEGMENT: u8 = 3;
+/// `tare run --require`: the server cannot be served. The library inside the server uses the same.
+pub const NOT_SERVED: u8 = 4;
 /// `tare run` itself failed; the command was not started.
 pub const RUN_FAILED: u8 = 125;
 /// `tare run`: the command exists and cannot be executed.
@@ -22,6 +24,7 @@ Exit codes:
   1    the statement, the server or the connection failed; the message is on stderr
   2    the command line is wrong
   3    no segment found, several to choose from, or one that cannot be read
+  4    tare run --require: the command is no server that Tare can serve; it did not start
   125  tare run: could not start or watch the command
   126  tare run: the command cannot be executed
   127  tare run: the command was not found

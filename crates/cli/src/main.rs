@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod defaults;
+mod door;
 mod exit;
 mod output;
 mod ps;

@@ -27,6 +27,7 @@ use signal_hook::low_level::signal_name;
 use tare_layout::header::{Header, LIVE};
 use tare_reader::discover;
 
+use crate::door;
 use crate::exit::{CANNOT_EXECUTE, Failure, KILLED, NOT_FOUND, RUN_FAILED};
 use crate::save::save;
 
@@ -39,12 +40,29 @@ use crate::save::save;
 ///
 /// With --segment the data is in that file from the first event on; nothing that happens to
 /// the program or to `tare run` can lose it, and the file stays after a clean end too.
+///
+/// A MySQL or MariaDB server (mysqld, mariadbd, or mysqld_safe) needs no change: Tare's engine
+/// takes the place of its Performance Schema's. Such a server is known by its program file, not by
+/// its name. Options that turn its instruments on, with its own buffers sized to nothing, are added
+/// before yours. A server that is not known starts unchanged, and a line says why.
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
     /// Let the program keep its segment in this file
     #[arg(long, value_name = "PATH")]
     segment: Option<PathBuf>,
+
+    /// Do not start a server that cannot be served (exit code 4)
+    #[arg(long)]
+    require: bool,
+
+    /// The server that the command starts, when the command is a script of your own
+    #[arg(long, value_name = "PATH")]
+    server: Option<PathBuf>,
+
+    /// Where libtare_psi.so is [default: TARE_PSI_LIBRARY, beside tare, or in ../lib]
+    #[arg(long, value_name = "PATH")]
+    library: Option<PathBuf>,
 
     /// The command and its arguments
     #[arg(
@@ -60,13 +78,16 @@ const HELP: &str = "\
 Examples:
   tare run -- ./myserver --port 8080
   tare run --segment /var/tmp/myserver.segment -- ./myserver
+  tare run -- mysqld --defaults-file=/etc/mysql/my.cnf
+  tare run --require -- mysqld_safe --datadir=/srv/mysql
 
   # while it runs, and after a crash:
   tare sql -e 'SELECT NAME, PROCESSLIST_STATE FROM performance_schema.threads'
   tare sql --segment tare-4711.segment -e 'SELECT * FROM performance_schema.events_waits_current'
 
 Exit code: the command's own; 128+N when signal N killed it; 127 when there is no such
-command, 126 when it cannot be executed, 125 when tare run itself failed.";
+command, 126 when it cannot be executed, 125 when tare run itself failed, 4 when a server was to be
+served (--require) and cannot be.";
 
 /// Signals that are passed on to the command.
 const FORWARDED: [i32; 6] = [SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2];
@@ -96,7 +117,22 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         .map(absolute)
         .transpose()
         .map_err(|error| broken("--segment", error))?;
-    let child = start(args, segment.as_deref())?;
+    let wishes = door::Wishes {
+        require: args.require,
+        server: args.server.clone(),
+        library: args.library.clone(),
+    };
+    let plan = door::plan(&args.command, &wishes)?;
+    for remark in &plan.remarks {
+        say(remark);
+    }
+    let child = start(args, &plan, segment.as_deref())?;
+    if let Some(server) = &plan.serves {
+        let pid = number(child);
+        say(&format!(
+            "{server} runs as process {pid}; look into it with: tare sql --pid {pid}"
+        ));
+    }
     let mut watch = Watch::new(child, segment);
     let status = watch.until_it_ends(&signals);
     watch.report(status);
@@ -124,9 +160,12 @@ fn watch_signals() -> io::Result<Receiver<Origin>> {
     Ok(receiver)
 }
 
-fn start(args: &Args, segment: Option<&Path>) -> Result<Pid, Failure> {
+fn start(args: &Args, plan: &door::Plan, segment: Option<&Path>) -> Result<Pid, Failure> {
     let mut command = Command::new(&args.command[0]);
-    command.args(&args.command[1..]);
+    command.args(&plan.arguments);
+    for (variable, value) in &plan.environment {
+        command.env(variable, value);
+    }
     if let Some(path) = segment {
         command.env(SEGMENT_VARIABLE, path);
     }

@@ -137,6 +137,12 @@ impl Image {
         self.headers_address
     }
 
+    /// The lowest address that is loaded, as linked, on a page's boundary.
+    pub fn first_address(&self) -> Option<u64> {
+        let lowest = self.segments.iter().map(|part| part.address).min()?;
+        Some(lowest & !0xfff)
+    }
+
     /// An exported symbol of the interface; others are not kept.
     pub fn symbol(&self, name: &str) -> Option<Symbol> {
         self.symbols.get(name).copied()

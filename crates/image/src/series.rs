@@ -39,6 +39,16 @@ pub struct Server {
     pub build_id: Option<String>,
 }
 
+impl fmt::Display for Server {
+    fn fmt(&self, into: &mut fmt::Formatter) -> fmt::Result {
+        let (product, version) = match self.series {
+            Series::Mariadb1011 => ("MariaDB", self.version.trim_end_matches(MARIADB_MARK)),
+            _ => ("MySQL", &*self.version),
+        };
+        write!(into, "{product} {version}")
+    }
+}
+
 /// What a program turned out to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recognition {

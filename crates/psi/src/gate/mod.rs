@@ -67,6 +67,9 @@ pub struct Series {
 /// Set by `tare run --require`: a server that cannot be given our engine is not to start at all.
 pub const REQUIRE_VARIABLE: &str = "TARE_PSI_REQUIRE";
 
+/// Set by `tare run` before the start: say whether this server can be served, change nothing, and end.
+pub const CHECK_VARIABLE: &str = "TARE_PSI_CHECK";
+
 /// The exit code of a server that does not start because of [`REQUIRE_VARIABLE`]; MySQL and MariaDB
 /// themselves use 1 and 2.
 pub const REFUSED: i32 = 4;
@@ -96,6 +99,9 @@ pub fn open() {
         return;
     }
     host.keep_from_children();
+    if std::env::var_os(CHECK_VARIABLE).is_some() {
+        answer(&host, recognition);
+    }
     if host.only_tells_or_initialises() {
         return;
     }
@@ -114,7 +120,25 @@ pub fn open() {
     }
 }
 
+/// To `tare run`, on standard output: `served` and what, or `refused` and why.
+fn answer(host: &Host, recognition: Recognition) -> ! {
+    let (text, code) = match prepare(host, recognition) {
+        Ok((server, _)) => (format!("served {server}"), 0),
+        Err(error) => (format!("refused {error}"), REFUSED),
+    };
+    let _ = writeln!(std::io::stdout(), "{text}");
+    // SAFETY: ends the process before its `main`; nothing has been begun that would have to end.
+    unsafe { libc::_exit(code) }
+}
+
 fn enter(host: &Host, recognition: Recognition) -> Result<String, GateError> {
+    let (server, places) = prepare(host, recognition)?;
+    patch::write(&places)?;
+    Ok(format!("{server} ({} functions)", places.count()))
+}
+
+/// Everything but writing.
+fn prepare(host: &Host, recognition: Recognition) -> Result<(String, places::Places), GateError> {
     let server = match recognition {
         Recognition::Server(server) => server,
         Recognition::Unknown(why) => return Err(GateError::Unknown(why)),
@@ -132,13 +156,7 @@ fn enter(host: &Host, recognition: Recognition) -> Result<String, GateError> {
         )));
     };
     let places = places::find(host, series, &server)?;
-    let count = places.count();
-    patch::write(&places)?;
-    let product = match server.series {
-        tare_image::Series::Mariadb1011 => "MariaDB",
-        _ => "MySQL",
-    };
-    Ok(format!("{product} {} ({count} functions)", server.version))
+    Ok((server.to_string(), places))
 }
 
 /// One line in the server's log, which is standard error this early.

@@ -1,0 +1,135 @@
+//! Files: programs on PATH, the server behind a script, our library.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+/// Names our library, if it is neither beside `tare` nor in ../lib.
+const LIBRARY_VARIABLE: &str = "TARE_PSI_LIBRARY";
+
+const LIBRARY: &str = "libtare_psi.so";
+
+/// Where distributions and tarballs have the server, below its base directory.
+const BELOW_BASE: [&str; 6] = [
+    "bin/mysqld",
+    "bin/mariadbd",
+    "sbin/mysqld",
+    "sbin/mariadbd",
+    "libexec/mysqld",
+    "libexec/mariadbd",
+];
+
+/// The server that a command starts, and whether a script does.
+pub fn server(command: &[OsString], named: Option<&Path>) -> Option<(PathBuf, bool)> {
+    let program = on_path(&command[0])?;
+    if let Some(named) = named {
+        return Some((named.to_owned(), !same(&program, named)));
+    }
+    if is_mysqld_safe(&program) {
+        return behind_mysqld_safe(&program, &command[1..]).map(|path| (path, true));
+    }
+    Some((program, false))
+}
+
+fn same(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
+}
+
+/// As execvp(3) looks for it.
+fn on_path(program: &OsStr) -> Option<PathBuf> {
+    let is_program = |path: &Path| {
+        path.metadata()
+            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    let named = PathBuf::from(program);
+    if named.components().count() > 1 || program.to_string_lossy().contains('/') {
+        return is_program(&named).then_some(named);
+    }
+    std::env::split_paths(&std::env::var_os("PATH")?)
+        .map(|directory| directory.join(program))
+        .find(|path| is_program(path))
+}
+
+/// Whether a server has this name; what it is, its file tells.
+pub fn is_called_like_a_server(path: &Path) -> bool {
+    let name = path.file_name();
+    name.is_some_and(|name| name == "mysqld" || name == "mariadbd")
+}
+
+/// The script that starts a server and starts it again when it has crashed.
+pub fn is_mysqld_safe(path: &Path) -> bool {
+    let name = path.file_name();
+    name.is_some_and(|name| name == "mysqld_safe" || name == "mariadbd-safe")
+}
+
+/// Where mysqld_safe will find the server: by its options, or beside itself.
+fn behind_mysqld_safe(script: &Path, arguments: &[OsString]) -> Option<PathBuf> {
+    let value = |option: &str| {
+        let texts = arguments.iter().filter_map(|argument| argument.to_str());
+        let mut values = texts.filter_map(|text| {
+            text.strip_prefix("--")?
+                .strip_prefix(option)?
+                .strip_prefix('=')
+        });
+        values.next_back().map(PathBuf::from)
+    };
+    let name = value("mysqld").unwrap_or_else(|| "mysqld".into());
+    let in_ledir =
+        value("ledir").map(|directory| vec![directory.join(&name), directory.join("mariadbd")]);
+    let base = value("basedir")
+        .or_else(|| Some(script.canonicalize().ok()?.parent()?.parent()?.to_owned()));
+    let below = |base: PathBuf| BELOW_BASE.iter().map(move |place| base.join(place));
+    in_ledir
+        .into_iter()
+        .flatten()
+        .chain(base.into_iter().flat_map(below))
+        .chain(below(PathBuf::from("/usr")))
+        .find(|path| path.is_file())
+}
+
+/// libtare_psi.so: as named, or beside this program, or in ../lib.
+pub fn library(named: Option<&Path>) -> Result<PathBuf, String> {
+    let variable = std::env::var_os(LIBRARY_VARIABLE).map(PathBuf::from);
+    if let Some(path) = named.map(Path::to_owned).or(variable) {
+        // Relative to here, not to where the server goes.
+        return path
+            .canonicalize()
+            .map_err(|error| format!("{}: {error}", path.display()));
+    }
+    let own = std::env::current_exe()
+        .ok()
+        .and_then(|path| path.canonicalize().ok());
+    let beside = own.as_deref().and_then(Path::parent);
+    let places = beside.map(|directory| {
+        [
+            directory.join(LIBRARY),
+            directory.join("../lib").join(LIBRARY),
+        ]
+    });
+    places
+        .into_iter()
+        .flatten()
+        .find_map(|path| path.canonicalize().ok())
+        .ok_or_else(|| {
+            format!(
+                "{LIBRARY} is neither beside tare nor in ../lib; say where it is: --library PATH or {LIBRARY_VARIABLE}"
+            )
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_as_the_system_does() {
+        let sh = on_path(OsStr::new("sh")).expect("there is a shell");
+        assert!(sh.is_absolute() && sh.ends_with("sh"));
+        assert_eq!(on_path(&sh.clone().into_os_string()), Some(sh));
+        assert_eq!(on_path(OsStr::new("no-such-program")), None);
+        assert_eq!(on_path(OsStr::new("/etc/passwd")), None, "not executable");
+    }
+}
