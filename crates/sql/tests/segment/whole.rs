@@ -54,7 +54,11 @@ fn variables_and_status_come_from_the_segment() {
         "SELECT pid, state, layout_version, lock_timing, threads_lost > 0 FROM tare.segments";
     assert_eq!(
         r.rows(segment),
-        [format!("{} live 2 contended 1", std::process::id())]
+        [format!(
+            "{} live {} contended 1",
+            std::process::id(),
+            tare_layout::LAYOUT_VERSION
+        )]
     );
 }
 
