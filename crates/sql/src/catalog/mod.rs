@@ -13,6 +13,7 @@
 mod cell;
 mod describe;
 pub mod docs;
+mod empty;
 mod error;
 mod filter;
 mod server;
@@ -34,6 +35,7 @@ pub use describe::{
     Change, Column, Delete, I64, Insert, Key, Meta, Rows, Scan, Spec, Table, Truncate, U64, Update,
     YES_NO, col, null,
 };
+pub use empty::{Empty, always, maybe};
 pub use filter::{Admit, Filter};
 pub use server::{HostSeen, LogStatus, Owned, StatusBy, UserVariable, VariableInfo};
 pub use source::{

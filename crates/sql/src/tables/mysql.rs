@@ -1,13 +1,24 @@
 //! Schema `mysql`: what clients ask for at connect.
 
-use super::performance_schema::nothing::{Nothing, always, nothing};
-use crate::catalog::{Account, Cell, Column, Database, Key, Spec, Table, Variable, col, null};
+use crate::catalog::{
+    Account, Cell, Column, Database, Empty, Key, Meta, Spec, Table, always, col, null,
+};
 
 const NY: &str = "enum('N','Y')";
 const LIMIT: &str = "int(11) unsigned";
 
 fn ny(yes: bool) -> Cell<'static> {
     Cell::text(if yes { "Y" } else { "N" })
+}
+
+/// A right that writers have everywhere.
+const fn right(name: &'static str, doc: &'static str) -> Column<Account> {
+    col(name, NY, doc, |r| ny(r.writer))
+}
+
+/// A right that writers have in a database.
+const fn right_here(name: &'static str, doc: &'static str) -> Column<Grant> {
+    col(name, NY, doc, |r| ny(r.account.writer))
 }
 
 const USER: &[Column<Account>] = &[
@@ -19,167 +30,57 @@ const USER: &[Column<Account>] = &[
     })
     .binary(),
     col("Select_priv", NY, "Whether it may read.", |_| ny(true)),
-    col(
-        "Insert_priv",
-        NY,
-        "Whether it may insert.",
-        |r: &Account| ny(r.writer),
-    ),
-    col(
+    right("Insert_priv", "Whether it may insert."),
+    right(
         "Update_priv",
-        NY,
         "Whether it may update, setup tables included.",
-        |r: &Account| ny(r.writer),
     ),
-    col(
-        "Delete_priv",
-        NY,
-        "Whether it may delete.",
-        |r: &Account| ny(r.writer),
-    ),
-    col(
-        "Create_priv",
-        NY,
-        "Whether it may create.",
-        |r: &Account| ny(r.writer),
-    ),
-    col(
-        "Drop_priv",
-        NY,
-        "Whether it may drop and truncate.",
-        |r: &Account| ny(r.writer),
-    ),
-    col("Reload_priv", NY, "Whether it may flush.", |r: &Account| {
-        ny(r.writer)
-    }),
-    col(
-        "Shutdown_priv",
-        NY,
-        "Whether it may shut the server down.",
-        |r: &Account| ny(r.writer),
-    ),
+    right("Delete_priv", "Whether it may delete."),
+    right("Create_priv", "Whether it may create."),
+    right("Drop_priv", "Whether it may drop and truncate."),
+    right("Reload_priv", "Whether it may flush."),
+    right("Shutdown_priv", "Whether it may shut the server down."),
     col(
         "Process_priv",
         NY,
         "Whether it may see other connections.",
         |_| ny(true),
     ),
-    col(
-        "File_priv",
-        NY,
-        "Whether it may read and write files.",
-        |r: &Account| ny(r.writer),
-    ),
-    col(
-        "Grant_priv",
-        NY,
-        "Whether it may grant what it may.",
-        |r: &Account| ny(r.writer),
-    ),
-    col(
-        "References_priv",
-        NY,
-        "Whether it may refer to other tables.",
-        |r: &Account| ny(r.writer),
-    ),
-    col(
-        "Index_priv",
-        NY,
-        "Whether it may make indexes.",
-        |r: &Account| ny(r.writer),
-    ),
-    col(
-        "Alter_priv",
-        NY,
-        "Whether it may alter tables.",
-        |r: &Account| ny(r.writer),
-    ),
+    right("File_priv", "Whether it may read and write files."),
+    right("Grant_priv", "Whether it may grant what it may."),
+    right("References_priv", "Whether it may refer to other tables."),
+    right("Index_priv", "Whether it may make indexes."),
+    right("Alter_priv", "Whether it may alter tables."),
     col(
         "Show_db_priv",
         NY,
         "Whether it may see all databases.",
         |_| ny(true),
     ),
-    col(
+    right(
         "Super_priv",
-        NY,
         "Whether it may end other connections and set global variables.",
-        |r: &Account| ny(r.writer),
     ),
-    col(
+    right(
         "Create_tmp_table_priv",
-        NY,
         "Whether it may create temporary tables.",
-        |r: &Account| ny(r.writer),
     ),
-    col(
-        "Lock_tables_priv",
-        NY,
-        "Whether it may lock tables.",
-        |r: &Account| ny(r.writer),
-    ),
+    right("Lock_tables_priv", "Whether it may lock tables."),
     col("Execute_priv", NY, "Whether it may call routines.", |_| {
         ny(true)
     }),
-    col(
-        "Repl_slave_priv",
-        NY,
-        "Whether it may replicate.",
-        |r: &Account| ny(r.writer),
-    ),
-    col(
-        "Repl_client_priv",
-        NY,
-        "Whether it may ask about replication.",
-        |r: &Account| ny(r.writer),
-    ),
-    col(
-        "Create_view_priv",
-        NY,
-        "Whether it may create views.",
-        |r: &Account| ny(r.writer),
-    ),
-    col(
-        "Show_view_priv",
-        NY,
-        "Whether it may see views' definitions.",
-        |r: &Account| ny(r.writer),
-    ),
-    col(
-        "Create_routine_priv",
-        NY,
-        "Whether it may create routines.",
-        |r: &Account| ny(r.writer),
-    ),
-    col(
-        "Alter_routine_priv",
-        NY,
-        "Whether it may alter routines.",
-        |r: &Account| ny(r.writer),
-    ),
-    col(
-        "Create_user_priv",
-        NY,
-        "Whether it may create accounts.",
-        |r: &Account| ny(r.writer),
-    ),
-    col(
-        "Event_priv",
-        NY,
-        "Whether it may create events.",
-        |r: &Account| ny(r.writer),
-    ),
-    col(
-        "Trigger_priv",
-        NY,
-        "Whether it may create triggers.",
-        |r: &Account| ny(r.writer),
-    ),
-    col(
+    right("Repl_slave_priv", "Whether it may replicate."),
+    right("Repl_client_priv", "Whether it may ask about replication."),
+    right("Create_view_priv", "Whether it may create views."),
+    right("Show_view_priv", "Whether it may see views' definitions."),
+    right("Create_routine_priv", "Whether it may create routines."),
+    right("Alter_routine_priv", "Whether it may alter routines."),
+    right("Create_user_priv", "Whether it may create accounts."),
+    right("Event_priv", "Whether it may create events."),
+    right("Trigger_priv", "Whether it may create triggers."),
+    right(
         "Create_tablespace_priv",
-        NY,
         "Whether it may create tablespaces.",
-        |r: &Account| ny(r.writer),
     ),
     col(
         "ssl_type",
@@ -219,15 +120,8 @@ const USER: &[Column<Account>] = &[
         |_| Cell::Null,
     ),
     col("account_locked", NY, "Always N.", |_| ny(false)),
-    col(
-        "Create_role_priv",
-        NY,
-        "Whether it may create roles.",
-        |r| ny(r.writer),
-    ),
-    col("Drop_role_priv", NY, "Whether it may drop roles.", |r| {
-        ny(r.writer)
-    }),
+    right("Create_role_priv", "Whether it may create roles."),
+    right("Drop_role_priv", "Whether it may drop roles."),
     null(
         "Password_reuse_history",
         "smallint(5) unsigned",
@@ -272,102 +166,28 @@ const DB: &[Column<Grant>] = &[
         r.account.user.as_str().into()
     })
     .binary(),
-    col("Select_priv", NY, "Whether it may read.", |r: &Grant| {
-        ny(r.account.writer)
-    }),
-    col("Insert_priv", NY, "Whether it may insert.", |r: &Grant| {
-        ny(r.account.writer)
-    }),
-    col("Update_priv", NY, "Whether it may update.", |r: &Grant| {
-        ny(r.account.writer)
-    }),
-    col("Delete_priv", NY, "Whether it may delete.", |r: &Grant| {
-        ny(r.account.writer)
-    }),
-    col("Create_priv", NY, "Whether it may create.", |r: &Grant| {
-        ny(r.account.writer)
-    }),
-    col("Drop_priv", NY, "Whether it may drop.", |r: &Grant| {
-        ny(r.account.writer)
-    }),
-    col(
-        "Grant_priv",
-        NY,
-        "Whether it may grant what it may.",
-        |r: &Grant| ny(r.account.writer),
-    ),
-    col(
-        "References_priv",
-        NY,
-        "Whether it may refer to other tables.",
-        |r: &Grant| ny(r.account.writer),
-    ),
-    col(
-        "Index_priv",
-        NY,
-        "Whether it may make indexes.",
-        |r: &Grant| ny(r.account.writer),
-    ),
-    col(
-        "Alter_priv",
-        NY,
-        "Whether it may alter tables.",
-        |r: &Grant| ny(r.account.writer),
-    ),
-    col(
+    right_here("Select_priv", "Whether it may read."),
+    right_here("Insert_priv", "Whether it may insert."),
+    right_here("Update_priv", "Whether it may update."),
+    right_here("Delete_priv", "Whether it may delete."),
+    right_here("Create_priv", "Whether it may create."),
+    right_here("Drop_priv", "Whether it may drop."),
+    right_here("Grant_priv", "Whether it may grant what it may."),
+    right_here("References_priv", "Whether it may refer to other tables."),
+    right_here("Index_priv", "Whether it may make indexes."),
+    right_here("Alter_priv", "Whether it may alter tables."),
+    right_here(
         "Create_tmp_table_priv",
-        NY,
         "Whether it may create temporary tables.",
-        |r: &Grant| ny(r.account.writer),
     ),
-    col(
-        "Lock_tables_priv",
-        NY,
-        "Whether it may lock tables.",
-        |r: &Grant| ny(r.account.writer),
-    ),
-    col(
-        "Create_view_priv",
-        NY,
-        "Whether it may create views.",
-        |r: &Grant| ny(r.account.writer),
-    ),
-    col(
-        "Show_view_priv",
-        NY,
-        "Whether it may see views' definitions.",
-        |r: &Grant| ny(r.account.writer),
-    ),
-    col(
-        "Create_routine_priv",
-        NY,
-        "Whether it may create routines.",
-        |r: &Grant| ny(r.account.writer),
-    ),
-    col(
-        "Alter_routine_priv",
-        NY,
-        "Whether it may alter routines.",
-        |r: &Grant| ny(r.account.writer),
-    ),
-    col(
-        "Execute_priv",
-        NY,
-        "Whether it may call routines.",
-        |r: &Grant| ny(r.account.writer),
-    ),
-    col(
-        "Event_priv",
-        NY,
-        "Whether it may create events.",
-        |r: &Grant| ny(r.account.writer),
-    ),
-    col(
-        "Trigger_priv",
-        NY,
-        "Whether it may create triggers.",
-        |r: &Grant| ny(r.account.writer),
-    ),
+    right_here("Lock_tables_priv", "Whether it may lock tables."),
+    right_here("Create_view_priv", "Whether it may create views."),
+    right_here("Show_view_priv", "Whether it may see views' definitions."),
+    right_here("Create_routine_priv", "Whether it may create routines."),
+    right_here("Alter_routine_priv", "Whether it may alter routines."),
+    right_here("Execute_priv", "Whether it may call routines."),
+    right_here("Event_priv", "Whether it may create events."),
+    right_here("Trigger_priv", "Whether it may create triggers."),
 ];
 
 static DBS: Spec<Grant> = Spec::new(
@@ -392,60 +212,47 @@ static DBS: Spec<Grant> = Spec::new(
 .keys(&[Key::Primary(&["Host", "Db", "User"])])
 .expect(10);
 
-/// A name that some clients join on and that has no rows here.
-const EMPTY_NAME: &[Column<Variable>] = &[
-    col("Name", "char(64)", "The name.", |r| r.name.as_str().into()),
-    col(
-        "Time_zone_id",
-        "int(10) unsigned",
-        "The zone's number.",
-        |r| r.value.as_str().into(),
-    ),
-];
-
-static TIME_ZONE_NAME: Spec<Variable> = Spec::new(
+#[rustfmt::skip] // One column, one line.
+static TIME_ZONE_NAME: Empty = Empty::new(
     "mysql",
     "time_zone_name",
     "Named time zones: none is loaded, times are UTC.",
-    &[EMPTY_NAME],
-    |_, _| Ok(Box::new(std::iter::empty())),
+    &[&[
+        always("Name", "char(64)", "The name."),
+        always("Time_zone_id", "int(10) unsigned", "The zone's number."),
+    ]],
 )
-.keys(&[Key::Primary(&["Name"])])
-.expect(1);
+.keys(&[Key::Primary(&["Name"])]);
 
-const HOST: (&str, &str, &str) = ("Host", "char(60)", "The host part of the account.");
+const HOST: Meta = always("Host", "char(60)", "The host part of the account.");
 
-static TABLES_PRIV: Spec<Nothing> = Spec::new(
+#[rustfmt::skip] // One column, one line.
+static TABLES_PRIV: Empty = Empty::new(
     "mysql",
     "tables_priv",
     "Rights in single tables: always empty, there are none.",
     &[&[
-        always(HOST.0, HOST.1, HOST.2),
+        HOST,
         always("Db", "char(64)", "The database."),
         always("User", "char(32)", "The user."),
         always("Table_name", "char(64)", "The table."),
         always("Grantor", "char(93)", "Who has granted them."),
         always("Timestamp", "timestamp", "When."),
-        always(
-            "Table_priv",
-            "set('Select','Insert','Update','Delete','Create','Drop','Grant','References','Index','Alter','Create View','Show view','Trigger')",
-            "The rights.",
-        ),
+        always("Table_priv", "set('Select','Insert','Update','Delete','Create','Drop','Grant','References','Index','Alter','Create View','Show view','Trigger')", "The rights."),
         always("Column_priv", COLUMN_PRIV, "The rights in its columns."),
     ]],
-    nothing,
 )
-.keys(&[Key::Primary(&["Host", "Db", "User", "Table_name"])])
-.expect(1);
+.keys(&[Key::Primary(&["Host", "Db", "User", "Table_name"])]);
 
 const COLUMN_PRIV: &str = "set('Select','Insert','Update','References')";
 
-static COLUMNS_PRIV: Spec<Nothing> = Spec::new(
+#[rustfmt::skip] // One column, one line.
+static COLUMNS_PRIV: Empty = Empty::new(
     "mysql",
     "columns_priv",
     "Rights in single columns: always empty, there are none.",
     &[&[
-        always(HOST.0, HOST.1, HOST.2),
+        HOST,
         always("Db", "char(64)", "The database."),
         always("User", "char(32)", "The user."),
         always("Table_name", "char(64)", "The table."),
@@ -453,51 +260,29 @@ static COLUMNS_PRIV: Spec<Nothing> = Spec::new(
         always("Timestamp", "timestamp", "When they were granted."),
         always("Column_priv", COLUMN_PRIV, "The rights."),
     ]],
-    nothing,
 )
-.keys(&[Key::Primary(&[
-    "Host",
-    "Db",
-    "User",
-    "Table_name",
-    "Column_name",
-])])
-.expect(1);
+.keys(&[Key::Primary(&["Host", "Db", "User", "Table_name", "Column_name"])]);
 
-static PROCS_PRIV: Spec<Nothing> = Spec::new(
+#[rustfmt::skip] // One column, one line.
+static PROCS_PRIV: Empty = Empty::new(
     "mysql",
     "procs_priv",
     "Rights to single routines: always empty, there are none.",
     &[&[
-        always(HOST.0, HOST.1, HOST.2),
+        HOST,
         always("Db", "char(64)", "The database."),
         always("User", "char(32)", "The user."),
         always("Routine_name", "char(64)", "The routine."),
-        always(
-            "Routine_type",
-            "enum('FUNCTION','PROCEDURE')",
-            "What it is.",
-        ),
+        always("Routine_type", "enum('FUNCTION','PROCEDURE')", "What it is."),
         always("Grantor", "char(93)", "Who has granted them."),
-        always(
-            "Proc_priv",
-            "set('Execute','Alter Routine','Grant')",
-            "The rights.",
-        ),
+        always("Proc_priv", "set('Execute','Alter Routine','Grant')", "The rights."),
         always("Timestamp", "timestamp", "When."),
     ]],
-    nothing,
 )
-.keys(&[Key::Primary(&[
-    "Host",
-    "Db",
-    "User",
-    "Routine_name",
-    "Routine_type",
-])])
-.expect(1);
+.keys(&[Key::Primary(&["Host", "Db", "User", "Routine_name", "Routine_type"])]);
 
-static GENERAL_LOG: Spec<Nothing> = Spec::new(
+#[rustfmt::skip] // One column, one line.
+static GENERAL_LOG: Empty = Empty::new(
     "mysql",
     "general_log",
     "Statements: always empty, nothing is logged. See events_statements_history_long.",
@@ -509,11 +294,10 @@ static GENERAL_LOG: Spec<Nothing> = Spec::new(
         always("command_type", "varchar(64)", "The command."),
         always("argument", "mediumblob", "The statement."),
     ]],
-    nothing,
-)
-.expect(1);
+);
 
-static SLOW_LOG: Spec<Nothing> = Spec::new(
+#[rustfmt::skip] // One column, one line.
+static SLOW_LOG: Empty = Empty::new(
     "mysql",
     "slow_log",
     "Slow statements: always empty, nothing is logged. See events_statements_history_long.",
@@ -531,9 +315,7 @@ static SLOW_LOG: Spec<Nothing> = Spec::new(
         always("sql_text", "mediumblob", "The statement."),
         always("thread_id", "bigint(21) unsigned", "The connection."),
     ]],
-    nothing,
-)
-.expect(1);
+);
 
 /// The tables of this file.
 pub static TABLES: &[&[&dyn Table]] = &[&[

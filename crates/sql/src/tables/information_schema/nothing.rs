@@ -1,21 +1,16 @@
 //! Tables of MySQL's that this server has nothing for: they are there, with MySQL's columns, and have
 //! no rows.
 
-use crate::catalog::{Spec, Table, null};
-
-/// The row type of tables that never have rows.
-enum Never {}
+use crate::catalog::{Empty, Table, maybe};
 
 macro_rules! never {
     ($($static:ident $name:literal $doc:literal: $($column:literal $type:literal,)*;)*) => {
-        $(static $static: Spec<Never> = Spec::new(
+        $(static $static: Empty = Empty::new(
             "information_schema",
             $name,
             $doc,
-            &[&[$(null($column, $type, "Never shown: the table has no rows.", |r: &Never| match *r {})),*]],
-            |_, _| Ok(Box::new(std::iter::empty())),
-        )
-        .expect(1);)*
+            &[&[$(maybe($column, $type, "Never shown: the table has no rows.")),*]],
+        );)*
         /// The tables of this file.
         pub static TABLES: &[&dyn Table] = &[$(&$static),*];
     };

@@ -1,31 +1,19 @@
 //! data_locks, data_lock_waits, user_defined_functions: there for who asks, and empty.
 
-use super::nothing::{Nothing, always, maybe, nothing};
-use crate::catalog::{I64, Key, Spec, Table, U64};
+use crate::catalog::{Empty, I64, Key, Table, U64, always, maybe};
 
-static DATA_LOCKS: Spec<Nothing> = Spec::new(
+#[rustfmt::skip] // One column, one line.
+static DATA_LOCKS: Empty = Empty::new(
     "performance_schema",
     "data_locks",
     "Locks on rows. Always empty: SQLite locks databases, and metadata_locks shows who holds one.",
     &[&[
         always("ENGINE", "varchar(32)", "The storage engine."),
-        always(
-            "ENGINE_LOCK_ID",
-            "varchar(128)",
-            "The engine's name for the lock.",
-        ),
-        maybe(
-            "ENGINE_TRANSACTION_ID",
-            U64,
-            "The transaction that has or wants it.",
-        ),
+        always("ENGINE_LOCK_ID", "varchar(128)", "The engine's name for the lock."),
+        maybe("ENGINE_TRANSACTION_ID", U64, "The transaction that has or wants it."),
         maybe("THREAD_ID", U64, "The thread."),
         maybe("EVENT_ID", U64, "The event that asked for it."),
-        maybe(
-            "OBJECT_SCHEMA",
-            "varchar(64)",
-            "Schema of the locked table.",
-        ),
+        maybe("OBJECT_SCHEMA", "varchar(64)", "Schema of the locked table."),
         maybe("OBJECT_NAME", "varchar(64)", "The locked table."),
         maybe("PARTITION_NAME", "varchar(64)", "Its partition."),
         maybe("SUBPARTITION_NAME", "varchar(64)", "Its subpartition."),
@@ -36,103 +24,44 @@ static DATA_LOCKS: Spec<Nothing> = Spec::new(
         always("LOCK_STATUS", "varchar(32)", "GRANTED or WAITING."),
         maybe("LOCK_DATA", "varchar(8192)", "The locked row."),
     ]],
-    nothing,
 )
 .keys(&[
     Key::Primary(&["ENGINE_LOCK_ID", "ENGINE"]),
-    Key::Plain(
-        "ENGINE_TRANSACTION_ID",
-        &["ENGINE_TRANSACTION_ID", "ENGINE"],
-    ),
-    Key::Plain(
-        "OBJECT_SCHEMA",
-        &[
-            "OBJECT_SCHEMA",
-            "OBJECT_NAME",
-            "PARTITION_NAME",
-            "SUBPARTITION_NAME",
-        ],
-    ),
+    Key::Plain("ENGINE_TRANSACTION_ID", &["ENGINE_TRANSACTION_ID", "ENGINE"]),
+    Key::Plain("OBJECT_SCHEMA", &["OBJECT_SCHEMA", "OBJECT_NAME", "PARTITION_NAME", "SUBPARTITION_NAME"]),
     Key::Plain("THREAD_ID", &["THREAD_ID", "EVENT_ID"]),
-])
-.expect(1);
+]);
 
-static DATA_LOCK_WAITS: Spec<Nothing> = Spec::new(
+#[rustfmt::skip] // One column, one line.
+static DATA_LOCK_WAITS: Empty = Empty::new(
     "performance_schema",
     "data_lock_waits",
     "Who waits for whose lock on rows. Always empty: SQLite locks no rows.",
     &[&[
         always("ENGINE", "varchar(32)", "The storage engine."),
-        always(
-            "REQUESTING_ENGINE_LOCK_ID",
-            "varchar(128)",
-            "The lock of who waits.",
-        ),
-        maybe(
-            "REQUESTING_ENGINE_TRANSACTION_ID",
-            U64,
-            "The transaction of who waits.",
-        ),
+        always("REQUESTING_ENGINE_LOCK_ID", "varchar(128)", "The lock of who waits."),
+        maybe("REQUESTING_ENGINE_TRANSACTION_ID", U64, "The transaction of who waits."),
         maybe("REQUESTING_THREAD_ID", U64, "The thread of who waits."),
         maybe("REQUESTING_EVENT_ID", U64, "The event of who waits."),
-        always(
-            "REQUESTING_OBJECT_INSTANCE_BEGIN",
-            U64,
-            "Address of the lock of who waits.",
-        ),
-        always(
-            "BLOCKING_ENGINE_LOCK_ID",
-            "varchar(128)",
-            "The lock of who is waited for.",
-        ),
-        maybe(
-            "BLOCKING_ENGINE_TRANSACTION_ID",
-            U64,
-            "The transaction of who is waited for.",
-        ),
-        maybe(
-            "BLOCKING_THREAD_ID",
-            U64,
-            "The thread of who is waited for.",
-        ),
+        always("REQUESTING_OBJECT_INSTANCE_BEGIN", U64, "Address of the lock of who waits."),
+        always("BLOCKING_ENGINE_LOCK_ID", "varchar(128)", "The lock of who is waited for."),
+        maybe("BLOCKING_ENGINE_TRANSACTION_ID", U64, "The transaction of who is waited for."),
+        maybe("BLOCKING_THREAD_ID", U64, "The thread of who is waited for."),
         maybe("BLOCKING_EVENT_ID", U64, "The event of who is waited for."),
-        always(
-            "BLOCKING_OBJECT_INSTANCE_BEGIN",
-            U64,
-            "Address of the lock of who is waited for.",
-        ),
+        always("BLOCKING_OBJECT_INSTANCE_BEGIN", U64, "Address of the lock of who is waited for."),
     ]],
-    nothing,
 )
 .keys(&[
-    Key::Plain(
-        "BLOCKING_ENGINE_LOCK_ID",
-        &["BLOCKING_ENGINE_LOCK_ID", "ENGINE"],
-    ),
-    Key::Plain(
-        "BLOCKING_ENGINE_TRANSACTION_ID",
-        &["BLOCKING_ENGINE_TRANSACTION_ID", "ENGINE"],
-    ),
-    Key::Plain(
-        "BLOCKING_THREAD_ID",
-        &["BLOCKING_THREAD_ID", "BLOCKING_EVENT_ID"],
-    ),
-    Key::Plain(
-        "REQUESTING_ENGINE_LOCK_ID",
-        &["REQUESTING_ENGINE_LOCK_ID", "ENGINE"],
-    ),
-    Key::Plain(
-        "REQUESTING_ENGINE_TRANSACTION_ID",
-        &["REQUESTING_ENGINE_TRANSACTION_ID", "ENGINE"],
-    ),
-    Key::Plain(
-        "REQUESTING_THREAD_ID",
-        &["REQUESTING_THREAD_ID", "REQUESTING_EVENT_ID"],
-    ),
-])
-.expect(1);
+    Key::Plain("BLOCKING_ENGINE_LOCK_ID", &["BLOCKING_ENGINE_LOCK_ID", "ENGINE"]),
+    Key::Plain("BLOCKING_ENGINE_TRANSACTION_ID", &["BLOCKING_ENGINE_TRANSACTION_ID", "ENGINE"]),
+    Key::Plain("BLOCKING_THREAD_ID", &["BLOCKING_THREAD_ID", "BLOCKING_EVENT_ID"]),
+    Key::Plain("REQUESTING_ENGINE_LOCK_ID", &["REQUESTING_ENGINE_LOCK_ID", "ENGINE"]),
+    Key::Plain("REQUESTING_ENGINE_TRANSACTION_ID", &["REQUESTING_ENGINE_TRANSACTION_ID", "ENGINE"]),
+    Key::Plain("REQUESTING_THREAD_ID", &["REQUESTING_THREAD_ID", "REQUESTING_EVENT_ID"]),
+]);
 
-static USER_DEFINED_FUNCTIONS: Spec<Nothing> = Spec::new(
+#[rustfmt::skip] // One column, one line.
+static USER_DEFINED_FUNCTIONS: Empty = Empty::new(
     "performance_schema",
     "user_defined_functions",
     "Functions from loaded libraries. Always empty: none can be loaded.",
@@ -143,10 +72,8 @@ static USER_DEFINED_FUNCTIONS: Spec<Nothing> = Spec::new(
         maybe("UDF_LIBRARY", "varchar(1024)", "The library that it is in."),
         maybe("UDF_USAGE_COUNT", I64, "How many use it now."),
     ]],
-    nothing,
 )
-.keys(&[Key::Primary(&["UDF_NAME"])])
-.expect(1);
+.keys(&[Key::Primary(&["UDF_NAME"])]);
 
 /// The tables of this file.
 pub static TABLES: &[&dyn Table] = &[&DATA_LOCKS, &DATA_LOCK_WAITS, &USER_DEFINED_FUNCTIONS];

@@ -14,7 +14,6 @@ pub mod instances;
 mod lists;
 pub mod log_status;
 pub mod memory;
-pub mod nothing;
 pub mod objects;
 pub mod prepared;
 pub mod replication;
