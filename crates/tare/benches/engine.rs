@@ -13,22 +13,19 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::Barrier;
 
-use tare::sync::{Mutex, PlainMutex};
-use tare::{Class, Config, LockTiming, Operation, Setting};
+use tare::Class;
+use tare::sync::Mutex;
+
+mod paths;
+
+use paths::{
+    Body, Objects, State, event, floor, lock, lock_plain, stage, statement, statement_full,
+    statement_plain, table,
+};
 
 tare::classes! {
-    static LOCK_BENCH: Mutex = "wait/synch/mutex/bench/LOCK_bench";
-    static EVENT: MetadataLock = "wait/lock/metadata/bench/event";
-    static STAGE_A: Stage = "stage/bench/a";
-    static STAGE_B: Stage = "stage/bench/b";
-    static QUERY: Statement = "statement/bench/query";
     static CONNECTION: Thread = "thread/bench/connection";
 }
-
-/// Lock acquisitions of a statement in the 2011 study of MySQL's overhead: 59 waits, 13 stages.
-const WAITS: usize = 59;
-const STAGES: usize = 13;
-const TEXT: &str = "SELECT c FROM sbtest1 WHERE id = 4242";
 
 /// The locks that a connection's thread takes, each of a class of its own.
 macro_rules! touched {
@@ -49,65 +46,15 @@ static TOUCHED: [Mutex<u64>; 40] = touched!(
     20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39
 );
 
-/// How Tare runs while a figure is taken.
-#[derive(Clone, Copy, PartialEq)]
-enum State {
-    /// Not started.
-    Disabled,
-    /// Every instrument off.
-    Off,
-    /// Everything counted, nothing timed.
-    Counted,
-    /// Every instrument enabled and timed, consumers as MySQL 8.0 has them: statements current
-    /// and in history, digests.
-    Timed,
-    /// The same, with locks timed at every acquisition, as MySQL does.
-    Every,
-    /// Every instrument enabled and timed, and every consumer on, the three history_long included.
-    Kept,
-}
-
+/// Runs Tare in this state.
 fn enter(state: State) {
     tare::stop();
-    let config = match state {
-        State::Disabled => return,
-        State::Off => Config::nothing(),
-        State::Counted => Config {
-            instruments: vec![("%".into(), Setting::Counted)],
-            ..Config::default()
-        },
-        State::Timed => Config {
-            instruments: vec![("%".into(), Setting::On)],
-            ..Config::default()
-        },
-        State::Kept => Config::everything(),
-        State::Every => Config {
-            instruments: vec![("%".into(), Setting::On)],
-            lock_timing: LockTiming::Every,
-            ..Config::default()
-        },
-    };
-    tare::start(config).expect("a segment for the benchmark");
-}
-
-type Body = fn(&Locks, usize);
-
-/// The locks that bodies take: one of each for every thread.
-struct Locks {
-    plain: PlainMutex<u64>,
-    instrumented: Mutex<u64>,
-}
-
-impl Locks {
-    fn new() -> Self {
-        Self {
-            plain: PlainMutex::new(0),
-            instrumented: Mutex::new(&LOCK_BENCH, 0),
-        }
+    if let Some(config) = state.config() {
+        tare::start(config).expect("a segment for the benchmark");
     }
 }
 
-fn rdtsc(_: &Locks, n: usize) {
+fn rdtsc(_: &Objects, n: usize) {
     for _ in 0..n {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: every x86-64 processor has the instruction.
@@ -115,75 +62,7 @@ fn rdtsc(_: &Locks, n: usize) {
     }
 }
 
-fn floor(_: &Locks, n: usize) {
-    for i in 0..n {
-        black_box(i);
-    }
-}
-
-fn event(_: &Locks, n: usize) {
-    for i in 0..n {
-        drop(tare::wait::start(&EVENT, Operation::MetadataLock));
-        black_box(i);
-    }
-}
-
-fn lock_plain(locks: &Locks, n: usize) {
-    for _ in 0..n {
-        *black_box(&locks.plain).lock() += 1;
-    }
-}
-
-fn lock(locks: &Locks, n: usize) {
-    for _ in 0..n {
-        *black_box(&locks.instrumented).lock() += 1;
-    }
-}
-
-fn stage(_: &Locks, n: usize) {
-    for i in 0..n {
-        tare::stage::set(if i % 2 == 0 { &STAGE_A } else { &STAGE_B });
-    }
-}
-
-fn statement_plain(locks: &Locks, n: usize) {
-    for _ in 0..n {
-        for _ in 0..WAITS {
-            *black_box(&locks.plain).lock() += 1;
-        }
-    }
-}
-
-fn statement_full(locks: &Locks, n: usize) {
-    for _ in 0..n {
-        let statement = tare::statement::start(&QUERY);
-        statement.text(black_box(TEXT));
-        for i in 0..STAGES {
-            tare::stage::set(if i % 2 == 0 { &STAGE_A } else { &STAGE_B });
-            for _ in 0..WAITS / STAGES {
-                *black_box(&locks.instrumented).lock() += 1;
-            }
-        }
-        for _ in 0..WAITS % STAGES {
-            *black_box(&locks.instrumented).lock() += 1;
-        }
-        statement.rows_examined(1);
-        statement.rows_sent(1);
-    }
-}
-
-/// The end of a statement, with digest and histograms. It cannot be had without its beginning and its
-/// text, which are in the figure: it is an upper bound.
-fn statement_end(_: &Locks, n: usize) {
-    for _ in 0..n {
-        let statement = tare::statement::start(&QUERY);
-        statement.text(black_box(TEXT));
-        statement.rows_examined(1);
-        statement.rows_sent(1);
-    }
-}
-
-fn connect(_: &Locks, n: usize) {
+fn connect(_: &Objects, n: usize) {
     for _ in 0..n {
         let thread = tare::thread::spawn(&CONNECTION, || {
             for lock in &TOUCHED {
@@ -195,7 +74,7 @@ fn connect(_: &Locks, n: usize) {
 }
 
 /// A figure: its name, how Tare runs, what is timed, how often in a round.
-const FIGURES: [(&str, State, Body, usize); 21] = [
+const FIGURES: [(&str, State, Body, usize); 22] = [
     ("rdtsc", State::Disabled, rdtsc, 20_000),
     ("floor", State::Disabled, floor, 20_000),
     ("disabled", State::Disabled, event, 20_000),
@@ -210,7 +89,9 @@ const FIGURES: [(&str, State, Body, usize); 21] = [
     ("stage_off", State::Off, stage, 20_000),
     ("stage_counted", State::Counted, stage, 20_000),
     ("event_timed", State::Timed, event, 20_000),
-    ("statement_end", State::Timed, statement_end, 10_000),
+    ("table", State::Timed, table, 10_000),
+    // The end of a statement cannot be had without its beginning and text: an upper bound of it.
+    ("statement_end", State::Timed, statement, 10_000),
     ("statement_plain", State::Disabled, statement_plain, 500),
     ("statement_full", State::Timed, statement_full, 500),
     ("statement_full_kept", State::Kept, statement_full, 500),
@@ -242,19 +123,19 @@ fn clock_ns(clock: libc::clockid_t) -> u64 {
 /// The rings of history_long have been round once after so many events, and every page is there.
 const WARM_UP: usize = 12_000;
 
-fn time(body: Body, locks: &Locks, n: usize, warm_up: usize) -> f64 {
-    body(locks, warm_up);
+fn time(body: Body, objects: &Objects, n: usize, warm_up: usize) -> f64 {
+    body(objects, warm_up);
     let before = clock_ns(libc::CLOCK_MONOTONIC);
-    body(locks, n);
+    body(objects, n);
     (clock_ns(libc::CLOCK_MONOTONIC) - before) as f64 / n as f64
 }
 
 /// CPU time of the whole process for one: thread starts are at the mercy of the scheduler, their
 /// cost is less so.
-fn process_time(body: Body, locks: &Locks, n: usize) -> f64 {
-    body(locks, n);
+fn process_time(body: Body, objects: &Objects, n: usize) -> f64 {
+    body(objects, n);
     let before = clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID);
-    body(locks, n);
+    body(objects, n);
     (clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID) - before) as f64 / n as f64
 }
 
@@ -270,11 +151,11 @@ fn cpu_time(body: Body, n: usize, threads: usize) -> f64 {
     let barrier = Barrier::new(threads);
     let total: u64 = std::thread::scope(|scope| {
         let work = || {
-            let locks = Locks::new();
-            body(&locks, (WARM_UP / threads).max(n / 10));
+            let objects = Objects::new();
+            body(&objects, (WARM_UP / threads).max(n / 10));
             barrier.wait();
             let before = clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
-            body(&locks, n);
+            body(&objects, n);
             clock_ns(libc::CLOCK_THREAD_CPUTIME_ID) - before
         };
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
@@ -302,7 +183,7 @@ fn main() {
         .filter(|a| !a.starts_with('-'))
         .collect();
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|w| w == name);
-    let locks = Locks::new();
+    let objects = Objects::new();
     let mut samples: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for round in 0..rounds {
         let mut figures: Vec<_> = FIGURES.into_iter().filter(|f| is_wanted(f.0)).collect();
@@ -314,8 +195,8 @@ fn main() {
         for (name, state, body, n) in figures {
             enter(state);
             let one = match name {
-                "connect" | "connect_off" | "connect_disabled" => process_time(body, &locks, n),
-                _ => time(body, &locks, n, warm_up(name, n)),
+                "connect" | "connect_off" | "connect_disabled" => process_time(body, &objects, n),
+                _ => time(body, &objects, n, warm_up(name, n)),
             };
             samples.entry(name.into()).or_default().push(one);
         }

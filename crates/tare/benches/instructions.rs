@@ -15,21 +15,22 @@
 //! Collection is switched on by the function `tare_measured` alone.
 #![cfg_attr(not(feature = "instrument"), allow(dead_code))]
 
-use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use tare::sync::{Mutex, PlainMutex};
-use tare::table::{Classes, Handle, Table};
-use tare::{
-    Config, LockDuration, LockTiming, LockType, Namespace, Operation, Setting, TableLock, metadata,
-};
+use tare::Config;
 use tare_layout::geometry::{LIMITS, Limits};
 use tare_layout::primitive::Ordering;
 use tare_layout::{Geometry, Kind, View};
+
+mod paths;
+
+use paths::{Body, Objects, State, event, floor, lock, lock_plain, stage};
+#[cfg(feature = "instrument")]
+use paths::{statement, statement_full, statement_plain, table};
 
 tare::metrics! {
     /// Counted.
@@ -38,134 +39,16 @@ tare::metrics! {
     static METRIC_OFF: Counter = "bench_metric_off", "bench";
 }
 
-tare::classes! {
-    static LOCK: Mutex = "wait/synch/mutex/instructions/LOCK";
-    static EVENT: MetadataLock = "wait/lock/metadata/instructions/event";
-    static STAGE_A: Stage = "stage/instructions/a";
-    static STAGE_B: Stage = "stage/instructions/b";
-    static QUERY: Statement = "statement/instructions/query";
-    static ROWS: TableIo = "wait/io/table/instructions/handler";
-    static TABLE_LOCKS: TableLock = "wait/lock/table/instructions/handler";
-    static MDL: MetadataLock = "wait/lock/metadata/instructions/mdl";
-}
-
-/// Locks and stages of a statement, as in `benches/engine.rs`.
-const WAITS: usize = 59;
-const STAGES: usize = 13;
-const TEXT: &str = "SELECT c FROM sbtest1 WHERE id = 4242";
-
-const CLASSES: Classes = Classes {
-    io: &ROWS,
-    lock: &TABLE_LOCKS,
-};
-
-struct Locks {
-    plain: PlainMutex<u64>,
-    instrumented: Mutex<u64>,
-    table: RefCell<(Handle, metadata::Lock)>,
-}
-
-type Body = fn(&Locks, usize);
-
-fn floor(_: &Locks, n: usize) {
-    for i in 0..n {
-        black_box(i);
-    }
-}
-
-fn event(_: &Locks, n: usize) {
-    for i in 0..n {
-        drop(tare::wait::start(&EVENT, Operation::MetadataLock));
-        black_box(i);
-    }
-}
-
-fn lock_plain(locks: &Locks, n: usize) {
-    for _ in 0..n {
-        *black_box(&locks.plain).lock() += 1;
-    }
-}
-
-fn lock(locks: &Locks, n: usize) {
-    for _ in 0..n {
-        *black_box(&locks.instrumented).lock() += 1;
-    }
-}
-
-fn metric_off(_: &Locks, n: usize) {
+fn metric_off(_: &Objects, n: usize) {
     for _ in 0..n {
         black_box(&METRIC_OFF).add(1);
     }
 }
 
-fn metric(_: &Locks, n: usize) {
+fn metric(_: &Objects, n: usize) {
     for _ in 0..n {
         black_box(&METRIC).add(1);
     }
-}
-
-fn stage(_: &Locks, n: usize) {
-    for i in 0..n {
-        tare::stage::set(if i % 2 == 0 { &STAGE_A } else { &STAGE_B });
-    }
-}
-
-/// What a statement does to a table: it is locked, a row is fetched, and it is let go.
-fn table(locks: &Locks, n: usize) {
-    let (handle, lock) = &mut *locks.table.borrow_mut();
-    for _ in 0..n {
-        lock.granted(LockType::SharedRead, LockDuration::Transaction);
-        handle.locked(TableLock::ReadExternal);
-        handle.io(Operation::Fetch, Some(0)).rows(black_box(1));
-        handle.unlocked();
-        lock.released();
-    }
-}
-
-fn statement(_: &Locks, n: usize) {
-    for _ in 0..n {
-        let statement = tare::statement::start(&QUERY);
-        statement.text(black_box(TEXT));
-        statement.rows_examined(1);
-        statement.rows_sent(1);
-    }
-}
-
-fn statement_plain(locks: &Locks, n: usize) {
-    for _ in 0..n {
-        for _ in 0..WAITS {
-            *black_box(&locks.plain).lock() += 1;
-        }
-    }
-}
-
-fn statement_full(locks: &Locks, n: usize) {
-    for _ in 0..n {
-        let statement = tare::statement::start(&QUERY);
-        statement.text(black_box(TEXT));
-        for i in 0..STAGES {
-            tare::stage::set(if i % 2 == 0 { &STAGE_A } else { &STAGE_B });
-            for _ in 0..WAITS / STAGES {
-                *black_box(&locks.instrumented).lock() += 1;
-            }
-        }
-        for _ in 0..WAITS % STAGES {
-            *black_box(&locks.instrumented).lock() += 1;
-        }
-        statement.rows_examined(1);
-        statement.rows_sent(1);
-    }
-}
-
-/// How Tare runs.
-#[derive(Clone, Copy)]
-enum State {
-    Disabled,
-    Off,
-    Counted,
-    Timed,
-    Every,
-    Kept,
 }
 
 /// A path: its name, how Tare runs, what runs, and what a compiler that nobody has recorded counts
@@ -243,31 +126,13 @@ const N: usize = 800;
 /// What callgrind collects.
 #[inline(never)]
 #[unsafe(no_mangle)]
-fn tare_measured(body: Body, locks: &Locks, n: usize) {
-    body(locks, n);
+fn tare_measured(body: Body, objects: &Objects, n: usize) {
+    body(objects, n);
 }
 
 fn enter(state: State) {
     tare::stop();
-    let on = |setting| vec![("%".into(), setting)];
-    let config = match state {
-        State::Disabled => return,
-        State::Off => Config::nothing(),
-        State::Counted => Config {
-            instruments: on(Setting::Counted),
-            ..Config::default()
-        },
-        State::Timed => Config {
-            instruments: on(Setting::On),
-            ..Config::default()
-        },
-        State::Every => Config {
-            instruments: on(Setting::On),
-            lock_timing: LockTiming::Every,
-            ..Config::default()
-        },
-        State::Kept => Config::everything(),
-    };
+    let Some(config) = state.config() else { return };
     // Address space is scarce under valgrind, and each start takes a segment's.
     let limits = Limits {
         threads: 16,
@@ -317,19 +182,12 @@ fn trust_the_counter() {
 
 /// Runs every path, for callgrind to count.
 fn measure() {
-    let locks = Locks {
-        plain: PlainMutex::new(0),
-        instrumented: Mutex::new(&LOCK, 0),
-        table: RefCell::new((
-            Table::new(CLASSES, "test", "t", &["PRIMARY"]).open(),
-            metadata::Lock::new(&MDL, Namespace::Table, "test", "t"),
-        )),
-    };
+    let objects = Objects::new();
     for Figure(_, state, body, _) in FIGURES {
         enter(state);
-        body(&locks, 4 * N);
-        tare_measured(body, &locks, N);
-        tare_measured(body, &locks, 2 * N);
+        body(&objects, 4 * N);
+        tare_measured(body, &objects, N);
+        tare_measured(body, &objects, 2 * N);
     }
     tare::stop();
 }
