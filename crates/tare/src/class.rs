@@ -1,9 +1,9 @@
 //! Instrument classes: a name, known to the compiler, that turns into a number when Tare starts.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-
 use tare_layout::Kind;
 use tare_layout::class::property;
+
+use crate::number::Number;
 
 /// An instrument: what `setup_instruments` lists and every point refers to.
 ///
@@ -17,14 +17,9 @@ pub struct Class {
     properties: u32,
     volatility: u32,
     enabled: Option<bool>,
-    /// Bits 0-15: number in the segment; bits 16-31: the generation of Tare that gave it.
-    number: AtomicU32,
+    #[cfg_attr(not(feature = "instrument"), allow(dead_code))]
+    pub(crate) number: Number,
 }
-
-/// The number of a class that found no place. The segment keeps it free of a row; its flags say
-/// "counted", so that its events come to where they find none and are counted as lost.
-#[cfg(feature = "instrument")]
-pub(crate) const NO_NUMBER: u16 = 0;
 
 impl Class {
     /// A class with a MySQL-style name, which must begin as its kind's names do
@@ -45,7 +40,7 @@ impl Class {
             properties: 0,
             volatility: 0,
             enabled: None,
-            number: AtomicU32::new(0),
+            number: Number::none(),
         }
     }
 
@@ -125,24 +120,7 @@ impl Class {
         #[cfg(feature = "instrument")]
         crate::engine::register(self);
     }
-
-    /// Its number under `generation`, if it was given one.
-    #[cfg(feature = "instrument")]
-    #[inline(always)]
-    pub(crate) fn number(&self, generation: u32) -> Option<u16> {
-        let number = self.number.load(Ordering::Relaxed);
-        (number >> 16 == generation).then_some(number as u16)
-    }
-
-    #[cfg(feature = "instrument")]
-    pub(crate) fn set_number(&self, generation: u32, number: u16) {
-        self.number
-            .store(generation << 16 | u32::from(number), Ordering::Relaxed);
-    }
 }
-
-#[cfg(not(feature = "instrument"))]
-const _: fn(&Class) -> u32 = |class| class.number.load(Ordering::Relaxed);
 
 const fn starts_with(text: &str, prefix: &str) -> bool {
     let (text, prefix) = (text.as_bytes(), prefix.as_bytes());

@@ -33,6 +33,7 @@ mod class;
 mod config;
 pub mod metrics;
 mod modes;
+mod number;
 mod options;
 
 #[cfg(not(feature = "instrument"))]

@@ -23,11 +23,11 @@
 //! A counter is added to in the thread's own row, without a lock; readers sum. A value belongs to nobody:
 //! of two threads that set it at once, the last one wins.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-
 pub use tare_layout::metric::Type;
 #[cfg(feature = "instrument")]
 use tare_layout::metric::{self, Action};
+
+use crate::number::Number;
 
 /// A metric. Declare them with [`metrics!`](crate::metrics); they are then all listed when Tare starts.
 #[derive(Debug)]
@@ -37,8 +37,8 @@ pub struct Metric {
     documentation: &'static str,
     kind: Type,
     enabled: bool,
-    /// Bits 0-15: number in the segment; bits 16-31: the generation of Tare that gave it.
-    number: AtomicU32,
+    #[cfg_attr(not(feature = "instrument"), allow(dead_code))]
+    pub(crate) number: Number,
 }
 
 impl Metric {
@@ -63,7 +63,7 @@ impl Metric {
             documentation,
             kind,
             enabled: false,
-            number: AtomicU32::new(0),
+            number: Number::none(),
         }
     }
 
@@ -134,23 +134,7 @@ impl Metric {
         }
         false
     }
-
-    #[cfg(feature = "instrument")]
-    #[inline(always)]
-    pub(crate) fn number(&self, generation: u32) -> Option<u16> {
-        let number = self.number.load(Ordering::Relaxed);
-        (number >> 16 == generation).then_some(number as u16)
-    }
-
-    #[cfg(feature = "instrument")]
-    pub(crate) fn set_number(&self, generation: u32, number: u16) {
-        self.number
-            .store(generation << 16 | u32::from(number), Ordering::Relaxed);
-    }
 }
-
-#[cfg(not(feature = "instrument"))]
-const _: fn(&Metric) -> u32 = |metric| metric.number.load(Ordering::Relaxed);
 
 /// Adds to a set: its owner, the number of times, and what one time gave.
 pub fn add_to_set(owner: &Metric, times: &Metric, one: &Metric, n: u64) {

@@ -7,8 +7,9 @@ use tare_layout::shared::Lost;
 use tare_layout::{Kind, pattern};
 
 use super::{Engine, lock};
-use crate::class::{CLASSES, Class, NO_NUMBER};
+use crate::class::{CLASSES, Class};
 use crate::config::Setting;
+use crate::number::NO_NUMBER;
 use crate::point::error;
 
 impl Engine {
@@ -31,11 +32,11 @@ impl Engine {
     #[cold]
     pub fn register(&self, class: &Class) -> u16 {
         let _one_at_a_time = lock(&self.registering);
-        if let Some(number) = class.number(self.generation) {
+        if let Some(number) = class.number.get(self.generation) {
             return number;
         }
         let number = self.place_class(class);
-        class.set_number(self.generation, number);
+        class.number.set(self.generation, number);
         number
     }
 

@@ -19,7 +19,8 @@ use super::digests::{Counted, DigestCache};
 use super::history::Cursor;
 use super::hot::{self, Busy};
 use super::{Engine, bank, clock};
-use crate::class::{Class, NO_NUMBER};
+use crate::class::Class;
+use crate::number::NO_NUMBER;
 
 /// What a thread keeps about its slot. Reached through `hot`, or owned by a session.
 #[repr(align(64))]
@@ -183,7 +184,7 @@ impl Local {
     /// The class's number, registering it if need be.
     #[inline(always)]
     pub fn number(&self, class: &Class) -> u16 {
-        match class.number((self.key >> 32) as u32) {
+        match class.number.get((self.key >> 32) as u32) {
             Some(number) => number,
             None => self.register(class),
         }

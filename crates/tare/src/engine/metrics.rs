@@ -8,8 +8,8 @@ use tare_layout::shared::Lost;
 
 use super::local::Local;
 use super::{Engine, clock, lock};
-use crate::class::NO_NUMBER;
 use crate::metrics::{METRICS, Metric};
+use crate::number::NO_NUMBER;
 
 impl Engine {
     /// Lists all metrics that were declared.
@@ -28,11 +28,11 @@ impl Engine {
     #[cold]
     pub fn register_metric(&self, metric: &Metric) -> u16 {
         let _one_at_a_time = lock(&self.registering);
-        if let Some(number) = metric.number(self.generation) {
+        if let Some(number) = metric.number.get(self.generation) {
             return number;
         }
         let number = self.place_metric(metric);
-        metric.set_number(self.generation, number);
+        metric.number.set(self.generation, number);
         number
     }
 
@@ -67,7 +67,7 @@ impl Engine {
 impl Local {
     #[inline(always)]
     fn metric_number(&self, metric: &Metric) -> usize {
-        let number = match metric.number((self.key >> 32) as u32) {
+        let number = match metric.number.get((self.key >> 32) as u32) {
             Some(number) => number,
             None => self.register_metric(metric),
         };

@@ -43,8 +43,9 @@ use tare_layout::header::STOPPED;
 use tare_layout::shared::Lost;
 use tare_layout::{Geometry, View};
 
-use crate::class::{Class, NO_NUMBER};
+use crate::class::Class;
 use crate::config::{Config, Setting, StartError};
+use crate::number::NO_NUMBER;
 use crate::sync::{Absent, PlainMutex, RawMutex};
 use mapping::Mapping;
 

@@ -37,7 +37,8 @@ impl Local {
             return None;
         };
         let class_number = class
-            .number(engine.generation)
+            .number
+            .get(engine.generation)
             .unwrap_or_else(|| engine.register(class));
         let first_text = view.geometry().limits.text_ring_bytes - FIRST_TEXT_BYTES;
         begin_slot(slot, view.statements(number), first_text as u64, |slot| {

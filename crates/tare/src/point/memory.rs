@@ -148,7 +148,7 @@ fn counting<'a>(class: &Class, gone: impl FnOnce(&[Line])) -> Option<(&'a Local,
         return None;
     }
     let local = local_or(|engine, account| {
-        let number = class.number(engine.generation);
+        let number = class.number.get(engine.generation);
         let number = number.unwrap_or_else(|| engine.register(class));
         let flags = engine.view.controls().effective[usize::from(number)].load(Ordering::Relaxed);
         if flags & effective::COUNT != 0 && !engine.with_free_row(account, number, gone) {

@@ -137,7 +137,7 @@ impl Lock {
     fn number_slow(&self, local: &Local, before: u64) -> u64 {
         let class = local.number(self.class);
         let id = match class {
-            crate::class::NO_NUMBER => 0,
+            crate::number::NO_NUMBER => 0,
             class => local
                 .engine
                 .new_instance(class, std::ptr::from_ref(self).addr()),
