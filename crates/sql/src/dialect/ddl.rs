@@ -106,5 +106,26 @@ pub enum Ddl {
     Maintain(Vec<TableName>, &'static str),
 }
 
+impl Ddl {
+    /// The tables that it changes.
+    pub fn tables(&self) -> Vec<&TableName> {
+        match self {
+            Self::CreateTable { name, .. }
+            | Self::CreateLike { name, .. }
+            | Self::CreateAs { name, .. }
+            | Self::CreateView { name, .. }
+            | Self::Alter { name, .. }
+            | Self::CreateIndex { name, .. }
+            | Self::DropIndex { name, .. }
+            | Self::Truncate(name) => vec![name],
+            Self::Rename(pairs) => pairs.iter().flat_map(|(from, to)| [from, to]).collect(),
+            Self::Drop { names, .. } => names.iter().collect(),
+            Self::CreateDatabase { .. } | Self::DropDatabase { .. } | Self::Maintain(..) => {
+                Vec::new()
+            }
+        }
+    }
+}
+
 /// Keeps the import list of column definitions in one place for `server::ddl`.
 pub type NewColumn = ColumnDef;

@@ -328,11 +328,7 @@ impl Session {
         if let Some((schema, _)) = sql.catalog.first()
             && schema.eq_ignore_ascii_case("information_schema")
         {
-            let (user, host) = self.state.user_host();
-            return Err(SqlError::new(
-                1044,
-                format!("Access denied for user '{user}'@'{host}' to database '{schema}'"),
-            ));
+            return Err(self.database_denied(schema));
         }
         self.root_only("SUPER")?;
         let command = match change {
@@ -346,6 +342,15 @@ impl Session {
             allowed?;
         }
         Ok(())
+    }
+
+    /// 1044: this account has no rights in a database.
+    pub fn database_denied(&self, name: &str) -> SqlError {
+        let (user, host) = self.state.user_host();
+        SqlError::new(
+            1044,
+            format!("Access denied for user '{user}'@'{host}' to database '{name}'"),
+        )
     }
 
     /// Whether a user may do more than read.

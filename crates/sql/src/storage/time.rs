@@ -331,7 +331,8 @@ pub fn now_local(with_micros: bool) -> DateTime {
     )
 }
 
-const MONTHS: [&str; 12] = [
+/// The months' names.
+pub const MONTHS: [&str; 12] = [
     "January",
     "February",
     "March",
@@ -345,7 +346,8 @@ const MONTHS: [&str; 12] = [
     "November",
     "December",
 ];
-const DAYS: [&str; 7] = [
+/// The days' names, from Monday on.
+pub const DAYS: [&str; 7] = [
     "Monday",
     "Tuesday",
     "Wednesday",

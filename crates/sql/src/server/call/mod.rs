@@ -16,7 +16,7 @@ use super::error::{Result, SqlError};
 use super::query::Bind;
 use super::session::{Columns, Session};
 use super::show::Rows;
-use crate::dialect::plan::{Action, Call};
+use crate::dialect::plan::{Action, Call, Plan};
 use crate::sys::procedures::Mode;
 
 /// What procedures keep in a session from one call to the next.
@@ -181,9 +181,13 @@ impl Caller<'_> {
             // Its OK would end the CALL for the client: the CALL's own says as much.
             return self.quietly(&plan);
         }
+        self.run_plan(&plan)
+    }
+
+    fn run_plan(&mut self, plan: &Plan) -> Result<()> {
         let mut statement = None;
         let result = self.session.run(
-            &plan,
+            plan,
             &mut statement,
             &mut Columns::default(),
             &mut |_| Ok(()),
@@ -197,20 +201,9 @@ impl Caller<'_> {
     }
 
     /// Runs a statement that gives no rows, and keeps its answer from the client.
-    fn quietly(&mut self, plan: &crate::dialect::plan::Plan) -> Result<()> {
+    fn quietly(&mut self, plan: &Plan) -> Result<()> {
         let (mark, sequence) = (self.session.writer.mark(), self.session.writer.sequence());
-        let mut statement = None;
-        let result = self.session.run(
-            plan,
-            &mut statement,
-            &mut Columns::default(),
-            &mut |_| Ok(()),
-            true,
-            self.binary,
-        );
-        if let Some(id) = statement {
-            self.session.close_statement(id);
-        }
+        let result = self.run_plan(plan);
         self.session.writer.rewind(mark, sequence);
         result
     }

@@ -22,25 +22,16 @@ fn locks(ddl: &Ddl) -> Vec<tare::metadata::Lock> {
         lock.granted(LockType::Exclusive, LockDuration::Transaction);
         lock
     };
-    let table = |name: &TableName| lock(Namespace::Table, &name.database, &name.table);
     match ddl {
         Ddl::CreateDatabase { name, .. } | Ddl::DropDatabase { name, .. } => {
             vec![lock(Namespace::Schema, name, "")]
         }
-        Ddl::Drop { names, .. } => names.iter().map(table).collect(),
-        Ddl::Rename(pairs) => pairs
-            .iter()
-            .flat_map(|(from, to)| [table(from), table(to)])
-            .collect(),
-        Ddl::CreateTable { name, .. }
-        | Ddl::CreateLike { name, .. }
-        | Ddl::CreateAs { name, .. }
-        | Ddl::CreateView { name, .. }
-        | Ddl::Alter { name, .. }
-        | Ddl::CreateIndex { name, .. }
-        | Ddl::DropIndex { name, .. }
-        | Ddl::Truncate(name) => vec![table(name)],
-        Ddl::Maintain(..) => Vec::new(),
+        _ => {
+            let tables = ddl.tables().into_iter();
+            tables
+                .map(|t| lock(Namespace::Table, &t.database, &t.table))
+                .collect()
+        }
     }
 }
 
@@ -211,51 +202,24 @@ impl Session {
 
     /// The system schemas stay as they are: 1044, and 1142 for their tables' end.
     fn not_in_system(&mut self, ddl: &Ddl) -> Result<()> {
-        let names: Vec<&TableName> = match ddl {
-            Ddl::CreateTable { name, .. }
-            | Ddl::CreateLike { name, .. }
-            | Ddl::CreateAs { name, .. }
-            | Ddl::CreateView { name, .. }
-            | Ddl::Alter { name, .. }
-            | Ddl::CreateIndex { name, .. }
-            | Ddl::DropIndex { name, .. } => vec![name],
-            Ddl::Rename(pairs) => pairs.iter().flat_map(|(a, b)| [a, b]).collect(),
-            Ddl::Drop { names, .. } => names.iter().collect(),
-            _ => Vec::new(),
-        };
-        let Some(name) = names.iter().find(|n| is_system_schema(&n.database)) else {
+        let tables = ddl.tables();
+        let Some(name) = tables.iter().find(|n| is_system_schema(&n.database)) else {
             return Ok(());
         };
-        let (user, host) = self.state.user_host();
         if let Ddl::Drop { .. } = ddl
             && crate::catalog::table(&name.database, &name.table).is_some()
             && !name.database.eq_ignore_ascii_case("information_schema")
         {
-            return Err(SqlError::new(
-                1142,
-                format!(
-                    "DROP command denied to user '{user}'@'{host}' for table '{}'",
-                    name.table
-                ),
-            ));
+            let (user, host) = self.state.user_host();
+            return Err(SqlError::command_denied("DROP", &user, &host, &name.table));
         }
-        Err(SqlError::new(
-            1044,
-            format!(
-                "Access denied for user '{user}'@'{host}' to database '{}'",
-                name.database.to_lowercase()
-            ),
-        ))
+        Err(self.database_denied(&name.database.to_lowercase()))
     }
 
     /// Runs changes of one database as one transaction, alone.
     fn in_one<R>(&mut self, database: &str, run: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         if is_system_schema(database) {
-            let (user, host) = self.state.user_host();
-            return Err(SqlError::new(
-                1044,
-                format!("Access denied for user '{user}'@'{host}' to database '{database}'"),
-            ));
+            return Err(self.database_denied(database));
         }
         let locked = self.table_locks.iter().any(|(d, _)| d == database);
         let pass = if locked {

@@ -270,11 +270,7 @@ impl Session {
             return Err(SqlError::unknown_database(name));
         }
         if self.role == Role::Monitor && !crate::storage::databases::is_system_schema(name) {
-            let (user, host) = self.state.user_host();
-            return Err(SqlError::new(
-                1044,
-                format!("Access denied for user '{user}'@'{host}' to database '{name}'"),
-            ));
+            return Err(self.database_denied(name));
         }
         self.empty_cache();
         self.state.set_database(Some(name.to_owned()));

@@ -42,11 +42,7 @@ impl Session {
             return Err(SqlError::unknown_database(&name));
         }
         if !self.is_root() && !is_system_schema(&name) {
-            let (user, host) = self.state.user_host();
-            return Err(SqlError::new(
-                1044,
-                format!("Access denied for user '{user}'@'{host}' to database '{name}'"),
-            ));
+            return Err(self.database_denied(&name));
         }
         Ok(name)
     }

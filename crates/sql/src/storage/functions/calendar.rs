@@ -153,18 +153,18 @@ fn parse(value: &str, pattern: &str) -> Option<String> {
                 has_date = true;
             }
             'M' => {
-                month = word(&mut rest, &MONTHS, false)?;
+                month = word(&mut rest, &time::MONTHS, false)?;
                 has_date = true;
             }
             'b' => {
-                month = word(&mut rest, &MONTHS, true)?;
+                month = word(&mut rest, &time::MONTHS, true)?;
                 has_date = true;
             }
             'W' => {
-                word(&mut rest, &DAYS, false)?;
+                word(&mut rest, &time::DAYS, false)?;
             }
             'a' => {
-                word(&mut rest, &DAYS, true)?;
+                word(&mut rest, &time::DAYS, true)?;
             }
             'H' | 'k' | 'h' | 'I' | 'l' => {
                 hour = number(&mut rest, 2)?;
@@ -223,30 +223,6 @@ fn parse(value: &str, pattern: &str) -> Option<String> {
         (false, _) => clock,
     })
 }
-
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-const DAYS: [&str; 7] = [
-    "Monday",
-    "Tuesday",
-    "Wednesday",
-    "Thursday",
-    "Friday",
-    "Saturday",
-    "Sunday",
-];
 
 /// `+02:00` in seconds.
 fn zone(name: &str, at: i64) -> Option<i64> {

@@ -70,6 +70,12 @@ fn tail(s: &str, position: i64) -> Option<(&str, i64)> {
     }
 }
 
+/// A number that may be left out.
+fn number(ctx: &Context<'_>, i: usize, otherwise: i64) -> i64 {
+    let given = (i < ctx.len()).then(|| int(ctx, i)).flatten();
+    given.unwrap_or(otherwise)
+}
+
 pub(super) fn regexp(db: &Connection) -> Result<()> {
     for args in [2, 3] {
         pure(db, "tare_regexp", args, |ctx| {
@@ -86,16 +92,8 @@ pub(super) fn regexp(db: &Connection) -> Result<()> {
         else {
             return Ok(Value::Null);
         };
-        let at = if ctx.len() > 3 {
-            int(ctx, 3).unwrap_or(1)
-        } else {
-            1
-        };
-        let nth = if ctx.len() > 4 {
-            int(ctx, 4).unwrap_or(0)
-        } else {
-            0
-        };
+        let at = number(ctx, 3, 1);
+        let nth = number(ctx, 4, 0);
         let Some((rest, _)) = tail(&value, at) else {
             return Err(wrong(
                 3686,
@@ -118,16 +116,8 @@ pub(super) fn regexp(db: &Connection) -> Result<()> {
         let (Some(value), Some(re)) = (text(ctx, 0), compiled(ctx, 1, Some(4))?) else {
             return Ok(Value::Null);
         };
-        let at = if ctx.len() > 2 {
-            int(ctx, 2).unwrap_or(1)
-        } else {
-            1
-        };
-        let nth = if ctx.len() > 3 {
-            int(ctx, 3).unwrap_or(1)
-        } else {
-            1
-        };
+        let at = number(ctx, 2, 1);
+        let nth = number(ctx, 3, 1);
         opt(tail(&value, at).and_then(|(rest, _)| {
             re.find_iter(rest)
                 .nth(nth.max(1) as usize - 1)
@@ -138,16 +128,8 @@ pub(super) fn regexp(db: &Connection) -> Result<()> {
         let (Some(value), Some(re)) = (text(ctx, 0), compiled(ctx, 1, Some(5))?) else {
             return Ok(Value::Null);
         };
-        let at = if ctx.len() > 2 {
-            int(ctx, 2).unwrap_or(1)
-        } else {
-            1
-        };
-        let nth = if ctx.len() > 3 {
-            int(ctx, 3).unwrap_or(1)
-        } else {
-            1
-        };
+        let at = number(ctx, 2, 1);
+        let nth = number(ctx, 3, 1);
         let behind = ctx.len() > 4 && int(ctx, 4) == Some(1);
         let place = tail(&value, at).and_then(|(rest, before)| {
             let m = re.find_iter(rest).nth(nth.max(1) as usize - 1)?;
