@@ -6,6 +6,7 @@ mod expr;
 mod grouped;
 mod insert;
 mod rollup;
+mod scalar;
 mod select;
 mod set;
 mod sys;
@@ -61,6 +62,7 @@ pub struct Rewriter<'a> {
     sql: Sql,
     exact: bool,
     mode: Mode,
+    subqueries: scalar::Subqueries,
 }
 
 impl<'a> Rewriter<'a> {
@@ -83,6 +85,7 @@ impl<'a> Rewriter<'a> {
             sql: Sql::default(),
             exact: false,
             mode,
+            subqueries: scalar::Subqueries::default(),
         }
     }
 
@@ -190,6 +193,7 @@ impl VisitorMut for Rewriter<'_> {
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
         self.compare(expr);
+        self.enter_subquery(expr);
         ControlFlow::Continue(())
     }
 
@@ -247,10 +251,11 @@ impl VisitorMut for Rewriter<'_> {
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
-        match self.expr(expr) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => ControlFlow::Break(error),
+        if let Err(error) = self.expr(expr) {
+            return ControlFlow::Break(error);
         }
+        self.leave_subquery(expr);
+        ControlFlow::Continue(())
     }
 }
 

@@ -5,6 +5,7 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 
 use super::{int, json, real};
+use crate::catalog::SqlError;
 
 fn add<A, D>(db: &Connection, name: &str, args: i32, aggregate: D) -> Result<()>
 where
@@ -22,6 +23,7 @@ where
 
 pub(super) fn aggregates(db: &Connection) -> Result<()> {
     add(db, "tare_sum", 1, Sum)?;
+    add(db, "tare_only", 1, Only)?;
     for (name, sample, root) in [
         ("tare_stddev", false, true),
         ("tare_stddev_samp", true, true),
@@ -43,6 +45,26 @@ pub(super) fn aggregates(db: &Connection) -> Result<()> {
     }
     add(db, "tare_json_arrayagg", 1, Array)?;
     add(db, "tare_json_objectagg", 2, Object)
+}
+
+/// The value of the only row that there is: what a subquery in the place of a value has to have.
+struct Only;
+
+impl Aggregate<Option<Value>, Value> for Only {
+    fn init(&self, _: &mut Context<'_>) -> Result<Option<Value>> {
+        Ok(None)
+    }
+
+    fn step(&self, ctx: &mut Context<'_>, only: &mut Option<Value>) -> Result<()> {
+        match only.replace(ctx.get(0)?) {
+            None => Ok(()),
+            Some(_) => Err(SqlError::new(1242, "Subquery returns more than 1 row").into()),
+        }
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, only: Option<Option<Value>>) -> Result<Value> {
+        Ok(only.flatten().unwrap_or(Value::Null))
+    }
 }
 
 /// SUM that does not stop at 64 bits: counters of a hundred threads' picoseconds go beyond.

@@ -1,0 +1,73 @@
+//! Subqueries in the place of a value: SQLite takes the first row, and MySQL refuses a second one
+//! (1242).
+
+use sqlparser::ast::{Expr, GroupByExpr, LimitClause, Query, SelectItem, SetExpr, Value};
+
+use super::select::aggregates;
+use super::{Rewriter, raw};
+
+/// The subqueries that are being visited.
+#[derive(Debug, Default)]
+pub struct Subqueries {
+    /// Of ANY and ALL, which may have many rows.
+    many: Vec<*const Expr>,
+    /// In the place of a value, which might turn out to have many.
+    one: Vec<*const Expr>,
+}
+
+impl Rewriter<'_> {
+    /// Before its parts are rewritten.
+    pub(super) fn enter_subquery(&mut self, expr: &Expr) {
+        match expr {
+            Expr::AnyOp { right, .. } | Expr::AllOp { right, .. } => {
+                self.subqueries.many.push(&raw const **right);
+            }
+            // The views of schema sys know what they ask.
+            Expr::Subquery(query)
+                if self.database != Some("sys")
+                    && !self.subqueries.many.contains(&(&raw const *expr))
+                    && may_give_more(query) =>
+            {
+                self.subqueries.one.push(expr);
+            }
+            _ => {}
+        }
+    }
+
+    /// After that: a query that may give several rows goes through a function that refuses the second.
+    pub(super) fn leave_subquery(&mut self, expr: &mut Expr) {
+        let place: *const Expr = expr;
+        if let Expr::Subquery(query) = expr
+            && self.subqueries.one.pop_if(|one| *one == place).is_some()
+        {
+            *expr = raw(format!(
+                "(WITH \"tare one\"(v) AS ({query}) SELECT tare_only(v) FROM \"tare one\")"
+            ));
+        }
+    }
+}
+
+/// Whether a query of one column may give several rows, as far as its text tells.
+fn may_give_more(query: &Query) -> bool {
+    let SetExpr::Select(select) = query.body.as_ref() else {
+        return false;
+    };
+    let [SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. }] =
+        select.projection.as_slice()
+    else {
+        return false;
+    };
+    let limited = match &query.limit_clause {
+        Some(LimitClause::LimitOffset {
+            limit: Some(limit), ..
+        }) => is_one(limit),
+        Some(LimitClause::OffsetCommaLimit { limit, .. }) => is_one(limit),
+        _ => false,
+    };
+    let grouped = !matches!(&select.group_by, GroupByExpr::Expressions(by, _) if by.is_empty());
+    !select.from.is_empty() && !limited && (grouped || !aggregates(value))
+}
+
+fn is_one(limit: &Expr) -> bool {
+    matches!(limit, Expr::Value(v) if matches!(&v.value, Value::Number(n, _) if n == "1" || n == "0"))
+}
