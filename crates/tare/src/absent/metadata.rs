@@ -1,0 +1,44 @@
+//! Metadata locks.
+
+use super::wait::{self, Wait};
+use crate::{Class, LockDuration, LockStatus, LockType, Namespace, Operation};
+
+/// What a session locks.
+#[derive(Debug)]
+pub struct Lock(&'static Class);
+
+impl Lock {
+    /// A lock.
+    #[inline(always)]
+    pub fn new(class: &'static Class, _: Namespace, _: &str, _: &str) -> Self {
+        Self(class)
+    }
+
+    /// A lock.
+    #[inline(always)]
+    pub fn of_column(class: &'static Class, _: Namespace, _: &str, _: &str, _: &str) -> Self {
+        Self(class)
+    }
+
+    /// Begins a wait.
+    #[inline(always)]
+    pub fn wait(&mut self, _: LockType, _: LockDuration) -> Wait {
+        wait::start(self.0, Operation::MetadataLock)
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn granted(&mut self, _: LockType, _: LockDuration) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn failed(&mut self, _: LockStatus) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn released(&mut self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn show(&mut self, _: LockType, _: LockDuration, _: LockStatus) {}
+}

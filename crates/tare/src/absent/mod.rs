@@ -1,0 +1,188 @@
+//! The points when instrumentation is not compiled in: the same names, and nothing behind them.
+//!
+//! Guards are of no size, functions are empty and inlined away; `tests/absent.rs` keeps it so.
+
+pub mod memory;
+pub mod metadata;
+pub mod prepared;
+pub mod program;
+pub mod statement;
+pub mod table;
+pub mod thread;
+pub mod transaction;
+
+use std::os::fd::OwnedFd;
+
+use crate::{Config, StartError};
+
+/// Fails: there is nothing to start.
+///
+/// # Errors
+/// [`StartError::NotCompiledIn`], always.
+pub fn start(_: Config) -> Result<(), StartError> {
+    Err(StartError::NotCompiledIn)
+}
+
+/// Does nothing.
+pub fn stop() {}
+
+/// False.
+pub const fn is_running() -> bool {
+    false
+}
+
+/// None.
+pub const fn failed_starts() -> u64 {
+    0
+}
+
+/// Fails: there is no segment.
+///
+/// # Errors
+/// Always.
+pub fn descriptor() -> std::io::Result<OwnedFd> {
+    Err(std::io::Error::new(
+        std::io::ErrorKind::NotFound,
+        "built without the feature `instrument`",
+    ))
+}
+
+pub mod wait {
+    //! Waits.
+    use crate::{Class, Operation};
+    use std::marker::PhantomData;
+
+    /// A wait.
+    #[must_use = "the wait ends when this is dropped"]
+    #[derive(Debug)]
+    pub struct Wait(PhantomData<*const ()>);
+
+    /// Begins a wait.
+    #[inline(always)]
+    pub fn start(_: &Class, _: Operation) -> Wait {
+        Wait(PhantomData)
+    }
+
+    impl Wait {
+        /// Says how many bytes were moved.
+        #[inline(always)]
+        pub fn bytes(&mut self, _: u64) {}
+
+        /// Says how many rows of a table it was about.
+        #[inline(always)]
+        pub fn rows(&mut self, _: u64) {}
+    }
+}
+
+pub mod idle {
+    //! Idle times.
+    use super::wait::{self, Wait};
+
+    /// Begins an idle time.
+    #[inline(always)]
+    pub fn start(class: &crate::Class) -> Wait {
+        wait::start(class, crate::Operation::Idle)
+    }
+}
+
+/// An instance that nobody knows of.
+macro_rules! instance {
+    ($name:ident, $new:ident, $what:ty $(, $follow:ident)?) => {
+        pub mod $name {
+            //! Instances.
+            use super::wait::{self, Wait};
+            use crate::{Class, Operation};
+
+            /// An instance.
+            #[derive(Debug)]
+            pub struct Instance(&'static Class);
+
+            impl Instance {
+                /// Tells nobody of it.
+                #[inline(always)]
+                pub fn $new(class: &'static Class, _: $what) -> Self {
+                    Self(class)
+                }
+
+                /// Begins an operation.
+                #[inline(always)]
+                pub fn wait(&self, operation: Operation) -> Wait {
+                    wait::start(self.0, operation)
+                }
+
+                $(
+                    /// Begins an operation that follows another event.
+                    #[inline(always)]
+                    pub fn $follow(&self, operation: Operation) -> Wait {
+                        wait::start(self.0, operation)
+                    }
+                )?
+            }
+        }
+    };
+}
+
+instance!(file, open, &str);
+instance!(socket, new, i32, follow);
+
+impl socket::Instance {
+    /// Does nothing.
+    #[inline(always)]
+    pub fn peer(&mut self, _: &str, _: u16) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn own(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn idle(&self, _: bool) {}
+}
+
+pub mod stage {
+    //! Stages.
+
+    /// Enters a stage.
+    #[inline(always)]
+    pub fn set(_: &crate::Class) {}
+
+    /// Leaves the stage.
+    #[inline(always)]
+    pub fn end() {}
+
+    /// Says how far the stage is.
+    #[inline(always)]
+    pub fn progress(_: u64, _: u64) {}
+}
+
+pub mod digest {
+    //! Statement digests.
+
+    /// Nothing.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub struct Digest;
+
+    impl Digest {
+        /// Nothing.
+        #[inline(always)]
+        pub fn of(_: &str) -> Self {
+            Self
+        }
+    }
+}
+
+pub mod error {
+    //! Errors.
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn define(_: u32, _: &str, _: &str) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn raised(_: u32) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn handled(_: u32) {}
+}

@@ -1,0 +1,53 @@
+//! Statements.
+
+use super::digest::Digest;
+use super::prepared::Prepared;
+use crate::{Class, Counter};
+use std::marker::PhantomData;
+
+/// A statement.
+#[must_use = "the statement ends when this is dropped"]
+#[derive(Debug)]
+pub struct Statement(PhantomData<*const ()>);
+
+/// Begins a statement.
+#[inline(always)]
+pub fn start(_: &Class) -> Statement {
+    Statement(PhantomData)
+}
+
+/// Methods that do nothing.
+macro_rules! nothing {
+    ($($name:ident($($type:ty),*);)*) => {
+        $(
+            /// Does nothing.
+            #[inline(always)]
+            pub fn $name(&self, $(_: $type),*) {}
+        )*
+    };
+}
+
+impl Statement {
+    /// False.
+    #[inline(always)]
+    pub fn is_recorded(&self) -> bool {
+        false
+    }
+
+    nothing! {
+        refine(&Class);
+        text(&str);
+        prepared(&str, &Digest);
+        executes(&Prepared);
+        prepares(&Prepared);
+        schema(&str);
+        set(Counter, u64);
+        add(Counter, u64);
+        set_all(impl IntoIterator<Item = (Counter, u64)>);
+        rows_sent(u64);
+        rows_examined(u64);
+        rows_affected(u64);
+        warnings(u64);
+        error(u32, &str, &str);
+    }
+}

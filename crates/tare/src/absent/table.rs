@@ -1,0 +1,120 @@
+//! Table io and locks.
+
+use super::wait::{self, Wait};
+
+use crate::{Class, Operation, TableLock};
+
+/// Begins a wait for a table.
+#[inline(always)]
+pub fn wait(class: &Class, operation: Operation) -> Wait {
+    wait::start(class, operation)
+}
+
+/// Tells nobody.
+#[inline(always)]
+pub fn dropped(_: &str, _: &str) {}
+
+/// What a table's events are of.
+#[derive(Clone, Copy, Debug)]
+pub struct Classes {
+    /// Of its rows.
+    pub io: &'static Class,
+    /// Of its locks.
+    pub lock: &'static Class,
+}
+
+/// A table.
+#[derive(Clone, Debug)]
+pub struct Table(Classes);
+
+impl Table {
+    /// A table.
+    #[inline(always)]
+    pub fn new(classes: Classes, _: &str, _: &str, _: &[&str]) -> Self {
+        Self(classes)
+    }
+
+    /// A temporary table.
+    #[inline(always)]
+    pub fn temporary(classes: Classes, _: &str, _: &str, _: &[&str]) -> Self {
+        Self(classes)
+    }
+
+    /// Begins a wait.
+    #[inline(always)]
+    pub fn io(&self, operation: Operation, _: Option<usize>) -> Wait {
+        wait::start(self.0.io, operation)
+    }
+
+    /// Begins a wait.
+    #[inline(always)]
+    pub fn io_in_stage(&self, operation: Operation, _: Option<usize>) -> Wait {
+        wait::start(self.0.io, operation)
+    }
+
+    /// Begins a wait.
+    #[inline(always)]
+    pub fn lock(&self, lock: TableLock) -> Wait {
+        wait::start(self.0.lock, lock.operation())
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn locked(&self, _: TableLock) {}
+
+    /// A handle.
+    #[inline(always)]
+    pub fn open(&self) -> Handle {
+        Handle(self.clone())
+    }
+}
+
+/// A table that is open.
+#[derive(Debug)]
+pub struct Handle(Table);
+
+/// Methods that do nothing.
+macro_rules! nothing {
+    ($($name:ident($($type:ty),*);)*) => {
+        $(
+            /// Does nothing.
+            #[inline(always)]
+            pub fn $name(&mut self, $(_: $type),*) {}
+        )*
+    };
+}
+
+impl Handle {
+    /// Its table.
+    #[inline(always)]
+    pub fn table(&self) -> &Table {
+        &self.0
+    }
+
+    /// Begins a wait.
+    #[inline(always)]
+    pub fn io(&self, operation: Operation, index: Option<usize>) -> Wait {
+        self.0.io(operation, index)
+    }
+
+    /// Begins a wait.
+    #[inline(always)]
+    pub fn io_in_stage(&self, operation: Operation, index: Option<usize>) -> Wait {
+        self.0.io(operation, index)
+    }
+
+    /// Begins a wait.
+    #[inline(always)]
+    pub fn lock(&self, lock: TableLock) -> Wait {
+        self.0.lock(lock)
+    }
+
+    nothing! {
+        locked(TableLock);
+        holds(TableLock);
+        unlocked();
+        unlocked_internally();
+        bind();
+        unbind();
+    }
+}

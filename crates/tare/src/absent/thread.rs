@@ -1,0 +1,78 @@
+//! Threads.
+
+pub use crate::modes::ConnectionType;
+use crate::{Class, Command};
+use std::marker::PhantomData;
+use std::thread::JoinHandle;
+
+/// Starts a thread, named after its class.
+///
+/// # Errors
+/// When the system can start no thread.
+pub fn spawn<F, T>(class: &'static Class, body: F) -> std::io::Result<JoinHandle<T>>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    crate::modes::builder(class).spawn(body)
+}
+
+/// Does nothing.
+#[inline(always)]
+pub fn register(_: &'static Class) {}
+
+/// Does nothing.
+#[inline(always)]
+pub fn register_child(_: &'static Class, _: u64) {}
+
+/// 0.
+#[inline(always)]
+pub const fn id() -> u64 {
+    0
+}
+
+/// Functions that do nothing.
+macro_rules! nothing {
+    ($($name:ident($($type:ty),*);)*) => {
+        $(
+            /// Does nothing.
+            #[inline(always)]
+            pub fn $name($(_: $type),*) {}
+        )*
+    };
+}
+
+nothing! {
+    set_account(&str, &str);
+    set_processlist_id(u64);
+    set_db(&str);
+    set_command(Command);
+    set_state(&str);
+    set_info(&str);
+    set_connection_type(ConnectionType);
+    set_os_id(u64);
+    set_attributes(&str);
+}
+
+/// A session that nobody knows of.
+#[derive(Debug)]
+pub struct Session(());
+
+impl Session {
+    /// A session.
+    #[inline(always)]
+    pub fn new(_: &'static Class) -> Self {
+        Self(())
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn enter(&mut self) -> Entered<'_> {
+        Entered(PhantomData)
+    }
+}
+
+/// A session entered.
+#[must_use = "the session is left when this is dropped"]
+#[derive(Debug)]
+pub struct Entered<'a>(PhantomData<(&'a mut Session, *const ())>);
