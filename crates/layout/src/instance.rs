@@ -71,7 +71,7 @@ pub struct Socket {
     pub truncated: [Line; 3],
 }
 
-/// A file, by name. It stays when it is closed, as in MySQL.
+/// A file, by name. It stays when it is closed, as in MySQL, and goes when it is deleted.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct File {
@@ -81,7 +81,8 @@ pub struct File {
     pub class: AtomicU32,
     /// Times it is open now.
     pub open: AtomicU32,
-    _reserved: AtomicU32,
+    /// Generation of the next id given.
+    pub generation: AtomicU32,
     _line: [AtomicU64; 6],
     /// Counts of threads that had no row of their own left: read, write, miscellaneous.
     pub shared: [Line; 3],

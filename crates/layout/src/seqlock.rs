@@ -65,6 +65,12 @@ impl<const N: usize> Record<N> {
         self.words[0].store(0, Ordering::Release);
     }
 
+    /// Where a word lies, for a host that writes it by itself.
+    #[cfg(not(loom))]
+    pub fn address(&self, word: usize) -> *mut u64 {
+        self.words[word].as_ptr()
+    }
+
     /// Sets one word of a published record; the caller is its only writer.
     #[inline(always)]
     pub fn set(&self, word: usize, value: u64) {

@@ -69,6 +69,17 @@ impl Class {
         self.with(property::MUTABLE)
     }
 
+    /// Counts globally only.
+    pub const fn global_statistics(self) -> Self {
+        self.with(property::GLOBAL_STATISTICS)
+    }
+
+    /// Says how short its objects live: `setup_instruments.VOLATILITY`, 0 = not known.
+    pub const fn volatile(mut self, volatility: u32) -> Self {
+        self.volatility = volatility;
+        self
+    }
+
     /// Enables the class at start, whatever its kind's default.
     pub const fn enabled(mut self) -> Self {
         self.enabled = Some(true);

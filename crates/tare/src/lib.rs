@@ -60,8 +60,8 @@ pub use linkme as __linkme;
 pub use options::{OPTIONS, OptionError};
 #[cfg(feature = "instrument")]
 pub use point::{
-    error, file, idle, memory, metadata, prepared, program, socket, stage, statement, table,
-    thread, transaction, wait,
+    error, file, host_lock, idle, memory, metadata, prepared, program, socket, stage, statement,
+    table, thread, transaction, wait,
 };
 pub use tare_layout::Kind;
 pub use tare_layout::class::Counter;

@@ -81,6 +81,33 @@ impl Local {
         if let Some(found) = self.cached(hash, length, schema, generation) {
             return found;
         }
+        let found = self.digest_of_new(text, schema, generation);
+        self.remember(hash, length, schema, found);
+        found
+    }
+
+    /// The digest of a text whose tokens, as the host's parser stored them, are these: found by them, if
+    /// a statement with the same ones came before.
+    pub fn digest_of_tokens(&self, tokens: &[u8], text: &str, schema: u32) -> Found {
+        let generation = self.engine.digest_generation();
+        // Not the hash of a text that reads as these.
+        let hash = !digest::fast_hash(tokens);
+        let length = match tokens.len() {
+            0 => return self.digest_of_text(text, schema),
+            // A length that no text has, see `digest_known`.
+            short if short <= digest::FAST_HASH_LIMIT => usize::MAX / 2 + short,
+            _ => return self.digest_of_text(text, schema),
+        };
+        if let Some(found) = self.cached(hash, length, schema, generation) {
+            return found;
+        }
+        let found = self.digest_of_new(text, schema, generation);
+        self.remember(hash, length, schema, found);
+        found
+    }
+
+    /// The digest of a text that is not in the cache.
+    fn digest_of_new(&self, text: &str, schema: u32, generation: u32) -> Found {
         // SAFETY: the cache is this thread's alone, and nothing below comes back here: neither
         // normalising nor the table records events or calls the host. (A signal handler that runs a
         // statement is beyond what async-signal-safety allows its host.)
@@ -92,9 +119,7 @@ impl Local {
             bump(&self.bank.get().cut_digests, 1);
         }
         let digest = Digest::of_normalized(&cache.text);
-        let found = self.engine.find_digest(generation, schema, &digest, text);
-        self.remember(hash, length, schema, found);
-        found
+        self.engine.find_digest(generation, schema, &digest, text)
     }
 
     /// The digest that a host computed before.

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::ptr;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tare_layout::shared::Lost;
 
@@ -66,6 +66,15 @@ thread_local! {
     static LEAVING: Leaving = const { Leaving };
 }
 
+/// Whether a thread records in sessions only: for a host that says which of its threads are whose.
+static SESSIONS_ONLY: AtomicBool = AtomicBool::new(false);
+
+/// Threads have no slots of their own from here on. What they do outside of sessions is lost, and
+/// counted as such now and then; memory is counted.
+pub(crate) fn sessions_only() {
+    SESSIONS_ONLY.store(true, Ordering::Relaxed);
+}
+
 struct Leaving;
 
 impl Drop for Leaving {
@@ -127,13 +136,18 @@ pub(crate) fn local_or<'a>(gone: impl FnOnce(&super::Engine, u32)) -> Option<&'a
         if hot.generation.get() == generation {
             // SAFETY: as in `local`.
             Some(unsafe { &*hot.local.get() })
-        } else if hot.mode.get() == Mode::Gone {
+        } else if hot.mode.get() == Mode::Gone || is_outside(hot) {
             after_leaving(generation, |engine| gone(engine, hot.account.get()));
             None
         } else {
             local_slow(generation)
         }
     })
+}
+
+#[inline(always)]
+fn is_outside(hot: &Hot) -> bool {
+    hot.mode.get() == Mode::New && SESSIONS_ONLY.load(Ordering::Relaxed)
 }
 
 #[cold]
@@ -183,6 +197,16 @@ fn local_slow<'a>(generation: u32) -> Option<&'a Local> {
             // A signal handler; whatever it interrupted may hold the lock that leads to the engine.
             Mode::Busy => {
                 super::lose_in_signal();
+                return None;
+            }
+            Mode::New if SESSIONS_ONLY.load(Ordering::Relaxed) => {
+                hot.lost.set(hot.lost.get().wrapping_add(1));
+                if hot.lost.get() % LOST_TRIES == 0 {
+                    let _busy = busy();
+                    if let Some(engine) = engine(generation) {
+                        engine.lose(Lost::ThreadEvents, u64::from(LOST_TRIES));
+                    }
+                }
                 return None;
             }
             Mode::New | Mode::Attached => return attach(hot, generation),
@@ -336,6 +360,23 @@ pub(crate) fn enter_session(session: *const Local, key: u64) -> Before {
         hot.generation.set((key >> 32) as u32);
         before
     })
+}
+
+/// Makes a session's local the thread's until another is, or [`no_session`]: for threads that have
+/// none of their own.
+pub(crate) fn stay_in_session(session: *const Local, key: u64) {
+    HOT.with(|hot| {
+        hot.local.set(session);
+        hot.generation.set((key >> 32) as u32);
+    });
+}
+
+/// Undoes [`stay_in_session`].
+pub(crate) fn no_session() {
+    HOT.with(|hot| {
+        hot.generation.set(0);
+        hot.local.set(ptr::null());
+    });
 }
 
 /// Undoes [`enter_session`].

@@ -11,7 +11,12 @@ use tare_layout::shared::Lost;
 use super::{Engine, freelist, lock};
 
 /// Files by class and path, so that a file opened again keeps its row.
-pub type Files = HashMap<(u16, Box<str>), u32>;
+#[derive(Default)]
+pub struct Files {
+    by_name: HashMap<(u16, Box<str>), u32>,
+    /// Places of files that were deleted.
+    free: Vec<usize>,
+}
 
 impl Engine {
     /// The id of a new mutex, rwlock or condition; 0 when there is no room.
@@ -66,7 +71,9 @@ impl Engine {
 
     /// Whether an instance or file with this id is there.
     pub fn is_live(&self, id: u32) -> bool {
-        id & FILE != 0 || self.live_instance(id).is_some() || self.live_socket(id).is_some()
+        self.live_file(id).is_some()
+            || self.live_instance(id).is_some()
+            || self.live_socket(id).is_some()
     }
 
     /// The id of a new socket; 0 when there is no room.
@@ -126,12 +133,12 @@ impl Engine {
     /// The id of a file, opened once more; 0 when there is no room.
     pub fn open_file(&self, class: u16, path: &str) -> u32 {
         let mut files = lock(&self.files);
-        let id = match files.get(&(class, path.into())) {
+        let id = match files.by_name.get(&(class, path.into())) {
             Some(&id) => id,
-            None => match self.new_file(class, path) {
+            None => match self.new_file(&mut files, class, path) {
                 0 => return 0,
                 id => {
-                    files.insert((class, path.into()), id);
+                    files.by_name.insert((class, path.into()), id);
                     id
                 }
             },
@@ -143,27 +150,63 @@ impl Engine {
         id
     }
 
-    fn new_file(&self, class: u16, path: &str) -> u32 {
+    fn new_file(&self, files: &mut Files, class: u16, path: &str) -> u32 {
         let limit = self.view.geometry().limits.files;
-        let Some(index) = freelist::take_new(&self.view.shared().files_used.0, limit) else {
+        let free = files.free.pop();
+        let index = free.or_else(|| freelist::take_new(&self.view.shared().files_used.0, limit));
+        let Some(index) = index else {
             self.lose(Lost::Files, 1);
             return 0;
         };
         let file = self.view.file(index);
         file.class.store(u32::from(class), Ordering::Relaxed);
+        file.open.store(0, Ordering::Relaxed);
+        for line in file.shared.iter().chain(&file.truncated) {
+            clear(line);
+        }
         file.name.set(path);
-        let id = FILE | 1 << INDEX_BITS | index as u32;
+        let id = FILE | next_generation(&file.generation) << INDEX_BITS | index as u32;
         file.id.store(id, Ordering::Release);
         id
     }
 
+    /// A file is there no more: its figures go with it.
+    pub fn delete_file(&self, class: u16, path: &str) {
+        let mut files = lock(&self.files);
+        if let Some(id) = files.by_name.remove(&(class, path.into())) {
+            let index = index_of(id);
+            self.view.file(index).id.store(0, Ordering::Release);
+            files.free.push(index);
+        }
+    }
+
+    /// A file has another name. Of one that had it before, the figures go.
+    pub fn rename_file(&self, class: u16, from: &str, to: &str) {
+        self.delete_file(class, to);
+        let mut files = lock(&self.files);
+        if let Some(id) = files.by_name.remove(&(class, from.into())) {
+            let file = self.view.file(index_of(id));
+            // Readers list it again once it has its new name.
+            file.id.store(0, Ordering::Release);
+            file.name.set(to);
+            file.id.store(id, Ordering::Release);
+            files.by_name.insert((class, to.into()), id);
+        }
+    }
+
+    /// The file with this id, if it has not been deleted.
+    fn live_file(&self, id: u32) -> Option<&'static tare_layout::instance::File> {
+        let index = index_of(id);
+        if id & FILE == 0 || index >= self.view.geometry().limits.files {
+            return None;
+        }
+        Some(self.view.file(index)).filter(|file| file.id.load(Ordering::Acquire) == id)
+    }
+
     /// Counts one close of a file.
     pub fn close_file(&self, id: u32) {
-        if id & FILE != 0 && index_of(id) < self.view.geometry().limits.files {
-            self.view
-                .file(index_of(id))
-                .open
-                .fetch_sub(1, Ordering::Relaxed);
+        if let Some(file) = self.live_file(id) {
+            file.open.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
@@ -175,9 +218,7 @@ impl Engine {
     /// The line that threads without a row of their own share; many write it.
     pub fn shared_line(&self, id: u32, operation: usize) -> Option<&'static Line> {
         if id & FILE != 0 {
-            let index = index_of(id);
-            (index < self.view.geometry().limits.files)
-                .then(|| &self.view.file(index).shared[operation.min(2)])
+            self.live_file(id).map(|f| &f.shared[operation.min(2)])
         } else if id & SOCKET != 0 {
             self.live_socket(id).map(|s| &s.shared[operation.min(2)])
         } else {
@@ -203,10 +244,8 @@ impl Engine {
 
     /// Beside [`Self::shared_line`]: what it held when its table was truncated.
     fn truncated_line(&self, id: u32, operation: usize) -> Option<&'static Line> {
-        let index = index_of(id);
         if id & FILE != 0 {
-            (index < self.view.geometry().limits.files)
-                .then(|| &self.view.file(index).truncated[operation.min(2)])
+            self.live_file(id).map(|f| &f.truncated[operation.min(2)])
         } else if id & SOCKET != 0 {
             self.live_socket(id).map(|s| &s.truncated[operation.min(2)])
         } else {

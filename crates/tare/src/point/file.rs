@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::wait::{self, Start, Wait};
+use crate::engine;
 use crate::engine::hot::{self, local};
 use crate::engine::local::Local;
 use crate::{Class, Operation};
@@ -38,6 +39,16 @@ impl Instance {
         instance
     }
 
+    /// Says that the file of this name was deleted: its figures go with it.
+    pub fn deleted(class: &'static Class, path: &str) {
+        engine::with(|engine| engine.delete_file(engine.register(class), path));
+    }
+
+    /// Says that a file has another name.
+    pub fn renamed(class: &'static Class, from: &str, to: &str) {
+        engine::with(|engine| engine.rename_file(engine.register(class), from, to));
+    }
+
     /// Begins an operation on the file.
     #[inline]
     pub fn wait(&self, operation: Operation) -> Wait {
@@ -49,7 +60,7 @@ impl Instance {
     /// The id in the segment that records now: files opened before Tare started are known from
     /// their first operation on.
     #[inline]
-    fn id(&self, local: &Local) -> u32 {
+    pub(super) fn id(&self, local: &Local) -> u32 {
         let id = self.id.load(Ordering::Relaxed);
         if id >> 32 == local.key >> 32 {
             return id as u32;

@@ -87,6 +87,23 @@ pub fn allocated(class: &Class, bytes: usize) {
     }
 }
 
+/// The same; whether it was counted, and its free is to be, too.
+#[inline]
+pub fn was_allocated(class: &Class, bytes: usize) -> bool {
+    let mut counted = false;
+    let counting = counting(class, |row| {
+        count_allocated(&row[0], bytes);
+        counted = true;
+    });
+    if let Some((local, number)) = counting
+        && let Some(line) = local.row(number, 0)
+    {
+        count_allocated(line, bytes);
+        counted = true;
+    }
+    counted
+}
+
 /// Counts a free. The balance is the class's: memory may be freed by another thread.
 #[inline]
 pub fn freed(class: &Class, bytes: usize) {

@@ -5,6 +5,7 @@
 
 pub mod error;
 pub mod file;
+pub mod host_lock;
 pub mod idle;
 pub mod memory;
 pub mod metadata;

@@ -67,6 +67,19 @@ impl Prepared {
         Self { id }
     }
 
+    /// Says what its text is, where that was not known at first.
+    pub fn set_text(&self, text: &str) {
+        let Some(local) = local() else { return };
+        let id = self.id(local);
+        if let Some(entry) = live(local, id) {
+            let view = local.engine.view;
+            let cut = floor_boundary(text, view.geometry().limits.sql_text_bytes);
+            entry.text_length.store(0, Ordering::Relaxed);
+            store_bytes(view.prepared_text(index_of(id)), &text.as_bytes()[..cut]);
+            entry.text_length.store(cut as u32, Ordering::Release);
+        }
+    }
+
     /// Its id in the segment that records now, 0 = it is not there.
     #[inline]
     pub(crate) fn id(&self, local: &Local) -> u32 {

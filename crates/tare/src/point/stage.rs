@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use tare_layout::class::EventType;
+use tare_layout::class::{EventType, property};
 use tare_layout::control::effective;
 use tare_layout::event::{stage as at, word};
 use tare_layout::line::COUNT;
@@ -75,6 +75,25 @@ pub fn progress(completed: u64, estimated: u64) {
         local.slot.current_stage.set(at::COMPLETED, completed);
         local.slot.current_stage.set(at::ESTIMATED, estimated);
     }
+}
+
+/// Whether the thread is in a stage that reports its progress.
+pub fn reports_progress() -> bool {
+    let Some(local) = local() else { return false };
+    let (class, bits) = local.stage.head();
+    let properties = &local.engine.view.class(usize::from(class)).properties;
+    bits != 0 && properties.load(Ordering::Relaxed) & property::PROGRESS != 0
+}
+
+/// Where the host writes how far the stage is: two words, done and estimated, which are the thread's
+/// for as long as it lives. `None` where no event is recorded.
+pub fn progress_words() -> Option<*mut u64> {
+    const { assert!(at::ESTIMATED == at::COMPLETED + 1) };
+    let local = local()?;
+    if local.stage.id.get() == 0 {
+        return None;
+    }
+    Some(local.slot.current_stage.address(at::COMPLETED))
 }
 
 /// Leaves the stage of this thread, if it is in one, at `now` by the counter (0 = not known).

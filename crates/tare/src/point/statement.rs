@@ -125,6 +125,11 @@ fn begin_event(local: &Local, start: u64, class: u16, level: usize) -> u64 {
     id
 }
 
+/// Whether the thread has a statement open that is recorded.
+pub fn is_open() -> bool {
+    local().is_some_and(|local| local.statements.get() != 0)
+}
+
 impl Statement {
     /// Whether anything is recorded: hosts may spare themselves what only Tare asks for.
     #[inline]
@@ -177,6 +182,55 @@ impl Statement {
         self.keep_text(local, text);
         if self.bits.get() & effective::DIGEST != 0 {
             self.set_digest(local, local.digest_of_text(text, self.schema.get()));
+        }
+    }
+
+    /// Gives its text alone; the digest follows, or there is none.
+    pub fn text_alone(&self, text: &str) {
+        let Some(local) = self.local() else { return };
+        self.keep_text(local, text);
+    }
+
+    /// Whether it is counted, as its class is now.
+    #[inline]
+    pub fn is_counted(&self) -> bool {
+        self.bits.get() & effective::COUNT != 0
+    }
+
+    /// Whether a digest is wanted.
+    #[inline]
+    pub fn wants_digest(&self) -> bool {
+        self.bits.get() & effective::DIGEST != 0
+    }
+
+    /// Gives what the host's own parser made of its text, which tells statements apart just as well: only
+    /// the first of those that are alike is read for its digest.
+    pub fn digest_by_tokens(&self, tokens: &[u8], text: &str) {
+        let Some(local) = self.local() else { return };
+        if self.bits.get() & effective::DIGEST != 0 {
+            let found = local.digest_of_tokens(tokens, text, self.schema.get());
+            self.set_digest(local, found);
+        }
+    }
+
+    /// Ends it without counting it.
+    pub fn discard(mut self) {
+        let Some(local) = self.local() else { return };
+        if self.level == 0 {
+            stage::end_of(local, 0);
+        }
+        local.statements.set(usize::from(self.level));
+        let depth = &local.slot.statement_depth;
+        depth.store(u32::from(self.level), Ordering::Relaxed);
+        self.key = 0;
+    }
+
+    /// How long it waited for table locks.
+    pub fn lock_time_us(&self, us: u64) {
+        if us != 0 {
+            let per_second = clock::calibrate().ticks_per_second;
+            let ticks = u128::from(us) * u128::from(per_second) / 1_000_000;
+            self.set(Counter::LockTime, ticks as u64);
         }
     }
 
@@ -304,8 +358,14 @@ impl Statement {
     /// Says that it failed: MySQL's error number, five characters of SQLSTATE, the message.
     #[cold]
     pub fn error(&self, errno: u32, sqlstate: &str, message: &str) {
-        self.set(Counter::Errors, 1);
         super::error::raised(errno);
+        self.failed(errno, sqlstate, message);
+    }
+
+    /// The same of a host that tells of each error when it is raised.
+    #[cold]
+    pub fn failed(&self, errno: u32, sqlstate: &str, message: &str) {
+        self.set(Counter::Errors, 1);
         let Some(local) = self.local() else { return };
         let Some(record) = self.record(local) else {
             return;

@@ -47,6 +47,18 @@ pub fn id() -> u64 {
     local().map_or(0, |local| local.slot.thread_id.load(Ordering::Relaxed))
 }
 
+/// Threads record in sessions only from here on, for as long as the process lives: for hosts that say
+/// which of their threads are whose. What threads do outside of sessions is lost but for memory, and
+/// is counted as lost now and then.
+pub fn sessions_only() {
+    hot::sessions_only();
+}
+
+/// The calling thread is in no session any more, after [`Session::stay`].
+pub fn leave_session() {
+    hot::no_session();
+}
+
 /// Says whose connection the thread serves. What it did before counts for the account before.
 /// Whether it is instrumented from now on is `setup_actors`' to say.
 pub fn set_account(user: &str, host: &str) {
@@ -160,6 +172,54 @@ impl Session {
         };
         session.renew();
         session
+    }
+
+    /// A session for a thread that another one makes: `parent` is that one's [`id`].
+    pub fn with_parent(class: &'static Class, parent: u64) -> Self {
+        let session = Self::new(class);
+        // SAFETY: null, or made by `renew` and owned by the session.
+        if let Some(local) = unsafe { session.local.as_ref() } {
+            local.slot.parent_id.store(parent, Ordering::Relaxed);
+        }
+        session
+    }
+
+    /// Makes the session the calling thread's until another is, or [`leave_session`]: for hosts that
+    /// said [`sessions_only`]. Nothing happens where there was no slot left for it.
+    ///
+    /// # Safety
+    /// The session is neither moved into another thread's nor dropped before the thread has left it.
+    pub unsafe fn stay(&self) {
+        // SAFETY: null, or made by `renew` and owned by the session.
+        match unsafe { self.local.as_ref() } {
+            Some(local) => hot::stay_in_session(self.local, local.key),
+            None => hot::no_session(),
+        }
+    }
+
+    fn slot(&self) -> Option<&'static tare_layout::slot::Slot> {
+        // SAFETY: as above.
+        unsafe { self.local.as_ref() }.map(|local| local.slot)
+    }
+
+    /// Its thread's id in performance_schema, 0 = it has no slot.
+    pub fn id(&self) -> u64 {
+        self.slot()
+            .map_or(0, |slot| slot.thread_id.load(Ordering::Relaxed))
+    }
+
+    /// As [`set_processlist_id`], from whatever thread.
+    pub fn set_processlist_id(&self, id: u64) {
+        if let Some(slot) = self.slot() {
+            slot.processlist_id.store(id, Ordering::Relaxed);
+        }
+    }
+
+    /// As [`set_os_id`], from whatever thread.
+    pub fn set_os_id(&self, id: u64) {
+        if let Some(slot) = self.slot() {
+            slot.os_id.store(id, Ordering::Relaxed);
+        }
     }
 
     /// Makes the session the calling thread's, until the guard is dropped.

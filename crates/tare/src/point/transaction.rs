@@ -170,6 +170,12 @@ fn end(local: &Local, open: &Open, now: u64, state: u64) {
 }
 
 impl Transaction {
+    /// Whether anything is recorded.
+    #[inline]
+    pub fn is_recorded(&self) -> bool {
+        self.key != 0
+    }
+
     /// Ends it as committed.
     #[inline]
     pub fn commit(self) {

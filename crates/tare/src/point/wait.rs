@@ -173,6 +173,21 @@ impl Wait {
         }
     }
 
+    /// Says which file it was about, of a wait that began before there was one.
+    pub fn about_file(&mut self, file: &super::file::Instance) {
+        if let Some(running) = &mut self.running
+            && let Some(local) = attached().filter(|local| local.key == running.key)
+        {
+            running.object = u64::from(file.id(local));
+        }
+    }
+
+    /// Whether it runs: what was counted at once, or is not recorded, does not.
+    #[inline(always)]
+    pub fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+
     /// Says how many rows of a table it was about; one, where nothing is said.
     #[inline(always)]
     pub fn rows(&mut self, rows: u64) {

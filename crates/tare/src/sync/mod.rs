@@ -24,7 +24,7 @@ use fallback::{condvar, mutex, rwlock};
 
 mod no_point;
 #[cfg(feature = "instrument")]
-mod point;
+pub(crate) mod point;
 #[cfg(not(feature = "instrument"))]
 use no_point as point;
 

@@ -236,7 +236,7 @@ impl Drop for Lock {
 
 /// Counts an acquisition at the first try: a wait of zero, and no clock.
 #[inline(always)]
-fn count(local: &Local, class: u16, id: u32, way: Way) {
+pub(crate) fn count(local: &Local, class: u16, id: u32, way: Way) {
     if let Some(line) = local.row(class, 0) {
         line.add(COUNT, 1);
     }
@@ -260,7 +260,7 @@ fn count_shared(local: &Local, id: u32) {
 }
 
 #[inline(always)]
-fn hold(line: &tare_layout::line::Line, way: Way) {
+pub(crate) fn hold(line: &tare_layout::line::Line, way: Way) {
     match way {
         Way::Exclusive => line.set(HISTOGRAM, HELD_EXCLUSIVE),
         Way::Shared => line.add(HISTOGRAM, 1),

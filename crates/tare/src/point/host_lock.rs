@@ -1,0 +1,216 @@
+//! Locks that are the host's own: it says when it is about to take one, whether that can be seen to be
+//! free, and when it lets it go. For hosts whose locks were there before Tare; others take
+//! [`sync`](crate::sync)'s.
+//!
+//! A lock that is seen free is counted as taken at the first try, with a wait of zero and no clock. If
+//! it has to be waited for after all, because another thread came first, that wait is not timed.
+
+use std::sync::atomic::Ordering;
+
+use tare_layout::class::EventType;
+use tare_layout::control::effective;
+use tare_layout::event::wait as at;
+use tare_layout::line::{CONTENDED, COUNT, EXTRA, HISTOGRAM};
+
+use super::wait::{self, Start, Wait};
+use crate::engine;
+use crate::engine::hot::{attached, local};
+use crate::engine::local::{Local, is_event};
+use crate::sync::Way;
+use crate::sync::point::{count, hold};
+use crate::{Class, Operation};
+
+/// A lock, as the host knows it: the numbers of its class and of its instance (0 = it has none) in the
+/// segment that records now. They are good until Tare is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lock {
+    /// [`class_number`]
+    pub class: u16,
+    /// [`new_instance`], or 0.
+    pub instance: u32,
+}
+
+/// The number of a class in the segment that records now, 0 = it has none.
+pub fn class_number(class: &Class) -> u16 {
+    engine::with_running(|engine| engine.register(class)).unwrap_or(0)
+}
+
+/// Whether the calling thread counts events of a class now.
+#[inline]
+pub fn is_counted(class: &Class) -> bool {
+    local().is_some_and(|local| local.bits(local.number(class)) & effective::COUNT != 0)
+}
+
+/// An instance of a class of kind Mutex, RwLock, SxLock or Cond, 0 = there is no room. It is to be ended.
+pub fn new_instance(class: &Class, address: usize) -> u32 {
+    engine::with_running(|engine| match engine.register(class) {
+        0 => 0,
+        number => engine.new_instance(number, address),
+    })
+    .unwrap_or(0)
+}
+
+/// Ends an instance.
+pub fn end_instance(instance: u32) {
+    engine::with(|engine| engine.end_instance(instance));
+}
+
+/// A lock that is waited for; without [`Taking::end`] the wait is not counted.
+#[must_use = "the wait is counted by `end`"]
+#[derive(Debug)]
+pub struct Taking {
+    key: u64,
+    start: u64,
+    /// Event id, 0 = no event.
+    id: u64,
+    lock: Lock,
+    operation: Operation,
+    bits: u8,
+}
+
+const fn way(operation: Operation) -> Way {
+    match operation {
+        Operation::ReadLock | Operation::SharedLock | Operation::TryReadLock => Way::Shared,
+        _ => Way::Exclusive,
+    }
+}
+
+/// The thread is about to take a lock that `is_free` can see to be free or not. Nothing is to be ended
+/// where nothing comes back.
+#[inline(always)]
+pub fn take(lock: Lock, operation: Operation, is_free: impl FnOnce() -> bool) -> Option<Taking> {
+    let local = local()?;
+    let bits = local.bits(lock.class);
+    if bits & effective::COUNT == 0 {
+        return None;
+    }
+    if bits & effective::EVERY == 0 && is_free() {
+        count(local, lock.class, lock.instance, way(operation));
+        return None;
+    }
+    take_slow(local, lock, operation, bits)
+}
+
+#[inline(never)]
+fn take_slow(local: &Local, lock: Lock, operation: Operation, bits: u8) -> Option<Taking> {
+    local.edge.set(0);
+    let is_timed = bits & effective::TIME != 0;
+    if !is_timed && !is_event(bits) {
+        count(local, lock.class, lock.instance, way(operation));
+        let contended = u64::from(bits & effective::EVERY == 0);
+        if let Some(line) = local.row(lock.class, 0) {
+            line.add(CONTENDED, contended);
+        }
+        return None;
+    }
+    let start = match is_timed {
+        true => local.clock(bits, EventType::Wait),
+        false => 0,
+    };
+    let instance = u64::from(lock.instance);
+    let id = match is_event(bits) {
+        true => wait::begin_event(local, start, lock.class, operation, instance, bits),
+        false => 0,
+    };
+    Some(Taking {
+        key: local.key,
+        start,
+        id,
+        lock,
+        operation,
+        bits,
+    })
+}
+
+impl Taking {
+    /// The wait is over: the lock was taken, or not.
+    pub fn end(self, taken: bool) {
+        let Some(local) = attached().filter(|local| local.key == self.key) else {
+            return;
+        };
+        let (bits, lock) = (self.bits, self.lock);
+        let end = match bits & effective::TIME != 0 {
+            true => local.clock(bits, EventType::Wait),
+            false => 0,
+        };
+        let is_timed = local.is_timed(bits, self.start, end);
+        let end = if is_timed { end } else { 0 };
+        if self.id != 0 {
+            wait::end_event(local, self.id, end, at::NO_BYTES, bits);
+        }
+        let ticks = match is_timed {
+            true => local.elapsed(self.start, end),
+            false => 0,
+        };
+        // With `every` nobody looked whether it was free.
+        let contended = u64::from(bits & effective::EVERY == 0);
+        if let Some(line) = local.row(lock.class, 0) {
+            match is_timed {
+                true => {
+                    local.time(lock.class, line, ticks);
+                    line.add(EXTRA, 1);
+                }
+                false => line.add(COUNT, 1),
+            }
+            line.add(CONTENDED, contended);
+        }
+        if lock.instance == 0 {
+            return;
+        }
+        match local.instance_line(lock.instance, 0) {
+            Some(line) => {
+                line.time(ticks);
+                line.add(CONTENDED, contended);
+                line.add(EXTRA, u64::from(is_timed));
+                if taken {
+                    hold(line, way(self.operation));
+                }
+            }
+            None => {
+                local.time_instance(lock.instance, 0, ticks, u64::from(is_timed));
+                if let Some(line) = local.engine.shared_line(lock.instance, 0) {
+                    line.cells[CONTENDED].fetch_add(contended, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+}
+
+/// A lock with an instance is let go.
+#[inline]
+pub fn released(instance: u32, operation: Operation) {
+    if let Some(local) = attached()
+        && let Some(line) = local.known_instance_line(instance)
+    {
+        let held = line.get(HISTOGRAM);
+        let held = match way(operation) {
+            Way::Exclusive => 0,
+            Way::Shared => held.saturating_sub(1),
+        };
+        line.set(HISTOGRAM, held);
+    }
+}
+
+/// A lock is let go of which the host does not say how it was held.
+#[inline]
+pub fn released_somehow(instance: u32) {
+    if let Some(local) = attached()
+        && let Some(line) = local.known_instance_line(instance)
+    {
+        let held = line.get(HISTOGRAM);
+        // Held alone: the highest bit alone. Held with others: how often.
+        let held = match held >> 63 {
+            1 => 0,
+            _ => held.saturating_sub(1),
+        };
+        line.set(HISTOGRAM, held);
+    }
+}
+
+/// Begins a wait on a condition, or whatever else has an instance of this class.
+#[inline]
+pub fn wait(class: &'static Class, instance: u32, operation: Operation) -> Wait {
+    wait::start_on(class, operation, Start::Now, |_| {
+        (u64::from(instance), 0xff)
+    })
+}
