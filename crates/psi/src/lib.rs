@@ -15,6 +15,7 @@
 
 pub mod door;
 pub mod gate;
+pub mod host;
 pub mod series;
 
 /// Run by the dynamic linker before `main`, when the library is preloaded. A program that uses the

@@ -62,6 +62,8 @@ pub struct Series {
     pub series: tare_image::Series,
     /// All functions that its instrument points may call.
     pub entries: &'static [Entry],
+    /// Starts Tare's engine for it; to be called before anything is patched.
+    pub start: fn() -> Result<(), engine::StartError>,
 }
 
 /// Set by `tare run --require`: a server that cannot be given our engine is not to start at all.
@@ -83,6 +85,9 @@ pub enum GateError {
     /// It looked like one, and something is not as it is there.
     #[error(transparent)]
     Place(#[from] places::PlaceError),
+    /// Tare's engine did not start.
+    #[error(transparent)]
+    Engine(#[from] engine::StartError),
     /// The system did not let us write.
     #[error(transparent)]
     Patch(#[from] patch::PatchError),
@@ -123,7 +128,7 @@ pub fn open() {
 /// To `tare run`, on standard output: `served` and what, or `refused` and why.
 fn answer(host: &Host, recognition: Recognition) -> ! {
     let (text, code) = match prepare(host, recognition) {
-        Ok((server, _)) => (format!("served {server}"), 0),
+        Ok((server, ..)) => (format!("served {server}"), 0),
         Err(error) => (format!("refused {error}"), REFUSED),
     };
     let _ = writeln!(std::io::stdout(), "{text}");
@@ -132,13 +137,17 @@ fn answer(host: &Host, recognition: Recognition) -> ! {
 }
 
 fn enter(host: &Host, recognition: Recognition) -> Result<String, GateError> {
-    let (server, places) = prepare(host, recognition)?;
+    let (server, places, series) = prepare(host, recognition)?;
+    (series.start)()?;
     patch::write(&places)?;
     Ok(format!("{server} ({} functions)", places.count()))
 }
 
 /// Everything but writing.
-fn prepare(host: &Host, recognition: Recognition) -> Result<(String, places::Places), GateError> {
+fn prepare(
+    host: &Host,
+    recognition: Recognition,
+) -> Result<(String, places::Places, &'static Series), GateError> {
     let server = match recognition {
         Recognition::Server(server) => server,
         Recognition::Unknown(why) => return Err(GateError::Unknown(why)),
@@ -156,7 +165,7 @@ fn prepare(host: &Host, recognition: Recognition) -> Result<(String, places::Pla
         )));
     };
     let places = places::find(host, series, &server)?;
-    Ok((server.to_string(), places))
+    Ok((server.to_string(), places, series))
 }
 
 /// One line in the server's log, which is standard error this early.

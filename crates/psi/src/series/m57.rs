@@ -1,12 +1,361 @@
-//! MySQL 5.7, as of 5.7.22: 135 functions `pfs_*_v1`, exported and called directly.
+//! MySQL 5.7, as of 5.7.22: 135 functions `pfs_*_v1`, exported and called directly, by InnoDB through
+//! `PSI_server`'s table, which leads to the same.
 
-use crate::gate::{Entry, Series};
+use std::borrow::Cow;
+use std::ffi::c_void;
+
+use engine::{Kind, Namespace, TableLock};
+
+use super::{PlainInfo, Series, TableShare, field, flag, table_lock, text_at};
+use crate::door::statement::Outcome;
+use crate::door::*;
+use crate::gate::{Entry, Place};
+use crate::{gate, host};
+
+/// The series.
+#[derive(Debug)]
+pub struct M57;
 
 /// MySQL 5.7.
-pub static SERIES: Series = Series {
+pub static SERIES: gate::Series = gate::Series {
     series: tare_image::Series::Mysql57,
     entries: ENTRIES,
+    start: || host::start::<M57>(&BUILT_IN),
 };
 
-/// Grows until it has all 135; the gate refuses a list that does not cover what the server exports.
-pub static ENTRIES: &[Entry] = &[];
+/// What the server's own engine would register by itself.
+static BUILT_IN: host::BuiltIn = host::BuiltIn {
+    table_io: "wait/io/table/sql/handler",
+    table_lock: "wait/lock/table/sql/handler",
+    metadata: "wait/lock/metadata/sql/mdl",
+    idle: "idle",
+    transaction: "transaction",
+    innodb_words: true,
+};
+
+/// Where fields lie in a TABLE_SHARE and in a KEY (bytes).
+mod share {
+    pub const KEYS: usize = 0x170;
+    pub const KEY_BYTES: usize = 0x80;
+    pub const KEY_NAME: usize = 0x40;
+    pub const SCHEMA: (usize, usize) = (0x1f0, 0x1f8);
+    pub const NAME: (usize, usize) = (0x200, 0x208);
+    pub const KEY_COUNT: usize = 0x2bc;
+    pub const IS_VIEW: usize = 0x31d;
+}
+
+/// Where fields lie in a Diagnostics_area.
+mod area {
+    pub const STATUS: usize = 0x94;
+    pub const MESSAGE: usize = 0x98;
+    pub const MESSAGE_BYTES: usize = 512;
+    pub const SQLSTATE: usize = 0x298;
+    pub const NUMBER: usize = 0x2a0;
+    pub const ROWS: usize = 0x2a8;
+    pub const WARNINGS: usize = 0x2b8;
+}
+
+/// Where fields lie in a sql_digest_storage.
+mod digest {
+    pub const IS_FULL: usize = 0;
+    pub const BYTES: usize = 8;
+    pub const TOKENS: usize = 0x28;
+}
+
+/// What metadata locks are on, by number.
+const NAMESPACES: [Namespace; 11] = [
+    Namespace::Global,
+    Namespace::Tablespace,
+    Namespace::Schema,
+    Namespace::Table,
+    Namespace::Function,
+    Namespace::Procedure,
+    Namespace::Trigger,
+    Namespace::Event,
+    Namespace::Commit,
+    Namespace::UserLevelLock,
+    Namespace::LockingService,
+];
+
+/// The longest name of a schema or table: 64 characters of three bytes.
+const LONGEST_NAME: usize = 192;
+
+impl Series for M57 {
+    type Info = PlainInfo;
+
+    const TELLS_ERRORS: bool = false;
+
+    fn flags(kind: Kind, flags: u32) -> u32 {
+        match kind {
+            // Of memory, the flag says that it is counted for the server as a whole.
+            Kind::Memory if flags & 1 != 0 => flag::GLOBAL_STATISTICS,
+            Kind::Memory => 0,
+            _ => flags & (flag::SINGLETON | flag::MUTABLE | flag::PROGRESS | flag::SX),
+        }
+    }
+
+    fn is_enabled(kind: Kind, name: &str, flags: u32) -> bool {
+        match kind {
+            Kind::Stage => flags & flag::PROGRESS != 0,
+            Kind::Memory => name.starts_with("memory/performance_schema/"),
+            Kind::Transaction | Kind::MetadataLock => false,
+            kind => kind.enabled_by_default(),
+        }
+    }
+
+    unsafe fn table_share<'a>(at: *const c_void) -> Option<TableShare<'a>> {
+        // SAFETY: the caller's promise: a TABLE_SHARE of this series, with so many KEYs.
+        unsafe {
+            if at.is_null() || field::<u8>(at, share::IS_VIEW) != 0 {
+                return None;
+            }
+            let keys: *const c_void = field(at, share::KEYS);
+            let count = match keys.is_null() {
+                true => 0,
+                false => field::<u32>(at, share::KEY_COUNT).min(64) as usize,
+            };
+            let name = |i| c_text(field(keys, i * share::KEY_BYTES + share::KEY_NAME));
+            Some(TableShare {
+                schema: text_at(at, share::SCHEMA.0, share::SCHEMA.1),
+                name: text_at(at, share::NAME.0, share::NAME.1),
+                indexes: (0..count).map(name).collect(),
+            })
+        }
+    }
+
+    fn table_lock(number: i32) -> Option<TableLock> {
+        table_lock(number)
+    }
+
+    unsafe fn metadata_key<'a>(
+        key: *const c_void,
+    ) -> Option<(Namespace, Cow<'a, str>, Cow<'a, str>)> {
+        if key.is_null() {
+            return None;
+        }
+        // Length of all, length of the schema, then: kind, schema, 0, name, 0.
+        // SAFETY: the caller's promise.
+        unsafe {
+            let whole = usize::from(field::<u16>(key, 0));
+            let schema = usize::from(field::<u16>(key, 2)).min(LONGEST_NAME);
+            let on = *NAMESPACES.get(usize::from(field::<u8>(key, 4)))?;
+            let at = key.cast::<u8>().add(5);
+            let name = whole.saturating_sub(schema + 3).min(LONGEST_NAME);
+            Some((
+                on,
+                text(at.cast(), schema),
+                text(at.add(schema + 1).cast(), name),
+            ))
+        }
+    }
+
+    unsafe fn tokens<'a>(storage: *const c_void) -> &'a [u8] {
+        if storage.is_null() {
+            return &[];
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (at, bytes) = (
+                field::<*const u8>(storage, digest::TOKENS),
+                field::<usize>(storage, digest::BYTES),
+            );
+            // What did not fit does not tell statements apart.
+            match at.is_null() || field::<u8>(storage, digest::IS_FULL) != 0 {
+                true => &[],
+                false => std::slice::from_raw_parts(at, bytes),
+            }
+        }
+    }
+
+    unsafe fn outcome<'a>(at: *const c_void) -> Outcome<'a> {
+        if at.is_null() {
+            return Outcome::Unknown;
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            let warnings = field::<u32>(at, area::WARNINGS);
+            match field::<u32>(at, area::STATUS) {
+                1 => Outcome::Changed {
+                    rows: field(at, area::ROWS),
+                    warnings,
+                },
+                2 => Outcome::Gave { warnings },
+                3 => Outcome::Failed {
+                    number: field(at, area::NUMBER),
+                    sqlstate: super::until_zero(at, area::SQLSTATE, 5),
+                    message: super::until_zero(at, area::MESSAGE, area::MESSAGE_BYTES),
+                },
+                _ => Outcome::Unknown,
+            }
+        }
+    }
+}
+
+macro_rules! entries {
+    ($($name:literal => $function:expr;)*) => {
+        /// All 135.
+        pub static ENTRIES: &[Entry] = &[$(Entry {
+            name: $name,
+            place: Place::Symbol(concat!("pfs_", $name, "_v1")),
+            function: $function as *const (),
+        }),*];
+    };
+}
+
+const fn row(kind: Kind) -> u8 {
+    kind as u8
+}
+
+entries! {
+    "register_mutex" => keys::register_row::<M57, { row(Kind::Mutex) }>;
+    "register_rwlock" => keys::register_row::<M57, { row(Kind::RwLock) }>;
+    "register_cond" => keys::register_row::<M57, { row(Kind::Cond) }>;
+    "register_thread" => keys::register_row::<M57, { row(Kind::Thread) }>;
+    "register_file" => keys::register_row::<M57, { row(Kind::File) }>;
+    "register_stage" => keys::register_stage::<M57>;
+    "register_statement" => keys::register_row::<M57, { row(Kind::Statement) }>;
+    "register_socket" => keys::register_row::<M57, { row(Kind::Socket) }>;
+    "register_memory" => keys::register_row::<M57, { row(Kind::Memory) }>;
+    "init_mutex" => mutex::init_mutex;
+    "destroy_mutex" => mutex::destroy_mutex;
+    "init_rwlock" => rwlock::init_rwlock;
+    "destroy_rwlock" => rwlock::destroy_rwlock;
+    "init_cond" => cond::init_cond;
+    "destroy_cond" => cond::destroy_cond;
+    "init_socket" => socket::init_socket;
+    "destroy_socket" => socket::destroy_socket;
+    "get_table_share" => table::get_table_share::<M57>;
+    "release_table_share" => table::release_table_share;
+    "drop_table_share" => table::drop_table_share;
+    "open_table" => table::open_table;
+    "unbind_table" => table::unbind_table;
+    "rebind_table" => table::rebind_table;
+    "close_table" => table::close_table;
+    "create_file" => file::create_file;
+    "spawn_thread" => thread::spawn_thread;
+    "new_thread" => thread::new_thread;
+    "set_thread_id" => thread::set_thread_id;
+    "set_thread_THD" => thread::set_thread_thd;
+    "set_thread_os_id" => thread::set_thread_os_id;
+    "get_thread" => thread::get_thread;
+    "set_thread_user" => thread::set_thread_user;
+    "set_thread_account" => thread::set_thread_account;
+    "set_thread_db" => thread::set_thread_db;
+    "set_thread_command" => thread::set_thread_command;
+    "set_connection_type" => thread::set_connection_type;
+    "set_thread_start_time" => thread::set_thread_start_time;
+    "set_thread_state" => thread::set_thread_state;
+    "set_thread_info" => thread::set_thread_info;
+    "set_thread" => thread::set_thread;
+    "delete_current_thread" => thread::delete_current_thread;
+    "delete_thread" => thread::delete_thread;
+    "get_thread_file_name_locker" => file::get_thread_file_name_locker;
+    "get_thread_file_stream_locker" => file::get_thread_file_stream_locker;
+    "get_thread_file_descriptor_locker" => file::get_thread_file_descriptor_locker;
+    "unlock_mutex" => mutex::unlock_mutex;
+    "unlock_rwlock" => rwlock::unlock_rwlock;
+    "signal_cond" => cond::signal_cond;
+    "broadcast_cond" => cond::signal_cond;
+    "start_idle_wait" => idle::start_idle_wait;
+    "end_idle_wait" => idle::end_idle_wait;
+    "start_mutex_wait" => mutex::start_mutex_wait;
+    "end_mutex_wait" => mutex::end_mutex_wait;
+    "start_rwlock_wait" => rwlock::start_rwlock_wait;
+    "start_rwlock_rdwait" => rwlock::start_rwlock_wait;
+    "end_rwlock_rdwait" => rwlock::end_rwlock_wait;
+    "start_rwlock_wrwait" => rwlock::start_rwlock_wait;
+    "end_rwlock_wrwait" => rwlock::end_rwlock_wait;
+    "start_cond_wait" => cond::start_cond_wait;
+    "end_cond_wait" => cond::end_cond_wait;
+    "start_table_io_wait" => table::start_table_io_wait;
+    "end_table_io_wait" => table::end_table_io_wait;
+    "start_table_lock_wait" => table::start_table_lock_wait::<M57>;
+    "end_table_lock_wait" => table::end_table_lock_wait;
+    "unlock_table" => table::unlock_table;
+    "start_file_open_wait" => file::start_file_open_wait;
+    "end_file_open_wait" => file::end_file_open_wait;
+    "end_file_open_wait_and_bind_to_descriptor" => file::end_file_open_wait_and_bind_to_descriptor;
+    "end_temp_file_open_wait_and_bind_to_descriptor" =>
+        file::end_temp_file_open_wait_and_bind_to_descriptor;
+    "start_file_wait" => file::start_file_wait;
+    "end_file_wait" => file::end_file_wait;
+    "start_file_close_wait" => file::start_file_close_wait;
+    "end_file_close_wait" => file::end_file_close_wait;
+    "end_file_rename_wait" => file::end_file_rename_wait;
+    "start_stage" => stage::start_stage;
+    "get_current_stage_progress" => stage::get_current_stage_progress;
+    "end_stage" => stage::end_stage;
+    "get_thread_statement_locker" => statement::get_thread_statement_locker;
+    "refine_statement" => statement::refine_statement;
+    "start_statement" => statement::start_statement;
+    "set_statement_text" => statement::set_statement_text;
+    "set_statement_lock_time" => statement::set_statement_lock_time;
+    "set_statement_rows_sent" => statement::set_statement_rows_sent;
+    "set_statement_rows_examined" => statement::set_statement_rows_examined;
+    "inc_statement_created_tmp_disk_tables" => statement::inc_statement_created_tmp_disk_tables;
+    "inc_statement_created_tmp_tables" => statement::inc_statement_created_tmp_tables;
+    "inc_statement_select_full_join" => statement::inc_statement_select_full_join;
+    "inc_statement_select_full_range_join" => statement::inc_statement_select_full_range_join;
+    "inc_statement_select_range" => statement::inc_statement_select_range;
+    "inc_statement_select_range_check" => statement::inc_statement_select_range_check;
+    "inc_statement_select_scan" => statement::inc_statement_select_scan;
+    "inc_statement_sort_merge_passes" => statement::inc_statement_sort_merge_passes;
+    "inc_statement_sort_range" => statement::inc_statement_sort_range;
+    "inc_statement_sort_rows" => statement::inc_statement_sort_rows;
+    "inc_statement_sort_scan" => statement::inc_statement_sort_scan;
+    "set_statement_no_index_used" => statement::set_statement_no_index_used;
+    "set_statement_no_good_index_used" => statement::set_statement_no_good_index_used;
+    "end_statement" => statement::end_statement::<M57>;
+    "get_thread_transaction_locker" => transaction::get_thread_transaction_locker;
+    "start_transaction" => transaction::start_transaction;
+    "set_transaction_xid" => transaction::set_transaction_xid;
+    "set_transaction_xa_state" => transaction::set_transaction_xa_state;
+    "set_transaction_gtid" => transaction::set_transaction_gtid;
+    "set_transaction_trxid" => transaction::set_transaction_trxid;
+    "inc_transaction_savepoints" => transaction::inc_transaction_savepoints;
+    "inc_transaction_rollback_to_savepoint" => transaction::inc_transaction_rollback_to_savepoint;
+    "inc_transaction_release_savepoint" => transaction::inc_transaction_release_savepoint;
+    "end_transaction" => transaction::end_transaction;
+    "start_socket_wait" => socket::start_socket_wait;
+    "end_socket_wait" => socket::end_socket_wait;
+    "set_socket_state" => socket::set_socket_state;
+    "set_socket_info" => socket::set_socket_info;
+    "set_socket_thread_owner" => socket::set_socket_thread_owner;
+    "create_prepared_stmt" => prepared::create_prepared_stmt;
+    "destroy_prepared_stmt" => prepared::destroy_prepared_stmt;
+    "reprepare_prepared_stmt" => prepared::reprepare_prepared_stmt;
+    "execute_prepared_stmt" => prepared::execute_prepared_stmt;
+    "set_prepared_stmt_text" => prepared::set_prepared_stmt_text;
+    "digest_start" => statement::digest_start;
+    "digest_end" => statement::digest_end::<M57>;
+    "set_thread_connect_attrs" => attributes::set_thread_connect_attrs;
+    "start_sp" => program::start_sp;
+    "end_sp" => program::end_sp;
+    "drop_sp" => program::drop_sp;
+    "get_sp_share" => program::get_sp_share;
+    "release_sp_share" => program::release_sp_share;
+    "memory_alloc" => memory::memory_alloc;
+    "memory_realloc" => memory::memory_realloc;
+    "memory_claim" => memory::memory_claim;
+    "memory_free" => memory::memory_free;
+    "create_metadata_lock" => metadata::create_metadata_lock::<M57>;
+    "set_metadata_lock_status" => metadata::set_metadata_lock_status;
+    "destroy_metadata_lock" => metadata::destroy_metadata_lock;
+    "start_metadata_wait" => metadata::start_metadata_wait;
+    "end_metadata_wait" => metadata::end_metadata_wait;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn entries_are_told_apart() {
+        let names: BTreeSet<_> = ENTRIES.iter().map(|entry| entry.name).collect();
+        assert_eq!(names.len(), ENTRIES.len());
+        // As many symbols pfs_*_v1 as there are.
+        assert_eq!(ENTRIES.len(), 135);
+    }
+}

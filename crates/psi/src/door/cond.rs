@@ -1,0 +1,77 @@
+//! Conditions: always timed where they are instrumented at all, since who waits does wait.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use engine::wait::Wait;
+use engine::{Kind, Operation, host_lock};
+
+use super::keys::{self, NONE};
+use super::mutex::{Object, end_lock};
+use super::{end, give, lend, quiet};
+
+const _: () = assert!(size_of::<Wait>() <= 56);
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn init_cond(key: u32, identity: *const c_void) -> *mut c_void {
+    quiet(NONE, || {
+        let Some(known) = keys::of_kind(key, Kind::Cond) else {
+            return NONE;
+        };
+        known
+            .instances
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        give(Object {
+            at: identity.cast(),
+            known,
+            instance: host_lock::new_instance(known.class, identity.addr()),
+        })
+    })
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn destroy_cond(cond: *mut c_void) {
+    // SAFETY: the interface.
+    quiet((), || unsafe { end_lock(cond) });
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn signal_cond(_cond: *mut c_void) {}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn start_cond_wait(
+    state: *mut c_void,
+    cond: *mut c_void,
+    _mutex: *mut c_void,
+    operation: c_int,
+    _file: *const c_char,
+    _line: u32,
+) -> *mut c_void {
+    if cond.is_null() {
+        return NONE;
+    }
+    // SAFETY: the interface: made by `init_cond`.
+    let object = unsafe { &*cond.cast::<Object>() };
+    let operation = match operation {
+        0 => Operation::Wait,
+        _ => Operation::TimedWait,
+    };
+    let wait = host_lock::wait(object.known.class, object.instance, operation);
+    match wait.is_running() {
+        // SAFETY: the interface: 56 bytes.
+        true => unsafe { lend(state, wait) },
+        false => NONE,
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn end_cond_wait(locker: *mut c_void, _failed: c_int) {
+    if !locker.is_null() {
+        // SAFETY: the interface.
+        drop(unsafe { end::<Wait>(locker) });
+    }
+}

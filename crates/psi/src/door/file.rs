@@ -1,0 +1,389 @@
+//! Files: by name, with operation and bytes.
+//!
+//! A `PSI_file` is an open file. Descriptors lead to theirs through a table, as in the server.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::path::{Component, Path, PathBuf};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use engine::file::Instance;
+use engine::wait::Wait;
+use engine::{Kind, Operation, wait};
+
+use super::keys::{self, Known, NONE};
+use super::{c_text, end, give, lend, quiet, take_back};
+
+/// What the server keeps for an open file.
+#[derive(Debug)]
+struct File {
+    instance: Instance,
+}
+
+/// Descriptors that are followed; a server opens no more unless it was told to.
+const DESCRIPTORS: usize = 1 << 16;
+
+/// The file of each descriptor.
+static OPEN: [AtomicPtr<File>; DESCRIPTORS] =
+    [const { AtomicPtr::new(ptr::null_mut()) }; DESCRIPTORS];
+
+/// What an operation needs until its end: in the state that the server lends, of 80 bytes.
+struct Locker {
+    wait: Option<Wait>,
+    /// The open file, null = it is named.
+    file: *mut File,
+    /// The name, where the operation is on one.
+    name: *const c_char,
+    known: Option<&'static Known>,
+    operation: Operation,
+}
+
+const _: () = assert!(size_of::<Locker>() <= 80);
+
+/// The interface's operations, by number.
+const OPERATIONS: [Operation; 17] = [
+    Operation::Create,
+    Operation::Create,
+    Operation::Open,
+    Operation::Open,
+    Operation::Close,
+    Operation::Close,
+    Operation::Read,
+    Operation::Write,
+    Operation::Seek,
+    Operation::Tell,
+    Operation::Flush,
+    Operation::Stat,
+    Operation::FStat,
+    Operation::ChangeSize,
+    Operation::Delete,
+    Operation::Rename,
+    Operation::Sync,
+];
+
+/// The path of a file that the server names: from the root, without detours.
+fn full(name: &str) -> String {
+    let mut path = PathBuf::new();
+    let given = Path::new(name);
+    if given.is_relative() {
+        path = std::env::current_dir().unwrap_or_default();
+    }
+    for part in given.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => _ = path.pop(),
+            other => path.push(other),
+        }
+    }
+    path.to_string_lossy().into_owned()
+}
+
+fn opened(known: &'static Known, name: &str) -> *mut File {
+    give(File {
+        instance: Instance::open(known.class, &full(name)),
+    })
+    .cast()
+}
+
+fn place(descriptor: c_int) -> Option<&'static AtomicPtr<File>> {
+    OPEN.get(usize::try_from(descriptor).ok()?)
+}
+
+/// # Safety
+/// The interface.
+unsafe fn bind(descriptor: c_int, file: *mut File) {
+    let Some(place) = place(descriptor) else {
+        // SAFETY: nobody knows it.
+        drop(unsafe { take_back::<File>(file.cast()) });
+        return;
+    };
+    let before = place.swap(file, Ordering::AcqRel);
+    // Closed by a way that is not instrumented: nobody uses it under this number any more.
+    // SAFETY: in the table there are only files of `opened`, each once.
+    drop(unsafe { take_back::<File>(before.cast()) });
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn create_file(key: u32, name: *const c_char, descriptor: c_int) {
+    quiet((), || {
+        if let Some(known) = keys::of_kind(key, Kind::File)
+            && descriptor >= 0
+        {
+            // SAFETY: the interface.
+            unsafe { bind(descriptor, opened(known, &c_text(name))) };
+        }
+    });
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn get_thread_file_name_locker(
+    state: *mut c_void,
+    key: u32,
+    operation: c_int,
+    name: *const c_char,
+    _identity: *const c_void,
+) -> *mut c_void {
+    let Some(&operation) = OPERATIONS.get(operation as usize) else {
+        return NONE;
+    };
+    let Some(known) = keys::of_kind(key, Kind::File) else {
+        return NONE;
+    };
+    let locker = Locker {
+        wait: None,
+        file: ptr::null_mut(),
+        name,
+        known: Some(known),
+        operation,
+    };
+    // SAFETY: the interface: 80 bytes.
+    unsafe { lend(state, locker) }
+}
+
+/// # Safety
+/// The interface.
+unsafe fn on_file(state: *mut c_void, file: *mut File, operation: c_int) -> *mut c_void {
+    let Some(&operation) = OPERATIONS.get(operation as usize) else {
+        return NONE;
+    };
+    if file.is_null() {
+        return NONE;
+    }
+    let locker = Locker {
+        wait: None,
+        file,
+        name: ptr::null(),
+        known: None,
+        operation,
+    };
+    // SAFETY: the interface: 80 bytes.
+    unsafe { lend(state, locker) }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn get_thread_file_stream_locker(
+    state: *mut c_void,
+    file: *mut c_void,
+    operation: c_int,
+) -> *mut c_void {
+    // SAFETY: the interface.
+    unsafe { on_file(state, file.cast(), operation) }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn get_thread_file_descriptor_locker(
+    state: *mut c_void,
+    descriptor: c_int,
+    operation: c_int,
+) -> *mut c_void {
+    let Some(place) = place(descriptor) else {
+        return NONE;
+    };
+    let closes = matches!(OPERATIONS.get(operation as usize), Some(Operation::Close));
+    let file = match closes {
+        // From here on the number may be another file's.
+        true => place.swap(ptr::null_mut(), Ordering::AcqRel),
+        false => place.load(Ordering::Acquire),
+    };
+    // SAFETY: the interface.
+    unsafe { on_file(state, file, operation) }
+}
+
+/// # Safety
+/// `locker` came from one of the functions above.
+unsafe fn start(locker: *mut c_void) {
+    if locker.is_null() {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    let locker = unsafe { &mut *locker.cast::<Locker>() };
+    // SAFETY: the interface: the file is open.
+    locker.wait = match (unsafe { locker.file.as_ref() }, locker.known) {
+        (Some(file), _) => Some(file.instance.wait(locker.operation)),
+        (None, Some(known)) => Some(wait::start(known.class, locker.operation)),
+        (None, None) => None,
+    };
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn start_file_open_wait(locker: *mut c_void, _f: *const c_char, _l: u32) {
+    // SAFETY: the interface.
+    unsafe { start(locker) };
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn start_file_close_wait(locker: *mut c_void, _f: *const c_char, _l: u32) {
+    // SAFETY: the interface.
+    unsafe { start(locker) };
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn start_file_wait(
+    locker: *mut c_void,
+    _bytes: usize,
+    _file: *const c_char,
+    _line: u32,
+) {
+    // SAFETY: the interface.
+    unsafe { start(locker) };
+}
+
+/// Ends the opening of a file by name: if it was opened, the wait is the file's.
+///
+/// # Safety
+/// The interface.
+unsafe fn end_open(locker: *mut c_void, is_open: bool, name: *const c_char) -> *mut File {
+    if locker.is_null() {
+        return ptr::null_mut();
+    }
+    // SAFETY: the interface.
+    let mut locker = unsafe { end::<Locker>(locker) };
+    let Some(known) = locker.known.filter(|_| is_open) else {
+        return ptr::null_mut();
+    };
+    quiet(ptr::null_mut(), || {
+        let name = if name.is_null() { locker.name } else { name };
+        // SAFETY: the interface.
+        let file = opened(known, &unsafe { c_text(name) });
+        // SAFETY: just made.
+        if let (Some(file), Some(wait)) = (unsafe { file.as_ref() }, &mut locker.wait) {
+            wait.about_file(&file.instance);
+        }
+        file
+    })
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn end_file_open_wait(
+    locker: *mut c_void,
+    result: *mut c_void,
+) -> *mut c_void {
+    // SAFETY: the interface.
+    unsafe { end_open(locker, !result.is_null(), ptr::null()) }.cast()
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn end_file_open_wait_and_bind_to_descriptor(
+    locker: *mut c_void,
+    descriptor: c_int,
+) {
+    // SAFETY: the interface.
+    unsafe {
+        let file = end_open(locker, descriptor >= 0, ptr::null());
+        if !file.is_null() {
+            bind(descriptor, file);
+        }
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn end_temp_file_open_wait_and_bind_to_descriptor(
+    locker: *mut c_void,
+    descriptor: c_int,
+    name: *const c_char,
+) {
+    // SAFETY: the interface.
+    unsafe {
+        let file = end_open(locker, descriptor >= 0, name);
+        if !file.is_null() {
+            bind(descriptor, file);
+        }
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn end_file_wait(locker: *mut c_void, bytes: usize) {
+    if locker.is_null() {
+        return;
+    }
+    // SAFETY: the interface.
+    let mut locker = unsafe { end::<Locker>(locker) };
+    let moves = matches!(locker.operation, Operation::Read | Operation::Write);
+    if let Some(wait) = &mut locker.wait
+        && moves
+        && bytes != usize::MAX
+    {
+        wait.bytes(bytes as u64);
+    }
+    // SAFETY: as above.
+    unsafe { on_name(&mut locker, true) };
+}
+
+/// What is done to a file by its name counts for the file.
+///
+/// # Safety
+/// The interface.
+unsafe fn on_name(locker: &mut Locker, succeeded: bool) {
+    let Some(known) = locker.known else { return };
+    if locker.name.is_null() || !succeeded {
+        return;
+    }
+    quiet((), || {
+        // SAFETY: the interface.
+        let name = full(&unsafe { c_text(locker.name) });
+        match locker.operation {
+            Operation::Delete => Instance::deleted(known.class, &name),
+            _ => {
+                let instance = Instance::open(known.class, &name);
+                if let Some(wait) = &mut locker.wait {
+                    wait.about_file(&instance);
+                }
+                // The wait ends with its file there.
+                locker.wait = None;
+            }
+        }
+    });
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn end_file_close_wait(locker: *mut c_void, failed: c_int) {
+    if locker.is_null() {
+        return;
+    }
+    // SAFETY: the interface.
+    let mut locker = unsafe { end::<Locker>(locker) };
+    // SAFETY: as above.
+    unsafe { on_name(&mut locker, failed == 0) };
+    let (file, closes) = (locker.file, locker.operation == Operation::Close);
+    drop(locker);
+    if closes {
+        // Whether or not the system said so, the descriptor is gone.
+        // SAFETY: the interface: nobody uses it any more.
+        drop(quiet(None, || unsafe { take_back::<File>(file.cast()) }));
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn end_file_rename_wait(
+    locker: *mut c_void,
+    from: *const c_char,
+    to: *const c_char,
+    failed: c_int,
+) {
+    if locker.is_null() {
+        return;
+    }
+    // SAFETY: the interface.
+    let locker = unsafe { end::<Locker>(locker) };
+    let Some(known) = locker.known.filter(|_| failed == 0) else {
+        return;
+    };
+    quiet((), || {
+        // SAFETY: the interface.
+        let (from, to) = unsafe { (full(&c_text(from)), full(&c_text(to))) };
+        Instance::renamed(known.class, &from, &to);
+    });
+}

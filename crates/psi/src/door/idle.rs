@@ -1,0 +1,46 @@
+//! Idle: a connection that waits for its client.
+
+use std::ffi::{c_char, c_void};
+use std::sync::OnceLock;
+
+use engine::{Class, idle};
+
+use super::keys::NONE;
+use super::thread;
+
+static CLASS: OnceLock<&'static Class> = OnceLock::new();
+
+/// Says which class it is.
+pub fn set_class(class: &'static Class) {
+    let _ = CLASS.set(class);
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn start_idle_wait(
+    state: *mut c_void,
+    _file: *const c_char,
+    _line: u32,
+) -> *mut c_void {
+    let (Some(class), Some(thread)) = (CLASS.get(), thread::current()) else {
+        return NONE;
+    };
+    let wait = idle::start(class);
+    if !wait.is_running() {
+        return NONE;
+    }
+    // SAFETY: the calling thread's alone; the one before has ended.
+    unsafe { *thread.idle.get() = Some(wait) };
+    state
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn end_idle_wait(locker: *mut c_void) {
+    if !locker.is_null()
+        && let Some(thread) = thread::current()
+    {
+        // SAFETY: as above.
+        unsafe { *thread.idle.get() = None };
+    }
+}

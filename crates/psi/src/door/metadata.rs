@@ -1,0 +1,133 @@
+//! Metadata locks.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::OnceLock;
+
+use engine::metadata::Lock;
+use engine::wait::Wait;
+use engine::{Class, LockDuration, LockStatus, LockType};
+
+use super::keys::NONE;
+use super::{end, give, lend, quiet, take_back};
+use crate::series::Series;
+
+static CLASS: OnceLock<&'static Class> = OnceLock::new();
+
+/// Says which class they are of.
+pub fn set_class(class: &'static Class) {
+    let _ = CLASS.set(class);
+}
+
+/// What the server keeps for a metadata lock.
+#[derive(Debug)]
+struct Metadata {
+    lock: Lock,
+    kind: LockType,
+    duration: LockDuration,
+}
+
+const _: () = assert!(size_of::<Wait>() <= 48);
+
+/// The server's statuses, by number.
+const STATUSES: [LockStatus; 7] = [
+    LockStatus::Pending,
+    LockStatus::Granted,
+    LockStatus::Victim,
+    LockStatus::Timeout,
+    LockStatus::Killed,
+    LockStatus::PreAcquireNotify,
+    LockStatus::PostReleaseNotify,
+];
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn create_metadata_lock<S: Series>(
+    _identity: *mut c_void,
+    key: *const c_void,
+    kind: c_int,
+    duration: c_int,
+    status: c_int,
+    _file: *const c_char,
+    _line: u32,
+) -> *mut c_void {
+    let Some(class) = CLASS.get() else {
+        return NONE;
+    };
+    // Most servers never have it on: then nothing is read, and nothing allocated.
+    if !engine::host_lock::is_counted(class) {
+        return NONE;
+    }
+    quiet(NONE, || {
+        // The server's numbers are Tare's less one.
+        let kind = u8::try_from(kind + 1).ok().and_then(LockType::from_u8);
+        let duration = u8::try_from(duration + 1)
+            .ok()
+            .and_then(LockDuration::from_u8);
+        let (Some(kind), Some(duration), Some(&status)) =
+            (kind, duration, STATUSES.get(status as usize))
+        else {
+            return NONE;
+        };
+        // SAFETY: the interface.
+        let Some((on, schema, name)) = (unsafe { S::metadata_key(key) }) else {
+            return NONE;
+        };
+        let mut lock = Lock::new(class, on, &schema, &name);
+        lock.show(kind, duration, status);
+        give(Metadata {
+            lock,
+            kind,
+            duration,
+        })
+    })
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_metadata_lock_status(lock: *mut c_void, status: c_int) {
+    // SAFETY: the interface: one thread uses a lock at a time.
+    let Some(metadata) = (unsafe { lock.cast::<Metadata>().as_mut() }) else {
+        return;
+    };
+    if let Some(&status) = STATUSES.get(status as usize) {
+        quiet((), || {
+            metadata.lock.show(metadata.kind, metadata.duration, status);
+        });
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn destroy_metadata_lock(lock: *mut c_void) {
+    // SAFETY: the interface.
+    drop(quiet(None, || unsafe { take_back::<Metadata>(lock) }));
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn start_metadata_wait(
+    state: *mut c_void,
+    lock: *mut c_void,
+    _file: *const c_char,
+    _line: u32,
+) -> *mut c_void {
+    // SAFETY: as above.
+    let Some(metadata) = (unsafe { lock.cast::<Metadata>().as_mut() }) else {
+        return NONE;
+    };
+    let wait = metadata.lock.wait(metadata.kind, metadata.duration);
+    match wait.is_running() {
+        // SAFETY: the interface: 48 bytes.
+        true => unsafe { lend(state, wait) },
+        false => NONE,
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn end_metadata_wait(locker: *mut c_void, _failed: c_int) {
+    if !locker.is_null() {
+        // SAFETY: the interface.
+        drop(unsafe { end::<Wait>(locker) });
+    }
+}

@@ -1,0 +1,78 @@
+//! Prepared statements.
+
+use std::ffi::{c_char, c_void};
+
+use engine::prepared::Prepared;
+
+use super::keys::NONE;
+use super::{give, quiet, statement, take_back, text};
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn create_prepared_stmt(
+    _identity: *mut c_void,
+    id: u32,
+    locker: *mut c_void,
+    name: *const c_char,
+    name_length: usize,
+    statement: *const c_char,
+    length: usize,
+) -> *mut c_void {
+    quiet(NONE, || {
+        // SAFETY: the interface.
+        let (name, sql) = unsafe { (text(name, name_length), text(statement, length)) };
+        let name = (!name.is_empty()).then_some(&*name);
+        let prepared = Prepared::new(u64::from(id), name, &sql);
+        // SAFETY: the interface.
+        if let Some(of) = unsafe { statement::of(locker) } {
+            of.statement.prepares(&prepared);
+        }
+        give(prepared)
+    })
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn destroy_prepared_stmt(prepared: *mut c_void) {
+    // SAFETY: the interface.
+    drop(quiet(None, || unsafe { take_back::<Prepared>(prepared) }));
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn reprepare_prepared_stmt(prepared: *mut c_void) {
+    // SAFETY: the interface.
+    if let Some(prepared) = unsafe { prepared.cast::<Prepared>().as_ref() } {
+        prepared.reprepared();
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn execute_prepared_stmt(locker: *mut c_void, prepared: *mut c_void) {
+    // SAFETY: the interface.
+    unsafe {
+        if let (Some(of), Some(prepared)) =
+            (statement::of(locker), prepared.cast::<Prepared>().as_ref())
+        {
+            of.statement.executes(prepared);
+        }
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_prepared_stmt_text(
+    prepared: *mut c_void,
+    statement: *const c_char,
+    length: u32,
+) {
+    quiet((), || {
+        // SAFETY: the interface.
+        unsafe {
+            if let Some(prepared) = prepared.cast::<Prepared>().as_ref() {
+                prepared.set_text(&text(statement, length as usize));
+            }
+        }
+    });
+}

@@ -1,0 +1,119 @@
+//! Stored programs. The server keeps what it was given for a program beyond the program itself:
+//! they stay, by name.
+
+use std::collections::HashMap;
+use std::ffi::{c_char, c_void};
+use std::sync::{Mutex, PoisonError};
+
+use engine::ObjectType;
+use engine::program::{Call, Program};
+
+use super::keys::NONE;
+use super::{end, lend, quiet, text};
+
+type Named = Program<Box<str>>;
+type Key = (u8, String, String);
+
+static PROGRAMS: Mutex<Option<HashMap<Key, &'static Named>>> = Mutex::new(None);
+
+const _: () = assert!(size_of::<Call>() <= 40);
+
+/// The server's types, by number.
+fn kind(number: u32) -> Option<ObjectType> {
+    match number {
+        1 => Some(ObjectType::Function),
+        2 => Some(ObjectType::Procedure),
+        3 => Some(ObjectType::Trigger),
+        4 => Some(ObjectType::Event),
+        _ => None,
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn get_sp_share(
+    number: u32,
+    schema: *const c_char,
+    schema_length: u32,
+    name: *const c_char,
+    name_length: u32,
+) -> *mut c_void {
+    quiet(NONE, || {
+        let Some(kind) = kind(number) else {
+            return NONE;
+        };
+        // SAFETY: the interface.
+        let (schema, name) = unsafe {
+            (
+                text(schema, schema_length as usize),
+                text(name, name_length as usize),
+            )
+        };
+        let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (kind as u8, schema.to_string(), name.to_string());
+        let program = programs
+            .get_or_insert_with(HashMap::new)
+            .entry(key)
+            .or_insert_with(|| {
+                Box::leak(Box::new(Program::new(
+                    kind,
+                    (*schema).into(),
+                    (*name).into(),
+                )))
+            });
+        std::ptr::from_ref(*program).cast_mut().cast()
+    })
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn release_sp_share(_program: *mut c_void) {}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn start_sp(state: *mut c_void, program: *mut c_void) -> *mut c_void {
+    // SAFETY: the interface: leaked by `get_sp_share`.
+    let Some(program) = (unsafe { program.cast::<Named>().as_ref() }) else {
+        return NONE;
+    };
+    quiet(NONE, || {
+        // SAFETY: the interface: 40 bytes.
+        unsafe { lend(state, program.start()) }
+    })
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn end_sp(locker: *mut c_void) {
+    if !locker.is_null() {
+        // SAFETY: the interface.
+        let call = unsafe { end::<Call>(locker) };
+        quiet((), || drop(call));
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn drop_sp(
+    number: u32,
+    schema: *const c_char,
+    schema_length: u32,
+    name: *const c_char,
+    name_length: u32,
+) {
+    quiet((), || {
+        let Some(kind) = kind(number) else { return };
+        // SAFETY: the interface.
+        let (schema, name) = unsafe {
+            (
+                text(schema, schema_length as usize),
+                text(name, name_length as usize),
+            )
+        };
+        let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(programs) = programs.as_mut() {
+            programs.remove(&(kind as u8, schema.to_string(), name.to_string()));
+        }
+        Program::new(kind, &*schema, &*name).dropped();
+    });
+}

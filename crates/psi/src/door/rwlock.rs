@@ -1,0 +1,288 @@
+//! Rwlocks and sxlocks, and what is known of lock words.
+//!
+//! | word | free for readers | free for a writer | for an SX lock | whose |
+//! |---|---|---|---|---|
+//! | Mutex | 0 | 0 | | glibc's `pthread_mutex_t`, InnoDB's mutexes |
+//! | Posix | not (1 and 2) | no bit but 1 | | glibc's `pthread_rwlock_t`, from 2.25 on |
+//! | PreferReader | 0 | 0, and nobody reads | | the server's own, behind a `pthread_mutex_t` |
+//! | InnoDb | above 0 | 2^29 | above 2^28 | InnoDB's latches, 5.7 and 8.0 |
+//! | Unknown | never: timed | | | whatever else |
+//!
+//! A lock that one thread may take twice (InnoDB's) looks taken to it the second time: that is
+//! counted as contended, with the short time that it took.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
+use engine::host_lock::{self, Taking};
+use engine::{Kind, Operation};
+
+use super::keys::{self, NONE};
+use super::mutex::{Object, end_lock, new_lock, resolve, unlock};
+use super::{end, lend, quiet};
+
+/// How a lock is seen to be free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Word {
+    /// It is not known how: its waits are timed.
+    Unknown = 0,
+    /// See the table above.
+    Mutex = 1,
+    /// See the table above.
+    Posix = 2,
+    /// See the table above.
+    PreferReader = 4,
+    /// See the table above.
+    InnoDb = 8,
+}
+
+/// Classes of the server's own locks that let readers go first.
+const PREFER_READER: [&str; 2] = [
+    "wait/synch/rwlock/sql/MDL_lock::rwlock",
+    "wait/synch/rwlock/sql/MDL_context::LOCK_waiting_for",
+];
+
+impl Word {
+    /// The word of locks of a class.
+    pub fn of(kind: Kind, name: &str) -> Self {
+        match kind {
+            Kind::Mutex => Word::Mutex,
+            Kind::SxLock => Word::InnoDb,
+            Kind::RwLock if PREFER_READER.contains(&name) => Word::PreferReader,
+            Kind::RwLock if name.starts_with("wait/synch/rwlock/innodb/") => Word::InnoDb,
+            Kind::RwLock => Word::Posix,
+            _ => Word::Unknown,
+        }
+    }
+}
+
+/// Bits of the words that were seen to be what the table says.
+static KNOWN: AtomicU8 = AtomicU8::new(0);
+
+/// Whether this word is what the table says.
+#[inline(always)]
+pub fn are_known(word: Word) -> bool {
+    KNOWN.load(Ordering::Relaxed) & word as u8 != 0
+}
+
+/// Looks whether the C library's locks are what the table says; InnoDB's are where the series says so.
+/// Before any thread runs.
+pub fn self_check(innodb: bool) {
+    let mut known = if innodb { Word::InnoDb as u8 } else { 0 };
+    let mut mutex = libc::PTHREAD_MUTEX_INITIALIZER;
+    let at = (&raw mut mutex).cast::<AtomicU32>();
+    // SAFETY: a mutex of this function's own, aligned to more than a word.
+    let is_mutex = unsafe {
+        let free = (*at).load(Ordering::Relaxed) == 0;
+        libc::pthread_mutex_lock(&raw mut mutex);
+        let held = (*at).load(Ordering::Relaxed) != 0;
+        libc::pthread_mutex_unlock(&raw mut mutex);
+        free && held && (*at).load(Ordering::Relaxed) == 0
+    };
+    if is_mutex {
+        known |= Word::Mutex as u8 | Word::PreferReader as u8;
+    }
+    let mut rwlock = libc::PTHREAD_RWLOCK_INITIALIZER;
+    let at = (&raw mut rwlock).cast::<AtomicU32>();
+    // SAFETY: a rwlock of this function's own, aligned to more than a word.
+    let is_posix = unsafe {
+        let see = || {
+            let word = (*at).load(Ordering::Relaxed);
+            (posix_read(word), posix_write(word))
+        };
+        let mut seen = see() == (true, true);
+        for _ in 0..2 {
+            libc::pthread_rwlock_rdlock(&raw mut rwlock);
+            seen &= see() == (true, false);
+            libc::pthread_rwlock_unlock(&raw mut rwlock);
+            seen &= see() == (true, true);
+            libc::pthread_rwlock_wrlock(&raw mut rwlock);
+            seen &= see() == (false, false);
+            libc::pthread_rwlock_unlock(&raw mut rwlock);
+            seen &= see() == (true, true);
+        }
+        seen
+    };
+    if is_posix {
+        known |= Word::Posix as u8;
+    }
+    KNOWN.store(known, Ordering::Relaxed);
+}
+
+/// Bit 0: it is a writer's turn; bit 1: a writer has it; bit 2: readers wait; the rest counts readers.
+const fn posix_read(word: u32) -> bool {
+    word & 3 != 3
+}
+
+const fn posix_write(word: u32) -> bool {
+    word & !1 == 0
+}
+
+/// Where the server's own lock counts its readers: behind a mutex and a condition of 40 and 48 bytes.
+const READERS: usize = 88 / 4;
+/// InnoDB's word of a free latch, and above what it must be for SX.
+const INNODB_FREE: u32 = 1 << 29;
+const INNODB_SX: i32 = 1 << 28;
+
+/// # Safety
+/// `at` is a lock of this kind.
+#[inline(always)]
+unsafe fn is_free(word: Word, at: *const AtomicU32, operation: Operation) -> bool {
+    if !are_known(word) {
+        return false;
+    }
+    // SAFETY: the caller's promise: it begins with a word of four bytes.
+    let value = unsafe { &*at }.load(Ordering::Relaxed);
+    let reads = matches!(operation, Operation::ReadLock | Operation::SharedLock);
+    match word {
+        Word::Posix if reads => posix_read(value),
+        Word::Posix => posix_write(value),
+        Word::InnoDb if reads => value as i32 > 0,
+        Word::InnoDb if operation == Operation::SharedExclusiveLock => value as i32 > INNODB_SX,
+        Word::InnoDb => value == INNODB_FREE,
+        Word::Mutex => value == 0,
+        // SAFETY: a lock of this kind has its readers there.
+        Word::PreferReader => {
+            value == 0 && (reads || unsafe { &*at.add(READERS) }.load(Ordering::Relaxed) == 0)
+        }
+        Word::Unknown => false,
+    }
+}
+
+/// Words by class number, for locks without an object.
+static WORDS: [AtomicU8; 4096] = [const { AtomicU8::new(0) }; 4096];
+
+#[inline(always)]
+fn word_of(class: u16) -> Word {
+    match WORDS[usize::from(class) % WORDS.len()].load(Ordering::Relaxed) {
+        1 => Word::Mutex,
+        2 => Word::Posix,
+        4 => Word::PreferReader,
+        8 => Word::InnoDb,
+        _ => Word::Unknown,
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn init_rwlock(key: u32, identity: *const c_void) -> *mut c_void {
+    quiet(NONE, || {
+        let known = keys::get(key)
+            .filter(|known| matches!(known.class.kind(), Kind::RwLock | Kind::SxLock));
+        let Some(known) = known else { return NONE };
+        WORDS[usize::from(known.number) % WORDS.len()].store(known.word as u8, Ordering::Relaxed);
+        new_lock(known, identity)
+    })
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn destroy_rwlock(rwlock: *mut c_void) {
+    // SAFETY: the interface.
+    quiet((), || unsafe { end_lock(rwlock) });
+}
+
+/// The interface's operations: what is waited for, and whether it is only tried.
+const OPERATIONS: [(Operation, bool); 10] = [
+    (Operation::ReadLock, false),
+    (Operation::WriteLock, false),
+    (Operation::TryReadLock, true),
+    (Operation::TryWriteLock, true),
+    (Operation::SharedLock, false),
+    (Operation::SharedExclusiveLock, false),
+    (Operation::ExclusiveLock, false),
+    (Operation::SharedLock, true),
+    (Operation::SharedExclusiveLock, true),
+    (Operation::ExclusiveLock, true),
+];
+
+/// `start_rwlock_rdwait` and `start_rwlock_wrwait`.
+///
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn start_rwlock_wait(
+    state: *mut c_void,
+    rwlock: *mut c_void,
+    operation: c_int,
+    _file: *const c_char,
+    _line: u32,
+) -> *mut c_void {
+    let Some(&(operation, is_try)) = OPERATIONS.get(operation as usize) else {
+        return NONE;
+    };
+    if rwlock.is_null() {
+        return NONE;
+    }
+    // SAFETY: the interface.
+    let (lock, at) = unsafe { resolve(rwlock) };
+    let taking = host_lock::take(lock, operation, || {
+        // SAFETY: the interface: the lock lives and is of its class's kind.
+        is_try || unsafe { is_free(word_of(lock.class), at, operation) }
+    });
+    match taking {
+        // SAFETY: the interface: 48 bytes.
+        Some(taking) => unsafe { lend(state, taking) },
+        None => NONE,
+    }
+}
+
+/// `end_rwlock_rdwait` and `end_rwlock_wrwait`.
+///
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn end_rwlock_wait(locker: *mut c_void, failed: c_int) {
+    if !locker.is_null() {
+        // SAFETY: the interface.
+        unsafe { end::<Taking>(locker) }.end(failed == 0);
+    }
+}
+
+/// `unlock_rwlock` of series that do not say how it was held.
+///
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn unlock_rwlock(rwlock: *mut c_void) {
+    // SAFETY: the interface.
+    unsafe { unlock(rwlock, Operation::ReadLock) };
+}
+
+const _: () = assert!(size_of::<Object>() <= 32);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_c_librarys_locks_are_what_the_table_says() {
+        self_check(true);
+        for word in [Word::Mutex, Word::Posix, Word::PreferReader, Word::InnoDb] {
+            assert!(are_known(word), "{word:?}");
+        }
+    }
+
+    #[test]
+    fn innodbs_words() {
+        self_check(true);
+        let free = |word: i32, operation| {
+            let word = AtomicU32::new(word as u32);
+            // SAFETY: a word.
+            unsafe { is_free(Word::InnoDb, &raw const word, operation) }
+        };
+        use Operation::{ExclusiveLock as X, SharedExclusiveLock as Sx, SharedLock as S};
+        // Free, two readers, SX, X, a writer that waits for readers.
+        for (word, s, sx, x) in [
+            (1 << 29, true, true, true),
+            ((1 << 29) - 2, true, true, false),
+            (1 << 28, true, false, false),
+            (0, false, false, false),
+            (-2, false, false, false),
+        ] {
+            assert_eq!(
+                (free(word, S), free(word, Sx), free(word, X)),
+                (s, sx, x),
+                "{word:#x}"
+            );
+        }
+    }
+}

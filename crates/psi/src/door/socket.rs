@@ -1,0 +1,188 @@
+//! Sockets.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use engine::socket::Instance;
+use engine::wait::Wait;
+use engine::{Kind, Operation};
+
+use super::keys::{self, NONE};
+use super::{end, give, lend, quiet, take_back};
+
+/// What the server keeps for a socket.
+#[derive(Debug)]
+struct Socket {
+    instance: Instance,
+    /// Its thread waits for the client: that is idle, not a wait.
+    is_idle: AtomicBool,
+}
+
+const _: () = assert!(size_of::<Wait>() <= 72);
+
+/// The interface's operations, by number.
+const OPERATIONS: [Operation; 15] = [
+    Operation::Create,
+    Operation::Connect,
+    Operation::Bind,
+    Operation::Close,
+    Operation::Send,
+    Operation::Recv,
+    Operation::Send,
+    Operation::Recv,
+    Operation::Send,
+    Operation::Recv,
+    Operation::Seek,
+    Operation::SetOption,
+    Operation::Stat,
+    Operation::Shutdown,
+    Operation::Select,
+];
+
+/// The other end's address and port.
+///
+/// # Safety
+/// `address` is NULL or readable for `length` bytes.
+unsafe fn peer(address: *const libc::sockaddr, length: libc::socklen_t) -> Option<(String, u16)> {
+    let length = length as usize;
+    if address.is_null() || length < size_of::<libc::sa_family_t>() {
+        return None;
+    }
+    // SAFETY: the caller's promise; read as bytes, whatever its alignment.
+    let family = unsafe { (&raw const (*address).sa_family).read_unaligned() };
+    match c_int::from(family) {
+        libc::AF_INET if length >= size_of::<libc::sockaddr_in>() => {
+            // SAFETY: as above, of this length.
+            let v4 = unsafe { address.cast::<libc::sockaddr_in>().read_unaligned() };
+            let ip = Ipv4Addr::from(u32::from_be(v4.sin_addr.s_addr));
+            Some((ip.to_string(), u16::from_be(v4.sin_port)))
+        }
+        libc::AF_INET6 if length >= size_of::<libc::sockaddr_in6>() => {
+            // SAFETY: as above, of this length.
+            let v6 = unsafe { address.cast::<libc::sockaddr_in6>().read_unaligned() };
+            let ip = Ipv6Addr::from(v6.sin6_addr.s6_addr);
+            Some((ip.to_string(), u16::from_be(v6.sin6_port)))
+        }
+        _ => None,
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn init_socket(
+    key: u32,
+    descriptor: *const c_int,
+    address: *const libc::sockaddr,
+    length: libc::socklen_t,
+) -> *mut c_void {
+    quiet(NONE, || {
+        let Some(known) = keys::of_kind(key, Kind::Socket) else {
+            return NONE;
+        };
+        // SAFETY: the interface.
+        let descriptor = unsafe { descriptor.as_ref() }.copied().unwrap_or(-1);
+        let mut instance = Instance::new(known.class, descriptor);
+        // SAFETY: the interface.
+        if let Some((ip, port)) = unsafe { peer(address, length) } {
+            instance.peer(&ip, port);
+        }
+        give(Socket {
+            instance,
+            is_idle: AtomicBool::new(false),
+        })
+    })
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn destroy_socket(socket: *mut c_void) {
+    // SAFETY: the interface.
+    drop(quiet(None, || unsafe { take_back::<Socket>(socket) }));
+}
+
+/// # Safety
+/// The interface.
+unsafe fn socket_at<'a>(socket: *mut c_void) -> Option<&'a mut Socket> {
+    // SAFETY: the interface: one thread uses a socket at a time.
+    unsafe { socket.cast::<Socket>().as_mut() }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn start_socket_wait(
+    state: *mut c_void,
+    socket: *mut c_void,
+    operation: c_int,
+    _bytes: usize,
+    _file: *const c_char,
+    _line: u32,
+) -> *mut c_void {
+    // SAFETY: the interface.
+    let Some(socket) = (unsafe { socket.cast::<Socket>().as_ref() }) else {
+        return NONE;
+    };
+    let Some(&operation) = OPERATIONS.get(operation as usize) else {
+        return NONE;
+    };
+    if socket.is_idle.load(Ordering::Relaxed) {
+        return NONE;
+    }
+    let wait = socket.instance.wait(operation);
+    match wait.is_running() {
+        // SAFETY: the interface: 80 bytes.
+        true => unsafe { lend(state, wait) },
+        false => NONE,
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn end_socket_wait(locker: *mut c_void, bytes: usize) {
+    if locker.is_null() {
+        return;
+    }
+    // SAFETY: the interface.
+    let mut wait = unsafe { end::<Wait>(locker) };
+    if bytes != usize::MAX && bytes != 0 {
+        wait.bytes(bytes as u64);
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_socket_state(socket: *mut c_void, state: c_int) {
+    // SAFETY: the interface.
+    if let Some(socket) = unsafe { socket.cast::<Socket>().as_ref() } {
+        let is_idle = state == 1;
+        socket.is_idle.store(is_idle, Ordering::Relaxed);
+        socket.instance.idle(is_idle);
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_socket_info(
+    socket: *mut c_void,
+    _descriptor: *const c_int,
+    address: *const libc::sockaddr,
+    length: libc::socklen_t,
+) {
+    quiet((), || {
+        // SAFETY: the interface.
+        if let (Some(socket), Some((ip, port))) =
+            unsafe { (socket_at(socket), peer(address, length)) }
+        {
+            socket.instance.peer(&ip, port);
+        }
+    });
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_socket_thread_owner(socket: *mut c_void) {
+    // SAFETY: the interface.
+    if let Some(socket) = unsafe { socket.cast::<Socket>().as_ref() } {
+        socket.instance.own();
+    }
+}

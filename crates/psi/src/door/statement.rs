@@ -1,0 +1,282 @@
+//! Statements and their digests.
+
+use std::borrow::Cow;
+use std::ffi::{c_char, c_void};
+
+use engine::statement::{self, Statement};
+use engine::{Counter, Kind};
+
+use super::keys::{self, NONE};
+use super::{end, lend, quiet, text, thread};
+use crate::series::Series;
+
+/// What a statement needs until its end: in the state that the server lends, of more than 300 bytes.
+pub(super) struct Locker {
+    pub statement: Statement,
+    /// The text, as long as the statement runs.
+    text: *const c_char,
+    length: u32,
+    has_digest: bool,
+}
+
+const _: () = assert!(size_of::<Locker>() <= 256);
+
+/// # Safety
+/// `locker` is NULL or came from [`get_thread_statement_locker`] and has not ended.
+#[inline(always)]
+pub(super) unsafe fn of<'a>(locker: *mut c_void) -> Option<&'a mut Locker> {
+    // SAFETY: the caller's promise.
+    unsafe { locker.cast::<Locker>().as_mut() }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn get_thread_statement_locker(
+    state: *mut c_void,
+    key: u32,
+    _charset: *const c_void,
+    _program: *mut c_void,
+) -> *mut c_void {
+    let Some(known) = keys::of_kind(key, Kind::Statement) else {
+        return NONE;
+    };
+    let statement = statement::start(known.class);
+    if !statement.is_recorded() {
+        return NONE;
+    }
+    let locker = Locker {
+        statement,
+        text: std::ptr::null(),
+        length: 0,
+        has_digest: false,
+    };
+    // SAFETY: the interface: 256 bytes.
+    unsafe { lend(state, locker) }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn refine_statement(locker: *mut c_void, key: u32) -> *mut c_void {
+    // SAFETY: the interface.
+    let Some(of) = (unsafe { of(locker) }) else {
+        return NONE;
+    };
+    let Some(known) = keys::of_kind(key, Kind::Statement) else {
+        return locker;
+    };
+    of.statement.refine(known.class);
+    if of.statement.is_counted() {
+        return locker;
+    }
+    // What turns out to be of a class that is off is not counted at all.
+    // SAFETY: the interface: it is not used any more.
+    unsafe { end::<Locker>(locker) }.statement.discard();
+    NONE
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn start_statement(
+    locker: *mut c_void,
+    schema: *const c_char,
+    length: u32,
+    _file: *const c_char,
+    _line: u32,
+) {
+    // SAFETY: the interface.
+    let Some(of) = (unsafe { of(locker) }) else {
+        return;
+    };
+    // SAFETY: the interface.
+    let name = match schema.is_null() {
+        true => &[][..],
+        false => unsafe { std::slice::from_raw_parts(schema.cast(), length as usize) },
+    };
+    if !thread::is_default_schema(name) {
+        quiet((), || of.statement.schema(&String::from_utf8_lossy(name)));
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_statement_text(
+    locker: *mut c_void,
+    statement: *const c_char,
+    length: u32,
+) {
+    // SAFETY: the interface.
+    if let Some(of) = unsafe { of(locker) } {
+        of.text = statement;
+        of.length = length;
+        quiet((), || {
+            // SAFETY: the interface. More than is kept of a text is not looked at.
+            let text = unsafe { text(statement, (length as usize).min(LONGEST)) };
+            of.statement.text_alone(&text);
+        });
+    }
+}
+
+/// Bytes of a text that are looked at: more than anybody keeps or normalises.
+const LONGEST: usize = 65_536;
+
+/// The text, as far as it is looked at.
+///
+/// # Safety
+/// The interface.
+unsafe fn whole<'a>(of: &Locker) -> Cow<'a, str> {
+    // SAFETY: the interface.
+    unsafe { text(of.text, (of.length as usize).min(LONGEST)) }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn digest_start(locker: *mut c_void) -> *mut c_void {
+    // SAFETY: the interface.
+    match unsafe { of(locker) } {
+        Some(of) if of.statement.wants_digest() => locker,
+        _ => NONE,
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn digest_end<S: Series>(locker: *mut c_void, storage: *const c_void) {
+    // SAFETY: the interface.
+    let Some(of) = (unsafe { of(locker) }) else {
+        return;
+    };
+    quiet((), || {
+        // SAFETY: the interface.
+        let tokens = unsafe { S::tokens(storage) };
+        if !tokens.is_empty() {
+            // SAFETY: the interface.
+            let text = unsafe { whole(of) };
+            of.statement.digest_by_tokens(tokens, &text);
+            of.has_digest = true;
+        }
+    });
+}
+
+macro_rules! counters {
+    ($($set:ident $type:ty => $method:ident $counter:ident;)*) => {$(
+        /// # Safety
+        /// The interface.
+        pub unsafe extern "C" fn $set(locker: *mut c_void, count: $type) {
+            // SAFETY: the interface.
+            if let Some(of) = unsafe { of(locker) } {
+                of.statement.$method(Counter::$counter, count);
+            }
+        }
+    )*};
+}
+
+counters! {
+    set_statement_rows_sent u64 => set RowsSent;
+    set_statement_rows_examined u64 => set RowsExamined;
+    inc_statement_created_tmp_disk_tables u64 => add CreatedTmpDiskTables;
+    inc_statement_created_tmp_tables u64 => add CreatedTmpTables;
+    inc_statement_select_full_join u64 => add SelectFullJoin;
+    inc_statement_select_full_range_join u64 => add SelectFullRangeJoin;
+    inc_statement_select_range u64 => add SelectRange;
+    inc_statement_select_range_check u64 => add SelectRangeCheck;
+    inc_statement_select_scan u64 => add SelectScan;
+    inc_statement_sort_merge_passes u64 => add SortMergePasses;
+    inc_statement_sort_range u64 => add SortRange;
+    inc_statement_sort_rows u64 => add SortRows;
+    inc_statement_sort_scan u64 => add SortScan;
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_statement_lock_time(locker: *mut c_void, us: u64) {
+    // SAFETY: the interface.
+    if let Some(of) = unsafe { of(locker) } {
+        of.statement.lock_time_us(us);
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_statement_no_index_used(locker: *mut c_void) {
+    // SAFETY: the interface.
+    if let Some(of) = unsafe { of(locker) } {
+        of.statement.set(Counter::NoIndexUsed, 1);
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_statement_no_good_index_used(locker: *mut c_void) {
+    // SAFETY: the interface.
+    if let Some(of) = unsafe { of(locker) } {
+        of.statement.set(Counter::NoGoodIndexUsed, 1);
+    }
+}
+
+/// How a statement ended, as the server's diagnostics area has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome<'a> {
+    /// Nothing is known.
+    Unknown,
+    /// It changed rows.
+    Changed {
+        /// How many.
+        rows: u64,
+        /// Conditions that it left.
+        warnings: u32,
+    },
+    /// It gave rows.
+    Gave {
+        /// Conditions that it left.
+        warnings: u32,
+    },
+    /// It failed.
+    Failed {
+        /// The error's number.
+        number: u32,
+        /// Five characters.
+        sqlstate: &'a [u8],
+        /// What it says.
+        message: &'a [u8],
+    },
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn end_statement<S: Series>(locker: *mut c_void, diagnostics: *const c_void) {
+    if locker.is_null() {
+        return;
+    }
+    // SAFETY: the interface.
+    let of = unsafe { end::<Locker>(locker) };
+    // SAFETY: the interface.
+    match unsafe { S::outcome(diagnostics) } {
+        Outcome::Unknown => {}
+        Outcome::Changed { rows, warnings } => {
+            let counters = [
+                (Counter::RowsAffected, rows),
+                (Counter::Warnings, u64::from(warnings)),
+            ];
+            of.statement.set_all(counters);
+        }
+        Outcome::Gave { warnings } => {
+            of.statement
+                .set_all([(Counter::Warnings, u64::from(warnings))]);
+        }
+        Outcome::Failed {
+            number,
+            sqlstate,
+            message,
+        } => quiet((), || {
+            let (state, message) = (
+                String::from_utf8_lossy(sqlstate),
+                String::from_utf8_lossy(message),
+            );
+            match S::TELLS_ERRORS {
+                true => of.statement.failed(number, &state, &message),
+                false => of.statement.error(number, &state, &message),
+            }
+        }),
+    }
+    quiet((), || drop(of.statement));
+}

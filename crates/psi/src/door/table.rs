@@ -1,0 +1,217 @@
+//! Tables: their rows and their locks.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::OnceLock;
+
+use engine::table::{Classes, Handle, Table};
+use engine::wait::Wait;
+use engine::{Operation, TableLock, table};
+
+use super::keys::NONE;
+use super::{end, give, lend, quiet, take_back, text};
+use crate::series::Series;
+
+static CLASSES: OnceLock<Classes> = OnceLock::new();
+
+/// Says which classes tables are of.
+pub fn set_classes(classes: Classes) {
+    let _ = CLASSES.set(classes);
+}
+
+const _: () = assert!(size_of::<Wait>() <= 64);
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn get_table_share<S: Series>(
+    temporary: u8,
+    share: *const c_void,
+) -> *mut c_void {
+    quiet(NONE, || {
+        let Some(classes) = CLASSES.get().filter(|_| temporary == 0) else {
+            return NONE;
+        };
+        // SAFETY: the interface.
+        let Some(share) = (unsafe { S::table_share(share) }) else {
+            return NONE;
+        };
+        let indexes: Vec<&str> = share.indexes.iter().map(AsRef::as_ref).collect();
+        give(Table::new(*classes, &share.schema, &share.name, &indexes))
+    })
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn release_table_share(share: *mut c_void) {
+    // SAFETY: the interface.
+    drop(quiet(None, || unsafe { take_back::<Table>(share) }));
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn drop_table_share(
+    temporary: u8,
+    schema: *const c_char,
+    schema_length: c_int,
+    name: *const c_char,
+    name_length: c_int,
+) {
+    if temporary != 0 {
+        return;
+    }
+    quiet((), || {
+        // SAFETY: the interface.
+        let (schema, name) = unsafe {
+            (
+                text(schema, schema_length.max(0) as usize),
+                text(name, name_length.max(0) as usize),
+            )
+        };
+        table::dropped(&schema, &name);
+    });
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn open_table(share: *mut c_void, _identity: *const c_void) -> *mut c_void {
+    // SAFETY: the interface.
+    let Some(table) = (unsafe { share.cast::<Table>().as_ref() }) else {
+        return NONE;
+    };
+    quiet(NONE, || give(table.open()))
+}
+
+/// # Safety
+/// The interface.
+unsafe fn handle_at<'a>(table: *mut c_void) -> Option<&'a mut Handle> {
+    // SAFETY: the interface: one thread uses a handle at a time.
+    unsafe { table.cast::<Handle>().as_mut() }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn unbind_table(table: *mut c_void) {
+    // SAFETY: the interface.
+    if let Some(handle) = unsafe { handle_at(table) } {
+        handle.unbind();
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn rebind_table(
+    share: *mut c_void,
+    identity: *const c_void,
+    table: *mut c_void,
+) -> *mut c_void {
+    // SAFETY: the interface.
+    match unsafe { handle_at(table) } {
+        Some(handle) => {
+            handle.bind();
+            table
+        }
+        // SAFETY: the interface.
+        None => unsafe { open_table(share, identity) },
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn close_table(_share: *mut c_void, table: *mut c_void) {
+    // SAFETY: the interface.
+    drop(quiet(None, || unsafe { take_back::<Handle>(table) }));
+}
+
+const OPERATIONS: [Operation; 4] = [
+    Operation::Fetch,
+    Operation::Insert,
+    Operation::Update,
+    Operation::DeleteRow,
+];
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn start_table_io_wait(
+    state: *mut c_void,
+    table: *mut c_void,
+    operation: c_int,
+    index: u32,
+    _file: *const c_char,
+    _line: u32,
+) -> *mut c_void {
+    // SAFETY: the interface.
+    let Some(handle) = (unsafe { handle_at(table) }) else {
+        return NONE;
+    };
+    let Some(&operation) = OPERATIONS.get(operation as usize) else {
+        return NONE;
+    };
+    // What is beyond the last index is no index.
+    let wait = handle.io(operation, Some(index as usize));
+    match wait.is_running() {
+        // SAFETY: the interface: 64 bytes.
+        true => unsafe { lend(state, wait) },
+        false => NONE,
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn end_table_io_wait(locker: *mut c_void, rows: u64) {
+    if !locker.is_null() {
+        // SAFETY: the interface.
+        let mut wait = unsafe { end::<Wait>(locker) };
+        wait.rows(rows);
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn start_table_lock_wait<S: Series>(
+    state: *mut c_void,
+    table: *mut c_void,
+    operation: c_int,
+    flags: usize,
+    _file: *const c_char,
+    _line: u32,
+) -> *mut c_void {
+    // SAFETY: the interface.
+    let Some(handle) = (unsafe { handle_at(table) }) else {
+        return NONE;
+    };
+    let lock = match (operation, flags as c_int) {
+        (0, kind) => S::table_lock(kind),
+        (1, libc::F_RDLCK) => Some(TableLock::ReadExternal),
+        (1, libc::F_WRLCK) => Some(TableLock::WriteExternal),
+        (1, libc::F_UNLCK) => {
+            handle.unlocked();
+            None
+        }
+        _ => None,
+    };
+    let Some(lock) = lock else { return NONE };
+    let wait = handle.lock(lock);
+    handle.holds(lock);
+    match wait.is_running() {
+        // SAFETY: the interface: 64 bytes.
+        true => unsafe { lend(state, wait) },
+        false => NONE,
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn end_table_lock_wait(locker: *mut c_void) {
+    if !locker.is_null() {
+        // SAFETY: the interface.
+        drop(unsafe { end::<Wait>(locker) });
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn unlock_table(table: *mut c_void) {
+    // SAFETY: the interface.
+    if let Some(handle) = unsafe { handle_at(table) } {
+        handle.unlocked();
+    }
+}

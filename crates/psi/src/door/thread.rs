@@ -1,0 +1,345 @@
+//! Threads: whose work is counted for whom.
+//!
+//! A `PSI_thread` is a session of the engine's. The server makes one for each connection and each of its
+//! own threads, says which thread of the system has it, and deletes it; in between, a thread of the
+//! system that has none records nothing but memory.
+
+use std::cell::{Cell, UnsafeCell};
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr;
+
+use engine::thread::{self, ConnectionType, Session};
+use engine::wait::Wait;
+use engine::{Command, Kind};
+
+use super::keys::{self, Known, NONE};
+use super::{quiet, text};
+
+/// What the server keeps for a thread.
+#[derive(Debug)]
+pub struct Thread {
+    pub(super) session: Session,
+    /// The idle time that runs: the server's state is too small for it.
+    pub(super) idle: UnsafeCell<Option<Wait>>,
+    /// PROCESSLIST_INFO was given by itself.
+    has_info: Cell<bool>,
+    /// The default schema as it was told last.
+    schema: UnsafeCell<Vec<u8>>,
+}
+
+thread_local! {
+    static CURRENT: Cell<*mut Thread> = const { Cell::new(ptr::null_mut()) };
+    /// Its destructor ends the session of a thread of the system that ends with one.
+    static ENDING: Ending = const { Ending };
+}
+
+struct Ending;
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        // SAFETY: the session that this thread has, if it has one.
+        quiet((), || unsafe { delete_current_thread() });
+    }
+}
+
+/// The session that the calling thread has.
+#[inline(always)]
+pub(super) fn current<'a>() -> Option<&'a Thread> {
+    // SAFETY: null, or made by `new`, and not deleted as long as a thread has it.
+    unsafe { CURRENT.get().as_ref() }
+}
+
+fn new(known: &'static Known, parent: u64) -> *mut Thread {
+    Box::into_raw(Box::new(Thread {
+        session: Session::with_parent(known.class, parent),
+        idle: UnsafeCell::new(None),
+        has_info: Cell::new(false),
+        schema: UnsafeCell::new(Vec::new()),
+    }))
+}
+
+/// Makes `thread` the calling thread's, or none.
+///
+/// # Safety
+/// `thread` is null or made by `new`, and no other thread's.
+unsafe fn attach(thread: *mut Thread) {
+    // Too late in a thread's life, nobody would tell when it ends.
+    if ENDING.try_with(|_| {}).is_err() && !thread.is_null() {
+        return;
+    }
+    CURRENT.set(thread);
+    // SAFETY: the caller's promise.
+    match unsafe { thread.as_ref() } {
+        // SAFETY: left by `attach` of another or by `delete_*` before it is freed.
+        Some(thread) => unsafe { thread.session.stay() },
+        None => thread::leave_session(),
+    }
+}
+
+struct Start {
+    known: Option<&'static Known>,
+    parent: u64,
+    routine: Routine,
+    argument: *mut c_void,
+}
+
+/// What a thread runs.
+pub type Routine = extern "C" fn(*mut c_void) -> *mut c_void;
+
+extern "C" fn begin(start: *mut c_void) -> *mut c_void {
+    // SAFETY: leaked by `spawn_thread` for this thread alone.
+    let start = unsafe { Box::from_raw(start.cast::<Start>()) };
+    let (routine, argument) = (start.routine, start.argument);
+    quiet((), || {
+        if let Some(known) = start.known {
+            let thread = new(known, start.parent);
+            // SAFETY: just made.
+            unsafe {
+                (*thread).session.set_os_id(libc::gettid() as u64);
+                attach(thread);
+            }
+        }
+    });
+    drop(start);
+    routine(argument)
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn spawn_thread(
+    key: u32,
+    handle: *mut libc::pthread_t,
+    attributes: *const libc::pthread_attr_t,
+    routine: Routine,
+    argument: *mut c_void,
+) -> c_int {
+    let start = Box::into_raw(Box::new(Start {
+        known: quiet(None, || keys::of_kind(key, Kind::Thread)),
+        parent: current().map_or(0, |thread| thread.session.id()),
+        routine,
+        argument,
+    }));
+    // SAFETY: the interface: handle and attributes are as pthread_create takes them.
+    let failed = unsafe { libc::pthread_create(handle, attributes, begin, start.cast()) };
+    if failed != 0 {
+        // SAFETY: no thread was made that could use it.
+        drop(unsafe { Box::from_raw(start) });
+    }
+    failed
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn new_thread(
+    key: u32,
+    _identity: *const c_void,
+    processlist_id: u64,
+) -> *mut c_void {
+    quiet(NONE, || {
+        let Some(known) = keys::of_kind(key, Kind::Thread) else {
+            return NONE;
+        };
+        let parent = current().map_or(0, |thread| thread.session.id());
+        let thread = new(known, parent);
+        // SAFETY: just made.
+        let session = unsafe { &(*thread).session };
+        session.set_processlist_id(processlist_id);
+        // SAFETY: gettid has no preconditions.
+        session.set_os_id(unsafe { libc::gettid() as u64 });
+        thread.cast()
+    })
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_thread_id(thread: *mut c_void, id: u64) {
+    // SAFETY: the interface.
+    if let Some(thread) = unsafe { thread.cast::<Thread>().as_ref() } {
+        thread.session.set_processlist_id(id);
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_thread_thd(_thread: *mut c_void, _thd: *mut c_void) {}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_thread_os_id(thread: *mut c_void) {
+    // SAFETY: the interface.
+    if let Some(thread) = unsafe { thread.cast::<Thread>().as_ref() } {
+        // SAFETY: gettid has no preconditions.
+        thread.session.set_os_id(unsafe { libc::gettid() as u64 });
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn get_thread() -> *mut c_void {
+    CURRENT.get().cast()
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_thread(thread: *mut c_void) {
+    // SAFETY: the interface.
+    quiet((), || unsafe { attach(thread.cast()) });
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn delete_current_thread() {
+    quiet((), || {
+        let thread = CURRENT.get();
+        if !thread.is_null() {
+            // SAFETY: this thread's, and it leaves it.
+            unsafe {
+                attach(ptr::null_mut());
+                drop(Box::from_raw(thread));
+            }
+        }
+    });
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn delete_thread(thread: *mut c_void) {
+    quiet((), || {
+        let thread = thread.cast::<Thread>();
+        if thread.is_null() {
+            return;
+        }
+        // SAFETY: the interface: no thread has it but perhaps this one, which leaves it.
+        unsafe {
+            if thread == CURRENT.get() {
+                attach(ptr::null_mut());
+            }
+            drop(Box::from_raw(thread));
+        }
+    });
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_thread_user(user: *const c_char, length: c_int) {
+    // SAFETY: the interface.
+    unsafe { set_thread_account(user, length, ptr::null(), 0) };
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_thread_account(
+    user: *const c_char,
+    user_length: c_int,
+    host: *const c_char,
+    host_length: c_int,
+) {
+    quiet((), || {
+        // SAFETY: the interface.
+        let (user, host) = unsafe {
+            (
+                text(user, user_length.max(0) as usize),
+                text(host, host_length.max(0) as usize),
+            )
+        };
+        thread::set_account(&user, &host);
+    });
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_thread_db(name: *const c_char, length: c_int) {
+    quiet((), || {
+        let Some(thread) = current() else { return };
+        // SAFETY: the interface.
+        let name = unsafe { text(name, length.max(0) as usize) };
+        // SAFETY: this thread's alone, and nothing below comes back here.
+        let schema = unsafe { &mut *thread.schema.get() };
+        schema.clear();
+        schema.extend_from_slice(name.as_bytes());
+        thread::set_db(&name);
+    });
+}
+
+/// Whether a schema is the thread's default one, as it was told last.
+pub(super) fn is_default_schema(name: &[u8]) -> bool {
+    // SAFETY: as in `set_thread_db`.
+    current().is_some_and(|thread| unsafe { &*thread.schema.get() } == name)
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_thread_command(command: c_int) {
+    thread::set_command(command_of(command));
+}
+
+/// MySQL's numbers are Tare's; those that have none here are shown as what comes closest.
+fn command_of(number: c_int) -> Command {
+    const ALL: [Command; 19] = [
+        Command::Sleep,
+        Command::Quit,
+        Command::InitDb,
+        Command::Query,
+        Command::FieldList,
+        Command::Statistics,
+        Command::Connect,
+        Command::Kill,
+        Command::Ping,
+        Command::ChangeUser,
+        Command::Prepare,
+        Command::Execute,
+        Command::LongData,
+        Command::CloseStatement,
+        Command::ResetStatement,
+        Command::SetOption,
+        Command::Fetch,
+        Command::Daemon,
+        Command::ResetConnection,
+    ];
+    ALL.into_iter()
+        .find(|command| *command as c_int == number)
+        .unwrap_or(Command::Daemon)
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_connection_type(kind: c_int) {
+    // The server's: 1 TCP, 2 socket, 3 named pipe, 4 TLS, 5 shared memory.
+    thread::set_connection_type(match kind {
+        1 => ConnectionType::TcpIp,
+        2 => ConnectionType::Socket,
+        4 => ConnectionType::Tls,
+        _ => ConnectionType::Background,
+    });
+}
+
+/// The time in `PROCESSLIST_TIME` runs from the last command.
+///
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_thread_start_time(_seconds: libc::time_t) {}
+
+/// MySQL's does nothing, either: the state is the stage's name.
+///
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_thread_state(_state: *const c_char) {}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_thread_info(info: *const c_char, length: u32) {
+    let Some(thread) = current() else { return };
+    // The text of a statement that runs is shown from its record.
+    let is_given = !info.is_null() && length != 0 && !engine::statement::is_open();
+    if is_given || thread.has_info.get() {
+        quiet((), || {
+            // SAFETY: the interface.
+            let info = match is_given {
+                true => unsafe { text(info, length as usize) },
+                false => "".into(),
+            };
+            thread.has_info.set(is_given);
+            thread::set_info(&info);
+        });
+    }
+}

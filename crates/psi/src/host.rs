@@ -1,0 +1,72 @@
+//! Starting the engine within a server.
+
+use engine::{Class, Config, Kind, StartError, table, thread};
+
+use crate::door::keys::{self, Registration};
+use crate::door::{idle, metadata, rwlock, table as door_table, transaction};
+use crate::series::Series;
+
+/// Instruments that the server's own engine registers by itself, and what is known of its locks.
+#[derive(Clone, Copy, Debug)]
+pub struct BuiltIn {
+    /// Rows of tables.
+    pub table_io: &'static str,
+    /// Locks of tables.
+    pub table_lock: &'static str,
+    /// Metadata locks; empty = there are none.
+    pub metadata: &'static str,
+    /// Idle connections.
+    pub idle: &'static str,
+    /// Transactions; empty = there are none.
+    pub transaction: &'static str,
+    /// Whether InnoDB's latches are as [`rwlock`] says.
+    pub innodb_words: bool,
+}
+
+/// Options for the engine, as NAME=VALUE in lines: what `tare run` was told.
+const OPTIONS: &str = "TARE_OPTIONS";
+/// A server has more instruments than the default has room for.
+const CLASSES: usize = 3072;
+
+/// Starts the engine. Before `main`: the environment says how.
+///
+/// # Errors
+/// [`StartError`]; nothing may be patched then.
+pub fn start<S: Series>(built_in: &BuiltIn) -> Result<(), StartError> {
+    let mut config = Config::default();
+    config.limits.classes = CLASSES;
+    let options = std::env::var(OPTIONS).unwrap_or_default();
+    for line in options.lines().filter(|line| !line.trim().is_empty()) {
+        let (name, value) = line.split_once('=').unwrap_or((line, ""));
+        match name.trim() {
+            "lock_timing" if value.trim().eq_ignore_ascii_case("every") => {
+                config.lock_timing = engine::LockTiming::Every;
+            }
+            "lock_timing" => config.lock_timing = engine::LockTiming::Contended,
+            name => {
+                if let Err(error) = config.option(name, value) {
+                    eprintln!("tare: {error}; the option is left out");
+                }
+            }
+        }
+    }
+    thread::sessions_only();
+    engine::start(config)?;
+    rwlock::self_check(built_in.innodb_words);
+    let class = |kind, name| class::<S>(kind, name);
+    if let (Some(io), Some(lock)) = (
+        class(Kind::TableIo, built_in.table_io),
+        class(Kind::TableLock, built_in.table_lock),
+    ) {
+        door_table::set_classes(table::Classes { io, lock });
+    }
+    class(Kind::MetadataLock, built_in.metadata).map(metadata::set_class);
+    class(Kind::Idle, built_in.idle).map(idle::set_class);
+    class(Kind::Transaction, built_in.transaction).map(transaction::set_class);
+    Ok(())
+}
+
+fn class<S: Series>(kind: Kind, name: &str) -> Option<&'static Class> {
+    let registration = Registration::default();
+    keys::get(keys::register::<S>(kind, name, &registration)).map(|known| known.class)
+}
