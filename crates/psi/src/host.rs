@@ -60,9 +60,15 @@ pub fn start<S: Series>(built_in: &BuiltIn) -> Result<(), StartError> {
     ) {
         door_table::set_classes(table::Classes { io, lock });
     }
-    class(Kind::MetadataLock, built_in.metadata).map(metadata::set_class);
-    class(Kind::Idle, built_in.idle).map(idle::set_class);
-    class(Kind::Transaction, built_in.transaction).map(transaction::set_class);
+    if let Some(class) = class(Kind::MetadataLock, built_in.metadata) {
+        metadata::set_class(class);
+    }
+    if let Some(class) = class(Kind::Idle, built_in.idle) {
+        idle::set_class(class);
+    }
+    if let Some(class) = class(Kind::Transaction, built_in.transaction) {
+        transaction::set_class(class);
+    }
     Ok(())
 }
 

@@ -27,18 +27,39 @@ const DESCRIPTORS: usize = 1 << 16;
 static OPEN: [AtomicPtr<File>; DESCRIPTORS] =
     [const { AtomicPtr::new(ptr::null_mut()) }; DESCRIPTORS];
 
-/// What an operation needs until its end: in the state that the server lends, of 80 bytes.
+/// What an operation needs until its end: in the state that the server lends, of 72 bytes.
 struct Locker {
     wait: Option<Wait>,
-    /// The open file, null = it is named.
-    file: *mut File,
-    /// The name, where the operation is on one.
-    name: *const c_char,
-    known: Option<&'static Known>,
+    on: On,
+    /// Of a file that is named: the key of its class. 0 = it is open.
+    key: u32,
     operation: Operation,
 }
 
-const _: () = assert!(size_of::<Locker>() <= 80);
+/// What an operation is on.
+union On {
+    file: *mut File,
+    name: *const c_char,
+}
+
+impl Locker {
+    /// The open file, null = it is named.
+    fn file(&self) -> *mut File {
+        match self.key {
+            // SAFETY: without a key it was made of a file.
+            0 => unsafe { self.on.file },
+            _ => ptr::null_mut(),
+        }
+    }
+
+    /// The class and the name of a file that is not open.
+    fn named(&self) -> Option<(&'static Known, *const c_char)> {
+        // SAFETY: with a key it was made of a name.
+        (self.key != 0).then(|| Some((keys::get(self.key)?, unsafe { self.on.name })))?
+    }
+}
+
+const _: () = assert!(size_of::<Locker>() <= 72);
 
 /// The interface's operations, by number.
 const OPERATIONS: [Operation; 17] = [
@@ -128,17 +149,16 @@ pub unsafe extern "C" fn get_thread_file_name_locker(
     let Some(&operation) = OPERATIONS.get(operation as usize) else {
         return NONE;
     };
-    let Some(known) = keys::of_kind(key, Kind::File) else {
+    if keys::of_kind(key, Kind::File).is_none() {
         return NONE;
-    };
+    }
     let locker = Locker {
         wait: None,
-        file: ptr::null_mut(),
-        name,
-        known: Some(known),
+        on: On { name },
+        key,
         operation,
     };
-    // SAFETY: the interface: 80 bytes.
+    // SAFETY: the interface: 72 bytes.
     unsafe { lend(state, locker) }
 }
 
@@ -153,12 +173,11 @@ unsafe fn on_file(state: *mut c_void, file: *mut File, operation: c_int) -> *mut
     }
     let locker = Locker {
         wait: None,
-        file,
-        name: ptr::null(),
-        known: None,
+        on: On { file },
+        key: 0,
         operation,
     };
-    // SAFETY: the interface: 80 bytes.
+    // SAFETY: the interface: 72 bytes.
     unsafe { lend(state, locker) }
 }
 
@@ -202,9 +221,9 @@ unsafe fn start(locker: *mut c_void) {
     // SAFETY: the caller's promise.
     let locker = unsafe { &mut *locker.cast::<Locker>() };
     // SAFETY: the interface: the file is open.
-    locker.wait = match (unsafe { locker.file.as_ref() }, locker.known) {
+    locker.wait = match (unsafe { locker.file().as_ref() }, locker.named()) {
         (Some(file), _) => Some(file.instance.wait(locker.operation)),
-        (None, Some(known)) => Some(wait::start(known.class, locker.operation)),
+        (None, Some((known, _))) => Some(wait::start(known.class, locker.operation)),
         (None, None) => None,
     };
 }
@@ -245,11 +264,11 @@ unsafe fn end_open(locker: *mut c_void, is_open: bool, name: *const c_char) -> *
     }
     // SAFETY: the interface.
     let mut locker = unsafe { end::<Locker>(locker) };
-    let Some(known) = locker.known.filter(|_| is_open) else {
+    let Some((known, given)) = locker.named().filter(|_| is_open) else {
         return ptr::null_mut();
     };
     quiet(ptr::null_mut(), || {
-        let name = if name.is_null() { locker.name } else { name };
+        let name = if name.is_null() { given } else { name };
         // SAFETY: the interface.
         let file = opened(known, &unsafe { c_text(name) });
         // SAFETY: just made.
@@ -325,13 +344,15 @@ pub unsafe extern "C" fn end_file_wait(locker: *mut c_void, bytes: usize) {
 /// # Safety
 /// The interface.
 unsafe fn on_name(locker: &mut Locker, succeeded: bool) {
-    let Some(known) = locker.known else { return };
-    if locker.name.is_null() || !succeeded {
+    let Some((known, name)) = locker.named() else {
+        return;
+    };
+    if name.is_null() || !succeeded {
         return;
     }
     quiet((), || {
         // SAFETY: the interface.
-        let name = full(&unsafe { c_text(locker.name) });
+        let name = full(&unsafe { c_text(name) });
         match locker.operation {
             Operation::Delete => Instance::deleted(known.class, &name),
             _ => {
@@ -356,7 +377,7 @@ pub unsafe extern "C" fn end_file_close_wait(locker: *mut c_void, failed: c_int)
     let mut locker = unsafe { end::<Locker>(locker) };
     // SAFETY: as above.
     unsafe { on_name(&mut locker, failed == 0) };
-    let (file, closes) = (locker.file, locker.operation == Operation::Close);
+    let (file, closes) = (locker.file(), locker.operation == Operation::Close);
     drop(locker);
     if closes {
         // Whether or not the system said so, the descriptor is gone.
@@ -378,7 +399,7 @@ pub unsafe extern "C" fn end_file_rename_wait(
     }
     // SAFETY: the interface.
     let locker = unsafe { end::<Locker>(locker) };
-    let Some(known) = locker.known.filter(|_| failed == 0) else {
+    let Some((known, _)) = locker.named().filter(|_| failed == 0) else {
         return;
     };
     quiet((), || {

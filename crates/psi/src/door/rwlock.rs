@@ -142,9 +142,11 @@ unsafe fn is_free(word: Word, at: *const AtomicU32, operation: Operation) -> boo
         Word::InnoDb if operation == Operation::SharedExclusiveLock => value as i32 > INNODB_SX,
         Word::InnoDb => value == INNODB_FREE,
         Word::Mutex => value == 0,
-        // SAFETY: a lock of this kind has its readers there.
+        Word::PreferReader if reads => value == 0,
         Word::PreferReader => {
-            value == 0 && (reads || unsafe { &*at.add(READERS) }.load(Ordering::Relaxed) == 0)
+            // SAFETY: a lock of this kind has its readers there.
+            let readers = unsafe { &*at.add(READERS) };
+            value == 0 && readers.load(Ordering::Relaxed) == 0
         }
         Word::Unknown => false,
     }

@@ -170,9 +170,8 @@ pub unsafe extern "C" fn set_socket_info(
 ) {
     quiet((), || {
         // SAFETY: the interface.
-        if let (Some(socket), Some((ip, port))) =
-            unsafe { (socket_at(socket), peer(address, length)) }
-        {
+        let (socket, peer) = unsafe { (socket_at(socket), peer(address, length)) };
+        if let (Some(socket), Some((ip, port))) = (socket, peer) {
             socket.instance.peer(&ip, port);
         }
     });

@@ -16,7 +16,29 @@ pub(super) struct Locker {
     /// The text, as long as the statement runs.
     text: *const c_char,
     length: u32,
-    has_digest: bool,
+    /// The parser's tokens: it may say them before the text (which it may yet change: passwords), and
+    /// keeps them until the statement ends. NULL = none, or the digest is there.
+    storage: *const c_void,
+}
+
+impl Locker {
+    /// Finds the digest once tokens and text are there.
+    ///
+    /// # Safety
+    /// The interface.
+    unsafe fn digest<S: Series>(&mut self) {
+        if self.storage.is_null() || self.text.is_null() {
+            return;
+        }
+        // SAFETY: the interface.
+        let tokens = unsafe { S::tokens(self.storage) };
+        self.storage = std::ptr::null();
+        if !tokens.is_empty() {
+            // SAFETY: the interface.
+            let text = unsafe { whole(self) };
+            self.statement.digest_by_tokens(tokens, &text);
+        }
+    }
 }
 
 const _: () = assert!(size_of::<Locker>() <= 256);
@@ -48,7 +70,7 @@ pub unsafe extern "C" fn get_thread_statement_locker(
         statement,
         text: std::ptr::null(),
         length: 0,
-        has_digest: false,
+        storage: std::ptr::null(),
     };
     // SAFETY: the interface: 256 bytes.
     unsafe { lend(state, locker) }
@@ -90,6 +112,7 @@ pub unsafe extern "C" fn start_statement(
     // SAFETY: the interface.
     let name = match schema.is_null() {
         true => &[][..],
+        // SAFETY: the interface.
         false => unsafe { std::slice::from_raw_parts(schema.cast(), length as usize) },
     };
     if !thread::is_default_schema(name) {
@@ -99,7 +122,7 @@ pub unsafe extern "C" fn start_statement(
 
 /// # Safety
 /// The interface.
-pub unsafe extern "C" fn set_statement_text(
+pub unsafe extern "C" fn set_statement_text<S: Series>(
     locker: *mut c_void,
     statement: *const c_char,
     length: u32,
@@ -112,6 +135,8 @@ pub unsafe extern "C" fn set_statement_text(
             // SAFETY: the interface. More than is kept of a text is not looked at.
             let text = unsafe { text(statement, (length as usize).min(LONGEST)) };
             of.statement.text_alone(&text);
+            // SAFETY: the interface.
+            unsafe { of.digest::<S>() };
         });
     }
 }
@@ -145,16 +170,9 @@ pub unsafe extern "C" fn digest_end<S: Series>(locker: *mut c_void, storage: *co
     let Some(of) = (unsafe { of(locker) }) else {
         return;
     };
-    quiet((), || {
-        // SAFETY: the interface.
-        let tokens = unsafe { S::tokens(storage) };
-        if !tokens.is_empty() {
-            // SAFETY: the interface.
-            let text = unsafe { whole(of) };
-            of.statement.digest_by_tokens(tokens, &text);
-            of.has_digest = true;
-        }
-    });
+    of.storage = storage;
+    // SAFETY: the interface.
+    quiet((), || unsafe { of.digest::<S>() });
 }
 
 macro_rules! counters {

@@ -333,8 +333,8 @@ pub unsafe extern "C" fn set_thread_info(info: *const c_char, length: u32) {
     let is_given = !info.is_null() && length != 0 && !engine::statement::is_open();
     if is_given || thread.has_info.get() {
         quiet((), || {
-            // SAFETY: the interface.
             let info = match is_given {
+                // SAFETY: the interface.
                 true => unsafe { text(info, length as usize) },
                 false => "".into(),
             };

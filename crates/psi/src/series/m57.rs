@@ -288,7 +288,7 @@ entries! {
     "get_thread_statement_locker" => statement::get_thread_statement_locker;
     "refine_statement" => statement::refine_statement;
     "start_statement" => statement::start_statement;
-    "set_statement_text" => statement::set_statement_text;
+    "set_statement_text" => statement::set_statement_text::<M57>;
     "set_statement_lock_time" => statement::set_statement_lock_time;
     "set_statement_rows_sent" => statement::set_statement_rows_sent;
     "set_statement_rows_examined" => statement::set_statement_rows_examined;
