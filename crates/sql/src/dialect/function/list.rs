@@ -329,6 +329,7 @@ pub static OPERATORS: &[Function] = &[
     certain("interval", 2, 2, Int, To("tare_interval")),
     certain("interval_of", 2, ANY, Int, To("tare_interval_of")),
     certain("member_of", 1, 1, Int, Sql("tare_member_of(?)")),
+    certain("moment", 1, 1, Int, To("tare_moment")),
     certain("not", 1, 1, Int, Sql("(NOT (?))")),
     certain("number", 1, 1, Double, To("tare_number")),
     certain("sounds", 1, 1, Int, Sql("tare_sounds(?)")),

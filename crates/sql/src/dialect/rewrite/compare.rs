@@ -170,8 +170,13 @@ impl Rewriter<'_> {
                     | BinaryOperator::MyIntegerDivide,
                 right,
             } => {
-                // Where numbers are computed with, 0x41 is 65.
+                let moves = types::is_interval(left) || types::is_interval(right);
+                // Where numbers are computed with, 0x41 is 65, and a date is its digits.
                 for side in [left, right] {
+                    if !moves && self.side(side).is(types::is_temporal) {
+                        let date = std::mem::replace(&mut **side, super::raw("NULL"));
+                        **side = call("moment", date);
+                    }
                     if let Expr::Value(v) = side.as_ref()
                         && let Value::HexStringLiteral(hex) = &v.value
                         && let Ok(n) = u64::from_str_radix(hex, 16)

@@ -132,6 +132,23 @@ impl SessionState {
         &self.globals.sys_config
     }
 
+    /// 1365, where @@sql_mode asks for it.
+    pub fn divided_by_zero(&self) {
+        if self.warnings.is_full() {
+            return;
+        }
+        let mode = self.text("sql_mode").unwrap_or_default();
+        if mode.contains("ERROR_FOR_DIVISION_BY_ZERO") {
+            self.warnings.add("Warning", 1365, "Division by 0");
+        }
+    }
+
+    /// 1292: a text is not all a number.
+    pub fn truncated(&self, kind: &str, text: &str) {
+        let message = format!("Truncated incorrect {kind} value: '{text}'");
+        self.warnings.add("Warning", 1292, message);
+    }
+
     /// Forgets everything but the account, as COM_RESET_CONNECTION does.
     pub fn reset(&self) {
         self.system.lock().clear();

@@ -16,6 +16,9 @@ pub struct Warning {
     pub message: String,
 }
 
+/// Of a statement that warns at every row, as many are kept.
+const MOST: usize = 64;
+
 /// The last statement's.
 #[derive(Debug)]
 pub struct Warnings {
@@ -42,7 +45,7 @@ impl Warnings {
     /// Adds one.
     pub fn add(&self, level: &'static str, code: u16, message: impl Into<String>) {
         let mut all = self.all.lock();
-        if all.len() < 64 {
+        if all.len() < MOST {
             all.push(Warning {
                 level,
                 code,
@@ -50,6 +53,11 @@ impl Warnings {
             });
             self.count.store(all.len() as u16, Ordering::Relaxed);
         }
+    }
+
+    /// Whether another one would be forgotten.
+    pub fn is_full(&self) -> bool {
+        usize::from(self.count()) >= MOST
     }
 
     /// How many there are.

@@ -100,7 +100,7 @@ fn fail(message: &str) -> Error {
 /// Registers all for a session.
 pub fn register(db: &Connection, session: &Arc<SessionState>) -> Result<()> {
     strings::strings(db)?;
-    numbers::numbers(db)?;
+    numbers::numbers(db, session)?;
     dates::dates(db)?;
     sys::sys(db, session)?;
     calendar::calendar(db)?;

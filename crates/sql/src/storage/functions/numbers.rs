@@ -1,15 +1,74 @@
 //! Functions of numbers.
 
+use std::sync::Arc;
+
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 
 use super::{fresh, int, number, opt, pure, real, text};
+use crate::server::state::SessionState;
 
 /// Functions by their names in SQL.
 type Unary = (&'static str, fn(f64) -> f64);
 type Binary = (&'static str, fn(f64, f64) -> f64);
 
-pub(super) fn numbers(db: &Connection) -> Result<()> {
+/// What divides: by zero it is NULL, and a warning where @@sql_mode asks for one.
+fn divisions(db: &Connection, session: &Arc<SessionState>) -> Result<()> {
+    let divide = |name: &str,
+                  whole: fn(i64, i64) -> Option<i64>,
+                  real_of: fn(f64, f64) -> Value| {
+        let session = session.clone();
+        pure(db, name, 2, move |ctx| {
+            let (Some(a), Some(b)) = (real(ctx, 0), real(ctx, 1)) else {
+                return Ok(Value::Null);
+            };
+            if b == 0.0 {
+                session.divided_by_zero();
+                return Ok(Value::Null);
+            }
+            if let (ValueRef::Integer(a), ValueRef::Integer(b)) = (ctx.get_raw(0), ctx.get_raw(1))
+                && let Some(n) = whole(a, b)
+            {
+                return Ok(Value::Integer(n));
+            }
+            Ok(real_of(a, b))
+        })
+    };
+    divide("tare_div", |_, _| None, |a, b| number(a / b))?;
+    divide("tare_intdiv", i64::checked_div, |a, b| {
+        Value::Integer((a / b).trunc() as i64)
+    })?;
+    divide("mod", i64::checked_rem, |a, b| number(a % b))
+}
+
+/// CAST(x AS SIGNED): a number is rounded, a text is read as far as its digits go.
+fn casts(db: &Connection, session: &Arc<SessionState>) -> Result<()> {
+    let session = session.clone();
+    pure(db, "tare_int", 1, move |ctx| {
+        let ValueRef::Text(t) = ctx.get_raw(0) else {
+            return Ok(int(ctx, 0).map_or(Value::Null, Value::Integer));
+        };
+        let text = String::from_utf8_lossy(t);
+        let t = text.trim();
+        let digits = t.strip_prefix(['-', '+']).unwrap_or(t);
+        let (digits, rest) = digits.split_at(digits.bytes().take_while(u8::is_ascii_digit).count());
+        if digits.is_empty() || !rest.is_empty() {
+            session.truncated("INTEGER", &text);
+        }
+        let n = digits
+            .parse::<u64>()
+            .unwrap_or(if digits.is_empty() { 0 } else { u64::MAX });
+        Ok(Value::Integer(if t.starts_with('-') {
+            (n as i64).wrapping_neg()
+        } else {
+            n as i64
+        }))
+    })
+}
+
+pub(super) fn numbers(db: &Connection, session: &Arc<SessionState>) -> Result<()> {
+    divisions(db, session)?;
+    casts(db, session)?;
     let unary: [Unary; 15] = [
         ("sqrt", f64::sqrt),
         ("exp", f64::exp),
@@ -32,11 +91,10 @@ pub(super) fn numbers(db: &Connection) -> Result<()> {
             Ok(real(ctx, 0).map_or(Value::Null, |x| number(f(x))))
         })?;
     }
-    let binary: [Binary; 4] = [
+    let binary: [Binary; 3] = [
         ("pow", f64::powf),
         ("atan2", f64::atan2),
         ("log", |base, x| x.log(base)),
-        ("tare_div", |a, b| a / b),
     ];
     for (name, f) in binary {
         pure(db, name, 2, move |ctx| {
@@ -63,50 +121,25 @@ pub(super) fn numbers(db: &Connection) -> Result<()> {
             }
         }))
     })?;
-    pure(db, "mod", 2, |ctx| {
-        Ok(match (ctx.get_raw(0), ctx.get_raw(1)) {
-            (ValueRef::Integer(a), ValueRef::Integer(b)) => {
-                a.checked_rem(b).map_or(Value::Null, Value::Integer)
+    // A date or time in arithmetic: 2024-01-02 03:04:05 is 20240102030405.
+    pure(db, "tare_moment", 1, |ctx| {
+        Ok(match text(ctx, 0) {
+            None => Value::Null,
+            Some(text) => {
+                let negative = text.starts_with('-');
+                let digits = text.replace(|c: char| !c.is_ascii_digit() && c != '.', "");
+                match digits.parse::<i64>() {
+                    Ok(n) => Value::Integer(if negative { -n } else { n }),
+                    Err(_) => opt(digits
+                        .parse()
+                        .ok()
+                        .map(|x: f64| if negative { -x } else { x }))?,
+                }
             }
-            _ => real(ctx, 0)
-                .zip(real(ctx, 1))
-                .map_or(Value::Null, |(a, b)| number(a % b)),
-        })
-    })?;
-    pure(db, "tare_intdiv", 2, |ctx| {
-        Ok(match (ctx.get_raw(0), ctx.get_raw(1)) {
-            (ValueRef::Integer(a), ValueRef::Integer(b)) => {
-                a.checked_div(b).map_or(Value::Null, Value::Integer)
-            }
-            _ => match real(ctx, 0).zip(real(ctx, 1)) {
-                Some((a, b)) if b != 0.0 => Value::Integer((a / b).trunc() as i64),
-                _ => Value::Null,
-            },
         })
     })?;
     pure(db, "tare_xor", 2, |ctx| {
         opt(int(ctx, 0).zip(int(ctx, 1)).map(|(a, b)| a ^ b))
-    })?;
-    // CAST(x AS SIGNED): a number is rounded, a text is read as far as its digits go.
-    pure(db, "tare_int", 1, |ctx| {
-        Ok(match ctx.get_raw(0) {
-            ValueRef::Text(t) => {
-                let t = String::from_utf8_lossy(t);
-                let t = t.trim_start();
-                let digits = t.strip_prefix(['-', '+']).unwrap_or(t);
-                let digits = &digits[..digits.bytes().take_while(u8::is_ascii_digit).count()];
-                let n =
-                    digits
-                        .parse::<u64>()
-                        .unwrap_or(if digits.is_empty() { 0 } else { u64::MAX });
-                Value::Integer(if t.starts_with('-') {
-                    (n as i64).wrapping_neg()
-                } else {
-                    n as i64
-                })
-            }
-            _ => int(ctx, 0).map_or(Value::Null, Value::Integer),
-        })
     })?;
     for args in [1, 2] {
         pure(db, "tare_round", args, |ctx| {
