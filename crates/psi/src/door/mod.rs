@@ -20,6 +20,7 @@ pub mod keys;
 pub mod memory;
 pub mod metadata;
 pub mod mutex;
+pub mod other;
 pub mod prepared;
 pub mod program;
 pub mod rwlock;

@@ -21,6 +21,8 @@ pub struct Thread {
     pub(super) session: Session,
     /// The idle time that runs: the server's state is too small for it.
     pub(super) idle: UnsafeCell<Option<Wait>>,
+    /// It has a number in the list of processes.
+    serves_client: Cell<bool>,
     /// PROCESSLIST_INFO was given by itself.
     has_info: Cell<bool>,
     /// The default schema as it was told last.
@@ -53,6 +55,7 @@ fn new(known: &'static Known, parent: u64) -> *mut Thread {
     Box::into_raw(Box::new(Thread {
         session: Session::with_parent(known.class, parent),
         idle: UnsafeCell::new(None),
+        serves_client: Cell::new(false),
         has_info: Cell::new(false),
         schema: UnsafeCell::new(Vec::new()),
     }))
@@ -142,7 +145,12 @@ pub unsafe extern "C" fn new_thread(
         let parent = current().map_or(0, |thread| thread.session.id());
         let thread = new(known, parent);
         // SAFETY: just made.
-        let session = unsafe { &(*thread).session };
+        let Thread {
+            session,
+            serves_client,
+            ..
+        } = unsafe { &*thread };
+        serves_client.set(processlist_id != 0);
         session.set_processlist_id(processlist_id);
         // SAFETY: gettid has no preconditions.
         session.set_os_id(unsafe { libc::gettid() as u64 });
@@ -155,6 +163,7 @@ pub unsafe extern "C" fn new_thread(
 pub unsafe extern "C" fn set_thread_id(thread: *mut c_void, id: u64) {
     // SAFETY: the interface.
     if let Some(thread) = unsafe { thread.cast::<Thread>().as_ref() } {
+        thread.serves_client.set(id != 0);
         thread.session.set_processlist_id(id);
     }
 }
@@ -181,9 +190,28 @@ pub unsafe extern "C" fn get_thread() -> *mut c_void {
 
 /// # Safety
 /// The interface.
+pub unsafe extern "C" fn get_thread_event_id(thread: *mut u64, event: *mut u64) {
+    let (thread_id, event_id) = engine::thread::event();
+    // SAFETY: the interface: writable, or NULL.
+    unsafe {
+        if let Some(thread) = thread.as_mut() {
+            *thread = thread_id;
+        }
+        if let Some(event) = event.as_mut() {
+            *event = event_id;
+        }
+    }
+}
+
+/// # Safety
+/// The interface.
 pub unsafe extern "C" fn set_thread(thread: *mut c_void) {
-    // SAFETY: the interface.
-    quiet((), || unsafe { attach(thread.cast()) });
+    // InnoDB's purge threads say that they are not instrumented after they said that they are.
+    let stays = thread.is_null() && current().is_some_and(|thread| !thread.serves_client.get());
+    if !stays {
+        // SAFETY: the interface.
+        quiet((), || unsafe { attach(thread.cast()) });
+    }
 }
 
 /// # Safety

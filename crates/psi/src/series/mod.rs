@@ -4,18 +4,20 @@
 //! `tests/` compares them with what real servers show.
 
 pub mod m57;
+pub mod m80;
 
 use std::borrow::Cow;
 use std::ffi::{c_char, c_void};
 
 use engine::{Kind, Namespace, TableLock};
 
+use crate::door::c_text;
 use crate::door::keys::Registration;
 use crate::door::statement::Outcome;
 use crate::gate;
 
 /// Every series that this build serves.
-pub static ALL: &[&gate::Series] = &[&m57::SERIES];
+pub static ALL: &[&gate::Series] = &[&m57::SERIES, &m80::SERIES];
 
 /// What of the interface differs between series.
 pub trait Series: 'static {
@@ -160,6 +162,44 @@ impl Info for PlainInfo {
     unsafe fn set_key(&mut self, kind: Kind, key: u32) {
         // SAFETY: the caller's promise.
         unsafe { self.key.set(kind, key) }
+    }
+}
+
+/// How instruments are registered in 8.0: volatility (stages and statements have none, and nothing in its
+/// place) and a sentence of documentation are said, too.
+#[repr(C)]
+#[derive(Debug)]
+pub struct DocumentedInfo {
+    plain: PlainInfo,
+    documentation: *const c_char,
+}
+
+/// What lies behind the flags: volatility, or nothing.
+const VOLATILITY: usize = 20;
+
+const _: () = assert!(size_of::<DocumentedInfo>() == 32);
+
+impl Info for DocumentedInfo {
+    fn name(&self) -> *const c_char {
+        self.plain.name
+    }
+
+    unsafe fn registration(&self) -> Registration {
+        let at = std::ptr::from_ref(self).cast();
+        // SAFETY: the caller's promise; the place is within the structure.
+        let (volatility, documentation) =
+            unsafe { (field::<u32>(at, VOLATILITY), c_text(self.documentation)) };
+        Registration {
+            flags: self.plain.flags,
+            // Behind a stage's or statement's flags lies whatever lay there.
+            volatility: if volatility <= 7 { volatility } else { 0 },
+            documentation: documentation.into_owned(),
+        }
+    }
+
+    unsafe fn set_key(&mut self, kind: Kind, key: u32) {
+        // SAFETY: the caller's promise.
+        unsafe { self.plain.key.set(kind, key) }
     }
 }
 

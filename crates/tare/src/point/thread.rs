@@ -47,6 +47,17 @@ pub fn id() -> u64 {
     local().map_or(0, |local| local.slot.thread_id.load(Ordering::Relaxed))
 }
 
+/// The thread's id and that of its newest event; both 0 when Tare does not record.
+pub fn event() -> (u64, u64) {
+    local().map_or((0, 0), |local| {
+        let slot = local.slot;
+        (
+            slot.thread_id.load(Ordering::Relaxed),
+            slot.event_id.load(Ordering::Relaxed),
+        )
+    })
+}
+
 /// Threads record in sessions only from here on, for as long as the process lives: for hosts that say
 /// which of their threads are whose. What threads do outside of sessions is lost but for memory, and
 /// is counted as lost now and then.

@@ -1,0 +1,27 @@
+//! Calls that ask for nothing that Tare has.
+
+use std::ffi::c_int;
+
+/// Nothing is done: query ids, plugins that are unloaded, InnoDB's own locks (asked for by the server's own
+/// tables), what happens to sessions (told to those who registered for it; nobody can).
+///
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn ignore() {}
+
+/// Done, with nothing to be done: resource groups are the server's, Tare only would show them. A
+/// registration for what happens to sessions gets no number.
+///
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn done() -> c_int {
+    0
+}
+
+/// There is none: attributes of a thread, a registration to be ended.
+///
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn none() -> c_int {
+    1
+}
