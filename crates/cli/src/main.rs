@@ -12,6 +12,8 @@ mod save;
 mod serve;
 mod serve_options;
 mod sql;
+mod weigh;
+mod weigh_locks;
 
 use std::alloc::System;
 use std::process::ExitCode;
@@ -33,7 +35,7 @@ static ALLOCATOR: tare::memory::Tracked<System> = tare::memory::Tracked::new(Sys
 /// `tare serve` is a small MySQL-protocol server that answers about itself and about every
 /// other process whose segment it can read. `tare run` starts a program that uses Tare and
 /// keeps its data when it crashes. `tare sql` and `tare ps` look at running programs and at
-/// saved segments.
+/// saved segments. `tare weigh` measures what instrumentation costs.
 #[derive(Parser)]
 #[command(name = "tare", version, after_help = exit::HELP, disable_help_subcommand = true)]
 struct Cli {
@@ -47,6 +49,9 @@ enum Command {
     Run(run::Args),
     Sql(sql::Args),
     Ps(ps::Args),
+    Weigh(Box<weigh::Args>),
+    #[command(hide = true)]
+    WeighLocks(weigh_locks::Args),
 }
 
 fn main() -> ExitCode {
@@ -57,6 +62,8 @@ fn main() -> ExitCode {
         Command::Run(args) => run::main(&args),
         Command::Sql(args) => sql::main(&args),
         Command::Ps(args) => ps::main(&args),
+        Command::Weigh(args) => weigh::main(*args),
+        Command::WeighLocks(args) => weigh_locks::main(args),
     });
     match result {
         Ok(code) => code,

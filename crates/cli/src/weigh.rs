@@ -1,0 +1,438 @@
+//! `tare weigh`: what instrumentation costs, measured.
+
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use tare_lab::analysis::Analysis;
+use tare_lab::cell;
+use tare_lab::dsn::{Dsn, PASSWORD_VARIABLE, without_password};
+use tare_lab::interrupt::Interrupt;
+use tare_lab::live::{self, Live};
+use tare_lab::machine::{Machine, now};
+use tare_lab::recipe::{FigureIs, Kind, Load, Recipe, shipped};
+use tare_lab::run::{Finished, Runner};
+use tare_lab::server::Places;
+use tare_lab::store::{Plan, Store};
+use tare_lab::{report, restore, work};
+
+use crate::exit::{FAILED, Failure, KILLED};
+
+/// The command line is wrong.
+const WRONG: u8 = 2;
+
+/// Measure what instrumentation costs, on this machine and under a load
+///
+/// Runs a matrix of servers, configurations, workloads and connections, interleaved at random and with an A/A control,
+/// and says by how much they differ, with 95 % intervals, and what was counted meanwhile. Results are kept after each
+/// cell, in a directory with report.html, results.csv and results.json.
+///
+/// RECIPE is one that comes with tare (--list) or the path of your own; docs/weigh.md describes both.
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub struct Args {
+    /// A recipe's name, or the path of a TOML file
+    #[arg(required_unless_present_any = ["list", "resume", "report", "restore"])]
+    recipe: Option<String>,
+
+    /// List the recipes that come with tare
+    #[arg(long, conflicts_with_all = ["resume", "report"])]
+    list: bool,
+
+    /// Print the recipe instead of running it: a start for your own
+    #[arg(long, requires = "recipe")]
+    print: bool,
+
+    /// The same question in a few minutes
+    #[arg(long)]
+    quick: bool,
+
+    /// Go on with the run in this directory
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["recipe", "quick", "output"])]
+    resume: Option<PathBuf>,
+
+    /// Write the reports of the run in this directory anew
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["recipe", "resume"])]
+    report: Option<PathBuf>,
+
+    /// Directory of the results [default: weigh/RECIPE-DATE-TIME]
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    part: Part,
+
+    /// A tare without instrumentation compiled in, for build = "plain" [default: target/plain/release/tare]
+    #[arg(long, value_name = "PATH")]
+    plain: Option<PathBuf>,
+
+    #[command(flatten)]
+    yours: Yours,
+}
+
+/// Less, or other, than the recipe says.
+#[derive(clap::Args)]
+#[command(next_help_heading = "A part of the recipe")]
+struct Part {
+    /// Keep these servers only; may be given several times
+    #[arg(long, value_name = "NAME")]
+    server: Option<Vec<String>>,
+
+    /// Keep these configurations only
+    #[arg(long, value_name = "NAME")]
+    configuration: Option<Vec<String>>,
+
+    /// Keep these workloads only
+    #[arg(long, value_name = "NAME")]
+    workload: Option<Vec<String>>,
+
+    /// Connections, instead of the recipe's
+    #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    connections: Option<Vec<u32>>,
+
+    /// Repetitions, instead of the recipe's; 4 or more for intervals
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    repetitions: Option<u32>,
+
+    /// Seconds that are measured, instead of the recipe's
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: Option<u32>,
+
+    /// Seconds before them, instead of the recipe's
+    #[arg(long, value_name = "S")]
+    warm_up: Option<u32>,
+
+    /// Draw the same order again
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+/// Recipe own, and servers by DSN.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Your server (recipe own)")]
+struct Yours {
+    /// A server that runs: mysql://USER@HOST:PORT/DATABASE, or the path of its socket. Its instruments are switched in windows
+    #[arg(long, value_name = "URL")]
+    dsn: Option<String>,
+
+    /// File whose first line is the password for --dsn [default: the variable TARE_WEIGH_PASSWORD]
+    #[arg(long, value_name = "FILE")]
+    password_file: Option<PathBuf>,
+
+    /// Stop when the probe takes this many times what it took in the first window
+    #[arg(long, value_name = "TIMES", default_value_t = 5.0)]
+    stop_above: f64,
+
+    /// The statement whose latency is looked at
+    #[arg(long, value_name = "SQL", default_value = "SELECT 1")]
+    probe: String,
+
+    /// Put settings back that a killed run left
+    #[arg(long)]
+    restore: bool,
+
+    /// A shell command that drives your server and prints a figure
+    #[arg(long, value_name = "COMMAND", conflicts_with = "dsn")]
+    load: Option<String>,
+
+    /// The text before that figure [default: the last number is it]
+    #[arg(long, value_name = "TEXT", requires = "load")]
+    figure: Option<String>,
+
+    /// What the figure is: rate, count or time
+    #[arg(long, value_name = "WHAT", requires = "load", value_parser = ["rate", "count", "time"])]
+    figure_is: Option<String>,
+
+    /// Your server's command; it has to use Tare
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+const HELP: &str = "\
+Examples:
+  tare weigh configs --quick
+  tare weigh configs --server tare --connections 1,8 --seconds 10
+  tare weigh --resume weigh/configs-2026-11-21-140305
+  tare weigh configs --print >mine.toml; tare weigh ./mine.toml
+  tare weigh own --load 'redis-benchmark -p {port} -q -t get' --figure 'GET:' -- ./myserver --port '{port}'
+  tare weigh own --dsn mysql://root@127.0.0.1:3306/ --password-file ~/.tare-password
+
+Exit code: 0 when every cell has figures (or cannot have any here: those are named), 1 when some failed or could not be kept,
+2 for a wrong command line or recipe, 128+N after signal N; what was measured is kept.";
+
+pub fn main(args: Args) -> Result<ExitCode, Failure> {
+    hide_password(&args)?;
+    if args.list {
+        return list();
+    }
+    if let Some(directory) = &args.report {
+        let (store, plan, results) = Store::open(directory).map_err(failed)?;
+        return show(&store, &plan, &results).map(|()| ExitCode::SUCCESS);
+    }
+    let password = password(&args.yours)?;
+    let dsn = args
+        .yours
+        .dsn
+        .as_deref()
+        .map(|dsn| Dsn::parse(dsn, password.clone()))
+        .transpose();
+    let dsn = dsn.map_err(wrong)?;
+    // What a killed run left comes first.
+    for directory in work::tidy() {
+        eprintln!(
+            "tare: removed what a killed run left: {}",
+            directory.display()
+        );
+    }
+    let restored = restore::pending(dsn.as_ref(), password.as_deref());
+    if args.yours.restore {
+        return match restored {
+            true => Ok(ExitCode::SUCCESS),
+            false => Err(Failure::new(FAILED, "")),
+        };
+    }
+    let (store, plan, results) = match &args.resume {
+        Some(directory) => Store::open(directory).map_err(failed)?,
+        None => {
+            let plan = plan(&args, dsn.as_ref())?;
+            if args.print {
+                let text = toml_of(&plan.recipe)?;
+                print!("{text}");
+                return Ok(ExitCode::SUCCESS);
+            }
+            let directory = args.output.clone().unwrap_or_else(|| default_output(&plan));
+            (
+                Store::create(&directory, &plan).map_err(failed)?,
+                plan,
+                Vec::new(),
+            )
+        }
+    };
+    run(&args, store, plan, results, dsn.as_ref())
+}
+
+fn run(
+    args: &Args,
+    mut store: Store,
+    mut plan: Plan,
+    mut results: Vec<cell::Result>,
+    dsn: Option<&Dsn>,
+) -> Result<ExitCode, Failure> {
+    let interrupt = Interrupt::heard().map_err(failed)?;
+    let directory = store.path().to_owned();
+    let finished = match plan.live.clone() {
+        Some(live) => {
+            let dsn = dsn.ok_or_else(|| {
+                Failure::new(
+                    WRONG,
+                    "give the server's --dsn again: its password is not kept",
+                )
+            })?;
+            live::run(&plan, &live, &mut store, &mut results, dsn, &interrupt).map_err(failed)?
+        }
+        None => {
+            let tare = std::env::current_exe().map_err(failed)?;
+            let places = Places::find(tare, args.plain.clone());
+            let mut runner =
+                Runner::new(plan, store, results, &places, dsn, &interrupt).map_err(failed)?;
+            let finished = runner.run();
+            // The servers' directory goes before the report is written: a full disk may be its doing.
+            (plan, store, results) = runner.into_parts();
+            finished
+        }
+    };
+    show(&store, &plan, &results)?;
+    let mut lost = false;
+    for (path, why) in store.unwritten() {
+        lost = true;
+        eprintln!("tare: {} could not be written: {why}", path.display());
+    }
+    let Finished { failed, signal, .. } = finished;
+    if let Some(signal) = signal {
+        eprintln!(
+            "tare: stopped; go on with: tare weigh --resume {}",
+            directory.display()
+        );
+        return Ok(ExitCode::from(KILLED + signal));
+    }
+    Ok(ExitCode::from(if failed > 0 || lost { FAILED } else { 0 }))
+}
+
+fn show(store: &Store, plan: &Plan, results: &[cell::Result]) -> Result<(), Failure> {
+    let analysis = Analysis::of(plan, results);
+    print!("{}", report::terminal(plan, &analysis));
+    report::write(store, plan, results, &analysis).map_err(failed)?;
+    println!("\n{}", store.path().join("report.html").display());
+    Ok(())
+}
+
+/// What is going to be run.
+fn plan(args: &Args, dsn: Option<&Dsn>) -> Result<Plan, Failure> {
+    let name = args.recipe.as_deref().unwrap_or_default();
+    let mut recipe = Recipe::find(name).map_err(wrong)?;
+    if args.quick {
+        recipe = recipe.quick().map_err(wrong)?;
+    }
+    let windows = name == "own" && dsn.is_some();
+    match dsn {
+        Some(dsn) if windows => {
+            let (window, repetitions) = (recipe.run.seconds, recipe.run.repetitions);
+            recipe = live::recipe(dsn, window, repetitions);
+        }
+        _ => yours(&mut recipe, args, dsn)?,
+    }
+    let part = &args.part;
+    let names = |names: &Option<Vec<String>>| names.clone();
+    recipe.run.repetitions = part.repetitions.unwrap_or(recipe.run.repetitions);
+    recipe.run.seconds = part.seconds.unwrap_or(recipe.run.seconds);
+    recipe.run.warm_up = part.warm_up.unwrap_or(recipe.run.warm_up);
+    if let Some(connections) = &part.connections {
+        recipe.connections = connections.clone();
+    }
+    let (servers, configurations, workloads) = (
+        names(&part.server),
+        names(&part.configuration),
+        names(&part.workload),
+    );
+    recipe
+        .keep(
+            servers.as_deref(),
+            configurations.as_deref(),
+            workloads.as_deref(),
+        )
+        .map_err(wrong)?;
+    let seed = part
+        .seed
+        .unwrap_or_else(|| std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), name));
+    let live = windows.then(|| Live {
+        stop_above: args.yours.stop_above,
+        probe: args.yours.probe.clone(),
+    });
+    Ok(Plan {
+        name: Path::new(name)
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
+        quick: args.quick,
+        seed,
+        machine: Machine::look(),
+        cells: recipe.plan(seed),
+        live,
+        rates: std::collections::BTreeMap::new(),
+        recipe,
+    })
+}
+
+/// Puts the command line's server and load into the recipe.
+fn yours(recipe: &mut Recipe, args: &Args, dsn: Option<&Dsn>) -> Result<(), Failure> {
+    let yours = &args.yours;
+    for server in &mut recipe.servers {
+        match (server.kind, dsn) {
+            (Kind::Dsn, Some(dsn)) => server.dsn = Some(dsn.shown()),
+            (Kind::Dsn, None) if !args.print => {
+                return Err(wrong(format!(
+                    "server '{}' runs already: give its --dsn",
+                    server.name
+                )));
+            }
+            (Kind::Command, _) if !yours.command.is_empty() => {
+                server.command = yours.command.clone()
+            }
+            (Kind::Command, _) if server.command == ["COMMAND"] && !args.print => {
+                return Err(wrong(
+                    "recipe own: give your server's command after --, or the --dsn of one that runs",
+                ));
+            }
+            _ => {}
+        }
+    }
+    for workload in recipe
+        .workloads
+        .iter_mut()
+        .filter(|workload| workload.load == Load::Command)
+    {
+        match &yours.load {
+            Some(load) => {
+                workload.command = vec!["sh".into(), "-c".into(), load.clone()];
+                workload.figure = yours.figure.clone();
+                workload.figure_is = match yours.figure_is.as_deref() {
+                    Some("count") => FigureIs::Count,
+                    Some("time") => FigureIs::Time,
+                    _ => FigureIs::Rate,
+                };
+            }
+            None if workload.command == ["COMMAND"] && !args.print => {
+                return Err(wrong(
+                    "recipe own: give --load, a command that drives your server and prints a figure",
+                ));
+            }
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+fn list() -> Result<ExitCode, Failure> {
+    for each in shipped::ALL {
+        let recipe = Recipe::parse(each.name, each.text).map_err(failed)?;
+        println!("{:14}{}", each.name, recipe.question);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A recipe that comes with tare is printed as its file has it.
+fn toml_of(recipe: &Recipe) -> Result<String, Failure> {
+    let shipped = shipped::ALL.iter().find(|each| {
+        Recipe::parse(each.name, each.text).is_ok_and(|other| other.question == recipe.question)
+    });
+    shipped
+        .map(|each| each.text.to_owned())
+        .ok_or_else(|| wrong("--print prints recipes that come with tare"))
+}
+
+fn default_output(plan: &Plan) -> PathBuf {
+    let when: String = now()
+        .chars()
+        .filter(|c| *c != ':')
+        .map(|c| if c == ' ' { '-' } else { c })
+        .collect();
+    Path::new("weigh").join(format!("{}-{when}", plan.name))
+}
+
+/// The password that does not come with the URL.
+fn password(yours: &Yours) -> Result<Option<String>, Failure> {
+    let Some(path) = &yours.password_file else {
+        return Ok(std::env::var(PASSWORD_VARIABLE).ok());
+    };
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::new(WRONG, format!("{}: {error}", path.display())))?;
+    Ok(text.lines().next().map(str::to_owned))
+}
+
+/// A password on our command line would be there for everybody to see as long as we run: we start anew without it.
+fn hide_password(args: &Args) -> Result<(), Failure> {
+    let Some((bare, Some(password))) = args.yours.dsn.as_deref().map(without_password) else {
+        return Ok(());
+    };
+    let with = args.yours.dsn.clone().unwrap_or_default();
+    let words = std::env::args()
+        .skip(1)
+        .map(|word| word.replace(&with, &bare));
+    let program = std::env::current_exe().map_err(failed)?;
+    let error = Command::new(program)
+        .args(words)
+        .env(PASSWORD_VARIABLE, password)
+        .exec();
+    Err(failed(format!(
+        "cannot start anew without the password on the command line: {error}"
+    )))
+}
+
+fn wrong(what: impl std::fmt::Display) -> Failure {
+    Failure::new(WRONG, what)
+}
+
+fn failed(what: impl std::fmt::Display) -> Failure {
+    Failure::new(FAILED, what)
+}

@@ -1,0 +1,469 @@
+//! From cells to what a report says.
+
+use std::collections::BTreeMap;
+
+use fastrand::Rng;
+use serde::Serialize;
+
+use crate::cell::{self, Measured, Memory, Outcome};
+use crate::matrix::Key;
+use crate::recipe::Measure;
+use crate::stats::compare::{Baseline, Comparison, Value, Verdict, spread_percent};
+use crate::stats::interval::Interval;
+use crate::stats::phase::{self, Phase};
+use crate::stats::{mean, median};
+use crate::store::Plan;
+
+/// Below this part of the rate that was asked for, it was not held.
+const HELD: f64 = 0.95;
+
+/// One configuration of one group, over its repetitions.
+#[derive(Debug, Clone, Serialize)]
+pub struct Row {
+    /// Which.
+    #[serde(flatten)]
+    pub key: Key,
+    /// Repetitions with figures.
+    pub done: usize,
+    /// Why the others have none.
+    pub troubles: Vec<String>,
+    /// Mean and interval of each figure that it has.
+    pub values: BTreeMap<Measure, Interval>,
+    /// Its difference from the baseline.
+    pub comparisons: BTreeMap<Measure, Comparison>,
+    /// Between repetitions, of the recipe's measure.
+    pub spread_percent: Option<f64>,
+    /// Why it is not to be quoted.
+    pub unstable: Option<String>,
+    /// Where on its curve it is.
+    pub phase: Option<Phase>,
+    /// CPU, context switches, memory: means.
+    pub means: Option<Means>,
+    /// All latencies, in milliseconds, with their counts.
+    pub histogram: Vec<(f64, u64)>,
+    /// The load seen: type, name, a second, a statement, mean time.
+    pub load: Vec<Seen>,
+}
+
+/// Means over repetitions.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Means {
+    /// Of the server, in microseconds a transaction.
+    pub server_user_us: Option<f64>,
+    /// Of the server.
+    pub server_system_us: Option<f64>,
+    /// Of the generator.
+    pub generator_user_us: f64,
+    /// Of the generator.
+    pub generator_system_us: f64,
+    /// Of the machine, in percent.
+    pub machine: cell::MachineCpu,
+    /// A transaction.
+    pub server_voluntary: f64,
+    /// A transaction.
+    pub server_involuntary: f64,
+    /// A transaction.
+    pub generator_switches: f64,
+    /// Errors a transaction that the load ignored.
+    pub errors: f64,
+    /// What was asked for.
+    pub rate: Option<f64>,
+    /// Whether it was held.
+    pub rate_held: bool,
+    /// Of the last repetition.
+    pub memory: Vec<Memory>,
+    /// Throughput in each second, of the last repetition.
+    pub each_second: Vec<f64>,
+}
+
+/// One event of the load seen, over all repetitions.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Seen {
+    /// Its type.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// How often a second.
+    pub per_second: f64,
+    /// How often a statement.
+    pub per_statement: f64,
+    /// How long it took on average, where it was timed.
+    pub mean_ns: f64,
+}
+
+/// Everything that a report shows.
+#[derive(Debug, Serialize)]
+pub struct Analysis {
+    /// One for each configuration of each group, in the recipe's order.
+    pub rows: Vec<Row>,
+    /// What the A/A pairs differ by, of the recipe's measure: the largest.
+    pub floor_percent: Option<f64>,
+    /// What follows, unstable cells left out.
+    pub conclusions: Vec<String>,
+    /// Cells without figures: which, and why.
+    pub troubles: Vec<(String, String)>,
+}
+
+impl Analysis {
+    /// Of the cells of a plan.
+    pub fn of(plan: &Plan, results: &[cell::Result]) -> Self {
+        let mut rng = Rng::with_seed(plan.seed);
+        let keys = plan.recipe.keys();
+        let mut rows = Vec::with_capacity(keys.len());
+        let mut start = 0;
+        // A group's keys stand together.
+        while start < keys.len() {
+            let group = |key: &Key| (key.server.clone(), key.workload.clone(), key.connections);
+            let same = keys[start..]
+                .iter()
+                .take_while(|key| group(key) == group(&keys[start]))
+                .count();
+            rows.extend(of_group(
+                plan,
+                &keys[start..start + same],
+                results,
+                &mut rng,
+            ));
+            start += same;
+        }
+        phases(&mut rows);
+        let floors = rows
+            .iter()
+            .filter_map(|row| row.comparisons.get(&plan.recipe.measure)?.floor_percent);
+        let floor_percent = floors.max_by(f64::total_cmp);
+        Self {
+            conclusions: conclusions(plan, &rows),
+            troubles: troubles(results),
+            floor_percent,
+            rows,
+        }
+    }
+
+    /// The row of a key.
+    pub fn row(&self, key: &Key) -> Option<&Row> {
+        self.rows.iter().find(|row| row.key == *key)
+    }
+}
+
+fn of_group(plan: &Plan, keys: &[Key], results: &[cell::Result], rng: &mut Rng) -> Vec<Row> {
+    let all: Vec<Vec<&cell::Result>> = (keys.iter())
+        .map(|key| {
+            results
+                .iter()
+                .filter(|result| result.cell.key == *key)
+                .collect()
+        })
+        .collect();
+    let values = |at: usize, measure: Measure| -> Vec<Value> {
+        let value = |result: &&cell::Result| {
+            Some((
+                result.cell.repetition,
+                result.outcome.measured()?.value(measure)?,
+            ))
+        };
+        all[at].iter().filter_map(value).collect()
+    };
+    let own = plan.recipe.measure;
+    let group: Vec<Vec<Value>> = (0..keys.len()).map(|at| values(at, own)).collect();
+    let group: Vec<&[Value]> = group.iter().map(Vec::as_slice).collect();
+    let mut rows: Vec<Row> = (keys.iter().enumerate())
+        .map(|(at, key)| {
+            let measured: Vec<&Measured> = all[at]
+                .iter()
+                .filter_map(|result| result.outcome.measured())
+                .collect();
+            let mut troubles: Vec<String> = all[at]
+                .iter()
+                .filter_map(|result| trouble(result))
+                .collect();
+            troubles.dedup();
+            let spread = spread_percent(group[at], &group);
+            Row {
+                key: key.clone(),
+                done: measured.len(),
+                unstable: unstable(plan, spread, measured.len(), all[at].len()),
+                troubles,
+                values: (Measure::ALL.into_iter())
+                    .filter_map(|measure| {
+                        let sample: Vec<f64> = values(at, measure)
+                            .into_iter()
+                            .map(|(_, value)| value)
+                            .collect();
+                        (!sample.is_empty()).then(|| (measure, Interval::of(&sample, rng)))
+                    })
+                    .collect(),
+                comparisons: BTreeMap::new(),
+                spread_percent: spread,
+                phase: None,
+                means: means(&measured),
+                histogram: histogram(&measured),
+                load: load(&measured),
+            }
+        })
+        .collect();
+    let is_baseline = |key: &Key, again: bool| {
+        plan.recipe.baseline.as_ref() == Some(&key.configuration) && key.again == again
+    };
+    let place = |again: bool| keys.iter().position(|key| is_baseline(key, again));
+    let (Some(first), Some(again)) = (place(false), place(true)) else {
+        return rows;
+    };
+    for measure in Measure::ALL {
+        let baseline = Baseline {
+            first: values(first, measure),
+            again: values(again, measure),
+        };
+        let control = baseline.control(rng);
+        let floor = control.map(|control| control.mean.abs());
+        let base_stable = rows[first].unstable.is_none() && rows[again].unstable.is_none();
+        for at in 0..keys.len() {
+            let stable = base_stable && rows[at].unstable.is_none();
+            let comparison = match at {
+                at if at == first => None,
+                // The control itself: the second against the first, with no floor but its own.
+                at if at == again => {
+                    let alone = Baseline {
+                        first: baseline.first.clone(),
+                        again: Vec::new(),
+                    };
+                    alone.compare(&baseline.again, floor, stable, rng)
+                }
+                at => baseline.compare(&values(at, measure), floor, stable, rng),
+            };
+            if let Some(comparison) = comparison {
+                rows[at].comparisons.insert(measure, comparison);
+            }
+        }
+    }
+    rows
+}
+
+fn trouble(result: &cell::Result) -> Option<String> {
+    match &result.outcome {
+        Outcome::Done(_) => None,
+        Outcome::Failed { reason } => Some(format!("failed: {reason}")),
+        Outcome::Skipped { reason } => Some(format!("skipped: {reason}")),
+    }
+}
+
+fn unstable(plan: &Plan, spread: Option<f64>, done: usize, tried: usize) -> Option<String> {
+    let above = plan.recipe.run.unstable_above;
+    match spread {
+        Some(spread) if spread > above => Some(format!(
+            "repetitions differ by {spread:.1} %, more than {above} %"
+        )),
+        _ if done > 0 && done < tried => {
+            Some(format!("{} of {tried} repetitions failed", tried - done))
+        }
+        _ => None,
+    }
+}
+
+fn means(measured: &[&Measured]) -> Option<Means> {
+    let last = measured.last()?;
+    let of = |value: &dyn Fn(&Measured) -> f64| {
+        mean(&measured.iter().map(|each| value(each)).collect::<Vec<_>>())
+    };
+    let each = |value: &dyn Fn(&Measured) -> f64| {
+        of(&|one: &Measured| value(one) / one.transactions.max(1.0))
+    };
+    let server = |value: &dyn Fn(&cell::Cpu) -> f64| {
+        let known = measured.iter().all(|one| one.server.is_some());
+        known.then(|| each(&|one: &Measured| one.server.as_ref().map_or(0.0, value) * 1e6))
+    };
+    let rate = last.rate;
+    Some(Means {
+        server_user_us: server(&|cpu| cpu.user),
+        server_system_us: server(&|cpu| cpu.system),
+        generator_user_us: each(&|one| one.generator.user * 1e6),
+        generator_system_us: each(&|one| one.generator.system * 1e6),
+        machine: cell::MachineCpu {
+            user: of(&|one| one.machine.user),
+            system: of(&|one| one.machine.system),
+            idle: of(&|one| one.machine.idle),
+            stolen: of(&|one| one.machine.stolen),
+        },
+        server_voluntary: each(&|one| one.switches.server_voluntary as f64),
+        server_involuntary: each(&|one| one.switches.server_involuntary as f64),
+        generator_switches: each(&|one| one.switches.generator as f64),
+        errors: each(&|one| one.errors as f64),
+        rate,
+        rate_held: rate.is_none_or(|rate| of(&|one| one.transactions / one.seconds) >= HELD * rate),
+        memory: last.memory.clone(),
+        each_second: last.each_second.clone(),
+    })
+}
+
+fn histogram(measured: &[&Measured]) -> Vec<(f64, u64)> {
+    // sysbench's buckets have the same values each time.
+    let mut sums: BTreeMap<u64, (f64, u64)> = BTreeMap::new();
+    for (value, count) in measured
+        .iter()
+        .filter_map(|one| one.latency.as_ref())
+        .flat_map(|one| &one.histogram)
+    {
+        sums.entry(value.to_bits()).or_insert((*value, 0)).1 += count;
+    }
+    sums.into_values().collect()
+}
+
+fn load(measured: &[&Measured]) -> Vec<Seen> {
+    let seconds: f64 = measured.iter().map(|one| one.seconds).sum();
+    let statements: f64 = measured.iter().map(|one| one.statements()).sum();
+    let mut sums: BTreeMap<(&str, &str), (u64, u64)> = BTreeMap::new();
+    for event in measured.iter().flat_map(|one| &one.events) {
+        let sum = sums.entry((&event.kind, &event.name)).or_default();
+        *sum = (sum.0 + event.count, sum.1 + event.sum_ps);
+    }
+    let mut seen: Vec<Seen> = (sums.into_iter())
+        .map(|((kind, name), (count, sum_ps))| Seen {
+            kind: kind.into(),
+            name: name.into(),
+            per_second: count as f64 / seconds,
+            per_statement: count as f64 / statements.max(1.0),
+            mean_ns: sum_ps as f64 / 1e3 / count as f64,
+        })
+        .collect();
+    seen.sort_by(|a, b| b.per_second.total_cmp(&a.per_second));
+    seen
+}
+
+/// Names the phases of each curve: a server's configuration under a workload, by connections.
+fn phases(rows: &mut [Row]) {
+    let mut curves: BTreeMap<(String, String, String), Vec<(u32, usize)>> = BTreeMap::new();
+    for (at, row) in rows.iter().enumerate() {
+        if row.values.contains_key(&Measure::Throughput) {
+            let curve = (
+                row.key.server.clone(),
+                row.key.workload.clone(),
+                row.key.label(),
+            );
+            curves
+                .entry(curve)
+                .or_default()
+                .push((row.key.connections, at));
+        }
+    }
+    for mut curve in curves.into_values() {
+        curve.sort_unstable();
+        let throughput: Vec<f64> = curve
+            .iter()
+            .map(|(_, at)| rows[*at].values[&Measure::Throughput].mean)
+            .collect();
+        let phases = phase::phases(&throughput).unwrap_or_default();
+        for ((_, at), phase) in curve.into_iter().zip(phases) {
+            rows[at].phase = Some(phase);
+        }
+    }
+}
+
+/// For each server, workload and configuration: what it costs, in one line.
+fn conclusions(plan: &Plan, rows: &[Row]) -> Vec<String> {
+    let measure = plan.recipe.measure;
+    let Some(baseline) = &plan.recipe.baseline else {
+        return Vec::new();
+    };
+    let mut lines = Vec::new();
+    let mut seen = std::collections::BTreeSet::new();
+    for row in rows.iter().filter(|row| row.key.configuration != *baseline) {
+        let curve = (&row.key.server, &row.key.workload, &row.key.configuration);
+        if !seen.insert(curve) {
+            continue;
+        }
+        let of_curve = |each: &&Row| {
+            (
+                &each.key.server,
+                &each.key.workload,
+                &each.key.configuration,
+            ) == curve
+        };
+        let found: Vec<(&Row, &Comparison)> = (rows.iter().filter(of_curve))
+            .filter_map(|each| Some((each, each.comparisons.get(&measure)?)))
+            .filter(|(_, comparison)| comparison.verdict != Verdict::Unstable)
+            .collect();
+        let different: Vec<_> = found
+            .iter()
+            .filter(|(_, comparison)| comparison.verdict == Verdict::Different)
+            .collect();
+        let name = format!("{}, {}, {}", curve.0, curve.1, curve.2);
+        let title = measure.title();
+        if found.is_empty() {
+            continue;
+        } else if found
+            .iter()
+            .all(|(_, comparison)| comparison.verdict == Verdict::TooFew)
+        {
+            lines.push(format!("{name}: too few repetitions to say"));
+        } else if different.is_empty() {
+            let below = found.iter().map(|(_, comparison)| {
+                comparison
+                    .percent
+                    .farthest()
+                    .unwrap_or(0.0)
+                    .max(comparison.floor_percent.unwrap_or(0.0))
+            });
+            let below = below.fold(0.0, f64::max);
+            lines.push(format!(
+                "{name}: {title} not distinguishable from {baseline} (below {below:.1} %)"
+            ));
+        } else {
+            let each: Vec<String> = (different.iter())
+                .map(|(row, comparison)| {
+                    let Interval { mean, low, high } = comparison.percent;
+                    let (low, high) = (low.unwrap_or(mean), high.unwrap_or(mean));
+                    format!(
+                        "{mean:+.1} % [{low:+.1}, {high:+.1}] at {} connections",
+                        row.key.connections
+                    )
+                })
+                .collect();
+            lines.push(format!("{name}: {title} {}", each.join("; ")));
+        }
+    }
+    lines
+}
+
+fn troubles(results: &[cell::Result]) -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = Vec::new();
+    for result in results {
+        if let Some(why) = trouble(result) {
+            all.push((
+                format!(
+                    "{}, repetition {}",
+                    result.cell.key.title(),
+                    result.cell.repetition
+                ),
+                why,
+            ));
+        }
+    }
+    all
+}
+
+/// The median of a row's figure over its repetitions would hide nothing, but the interval is of the mean: reports show that.
+pub fn shown(interval: &Interval) -> String {
+    let digits = |x: f64| match x.abs() {
+        x if x >= 1000.0 => format!("{x:.0}"),
+        x if x >= 10.0 => format!("{x:.1}"),
+        x => format!("{x:.3}"),
+    };
+    match (interval.low, interval.high) {
+        (Some(low), Some(high)) => {
+            format!("{} ± {}", digits(interval.mean), digits((high - low) / 2.0))
+        }
+        _ => digits(interval.mean),
+    }
+}
+
+/// The middle of the machine's noise over the rows: what stolen time there was, in percent.
+pub fn stolen(rows: &[Row]) -> f64 {
+    let stolen: Vec<f64> = rows
+        .iter()
+        .filter_map(|row| Some(row.means.as_ref()?.machine.stolen))
+        .collect();
+    if stolen.is_empty() {
+        0.0
+    } else {
+        median(&stolen)
+    }
+}

@@ -1,0 +1,144 @@
+//! Processes that we start: in a group of their own, and gone when their value goes.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+use crate::trouble::Trouble;
+
+/// How long a server may take to stop.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How much of a log is kept.
+const END: usize = 4_000;
+
+/// What must not be handed on.
+pub const SECRETS: [&str; 1] = ["TARE_WEIGH_PASSWORD"];
+
+/// A running process.
+#[derive(Debug)]
+pub struct Child {
+    process: std::process::Child,
+    log: PathBuf,
+    ended: bool,
+}
+
+impl Child {
+    /// Starts it; both of its outputs go to `log`, or standard output to `output`.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start(mut command: Command, log: &Path, output: Option<&Path>) -> Result<Self, Trouble> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        for secret in SECRETS {
+            command.env_remove(secret);
+        }
+        let open = |path: &Path| File::options().create(true).append(true).open(path);
+        let files = || -> io::Result<(File, File)> {
+            let errors = open(log)?;
+            let output = match output {
+                Some(path) => File::create(path)?,
+                None => errors.try_clone()?,
+            };
+            Ok((errors, output))
+        };
+        let (errors, output) = files().map_err(Trouble::at(log.display()))?;
+        let process = command
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(errors)
+            // Ctrl-C on the terminal is for us alone: we stop the others in order.
+            .process_group(0)
+            .spawn()
+            .map_err(Trouble::at(format!("cannot start {program}")))?;
+        Ok(Self {
+            process,
+            log: log.to_owned(),
+            ended: false,
+        })
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Whether it has ended, leaving what /proc knows of it until [`Child::reap`].
+    pub fn has_ended(&mut self) -> bool {
+        if !self.ended {
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+            let pid = Pid::from_child(&self.process);
+            self.ended = !matches!(waitid(WaitId::Pid(pid), options), Ok(None));
+        }
+        self.ended
+    }
+
+    /// Its exit status, once it has ended.
+    ///
+    /// # Errors
+    /// It cannot be waited for.
+    pub fn reap(&mut self) -> Result<ExitStatus, Trouble> {
+        self.ended = true;
+        self.process
+            .wait()
+            .map_err(Trouble::at("cannot wait for a process"))
+    }
+
+    /// The end of its log.
+    pub fn log(&self) -> String {
+        end_of(&self.log)
+    }
+
+    /// Asks it to end, and waits; in the end kills it and all of its group.
+    pub fn stop(&mut self) {
+        let group = Pid::from_child(&self.process);
+        let reaped = matches!(self.process.try_wait(), Ok(Some(_)) | Err(_));
+        if !reaped {
+            let pid = Pid::from_child(&self.process);
+            let _ = rustix::process::kill_process(pid, Signal::TERM);
+            let start = Instant::now();
+            while start.elapsed() < PATIENCE && matches!(self.process.try_wait(), Ok(None)) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        // Whatever it started is in its group and may outlive it.
+        let _ = kill_process_group(group, Signal::KILL);
+        let _ = self.process.wait();
+        self.ended = true;
+    }
+
+    /// Ends it at once: it keeps nothing that matters.
+    pub fn kill(&mut self) {
+        let _ = kill_process_group(Pid::from_child(&self.process), Signal::KILL);
+        let _ = self.process.wait();
+        self.ended = true;
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// The last few lines of a file.
+pub fn end_of(path: &Path) -> String {
+    let bytes = fs::read(path).unwrap_or_default();
+    let end = &bytes[bytes.len().saturating_sub(END)..];
+    String::from_utf8_lossy(end).trim().to_owned()
+}
+
+/// How a process ended, in words.
+pub fn ended(status: ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("ended with exit code {code}"),
+        (None, Some(signal)) => format!("was killed by signal {signal}"),
+        (None, None) => "ended".into(),
+    }
+}

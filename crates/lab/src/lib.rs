@@ -1,0 +1,31 @@
+//! The lab: runs a matrix of servers, configurations, workloads and connections, and says what differs, how sure
+//! that is, and what was counted meanwhile. docs/weigh.md describes it; `tare weigh` is its command line.
+//!
+//! A run goes through these modules: [`recipe`] -> [`matrix`] -> [`run`] (with [`server`], [`load`], [`sampler`],
+//! [`events`]) -> [`store`] -> [`analysis`] (with [`stats`]) -> [`report`].
+
+pub mod analysis;
+pub mod ask;
+pub mod cell;
+pub mod child;
+pub mod dsn;
+pub mod events;
+pub mod interrupt;
+pub mod live;
+pub mod load;
+pub mod machine;
+pub mod matrix;
+pub mod proc;
+pub mod progress;
+pub mod published;
+pub mod recipe;
+
+pub mod report;
+pub mod restore;
+pub mod run;
+pub mod sampler;
+pub mod server;
+pub mod stats;
+pub mod store;
+pub mod trouble;
+pub mod work;

@@ -1,0 +1,266 @@
+//! Recipe own by --dsn: a server that runs, under its own load. Its instruments are switched in windows, in random
+//! order; the windows are cells of a matrix like any other, and are compared as such.
+
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::ask::Ask;
+use crate::cell::{self, Latency, Measured, Outcome, Switches};
+use crate::dsn::{self, Dsn};
+use crate::events;
+use crate::interrupt::Interrupt;
+use crate::load::output::percentile;
+use crate::proc;
+use crate::progress::Progress;
+use crate::recipe::{Configuration, Data, Kind, Load, Measure, Recipe, Run, Server, Workload};
+use crate::restore::Saved;
+use crate::run::Finished;
+use crate::store::{Plan, Store};
+use crate::trouble::Trouble;
+
+/// How the windows are.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Live {
+    /// A window ends the run when its mean latency exceeds that of the first so many times.
+    pub stop_above: f64,
+    /// The statement whose latency is looked at.
+    pub probe: String,
+}
+
+/// Between a switch and the window: statements that began before it end.
+const SETTLE: Duration = Duration::from_millis(300);
+
+/// How often the probe is sent.
+const PROBE: Duration = Duration::from_millis(20);
+
+/// How often the number of running statements is read: it costs the server more than a probe.
+const RUNNING: Duration = Duration::from_millis(200);
+
+/// The recipe of such a run.
+pub fn recipe(dsn: &Dsn, window: u32, repetitions: u32) -> Recipe {
+    let update = |what: &str| format!("UPDATE performance_schema.{what}");
+    let configuration = |name: &str, sql: Vec<String>| Configuration {
+        name: name.into(),
+        sql,
+        ..Configuration::default()
+    };
+    Recipe {
+        question: format!("What does instrumentation cost on {}, under its own load?", dsn.shown()),
+        about: "A transaction is a statement of any client. The mean latency is that of all statements, by Little's law \
+                (statements that run at a time / statements a second); 95 and 99 % are those of a probe statement."
+            .into(),
+        reference: None,
+        baseline: Some("off".into()),
+        relative_to: None,
+        show_events: Vec::new(),
+        measure: Measure::ServerCpu,
+        connections: vec![1],
+        run: Run {
+            repetitions,
+            seconds: window,
+            warm_up: 0,
+            restart: false,
+            ..Run::default()
+        },
+        data: Data::default(),
+        quick: crate::recipe::Quick::default(),
+        servers: vec![Server {
+            name: dsn.shown(),
+            kind: Kind::Dsn,
+            version: None,
+            program: None,
+            dsn: Some(dsn.shown()),
+            command: Vec::new(),
+            options: Vec::new(),
+        }],
+        configurations: vec![
+            configuration(AS_IT_IS, Vec::new()),
+            configuration("off", vec![update("setup_instruments SET ENABLED = 'NO', TIMED = 'NO'")]),
+            configuration(
+                "on and timed",
+                vec![
+                    update("setup_instruments SET ENABLED = 'YES', TIMED = 'YES'"),
+                    update(
+                        "setup_consumers SET ENABLED = 'YES' WHERE NAME IN ('global_instrumentation', \
+                         'thread_instrumentation')",
+                    ),
+                ],
+            ),
+        ],
+        workloads: vec![Workload {
+            name: "its own load".into(),
+            load: Load::Command,
+            command: vec!["(runs already)".into()],
+            ..Workload::default()
+        }],
+    }
+}
+
+const AS_IT_IS: &str = "as it is";
+
+/// Runs the windows that have no result yet. Whatever happens, the settings are put back.
+///
+/// # Errors
+/// The server cannot be asked, or its settings not be noted: nothing was changed then.
+pub fn run(
+    plan: &Plan,
+    live: &Live,
+    store: &mut Store,
+    results: &mut Vec<cell::Result>,
+    dsn: &Dsn,
+    interrupt: &Interrupt,
+) -> Result<Finished, String> {
+    let mut ask = Ask::connect(dsn.address.options())?;
+    events::unseen(&mut ask);
+    let pid = dsn::process(&dsn.address, &mut ask);
+    let saved = Saved::take(dsn, &mut ask)?;
+    results.retain(|result| result.outcome.measured().is_some());
+    let kept: Vec<u32> = results.iter().map(|result| result.cell.number).collect();
+    let mut progress = Progress::new(plan.cells.len(), kept.len());
+    let mut finished = Finished::default();
+    let mut first = None;
+    for cell in plan
+        .cells
+        .iter()
+        .filter(|cell| !kept.contains(&cell.number))
+    {
+        progress.says(&cell.key.label());
+        let configuration = plan
+            .recipe
+            .servers
+            .first()
+            .and_then(|server| plan.recipe.configuration(server, &cell.key.configuration));
+        let sql = configuration
+            .map(|each| each.sql.as_slice())
+            .unwrap_or_default();
+        let mut one = || -> Result<Measured, Trouble> {
+            saved.apply(&mut ask).map_err(Trouble::failed)?;
+            for statement in sql {
+                ask.query(statement).map_err(Trouble::failed)?;
+            }
+            window(
+                &mut ask,
+                pid,
+                plan.recipe.run.seconds,
+                &live.probe,
+                interrupt,
+            )
+        };
+        let outcome = match one() {
+            Ok(measured) => Outcome::Done(Box::new(measured)),
+            Err(Trouble::Interrupted) => break,
+            Err(trouble) => {
+                finished.failed += 1;
+                // The connection may be what failed.
+                ask = Ask::connect(dsn.address.options()).unwrap_or(Ask::Nobody);
+                Outcome::Failed {
+                    reason: trouble.to_string(),
+                }
+            }
+        };
+        progress.cell(cell, &outcome);
+        let latency = outcome
+            .measured()
+            .and_then(|measured| Some(measured.latency.as_ref()?.p95_ms));
+        let result = cell::Result {
+            cell: cell.clone(),
+            outcome,
+        };
+        store.keep(&result, None);
+        results.push(result);
+        if let Some(latency) = latency {
+            let limit = *first.get_or_insert(latency) * live.stop_above;
+            if latency > limit {
+                eprintln!(
+                    "tare: stopped: the probe took {latency:.2} ms (95 %), more than {} times what it took in the first window",
+                    live.stop_above
+                );
+                finished.failed += 1;
+                break;
+            }
+        }
+    }
+    drop(ask);
+    saved.put_back_or_say();
+    progress.finish();
+    finished.signal = interrupt.signal();
+    Ok(finished)
+}
+
+fn window(
+    ask: &mut Ask,
+    pid: Option<u32>,
+    seconds: u32,
+    probe: &str,
+    interrupt: &Interrupt,
+) -> Result<Measured, Trouble> {
+    interrupt.wait(SETTLE, || Ok(None::<()>))?;
+    let before = events::totals(ask);
+    let (machine, cpu, switched) = (proc::machine(), pid.and_then(proc::cpu), switches(pid));
+    let statements = status(ask, "Questions")?;
+    let start = Instant::now();
+    let (mut probes, mut running, mut looked) = (Vec::new(), Vec::new(), Instant::now());
+    let mut own = 1.0;
+    while start.elapsed() < Duration::from_secs(seconds.into()) {
+        interrupt.check()?;
+        let sent = Instant::now();
+        ask.query(probe).map_err(Trouble::at("the probe"))?;
+        probes.push(sent.elapsed().as_secs_f64() * 1e3);
+        own += 1.0;
+        if looked.elapsed() >= RUNNING {
+            looked = Instant::now();
+            // We ourselves are one of them.
+            running.push((status(ask, "Threads_running")? - 1.0).max(0.0));
+            own += 1.0;
+        }
+        std::thread::sleep(PROBE.saturating_sub(sent.elapsed()));
+    }
+    let elapsed = start.elapsed().as_secs_f64();
+    let statements = status(ask, "Questions")? - statements - own;
+    let cpu_after = pid.and_then(proc::cpu);
+    let machine_after = proc::machine();
+    let switched_after = switches(pid);
+    let events = events::between(&before, &events::totals(ask));
+    let rate = statements / elapsed;
+    probes.sort_by(f64::total_cmp);
+    let histogram: Vec<(f64, u64)> = probes.iter().map(|&ms| (ms, 1)).collect();
+    Ok(Measured {
+        seconds: elapsed,
+        transactions: statements.max(0.0),
+        queries: statements.max(0.0),
+        latency: Some(Latency {
+            mean_ms: 1e3 * crate::stats::mean(&running) / rate,
+            p95_ms: percentile(&histogram, 0.95),
+            p99_ms: percentile(&histogram, 0.99),
+            max_ms: probes.last().copied().unwrap_or(0.0),
+            histogram: Vec::new(),
+        }),
+        server: cpu.zip(cpu_after).map(|(before, after)| after - before),
+        machine: machine_after.since(machine),
+        switches: Switches {
+            machine: machine_after.switches.saturating_sub(machine.switches),
+            server_voluntary: switched_after.0.saturating_sub(switched.0),
+            server_involuntary: switched_after.1.saturating_sub(switched.1),
+            generator: 0,
+        },
+        events,
+        ..Measured::default()
+    })
+}
+
+fn switches(pid: Option<u32>) -> (u64, u64) {
+    let all = pid.map(proc::switches).unwrap_or_default();
+    all.values()
+        .fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1))
+}
+
+fn status(ask: &mut Ask, name: &str) -> Result<f64, Trouble> {
+    let rows = ask
+        .query(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))
+        .map_err(Trouble::at(name))?;
+    let value = rows
+        .first()
+        .and_then(|row| row.get(1)?.as_ref()?.parse().ok());
+    value.ok_or_else(|| Trouble::failed(format!("the server has no status variable {name}")))
+}

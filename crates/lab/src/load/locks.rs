@@ -1,0 +1,247 @@
+//! Threads that take one lock: Tare's, the system's, std's, parking_lot's. A program of its own (a hidden
+//! subcommand of `tare`), so that its CPU is nobody else's.
+
+use std::cell::UnsafeCell;
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Barrier, Mutex as StdMutex};
+use std::time::{Duration, Instant};
+
+use super::Driven;
+use crate::cell::Latency;
+
+/// The subcommand.
+pub const COMMAND: &str = "weigh-locks";
+
+tare::classes! {
+    /// The lock that recipe `locks` weighs.
+    static LOCK_WEIGHED: Mutex = "wait/synch/mutex/tare/LOCK_weighed";
+}
+
+/// What it is asked for.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// tare, tare-counted, pthread, std or parking_lot.
+    pub lock: String,
+    /// Threads.
+    pub threads: u32,
+    /// Seconds.
+    pub seconds: u32,
+    /// Nanoseconds of work while it is held.
+    pub hold_ns: u64,
+    /// Nanoseconds of work before it is taken again.
+    pub outside_ns: u64,
+}
+
+/// The locks that there are.
+pub const LOCKS: [&str; 5] = ["tare", "tare-counted", "pthread", "std", "parking_lot"];
+
+/// What is held: the number of acquisitions, which is wrong when a lock does not exclude.
+trait Lock: Sync {
+    fn with(&self, work: impl FnOnce(&mut u64));
+}
+
+impl Lock for tare::sync::Mutex<u64> {
+    #[inline]
+    fn with(&self, work: impl FnOnce(&mut u64)) {
+        work(&mut self.lock());
+    }
+}
+
+impl Lock for StdMutex<u64> {
+    #[inline]
+    fn with(&self, work: impl FnOnce(&mut u64)) {
+        work(
+            &mut self
+                .lock()
+                .expect("no thread panics while it holds the lock"),
+        );
+    }
+}
+
+impl Lock for parking_lot::Mutex<u64> {
+    #[inline]
+    fn with(&self, work: impl FnOnce(&mut u64)) {
+        work(&mut self.lock());
+    }
+}
+
+/// The system's, at an address that does not change.
+struct Pthread {
+    raw: UnsafeCell<libc::pthread_mutex_t>,
+    value: UnsafeCell<u64>,
+}
+
+// SAFETY: `raw` is made to be used by several threads, and `value` is touched by its holder alone.
+unsafe impl Sync for Pthread {}
+
+impl Lock for Box<Pthread> {
+    #[inline]
+    fn with(&self, work: impl FnOnce(&mut u64)) {
+        // SAFETY: initialised statically, boxed so that it never moves, and unlocked by who locked it; `work` does not
+        // panic, and between the two calls nobody else touches `value`.
+        unsafe {
+            libc::pthread_mutex_lock(self.raw.get());
+            work(&mut *self.value.get());
+            libc::pthread_mutex_unlock(self.raw.get());
+        }
+    }
+}
+
+/// Runs it and prints what each thread got.
+///
+/// # Errors
+/// An unknown lock, or one that let two threads in at once.
+pub fn main(request: &Request) -> Result<ExitCode, String> {
+    let got = match request.lock.as_str() {
+        "tare" => weigh(request, &tare::sync::Mutex::new(&LOCK_WEIGHED, 0)),
+        "tare-counted" => {
+            let config = tare::Config::everything();
+            tare::start(config).map_err(|error| error.to_string())?;
+            weigh(request, &tare::sync::Mutex::new(&LOCK_WEIGHED, 0))
+        }
+        "std" => weigh(request, &StdMutex::new(0)),
+        "parking_lot" => weigh(request, &parking_lot::Mutex::new(0)),
+        "pthread" => {
+            let lock = Pthread {
+                raw: UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER),
+                value: UnsafeCell::new(0),
+            };
+            weigh(request, &Box::new(lock))
+        }
+        other => return Err(format!("no lock '{other}'; there are {}", LOCKS.join(", "))),
+    }?;
+    println!(
+        "{}",
+        serde_json::to_string(&got).map_err(|error| error.to_string())?
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What it prints.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+struct Got {
+    seconds: f64,
+    acquired: Vec<u64>,
+}
+
+fn weigh(request: &Request, lock: &impl Lock) -> Result<Got, String> {
+    let turns = turns_per_ns();
+    let turns = |ns: u64| (ns as f64 * turns) as u64;
+    let (hold, outside) = (turns(request.hold_ns), turns(request.outside_ns));
+    let stop = AtomicBool::new(false);
+    let begin = Barrier::new(request.threads as usize + 1);
+    let (seconds, acquired) = std::thread::scope(|scope| {
+        let run = || {
+            begin.wait();
+            let mut acquired = 0u64;
+            while !stop.load(Ordering::Relaxed) {
+                lock.with(|value| {
+                    *value += 1;
+                    work(hold);
+                });
+                acquired += 1;
+                work(outside);
+            }
+            acquired
+        };
+        let threads: Vec<_> = (0..request.threads).map(|_| scope.spawn(run)).collect();
+        begin.wait();
+        let start = Instant::now();
+        std::thread::sleep(Duration::from_secs(request.seconds.into()));
+        stop.store(true, Ordering::Relaxed);
+        let acquired: Vec<u64> = threads
+            .into_iter()
+            .map(|thread| thread.join().expect("it does not panic"))
+            .collect();
+        (start.elapsed().as_secs_f64(), acquired)
+    });
+    let mut value = 0;
+    lock.with(|held| value = *held);
+    match value == acquired.iter().sum::<u64>() {
+        true => Ok(Got { seconds, acquired }),
+        false => Err(format!(
+            "lock '{}' let two threads in at once",
+            request.lock
+        )),
+    }
+}
+
+/// Work that nobody waits for.
+#[inline]
+fn work(turns: u64) {
+    for turn in 0..turns {
+        black_box(turn);
+    }
+}
+
+/// How many turns of [`work`] a nanosecond has.
+fn turns_per_ns() -> f64 {
+    const TURNS: u64 = 2_000_000;
+    let once = || {
+        let start = Instant::now();
+        work(TURNS);
+        TURNS as f64 / start.elapsed().as_nanos() as f64
+    };
+    // The fastest is the one that nothing else interrupted.
+    (0..5).map(|_| once()).fold(0.0, f64::max)
+}
+
+/// Reads what it printed.
+pub(super) fn read(output: &str) -> Result<Driven, String> {
+    let got: Got = serde_json::from_str(output.trim())
+        .map_err(|error| format!("printed no figures: {error}"))?;
+    let all: u64 = got.acquired.iter().sum();
+    if all == 0 {
+        return Err("never got the lock".into());
+    }
+    let mean_ms = 1e3 * got.seconds * got.acquired.len() as f64 / all as f64;
+    Ok(Driven {
+        seconds: got.seconds,
+        transactions: all as f64,
+        // From one acquisition to the thread's next.
+        latency: Some(Latency {
+            mean_ms,
+            ..Latency::default()
+        }),
+        figure: Some(fairness(&got.acquired)),
+        ..Driven::default()
+    })
+}
+
+/// Jain's index: 1 when all have equally much, 1/n when one has all.
+pub fn fairness(shares: &[u64]) -> f64 {
+    let sum: f64 = shares.iter().map(|&share| share as f64).sum();
+    let squares: f64 = shares.iter().map(|&share| (share as f64).powi(2)).sum();
+    sum * sum / (shares.len() as f64 * squares)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fairness_is_jains_index() {
+        assert_eq!(fairness(&[5, 5, 5, 5]), 1.0);
+        assert_eq!(fairness(&[8, 0, 0, 0]), 0.25);
+    }
+
+    #[test]
+    fn every_lock_excludes_and_says_what_each_thread_got() {
+        for lock in ["tare", "pthread", "std", "parking_lot"] {
+            let request = Request {
+                lock: lock.into(),
+                threads: 3,
+                seconds: 0,
+                hold_ns: 10,
+                outside_ns: 10,
+            };
+            // No time at all: a thread may have got it or not, and what it got adds up.
+            assert!(main(&request).is_ok(), "{lock}");
+        }
+        let driven = read("{\"seconds\":2.0,\"acquired\":[30,10]}").expect("figures");
+        assert_eq!((driven.transactions, driven.figure), (40.0, Some(0.8)));
+        assert!(read("").is_err() && read("{\"seconds\":1.0,\"acquired\":[0]}").is_err());
+    }
+}

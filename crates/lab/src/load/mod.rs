@@ -1,0 +1,218 @@
+//! Loads: started against a server, watched to their end, and what they then say.
+
+mod command;
+pub mod locks;
+pub mod output;
+pub mod rate;
+pub mod sysbench;
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::cell::{Cpu, Latency};
+use crate::child::{self, Child};
+use crate::interrupt::Interrupt;
+use crate::matrix::Parts;
+use crate::proc;
+use crate::recipe::{Data, From, Load};
+use crate::sampler::{Sampler, Samples};
+use crate::server::namespace::{NEEDED, Namespace};
+use crate::server::{Places, Running, last_line, preload};
+use crate::trouble::Trouble;
+
+/// One run of a load.
+pub struct Drive<'a> {
+    /// Programs.
+    pub places: &'a Places,
+    /// The workload, and what the configuration says of it.
+    pub parts: Parts<'a>,
+    /// How many connections.
+    pub connections: u32,
+    /// For how long.
+    pub seconds: u32,
+    /// Transactions a second; none: flat out.
+    pub rate: Option<f64>,
+    /// The tables.
+    pub data: &'a Data,
+    /// Where loads that come from one run.
+    pub namespace: Option<&'a Namespace>,
+    /// For scripts, logs and files with passwords.
+    pub directory: &'a Path,
+    /// Ctrl-C.
+    pub interrupt: &'a Interrupt,
+}
+
+/// What a load did.
+#[derive(Debug, Default)]
+pub struct Driven {
+    /// How long it ran.
+    pub seconds: f64,
+    /// Transactions.
+    pub transactions: f64,
+    /// Queries; 0 when it does not say.
+    pub queries: f64,
+    /// Errors that it ignored.
+    pub errors: u64,
+    /// Throughput in each second.
+    pub each_second: Vec<f64>,
+    /// How long transactions took.
+    pub latency: Option<Latency>,
+    /// What a command printed, or fairness.
+    pub figure: Option<f64>,
+    /// Its CPU.
+    pub generator: Cpu,
+    /// What was seen while it ran.
+    pub samples: Samples,
+}
+
+impl Drive<'_> {
+    /// Runs it to its end.
+    ///
+    /// # Errors
+    /// It fails, does not end, or the server ends.
+    pub fn run(&self, running: &mut Running) -> Result<Driven, Trouble> {
+        let command = match self.parts.workload.load {
+            Load::Sysbench => sysbench::run(self, &running.address)?,
+            Load::Command => command::run(self, running),
+            Load::Locks => self.locks(),
+        };
+        let (seconds, output, generator, samples) = self.watch(command, running)?;
+        let mut driven = match self.parts.workload.load {
+            Load::Sysbench => output::sysbench(&output),
+            Load::Command => command::figure(self.parts.workload, &output, seconds),
+            Load::Locks => locks::read(&output),
+        }
+        .map_err(|what| Trouble::Failed {
+            reason: format!("the load generator {what}"),
+            log: output,
+        })?;
+        if driven.seconds == 0.0 {
+            driven.seconds = seconds;
+        }
+        driven.generator = generator;
+        driven.samples = samples;
+        Ok(driven)
+    }
+
+    /// Words that a cell fills in.
+    pub(crate) fn fill(&self, text: &str, running: Option<&Running>) -> String {
+        let mut text = text
+            .replace("{connections}", &self.connections.to_string())
+            .replace("{seconds}", &self.seconds.to_string());
+        if let Some(running) = running {
+            let socket = running.address.socket.as_ref();
+            let socket = socket
+                .map(|socket| socket.display().to_string())
+                .unwrap_or_default();
+            text = text
+                .replace("{socket}", &socket)
+                .replace("{port}", &running.address.port.unwrap_or(0).to_string())
+                .replace("{pid}", &running.pid.unwrap_or(0).to_string());
+        }
+        text
+    }
+
+    /// The workload's options and those that the configuration adds.
+    pub(crate) fn options(&self) -> impl Iterator<Item = String> {
+        let Parts {
+            workload,
+            configuration,
+            ..
+        } = self.parts;
+        let options = workload.options.iter().chain(&configuration.load_options);
+        options.map(|option| self.fill(option, None))
+    }
+
+    /// A program, in the namespace when the load comes from there.
+    pub(crate) fn program(&self, name: &str) -> Result<Command, Trouble> {
+        match (self.parts.workload.from, self.namespace) {
+            (From::Namespace, Some(namespace)) => {
+                let prefix = namespace.prefix();
+                let mut command = Command::new(prefix[0]);
+                command.args(&prefix[1..]).arg(name);
+                Ok(command)
+            }
+            (From::Namespace, None) => Err(Trouble::Skipped(NEEDED.into())),
+            _ => Ok(Command::new(name)),
+        }
+    }
+
+    fn locks(&self) -> Command {
+        let mut command = Command::new(&self.places.tare);
+        let (threads, seconds) = (self.connections, self.seconds);
+        command.args([
+            locks::COMMAND,
+            &format!("--threads={threads}"),
+            &format!("--seconds={seconds}"),
+        ]);
+        command.args(self.options());
+        command
+    }
+
+    /// Starts it and looks on until it has ended: how long that took, what it wrote, its CPU, what was seen.
+    fn watch(
+        &self,
+        mut command: Command,
+        running: &mut Running,
+    ) -> Result<(f64, String, Cpu, Samples), Trouble> {
+        if let Some(allocator) = &self.parts.configuration.generator_preload
+            && let Some(library) = preload::library(allocator)?
+        {
+            command.env("LD_PRELOAD", library);
+        }
+        let (log, output) = (
+            self.directory.join("load.log"),
+            self.directory.join("load.out"),
+        );
+        let _ = std::fs::remove_file(&log);
+        let start = Instant::now();
+        let mut child = Child::start(command, &log, Some(&output))?;
+        let sampler = Sampler::start(running.pid, child.id());
+        // Threads have to connect, and end what they began.
+        let patience = Duration::from_secs(u64::from(self.seconds) * 2 + 180);
+        let ended = self.interrupt.wait(patience, || {
+            running.alive()?;
+            Ok(child.has_ended().then_some(()))
+        });
+        let seconds = start.elapsed().as_secs_f64();
+        let cpu = proc::cpu(child.id()).unwrap_or_default();
+        let samples = sampler.stop();
+        let wrote = || {
+            let text = std::fs::read(&output).unwrap_or_default();
+            String::from_utf8_lossy(&text).into_owned()
+        };
+        let text = wrote();
+        match ended {
+            Ok(Some(())) => {}
+            Ok(None) => {
+                child.kill();
+                return Err(Trouble::Failed {
+                    reason: format!(
+                        "the load generator did not end within {} s",
+                        patience.as_secs()
+                    ),
+                    log: format!("{}\n{text}", child.log()),
+                });
+            }
+            Err(trouble) => {
+                child.kill();
+                return Err(trouble.with_log(running.log()));
+            }
+        }
+        let status = child.reap()?;
+        if !status.success() {
+            // A server that died takes its clients with it: that is the reason, then.
+            std::thread::sleep(Duration::from_millis(100));
+            running.alive()?;
+            let log = format!("{text}\n{}", child.log());
+            let reason = format!(
+                "the load generator {}: {}",
+                child::ended(status),
+                last_line(&log)
+            );
+            return Err(Trouble::Failed { reason, log });
+        }
+        Ok((seconds, text, cpu, samples))
+    }
+}

@@ -1,0 +1,62 @@
+//! A rate that takes a given share of the machine's CPU.
+
+use crate::recipe::Rate;
+
+/// `"40-60 %"` as two numbers.
+pub fn percents(text: &str) -> Option<(f64, f64)> {
+    let (low, high) = text.trim().strip_suffix('%')?.split_once('-')?;
+    let (low, high): (f64, f64) = (low.trim().parse().ok()?, high.trim().parse().ok()?);
+    (low > 0.0 && low < high && high <= 100.0).then_some((low, high))
+}
+
+impl Rate {
+    /// The rate, when it is a number.
+    pub fn fixed(&self) -> Option<f64> {
+        match self {
+            Self::Fixed(rate) => Some(*rate),
+            Self::Cpu(_) => None,
+        }
+    }
+
+    /// The share of the machine's CPU that is asked for, in percent.
+    pub fn cpu(&self) -> Option<(f64, f64)> {
+        match self {
+            Self::Fixed(_) => None,
+            Self::Cpu(text) => percents(text),
+        }
+    }
+}
+
+/// The next rate to try, when `rate` took `busy` percent of the machine: none when that is what was asked for.
+pub fn next(rate: f64, busy: f64, (low, high): (f64, f64)) -> Option<f64> {
+    let wanted = (low + high) / 2.0;
+    (busy < low || busy > high).then(|| rate * wanted / busy.max(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_two_percents() {
+        assert_eq!(percents("40-60 %"), Some((40.0, 60.0)));
+        assert_eq!(percents(" 5 - 10%"), Some((5.0, 10.0)));
+        for wrong in ["40-60", "60-40 %", "0-10 %", "50 %", "10-120 %", "a-b %"] {
+            assert_eq!(percents(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_rate_comes_nearer_until_it_is_right() {
+        // A machine that is full at 1000 a second.
+        let busy = |rate: f64| (rate / 10.0).min(100.0);
+        let mut rate = 1200.0;
+        let mut tries = 0;
+        while let Some(other) = next(rate, busy(rate), (40.0, 60.0)) {
+            rate = other;
+            tries += 1;
+            assert!(tries < 5, "{rate}");
+        }
+        assert!((40.0..=60.0).contains(&busy(rate)));
+    }
+}

@@ -1,0 +1,133 @@
+//! sysbench: what it is asked for, with the password in a file and not on its command line.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::Drive;
+use crate::child::{self, Child};
+use crate::server::{Address, Running, last_line};
+use crate::trouble::Trouble;
+
+/// Scripts of ours, for what sysbench has none.
+const SCRIPTS: [(&str, &str); 1] = [("reconnect", include_str!("../../lua/reconnect.lua"))];
+
+/// The script that fills the tables that all of them use.
+const PREPARE: &str = "oltp_read_write";
+
+/// What a run of the load is started with.
+pub(super) fn run(drive: &Drive, address: &Address) -> Result<Command, Trouble> {
+    let script = drive.parts.workload.script.as_deref().unwrap_or(PREPARE);
+    let mut command = drive.program("sysbench")?;
+    command
+        .arg(config(drive.directory, address)?)
+        .arg(script_path(script, drive.directory)?)
+        .args([
+            format!("--tables={}", drive.data.tables),
+            format!("--table-size={}", drive.data.rows),
+            format!("--threads={}", drive.connections),
+            format!("--time={}", drive.seconds),
+            "--report-interval=1".into(),
+            "--histogram=on".into(),
+        ]);
+    if let Some(rate) = drive.rate {
+        command.arg(format!("--rate={}", rate.round().max(1.0)));
+    }
+    command.args(drive.options()).arg("run");
+    Ok(command)
+}
+
+/// Makes the database and its tables, when they are not there.
+///
+/// # Errors
+/// The server refuses, or sysbench fails.
+pub fn prepare(drive: &Drive, running: &mut Running) -> Result<(), Trouble> {
+    let address = &running.address;
+    let database = &address.database;
+    let mut ask = crate::ask::Ask::connect(address.options())
+        .map_err(Trouble::at("cannot connect to prepare the tables"))?;
+    ask.query(&format!("CREATE DATABASE IF NOT EXISTS `{database}`"))
+        .map_err(Trouble::at(format!("cannot make database {database}")))?;
+    drop(ask);
+    let mut command = Command::new("sysbench");
+    command
+        .arg(config(drive.directory, address)?)
+        .arg(PREPARE)
+        .args([
+            format!("--tables={}", drive.data.tables),
+            format!("--table-size={}", drive.data.rows),
+            "prepare".into(),
+        ]);
+    let log = drive.directory.join("prepare.log");
+    let _ = fs::remove_file(&log);
+    let mut child = Child::start(command, &log, None)?;
+    let ended = drive.interrupt.wait(Duration::from_secs(24 * 3600), || {
+        running.alive()?;
+        Ok(child.has_ended().then_some(()))
+    });
+    if let Err(trouble) = ended {
+        child.kill();
+        return Err(trouble);
+    }
+    let status = child.reap()?;
+    if status.success() {
+        return Ok(());
+    }
+    let log = child.log();
+    let reason = format!(
+        "sysbench prepare {}: {}",
+        child::ended(status),
+        last_line(&log)
+    );
+    Err(Trouble::Failed { reason, log })
+}
+
+/// The option that names a file with how to connect, which only we can read.
+fn config(directory: &Path, address: &Address) -> Result<String, Trouble> {
+    let path = directory.join("sysbench.conf");
+    let mut lines = vec![
+        format!("mysql-user={}", address.user),
+        format!("mysql-db={}", address.database),
+    ];
+    lines.extend(
+        address
+            .password
+            .iter()
+            .map(|password| format!("mysql-password={password}")),
+    );
+    match (&address.socket, &address.host) {
+        (Some(socket), _) => lines.push(format!("mysql-socket={}", socket.display())),
+        (None, host) => {
+            lines.push(format!(
+                "mysql-host={}",
+                host.as_deref().unwrap_or("127.0.0.1")
+            ));
+            lines.push(format!("mysql-port={}", address.port.unwrap_or(3306)));
+        }
+    }
+    let write = || -> std::io::Result<()> {
+        let _ = fs::remove_file(&path);
+        let mut options = fs::OpenOptions::new();
+        let mut file = options
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)?;
+        file.write_all((lines.join("\n") + "\n").as_bytes())
+    };
+    write().map_err(Trouble::at(path.display()))?;
+    Ok(format!("--config-file={}", path.display()))
+}
+
+/// sysbench's own by name, ours as a file.
+fn script_path(script: &str, directory: &Path) -> Result<PathBuf, Trouble> {
+    let Some((name, text)) = SCRIPTS.iter().find(|(name, _)| *name == script) else {
+        return Ok(script.into());
+    };
+    let path = directory.join(format!("{name}.lua"));
+    fs::write(&path, text).map_err(Trouble::at(path.display()))?;
+    Ok(path)
+}

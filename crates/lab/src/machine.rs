@@ -1,0 +1,190 @@
+//! The machine that figures are of, and how noisy it is.
+
+use std::fs;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::stats::median;
+
+/// What a report says of the machine.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Machine {
+    /// Its processor.
+    pub processor: String,
+    /// How many.
+    pub cpus: usize,
+    /// MiB of memory.
+    pub memory_mib: u64,
+    /// The kernel's version.
+    pub kernel: String,
+    /// What the kernel tells the time by.
+    pub clock_source: String,
+    /// Nanoseconds that reading the clock takes.
+    pub clock_ns: f64,
+    /// Whether it is a guest of another machine.
+    pub guest: bool,
+    /// What else ran when it began: the load of the last minute.
+    pub load: f64,
+    /// The noise test.
+    pub noise: Noise,
+    /// The load generator's version.
+    pub sysbench: String,
+    /// When, in UTC.
+    pub started: String,
+}
+
+/// The same work, again and again: how differently long it takes.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Noise {
+    /// How much longer than the median one in twenty takes, in percent.
+    pub p95_percent: f64,
+    /// How much longer than the median the longest took, in percent.
+    pub worst_percent: f64,
+}
+
+/// How long the noise test works.
+const NOISE: Duration = Duration::from_millis(400);
+
+impl Machine {
+    /// Looks at this machine; half a second.
+    pub fn look() -> Self {
+        let read = |path: &str| {
+            fs::read_to_string(path)
+                .unwrap_or_default()
+                .trim()
+                .to_owned()
+        };
+        let cpuinfo = read("/proc/cpuinfo");
+        let value = |text: &str, key: &str| {
+            let line = text.lines().find(|line| line.starts_with(key));
+            line.and_then(|line| line.split_once(':'))
+                .map(|(_, value)| value.trim().to_owned())
+        };
+        let memory = value(&read("/proc/meminfo"), "MemTotal").unwrap_or_default();
+        let kib: u64 = memory
+            .split_whitespace()
+            .next()
+            .and_then(|n| n.parse().ok())
+            .unwrap_or(0);
+        let sysbench = std::process::Command::new("sysbench")
+            .arg("--version")
+            .output();
+        Self {
+            processor: value(&cpuinfo, "model name").unwrap_or_else(|| "unknown".into()),
+            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+            memory_mib: kib / 1024,
+            kernel: read("/proc/sys/kernel/osrelease"),
+            clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            clock_ns: clock_ns(),
+            guest: value(&cpuinfo, "flags").is_some_and(|flags| flags.contains("hypervisor")),
+            load: read("/proc/loadavg")
+                .split_whitespace()
+                .next()
+                .and_then(|n| n.parse().ok())
+                .unwrap_or(0.0),
+            noise: noise(),
+            sysbench: sysbench.map_or_else(
+                |_| "not installed".into(),
+                |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+            ),
+            started: now(),
+        }
+    }
+
+    /// In one line.
+    pub fn words(&self) -> String {
+        let guest = if self.guest { ", virtual" } else { "" };
+        format!(
+            "{} x {}{guest}, {} MiB, Linux {}, clock {} ({:.0} ns), noise {:.1} % (1 in 20), {:.1} % (worst), load {:.2} at the start",
+            self.cpus,
+            self.processor,
+            self.memory_mib,
+            self.kernel,
+            self.clock_source,
+            self.clock_ns,
+            self.noise.p95_percent,
+            self.noise.worst_percent,
+            self.load
+        )
+    }
+}
+
+fn clock_ns() -> f64 {
+    const READS: u32 = 20_000;
+    let start = Instant::now();
+    for _ in 0..READS {
+        black_box(Instant::now());
+    }
+    start.elapsed().as_nanos() as f64 / f64::from(READS)
+}
+
+fn noise() -> Noise {
+    let piece = || {
+        let start = Instant::now();
+        for turn in 0..200_000u64 {
+            black_box(turn);
+        }
+        start.elapsed().as_nanos() as f64
+    };
+    let start = Instant::now();
+    let mut pieces = Vec::new();
+    while start.elapsed() < NOISE || pieces.len() < 20 {
+        pieces.push(piece());
+    }
+    pieces.sort_by(f64::total_cmp);
+    let median = median(&pieces);
+    let more = |value: f64| 100.0 * (value / median - 1.0);
+    Noise {
+        p95_percent: more(pieces[pieces.len() * 95 / 100]),
+        worst_percent: more(pieces[pieces.len() - 1]),
+    }
+}
+
+/// The time in UTC, as `2026-11-21 14:03:05`.
+pub fn now() -> String {
+    let seconds = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    date(seconds.map_or(0, |since| since.as_secs()))
+}
+
+/// Seconds since 1970 as a date: Howard Hinnant's civil_from_days.
+fn date(seconds: u64) -> String {
+    let (days, of_day) = ((seconds / 86_400) as i64 + 719_468, seconds % 86_400);
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 {
+        month_from_march + 3
+    } else {
+        month_from_march - 9
+    };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_become_dates() {
+        assert_eq!(date(0), "1970-01-01 00:00:00");
+        assert_eq!(date(951_782_399), "2000-02-28 23:59:59");
+        assert_eq!(date(951_782_400), "2000-02-29 00:00:00");
+        assert_eq!(date(1_795_269_785), "2026-11-21 14:03:05");
+    }
+
+    #[test]
+    fn this_machine_is_described() {
+        let machine = Machine::look();
+        assert!(machine.cpus > 0 && machine.memory_mib > 0 && machine.clock_ns > 0.0);
+        assert!(!machine.kernel.is_empty() && !machine.words().contains('\n'));
+        assert!(machine.noise.worst_percent >= machine.noise.p95_percent);
+    }
+}

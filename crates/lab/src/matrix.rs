@@ -1,0 +1,160 @@
+//! A recipe becomes cells, and an order to measure them in.
+
+use std::collections::BTreeMap;
+
+use fastrand::Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::recipe::{Configuration, Recipe, Server, Workload};
+
+/// What one cell measures.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Key {
+    /// A server's name.
+    pub server: String,
+    /// A workload's name.
+    pub workload: String,
+    /// How many connections.
+    pub connections: u32,
+    /// A configuration's name.
+    pub configuration: String,
+    /// Whether this is the second cell of the A/A pair.
+    #[serde(default)]
+    pub again: bool,
+}
+
+impl Key {
+    /// The configuration as reports call it.
+    pub fn label(&self) -> String {
+        match self.again {
+            true => format!("{} again", self.configuration),
+            false => self.configuration.clone(),
+        }
+    }
+
+    /// The whole, in one line.
+    pub fn title(&self) -> String {
+        let Self {
+            server,
+            workload,
+            connections,
+            ..
+        } = self;
+        format!(
+            "{server}, {}, {workload}, {connections} connections",
+            self.label()
+        )
+    }
+}
+
+/// One cell of one repetition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Its place in the order, from 1.
+    pub number: u32,
+    /// From 1.
+    pub repetition: u32,
+    /// What it measures.
+    pub key: Key,
+}
+
+/// The recipe's parts that a cell names.
+#[derive(Debug, Clone, Copy)]
+pub struct Parts<'a> {
+    /// The server.
+    pub server: &'a Server,
+    /// Its configuration.
+    pub configuration: &'a Configuration,
+    /// The load.
+    pub workload: &'a Workload,
+}
+
+impl Recipe {
+    /// What a key names; `None` when the recipe is another one.
+    pub fn parts(&self, key: &Key) -> Option<Parts<'_>> {
+        let server = self.server(&key.server)?;
+        Some(Parts {
+            server,
+            configuration: self.configuration(server, &key.configuration)?,
+            workload: self.workload(&key.workload)?,
+        })
+    }
+
+    /// Every cell of one repetition, in the recipe's order.
+    pub fn keys(&self) -> Vec<Key> {
+        let mut keys = Vec::new();
+        for server in &self.servers {
+            for workload in &self.workloads {
+                for &connections in &self.connections {
+                    for configuration in self
+                        .configurations
+                        .iter()
+                        .filter(|each| each.is_for(server))
+                    {
+                        let key = Key {
+                            server: server.name.clone(),
+                            workload: workload.name.clone(),
+                            connections,
+                            configuration: configuration.name.clone(),
+                            again: false,
+                        };
+                        let baseline = self.baseline.as_ref() == Some(&key.configuration);
+                        keys.push(key.clone());
+                        if baseline {
+                            keys.push(Key { again: true, ..key });
+                        }
+                    }
+                }
+            }
+        }
+        keys
+    }
+
+    /// All repetitions, each in a random order of its own.
+    pub fn plan(&self, seed: u64) -> Vec<Cell> {
+        let mut rng = Rng::with_seed(seed);
+        let mut cells = Vec::new();
+        for repetition in 1..=self.run.repetitions {
+            for key in self.shuffled(&mut rng) {
+                let number = cells.len() as u32 + 1;
+                cells.push(Cell {
+                    number,
+                    repetition,
+                    key,
+                });
+            }
+        }
+        cells
+    }
+
+    fn shuffled(&self, rng: &mut Rng) -> Vec<Key> {
+        let mut keys = self.keys();
+        rng.shuffle(&mut keys);
+        if self.run.restart {
+            return keys;
+        }
+        // One process serves many cells: they stay together, in random order, and so do the groups.
+        let mut groups: BTreeMap<(String, String), Vec<Key>> = BTreeMap::new();
+        for key in keys {
+            let process = self.parts(&key).map(|parts| process(parts.configuration));
+            let group = (key.server.clone(), process.unwrap_or_default());
+            groups.entry(group).or_default().push(key);
+        }
+        let mut groups: Vec<Vec<Key>> = groups.into_values().collect();
+        rng.shuffle(&mut groups);
+        groups.into_iter().flatten().collect()
+    }
+}
+
+/// What of a configuration needs a process of its own.
+pub fn process(configuration: &Configuration) -> String {
+    let Configuration {
+        engine,
+        build,
+        options,
+        preload,
+        environment,
+        ..
+    } = configuration;
+    format!("{engine:?} {build:?} {options:?} {preload:?} {environment:?}")
+}

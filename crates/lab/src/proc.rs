@@ -1,0 +1,208 @@
+//! What the kernel knows about a process and about the machine.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use crate::cell::{Cpu, MachineCpu};
+
+/// A process as /proc/PID/stat tells it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Stat {
+    /// CPU seconds in the program.
+    pub user: f64,
+    /// CPU seconds in the kernel.
+    pub system: f64,
+    /// Mapped.
+    pub virtual_kib: u64,
+    /// In memory.
+    pub resident_kib: u64,
+}
+
+/// /proc/PID/stat; `None` when there is no such process. It answers for one that has ended and was not waited for, too.
+pub fn stat(pid: u32) -> Option<Stat> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The command, in parentheses, may hold anything; proc(5) numbers the fields from 1 and it is the second.
+    let fields: Vec<&str> = text[text.rfind(')')? + 1..].split_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+    let ticks = rustix::param::clock_ticks_per_second() as f64;
+    Some(Stat {
+        user: field(14)? as f64 / ticks,
+        system: field(15)? as f64 / ticks,
+        virtual_kib: field(23)? / 1024,
+        resident_kib: field(24)? * rustix::param::page_size() as u64 / 1024,
+    })
+}
+
+/// The CPU that a process has used, ended threads included.
+pub fn cpu(pid: u32) -> Option<Cpu> {
+    let stat = stat(pid)?;
+    Some(Cpu {
+        seconds: clock(pid).unwrap_or(stat.user + stat.system),
+        user: stat.user,
+        system: stat.system,
+    })
+}
+
+impl std::ops::Sub for Cpu {
+    type Output = Self;
+
+    fn sub(self, before: Self) -> Self {
+        Self {
+            seconds: self.seconds - before.seconds,
+            user: self.user - before.user,
+            system: self.system - before.system,
+        }
+    }
+}
+
+/// The process's CPU clock, in nanoseconds where /proc has steps of 10 ms.
+fn clock(pid: u32) -> Option<f64> {
+    // What clock_getcpuclockid(3) makes of a pid: the clock of a process's user and system time.
+    let id = (!libc::clockid_t::try_from(pid).ok()? << 3) | 2;
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is a timespec of ours that the call writes; a clock that is not there is an error.
+    let status = unsafe { libc::clock_gettime(id, &raw mut time) };
+    (status == 0).then_some(time.tv_sec as f64 + time.tv_nsec as f64 / 1e9)
+}
+
+/// Context switches of each thread of a process: voluntary and not.
+pub fn switches(pid: u32) -> BTreeMap<u32, (u64, u64)> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let of_task = |entry: fs::DirEntry| {
+        let status = fs::read_to_string(entry.path().join("status")).ok()?;
+        let number = |key: &str| -> Option<u64> {
+            let line = status.lines().find_map(|line| line.strip_prefix(key))?;
+            line.trim().parse().ok()
+        };
+        let task = entry.file_name().to_str()?.parse().ok()?;
+        Some((
+            task,
+            (
+                number("voluntary_ctxt_switches:")?,
+                number("nonvoluntary_ctxt_switches:")?,
+            ),
+        ))
+    };
+    tasks.filter_map(of_task).collect()
+}
+
+/// The whole machine's counters.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Machine {
+    user: f64,
+    system: f64,
+    idle: f64,
+    stolen: f64,
+    /// Context switches.
+    pub switches: u64,
+}
+
+/// /proc/stat.
+pub fn machine() -> Machine {
+    let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+    parse_machine(&text)
+}
+
+fn parse_machine(text: &str) -> Machine {
+    let mut machine = Machine::default();
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        match words.next() {
+            Some("cpu") => {
+                let ticks: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
+                let tick = |at: usize| ticks.get(at).copied().unwrap_or(0.0);
+                // user nice system idle iowait irq softirq steal
+                machine.user = tick(0) + tick(1);
+                machine.system = tick(2) + tick(5) + tick(6);
+                machine.idle = tick(3) + tick(4);
+                machine.stolen = tick(7);
+            }
+            Some("ctxt") => {
+                machine.switches = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+            }
+            _ => {}
+        }
+    }
+    machine
+}
+
+impl Machine {
+    /// How the machine's time went since `before`.
+    pub fn since(self, before: Self) -> MachineCpu {
+        let parts = [
+            self.user - before.user,
+            self.system - before.system,
+            self.idle - before.idle,
+            self.stolen - before.stolen,
+        ];
+        let all: f64 = parts.iter().sum();
+        let [user, system, idle, stolen] = parts.map(|part| 100.0 * part / all.max(1.0));
+        MachineCpu {
+            user,
+            system,
+            idle,
+            stolen,
+        }
+    }
+}
+
+/// Whether a process is there and has not ended.
+pub fn runs(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rfind(')')
+        .is_some_and(|at| !stat[at + 1..].trim_start().starts_with(['Z', 'X']))
+}
+
+/// Processes whose command line has this text in it, with that command line.
+pub fn with_command(text: &str) -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|pid| {
+        fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| {
+            String::from_utf8_lossy(&line)
+                .replace('\0', " ")
+                .contains(text)
+        })
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_cpu_and_memory_are_seen() {
+        let pid = std::process::id();
+        let before = cpu(pid).expect("we run");
+        let mut x = 0u64;
+        while cpu(pid).expect("we run").seconds - before.seconds < 0.03 {
+            x = std::hint::black_box(x + 1);
+        }
+        let used = cpu(pid).expect("we run") - before;
+        // The split is in steps of 10 ms; other tests of this process use CPU, too.
+        assert!(used.user + used.system <= used.seconds + 0.04, "{used:?}");
+        let stat = stat(pid).expect("we run");
+        assert!(stat.resident_kib > 0 && stat.virtual_kib >= stat.resident_kib);
+        assert!(!switches(pid).is_empty());
+        assert!(runs(pid) && !runs(u32::MAX >> 1));
+    }
+
+    #[test]
+    fn the_machines_time_is_split_into_percents() {
+        let before = parse_machine("cpu  100 10 50 800 40 5 5 0 0 0\nctxt 1000\n");
+        let after = parse_machine("cpu  150 10 70 810 50 5 5 10 0 0\nctxt 1500\n");
+        let split = after.since(before);
+        assert_eq!(
+            (split.user, split.system, split.idle, split.stolen),
+            (50.0, 20.0, 20.0, 10.0)
+        );
+        assert_eq!(after.switches - before.switches, 500);
+    }
+}

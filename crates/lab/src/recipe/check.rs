@@ -1,0 +1,178 @@
+//! What types cannot say about a recipe.
+
+use std::collections::BTreeSet;
+
+use super::{Build, Engine, Kind, Load, Rate, Recipe, Server, Workload};
+use crate::load::rate::percents;
+use crate::published;
+
+/// The MySQL versions that scripts/servers may have.
+const VERSIONS: [&str; 3] = ["5.6", "5.7", "8.0"];
+
+impl Recipe {
+    /// What is wrong, and what to do about it.
+    pub(super) fn check(&self) -> Result<(), String> {
+        some(&self.servers, "[[server]]")?;
+        some(&self.configurations, "[[configuration]]")?;
+        some(&self.workloads, "[[workload]]")?;
+        some(&self.connections, "number in connections")?;
+        unique("server", self.servers.iter().map(|each| &each.name))?;
+        for server in &self.servers {
+            let of_server = self
+                .configurations
+                .iter()
+                .filter(|each| each.is_for(server));
+            unique(
+                &format!("with server '{}', configuration", server.name),
+                of_server.map(|each| &each.name),
+            )?;
+        }
+        unique("workload", self.workloads.iter().map(|each| &each.name))?;
+        unique("number of connections", &self.connections)?;
+        if self.connections.contains(&0) {
+            return Err("connections = [0]: give 1 or more".into());
+        }
+        if self.run.repetitions == 0 || self.run.seconds == 0 {
+            return Err("run.repetitions and run.seconds have to be 1 or more".into());
+        }
+        if let Some(baseline) = &self.baseline {
+            known(
+                "baseline",
+                baseline,
+                self.configurations.iter().map(|each| &each.name),
+            )?;
+        }
+        if let Some(reference) = &self.reference
+            && published::find(reference).is_none()
+        {
+            let names: Vec<_> = published::ALL.iter().map(|each| each.name).collect();
+            return Err(format!(
+                "reference = '{reference}': there are {}",
+                names.join(", ")
+            ));
+        }
+        for server in &self.servers {
+            of_server(server)?;
+        }
+        for configuration in &self.configurations {
+            for server in &configuration.servers {
+                known(
+                    "configuration.servers",
+                    server,
+                    self.servers.iter().map(|each| &each.name),
+                )?;
+            }
+            for server in self
+                .servers
+                .iter()
+                .filter(|server| configuration.is_for(server))
+            {
+                let wrong = |what: &str| {
+                    let (configuration, server) = (&configuration.name, &server.name);
+                    Err(format!(
+                        "configuration '{configuration}' with server '{server}': {what}; name its \
+                         servers in configuration.servers"
+                    ))
+                };
+                if configuration.build == Build::Plain && server.kind != Kind::Tare {
+                    return wrong("build = 'plain' is for kind = 'tare'");
+                }
+                if configuration.engine == Engine::Tare
+                    && !matches!(server.kind, Kind::Mysql | Kind::Mariadb | Kind::Command)
+                {
+                    return wrong("engine = 'tare' is for kind = 'mysql', 'mariadb' and 'command'");
+                }
+                if configuration.starts_anew() && server.kind == Kind::Dsn {
+                    return wrong(
+                        "a server that runs already takes no options, preload or environment",
+                    );
+                }
+            }
+        }
+        self.workloads.iter().try_for_each(of_workload)
+    }
+}
+
+impl super::Configuration {
+    /// Whether this server runs under it.
+    pub fn is_for(&self, server: &Server) -> bool {
+        self.servers.is_empty() || self.servers.contains(&server.name)
+    }
+
+    /// Whether it says something that only a new process can take.
+    fn starts_anew(&self) -> bool {
+        !self.options.is_empty() || self.preload.is_some() || !self.environment.is_empty()
+    }
+}
+
+fn of_server(server: &Server) -> Result<(), String> {
+    let wrong = |what: &str| Err(format!("server '{}': {what}", server.name));
+    match server.kind {
+        Kind::Mysql if server.version.is_none() == server.program.is_none() => {
+            wrong("kind = 'mysql' takes either version = '8.0' or program = '/path/of/mysqld'")
+        }
+        Kind::Dsn if server.dsn.is_none() => {
+            wrong("kind = 'dsn' needs dsn = 'mysql://user@host/db'")
+        }
+        Kind::Command if server.command.is_empty() => {
+            wrong("kind = 'command' needs command = ['./program', 'argument']")
+        }
+        _ => match &server.version {
+            Some(_) if server.kind != Kind::Mysql => wrong("version is for kind = 'mysql'"),
+            Some(version) if !VERSIONS.contains(&version.as_str()) => wrong(&format!(
+                "version = '{version}': there are {}",
+                VERSIONS.join(", ")
+            )),
+            _ => Ok(()),
+        },
+    }
+}
+
+fn of_workload(workload: &Workload) -> Result<(), String> {
+    let wrong = |what: &str| Err(format!("workload '{}': {what}", workload.name));
+    match workload.load {
+        Load::Sysbench if workload.script.is_none() => {
+            wrong("load = 'sysbench' needs script = 'oltp_read_only', or another")
+        }
+        Load::Command if workload.command.is_empty() => {
+            wrong("load = 'command' needs command = ['./load', '{connections}']")
+        }
+        _ => match &workload.rate {
+            Some(_) if workload.load != Load::Sysbench => wrong("rate is for load = 'sysbench'"),
+            Some(Rate::Fixed(rate)) if *rate < 1.0 => wrong("rate has to be 1 or more a second"),
+            Some(Rate::Cpu(text)) if percents(text).is_none() => {
+                wrong("rate = '...' has to be like '40-60 %', of the machine's CPU, or a number")
+            }
+            _ => Ok(()),
+        },
+    }
+}
+
+fn some<T>(all: &[T], what: &str) -> Result<(), String> {
+    match all.is_empty() {
+        true => Err(format!("needs at least one {what}")),
+        false => Ok(()),
+    }
+}
+
+fn unique<T: Ord + std::fmt::Display>(
+    what: &str,
+    all: impl IntoIterator<Item = T>,
+) -> Result<(), String> {
+    let mut seen = BTreeSet::new();
+    for each in all {
+        let text = each.to_string();
+        if !seen.insert(each) {
+            return Err(format!("{what} '{text}' is there twice"));
+        }
+    }
+    Ok(())
+}
+
+fn known<'a>(key: &str, name: &str, all: impl Iterator<Item = &'a String>) -> Result<(), String> {
+    let all: Vec<_> = all.map(String::as_str).collect();
+    match all.contains(&name) {
+        true => Ok(()),
+        false => Err(format!("{key} = '{name}': there are {}", all.join(", "))),
+    }
+}

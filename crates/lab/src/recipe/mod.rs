@@ -1,0 +1,454 @@
+//! A recipe: what is measured, as its TOML file says. docs/weigh.md describes every key.
+
+mod check;
+mod quick;
+pub mod shipped;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+pub use quick::Quick;
+
+/// Why a recipe is refused.
+#[derive(Debug, Error)]
+pub enum RecipeError {
+    /// Not TOML, an unknown key, or a value of the wrong type; `toml` says where.
+    #[error("{name}: {error}docs/weigh.md lists the keys of a recipe")]
+    Syntax {
+        /// The recipe.
+        name: String,
+        /// With line and column.
+        error: toml::de::Error,
+    },
+    /// Every key is right and the whole is not.
+    #[error("{name}: {what}")]
+    Meaning {
+        /// The recipe.
+        name: String,
+        /// What, and what to do.
+        what: String,
+    },
+    /// Neither shipped nor a file.
+    #[error(
+        "there is no recipe '{0}'; `tare weigh --list` lists those that come with tare, and a path names your own"
+    )]
+    Unknown(String),
+    /// The file cannot be read.
+    #[error("{path}: {error}")]
+    File {
+        /// The path as given.
+        path: String,
+        /// Why.
+        error: std::io::Error,
+    },
+}
+
+/// A whole recipe.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// The question it answers: the report's heading.
+    pub question: String,
+    /// What to know before reading the figures.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
+    /// Published figures to print beside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
+    /// The configuration that the others are compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+    /// The server and configuration whose throughput is 1 in a table of ratios.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relative_to: Option<Relative>,
+    /// Events (patterns with `%`) that reports list even when they are few.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub show_events: Vec<String>,
+    /// What conclusions are drawn from.
+    #[serde(default)]
+    pub measure: Measure,
+    /// How many connections the load opens: one group of cells for each.
+    pub connections: Vec<u32>,
+    /// Repetitions and times.
+    #[serde(default)]
+    pub run: Run,
+    /// What sysbench prepares.
+    #[serde(default)]
+    pub data: Data,
+    /// What `--quick` changes.
+    #[serde(default)]
+    pub quick: Quick,
+    /// The servers.
+    #[serde(rename = "server")]
+    pub servers: Vec<Server>,
+    /// Their configurations.
+    #[serde(rename = "configuration")]
+    pub configurations: Vec<Configuration>,
+    /// The loads.
+    #[serde(rename = "workload")]
+    pub workloads: Vec<Workload>,
+}
+
+/// What throughput is told relative to.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Relative {
+    /// A server's name.
+    pub server: String,
+    /// A configuration's name.
+    pub configuration: String,
+}
+
+/// A figure of a cell.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// Transactions a second.
+    #[default]
+    Throughput,
+    /// Server CPU per transaction.
+    ServerCpu,
+    /// The load generator's CPU per transaction.
+    GeneratorCpu,
+    /// Mean latency.
+    LatencyMean,
+    /// 95th percentile of the latency.
+    #[serde(rename = "latency_95")]
+    Latency95,
+    /// 99th percentile of the latency.
+    #[serde(rename = "latency_99")]
+    Latency99,
+    /// What a command printed.
+    Figure,
+}
+
+impl Measure {
+    /// All of them, in the order of reports.
+    pub const ALL: [Self; 7] = [
+        Self::Throughput,
+        Self::ServerCpu,
+        Self::GeneratorCpu,
+        Self::LatencyMean,
+        Self::Latency95,
+        Self::Latency99,
+        Self::Figure,
+    ];
+
+    /// Its name for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Throughput => "transactions/s",
+            Self::ServerCpu => "server CPU/transaction",
+            Self::GeneratorCpu => "generator CPU/transaction",
+            Self::LatencyMean => "mean latency",
+            Self::Latency95 => "95 % latency",
+            Self::Latency99 => "99 % latency",
+            Self::Figure => "figure",
+        }
+    }
+
+    /// The unit that its values are in.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Throughput => "/s",
+            Self::ServerCpu | Self::GeneratorCpu => "us",
+            Self::LatencyMean | Self::Latency95 | Self::Latency99 => "ms",
+            Self::Figure => "",
+        }
+    }
+
+    /// Whether more of it is better.
+    pub fn more_is_better(self) -> bool {
+        matches!(self, Self::Throughput | Self::Figure)
+    }
+}
+
+/// Repetitions and times.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Run {
+    /// How often each cell is measured; from 4 on there are intervals.
+    pub repetitions: u32,
+    /// Seconds that are measured.
+    pub seconds: u32,
+    /// Seconds before them that are not.
+    pub warm_up: u32,
+    /// A fresh server process for each cell.
+    pub restart: bool,
+    /// A fresh data directory for each cell.
+    pub rebuild: bool,
+    /// Spread between repetitions, in percent, above which a cell is unstable.
+    pub unstable_above: f64,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self {
+            repetitions: 7,
+            seconds: 30,
+            warm_up: 5,
+            restart: true,
+            rebuild: false,
+            unstable_above: 10.0,
+        }
+    }
+}
+
+/// What sysbench prepares.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Data {
+    /// Tables.
+    pub tables: u32,
+    /// Rows of each.
+    pub rows: u32,
+}
+
+impl Default for Data {
+    fn default() -> Self {
+        Self {
+            tables: 1,
+            rows: 100_000,
+        }
+    }
+}
+
+/// Which program a server is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// `tare serve`.
+    Tare,
+    /// mariadbd.
+    Mariadb,
+    /// mysqld.
+    Mysql,
+    /// One that runs already.
+    Dsn,
+    /// Any command.
+    Command,
+    /// No server: the load is what is measured.
+    None,
+}
+
+/// One server.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    /// Its name in reports.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Of kind mysql: which one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Instead: the user's own build.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    /// Of kind dsn. Never with a password in it once it has been read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dsn: Option<String>,
+    /// Of kind command.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// Of its command line, in every configuration.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+}
+
+/// Whose Performance Schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Engine {
+    /// The server's own.
+    #[default]
+    Stock,
+    /// Tare's, through the door.
+    Tare,
+}
+
+/// Which build of tare serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Build {
+    /// With instrumentation.
+    #[default]
+    Instrumented,
+    /// With none compiled in.
+    Plain,
+}
+
+/// One way to run a server.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Configuration {
+    /// Its name in reports.
+    pub name: String,
+    /// The servers that it is for; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<String>,
+    /// Whose Performance Schema.
+    #[serde(default)]
+    pub engine: Engine,
+    /// Which build, of kind tare.
+    #[serde(default)]
+    pub build: Build,
+    /// Of the server's command line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// Sent when it has started.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sql: Vec<String>,
+    /// The server's allocator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preload: Option<String>,
+    /// The server's environment.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
+    /// The load generator's allocator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generator_preload: Option<String>,
+    /// Added to the workload's options.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub load_options: Vec<String>,
+}
+
+/// What makes a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Load {
+    /// sysbench.
+    #[default]
+    Sysbench,
+    /// Any command that prints a figure.
+    Command,
+    /// Threads that take one lock: ours.
+    Locks,
+}
+
+/// Where a load comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum From {
+    /// Over the Unix socket.
+    #[default]
+    Here,
+    /// Over TCP on 127.0.0.1.
+    Tcp,
+    /// Over TCP from another network namespace.
+    Namespace,
+}
+
+/// What the figure of a command is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FigureIs {
+    /// So many a second.
+    #[default]
+    Rate,
+    /// So many in all.
+    Count,
+    /// Seconds for one; less is better.
+    Time,
+}
+
+/// How many transactions a second a load asks for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Rate {
+    /// So many.
+    Fixed(f64),
+    /// `"40-60 %"`: as many as take this much of the machine's CPU.
+    Cpu(String),
+}
+
+/// One load.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// Its name in reports.
+    pub name: String,
+    /// What makes it.
+    #[serde(default)]
+    pub load: Load,
+    /// sysbench's script.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<String>,
+    /// Of the generator's command line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// Flat out when there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Where it comes from.
+    #[serde(default)]
+    pub from: From,
+    /// Of load command.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// The text before the figure that it prints.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figure: Option<String>,
+    /// What that figure is.
+    #[serde(default)]
+    pub figure_is: FigureIs,
+}
+
+impl Recipe {
+    /// Reads and checks a recipe.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn parse(name: &str, text: &str) -> Result<Self, RecipeError> {
+        let recipe: Self = toml::from_str(text).map_err(|error| RecipeError::Syntax {
+            name: name.into(),
+            error,
+        })?;
+        recipe.check().map_err(|what| RecipeError::Meaning {
+            name: name.into(),
+            what,
+        })?;
+        Ok(recipe)
+    }
+
+    /// The recipe of this name or at this path.
+    ///
+    /// # Errors
+    /// There is none, or something is wrong with it.
+    pub fn find(name: &str) -> Result<Self, RecipeError> {
+        if let Some(shipped) = shipped::ALL.iter().find(|shipped| shipped.name == name) {
+            return Self::parse(name, shipped.text);
+        }
+        if !name.contains('/') && !name.ends_with(".toml") {
+            return Err(RecipeError::Unknown(name.into()));
+        }
+        let text = std::fs::read_to_string(name).map_err(|error| RecipeError::File {
+            path: name.into(),
+            error,
+        })?;
+        Self::parse(name, &text)
+    }
+
+    /// A server by its name.
+    pub fn server(&self, name: &str) -> Option<&Server> {
+        self.servers.iter().find(|server| server.name == name)
+    }
+
+    /// A server's configuration by its name.
+    pub fn configuration(&self, server: &Server, name: &str) -> Option<&Configuration> {
+        let mut of_server = self
+            .configurations
+            .iter()
+            .filter(|each| each.is_for(server));
+        of_server.find(|each| each.name == name)
+    }
+
+    /// A workload by its name.
+    pub fn workload(&self, name: &str) -> Option<&Workload> {
+        self.workloads.iter().find(|each| each.name == name)
+    }
+}

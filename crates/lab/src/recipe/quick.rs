@@ -1,0 +1,125 @@
+//! `--quick`: the same question in a few minutes.
+
+use serde::{Deserialize, Serialize};
+
+use super::Recipe;
+
+/// What `--quick` changes; what is left out stays.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Quick {
+    /// See [`super::Run`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repetitions: Option<u32>,
+    /// See [`super::Run`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u32>,
+    /// See [`super::Run`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<u32>,
+    /// See [`super::Run`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restart: Option<bool>,
+    /// See [`super::Run`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rebuild: Option<bool>,
+    /// See [`super::Data`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tables: Option<u32>,
+    /// See [`super::Data`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u32>,
+    /// Instead of the recipe's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections: Option<Vec<u32>>,
+    /// Keep these alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub servers: Option<Vec<String>>,
+    /// Keep these alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub configurations: Option<Vec<String>>,
+    /// Keep these alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workloads: Option<Vec<String>>,
+}
+
+impl Recipe {
+    /// This recipe in its quick form.
+    ///
+    /// # Errors
+    /// What the quick form names and the recipe does not have.
+    pub fn quick(mut self) -> Result<Self, String> {
+        let quick = std::mem::take(&mut self.quick);
+        set(&mut self.run.repetitions, quick.repetitions);
+        set(&mut self.run.seconds, quick.seconds);
+        set(&mut self.run.warm_up, quick.warm_up);
+        set(&mut self.run.restart, quick.restart);
+        set(&mut self.run.rebuild, quick.rebuild);
+        set(&mut self.data.tables, quick.tables);
+        set(&mut self.data.rows, quick.rows);
+        set(&mut self.connections, quick.connections);
+        self.keep(
+            quick.servers.as_deref(),
+            quick.configurations.as_deref(),
+            quick.workloads.as_deref(),
+        )?;
+        Ok(self)
+    }
+
+    /// Leaves out what is not named; `None` keeps all.
+    ///
+    /// # Errors
+    /// A name that the recipe does not have, or nothing is left.
+    pub fn keep(
+        &mut self,
+        servers: Option<&[String]>,
+        configurations: Option<&[String]>,
+        workloads: Option<&[String]>,
+    ) -> Result<(), String> {
+        keep("server", &mut self.servers, servers, |each| &each.name)?;
+        keep("workload", &mut self.workloads, workloads, |each| {
+            &each.name
+        })?;
+        let names: Vec<String> = self.servers.iter().map(|each| each.name.clone()).collect();
+        keep(
+            "configuration",
+            &mut self.configurations,
+            configurations,
+            |each| &each.name,
+        )?;
+        // Those of servers that have gone would be for all.
+        self.configurations.retain_mut(|each| {
+            let for_all = each.servers.is_empty();
+            each.servers.retain(|server| names.contains(server));
+            for_all || !each.servers.is_empty()
+        });
+        self.check()
+    }
+}
+
+fn set<T>(value: &mut T, new: Option<T>) {
+    if let Some(new) = new {
+        *value = new;
+    }
+}
+
+fn keep<T>(
+    what: &str,
+    all: &mut Vec<T>,
+    names: Option<&[String]>,
+    name: impl Fn(&T) -> &String,
+) -> Result<(), String> {
+    let Some(names) = names else { return Ok(()) };
+    if let Some(unknown) = names
+        .iter()
+        .find(|wanted| !all.iter().any(|each| name(each) == *wanted))
+    {
+        let there: Vec<_> = all.iter().map(|each| name(each).as_str()).collect();
+        return Err(format!(
+            "no {what} '{unknown}' in this recipe; there are {}",
+            there.join(", ")
+        ));
+    }
+    all.retain(|each| names.contains(name(each)));
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! What a run says: on the terminal, as CSV, as JSON, as a page.
+
+mod csv;
+pub mod html;
+mod svg;
+mod tables;
+mod terminal;
+
+use serde::Serialize;
+
+use crate::analysis::Analysis;
+use crate::cell;
+use crate::store::{Plan, Store, StoreError};
+
+pub use terminal::terminal;
+
+/// results.json.
+#[derive(Serialize)]
+struct All<'a> {
+    plan: &'a Plan,
+    analysis: &'a Analysis,
+    cells: &'a [cell::Result],
+}
+
+/// Writes results.csv, comparisons.csv, results.json and report.html.
+///
+/// # Errors
+/// One of them cannot be written.
+pub fn write(
+    store: &Store,
+    plan: &Plan,
+    results: &[cell::Result],
+    analysis: &Analysis,
+) -> Result<(), StoreError> {
+    store.write("results.csv", csv::results(results).as_bytes())?;
+    store.write("comparisons.csv", csv::comparisons(analysis).as_bytes())?;
+    let all = All {
+        plan,
+        analysis,
+        cells: results,
+    };
+    let json = serde_json::to_vec_pretty(&all).expect("our own types have texts for keys");
+    store.write("results.json", &json)?;
+    store.write(
+        "report.html",
+        html::page(plan, results, analysis).as_bytes(),
+    )
+}

@@ -1,0 +1,386 @@
+//! What is the same on the terminal and on the page: tables of texts.
+
+use crate::analysis::{Analysis, Row, shown};
+use crate::recipe::Measure;
+use crate::stats::compare::Comparison;
+use crate::store::Plan;
+
+/// A table.
+pub struct Table {
+    /// Above it.
+    pub title: String,
+    /// Its columns.
+    pub heading: Vec<String>,
+    /// Its rows.
+    pub rows: Vec<Vec<String>>,
+    /// Below it.
+    pub note: String,
+}
+
+/// The measures that the rows have, the recipe's first.
+pub fn measures(plan: &Plan, analysis: &Analysis) -> Vec<Measure> {
+    let own = plan.recipe.measure;
+    let has = |measure: &Measure| {
+        analysis
+            .rows
+            .iter()
+            .any(|row| row.values.contains_key(measure))
+    };
+    let others = Measure::ALL.into_iter().filter(|measure| *measure != own);
+    std::iter::once(own).chain(others).filter(has).collect()
+}
+
+/// A figure's name with its unit.
+pub fn with_unit(measure: Measure) -> String {
+    match measure.unit() {
+        "" | "/s" => measure.title().into(),
+        unit => format!("{}, {unit}", measure.title()),
+    }
+}
+
+/// A row's configuration, with an asterisk when it is unstable.
+pub fn label(row: &Row) -> String {
+    match &row.unstable {
+        Some(_) => format!("{} *", row.key.label()),
+        None => row.key.label(),
+    }
+}
+
+/// The groups of a matrix: their title and rows.
+pub fn groups(analysis: &Analysis) -> Vec<(String, Vec<&Row>)> {
+    let mut groups: Vec<(String, Vec<&Row>)> = Vec::new();
+    for row in &analysis.rows {
+        let title = format!("{}, {}", row.key.server, row.key.workload);
+        match groups.last_mut() {
+            Some((last, rows)) if *last == title => rows.push(row),
+            _ => groups.push((title, vec![row])),
+        }
+    }
+    groups
+}
+
+/// For each server and workload: every figure of every cell, and the difference of the recipe's.
+pub fn figures(plan: &Plan, analysis: &Analysis) -> Vec<Table> {
+    let measures = measures(plan, analysis);
+    let compares = plan.recipe.baseline.is_some();
+    let of_group = |(title, rows): (String, Vec<&Row>)| {
+        let mut heading = vec!["connections".to_owned(), "configuration".into()];
+        for measure in measures
+            .iter()
+            .filter(|measure| rows.iter().any(|row| row.values.contains_key(measure)))
+        {
+            heading.push(with_unit(*measure));
+            if compares && *measure == plan.recipe.measure {
+                heading.push("difference".into());
+            }
+        }
+        let has_phases = rows.iter().any(|row| row.phase.is_some());
+        if has_phases {
+            heading.push("phase".into());
+        }
+        let line = |row: &&Row| {
+            let mut fields = vec![row.key.connections.to_string(), label(row)];
+            for measure in measures
+                .iter()
+                .filter(|measure| heading.contains(&with_unit(**measure)))
+            {
+                fields.push(
+                    row.values
+                        .get(measure)
+                        .map(shown)
+                        .unwrap_or_else(|| "-".into()),
+                );
+                if compares && *measure == plan.recipe.measure {
+                    let comparison = row.comparisons.get(measure);
+                    fields.push(comparison.map(Comparison::words).unwrap_or_default());
+                }
+            }
+            if has_phases {
+                fields.push(
+                    row.phase
+                        .map(|phase| phase.title().to_owned())
+                        .unwrap_or_default(),
+                );
+            }
+            fields
+        };
+        let mut rows: Vec<&Row> = rows;
+        rows.retain(|row| row.done > 0);
+        let unstable = rows.iter().any(|row| row.unstable.is_some());
+        Table {
+            title,
+            rows: rows.iter().map(line).collect(),
+            note: if unstable {
+                "* unstable: not to be quoted.".into()
+            } else {
+                String::new()
+            },
+            heading,
+        }
+    };
+    groups(analysis)
+        .into_iter()
+        .map(of_group)
+        .filter(|table| !table.rows.is_empty())
+        .collect()
+}
+
+/// Throughput relative to one cell, and the ratio of the baseline's both ways round.
+pub fn relative(plan: &Plan, analysis: &Analysis) -> Option<Table> {
+    let relative = plan.recipe.relative_to.as_ref()?;
+    let mut heading = vec![
+        "workload".to_owned(),
+        "connections".into(),
+        "server".into(),
+        "configuration".into(),
+    ];
+    heading.push(format!(
+        "throughput / that of {}, {}",
+        relative.server, relative.configuration
+    ));
+    let baseline = plan.recipe.baseline.clone().unwrap_or_default();
+    heading.push(format!("throughput / {baseline}"));
+    heading.push(format!("{baseline} / throughput"));
+    let throughput = |row: &Row| {
+        row.values
+            .get(&Measure::Throughput)
+            .map(|interval| interval.mean)
+    };
+    let ratio =
+        |value: Option<f64>| value.map_or_else(|| "-".into(), |value| format!("{value:.3}"));
+    let mut rows = Vec::new();
+    for row in analysis
+        .rows
+        .iter()
+        .filter(|row| !row.key.again && row.done > 0)
+    {
+        let of = |server: &str, configuration: &str| {
+            let mut same = analysis.rows.iter().filter(|other| {
+                (&other.key.workload, other.key.connections, other.key.again)
+                    == (&row.key.workload, row.key.connections, false)
+            });
+            same.find(|other| {
+                other.key.server == server && other.key.configuration == configuration
+            })
+        };
+        let base = of(&relative.server, &relative.configuration).and_then(throughput);
+        let own = of(&row.key.server, &baseline).and_then(throughput);
+        let value = throughput(row);
+        let divided = |by: Option<f64>| Some(value? / by?);
+        rows.push(vec![
+            row.key.workload.clone(),
+            row.key.connections.to_string(),
+            row.key.server.clone(),
+            label(row),
+            ratio(divided(base)),
+            ratio(divided(own)),
+            ratio(divided(own).map(|ratio| 1.0 / ratio)),
+        ]);
+    }
+    Some(Table {
+        title: "Relative throughput".into(),
+        heading,
+        rows,
+        note: String::new(),
+    })
+}
+
+/// User, system and idle time, of the server, the generator and the machine; context switches.
+pub fn cpu(analysis: &Analysis) -> Table {
+    let heading = [
+        "server",
+        "workload",
+        "connections",
+        "configuration",
+        "server user, us",
+        "server system, us",
+        "generator user, us",
+        "generator system, us",
+        "machine user, %",
+        "system, %",
+        "idle, %",
+        "stolen, %",
+        "server switches: waited",
+        "pre-empted",
+        "generator switches",
+        "errors",
+    ];
+    let line = |row: &Row| {
+        let means = row.means.as_ref()?;
+        let number = |value: f64| format!("{value:.2}");
+        let maybe = |value: Option<f64>| value.map_or_else(|| "-".into(), number);
+        Some(vec![
+            row.key.server.clone(),
+            row.key.workload.clone(),
+            row.key.connections.to_string(),
+            label(row),
+            maybe(means.server_user_us),
+            maybe(means.server_system_us),
+            number(means.generator_user_us),
+            number(means.generator_system_us),
+            number(means.machine.user),
+            number(means.machine.system),
+            number(means.machine.idle),
+            number(means.machine.stolen),
+            number(means.server_voluntary),
+            number(means.server_involuntary),
+            number(means.generator_switches),
+            format!("{:.4}", means.errors),
+        ])
+    };
+    Table {
+        title: "CPU and context switches per transaction".into(),
+        heading: heading.map(str::to_owned).to_vec(),
+        rows: analysis.rows.iter().filter_map(line).collect(),
+        note: "The machine's percents are of all its CPUs.".into(),
+    }
+}
+
+/// Rates that were asked for, and whether they were held.
+pub fn rates(analysis: &Analysis) -> Option<Table> {
+    let line = |row: &Row| {
+        let means = row.means.as_ref()?;
+        let rate = means.rate?;
+        let got = row
+            .values
+            .get(&Measure::Throughput)
+            .map(|interval| interval.mean)
+            .unwrap_or(0.0);
+        Some(vec![
+            row.key.server.clone(),
+            row.key.workload.clone(),
+            row.key.connections.to_string(),
+            label(row),
+            format!("{rate:.1}"),
+            format!("{got:.1}"),
+            if means.rate_held {
+                "held".into()
+            } else {
+                "not held".into()
+            },
+            format!("{:.1}", 100.0 - means.machine.idle),
+        ])
+    };
+    let rows: Vec<_> = analysis.rows.iter().filter_map(line).collect();
+    let heading = [
+        "server",
+        "workload",
+        "connections",
+        "configuration",
+        "asked for, /s",
+        "got, /s",
+        "",
+        "machine busy, %",
+    ];
+    (!rows.is_empty()).then(|| Table {
+        title: "Fixed rates".into(),
+        heading: heading.map(str::to_owned).to_vec(),
+        rows,
+        note: String::new(),
+    })
+}
+
+/// How many events of each type, and the most frequent by name, with the ones that the recipe asks for.
+pub fn load(plan: &Plan, analysis: &Analysis, names: usize) -> Vec<Table> {
+    let mut types = Vec::new();
+    let mut events = Vec::new();
+    for row in analysis.rows.iter().filter(|row| !row.load.is_empty()) {
+        let start = || {
+            vec![
+                row.key.server.clone(),
+                row.key.workload.clone(),
+                row.key.connections.to_string(),
+                label(row),
+            ]
+        };
+        let mut kinds: Vec<&str> = row.load.iter().map(|seen| seen.kind.as_str()).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        for kind in kinds {
+            let of = row.load.iter().filter(|seen| seen.kind == kind);
+            let (second, statement) = of.fold((0.0, 0.0), |sum, seen| {
+                (sum.0 + seen.per_second, sum.1 + seen.per_statement)
+            });
+            let mut line = start();
+            line.extend([
+                kind.to_owned(),
+                format!("{second:.0}"),
+                format!("{statement:.2}"),
+            ]);
+            types.push(line);
+        }
+        let asked = |name: &str| {
+            plan.recipe
+                .show_events
+                .iter()
+                .any(|pattern| like(pattern, name))
+        };
+        for (at, seen) in row.load.iter().enumerate() {
+            if at < names || asked(&seen.name) {
+                let mut line = start();
+                line.extend([
+                    seen.kind.clone(),
+                    seen.name.clone(),
+                    format!("{:.0}", seen.per_second),
+                    format!("{:.3}", seen.per_statement),
+                    format!("{:.0}", seen.mean_ns),
+                ]);
+                events.push(line);
+            }
+        }
+    }
+    let heading = |more: &[&str]| -> Vec<String> {
+        let all = ["server", "workload", "connections", "configuration", "type"];
+        all.iter()
+            .chain(more)
+            .map(|&text| text.to_owned())
+            .collect()
+    };
+    let by_type = Table {
+        title: "Load seen: events by type".into(),
+        heading: heading(&["a second", "a statement"]),
+        rows: types,
+        note: "What the server's Performance Schema collected; memory: allocations and frees."
+            .into(),
+    };
+    let by_name = Table {
+        title: "Load seen: events by name".into(),
+        heading: heading(&["name", "a second", "a statement", "mean, ns"]),
+        rows: events,
+        note: format!(
+            "The {names} most frequent of each cell, and those that the recipe asks for; results.json has all."
+        ),
+    };
+    [by_type, by_name]
+        .into_iter()
+        .filter(|table| !table.rows.is_empty())
+        .collect()
+}
+
+/// SQL's LIKE, with `%` alone.
+fn like(pattern: &str, name: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('%') else {
+        return pattern == name;
+    };
+    let Some(tail) = name.strip_prefix(start) else {
+        return false;
+    };
+    (0..=tail.len())
+        .filter(|&at| tail.is_char_boundary(at))
+        .any(|at| like(rest, &tail[at..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::like;
+
+    #[test]
+    fn patterns_match_as_in_sql() {
+        assert!(like(
+            "wait/%/LOCK_thd%",
+            "wait/synch/mutex/sql/LOCK_thd_data"
+        ));
+        assert!(like("%", "") && like("a%", "a") && like("a", "a"));
+        assert!(!like("wait/io/%", "wait/synch") && !like("a", "ab") && !like("%b", "ba"));
+    }
+}

@@ -1,0 +1,235 @@
+//! Settings of a server that is not ours: noted in a file before the first change, put back at the end, and by the
+//! next `tare weigh` when this one was killed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::ask::Ask;
+use crate::dsn::Dsn;
+use crate::proc;
+
+/// Names in one statement: well below any server's packet size.
+const NAMES: usize = 200;
+
+/// What is noted. There is no password in it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Settings {
+    /// Who changes them.
+    pid: u32,
+    /// Where.
+    dsn: String,
+    /// ENABLED and TIMED of each instrument; no TIMED where it has none.
+    instruments: BTreeMap<String, (String, Option<String>)>,
+    /// ENABLED of each consumer.
+    consumers: BTreeMap<String, String>,
+}
+
+/// Settings to put back, and the file that has them until then.
+pub struct Saved {
+    settings: Settings,
+    dsn: Dsn,
+    path: PathBuf,
+}
+
+impl Saved {
+    /// Reads them from the server and notes them in a file.
+    ///
+    /// # Errors
+    /// The server does not tell them, or the file cannot be written: nothing may be changed then.
+    pub fn take(dsn: &Dsn, ask: &mut Ask) -> Result<Self, String> {
+        let mut settings = Settings {
+            pid: std::process::id(),
+            dsn: dsn.shown(),
+            instruments: BTreeMap::new(),
+            consumers: BTreeMap::new(),
+        };
+        let question = "SELECT NAME, ENABLED, TIMED FROM performance_schema.setup_instruments";
+        for row in ask
+            .query(question)
+            .map_err(|error| format!("its settings cannot be read: {error}"))?
+        {
+            if let [Some(name), Some(enabled), timed] = row.as_slice() {
+                settings
+                    .instruments
+                    .insert(name.clone(), (enabled.clone(), timed.clone()));
+            }
+        }
+        let question = "SELECT NAME, ENABLED FROM performance_schema.setup_consumers";
+        for row in ask
+            .query(question)
+            .map_err(|error| format!("its settings cannot be read: {error}"))?
+        {
+            if let [Some(name), Some(enabled)] = row.as_slice() {
+                settings.consumers.insert(name.clone(), enabled.clone());
+            }
+        }
+        if settings.instruments.is_empty() {
+            return Err("it has no instruments: performance_schema is OFF there, and can be switched on at its start alone".into());
+        }
+        let path = folder().join(format!("weigh-{}.json", std::process::id()));
+        note(&path, &settings).map_err(|error| {
+            format!(
+                "{}: {error}; nothing was changed on the server",
+                path.display()
+            )
+        })?;
+        Ok(Self {
+            settings,
+            dsn: dsn.clone(),
+            path,
+        })
+    }
+
+    /// Sets everything as it was.
+    ///
+    /// # Errors
+    /// The server refuses; the file stays.
+    pub fn apply(&self, ask: &mut Ask) -> Result<(), String> {
+        self.settings.apply(ask)
+    }
+
+    /// Puts them back over a connection of its own, and removes the file; a failure is said on stderr.
+    pub fn put_back_or_say(self) {
+        let result = put_back(&self.settings, &self.dsn, &self.path);
+        say(&self.path, &self.settings, &result);
+    }
+}
+
+impl Settings {
+    fn apply(&self, ask: &mut Ask) -> Result<(), String> {
+        let mut alike: BTreeMap<&(String, Option<String>), Vec<&str>> = BTreeMap::new();
+        for (name, values) in &self.instruments {
+            alike.entry(values).or_default().push(name);
+        }
+        for ((enabled, timed), names) in alike {
+            let timed = timed
+                .as_ref()
+                .map(|timed| format!(", TIMED = '{timed}'"))
+                .unwrap_or_default();
+            for names in names.chunks(NAMES) {
+                let names = quoted(names);
+                ask.query(&format!(
+                    "UPDATE performance_schema.setup_instruments SET ENABLED = '{enabled}'{timed} WHERE NAME IN ({names})"
+                ))?;
+            }
+        }
+        for value in ["YES", "NO"] {
+            let names: Vec<&str> = (self.consumers.iter())
+                .filter(|(_, enabled)| *enabled == value)
+                .map(|(name, _)| name.as_str())
+                .collect();
+            if !names.is_empty() {
+                let names = quoted(&names);
+                ask.query(&format!(
+                    "UPDATE performance_schema.setup_consumers SET ENABLED = '{value}' WHERE NAME IN ({names})"
+                ))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn quoted(names: &[&str]) -> String {
+    names
+        .iter()
+        .map(|name| format!("'{}'", name.replace('\'', "''")))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn put_back(settings: &Settings, dsn: &Dsn, path: &Path) -> Result<(), String> {
+    let mut ask = Ask::connect(dsn.address.options())?;
+    settings.apply(&mut ask)?;
+    fs::remove_file(path).map_err(|error| error.to_string())
+}
+
+fn say(path: &Path, settings: &Settings, result: &Result<(), String>) {
+    if let Err(error) = result {
+        let dsn = &settings.dsn;
+        eprintln!(
+            "tare: the instruments of {dsn} are not as they were: {error}\n\
+             tare: {} has the settings; put them back with: tare weigh --restore --dsn '{dsn}'",
+            path.display()
+        );
+    }
+}
+
+/// Puts back what runs left that were killed. `dsn` is tried for those whose own address (which is kept without a
+/// password) does not do. Says what it did; false when something is still not as it was.
+pub fn pending(dsn: Option<&Dsn>, password: Option<&str>) -> bool {
+    let entries = fs::read_dir(folder()).into_iter().flatten().flatten();
+    let mut all = true;
+    for entry in entries {
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !(name.starts_with("weigh-") && name.ends_with(".json")) {
+            continue;
+        }
+        let read = fs::read(&path).map_err(|error| error.to_string());
+        let settings: Settings = match read
+            .and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()))
+        {
+            Ok(settings) => settings,
+            Err(error) => {
+                eprintln!(
+                    "tare: {}: {error}; it was to put settings back",
+                    path.display()
+                );
+                all = false;
+                continue;
+            }
+        };
+        // Its owner will do that itself.
+        if settings.pid != std::process::id() && proc::runs(settings.pid) {
+            continue;
+        }
+        let own = Dsn::parse(&settings.dsn, password.map(str::to_owned)).ok();
+        let given = dsn.filter(|dsn| dsn.shown() == settings.dsn).cloned();
+        let result = match given.or(own) {
+            Some(dsn) => put_back(&settings, &dsn, &path),
+            None => Err("its address cannot be read".into()),
+        };
+        match &result {
+            Ok(()) => eprintln!(
+                "tare: put the instruments of {} back as they were",
+                settings.dsn
+            ),
+            Err(_) => all = false,
+        }
+        say(&path, &settings, &result);
+    }
+    all
+}
+
+/// Where the files are: they outlive us.
+fn folder() -> PathBuf {
+    let variable = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let state = variable("XDG_STATE_HOME").or_else(|| Some(variable("HOME")?.join(".local/state")));
+    state.unwrap_or_else(std::env::temp_dir).join("tare")
+}
+
+fn note(path: &Path, settings: &Settings) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)?;
+    }
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)?;
+    file.write_all(&serde_json::to_vec_pretty(settings)?)?;
+    file.sync_all()
+}

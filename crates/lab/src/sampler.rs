@@ -1,0 +1,104 @@
+//! What can only be seen while it goes on: context switches of threads that will have ended, memory over time.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::cell::Memory;
+use crate::proc;
+
+/// How often it looks, unless looking takes long.
+const PERIOD: Duration = Duration::from_millis(500);
+
+/// Looking takes at most one part in this many.
+const SHARE: u32 = 100;
+
+/// A thread that looks at the server and the load generator.
+pub struct Sampler {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Samples>,
+}
+
+/// What it saw.
+#[derive(Debug, Default)]
+pub struct Samples {
+    /// The server's memory.
+    pub memory: Vec<Memory>,
+    /// The server's context switches since the start: voluntary and not.
+    pub server: (u64, u64),
+    /// The generator's.
+    pub generator: (u64, u64),
+}
+
+impl Sampler {
+    /// Looks from now on.
+    pub fn start(server: Option<u32>, generator: u32) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || look(server, generator, &seen));
+        Self { stop, thread }
+    }
+
+    /// Looks once more and ends.
+    pub fn stop(self) -> Samples {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.thread().unpark();
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+/// Switches of threads: where each began, and where it was last seen.
+#[derive(Default)]
+struct Threads(BTreeMap<u32, ((u64, u64), (u64, u64))>);
+
+impl Threads {
+    fn see(&mut self, pid: u32, first: bool) {
+        for (task, now) in proc::switches(pid) {
+            // A thread that came later began at nothing.
+            let start = if first { now } else { (0, 0) };
+            self.0.entry(task).or_insert((start, now)).1 = now;
+        }
+    }
+
+    fn sum(&self) -> (u64, u64) {
+        self.0.values().fold((0, 0), |sum, (from, to)| {
+            (
+                sum.0 + to.0.saturating_sub(from.0),
+                sum.1 + to.1.saturating_sub(from.1),
+            )
+        })
+    }
+}
+
+fn look(server: Option<u32>, generator: u32, stop: &AtomicBool) -> Samples {
+    let start = Instant::now();
+    let mut samples = Samples::default();
+    let (mut of_server, mut of_generator) = (Threads::default(), Threads::default());
+    let mut first = true;
+    loop {
+        let last = stop.load(Ordering::Relaxed);
+        let began = Instant::now();
+        if let Some(pid) = server {
+            of_server.see(pid, first);
+            if let Some(stat) = proc::stat(pid) {
+                samples.memory.push(Memory {
+                    second: start.elapsed().as_secs_f64(),
+                    virtual_kib: stat.virtual_kib,
+                    resident_kib: stat.resident_kib,
+                });
+            }
+        }
+        of_generator.see(generator, false);
+        first = false;
+        if last {
+            break;
+        }
+        let period = PERIOD.max(began.elapsed() * SHARE);
+        std::thread::park_timeout(period);
+    }
+    samples.server = of_server.sum();
+    samples.generator = of_generator.sum();
+    samples
+}

@@ -1,0 +1,251 @@
+//! How `tare serve`, mysqld and mariadbd are made and started.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::{Address, Launch, Running};
+use crate::child::SECRETS;
+use crate::recipe::{Build, Engine, Kind};
+use crate::trouble::Trouble;
+
+/// A command that starts a server, and where that will be.
+pub struct Started {
+    /// The command.
+    pub command: Command,
+    /// Its socket.
+    pub socket: PathBuf,
+    /// Its pid file.
+    pub pid_file: PathBuf,
+}
+
+/// Options that every mysqld and mariadbd of ours gets: a load that fits into memory, and commits that do not wait
+/// for the disk, which would hide what is measured.
+fn common(launch: &Launch) -> Vec<String> {
+    let pool = (launch.bytes * 2).clamp(128 << 20, 4 << 30) >> 20;
+    vec![
+        format!("--innodb-buffer-pool-size={pool}M"),
+        format!("--max-connections={}", launch.connections + 20),
+        "--innodb-flush-log-at-trx-commit=2".into(),
+        "--max-prepared-stmt-count=1048576".into(),
+        "--back-log=4096".into(),
+    ]
+}
+
+/// The command of a server of ours, its data directory made. `remote` is where TCP listens.
+pub fn command(launch: &Launch, remote: Option<(&str, u16)>) -> Result<Started, Trouble> {
+    std::fs::create_dir_all(launch.directory).map_err(Trouble::at(launch.directory.display()))?;
+    match launch.server.kind {
+        Kind::Tare => tare(launch, remote),
+        _ => mysqld(launch, remote),
+    }
+}
+
+fn tare(launch: &Launch, remote: Option<(&str, u16)>) -> Result<Started, Trouble> {
+    let places = launch.places;
+    let program = match (launch.configuration.build, &places.plain) {
+        (Build::Instrumented, _) => &places.tare,
+        (Build::Plain, Some(plain)) => plain,
+        (Build::Plain, None) => {
+            return Err(Trouble::Skipped(
+                "there is no tare without instrumentation here: build one with CARGO_TARGET_DIR=target/plain cargo \
+                 build --release -p tare-cli --no-default-features, or give --plain PATH"
+                    .into(),
+            ));
+        }
+    };
+    let socket = launch.directory.join("tare.sock");
+    let data = launch.directory.join("data");
+    let mut command = Command::new(program);
+    command
+        .arg("serve")
+        .arg("--data")
+        .arg(data)
+        .arg("--socket")
+        .arg(&socket);
+    match remote {
+        None => {
+            command.arg("--skip-networking");
+        }
+        Some((host, port)) => {
+            command.arg(format!("--port={port}"));
+            if host != "127.0.0.1" {
+                command.arg(format!("--bind-address={host}"));
+            }
+        }
+    }
+    let connections = format!("--max-connections={}", launch.connections + 20);
+    let options = launch
+        .server
+        .options
+        .iter()
+        .chain(&launch.configuration.options);
+    command.arg(connections).args(options);
+    Ok(Started {
+        command,
+        socket,
+        pid_file: launch.directory.join("pid"),
+    })
+}
+
+fn mysqld(launch: &Launch, remote: Option<(&str, u16)>) -> Result<Started, Trouble> {
+    let words = match &launch.server.program {
+        Some(program) => own(launch, Path::new(program))?,
+        None => scripted(launch)?,
+    };
+    let mut words: Vec<String> = words.into_iter().chain(common(launch)).collect();
+    if let Some((host, port)) = remote {
+        words.retain(|word| word != "--skip-networking");
+        words.extend([format!("--bind-address={host}"), format!("--port={port}")]);
+        words.push("--skip-name-resolve".into());
+    }
+    words.extend(
+        launch
+            .server
+            .options
+            .iter()
+            .chain(&launch.configuration.options)
+            .cloned(),
+    );
+    let mut command = match launch.configuration.engine {
+        Engine::Stock => Command::new(&words[0]),
+        Engine::Tare => {
+            let mut command = Command::new(&launch.places.tare);
+            // A server that the door does not know is a failure, not one without Tare.
+            command.args(["run", "--require", "--", &words[0]]);
+            command
+        }
+    };
+    command.args(&words[1..]);
+    Ok(Started {
+        command,
+        socket: launch.directory.join("mysql.sock"),
+        pid_file: launch.directory.join("pid"),
+    })
+}
+
+/// From scripts/servers: the data directory, then the command line.
+fn scripted(launch: &Launch) -> Result<Vec<String>, Trouble> {
+    let version = launch.server.version.as_deref().unwrap_or("mariadb");
+    let Some(script) = &launch.places.servers else {
+        return Err(Trouble::Skipped(format!(
+            "scripts/servers is not here, which gets {version}: run tare from its checkout, or give the server's \
+             own program = '/path/of/mysqld'"
+        )));
+    };
+    let run = |action: &str| -> Result<String, Trouble> {
+        let mut command = Command::new(script);
+        for secret in SECRETS {
+            command.env_remove(secret);
+        }
+        command
+            .args([action, version])
+            .arg(launch.directory)
+            .stdin(Stdio::null());
+        let output = command.output().map_err(Trouble::at(script.display()))?;
+        let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        match output.status.success() {
+            true => Ok(words(&output.stdout)),
+            false => Err(Trouble::Skipped(words(&output.stderr))),
+        }
+    };
+    if !launch.directory.join("data").exists() {
+        run("data")?;
+    }
+    Ok(run("command")?.lines().map(str::to_owned).collect())
+}
+
+/// Of the user's own program.
+fn own(launch: &Launch, program: &Path) -> Result<Vec<String>, Trouble> {
+    let base = program
+        .parent()
+        .and_then(Path::parent)
+        .unwrap_or(Path::new("/usr"));
+    let at = |name: &str| launch.directory.join(name).display().to_string();
+    let mut options = vec![
+        "--no-defaults".to_owned(),
+        format!("--basedir={}", base.display()),
+    ];
+    if rustix::process::geteuid().is_root() {
+        options.push("--user=root".into());
+    }
+    options.push(format!("--datadir={}", at("data")));
+    if !launch.directory.join("data").exists() {
+        let mut command = match launch.server.kind {
+            Kind::Mariadb => Command::new("mariadb-install-db"),
+            _ => Command::new(program),
+        };
+        command.args(&options).stdin(Stdio::null());
+        match launch.server.kind {
+            Kind::Mariadb => {
+                command.args(["--auth-root-authentication-method=normal", "--skip-test-db"])
+            }
+            _ => command.arg("--initialize-insecure"),
+        };
+        let output = command.output().map_err(Trouble::at(program.display()))?;
+        if !output.status.success() {
+            return Err(Trouble::Failed {
+                reason: format!("{} could not make a data directory", program.display()),
+                log: String::from_utf8_lossy(&output.stderr).into_owned(),
+            });
+        }
+    }
+    let mut words = vec![program.display().to_string()];
+    words.extend(options);
+    words.extend([
+        "--skip-networking".into(),
+        format!("--socket={}", at("mysql.sock")),
+        format!("--pid-file={}", at("pid")),
+    ]);
+    Ok(words)
+}
+
+/// The address for loads over TCP, with a user that may come from there.
+pub fn remote(
+    launch: &Launch,
+    running: &mut Running,
+    host: String,
+    port: u16,
+) -> Result<Address, Trouble> {
+    let mut address = Address {
+        host: Some(host),
+        port: Some(port),
+        user: "root".into(),
+        database: "sbtest".into(),
+        ..Address::default()
+    };
+    if launch.server.kind == Kind::Tare {
+        let file = launch.directory.join("data/password");
+        let password = std::fs::read_to_string(&file).map_err(Trouble::at(file.display()))?;
+        address.password = password.lines().next().map(str::to_owned);
+        return Ok(address);
+    }
+    let password = format!("{:016x}", fastrand::u64(..));
+    let native = match launch.server.version.as_deref() {
+        // sysbench's client library need not know 8.0's default.
+        Some("8.0") => "WITH mysql_native_password ",
+        _ => "",
+    };
+    let mut ask = |sql: &str| {
+        running
+            .ask
+            .query(sql)
+            .map_err(Trouble::at("cannot make a user for TCP"))
+    };
+    // Its data directory may have been here before.
+    let there = ask("SELECT COUNT(*) FROM mysql.user WHERE User = 'weigh'")?;
+    if there
+        .first()
+        .and_then(|row| row.first().cloned().flatten())
+        .as_deref()
+        != Some("0")
+    {
+        ask("DROP USER 'weigh'@'%'")?;
+    }
+    ask(&format!(
+        "CREATE USER 'weigh'@'%' IDENTIFIED {native}BY '{password}'"
+    ))?;
+    ask("GRANT ALL ON *.* TO 'weigh'@'%'")?;
+    address.user = "weigh".into();
+    address.password = Some(password);
+    Ok(address)
+}

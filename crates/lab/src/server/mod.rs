@@ -1,0 +1,232 @@
+//! The servers: started on a directory of ours, asked, and stopped.
+
+mod kinds;
+pub mod namespace;
+mod places;
+pub mod preload;
+mod running;
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::ask::Ask;
+use crate::child::{self, Child};
+use crate::dsn::Dsn;
+use crate::events;
+use crate::interrupt::Interrupt;
+use crate::recipe::{Configuration, Engine, From, Kind, Server};
+use crate::trouble::Trouble;
+
+use namespace::Namespace;
+pub use places::Places;
+pub use running::{Address, Running, last_line};
+
+/// How long a server may take until it answers.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What a server is started with.
+pub struct Launch<'a> {
+    /// Programs.
+    pub places: &'a Places,
+    /// Which server.
+    pub server: &'a Server,
+    /// Under which configuration.
+    pub configuration: &'a Configuration,
+    /// The directory of this server: its data, socket and log.
+    pub directory: &'a Path,
+    /// Where loads come from.
+    pub from: From,
+    /// The network namespace of loads, when they come from one.
+    pub namespace: Option<&'a Namespace>,
+    /// The most connections that a load opens.
+    pub connections: u32,
+    /// Bytes of rows, for the size of a buffer pool.
+    pub bytes: u64,
+    /// How to reach one that runs already.
+    pub dsn: Option<&'a Dsn>,
+    /// The user's command has this long to answer.
+    pub warm_up: Duration,
+    /// Ctrl-C.
+    pub interrupt: &'a Interrupt,
+}
+
+impl Launch<'_> {
+    /// Starts it (making its data directory when there is none), waits until it answers, and sends its SQL.
+    ///
+    /// # Errors
+    /// It cannot be had, does not start, or refuses a statement.
+    pub fn start(&self) -> Result<Running, Trouble> {
+        let mut running = match self.server.kind {
+            Kind::None => return Ok(Running::nobody()),
+            Kind::Dsn => self.reach()?,
+            Kind::Command => self.start_command()?,
+            Kind::Tare | Kind::Mariadb | Kind::Mysql => self.start_server()?,
+        };
+        self.configure(&mut running)?;
+        events::unseen(&mut running.ask);
+        Ok(running)
+    }
+
+    /// Sends the configuration's SQL.
+    ///
+    /// # Errors
+    /// The server refuses it.
+    pub fn configure(&self, running: &mut Running) -> Result<(), Trouble> {
+        for statement in &self.configuration.sql {
+            running.ask.query(statement).map_err(|error| {
+                Trouble::failed(format!("the server refused '{statement}': {error}"))
+                    .with_log(running.log())
+            })?;
+        }
+        Ok(())
+    }
+
+    fn reach(&self) -> Result<Running, Trouble> {
+        let dsn = self
+            .dsn
+            .ok_or_else(|| Trouble::failed("the server has no DSN"))?;
+        let mut ask = Ask::connect(dsn.address.options())
+            .map_err(Trouble::at(format!("cannot connect to {}", dsn.shown())))?;
+        let pid = crate::dsn::process(&dsn.address, &mut ask);
+        Ok(Running::new(None, pid, ask, dsn.address.clone()))
+    }
+
+    fn start_server(&self) -> Result<Running, Trouble> {
+        let remote = match (self.from, self.namespace) {
+            (From::Here, _) => None,
+            (From::Tcp, _) => Some("127.0.0.1".to_owned()),
+            (From::Namespace, Some(namespace)) => Some(namespace.host.clone()),
+            (From::Namespace, None) => return Err(Trouble::Skipped(namespace::NEEDED.into())),
+        };
+        let port = remote
+            .as_ref()
+            .map(|_| namespace::free_port())
+            .transpose()?;
+        let started = kinds::command(self, remote.as_deref().zip(port))?;
+        let mut command = started.command;
+        self.dress(&mut command)?;
+        let mut child = Child::start(command, &self.directory.join("log"), None)?;
+        let address = Address {
+            socket: Some(started.socket.clone()),
+            user: "root".into(),
+            database: "sbtest".into(),
+            ..Address::default()
+        };
+        let ask = self.until_it_answers(&mut child, || Ask::connect(address.options()).ok())?;
+        let pid = child.id();
+        let mut running = Running::new(Some(child), Some(pid), ask, address);
+        if self.configuration.engine == Engine::Tare {
+            let pid = std::fs::read_to_string(&started.pid_file).ok();
+            let pid = pid.and_then(|text| text.trim().parse().ok());
+            let pid = pid.ok_or_else(|| Trouble::failed("the server wrote no pid file"))?;
+            running.pid = Some(pid);
+            running.segment = Some(
+                self.segment(pid)
+                    .map_err(|error| error.with_log(running.log()))?,
+            );
+        }
+        if let Some((host, port)) = remote.zip(port) {
+            running.address = kinds::remote(self, &mut running, host, port)?;
+        }
+        if let Some(segment) = running.segment.take() {
+            running.ask = segment;
+        }
+        Ok(running)
+    }
+
+    /// Preloaded allocator and environment.
+    fn dress(&self, command: &mut Command) -> Result<(), Trouble> {
+        command.envs(&self.configuration.environment);
+        if let Some(allocator) = &self.configuration.preload
+            && let Some(library) = preload::library(allocator)?
+        {
+            command.env("LD_PRELOAD", library);
+        }
+        Ok(())
+    }
+
+    fn until_it_answers<T>(
+        &self,
+        child: &mut Child,
+        mut ask: impl FnMut() -> Option<T>,
+    ) -> Result<T, Trouble> {
+        let answer = self.interrupt.wait(PATIENCE, || {
+            if !child.has_ended() {
+                return Ok(ask());
+            }
+            let status = child.reap()?;
+            let log = child.log();
+            let last = last_line(&log);
+            if self.configuration.engine == Engine::Tare && status.code() == Some(2) {
+                return Err(Trouble::Skipped(format!(
+                    "the door is not there: this tare run does not bring Tare's engine into servers ({last})"
+                )));
+            }
+            let reason = format!("the server did not start: it {}: {last}", child::ended(status));
+            Err(Trouble::Failed { reason, log })
+        })?;
+        answer.ok_or_else(|| Trouble::Failed {
+            reason: format!("the server did not answer within {} s", PATIENCE.as_secs()),
+            log: child.log(),
+        })
+    }
+
+    /// The segment of a process of ours.
+    fn segment(&self, pid: u32) -> Result<Ask, Trouble> {
+        let mut ask = Ask::Segment {
+            tare: self.places.tare.clone(),
+            pid,
+        };
+        match ask.query("SELECT 1") {
+            Ok(_) => Ok(ask),
+            Err(error) => Err(Trouble::failed(format!(
+                "process {pid} has no segment to ask: {error}"
+            ))),
+        }
+    }
+
+    /// The user's own.
+    fn start_command(&self) -> Result<Running, Trouble> {
+        let port = namespace::free_port()?;
+        let socket = self.directory.join("socket");
+        let fill = |text: &String| {
+            let text = text.replace("{port}", &port.to_string());
+            text.replace("{socket}", &socket.to_string_lossy())
+        };
+        std::fs::create_dir_all(self.directory).map_err(Trouble::at(self.directory.display()))?;
+        let words = self.server.command.iter().chain(&self.server.options);
+        let words: Vec<String> = words.chain(&self.configuration.options).map(fill).collect();
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        self.dress(&mut command)?;
+        let mut child = Child::start(command, &self.directory.join("log"), None)?;
+        let pid = child.id();
+        let ask = match self.configuration.engine {
+            // That it has a segment says that it is up.
+            Engine::Tare => self.until_it_answers(&mut child, || {
+                std::thread::sleep(Duration::from_millis(50));
+                self.segment(pid).ok()
+            })?,
+            Engine::Stock => Ask::Nobody,
+        };
+        let listens =
+            || socket.exists() || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
+        self.interrupt
+            .wait(self.warm_up, || match child.has_ended() {
+                true => {
+                    let how = child::ended(child.reap()?);
+                    let log = child.log();
+                    let reason = format!("the server {how}: {}", last_line(&log));
+                    Err(Trouble::Failed { reason, log })
+                }
+                false => Ok(listens().then_some(())),
+            })?;
+        let address = Address {
+            socket: Some(socket),
+            port: Some(port),
+            ..Address::default()
+        };
+        Ok(Running::new(Some(child), Some(pid), ask, address))
+    }
+}

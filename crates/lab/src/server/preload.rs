@@ -1,0 +1,53 @@
+//! Allocators: which library has them.
+
+use std::path::{Path, PathBuf};
+
+use crate::trouble::Trouble;
+
+/// Name, its library, and the Debian package that brings it.
+const ALLOCATORS: [(&str, &str, &str); 3] = [
+    ("jemalloc", "libjemalloc.so.2", "libjemalloc2"),
+    (
+        "tcmalloc",
+        "libtcmalloc_minimal.so.4",
+        "libtcmalloc-minimal4",
+    ),
+    ("mimalloc", "libmimalloc.so.2", "libmimalloc2.0"),
+];
+
+/// Where distributions put libraries.
+const FOLDERS: [&str; 5] = [
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+    "/usr/local/lib",
+];
+
+/// The library to preload; none for libc's own.
+///
+/// # Errors
+/// It is not there.
+pub fn library(allocator: &str) -> Result<Option<PathBuf>, Trouble> {
+    if allocator == "libc" {
+        return Ok(None);
+    }
+    let known = ALLOCATORS.iter().find(|(name, ..)| *name == allocator);
+    let found = match known {
+        Some((_, library, _)) => {
+            let mut paths = FOLDERS.iter().map(|folder| Path::new(folder).join(library));
+            paths.find(|path| path.exists())
+        }
+        None => Some(PathBuf::from(allocator)).filter(|path| path.exists()),
+    };
+    found.map(Some).ok_or_else(|| {
+        Trouble::Skipped(match known {
+            Some((name, library, package)) => {
+                format!("{name} ({library}) is not installed: apt-get install {package}")
+            }
+            None => format!(
+                "preload = '{allocator}': no such file; known by name are libc, jemalloc, tcmalloc, mimalloc"
+            ),
+        })
+    })
+}

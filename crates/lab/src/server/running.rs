@@ -1,0 +1,124 @@
+//! A server that answers, and how loads reach it.
+
+use std::path::PathBuf;
+
+use mysql::OptsBuilder;
+
+use crate::ask::Ask;
+use crate::child::{self, Child};
+use crate::trouble::Trouble;
+
+/// How a load reaches a server.
+#[derive(Debug, Clone, Default)]
+pub struct Address {
+    /// Over a Unix socket.
+    pub socket: Option<PathBuf>,
+    /// Or a host.
+    pub host: Option<String>,
+    /// And its port.
+    pub port: Option<u16>,
+    /// As this user.
+    pub user: String,
+    /// With this password.
+    pub password: Option<String>,
+    /// In this database.
+    pub database: String,
+}
+
+impl Address {
+    /// For the client of ours.
+    pub fn options(&self) -> OptsBuilder {
+        let options = OptsBuilder::new()
+            .user(Some(&self.user))
+            .pass(self.password.as_deref())
+            .prefer_socket(false);
+        match (&self.socket, &self.host) {
+            (Some(socket), _) => options.socket(socket.to_str()),
+            (None, host) => {
+                let host = host.clone().unwrap_or_else(|| "127.0.0.1".into());
+                options
+                    .ip_or_hostname(Some(host))
+                    .tcp_port(self.port.unwrap_or(3306))
+            }
+        }
+    }
+}
+
+/// A server that answers.
+pub struct Running {
+    child: Option<Child>,
+    /// The process whose CPU is the server's; none of a server elsewhere.
+    pub pid: Option<u32>,
+    /// To ask its Performance Schema.
+    pub ask: Ask,
+    /// Until it takes the place of `ask`: Tare's engine in the server.
+    pub(super) segment: Option<Ask>,
+    /// For loads.
+    pub address: Address,
+}
+
+impl Running {
+    pub(super) fn new(child: Option<Child>, pid: Option<u32>, ask: Ask, address: Address) -> Self {
+        Self {
+            child,
+            pid,
+            ask,
+            segment: None,
+            address,
+        }
+    }
+
+    /// Nothing runs: the load is what is measured.
+    pub(super) fn nobody() -> Self {
+        Self::new(None, None, Ask::Nobody, Address::default())
+    }
+
+    /// A failure, when it has ended.
+    ///
+    /// # Errors
+    /// How it ended, and its log.
+    pub fn alive(&mut self) -> Result<(), Trouble> {
+        let Some(child) = self.child.as_mut() else {
+            return Ok(());
+        };
+        if !child.has_ended() {
+            return Ok(());
+        }
+        let how = child
+            .reap()
+            .map_or_else(|error| error.to_string(), child::ended);
+        let log = child.log();
+        Err(Trouble::Failed {
+            reason: format!(
+                "the server {how} while it was measured: {}",
+                last_line(&log)
+            ),
+            log,
+        })
+    }
+
+    /// The end of its log.
+    pub fn log(&self) -> String {
+        self.child.as_ref().map(Child::log).unwrap_or_default()
+    }
+
+    /// Stops it; the data stays.
+    pub fn stop(mut self) {
+        // Our own connection first: servers wait for those.
+        self.ask = Ask::Nobody;
+        if let Some(child) = &mut self.child {
+            child.stop();
+        }
+    }
+}
+
+/// The line of a log that tells most: the last error, or the last line.
+pub fn last_line(log: &str) -> String {
+    let telling = |line: &&str| {
+        let lower = line.to_ascii_lowercase();
+        lower.contains("error") || lower.contains("fatal") || lower.contains("tare:")
+    };
+    let mut lines = log.lines().rev().filter(|line| !line.trim().is_empty());
+    let last = lines.clone().next().unwrap_or("its log is empty");
+    lines.find(telling).unwrap_or(last).trim().to_owned()
+}

@@ -1,0 +1,93 @@
+//! A 95 % interval of a mean, by the studentised bootstrap.
+//!
+//! Each resample's distance from the sample's mean is told in that resample's own standard errors; the quantiles
+//! of those, turned round, are the interval. Unlike the percentile interval it allows for a small sample's
+//! standard deviation being uncertain, which at 4 to 8 repetitions is most of the matter.
+
+use fastrand::Rng;
+use serde::{Deserialize, Serialize};
+
+use super::{deviation, mean};
+
+/// Below this many values there is no interval: a resample of three is one value thrice too often.
+pub const FEWEST: usize = 4;
+
+/// Resamples. The ends then move by less than 2 % of the width between seeds.
+const RESAMPLES: usize = 4_999;
+
+/// A mean and where it may lie.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The sample's mean.
+    pub mean: f64,
+    /// The lower end; `None` when the sample is too small for one.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+}
+
+impl Interval {
+    /// Of the mean of what `sample` was drawn from.
+    pub fn of(sample: &[f64], rng: &mut Rng) -> Self {
+        Self::with(sample, RESAMPLES, rng)
+    }
+
+    /// With another number of resamples.
+    pub fn with(sample: &[f64], resamples: usize, rng: &mut Rng) -> Self {
+        let mean = mean(sample);
+        let none = Self {
+            mean,
+            low: None,
+            high: None,
+        };
+        if sample.len() < FEWEST {
+            return none;
+        }
+        let root = (sample.len() as f64).sqrt();
+        let error = deviation(sample) / root;
+        if !error.is_finite() {
+            return none;
+        }
+        let mut distances: Vec<f64> = Vec::with_capacity(resamples);
+        let mut drawn = vec![0.0; sample.len()];
+        // The same value drawn each time has no standard error, and says nothing of the distance.
+        let nothing = error * 1e-9;
+        while distances.len() < resamples && error > 0.0 {
+            drawn.fill_with(|| sample[rng.usize(..sample.len())]);
+            let own = deviation(&drawn) / root;
+            if own > nothing {
+                distances.push((super::mean(&drawn) - mean) / own);
+            }
+        }
+        distances.sort_by(f64::total_cmp);
+        let quantile = |q: f64| match distances.len() {
+            // All values are equal.
+            0 => 0.0,
+            n => distances[((q * n as f64) as usize).min(n - 1)],
+        };
+        Self {
+            mean,
+            low: Some(mean - quantile(0.975) * error),
+            high: Some(mean - quantile(0.025) * error),
+        }
+    }
+
+    /// Whether the interval is there and excludes zero.
+    pub fn excludes_zero(&self) -> bool {
+        matches!((self.low, self.high), (Some(low), Some(high)) if low > 0.0 || high < 0.0)
+    }
+
+    /// The same through a growing function: of logarithms of ratios to percents.
+    pub fn map(self, f: impl Fn(f64) -> f64) -> Self {
+        Self {
+            mean: f(self.mean),
+            low: self.low.map(&f),
+            high: self.high.map(&f),
+        }
+    }
+
+    /// How far from zero the interval reaches.
+    pub fn farthest(&self) -> Option<f64> {
+        Some(self.low?.abs().max(self.high?.abs()))
+    }
+}

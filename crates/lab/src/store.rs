@@ -1,0 +1,209 @@
+//! What a run leaves: plan.json, a file for each cell, logs. Each appears whole or not at all.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::cell;
+use crate::machine::Machine;
+use crate::matrix::Cell;
+use crate::recipe::Recipe;
+
+/// What is going to be measured, and where.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Plan {
+    /// What the recipe is called.
+    pub name: String,
+    /// Whether it was run in its quick form.
+    pub quick: bool,
+    /// Of the order.
+    pub seed: u64,
+    /// The machine.
+    pub machine: Machine,
+    /// The recipe as it is run.
+    pub recipe: Recipe,
+    /// When a server that runs is weighed: how its windows are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live: Option<crate::live::Live>,
+    /// Rates that were found for a share of the CPU, by server and workload.
+    #[serde(default)]
+    pub rates: BTreeMap<String, f64>,
+    /// Every cell of every repetition, in order.
+    pub cells: Vec<Cell>,
+}
+
+/// Why results cannot be read or begun.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// The directory, or a file in it.
+    #[error("{path}: {error}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A file that is not what it should be.
+    #[error("{path}: {error}; remove it, and its cell is measured again")]
+    Content {
+        /// Which.
+        path: PathBuf,
+        /// Where.
+        error: serde_json::Error,
+    },
+    /// There are results already.
+    #[error("{0} has results already; go on with --resume {0}, or give another --output")]
+    There(PathBuf),
+}
+
+/// The directory of a run.
+#[derive(Debug)]
+pub struct Store {
+    directory: PathBuf,
+    /// What could not be written, to be tried again.
+    unwritten: BTreeMap<PathBuf, (Vec<u8>, String)>,
+}
+
+const PLAN: &str = "plan.json";
+
+impl Store {
+    /// A new directory with its plan.
+    ///
+    /// # Errors
+    /// It cannot be made, or has results already.
+    pub fn create(directory: &Path, plan: &Plan) -> Result<Self, StoreError> {
+        if directory.join(PLAN).exists() {
+            return Err(StoreError::There(directory.to_owned()));
+        }
+        let failed = |path: PathBuf| move |error| StoreError::File { path, error };
+        for part in ["cells", "logs"] {
+            let path = directory.join(part);
+            fs::create_dir_all(&path).map_err(failed(path.clone()))?;
+        }
+        let store = Self {
+            directory: directory.to_owned(),
+            unwritten: BTreeMap::new(),
+        };
+        store.write_plan(plan)?;
+        Ok(store)
+    }
+
+    /// An existing one, its plan, and the cells that it has.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn open(directory: &Path) -> Result<(Self, Plan, Vec<cell::Result>), StoreError> {
+        let plan = read(&directory.join(PLAN))?;
+        let cells = directory.join("cells");
+        let entries =
+            fs::read_dir(&cells).map_err(|error| StoreError::File { path: cells, error })?;
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.retain(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "json")
+        });
+        paths.sort();
+        let results = paths
+            .iter()
+            .map(|path| read(path))
+            .collect::<Result<_, _>>()?;
+        let store = Self {
+            directory: directory.to_owned(),
+            unwritten: BTreeMap::new(),
+        };
+        Ok((store, plan, results))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Writes the plan anew.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write_plan(&self, plan: &Plan) -> Result<(), StoreError> {
+        let path = self.directory.join(PLAN);
+        write(&path, &json(plan)).map_err(|error| StoreError::File { path, error })
+    }
+
+    /// Keeps a cell: on disk, or in memory until the disk takes it.
+    pub fn keep(&mut self, result: &cell::Result, log: Option<&str>) {
+        let number = result.cell.number;
+        let cell = self.directory.join(format!("cells/{number:04}.json"));
+        self.unwritten.insert(cell, (json(result), String::new()));
+        let path = self.directory.join(format!("logs/{number:04}.log"));
+        match log.filter(|log| !log.is_empty()) {
+            Some(log) => drop(
+                self.unwritten
+                    .insert(path, (log.as_bytes().to_vec(), String::new())),
+            ),
+            // Of an earlier try.
+            None => drop(fs::remove_file(path)),
+        }
+        self.try_again();
+    }
+
+    /// Writes what could not be written before.
+    pub fn try_again(&mut self) {
+        self.unwritten
+            .retain(|path, (bytes, why)| match write(path, bytes) {
+                Ok(()) => false,
+                Err(error) => {
+                    *why = error.to_string();
+                    true
+                }
+            });
+    }
+
+    /// What still could not be written, and why.
+    pub fn unwritten(&self) -> impl Iterator<Item = (&Path, &str)> {
+        self.unwritten
+            .iter()
+            .map(|(path, (_, why))| (path.as_path(), why.as_str()))
+    }
+
+    /// Writes a file of the report.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let path = self.directory.join(name);
+        write(&path, bytes).map_err(|error| StoreError::File { path, error })
+    }
+}
+
+fn json(value: &impl Serialize) -> Vec<u8> {
+    let mut bytes = serde_json::to_vec_pretty(value).expect("our own types have texts for keys");
+    bytes.push(b'\n');
+    bytes
+}
+
+fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
+    let path = path.to_owned();
+    match fs::read(&path) {
+        Err(error) => Err(StoreError::File { path, error }),
+        Ok(bytes) => {
+            serde_json::from_slice(&bytes).map_err(|error| StoreError::Content { path, error })
+        }
+    }
+}
+
+/// Beside its place first, so that nobody ever sees half of it.
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let beside = path.with_extension("tmp");
+    let written = fs::File::create(&beside).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_data()
+    });
+    let result = written.and_then(|()| fs::rename(&beside, path));
+    if result.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    result
+}
