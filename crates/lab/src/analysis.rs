@@ -214,10 +214,10 @@ fn of_group(plan: &Plan, keys: &[Key], results: &[cell::Result], rng: &mut Rng) 
             again: values(again, measure),
         };
         let control = baseline.control(rng);
-        let floor = control.map(|control| control.mean.abs());
+        let floor = control.as_ref().map(Baseline::floor);
         let base_stable = rows[first].unstable.is_none() && rows[again].unstable.is_none();
-        for at in 0..keys.len() {
-            let stable = base_stable && rows[at].unstable.is_none();
+        for (at, row) in rows.iter_mut().enumerate() {
+            let stable = base_stable && row.unstable.is_none();
             let comparison = match at {
                 at if at == first => None,
                 // The control itself: the second against the first, with no floor but its own.
@@ -231,7 +231,7 @@ fn of_group(plan: &Plan, keys: &[Key], results: &[cell::Result], rng: &mut Rng) 
                 at => baseline.compare(&values(at, measure), floor, stable, rng),
             };
             if let Some(comparison) = comparison {
-                rows[at].comparisons.insert(measure, comparison);
+                row.comparisons.insert(measure, comparison);
             }
         }
     }

@@ -245,11 +245,10 @@ impl<'a> Runner<'a> {
         let directory = self.directory(&key.server);
         let bytes = self.plan.recipe.data_bytes();
         let started = self.launch(parts, &directory, bytes, namespace).start();
-        let mut running = started.map_err(|trouble| {
-            if let Trouble::Skipped(reason) = &trouble {
+        let mut running = started.inspect_err(|trouble| {
+            if let Trouble::Skipped(reason) = trouble {
                 self.unavailable.insert(wanted.to_owned(), reason.clone());
             }
-            trouble
         })?;
         let filling = parts.workload.load == Load::Sysbench && !self.prepared.contains(&key.server);
         let filled = match parts.server.kind {

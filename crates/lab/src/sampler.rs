@@ -51,7 +51,10 @@ impl Sampler {
 
 /// Switches of threads: where each began, and where it was last seen.
 #[derive(Default)]
-struct Threads(BTreeMap<u32, ((u64, u64), (u64, u64))>);
+struct Threads(BTreeMap<u32, (Switches, Switches)>);
+
+/// Voluntary and not.
+type Switches = (u64, u64);
 
 impl Threads {
     fn see(&mut self, pid: u32, first: bool) {

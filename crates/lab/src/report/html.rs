@@ -84,7 +84,7 @@ fn summary(html: &mut String, plan: &Plan, results: &[cell::Result], analysis: &
     if let Some(floor) = analysis.floor_percent {
         let _ = writeln!(
             html,
-            "<p>A/A floor: cells that are the same differed by up to {floor:.2} % in {measure}. Intervals are of 95 %.</p>"
+            "<p>A/A floor: cells that are the same may seem to differ by up to {floor:.2} % in {measure}. Intervals are of 95 %.</p>"
         );
     }
     if !analysis.conclusions.is_empty() {

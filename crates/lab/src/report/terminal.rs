@@ -16,7 +16,7 @@ pub fn terminal(plan: &Plan, analysis: &Analysis) -> String {
     }
     if let Some(floor) = analysis.floor_percent {
         text.push_str(&format!(
-            "\nA/A floor: cells that are the same differed by up to {floor:.2} % in {}.\n",
+            "\nA/A floor: cells that are the same may seem to differ by up to {floor:.2} % in {}.\n",
             plan.recipe.measure.title()
         ));
     }

@@ -158,7 +158,9 @@ impl Launch<'_> {
             let status = child.reap()?;
             let log = child.log();
             let last = last_line(&log);
-            if self.configuration.engine == Engine::Tare && status.code() == Some(2) {
+            // A tare run without the option takes it for the command.
+            let unknown = status.code() == Some(2) || last.contains(kinds::REQUIRE);
+            if self.configuration.engine == Engine::Tare && unknown {
                 return Err(Trouble::Skipped(format!(
                     "the door is not there: this tare run does not bring Tare's engine into servers ({last})"
                 )));

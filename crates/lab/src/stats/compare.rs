@@ -28,7 +28,7 @@ pub enum Verdict {
 pub struct Comparison {
     /// Difference in percent, with its interval.
     pub percent: Interval,
-    /// What the A/A pair of the group differs by, in percent, regardless of sign.
+    /// What the A/A pair of the group calls a difference when there is none, in percent.
     pub floor_percent: Option<f64>,
     /// Repetitions that both sides have.
     pub pairs: usize,
@@ -60,6 +60,11 @@ impl Baseline {
             .filter_map(|&(repetition, value)| Some(ln(value)? - log(&self.first, repetition)?))
             .collect();
         (!differences.is_empty()).then(|| Interval::of(&differences, rng).map(percent))
+    }
+
+    /// What a control calls a difference when there is none: its own, or half of its interval.
+    pub fn floor(control: &Interval) -> f64 {
+        control.mean.abs().max(control.half().unwrap_or(0.0))
     }
 
     /// `values` against it. `stable` is whether both may be quoted.
