@@ -15,7 +15,7 @@ SHELL_SCRIPTS = $(shell grep -lE '^\#!/usr/bin/env bash' scripts/* .ci/run)
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-deps: ## install what is missing on Debian 12: sysbench, a MySQL client, shellcheck, valgrind, PyMySQL, a C and C++ compiler
+deps: ## install what is missing on Debian 12: sysbench, MariaDB, MySQL clients, shellcheck, valgrind, compilers
 	@scripts/deps
 
 build: ## build target/release/tare
