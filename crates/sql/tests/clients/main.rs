@@ -11,7 +11,8 @@ mod python;
 mod support;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+
+use support::output;
 
 /// The repository.
 fn root() -> PathBuf {
@@ -23,16 +24,4 @@ fn program(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/clients/programs")
         .join(name)
-}
-
-/// Runs a client that must succeed; what it prints.
-fn output(command: &mut Command) -> String {
-    let shown = format!("{command:?}");
-    let output = command
-        .output()
-        .unwrap_or_else(|e| panic!("{shown}: {e}; run `make deps`"));
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{shown}: {text}{errors}");
-    text
 }

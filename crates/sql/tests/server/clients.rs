@@ -3,18 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::support::{PASSWORD, Running};
-
-fn output(command: &mut Command) -> String {
-    let shown = format!("{command:?}");
-    let output = command
-        .output()
-        .unwrap_or_else(|e| panic!("{shown}: {e}; run `make deps`"));
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{shown}: {text}{errors}");
-    text
-}
+use super::support::{PASSWORD, Running, output};
 
 fn mariadb(running: &Running) -> Command {
     let mut command = Command::new("mariadb");

@@ -221,3 +221,15 @@ impl Raw {
         self.read().is_some_and(|p| p[0] == 0)
     }
 }
+
+/// Runs a client that must succeed; what it prints.
+pub fn output(command: &mut std::process::Command) -> String {
+    let shown = format!("{command:?}");
+    let output = command
+        .output()
+        .unwrap_or_else(|e| panic!("{shown}: {e}; run `make deps`"));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{shown}: {text}{errors}");
+    text
+}
