@@ -1,7 +1,9 @@
 //! ONLY_FULL_GROUP_BY: a column that is neither grouped by nor decided by what is. Only what is
 //! wrong for certain is refused: plain columns of one table, whose keys are known.
 
-use sqlparser::ast::{Expr, GroupByExpr, Select, SelectItem, TableFactor};
+use sqlparser::ast::{
+    Distinct, Expr, GroupByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor,
+};
 
 use super::Rewriter;
 use super::select::aggregates;
@@ -39,6 +41,43 @@ fn asks_again(expr: &Expr) -> bool {
 }
 
 impl Rewriter<'_> {
+    /// 3065: which of the rows that DISTINCT makes one is to decide their order?
+    pub(super) fn distinct_order(&mut self, query: &Query) -> Result<()> {
+        let (SetExpr::Select(select), Some(order)) = (query.body.as_ref(), &query.order_by) else {
+            return Ok(());
+        };
+        let OrderByKind::Expressions(by) = &order.kind else {
+            return Ok(());
+        };
+        if !self.mode.full_group_by || !matches!(select.distinct, Some(Distinct::Distinct)) {
+            return Ok(());
+        }
+        for (i, order) in by.iter().enumerate() {
+            let Some(name) = column(&order.expr) else {
+                continue;
+            };
+            let selected = select.projection.iter().any(|item| match item {
+                SelectItem::UnnamedExpr(expr) => mentions(expr, name),
+                SelectItem::ExprWithAlias { expr, alias } => {
+                    mentions(expr, name) || alias.value.eq_ignore_ascii_case(name)
+                }
+                // What `*` stands for is not looked at.
+                _ => true,
+            });
+            if !selected && self.names.column_of(&order.expr).is_some() {
+                return Err(SqlError::new(
+                    3065,
+                    format!(
+                        "Expression #{} of ORDER BY clause is not in SELECT list, references column \
+                         '{name}' which is not in SELECT list; this is incompatible with DISTINCT",
+                        i + 1
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// 1140 without GROUP BY, 1055 with it.
     pub(super) fn full_group_by(&mut self, select: &Select) -> Result<()> {
         if !self.mode.full_group_by {

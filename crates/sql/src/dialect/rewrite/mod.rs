@@ -155,6 +155,9 @@ impl VisitorMut for Rewriter<'_> {
             _ => Scope::default(),
         };
         self.names.scopes.push(scope);
+        if let Err(error) = self.distinct_order(query) {
+            return ControlFlow::Break(error);
+        }
         query.locks.clear();
         if let Some(LimitClause::OffsetCommaLimit { offset, limit }) = &query.limit_clause {
             query.limit_clause = Some(LimitClause::LimitOffset {
