@@ -1,6 +1,5 @@
 //! Statement digests.
 
-use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
@@ -12,7 +11,7 @@ use tare_layout::name::load_bytes;
 use tare_layout::primitive::AtomicU64;
 use tare_layout::{Kind, View};
 
-use crate::fine::FineHistogram;
+use crate::fine::{Adder, Additions, SparseHistogram};
 use crate::line::{Cells, NOTHING, add, cells, shared_cells};
 use crate::totals::Banks;
 
@@ -30,7 +29,7 @@ pub struct Digest {
     /// A statement's row: the time line, and three lines of counters.
     pub row: [Cells; 4],
     /// Its latencies.
-    pub histogram: Box<FineHistogram>,
+    pub histogram: SparseHistogram,
     /// When it was first seen.
     pub first_seen: u64,
     /// One of its statements.
@@ -79,13 +78,13 @@ fn normalised(view: View<'_>, id: usize) -> Option<Arc<str>> {
 }
 
 fn hex(hash: &[AtomicU64; 4]) -> Arc<str> {
-    let mut text = String::with_capacity(64);
-    for byte in hash
-        .iter()
-        .flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes())
-    {
-        let _ = write!(text, "{byte:02x}");
-    }
+    const DIGITS: [char; 16] = [
+        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+    ];
+    // Not by formatting: a full table has 320,000 of these bytes.
+    let digits = |byte: u8| [byte >> 4, byte & 15].map(|digit| DIGITS[usize::from(digit)]);
+    let words = hash.iter().map(|word| word.load(Ordering::Relaxed));
+    let text: String = words.flat_map(u64::to_le_bytes).flat_map(digits).collect();
     text.into()
 }
 
@@ -137,7 +136,7 @@ fn sample(view: View<'_>, id: usize) -> Sample {
 /// What the banks counted for one digest.
 struct Sum {
     row: [Cells; 4],
-    histogram: Box<FineHistogram>,
+    histogram: Additions,
 }
 
 /// How long a reader waits for a digest to be evicted before it takes what it sees: one takes some
@@ -152,12 +151,13 @@ impl Banks<'_> {
         let generation = view.control().digest_generation.load(Ordering::Acquire);
         let read = || {
             let sums = self.digest_sums(used(view), generation).into_iter();
+            let mut adder = Adder::new();
             let listed = |(id, sum): (usize, Sum)| {
                 let entry = view.digest(id);
                 let ready = entry.state.load(Ordering::Acquire) as u32 == READY as u32
                     && entry.generation.load(Ordering::Relaxed) == generation;
                 // Number 0 is nobody's: it is there in every generation.
-                (id == 0 || ready).then(|| self.digest(id, sum))
+                (id == 0 || ready).then(|| self.digest(id, sum, &mut adder))
             };
             let mut digests: Vec<Digest> = sums.enumerate().filter_map(listed).collect();
             // One whose first statement still runs has counted nothing.
@@ -179,13 +179,10 @@ impl Banks<'_> {
         read()
     }
 
-    fn digest(&self, id: usize, sum: Sum) -> Digest {
+    fn digest(&self, id: usize, sum: Sum, adder: &mut Adder) -> Digest {
         let view = self.view();
         let entry = view.digest(id);
-        let Sum {
-            mut row,
-            mut histogram,
-        } = sum;
+        let Sum { mut row, histogram } = sum;
         for (i, line) in row.iter_mut().enumerate() {
             let shared = match i {
                 0 => shared_cells(&entry.shared[0]),
@@ -194,12 +191,15 @@ impl Banks<'_> {
             add(Kind::Statement, i, line, &shared);
         }
         // Where nothing was counted the pages may not be there. (A row that wraps spills there, too.)
-        if entry.shared[0].get(COUNT) != 0 || row[0][COUNT] >> 32 != 0 {
-            histogram.add_shared(view.digest_histogram(id));
+        let is_shared = entry.shared[0].get(COUNT) != 0 || row[0][COUNT] >> 32 != 0;
+        let (mut shared, mut truncated): (&[_], &[_]) = (&[], &[]);
+        if is_shared {
+            shared = view.digest_histogram(id);
             if self.fine_truncated(DIGESTS) {
-                histogram.take_shared(view.digest_histogram_truncated(id));
+                truncated = view.digest_histogram_truncated(id);
             }
         }
+        let histogram = adder.sum(&histogram, shared, truncated);
         let own = id != 0;
         Digest {
             id,
@@ -223,7 +223,7 @@ impl Banks<'_> {
         let limit = view.geometry().limits.digests;
         let fresh = || Sum {
             row: [NOTHING, [0; 8], [0; 8], [0; 8]],
-            histogram: Box::default(),
+            histogram: Additions::default(),
         };
         self.unmerged(|| {
             let mut sums: Vec<Sum> = (0..used).map(|_| fresh()).collect();

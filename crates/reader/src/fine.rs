@@ -37,17 +37,7 @@ impl FineHistogram {
     /// The picoseconds below which the share `q` (0 to 1) of the statements lies: where the bucket of
     /// the statement it asks for ends, as in MySQL. `None` without statements.
     pub fn quantile_ps(&self, q: f64) -> Option<u64> {
-        let total = self.total();
-        if total == 0 {
-            return None;
-        }
-        let rank = ((total as f64 * q).ceil() as u64).clamp(1, total);
-        let mut seen = 0u64;
-        let found = self.counts.iter().position(|n| {
-            seen = seen.saturating_add(*n);
-            seen >= rank
-        });
-        Some(BOUNDS_PS[found.unwrap_or(FINE_BUCKETS - 1) + 1])
+        quantile_ps(self.counts.iter().copied().enumerate(), q)
     }
 
     /// Adds counts that many threads write.
@@ -56,11 +46,104 @@ impl FineHistogram {
             *sum = sum.wrapping_add(cell.load(Ordering::Relaxed));
         }
     }
+}
 
-    /// Takes counts of before away.
-    pub(crate) fn take_shared(&mut self, cells: &[AtomicU64]) {
-        for (sum, cell) in self.counts.iter_mut().zip(cells) {
-            *sum = sum.saturating_sub(cell.load(Ordering::Relaxed));
+/// The same of one digest among thousands: the buckets that hold statements, of which there are few.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SparseHistogram {
+    /// Bucket and statements, by bucket.
+    counts: Box<[(u16, u64)]>,
+}
+
+impl SparseHistogram {
+    /// Statements in all buckets.
+    pub fn total(&self) -> u64 {
+        self.counts
+            .iter()
+            .fold(0, |sum, (_, n)| sum.wrapping_add(*n))
+    }
+
+    /// As [`FineHistogram::quantile_ps`].
+    pub fn quantile_ps(&self, q: f64) -> Option<u64> {
+        let counts = self.counts.iter();
+        quantile_ps(counts.map(|(bucket, n)| (usize::from(*bucket), *n)), q)
+    }
+
+    /// All buckets.
+    pub fn to_fine(&self) -> FineHistogram {
+        let mut fine = FineHistogram::default();
+        for (bucket, n) in &self.counts {
+            fine.counts[usize::from(*bucket)] = *n;
+        }
+        fine
+    }
+}
+
+/// Where the bucket of the statement that `q` asks for ends.
+fn quantile_ps(counts: impl Iterator<Item = (usize, u64)> + Clone, q: f64) -> Option<u64> {
+    let total = counts.clone().fold(0u64, |sum, (_, n)| sum.wrapping_add(n));
+    if total == 0 {
+        return None;
+    }
+    let rank = ((total as f64 * q).ceil() as u64).clamp(1, total);
+    let mut seen = 0u64;
+    let mut counts = counts;
+    let found = counts.find(|(_, n)| {
+        seen = seen.saturating_add(*n);
+        seen >= rank
+    });
+    let bucket = found.map_or(FINE_BUCKETS - 1, |(bucket, _)| bucket);
+    Some(BOUNDS_PS[bucket + 1])
+}
+
+/// What is known of a digest's histogram, bank by bank: what each adds to a bucket, or (of before a
+/// truncation) takes away, modulo 2^64.
+#[derive(Debug, Default)]
+pub(crate) struct Additions(Vec<(u16, u64)>);
+
+impl Additions {
+    fn add(&mut self, bucket: usize, n: u64) {
+        if n != 0 {
+            self.0.push((bucket as u16, n));
+        }
+    }
+}
+
+/// Adds up digest after digest in one place: a histogram for each would be 36 MB of a full table.
+pub(crate) struct Adder {
+    counts: [u64; FINE_BUCKETS],
+}
+
+impl Adder {
+    pub(crate) fn new() -> Self {
+        Self {
+            counts: [0; FINE_BUCKETS],
+        }
+    }
+
+    /// The sum of what banks added and what many threads write, less what that was at a truncation.
+    pub(crate) fn sum(
+        &mut self,
+        additions: &Additions,
+        shared: &[AtomicU64],
+        truncated: &[AtomicU64],
+    ) -> SparseHistogram {
+        self.counts.fill(0);
+        for (bucket, n) in &additions.0 {
+            let sum = &mut self.counts[usize::from(*bucket)];
+            *sum = sum.wrapping_add(*n);
+        }
+        for (sum, cell) in self.counts.iter_mut().zip(shared) {
+            *sum = sum.wrapping_add(cell.load(Ordering::Relaxed));
+        }
+        for (sum, cell) in self.counts.iter_mut().zip(truncated) {
+            *sum = sum.wrapping_sub(cell.load(Ordering::Relaxed));
+        }
+        // What a truncation took may for a moment be more than what was read before it.
+        let counts = self.counts.iter().enumerate();
+        let counts = counts.filter(|(_, n)| **n != 0 && (**n as i64) > 0);
+        SparseHistogram {
+            counts: counts.map(|(bucket, n)| (bucket as u16, *n)).collect(),
         }
     }
 }
@@ -73,7 +156,10 @@ impl Banks<'_> {
             let mut histogram = FineHistogram::default();
             for bank in 0..self.count() {
                 let blocks = view.bank(bank).statements.load(Ordering::Acquire);
-                self.add_fine(bank, blocks, ALL, &mut histogram);
+                self.add_fine(bank, blocks, ALL, |bucket, n| {
+                    let sum = &mut histogram.counts[bucket];
+                    *sum = sum.wrapping_add(n);
+                });
             }
             // Counts beyond 32 bits; before there are so many nobody has touched the page. After a
             // truncation a bucket is a difference, and these, which are of all time, are left out.
@@ -106,12 +192,7 @@ impl Banks<'_> {
     }
 
     /// Adds the histogram of the digest's row at `row`, less what a truncation kept beside it.
-    pub(crate) fn add_fine_of_digest(
-        &self,
-        bank: usize,
-        row: usize,
-        histogram: &mut FineHistogram,
-    ) {
+    pub(crate) fn add_fine_of_digest(&self, bank: usize, row: usize, additions: &mut Additions) {
         let view = self.view();
         let lines = view.arena(bank);
         let seeds = |lines: &[Line]| Seeds::from_cell(lines[row + SEED_LINE].get(TAG));
@@ -120,16 +201,19 @@ impl Banks<'_> {
             .fine_truncated(DIGESTS)
             .then(|| seeds(view.plane(plane::TRUNCATED_GLOBAL, bank)));
         for bucket in seeds(lines).buckets() {
-            histogram.counts[bucket] = histogram.counts[bucket].wrapping_add(1);
+            additions.add(bucket, 1);
         }
         for bucket in before.into_iter().flat_map(Seeds::buckets) {
-            histogram.counts[bucket] = histogram.counts[bucket].saturating_sub(1);
+            additions.add(bucket, 1u64.wrapping_neg());
         }
-        self.add_fine(bank, lines[row].get(HISTOGRAM), DIGESTS, histogram);
+        self.add_fine(bank, lines[row].get(HISTOGRAM), DIGESTS, |bucket, n| {
+            additions.add(bucket, n);
+        });
     }
 
-    /// Adds the blocks that a cell of a bank names, less what a truncation kept beside them.
-    fn add_fine(&self, bank: usize, blocks: u64, which: u32, histogram: &mut FineHistogram) {
+    /// Calls `add` with the buckets of the blocks that a cell of a bank names, less what a truncation kept
+    /// beside them.
+    fn add_fine(&self, bank: usize, blocks: u64, which: u32, mut add: impl FnMut(usize, u64)) {
         let (view, number) = (self.view(), plane::TRUNCATED_GLOBAL);
         let arena = view.arena(bank);
         let truncated = self.fine_truncated(which);
@@ -143,12 +227,12 @@ impl Banks<'_> {
             }
             let now = view.fine_block(bank, at);
             let then = truncated.then(|| view.plane_fine_block(number, bank, at));
-            let sums = histogram.counts.iter_mut().skip(block * FINE_BLOCK_BUCKETS);
-            for (i, sum) in sums.take(FINE_BLOCK_BUCKETS).enumerate() {
+            let first = block * FINE_BLOCK_BUCKETS;
+            for i in 0..FINE_BLOCK_BUCKETS.min(FINE_BUCKETS - first) {
                 let before = then.map_or(0, |then| then[i].load(Ordering::Relaxed));
                 // 32 bits that may have wrapped since.
                 let since = now[i].load(Ordering::Relaxed).wrapping_sub(before);
-                *sum = sum.wrapping_add(u64::from(since));
+                add(first + i, u64::from(since));
             }
         }
     }

@@ -42,7 +42,7 @@ pub use digests::Digest;
 pub use discover::running;
 pub use error::{AttachError, Invalid, WriteError};
 pub use events::Events;
-pub use fine::FineHistogram;
+pub use fine::{FineHistogram, SparseHistogram};
 pub use histogram::Histogram;
 pub use metrics::{Metric, metrics};
 pub use names::Names;

@@ -74,7 +74,7 @@ impl Snapshot {
         });
         let all: Vec<_> = digests.collect();
         Ok(Box::new(all.into_iter().flat_map(
-            |(schema, hash, histogram)| buckets(schema, hash, &histogram),
+            |(schema, hash, histogram)| buckets(schema, hash, &histogram.to_fine()),
         )))
     }
 
