@@ -10,7 +10,7 @@ SWITCHED = -p tare -p tare-sql -p tare-cli
 SHELL_SCRIPTS = $(shell grep -lE '^\#!/usr/bin/env bash' scripts/* .ci/run)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test unit lint arrows licences loom bench bench-server demo test-long fuzz install-c
+.PHONY: help deps build test unit lint arrows licences loom bench bench-server door-bench demo test-long fuzz install-c
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -59,6 +59,10 @@ bench: ## measure the engine against one rdtsc, and reading it; writes target/be
 bench-server: deps build ## measure what instrumentation costs tare serve; writes target/bench/server.json (about 8 minutes)
 	CARGO_TARGET_DIR=target/plain $(CARGO) build --release -p tare-cli --no-default-features
 	@scripts/bench-server
+
+door-bench: deps build ## measure what Tare costs in unmodified MySQL and MariaDB servers; writes target/bench/door.json (about an hour)
+	$(CARGO) build --release -p tare-psi
+	@scripts/door-bench
 
 demo: deps build ## what everything on costs under sysbench, and what it shows (about 2 minutes)
 	@scripts/demo

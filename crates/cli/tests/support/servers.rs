@@ -1,0 +1,300 @@
+//! Real MySQL and MariaDB servers, with their own Performance Schema or with Tare's engine.
+
+#![allow(dead_code, reason = "each test program uses its own part")]
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Instant;
+
+use mysql::{Conn, OptsBuilder};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::support::{Directory, PATIENCE, TARE, finish, wait_for};
+
+/// A server of scripts/servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    Mysql56,
+    Mysql57,
+    Mysql80,
+    Mariadb,
+}
+
+impl Version {
+    /// As scripts/servers calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mysql56 => "5.6",
+            Self::Mysql57 => "5.7",
+            Self::Mysql80 => "8.0",
+            Self::Mariadb => "mariadb",
+        }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, into: &mut fmt::Formatter) -> fmt::Result {
+        into.write_str(self.name())
+    }
+}
+
+/// Whose Performance Schema it is to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// Its own, with everything on and timed.
+    Stock,
+    /// Tare's, by `tare run`, with everything on and timed.
+    Tare,
+}
+
+/// libtare_psi.so of this build: cargo leaves it beside the tests' own libraries.
+pub fn library() -> PathBuf {
+    let beside = Path::new(TARE).parent().expect("in target/debug");
+    [
+        beside.join("deps/libtare_psi.so"),
+        beside.join("libtare_psi.so"),
+    ]
+    .into_iter()
+    .filter(|path| path.exists())
+    .max_by_key(|path| path.metadata().and_then(|file| file.modified()).ok())
+    .expect("libtare_psi.so is not built; run: cargo build -p tare-psi")
+}
+
+fn script(arguments: &[&str]) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/servers");
+    let done = finish(Command::new(path).args(arguments));
+    assert_eq!(
+        done.code,
+        Some(0),
+        "scripts/servers {arguments:?}: {done:?}"
+    );
+    done.stdout
+}
+
+/// A server that listens, and goes when the value goes.
+pub struct Server {
+    pub version: Version,
+    pub engine: Engine,
+    pub directory: Directory,
+    child: Child,
+    /// The server itself, not `tare run`.
+    pub pid: u32,
+}
+
+/// The command line that starts a server of this version in this directory.
+pub fn command_line(version: Version, directory: &Path) -> Vec<String> {
+    let text = script(&["command", version.name(), &directory.to_string_lossy()]);
+    text.lines().map(str::to_owned).collect()
+}
+
+/// A new data directory in this directory.
+pub fn make_data(version: Version, directory: &Path) {
+    script(&["data", version.name(), &directory.to_string_lossy()]);
+}
+
+/// `tare run` with this build's library and a cache of its own.
+pub fn tare_run(directory: &Directory, command: &[String]) -> Command {
+    let mut run = directory.tare(["run", "--library"]);
+    run.arg(library())
+        .env("TARE_CACHE", cache())
+        .args(["--require", "--"])
+        .args(command);
+    run
+}
+
+/// Where the tests keep what was learned; it stays from one to the next.
+pub fn cache() -> PathBuf {
+    Path::new(TARE)
+        .parent()
+        .expect("in target/debug")
+        .join("tare-cache")
+}
+
+impl Server {
+    /// Starts one on a new data directory.
+    pub fn start(version: Version, engine: Engine, options: &[&str]) -> Self {
+        let directory = Directory::new(version.name());
+        make_data(version, directory.path());
+        Self::start_in(directory, version, engine, options)
+    }
+
+    /// Starts one on the data directory that is there.
+    pub fn start_in(
+        directory: Directory,
+        version: Version,
+        engine: Engine,
+        options: &[&str],
+    ) -> Self {
+        let socket = directory.path().join("mysql.sock");
+        let pid_file = directory.path().join("pid");
+        // A server that was killed leaves them.
+        let _ = std::fs::remove_file(&socket);
+        let _ = std::fs::remove_file(&pid_file);
+        let mut line = command_line(version, directory.path());
+        line.extend(options.iter().map(|&option| option.to_owned()));
+        let mut command = match engine {
+            Engine::Tare => tare_run(&directory, &line),
+            Engine::Stock => {
+                let mut command = Command::new(&line[0]);
+                command
+                    .args(&line[1..])
+                    .args(EVERYTHING)
+                    .current_dir(directory.path());
+                command
+            }
+        };
+        let log = directory.path().join("log");
+        let file = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&log)
+            .expect("log");
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(file.try_clone().expect("log"))
+            .stderr(file)
+            .spawn()
+            .expect("the server starts");
+        let since = Instant::now();
+        let pid = loop {
+            let ended = child.try_wait().expect("it is our child");
+            let text = || std::fs::read_to_string(&log).unwrap_or_default();
+            assert!(ended.is_none(), "the server ended: {ended:?}\n{}", text());
+            assert!(
+                since.elapsed() < PATIENCE,
+                "the server does not listen:\n{}",
+                text()
+            );
+            let pid = std::fs::read_to_string(&pid_file).ok();
+            if let Some(pid) = pid.and_then(|text| text.trim().parse().ok())
+                && socket.exists()
+            {
+                break pid;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        };
+        let server = Self {
+            version,
+            engine,
+            directory,
+            child,
+            pid,
+        };
+        if engine == Engine::Tare {
+            server.tare(
+                "UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES'",
+            );
+            server.tare("UPDATE performance_schema.setup_consumers SET ENABLED = 'YES'");
+        }
+        server
+    }
+
+    /// A connection of root's.
+    pub fn connect(&self) -> Conn {
+        self.try_connect().expect("connected")
+    }
+
+    /// The same, where the server may be gone.
+    pub fn try_connect(&self) -> mysql::Result<Conn> {
+        let socket = self.directory.path().join("mysql.sock");
+        let options = OptsBuilder::new()
+            .user(Some("root"))
+            .socket(Some(socket.to_string_lossy()));
+        Conn::new(options)
+    }
+
+    /// What `tare sql --pid` answers, one object for each row.
+    pub fn tare(&self, statement: &str) -> Vec<serde_json::Map<String, Value>> {
+        let pid = self.pid.to_string();
+        let arguments = ["sql", "--pid", &pid, "--format", "json", "-e", statement];
+        let done = finish(&mut self.directory.tare(arguments));
+        assert_eq!(done.code, Some(0), "{statement}: {done:?}\n{}", self.log());
+        if done.stdout.trim().is_empty() {
+            return Vec::new();
+        }
+        let rows: Value = serde_json::from_str(&done.stdout).expect("JSON");
+        let rows = rows.as_array().expect("an array").clone();
+        rows.into_iter()
+            .map(|row| row.as_object().expect("an object").clone())
+            .collect()
+    }
+
+    /// What the server and `tare run` have said.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
+    }
+
+    /// Sends a signal to the command that was started: `tare run`, if it was.
+    pub fn signal(&self, signal: Signal) {
+        kill(self.child.id(), signal);
+    }
+
+    /// Sends a signal to the server itself.
+    pub fn signal_server(&self, signal: Signal) {
+        kill(self.pid, signal);
+    }
+
+    /// Waits for the end of the command.
+    pub fn wait(&mut self) -> ExitStatus {
+        wait_for("the server's end", || {
+            self.child.try_wait().expect("it is our child")
+        })
+    }
+
+    /// Stops it in good order and gives its directory back.
+    pub fn stop(mut self) -> Directory {
+        self.signal(Signal::TERM);
+        let status = self.wait();
+        assert!(status.success(), "{status:?}\n{}", self.log());
+        self.take_directory()
+    }
+
+    /// Gives the directory of a server that has ended.
+    pub fn take_directory(&mut self) -> Directory {
+        std::mem::replace(&mut self.directory, Directory::new("gone"))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            kill(self.pid, Signal::KILL);
+            // `tare run` ends after its command.
+            let _ = self.child.wait();
+        }
+    }
+}
+
+fn kill(pid: u32, signal: Signal) {
+    if let Some(pid) = Pid::from_raw(pid as i32) {
+        // It may be gone.
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// Every instrument and every consumer of a server's own, and enough room for what the tests do.
+const EVERYTHING: &[&str] = &[
+    "--loose-performance-schema-max-file-instances=20000",
+    "--loose-performance-schema-max-file-handles=20000",
+    "--loose-performance-schema-max-table-instances=2000",
+    "--loose-performance-schema-max-table-handles=2000",
+    "--loose-performance-schema-max-mutex-instances=50000",
+    "--loose-performance-schema-max-rwlock-instances=50000",
+    "--loose-performance-schema-max-cond-instances=5000",
+    "--loose-performance-schema-digests-size=1000",
+    "--loose-performance-schema-session-connect-attrs-size=2048",
+    "--performance-schema=ON",
+    "--performance-schema-instrument=%=ON",
+    "--loose-performance-schema-consumer-events-waits-current=ON",
+    "--loose-performance-schema-consumer-events-waits-history=ON",
+    "--loose-performance-schema-consumer-events-waits-history-long=ON",
+    "--loose-performance-schema-consumer-events-stages-current=ON",
+    "--loose-performance-schema-consumer-events-stages-history=ON",
+    "--loose-performance-schema-consumer-events-statements-current=ON",
+    "--loose-performance-schema-consumer-events-statements-history=ON",
+    "--loose-performance-schema-consumer-events-statements-history-long=ON",
+    "--loose-performance-schema-consumer-events-transactions-current=ON",
+    "--loose-performance-schema-consumer-events-transactions-history=ON",
+];
