@@ -1,7 +1,7 @@
 //! The MySQL door: one script of statements on a real server, once with the server's own engine and once
 //! with Tare's; what both have counted must be the same.
 //!
-//! door/script.sql is the script, door/differences.tsv what differs by design. MariaDB and MySQL 5.7 are
+//! door/script.sql is the script, door/differences.tsv what differs by design. MySQL 5.7 is
 //! compared in every run, the others with TARE_TEST_LONG=1.
 
 #[path = "support/servers.rs"]
@@ -17,11 +17,6 @@ use servers::{Engine, Server, Version};
 
 const SCRIPT: &str = include_str!("door/script.sql");
 const DIFFERENCES: &str = include_str!("door/differences.tsv");
-
-#[test]
-fn mariadb_counts_the_same() {
-    compare(Version::Mariadb);
-}
 
 #[test]
 fn mysql_5_7_counts_the_same() {
@@ -271,7 +266,8 @@ const CHECKS: &[Check] = &[
     },
     Check {
         name: "digests",
-        sql: "SELECT DIGEST_TEXT, COUNT_STAR, SUM_ERRORS, SUM_ROWS_SENT, SUM_ROWS_EXAMINED
+        // 5.6, 5.7 and MariaDB end each text with a space, 8.0 and Tare do not.
+        sql: "SELECT RTRIM(DIGEST_TEXT), COUNT_STAR, SUM_ERRORS, SUM_ROWS_SENT, SUM_ROWS_EXAMINED
               FROM performance_schema.events_statements_summary_by_digest WHERE SCHEMA_NAME = 'door'",
         keys: 1,
         percent: 0.0,

@@ -256,7 +256,7 @@ BEGIN;
 COMMIT;
 @repeat 200 SELECT name FROM copy WHERE id = 1000 + :n;
 @repeat 100 UPDATE copy SET people = people + 1 WHERE id = 1000 + :n;
-@repeat 20 SELECT COUNT(*) FROM copy FORCE INDEX (by_land) WHERE land = 'xx' AND people > :n;
+@repeat 20 SELECT COUNT(*) FROM copy IGNORE INDEX (by_land) WHERE land = 'xx' AND people > :n;
 @repeat 100 DELETE FROM copy WHERE id = 1000 + :n;
 SELECT COUNT(*) FROM copy;
 DROP TABLE chosen, copy;
