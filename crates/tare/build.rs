@@ -1,4 +1,4 @@
-//! Decides which locks are compiled: `futex_locks` where the target has futexes and the atomics for
+//! Decides where a thread's state is found (`own_tls`, see engine/hot.rs) and which locks are compiled: `futex_locks` where the target has futexes and the atomics for
 //! them, and the feature `os-locks` does not ask for the operating system's.
 
 use std::env;
@@ -10,6 +10,13 @@ fn main() {
     let atomics = widths.split(',').any(|width| width == "32");
     if linux && atomics && env::var_os("CARGO_FEATURE_OS_LOCKS").is_none() {
         println!("cargo::rustc-cfg=futex_locks");
+    }
+    println!("cargo::rustc-check-cfg=cfg(own_tls)");
+    let x86_64 = env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("x86_64");
+    let narrow = env::var("CARGO_CFG_TARGET_POINTER_WIDTH").as_deref() == Ok("32");
+    let shared = env::var_os("CARGO_FEATURE_SHARED").is_some();
+    if shared && linux && x86_64 && !narrow && env::var_os("CARGO_CFG_MIRI").is_none() {
+        println!("cargo::rustc-cfg=own_tls");
     }
     println!("cargo::rerun-if-changed=build.rs");
 }

@@ -3,7 +3,7 @@
 use engine::{Class, Config, Kind, StartError, table, thread};
 
 use crate::door::keys::{self, Registration};
-use crate::door::{idle, metadata, rwlock, table as door_table, transaction};
+use crate::door::{idle, metadata, mutex, rwlock, table as door_table, transaction};
 use crate::series::Series;
 
 /// Instruments that the server's own engine registers by itself, and what is known of its locks.
@@ -42,6 +42,10 @@ pub fn start<S: Series>(built_in: &BuiltIn) -> Result<(), StartError> {
             "lock_timing" if value.trim().eq_ignore_ascii_case("every") => {
                 config.lock_timing = engine::LockTiming::Every;
             }
+            "lock_instances" if value.trim().eq_ignore_ascii_case("every") => {
+                mutex::count_all_of_instances();
+            }
+            "lock_instances" => {}
             "lock_timing" => config.lock_timing = engine::LockTiming::Contended,
             name => {
                 if let Err(error) = config.option(name, value) {

@@ -49,7 +49,12 @@ pub(crate) unsafe fn text<'a>(at: *const c_char, length: usize) -> Cow<'a, str> 
         return Cow::Borrowed("");
     }
     // SAFETY: the caller's promise.
-    String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(at.cast(), length) })
+    let bytes = unsafe { std::slice::from_raw_parts(at.cast(), length) };
+    // This reads eight bytes at a time, the other one by one.
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
+    }
 }
 
 /// A text of the server's that ends with a zero byte.

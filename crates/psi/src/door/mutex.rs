@@ -11,7 +11,7 @@
 //! InnoDB's own. [`super::rwlock::self_check`] makes sure of the former when the library is loaded.
 
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use engine::host_lock::{self, Lock, Taking};
 use engine::{Kind, Operation};
@@ -34,6 +34,14 @@ pub struct Object {
 /// Locks of a class that have instances: classes with more (InnoDB's page latches) would fill a table that
 /// nobody reads. What has none is counted as lost.
 const INSTANCES: u32 = 256;
+
+/// Whether instances count every acquisition: option `lock_instances=every`.
+static COUNTS_ALL: AtomicBool = AtomicBool::new(false);
+
+/// Instances count every acquisition from here on, and show who holds their locks. Before any thread runs.
+pub fn count_all_of_instances() {
+    COUNTS_ALL.store(true, Ordering::Relaxed);
+}
 
 /// What the server keeps for a lock.
 pub(super) fn new_lock(known: &'static Known, identity: *const c_void) -> *mut c_void {
@@ -83,7 +91,11 @@ pub(super) unsafe fn resolve(lock: *mut c_void) -> (Lock, *const AtomicU32) {
     let class = (lock.addr() >> ADDRESS_BITS) as u16;
     if class != 0 {
         let address = lock.addr() & ((1 << ADDRESS_BITS) - 1);
-        let lock = Lock { class, instance: 0 };
+        let lock = Lock {
+            class,
+            instance: 0,
+            counts_all: false,
+        };
         return (lock, std::ptr::with_exposed_provenance(address));
     }
     // SAFETY: as in `end_lock`.
@@ -91,6 +103,7 @@ pub(super) unsafe fn resolve(lock: *mut c_void) -> (Lock, *const AtomicU32) {
     let numbers = Lock {
         class: object.known.number,
         instance: object.instance,
+        counts_all: COUNTS_ALL.load(Ordering::Relaxed),
     };
     (numbers, object.at)
 }
@@ -161,6 +174,9 @@ pub unsafe extern "C" fn unlock_mutex(mutex: *mut c_void) {
 /// As [`resolve`], or NULL.
 #[inline(always)]
 pub(super) unsafe fn unlock(lock: *mut c_void, operation: Operation) {
+    if !COUNTS_ALL.load(Ordering::Relaxed) {
+        return;
+    }
     if !lock.is_null() && lock.addr() >> ADDRESS_BITS == 0 {
         // SAFETY: as in `end_lock`.
         let object = unsafe { &*lock.cast::<Object>() };

@@ -14,7 +14,7 @@ use crate::class::Class;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// It has had no event yet.
-    New,
+    New = 0,
     /// It has a slot.
     Attached,
     /// It is getting one: events now come from a signal handler.
@@ -47,9 +47,10 @@ struct Hot {
     account: Cell<u32>,
 }
 
-thread_local! {
-    static HOT: Hot = const {
-        Hot {
+impl Hot {
+    #[cfg_attr(own_tls, expect(dead_code, reason = "its place is all zeroes"))]
+    const fn new() -> Self {
+        Self {
             generation: Cell::new(0),
             local: Cell::new(ptr::null()),
             mode: Cell::new(Mode::New),
@@ -61,7 +62,60 @@ thread_local! {
             lost_under: Cell::new(0),
             account: Cell::new(0),
         }
-    };
+    }
+}
+
+#[cfg(own_tls)]
+use own::HOT;
+
+/// A thread-local of our own making. Rust's, in a shared library, is found by a call into the dynamic linker,
+/// a dozen instructions in every event; this one lies at a distance from the thread's own register which
+/// is read from memory. The few bytes come from what the C library keeps for such libraries.
+#[cfg(own_tls)]
+mod own {
+    use super::Hot;
+
+    pub(super) struct Key;
+
+    pub(super) static HOT: Key = Key;
+
+    // Zeroes are a `Hot`: see `Hot::new`.
+    std::arch::global_asm!(
+        ".pushsection .tbss.tare_hot_place,\"awT\",@nobits",
+        ".hidden tare_hot_place",
+        ".globl tare_hot_place",
+        ".type tare_hot_place,@object",
+        ".size tare_hot_place,{size}",
+        ".balign 64",
+        "tare_hot_place:",
+        ".zero {size}",
+        ".popsection",
+        size = const size_of::<Hot>(),
+    );
+
+    impl Key {
+        #[inline(always)]
+        pub fn with<T>(&self, work: impl FnOnce(&Hot) -> T) -> T {
+            let place: *const Hot;
+            // SAFETY: the address of this thread's copy of the place above: what the linker puts into
+            // the first word is its distance from the thread's register, which leads to itself.
+            unsafe {
+                std::arch::asm!(
+                    "mov {place}, qword ptr [rip + tare_hot_place@GOTTPOFF]",
+                    "add {place}, qword ptr fs:[0]",
+                    place = out(reg) place,
+                    options(pure, nomem, nostack),
+                );
+            }
+            // SAFETY: as large as a `Hot`, aligned, zero at first, which is one; this thread's alone.
+            work(unsafe { &*place })
+        }
+    }
+}
+
+thread_local! {
+    #[cfg(not(own_tls))]
+    static HOT: Hot = const { Hot::new() };
     /// Its destructor ends the thread's slot.
     static LEAVING: Leaving = const { Leaving };
 }

@@ -180,10 +180,13 @@ impl Engine {
         }
     }
 
-    /// A file has another name. Of one that had it before, the figures go.
+    /// A file has another name. Where a file was known by that already, its figures go on, as in MySQL.
     pub fn rename_file(&self, class: u16, from: &str, to: &str) {
-        self.delete_file(class, to);
         let mut files = lock(&self.files);
+        if files.by_name.contains_key(&(class, to.into())) {
+            drop(files);
+            return self.delete_file(class, from);
+        }
         if let Some(id) = files.by_name.remove(&(class, from.into())) {
             let file = self.view.file(index_of(id));
             // Readers list it again once it has its new name.

@@ -28,6 +28,9 @@ pub struct Lock {
     pub class: u16,
     /// [`new_instance`], or 0.
     pub instance: u32,
+    /// Whether its instance counts what did not have to wait, too, and who holds it: a line more to
+    /// write, and with hundreds of locks more than a thread has places for.
+    pub counts_all: bool,
 }
 
 /// The number of a class in the segment that records now, 0 = it has none.
@@ -85,7 +88,8 @@ pub fn take(lock: Lock, operation: Operation, is_free: impl FnOnce() -> bool) ->
         return None;
     }
     if bits & effective::EVERY == 0 && is_free() {
-        count(local, lock.class, lock.instance, way(operation));
+        let instance = if lock.counts_all { lock.instance } else { 0 };
+        count(local, lock.class, instance, way(operation));
         return None;
     }
     take_slow(local, lock, operation, bits)
@@ -162,7 +166,7 @@ impl Taking {
                 line.time(ticks);
                 line.add(CONTENDED, contended);
                 line.add(EXTRA, u64::from(is_timed));
-                if taken {
+                if taken && lock.counts_all {
                     hold(line, way(self.operation));
                 }
             }
