@@ -3,7 +3,7 @@
 use mysql::consts::ColumnType::*;
 use mysql::prelude::Queryable;
 
-use super::support::{Running, exec, one, rows};
+use super::support::{Running, errno, exec, one, rows};
 
 fn filled(running: &Running) -> mysql::Conn {
     let mut conn = running.client();
@@ -385,4 +385,38 @@ fn text_statements_are_prepared() {
         .exec_first("SELECT COUNT(*) FROM t WHERE id + 1 = ?", ("3",))
         .expect("runs");
     assert_eq!(n, Some(1), "a number compares with a text as numbers");
+}
+
+#[test]
+fn a_subquery_in_the_place_of_a_value_has_one_row() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(
+        &mut conn,
+        "CREATE TABLE one (id INT PRIMARY KEY, name VARCHAR(9))",
+    );
+    exec(&mut conn, "INSERT INTO one VALUES (1, 'ada'), (2, 'bob')");
+    for (sql, expected) in [
+        ("SELECT (SELECT name FROM one WHERE id = 2)", "bob"),
+        ("SELECT 'ADA' = (SELECT name FROM one WHERE id = 1)", "1"),
+        ("SELECT '1' = (SELECT id FROM one WHERE name = 'Ada')", "1"),
+        ("SELECT (SELECT id FROM one WHERE id > 2) IS NULL", "1"),
+        ("SELECT (SELECT id FROM one ORDER BY id DESC LIMIT 1)", "2"),
+        (
+            "SELECT SUM(2 > ALL (SELECT id FROM one AS i WHERE i.id < o.id)) FROM one AS o",
+            "2",
+        ),
+        (
+            "SELECT GROUP_CONCAT((SELECT i.name FROM one AS i WHERE i.id = o.id) ORDER BY o.id) FROM one AS o",
+            "ada,bob",
+        ),
+    ] {
+        assert_eq!(one(&mut conn, sql), expected, "{sql}");
+    }
+    for sql in [
+        "SELECT (SELECT id FROM one)",
+        "SELECT id FROM one AS o WHERE id = (SELECT i.id FROM one AS i WHERE i.id >= o.id)",
+    ] {
+        assert_eq!(errno(&mut conn, sql), 1242, "{sql}");
+    }
 }
