@@ -107,6 +107,7 @@ impl Local {
     }
 
     /// The digest of a text that is not in the cache.
+    #[inline(never)]
     fn digest_of_new(&self, text: &str, schema: u32, generation: u32) -> Found {
         // SAFETY: the cache is this thread's alone, and nothing below comes back here: neither
         // normalising nor the table records events or calls the host. (A signal handler that runs a
