@@ -5,6 +5,7 @@
 mod defaults;
 mod door;
 mod exit;
+mod observe;
 mod output;
 mod ps;
 mod run;
@@ -12,6 +13,7 @@ mod save;
 mod serve;
 mod serve_options;
 mod sql;
+mod top;
 mod weigh;
 mod weigh_locks;
 
@@ -35,7 +37,8 @@ static ALLOCATOR: tare::memory::Tracked<System> = tare::memory::Tracked::new(Sys
 /// `tare serve` is a small MySQL-protocol server that answers about itself and about every
 /// other process whose segment it can read. `tare run` starts a program that uses Tare and
 /// keeps its data when it crashes. `tare sql` and `tare ps` look at running programs and at
-/// saved segments. `tare weigh` measures what instrumentation costs.
+/// saved segments; `tare top` watches any performance_schema live. `tare weigh` measures what
+/// instrumentation costs.
 #[derive(Parser)]
 #[command(name = "tare", version, after_help = exit::HELP, disable_help_subcommand = true)]
 struct Cli {
@@ -49,6 +52,7 @@ enum Command {
     Run(run::Args),
     Sql(sql::Args),
     Ps(ps::Args),
+    Top(Box<top::Args>),
     Weigh(Box<weigh::Args>),
     #[command(hide = true)]
     WeighLocks(weigh_locks::Args),
@@ -62,6 +66,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::main(&args),
         Command::Sql(args) => sql::main(&args),
         Command::Ps(args) => ps::main(&args),
+        Command::Top(args) => top::main(&args),
         Command::Weigh(args) => weigh::main(*args),
         Command::WeighLocks(args) => weigh_locks::main(args),
     });

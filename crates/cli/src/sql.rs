@@ -42,7 +42,7 @@ pub struct Args {
 }
 
 /// What to ask; at most one of them.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone, Debug)]
 #[group(multiple = false)]
 pub struct Target {
     /// The program with this process id
@@ -53,9 +53,27 @@ pub struct Target {
     #[arg(long, value_name = "PATH")]
     segment: Option<PathBuf>,
 
-    /// A server: mysql://USER:PASSWORD@HOST:PORT/DATABASE, or the path of its socket
+    /// A server: mysql://USER@HOST:PORT/DATABASE, or the path of its socket. The password is taken from
+    /// the environment variable MYSQL_PWD, where other users do not see it
     #[arg(long, value_name = "URL")]
     dsn: Option<String>,
+}
+
+impl Target {
+    /// What is asked, in words that may be shown: without a password.
+    pub fn name(&self) -> String {
+        match (&self.dsn, self.pid, &self.segment) {
+            (Some(dsn), _, _) => remote::shown(dsn),
+            (None, Some(pid), _) => format!("process {pid}"),
+            (None, None, Some(path)) => path.display().to_string(),
+            (None, None, None) => "the running program".to_owned(),
+        }
+    }
+
+    /// Whether a segment is read, and no server asked.
+    pub fn is_segment(&self) -> bool {
+        self.dsn.is_none()
+    }
 }
 
 const HELP: &str = "\
@@ -65,7 +83,7 @@ Examples:
                ORDER BY SUM_TIMER_WAIT DESC LIMIT 10'
   tare sql --segment tare-4711.segment -e 'SELECT * FROM performance_schema.threads' --format json
   tare sql --pid 4711 -e \"UPDATE performance_schema.setup_consumers SET ENABLED = 'YES'\"
-  tare sql --dsn mysql://root:secret@127.0.0.1:3307/performance_schema
+  MYSQL_PWD=$(cat secret) tare sql --dsn mysql://root@127.0.0.1:3307/performance_schema
 
 Exit code: 1 when a statement failed (those after it are not run), 3 when there is no
 segment to ask, or more than one.";
@@ -86,6 +104,13 @@ pub struct SqlError {
     message: String,
 }
 
+impl SqlError {
+    /// MySQL's number of the error; 2000 and above are the client's own.
+    pub fn errno(&self) -> u16 {
+        self.errno
+    }
+}
+
 impl fmt::Display for SqlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -96,13 +121,17 @@ impl fmt::Display for SqlError {
     }
 }
 
-enum Session {
+/// A way to ask: a segment, or a server.
+pub enum Session {
+    /// A segment, evaluated in this process.
     Local(Box<Local>),
+    /// A server, over the MySQL protocol.
     Remote(Box<Remote>),
 }
 
 impl Session {
-    fn open(target: &Target) -> Result<Self, Failure> {
+    /// Attaches, or connects.
+    pub fn open(target: &Target) -> Result<Self, Failure> {
         match &target.dsn {
             Some(dsn) => Ok(Self::Remote(Box::new(Remote::connect(dsn)?))),
             None => {
@@ -112,7 +141,8 @@ impl Session {
         }
     }
 
-    fn query(&mut self, statement: &str) -> Result<Answer, SqlError> {
+    /// Runs one statement.
+    pub fn query(&mut self, statement: &str) -> Result<Answer, SqlError> {
         match self {
             Self::Local(session) => session.query(statement),
             Self::Remote(session) => session.query(statement),

@@ -9,7 +9,7 @@ fn help_names_the_subcommands_and_the_exit_codes() {
     let directory = Directory::new("help");
     let help = finish(&mut directory.tare(["--help"]));
     assert_eq!(help.code, Some(0));
-    for word in ["serve", "run", "sql", "ps", "weigh", "Exit codes:", "128+N"] {
+    for word in ["serve", "run", "sql", "ps", "weigh", "top", "Exit codes:", "128+N"] {
         assert!(
             help.stdout.contains(word),
             "no {word:?} in:\n{}",
@@ -21,7 +21,7 @@ fn help_names_the_subcommands_and_the_exit_codes() {
 #[test]
 fn each_subcommands_help_has_examples() {
     let directory = Directory::new("examples");
-    for subcommand in ["serve", "run", "sql", "ps", "weigh"] {
+    for subcommand in ["serve", "run", "sql", "ps", "weigh", "top"] {
         let help = finish(&mut directory.tare([subcommand, "--help"]));
         assert_eq!(help.code, Some(0));
         assert!(

@@ -1,6 +1,7 @@
 //! A server to ask, over the MySQL protocol.
 
 use std::path::Path;
+use std::time::Duration;
 
 use mysql::consts::ColumnType;
 use mysql::prelude::Queryable;
@@ -9,6 +10,27 @@ use mysql::{Conn, Opts, OptsBuilder, Value};
 use super::{Answer, SqlError};
 use crate::exit::{FAILED, Failure};
 use crate::output::{Cell, Rows};
+
+/// Where a password comes from that is not in the URL: what MySQL's own clients read.
+const PASSWORD: &str = "MYSQL_PWD";
+
+/// How long a host may take to answer a connection.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// After how long without a word the kernel asks whether the server is still there.
+const KEEPALIVE_MS: u32 = 10_000;
+
+/// A `--dsn` as it may be shown: without its password.
+pub fn shown(dsn: &str) -> String {
+    let hidden = || {
+        let (scheme, rest) = dsn.split_once("://")?;
+        let authority = &rest[..rest.find('/').unwrap_or(rest.len())];
+        let (account, _) = authority.rsplit_once('@')?;
+        let (user, _) = account.split_once(':')?;
+        Some(format!("{scheme}://{user}{}", &rest[account.len()..]))
+    };
+    hidden().unwrap_or_else(|| dsn.to_owned())
+}
 
 /// A connection to `--dsn`.
 pub struct Remote(Conn);
@@ -29,7 +51,14 @@ impl Remote {
             return Self::connect_socket(Path::new(dsn));
         }
         let options = Opts::from_url(dsn).map_err(|error| wrong(&error))?;
-        Self::open(OptsBuilder::from_opts(options))
+        let builder = OptsBuilder::from_opts(options.clone());
+        let own = options
+            .get_pass()
+            .is_some_and(|password| !password.is_empty());
+        Self::open(match std::env::var(PASSWORD) {
+            Ok(password) if !own => builder.pass(Some(password)),
+            _ => builder,
+        })
     }
 
     /// Connects to a socket as the user that the server takes us for by our uid.
@@ -37,10 +66,19 @@ impl Remote {
         let socket = path.to_str().ok_or_else(|| {
             Failure::new(FAILED, format!("{}: the path is not UTF-8", path.display()))
         })?;
-        Self::open(OptsBuilder::new().socket(Some(socket)).user(Some("root")))
+        let password = std::env::var(PASSWORD).ok();
+        Self::open(
+            OptsBuilder::new()
+                .socket(Some(socket))
+                .user(Some("root"))
+                .pass(password),
+        )
     }
 
     fn open(options: OptsBuilder) -> Result<Self, Failure> {
+        let options = options
+            .tcp_connect_timeout(Some(PATIENCE))
+            .tcp_keepalive_time_ms(Some(KEEPALIVE_MS));
         Conn::new(options).map(Self).map_err(|error| {
             let error = match error {
                 mysql::Error::MySqlError(error) => error.to_string(),
@@ -137,6 +175,18 @@ mod tests {
 
     fn of(text: &str, column_type: ColumnType) -> Cell {
         cell(Value::Bytes(text.into()), column_type)
+    }
+
+    #[test]
+    fn a_password_is_not_shown() {
+        for (dsn, expected) in [
+            ("mysql://u:p%40ss@h:1/d?x=1", "mysql://u@h:1/d?x=1"),
+            ("mysql://u:a@b@h/d", "mysql://u@h/d"),
+            ("mysql://u@h:3306/d", "mysql://u@h:3306/d"),
+            ("/tmp/a:b@c", "/tmp/a:b@c"),
+        ] {
+            assert_eq!(shown(dsn), expected);
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test program uses its own part")]
 
 pub mod host;
+pub mod server;
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
@@ -133,6 +134,15 @@ impl Running {
             .expect("the command starts");
         let lines = child.stdout.take().map(BufReader::new);
         Self { child, lines }
+    }
+
+    /// Starts it with its standard output elsewhere.
+    pub fn start_on(command: &mut Command, stdout: Stdio) -> Self {
+        let child = command.process_group(0).stdout(stdout).spawn();
+        Self {
+            child: child.expect("the command starts"),
+            lines: None,
+        }
     }
 
     /// Its process id.

@@ -1,0 +1,128 @@
+//! Which server answers, and what its performance_schema can be asked.
+
+use super::{Trouble, real, text};
+use crate::output::Cell;
+use crate::sql::Target;
+
+/// Whose performance_schema it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Tare's engine: `tare serve`, a segment, or a server behind Tare's door.
+    Tare,
+    /// Oracle's MySQL or one of its kin.
+    MySql,
+    /// MariaDB.
+    MariaDb,
+}
+
+/// What is known about what is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct About {
+    /// What is asked, without a password.
+    pub name: String,
+    /// Whose performance_schema it is.
+    pub kind: Kind,
+    /// The server's version as it says it.
+    pub version: String,
+    /// Major and minor, e.g. (5, 7).
+    pub series: (u32, u32),
+    /// Whether anything is recorded.
+    pub recording: bool,
+    /// Whether a segment is read and nothing is sent to the program.
+    pub is_segment: bool,
+    /// Of a segment: whether its writer still ran when it was opened.
+    pub was_live: bool,
+    /// Our own connection, as the server numbers it.
+    pub connection_id: u64,
+    /// The process, where a segment names it.
+    pub pid: Option<u32>,
+}
+
+impl About {
+    /// Asks.
+    pub fn of(
+        target: &Target,
+        mut ask: impl FnMut(&str) -> Result<Vec<Vec<Cell>>, Trouble>,
+    ) -> Result<Self, Trouble> {
+        let rows = ask("SELECT VERSION(), @@version_comment, CONNECTION_ID()")?;
+        let of = |number: usize| {
+            rows.first()
+                .and_then(|row| text(row.get(number)?))
+                .unwrap_or_default()
+        };
+        let (version, comment) = (of(0), of(1));
+        let connection_id = of(2).parse().unwrap_or(0);
+        // What answers in MySQL's name may be Tare's engine behind the door; only that has schema tare.
+        let segment = ask("SELECT state, pid, program FROM tare.segments").ok();
+        let first = segment.as_ref().and_then(|rows| rows.first());
+        let kind = match &segment {
+            Some(_) => Kind::Tare,
+            None if version.contains("MariaDB") || comment.contains("MariaDB") => Kind::MariaDb,
+            None => Kind::MySql,
+        };
+        let recording = match kind {
+            Kind::Tare => first.is_some(),
+            _ => match ask("SELECT @@performance_schema") {
+                Ok(rows) => rows.first().and_then(|row| real(row.first()?)) == Some(1.0),
+                Err(Trouble::Refused(_)) => false,
+                Err(lost) => return Err(lost),
+            },
+        };
+        let is_segment = target.is_segment();
+        let of_segment = |number: usize| first.and_then(|row| text(row.get(number)?));
+        let pid = of_segment(1).and_then(|pid| pid.parse().ok());
+        let name = match (is_segment, of_segment(2), pid) {
+            (true, Some(program), Some(pid)) => format!("{program} ({pid})"),
+            _ => target.name(),
+        };
+        Ok(Self {
+            name,
+            kind,
+            series: series(&version),
+            version,
+            recording,
+            is_segment,
+            was_live: !is_segment || of_segment(0).as_deref() == Some("live"),
+            connection_id,
+            pid,
+        })
+    }
+
+    /// The server's name and version, for a headline.
+    pub fn server(&self) -> String {
+        match (self.kind, self.is_segment) {
+            (Kind::Tare, true) => "segment".to_owned(),
+            (Kind::Tare, false) => format!("Tare {}", self.version),
+            (Kind::MariaDb, _) => self.version.clone(),
+            (Kind::MySql, _) => format!("MySQL {}", self.version),
+        }
+    }
+
+    /// Why its performance_schema is empty, and how to have it filled.
+    pub fn silent(&self) -> Option<&'static str> {
+        (!self.recording).then_some(match self.kind {
+            Kind::Tare => "nothing is recorded: the server was started with --performance-schema=OFF",
+            _ => "performance_schema is off: start the server with --performance-schema=ON (my.cnf: [mysqld] performance_schema = ON)",
+        })
+    }
+}
+
+/// The first two numbers of a version.
+fn series(version: &str) -> (u32, u32) {
+    let mut numbers = version
+        .split(|c: char| !c.is_ascii_digit())
+        .map(|n| n.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn series_are_read_from_versions() {
+        assert_eq!(series("5.7.22-log"), (5, 7));
+        assert_eq!(series("10.11.19-MariaDB-0+deb12u1"), (10, 11));
+        assert_eq!(series(""), (0, 0));
+    }
+}

@@ -1,0 +1,107 @@
+//! `--batch N`: intervals printed plainly, for files and for people without a terminal.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use super::draw::head;
+use super::sheet::Sheet;
+use super::source::{Answer, Place, Sampler};
+use super::view::{Order, arranged};
+use crate::exit::{FAILED, Failure};
+use crate::observe::Trouble;
+use crate::observe::table::lines;
+
+/// What to print.
+pub struct Batch {
+    /// The page.
+    pub page: &'static Sheet,
+    /// How many intervals.
+    pub count: u64,
+    /// How long each is.
+    pub every: Duration,
+    /// The order of the rows.
+    pub order: Order,
+    /// Rows without this text are left out.
+    pub filter: String,
+    /// Rows printed of each interval.
+    pub rows: usize,
+}
+
+impl Batch {
+    /// Prints them. What a saved segment has is printed once.
+    pub fn run(&self, mut sampler: Sampler) -> Result<(), Failure> {
+        let place = Place::page(self.page);
+        let mut printed = 0;
+        loop {
+            match sampler.sample(&place) {
+                Ok(answer) => {
+                    let is_saved = answer.seconds.is_none()
+                        && answer
+                            .notes
+                            .iter()
+                            .any(|note| note.starts_with("a saved segment"));
+                    if answer.seconds.is_some() || is_saved {
+                        let text = self.text(&sampler.headline(), &answer);
+                        if io::stdout()
+                            .lock()
+                            .write_all(text.as_bytes())
+                            .and_then(|()| io::stdout().flush())
+                            .is_err()
+                        {
+                            // Whoever reads our output has gone.
+                            return Ok(());
+                        }
+                        printed += 1;
+                    }
+                    if printed == self.count || is_saved {
+                        return Ok(());
+                    }
+                }
+                Err(Trouble::Refused(why)) => return Err(Failure::new(FAILED, why)),
+                Err(Trouble::Lost(why)) => {
+                    eprintln!("tare: lost: {why}; waiting for it");
+                    loop {
+                        std::thread::sleep(self.every.max(Duration::from_secs(1)));
+                        if sampler.reopen().is_ok() {
+                            break;
+                        }
+                    }
+                    eprintln!("tare: back: {}", sampler.headline());
+                    continue;
+                }
+            }
+            std::thread::sleep(self.every);
+        }
+    }
+
+    fn text(&self, headline: &str, answer: &Answer) -> String {
+        let shown: Vec<_> = self.page.shown().collect();
+        let heads: Vec<_> = shown
+            .iter()
+            .map(|(_, column)| (head(column, answer.seconds), column.kind.side()))
+            .collect();
+        let rows = arranged(self.page, &answer.rows, self.order, &self.filter);
+        let texts: Vec<Vec<String>> = (rows.iter().take(self.rows))
+            .map(|row| {
+                shown
+                    .iter()
+                    .map(|(at, column)| row.figures[*at].shown(column.kind))
+                    .collect()
+            })
+            .collect();
+        let interval = match answer.seconds {
+            Some(seconds) => format!("{seconds:.1} s"),
+            None => "since counting began".to_owned(),
+        };
+        let mut text = format!("{} of {headline}, {interval}\n", self.page.name);
+        for line in lines(&heads, &texts).iter().chain(&answer.notes) {
+            text.push_str(line);
+            text.push('\n');
+        }
+        if rows.len() > self.rows {
+            text.push_str(&format!("({} more)\n", rows.len() - self.rows));
+        }
+        text.push('\n');
+        text
+    }
+}

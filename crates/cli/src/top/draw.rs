@@ -1,0 +1,256 @@
+//! A view as cells of a terminal. What did not change is not sent again: ratatui compares, and nothing moves by itself.
+
+use ratatui::Frame;
+use ratatui::layout::{Alignment, Constraint, Layout, Rect};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Cell, Clear, Paragraph, Row, Table, TableState, Wrap};
+
+use super::keys::HELP;
+use super::sheet::{Column, Kind, PAGES};
+use super::view::View;
+use crate::observe::show;
+use crate::observe::table::Side;
+
+const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+const REVERSED: Style = Style::new().add_modifier(Modifier::REVERSED);
+const DIM: Style = Style::new().add_modifier(Modifier::DIM);
+
+/// Draws all of it.
+pub fn draw(view: &mut View, frame: &mut Frame) {
+    let notes = notes(view);
+    let height = u16::try_from(notes.len())
+        .unwrap_or(u16::MAX)
+        .min(frame.area().height / 2);
+    let [title, tabs, summary, body, remarks, keys] = Layout::vertical([
+        Constraint::Length(1),
+        Constraint::Length(1),
+        Constraint::Length(1),
+        Constraint::Min(1),
+        Constraint::Length(height),
+        Constraint::Length(1),
+    ])
+    .areas(frame.area());
+    frame.render_widget(headline(view), title);
+    frame.render_widget(page_tabs(view), tabs);
+    frame.render_widget(sums(view), summary);
+    rows(view, frame, body);
+    frame.render_widget(Paragraph::new(notes), remarks);
+    frame.render_widget(footer(view), keys);
+    if view.help {
+        help(frame, body);
+    }
+}
+
+fn headline(view: &View) -> Line<'static> {
+    let mut spans = vec![
+        Span::styled("tare top", BOLD),
+        Span::raw(format!(
+            "  {}  every {} s",
+            show::line(&view.headline),
+            view.every.as_secs_f64()
+        )),
+    ];
+    if view.paused {
+        spans.push(Span::raw("  "));
+        spans.push(Span::styled(" PAUSED ", REVERSED));
+    }
+    Line::from(spans)
+}
+
+fn page_tabs(view: &View) -> Line<'static> {
+    let mut spans = Vec::new();
+    for (number, page) in PAGES.iter().enumerate() {
+        let style = if number == view.tab() {
+            REVERSED
+        } else {
+            Style::new()
+        };
+        spans.push(Span::styled(
+            format!(" {} {} ", number + 1, page.name),
+            style,
+        ));
+    }
+    Line::from(spans)
+}
+
+/// What the page's rows come to, or which row was drilled down from.
+fn sums(view: &View) -> Line<'static> {
+    let sheet = view.place().sheet;
+    if view.depth() > 0 {
+        let text = format!(
+            "{} of {} {}",
+            sheet.name,
+            sheet.of,
+            show::line(&view.place().title)
+        );
+        return Line::styled(text, BOLD);
+    }
+    let Some(answer) = view.answer() else {
+        return Line::raw(if view.trouble.is_some() {
+            ""
+        } else {
+            "asking ..."
+        });
+    };
+    let sum = |at: usize| {
+        answer
+            .rows
+            .iter()
+            .map(|row| row.figures[at].number())
+            .sum::<f64>()
+    };
+    let mut parts = Vec::new();
+    for at in [sheet.by_count(), sheet.by_time()] {
+        let column = &sheet.columns[at];
+        parts.push(match (column.kind, answer.seconds) {
+            (Kind::Count, Some(_)) => {
+                format!("{}/s {}", show::count(sum(at)), column.head.to_lowercase())
+            }
+            (Kind::Count, None) => {
+                format!("{} {}", show::count(sum(at)), column.head.to_lowercase())
+            }
+            (Kind::Time, Some(seconds)) => format!("{} in {seconds:.1} s", show::time(sum(at))),
+            (Kind::Time, None) => format!("{} since counting began", show::time(sum(at))),
+            (Kind::GaugeBytes, _) => format!("{} in use", show::bytes(sum(at))),
+            _ => continue,
+        });
+    }
+    parts.push(match answer.rows.len() {
+        1 => "1 row".to_owned(),
+        n => format!("{n} rows"),
+    });
+    Line::raw(parts.join(", "))
+}
+
+/// A head: with its unit, and marked when the rows are in its order.
+pub fn head(column: &Column, seconds: Option<f64>) -> String {
+    match (column.kind, seconds) {
+        (Kind::Count | Kind::Bytes, Some(_)) => format!("{}/s", column.head),
+        _ => column.head.to_owned(),
+    }
+}
+
+fn rows(view: &mut View, frame: &mut Frame, area: Rect) {
+    let sheet = view.place().sheet;
+    let Some(answer) = view.answer() else { return };
+    let seconds = answer.seconds;
+    let order = view.order();
+    let shown: Vec<(usize, &Column)> = sheet.shown().collect();
+    let fixed: u16 = shown
+        .iter()
+        .map(|(_, column)| column.width.max(head(column, seconds).len() as u16) + 1)
+        .sum();
+    let left = area.width.saturating_sub(fixed) as usize;
+    let aligned = |text: String, kind: Kind| {
+        let alignment = match kind.side() {
+            Side::Left => Alignment::Left,
+            Side::Right => Alignment::Right,
+        };
+        Line::from(text).alignment(alignment)
+    };
+    let heads = shown.iter().map(|(at, column)| {
+        let style = if *at == order.column { REVERSED } else { BOLD };
+        Cell::from(aligned(head(column, seconds), column.kind)).style(style)
+    });
+    let heads = Row::new(heads.collect::<Vec<_>>());
+    let widths = shown.iter().map(|(_, column)| match column.width {
+        0 => Constraint::Min(10),
+        width => Constraint::Length(width.max(head(column, seconds).len() as u16)),
+    });
+    let widths: Vec<Constraint> = widths.collect();
+
+    let rows = view.rows();
+    let chosen = view.chosen(&rows);
+    let height = usize::from(area.height.saturating_sub(1)).max(1);
+    // The chosen row is on the screen, and the rows move no more than that takes.
+    let top = view
+        .top
+        .min(chosen)
+        .max((chosen + 1).saturating_sub(height));
+    let page = rows.iter().skip(top).take(height).map(|row| {
+        Row::new(
+            shown
+                .iter()
+                .map(|(at, column)| {
+                    let mut text = row.figures[*at].shown(column.kind);
+                    if column.width > 0 && column.kind.side() == Side::Left {
+                        text = cut(&text, column.width.into());
+                    } else if column.width == 0 {
+                        text = if column.kind == Kind::Key {
+                            cut_front(&text, left.max(10))
+                        } else {
+                            text
+                        };
+                    }
+                    Cell::from(aligned(text, column.kind))
+                })
+                .collect::<Vec<_>>(),
+        )
+    });
+    let table = Table::new(page.collect::<Vec<_>>(), widths)
+        .header(heads)
+        .column_spacing(1)
+        .row_highlight_style(REVERSED);
+    let mut state = TableState::default();
+    if !rows.is_empty() {
+        state.select(Some(chosen - top));
+    }
+    frame.render_stateful_widget(table, area, &mut state);
+    view.top = top;
+}
+
+/// The beginning of a text.
+fn cut(text: &str, width: usize) -> String {
+    match text.char_indices().nth(width) {
+        Some(_) => text
+            .chars()
+            .take(width.saturating_sub(1))
+            .chain(['~'])
+            .collect(),
+        None => text.to_owned(),
+    }
+}
+
+/// The end of a name: what tells events and files apart stands there.
+fn cut_front(text: &str, width: usize) -> String {
+    let length = text.chars().count();
+    if length <= width {
+        return text.to_owned();
+    }
+    ['~']
+        .into_iter()
+        .chain(text.chars().skip(length - width + 1))
+        .collect()
+}
+
+fn notes(view: &View) -> Vec<Line<'static>> {
+    let trouble = view
+        .trouble
+        .iter()
+        .map(|text| Line::styled(show::line(text), BOLD));
+    let notes = view.answer().into_iter().flat_map(|answer| &answer.notes);
+    trouble
+        .chain(notes.map(|text| Line::raw(show::line(text))))
+        .collect()
+}
+
+fn footer(view: &View) -> Line<'static> {
+    match (view.typing, view.filter.is_empty()) {
+        (true, _) => Line::raw(format!("/{}_", view.filter)),
+        (false, false) => Line::raw(format!("only rows with \"{}\" (Esc: all)", view.filter)),
+        _ => Line::styled(
+            "Enter drill down  Esc back  t time  c count  < > column  r reverse  / filter  p pause  ? keys  q quit",
+            DIM,
+        ),
+    }
+}
+
+fn help(frame: &mut Frame, area: Rect) {
+    frame.render_widget(Clear, area);
+    let lines: Vec<Line> = HELP
+        .iter()
+        .map(|(keys, what)| Line::raw(format!("{keys:28} {what}")))
+        .collect();
+    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), area);
+}

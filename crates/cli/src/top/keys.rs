@@ -1,0 +1,139 @@
+//! What each key does.
+
+use std::time::Duration;
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::sheet::PAGES;
+use super::source::Wish;
+use super::view::View;
+
+/// Intervals that + and - go through, in seconds.
+const INTERVALS: [u64; 8] = [1, 2, 3, 5, 10, 20, 30, 60];
+
+/// Explained by `?`.
+pub const HELP: [(&str, &str); 13] = [
+    ("1 - 8, Tab", "page"),
+    ("Up, Down, PgUp, PgDn, Home", "choose a row"),
+    (
+        "Enter",
+        "drill down: statement to its stages and waits, thread to its events, table to its indexes, ...",
+    ),
+    ("Esc, Backspace", "back"),
+    (
+        "t, c",
+        "sort by time (memory: by bytes), by count; once more: the other way round",
+    ),
+    ("< >", "sort by the column to the left, to the right"),
+    ("r", "the other way round"),
+    (
+        "/",
+        "show only rows with a text; Enter keeps it, Esc drops it",
+    ),
+    (
+        "p, Space",
+        "pause: nothing is asked; pages that are turned to are asked once",
+    ),
+    ("+ -", "longer, shorter interval"),
+    ("^L", "draw anew"),
+    ("^Z", "suspend"),
+    ("q, ^C", "quit"),
+];
+
+/// What is to be done beyond a change of the view.
+#[derive(Debug)]
+pub enum Effect {
+    /// Nothing.
+    None,
+    /// To be told to who asks.
+    Wish(Wish),
+    /// Draw everything anew.
+    Redraw,
+    /// Give the terminal back and stop.
+    Suspend,
+    /// The end.
+    Quit,
+}
+
+/// Takes a key.
+pub fn press(view: &mut View, key: KeyEvent) -> Effect {
+    if key.modifiers.contains(KeyModifiers::CONTROL) {
+        return match key.code {
+            KeyCode::Char('c') => Effect::Quit,
+            KeyCode::Char('z') => Effect::Suspend,
+            KeyCode::Char('l') => Effect::Redraw,
+            _ => Effect::None,
+        };
+    }
+    if view.typing {
+        return type_filter(view, key.code);
+    }
+    if view.help {
+        view.help = false;
+        return if key.code == KeyCode::Char('q') {
+            Effect::Quit
+        } else {
+            Effect::None
+        };
+    }
+    let look = |place: Option<super::source::Place>| {
+        place.map_or(Effect::None, |place| Effect::Wish(Wish::Look(place)))
+    };
+    match key.code {
+        KeyCode::Char('q') => return Effect::Quit,
+        KeyCode::Char('?' | 'h') | KeyCode::F(1) => view.help = true,
+        KeyCode::Char(digit @ '1'..='8') => {
+            return look(Some(view.turn(digit as usize - '1' as usize)));
+        }
+        KeyCode::Tab | KeyCode::Right => return look(Some(view.turn(view.tab() + 1))),
+        KeyCode::BackTab | KeyCode::Left => {
+            return look(Some(view.turn(view.tab() + PAGES.len() - 1)));
+        }
+        KeyCode::Up | KeyCode::Char('k') => view.step(-1),
+        KeyCode::Down | KeyCode::Char('j') => view.step(1),
+        KeyCode::PageUp => view.step(-20),
+        KeyCode::PageDown => view.step(20),
+        KeyCode::Home => view.step(isize::MIN),
+        KeyCode::End => view.step(isize::MAX),
+        KeyCode::Enter => return look(view.enter()),
+        KeyCode::Esc if !view.filter.is_empty() => view.filter.clear(),
+        KeyCode::Esc | KeyCode::Backspace => return look(view.leave()),
+        KeyCode::Char('t') => view.sort(view.place().sheet.by_time()),
+        KeyCode::Char('c') => view.sort(view.place().sheet.by_count()),
+        KeyCode::Char('r') => view.sort(view.order().column),
+        KeyCode::Char('<') => view.sort_beside(-1),
+        KeyCode::Char('>') => view.sort_beside(1),
+        KeyCode::Char('/') => view.typing = true,
+        KeyCode::Char('p' | ' ') => {
+            view.paused = !view.paused;
+            return Effect::Wish(Wish::Pause(view.paused));
+        }
+        KeyCode::Char('+' | '-') => {
+            let now = view.every.as_secs();
+            let next = match key.code {
+                KeyCode::Char('+') => INTERVALS.into_iter().find(|s| *s > now),
+                _ => INTERVALS.into_iter().rev().find(|s| *s < now),
+            };
+            view.every = next.map_or(view.every, Duration::from_secs);
+            return Effect::Wish(Wish::Every(view.every));
+        }
+        _ => {}
+    }
+    Effect::None
+}
+
+fn type_filter(view: &mut View, code: KeyCode) -> Effect {
+    match code {
+        KeyCode::Enter => view.typing = false,
+        KeyCode::Esc => {
+            view.typing = false;
+            view.filter.clear();
+        }
+        KeyCode::Backspace => {
+            view.filter.pop();
+        }
+        KeyCode::Char(c) => view.filter.push(c),
+        _ => {}
+    }
+    Effect::None
+}

@@ -1,0 +1,305 @@
+//! Two answers, and what happened between them.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use super::sheet::{Kind, Sheet};
+use crate::observe::{show, text, whole};
+use crate::output::Cell;
+
+/// What tells a row from the others.
+pub type Key = Vec<Option<String>>;
+
+/// One value as the server has it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A text; NULL is none.
+    Text(Option<String>),
+    /// A number; NULL is none.
+    Number(Option<i128>),
+}
+
+/// What a server answered.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// When.
+    pub at: Instant,
+    /// The rows: for each column its value; derived ones are empty.
+    pub rows: HashMap<Key, Vec<Value>>,
+}
+
+impl Snapshot {
+    /// Of an answer to the sheet's question.
+    pub fn of(sheet: &Sheet, answer: Vec<Vec<Cell>>, at: Instant) -> Self {
+        let rows = answer.into_iter().map(|row| {
+            let mut cells = row.into_iter();
+            let mut key = Key::new();
+            let values = sheet.columns.iter().map(|column| {
+                if column.kind.is_derived() {
+                    return Value::Number(None);
+                }
+                let cell = cells.next().unwrap_or(Cell::Null);
+                if column.kind.is_key() {
+                    key.push(text(&cell));
+                }
+                match column.kind {
+                    Kind::Key | Kind::Text => Value::Text(text(&cell)),
+                    _ => Value::Number(whole(&cell)),
+                }
+            });
+            let values: Vec<Value> = values.collect();
+            (key, values)
+        });
+        Self {
+            at,
+            rows: rows.collect(),
+        }
+    }
+
+    /// Takes over the rows that an answer about what changed lately does not have.
+    pub fn over(mut self, before: &Self) -> Self {
+        for (key, values) in &before.rows {
+            if !self.rows.contains_key(key) {
+                self.rows.insert(key.clone(), values.clone());
+            }
+        }
+        self
+    }
+}
+
+/// One value of the interval.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Figure {
+    /// NULL, or nothing to compute from.
+    Nothing,
+    /// A text.
+    Text(String),
+    /// A number, in the unit of its column.
+    Number(f64),
+}
+
+impl Figure {
+    /// Its number; what has none counts as zero.
+    pub fn number(&self) -> f64 {
+        match self {
+            Self::Number(n) => *n,
+            _ => 0.0,
+        }
+    }
+
+    /// As it is shown in a column of this kind.
+    pub fn shown(&self, kind: Kind) -> String {
+        match self {
+            Self::Nothing => String::new(),
+            Self::Text(text) => show::line(text),
+            Self::Number(n) => match kind {
+                Kind::Time | Kind::Average | Kind::GaugeTime => show::time(*n),
+                Kind::Bytes | Kind::GaugeBytes => show::bytes(*n),
+                Kind::GaugeSeconds => show::time(*n * 1e12),
+                Kind::Share => show::percent(*n),
+                Kind::KeyNumber | Kind::Gauge => format!("{n:.0}"),
+                _ => show::count(*n),
+            },
+        }
+    }
+}
+
+/// A row of the interval.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// What tells it from the others.
+    pub key: Key,
+    /// A figure for each column of the sheet.
+    pub figures: Vec<Figure>,
+}
+
+/// What happened between two snapshots; without an earlier one, since the server counts.
+///
+/// A row of which any counter fell was reset meanwhile (TRUNCATE, a restart, an identity given anew): all
+/// that it has came since. A row that was not there before came with all that it has. One that has gone is left out.
+pub fn between(sheet: &Sheet, before: Option<&Snapshot>, now: &Snapshot) -> Vec<Row> {
+    let seconds = before.map(|before| now.at.duration_since(before.at).as_secs_f64().max(1e-3));
+    let mut rows: Vec<Row> = Vec::with_capacity(now.rows.len());
+    for (key, values) in &now.rows {
+        let counters = |values: &Vec<Value>| -> Vec<i128> {
+            let counters = sheet
+                .columns
+                .iter()
+                .zip(values)
+                .filter(|(column, _)| column.kind.is_counter());
+            counters
+                .map(|(_, value)| number(value).unwrap_or(0))
+                .collect()
+        };
+        let old = before.and_then(|before| before.rows.get(key));
+        let old = old.filter(|old| {
+            counters(old)
+                .iter()
+                .zip(&counters(values))
+                .all(|(old, now)| old <= now)
+        });
+        let grown = |at: usize| {
+            let had = old.and_then(|old| number(&old[at])).unwrap_or(0);
+            (number(&values[at]).unwrap_or(0) - had) as f64
+        };
+        let figures = sheet
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(at, column)| match column.kind {
+                Kind::Share | Kind::Average => Figure::Nothing,
+                Kind::Count | Kind::Bytes => Figure::Number(grown(at) / seconds.unwrap_or(1.0)),
+                Kind::Time => Figure::Number(grown(at)),
+                _ => match &values[at] {
+                    Value::Text(Some(text)) => Figure::Text(text.clone()),
+                    Value::Number(Some(n)) => Figure::Number(*n as f64),
+                    _ => Figure::Nothing,
+                },
+            });
+        let figures: Vec<Figure> = figures.collect();
+        let happened = (sheet.columns.iter().zip(&figures))
+            .any(|(column, figure)| column.kind.is_counter() && figure.number() > 0.0);
+        if sheet.shows_all || happened {
+            rows.push(Row {
+                key: key.clone(),
+                figures,
+            });
+        }
+    }
+    derive(sheet, &mut rows, seconds.unwrap_or(1.0));
+    rows
+}
+
+/// Fills in what is computed from the other columns.
+fn derive(sheet: &Sheet, rows: &mut [Row], seconds: f64) {
+    let (time, count) = (sheet.by_time(), sheet.by_count());
+    let total: f64 = rows.iter().map(|row| row.figures[time].number()).sum();
+    // A count was divided by the seconds, a number as it is now was not.
+    let seconds = if sheet.columns[count].kind == Kind::Count {
+        seconds
+    } else {
+        1.0
+    };
+    for row in rows {
+        for (at, column) in sheet.columns.iter().enumerate() {
+            let (time, count) = (
+                row.figures[time].number(),
+                row.figures[count].number() * seconds,
+            );
+            let (part, whole) = match column.kind {
+                Kind::Share => (time, total),
+                Kind::Average => (time, count),
+                _ => continue,
+            };
+            row.figures[at] = if whole > 0.0 {
+                Figure::Number(part / whole)
+            } else {
+                Figure::Nothing
+            };
+        }
+    }
+}
+
+fn number(value: &Value) -> Option<i128> {
+    match value {
+        Value::Number(n) => *n,
+        Value::Text(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::sheet::PAGES;
+    use super::*;
+
+    /// Waits: TIME, WAITS, MAX, EVENT.
+    fn at(second: u64, waits: &[(u64, u64, &str)]) -> Snapshot {
+        static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+        let rows = waits.iter().map(|(time, count, name)| {
+            vec![
+                Cell::Unsigned(*time),
+                Cell::Unsigned(*count),
+                Cell::Unsigned(9),
+                Cell::Text((*name).into()),
+            ]
+        });
+        let start = *START.get_or_init(Instant::now);
+        Snapshot::of(
+            &PAGES[1],
+            rows.collect(),
+            start + Duration::from_secs(second),
+        )
+    }
+
+    fn figures(before: Option<&Snapshot>, now: &Snapshot) -> Vec<(String, f64, f64)> {
+        let mut rows: Vec<_> = between(&PAGES[1], before, now)
+            .into_iter()
+            .map(|row| {
+                (
+                    row.key[0].clone().unwrap(),
+                    row.figures[0].number(),
+                    row.figures[2].number(),
+                )
+            })
+            .collect();
+        rows.sort_by(|a, b| a.0.cmp(&b.0));
+        rows
+    }
+
+    #[test]
+    fn counters_are_told_by_the_second_and_times_by_the_interval() {
+        let (before, now) = (
+            at(0, &[(100, 10, "a"), (7, 7, "still")]),
+            at(2, &[(300, 16, "a"), (7, 7, "still")]),
+        );
+        assert_eq!(figures(Some(&before), &now), [("a".into(), 200.0, 3.0)]);
+        assert_eq!(
+            figures(None, &now),
+            [("a".into(), 300.0, 16.0), ("still".into(), 7.0, 7.0)]
+        );
+    }
+
+    #[test]
+    fn what_was_reset_or_came_counts_whole_and_what_went_is_left_out() {
+        let before = at(0, &[(500, 10, "reset"), (5, 5, "gone")]);
+        let now = at(1, &[(600, 4, "reset"), (50, 2, "new")]);
+        assert_eq!(
+            figures(Some(&before), &now),
+            [("new".into(), 50.0, 2.0), ("reset".into(), 600.0, 4.0)]
+        );
+    }
+
+    #[test]
+    fn shares_and_averages_are_of_the_interval() {
+        let rows = between(
+            &PAGES[1],
+            Some(&at(0, &[])),
+            &at(2, &[(300, 4, "a"), (100, 2, "b")]),
+        );
+        let a = rows
+            .iter()
+            .find(|row| row.key[0].as_deref() == Some("a"))
+            .unwrap();
+        assert_eq!((a.figures[1].number(), a.figures[3].number()), (0.75, 75.0));
+    }
+
+    #[test]
+    fn rows_that_were_not_asked_for_again_are_kept() {
+        let before = at(0, &[(100, 10, "a"), (100, 10, "b")]);
+        let merged = at(1, &[(200, 20, "a")]).over(&before);
+        assert_eq!(merged.rows.len(), 2);
+        let later = at(2, &[(200, 20, "a"), (150, 15, "b")]);
+        assert_eq!(figures(Some(&merged), &later), [("b".into(), 50.0, 5.0)]);
+    }
+
+    #[test]
+    fn counters_beyond_a_float_do_not_lose_their_last_digits() {
+        let before = at(0, &[(u64::MAX - 1, 1, "a")]);
+        assert_eq!(
+            figures(Some(&before), &at(1, &[(u64::MAX, 2, "a")])),
+            [("a".into(), 1.0, 1.0)]
+        );
+    }
+}

@@ -1,0 +1,256 @@
+//! Who asks the server: one question for each interval, about the page that is shown and nothing else.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use super::executions;
+use super::sheet::{Drill, Sheet};
+use super::snapshot::{Key, Row, Snapshot, between};
+use crate::observe::{Observed, Trouble};
+
+/// What is looked at: a page, or what belongs to a row of one.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The page.
+    pub sheet: &'static Sheet,
+    /// The keys of the row one came from.
+    pub keys: Key,
+    /// How that row is called.
+    pub title: String,
+}
+
+impl Place {
+    /// A page.
+    pub fn page(sheet: &'static Sheet) -> Self {
+        Self {
+            sheet,
+            keys: Key::new(),
+            title: String::new(),
+        }
+    }
+
+    /// What belongs to a row of this place.
+    pub fn below(&self, row: &Row, title: String) -> Option<Self> {
+        let sheet = match self.sheet.drill {
+            Drill::Nothing => return None,
+            Drill::Executions => &super::sheet::EXECUTIONS,
+            Drill::To(sheet) => sheet,
+        };
+        Some(Self {
+            sheet,
+            keys: row.key.clone(),
+            title,
+        })
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        std::ptr::eq(self.sheet, other.sheet) && self.keys == other.keys
+    }
+}
+
+/// An answer, in the figures of the interval.
+#[derive(Debug, Clone, Default)]
+pub struct Answer {
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// The interval; without one, since the server counts.
+    pub seconds: Option<f64>,
+    /// What is to be said about them.
+    pub notes: Vec<String>,
+}
+
+/// Asks, and remembers the last answer.
+pub struct Sampler {
+    observed: Observed,
+    last: Option<(Place, Snapshot)>,
+}
+
+impl Sampler {
+    /// Over a server that is there.
+    pub fn new(observed: Observed) -> Self {
+        Self {
+            observed,
+            last: None,
+        }
+    }
+
+    /// Asks about a place.
+    pub fn sample(&mut self, place: &Place) -> Result<Answer, Trouble> {
+        if let Some(reason) = place.sheet.missing(&self.observed.about) {
+            return Err(Trouble::Refused(reason));
+        }
+        if let Some(reason) = self.observed.about.silent() {
+            return Err(Trouble::Refused(reason.to_owned()));
+        }
+        if self.observed.about.was_live && !self.observed.is_live()? {
+            return Err(Trouble::Lost(
+                "the program has ended; these were its last figures".into(),
+            ));
+        }
+        if place.sheet.from.is_empty() {
+            let found = executions::look(&mut self.observed, &place.keys)?;
+            return Ok(Answer {
+                rows: found.rows,
+                seconds: None,
+                notes: found.notes,
+            });
+        }
+        let before = self
+            .last
+            .take()
+            .filter(|(of, _)| of.is(place))
+            .map(|(_, snapshot)| snapshot);
+        // Two more seconds: times of rows have whole ones in old servers, and clocks step.
+        let recent = before
+            .as_ref()
+            .map(|before| before.at.elapsed().as_secs() + 2);
+        let rows = self
+            .observed
+            .rows(&place.sheet.question(&place.keys, recent))?;
+        let mut now = Snapshot::of(place.sheet, rows, Instant::now());
+        if let (Some(before), Some(_)) = (&before, place.sheet.recent) {
+            now = now.over(before);
+        }
+        // What was written into a file and has ended does not move: totals are all there is.
+        let before = before.filter(|_| self.observed.about.was_live);
+        let rows = between(place.sheet, before.as_ref(), &now);
+        let seconds = before.map(|before| now.at.duration_since(before.at).as_secs_f64());
+        let mut notes = Vec::new();
+        if now.rows.is_empty() && !place.sheet.hint.is_empty() {
+            notes.push(place.sheet.hint.to_owned());
+        } else if rows.is_empty() {
+            notes.push("nothing of this happened in the interval".to_owned());
+        }
+        if !self.observed.about.was_live {
+            notes.push("a saved segment: totals of the whole recording".into());
+        }
+        self.last = Some((place.clone(), now));
+        Ok(Answer {
+            rows,
+            seconds,
+            notes,
+        })
+    }
+
+    /// Connects anew, after the server was lost; what was counted before is forgotten.
+    pub fn reopen(&mut self) -> Result<(), String> {
+        self.last = None;
+        self.observed.reopen().map_err(|failure| failure.message)
+    }
+
+    /// The server's name, for the headline.
+    pub fn headline(&self) -> String {
+        format!(
+            "{} ({})",
+            self.observed.about.name,
+            self.observed.about.server()
+        )
+    }
+}
+
+/// What the screen wants.
+#[derive(Debug)]
+pub enum Wish {
+    /// This place from now on.
+    Look(Place),
+    /// This often.
+    Every(Duration),
+    /// No questions until told otherwise.
+    Pause(bool),
+}
+
+/// What the screen is told.
+#[derive(Debug)]
+pub enum News {
+    /// An answer about the place asked for last but, maybe, one.
+    Answer(Place, Answer),
+    /// The server cannot answer that.
+    Refused(Place, String),
+    /// The server is gone and is waited for.
+    Lost(String),
+    /// It is back; its headline.
+    Back(String),
+}
+
+/// Asks until nobody listens.
+pub fn run(
+    mut sampler: Sampler,
+    mut place: Place,
+    mut every: Duration,
+    wishes: &Receiver<Wish>,
+    news: impl Fn(News) -> bool,
+) {
+    let mut paused = false;
+    let mut due = Instant::now();
+    loop {
+        let wait = if paused {
+            Duration::from_secs(3600)
+        } else {
+            due.saturating_duration_since(Instant::now())
+        };
+        match wishes.recv_timeout(wait) {
+            Ok(Wish::Look(new)) => {
+                place = new;
+                due = Instant::now();
+                // One look even when paused: the page that was turned to would stay empty.
+                if !paused {
+                    continue;
+                }
+            }
+            Ok(Wish::Every(new)) => {
+                every = new;
+                due = due.min(Instant::now() + every);
+                continue;
+            }
+            Ok(Wish::Pause(new)) => {
+                paused = new;
+                continue;
+            }
+            Err(RecvTimeoutError::Timeout) if paused => continue,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        let told = match sampler.sample(&place) {
+            Ok(answer) => news(News::Answer(place.clone(), answer)),
+            Err(Trouble::Refused(why)) => news(News::Refused(place.clone(), why)),
+            Err(Trouble::Lost(why)) => {
+                let mut told = news(News::Lost(why));
+                while told {
+                    std::thread::sleep(every.max(Duration::from_secs(1)));
+                    match sampler.reopen() {
+                        Ok(()) => {
+                            told = news(News::Back(sampler.headline()));
+                            break;
+                        }
+                        Err(why) => told = news(News::Lost(why)),
+                    }
+                }
+                due = Instant::now();
+                if !told {
+                    return;
+                }
+                continue;
+            }
+        };
+        if !told {
+            return;
+        }
+        // A slow answer delays the next question: never two at once, never one after the other without a pause.
+        due = Instant::now() + every;
+    }
+}
+
+/// Starts a thread that asks.
+pub fn start(
+    sampler: Sampler,
+    place: Place,
+    every: Duration,
+    wishes: Receiver<Wish>,
+    news: Sender<super::screen::Happening>,
+) {
+    std::thread::spawn(move || {
+        run(sampler, place, every, &wishes, |what| {
+            news.send(super::screen::Happening::News(what)).is_ok()
+        });
+    });
+}

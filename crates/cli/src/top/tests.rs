@@ -1,0 +1,310 @@
+//! The screen as drawn text, and what keys make of it.
+
+use std::time::{Duration, Instant};
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::draw::draw;
+use super::keys::{Effect, press};
+use super::sheet::{PAGES, Sheet};
+use super::snapshot::{Snapshot, between};
+use super::source::{Answer, News, Place, Wish};
+use super::view::View;
+use crate::output::Cell;
+
+const MS: u64 = 1_000_000_000;
+
+/// What a server says of its statements: time, calls, sent, examined, errors, schema, digest, text.
+fn statements(rows: &[(u64, u64, &str)], second: u64, start: Instant) -> Snapshot {
+    let rows = rows.iter().map(|(ms, calls, text)| {
+        let number = Cell::Unsigned;
+        let words = |text: &str| Cell::Text(text.to_owned());
+        vec![
+            number(ms * MS),
+            number(*calls),
+            number(*calls),
+            number(calls * 10),
+            number(0),
+            words("shop"),
+            words(text),
+            words(text),
+        ]
+    });
+    Snapshot::of(
+        &PAGES[0],
+        rows.collect(),
+        start + Duration::from_secs(second),
+    )
+}
+
+fn view_of(page: &'static Sheet) -> View {
+    View::new(
+        "mysql://u@db1:3306 (MySQL 8.0.15)".into(),
+        page,
+        Duration::from_secs(2),
+    )
+}
+
+/// A view after one interval of two seconds.
+fn view() -> View {
+    let mut view = view_of(&PAGES[0]);
+    let start = Instant::now();
+    let before = statements(&[(100, 10, "SELECT `a`"), (5, 5, "UPDATE `b`")], 0, start);
+    let now = statements(
+        &[
+            (400, 20, "SELECT `a`"),
+            (105, 405, "UPDATE `b`"),
+            (1, 1, "COMMIT"),
+        ],
+        2,
+        start,
+    );
+    let rows = between(&PAGES[0], Some(&before), &now);
+    answer(&mut view, rows);
+    view
+}
+
+fn answer(view: &mut View, rows: Vec<super::snapshot::Row>) {
+    let answer = Answer {
+        rows,
+        seconds: Some(2.0),
+        notes: Vec::new(),
+    };
+    view.learn(News::Answer(view.place().clone(), answer));
+}
+
+fn drawn(view: &mut View, width: u16, height: u16) -> Vec<String> {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a backend");
+    terminal.draw(|frame| draw(view, frame)).expect("drawn");
+    let buffer = terminal.backend().buffer();
+    let line = |y: u16| {
+        (0..width)
+            .map(|x| buffer[(x, y)].symbol())
+            .collect::<String>()
+            .trim_end()
+            .to_owned()
+    };
+    (0..height).map(line).collect()
+}
+
+fn key(view: &mut View, code: KeyCode) -> Effect {
+    press(view, KeyEvent::new(code, KeyModifiers::NONE))
+}
+
+fn keys(view: &mut View, text: &str) {
+    for c in text.chars() {
+        key(view, KeyCode::Char(c));
+    }
+}
+
+fn texts(view: &View) -> Vec<String> {
+    let text =
+        |row: &&super::snapshot::Row| row.key.last().and_then(Clone::clone).unwrap_or_default();
+    view.rows().iter().map(text).collect()
+}
+
+#[test]
+fn a_page_has_its_interval_its_order_and_its_sums() {
+    let expected = [
+        "tare top  mysql://u@db1:3306 (MySQL 8.0.15)  every 2 s",
+        " 1 statements  2 waits  3 stages  4 files  5 tables  6 locks  7 threads  8 memory",
+        "206/s calls, 401.00 ms in 2.0 s, 3 rows",
+        "      TIME     %  CALLS/s        AVG   SENT/s EXAMINED/s ERRORS/s DB           STATEMENT",
+        " 300.00 ms  74.8        5   30.00 ms        5         50        0 shop         SELECT `a`",
+        " 100.00 ms  24.9      200  250.00 us      200       2000        0 shop         UPDATE `b`",
+        "   1.00 ms   0.2     0.50    1.00 ms     0.50          5        0 shop         COMMIT",
+        "",
+        "Enter drill down  Esc back  t time  c count  < > column  r reverse  / filter  p pause  ? keys  q",
+    ];
+    assert_eq!(drawn(&mut view(), 96, 9), expected);
+}
+
+#[test]
+fn rows_are_sorted_by_time_by_count_and_by_any_column_both_ways() {
+    let mut view = view();
+    key(&mut view, KeyCode::Char('c'));
+    assert_eq!(texts(&view), ["UPDATE `b`", "SELECT `a`", "COMMIT"]);
+    key(&mut view, KeyCode::Char('r'));
+    assert_eq!(texts(&view), ["COMMIT", "SELECT `a`", "UPDATE `b`"]);
+    key(&mut view, KeyCode::Char('t'));
+    assert_eq!(texts(&view), ["SELECT `a`", "UPDATE `b`", "COMMIT"]);
+    // To the left of the first column is the last: the text.
+    key(&mut view, KeyCode::Char('<'));
+    assert_eq!(texts(&view), ["COMMIT", "SELECT `a`", "UPDATE `b`"]);
+}
+
+#[test]
+fn a_filter_leaves_rows_out_until_it_is_dropped() {
+    let mut view = view();
+    keys(&mut view, "/Sel");
+    assert_eq!(drawn(&mut view, 60, 9).last().unwrap(), "/Sel_");
+    key(&mut view, KeyCode::Enter);
+    assert_eq!(texts(&view), ["SELECT `a`"]);
+    assert_eq!(
+        drawn(&mut view, 60, 9).last().unwrap(),
+        "only rows with \"Sel\" (Esc: all)"
+    );
+    key(&mut view, KeyCode::Esc);
+    assert_eq!(view.rows().len(), 3);
+}
+
+#[test]
+fn the_chosen_row_stays_chosen_when_others_overtake_it() {
+    let mut view = view();
+    key(&mut view, KeyCode::Down);
+    let start = Instant::now();
+    let rows = |ms| {
+        between(
+            &PAGES[0],
+            Some(&statements(&[], 0, start)),
+            &statements(&[(50, 1, "SELECT `a`"), (ms, 1, "UPDATE `b`")], 2, start),
+        )
+    };
+    answer(&mut view, rows(90));
+    assert_eq!(texts(&view), ["UPDATE `b`", "SELECT `a`"]);
+    assert_eq!(view.chosen(&view.rows()), 0);
+    answer(&mut view, rows(10));
+    assert_eq!(view.chosen(&view.rows()), 1);
+}
+
+#[test]
+fn a_statement_is_drilled_down_into_and_left_again() {
+    let mut view = view();
+    let Effect::Wish(Wish::Look(place)) = key(&mut view, KeyCode::Enter) else {
+        panic!("a look")
+    };
+    assert_eq!(
+        place.keys,
+        [Some("shop".to_owned()), Some("SELECT `a`".to_owned())]
+    );
+    let row = |name: &str, ms: u64| {
+        vec![
+            Cell::Unsigned(ms * MS),
+            Cell::Unsigned(2),
+            Cell::Text("stage".into()),
+            Cell::Text(name.into()),
+        ]
+    };
+    let snapshot = Snapshot::of(
+        place.sheet,
+        vec![row("stage/sql/executing", 30), row("stage/sql/init", 10)],
+        Instant::now(),
+    );
+    let found = Answer {
+        rows: between(place.sheet, None, &snapshot),
+        seconds: None,
+        notes: vec!["the last 2 executions".into()],
+    };
+    view.learn(News::Answer(place, found));
+    let expected = [
+        "tare top  mysql://u@db1:3306 (MySQL 8.0.15)  every 2 s",
+        " 1 statements  2 waits  3 stages  4 files  5 tables  6 locks",
+        "stages and waits of statement SELECT `a`",
+        "      TIME     %     COUNT        AVG TYPE      EVENT",
+    ];
+    let lines = drawn(&mut view, 60, 9);
+    assert_eq!(lines[0..4], expected);
+    assert!(
+        lines[4].starts_with("  30.00 ms  75.0         2   15.00 ms stage     ~"),
+        "{lines:?}"
+    );
+    assert_eq!(lines[7], "the last 2 executions");
+    assert!(
+        matches!(key(&mut view, KeyCode::Esc), Effect::Wish(Wish::Look(place)) if place.keys.is_empty())
+    );
+    assert!(matches!(key(&mut view, KeyCode::Esc), Effect::None));
+}
+
+#[test]
+fn a_lost_server_is_said_and_its_last_figures_stay() {
+    let mut view = view();
+    view.learn(News::Lost("Server shutdown in progress".into()));
+    let lines = drawn(&mut view, 80, 9);
+    assert!(lines[4].contains("SELECT `a`"), "{lines:?}");
+    assert_eq!(
+        lines[7],
+        "lost: Server shutdown in progress (waiting for it)"
+    );
+    view.learn(News::Back("db1 (MySQL 8.0.15)".into()));
+    let lines = drawn(&mut view, 80, 9);
+    assert_eq!(
+        (lines[0].as_str(), lines[2].as_str()),
+        ("tare top  db1 (MySQL 8.0.15)  every 2 s", "asking ...")
+    );
+}
+
+#[test]
+fn an_answer_about_another_page_is_dropped() {
+    let mut view = view();
+    key(&mut view, KeyCode::Char('2'));
+    view.learn(News::Answer(Place::page(&PAGES[0]), Answer::default()));
+    assert!(view.answer().is_none());
+    view.learn(News::Refused(
+        Place::page(&PAGES[1]),
+        "ERROR 1142 (42000): SELECT command denied".into(),
+    ));
+    assert_eq!(
+        drawn(&mut view, 60, 6)[4],
+        "ERROR 1142 (42000): SELECT command denied"
+    );
+}
+
+#[test]
+fn pause_and_interval_are_told_to_who_asks() {
+    let mut view = view();
+    assert!(matches!(
+        key(&mut view, KeyCode::Char('p')),
+        Effect::Wish(Wish::Pause(true))
+    ));
+    assert!(drawn(&mut view, 80, 9)[0].ends_with("PAUSED"), "it is seen");
+    assert!(matches!(
+        key(&mut view, KeyCode::Char(' ')),
+        Effect::Wish(Wish::Pause(false))
+    ));
+    assert!(
+        matches!(key(&mut view, KeyCode::Char('+')), Effect::Wish(Wish::Every(every)) if every.as_secs() == 3)
+    );
+    assert!(
+        matches!(key(&mut view, KeyCode::Char('-')), Effect::Wish(Wish::Every(every)) if every.as_secs() == 2)
+    );
+}
+
+#[test]
+fn every_page_draws_on_every_size_of_terminal() {
+    for page in &PAGES {
+        for (width, height) in [(1, 1), (20, 3), (80, 24), (300, 100)] {
+            let mut view = view_of(page);
+            drawn(&mut view, width, height);
+            let cells = page
+                .columns
+                .iter()
+                .filter(|column| !column.kind.is_derived())
+                .map(|_| Cell::Text("x\u{1b}[2J\u{4e16}".repeat(40)));
+            let snapshot = Snapshot::of(page, vec![cells.collect()], Instant::now());
+            answer(&mut view, between(page, None, &snapshot));
+            let lines = drawn(&mut view, width, height);
+            assert!(!lines.concat().contains('\u{1b}'), "{lines:?}");
+            key(&mut view, KeyCode::Char('?'));
+            drawn(&mut view, width, height);
+        }
+    }
+}
+
+#[test]
+fn little_is_drawn_again_when_little_changed() {
+    let mut view = view();
+    let mut terminal = Terminal::new(TestBackend::new(120, 40)).expect("a backend");
+    terminal
+        .draw(|frame| draw(&mut view, frame))
+        .expect("drawn");
+    let before = terminal.backend().buffer().clone();
+    key(&mut view, KeyCode::Down);
+    terminal
+        .draw(|frame| draw(&mut view, frame))
+        .expect("drawn");
+    let sent = before.diff(terminal.backend().buffer()).len();
+    // The row that was chosen and the one that is now.
+    assert!(sent <= 2 * 120, "{sent} cells");
+}

@@ -1,0 +1,262 @@
+//! What is on the screen, apart from how it is drawn: page, order, filter, the chosen row.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::sheet::{Drill, PAGES, Sheet};
+use super::snapshot::{Key, Row};
+use super::source::{Answer, News, Place};
+
+/// The order of a page's rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Order {
+    /// The column.
+    pub column: usize,
+    /// The largest first.
+    pub descending: bool,
+}
+
+/// The state of the screen.
+pub struct View {
+    /// The server, for the headline.
+    pub headline: String,
+    /// How often it is asked.
+    pub every: Duration,
+    /// Nothing is asked.
+    pub paused: bool,
+    /// The page, and what was drilled down to.
+    path: Vec<Place>,
+    /// Pages keep their order while one looks elsewhere.
+    orders: HashMap<*const Sheet, Order>,
+    /// Rows without this text are left out.
+    pub filter: String,
+    /// The filter is being typed.
+    pub typing: bool,
+    /// The keys are explained.
+    pub help: bool,
+    /// What came last.
+    answer: Option<Answer>,
+    /// Why nothing came.
+    pub trouble: Option<String>,
+    /// The row that is chosen, so that it stays so when others overtake it.
+    chosen: Option<Key>,
+    /// Its number when it was chosen, for when it goes.
+    at: usize,
+    /// The first row on the screen.
+    pub top: usize,
+}
+
+impl View {
+    /// On this page.
+    pub fn new(headline: String, page: &'static Sheet, every: Duration) -> Self {
+        Self {
+            headline,
+            every,
+            paused: false,
+            path: vec![Place::page(page)],
+            orders: HashMap::new(),
+            filter: String::new(),
+            typing: false,
+            help: false,
+            answer: None,
+            trouble: None,
+            chosen: None,
+            at: 0,
+            top: 0,
+        }
+    }
+
+    /// What is looked at.
+    pub fn place(&self) -> &Place {
+        self.path.last().expect("a path never empties")
+    }
+
+    /// How deep one has drilled down.
+    pub fn depth(&self) -> usize {
+        self.path.len() - 1
+    }
+
+    /// The number of the page among the tabs.
+    pub fn tab(&self) -> usize {
+        PAGES
+            .iter()
+            .position(|page| page.name == self.path[0].sheet.name)
+            .unwrap_or(0)
+    }
+
+    /// The order of the rows.
+    pub fn order(&self) -> Order {
+        let sheet = self.place().sheet;
+        let own = self.orders.get(&std::ptr::from_ref(sheet)).copied();
+        own.unwrap_or(Order {
+            column: sheet.by_time(),
+            descending: true,
+        })
+    }
+
+    /// Sorts by a column; by the same once more, the other way round.
+    pub fn sort(&mut self, column: usize) {
+        let sheet = self.place().sheet;
+        let order = self.order();
+        let descending = order.column != column || !order.descending;
+        self.orders
+            .insert(std::ptr::from_ref(sheet), Order { column, descending });
+    }
+
+    /// Sorts by the shown column before or after.
+    pub fn sort_beside(&mut self, step: isize) {
+        let shown: Vec<usize> = self.place().sheet.shown().map(|(at, _)| at).collect();
+        let at = shown
+            .iter()
+            .position(|at| *at == self.order().column)
+            .unwrap_or(0);
+        let next = (at as isize + step).rem_euclid(shown.len() as isize) as usize;
+        self.sort(shown[next]);
+    }
+
+    /// The interval of what is shown, or nothing before there is any.
+    pub fn answer(&self) -> Option<&Answer> {
+        self.answer.as_ref()
+    }
+
+    /// The rows in their order, without those that the filter leaves out.
+    pub fn rows(&self) -> Vec<&Row> {
+        let Some(answer) = &self.answer else {
+            return Vec::new();
+        };
+        arranged(self.place().sheet, &answer.rows, self.order(), &self.filter)
+    }
+
+    /// The number of the chosen row, in these rows.
+    pub fn chosen(&self, rows: &[&Row]) -> usize {
+        let own = self
+            .chosen
+            .as_ref()
+            .and_then(|key| rows.iter().position(|row| row.key == *key));
+        own.unwrap_or(self.at).min(rows.len().saturating_sub(1))
+    }
+
+    /// Chooses the row so many further down.
+    pub fn step(&mut self, step: isize) {
+        let rows = self.rows();
+        let last = rows.len().saturating_sub(1);
+        let at = self.chosen(&rows).saturating_add_signed(step).min(last);
+        let key = rows.get(at).map(|row| row.key.clone());
+        self.at = at;
+        // The first row stays the first, whoever that is.
+        self.chosen = key.filter(|_| at > 0);
+    }
+
+    /// Turns to a page.
+    pub fn turn(&mut self, page: usize) -> Place {
+        self.path = vec![Place::page(&PAGES[page % PAGES.len()])];
+        self.arrive()
+    }
+
+    /// Drills down from the chosen row.
+    pub fn enter(&mut self) -> Option<Place> {
+        let rows = self.rows();
+        let row = rows.get(self.chosen(&rows))?;
+        let place = self.place();
+        let title = match place.sheet.drill {
+            // The statement itself; of others the keys say who they are.
+            Drill::Executions => place
+                .sheet
+                .columns
+                .iter()
+                .zip(&row.figures)
+                .last()
+                .map(|(column, figure)| figure.shown(column.kind)),
+            _ => Some(
+                row.key
+                    .iter()
+                    .flatten()
+                    .cloned()
+                    .collect::<Vec<_>>()
+                    .join("."),
+            ),
+        };
+        let below = place.below(row, title.unwrap_or_default())?;
+        self.path.push(below);
+        Some(self.arrive())
+    }
+
+    /// Back to where one came from; `None` at the top.
+    pub fn leave(&mut self) -> Option<Place> {
+        (self.path.len() > 1).then(|| {
+            self.path.pop();
+            self.arrive()
+        })
+    }
+
+    fn arrive(&mut self) -> Place {
+        self.answer = None;
+        self.trouble = None;
+        self.chosen = None;
+        self.at = 0;
+        self.top = 0;
+        self.filter.clear();
+        self.place().clone()
+    }
+
+    /// Takes in what the server said. What was asked of another place is dropped.
+    pub fn learn(&mut self, news: News) {
+        let here = |place: &Place| {
+            std::ptr::eq(place.sheet, self.place().sheet) && place.keys == self.place().keys
+        };
+        match news {
+            News::Answer(place, answer) if here(&place) => {
+                self.answer = Some(answer);
+                self.trouble = None;
+            }
+            News::Refused(place, why) if here(&place) => {
+                self.answer = None;
+                self.trouble = Some(why);
+            }
+            News::Answer(..) | News::Refused(..) => {}
+            News::Lost(why) => self.trouble = Some(format!("lost: {why} (waiting for it)")),
+            News::Back(headline) => {
+                self.headline = headline;
+                self.answer = None;
+                self.trouble = None;
+            }
+        }
+    }
+}
+
+/// Rows in an order, without those that do not have a text.
+pub fn arranged<'a>(sheet: &Sheet, rows: &'a [Row], order: Order, filter: &str) -> Vec<&'a Row> {
+    let wanted = filter.to_lowercase();
+    let matches = |row: &&Row| {
+        let texts = sheet
+            .columns
+            .iter()
+            .zip(&row.figures)
+            .filter(|(column, _)| !column.hidden);
+        wanted.is_empty()
+            || texts
+                .into_iter()
+                .any(|(column, figure)| figure.shown(column.kind).to_lowercase().contains(&wanted))
+    };
+    let mut rows: Vec<&Row> = rows.iter().filter(matches).collect();
+    rows.sort_by(|a, b| {
+        use super::snapshot::Figure::{Nothing, Number, Text};
+        let (x, y) = (&a.figures[order.column], &b.figures[order.column]);
+        let by_figure = match (x, y) {
+            (Text(x), Text(y)) => y.cmp(x),
+            (Number(x), Number(y)) => x.total_cmp(y),
+            (Nothing, Nothing) => std::cmp::Ordering::Equal,
+            (Nothing, _) => std::cmp::Ordering::Less,
+            (_, Nothing) => std::cmp::Ordering::Greater,
+            (x, y) => x.number().total_cmp(&y.number()),
+        };
+        let by_figure = if order.descending {
+            by_figure.reverse()
+        } else {
+            by_figure
+        };
+        // Equal ones stay where they are from one interval to the next.
+        by_figure.then_with(|| a.key.cmp(&b.key))
+    });
+    rows
+}

@@ -1,0 +1,156 @@
+//! Servers to look at: `tare serve`, the system's MariaDB, and the MySQL that scripts/servers has started.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, OptsBuilder};
+
+use super::{Directory, wait_for};
+
+/// A server of our own, ended when the value goes.
+pub struct Server {
+    child: Child,
+    socket: PathBuf,
+    _directory: Directory,
+}
+
+impl Server {
+    /// A `tare serve` with these options.
+    pub fn tare(options: &[&str]) -> Self {
+        let directory = Directory::new("server");
+        let socket = directory.path().join("s");
+        let mut command =
+            directory.tare(["serve", "--skip-networking", "--data", "data", "--socket"]);
+        command.arg(&socket).args(options);
+        Self::start(command, socket, directory)
+    }
+
+    /// The system's MariaDB with these options.
+    pub fn mariadb(options: &[&str]) -> Self {
+        let directory = Directory::new("mariadb");
+        let path = directory.path();
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/servers");
+        let servers = |action: &str| {
+            let output = Command::new(script)
+                .args([action, "mariadb"])
+                .arg(path)
+                .output()
+                .expect("scripts/servers starts");
+            assert!(
+                output.status.success(),
+                "scripts/servers {action}: {output:?}; run `make deps`"
+            );
+            String::from_utf8(output.stdout).expect("UTF-8")
+        };
+        servers("data");
+        let arguments = servers("command");
+        let mut arguments = arguments.lines();
+        let mut command = Command::new(arguments.next().expect("a program"));
+        command.args(arguments).args(options);
+        let socket = path.join("mysql.sock");
+        Self::start(command, socket, directory)
+    }
+
+    fn start(mut command: Command, socket: PathBuf, directory: Directory) -> Self {
+        let log = std::fs::File::create(directory.path().join("log")).expect("a log");
+        command
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().expect("a log"))
+            .stderr(log);
+        let child = command.spawn().expect("the server starts");
+        let server = Self {
+            child,
+            socket,
+            _directory: directory,
+        };
+        wait_for("the server", || server.try_connect());
+        server
+    }
+
+    /// Where it listens.
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// A connection as root.
+    pub fn connect(&self) -> Conn {
+        connect(&self.socket).expect("the server takes a connection")
+    }
+
+    fn try_connect(&self) -> Option<Conn> {
+        connect(&self.socket)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn connect(socket: &Path) -> Option<Conn> {
+    let options = OptsBuilder::new()
+        .socket(socket.to_str())
+        .user(Some("root"))
+        .prefer_socket(true);
+    Conn::new(options).ok()
+}
+
+/// The socket of a MySQL that was started for the tests: `scripts/servers run 8.0 cargo test`.
+pub fn mysql() -> Option<PathBuf> {
+    std::env::var_os("TARE_TEST_MYSQL").map(PathBuf::from)
+}
+
+/// Somebody who works: selects and updates a table of one row until the value goes.
+pub struct Work {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Work {
+    /// Begins.
+    pub fn start(socket: &Path) -> Self {
+        let mut conn = connect(socket).expect("the server takes a connection");
+        conn.query_drop("CREATE DATABASE IF NOT EXISTS shop")
+            .expect("a database");
+        conn.query_drop("CREATE TABLE IF NOT EXISTS shop.stock (id INT PRIMARY KEY, n INT)")
+            .expect("a table");
+        conn.query_drop("REPLACE INTO shop.stock VALUES (1, 0)")
+            .expect("a row");
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = stop.clone();
+        let thread = std::thread::spawn(move || {
+            while !told.load(Ordering::Relaxed) {
+                conn.query_drop("UPDATE shop.stock SET n = n + 1 WHERE id = 1")
+                    .expect("updated");
+                let _: Option<i64> = conn
+                    .query_first("SELECT n FROM shop.stock WHERE id = 1")
+                    .expect("selected");
+            }
+        });
+        Self {
+            stop,
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // It fails when its server was ended before it.
+            let _ = thread.join();
+        }
+    }
+}

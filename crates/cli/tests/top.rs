@@ -1,0 +1,408 @@
+//! `tare top` on servers: Tare's own, the system's MariaDB, and MySQL where `scripts/servers run` started one;
+//! and what it leaves of a terminal.
+
+mod support;
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+
+use mysql::prelude::Queryable;
+use support::server::{Server, Work, mysql};
+use support::{Directory, Finished, Running, finish, host, wait_for};
+
+const PAGES: [&str; 8] = [
+    "statements",
+    "waits",
+    "stages",
+    "files",
+    "tables",
+    "locks",
+    "threads",
+    "memory",
+];
+
+/// One interval of a page.
+fn batch(dsn: &Path, page: &str) -> Finished {
+    let directory = Directory::new("batch");
+    let dsn = dsn.to_str().expect("UTF-8");
+    finish(&mut directory.tare([
+        "top", "--dsn", dsn, "--batch", "1", "-i", "0.3", "--rows", "500", "--page", page,
+    ]))
+}
+
+/// A line of a page, cut at two or more spaces.
+fn row<'a>(finished: &'a Finished, with: &str) -> Vec<&'a str> {
+    let line = finished
+        .stdout
+        .lines()
+        .skip(2)
+        .find(|line| line.contains(with));
+    let line = line.unwrap_or_else(|| panic!("no row with {with:?}: {finished:?}"));
+    line.split("  ")
+        .map(str::trim)
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+fn head_of(finished: &Finished) -> Vec<&str> {
+    finished
+        .stdout
+        .lines()
+        .nth(1)
+        .expect("heads")
+        .split("  ")
+        .map(str::trim)
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+fn shows_the_work(socket: &Path) {
+    let statements = batch(socket, "statements");
+    assert_eq!(statements.code, Some(0), "{statements:?}");
+    assert_eq!(
+        head_of(&statements),
+        [
+            "TIME",
+            "%",
+            "CALLS/s",
+            "AVG",
+            "SENT/s",
+            "EXAMINED/s",
+            "ERRORS/s",
+            "DB",
+            "STATEMENT"
+        ]
+    );
+    let update = row(&statements, "UPDATE `shop` . `stock` SET `n` = `n` + ?");
+    assert!(
+        update[2].parse::<f64>().expect("a rate") > 0.0,
+        "{update:?}"
+    );
+    // Rows are sent by the other one.
+    assert_eq!(update[4], "0", "{update:?}");
+    let tables = batch(socket, "tables");
+    assert_eq!(row(&tables, "stock").last(), Some(&"stock"));
+    let threads = batch(socket, "threads");
+    let workers = threads
+        .stdout
+        .lines()
+        .skip(2)
+        .filter(|line| line.contains(" root "))
+        .count();
+    assert!(workers >= 2, "the worker and ourselves: {threads:?}");
+    assert!(row(&batch(socket, "waits"), "wait/io/table/sql/handler").len() >= 5);
+}
+
+#[test]
+fn tare_serve_is_shown_page_by_page() {
+    let server = Server::tare(&["--performance-schema-instrument=stage/%=ON"]);
+    let _work = Work::start(server.socket());
+    shows_the_work(server.socket());
+    for page in PAGES {
+        let finished = batch(server.socket(), page);
+        assert_eq!(
+            (finished.code, finished.stderr.as_str()),
+            (Some(0), ""),
+            "{page}: {finished:?}"
+        );
+        assert!(finished.stdout.lines().count() > 2, "{page}: {finished:?}");
+    }
+}
+
+#[test]
+fn mariadb_is_shown_page_by_page() {
+    let server = Server::mariadb(&["--performance-schema=ON"]);
+    let _work = Work::start(server.socket());
+    shows_the_work(server.socket());
+    for page in PAGES {
+        let finished = batch(server.socket(), page);
+        assert_eq!(
+            (finished.code, finished.stderr.as_str()),
+            (Some(0), ""),
+            "{page}: {finished:?}"
+        );
+    }
+}
+
+/// Runs in full under `scripts/servers run 5.7 cargo test -p tare-cli --test top`.
+#[test]
+fn mysql_is_shown_page_by_page() {
+    let Some(socket) = mysql() else {
+        println!("TARE_TEST_MYSQL is not set: no MySQL is looked at");
+        return;
+    };
+    let _work = Work::start(&socket);
+    shows_the_work(&socket);
+    for page in PAGES {
+        let finished = batch(&socket, page);
+        let is_missing = finished.stderr.contains("has no such tables");
+        assert!(
+            finished.code == Some(0) || is_missing,
+            "{page}: {finished:?}"
+        );
+    }
+}
+
+#[test]
+fn a_server_without_its_performance_schema_says_how_to_switch_it_on() {
+    let server = Server::mariadb(&[]);
+    let finished = batch(server.socket(), "statements");
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    assert!(
+        finished.stderr.contains("--performance-schema=ON"),
+        "{finished:?}"
+    );
+}
+
+#[test]
+fn a_program_is_watched_by_its_pid_and_a_saved_segment_has_its_totals() {
+    let directory = Directory::new("segment");
+    let host = host::start(&directory);
+    let pid = host.pid().to_string();
+    let live = finish(&mut directory.tare([
+        "top", "--pid", &pid, "--batch", "1", "-i", "0.2", "--page", "memory",
+    ]));
+    assert_eq!(live.code, Some(0), "{live:?}");
+    assert!(
+        live.stdout.contains(&format!("({pid}) (segment), 0.")),
+        "{live:?}"
+    );
+
+    let mut command = directory.tare(["run", "--segment", "x.segment"]);
+    host::that(command.arg("--"), "abort");
+    finish(&mut command);
+    let saved = finish(&mut directory.tare([
+        "top",
+        "--segment",
+        "x.segment",
+        "--batch",
+        "3",
+        "-i",
+        "0.2",
+        "--page",
+        "waits",
+    ]));
+    assert_eq!(saved.code, Some(0), "{saved:?}");
+    assert!(
+        saved.stdout.contains("LOCK_host") && saved.stdout.contains("since counting began"),
+        "{saved:?}"
+    );
+    assert_eq!(
+        saved.stdout.matches("since counting began").count(),
+        1,
+        "{saved:?}"
+    );
+}
+
+#[test]
+fn without_a_terminal_it_says_what_to_do() {
+    let server = Server::tare(&[]);
+    let directory = Directory::new("none");
+    let finished = finish(&mut directory.tare(["top", "--dsn", server.socket().to_str().unwrap()]));
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    assert!(finished.stderr.contains("--batch"), "{finished:?}");
+}
+
+/// A terminal that somebody looks at.
+struct Terminal {
+    running: Running,
+    keyboard: File,
+    seen: Arc<Mutex<String>>,
+    settings: Box<dyn Fn() -> bool>,
+}
+
+/// Into the alternate screen, and back.
+const TAKEN: &str = "\x1b[?1049h";
+const GIVEN_BACK: &str = "\x1b[?1049l";
+
+impl Terminal {
+    /// `tare top` on a terminal of its own, of 100 by 30.
+    fn start(socket: &Path) -> Self {
+        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+        use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&ours).expect("granted");
+        unlockpt(&ours).expect("unlocked");
+        let size = Winsize {
+            ws_row: 30,
+            ws_col: 100,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        tcsetwinsize(&ours, size).expect("a size");
+        let name = ptsname(&ours, Vec::new())
+            .expect("a name")
+            .into_string()
+            .expect("UTF-8");
+        let theirs: OwnedFd = File::options()
+            .read(true)
+            .write(true)
+            .open(name)
+            .expect("opened")
+            .into();
+        let kept = theirs.try_clone().expect("cloned");
+        let directory = Directory::new("pty");
+        let mut command =
+            directory.tare(["top", "-i", "0.2", "--dsn", socket.to_str().expect("UTF-8")]);
+        command
+            .stdin(Stdio::from(theirs.try_clone().expect("cloned")))
+            .stderr(Stdio::from(theirs.try_clone().expect("cloned")));
+        let running = Running::start_on(&mut command, Stdio::from(theirs));
+        let seen = Arc::new(Mutex::new(String::new()));
+        let mut screen = File::from(ours.try_clone().expect("cloned"));
+        let text = seen.clone();
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(length @ 1..) = screen.read(&mut bytes) {
+                text.lock()
+                    .unwrap()
+                    .push_str(&String::from_utf8_lossy(&bytes[..length]));
+            }
+        });
+        let settings = Box::new(move || {
+            tcgetattr(&kept)
+                .expect("settings")
+                .local_modes
+                .contains(LocalModes::ICANON | LocalModes::ECHO)
+        });
+        Self {
+            running,
+            keyboard: File::from(ours),
+            seen,
+            settings,
+        }
+    }
+
+    fn resize(&self, rows: u16, columns: u16) {
+        let size = rustix::termios::Winsize {
+            ws_row: rows,
+            ws_col: columns,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        rustix::termios::tcsetwinsize(&self.keyboard, size).expect("a size");
+        self.running.signal("WINCH");
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).expect("pressed");
+    }
+
+    /// Waits for a text, and forgets what came before its end.
+    fn sees(&self, text: &str) {
+        wait_for(text, || {
+            let mut seen = self.seen.lock().unwrap();
+            let end = seen.find(text)? + text.len();
+            seen.drain(..end);
+            Some(())
+        });
+    }
+
+    fn is_as_before(&self) -> bool {
+        (self.settings)()
+    }
+}
+
+#[test]
+fn the_terminal_is_given_back_however_it_ends() {
+    let server = Server::tare(&[]);
+    for end in ["q", "\x03", "TERM", "INT", "HUP"] {
+        let mut terminal = Terminal::start(server.socket());
+        terminal.sees(TAKEN);
+        terminal.sees("STATEMENT");
+        assert!(!terminal.is_as_before(), "raw");
+        match end {
+            "q" | "\x03" => terminal.press(end),
+            signal => terminal.running.signal(signal),
+        }
+        terminal.sees(GIVEN_BACK);
+        let status = terminal.running.wait();
+        assert!(terminal.is_as_before(), "{end}");
+        assert_eq!(
+            status.success(),
+            ["q", "\x03"].contains(&end),
+            "{end}: {status:?}"
+        );
+    }
+}
+
+#[test]
+fn it_can_be_suspended_and_goes_on() {
+    let server = Server::tare(&[]);
+    let mut terminal = Terminal::start(server.socket());
+    for how in ["\x1a", "TSTP"] {
+        terminal.sees("STATEMENT");
+        match how {
+            "TSTP" => terminal.running.signal(how),
+            key => terminal.press(key),
+        }
+        terminal.sees(GIVEN_BACK);
+        let stat = format!("/proc/{}/stat", terminal.running.pid());
+        wait_for("it to stop", || {
+            std::fs::read_to_string(&stat)
+                .expect("it is there")
+                .contains(") T ")
+                .then_some(())
+        });
+        assert!(terminal.is_as_before(), "{how}");
+        terminal.running.signal("CONT");
+        terminal.sees(TAKEN);
+    }
+    terminal.sees("STATEMENT");
+    terminal.press("q");
+    assert!(terminal.running.wait().success());
+}
+
+#[test]
+fn keys_turn_pages_and_drill_down_on_a_real_server() {
+    let server = Server::tare(&["--performance-schema-instrument=stage/%=ON"]);
+    let mut conn = server.connect();
+    conn.query_drop("UPDATE performance_schema.setup_consumers SET ENABLED = 'YES'")
+        .expect("updated");
+    let _work = Work::start(server.socket());
+    let mut terminal = Terminal::start(server.socket());
+    terminal.sees("UPDATE");
+    // The statement with the most calls, which is one of the worker's.
+    terminal.press("c/shop\r\r");
+    // Words, because what stays as it is between two drawings, as blanks do, is not sent again.
+    terminal.sees("(events_statements_history_long):");
+    terminal.press("\x1b");
+    terminal.sees("CALLS");
+    terminal.press("8");
+    terminal.sees("memory/sqlite/heap");
+    terminal.resize(50, 60);
+    terminal.sees("ALLOCS");
+    terminal.press("\x0c");
+    terminal.sees("ALLOCS");
+    terminal.press("q");
+    assert!(terminal.running.wait().success());
+}
+
+#[test]
+fn a_server_that_goes_is_waited_for() {
+    let server = Server::tare(&[]);
+    let data = server.socket().parent().expect("a directory").to_owned();
+    let terminal_of = Terminal::start(server.socket());
+    let mut terminal = terminal_of;
+    terminal.sees("STATEMENT");
+    support::signal(server.pid(), "KILL");
+    terminal.sees("waiting for it");
+    let directory = Directory::new("again");
+    let mut again = directory.tare([
+        "serve",
+        "--skip-networking",
+        "--data",
+        data.join("data").to_str().unwrap(),
+        "--socket",
+        server.socket().to_str().unwrap(),
+    ]);
+    let _again = Running::start(&mut again);
+    terminal.sees("asking ...");
+    terminal.sees("STATEMENT");
+    terminal.press("q");
+    assert!(terminal.running.wait().success());
+}
