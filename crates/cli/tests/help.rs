@@ -9,7 +9,16 @@ fn help_names_the_subcommands_and_the_exit_codes() {
     let directory = Directory::new("help");
     let help = finish(&mut directory.tare(["--help"]));
     assert_eq!(help.code, Some(0));
-    for word in ["serve", "run", "sql", "ps", "weigh", "top", "Exit codes:", "128+N"] {
+    for word in [
+        "serve",
+        "run",
+        "sql",
+        "ps",
+        "weigh",
+        "top",
+        "Exit codes:",
+        "128+N",
+    ] {
         assert!(
             help.stdout.contains(word),
             "no {word:?} in:\n{}",

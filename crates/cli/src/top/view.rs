@@ -165,7 +165,7 @@ impl View {
                 .columns
                 .iter()
                 .zip(&row.figures)
-                .last()
+                .next_back()
                 .map(|(column, figure)| figure.shown(column.kind)),
             _ => Some(
                 row.key
