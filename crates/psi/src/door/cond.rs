@@ -25,6 +25,8 @@ pub unsafe extern "C" fn init_cond(key: u32, identity: *const c_void) -> *mut c_
             at: identity.cast(),
             known,
             instance: host_lock::new_instance(known.class, identity.addr()),
+            class: known.number,
+            counts_all: true,
         })
     })
 }

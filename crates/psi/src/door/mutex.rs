@@ -29,6 +29,10 @@ pub struct Object {
     pub(super) at: *const AtomicU32,
     pub(super) known: &'static Known,
     pub(super) instance: u32,
+    /// The class's number.
+    pub(super) class: u16,
+    /// Whether the instance counts every acquisition.
+    pub(super) counts_all: bool,
 }
 
 /// Locks of a class that have instances: classes with more (InnoDB's page latches) would fill a table that
@@ -62,6 +66,8 @@ pub(super) fn new_lock(known: &'static Known, identity: *const c_void) -> *mut c
         at: identity.cast(),
         known,
         instance,
+        class: known.number,
+        counts_all: instance != 0 && COUNTS_ALL.load(Ordering::Relaxed),
     })
 }
 
@@ -101,9 +107,9 @@ pub(super) unsafe fn resolve(lock: *mut c_void) -> (Lock, *const AtomicU32) {
     // SAFETY: as in `end_lock`.
     let object = unsafe { &*lock.cast::<Object>() };
     let numbers = Lock {
-        class: object.known.number,
+        class: object.class,
         instance: object.instance,
-        counts_all: COUNTS_ALL.load(Ordering::Relaxed),
+        counts_all: object.counts_all,
     };
     (numbers, object.at)
 }
@@ -130,12 +136,33 @@ pub unsafe extern "C" fn start_mutex_wait(
     state: *mut c_void,
     mutex: *mut c_void,
     operation: c_int,
-    _file: *const c_char,
-    _line: u32,
+    file: *const c_char,
+    line: u32,
 ) -> *mut c_void {
     if mutex.is_null() {
         return NONE;
     }
+    // SAFETY: the interface.
+    let (lock, at) = unsafe { resolve(mutex) };
+    // SAFETY: the interface: the mutex lives, and begins with a word of four bytes.
+    let is_free = || are_known(Word::Mutex) && unsafe { &*at }.load(Ordering::Relaxed) == 0;
+    if !lock.counts_all && host_lock::is_counted_free(lock.class, is_free) {
+        return NONE;
+    }
+    // SAFETY: the interface. As its last act, with the arguments that it got: nothing is saved above.
+    unsafe { start_mutex_wait_slow(state, mutex, operation, file, line) }
+}
+
+/// # Safety
+/// The interface.
+#[inline(never)]
+unsafe extern "C" fn start_mutex_wait_slow(
+    state: *mut c_void,
+    mutex: *mut c_void,
+    operation: c_int,
+    _file: *const c_char,
+    _line: u32,
+) -> *mut c_void {
     // SAFETY: the interface.
     let (lock, at) = unsafe { resolve(mutex) };
     // A try waits for nobody.

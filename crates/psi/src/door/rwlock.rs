@@ -129,9 +129,6 @@ const INNODB_SX: i32 = 1 << 28;
 /// `at` is a lock of this kind.
 #[inline(always)]
 unsafe fn is_free(word: Word, at: *const AtomicU32, operation: Operation) -> bool {
-    if !are_known(word) {
-        return false;
-    }
     // SAFETY: the caller's promise: it begins with a word of four bytes.
     let value = unsafe { &*at }.load(Ordering::Relaxed);
     let reads = matches!(operation, Operation::ReadLock | Operation::SharedLock);
@@ -173,7 +170,11 @@ pub unsafe extern "C" fn init_rwlock(key: u32, identity: *const c_void) -> *mut 
         let known = keys::get(key)
             .filter(|known| matches!(known.class.kind(), Kind::RwLock | Kind::SxLock));
         let Some(known) = known else { return NONE };
-        WORDS[usize::from(known.number) % WORDS.len()].store(known.word as u8, Ordering::Relaxed);
+        let word = match are_known(known.word) {
+            true => known.word,
+            false => Word::Unknown,
+        };
+        WORDS[usize::from(known.number) % WORDS.len()].store(word as u8, Ordering::Relaxed);
         new_lock(known, identity)
     })
 }
@@ -207,15 +208,39 @@ pub unsafe extern "C" fn start_rwlock_wait(
     state: *mut c_void,
     rwlock: *mut c_void,
     operation: c_int,
+    file: *const c_char,
+    line: u32,
+) -> *mut c_void {
+    if rwlock.is_null() {
+        return NONE;
+    }
+    // SAFETY: the interface.
+    let (lock, at) = unsafe { resolve(rwlock) };
+    let is_free = || match OPERATIONS.get(operation as usize) {
+        // SAFETY: the interface: the lock lives and is of its class's kind.
+        Some(&(operation, false)) => unsafe { is_free(word_of(lock.class), at, operation) },
+        _ => false,
+    };
+    if !lock.counts_all && host_lock::is_counted_free(lock.class, is_free) {
+        return NONE;
+    }
+    // SAFETY: the interface. As its last act, see `start_mutex_wait`.
+    unsafe { start_rwlock_wait_slow(state, rwlock, operation, file, line) }
+}
+
+/// # Safety
+/// The interface.
+#[inline(never)]
+unsafe extern "C" fn start_rwlock_wait_slow(
+    state: *mut c_void,
+    rwlock: *mut c_void,
+    operation: c_int,
     _file: *const c_char,
     _line: u32,
 ) -> *mut c_void {
     let Some(&(operation, is_try)) = OPERATIONS.get(operation as usize) else {
         return NONE;
     };
-    if rwlock.is_null() {
-        return NONE;
-    }
     // SAFETY: the interface.
     let (lock, at) = unsafe { resolve(rwlock) };
     let taking = host_lock::take(lock, operation, || {

@@ -235,6 +235,14 @@ impl Local {
         Some(self.line(usize::from(at) + i))
     }
 
+    /// The first line of the class's row, if there is one.
+    #[inline(always)]
+    pub fn known_row(&self, class: u16) -> Option<&Line> {
+        // SAFETY: as in `row`.
+        let at = unsafe { (*self.index.get().add(usize::from(class))).load(Ordering::Relaxed) };
+        (at != 0).then(|| self.line(usize::from(at)))
+    }
+
     /// The four lines of a statement class's row.
     #[inline(always)]
     pub fn whole_row(&self, class: u16) -> Option<&[Line; 4]> {
