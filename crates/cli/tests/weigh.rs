@@ -1,0 +1,577 @@
+//! `tare weigh` as its users have it: the real binary, real servers, real load generators. What is measured here means
+//! nothing; that every cell has a state, and that nothing is left behind, does.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use support::{Directory, Finished, Running, finish, wait_for};
+
+/// `tare weigh`, its servers' directories and its state in this directory.
+fn weigh(directory: &Directory, arguments: &[&str]) -> Command {
+    let mut command = directory.tare(std::iter::once("weigh").chain(arguments.iter().copied()));
+    command
+        .env("TMPDIR", directory.path())
+        .env("XDG_STATE_HOME", directory.path().join("state"));
+    command
+}
+
+fn recipe(directory: &Directory, text: &str) {
+    std::fs::write(directory.path().join("r.toml"), text).expect("written");
+}
+
+/// The cells that are kept, by number.
+fn cells(directory: &Directory) -> BTreeMap<u64, Value> {
+    let entries = std::fs::read_dir(directory.path().join("out/cells")).expect("cells");
+    let read = |path: PathBuf| -> Value {
+        serde_json::from_slice(&std::fs::read(path).expect("readable")).expect("whole")
+    };
+    let cells = entries.map(|entry| read(entry.expect("entry").path()));
+    cells
+        .map(|cell| (cell["number"].as_u64().expect("a number"), cell))
+        .collect()
+}
+
+/// No process has this directory in its command line, and no directory of servers is in it.
+fn nothing_is_left(directory: &Directory) {
+    let ours = directory.path().to_str().expect("UTF-8");
+    let commands = std::fs::read_dir("/proc")
+        .expect("mounted")
+        .filter_map(|entry| {
+            let line = std::fs::read(entry.ok()?.path().join("cmdline")).ok()?;
+            Some(String::from_utf8_lossy(&line).replace('\0', " "))
+        });
+    let left: Vec<String> = commands.filter(|line| line.contains(ours)).collect();
+    assert_eq!(left, Vec::<String>::new(), "processes were left");
+    let names = directory.names();
+    assert!(
+        !names.iter().any(|name| name.starts_with("tare-weigh-")),
+        "{names:?}"
+    );
+}
+
+fn state(cell: &Value) -> (&str, &str) {
+    (
+        cell["state"].as_str().expect("a state"),
+        cell["reason"].as_str().unwrap_or_default(),
+    )
+}
+
+const LOCKS: &str = "\
+question = 'Locks?'
+baseline = 'std'
+measure = 'throughput'
+connections = [1, 2]
+[run]
+repetitions = 1
+seconds = 1
+warm_up = 0
+[[server]]
+name = 'none'
+kind = 'none'
+[[configuration]]
+name = 'std'
+load_options = ['--lock=std']
+[[configuration]]
+name = 'tare'
+load_options = ['--lock=tare']
+[[workload]]
+name = 'short'
+load = 'locks'
+options = ['--hold-ns=50', '--outside-ns=50']
+";
+
+#[test]
+fn a_matrix_leaves_its_results_and_nothing_else() {
+    let directory = Directory::new("matrix");
+    recipe(&directory, LOCKS);
+    let finished = finish(&mut weigh(&directory, &["./r.toml", "--output", "out"]));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    for words in [
+        "Locks?",
+        "none, short",
+        "std again",
+        "transactions/s",
+        "out/report.html",
+    ] {
+        assert!(
+            finished.stdout.contains(words),
+            "no {words:?} in\n{}",
+            finished.stdout
+        );
+    }
+    assert!(finished.stderr.contains("[6/6]"), "{}", finished.stderr);
+    let cells = cells(&directory);
+    assert_eq!(cells.len(), 6);
+    for cell in cells.values() {
+        assert_eq!(state(cell).0, "done");
+        assert!(
+            cell["transactions"].as_f64() > Some(0.0)
+                && cell["generator"]["seconds"].as_f64() > Some(0.0)
+        );
+        assert!(
+            cell["figure"]
+                .as_f64()
+                .is_some_and(|fairness| (0.0..=1.0001).contains(&fairness))
+        );
+    }
+    let out = directory.path().join("out");
+    let lines = |name: &str| {
+        std::fs::read_to_string(out.join(name))
+            .expect(name)
+            .lines()
+            .count()
+    };
+    assert_eq!(lines("results.csv"), 7);
+    let all: Value =
+        serde_json::from_slice(&std::fs::read(out.join("results.json")).expect("there"))
+            .expect("JSON");
+    assert_eq!(all["cells"].as_array().map(Vec::len), Some(6));
+    assert!(all["plan"]["machine"]["kernel"].is_string());
+    // The report can be written anew, and results are never mixed.
+    std::fs::remove_file(out.join("report.html")).expect("it was there");
+    assert_eq!(
+        finish(&mut weigh(&directory, &["--report", "out"])).code,
+        Some(0)
+    );
+    assert!(out.join("report.html").exists());
+    let again = finish(&mut weigh(&directory, &["./r.toml", "--output", "out"]));
+    assert_eq!(again.code, Some(1));
+    assert!(again.stderr.contains("--resume"), "{}", again.stderr);
+    nothing_is_left(&directory);
+}
+
+#[test]
+fn a_wrong_recipe_has_code_2_and_its_line() {
+    let directory = Directory::new("recipe");
+    recipe(&directory, &LOCKS.replace("warm_up", "warmup"));
+    let finished = finish(&mut weigh(&directory, &["./r.toml"]));
+    assert_eq!(finished.code, Some(2));
+    assert!(
+        finished.stderr.contains("line 8") && finished.stderr.contains("warmup"),
+        "{}",
+        finished.stderr
+    );
+    for arguments in [
+        &["nonsense"][..],
+        &["own"],
+        &["configs", "--server", "oracle"],
+        &[],
+    ] {
+        let finished = finish(&mut weigh(&directory, arguments));
+        assert_eq!(finished.code, Some(2), "{arguments:?}: {finished:?}");
+    }
+    let list = finish(&mut weigh(&directory, &["--list"]));
+    assert_eq!((list.code, list.stdout.lines().count()), (Some(0), 9));
+    let print = finish(&mut weigh(&directory, &["configs", "--print"]));
+    assert!(print.stdout.starts_with("question = "), "{}", print.stdout);
+}
+
+/// Servers by command, and what their loads do.
+fn with_servers(servers: &[(&str, &str)], load: &str) -> String {
+    let mut text = format!(
+        "question = 'q'\nconnections = [1]\n[run]\nrepetitions = 1\nseconds = 1\nwarm_up = 0\n[[configuration]]\nname = 'c'\n\
+         [[workload]]\nname = 'w'\nload = 'command'\ncommand = ['sh', '-c', \"{load}\"]\n"
+    );
+    for (name, command) in servers {
+        text += &format!(
+            "[[server]]\nname = '{name}'\nkind = 'command'\ncommand = ['sh', '-c', \"{command}\"]\n"
+        );
+    }
+    text
+}
+
+fn by_server(cells: &BTreeMap<u64, Value>, name: &str) -> (String, String) {
+    let cell = cells
+        .values()
+        .find(|cell| cell["key"]["server"] == name)
+        .expect("its cell");
+    let (state, reason) = state(cell);
+    (state.into(), reason.into())
+}
+
+#[test]
+fn servers_that_fail_fail_their_own_cells_alone() {
+    let directory = Directory::new("failing");
+    let servers = [
+        ("good", "exec sleep 60"),
+        ("absent", "echo ERROR: no such disk >&2; exit 3"),
+        ("mortal", "sleep 2; kill -9 $$"),
+    ];
+    recipe(
+        &directory,
+        &with_servers(&servers, "sleep 3; echo 12.5 per second"),
+    );
+    let finished = finish(&mut weigh(&directory, &["./r.toml", "--output", "out"]));
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    let cells = cells(&directory);
+    assert_eq!(by_server(&cells, "good").0, "done");
+    let (state, reason) = by_server(&cells, "absent");
+    assert_eq!(state, "failed");
+    assert!(
+        reason.contains("exit code 3") && reason.contains("no such disk"),
+        "{reason}"
+    );
+    let (state, reason) = by_server(&cells, "mortal");
+    assert_eq!(state, "failed");
+    assert!(
+        reason.contains("killed by signal 9 while it was measured"),
+        "{reason}"
+    );
+    assert!(
+        finished.stdout.contains("Without figures"),
+        "{}",
+        finished.stdout
+    );
+    assert!(
+        !directory
+            .path()
+            .join("out/logs")
+            .read_dir()
+            .expect("logs")
+            .next()
+            .is_none(),
+        "a log is kept"
+    );
+    nothing_is_left(&directory);
+}
+
+#[test]
+fn a_generator_that_fails_fails_its_cell() {
+    for (load, words) in [
+        (
+            "echo out of memory >&2; exit 7",
+            "exit code 7: out of memory",
+        ),
+        ("echo no figure", "printed no number"),
+        ("/no/such/program", "exit code 127"),
+    ] {
+        let directory = Directory::new("generator");
+        recipe(
+            &directory,
+            &with_servers(&[("good", "exec sleep 60")], load),
+        );
+        let finished = finish(&mut weigh(&directory, &["./r.toml", "--output", "out"]));
+        assert_eq!(finished.code, Some(1), "{finished:?}");
+        let (state, reason) = by_server(&cells(&directory), "good");
+        assert!(state == "failed" && reason.contains(words), "{reason}");
+        nothing_is_left(&directory);
+    }
+}
+
+const SERVED: &str = "\
+question = 'q'
+baseline = 'off'
+connections = [2, 6]
+[run]
+repetitions = 2
+seconds = 1
+warm_up = 0
+[data]
+rows = 100
+[[server]]
+name = 'tare'
+kind = 'tare'
+[[configuration]]
+name = 'off'
+options = ['--performance-schema=OFF']
+[[configuration]]
+name = 'on'
+options = ['--performance-schema-instrument=%=ON']
+[[configuration]]
+name = 'few'
+options = ['--max-connections=4']
+[[workload]]
+name = 'point'
+script = 'oltp_point_select'
+[[workload]]
+name = 'reconnect'
+script = 'reconnect'
+";
+
+#[test]
+fn ctrl_c_leaves_results_and_no_server_and_resume_goes_on() {
+    let directory = Directory::new("resume");
+    recipe(&directory, SERVED);
+    let mut running =
+        Running::start(weigh(&directory, &["./r.toml", "--output", "out"]).stderr(Stdio::null()));
+    wait_for("two cells", || {
+        (directory.path().join("out/cells/0002.json").exists()).then_some(())
+    });
+    running.signal("INT");
+    assert_eq!(running.wait().code(), Some(130));
+    nothing_is_left(&directory);
+    let before = cells(&directory);
+    assert!((2..32).contains(&before.len()), "{}", before.len());
+    assert!(directory.path().join("out/report.html").exists());
+
+    let finished = finish(&mut weigh(&directory, &["--resume", "out"]));
+    // Those with too few connections fail again.
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    let after = cells(&directory);
+    assert_eq!(after.len(), 2 * 2 * 2 * 4);
+    for (number, cell) in &before {
+        if state(cell).0 == "done" {
+            assert_eq!(cell, &after[number], "what is done is kept");
+        }
+    }
+    for cell in after.values() {
+        let (state, reason) = state(cell);
+        let (key, few) = (
+            &cell["key"],
+            cell["key"]["configuration"] == "few" && cell["key"]["connections"] == 6,
+        );
+        if !few {
+            assert_eq!(state, "done", "{key}: {reason}");
+            assert!(cell["server"]["seconds"].as_f64() > Some(0.0), "{key}");
+            assert!(cell["latency"]["p99_ms"].as_f64() >= cell["latency"]["p95_ms"].as_f64());
+            let events = cell["events"].as_array().expect("a list").len();
+            assert_eq!(events > 0, key["configuration"] != "off", "{key}");
+        } else if key["workload"] == "point" {
+            assert_eq!(state, "failed", "{key}");
+            assert!(
+                reason.contains("1040") || reason.to_lowercase().contains("too many connections"),
+                "{reason}"
+            );
+        }
+    }
+    nothing_is_left(&directory);
+}
+
+/// `tare serve`, with a password for TCP.
+struct Served {
+    running: Running,
+    directory: Directory,
+}
+
+impl Served {
+    fn start() -> Self {
+        let directory = Directory::new("served");
+        let mut running = Running::start(&mut directory.tare([
+            "serve",
+            "--data",
+            "d",
+            "--port",
+            "0",
+            "--max-connections=50",
+        ]));
+        wait_for("it to listen", || {
+            running.line().contains("-u root").then_some(())
+        });
+        Self { running, directory }
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.directory.path().join("d/tare.sock")
+    }
+
+    /// Every setting, as text.
+    fn settings(&self) -> String {
+        let sql = "SELECT NAME, ENABLED, TIMED FROM performance_schema.setup_instruments ORDER BY NAME; \
+                   SELECT NAME, ENABLED FROM performance_schema.setup_consumers ORDER BY NAME";
+        let socket = self.socket();
+        let dsn = socket.to_str().expect("UTF-8");
+        let finished = finish(&mut self.directory.tare(["sql", "--dsn", dsn, "-e", sql]));
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+        finished.stdout
+    }
+}
+
+fn live<'a>(dsn: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let mut arguments = vec![
+        "own",
+        "--dsn",
+        dsn,
+        "--repetitions",
+        "2",
+        "--seconds",
+        "1",
+        "--output",
+        "out",
+    ];
+    arguments.extend(more);
+    arguments
+}
+
+#[test]
+fn a_running_server_is_weighed_in_windows_and_is_as_it_was() {
+    let served = Served::start();
+    let before = served.settings();
+    let socket = served.socket();
+    let dsn = socket.to_str().expect("UTF-8");
+    let directory = Directory::new("windows");
+    let finished = finish(&mut weigh(&directory, &live(dsn, &[])));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert_eq!(served.settings(), before);
+    let cells = cells(&directory);
+    assert_eq!(cells.len(), 2 * 4, "as it is, off twice, on");
+    for cell in cells.values() {
+        assert_eq!(state(cell).0, "done", "{cell}");
+        assert!(
+            cell["server"]["seconds"].as_f64() > Some(0.0),
+            "the process is found by its socket"
+        );
+    }
+    assert_eq!(
+        std::fs::read_dir(directory.path().join("state/tare"))
+            .expect("made")
+            .count(),
+        0
+    );
+
+    // Ctrl-C in a window.
+    let directory = Directory::new("windows-int");
+    let mut running =
+        Running::start(weigh(&directory, &live(dsn, &["--seconds", "30"])).stderr(Stdio::null()));
+    wait_for("a changed setting", || {
+        (served.settings() != before).then_some(())
+    });
+    running.signal("INT");
+    assert_eq!(running.wait().code(), Some(130));
+    assert_eq!(served.settings(), before);
+
+    // Killed: the next start puts them back.
+    let directory = Directory::new("windows-kill");
+    let mut running =
+        Running::start(weigh(&directory, &live(dsn, &["--seconds", "30"])).stderr(Stdio::null()));
+    wait_for("a changed setting", || {
+        (served.settings() != before).then_some(())
+    });
+    running.signal("KILL");
+    running.wait();
+    assert_ne!(served.settings(), before);
+    let finished = finish(&mut weigh(&directory, &["--restore"]));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(
+        finished.stderr.contains("put the instruments of"),
+        "{}",
+        finished.stderr
+    );
+    assert_eq!(served.settings(), before);
+}
+
+#[test]
+fn a_password_is_in_no_command_line_and_no_report() {
+    let mut served = Served::start();
+    let password =
+        std::fs::read_to_string(served.directory.path().join("d/password")).expect("there");
+    let password = password.lines().next().expect("a line").to_owned();
+    let ports =
+        std::fs::read_to_string(format!("/proc/{}/net/tcp", served.running.pid())).expect("listed");
+    let port = listening(&ports, served.running.pid());
+    let directory = Directory::new("secret");
+    let dsn = format!("mysql://root:{password}@127.0.0.1:{port}/");
+    let mut running = Running::start(
+        weigh(
+            &directory,
+            &live(&dsn, &["--seconds", "2", "--repetitions", "1"]),
+        )
+        .stderr(Stdio::null()),
+    );
+    let pid = running.pid();
+    // From when it has started anew until it ends.
+    wait_for("the plan", || {
+        directory
+            .path()
+            .join("out/plan.json")
+            .exists()
+            .then_some(())
+    });
+    let mut looks = 0;
+    while !directory.path().join("out/report.html").exists() {
+        assert!(Path::new(&format!("/proc/{pid}")).exists());
+        for entry in std::fs::read_dir("/proc").expect("mounted").flatten() {
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            assert!(
+                !String::from_utf8_lossy(&line).contains(&password),
+                "{:?}",
+                entry.path()
+            );
+        }
+        looks += 1;
+    }
+    assert!(looks > 3);
+    assert_eq!(running.wait().code(), Some(0));
+    for file in files(directory.path()) {
+        let text = std::fs::read(&file).expect("readable");
+        assert!(
+            !String::from_utf8_lossy(&text).contains(&password),
+            "{}",
+            file.display()
+        );
+    }
+    served.running.signal("TERM");
+    served.running.wait();
+}
+
+/// The port that a process listens on.
+fn listening(tcp: &str, pid: u32) -> u16 {
+    let inodes: Vec<String> = std::fs::read_dir(format!("/proc/{pid}/fd"))
+        .expect("ours")
+        .filter_map(|entry| {
+            Some(
+                std::fs::read_link(entry.ok()?.path())
+                    .ok()?
+                    .to_str()?
+                    .to_owned(),
+            )
+        })
+        .filter_map(|link| Some(link.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned()))
+        .collect();
+    let line = tcp
+        .lines()
+        .skip(1)
+        .map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let mut listens =
+        line.filter(|fields| fields[3] == "0A" && inodes.contains(&fields[9].to_owned()));
+    let local = listens.next().expect("it listens")[1].to_owned();
+    u16::from_str_radix(local.split(':').nth(1).expect("a port"), 16).expect("in hexadecimal")
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder)
+        .expect("readable")
+        .map(|entry| entry.expect("entry").path());
+    entries
+        .flat_map(|path| {
+            if path.is_dir() {
+                files(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn a_killed_run_is_tidied_up_by_the_next() {
+    let directory = Directory::new("tidy");
+    recipe(&directory, SERVED);
+    let mut running =
+        Running::start(weigh(&directory, &["./r.toml", "--output", "out"]).stderr(Stdio::null()));
+    wait_for("a cell", || {
+        directory
+            .path()
+            .join("out/cells/0001.json")
+            .exists()
+            .then_some(())
+    });
+    // The process alone, as the kernel's killer of memory hogs does it: its server stays.
+    running.signal("KILL");
+    running.wait();
+    assert!(
+        directory
+            .names()
+            .iter()
+            .any(|name| name.starts_with("tare-weigh-"))
+    );
+    let Finished { stderr, .. } = finish(&mut weigh(&directory, &["--restore"]));
+    assert!(
+        stderr.contains("removed what a killed run left"),
+        "{stderr}"
+    );
+    nothing_is_left(&directory);
+}

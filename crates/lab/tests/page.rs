@@ -1,0 +1,223 @@
+//! report.html in a browser: it renders without an error, its plots hold the data, a click sorts.
+
+mod support;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use tare_lab::analysis::Analysis;
+use tare_lab::recipe::Measure;
+use tare_lab::report::html;
+
+/// Debian's chromium, or another one by its usual names.
+fn browser() -> PathBuf {
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path)
+        .flat_map(|folder| names.map(|name| folder.join(name)))
+        .find(|path| path.exists());
+    found.expect("a browser: run `make deps`")
+}
+
+/// What runs in the page, after its own script: it clicks, and writes down what it sees.
+const PROBE: &str = r##"
+<script>
+"use strict";
+const seen = { errors: window.seenErrors };
+const figures = document.querySelector("table.sortable");
+const column = (at) => [...figures.tBodies[0].rows].map((row) => row.cells[at].textContent);
+seen.before = column(2);
+const heading = figures.tHead.rows[0].cells[2];
+heading.click();
+seen.up = column(2);
+seen.sort = heading.getAttribute("aria-sort");
+heading.click();
+seen.down = column(2);
+heading.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+seen.enter = column(2);
+seen.circles = [...document.querySelectorAll("figure svg circle")].map((c) =>
+  [c.closest("svg").getAttribute("aria-label"), c.dataset.series, c.dataset.x, c.dataset.y]);
+seen.bars = document.querySelectorAll("figure svg rect").length;
+seen.drawn = [...document.querySelectorAll("figure svg")].every((svg) => svg.closest("details") || svg.getBoundingClientRect().height > 50);
+seen.published = document.querySelector("#published") !== null;
+seen.ink = getComputedStyle(document.body).color;
+seen.paper = getComputedStyle(document.body).backgroundColor;
+seen.hosts = [...document.querySelectorAll("[src], link")].length;
+const out = document.createElement("pre");
+out.id = "seen";
+out.textContent = JSON.stringify(seen);
+document.body.append(out);
+</script>
+"##;
+
+/// Runs the page in the browser with the probe in it; what the probe saw, and the browser's console.
+fn seen(page: &str, options: &[&str]) -> (serde_json::Value, String) {
+    let directory = support::Directory::new("page");
+    let listener = "<head><script>window.seenErrors = []; addEventListener('error', (e) => seenErrors.push(String(e.message)));</script>";
+    let probed = page
+        .replacen("<head>", listener, 1)
+        .replace("</body>", &format!("{PROBE}</body>"));
+    let file = directory.path().join("report.html");
+    std::fs::write(&file, probed).expect("written");
+    let output = Command::new(browser())
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+        ])
+        .args([
+            "--enable-logging=stderr",
+            "--virtual-time-budget=5000",
+            "--dump-dom",
+        ])
+        .arg(format!(
+            "--user-data-dir={}",
+            directory.path().join("profile").display()
+        ))
+        .args(options)
+        .arg(format!("file://{}", file.display()))
+        .output()
+        .expect("the browser starts");
+    let (dom, console) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    let start = dom
+        .find("<pre id=\"seen\">")
+        .unwrap_or_else(|| panic!("the probe did not run:\n{console}"));
+    let text = &dom[start + 15..];
+    let text = text[..text.find("</pre>").expect("closed")]
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&amp;", "&");
+    let lines: Vec<&str> = console
+        .lines()
+        .filter(|line| line.contains("CONSOLE"))
+        .collect();
+    (
+        serde_json::from_str(&text).expect("what the probe wrote"),
+        lines.join("\n"),
+    )
+}
+
+/// The number that a cell begins with.
+fn numbers(column: &serde_json::Value) -> Vec<f64> {
+    let cells = column.as_array().expect("cells").iter();
+    cells
+        .map(|cell| {
+            cell.as_str()
+                .expect("text")
+                .split(' ')
+                .next()
+                .expect("a word")
+                .parse()
+                .expect("a number")
+        })
+        .collect()
+}
+
+#[test]
+fn the_page_renders_holds_the_data_and_sorts() {
+    let (plan, results) = support::run();
+    let analysis = Analysis::of(&plan, &results);
+    let page = html::page(&plan, &results, &analysis);
+    let drawn = page.split("<script>").next().expect("a page");
+    for absent in ["http://", "https://", "NaN", "\"inf"] {
+        assert!(!drawn.contains(absent), "{absent} is in the page");
+    }
+    let (seen, console) = seen(&page, &[]);
+    assert_eq!(seen["errors"], serde_json::json!([]));
+    assert_eq!(console, "", "the browser's console");
+    assert_eq!(
+        (&seen["drawn"], &seen["published"], &seen["hosts"]),
+        (&true.into(), &true.into(), &0.into())
+    );
+
+    // Every figure of every row is a point of its plot.
+    let circles = seen["circles"].as_array().expect("circles");
+    let has = |plot: &str, series: &str, x: u32, y: f64| {
+        circles.iter().any(|circle| {
+            let text = |at: usize| circle[at].as_str().expect("text");
+            text(0).ends_with(plot)
+                && text(1) == series
+                && text(2).parse() == Ok(f64::from(x))
+                && text(3)
+                    .parse::<f64>()
+                    .is_ok_and(|value| (value - y).abs() <= 1e-9 * y.abs())
+        })
+    };
+    for row in analysis.rows.iter().filter(|row| row.done > 0) {
+        let (label, x) = (row.key.label(), row.key.connections);
+        let throughput = row.values[&Measure::Throughput].mean;
+        assert!(
+            has(": throughput", &label, x, throughput),
+            "{label} {x}: {throughput}"
+        );
+        if let Some(comparison) = row.comparisons.get(&plan.recipe.measure) {
+            let percent = comparison.percent.mean;
+            assert!(
+                has(": difference in server CPU/transaction", &label, x, percent),
+                "{label} {x}: {percent}"
+            );
+        }
+    }
+    assert!(seen["bars"].as_u64() >= Some(20), "{}", seen["bars"]);
+
+    // By connections first; a click sorts by figures, another turns it round, Enter does the same.
+    let (before, up, down) = (
+        numbers(&seen["before"]),
+        numbers(&seen["up"]),
+        numbers(&seen["down"]),
+    );
+    let mut sorted = before.clone();
+    sorted.sort_by(f64::total_cmp);
+    assert_ne!(
+        before, sorted,
+        "the data is not in that order to begin with"
+    );
+    assert_eq!(up, sorted);
+    assert_eq!(seen["sort"], "ascending");
+    sorted.reverse();
+    assert_eq!(down, sorted);
+    assert_eq!(numbers(&seen["enter"]), up);
+}
+
+#[test]
+fn dark_and_paper_have_colours_of_their_own() {
+    let (plan, results) = support::run();
+    let page = html::page(&plan, &results, &Analysis::of(&plan, &results));
+    let light = seen(&page, &[]).0;
+    let dark = seen(&page, &["--blink-settings=preferredColorScheme=0"]).0;
+    assert_eq!(light["paper"], "rgb(255, 255, 255)");
+    assert_ne!(light["ink"], dark["ink"]);
+    assert_eq!(dark["paper"], "rgb(23, 23, 27)");
+
+    // On paper: a PDF comes out, with the page's text in it.
+    let directory = support::Directory::new("paper");
+    let (file, pdf) = (
+        directory.path().join("report.html"),
+        directory.path().join("report.pdf"),
+    );
+    std::fs::write(&file, page).expect("written");
+    let status = Command::new(browser())
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+        ])
+        .arg(format!(
+            "--user-data-dir={}",
+            directory.path().join("profile").display()
+        ))
+        .arg(format!("--print-to-pdf={}", pdf.display()))
+        .arg(format!("file://{}", file.display()))
+        .output()
+        .expect("the browser starts")
+        .status;
+    assert!(status.success());
+    assert!(std::fs::read(&pdf).expect("a PDF").starts_with(b"%PDF"));
+}
