@@ -10,7 +10,7 @@ SWITCHED = -p tare -p tare-sql -p tare-cli
 SHELL_SCRIPTS = $(shell grep -lE '^\#!/usr/bin/env bash' scripts/* .ci/run)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test unit lint arrows licences loom bench bench-server door-bench demo test-long fuzz install-c
+.PHONY: help deps build test unit lint arrows licences loom bench bench-server door-bench demo weigh-quick test-long fuzz install-c
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -66,6 +66,13 @@ door-bench: deps build ## measure what Tare costs in unmodified MySQL and MariaD
 
 demo: deps build ## what everything on costs under sysbench, and what it shows (about 2 minutes)
 	@scripts/demo
+
+# Recipe own takes a server and a load of the user's: here tare serve, and sysbench.
+RECIPES = configs versions instruments connect schedulers allocators locks generator own
+WEIGHED = target/weigh
+weigh-quick: deps build ## run every recipe of tare weigh in its quick form; reports in target/weigh (about an hour; RECIPES="configs connect" runs those)
+	CARGO_TARGET_DIR=target/plain $(CARGO) build --release -p tare-cli --no-default-features
+	@scripts/weigh-quick $(WEIGHED) $(RECIPES)
 
 test-long: deps ## the same tests with their long settings (fuzz cases, stress); says when it last ran
 	@scripts/test-long

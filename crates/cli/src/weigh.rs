@@ -119,7 +119,7 @@ struct Yours {
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
 
-    /// Stop when the probe takes this many times what it took in the first window
+    /// Stop when the probe (95 %) takes this many times what it took in the first window, and 20 ms or more
     #[arg(long, value_name = "TIMES", default_value_t = 5.0)]
     stop_above: f64,
 

@@ -28,6 +28,9 @@ pub struct Live {
     pub probe: String,
 }
 
+/// Below this a probe is never too slow: what a busy machine's scheduler does to one thread.
+const LEAST_LIMIT_MS: f64 = 20.0;
+
 /// Between a switch and the window: statements that began before it end.
 const SETTLE: Duration = Duration::from_millis(300);
 
@@ -170,11 +173,10 @@ pub fn run(
         store.keep(&result, None);
         results.push(result);
         if let Some(latency) = latency {
-            let limit = *first.get_or_insert(latency) * live.stop_above;
+            let limit = (*first.get_or_insert(latency) * live.stop_above).max(LEAST_LIMIT_MS);
             if latency > limit {
                 eprintln!(
-                    "tare: stopped: the probe took {latency:.2} ms (95 %), more than {} times what it took in the first window",
-                    live.stop_above
+                    "tare: stopped: the probe took {latency:.2} ms (95 %), more than {limit:.2} ms"
                 );
                 finished.failed += 1;
                 break;
@@ -230,7 +232,10 @@ fn window(
         transactions: statements.max(0.0),
         queries: statements.max(0.0),
         latency: Some(Latency {
-            mean_ms: 1e3 * crate::stats::mean(&running) / rate,
+            // Of an idle server there is none.
+            mean_ms: Some(1e3 * crate::stats::mean(&running) / rate)
+                .filter(|ms| ms.is_finite())
+                .unwrap_or(0.0),
             p95_ms: percentile(&histogram, 0.95),
             p99_ms: percentile(&histogram, 0.99),
             max_ms: probes.last().copied().unwrap_or(0.0),

@@ -112,13 +112,24 @@ impl Running {
     }
 }
 
-/// The line of a log that tells most: the last error, or the last line.
+/// The line of a log that tells most: the last error with a number, the last error, or the last line.
 pub fn last_line(log: &str) -> String {
     let telling = |line: &&str| {
         let lower = line.to_ascii_lowercase();
         lower.contains("error") || lower.contains("fatal") || lower.contains("tare:")
     };
-    let mut lines = log.lines().rev().filter(|line| !line.trim().is_empty());
-    let last = lines.clone().next().unwrap_or("its log is empty");
-    lines.find(telling).unwrap_or(last).trim().to_owned()
+    // "error 1040: Too many connections" says more than what follows from it.
+    let numbered = |line: &&str| {
+        let lower = line.to_ascii_lowercase();
+        let after = lower
+            .find("error ")
+            .and_then(|at| lower.as_bytes().get(at + 6).copied());
+        after.is_some_and(|byte| byte.is_ascii_digit())
+    };
+    let lines = || log.lines().rev().filter(|line| !line.trim().is_empty());
+    let found = lines()
+        .find(numbered)
+        .or_else(|| lines().find(telling))
+        .or_else(|| lines().next());
+    found.unwrap_or("its log is empty").trim().to_owned()
 }
