@@ -8,8 +8,8 @@ use crate::child::SECRETS;
 use crate::recipe::{Build, Engine, Kind};
 use crate::trouble::Trouble;
 
-/// Makes `tare run` refuse a server that it cannot bring Tare's engine into.
-pub const REQUIRE: &str = "--require";
+/// `tare run --require` of a server that it cannot bring Tare's engine into.
+pub const NOT_SERVED: i32 = 4;
 
 /// A command that starts a server, and where that will be.
 pub struct Started {
@@ -114,7 +114,9 @@ fn mysqld(launch: &Launch, remote: Option<(&str, u16)>) -> Result<Started, Troub
         Engine::Tare => {
             let mut command = Command::new(&launch.places.tare);
             // A server that the door does not know is a failure, not one without Tare.
-            command.args(["run", REQUIRE, "--", &words[0]]);
+            command.args(["run", "--require", "--", &words[0]]);
+            // Where it saves the segment of a server that dies.
+            command.current_dir(launch.directory);
             command
         }
     };

@@ -158,14 +158,14 @@ impl Launch<'_> {
             let status = child.reap()?;
             let log = child.log();
             let last = last_line(&log);
-            // A tare run without the option takes it for the command.
-            let unknown = status.code() == Some(2) || last.contains(kinds::REQUIRE);
-            if self.configuration.engine == Engine::Tare && unknown {
-                return Err(Trouble::Skipped(format!(
-                    "the door is not there: this tare run does not bring Tare's engine into servers ({last})"
-                )));
+            if self.configuration.engine == Engine::Tare && status.code() == Some(kinds::NOT_SERVED)
+            {
+                return Err(Trouble::Skipped(format!("the door is closed: {last}")));
             }
-            let reason = format!("the server did not start: it {}: {last}", child::ended(status));
+            let reason = format!(
+                "the server did not start: it {}: {last}",
+                child::ended(status)
+            );
             Err(Trouble::Failed { reason, log })
         })?;
         answer.ok_or_else(|| Trouble::Failed {
