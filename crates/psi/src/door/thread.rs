@@ -214,6 +214,15 @@ pub unsafe extern "C" fn set_thread(thread: *mut c_void) {
     }
 }
 
+/// For servers that put a session aside while they delete another: what they say is what is meant.
+///
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn switch_thread(thread: *mut c_void) {
+    // SAFETY: the interface.
+    quiet((), || unsafe { attach(thread.cast()) });
+}
+
 /// # Safety
 /// The interface.
 pub unsafe extern "C" fn delete_current_thread() {

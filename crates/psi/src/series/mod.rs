@@ -3,6 +3,7 @@
 //! Structures are our own declarations, of facts: which field lies where in what the server hands over.
 //! `tests/` compares them with what real servers show.
 
+pub mod d1011;
 pub mod m57;
 pub mod m80;
 
@@ -17,7 +18,7 @@ use crate::door::statement::Outcome;
 use crate::gate;
 
 /// Every series that this build serves.
-pub static ALL: &[&gate::Series] = &[&m57::SERIES, &m80::SERIES];
+pub static ALL: &[&gate::Series] = &[&m57::SERIES, &d1011::SERIES, &m80::SERIES];
 
 /// What of the interface differs between series.
 pub trait Series: 'static {
