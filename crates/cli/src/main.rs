@@ -8,6 +8,7 @@ mod exit;
 mod observe;
 mod output;
 mod ps;
+mod querystat;
 mod run;
 mod save;
 mod serve;
@@ -37,8 +38,8 @@ static ALLOCATOR: tare::memory::Tracked<System> = tare::memory::Tracked::new(Sys
 /// `tare serve` is a small MySQL-protocol server that answers about itself and about every
 /// other process whose segment it can read. `tare run` starts a program that uses Tare and
 /// keeps its data when it crashes. `tare sql` and `tare ps` look at running programs and at
-/// saved segments; `tare top` watches any performance_schema live. `tare weigh` measures what
-/// instrumentation costs.
+/// saved segments; `tare top` and `tare querystat` watch any performance_schema live. `tare weigh`
+/// measures what instrumentation costs.
 #[derive(Parser)]
 #[command(name = "tare", version, after_help = exit::HELP, disable_help_subcommand = true)]
 struct Cli {
@@ -53,6 +54,7 @@ enum Command {
     Sql(sql::Args),
     Ps(ps::Args),
     Top(Box<top::Args>),
+    Querystat(querystat::Args),
     Weigh(Box<weigh::Args>),
     #[command(hide = true)]
     WeighLocks(weigh_locks::Args),
@@ -67,6 +69,7 @@ fn main() -> ExitCode {
         Command::Sql(args) => sql::main(&args),
         Command::Ps(args) => ps::main(&args),
         Command::Top(args) => top::main(&args),
+        Command::Querystat(args) => querystat::main(&args),
         Command::Weigh(args) => weigh::main(*args),
         Command::WeighLocks(args) => weigh_locks::main(args),
     });

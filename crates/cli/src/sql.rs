@@ -70,6 +70,11 @@ impl Target {
         }
     }
 
+    /// The server's address as it was given: not to be shown.
+    pub fn dsn(&self) -> Option<&str> {
+        self.dsn.as_deref()
+    }
+
     /// Whether a segment is read, and no server asked.
     pub fn is_segment(&self) -> bool {
         self.dsn.is_none()

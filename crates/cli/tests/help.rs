@@ -16,6 +16,7 @@ fn help_names_the_subcommands_and_the_exit_codes() {
         "ps",
         "weigh",
         "top",
+        "querystat",
         "Exit codes:",
         "128+N",
     ] {
@@ -30,7 +31,7 @@ fn help_names_the_subcommands_and_the_exit_codes() {
 #[test]
 fn each_subcommands_help_has_examples() {
     let directory = Directory::new("examples");
-    for subcommand in ["serve", "run", "sql", "ps", "weigh", "top"] {
+    for subcommand in ["serve", "run", "sql", "ps", "weigh", "top", "querystat"] {
         let help = finish(&mut directory.tare([subcommand, "--help"]));
         assert_eq!(help.code, Some(0));
         assert!(

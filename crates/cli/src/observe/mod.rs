@@ -1,6 +1,7 @@
 //! What `tare top`, `tare querystat` and `tare explain` look at: any performance_schema, asked in SQL.
 
 mod about;
+mod process;
 pub mod show;
 pub mod table;
 

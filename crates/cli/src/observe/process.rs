@@ -1,0 +1,42 @@
+//! The process behind what is asked, when it runs on this machine.
+
+use std::fs;
+use std::path::Path;
+
+use super::{Kind, Observed, Trouble};
+
+impl Observed {
+    /// Its process id; a sentence when it cannot be told.
+    pub fn process(&mut self) -> Result<Result<u32, String>, Trouble> {
+        if self.about.kind == Kind::Tare {
+            return Ok(self
+                .about
+                .pid
+                .filter(|pid| runs(*pid))
+                .ok_or_else(|| "its process does not run on this machine".to_owned()));
+        }
+        let dsn = self.target.dsn().unwrap_or_default();
+        let Ok(dsn) = tare_lab::dsn::Dsn::parse(dsn, None) else {
+            return Ok(Err("its address is not understood".into()));
+        };
+        if dsn.address.socket.is_some() {
+            let listener = tare_lab::dsn::process(&dsn.address, &mut tare_lab::ask::Ask::Nobody);
+            return Ok(listener.ok_or_else(|| "nobody can be told to listen on its socket".into()));
+        }
+        let host = dsn.address.host.as_deref().unwrap_or("localhost");
+        if !["127.0.0.1", "localhost", "::1"].contains(&host) {
+            return Ok(Err(format!("the server is on {host}, not on this machine")));
+        }
+        let file = self.text("SELECT @@pid_file")?.unwrap_or_default();
+        let pid = fs::read_to_string(Path::new(&file))
+            .ok()
+            .and_then(|pid| pid.trim().parse().ok());
+        Ok(pid
+            .filter(|pid| runs(*pid))
+            .ok_or_else(|| format!("its pid file {file} names no process of this machine")))
+    }
+}
+
+fn runs(pid: u32) -> bool {
+    Path::new(&format!("/proc/{pid}/stat")).exists()
+}

@@ -1,0 +1,111 @@
+//! The server's timer on our clock: a question of ours is itself a statement, and lies between its sending and its answer.
+
+use crate::observe::{Observed, Trouble, real, whole};
+
+/// Nanoseconds to add to the server's time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offset {
+    /// At least.
+    low_ns: i128,
+    /// At most.
+    high_ns: i128,
+}
+
+impl Offset {
+    /// In the middle.
+    fn middle_ns(self) -> i128 {
+        (self.low_ns + self.high_ns) / 2
+    }
+
+    /// A time of the server's, in picoseconds, on CLOCK_MONOTONIC in nanoseconds.
+    pub fn ours_ns(self, server_ps: i128) -> i128 {
+        server_ps / 1_000 + self.middle_ns()
+    }
+
+    /// By how much that may be wrong.
+    pub fn error_ns(self) -> i128 {
+        (self.high_ns - self.low_ns) / 2
+    }
+
+    /// Both are right; where they contradict each other the newer one is, because clocks drift.
+    fn and(self, newer: Self) -> Self {
+        let both = Self {
+            low_ns: self.low_ns.max(newer.low_ns),
+            high_ns: self.high_ns.min(newer.high_ns),
+        };
+        if both.low_ns <= both.high_ns {
+            both
+        } else {
+            newer
+        }
+    }
+}
+
+/// CLOCK_MONOTONIC, in nanoseconds.
+pub fn now_ns() -> i128 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec)
+}
+
+/// Compares the clocks some times. `None` when the server does not say when our questions ran.
+pub fn measure(
+    observed: &mut Observed,
+    own_thread: Option<u64>,
+) -> Result<Option<Offset>, Trouble> {
+    let mut offset: Option<Offset> = None;
+    for _ in 0..10 {
+        let Some(newer) = once(observed, own_thread)? else {
+            return Ok(offset);
+        };
+        offset = Some(offset.map_or(newer, |offset| offset.and(newer)));
+    }
+    Ok(offset)
+}
+
+fn once(observed: &mut Observed, own_thread: Option<u64>) -> Result<Option<Offset>, Trouble> {
+    let before = now_ns();
+    if observed.about.is_segment {
+        // A reader's own clock is the program's: it says how long the recording has been going on.
+        let rows = observed.rows("SELECT uptime_s FROM tare.segments")?;
+        let after = now_ns();
+        let uptime = rows.first().and_then(|row| real(row.first()?));
+        return Ok(uptime.map(|seconds| {
+            let server_ns = (seconds * 1e9) as i128;
+            Offset {
+                low_ns: before - server_ns,
+                high_ns: after - server_ns,
+            }
+        }));
+    }
+    let Some(own) = own_thread else {
+        return Ok(None);
+    };
+    observed.rows("DO 0")?;
+    let after = now_ns();
+    let question = format!(
+        "SELECT TIMER_START, TIMER_END FROM performance_schema.events_statements_history_long WHERE THREAD_ID = {own} AND TIMER_END IS NOT NULL \
+         AND SQL_TEXT = 'DO 0' ORDER BY EVENT_ID DESC LIMIT 1"
+    );
+    let rows = observed.rows(&question)?;
+    let times: Option<(i128, i128)> = rows
+        .first()
+        .and_then(|row| Some((whole(row.first()?)?, whole(row.get(1)?)?)));
+    Ok(times.map(|(start, end)| Offset {
+        low_ns: before - start / 1_000,
+        high_ns: after - end / 1_000,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_comparisons_narrow_the_offset_and_the_newer_one_wins() {
+        let of = |low_ns, high_ns| Offset { low_ns, high_ns };
+        assert_eq!(of(10, 30).and(of(20, 50)), of(20, 30));
+        assert_eq!(of(10, 30).and(of(40, 50)), of(40, 50));
+        assert_eq!(of(100, 200).ours_ns(5_000_000), 5_150);
+        assert_eq!(of(100, 200).error_ns(), 50);
+    }
+}

@@ -1,0 +1,193 @@
+//! Statement by statement: events_statements_history_long, read again and again before it wraps round.
+
+use std::collections::HashMap;
+
+use super::totals::IS_STATEMENT;
+use crate::observe::{Observed, Trouble, quoted, text, whole};
+
+/// How far back a reading overlaps the one before: statements become visible a little after they end, and not in order.
+const OVERLAP_PS: i128 = 100_000_000_000;
+
+/// One statement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statement {
+    /// Its thread.
+    pub thread: u64,
+    /// When it began, by the server's timer, in picoseconds.
+    pub start_ps: i128,
+    /// When it ended.
+    pub end_ps: i128,
+    /// Whether it came out of the query cache; `None` where that cannot be, or was not asked for.
+    pub cached: Option<bool>,
+}
+
+/// What has been read so far.
+pub struct Follower {
+    own_thread: Option<u64>,
+    has_cache: bool,
+    /// The end of the latest statement.
+    latest_ps: i128,
+    /// Of each thread the number of its latest statement.
+    last: HashMap<u64, u64>,
+    /// Until the first reading: what was there before is not counted.
+    fresh: bool,
+    /// Rows that the history holds.
+    pub capacity: u64,
+}
+
+impl Follower {
+    /// From now on; `Ok(None)` when the history is not kept, or statements are not timed.
+    pub fn start(
+        observed: &mut Observed,
+        own_thread: Option<u64>,
+        has_cache: bool,
+    ) -> Result<Option<Self>, Trouble> {
+        if !switched_off(observed)?.is_empty() {
+            return Ok(None);
+        }
+        let capacity =
+            observed.text("SELECT @@performance_schema_events_statements_history_long_size");
+        let capacity = capacity
+            .ok()
+            .flatten()
+            .and_then(|size| size.parse().ok())
+            .unwrap_or(10_000);
+        let mut follower = Self {
+            own_thread,
+            has_cache,
+            latest_ps: 0,
+            last: HashMap::new(),
+            fresh: true,
+            capacity,
+        };
+        follower.read(observed)?;
+        Ok(Some(follower))
+    }
+
+    /// Begins anew: what has ended up to now is not counted.
+    pub fn forget(&mut self, observed: &mut Observed) -> Result<(), Trouble> {
+        self.fresh = true;
+        self.read(observed).map(drop)
+    }
+
+    /// The statements that have ended since.
+    pub fn read(&mut self, observed: &mut Observed) -> Result<Vec<Statement>, Trouble> {
+        // Only a statement out of the query cache was never parsed, and so has no digest.
+        let cached = if self.has_cache {
+            "CASE WHEN EVENT_NAME <> 'statement/sql/select' OR ERRORS > 0 THEN NULL WHEN DIGEST IS NULL THEN 1 ELSE 0 END"
+        } else {
+            "NULL"
+        };
+        let question = format!(
+            "SELECT THREAD_ID, EVENT_ID, TIMER_START, TIMER_END, {cached} FROM performance_schema.events_statements_history_long \
+             WHERE TIMER_END > {} AND {IS_STATEMENT} ORDER BY TIMER_END",
+            (self.latest_ps - OVERLAP_PS).max(0),
+        );
+        let rows = observed.rows(&question)?;
+        let mut statements = Vec::new();
+        for row in rows {
+            let numbers: Vec<Option<i128>> = row.iter().map(whole).collect();
+            let [
+                Some(thread),
+                Some(event),
+                Some(start_ps),
+                Some(end_ps),
+                cached,
+            ] = numbers[..]
+            else {
+                continue;
+            };
+            let (thread, event) = (
+                u64::try_from(thread).unwrap_or(0),
+                u64::try_from(event).unwrap_or(0),
+            );
+            self.latest_ps = self.latest_ps.max(end_ps);
+            let last = self.last.entry(thread).or_insert(0);
+            // A thread's statements end in the order of their numbers, those within others apart.
+            let is_new = event > *last;
+            *last = (*last).max(event);
+            if is_new && !self.fresh && self.own_thread != Some(thread) {
+                let cached = cached.map(|cached| cached == 1);
+                statements.push(Statement {
+                    thread,
+                    start_ps,
+                    end_ps,
+                    cached,
+                });
+            }
+        }
+        self.fresh = false;
+        Ok(statements)
+    }
+}
+
+/// The history is kept when these are all on: what is below in the hierarchy needs what is above.
+const CONSUMERS: &str = "NAME IN ('global_instrumentation', 'thread_instrumentation', 'events_statements_current', 'events_statements_history_long')";
+
+/// The consumers that are off.
+fn switched_off(observed: &mut Observed) -> Result<Vec<String>, Trouble> {
+    let rows = observed.rows(&format!(
+        "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO' AND {CONSUMERS}"
+    ))?;
+    Ok(rows.iter().filter_map(|row| text(row.first()?)).collect())
+}
+
+/// What has been switched on for a while, and is to be switched off again.
+pub struct SwitchedOn(Vec<String>);
+
+impl SwitchedOn {
+    /// Switches on what is off.
+    pub fn now(observed: &mut Observed) -> Result<Self, Trouble> {
+        let switched = Self(switched_off(observed)?);
+        switched.set(observed, "YES")?;
+        Ok(switched)
+    }
+
+    /// Puts it back as it was.
+    pub fn put_back(self, observed: &mut Observed) -> Result<(), Trouble> {
+        self.set(observed, "NO")
+    }
+
+    fn set(&self, observed: &mut Observed, enabled: &str) -> Result<(), Trouble> {
+        for name in &self.0 {
+            observed.rows(&format!("UPDATE performance_schema.setup_consumers SET ENABLED = '{enabled}' WHERE NAME = {}", quoted(name)))?;
+        }
+        Ok(())
+    }
+}
+
+/// The thread of our own connection; a segment has none.
+pub fn own_thread(observed: &mut Observed) -> Result<Option<u64>, Trouble> {
+    if observed.about.is_segment {
+        return Ok(None);
+    }
+    let question = format!(
+        "SELECT THREAD_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = {}",
+        observed.about.connection_id
+    );
+    Ok(observed.text(&question)?.and_then(|id| id.parse().ok()))
+}
+
+/// Whether the server answers out of a query cache.
+pub fn has_query_cache(observed: &mut Observed) -> Result<bool, Trouble> {
+    if observed.about.kind != crate::observe::Kind::MariaDb {
+        return Ok(false);
+    }
+    let rows = observed.rows(
+        "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('query_cache_size', 'query_cache_type')",
+    )?;
+    let of = |name: &str| {
+        rows.iter()
+            .find(|row| text(&row[0]).as_deref() == Some(name))
+            .and_then(|row| text(&row[1]))
+    };
+    let size: u64 = of("query_cache_size")
+        .and_then(|size| size.parse().ok())
+        .unwrap_or(0);
+    let digests = observed.text(
+        "SELECT ENABLED FROM performance_schema.setup_consumers WHERE NAME = 'statements_digest'",
+    )?;
+    Ok(size > 0
+        && of("query_cache_type").as_deref() != Some("OFF")
+        && digests.as_deref() == Some("YES"))
+}

@@ -1,0 +1,219 @@
+//! `tare querystat`: throughput while it runs, and then how long statements took, and why.
+
+mod clock;
+mod follow;
+mod histogram;
+mod report;
+mod switches;
+mod totals;
+mod watch;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant, SystemTime};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::exit::{FAILED, Failure};
+use crate::observe::{Kind, Observed, Trouble, show};
+use crate::sql::Target;
+use follow::SwitchedOn;
+use watch::Watch;
+
+/// Throughput of statements, and at the end their latencies, and who took the CPU from them
+///
+/// Prints the statements of each interval until Ctrl-C; then the mean latency, a histogram in powers of two,
+/// the query cache's hits and misses (MariaDB), and the latencies of statements whose thread was pre-empted and of
+/// the others, and by which commands.
+///
+/// On Tare's engine every statement is in these figures. Of other servers the history of statements
+/// (events_statements_history_long) is read before it goes round, and what was missed is counted and said.
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub struct Args {
+    #[command(flatten)]
+    target: Target,
+
+    /// Length of the interval in seconds
+    #[arg(short, long, value_name = "SECONDS", default_value = "3", value_parser = crate::observe::interval)]
+    interval: Duration,
+
+    /// End after this many seconds, as Ctrl-C does
+    #[arg(long, value_name = "SECONDS", value_parser = crate::observe::interval)]
+    r#for: Option<Duration>,
+
+    /// Switch the consumers of events_statements_history_long on while this runs, and off again, where they are off
+    #[arg(long)]
+    switch_on: bool,
+}
+
+const HELP: &str = "\
+Examples:
+  tare querystat                              the one running program that uses Tare
+  tare querystat --dsn /run/mysqld/mysqld.sock --switch-on
+  MYSQL_PWD=$(cat secret) tare querystat -i 1 --for 60 --dsn mysql://monitor@127.0.0.1:3306
+
+Pre-emptions are seen on the server's own machine, by root or with the capability cap_perfmon (or
+kernel.perf_event_paranoid at 0 or below). The account needs SELECT on performance_schema.*; --switch-on needs UPDATE, too.
+
+Exit code: 1 when the server cannot be asked or is lost, 3 when there is no segment to look at, or more than one.";
+
+/// How often the history is read: not so often that it is a load, nor so seldom that it goes round.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
+
+pub fn main(args: &Args) -> Result<ExitCode, Failure> {
+    // Before anything is switched on: from here on a signal only ends the loop.
+    let stop = listen()
+        .map_err(|error| Failure::new(FAILED, format!("cannot listen to signals: {error}")))?;
+    let mut observed = Observed::open(args.target.clone())?;
+    if let Some(reason) = observed.about.silent() {
+        return Err(Failure::new(FAILED, reason));
+    }
+    if !observed.about.was_live {
+        return Err(Failure::new(
+            FAILED,
+            "the program has ended: there is no throughput to watch; tare top shows its totals",
+        ));
+    }
+    let switched = if args.switch_on {
+        Some(SwitchedOn::now(&mut observed)?)
+    } else {
+        None
+    };
+    let headline = format!("{} ({})", observed.about.name, observed.about.server());
+    let mut watch = match Watch::start(observed) {
+        Ok(watch) => watch,
+        Err(trouble) => {
+            // The connection went with the watch; another one puts things back.
+            if let (Some(switched), Ok(mut again)) = (switched, Observed::open(args.target.clone()))
+            {
+                let _ = switched.put_back(&mut again);
+            }
+            return Err(trouble.into());
+        }
+    };
+    say(&format!(
+        "tare querystat  {headline}; Ctrl-C ends it and sums up\n"
+    ));
+    let ended = run(args, &mut watch, &stop);
+    if let Some(switched) = switched
+        && let Err(trouble) = switched.put_back(&mut watch.observed)
+    {
+        eprintln!("tare: the consumers of events_statements_history_long stay on: {trouble}");
+    }
+    let advice = advice(&watch);
+    let mut report = watch.report();
+    report.advice = advice;
+    say(&report.text());
+    ended?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints an interval after the other.
+fn run(args: &Args, watch: &mut Watch, stop: &Receiver<()>) -> Result<(), Trouble> {
+    let began = Instant::now();
+    let end = args.r#for.map(|length| began + length);
+    let mut due = began + args.interval;
+    let mut pause = PAUSES.1;
+    let mut read = began;
+    loop {
+        let now = Instant::now();
+        let next = due.min(end.unwrap_or(due));
+        let wait = next.saturating_duration_since(now);
+        let wait = if watch.follows() {
+            wait.min(PAUSES.0)
+        } else {
+            wait
+        };
+        let stopped = !matches!(stop.recv_timeout(wait), Err(RecvTimeoutError::Timeout));
+        watch.listen();
+        let now = Instant::now();
+        let over = stopped || end.is_some_and(|end| now >= end);
+        if now >= due || over {
+            if !watch.observed.is_live()? {
+                return Err(Trouble::Lost("the program has ended".into()));
+            }
+            let (sum, seconds) = watch.interval()?;
+            let mean = if sum.count > 0 {
+                show::time(sum.sum_ps / sum.count as f64)
+            } else {
+                "-".to_owned()
+            };
+            let rate = show::count(sum.count as f64 / seconds.max(1e-3));
+            let heard = say(&format!(
+                "{}  {rate:>10} statements/s  mean {mean}\n",
+                time_of_day()
+            ));
+            due = now + args.interval;
+            if !heard {
+                return Ok(());
+            }
+        }
+        if over || now >= read + pause {
+            pause = if watch.follow()? {
+                pause / 2
+            } else {
+                pause * 2
+            }
+            .clamp(PAUSES.0, PAUSES.1);
+            read = now;
+        }
+        if over {
+            return Ok(());
+        }
+    }
+}
+
+/// What would have shown more.
+fn advice(watch: &Watch) -> Option<String> {
+    if watch.follows() {
+        return None;
+    }
+    let latencies = if watch.observed.about.kind == Kind::Tare {
+        ""
+    } else {
+        "a histogram of latencies, "
+    };
+    Some(format!(
+        "For {latencies}hits and misses, and who was pre-empted, statements are to be followed one by one: run this with --switch-on, or \
+         UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME IN ('events_statements_current', 'events_statements_history_long')"
+    ))
+}
+
+/// Whether somebody listened.
+fn say(text: &str) -> bool {
+    let mut stdout = io::stdout().lock();
+    stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+        .is_ok()
+}
+
+/// UTC, because the server's rows have it or say otherwise.
+fn time_of_day() -> String {
+    let seconds = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |time| time.as_secs())
+        % 86_400;
+    format!(
+        "{:02}:{:02}:{:02}",
+        seconds / 3600,
+        seconds / 60 % 60,
+        seconds % 60
+    )
+}
+
+fn listen() -> io::Result<Receiver<()>> {
+    let (told, stop) = channel();
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    std::thread::spawn(move || {
+        for _ in signals.forever() {
+            if told.send(()).is_err() {
+                return;
+            }
+        }
+    });
+    Ok(stop)
+}

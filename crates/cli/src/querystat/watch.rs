@@ -1,0 +1,242 @@
+//! Watching: totals, statements one by one, and who took the CPU from them.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::time::Instant;
+
+use super::clock::{self, Offset};
+use super::follow::{Follower, Statement};
+use super::histogram::Histogram;
+use super::report::{Report, Scheduling, Sum};
+use super::switches::Switches;
+use super::totals::Totals;
+use crate::observe::{Kind, Observed, Trouble, whole};
+
+/// A server's threads and the scheduler's word on them.
+struct Scheduler {
+    switches: Switches,
+    offset: Offset,
+    pid: u32,
+    /// The system's thread of each of the server's.
+    threads: HashMap<u64, u32>,
+    /// Every thread of the system that is one of the server's.
+    ours: HashSet<u32>,
+    found: Scheduling,
+}
+
+/// What is watched, and what was seen of it.
+pub struct Watch {
+    /// The server.
+    pub observed: Observed,
+    own_thread: Option<u64>,
+    began: Instant,
+    first: Totals,
+    last: (Instant, Totals),
+    follower: Option<Follower>,
+    followed: Histogram,
+    cache: Option<[Histogram; 2]>,
+    scheduler: Result<Scheduler, String>,
+}
+
+impl Watch {
+    /// Begins.
+    pub fn start(mut observed: Observed) -> Result<Self, Trouble> {
+        let own_thread = super::follow::own_thread(&mut observed)?;
+        let has_cache = super::follow::has_query_cache(&mut observed)?;
+        let follower = Follower::start(&mut observed, own_thread, has_cache)?;
+        let scheduler = match &follower {
+            None => Err("statements are not followed one by one".to_owned()),
+            Some(_) => Scheduler::start(&mut observed, own_thread)?,
+        };
+        let totals = Totals::ask(&mut observed, own_thread)?;
+        let now = Instant::now();
+        let mut follower = follower;
+        if let Some(follower) = &mut follower {
+            follower.forget(&mut observed)?;
+        }
+        Ok(Self {
+            observed,
+            own_thread,
+            began: now,
+            first: totals.clone(),
+            last: (now, totals),
+            cache: (has_cache && follower.is_some()).then(Default::default),
+            follower,
+            followed: Histogram::default(),
+            scheduler,
+        })
+    }
+
+    /// Whether statements are followed one by one.
+    pub fn follows(&self) -> bool {
+        self.follower.is_some()
+    }
+
+    /// Takes in the scheduler's word, before its rings are full and who came and went is gone.
+    pub fn listen(&mut self) {
+        if let Ok(scheduler) = &mut self.scheduler {
+            scheduler.listen();
+        }
+    }
+
+    /// Reads what has ended since. Whether that was so much of the history that it should be read more often.
+    pub fn follow(&mut self) -> Result<bool, Trouble> {
+        let Some(follower) = &mut self.follower else {
+            return Ok(false);
+        };
+        let statements = follower.read(&mut self.observed)?;
+        let in_a_hurry = statements.len() as u64 > follower.capacity / 4;
+        if let Ok(scheduler) = &mut self.scheduler {
+            scheduler.learn(&mut self.observed, &statements)?;
+        }
+        for statement in statements {
+            let ps = (statement.end_ps - statement.start_ps) as f64;
+            self.followed.add(ps);
+            if let (Some([hits, misses]), Some(cached)) = (&mut self.cache, statement.cached) {
+                if cached { hits.add(ps) } else { misses.add(ps) }
+            }
+        }
+        Ok(in_a_hurry)
+    }
+
+    /// Statements since the last time this was asked, and the seconds since.
+    pub fn interval(&mut self) -> Result<(Sum, f64), Trouble> {
+        let totals = Totals::ask(&mut self.observed, self.own_thread)?;
+        let now = Instant::now();
+        let (count, sum_ps) = totals.since(&self.last.1);
+        let seconds = now.duration_since(self.last.0).as_secs_f64();
+        self.last = (now, totals);
+        Ok((Sum { count, sum_ps }, seconds))
+    }
+
+    /// All of it, up to the last interval.
+    pub fn report(self) -> Report {
+        let (end, totals) = &self.last;
+        let (count, sum_ps) = totals.since(&self.first);
+        let is_tare = self.observed.about.kind == Kind::Tare;
+        let hits = |totals: &Totals| totals.cache_hits.and_then(|hits| u64::try_from(hits).ok());
+        let cache_hits = hits(totals)
+            .zip(hits(&self.first))
+            .map(|(now, before)| now.saturating_sub(before));
+        Report {
+            seconds: end.duration_since(self.began).as_secs_f64(),
+            counted: Sum { count, sum_ps },
+            every: is_tare.then(|| totals.histogram_since(&self.first)),
+            followed: self.follower.is_some().then_some(self.followed),
+            cache: self.cache,
+            cache_hits,
+            scheduling: Some(self.scheduler.map(|scheduler| {
+                let mut found = scheduler.found;
+                found.clock_error_ns = scheduler.offset.error_ns();
+                found.lost = scheduler.switches.lost;
+                found
+            })),
+            advice: None,
+        }
+    }
+}
+
+impl Scheduler {
+    fn start(
+        observed: &mut Observed,
+        own_thread: Option<u64>,
+    ) -> Result<Result<Self, String>, Trouble> {
+        let pid = match observed.process()? {
+            Ok(pid) => pid,
+            Err(why) => return Ok(Err(why)),
+        };
+        let threads = match threads(observed) {
+            Ok(threads) => threads,
+            Err(Trouble::Refused(_)) => {
+                let server = observed.about.server();
+                return Ok(Err(format!(
+                    "{server} does not say which thread of the system runs a thread (THREAD_OS_ID, from MySQL 5.7 on)"
+                )));
+            }
+            Err(lost) => return Err(lost),
+        };
+        let own = tasks(pid);
+        if !threads.values().any(|thread| own.contains(thread)) {
+            return Ok(Err(format!(
+                "process {pid} has other threads than the server says: it runs in another pid namespace"
+            )));
+        }
+        let Some(offset) = clock::measure(observed, own_thread)? else {
+            return Ok(Err("the server does not say when our own statements ran, so its clock cannot be compared".into()));
+        };
+        let ours = threads.values().copied().chain(own).collect();
+        Ok(Switches::start().map(|switches| Self {
+            ours,
+            switches,
+            offset,
+            pid,
+            threads,
+            found: Scheduling::default(),
+        }))
+    }
+
+    fn listen(&mut self) {
+        self.switches.read(|thread| self.ours.contains(&thread));
+    }
+
+    fn learn(&mut self, observed: &mut Observed, statements: &[Statement]) -> Result<(), Trouble> {
+        if statements
+            .iter()
+            .any(|statement| !self.threads.contains_key(&statement.thread))
+        {
+            self.threads.extend(threads(observed)?);
+        }
+        self.ours = self
+            .threads
+            .values()
+            .copied()
+            .chain(tasks(self.pid))
+            .collect();
+        // After the statements were read: what happened to them is in the rings by now.
+        self.listen();
+        for statement in statements {
+            let Some(thread) = self.threads.get(&statement.thread) else {
+                continue;
+            };
+            let (from, to) = (
+                self.offset.ours_ns(statement.start_ps),
+                self.offset.ours_ns(statement.end_ps),
+            );
+            let ps = (statement.end_ps - statement.start_ps) as f64;
+            let switches = self.switches.during(*thread, from, to);
+            if switches.is_empty() {
+                self.found.undisturbed.add(ps);
+            } else {
+                self.found.preempted.add(ps);
+            }
+            for switch in switches {
+                *self.found.by.entry(switch.by).or_default() += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn threads(observed: &mut Observed) -> Result<HashMap<u64, u32>, Trouble> {
+    let rows = observed.rows("SELECT THREAD_ID, THREAD_OS_ID FROM performance_schema.threads WHERE THREAD_OS_ID IS NOT NULL")?;
+    Ok(rows
+        .iter()
+        .filter_map(|row| {
+            let number = |at: usize| whole(row.get(at)?);
+            Some((
+                u64::try_from(number(0)?).ok()?,
+                u32::try_from(number(1)?).ok()?,
+            ))
+        })
+        .collect())
+}
+
+fn tasks(pid: u32) -> HashSet<u32> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    tasks
+        .filter_map(|task| task.file_name().to_str()?.parse().ok())
+        .collect()
+}
