@@ -8,7 +8,7 @@ use engine::wait::Wait;
 use engine::{Class, LockDuration, LockStatus, LockType};
 
 use super::keys::NONE;
-use super::{end, give, lend, quiet, take_back};
+use super::{end, give, lend, quiet, take_back, thread};
 use crate::series::Series;
 
 static CLASS: OnceLock<&'static Class> = OnceLock::new();
@@ -20,10 +20,42 @@ pub fn set_class(class: &'static Class) {
 
 /// What the server keeps for a metadata lock.
 #[derive(Debug)]
-struct Metadata {
+pub(super) struct Metadata {
     lock: Lock,
     kind: LockType,
     duration: LockDuration,
+    /// What it is on, as the server has it.
+    key: Box<[u8]>,
+}
+
+/// Locks that a thread keeps when the server is done with them: the next statement is often about the
+/// same table, and then neither names are copied nor anything is allocated.
+pub(super) type Kept = Vec<Box<Metadata>>;
+
+/// How many.
+const KEPT: usize = 8;
+
+/// One that the thread has kept for the same object.
+fn kept(key: &[u8]) -> Option<Box<Metadata>> {
+    let thread = thread::current()?;
+    // SAFETY: this thread's alone, and nothing below comes back here.
+    let kept = unsafe { &mut *thread.metadata.get() };
+    let at = kept.iter().position(|metadata| *metadata.key == *key)?;
+    Some(kept.swap_remove(at))
+}
+
+/// Keeps one, or lets it go.
+fn keep(mut metadata: Box<Metadata>) {
+    metadata.lock.released();
+    let Some(thread) = thread::current() else {
+        return;
+    };
+    // SAFETY: as above; what falls out of it tells the engine, not us.
+    let kept = unsafe { &mut *thread.metadata.get() };
+    if kept.len() == KEPT {
+        kept.swap_remove(0);
+    }
+    kept.push(metadata);
 }
 
 const _: () = assert!(size_of::<Wait>() <= 48);
@@ -69,6 +101,14 @@ pub unsafe extern "C" fn create_metadata_lock<S: Series>(
             return NONE;
         };
         // SAFETY: the interface.
+        let bytes = unsafe { S::metadata_bytes(key) };
+        if let Some(mut metadata) = kept(bytes) {
+            metadata.kind = kind;
+            metadata.duration = duration;
+            metadata.lock.show(kind, duration, status);
+            return Box::into_raw(metadata).cast();
+        }
+        // SAFETY: the interface.
         let Some((on, schema, name)) = (unsafe { S::metadata_key(key) }) else {
             return NONE;
         };
@@ -78,6 +118,7 @@ pub unsafe extern "C" fn create_metadata_lock<S: Series>(
             lock,
             kind,
             duration,
+            key: bytes.into(),
         })
     })
 }
@@ -99,8 +140,12 @@ pub unsafe extern "C" fn set_metadata_lock_status(lock: *mut c_void, status: c_i
 /// # Safety
 /// The interface.
 pub unsafe extern "C" fn destroy_metadata_lock(lock: *mut c_void) {
-    // SAFETY: the interface.
-    drop(quiet(None, || unsafe { take_back::<Metadata>(lock) }));
+    quiet((), || {
+        // SAFETY: the interface.
+        if let Some(metadata) = unsafe { take_back::<Metadata>(lock) } {
+            keep(metadata);
+        }
+    });
 }
 
 /// # Safety

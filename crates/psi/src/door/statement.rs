@@ -19,6 +19,8 @@ pub(super) struct Locker {
     /// The parser's tokens: it may say them before the text (which it may yet change: passwords), and
     /// keeps them until the statement ends. NULL = none, or the digest is there.
     storage: *const c_void,
+    /// Tokens were given. Those that follow are of a view that the statement opens, or of what it prepares.
+    has_tokens: bool,
 }
 
 impl Locker {
@@ -71,6 +73,7 @@ pub unsafe extern "C" fn get_thread_statement_locker(
         text: std::ptr::null(),
         length: 0,
         storage: std::ptr::null(),
+        has_tokens: false,
     };
     // SAFETY: the interface: 256 bytes.
     unsafe { lend(state, locker) }
@@ -170,6 +173,10 @@ pub unsafe extern "C" fn digest_end<S: Series>(locker: *mut c_void, storage: *co
     let Some(of) = (unsafe { of(locker) }) else {
         return;
     };
+    if of.has_tokens {
+        return;
+    }
+    of.has_tokens = true;
     of.storage = storage;
     // SAFETY: the interface.
     quiet((), || unsafe { of.digest::<S>() });

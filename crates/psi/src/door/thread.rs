@@ -13,6 +13,7 @@ use engine::wait::Wait;
 use engine::{Command, Kind};
 
 use super::keys::{self, Known, NONE};
+use super::metadata::Kept;
 use super::{quiet, text};
 
 /// What the server keeps for a thread.
@@ -21,6 +22,8 @@ pub struct Thread {
     pub(super) session: Session,
     /// The idle time that runs: the server's state is too small for it.
     pub(super) idle: UnsafeCell<Option<Wait>>,
+    /// Metadata locks that the server is done with.
+    pub(super) metadata: UnsafeCell<Kept>,
     /// It has a number in the list of processes.
     serves_client: Cell<bool>,
     /// PROCESSLIST_INFO was given by itself.
@@ -55,6 +58,7 @@ fn new(known: &'static Known, parent: u64) -> *mut Thread {
     Box::into_raw(Box::new(Thread {
         session: Session::with_parent(known.class, parent),
         idle: UnsafeCell::new(None),
+        metadata: UnsafeCell::new(Kept::new()),
         serves_client: Cell::new(false),
         has_info: Cell::new(false),
         schema: UnsafeCell::new(Vec::new()),

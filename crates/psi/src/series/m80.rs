@@ -66,7 +66,6 @@ mod digest {
 /// What metadata locks are on, by number.
 const NAMESPACES: [Namespace; 17] = [
     Namespace::Global,
-    Namespace::BackupLock,
     Namespace::Tablespace,
     Namespace::Schema,
     Namespace::Table,
@@ -80,6 +79,7 @@ const NAMESPACES: [Namespace; 17] = [
     Namespace::Srid,
     Namespace::AclCache,
     Namespace::ColumnStatistics,
+    Namespace::BackupLock,
     Namespace::ResourceGroups,
     Namespace::ForeignKey,
 ];
@@ -91,6 +91,8 @@ impl Series for M80 {
     type Info = DocumentedInfo;
 
     const TELLS_ERRORS: bool = true;
+    const ERROR_NAMES: Option<(&'static std::ffi::CStr, usize)> =
+        Some((c"error_names_array", 4777));
 
     fn flags(_kind: Kind, flags: u32) -> u32 {
         flags
@@ -146,6 +148,17 @@ impl Series for M80 {
                 text(at.cast(), schema),
                 text(at.add(schema + 1).cast(), name),
             ))
+        }
+    }
+
+    unsafe fn metadata_bytes<'a>(key: *const c_void) -> &'a [u8] {
+        if key.is_null() {
+            return &[];
+        }
+        // SAFETY: the caller's promise: so many bytes behind the lengths.
+        unsafe {
+            let whole = usize::from(field::<u16>(key, 0)).min(2 * LONGEST_NAME + 3);
+            std::slice::from_raw_parts(key.cast::<u8>().add(6), whole)
         }
     }
 
@@ -221,7 +234,7 @@ entries! {
         1 "unregister_data_lock" => other::ignore;
     }
     "pfs_error_service_v1" {
-        0 "log_error" => error::log_error;
+        0 "log_error" => error::log_error::<M80>;
     }
     "pfs_file_service_v1" {
         0 "register_file" => keys::register_row::<M80, { row(Kind::File) }>;

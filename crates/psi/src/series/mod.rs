@@ -28,6 +28,9 @@ pub trait Series: 'static {
     /// Whether it tells of each error when it is raised.
     const TELLS_ERRORS: bool;
 
+    /// Its table of errors: the symbol, and how many rows it has.
+    const ERROR_NAMES: Option<(&'static std::ffi::CStr, usize)>;
+
     /// A registration's flags as [`flag`] has them.
     fn flags(kind: Kind, flags: u32) -> u32;
 
@@ -50,6 +53,12 @@ pub trait Series: 'static {
     unsafe fn metadata_key<'a>(
         key: *const c_void,
     ) -> Option<(Namespace, Cow<'a, str>, Cow<'a, str>)>;
+
+    /// The same as the bytes that tell one from the other.
+    ///
+    /// # Safety
+    /// As [`Series::metadata_key`].
+    unsafe fn metadata_bytes<'a>(key: *const c_void) -> &'a [u8];
 
     /// The tokens that the server's parser stored; none, where they do not tell statements apart.
     ///
