@@ -86,6 +86,7 @@ impl Series for D1011 {
     type Info = PlainInfo;
 
     const TELLS_ERRORS: bool = false;
+    const METADATA_BYTES: usize = 8;
 
     fn flags(kind: Kind, flags: u32) -> u32 {
         match kind {

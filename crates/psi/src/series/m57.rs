@@ -84,7 +84,7 @@ impl Series for M57 {
     type Info = PlainInfo;
 
     const TELLS_ERRORS: bool = false;
-    const ERROR_NAMES: Option<(&'static std::ffi::CStr, usize)> = None;
+    const METADATA_BYTES: usize = 4;
 
     fn flags(kind: Kind, flags: u32) -> u32 {
         match kind {
@@ -147,17 +147,6 @@ impl Series for M57 {
                 text(at.cast(), schema),
                 text(at.add(schema + 1).cast(), name),
             ))
-        }
-    }
-
-    unsafe fn metadata_bytes<'a>(key: *const c_void) -> &'a [u8] {
-        if key.is_null() {
-            return &[];
-        }
-        // SAFETY: the caller's promise: so many bytes behind the lengths.
-        unsafe {
-            let whole = usize::from(field::<u16>(key, 0)).min(2 * LONGEST_NAME + 3);
-            std::slice::from_raw_parts(key.cast::<u8>().add(4), whole)
         }
     }
 

@@ -91,6 +91,7 @@ impl Series for M80 {
     type Info = DocumentedInfo;
 
     const TELLS_ERRORS: bool = true;
+    const METADATA_BYTES: usize = 6;
     const ERROR_NAMES: Option<(&'static std::ffi::CStr, usize)> =
         Some((c"error_names_array", 4777));
 
@@ -148,17 +149,6 @@ impl Series for M80 {
                 text(at.cast(), schema),
                 text(at.add(schema + 1).cast(), name),
             ))
-        }
-    }
-
-    unsafe fn metadata_bytes<'a>(key: *const c_void) -> &'a [u8] {
-        if key.is_null() {
-            return &[];
-        }
-        // SAFETY: the caller's promise: so many bytes behind the lengths.
-        unsafe {
-            let whole = usize::from(field::<u16>(key, 0)).min(2 * LONGEST_NAME + 3);
-            std::slice::from_raw_parts(key.cast::<u8>().add(6), whole)
         }
     }
 

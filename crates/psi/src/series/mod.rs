@@ -29,7 +29,10 @@ pub trait Series: 'static {
     const TELLS_ERRORS: bool;
 
     /// Its table of errors: the symbol, and how many rows it has.
-    const ERROR_NAMES: Option<(&'static std::ffi::CStr, usize)>;
+    const ERROR_NAMES: Option<(&'static std::ffi::CStr, usize)> = None;
+
+    /// Where in a metadata lock's key the bytes begin that tell it from others; how many there are stands first.
+    const METADATA_BYTES: usize;
 
     /// A registration's flags as [`flag`] has them.
     fn flags(kind: Kind, flags: u32) -> u32;
@@ -58,7 +61,17 @@ pub trait Series: 'static {
     ///
     /// # Safety
     /// As [`Series::metadata_key`].
-    unsafe fn metadata_bytes<'a>(key: *const c_void) -> &'a [u8];
+    unsafe fn metadata_bytes<'a>(key: *const c_void) -> &'a [u8] {
+        if key.is_null() {
+            return &[];
+        }
+        // SAFETY: the caller's promise: so many bytes. More than two names, a kind and two zeroes there are
+        // in none.
+        unsafe {
+            let whole = usize::from(field::<u16>(key, 0)).min(2 * 192 + 3);
+            std::slice::from_raw_parts(key.cast::<u8>().add(Self::METADATA_BYTES), whole)
+        }
+    }
 
     /// The tokens that the server's parser stored; none, where they do not tell statements apart.
     ///
