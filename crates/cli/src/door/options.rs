@@ -11,10 +11,9 @@ const SWITCH: &str = "performance-schema";
 
 /// What the server's own Performance Schema would reserve memory for. Not every series has all of
 /// them: they are given as `loose`, so that none stops a server.
-const BUFFERS: [&str; 42] = [
+const BUFFERS: [&str; 40] = [
     "accounts-size",
     "digests-size",
-    "error-size",
     "events-stages-history-long-size",
     "events-stages-history-size",
     "events-statements-history-long-size",
@@ -44,7 +43,6 @@ const BUFFERS: [&str; 42] = [
     "max-sql-text-length",
     "max-stage-classes",
     "max-statement-classes",
-    "max-statement-stack",
     "max-table-handles",
     "max-table-instances",
     "max-table-lock-stat",
@@ -189,11 +187,17 @@ pub fn insert(arguments: &mut Vec<OsString>, series: Series, users: &Users) {
         "ON"
     };
     let switch = (!users.names(SWITCH)).then(|| OsString::from(format!("--{SWITCH}={switch}")));
-    let buffers = BUFFERS
-        .iter()
-        .map(|buffer| format!("{SWITCH}-{buffer}"))
-        .filter(|buffer| !users.names(buffer))
-        .map(|buffer| OsString::from(format!("--loose-{buffer}=0")));
+    let own: &[(&str, u32)] = match series {
+        Series::Mysql80 => &[("error-size", 0), ("max-statement-stack", 1)],
+        Series::Mysql57 | Series::Mariadb1011 => &[("max-statement-stack", 1)],
+        Series::Mysql56 => &[],
+    };
+    let common = BUFFERS.iter().map(|&buffer| (buffer, 0));
+    let buffers = common
+        .chain(own.iter().copied())
+        .map(|(buffer, size)| (format!("{SWITCH}-{buffer}"), size))
+        .filter(|(buffer, _)| !users.names(buffer))
+        .map(|(buffer, size)| OsString::from(format!("--loose-{buffer}={size}")));
     let at = first(arguments);
     arguments.splice(at..at, switch.into_iter().chain(buffers));
 }
@@ -216,7 +220,7 @@ mod tests {
     #[test]
     fn ours_come_after_the_files_and_before_the_users() {
         let all = inserted("--no-defaults --port=1 --no-defaults", Series::Mysql57);
-        assert_eq!(all.len(), 3 + 1 + BUFFERS.len());
+        assert_eq!(all.len(), 3 + 1 + BUFFERS.len() + 1);
         assert_eq!(all[0], "--no-defaults");
         assert_eq!(all[1], "--performance-schema=ON");
         assert_eq!(all[all.len() - 2..], ["--port=1", "--no-defaults"]);
@@ -229,7 +233,7 @@ mod tests {
         let all = inserted(line, Series::Mysql80);
         assert!(!all.iter().any(|each| each == "--performance-schema=ON"));
         assert!(!all.iter().any(|each| each.contains("digests-size=0")));
-        assert_eq!(all.len(), 2 + BUFFERS.len() - 1);
+        assert_eq!(all.len(), 2 + BUFFERS.len() + 2 - 1);
     }
 
     #[test]

@@ -1,0 +1,577 @@
+//! The MySQL door in hard times: no server with Tare's engine may crash or lose its data because of it.
+//!
+//! MariaDB and MySQL 5.7 in every run; 8.0 and 5.6, and ten minutes of connections coming and going, with
+//! TARE_TEST_LONG=1.
+
+#[path = "support/servers.rs"]
+mod servers;
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use rustix::process::Signal;
+
+use servers::{Engine, Server, Version, command_line, library, make_data, tare_run};
+use support::{Directory, finish, wait_for};
+
+fn is_long() -> bool {
+    std::env::var_os("TARE_TEST_LONG").is_some()
+}
+
+/// Servers of this run.
+fn versions() -> Vec<Version> {
+    match is_long() {
+        true => vec![
+            Version::Mariadb,
+            Version::Mysql57,
+            Version::Mysql80,
+            Version::Mysql56,
+        ],
+        false => vec![Version::Mariadb, Version::Mysql57],
+    }
+}
+
+/// For how long the load runs.
+fn stretch() -> Duration {
+    Duration::from_secs(if is_long() { 600 } else { 5 })
+}
+
+/// How many connections come and go at once.
+fn crowd() -> usize {
+    if is_long() { 1000 } else { 100 }
+}
+
+const TABLES: usize = 4;
+
+fn fill(connection: &mut Conn) {
+    connection
+        .query_drop("CREATE DATABASE hard")
+        .expect("database");
+    for table in 0..TABLES {
+        let create = format!(
+            "CREATE TABLE hard.t{table} (id INT NOT NULL PRIMARY KEY, n INT NOT NULL, note VARCHAR(60), KEY (n)) ENGINE = InnoDB"
+        );
+        connection.query_drop(create).expect("table");
+        let rows: Vec<String> = (0..500)
+            .map(|id| format!("({id}, {id} % 7, 'row {id}')"))
+            .collect();
+        let insert = format!("INSERT INTO hard.t{table} VALUES {}", rows.join(", "));
+        connection.query_drop(insert).expect("rows");
+    }
+}
+
+/// What the tables hold, as the server computes it.
+fn checksums(connection: &mut Conn) -> BTreeMap<String, Option<u64>> {
+    let names: Vec<String> = (0..TABLES).map(|table| format!("hard.t{table}")).collect();
+    let rows: Vec<(String, Option<u64>)> = connection
+        .query(format!("CHECKSUM TABLE {}", names.join(", ")))
+        .expect("checksums");
+    assert!(
+        rows.len() == TABLES && rows.iter().all(|(_, sum)| sum.is_some()),
+        "{rows:?}"
+    );
+    rows.into_iter().collect()
+}
+
+/// Work that changes the same row up and down again, in transactions: at rest it is as before, and after a
+/// crash, too.
+fn work(connection: &mut Conn, seed: usize) -> mysql::Result<()> {
+    let (table, id) = (seed % TABLES, seed * 31 % 500);
+    connection.query_drop(format!("SELECT * FROM hard.t{table} WHERE id = {id}"))?;
+    connection.query_drop(format!(
+        "SELECT COUNT(*) FROM hard.t{table} WHERE n = {}",
+        seed % 7
+    ))?;
+    connection.query_drop("BEGIN")?;
+    connection.query_drop(format!(
+        "UPDATE hard.t{table} SET n = n + 1 WHERE id = {id}"
+    ))?;
+    connection.query_drop(format!(
+        "UPDATE hard.t{table} SET n = n - 1 WHERE id = {id}"
+    ))?;
+    connection.query_drop("COMMIT")?;
+    connection.exec_drop("SELECT note FROM hard.t0 WHERE id = ?", (id,))
+}
+
+/// Runs `meanwhile` while threads come, work and go; gives how many connections there were. A connection
+/// may only fail once the server is to go.
+fn under_load(server: &Server, threads: usize, meanwhile: impl FnOnce()) -> usize {
+    let (stop, served, failed) = (
+        AtomicBool::new(false),
+        AtomicUsize::new(0),
+        AtomicUsize::new(0),
+    );
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let (stop, served, failed) = (&stop, &served, &failed);
+            scope.spawn(move || {
+                let mut turn = thread;
+                while !stop.load(Ordering::Relaxed) {
+                    turn += threads;
+                    let worked = server.try_connect().and_then(|mut connection| {
+                        (0..3).try_for_each(|step| work(&mut connection, turn + step))
+                    });
+                    match worked {
+                        Ok(()) => served.fetch_add(1, Ordering::Relaxed),
+                        // Two of them at one row: the server chooses one, and it goes on.
+                        Err(mysql::Error::MySqlError(error))
+                            if [1205, 1213].contains(&error.code) =>
+                        {
+                            0
+                        }
+                        Err(_) if stop.load(Ordering::Relaxed) => 0,
+                        Err(_) => failed.fetch_add(1, Ordering::Relaxed),
+                    };
+                }
+            });
+        }
+        // Stopped also when what happens meanwhile panics.
+        struct Stop<'a>(&'a AtomicBool);
+        impl Drop for Stop<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+        let _stop = Stop(&stop);
+        wait_for("the load to begin", || {
+            (served.load(Ordering::Relaxed) > threads / 4).then_some(())
+        });
+        assert_eq!(failed.load(Ordering::Relaxed), 0, "{}", server.log());
+        meanwhile();
+    });
+    served.load(Ordering::Relaxed)
+}
+
+/// Everything of the server's own performance_schema and sys, whatever it shows.
+fn read_its_own_tables(server: &Server) {
+    let mut connection = server.connect();
+    let tables: Vec<(String, String)> = connection
+        .query(
+            "SELECT table_schema, table_name FROM information_schema.tables
+             WHERE table_schema IN ('performance_schema', 'sys')",
+        )
+        .expect("tables");
+    assert!(tables.len() > 50, "{tables:?}");
+    for (schema, table) in tables {
+        // An error of the server's is an answer, too: some views need what is switched off.
+        match connection.query_drop(format!("SELECT * FROM `{schema}`.`{table}`")) {
+            Ok(()) | Err(mysql::Error::MySqlError(_)) => {}
+            Err(error) => panic!(
+                "{}: {schema}.{table}: {error}\n{}",
+                server.version,
+                server.log()
+            ),
+        }
+    }
+}
+
+#[test]
+fn a_server_stops_in_good_order() {
+    for version in versions() {
+        let mut server = Server::start(version, Engine::Tare, &["--max-connections=200"]);
+        fill(&mut server.connect());
+        let sums = checksums(&mut server.connect());
+        let served = under_load(&server, 8, || {
+            std::thread::sleep(Duration::from_millis(500));
+        });
+        assert!(served > 8, "{version}: {served}");
+        let threads = server.tare("SELECT COUNT(*) AS n FROM performance_schema.threads");
+        assert!(threads[0]["n"].as_u64() > Some(3), "{version}: {threads:?}");
+        // SIGTERM to `tare run`, and its code is the server's.
+        server.signal(Signal::TERM);
+        let status = server.wait();
+        assert_eq!(status.code(), Some(0), "{version}: {}", server.log());
+        assert!(
+            !server.log().contains("got signal"),
+            "{version}: {}",
+            server.log()
+        );
+        // And stock again on the same data.
+        let again = Server::start_in(server.take_directory(), version, Engine::Stock, &[]);
+        assert_eq!(checksums(&mut again.connect()), sums, "{version}");
+        again.stop();
+    }
+}
+
+#[test]
+fn a_server_that_is_killed_recovers_with_the_same_rows() {
+    for version in versions() {
+        let mut server = Server::start(version, Engine::Tare, &["--max-connections=200"]);
+        fill(&mut server.connect());
+        let sums = checksums(&mut server.connect());
+        // MySQL's own handler of SIGSEGV writes its log and exits with 1 or 2, MariaDB's lets it die of it.
+        for (signal, codes) in [
+            (Signal::KILL, &[128 + 9][..]),
+            (Signal::SEGV, &[128 + 11, 1, 2][..]),
+        ] {
+            under_load(&server, 4, || {
+                std::thread::sleep(Duration::from_millis(300));
+                server.signal_server(signal);
+                // The load sees it, and is not to count it.
+                std::thread::sleep(Duration::from_millis(100));
+            });
+            let status = server.wait();
+            let code = status.code();
+            assert!(
+                code.is_some_and(|code| codes.contains(&code)),
+                "{version}: {code:?} {}",
+                server.log()
+            );
+            // The flight recorder: what it did last can be read.
+            let saved = server
+                .directory
+                .path()
+                .join(format!("tare-{}.segment", server.pid));
+            assert!(saved.exists(), "{version}: {}", server.log());
+            let question = "SELECT COUNT(*) > 3 AS enough FROM performance_schema.threads";
+            let path = saved.to_string_lossy().into_owned();
+            let arguments = [
+                "sql",
+                "--segment",
+                &path,
+                "--format",
+                "json",
+                "-e",
+                question,
+            ];
+            let answer = finish(&mut server.directory.tare(arguments));
+            assert!(
+                answer.stdout.contains("\"enough\": 1"),
+                "{version}: {answer:?}"
+            );
+            server = Server::start_in(
+                server.take_directory(),
+                version,
+                Engine::Tare,
+                &["--max-connections=200"],
+            );
+            assert_eq!(
+                checksums(&mut server.connect()),
+                sums,
+                "{version} after {signal:?}"
+            );
+        }
+        server.stop();
+    }
+}
+
+#[test]
+fn crowds_come_and_go_while_everything_is_asked_and_changed() {
+    for version in versions() {
+        let server = Server::start(
+            version,
+            Engine::Tare,
+            &["--max-connections=1200", "--open-files-limit=8000"],
+        );
+        fill(&mut server.connect());
+        let sums = checksums(&mut server.connect());
+        let since = Instant::now();
+        let served = under_load(&server, crowd(), || {
+            let mut connection = server.connect();
+            let mut round = 0;
+            while since.elapsed() < stretch() {
+                round += 1;
+                // The engine's status, a table that comes and goes under use, and a plugin.
+                let status: Vec<mysql::Row> = connection
+                    .query("SHOW ENGINE INNODB STATUS")
+                    .expect("status");
+                assert_eq!(status.len(), 1);
+                connection
+                    .query_drop("CREATE TABLE hard.brief LIKE hard.t0")
+                    .expect("created");
+                connection
+                    .query_drop("INSERT INTO hard.brief SELECT * FROM hard.t0")
+                    .expect("filled");
+                std::thread::scope(|scope| {
+                    scope.spawn(|| {
+                        let mut other = server.connect();
+                        // Until it is gone.
+                        while other
+                            .query_drop("SELECT COUNT(*) FROM hard.brief WHERE n = 3")
+                            .is_ok()
+                        {}
+                    });
+                    std::thread::sleep(Duration::from_millis(20));
+                    connection
+                        .query_drop("DROP TABLE hard.brief")
+                        .expect("dropped");
+                });
+                if let Some(plugin) = plugin(version) {
+                    connection
+                        .query_drop(format!("INSTALL PLUGIN {plugin}"))
+                        .expect("installed");
+                    let name = plugin.split(' ').next().expect("a name");
+                    connection
+                        .query_drop(format!("UNINSTALL PLUGIN {name}"))
+                        .expect("uninstalled");
+                }
+                read_its_own_tables(&server);
+                // And the reader looks on.
+                let threads = server.tare("SELECT COUNT(*) AS n FROM performance_schema.threads");
+                assert!(threads[0]["n"].as_u64() > Some(3), "{threads:?}");
+            }
+            assert!(round > 0);
+        });
+        assert!(served > crowd(), "{version}: {served} connections");
+        assert_eq!(checksums(&mut server.connect()), sums, "{version}");
+        let gone = wait_for("the sessions to end", || {
+            let rows = server.tare("SELECT COUNT(*) AS n FROM performance_schema.threads WHERE PROCESSLIST_ID IS NOT NULL");
+            // Stock servers have up to two threads of their own with a number.
+            rows[0]["n"].as_u64().filter(|left| *left < 5)
+        });
+        assert!(gone < 5);
+        let log = server.log();
+        assert!(
+            !log.contains("got signal") && !log.contains("panicked"),
+            "{version}: {log}"
+        );
+        server.stop();
+    }
+}
+
+/// A plugin with instruments that can be loaded while the server runs, where its package brings one.
+fn plugin(version: Version) -> Option<&'static str> {
+    let directory = Path::new("/usr/lib/mysql/plugin");
+    let is_there = directory.join("ha_archive.so").exists();
+    (version == Version::Mariadb && is_there).then_some("archive SONAME 'ha_archive.so'")
+}
+
+#[test]
+fn servers_that_only_tell_something_do_as_ever() {
+    for version in versions() {
+        let directory = Directory::new("tell");
+        let program = command_line(version, directory.path()).remove(0);
+        for (option, expected) in [("--version", "Ver "), ("--help", "Usage: ")] {
+            let plain = finish(Command::new(&program).args(["--no-defaults", option]));
+            let line = [program.clone(), "--no-defaults".into(), option.into()];
+            let ours = finish(&mut tare_run(&directory, &line));
+            assert!(plain.stdout.contains(expected), "{version}: {plain:?}");
+            assert_eq!(
+                (ours.code, &ours.stdout),
+                (plain.code, &plain.stdout),
+                "{version} {option}"
+            );
+            // And by the library alone.
+            let preloaded = finish(
+                Command::new(&program)
+                    .args(["--no-defaults", option])
+                    .env("LD_PRELOAD", library())
+                    .env("TARE_PSI_REQUIRE", "1"),
+            );
+            assert_eq!(
+                (preloaded.code, &preloaded.stdout),
+                (plain.code, &plain.stdout),
+                "{version} {option}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_data_directory_is_made_as_ever() {
+    let options = ["--innodb-log-file-size=16M", "--initialize-insecure"];
+    for version in versions() {
+        if matches!(version, Version::Mariadb | Version::Mysql56) {
+            continue; // They are made by scripts of many steps, which start --bootstrap.
+        }
+        let directory = Directory::new("initialise");
+        let mut line = command_line(version, directory.path());
+        line.extend(options.map(str::to_owned));
+        let done = finish(&mut tare_run(&directory, &line));
+        assert_eq!(done.code, Some(0), "{version}: {done:?}");
+        let server = Server::start_in(directory, version, Engine::Tare, &[]);
+        let one: Option<u8> = server
+            .connect()
+            .query_first("SELECT COUNT(*) > 0 FROM mysql.user")
+            .expect("users");
+        assert_eq!(one, Some(1));
+        server.stop();
+    }
+}
+
+#[test]
+fn bootstrap_runs_as_ever() {
+    let directory = Directory::new("bootstrap");
+    make_data(Version::Mariadb, directory.path());
+    let mut line = command_line(Version::Mariadb, directory.path());
+    line.push("--bootstrap".into());
+    let mut command = tare_run(&directory, &line);
+    let done = support::finish_with_input(&mut command, "CREATE DATABASE made_in_bootstrap;\n");
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(directory.path().join("data/made_in_bootstrap").is_dir());
+}
+
+/// A program that looks like MySQL 5.7 from outside, of no version that is known.
+const STRANGER: &str = r#"
+#include <stdlib.h>
+#include <stdio.h>
+void *PSI_hook, *PSI_server;
+char server_version[60];
+int pfs_start_mutex_wait_v1(void) { return 7; }
+int main(void) {
+    printf("called %d\n", pfs_start_mutex_wait_v1());
+    fflush(stdout);
+    return system("echo \"child has [$LD_PRELOAD]\"; exit 3") >> 8;
+}
+"#;
+
+fn stranger(directory: &Directory) -> String {
+    let (source, program) = (
+        directory.path().join("stranger.c"),
+        directory.path().join("mysqld"),
+    );
+    std::fs::write(&source, STRANGER).expect("written");
+    let built = finish(
+        Command::new("cc")
+            .arg("-rdynamic")
+            .arg("-o")
+            .arg(&program)
+            .arg(&source),
+    );
+    assert_eq!(built.code, Some(0), "{built:?}");
+    program.to_string_lossy().into_owned()
+}
+
+#[test]
+fn a_server_that_is_not_known_starts_unchanged_and_says_so() {
+    let directory = Directory::new("stranger");
+    let program = stranger(&directory);
+    let unchanged = "called 7\nchild has []\n";
+    let done = finish(
+        directory
+            .tare(["run", "--library"])
+            .arg(library())
+            .args(["--", &program]),
+    );
+    assert_eq!(
+        (done.code, done.stdout.as_str()),
+        (Some(3), unchanged),
+        "{done:?}"
+    );
+    assert_eq!(done.stderr.lines().count(), 1, "{done:?}");
+    assert!(
+        done.stderr.contains("another version; it starts unchanged"),
+        "{done:?}"
+    );
+    // By the library alone: one line, too, and what it starts does not inherit it.
+    let mut preloaded = Command::new(&program);
+    preloaded.env("LD_PRELOAD", library());
+    let done = finish(&mut preloaded);
+    assert_eq!(
+        (done.code, done.stdout.as_str()),
+        (Some(3), unchanged),
+        "{done:?}"
+    );
+    assert!(
+        done.stderr.starts_with("tare: ") && done.stderr.lines().count() == 1,
+        "{done:?}"
+    );
+    // Required, it does not start.
+    let done = finish(
+        directory
+            .tare(["run", "--require", "--library"])
+            .arg(library())
+            .args(["--", &program]),
+    );
+    assert_eq!((done.code, done.stdout.as_str()), (Some(4), ""), "{done:?}");
+    let done = finish(preloaded.env("TARE_PSI_REQUIRE", "1"));
+    assert_eq!((done.code, done.stdout.as_str()), (Some(4), ""), "{done:?}");
+}
+
+#[test]
+fn a_stripped_or_changed_server_starts_unchanged() {
+    let directory = Directory::new("changed");
+    let line = command_line(Version::Mysql57, directory.path());
+    let original = std::fs::read(&line[0]).expect("the server");
+    let program = directory.path().join("mysqld");
+    // One function's name is another, as if it were not there.
+    let name = b"pfs_unlock_mutex_v1\0";
+    let at = original
+        .windows(name.len())
+        .position(|window| window == name)
+        .expect("exported");
+    let mut changed = original;
+    changed[at + 4] = b'_';
+    std::fs::write(&program, changed).expect("written");
+    let made = finish(Command::new("chmod").arg("755").arg(&program));
+    assert_eq!(made.code, Some(0));
+    let command = [
+        program.to_string_lossy().into_owned(),
+        "--no-defaults".into(),
+        "--nonsense".into(),
+    ];
+    let done = finish(&mut tare_run(&directory, &command));
+    assert_eq!(done.code, Some(4), "{done:?}");
+    assert!(done.stderr.contains("pfs_"), "{done:?}");
+}
+
+#[test]
+fn shells_and_other_programs_hand_us_on() {
+    // mysqld_safe is a shell: the library passes through it.
+    let done = finish(
+        Command::new("sh")
+            .args(["-c", "echo $LD_PRELOAD"])
+            .env("LD_PRELOAD", library()),
+    );
+    assert_eq!(done.stdout.trim(), library().to_string_lossy());
+    assert_eq!(done.stderr, "");
+}
+
+#[test]
+fn mysqld_safe_starts_a_server_with_our_engine() {
+    let directory = Directory::new("safe");
+    make_data(Version::Mariadb, directory.path());
+    let mut line = command_line(Version::Mariadb, directory.path());
+    line[0] = "mariadbd-safe".into();
+    line.push(format!(
+        "--log-error={}",
+        directory.path().join("error.log").display()
+    ));
+    let log = std::fs::File::create(directory.path().join("log")).expect("log");
+    let mut child = tare_run(&directory, &line)
+        .stdout(log.try_clone().expect("log"))
+        .stderr(log)
+        .spawn()
+        .expect("started");
+    let socket = directory.path().join("mysql.sock");
+    let words = || {
+        let read =
+            |name: &str| std::fs::read_to_string(directory.path().join(name)).unwrap_or_default();
+        read("log") + &read("error.log")
+    };
+    let mut connection = wait_for("mysqld_safe's server", || {
+        let ended = child.try_wait().expect("our child");
+        assert!(ended.is_none(), "{ended:?}: {}", words());
+        Conn::new(
+            mysql::OptsBuilder::new()
+                .user(Some("root"))
+                .socket(Some(socket.to_string_lossy())),
+        )
+        .ok()
+    });
+    let pid = std::fs::read_to_string(directory.path().join("pid")).expect("pid");
+    let question = "SELECT COUNT(*) > 3 AS enough FROM performance_schema.threads";
+    let answer = finish(&mut directory.tare([
+        "sql",
+        "--pid",
+        pid.trim(),
+        "--format",
+        "json",
+        "-e",
+        question,
+    ]));
+    assert!(
+        answer.stdout.contains("\"enough\": 1"),
+        "{answer:?}\n{}",
+        words()
+    );
+    connection.query_drop("SHUTDOWN").expect("shut down");
+    let status = wait_for("mysqld_safe's end", || child.try_wait().expect("our child"));
+    assert!(status.success(), "{status:?}: {}", words());
+}
