@@ -18,8 +18,8 @@ help: ## list these commands
 deps: ## install what is missing on Debian 12: sysbench, MariaDB, MySQL clients, shellcheck, valgrind, compilers
 	@scripts/deps
 
-build: ## build target/release/tare
-	$(CARGO) build --release -p tare-cli
+build: ## build target/release/tare, and libtare_psi.so for MySQL and MariaDB servers
+	$(CARGO) build --release -p tare-cli -p tare-psi
 
 # Lint is part of the tests: what CI refuses, `make test` refuses.
 test: deps lint unit loom ## everything that must pass, lint included (under 20 minutes on 2 cores)
@@ -61,7 +61,6 @@ bench-server: deps build ## measure what instrumentation costs tare serve; write
 	@scripts/bench-server
 
 door-bench: deps build ## measure what Tare costs in unmodified MySQL and MariaDB servers; writes target/bench/door.json (about an hour)
-	$(CARGO) build --release -p tare-psi
 	@scripts/door-bench
 
 demo: deps build ## what everything on costs under sysbench, and what it shows (about 2 minutes)
