@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -47,7 +48,11 @@ pub struct Args {
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
 
-    /// TCP port on 127.0.0.1; 0 takes a free one and prints which
+    /// Address that TCP listens on; the network between must be trusted: there is no TLS
+    #[arg(long, value_name = "ADDRESS", default_value_t = Ipv4Addr::LOCALHOST.into())]
+    bind_address: IpAddr,
+
+    /// TCP port there; 0 takes a free one and prints which
     #[arg(long, value_name = "N", default_value_t = DEFAULT_PORT)]
     port: u16,
 
@@ -155,6 +160,7 @@ fn config(args: Args) -> Result<Config, Failure> {
     };
     let mut config = Config::new(args.data);
     config.socket = args.socket;
+    config.bind_address = args.bind_address;
     config.port = Some(args.port);
     config.skip_networking = args.skip_networking;
     config.password = password;
@@ -196,14 +202,14 @@ fn announce(server: &Server) {
     let endpoints = server.endpoints();
     let socket = endpoints.socket.display();
     let mut lines = format!("Listening on {socket}\n");
-    if let Some(port) = endpoints.port {
-        lines += &format!("Listening on 127.0.0.1:{port}\n");
+    if let Some(tcp) = endpoints.tcp {
+        lines += &format!("Listening on {tcp}\n");
     }
     lines += &format!("Connect with: mariadb --socket {socket}\n");
-    if let (Some(port), Some(file)) = (endpoints.port, &endpoints.password_file) {
-        let file = file.display();
+    if let (Some(tcp), Some(file)) = (endpoints.tcp, &endpoints.password_file) {
+        let (file, host, port) = (file.display(), tcp.ip(), tcp.port());
         lines +=
-            &format!("          or: mariadb -h 127.0.0.1 -P {port} -u root -p\"$(cat {file})\"\n");
+            &format!("          or: mariadb -h {host} -P {port} -u root -p\"$(cat {file})\"\n");
     }
     let mut stdout = std::io::stdout().lock();
     let _ = stdout

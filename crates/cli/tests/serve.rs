@@ -66,6 +66,44 @@ fn it_says_where_it_listens_and_stops_on_signals() {
 }
 
 #[test]
+fn tcp_listens_where_it_is_told() {
+    let directory = Directory::new("bind");
+    let mut command = directory.tare([
+        "serve",
+        "--data",
+        "data",
+        "--port",
+        "0",
+        "--bind_address=127.0.0.2",
+    ]);
+    let mut running = Running::start(&mut command);
+    let socket = running.line().replace("Listening on ", "");
+    let tcp = running.line().replace("Listening on ", "");
+    let port = tcp
+        .strip_prefix("127.0.0.2:")
+        .expect("the address that was given");
+    std::net::TcpStream::connect(&tcp).expect("it listens there");
+    assert!(
+        std::net::TcpStream::connect(format!("127.0.0.1:{port}")).is_err(),
+        "and nowhere else"
+    );
+    let mut client = Command::new("mariadb");
+    client.current_dir(directory.path()).args([
+        "--no-defaults",
+        "--socket",
+        &socket,
+        "--user=root",
+    ]);
+    let answer = finish(client.args([
+        "--batch",
+        "--skip-column-names",
+        "-e",
+        "SELECT @@bind_address",
+    ]));
+    assert_eq!(answer.stdout, "127.0.0.2\n", "{answer:?}");
+}
+
+#[test]
 fn tcp_wants_the_password_from_the_file() {
     let directory = Directory::new("tcp");
     std::fs::write(directory.path().join("secret"), "correct horse\n").expect("written");

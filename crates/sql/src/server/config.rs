@@ -1,6 +1,7 @@
 //! What `tare serve` can be told.
 
 use std::fmt;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -18,7 +19,10 @@ pub struct Config {
     pub data: PathBuf,
     /// Unix socket; `None` is `DATA/tare.sock`.
     pub socket: Option<PathBuf>,
-    /// TCP port on 127.0.0.1; `None` is [`DEFAULT_PORT`], 0 is any free one (see
+    /// Address that TCP listens on: 127.0.0.1, unless others are to connect. There is no TLS: what they send can be read
+    /// on the way (passwords cannot).
+    pub bind_address: IpAddr,
+    /// TCP port there; `None` is [`DEFAULT_PORT`], 0 is any free one (see
     /// [`Endpoints::port`](super::Endpoints::port) for which).
     pub port: Option<u16>,
     /// Do not listen on TCP at all.
@@ -67,6 +71,7 @@ impl Config {
         Self {
             data: data.into(),
             socket: None,
+            bind_address: Ipv4Addr::LOCALHOST.into(),
             port: None,
             skip_networking: false,
             password: None,

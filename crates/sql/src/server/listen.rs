@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -68,7 +68,7 @@ pub struct Listeners {
 
 impl Listeners {
     /// Listens. A socket file that nobody answers at is what a killed server left: it is replaced.
-    pub fn bind(path: &Path, port: Option<u16>, stop: Stop) -> Result<Self, StartError> {
+    pub fn bind(path: &Path, tcp: Option<SocketAddr>, stop: Stop) -> Result<Self, StartError> {
         let failed = |address: String| move |source| StartError::Listen { address, source };
         let shown = path.display().to_string();
         if fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_socket()) {
@@ -79,12 +79,11 @@ impl Listeners {
         }
         let unix = UnixListener::bind(path).map_err(failed(shown.clone()))?;
         unix.set_nonblocking(true).map_err(failed(shown))?;
-        let tcp = match port {
+        let tcp = match tcp {
             None => None,
-            Some(port) => {
-                let address = format!("127.0.0.1:{port}");
-                let tcp =
-                    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(failed(address.clone()));
+            Some(address) => {
+                let tcp = TcpListener::bind(address).map_err(failed(address.to_string()));
+                let address = address.to_string();
                 let tcp =
                     tcp.and_then(|t| t.set_nonblocking(true).map(|()| t).map_err(failed(address)));
                 match tcp {
@@ -107,12 +106,9 @@ impl Listeners {
         })
     }
 
-    /// The TCP port.
-    pub fn port(&self) -> Option<u16> {
-        self.tcp
-            .as_ref()
-            .and_then(|t| t.local_addr().ok())
-            .map(|a| a.port())
+    /// The TCP address.
+    pub fn tcp(&self) -> Option<SocketAddr> {
+        self.tcp.as_ref().and_then(|t| t.local_addr().ok())
     }
 
     /// Accepts until it is asked to stop.

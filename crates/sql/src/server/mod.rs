@@ -25,6 +25,7 @@ mod tables;
 pub mod variables;
 
 use std::fs;
+use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -75,7 +76,9 @@ pub enum StartError {
 pub struct Endpoints {
     /// The Unix socket.
     pub socket: PathBuf,
-    /// The TCP port on 127.0.0.1, unless networking is off.
+    /// The TCP address, unless networking is off.
+    pub tcp: Option<SocketAddr>,
+    /// Its port.
     pub port: Option<u16>,
     /// File that holds root's password for TCP; `None` when it was given in the config.
     pub password_file: Option<PathBuf>,
@@ -126,15 +129,20 @@ impl Server {
             .socket
             .clone()
             .unwrap_or_else(|| config.data.join("tare.sock"));
-        let port = (!config.skip_networking).then(|| config.port.unwrap_or(DEFAULT_PORT));
+        let tcp = || SocketAddr::new(config.bind_address, config.port.unwrap_or(DEFAULT_PORT));
+        let tcp = (!config.skip_networking).then(tcp);
         let stop = listen::Stop::new().map_err(StartError::Thread)?;
-        let listeners = listen::Listeners::bind(&socket, port, stop.clone())?;
-        let port = listeners.port();
-        let globals =
-            variables::Globals::new(&config, &socket.display().to_string(), port.unwrap_or(0));
+        let listeners = listen::Listeners::bind(&socket, tcp, stop.clone())?;
+        let tcp = listeners.tcp();
+        let globals = variables::Globals::new(
+            &config,
+            &socket.display().to_string(),
+            tcp.map_or(0, |tcp| tcp.port()),
+        );
         let endpoints = Endpoints {
             socket,
-            port,
+            tcp,
+            port: tcp.map(|tcp| tcp.port()),
             password_file: accounts.password_file.clone(),
         };
         let shared = Arc::new(shared::Shared {

@@ -31,6 +31,7 @@ impl Globals {
         values.insert("datadir", format!("{}/", config.data.display()));
         values.insert("socket", socket.to_owned());
         values.insert("port", port.to_string());
+        values.insert("bind_address", config.bind_address.to_string());
         values.insert("max_connections", config.max_connections.to_string());
         values.insert("max_allowed_packet", config.max_allowed_packet.to_string());
         values.insert(
