@@ -365,13 +365,13 @@ impl<'a> Runner<'a> {
         let seconds = run.seconds.min(5);
         let flat_out = self.drive(parts, PROBES, seconds, None)?;
         let mut rate = flat_out.transactions / flat_out.seconds;
-        let mut busy = 100.0 - flat_out.machine.idle;
+        let mut busy = busy_percent(&flat_out);
         for _ in 0..TRIES {
             let Some(other) = rate::next(rate, busy, share) else {
                 break;
             };
             rate = other;
-            busy = 100.0 - self.drive(parts, PROBES, seconds, Some(rate))?.machine.idle;
+            busy = busy_percent(&self.drive(parts, PROBES, seconds, Some(rate))?);
         }
         self.plan.rates.insert(name, rate);
         // It is in memory; a plan that cannot be written now is said at the end.
@@ -383,6 +383,17 @@ impl<'a> Runner<'a> {
 impl crate::recipe::Recipe {
     fn data_bytes(&self) -> u64 {
         u64::from(self.data.tables) * u64::from(self.data.rows) * ROW
+    }
+}
+
+/// What the server and the load generator take of the machine's CPUs, in percent: other programs do not count.
+fn busy_percent(measured: &Measured) -> f64 {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+    match measured.server {
+        Some(server) => {
+            100.0 * (server.seconds + measured.generator.seconds) / (measured.seconds * cpus)
+        }
+        None => 100.0 - measured.machine.idle,
     }
 }
 

@@ -29,6 +29,7 @@ fn common(launch: &Launch) -> Vec<String> {
         format!("--innodb-buffer-pool-size={pool}M"),
         format!("--max-connections={}", launch.connections + 20),
         "--innodb-flush-log-at-trx-commit=2".into(),
+        "--sync-binlog=0".into(),
         "--max-prepared-stmt-count=1048576".into(),
         "--back-log=4096".into(),
     ]
