@@ -19,6 +19,16 @@ pub struct Event {
     pub sum_ps: u64,
 }
 
+/// The types, in the order of reports.
+pub const KINDS: [&str; 6] = [
+    "wait",
+    "stage",
+    "statement",
+    "transaction",
+    "memory",
+    "error",
+];
+
 /// Type, table, its columns of name, count and time.
 const TABLES: [(&str, &str); 6] = [
     (

@@ -7,6 +7,7 @@ use super::svg::{self, Point, Series};
 use super::tables::{self, Table};
 use crate::analysis::{Analysis, Row};
 use crate::cell;
+use crate::events::KINDS;
 use crate::published;
 use crate::recipe::Measure;
 use crate::stats::interval::Interval;
@@ -252,14 +253,6 @@ fn split(html: &mut String, title: &str, rows: &[&Row]) {
 }
 
 fn events(html: &mut String, title: &str, rows: &[&Row]) {
-    const KINDS: [&str; 6] = [
-        "wait",
-        "stage",
-        "statement",
-        "transaction",
-        "memory",
-        "error",
-    ];
     let items: Vec<(String, Vec<f64>)> = (rows.iter())
         .filter(|row| !row.load.is_empty())
         .map(|row| {

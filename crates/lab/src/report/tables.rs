@@ -1,6 +1,8 @@
 //! What is the same on the terminal and on the page: tables of texts.
 
-use crate::analysis::{Analysis, Row, shown};
+use crate::analysis::{Analysis, Row, Seen, shown};
+use crate::events::KINDS;
+use crate::matrix::Key;
 use crate::recipe::Measure;
 use crate::stats::compare::Comparison;
 use crate::store::Plan;
@@ -282,76 +284,101 @@ pub fn rates(analysis: &Analysis) -> Option<Table> {
 
 /// How many events of each type, and the most frequent by name, with the ones that the recipe asks for.
 pub fn load(plan: &Plan, analysis: &Analysis, names: usize) -> Vec<Table> {
-    let mut types = Vec::new();
-    let mut events = Vec::new();
-    for row in analysis.rows.iter().filter(|row| !row.load.is_empty()) {
-        let start = || {
-            vec![
-                row.key.server.clone(),
-                row.key.workload.clone(),
-                row.key.connections.to_string(),
-                label(row),
-            ]
-        };
-        let mut kinds: Vec<&str> = row.load.iter().map(|seen| seen.kind.as_str()).collect();
-        kinds.sort_unstable();
-        kinds.dedup();
-        for kind in kinds {
-            let of = row.load.iter().filter(|seen| seen.kind == kind);
-            let (second, statement) = of.fold((0.0, 0.0), |sum, seen| {
-                (sum.0 + seen.per_second, sum.1 + seen.per_statement)
+    let rows: Vec<&Row> = analysis
+        .rows
+        .iter()
+        .filter(|row| !row.load.is_empty() && !row.key.again)
+        .collect();
+    let mut kinds: Vec<&str> = KINDS.to_vec();
+    kinds.retain(|kind| {
+        rows.iter()
+            .any(|row| row.load.iter().any(|seen| seen.kind == *kind))
+    });
+    let start = |row: &Row| {
+        let Key {
+            server,
+            workload,
+            connections,
+            ..
+        } = &row.key;
+        vec![
+            server.clone(),
+            workload.clone(),
+            connections.to_string(),
+            label(row),
+        ]
+    };
+    let by_type = |row: &&Row| {
+        let sum = |of: &dyn Fn(&Seen) -> f64| row.load.iter().map(of).sum::<f64>();
+        let mut line = start(row);
+        line.push(format!("{:.0}", sum(&|seen| seen.per_second)));
+        line.push(format!("{:.2}", sum(&|seen| seen.per_statement)));
+        for kind in &kinds {
+            let of_kind = sum(&|seen| {
+                if seen.kind == *kind {
+                    seen.per_statement
+                } else {
+                    0.0
+                }
             });
-            let mut line = start();
+            line.push(format!("{of_kind:.2}"));
+        }
+        line
+    };
+    let asked = |name: &str| {
+        plan.recipe
+            .show_events
+            .iter()
+            .any(|pattern| like(pattern, name))
+    };
+    let by_name = |row: &&Row| -> Vec<Vec<String>> {
+        let shown = row
+            .load
+            .iter()
+            .enumerate()
+            .filter(|(at, seen)| *at < names || asked(&seen.name));
+        let line = |seen: &Seen| {
+            let mut line = start(row);
             line.extend([
-                kind.to_owned(),
-                format!("{second:.0}"),
-                format!("{statement:.2}"),
+                seen.kind.clone(),
+                seen.name.clone(),
+                format!("{:.0}", seen.per_second),
             ]);
-            types.push(line);
-        }
-        let asked = |name: &str| {
-            plan.recipe
-                .show_events
-                .iter()
-                .any(|pattern| like(pattern, name))
+            line.extend([
+                format!("{:.3}", seen.per_statement),
+                format!("{:.0}", seen.mean_ns),
+            ]);
+            line
         };
-        for (at, seen) in row.load.iter().enumerate() {
-            if at < names || asked(&seen.name) {
-                let mut line = start();
-                line.extend([
-                    seen.kind.clone(),
-                    seen.name.clone(),
-                    format!("{:.0}", seen.per_second),
-                    format!("{:.3}", seen.per_statement),
-                    format!("{:.0}", seen.mean_ns),
-                ]);
-                events.push(line);
-            }
-        }
-    }
+        shown.map(|(_, seen)| line(seen)).collect()
+    };
     let heading = |more: &[&str]| -> Vec<String> {
-        let all = ["server", "workload", "connections", "configuration", "type"];
+        let all = ["server", "workload", "connections", "configuration"];
         all.iter()
             .chain(more)
             .map(|&text| text.to_owned())
             .collect()
     };
-    let by_type = Table {
-        title: "Load seen: events by type".into(),
-        heading: heading(&["a second", "a statement"]),
-        rows: types,
-        note: "What the server's Performance Schema collected; memory: allocations and frees."
-            .into(),
-    };
-    let by_name = Table {
-        title: "Load seen: events by name".into(),
-        heading: heading(&["name", "a second", "a statement", "mean, ns"]),
-        rows: events,
-        note: format!(
-            "The {names} most frequent of each cell, and those that the recipe asks for; results.json has all."
-        ),
-    };
-    [by_type, by_name]
+    let mut types = heading(&["events a second", "events a statement"]);
+    types.extend(kinds.iter().map(|kind| format!("{kind} a statement")));
+    let tables = [
+        Table {
+            title: "Load seen: events by type".into(),
+            heading: types,
+            rows: rows.iter().map(by_type).collect(),
+            note: "What the server's Performance Schema collected; memory: allocations and frees."
+                .into(),
+        },
+        Table {
+            title: "Load seen: events by name".into(),
+            heading: heading(&["type", "name", "a second", "a statement", "mean, ns"]),
+            rows: rows.iter().flat_map(by_name).collect(),
+            note: format!(
+                "The {names} most frequent of each cell, and those that the recipe asks for; results.json has all."
+            ),
+        },
+    ];
+    tables
         .into_iter()
         .filter(|table| !table.rows.is_empty())
         .collect()
