@@ -319,6 +319,17 @@ impl Segment {
             .collect()
     }
 
+    /// The id of the file of a class with this name.
+    pub fn file(&self, class: &Class, name: &str) -> Option<u32> {
+        let number = self.number(class) as u32;
+        let used = self.view.shared().files_used.0.load(Ordering::Acquire) as usize;
+        (0..used)
+            .map(|i| self.view.file(i))
+            .filter(|file| file.class.load(Ordering::Relaxed) == number && file.name.is(name))
+            .map(|file| file.id.load(Ordering::Acquire))
+            .find(|&id| id != 0)
+    }
+
     /// Sockets of a class that are open, by id.
     pub fn sockets(&self, class: &Class) -> Vec<u32> {
         let number = self.number(class) as u32;

@@ -1,0 +1,169 @@
+//! What a host with locks, sessions and a parser of its own is offered: the door into unmodified servers.
+#![cfg(feature = "instrument")]
+
+mod support;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use support::{everything, start};
+use tare::file::Instance;
+use tare::host_lock::{self, Lock};
+use tare::thread::Session;
+use tare::{Config, LockTiming, Operation};
+
+tare::classes! {
+    static LOCK: Mutex = "wait/synch/mutex/host/LOCK";
+    static QUERY: Statement = "statement/host/query";
+    static WORKER: Thread = "thread/host/worker";
+    static DATA: File = "wait/io/file/host/data";
+    static HEAP: Memory = "memory/host/heap";
+}
+
+fn lock(instance: u32, counts_all: bool) -> Lock {
+    Lock {
+        class: host_lock::class_number(&LOCK),
+        instance,
+        counts_all,
+    }
+}
+
+#[test]
+fn a_free_lock_is_counted_and_one_that_waits_is_timed() {
+    let tare = everything(Default::default());
+    let instance = host_lock::new_instance(&LOCK, 0x1000);
+    let lock = lock(instance, false);
+    // The first event of a class makes its row: that is not done in passing.
+    assert!(!host_lock::is_counted_free(lock.class, || true));
+    assert!(host_lock::take(lock, Operation::Lock, || true).is_none());
+    assert!(host_lock::is_counted_free(lock.class, || true));
+    assert!(!host_lock::is_counted_free(lock.class, || false));
+    let taking = host_lock::take(lock, Operation::Lock, || false).expect("it is waited for");
+    std::thread::sleep(std::time::Duration::from_millis(2));
+    taking.end(true);
+    let sum = tare.total(&LOCK);
+    assert_eq!((sum.count, sum.contended), (3, 1));
+    assert!(sum.sum > 0 && sum.max == sum.sum);
+    // The instance knows of what had to wait, and nobody is said to hold it.
+    assert_eq!(tare.instance(instance, 0).count, 1);
+    assert_eq!(tare.held(instance), []);
+    host_lock::end_instance(instance);
+    assert_eq!(tare.instances(&LOCK), []);
+    assert_eq!(tare.losses(), []);
+}
+
+#[test]
+fn an_instance_that_counts_all_says_who_holds_it() {
+    let tare = everything(Default::default());
+    let instance = host_lock::new_instance(&LOCK, 0x1000);
+    let lock = lock(instance, true);
+    assert!(host_lock::take(lock, Operation::Lock, || true).is_none());
+    assert_eq!(tare.instance(instance, 0).count, 1);
+    assert_eq!(tare.held(instance).len(), 1);
+    host_lock::released(instance, Operation::Lock);
+    assert_eq!(tare.held(instance), []);
+    host_lock::end_instance(instance);
+}
+
+#[test]
+fn every_lock_is_timed_if_that_is_asked() {
+    let tare = start(Config {
+        lock_timing: LockTiming::Every,
+        ..Config::everything()
+    });
+    let lock = lock(0, false);
+    let taking = host_lock::take(lock, Operation::Lock, || true).expect("timed all the same");
+    taking.end(true);
+    let sum = tare.total(&LOCK);
+    // Nobody looked whether it was free.
+    assert_eq!((sum.count, sum.contended, sum.extra), (1, 0, 1));
+    tare.set_instrument(&LOCK, false, false);
+    assert!(host_lock::is_counted_free(lock.class, || false));
+    assert!(host_lock::take(lock, Operation::Lock, || false).is_none());
+    assert_eq!(tare.total(&LOCK).count, 1);
+}
+
+#[test]
+fn tokens_find_a_digest() {
+    let tare = everything(Default::default());
+    for (tokens, text) in [
+        (&b"select-a"[..], "SELECT 1"),
+        (b"select-a", "SELECT 2"),
+        (b"select-b", "SELECT a"),
+        // Nothing tells it apart: its text does.
+        (b"", "SELECT a"),
+    ] {
+        let statement = tare::statement::start(&QUERY);
+        assert!(statement.wants_digest() && statement.is_counted());
+        statement.text_alone(text);
+        statement.digest_by_tokens(tokens, text);
+    }
+    let mut digests = tare.digests();
+    digests.retain(|(_, text)| !text.is_empty());
+    let texts: Vec<_> = digests.iter().map(|(_, text)| text.as_str()).collect();
+    assert_eq!(texts, ["SELECT ?", "SELECT `a`"]);
+    for (id, _) in digests {
+        assert_eq!(tare.digest(id).count, 2);
+    }
+}
+
+#[test]
+fn a_discarded_statement_was_none() {
+    let tare = everything(Default::default());
+    tare::statement::start(&QUERY).discard();
+    assert!(!tare::statement::is_open());
+    drop(tare::statement::start(&QUERY));
+    assert_eq!(tare.total(&QUERY).count, 1);
+}
+
+#[test]
+fn files_are_renamed_and_deleted() {
+    let tare = everything(Default::default());
+    let read = |path: &str| {
+        let file = Instance::open(&DATA, path);
+        file.wait(Operation::Read).bytes(10);
+    };
+    read("/data/a");
+    Instance::renamed(&DATA, "/data/a", "/data/b");
+    read("/data/b");
+    let first = tare.file(&DATA, "/data/b").expect("renamed");
+    assert_eq!(tare.file(&DATA, "/data/a"), None);
+    assert_eq!(tare.instance(first, 0).count, 2);
+    Instance::deleted(&DATA, "/data/b");
+    assert_eq!(tare.file(&DATA, "/data/b"), None);
+    // Its place is another's now, which begins at nothing.
+    read("/data/c");
+    let second = tare.file(&DATA, "/data/c").expect("there");
+    assert_ne!(first, second);
+    assert_eq!(tare.instance(second, 0).count, 1);
+    assert_eq!(tare.total(&DATA).count, 3);
+}
+
+#[test]
+fn memory_that_was_counted_is_told() {
+    let tare = everything(Default::default());
+    assert!(tare::memory::was_allocated(&HEAP, 100));
+    tare.set_instrument(&HEAP, false, false);
+    assert!(!tare::memory::was_allocated(&HEAP, 100));
+}
+
+#[test]
+fn a_thread_stays_in_a_session() {
+    let tare = everything(Default::default());
+    static SEEN: AtomicU64 = AtomicU64::new(0);
+    std::thread::spawn(|| {
+        let session = Session::with_parent(&WORKER, 7);
+        session.set_processlist_id(42);
+        session.set_os_id(1);
+        // SAFETY: left below, before it is dropped.
+        unsafe { session.stay() };
+        SEEN.store(tare::thread::id(), Ordering::Relaxed);
+        assert_eq!(tare::thread::id(), session.id());
+        assert_eq!(tare::thread::event().0, session.id());
+        drop(tare::statement::start(&QUERY));
+        tare::thread::leave_session();
+    })
+    .join()
+    .expect("no panic");
+    assert_ne!(SEEN.load(Ordering::Relaxed), 0);
+    assert_eq!(tare.total(&QUERY).count, 1);
+}
