@@ -17,6 +17,7 @@ pub struct Class {
     properties: u32,
     volatility: u32,
     enabled: Option<bool>,
+    is_untimed: bool,
     #[cfg_attr(not(feature = "instrument"), allow(dead_code))]
     pub(crate) number: Number,
 }
@@ -40,6 +41,7 @@ impl Class {
             properties: 0,
             volatility: 0,
             enabled: None,
+            is_untimed: false,
             number: Number::none(),
         }
     }
@@ -90,6 +92,18 @@ impl Class {
     pub const fn disabled(mut self) -> Self {
         self.enabled = Some(false);
         self
+    }
+
+    /// Begins with TIMED = NO, as MySQL's do, if it begins disabled: whoever enables it says whether it is
+    /// to be timed. Others are timed once they are enabled.
+    pub const fn untimed(mut self) -> Self {
+        self.is_untimed = true;
+        self
+    }
+
+    /// Whether it begins untimed if it begins disabled.
+    pub const fn is_untimed(&self) -> bool {
+        self.is_untimed
     }
 
     /// The name.

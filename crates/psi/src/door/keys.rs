@@ -91,7 +91,7 @@ pub fn register<S: Series>(kind: Kind, name: &str, info: &Registration) -> u32 {
     }
     class = match S::is_enabled(kind, name, info.flags) {
         true => class.enabled(),
-        false => class.disabled(),
+        false => class.disabled().untimed(),
     };
     let class: &'static Class = Box::leak(Box::new(class));
     let known = Box::leak(Box::new(Known {

@@ -352,6 +352,34 @@ mod tests {
 
     use super::*;
 
+    /// As setup_instruments of the real server has them.
+    #[test]
+    fn instruments_begin_as_the_servers_own() {
+        for (kind, name, flags, enabled) in [
+            (Kind::Mutex, "wait/synch/mutex/sql/LOCK_open", 0, false),
+            (Kind::File, "wait/io/file/sql/FRM", 0, true),
+            (
+                Kind::Socket,
+                "wait/io/socket/sql/client_connection",
+                0,
+                false,
+            ),
+            (Kind::Stage, "stage/sql/Sending data", 0, false),
+            (
+                Kind::Stage,
+                "stage/sql/copy to tmp table",
+                flag::PROGRESS,
+                true,
+            ),
+            (Kind::Statement, "statement/sql/select", 0, true),
+            (Kind::Transaction, "transaction", 0, false),
+            (Kind::MetadataLock, "wait/lock/metadata/sql/mdl", 0, false),
+            (Kind::Memory, "memory/sql/THD::main_mem_root", 0, false),
+        ] {
+            assert_eq!(M57::is_enabled(kind, name, flags), enabled, "{name}");
+        }
+    }
+
     #[test]
     fn entries_are_told_apart() {
         let names: BTreeSet<_> = ENTRIES.iter().map(|entry| entry.name).collect();

@@ -102,7 +102,11 @@ impl Engine {
         let settings = self
             .settings()
             .filter(|(pattern, _)| !of_thread || pattern.starts_with("thread"));
-        let setting = pattern::resolve(settings, class.name()).unwrap_or(default);
+        let setup = match (pattern::resolve(settings, class.name()), default) {
+            (Some(setting), _) => setup_of(setting),
+            (None, Setting::Off) if class.is_untimed() => 0,
+            (None, default) => setup_of(default),
+        };
         let (properties, volatility) = (class.properties(), class.volatility());
         let documentation = class.documentation();
         self.place(
@@ -111,7 +115,7 @@ impl Engine {
             documentation,
             properties,
             volatility,
-            setup_of(setting),
+            setup,
         )
     }
 
