@@ -12,6 +12,10 @@ pub struct Stat {
     pub user: f64,
     /// CPU seconds in the kernel.
     pub system: f64,
+    /// Of children that it waited for.
+    pub children_user: f64,
+    /// Of children that it waited for.
+    pub children_system: f64,
     /// Mapped.
     pub virtual_kib: u64,
     /// In memory.
@@ -28,6 +32,8 @@ pub fn stat(pid: u32) -> Option<Stat> {
     Some(Stat {
         user: field(14)? as f64 / ticks,
         system: field(15)? as f64 / ticks,
+        children_user: field(16)? as f64 / ticks,
+        children_system: field(17)? as f64 / ticks,
         virtual_kib: field(23)? / 1024,
         resident_kib: field(24)? * rustix::param::page_size() as u64 / 1024,
     })
@@ -40,6 +46,16 @@ pub fn cpu(pid: u32) -> Option<Cpu> {
         seconds: clock(pid).unwrap_or(stat.user + stat.system),
         user: stat.user,
         system: stat.system,
+    })
+}
+
+/// The same with the children that it waited for: a shell's own CPU says nothing of what it ran.
+pub fn cpu_with_children(pid: u32) -> Option<Cpu> {
+    let (own, stat) = (cpu(pid)?, stat(pid)?);
+    Some(Cpu {
+        seconds: own.seconds + stat.children_user + stat.children_system,
+        user: own.user + stat.children_user,
+        system: own.system + stat.children_system,
     })
 }
 

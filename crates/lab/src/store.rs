@@ -207,3 +207,79 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
     result
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::Outcome;
+    use crate::matrix::Key;
+
+    fn failed(number: u32) -> cell::Result {
+        let key = Key {
+            server: "s".into(),
+            workload: "w".into(),
+            connections: 1,
+            configuration: "c".into(),
+            again: false,
+        };
+        let reason = "the disk is full".into();
+        cell::Result {
+            cell: Cell {
+                number,
+                repetition: 1,
+                key,
+            },
+            outcome: Outcome::Failed { reason },
+        }
+    }
+
+    #[test]
+    fn what_the_disk_does_not_take_is_kept_and_tried_again() {
+        let directory = std::env::temp_dir().join(format!("tare-store-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&directory);
+        let recipe = Recipe::find("locks").expect("shipped");
+        let plan = Plan {
+            name: "locks".into(),
+            quick: true,
+            seed: 1,
+            machine: Machine::default(),
+            cells: recipe.plan(1),
+            live: None,
+            rates: BTreeMap::new(),
+            recipe,
+        };
+        let mut store = Store::create(&directory, &plan).expect("a directory");
+        assert!(matches!(
+            Store::create(&directory, &plan),
+            Err(StoreError::There(_))
+        ));
+        store.keep(&failed(1), Some("the log's end"));
+        assert_eq!(store.unwritten().count(), 0);
+        // Root may write anywhere: a folder that is a file refuses everybody, as a full disk does.
+        let cells = directory.join("cells");
+        fs::rename(&cells, directory.join("aside")).expect("renamed");
+        fs::write(&cells, "").expect("written");
+        store.keep(&failed(2), None);
+        store.keep(&failed(3), None);
+        let unwritten: Vec<&str> = store.unwritten().map(|(_, why)| why).collect();
+        assert!(
+            unwritten.len() == 2 && unwritten.iter().all(|why| !why.is_empty()),
+            "{unwritten:?}"
+        );
+        fs::remove_file(&cells).expect("removed");
+        fs::rename(directory.join("aside"), &cells).expect("renamed");
+        store.keep(&failed(4), None);
+        assert_eq!(store.unwritten().count(), 0);
+        let (_, read, results) = Store::open(&directory).expect("whole");
+        assert_eq!(read.cells, plan.cells);
+        assert_eq!(
+            results
+                .iter()
+                .map(|result| result.cell.number)
+                .collect::<Vec<_>>(),
+            [1, 2, 3, 4]
+        );
+        assert!(directory.join("logs/0001.log").exists());
+        fs::remove_dir_all(&directory).expect("removed");
+    }
+}

@@ -176,7 +176,7 @@ impl Drive<'_> {
             Ok(child.has_ended().then_some(()))
         });
         let seconds = start.elapsed().as_secs_f64();
-        let cpu = proc::cpu(child.id()).unwrap_or_default();
+        let cpu = proc::cpu_with_children(child.id()).unwrap_or_default();
         let samples = sampler.stop();
         let wrote = || {
             let text = std::fs::read(&output).unwrap_or_default();
