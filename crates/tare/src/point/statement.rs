@@ -186,6 +186,7 @@ impl Statement {
     }
 
     /// Gives its text alone; the digest follows, or there is none.
+    #[inline(never)]
     pub fn text_alone(&self, text: &str) {
         let Some(local) = self.local() else { return };
         self.keep_text(local, text);
@@ -250,7 +251,7 @@ impl Statement {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn keep_text(&self, local: &Local, text: &str) {
         let Some(record) = self.record(local) else {
             return;
