@@ -33,11 +33,6 @@ fn mysql_8_0_counts_the_same() {
     in_the_long_run(Version::Mysql80);
 }
 
-#[test]
-fn mysql_5_6_counts_the_same() {
-    in_the_long_run(Version::Mysql56);
-}
-
 fn in_the_long_run(version: Version) {
     if std::env::var_os("TARE_TEST_LONG").is_some() {
         compare(version);

@@ -1,6 +1,6 @@
 //! The MySQL door in hard times: no server with Tare's engine may crash or lose its data because of it.
 //!
-//! MariaDB and MySQL 5.7 in every run; 8.0 and 5.6, and ten minutes of connections coming and going, with
+//! MariaDB and MySQL 5.7 in every run; 8.0, and ten minutes of connections coming and going, with
 //! TARE_TEST_LONG=1.
 
 #[path = "support/servers.rs"]
@@ -27,12 +27,7 @@ fn is_long() -> bool {
 /// Servers of this run.
 fn versions() -> Vec<Version> {
     match is_long() {
-        true => vec![
-            Version::Mariadb,
-            Version::Mysql57,
-            Version::Mysql80,
-            Version::Mysql56,
-        ],
+        true => vec![Version::Mariadb, Version::Mysql57, Version::Mysql80],
         false => vec![Version::Mariadb, Version::Mysql57],
     }
 }
@@ -377,8 +372,8 @@ fn servers_that_only_tell_something_do_as_ever() {
 fn a_data_directory_is_made_as_ever() {
     let options = ["--innodb-log-file-size=16M", "--initialize-insecure"];
     for version in versions() {
-        if matches!(version, Version::Mariadb | Version::Mysql56) {
-            continue; // They are made by scripts of many steps, which start --bootstrap.
+        if version == Version::Mariadb {
+            continue; // It is made by a script of many steps, which starts --bootstrap.
         }
         let directory = Directory::new("initialise");
         let mut line = command_line(version, directory.path());
