@@ -70,7 +70,6 @@ demo: deps build ## what everything on costs under sysbench, and what it shows (
 RECIPES = configs versions instruments connect schedulers allocators locks generator own
 WEIGHED = target/weigh
 weigh-quick: deps build ## run every recipe of tare weigh in its quick form; reports in target/weigh (about 90 minutes; RECIPES="configs connect" runs those)
-	$(CARGO) build --release -p tare-psi
 	CARGO_TARGET_DIR=target/plain $(CARGO) build --release -p tare-cli --no-default-features
 	@scripts/weigh-quick $(WEIGHED) $(RECIPES)
 
