@@ -529,11 +529,8 @@ fn mysqld_safe_starts_a_server_with_our_engine() {
         directory.path().join("error.log").display()
     ));
     let log = std::fs::File::create(directory.path().join("log")).expect("log");
-    let mut child = tare_run(&directory, &line)
-        .stdout(log.try_clone().expect("log"))
-        .stderr(log)
-        .spawn()
-        .expect("started");
+    // Whatever happens, the shell and its server go with it.
+    let mut running = support::Running::start(tare_run(&directory, &line).stderr(log));
     let socket = directory.path().join("mysql.sock");
     let words = || {
         let read =
@@ -541,8 +538,6 @@ fn mysqld_safe_starts_a_server_with_our_engine() {
         read("log") + &read("error.log")
     };
     let mut connection = wait_for("mysqld_safe's server", || {
-        let ended = child.try_wait().expect("our child");
-        assert!(ended.is_none(), "{ended:?}: {}", words());
         Conn::new(
             mysql::OptsBuilder::new()
                 .user(Some("root"))
@@ -567,6 +562,6 @@ fn mysqld_safe_starts_a_server_with_our_engine() {
         words()
     );
     connection.query_drop("SHUTDOWN").expect("shut down");
-    let status = wait_for("mysqld_safe's end", || child.try_wait().expect("our child"));
+    let status = running.wait();
     assert!(status.success(), "{status:?}: {}", words());
 }
