@@ -5,6 +5,7 @@
 mod defaults;
 mod door;
 mod exit;
+mod explain;
 mod observe;
 mod output;
 mod ps;
@@ -39,7 +40,7 @@ static ALLOCATOR: tare::memory::Tracked<System> = tare::memory::Tracked::new(Sys
 /// other process whose segment it can read. `tare run` starts a program that uses Tare and
 /// keeps its data when it crashes. `tare sql` and `tare ps` look at running programs and at
 /// saved segments; `tare top` and `tare querystat` watch any performance_schema live. `tare weigh`
-/// measures what instrumentation costs.
+/// measures what instrumentation costs, `tare explain` computes it on a running server.
 #[derive(Parser)]
 #[command(name = "tare", version, after_help = exit::HELP, disable_help_subcommand = true)]
 struct Cli {
@@ -55,6 +56,7 @@ enum Command {
     Ps(ps::Args),
     Top(Box<top::Args>),
     Querystat(querystat::Args),
+    Explain(explain::Args),
     Weigh(Box<weigh::Args>),
     #[command(hide = true)]
     WeighLocks(weigh_locks::Args),
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         Command::Ps(args) => ps::main(&args),
         Command::Top(args) => top::main(&args),
         Command::Querystat(args) => querystat::main(&args),
+        Command::Explain(args) => explain::main(&args),
         Command::Weigh(args) => weigh::main(*args),
         Command::WeighLocks(args) => weigh_locks::main(args),
     });

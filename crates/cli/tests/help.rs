@@ -17,6 +17,7 @@ fn help_names_the_subcommands_and_the_exit_codes() {
         "weigh",
         "top",
         "querystat",
+        "explain",
         "Exit codes:",
         "128+N",
     ] {
@@ -31,7 +32,16 @@ fn help_names_the_subcommands_and_the_exit_codes() {
 #[test]
 fn each_subcommands_help_has_examples() {
     let directory = Directory::new("examples");
-    for subcommand in ["serve", "run", "sql", "ps", "weigh", "top", "querystat"] {
+    for subcommand in [
+        "serve",
+        "run",
+        "sql",
+        "ps",
+        "weigh",
+        "top",
+        "querystat",
+        "explain",
+    ] {
         let help = finish(&mut directory.tare([subcommand, "--help"]));
         assert_eq!(help.code, Some(0));
         assert!(

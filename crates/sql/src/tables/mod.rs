@@ -1,6 +1,7 @@
 //! The tables: each described once, its rows made from a [`snapshot::Snapshot`] of the segment
 //! or from what the server says of itself.
 
+pub mod cost;
 pub mod information_schema;
 pub mod mysql;
 pub mod performance_schema;

@@ -316,7 +316,10 @@ static SEGMENTS: Spec<SegmentInfo> = Spec::new(
 .expect(1);
 
 /// The tables of this file.
-pub static TABLES: &[&[&dyn Table]] = &[&[&CONTENTION_BY_NAME, &HISTOGRAM_BY_NAME, &SEGMENTS]];
+pub static TABLES: &[&[&dyn Table]] = &[
+    &[&CONTENTION_BY_NAME, &HISTOGRAM_BY_NAME, &SEGMENTS],
+    super::cost::TABLES,
+];
 
 #[cfg(test)]
 mod tests {

@@ -79,3 +79,60 @@ fn contention_tells_waiting_from_taking() {
                   WHERE EVENT_NAME = 'wait/synch/mutex/test/LOCK_a'";
     assert_eq!(r.rows(global), ["2 0 1"]);
 }
+
+#[test]
+fn a_cost_is_events_by_the_cost_of_one() {
+    let r = start(Config::everything());
+    let mutex = tare::sync::Mutex::new(&LOCK_A, ());
+    for _ in 0..1000 {
+        drop(mutex.lock());
+    }
+    for _ in 0..10 {
+        drop(tare::statement::start(&SELECT));
+    }
+    let of = |name: &str, what: &str| {
+        r.rows(&format!(
+            "SELECT {what} FROM tare.cost_by_event_name WHERE event_name = '{name}'"
+        ))
+    };
+    // Nobody waited, so no clock was read: counting is all there is.
+    let lock = "wait/synch/mutex/test/LOCK_a";
+    assert_eq!(
+        of(
+            lock,
+            "event_type, enabled, timed, count_star, count_timed, timer_reads, sum_cost_timer"
+        ),
+        ["wait YES YES 1000 0 0 0"]
+    );
+    assert_eq!(
+        of(
+            lock,
+            "sum_cost > 0, sum_cost = sum_cost_counting, avg_cost = sum_cost / 1000"
+        ),
+        ["1 1 1"]
+    );
+    let statement = "statement/sql/select";
+    assert_eq!(
+        of(
+            statement,
+            "event_type, count_star, count_timed, timer_reads"
+        ),
+        ["statement 10 10 20"]
+    );
+    assert_eq!(
+        of(
+            statement,
+            "sum_cost = sum_cost_timer + sum_cost_recording + sum_cost_counting"
+        ),
+        ["1"]
+    );
+    // A read of the clock costs what performance_timers says.
+    let read = "SELECT c.sum_cost_timer BETWEEN 19.9 * t.o AND 20.1 * t.o FROM tare.cost_by_event_name c, \
+                (SELECT TIMER_OVERHEAD * 1e12 / TIMER_FREQUENCY AS o FROM performance_schema.performance_timers WHERE TIMER_NAME = 'CYCLE') t \
+                WHERE c.event_name = 'statement/sql/select'";
+    assert_eq!(r.rows(read), ["1"]);
+    assert_eq!(
+        r.rows("SELECT ROUND(SUM(cost_pct)) FROM tare.cost_by_event_name"),
+        ["100"]
+    );
+}

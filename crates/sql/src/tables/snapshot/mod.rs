@@ -4,6 +4,7 @@
 //! that is scanned twice (a join with itself, a subquery) shows the same rows twice.
 
 mod actors;
+mod costs;
 mod digests;
 mod errors;
 mod events;

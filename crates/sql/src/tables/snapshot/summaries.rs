@@ -175,7 +175,7 @@ impl Snapshot {
     }
 
     /// The one group of all threads.
-    fn whole_host(&self, host: &Host, family: Family) -> &Group {
+    pub(super) fn whole_host(&self, host: &Host, family: Family) -> &Group {
         self.global(host, family)[0].get_or_init(Group::default)
     }
 
@@ -479,7 +479,7 @@ impl Snapshot {
         Ok(Box::new(rows.into_iter()))
     }
 
-    fn histograms_of(&self, host: &Host) -> &super::Histograms {
+    pub(super) fn histograms_of(&self, host: &Host) -> &super::Histograms {
         self.histograms.get_or_init(|| {
             let timed = |kind: Kind| kind.event_type().is_some();
             host.banks()

@@ -1,0 +1,381 @@
+//! The explanation: where the CPU of instrumentation goes, what it tells for that, and what would save it.
+
+use std::collections::HashMap;
+
+use super::calibrate::Host;
+use super::sample::{Meter, Meters};
+use crate::observe::show;
+use crate::observe::table::{Side, lines};
+
+/// Instruments that are listed.
+const LISTED: usize = 10;
+
+/// What was seen in an interval.
+pub struct Seen {
+    /// The server, for the headline.
+    pub headline: String,
+    /// The interval.
+    pub seconds: f64,
+    /// CPU seconds that the server used, or why that is not known.
+    pub cpu: Result<f64, String>,
+    /// What was counted.
+    pub meters: Meters,
+    /// Timer by event type.
+    pub timers: HashMap<String, String>,
+    /// Whether timers can be chosen.
+    pub timers_change: bool,
+    /// Costs of this host.
+    pub host: Host,
+    /// Where the unit costs come from.
+    pub source: String,
+    /// Consumers of histories that are on: beside what is counted here.
+    pub histories: Vec<String>,
+}
+
+impl Seen {
+    /// Instrumentation's CPU, in nanoseconds.
+    pub fn cost_ns(&self) -> f64 {
+        self.meters.values().map(Meter::cost_ns).sum()
+    }
+
+    /// Instrumentation's share of the server's CPU, in percent.
+    pub fn percent(&self, ns: f64) -> Option<f64> {
+        let cpu = *self.cpu.as_ref().ok()?;
+        (cpu > 0.0).then(|| ns / 1e9 / cpu * 100.0)
+    }
+
+    fn statements(&self) -> f64 {
+        let is = |name: &str| {
+            name.starts_with("statement/")
+                && !name.starts_with("statement/sp/")
+                && !name.starts_with("statement/abstract/")
+        };
+        self.meters
+            .iter()
+            .filter(|(name, _)| is(name))
+            .fold(0.0, |sum, (_, meter)| sum + meter.count)
+    }
+
+    /// Cost weighted by how little it told: an instrument whose events are shorter than what measuring them takes
+    /// has told of little but itself.
+    fn dearest(&self) -> Vec<(&String, &Meter)> {
+        let score = |meter: &Meter| {
+            meter.cost_ns() * meter.cost_ns() / (meter.cost_ns() + meter.told_ns).max(1.0)
+        };
+        let mut all: Vec<_> = self.meters.iter().collect();
+        all.sort_by(|a, b| score(b.1).total_cmp(&score(a.1)).then_with(|| a.0.cmp(b.0)));
+        all.truncate(LISTED);
+        all
+    }
+
+    /// As text.
+    pub fn text(&self) -> String {
+        let sum = |of: fn(&Meter) -> f64| {
+            self.meters
+                .values()
+                .map(of)
+                .fold(0.0, |sum: f64, each| sum + each)
+        };
+        let seconds = |ns: f64| show::time(ns * 1e3);
+        let share = |ns: f64| {
+            self.percent(ns).map_or(String::new(), |percent| {
+                format!(", {percent:.2} % of the server's CPU")
+            })
+        };
+        let statements = self.statements();
+        let mut text = vec![
+            format!("tare explain  {}, {:.1} s", self.headline, self.seconds),
+            String::new(),
+        ];
+        text.push(match &self.cpu {
+            Ok(cpu) => format!(
+                "server's CPU     {}, {:.1} % of one CPU",
+                show::time(cpu * 1e12),
+                cpu / self.seconds * 100.0
+            ),
+            Err(why) => format!("server's CPU     not known: {why}"),
+        });
+        text.push(format!(
+            "statements       {}/s",
+            show::count(statements / self.seconds)
+        ));
+        let events = sum(|meter| meter.count);
+        text.push(format!(
+            "events           {}/s, {} for each statement",
+            show::count(events / self.seconds),
+            show::count(events / statements.max(1.0))
+        ));
+        text.push(format!(
+            "instrumentation  {} of CPU{}",
+            seconds(self.cost_ns()),
+            share(self.cost_ns())
+        ));
+        text.push(format!(
+            "  reading clocks {} for {} reads{}",
+            seconds(sum(|m| m.timer_ns)),
+            show::count(sum(|m| m.reads)),
+            share(sum(|m| m.timer_ns))
+        ));
+        let rest = sum(|m| m.timing_ns()) - sum(|m| m.timer_ns);
+        text.push(format!(
+            "  keeping times  {}{}",
+            seconds(rest.max(0.0)),
+            share(rest.max(0.0))
+        ));
+        text.push(format!(
+            "  counting       {}{}",
+            seconds(sum(|m| m.counting_ns)),
+            share(sum(|m| m.counting_ns))
+        ));
+        let reads: Vec<String> = self
+            .host
+            .read_ns
+            .iter()
+            .map(|(timer, ns)| format!("{timer} {ns:.1} ns"))
+            .collect();
+        text.extend([
+            format!("One read of a timer here: {}.", reads.join(", ")),
+            self.source.clone(),
+        ]);
+        if !self.histories.is_empty() {
+            text.push(format!(
+                "Not in it: writing events to {}.",
+                self.histories.join(", ")
+            ));
+        }
+        text.push(String::new());
+        text.push("What costs most for what it tells:".to_owned());
+        text.extend(self.table(statements));
+        text.push(String::new());
+        text.extend(self.savings());
+        text.push(String::new());
+        text.join("\n")
+    }
+
+    fn table(&self, statements: f64) -> Vec<String> {
+        let heads = [
+            ("COST/s", Side::Right),
+            ("% OF CPU", Side::Right),
+            ("EVENTS/s", Side::Right),
+            ("/STATEMENT", Side::Right),
+            ("COST OF ONE", Side::Right),
+            ("TOLD BY ONE", Side::Right),
+            ("TIMED", Side::Left),
+            ("INSTRUMENT", Side::Left),
+        ];
+        let heads = heads.map(|(head, side)| (head.to_owned(), side));
+        let rows: Vec<Vec<String>> = (self.dearest().iter())
+            .map(|(name, meter)| {
+                vec![
+                    show::time(meter.cost_ns() * 1e3 / self.seconds),
+                    self.percent(meter.cost_ns())
+                        .map_or("?".to_owned(), |percent| format!("{percent:.3}")),
+                    show::count(meter.count / self.seconds),
+                    show::count(meter.count / statements.max(1.0)),
+                    show::time(meter.cost_ns() * 1e3 / meter.count.max(1.0)),
+                    show::time(meter.told_ns * 1e3 / meter.count.max(1.0)),
+                    if meter.timed { "YES" } else { "NO" }.to_owned(),
+                    show::line(name),
+                ]
+            })
+            .collect();
+        lines(&heads, &rows)
+    }
+
+    fn savings(&self) -> Vec<String> {
+        let sum = |of: &dyn Fn(&Meter) -> f64, meters: &[&Meter]| {
+            meters
+                .iter()
+                .map(|meter| of(meter))
+                .fold(0.0, |sum: f64, each| sum + each)
+        };
+        let all: Vec<&Meter> = self.meters.values().collect();
+        let dearest = self.dearest();
+        let ten: Vec<&Meter> = dearest.iter().map(|(_, meter)| *meter).collect();
+        let says = |what: &str, ns: f64, sql: &str| {
+            let saved = match self.percent(ns) {
+                Some(percent) => format!("{percent:.2} % of CPU"),
+                None => format!("{} of CPU a second", show::time(ns * 1e3 / self.seconds)),
+            };
+            vec![format!("{what}: saves {saved}"), format!("  {sql}")]
+        };
+        let timed_names: Vec<String> = dearest
+            .iter()
+            .filter(|(_, meter)| meter.timed)
+            .map(|(name, _)| crate::observe::quoted(name))
+            .collect();
+        let timed_names = timed_names.join(", ");
+        let names: Vec<String> = dearest
+            .iter()
+            .map(|(name, _)| crate::observe::quoted(name))
+            .collect();
+        let names = names.join(", ");
+        let update = |what: &str, which: &str| {
+            format!("UPDATE performance_schema.setup_instruments SET {what} WHERE {which};")
+        };
+        let mut text = Vec::new();
+        let timing = |meter: &Meter| meter.timing_ns();
+        let cost = |meter: &Meter| meter.cost_ns();
+        if !timed_names.is_empty() {
+            text.extend(says(
+                "Counting these instead of timing them",
+                sum(&timing, &ten),
+                &update("TIMED = 'NO'", &format!("NAME IN ({timed_names})")),
+            ));
+        }
+        text.extend(says(
+            "Counting everything instead of timing it",
+            sum(&timing, &all),
+            &update("TIMED = 'NO'", "NAME NOT LIKE 'memory/%'"),
+        ));
+        if let Some((timer, ns, events)) = self.faster_timer() {
+            if self.timers_change {
+                let which: Vec<String> = events.iter().map(|event| format!("'{event}'")).collect();
+                let sql = format!(
+                    "UPDATE performance_schema.setup_timers SET TIMER_NAME = '{timer}' WHERE NAME IN ({});",
+                    which.join(", ")
+                );
+                text.extend(says(&format!("Timing by {timer}"), ns, &sql));
+            } else {
+                text.push(format!(
+                    "Timing by {timer} would save {}, but this server's timers cannot be chosen.",
+                    self.percent(ns)
+                        .map_or(show::time(ns * 1e3), |p| format!("{p:.2} % of CPU"))
+                ));
+            }
+        }
+        text.extend(says(
+            "Switching these off",
+            sum(&cost, &ten),
+            &update("ENABLED = 'NO'", &format!("NAME IN ({names})")),
+        ));
+        text.extend(says("Switching everything off", sum(&cost, &all), "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME = 'global_instrumentation';"));
+        text
+    }
+
+    /// The fastest timer, what it would save, and for which types of events; `None` when they have it.
+    fn faster_timer(&self) -> Option<(&str, f64, Vec<&str>)> {
+        let (timer, read) = self
+            .host
+            .read_ns
+            .iter()
+            .min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let mut saved = 0.0;
+        let mut events: Vec<&str> = Vec::new();
+        for meter in self.meters.values() {
+            let Some(own) = self.timers.get(&meter.event_type) else {
+                continue;
+            };
+            let less = meter.reads * (self.host.read(own) - read);
+            if own != timer && less > 0.0 {
+                saved += less;
+                if !events.contains(&meter.event_type.as_str()) {
+                    events.push(&meter.event_type);
+                }
+            }
+        }
+        events.sort_unstable();
+        (!events.is_empty()).then_some((timer.as_str(), saved, events))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen() -> Seen {
+        let meter = |event_type: &str, count, told_ns, reads: f64, timer_ns, counting_ns| Meter {
+            event_type: event_type.into(),
+            timed: reads > 0.0,
+            count,
+            told_ns,
+            reads,
+            timer_ns,
+            counting_ns,
+            ..Meter::default()
+        };
+        Seen {
+            headline: "db (MySQL 5.7.22)".into(),
+            seconds: 2.0,
+            cpu: Ok(1.0),
+            meters: [
+                // Locks that nobody waited for tell of nothing but their clock; the file's time is worth what it costs.
+                (
+                    "wait/synch/mutex/sql/LOCK_open".to_owned(),
+                    meter("wait", 1e6, 5e7, 2e6, 2e7, 5e6),
+                ),
+                (
+                    "wait/io/file/sql/binlog".to_owned(),
+                    meter("wait", 1e6, 5e11, 2e6, 3e7, 5e6),
+                ),
+                (
+                    "statement/sql/select".to_owned(),
+                    meter("statement", 1e4, 1e9, 2e4, 8e5, 2e6),
+                ),
+            ]
+            .into(),
+            timers: [
+                ("wait".to_owned(), "CYCLE".to_owned()),
+                ("statement".to_owned(), "NANOSECOND".to_owned()),
+            ]
+            .into(),
+            timers_change: true,
+            host: Host {
+                read_ns: vec![("CYCLE".into(), 10.0), ("NANOSECOND".into(), 40.0)],
+                factors: None,
+            },
+            source: "Unit costs: documented.".into(),
+            histories: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_sum_is_told_as_cpu_and_percent() {
+        let text = seen().text();
+        for expected in [
+            "server's CPU     1.00 s, 50.0 % of one CPU",
+            "statements       5000/s",
+            "201 for each statement",
+            "instrumentation  62.80 ms of CPU, 6.28 % of the server's CPU",
+            "for 4020000 reads, 5.08 %",
+        ] {
+            assert!(text.contains(expected), "no {expected:?} in\n{text}");
+        }
+    }
+
+    #[test]
+    fn who_tells_little_for_its_cost_is_first() {
+        let seen = seen();
+        let order: Vec<&str> = seen
+            .dearest()
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
+        assert_eq!(
+            order,
+            [
+                "wait/synch/mutex/sql/LOCK_open",
+                "statement/sql/select",
+                "wait/io/file/sql/binlog"
+            ]
+        );
+    }
+
+    #[test]
+    fn savings_have_their_sql() {
+        let text = seen().text();
+        assert!(text.contains("Counting everything instead of timing it: saves 5.08 % of CPU\n  UPDATE performance_schema.setup_instruments SET TIMED = 'NO'"), "{text}");
+        assert!(text.contains("Timing by CYCLE: saves 0.06 % of CPU\n  UPDATE performance_schema.setup_timers SET TIMER_NAME = 'CYCLE' WHERE NAME IN ('statement');"), "{text}");
+        let fixed = Seen {
+            timers_change: false,
+            cpu: Err("far away".into()),
+            ..seen()
+        };
+        let text = fixed.text();
+        assert!(
+            text.contains("server's CPU     not known: far away")
+                && text.contains("cannot be chosen"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,245 @@
+//! `tare explain` on servers, and its prediction beside a measurement.
+
+mod support;
+
+use std::path::Path;
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use support::server::{Server, Work, mysql};
+use support::{Directory, Finished, finish, host};
+use tare_lab::stats::compare::Baseline;
+
+fn explain(dsn: &Path, seconds: &str) -> Finished {
+    let directory = Directory::new("explain");
+    let dsn = dsn.to_str().expect("UTF-8");
+    let finished = finish(&mut directory.tare(["explain", "-i", seconds, "--dsn", dsn]));
+    assert_eq!(
+        (finished.code, finished.stderr.as_str()),
+        (Some(0), ""),
+        "{finished:?}"
+    );
+    finished
+}
+
+/// The line that begins like this.
+fn line<'a>(finished: &'a Finished, begin: &str) -> &'a str {
+    let found = finished.stdout.lines().find(|line| line.starts_with(begin));
+    found.unwrap_or_else(|| panic!("no {begin:?} in {}", finished.stdout))
+}
+
+/// Instrumentation's percent of the server's CPU.
+fn percent(finished: &Finished) -> f64 {
+    let line = line(finished, "instrumentation  ");
+    let percent = line
+        .split(" of CPU, ")
+        .nth(1)
+        .and_then(|rest| rest.split(' ').next());
+    percent
+        .and_then(|number| number.parse().ok())
+        .unwrap_or_else(|| panic!("no percent in {line:?}"))
+}
+
+fn has_its_shape(finished: &Finished) {
+    assert!(
+        line(finished, "server's CPU ").contains("% of one CPU"),
+        "{finished:?}"
+    );
+    assert!((0.0..=100.0).contains(&percent(finished)), "{finished:?}");
+    let table: Vec<&str> = finished
+        .stdout
+        .lines()
+        .skip_while(|line| !line.starts_with("What costs most"))
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .collect();
+    assert!(
+        table.len() >= 2 && table.len() <= 11,
+        "heads and up to ten instruments: {finished:?}"
+    );
+    for saving in [
+        "Counting these instead of timing them",
+        "Counting everything",
+        "Switching these off",
+        "Switching everything off",
+    ] {
+        line(finished, saving);
+    }
+}
+
+/// The statements that it proposes are ones that the server takes.
+fn its_sql_works(finished: &Finished, conn: &mut Conn) {
+    let proposed: Vec<&str> = finished
+        .stdout
+        .lines()
+        .filter_map(|line| line.strip_prefix("  UPDATE"))
+        .collect();
+    assert!(proposed.len() >= 4, "{finished:?}");
+    for update in proposed {
+        conn.query_drop(format!("UPDATE{}", update.trim_end_matches(';')))
+            .unwrap_or_else(|error| panic!("{update}: {error}"));
+    }
+}
+
+#[test]
+fn tare_serve_is_explained_and_its_sql_switches_everything_off() {
+    let server = Server::tare(&["--performance-schema-instrument=%=ON"]);
+    let mut conn = server.connect();
+    let _work = Work::start(server.socket());
+    let finished = explain(server.socket(), "0.5");
+    has_its_shape(&finished);
+    assert!(percent(&finished) > 0.0, "{finished:?}");
+    assert!(
+        finished.stdout.contains("measured here by documented"),
+        "{finished:?}"
+    );
+    its_sql_works(&finished, &mut conn);
+    let on: u64 = conn.query_first("SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE TIMED = 'YES' AND NAME NOT LIKE 'memory/%'").expect("answered").expect("a row");
+    assert_eq!(on, 0);
+}
+
+#[test]
+fn mariadb_is_explained() {
+    let server = Server::mariadb(&[
+        "--performance-schema=ON",
+        "--performance-schema-instrument=stage/%=ON",
+    ]);
+    let mut conn = server.connect();
+    let _work = Work::start(server.socket());
+    let finished = explain(server.socket(), "0.5");
+    has_its_shape(&finished);
+    assert!(
+        finished
+            .stdout
+            .contains("constants measured on MariaDB 10.11"),
+        "{finished:?}"
+    );
+    its_sql_works(&finished, &mut conn);
+}
+
+/// Runs in full under `scripts/servers run 5.7 cargo test -p tare-cli --test explain`.
+#[test]
+fn mysql_is_explained() {
+    let Some(socket) = mysql() else {
+        println!("TARE_TEST_MYSQL is not set: no MySQL is looked at");
+        return;
+    };
+    let _work = Work::start(&socket);
+    let finished = explain(&socket, "0.5");
+    has_its_shape(&finished);
+    assert!(percent(&finished) > 0.0, "{finished:?}");
+}
+
+#[test]
+fn a_program_is_explained_by_its_pid() {
+    let directory = Directory::new("pid");
+    let host = host::start(&directory);
+    let finished =
+        finish(&mut directory.tare(["explain", "-i", "0.2", "--pid", &host.pid().to_string()]));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    line(&finished, "server's CPU ");
+}
+
+/// A configuration: its name, and the updates that make it.
+const CONFIGURATIONS: [(&str, &[&str]); 5] = [
+    ("off", &["setup_instruments SET ENABLED = 'NO'"]),
+    (
+        "counted",
+        &[
+            "setup_instruments SET ENABLED = 'YES'",
+            "setup_instruments SET TIMED = 'NO' WHERE NAME NOT LIKE 'memory/%'",
+        ],
+    ),
+    (
+        "timed",
+        &[
+            "setup_instruments SET ENABLED = 'YES'",
+            "setup_instruments SET TIMED = 'YES' WHERE NAME NOT LIKE 'memory/%'",
+        ],
+    ),
+    (
+        "statements and stages",
+        &[
+            "setup_instruments SET ENABLED = 'NO'",
+            "setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE NAME LIKE 'st%'",
+        ],
+    ),
+    (
+        "waits",
+        &[
+            "setup_instruments SET ENABLED = 'NO'",
+            "setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE NAME LIKE 'wait/%'",
+        ],
+    ),
+];
+
+fn configure(conn: &mut Conn, updates: &[&str]) {
+    for update in updates {
+        conn.query_drop(format!("UPDATE performance_schema.{update}"))
+            .expect("configured");
+    }
+}
+
+/// Weighs five configurations and compares with what is computed. The errors are printed (`--nocapture`); a test asserts
+/// on no time, so what is asserted is that each was predicted and measured.
+#[test]
+fn the_prediction_stands_beside_a_measurement() {
+    let is_long = std::env::var_os("TARE_TEST_LONG").is_some();
+    let (repetitions, statements) = if is_long { (8, 20_000) } else { (1, 200) };
+    let server = Server::tare(&[
+        "--performance-schema-consumer-events-statements-history=OFF",
+        "--performance-schema-consumer-events-transactions-history=OFF",
+    ]);
+    let mut conn = server.connect();
+    let mut work = server.connect();
+    work.query_drop("CREATE DATABASE shop").expect("a database");
+    work.query_drop("CREATE TABLE shop.stock (id INT PRIMARY KEY, n INT)")
+        .expect("a table");
+    work.query_drop("INSERT INTO shop.stock VALUES (1, 0)")
+        .expect("a row");
+    let cpu = || tare_lab::proc::cpu(server.pid()).expect("it runs").seconds;
+    let mut weigh = || {
+        let before = cpu();
+        for _ in 0..statements {
+            let _: Option<i64> = work
+                .query_first("SELECT n FROM shop.stock WHERE id = 1")
+                .expect("selected");
+        }
+        (cpu() - before) / f64::from(statements)
+    };
+    // Off once more is the A/A pair.
+    let order: Vec<usize> = (0..CONFIGURATIONS.len()).chain([0]).collect();
+    let mut measured = vec![Vec::new(); order.len()];
+    for repetition in 0..repetitions {
+        for at in 0..order.len() {
+            // Each begins once, so that what drifts hits all alike.
+            let cell = (at + repetition as usize) % order.len();
+            configure(&mut conn, CONFIGURATIONS[order[cell]].1);
+            measured[cell].push((repetition, weigh()));
+        }
+    }
+    let baseline = Baseline {
+        first: measured[0].clone(),
+        again: measured[CONFIGURATIONS.len()].clone(),
+    };
+    for (cell, (name, updates)) in CONFIGURATIONS.iter().enumerate().skip(1) {
+        configure(&mut conn, updates);
+        let _work = Work::start(server.socket());
+        let predicted = percent(&explain(server.socket(), if is_long { "3" } else { "0.3" }));
+        let mut rng = Default::default();
+        let measured = baseline
+            .compare(&measured[cell], None, true, &mut rng)
+            .expect("measured");
+        // Predicted is of the CPU with instrumentation, measured of the CPU without.
+        let predicted = 100.0 * predicted / (100.0 - predicted);
+        println!(
+            "{name}: predicted {predicted:.2} %, measured {}; error {:+.2} points",
+            measured.words(),
+            predicted - measured.percent.mean
+        );
+        assert!(
+            predicted.is_finite() && measured.percent.mean.is_finite(),
+            "{name}"
+        );
+    }
+}
