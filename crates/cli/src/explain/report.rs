@@ -117,11 +117,13 @@ impl Seen {
             share(sum(|m| m.timer_ns))
         ));
         let rest = sum(|m| m.timing_ns()) - sum(|m| m.timer_ns);
-        text.push(format!(
-            "  keeping times  {}{}",
-            seconds(rest.max(0.0)),
-            share(rest.max(0.0))
-        ));
+        text.push(match rest < 0.0 {
+            false => format!("  keeping times  {}{}", seconds(rest), share(rest)),
+            true => format!(
+                "  done meanwhile -{}: the processor counts while it reads a clock",
+                seconds(-rest)
+            ),
+        });
         text.push(format!(
             "  counting       {}{}",
             seconds(sum(|m| m.counting_ns)),
