@@ -180,6 +180,12 @@ fn configure(conn: &mut Conn, updates: &[&str]) {
     }
 }
 
+fn work_once(conn: &mut Conn) {
+    let _: Option<i64> = conn
+        .query_first("SELECT n FROM shop.stock WHERE id = 1")
+        .expect("selected");
+}
+
 /// Weighs five configurations and compares with what is computed. The errors are printed (`--nocapture`); a test asserts
 /// on no time, so what is asserted is that each was predicted and measured.
 #[test]
@@ -198,12 +204,10 @@ fn the_prediction_stands_beside_a_measurement() {
     work.query_drop("INSERT INTO shop.stock VALUES (1, 0)")
         .expect("a row");
     let cpu = || tare_lab::proc::cpu(server.pid()).expect("it runs").seconds;
-    let mut weigh = || {
+    let weigh = |work: &mut Conn| {
         let before = cpu();
         for _ in 0..statements {
-            let _: Option<i64> = work
-                .query_first("SELECT n FROM shop.stock WHERE id = 1")
-                .expect("selected");
+            work_once(work);
         }
         (cpu() - before) / f64::from(statements)
     };
@@ -215,7 +219,7 @@ fn the_prediction_stands_beside_a_measurement() {
             // Each begins once, so that what drifts hits all alike.
             let cell = (at + repetition as usize) % order.len();
             configure(&mut conn, CONFIGURATIONS[order[cell]].1);
-            measured[cell].push((repetition, weigh()));
+            measured[cell].push((repetition, weigh(&mut work)));
         }
     }
     let baseline = Baseline {
@@ -224,8 +228,18 @@ fn the_prediction_stands_beside_a_measurement() {
     };
     for (cell, (name, updates)) in CONFIGURATIONS.iter().enumerate().skip(1) {
         configure(&mut conn, updates);
-        let _work = Work::start(server.socket());
-        let predicted = percent(&explain(server.socket(), if is_long { "3" } else { "0.3" }));
+        // Under the load that was weighed, and no other.
+        let done = std::sync::atomic::AtomicBool::new(false);
+        let predicted = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    work_once(&mut work);
+                }
+            });
+            let finished = explain(server.socket(), if is_long { "3" } else { "0.3" });
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+            percent(&finished)
+        });
         let mut rng = Default::default();
         let measured = baseline
             .compare(&measured[cell], None, true, &mut rng)
