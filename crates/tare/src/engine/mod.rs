@@ -205,8 +205,9 @@ pub(crate) fn engine(generation: u32) -> Option<Arc<Engine>> {
         .as_ref()
         .filter(|e| e.generation == generation)
         .cloned()?;
-    let pending = PENDING_LOST.swap(0, Ordering::Relaxed);
-    if pending != 0 {
+    // Looked at first: a swap takes the line from the other threads that come and go.
+    if PENDING_LOST.load(Ordering::Relaxed) != 0 {
+        let pending = PENDING_LOST.swap(0, Ordering::Relaxed);
         engine.lose(Lost::SignalEvents, pending);
     }
     Some(engine)
