@@ -128,13 +128,13 @@ fn commands() {
     let constants = constants("tare_command");
     for (name, number) in &constants {
         assert_eq!(
-            crate::thread::command(*number)
+            engine::Command::from_number(*number)
                 .map(|command| upper(&command))
                 .as_deref(),
             Some(*name)
         );
     }
-    let known = (0..=255).filter_map(crate::thread::command).count();
+    let known = (0..=255).filter_map(engine::Command::from_number).count();
     assert_eq!(known, constants.len());
 }
 

@@ -148,38 +148,11 @@ texts! {
     tare_thread_set_attributes: set_attributes;
 }
 
-pub(crate) fn command(number: c_int) -> Option<Command> {
-    const COMMANDS: [Command; 19] = [
-        Command::Sleep,
-        Command::Quit,
-        Command::InitDb,
-        Command::Query,
-        Command::FieldList,
-        Command::Statistics,
-        Command::Connect,
-        Command::Kill,
-        Command::Ping,
-        Command::ChangeUser,
-        Command::Prepare,
-        Command::Execute,
-        Command::LongData,
-        Command::CloseStatement,
-        Command::ResetStatement,
-        Command::SetOption,
-        Command::Fetch,
-        Command::Daemon,
-        Command::ResetConnection,
-    ];
-    COMMANDS
-        .into_iter()
-        .find(|command| *command as c_int == number)
-}
-
 /// See `tare.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tare_thread_set_command(number: c_int) {
     quiet((), || {
-        if let Some(command) = command(number) {
+        if let Some(command) = Command::from_number(number) {
             engine::thread::set_command(command);
         }
     });

@@ -7,7 +7,7 @@ pub const FAILED: u8 = 1;
 /// There is no segment to look at, or more than one, or it cannot be attached to.
 pub const NO_SEGMENT: u8 = 3;
 /// `tare run --require`: the server cannot be served. The library inside the server uses the same.
-pub const NOT_SERVED: u8 = 4;
+pub const NOT_SERVED: u8 = tare_image::REFUSED;
 /// `tare run` itself failed; the command was not started.
 pub const RUN_FAILED: u8 = 125;
 /// `tare run`: the command exists and cannot be executed.

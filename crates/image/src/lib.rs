@@ -5,10 +5,15 @@
 //! Used from two sides: `tare run` asks whether to preload libtare_psi.so, and the library, inside the
 //! server, asks where to put its functions.
 
+mod agreed;
 mod elf;
 mod learned;
 mod series;
 
+pub use agreed::{
+    CHECK_VARIABLE, PRELOAD, REFUSED, REQUIRE_VARIABLE, is_called_like_a_server,
+    only_tells_or_initialises,
+};
 pub use elf::{Image, ImageError, Symbol};
 pub use learned::{Learned, LearnedError};
 pub use series::{Recognition, Series, Server};

@@ -82,6 +82,34 @@ pub enum Command {
     ResetConnection = 31,
 }
 
+impl Command {
+    /// The command with this number.
+    pub fn from_number(number: i32) -> Option<Self> {
+        const ALL: [Command; 19] = [
+            Command::Sleep,
+            Command::Quit,
+            Command::InitDb,
+            Command::Query,
+            Command::FieldList,
+            Command::Statistics,
+            Command::Connect,
+            Command::Kill,
+            Command::Ping,
+            Command::ChangeUser,
+            Command::Prepare,
+            Command::Execute,
+            Command::LongData,
+            Command::CloseStatement,
+            Command::ResetStatement,
+            Command::SetOption,
+            Command::Fetch,
+            Command::Daemon,
+            Command::ResetConnection,
+        ];
+        ALL.into_iter().find(|command| *command as i32 == number)
+    }
+}
+
 /// How a client is connected: `threads.CONNECTION_TYPE`, by number; 0 = background.
 pub const CONNECTION_TYPES: [&str; 6] = [
     "",

@@ -53,12 +53,6 @@ fn on_path(program: &OsStr) -> Option<PathBuf> {
         .find(|path| is_program(path))
 }
 
-/// Whether a server has this name; what it is, its file tells.
-pub fn is_called_like_a_server(path: &Path) -> bool {
-    let name = path.file_name();
-    name.is_some_and(|name| name == "mysqld" || name == "mariadbd")
-}
-
 /// The script that starts a server and starts it again when it has crashed.
 pub fn is_mysqld_safe(path: &Path) -> bool {
     let name = path.file_name();

@@ -90,7 +90,7 @@ impl Scratch {
             .arg(option("datadir", "data"))
             .arg(option("socket", "socket"))
             .arg(option("pid-file", "pid"))
-            .env_remove("LD_PRELOAD")
+            .env_remove(tare_image::PRELOAD)
             .stdin(Stdio::null())
             .stdout(log.try_clone().map_err(failed)?)
             .stderr(log);

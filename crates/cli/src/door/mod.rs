@@ -15,15 +15,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use tare_image::{Image, Recognition, Series};
+use tare_image::{
+    CHECK_VARIABLE, Image, PRELOAD, REQUIRE_VARIABLE, Recognition, Series, is_called_like_a_server,
+    only_tells_or_initialises,
+};
 
 use crate::exit::{Failure, NOT_SERVED};
-
-/// Read by the library: a server that it cannot serve is not to start.
-const REQUIRE_VARIABLE: &str = "TARE_PSI_REQUIRE";
-/// Read by the library: say whether this server can be served, and end.
-const CHECK_VARIABLE: &str = "TARE_PSI_CHECK";
-const PRELOAD: &str = "LD_PRELOAD";
 
 /// What the user said about it.
 #[derive(Debug, Default)]
@@ -88,7 +85,7 @@ fn prepare(command: &[OsString], wishes: &Wishes) -> Result<Option<Plan>, String
     let server = match image.recognise() {
         Recognition::Server(server) => server,
         Recognition::Unknown(why) => return Err(format!("{called}: {why}")),
-        Recognition::Other if is_script || find::is_called_like_a_server(&path) => {
+        Recognition::Other if is_script || is_called_like_a_server(&path) => {
             return Err(format!(
                 "{called} exports nothing of a Performance Schema: it was stripped, or built without"
             ));
@@ -101,7 +98,7 @@ fn prepare(command: &[OsString], wishes: &Wishes) -> Result<Option<Plan>, String
     };
     // The library itself does nothing in a server that only tells something, and no data
     // directory needs it.
-    if options::only_tells_or_initialises(&plan.arguments) {
+    if only_tells_or_initialises(&plan.arguments) {
         return Ok(Some(plan));
     }
     let users = options::of_user(&path, &plan.arguments);

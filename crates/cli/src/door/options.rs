@@ -64,25 +64,6 @@ const FIRST: [&str; 6] = [
     "login-path",
 ];
 
-/// Those with which a server tells something or makes a data directory, and ends.
-const SHORT_LIVED: [&str; 6] = [
-    "help",
-    "version",
-    "print-defaults",
-    "initialize",
-    "initialize-insecure",
-    "bootstrap",
-];
-
-/// Whether the server will serve nobody.
-pub fn only_tells_or_initialises(arguments: &[OsString]) -> bool {
-    arguments.iter().any(|argument| {
-        let text = argument.to_string_lossy();
-        matches!(&*text, "-V" | "-?" | "-I")
-            || parse(&text).is_some_and(|(name, _)| SHORT_LIVED.contains(&name.as_str()))
-    })
-}
-
 /// Name and value of an option, spelled with dashes and without `loose`.
 fn parse(text: &str) -> Option<(String, Option<&str>)> {
     let long = text.strip_prefix("--")?;
@@ -261,19 +242,5 @@ mod tests {
             users("--performance-schema=OFF").switched_off(Series::Mysql56),
             None
         );
-    }
-
-    #[test]
-    fn servers_that_only_tell_something_are_known() {
-        let short = |line: &str| {
-            let arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-            only_tells_or_initialises(&arguments)
-        };
-        assert!(
-            short("--no-defaults --help --verbose")
-                && short("-V")
-                && short("--initialize_insecure")
-        );
-        assert!(!short("--datadir=--help -v --port=1"));
     }
 }

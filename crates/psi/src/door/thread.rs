@@ -311,35 +311,8 @@ pub(super) fn is_default_schema(name: &[u8]) -> bool {
 /// # Safety
 /// The interface.
 pub unsafe extern "C" fn set_thread_command(command: c_int) {
-    thread::set_command(command_of(command));
-}
-
-/// MySQL's numbers are Tare's; those that have none here are shown as what comes closest.
-fn command_of(number: c_int) -> Command {
-    const ALL: [Command; 19] = [
-        Command::Sleep,
-        Command::Quit,
-        Command::InitDb,
-        Command::Query,
-        Command::FieldList,
-        Command::Statistics,
-        Command::Connect,
-        Command::Kill,
-        Command::Ping,
-        Command::ChangeUser,
-        Command::Prepare,
-        Command::Execute,
-        Command::LongData,
-        Command::CloseStatement,
-        Command::ResetStatement,
-        Command::SetOption,
-        Command::Fetch,
-        Command::Daemon,
-        Command::ResetConnection,
-    ];
-    ALL.into_iter()
-        .find(|command| *command as c_int == number)
-        .unwrap_or(Command::Daemon)
+    // MySQL's numbers are Tare's; those that have none here are shown as what comes closest.
+    thread::set_command(Command::from_number(command).unwrap_or(Command::Daemon));
 }
 
 /// # Safety

@@ -4,23 +4,7 @@ use std::ffi::{CStr, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use tare_image::Image;
-
-const PRELOAD: &str = "LD_PRELOAD";
-
-/// Options with which a server tells something or makes a data directory, and ends. It does not
-/// initialise its own Performance Schema then, and there is nothing to serve.
-const SHORT_LIVED: [&str; 9] = [
-    "help",
-    "version",
-    "print-defaults",
-    "initialize",
-    "initialize-insecure",
-    "bootstrap",
-    "install",
-    "remove",
-    "verbose-help",
-];
+use tare_image::{Image, PRELOAD};
 
 /// A program and its process.
 pub struct Host {
@@ -57,9 +41,7 @@ impl Host {
 
     /// Whether its name is a server's. It is asked for no more than whether to say that we do not know it.
     pub fn is_called_like_a_server(&self) -> bool {
-        self.path
-            .file_name()
-            .is_some_and(|name| name == "mysqld" || name == "mariadbd")
+        tare_image::is_called_like_a_server(&self.path)
     }
 
     /// Takes this library out of what child processes inherit.
@@ -81,24 +63,8 @@ impl Host {
 
     /// Whether it will end without serving anybody.
     pub fn only_tells_or_initialises(&self) -> bool {
-        std::env::args_os()
-            .skip(1)
-            .any(|argument| is_short_lived(&argument))
+        tare_image::only_tells_or_initialises(std::env::args_os().skip(1))
     }
-}
-
-fn is_short_lived(argument: &OsStr) -> bool {
-    let bytes = argument.as_bytes();
-    if let Some(long) = bytes.strip_prefix(b"--") {
-        let name = long.split(|&byte| byte == b'=').next().unwrap_or(long);
-        let name: Vec<u8> = name
-            .iter()
-            .map(|&b| if b == b'_' { b'-' } else { b })
-            .collect();
-        return SHORT_LIVED.iter().any(|each| each.as_bytes() == name);
-    }
-    // -V, -?, -I: version, help (twice).
-    matches!(bytes, b"-V" | b"-?" | b"-I")
 }
 
 /// A list of libraries without one of them. Names may be parted by spaces or colons (ld.so(8)).
@@ -146,32 +112,5 @@ mod tests {
             kept("libtare_psi.so libfoo.so  libbar.so"),
             "libfoo.so:libbar.so"
         );
-    }
-
-    #[test]
-    fn options_that_end_at_once_are_known() {
-        let short = |text: &str| is_short_lived(OsStr::new(text));
-        for text in [
-            "--help",
-            "-?",
-            "-V",
-            "--version",
-            "--initialize_insecure",
-            "--bootstrap",
-            "--initialize=1",
-        ] {
-            assert!(short(text), "{text}");
-        }
-        for text in [
-            "--verbose",
-            "-v",
-            "--datadir=/x/--help",
-            "--initialized",
-            "help",
-            "--",
-            "-u",
-        ] {
-            assert!(!short(text), "{text}");
-        }
     }
 }

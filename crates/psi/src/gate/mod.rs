@@ -12,7 +12,7 @@ mod places;
 
 use std::io::Write as _;
 
-use tare_image::Recognition;
+use tare_image::{CHECK_VARIABLE, REFUSED, REQUIRE_VARIABLE, Recognition};
 
 use crate::series;
 use host::Host;
@@ -66,16 +66,6 @@ pub struct Series {
     pub start: fn() -> Result<(), engine::StartError>,
 }
 
-/// Set by `tare run --require`: a server that cannot be given our engine is not to start at all.
-pub const REQUIRE_VARIABLE: &str = "TARE_PSI_REQUIRE";
-
-/// Set by `tare run` before the start: say whether this server can be served, change nothing, and end.
-pub const CHECK_VARIABLE: &str = "TARE_PSI_CHECK";
-
-/// The exit code of a server that does not start because of [`REQUIRE_VARIABLE`]; MySQL and MariaDB
-/// themselves use 1 and 2.
-pub const REFUSED: i32 = 4;
-
 /// Why a server keeps its own Performance Schema.
 #[derive(Debug, thiserror::Error)]
 pub enum GateError {
@@ -119,7 +109,7 @@ pub fn open() {
             if std::env::var_os(REQUIRE_VARIABLE).is_some_and(|value| value != "0") {
                 say("it was required, so the server does not start");
                 // SAFETY: ends the process before its `main`; nothing has been begun that would have to end.
-                unsafe { libc::_exit(REFUSED) };
+                unsafe { libc::_exit(REFUSED.into()) };
             }
         }
     }
@@ -129,7 +119,7 @@ pub fn open() {
 fn answer(host: &Host, recognition: Recognition) -> ! {
     let (text, code) = match prepare(host, recognition) {
         Ok((server, ..)) => (format!("served {server}"), 0),
-        Err(error) => (format!("refused {error}"), REFUSED),
+        Err(error) => (format!("refused {error}"), REFUSED.into()),
     };
     let _ = writeln!(std::io::stdout(), "{text}");
     // SAFETY: ends the process before its `main`; nothing has been begun that would have to end.
