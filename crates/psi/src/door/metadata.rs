@@ -101,7 +101,7 @@ pub unsafe extern "C" fn create_metadata_lock<S: Series>(
             return NONE;
         };
         // SAFETY: the interface.
-        let bytes = unsafe { S::metadata_bytes(key) };
+        let bytes = unsafe { S::FIELDS.metadata_bytes(key) };
         if let Some(mut metadata) = kept(bytes) {
             metadata.kind = kind;
             metadata.duration = duration;
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn create_metadata_lock<S: Series>(
             return Box::into_raw(metadata).cast();
         }
         // SAFETY: the interface.
-        let Some((on, schema, name)) = (unsafe { S::metadata_key(key) }) else {
+        let Some((on, schema, name)) = (unsafe { S::FIELDS.metadata_key(key) }) else {
             return NONE;
         };
         let mut lock = Lock::new(class, on, &schema, &name);

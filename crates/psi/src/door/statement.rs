@@ -33,7 +33,7 @@ impl Locker {
             return;
         }
         // SAFETY: the interface.
-        let tokens = unsafe { S::tokens(self.storage) };
+        let tokens = unsafe { S::FIELDS.tokens(self.storage) };
         self.storage = std::ptr::null();
         if !tokens.is_empty() {
             // SAFETY: the interface.
@@ -275,7 +275,7 @@ pub unsafe extern "C" fn end_statement<S: Series>(locker: *mut c_void, diagnosti
     // SAFETY: the interface.
     let of = unsafe { end::<Locker>(locker) };
     // SAFETY: the interface.
-    match unsafe { S::outcome(diagnostics) } {
+    match unsafe { S::FIELDS.outcome(diagnostics) } {
         Outcome::Unknown => {}
         Outcome::Changed { rows, warnings } => {
             let counters = [

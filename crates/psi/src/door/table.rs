@@ -31,7 +31,7 @@ pub unsafe extern "C" fn get_table_share<S: Series>(
             return NONE;
         };
         // SAFETY: the interface.
-        let Some(share) = (unsafe { S::table_share(share) }) else {
+        let Some(share) = (unsafe { S::FIELDS.table_share(share) }) else {
             return NONE;
         };
         let indexes: Vec<&str> = share.indexes.iter().map(AsRef::as_ref).collect();

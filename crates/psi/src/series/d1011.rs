@@ -3,13 +3,11 @@
 //!
 //! The table's order is that of mysql/psi/psi.h in libmariadbd-dev, counted by a program.
 
-use std::borrow::Cow;
 use std::ffi::{c_char, c_int, c_void};
 
 use engine::{Kind, Namespace, TableLock};
 
-use super::{PlainInfo, Series, TableShare, field, flag, text_at};
-use crate::door::statement::Outcome;
+use super::{Area, Digest, Fields, MetadataKey, PlainInfo, Series, Share};
 use crate::door::*;
 use crate::gate::{Entry, Place};
 use crate::{gate, host};
@@ -36,35 +34,6 @@ static BUILT_IN: host::BuiltIn = host::BuiltIn {
     innodb_words: false,
 };
 
-/// Where fields lie in a TABLE_SHARE and in a KEY (bytes).
-mod share {
-    pub const KEYS: usize = 0x1d8;
-    pub const KEY_BYTES: usize = 0xc0;
-    pub const KEY_NAME: usize = 0x40;
-    pub const SCHEMA: (usize, usize) = (0x260, 0x268);
-    pub const NAME: (usize, usize) = (0x270, 0x278);
-    pub const KEY_COUNT: usize = 0x360;
-    pub const IS_VIEW: usize = 0x3b3;
-}
-
-/// Where fields lie in a Diagnostics_area.
-mod area {
-    pub const SQLSTATE: usize = 0;
-    pub const NUMBER: usize = 8;
-    pub const MESSAGE: usize = 0x1a;
-    pub const MESSAGE_BYTES: usize = 512;
-    pub const ROWS: usize = 0x220;
-    pub const WARNINGS: usize = 0x230;
-    pub const STATUS: usize = 0x234;
-}
-
-/// Where fields lie in a sql_digest_storage.
-mod digest {
-    pub const IS_FULL: usize = 0;
-    pub const BYTES: usize = 4;
-    pub const TOKENS: usize = 0x20;
-}
-
 /// What metadata locks are on, by number. What MariaDB calls the backup lock is MySQL's of the same
 /// name, a package's body is shown as a procedure.
 const NAMESPACES: [Namespace; 9] = [
@@ -79,55 +48,46 @@ const NAMESPACES: [Namespace; 9] = [
     Namespace::UserLevelLock,
 ];
 
-/// The longest name of a schema or table: 64 characters of three bytes.
-const LONGEST_NAME: usize = 192;
-
 impl Series for D1011 {
     type Info = PlainInfo;
 
     const TELLS_ERRORS: bool = false;
-    const METADATA_BYTES: usize = 8;
-
-    fn flags(kind: Kind, flags: u32) -> u32 {
-        match kind {
-            // Of memory, the flag says that it is counted for the server as a whole.
-            Kind::Memory if flags & 1 != 0 => flag::GLOBAL_STATISTICS,
-            Kind::Memory => 0,
-            _ => flags & (flag::SINGLETON | flag::MUTABLE | flag::PROGRESS | flag::SX),
-        }
-    }
-
-    fn is_enabled(kind: Kind, name: &str, flags: u32) -> bool {
-        match kind {
-            Kind::Stage => flags & flag::PROGRESS != 0,
-            Kind::Memory => name.starts_with("memory/performance_schema/"),
-            Kind::Transaction | Kind::MetadataLock => false,
-            kind => kind.enabled_by_default(),
-        }
-    }
-
-    unsafe fn table_share<'a>(at: *const c_void) -> Option<TableShare<'a>> {
-        // SAFETY: the caller's promise: a TABLE_SHARE of this series, with so many KEYs.
-        unsafe {
-            if at.is_null() || field::<u8>(at, share::IS_VIEW) != 0 {
-                return None;
-            }
-            let keys: *const c_void = field(at, share::KEYS);
-            let count = match keys.is_null() {
-                true => 0,
-                false => field::<u32>(at, share::KEY_COUNT).min(64) as usize,
-            };
-            let name = |i| {
-                let at = i * share::KEY_BYTES + share::KEY_NAME;
-                text_at(keys, at, at + size_of::<usize>())
-            };
-            Some(TableShare {
-                schema: text_at(at, share::SCHEMA.0, share::SCHEMA.1),
-                name: text_at(at, share::NAME.0, share::NAME.1),
-                indexes: (0..count).map(name).collect(),
-            })
-        }
-    }
+    const FIELDS: Fields = Fields {
+        share: Share {
+            keys: 0x1d8,
+            key_bytes: 0xc0,
+            key_name: 0x40,
+            key_name_is_counted: true,
+            schema: (0x260, 0x268),
+            name: (0x270, 0x278),
+            key_count: 0x360,
+            // Views.
+            is_none: &[0x3b3],
+        },
+        area: Area {
+            status: 0x234,
+            message: 0x1a,
+            message_bytes: 512,
+            sqlstate: 0,
+            number: 8,
+            rows: 0x220,
+            warnings: 0x230,
+            // The odd ones are of statements that were executed in bulk.
+            changed: &[1, 3],
+            gave: &[2, 4],
+            failed: 5,
+        },
+        digest: Digest {
+            is_full: 0,
+            bytes: 4,
+            tokens: 0x20,
+        },
+        key: MetadataKey {
+            // A hash comes before it.
+            kind: 8,
+            namespaces: &NAMESPACES,
+        },
+    };
 
     fn table_lock(number: i32) -> Option<TableLock> {
         // As MySQL's, with two ways more to skip locked rows.
@@ -142,68 +102,6 @@ impl Series for D1011 {
             12 | 13 => TableLock::Write,
             _ => return None,
         })
-    }
-
-    unsafe fn metadata_key<'a>(
-        key: *const c_void,
-    ) -> Option<(Namespace, Cow<'a, str>, Cow<'a, str>)> {
-        if key.is_null() {
-            return None;
-        }
-        // Length of all, length of the schema, a hash, then: kind, schema, 0, name, 0.
-        // SAFETY: the caller's promise.
-        unsafe {
-            let whole = usize::from(field::<u16>(key, 0));
-            let schema = usize::from(field::<u16>(key, 2)).min(LONGEST_NAME);
-            let on = *NAMESPACES.get(usize::from(field::<u8>(key, 8)))?;
-            let at = key.cast::<u8>().add(9);
-            let name = whole.saturating_sub(schema + 3).min(LONGEST_NAME);
-            Some((
-                on,
-                text(at.cast(), schema),
-                text(at.add(schema + 1).cast(), name),
-            ))
-        }
-    }
-
-    unsafe fn tokens<'a>(storage: *const c_void) -> &'a [u8] {
-        if storage.is_null() {
-            return &[];
-        }
-        // SAFETY: the caller's promise.
-        unsafe {
-            let at = field::<*const u8>(storage, digest::TOKENS);
-            let bytes = field::<u32>(storage, digest::BYTES) as usize;
-            // What did not fit does not tell statements apart.
-            match at.is_null() || field::<u8>(storage, digest::IS_FULL) != 0 {
-                true => &[],
-                false => std::slice::from_raw_parts(at, bytes),
-            }
-        }
-    }
-
-    unsafe fn outcome<'a>(at: *const c_void) -> Outcome<'a> {
-        if at.is_null() {
-            return Outcome::Unknown;
-        }
-        // SAFETY: the caller's promise.
-        unsafe {
-            let warnings = field::<u32>(at, area::WARNINGS);
-            match field::<u32>(at, area::STATUS) {
-                // The odd one is of statements that were executed in bulk.
-                1 | 3 => Outcome::Changed {
-                    rows: field(at, area::ROWS),
-                    warnings,
-                },
-                2 | 4 => Outcome::Gave { warnings },
-                5 => Outcome::Failed {
-                    number: field(at, area::NUMBER),
-                    sqlstate: super::until_zero(at, area::SQLSTATE, 5),
-                    message: super::until_zero(at, area::MESSAGE, area::MESSAGE_BYTES),
-                },
-                _ => Outcome::Unknown,
-            }
-        }
     }
 }
 
@@ -269,7 +167,7 @@ unsafe extern "C" fn create_metadata_lock(
     line: u32,
 ) -> *mut c_void {
     // SAFETY: the interface.
-    let on = unsafe { key.cast::<u8>().as_ref() }.map(|_| unsafe { field::<u8>(key, 8) });
+    let on = unsafe { key.cast::<u8>().as_ref() }.map(|_| unsafe { super::field::<u8>(key, 8) });
     let kind = match on {
         Some(0) if kind >= BACKUP_BY_STATEMENTS => INTENTION_EXCLUSIVE,
         Some(0) => SHARED,

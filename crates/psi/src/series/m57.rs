@@ -1,13 +1,9 @@
 //! MySQL 5.7, as of 5.7.22: 135 functions `pfs_*_v1`, exported and called directly, by InnoDB through
 //! `PSI_server`'s table, which leads to the same.
 
-use std::borrow::Cow;
-use std::ffi::c_void;
+use engine::{Kind, Namespace};
 
-use engine::{Kind, Namespace, TableLock};
-
-use super::{PlainInfo, Series, TableShare, field, flag, table_lock, text_at};
-use crate::door::statement::Outcome;
+use super::{Area, Digest, Fields, MetadataKey, PlainInfo, Series, Share};
 use crate::door::*;
 use crate::gate::{Entry, Place};
 use crate::{gate, host};
@@ -33,35 +29,6 @@ static BUILT_IN: host::BuiltIn = host::BuiltIn {
     innodb_words: true,
 };
 
-/// Where fields lie in a TABLE_SHARE and in a KEY (bytes).
-mod share {
-    pub const KEYS: usize = 0x170;
-    pub const KEY_BYTES: usize = 0x80;
-    pub const KEY_NAME: usize = 0x40;
-    pub const SCHEMA: (usize, usize) = (0x1f0, 0x1f8);
-    pub const NAME: (usize, usize) = (0x200, 0x208);
-    pub const KEY_COUNT: usize = 0x2bc;
-    pub const IS_VIEW: usize = 0x31d;
-}
-
-/// Where fields lie in a Diagnostics_area.
-mod area {
-    pub const STATUS: usize = 0x94;
-    pub const MESSAGE: usize = 0x98;
-    pub const MESSAGE_BYTES: usize = 512;
-    pub const SQLSTATE: usize = 0x298;
-    pub const NUMBER: usize = 0x2a0;
-    pub const ROWS: usize = 0x2a8;
-    pub const WARNINGS: usize = 0x2b8;
-}
-
-/// Where fields lie in a sql_digest_storage.
-mod digest {
-    pub const IS_FULL: usize = 0;
-    pub const BYTES: usize = 8;
-    pub const TOKENS: usize = 0x28;
-}
-
 /// What metadata locks are on, by number.
 const NAMESPACES: [Namespace; 11] = [
     Namespace::Global,
@@ -77,119 +44,44 @@ const NAMESPACES: [Namespace; 11] = [
     Namespace::LockingService,
 ];
 
-/// The longest name of a schema or table: 64 characters of three bytes.
-const LONGEST_NAME: usize = 192;
-
 impl Series for M57 {
     type Info = PlainInfo;
 
     const TELLS_ERRORS: bool = false;
-    const METADATA_BYTES: usize = 4;
-
-    fn flags(kind: Kind, flags: u32) -> u32 {
-        match kind {
-            // Of memory, the flag says that it is counted for the server as a whole.
-            Kind::Memory if flags & 1 != 0 => flag::GLOBAL_STATISTICS,
-            Kind::Memory => 0,
-            _ => flags & (flag::SINGLETON | flag::MUTABLE | flag::PROGRESS | flag::SX),
-        }
-    }
-
-    fn is_enabled(kind: Kind, name: &str, flags: u32) -> bool {
-        match kind {
-            Kind::Stage => flags & flag::PROGRESS != 0,
-            Kind::Memory => name.starts_with("memory/performance_schema/"),
-            Kind::Transaction | Kind::MetadataLock => false,
-            kind => kind.enabled_by_default(),
-        }
-    }
-
-    unsafe fn table_share<'a>(at: *const c_void) -> Option<TableShare<'a>> {
-        // SAFETY: the caller's promise: a TABLE_SHARE of this series, with so many KEYs.
-        unsafe {
-            if at.is_null() || field::<u8>(at, share::IS_VIEW) != 0 {
-                return None;
-            }
-            let keys: *const c_void = field(at, share::KEYS);
-            let count = match keys.is_null() {
-                true => 0,
-                false => field::<u32>(at, share::KEY_COUNT).min(64) as usize,
-            };
-            let name = |i| c_text(field(keys, i * share::KEY_BYTES + share::KEY_NAME));
-            Some(TableShare {
-                schema: text_at(at, share::SCHEMA.0, share::SCHEMA.1),
-                name: text_at(at, share::NAME.0, share::NAME.1),
-                indexes: (0..count).map(name).collect(),
-            })
-        }
-    }
-
-    fn table_lock(number: i32) -> Option<TableLock> {
-        table_lock(number)
-    }
-
-    unsafe fn metadata_key<'a>(
-        key: *const c_void,
-    ) -> Option<(Namespace, Cow<'a, str>, Cow<'a, str>)> {
-        if key.is_null() {
-            return None;
-        }
-        // Length of all, length of the schema, then: kind, schema, 0, name, 0.
-        // SAFETY: the caller's promise.
-        unsafe {
-            let whole = usize::from(field::<u16>(key, 0));
-            let schema = usize::from(field::<u16>(key, 2)).min(LONGEST_NAME);
-            let on = *NAMESPACES.get(usize::from(field::<u8>(key, 4)))?;
-            let at = key.cast::<u8>().add(5);
-            let name = whole.saturating_sub(schema + 3).min(LONGEST_NAME);
-            Some((
-                on,
-                text(at.cast(), schema),
-                text(at.add(schema + 1).cast(), name),
-            ))
-        }
-    }
-
-    unsafe fn tokens<'a>(storage: *const c_void) -> &'a [u8] {
-        if storage.is_null() {
-            return &[];
-        }
-        // SAFETY: the caller's promise.
-        unsafe {
-            let (at, bytes) = (
-                field::<*const u8>(storage, digest::TOKENS),
-                field::<usize>(storage, digest::BYTES),
-            );
-            // What did not fit does not tell statements apart.
-            match at.is_null() || field::<u8>(storage, digest::IS_FULL) != 0 {
-                true => &[],
-                false => std::slice::from_raw_parts(at, bytes),
-            }
-        }
-    }
-
-    unsafe fn outcome<'a>(at: *const c_void) -> Outcome<'a> {
-        if at.is_null() {
-            return Outcome::Unknown;
-        }
-        // SAFETY: the caller's promise.
-        unsafe {
-            let warnings = field::<u32>(at, area::WARNINGS);
-            match field::<u32>(at, area::STATUS) {
-                1 => Outcome::Changed {
-                    rows: field(at, area::ROWS),
-                    warnings,
-                },
-                2 => Outcome::Gave { warnings },
-                3 => Outcome::Failed {
-                    number: field(at, area::NUMBER),
-                    sqlstate: super::until_zero(at, area::SQLSTATE, 5),
-                    message: super::until_zero(at, area::MESSAGE, area::MESSAGE_BYTES),
-                },
-                _ => Outcome::Unknown,
-            }
-        }
-    }
+    const FIELDS: Fields = Fields {
+        share: Share {
+            keys: 0x170,
+            key_bytes: 0x80,
+            key_name: 0x40,
+            key_name_is_counted: false,
+            schema: (0x1f0, 0x1f8),
+            name: (0x200, 0x208),
+            key_count: 0x2bc,
+            // Views.
+            is_none: &[0x31d],
+        },
+        area: Area {
+            status: 0x94,
+            message: 0x98,
+            message_bytes: 512,
+            sqlstate: 0x298,
+            number: 0x2a0,
+            rows: 0x2a8,
+            warnings: 0x2b8,
+            changed: &[1],
+            gave: &[2],
+            failed: 3,
+        },
+        digest: Digest {
+            is_full: 0,
+            bytes: 8,
+            tokens: 0x28,
+        },
+        key: MetadataKey {
+            kind: 4,
+            namespaces: &NAMESPACES,
+        },
+    };
 }
 
 macro_rules! entries {
@@ -350,6 +242,7 @@ entries! {
 mod tests {
     use std::collections::BTreeSet;
 
+    use super::super::flag;
     use super::*;
 
     /// As setup_instruments of the real server has them.

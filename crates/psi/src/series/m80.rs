@@ -1,13 +1,9 @@
 //! MySQL 8.0, as of 8.0.15: sixteen tables of functions are exported, one for each kind of event; most calls do
 //! not go through them, but to the functions that they lead to.
 
-use std::borrow::Cow;
-use std::ffi::c_void;
+use engine::{Kind, Namespace};
 
-use engine::{Kind, Namespace, TableLock};
-
-use super::{DocumentedInfo, Series, TableShare, field, flag, table_lock, text_at};
-use crate::door::statement::Outcome;
+use super::{Area, Digest, DocumentedInfo, Fields, MetadataKey, Series, Share, flag};
 use crate::door::*;
 use crate::gate::{Entry, Place};
 use crate::{gate, host};
@@ -33,36 +29,6 @@ static BUILT_IN: host::BuiltIn = host::BuiltIn {
     innodb_words: true,
 };
 
-/// Where fields lie in a TABLE_SHARE and in a KEY (bytes).
-mod share {
-    pub const KEYS: usize = 0xe8;
-    pub const KEY_BYTES: usize = 0x98;
-    pub const KEY_NAME: usize = 0x58;
-    pub const SCHEMA: (usize, usize) = (0x178, 0x180);
-    pub const NAME: (usize, usize) = (0x188, 0x190);
-    pub const KEY_COUNT: usize = 0x244;
-    /// Either says that it is not instrumented: views and what is no table of its own.
-    pub const IS_NONE: [usize; 2] = [0x29b, 0x340];
-}
-
-/// Where fields lie in a Diagnostics_area.
-mod area {
-    pub const STATUS: usize = 0x8c;
-    pub const MESSAGE: usize = 0x90;
-    pub const MESSAGE_BYTES: usize = 512;
-    pub const SQLSTATE: usize = 0x290;
-    pub const NUMBER: usize = 0x298;
-    pub const ROWS: usize = 0x2a0;
-    pub const WARNINGS: usize = 0x2b0;
-}
-
-/// Where fields lie in a sql_digest_storage.
-mod digest {
-    pub const IS_FULL: usize = 0;
-    pub const BYTES: usize = 8;
-    pub const TOKENS: usize = 0x38;
-}
-
 /// What metadata locks are on, by number.
 const NAMESPACES: [Namespace; 17] = [
     Namespace::Global,
@@ -84,14 +50,45 @@ const NAMESPACES: [Namespace; 17] = [
     Namespace::ForeignKey,
 ];
 
-/// The longest name of a schema or table: 64 characters of three bytes.
-const LONGEST_NAME: usize = 192;
-
 impl Series for M80 {
     type Info = DocumentedInfo;
 
     const TELLS_ERRORS: bool = true;
-    const METADATA_BYTES: usize = 6;
+    const FIELDS: Fields = Fields {
+        share: Share {
+            keys: 0xe8,
+            key_bytes: 0x98,
+            key_name: 0x58,
+            key_name_is_counted: false,
+            schema: (0x178, 0x180),
+            name: (0x188, 0x190),
+            key_count: 0x244,
+            // Views, and what is no table of its own.
+            is_none: &[0x29b, 0x340],
+        },
+        area: Area {
+            status: 0x8c,
+            message: 0x90,
+            message_bytes: 512,
+            sqlstate: 0x290,
+            number: 0x298,
+            rows: 0x2a0,
+            warnings: 0x2b0,
+            changed: &[1],
+            gave: &[2],
+            failed: 3,
+        },
+        digest: Digest {
+            is_full: 0,
+            bytes: 8,
+            tokens: 0x38,
+        },
+        key: MetadataKey {
+            // The length of the name as it was written comes before it.
+            kind: 6,
+            namespaces: &NAMESPACES,
+        },
+    };
     const ERROR_NAMES: Option<(&'static std::ffi::CStr, usize)> =
         Some((c"error_names_array", 4777));
 
@@ -103,93 +100,6 @@ impl Series for M80 {
         match kind {
             Kind::Stage => flags & flag::PROGRESS != 0,
             kind => kind.enabled_by_default(),
-        }
-    }
-
-    unsafe fn table_share<'a>(at: *const c_void) -> Option<TableShare<'a>> {
-        // SAFETY: the caller's promise: a TABLE_SHARE of this series, with so many KEYs.
-        unsafe {
-            if at.is_null() || share::IS_NONE.iter().any(|i| field::<u8>(at, *i) != 0) {
-                return None;
-            }
-            let keys: *const c_void = field(at, share::KEYS);
-            let count = match keys.is_null() {
-                true => 0,
-                false => field::<u32>(at, share::KEY_COUNT).min(64) as usize,
-            };
-            let name = |i| c_text(field(keys, i * share::KEY_BYTES + share::KEY_NAME));
-            Some(TableShare {
-                schema: text_at(at, share::SCHEMA.0, share::SCHEMA.1),
-                name: text_at(at, share::NAME.0, share::NAME.1),
-                indexes: (0..count).map(name).collect(),
-            })
-        }
-    }
-
-    fn table_lock(number: i32) -> Option<TableLock> {
-        table_lock(number)
-    }
-
-    unsafe fn metadata_key<'a>(
-        key: *const c_void,
-    ) -> Option<(Namespace, Cow<'a, str>, Cow<'a, str>)> {
-        if key.is_null() {
-            return None;
-        }
-        // Length of all, of the schema, of the name as it was written; then: kind, schema, 0, name, 0.
-        // SAFETY: the caller's promise.
-        unsafe {
-            let whole = usize::from(field::<u16>(key, 0));
-            let schema = usize::from(field::<u16>(key, 2)).min(LONGEST_NAME);
-            let on = *NAMESPACES.get(usize::from(field::<u8>(key, 6)))?;
-            let at = key.cast::<u8>().add(7);
-            let name = whole.saturating_sub(schema + 3).min(LONGEST_NAME);
-            Some((
-                on,
-                text(at.cast(), schema),
-                text(at.add(schema + 1).cast(), name),
-            ))
-        }
-    }
-
-    unsafe fn tokens<'a>(storage: *const c_void) -> &'a [u8] {
-        if storage.is_null() {
-            return &[];
-        }
-        // SAFETY: the caller's promise.
-        unsafe {
-            let (at, bytes) = (
-                field::<*const u8>(storage, digest::TOKENS),
-                field::<usize>(storage, digest::BYTES),
-            );
-            // What did not fit does not tell statements apart.
-            match at.is_null() || field::<u8>(storage, digest::IS_FULL) != 0 {
-                true => &[],
-                false => std::slice::from_raw_parts(at, bytes),
-            }
-        }
-    }
-
-    unsafe fn outcome<'a>(at: *const c_void) -> Outcome<'a> {
-        if at.is_null() {
-            return Outcome::Unknown;
-        }
-        // SAFETY: the caller's promise.
-        unsafe {
-            let warnings = field::<u32>(at, area::WARNINGS);
-            match field::<u32>(at, area::STATUS) {
-                1 => Outcome::Changed {
-                    rows: field(at, area::ROWS),
-                    warnings,
-                },
-                2 => Outcome::Gave { warnings },
-                3 => Outcome::Failed {
-                    number: field(at, area::NUMBER),
-                    sqlstate: super::until_zero(at, area::SQLSTATE, 5),
-                    message: super::until_zero(at, area::MESSAGE, area::MESSAGE_BYTES),
-                },
-                _ => Outcome::Unknown,
-            }
         }
     }
 }

@@ -4,18 +4,20 @@
 //! `tests/` compares them with what real servers show.
 
 pub mod d1011;
+mod fields;
 pub mod m57;
 pub mod m80;
 
-use std::borrow::Cow;
-use std::ffi::{c_char, c_void};
+use std::ffi::c_char;
 
-use engine::{Kind, Namespace, TableLock};
+use engine::{Kind, TableLock};
 
 use crate::door::c_text;
 use crate::door::keys::Registration;
-use crate::door::statement::Outcome;
 use crate::gate;
+
+use fields::field;
+pub use fields::{Area, Digest, Fields, Key as MetadataKey, Share, TableShare};
 
 /// Every series that this build serves.
 pub static ALL: &[&gate::Series] = &[&m57::SERIES, &d1011::SERIES, &m80::SERIES];
@@ -31,70 +33,33 @@ pub trait Series: 'static {
     /// Its table of errors: the symbol, and how many rows it has.
     const ERROR_NAMES: Option<(&'static std::ffi::CStr, usize)> = None;
 
-    /// Where in a metadata lock's key the bytes begin that tell it from others; how many there are stands first.
-    const METADATA_BYTES: usize;
+    /// Where its structures have what the interface hands over.
+    const FIELDS: Fields;
+
+    /// Its numbers of the ways to lock a table.
+    fn table_lock(number: i32) -> Option<TableLock> {
+        table_lock(number)
+    }
 
     /// A registration's flags as [`flag`] has them.
-    fn flags(kind: Kind, flags: u32) -> u32;
-
-    /// Whether the server's own engine enables the instrument at start.
-    fn is_enabled(kind: Kind, name: &str, flags: u32) -> bool;
-
-    /// Names of a table and of its indexes; `None` = it is not instrumented.
-    ///
-    /// # Safety
-    /// `share` is NULL or a table's share of this series.
-    unsafe fn table_share<'a>(share: *const c_void) -> Option<TableShare<'a>>;
-
-    /// How a table is locked, by the server's number.
-    fn table_lock(number: i32) -> Option<TableLock>;
-
-    /// What a metadata lock is on: its kind, schema and name.
-    ///
-    /// # Safety
-    /// `key` is NULL or a metadata lock's key of this series.
-    unsafe fn metadata_key<'a>(
-        key: *const c_void,
-    ) -> Option<(Namespace, Cow<'a, str>, Cow<'a, str>)>;
-
-    /// The same as the bytes that tell one from the other.
-    ///
-    /// # Safety
-    /// As [`Series::metadata_key`].
-    unsafe fn metadata_bytes<'a>(key: *const c_void) -> &'a [u8] {
-        if key.is_null() {
-            return &[];
-        }
-        // SAFETY: the caller's promise: so many bytes. More than two names, a kind and two zeroes there are
-        // in none.
-        unsafe {
-            let whole = usize::from(field::<u16>(key, 0)).min(2 * 192 + 3);
-            std::slice::from_raw_parts(key.cast::<u8>().add(Self::METADATA_BYTES), whole)
+    fn flags(kind: Kind, flags: u32) -> u32 {
+        match kind {
+            // Of memory, the flag says that it is counted for the server as a whole.
+            Kind::Memory if flags & 1 != 0 => flag::GLOBAL_STATISTICS,
+            Kind::Memory => 0,
+            _ => flags & (flag::SINGLETON | flag::MUTABLE | flag::PROGRESS | flag::SX),
         }
     }
 
-    /// The tokens that the server's parser stored; none, where they do not tell statements apart.
-    ///
-    /// # Safety
-    /// `storage` is NULL or a digest's storage of this series.
-    unsafe fn tokens<'a>(storage: *const c_void) -> &'a [u8];
-
-    /// How a statement ended.
-    ///
-    /// # Safety
-    /// `diagnostics` is NULL or a diagnostics area of this series.
-    unsafe fn outcome<'a>(diagnostics: *const c_void) -> Outcome<'a>;
-}
-
-/// A table's names.
-#[derive(Clone, Debug)]
-pub struct TableShare<'a> {
-    /// Its schema.
-    pub schema: Cow<'a, str>,
-    /// Its name.
-    pub name: Cow<'a, str>,
-    /// Those of its indexes, by their number.
-    pub indexes: Vec<Cow<'a, str>>,
+    /// Whether the server's own engine enables the instrument at start.
+    fn is_enabled(kind: Kind, name: &str, flags: u32) -> bool {
+        match kind {
+            Kind::Stage => flags & flag::PROGRESS != 0,
+            Kind::Memory => name.starts_with("memory/performance_schema/"),
+            Kind::Transaction | Kind::MetadataLock => false,
+            kind => kind.enabled_by_default(),
+        }
+    }
 }
 
 /// What a server says of an instrument when it registers it.
@@ -226,39 +191,9 @@ impl Info for DocumentedInfo {
     }
 }
 
-/// A word of a structure of the server's.
-///
-/// # Safety
-/// `base` has a `T` at `offset`.
-#[inline(always)]
-pub(crate) unsafe fn field<T: Copy>(base: *const c_void, offset: usize) -> T {
-    // SAFETY: the caller's promise.
-    unsafe { base.cast::<u8>().add(offset).cast::<T>().read_unaligned() }
-}
-
-/// A text whose address and length stand at these places.
-///
-/// # Safety
-/// As [`field`], and the text is readable as long as `'a` lasts.
-pub(crate) unsafe fn text_at<'a>(base: *const c_void, at: usize, length: usize) -> Cow<'a, str> {
-    // SAFETY: the caller's promise.
-    unsafe { crate::door::text(field(base, at), field::<usize>(base, length)) }
-}
-
-/// Bytes up to a zero, at most so many.
-///
-/// # Safety
-/// `base` has so many bytes at `offset`, as long as `'a` lasts.
-pub(crate) unsafe fn until_zero<'a>(base: *const c_void, offset: usize, most: usize) -> &'a [u8] {
-    // SAFETY: the caller's promise.
-    let bytes = unsafe { std::slice::from_raw_parts(base.cast::<u8>().add(offset), most) };
-    let length = bytes.iter().position(|byte| *byte == 0).unwrap_or(most);
-    &bytes[..length]
-}
-
 /// The ways to lock a table of the server's own locks, from 5.7 on. Those that the parser alone knows
 /// are none.
-pub(crate) fn table_lock(number: i32) -> Option<TableLock> {
+fn table_lock(number: i32) -> Option<TableLock> {
     Some(match number {
         2 => TableLock::Read,
         3 => TableLock::ReadWithSharedLocks,

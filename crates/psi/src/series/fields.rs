@@ -1,0 +1,250 @@
+//! Where a series' structures have what the interface hands over, and how it is read from there: tables,
+//! metadata locks, digests and diagnostics differ between series in places alone.
+
+use std::borrow::Cow;
+use std::ffi::c_void;
+
+use engine::Namespace;
+
+use crate::door::statement::Outcome;
+use crate::door::{c_text, text};
+
+/// The longest name of a schema or table: 64 characters of three bytes.
+const LONGEST_NAME: usize = 192;
+
+/// The places of a series, in bytes from the beginning of each structure.
+#[derive(Debug)]
+pub struct Fields {
+    /// A TABLE_SHARE.
+    pub share: Share,
+    /// A Diagnostics_area.
+    pub area: Area,
+    /// A sql_digest_storage.
+    pub digest: Digest,
+    /// A metadata lock's key.
+    pub key: Key,
+}
+
+/// Of a TABLE_SHARE and its KEYs.
+#[derive(Debug)]
+#[allow(missing_docs, reason = "named after what lies there")]
+pub struct Share {
+    pub keys: usize,
+    pub key_bytes: usize,
+    pub key_name: usize,
+    /// Whether a key's name is a text with a length; else it is a C string.
+    pub key_name_is_counted: bool,
+    /// Text and length.
+    pub schema: (usize, usize),
+    /// Text and length.
+    pub name: (usize, usize),
+    pub key_count: usize,
+    /// Bytes of which each says that it is not instrumented: views, and what is no table of its own.
+    pub is_none: &'static [usize],
+}
+
+/// Of a Diagnostics_area.
+#[derive(Debug)]
+#[allow(missing_docs, reason = "named after what lies there")]
+pub struct Area {
+    pub status: usize,
+    pub message: usize,
+    pub message_bytes: usize,
+    pub sqlstate: usize,
+    pub number: usize,
+    pub rows: usize,
+    pub warnings: usize,
+    /// What its status is of a statement that changed rows.
+    pub changed: &'static [u32],
+    /// Of one that gave rows.
+    pub gave: &'static [u32],
+    /// Of one that failed.
+    pub failed: u32,
+}
+
+/// Of a sql_digest_storage.
+#[derive(Debug)]
+#[allow(missing_docs, reason = "named after what lies there")]
+pub struct Digest {
+    pub is_full: usize,
+    /// How many bytes of tokens there are. Of eight bytes the lower four are enough.
+    pub bytes: usize,
+    pub tokens: usize,
+}
+
+/// Of a metadata lock's key: the length of all (two bytes), that of the schema (two), then whatever; then kind,
+/// schema, 0, name, 0.
+#[derive(Debug)]
+pub struct Key {
+    /// Where the kind is. From here on, the bytes tell one key from others.
+    pub kind: usize,
+    /// Kinds, by number.
+    pub namespaces: &'static [Namespace],
+}
+
+/// A table's names.
+#[derive(Clone, Debug)]
+pub struct TableShare<'a> {
+    /// Its schema.
+    pub schema: Cow<'a, str>,
+    /// Its name.
+    pub name: Cow<'a, str>,
+    /// Those of its indexes, by their number.
+    pub indexes: Vec<Cow<'a, str>>,
+}
+
+impl Fields {
+    /// Names of a table and of its indexes; `None` = it is not instrumented.
+    ///
+    /// # Safety
+    /// `at` is NULL or a table's share of this series.
+    pub unsafe fn table_share<'a>(&self, at: *const c_void) -> Option<TableShare<'a>> {
+        let share = &self.share;
+        // SAFETY: the caller's promise: a TABLE_SHARE of this series, with so many KEYs.
+        unsafe {
+            if at.is_null() || share.is_none.iter().any(|i| field::<u8>(at, *i) != 0) {
+                return None;
+            }
+            let keys: *const c_void = field(at, share.keys);
+            let count = match keys.is_null() {
+                true => 0,
+                false => field::<u32>(at, share.key_count).min(64) as usize,
+            };
+            let name = |i| {
+                let at = i * share.key_bytes + share.key_name;
+                match share.key_name_is_counted {
+                    true => text_at(keys, at, at + size_of::<usize>()),
+                    false => c_text(field(keys, at)),
+                }
+            };
+            Some(TableShare {
+                schema: text_at(at, share.schema.0, share.schema.1),
+                name: text_at(at, share.name.0, share.name.1),
+                indexes: (0..count).map(name).collect(),
+            })
+        }
+    }
+
+    /// What a metadata lock is on: its kind, schema and name.
+    ///
+    /// # Safety
+    /// `key` is NULL or a metadata lock's key of this series.
+    pub unsafe fn metadata_key<'a>(
+        &self,
+        key: *const c_void,
+    ) -> Option<(Namespace, Cow<'a, str>, Cow<'a, str>)> {
+        if key.is_null() {
+            return None;
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            let whole = usize::from(field::<u16>(key, 0));
+            let schema = usize::from(field::<u16>(key, 2)).min(LONGEST_NAME);
+            let kind = usize::from(field::<u8>(key, self.key.kind));
+            let on = *self.key.namespaces.get(kind)?;
+            let at = key.cast::<u8>().add(self.key.kind + 1);
+            let name = whole.saturating_sub(schema + 3).min(LONGEST_NAME);
+            Some((
+                on,
+                text(at.cast(), schema),
+                text(at.add(schema + 1).cast(), name),
+            ))
+        }
+    }
+
+    /// The same as the bytes that tell one from the other.
+    ///
+    /// # Safety
+    /// As [`Fields::metadata_key`].
+    pub unsafe fn metadata_bytes<'a>(&self, key: *const c_void) -> &'a [u8] {
+        if key.is_null() {
+            return &[];
+        }
+        // SAFETY: the caller's promise: so many bytes. More than two names, a kind and two zeroes there are
+        // in none.
+        unsafe {
+            let whole = usize::from(field::<u16>(key, 0)).min(2 * LONGEST_NAME + 3);
+            std::slice::from_raw_parts(key.cast::<u8>().add(self.key.kind), whole)
+        }
+    }
+
+    /// The tokens that the server's parser stored; none, where they do not tell statements apart.
+    ///
+    /// # Safety
+    /// `storage` is NULL or a digest's storage of this series.
+    pub unsafe fn tokens<'a>(&self, storage: *const c_void) -> &'a [u8] {
+        if storage.is_null() {
+            return &[];
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            let at = field::<*const u8>(storage, self.digest.tokens);
+            let bytes = field::<u32>(storage, self.digest.bytes) as usize;
+            // What did not fit does not tell statements apart.
+            match at.is_null() || field::<u8>(storage, self.digest.is_full) != 0 {
+                true => &[],
+                false => std::slice::from_raw_parts(at, bytes),
+            }
+        }
+    }
+
+    /// How a statement ended.
+    ///
+    /// # Safety
+    /// `at` is NULL or a diagnostics area of this series.
+    pub unsafe fn outcome<'a>(&self, at: *const c_void) -> Outcome<'a> {
+        if at.is_null() {
+            return Outcome::Unknown;
+        }
+        let area = &self.area;
+        // SAFETY: the caller's promise.
+        unsafe {
+            let warnings = field::<u32>(at, area.warnings);
+            let status = field::<u32>(at, area.status);
+            if area.changed.contains(&status) {
+                let rows = field(at, area.rows);
+                Outcome::Changed { rows, warnings }
+            } else if area.gave.contains(&status) {
+                Outcome::Gave { warnings }
+            } else if status == area.failed {
+                Outcome::Failed {
+                    number: field(at, area.number),
+                    sqlstate: until_zero(at, area.sqlstate, 5),
+                    message: until_zero(at, area.message, area.message_bytes),
+                }
+            } else {
+                Outcome::Unknown
+            }
+        }
+    }
+}
+
+/// A word of a structure of the server's.
+///
+/// # Safety
+/// `base` has a `T` at `offset`.
+#[inline(always)]
+pub(crate) unsafe fn field<T: Copy>(base: *const c_void, offset: usize) -> T {
+    // SAFETY: the caller's promise.
+    unsafe { base.cast::<u8>().add(offset).cast::<T>().read_unaligned() }
+}
+
+/// A text whose address and length stand at these places.
+///
+/// # Safety
+/// As [`field`], and the text is readable as long as `'a` lasts.
+unsafe fn text_at<'a>(base: *const c_void, at: usize, length: usize) -> Cow<'a, str> {
+    // SAFETY: the caller's promise.
+    unsafe { text(field(base, at), field::<usize>(base, length)) }
+}
+
+/// Bytes up to a zero, at most so many.
+///
+/// # Safety
+/// `base` has so many bytes at `offset`, as long as `'a` lasts.
+unsafe fn until_zero<'a>(base: *const c_void, offset: usize, most: usize) -> &'a [u8] {
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { std::slice::from_raw_parts(base.cast::<u8>().add(offset), most) };
+    let length = bytes.iter().position(|byte| *byte == 0).unwrap_or(most);
+    &bytes[..length]
+}
