@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use engine::thread;
 
-use super::quiet;
+use super::{lossy, quiet};
 
 /// # Safety
 /// The interface.
@@ -26,20 +26,24 @@ pub unsafe extern "C" fn set_thread_connect_attrs(
 
 /// Pairs of texts, each behind its length, as lines.
 fn lines(mut bytes: &[u8]) -> String {
-    let mut lines = String::new();
+    let mut lines = Vec::with_capacity(bytes.len());
     while let Some((key, rest)) = one(bytes)
         && let Some((value, rest)) = one(rest)
     {
         bytes = rest;
-        let clean = |text: &[u8]| String::from_utf8_lossy(text).replace('\n', " ");
         if !lines.is_empty() {
-            lines.push('\n');
+            lines.push(b'\n');
         }
-        lines.push_str(&clean(key));
-        lines.push('=');
-        lines.push_str(&clean(value));
+        for (text, between) in [(key, &b"="[..]), (value, b"")] {
+            lines.extend(text.iter().map(|byte| match byte {
+                b'\n' => b' ',
+                other => *other,
+            }));
+            lines.extend(between);
+        }
     }
-    lines
+    // As a whole: it is read eight bytes at a time.
+    String::from_utf8(lines).unwrap_or_else(|bad| lossy(bad.as_bytes()).into_owned())
 }
 
 /// A text behind its length, and the rest.

@@ -49,7 +49,11 @@ pub(crate) unsafe fn text<'a>(at: *const c_char, length: usize) -> Cow<'a, str> 
         return Cow::Borrowed("");
     }
     // SAFETY: the caller's promise.
-    let bytes = unsafe { std::slice::from_raw_parts(at.cast(), length) };
+    lossy(unsafe { std::slice::from_raw_parts(at.cast(), length) })
+}
+
+/// Bytes as a text.
+pub(crate) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     // This reads eight bytes at a time, the other one by one.
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
