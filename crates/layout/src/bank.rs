@@ -3,7 +3,7 @@
 //! A bank is bound to an account for good. A thread that leaves puts its bank back on the
 //! account's list, and the next thread of that account counts on in it: totals need no moving, so
 //! that a total never goes backwards and nothing is counted twice. What the present thread itself
-//! did is total minus *base*, a copy that it takes when it takes over the bank.
+//! did is total minus *base*, a copy that it takes of each row when it first counts there.
 
 use crate::line::LINE_BYTES;
 use crate::primitive::{AtomicU32, AtomicU64};
@@ -15,7 +15,27 @@ pub const DIGEST_ENTRIES: usize = 32;
 /// Entries of the object index.
 pub const OBJECT_ENTRIES: usize = 64;
 
-/// The fixed part of a bank. The class index (16 bits a class, a line number or 0) and then the
+/// In an entry of the class index: the row has counted nothing yet for the bank's present thread. Its base is
+/// not that thread's, and is made when it counts there first.
+pub const DORMANT: u16 = 1 << 15;
+
+/// The line that an entry of the class index names, 0 = there is none.
+#[inline(always)]
+pub const fn line_of(entry: u16) -> usize {
+    (entry & !DORMANT) as usize
+}
+
+/// The line of an entry that is not [`DORMANT`]; 0 = there is none, or it is.
+#[inline(always)]
+pub const fn awake_line_of(entry: u16) -> usize {
+    if entry & DORMANT == 0 {
+        entry as usize
+    } else {
+        0
+    }
+}
+
+/// The fixed part of a bank. The class index (16 bits a class: [`line_of`]) and then the
 /// arena of lines follow.
 #[repr(C, align(64))]
 #[derive(Debug)]
@@ -27,7 +47,7 @@ pub struct Bank {
     /// Lines of the arena in use, counting from the arena's start; line 0 is never an item.
     /// Histogram blocks are not among them, see `blocks`.
     pub used: AtomicU32,
-    /// Bumped before and after a thread takes over: odd = base is being copied.
+    /// Bumped before and after a thread takes over: odd = meanwhile.
     pub turn: AtomicU32,
     /// Slot + 1 of the present thread, 0 = none.
     pub slot: AtomicU32,
@@ -85,7 +105,7 @@ impl Default for Bank {
 
 /// Planes of figures that lie beside every bank's arena, line for line.
 pub mod plane {
-    /// Totals when the present thread took over; written by that thread.
+    /// Totals when the present thread took over, beside rows where it has counted; written by that thread.
     pub const BASE: usize = 0;
     /// Totals when the global tables were last truncated; written by readers.
     pub const TRUNCATED_GLOBAL: usize = 1;

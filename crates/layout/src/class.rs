@@ -136,10 +136,15 @@ impl Kind {
 
     /// Whether line `i` of the row holds count, sum, min and max of times.
     pub const fn is_time_line(self, i: usize) -> bool {
+        i < self.time_lines()
+    }
+
+    /// How many lines do, the first ones of the row.
+    pub const fn time_lines(self) -> usize {
         match self {
-            Kind::Statement => i == 0,
-            Kind::Memory | Kind::Error | Kind::Thread => false,
-            _ => true,
+            Kind::Statement => 1,
+            Kind::Memory | Kind::Error | Kind::Thread => 0,
+            kind => kind.row_lines(),
         }
     }
 

@@ -109,7 +109,7 @@ limits! {
     /// Events of each type in history_long.
     history_long: 10_000 in 8 ..= 1_048_576,
     /// Lines of a bank's arena.
-    arena_lines: 8192 in 256 ..= 65_535,
+    arena_lines: 8192 in 256 ..= 32_767,
     /// Sockets open at the same time.
     sockets: 16_384 in 2 ..= 1_048_576,
     /// Tables and programs.
@@ -332,7 +332,8 @@ impl Geometry {
         let plane_stride = round_up(l.arena_lines * LINE_BYTES, PAGE);
         // One bank for every thread and one more for every account: then a thread that finds no
         // free bank finds an account with two, whatever came before (see `merge` in the writer).
-        let banks = l.threads + l.accounts;
+        // And one for whoever is none of the threads.
+        let banks = l.threads + l.accounts + 1;
 
         let shared_chunks = l.history_long.div_ceil(CHUNK_EVENTS);
         let chunks = shared_chunks + l.threads;
@@ -469,7 +470,7 @@ mod tests {
         let limits = Limits {
             threads: 65_536,
             instances: 1_048_576,
-            arena_lines: 65_535,
+            arena_lines: 32_767,
             ..Limits::default()
         };
         assert!(Geometry::new(limits.clamped()).total_bytes < 1 << 46);

@@ -1,5 +1,6 @@
 //! A line: one cache line of eight 64-bit cells, the unit of every counter in the segment.
 
+use crate::class::Kind;
 use crate::primitive::{AtomicU64, Ordering, bump};
 
 /// Cells in a line.
@@ -151,7 +152,8 @@ pub struct Tag {
     pub item: Item,
     /// How many lines it takes.
     pub lines: usize,
-    /// Which of an object's rows, see [`crate::object::part`]; otherwise 0.
+    /// Which of an object's rows, see [`crate::object::part`]; of a class's row, how many of its lines are
+    /// [time lines](Kind::time_lines), so that it can be read without asking the class; otherwise 0.
     pub part: u8,
     /// Of which class, instance, digest or object.
     pub id: u32,
@@ -165,6 +167,14 @@ impl Tag {
             lines,
             part: 0,
             id,
+        }
+    }
+
+    /// The tag of a class's row.
+    pub const fn of_class(kind: Kind, class: u32) -> Self {
+        Self {
+            part: kind.time_lines() as u8,
+            ..Self::new(Item::Class, kind.row_lines(), class)
         }
     }
 

@@ -54,8 +54,8 @@ pub fn start<S: Series>(built_in: &BuiltIn) -> Result<(), StartError> {
             }
         }
     }
-    thread::sessions_only();
     engine::start(config)?;
+    thread::sessions_only();
     rwlock::self_check(built_in.innodb_words);
     let class = |kind, name| class::<S>(kind, name);
     if let (Some(io), Some(lock)) = (

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering, fence};
 use std::time::{Duration, Instant};
 
-use tare_layout::bank::plane;
+use tare_layout::bank::{self, plane};
 use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES, BLOCKS};
-use tare_layout::line::{COUNT, HISTOGRAM, Item, Line, TAG, Tag};
+use tare_layout::line::{COUNT, HISTOGRAM, Line, TAG, Tag};
 use tare_layout::{Kind, Region, View};
 
 use crate::classes::Classes;
@@ -72,7 +72,7 @@ impl Selection {
         let mut lines = 0;
         let mut found = Vec::new();
         for class in classes.iter().filter(|class| wanted(class.kind)) {
-            let tag = Tag::new(Item::Class, class.kind.row_lines(), class.id as u32);
+            let tag = Tag::of_class(class.kind, class.id as u32);
             found.push(Wanted {
                 class: class.id as u32,
                 kind: class.kind,
@@ -262,11 +262,14 @@ impl<'a> Bank<'a> {
     #[inline]
     fn row_of(&self, wanted: &Wanted) -> Option<usize> {
         // Acquire: who finds the row finds it made.
-        let at = usize::from(
-            self.index
-                .get(wanted.class as usize)?
-                .load(Ordering::Acquire),
-        );
+        let entry = self
+            .index
+            .get(wanted.class as usize)?
+            .load(Ordering::Acquire);
+        let at = match self.beside.of_thread {
+            true => bank::awake_line_of(entry),
+            false => bank::line_of(entry),
+        };
         if at == 0 {
             return None;
         }
@@ -280,8 +283,8 @@ impl<'a> Bank<'a> {
         let at = self
             .index
             .get(wanted.class as usize)
-            .map_or(0, |at| at.load(Ordering::Relaxed));
-        if let Some(line) = self.arena.get(usize::from(at)) {
+            .map_or(0, |entry| bank::line_of(entry.load(Ordering::Relaxed)));
+        if let Some(line) = self.arena.get(at) {
             mapping::prefetch(line);
         }
     }

@@ -334,7 +334,7 @@ fn what_is_no_segment_is_refused_in_words_that_help() {
     assert!(
         found
             .to_string()
-            .contains("written by layout version 77, this tare reads 3")
+            .contains("written by layout version 77, this tare reads 4")
     );
     let truncated = invalid("truncated", &|path| {
         other(path, 0, b"TARE");

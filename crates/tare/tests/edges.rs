@@ -61,6 +61,33 @@ fn what_follows_another_event_has_a_beginning_of_its_own() {
     assert!(last(tare.view.ring_waits(slot))[word::START] > statement[word::END]);
 }
 
+/// Where idle times are not recorded, the client's time is nobody's: not the next statement's.
+#[test]
+fn a_statement_begins_where_an_idle_time_ended_and_nowhere_else() {
+    let tare = everything(Limits::default());
+    let client = tare::socket::Instance::new(&CLIENT, 3);
+    drop(tare::idle::start(&IDLE));
+    let slot = slot(&tare);
+    let idle = last(tare.view.ring_waits(slot));
+    drop(tare::statement::start(&QUERY));
+    let first = last(tare.view.ring_statements(slot));
+    assert_eq!(first[word::START], idle[word::END]);
+    drop(tare::statement::start(&QUERY));
+    let second = last(tare.view.ring_statements(slot));
+    assert!(second[word::START] > first[word::END]);
+    drop(client.follow(Operation::Send));
+    let sent = last(tare.view.ring_waits(slot));
+    drop(tare::statement::start(&QUERY));
+    let third = last(tare.view.ring_statements(slot));
+    assert!(third[word::START] > sent[word::END]);
+    // One within another has a beginning of its own, too.
+    drop(tare::idle::start(&IDLE));
+    let _outer = tare::statement::start(&QUERY);
+    drop(tare::statement::start(&QUERY));
+    let inner = last(tare.view.ring_statements(slot));
+    assert!(inner[word::START] > last(tare.view.ring_waits(slot))[word::END]);
+}
+
 #[test]
 fn a_transaction_of_a_statement_lasts_as_long_and_fails_with_it() {
     let tare = everything(Limits::default());

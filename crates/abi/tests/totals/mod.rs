@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
+use tare_layout::bank::line_of;
 use tare_layout::geometry::Region;
 use tare_layout::line::{COUNT, EXTRA, error, memory};
 use tare_layout::{Kind, View};
@@ -40,7 +41,7 @@ impl Totals {
             let kind = Kind::from_u8(class.kind.load(Ordering::Acquire) as u8).unwrap();
             let mut sum = Counted::default();
             for bank in 0..shared.banks_used.0.load(Ordering::Acquire) as usize {
-                let first = usize::from(view.class_index(bank)[number].load(Ordering::Acquire));
+                let first = line_of(view.class_index(bank)[number].load(Ordering::Acquire));
                 if first == 0 {
                     continue;
                 }

@@ -1,8 +1,9 @@
 //! Banks: taking one, finding a class's row in it, giving it back. Merging two: see `merge`.
 
-use std::sync::atomic::{AtomicU32, Ordering, fence};
+use std::sync::atomic::{AtomicU16, AtomicU32, Ordering, fence};
 
-use tare_layout::bank::plane;
+use tare_layout::Kind;
+use tare_layout::bank::{DORMANT, line_of, plane};
 use tare_layout::geometry::PAGE;
 use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES};
 use tare_layout::line::{
@@ -11,7 +12,58 @@ use tare_layout::line::{
 };
 use tare_layout::shared::Lost;
 
-use super::{Engine, freelist};
+use super::{Engine, freelist, lock};
+
+/// Classes whose rows are awake in a bank, by number; while nobody has it, those that were. As many as a
+/// connection uses that does little; of more, it is known that they are more.
+pub struct Awake {
+    count: AtomicU32,
+    classes: [AtomicU16; AWAKE],
+}
+
+/// See [`Awake`].
+const AWAKE: usize = 256;
+
+impl Awake {
+    /// One for each bank. Their memory is touched when they are used.
+    pub fn all(banks: usize) -> Box<[Self]> {
+        // SAFETY: zeroes are an `Awake`: integers, none listed.
+        unsafe { Box::new_zeroed_slice(banks).assume_init() }
+    }
+
+    fn are_more(&self) -> bool {
+        self.count.load(Ordering::Relaxed) as usize > AWAKE
+    }
+
+    fn list(&self, class: u16) {
+        let count = self.count.load(Ordering::Relaxed);
+        if let Some(place) = self.classes.get(count as usize) {
+            place.store(class, Ordering::Relaxed);
+        }
+        self.count.store(count.saturating_add(1), Ordering::Relaxed);
+    }
+
+    /// Keeps those on the list that `of` chooses.
+    fn keep(&self, mut of: impl FnMut(u16) -> bool) {
+        let count = self.count.load(Ordering::Relaxed) as usize;
+        let mut kept = 0;
+        for place in &self.classes[..count.min(AWAKE)] {
+            let class = place.load(Ordering::Relaxed);
+            if of(class) {
+                self.classes[kept].store(class, Ordering::Relaxed);
+                kept += 1;
+            }
+        }
+        self.count.store(kept as u32, Ordering::Relaxed);
+    }
+}
+
+/// The bank of memory that threads count outside of sessions. No thread has it, and no list.
+pub struct Outside {
+    bank: usize,
+    index: &'static [AtomicU16],
+    arena: &'static [Line],
+}
 
 impl Engine {
     /// A bank of this account for the thread in `slot`; `None` when even merging frees none, which
@@ -80,45 +132,101 @@ impl Engine {
         Some(number)
     }
 
-    /// Hands the bank to a new thread: what it holds becomes that thread's base.
+    /// Hands the bank to a new thread. What its rows hold becomes that thread's base: now where the thread
+    /// before counted, too, which is where this one is likely to; elsewhere when it counts there.
     fn begin(&self, number: usize, slot: usize) {
         let bank = self.view.bank(number);
-        let (arena, base) = (
-            self.view.arena(number),
-            self.view.plane(plane::BASE, number),
-        );
         let turn = bank.turn.load(Ordering::Relaxed);
         bank.turn.store(turn.wrapping_add(1), Ordering::Relaxed);
         fence(Ordering::Release);
-        let used = bank.used.load(Ordering::Relaxed) as usize;
-        // Before any line's extremes move into base: who misses them in the line looks there only
-        // if base covers it.
-        bank.base_used.store(used as u32, Ordering::Relaxed);
-        for (at, tag) in items(arena, used) {
-            match tag.item {
-                Item::Class => {
-                    let kind = self.kind_of(tag.id as usize);
-                    for i in at..at + tag.lines {
-                        begin_line(
-                            &arena[i],
-                            &base[i],
-                            kind.is_some_and(|k| k.is_time_line(i - at)),
-                        );
-                    }
-                }
-                // Nobody holds a lock in a thread that has not begun.
-                Item::Instance => arena[at].set(HISTOGRAM, 0),
-                Item::Digest | Item::Histogram | Item::Fine | Item::Object => {}
+        let used = bank.used.load(Ordering::Relaxed);
+        bank.base_used.store(used, Ordering::Relaxed);
+        // Nobody holds a lock in a thread that has not begun.
+        let arena = self.view.arena(number);
+        for entry in &bank.instances {
+            let at = entry.load(Ordering::Relaxed) as u32 as usize;
+            if at != 0 && arena[at].get(HISTOGRAM) != 0 {
+                arena[at].set(HISTOGRAM, 0);
             }
         }
+        let index = self.view.class_index(number);
+        self.awake[number].keep(|class| {
+            let entry = &index[usize::from(class)];
+            let at = line_of(entry.load(Ordering::Relaxed));
+            if at != 0 {
+                self.rebase(number, at);
+                entry.store(at as u16, Ordering::Release);
+            }
+            // Merging takes rows away.
+            at != 0
+        });
         bank.slot.store(slot as u32 + 1, Ordering::Relaxed);
         // Pairs with the reader's second load of `turn`.
         bank.turn.store(turn.wrapping_add(2), Ordering::Release);
     }
 
+    /// The row of a class for the thread that has the bank and counts there first: its first line.
+    pub fn awaken(&self, number: usize, class: u16) -> Option<usize> {
+        let entry = self.view.class_index(number).get(usize::from(class))?;
+        if entry.load(Ordering::Relaxed) == 0 {
+            self.row_of(number, class)?;
+        }
+        let at = line_of(entry.load(Ordering::Relaxed));
+        self.rebase(number, at);
+        self.awake[number].list(class);
+        // Release: a reader that finds the row awake finds its base.
+        entry.store(at as u16, Ordering::Release);
+        Some(at)
+    }
+
+    /// Makes what a row holds its base.
+    #[inline(always)]
+    fn rebase(&self, number: usize, at: usize) {
+        // A row that was made for the present thread has none before it.
+        if at >= self.view.bank(number).base_used.load(Ordering::Relaxed) as usize {
+            return;
+        }
+        let row = &self.view.arena(number)[at..];
+        let base = &self.view.plane(plane::BASE, number)[at..];
+        let Some(tag) = Tag::unpack(row[0].get(TAG)) else {
+            return;
+        };
+        for (i, (line, base)) in row.iter().zip(base).take(tag.lines).enumerate() {
+            begin_line(line, base, i < usize::from(tag.part));
+        }
+    }
+
+    /// Makes all rows of a bank dormant, whose thread is about to leave it, and keeps in mind where that has
+    /// counted.
+    fn sleep(&self, number: usize) {
+        let (index, arena) = (self.view.class_index(number), self.view.arena(number));
+        let covered = self.view.bank(number).base_used.load(Ordering::Relaxed) as usize;
+        let base = self.view.plane(plane::BASE, number);
+        let put_down = |entry: &AtomicU16| {
+            let at = entry.load(Ordering::Relaxed);
+            if at != 0 {
+                entry.store(at | DORMANT, Ordering::Relaxed);
+            }
+        };
+        let awake = &self.awake[number];
+        if awake.are_more() {
+            index.iter().for_each(put_down);
+        }
+        awake.keep(|class| {
+            let entry = &index[usize::from(class)];
+            put_down(entry);
+            let at = line_of(entry.load(Ordering::Relaxed));
+            let counted = || (COUNT..=SUM).any(|i| arena[at].get(i) != base[at].get(i));
+            at != 0 && (at >= covered || counted())
+        });
+    }
+
     /// Gives a bank back to its account.
     pub fn give_bank(&self, number: usize) {
         let bank = self.view.bank(number);
+        if bank.slot.load(Ordering::Relaxed) != 0 {
+            self.sleep(number);
+        }
         bank.slot.store(0, Ordering::Relaxed);
         let account = bank.account.load(Ordering::Relaxed).saturating_sub(1) as usize;
         freelist::push(
@@ -142,15 +250,44 @@ impl Engine {
         row.is_some()
     }
 
-    /// The row of a class in a bank that the caller owns, made when it is not there.
+    /// The row of a memory class in the bank that all threads outside of sessions share: who counts there
+    /// adds atomically. `None` when there is no room.
+    #[inline]
+    pub fn outside_row(&self, class: u16) -> Option<&'static [Line]> {
+        let known = self.outside.get().and_then(|outside| {
+            let entry = outside.index.get(usize::from(class))?;
+            let at = line_of(entry.load(Ordering::Acquire));
+            let row = outside.arena.get(at..at + Kind::Memory.row_lines())?;
+            (at != 0).then_some(row)
+        });
+        known.or_else(|| self.new_outside_row(class))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn new_outside_row(&self, class: u16) -> Option<&'static [Line]> {
+        let _one_at_a_time = lock(&self.registering);
+        let bank = match self.outside.get() {
+            Some(outside) => outside.bank,
+            None => {
+                let bank = self.new_bank(0)?;
+                let (index, arena) = (self.view.class_index(bank), self.view.arena(bank));
+                let outside = Outside { bank, index, arena };
+                self.outside.get_or_init(|| outside).bank
+            }
+        };
+        self.row_of(bank, class)
+    }
+
+    /// The row of a class in a bank that the caller owns, made (dormant) when it is not there.
     pub fn row_of(&self, bank: usize, class: u16) -> Option<&'static [Line]> {
         let index = self.view.class_index(bank).get(usize::from(class))?;
         let arena = self.view.arena(bank);
         let kind = self.kind_of(usize::from(class))?;
         let lines = kind.row_lines();
-        let at = match index.load(Ordering::Relaxed) {
+        let at = match line_of(index.load(Ordering::Relaxed)) {
             0 => {
-                let at = self.new_item(bank, Tag::new(Item::Class, lines, u32::from(class)));
+                let at = self.new_item(bank, Tag::of_class(kind, u32::from(class)));
                 let Some(at) = at else {
                     self.lose(Lost::Rows, 1);
                     return None;
@@ -161,10 +298,10 @@ impl Engine {
                     }
                 }
                 // Release: a reader that finds the row finds it made.
-                index.store(at as u16, Ordering::Release);
+                index.store(at as u16 | DORMANT, Ordering::Release);
                 at
             }
-            at => usize::from(at),
+            at => at,
         };
         arena.get(at..at + lines)
     }
@@ -361,7 +498,8 @@ pub fn items(arena: &[Line], used: usize) -> impl Iterator<Item = (usize, Tag)> 
     })
 }
 
-/// Moves a line's figures to the base of the thread that begins.
+/// Moves a line's figures to the base of the thread that begins to count there.
+#[inline(always)]
 fn begin_line(line: &Line, base: &Line, is_time: bool) {
     if !is_time {
         for i in 1..CELLS {
@@ -369,8 +507,15 @@ fn begin_line(line: &Line, base: &Line, is_time: bool) {
         }
         return;
     }
+    // Nobody ever counted here.
+    if line.get(COUNT) == 0 {
+        return;
+    }
     for i in [COUNT, CONTENDED, SUM, EXTRA] {
         base.set(i, line.get(i));
+    }
+    if line.get(MIN) == NO_MIN {
+        return;
     }
     // Base keeps the extremes of all threads before, the line those of the present one. Base
     // first: a reader that looks at the line and then at base misses neither.

@@ -28,6 +28,15 @@ impl Engine {
         Kind::from_u8(self.view.class(i).kind.load(Ordering::Acquire) as u8)
     }
 
+    /// The number of a class, which it gets now if it has none; [`NO_NUMBER`] when the limit is reached.
+    #[inline]
+    pub fn number(&self, class: &Class) -> u16 {
+        match class.number.get(self.generation) {
+            Some(number) => number,
+            None => self.register(class),
+        }
+    }
+
     /// Gives a class its number, or [`NO_NUMBER`] when the limit is reached.
     #[cold]
     pub fn register(&self, class: &Class) -> u16 {

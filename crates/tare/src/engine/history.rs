@@ -76,7 +76,12 @@ impl Engine {
 
     /// Lets go of the thread's chunk, if it has one.
     pub fn give_chunk(&self, slot: usize, ring: usize) {
-        let held = self.view.slot(slot).chunk[ring].swap(0, Ordering::Relaxed) as usize;
+        let cell = &self.view.slot(slot).chunk[ring];
+        let held = cell.load(Ordering::Relaxed) as usize;
+        if held == 0 {
+            return;
+        }
+        cell.store(0, Ordering::Relaxed);
         // Release: who takes the chunk next writes behind us.
         if let Some(holder) = held
             .checked_sub(1)

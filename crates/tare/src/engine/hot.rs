@@ -127,6 +127,7 @@ static SESSIONS_ONLY: AtomicBool = AtomicBool::new(false);
 /// counted as such now and then; memory is counted.
 pub(crate) fn sessions_only() {
     SESSIONS_ONLY.store(true, Ordering::Relaxed);
+    super::pin();
 }
 
 struct Leaving;
@@ -178,10 +179,17 @@ pub(crate) fn local<'a>() -> Option<&'a Local> {
     })
 }
 
-/// The same for what must not be missed though the thread has left: `gone` is called with the engine
-/// and the account that the thread had.
+/// Where a thread is that has no local.
+pub(crate) enum Away {
+    /// It has left; it had this account.
+    Gone(u32),
+    /// In no session, where threads record in sessions only.
+    Outside,
+}
+
+/// The same for what must not be missed though the thread has none: `away` is called with the engine.
 #[inline(always)]
-pub(crate) fn local_or<'a>(gone: impl FnOnce(&super::Engine, u32)) -> Option<&'a Local> {
+pub(crate) fn local_or<'a>(away: impl FnOnce(&super::Engine, Away)) -> Option<&'a Local> {
     let generation = GENERATION.load(Ordering::Relaxed);
     if generation == 0 {
         return None;
@@ -189,28 +197,19 @@ pub(crate) fn local_or<'a>(gone: impl FnOnce(&super::Engine, u32)) -> Option<&'a
     HOT.with(|hot| {
         if hot.generation.get() == generation {
             // SAFETY: as in `local`.
-            Some(unsafe { &*hot.local.get() })
-        } else if hot.mode.get() == Mode::Gone || is_outside(hot) {
-            after_leaving(generation, |engine| gone(engine, hot.account.get()));
-            None
-        } else {
-            local_slow(generation)
+            return Some(unsafe { &*hot.local.get() });
         }
+        let place = match hot.mode.get() {
+            Mode::Gone => Away::Gone(hot.account.get()),
+            Mode::New if SESSIONS_ONLY.load(Ordering::Relaxed) => Away::Outside,
+            _ => return local_slow(generation),
+        };
+        let _busy = busy();
+        if let Some(engine) = engine(generation) {
+            away(&engine, place);
+        }
+        None
     })
-}
-
-#[inline(always)]
-fn is_outside(hot: &Hot) -> bool {
-    hot.mode.get() == Mode::New && SESSIONS_ONLY.load(Ordering::Relaxed)
-}
-
-#[cold]
-#[inline(never)]
-fn after_leaving(generation: u32, gone: impl FnOnce(&super::Engine)) {
-    let _busy = busy();
-    if let Some(engine) = engine(generation) {
-        gone(&engine);
-    }
 }
 
 /// The local if the thread is attached already: for what ends something that began before.

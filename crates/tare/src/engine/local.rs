@@ -1,10 +1,11 @@
 //! What a thread keeps about its slot and bank, and how a point counts into them.
 
 use std::cell::{Cell, UnsafeCell};
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU64, Ordering};
 
-use tare_layout::bank::Bank;
+use tare_layout::bank::{Bank, awake_line_of};
 use tare_layout::class::{EventType, Kind};
 use tare_layout::control::effective;
 use tare_layout::event::{self, Nesting, Packed, word};
@@ -50,7 +51,8 @@ pub(crate) struct Local {
     /// Number of the bank.
     pub bank_number: Cell<usize>,
     /// Keeps the segment mapped; everything above points into it.
-    pub engine: Arc<Engine>,
+    /// Let go by hand, because the local outlives the thread.
+    pub engine: ManuallyDrop<Arc<Engine>>,
 
     /// What the histograms do not know yet.
     pub pending: Pending,
@@ -59,6 +61,9 @@ pub(crate) struct Local {
     /// before it ended, its first stage where it began, the sending of its answer where it ended
     /// (if the host says so), an idle time where either ended: one clock read for each pair.
     pub edge: Cell<u64>,
+    /// The edge that an idle time left: a statement begins where its request came. What came before it is the
+    /// client's time, where idle times are not recorded.
+    pub idle_end: Cell<u64>,
     /// Waits open.
     pub waits: Cell<usize>,
     /// The stage running: class, start, and what to do with it.
@@ -228,19 +233,20 @@ impl Local {
     #[inline(always)]
     pub fn row(&self, class: u16, i: usize) -> Option<&Line> {
         // SAFETY: as in `bits`, for the bank's class index.
-        let at = unsafe { (*self.index.get().add(usize::from(class))).load(Ordering::Relaxed) };
-        if at == 0 {
-            return self.row_slow(class, i);
+        let entry = unsafe { (*self.index.get().add(usize::from(class))).load(Ordering::Relaxed) };
+        match awake_line_of(entry) {
+            0 => self.row_slow(class, i),
+            at => Some(self.line(at + i)),
         }
-        Some(self.line(usize::from(at) + i))
     }
 
-    /// The first line of the class's row, if there is one.
+    /// The first line of the class's row, if this thread has counted there before.
     #[inline(always)]
     pub fn known_row(&self, class: u16) -> Option<&Line> {
         // SAFETY: as in `row`.
-        let at = unsafe { (*self.index.get().add(usize::from(class))).load(Ordering::Relaxed) };
-        (at != 0).then(|| self.line(usize::from(at)))
+        let entry = unsafe { (*self.index.get().add(usize::from(class))).load(Ordering::Relaxed) };
+        let at = awake_line_of(entry);
+        (at != 0).then(|| self.line(at))
     }
 
     /// The four lines of a statement class's row.
@@ -261,9 +267,8 @@ impl Local {
             return None;
         }
         let _making = self.making()?;
-        self.engine
-            .row_of(self.bank_number.get(), class)
-            .map(|lines| &lines[i])
+        let at = self.engine.awaken(self.bank_number.get(), class)?;
+        Some(self.line(at + i))
     }
 
     /// Line `i` of the bank's arena.
@@ -438,6 +443,16 @@ impl Local {
     pub fn clock_at_edge(&self, bits: u8, event_type: EventType) -> u64 {
         match self.edge.replace(0) {
             edge if edge != 0 && bits & effective::OTHER_CLOCK == 0 => edge,
+            _ => self.clock(bits, event_type),
+        }
+    }
+
+    /// When the idle time ended that came just before, or now.
+    #[inline(always)]
+    pub fn clock_after_idle(&self, bits: u8, event_type: EventType) -> u64 {
+        let (edge, idle_end) = (self.edge.replace(0), self.idle_end.replace(0));
+        match edge {
+            edge if edge != 0 && edge == idle_end && bits & effective::OTHER_CLOCK == 0 => edge,
             _ => self.clock(bits, event_type),
         }
     }

@@ -31,8 +31,8 @@ mod slot;
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use lock_api::{GuardNoSend, RawMutex as _};
 
@@ -41,7 +41,7 @@ use tare_layout::control::setup;
 use tare_layout::fine::Buckets;
 use tare_layout::header::STOPPED;
 use tare_layout::shared::Lost;
-use tare_layout::{Geometry, View};
+use tare_layout::{Geometry, Region, View};
 
 use crate::class::Class;
 use crate::config::{Config, Setting, StartError};
@@ -60,6 +60,9 @@ static LAST_GENERATION: AtomicU32 = AtomicU32::new(0);
 /// handler on the same thread does not wait for it.
 static ENGINE: PlainMutex<Option<Arc<Engine>>> =
     PlainMutex::from_raw(<RawMutex<Absent>>::INIT, None);
+
+/// See [`pin`].
+static PINNED: AtomicPtr<Arc<Engine>> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Events of signal handlers that interrupted the above, to be counted when a segment is at hand.
 static PENDING_LOST: AtomicU64 = AtomicU64::new(0);
@@ -90,6 +93,12 @@ pub(crate) struct Engine {
     other_errors: AtomicU16,
     /// Which chunks of each history_long a thread holds.
     pub holders: [Box<[AtomicBool]>; 4],
+    /// What threads keep, by slot: the present thread, or the last one.
+    locals: Box<[AtomicPtr<local::Local>]>,
+    /// Which rows are awake, by bank.
+    awake: Box<[bank::Awake]>,
+    /// The bank of memory that threads count outside of sessions.
+    outside: OnceLock<bank::Outside>,
     /// Files by class and path.
     pub files: Mutex<instances::Files>,
     /// Tables and programs by name.
@@ -137,6 +146,9 @@ impl Engine {
                     .map(|_| AtomicBool::new(false))
                     .collect()
             }),
+            locals: (0..limits.threads).map(|_| AtomicPtr::default()).collect(),
+            awake: bank::Awake::all(geometry.region(Region::Banks).count),
+            outside: OnceLock::new(),
             files: Mutex::default(),
             objects: Mutex::default(),
             path,
@@ -173,6 +185,15 @@ impl Engine {
         self.view.shared().lost[what as usize].fetch_add(n, Ordering::Relaxed);
     }
 
+    /// Counts what signal handlers lost while there was no segment at hand.
+    #[inline]
+    fn count_pending(&self) {
+        // Looked at first: a swap takes the line from the other threads that come and go.
+        if PENDING_LOST.load(Ordering::Relaxed) != 0 {
+            self.lose(Lost::SignalEvents, PENDING_LOST.swap(0, Ordering::Relaxed));
+        }
+    }
+
     /// Whether this is the process that it records, and no child of its.
     pub fn is_ours(&self) -> bool {
         self.pid == std::process::id()
@@ -185,6 +206,10 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
+        for local in &self.locals {
+            // SAFETY: null or made by `make`; a thread that has one holds this engine.
+            unsafe { local::Local::free(local.swap(std::ptr::null_mut(), Ordering::AcqRel)) };
+        }
         if self.path.is_none() && self.is_ours() {
             self.mapping.discard();
         }
@@ -198,18 +223,48 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// The engine of this generation, unless it has been stopped meanwhile. The caller is busy.
-pub(crate) fn engine(generation: u32) -> Option<Arc<Engine>> {
-    let engine = ENGINE
-        .lock()
-        .as_ref()
-        .filter(|e| e.generation == generation)
-        .cloned()?;
-    // Looked at first: a swap takes the line from the other threads that come and go.
-    if PENDING_LOST.load(Ordering::Relaxed) != 0 {
-        let pending = PENDING_LOST.swap(0, Ordering::Relaxed);
-        engine.lose(Lost::SignalEvents, pending);
+/// An engine at hand: [`pin`]ned, or held by a count of its own.
+pub(crate) enum Held {
+    Pinned(&'static Arc<Engine>),
+    Counted(Arc<Engine>),
+}
+
+impl std::ops::Deref for Held {
+    type Target = Arc<Engine>;
+
+    fn deref(&self) -> &Arc<Engine> {
+        match self {
+            Self::Pinned(engine) => engine,
+            Self::Counted(engine) => engine,
+        }
     }
+}
+
+/// Keeps the engine that records now for as long as the process lives, so that threads that come and go
+/// find it without a lock and without counting that they hold it.
+pub(crate) fn pin() {
+    let _busy = hot::busy();
+    if let Some(engine) = ENGINE.lock().as_ref() {
+        let kept = Box::leak(Box::new(Arc::clone(engine)));
+        PINNED.store(kept, Ordering::Release);
+    }
+}
+
+/// The engine of this generation, unless it has been stopped meanwhile. The caller is busy.
+pub(crate) fn engine(generation: u32) -> Option<Held> {
+    // SAFETY: null, or leaked by `pin`.
+    let pinned = unsafe { PINNED.load(Ordering::Acquire).as_ref() };
+    let engine = match pinned.filter(|engine| engine.generation == generation) {
+        Some(engine) => Held::Pinned(engine),
+        None => Held::Counted(
+            ENGINE
+                .lock()
+                .as_ref()
+                .filter(|e| e.generation == generation)
+                .cloned()?,
+        ),
+    };
+    engine.count_pending();
     Some(engine)
 }
 
@@ -242,7 +297,10 @@ pub(crate) fn unix_ns() -> u64 {
 /// Does something with the engine that records now, if one does.
 pub(crate) fn with(work: impl FnOnce(&Engine)) {
     let _busy = hot::busy();
-    if let Some(engine) = engine(GENERATION.load(Ordering::Relaxed)) {
+    if let Some(local) = hot::attached() {
+        local.engine.count_pending();
+        work(&local.engine);
+    } else if let Some(engine) = engine(GENERATION.load(Ordering::Relaxed)) {
         work(&engine);
     }
 }

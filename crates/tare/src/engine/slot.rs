@@ -2,6 +2,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, UnsafeCell};
+use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -13,7 +14,7 @@ use tare_layout::shared::Lost;
 use tare_layout::slot::{FREE, LIVE, Slot, ring};
 
 use super::account::Account;
-use super::local::{Local, OpenStage, Pending, Rings};
+use super::local::{Local, OfStatement, OpenStage, Pending, Rings};
 use super::{Engine, clock, freelist, hot};
 use crate::class::Class;
 
@@ -36,10 +37,7 @@ impl Local {
             freelist::push(&shared.free_slots.0, number, &slot.next_free);
             return None;
         };
-        let class_number = class
-            .number
-            .get(engine.generation)
-            .unwrap_or_else(|| engine.register(class));
+        let class_number = engine.number(class);
         let first_text = view.geometry().limits.text_ring_bytes - FIRST_TEXT_BYTES;
         begin_slot(slot, view.statements(number), first_text as u64, |slot| {
             let id = shared.next_thread_id.0.fetch_add(1, Ordering::Relaxed);
@@ -53,6 +51,30 @@ impl Local {
         let (instrumented, history) = engine.thread_class(class_number);
         let mask = thread_mask(instrumented, history);
         view.thread_masks()[number].store(mask, Ordering::Relaxed);
+        let parked = &engine.locals[number];
+        let local = match parked.load(Ordering::Acquire) {
+            place if place.is_null() => {
+                let made = Self::new(engine, number, bank_number);
+                if made.is_null() {
+                    engine.give_bank(bank_number);
+                    end_slot(engine, number);
+                    return None;
+                }
+                parked.store(made, Ordering::Release);
+                made
+            }
+            place => {
+                // SAFETY: made by `new`, and left by the thread that had the slot before.
+                unsafe { (*place).renew(engine, bank_number) };
+                place
+            }
+        };
+        Some(local)
+    }
+
+    /// A slot's local; null when there is no memory.
+    fn new(engine: &Arc<Engine>, number: usize, bank_number: usize) -> *mut Local {
+        let view = engine.view;
         let value = Local {
             key: u64::from(engine.generation) << 32 | number as u64,
             effective: view.controls().effective.as_ptr(),
@@ -61,7 +83,7 @@ impl Local {
             index: Cell::new(view.class_index(bank_number).as_ptr()),
             arena: Cell::new(view.arena(bank_number).as_ptr()),
             bank: Cell::new(view.bank(bank_number)),
-            slot,
+            slot: view.slot(number),
             rings: Rings {
                 waits: view.ring_waits(number),
                 stages: view.ring_stages(number),
@@ -75,9 +97,10 @@ impl Local {
             metric_flags: view.metric_flags().as_ptr(),
             metric_row: view.metric_row(number).as_ptr(),
             bank_number: Cell::new(bank_number),
-            engine: Arc::clone(engine),
+            engine: ManuallyDrop::new(Arc::clone(engine)),
             pending: Pending::default(),
             edge: Cell::new(0),
+            idle_end: Cell::new(0),
             waits: Cell::new(0),
             stage: OpenStage::default(),
             statements: Cell::new(0),
@@ -96,48 +119,78 @@ impl Local {
         // The system's allocator directly: the host's may be one that counts through Tare.
         // SAFETY: the layout is not of size zero; the pointer is checked.
         let place = unsafe { System.alloc(Layout::new::<Local>()) }.cast::<Local>();
-        if place.is_null() {
-            engine.give_bank(bank_number);
-            end_slot(engine, number);
-            return None;
+        if !place.is_null() {
+            // SAFETY: allocated for a Local, not yet initialised.
+            unsafe { place.write(value) };
         }
-        // SAFETY: allocated for a Local, not yet initialised.
-        unsafe { place.write(value) };
-        Some(place)
+        place
     }
 
-    /// Gives slot and bank back and frees the local.
+    /// Makes it a new thread's. What the thread before knew of digests is as good for this one; the ids of
+    /// open statements and what they counted are written when one begins.
+    fn renew(&mut self, engine: &Arc<Engine>, bank_number: usize) {
+        let view = engine.view;
+        self.index.set(view.class_index(bank_number).as_ptr());
+        self.arena.set(view.arena(bank_number).as_ptr());
+        self.bank.set(view.bank(bank_number));
+        self.bank_number.set(bank_number);
+        self.engine = ManuallyDrop::new(Arc::clone(engine));
+        self.pending = Pending::default();
+        self.edge.set(0);
+        self.idle_end.set(0);
+        self.waits.set(0);
+        self.stage.set(0, 0, 0, 0);
+        self.statements.set(0);
+        self.of_statement = OfStatement::default();
+        self.transaction_id.set(0);
+        self.cursors = Default::default();
+        self.account.take();
+        self.schema.set(0);
+        self.program.set(0);
+        self.metadata_locks.take();
+    }
+
+    /// Frees what [`Local::make`] allocated.
+    ///
+    /// # Safety
+    /// `local` is null, or came from `make`, was left, and nobody uses it any more.
+    pub unsafe fn free(local: *mut Local) {
+        if !local.is_null() {
+            // SAFETY: initialised by `new`, allocated by it with the same layout.
+            unsafe {
+                ptr::drop_in_place(local);
+                System.dealloc(local.cast(), Layout::new::<Local>());
+            }
+        }
+    }
+
+    /// Gives slot and bank back. The local stays with the slot, for the next thread that has it.
     ///
     /// # Safety
     /// `local` came from [`Local::make`], and nobody uses it any more.
     pub unsafe fn leave(local: *mut Local) {
-        {
-            // SAFETY: the caller's promise.
-            let local = unsafe { &*local };
-            let engine = &local.engine;
-            if !engine.is_ours() {
-                // In a child of fork: slot and bank are in use by the parent's thread. What stays
-                // behind is memory of a process that runs without Tare.
-                return;
-            }
-            local.settle();
-            for number in 0..ring::RINGS {
-                engine.give_chunk(local.slot_number(), number);
-            }
-            engine.disconnected(local.account.get());
-            while let Some(index) = local.own_metadata_lock() {
-                engine.end_metadata_lock(index);
-            }
-            // The slot last: whoever takes it needs a bank, too, and there are only so many.
-            local.slot.state.store(FREE, Ordering::Release);
-            engine.give_bank(local.bank_number.get());
-            end_slot(engine, local.slot_number());
+        // SAFETY: the caller's promise.
+        let local = unsafe { &mut *local };
+        if !local.engine.is_ours() {
+            // In a child of fork: slot and bank are in use by the parent's thread. What stays
+            // behind is memory of a process that runs without Tare.
+            return;
         }
-        // SAFETY: initialised by `make`, allocated by it with the same layout.
-        unsafe {
-            ptr::drop_in_place(local);
-            System.dealloc(local.cast(), Layout::new::<Local>());
+        local.settle();
+        for number in 0..ring::RINGS {
+            local.engine.give_chunk(local.slot_number(), number);
         }
+        local.engine.disconnected(local.account.get());
+        while let Some(index) = local.own_metadata_lock() {
+            local.engine.end_metadata_lock(index);
+        }
+        // The slot last: whoever takes it needs a bank, too, and there are only so many.
+        local.slot.state.store(FREE, Ordering::Release);
+        local.engine.give_bank(local.bank_number.get());
+        let number = local.slot_number();
+        // SAFETY: nobody uses it any more: whoever takes the slot makes it anew.
+        let engine = unsafe { ManuallyDrop::take(&mut local.engine) };
+        end_slot(&engine, number);
     }
 
     /// Moves the thread to a bank of another account.

@@ -41,12 +41,12 @@ impl Instance {
 
     /// Says that the file of this name was deleted: its figures go with it.
     pub fn deleted(class: &'static Class, path: &str) {
-        engine::with(|engine| engine.delete_file(engine.register(class), path));
+        engine::with(|engine| engine.delete_file(engine.number(class), path));
     }
 
     /// Says that a file has another name.
     pub fn renamed(class: &'static Class, from: &str, to: &str) {
-        engine::with(|engine| engine.rename_file(engine.register(class), from, to));
+        engine::with(|engine| engine.rename_file(engine.number(class), from, to));
     }
 
     /// Begins an operation on the file.

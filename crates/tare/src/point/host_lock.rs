@@ -35,7 +35,7 @@ pub struct Lock {
 
 /// The number of a class in the segment that records now, 0 = it has none.
 pub fn class_number(class: &Class) -> u16 {
-    engine::with_running(|engine| engine.register(class)).unwrap_or(0)
+    engine::with_running(|engine| engine.number(class)).unwrap_or(0)
 }
 
 /// Whether the calling thread counts events of a class now.
@@ -46,7 +46,7 @@ pub fn is_counted(class: &Class) -> bool {
 
 /// An instance of a class of kind Mutex, RwLock, SxLock or Cond, 0 = there is no room. It is to be ended.
 pub fn new_instance(class: &Class, address: usize) -> u32 {
-    engine::with_running(|engine| match engine.register(class) {
+    engine::with_running(|engine| match engine.number(class) {
         0 => 0,
         number => engine.new_instance(number, address),
     })

@@ -9,7 +9,8 @@ use tare_layout::shared::Lost;
 
 use crate::Kind;
 use crate::class::Class;
-use crate::engine::hot::local_or;
+use crate::engine::Engine;
+use crate::engine::hot::{Away, local_or};
 use crate::engine::local::Local;
 
 /// An allocator that counts what another one does.
@@ -79,23 +80,17 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracked<A> {
 /// Counts an allocation.
 #[inline]
 pub fn allocated(class: &Class, bytes: usize) {
-    let counting = counting(class, |row| count_allocated(&row[0], bytes));
-    if let Some((local, number)) = counting
-        && let Some(line) = local.row(number, 0)
-    {
-        count_allocated(line, bytes);
-    }
+    was_allocated(class, bytes);
 }
 
 /// The same; whether it was counted, and its free is to be, too.
 #[inline]
 pub fn was_allocated(class: &Class, bytes: usize) -> bool {
     let mut counted = false;
-    let counting = counting(class, |row| {
-        count_allocated(&row[0], bytes);
-        counted = true;
-    });
-    if let Some((local, number)) = counting
+    let away = |engine: &Engine, place| {
+        counted = count_away(engine, place, class, |row| row.allocated(bytes));
+    };
+    if let Some((local, number)) = counting(class, away)
         && let Some(line) = local.row(number, 0)
     {
         count_allocated(line, bytes);
@@ -107,11 +102,45 @@ pub fn was_allocated(class: &Class, bytes: usize) -> bool {
 /// Counts a free. The balance is the class's: memory may be freed by another thread.
 #[inline]
 pub fn freed(class: &Class, bytes: usize) {
-    let counting = counting(class, |row| count_freed(&row[0], || Some(&row[1]), bytes));
-    if let Some((local, number)) = counting
+    let away = |engine: &Engine, place| {
+        count_away(engine, place, class, |row| row.freed(bytes));
+    };
+    if let Some((local, number)) = counting(class, away)
         && let Some(line) = local.row(number, 0)
     {
         count_freed(line, || local.row(number, 1), bytes);
+    }
+}
+
+/// A row that is not of the thread that counts there.
+enum Row<'a> {
+    /// Nobody else writes it meanwhile.
+    Lent(&'a [Line]),
+    /// Others may.
+    Shared(&'a [Line]),
+}
+
+impl Row<'_> {
+    fn allocated(&self, bytes: usize) {
+        match self {
+            Self::Lent(row) => count_allocated(&row[0], bytes),
+            Self::Shared(row) => {
+                row[0].cells[at::ALLOC_COUNT].fetch_add(1, Ordering::Relaxed);
+                row[0].cells[at::ALLOC_BYTES].fetch_add(bytes as u64, Ordering::Relaxed);
+                raise(&row[0]);
+            }
+        }
+    }
+
+    fn freed(&self, bytes: usize) {
+        match self {
+            Self::Lent(row) => count_freed(&row[0], || Some(&row[1]), bytes),
+            Self::Shared(row) => {
+                row[0].cells[at::FREE_COUNT].fetch_add(1, Ordering::Relaxed);
+                row[0].cells[at::FREE_BYTES].fetch_add(bytes as u64, Ordering::Relaxed);
+                lower(&row[0], || Some(&row[1]));
+            }
+        }
     }
 }
 
@@ -119,6 +148,20 @@ pub fn freed(class: &Class, bytes: usize) {
 fn count_allocated(line: &Line, bytes: usize) {
     line.add(at::ALLOC_COUNT, 1);
     line.add(at::ALLOC_BYTES, bytes as u64);
+    raise(line);
+}
+
+#[inline(always)]
+fn count_freed<'a>(line: &Line, low: impl FnOnce() -> Option<&'a Line>, bytes: usize) {
+    line.add(at::FREE_COUNT, 1);
+    line.add(at::FREE_BYTES, bytes as u64);
+    lower(line, low);
+}
+
+/// Raises the high marks. Of a row that others write, too, a mark that they raise now may be lost: it is theirs
+/// again at their next allocation.
+#[inline(always)]
+fn raise(line: &Line) {
     let (count, balance) = balance(line);
     if count > line.get(at::HIGH_COUNT) as i64 {
         line.set(at::HIGH_COUNT, count as u64);
@@ -128,10 +171,9 @@ fn count_allocated(line: &Line, bytes: usize) {
     }
 }
 
+/// Lowers the low marks, likewise.
 #[inline(always)]
-fn count_freed<'a>(line: &Line, low: impl FnOnce() -> Option<&'a Line>, bytes: usize) {
-    line.add(at::FREE_COUNT, 1);
-    line.add(at::FREE_BYTES, bytes as u64);
+fn lower<'a>(line: &Line, low: impl FnOnce() -> Option<&'a Line>) {
     let (count, balance) = balance(line);
     // Below zero: this thread has freed more than it allocated, which others did for it.
     if (count < 0 || balance < 0)
@@ -158,20 +200,33 @@ fn balance(line: &Line) -> (i64, i64) {
 
 /// The thread's local and the class's number, if it counts. A thread frees its last memory when it
 /// has left, its name for one: that is counted in a free bank of its account, or what it allocated
-/// would never be seen to go.
+/// would never be seen to go. What is done outside of sessions is counted for nobody.
 #[inline(always)]
-fn counting<'a>(class: &Class, gone: impl FnOnce(&[Line])) -> Option<(&'a Local, u16)> {
+fn counting<'a>(class: &Class, away: impl FnOnce(&Engine, Away)) -> Option<(&'a Local, u16)> {
     if class.kind() != Kind::Memory {
         return None;
     }
-    let local = local_or(|engine, account| {
-        let number = class.number.get(engine.generation);
-        let number = number.unwrap_or_else(|| engine.register(class));
-        let flags = engine.view.controls().effective[usize::from(number)].load(Ordering::Relaxed);
-        if flags & effective::COUNT != 0 && !engine.with_free_row(account, number, gone) {
-            engine.lose(Lost::ThreadEvents, 1);
-        }
-    })?;
+    let local = local_or(away)?;
     let number = local.number(class);
     (local.bits(number) & effective::COUNT != 0).then_some((local, number))
+}
+
+#[inline(always)]
+fn count_away(engine: &Engine, place: Away, class: &Class, count: impl FnOnce(&Row<'_>)) -> bool {
+    let number = engine.number(class);
+    let flags = &engine.view.controls().effective[usize::from(number)];
+    if flags.load(Ordering::Relaxed) & effective::COUNT == 0 {
+        return false;
+    }
+    let counted = match place {
+        Away::Outside => engine
+            .outside_row(number)
+            .map(|row| count(&Row::Shared(row)))
+            .is_some(),
+        Away::Gone(account) => engine.with_free_row(account, number, |row| count(&Row::Lent(row))),
+    };
+    if !counted {
+        engine.lose(Lost::ThreadEvents, 1);
+    }
+    counted
 }

@@ -83,7 +83,7 @@ pub fn start(class: &Class) -> Statement {
         return statement;
     }
     let start = if bits & effective::TIME != 0 {
-        let start = local.clock_at_edge(bits, EventType::Statement);
+        let start = local.clock_after_idle(bits, EventType::Statement);
         local.set_edge(bits, start);
         start
     } else {

@@ -60,7 +60,7 @@ pub fn event() -> (u64, u64) {
 
 /// Threads record in sessions only from here on, for as long as the process lives: for hosts that say
 /// which of their threads are whose. What threads do outside of sessions is lost but for memory, and
-/// is counted as lost now and then.
+/// is counted as lost now and then. The engine that records now, if one does, is kept until the process ends.
 pub fn sessions_only() {
     hot::sessions_only();
 }

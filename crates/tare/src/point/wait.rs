@@ -250,6 +250,9 @@ impl Running {
         // What is sent last is followed by an idle time, and that by a statement.
         if self.event_type == EventType::Idle || self.operation == Operation::Send {
             local.set_edge(self.bits, end);
+            if self.event_type == EventType::Idle {
+                local.idle_end.set(local.edge.get());
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use tare::{Class, Config};
-use tare_layout::bank::plane;
+use tare_layout::bank::{line_of, plane};
 use tare_layout::control::setup;
 use tare_layout::fine::{FINE_BLOCKS, SEED_LINE, Seeds};
 use tare_layout::geometry::LIMITS;
@@ -196,7 +196,7 @@ impl Segment {
         let kind = Kind::from_u8(self.view.class(class).kind.load(Ordering::Acquire) as u8);
         let is_time = kind.expect("a class").is_time_line(i);
         for bank in (0..self.banks()).filter(|&b| of(b)) {
-            let at = usize::from(self.view.class_index(bank)[class].load(Ordering::Acquire));
+            let at = line_of(self.view.class_index(bank)[class].load(Ordering::Acquire));
             if at == 0 {
                 continue;
             }
@@ -232,7 +232,7 @@ impl Segment {
         (0..self.banks())
             .map(|bank| {
                 let index = &self.view.class_index(bank)[number];
-                match usize::from(index.load(Ordering::Acquire)) {
+                match line_of(index.load(Ordering::Acquire)) {
                     0 => 0,
                     at => self.view.arena(bank)[at + line].get(cell),
                 }
