@@ -201,8 +201,12 @@ fn weigh(
     let mut cells = vec![Vec::new(); order.len()];
     for turn in 0..turns {
         for at in 0..order.len() {
-            // Each begins once, so that what drifts hits all alike.
-            let cell = (at + turn) % order.len();
+            // Each begins once, and comes behind each of its neighbours: what drifts, or is left behind, hits all alike.
+            let place = (at + turn) % order.len();
+            let cell = match turn % 2 {
+                0 => place,
+                _ => order.len() - 1 - place,
+            };
             configure(&mut conn, CONFIGURATIONS[order[cell]].1);
             // What a configuration meets for the first time is not its cost.
             for _ in 0..statements / 10 {
