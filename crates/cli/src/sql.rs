@@ -63,7 +63,7 @@ impl Target {
     /// What is asked, in words that may be shown: without a password.
     pub fn name(&self) -> String {
         match (&self.dsn, self.pid, &self.segment) {
-            (Some(dsn), _, _) => remote::shown(dsn),
+            (Some(dsn), _, _) => tare_lab::dsn::without_password(dsn).0,
             (None, Some(pid), _) => format!("process {pid}"),
             (None, None, Some(path)) => path.display().to_string(),
             (None, None, None) => "the running program".to_owned(),

@@ -9,6 +9,7 @@ use mysql::prelude::Queryable;
 use support::server::{Server, Work, mysql};
 use support::{Directory, Finished, finish, host};
 use tare_lab::stats::compare::Baseline;
+use tare_lab::stats::interval::Interval;
 
 fn explain(dsn: &Path, seconds: &str) -> Finished {
     let directory = Directory::new("explain");
@@ -90,7 +91,7 @@ fn tare_serve_is_explained_and_its_sql_switches_everything_off() {
     has_its_shape(&finished);
     assert!(percent(&finished) > 0.0, "{finished:?}");
     assert!(
-        finished.stdout.contains("measured here by documented"),
+        finished.stdout.contains("An event in ns, measured here"),
         "{finished:?}"
     );
     its_sql_works(&finished, &mut conn);
@@ -186,16 +187,91 @@ fn work_once(conn: &mut Conn) {
         .expect("selected");
 }
 
+/// CPU of a statement in each of these configurations: they take turns within a repetition, so often that what the machine
+/// does besides hits all alike, and a turn that was disturbed is not the median of its cell.
+fn weigh(
+    server: &Server,
+    work: &mut Conn,
+    order: &[usize],
+    turns: usize,
+    statements: u32,
+) -> Vec<f64> {
+    let cpu = || tare_lab::proc::cpu(server.pid()).expect("it runs").seconds;
+    let mut conn = server.connect();
+    let mut cells = vec![Vec::new(); order.len()];
+    for turn in 0..turns {
+        for at in 0..order.len() {
+            // Each begins once, and comes behind each of its neighbours: what drifts, or is left behind, hits all alike.
+            let place = (at + turn) % order.len();
+            let cell = match turn % 2 {
+                0 => place,
+                _ => order.len() - 1 - place,
+            };
+            configure(&mut conn, CONFIGURATIONS[order[cell]].1);
+            // What a configuration meets for the first time is not its cost.
+            for _ in 0..statements / 10 {
+                work_once(work);
+            }
+            let before = cpu();
+            for _ in 0..statements {
+                work_once(work);
+            }
+            cells[cell].push((cpu() - before) / f64::from(statements));
+        }
+    }
+    for cell in &mut cells {
+        cell.sort_by(f64::total_cmp);
+    }
+    cells.iter().map(|cell| cell[cell.len() / 2]).collect()
+}
+
+/// Keeps this thread, and what it starts, on one processor. Between two of them each statement wakes the other one, which takes
+/// 7 or 20 µs depending on what else the machine does; on one, a statement takes the same all the time.
+fn stay_on_one_processor() {
+    let thread = std::fs::read_link("/proc/thread-self").expect("procfs");
+    let thread = thread.file_name().expect("a number").to_owned();
+    let last = std::thread::available_parallelism().map_or(1, usize::from) - 1;
+    let pinned = std::process::Command::new("taskset")
+        .args(["--pid", "--cpu-list", &last.to_string()])
+        .arg(thread)
+        .output()
+        .expect("taskset starts");
+    if !pinned.status.success() {
+        println!(
+            "not on one processor: {}",
+            String::from_utf8_lossy(&pinned.stderr).trim()
+        );
+    }
+}
+
+/// What `tare explain` says while this work goes on, and no other: percent of the CPU without instrumentation.
+fn predict(server: &Server, work: &mut Conn, seconds: &str) -> (f64, Finished) {
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let finished = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                work_once(work);
+            }
+        });
+        let finished = explain(server.socket(), seconds);
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        finished
+    });
+    let of_all = percent(&finished);
+    (100.0 * of_all / (100.0 - of_all), finished)
+}
+
 /// Weighs five configurations and compares with what is computed. The errors are printed (`--nocapture`); a test asserts
 /// on no time, so what is asserted is that each was predicted and measured.
 #[test]
 fn the_prediction_stands_beside_a_measurement() {
     let is_long = std::env::var_os("TARE_TEST_LONG").is_some();
-    let (repetitions, statements) = if is_long { (8, 20_000) } else { (1, 200) };
-    let server = Server::tare(&[
-        "--performance-schema-consumer-events-statements-history=OFF",
-        "--performance-schema-consumer-events-transactions-history=OFF",
-    ]);
+    let (repetitions, turns, statements, seconds) = match is_long {
+        true => (12, 25, 1_000, "0.5"),
+        false => (1, 1, 100, "0.3"),
+    };
+    stay_on_one_processor();
+    let server = Server::tare(&[]);
     let mut conn = server.connect();
     let mut work = server.connect();
     work.query_drop("CREATE DATABASE shop").expect("a database");
@@ -203,57 +279,58 @@ fn the_prediction_stands_beside_a_measurement() {
         .expect("a table");
     work.query_drop("INSERT INTO shop.stock VALUES (1, 0)")
         .expect("a row");
-    let cpu = || tare_lab::proc::cpu(server.pid()).expect("it runs").seconds;
-    let weigh = |work: &mut Conn| {
-        let before = cpu();
-        for _ in 0..statements {
-            work_once(work);
-        }
-        (cpu() - before) / f64::from(statements)
-    };
     // Off once more is the A/A pair.
     let order: Vec<usize> = (0..CONFIGURATIONS.len()).chain([0]).collect();
     let mut measured = vec![Vec::new(); order.len()];
+    let mut predicted = vec![Vec::new(); CONFIGURATIONS.len()];
     for repetition in 0..repetitions {
-        for at in 0..order.len() {
-            // Each begins once, so that what drifts hits all alike.
-            let cell = (at + repetition as usize) % order.len();
-            configure(&mut conn, CONFIGURATIONS[order[cell]].1);
-            measured[cell].push((repetition, weigh(&mut work)));
+        let cells = weigh(&server, &mut work, &order, turns, statements);
+        for (of, cell) in measured.iter_mut().zip(cells) {
+            of.push((repetition, cell));
+        }
+        for (cell, (_, updates)) in CONFIGURATIONS.iter().enumerate().skip(1) {
+            configure(&mut conn, updates);
+            let (percent, finished) = predict(&server, &mut work, seconds);
+            predicted[cell].push(percent);
+            if is_long && repetition == 0 {
+                println!("{}", finished.stdout);
+            }
         }
     }
     let baseline = Baseline {
         first: measured[0].clone(),
         again: measured[CONFIGURATIONS.len()].clone(),
     };
-    for (cell, (name, updates)) in CONFIGURATIONS.iter().enumerate().skip(1) {
-        configure(&mut conn, updates);
-        // Under the load that was weighed, and no other.
-        let done = std::sync::atomic::AtomicBool::new(false);
-        let predicted = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                while !done.load(std::sync::atomic::Ordering::Relaxed) {
-                    work_once(&mut work);
-                }
-            });
-            let finished = explain(server.socket(), if is_long { "3" } else { "0.3" });
-            done.store(true, std::sync::atomic::Ordering::Relaxed);
-            percent(&finished)
-        });
-        let mut rng = Default::default();
-        let measured = baseline
-            .compare(&measured[cell], None, true, &mut rng)
-            .expect("measured");
-        // Predicted is of the CPU with instrumentation, measured of the CPU without.
-        let predicted = 100.0 * predicted / (100.0 - predicted);
+    let mut rng = Default::default();
+    let micros = measured[0].iter().map(|(_, seconds)| 1e6 * seconds);
+    println!(
+        "off: {:.2} µs of CPU a statement",
+        tare_lab::stats::mean(&micros.collect::<Vec<_>>())
+    );
+    if let Some(control) = baseline.control(&mut rng) {
+        println!("off again: {}", between(&control));
+    }
+    for (cell, (name, _)) in CONFIGURATIONS.iter().enumerate().skip(1) {
+        let compared = baseline.compare(&measured[cell], None, true, &mut rng);
+        let measured = compared.expect("measured").percent;
+        let predicted = Interval::of(&predicted[cell], &mut rng);
         println!(
-            "{name}: predicted {predicted:.2} %, measured {}; error {:+.2} points",
-            measured.words(),
-            predicted - measured.percent.mean
+            "{name}: predicted {}, measured {}; error {:+.2} points",
+            between(&predicted),
+            between(&measured),
+            predicted.mean - measured.mean
         );
         assert!(
-            predicted.is_finite() && measured.percent.mean.is_finite(),
+            predicted.mean.is_finite() && measured.mean.is_finite(),
             "{name}"
         );
+    }
+}
+
+/// A figure in percent, with its interval where there is one.
+fn between(interval: &Interval) -> String {
+    match (interval.low, interval.high) {
+        (Some(low), Some(high)) => format!("{:+.2} % [{low:+.2}, {high:+.2}]", interval.mean),
+        _ => format!("{:+.2} %", interval.mean),
     }
 }

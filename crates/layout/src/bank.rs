@@ -63,7 +63,8 @@ pub struct Bank {
     pub cut_texts: AtomicU64,
     /// Digests that were cut.
     pub cut_digests: AtomicU64,
-    _reserved: AtomicU64,
+    /// Texts of statements that were read for a digest: those whose digest was not known.
+    pub read_texts: AtomicU64,
     /// Instance id (bits 32-63) and line (bits 0-31) of instance rows; index = id modulo entries.
     pub instances: [AtomicU64; INSTANCE_ENTRIES],
     /// Digest id (bits 32-63), its incarnation (bits 16-31) and line (bits 0-15). The first cell of
@@ -95,7 +96,7 @@ impl Default for Bank {
             statements: AtomicU64::new(0),
             cut_texts: AtomicU64::new(0),
             cut_digests: AtomicU64::new(0),
-            _reserved: AtomicU64::new(0),
+            read_texts: AtomicU64::new(0),
             instances: core::array::from_fn(|_| AtomicU64::new(0)),
             digests: core::array::from_fn(|_| AtomicU64::new(0)),
             objects: core::array::from_fn(|_| AtomicU64::new(0)),

@@ -237,6 +237,13 @@ impl Banks<'_> {
         }
     }
 
+    /// Texts of statements that were read for a digest.
+    pub fn read_texts(&self) -> u64 {
+        let view = self.view();
+        let read = |bank| view.bank(bank).read_texts.load(Ordering::Relaxed);
+        self.unmerged(|| (0..self.count()).fold(0, |sum: u64, bank| sum.wrapping_add(read(bank))))
+    }
+
     /// Texts of statements and digests that were cut.
     pub fn cut_texts(&self) -> (u64, u64) {
         let view = self.view();

@@ -1,18 +1,24 @@
 //! `tare explain`: what instrumentation costs a server now, instrument by instrument, by arithmetic.
 
 mod calibrate;
+mod rehearsal;
 mod report;
 mod sample;
 mod stock;
+mod unit;
 
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use tare_layout::control::CONSUMERS;
+
 use crate::exit::{FAILED, Failure};
 use crate::observe::{Kind, Observed, text};
+use crate::output::Cell;
 use crate::sql::Target;
 use calibrate::Host;
+use rehearsal::Setup;
 use report::Seen;
 
 /// Explain what instrumentation costs a running server, and what would save it
@@ -56,12 +62,15 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             "the program has ended: tare.cost_by_event_name has what its instruments cost",
         ));
     }
-    let mut host = Host::measure();
+    let setup = match observed.about.kind {
+        Kind::Tare => Some(setup(&mut observed)?),
+        _ => None,
+    };
+    let mut host = Host::measure(setup.as_ref());
     let process = observed.process()?;
     if process.is_err() {
         // Elsewhere the server's own word on its timers is all there is.
-        let rows = observed.rows("SELECT TIMER_NAME, TIMER_FREQUENCY, TIMER_OVERHEAD FROM performance_schema.performance_timers")?;
-        host.read_ns = calibrate::read_ns(&rows);
+        host.read_ns = calibrate::read_ns(&observed.rows(calibrate::TIMERS)?);
     }
     let (timers, timers_change) = sample::timers(&mut observed)?;
     let cpu = |pid: &Result<u32, String>| match pid {
@@ -70,30 +79,40 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             .ok_or_else(|| "its process has ended".to_owned()),
         Err(why) => Err(why.clone()),
     };
-    let before = sample::take(&mut observed, &host, &timers)?;
+    let is_tare = observed.about.kind == Kind::Tare;
+    let texts = |observed: &mut Observed| match is_tare {
+        true => sample::texts_read(observed),
+        false => Ok(0.0),
+    };
+    let texts_before = texts(&mut observed)?;
+    let before = sample::take(&mut observed)?;
     let (began, cpu_before) = (Instant::now(), cpu(&process));
     std::thread::sleep(args.interval);
     let (seconds, cpu_after) = (began.elapsed().as_secs_f64(), cpu(&process));
-    let after = sample::take(&mut observed, &host, &timers)?;
-    let histories = observed.rows(
-        "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'YES' AND NAME LIKE 'events%history%'",
-    )?;
-    let source = match (observed.about.kind, host.factors) {
-        (Kind::Tare, Some(factors)) => format!(
-            "An event beside its clock reads, measured here by documented: waits {:.2}, free locks {:.2}, stages {:.2}, statements {:.2}.",
-            factors.wait, factors.lock, factors.stage, factors.statement
-        ),
-        (Kind::Tare, None) => {
-            "Unit costs beside the clock: as documented (docs/results/2026-11-21-engine.json)."
-                .to_owned()
-        }
-        _ => stock::source(&observed.about),
+    let after = sample::take(&mut observed)?;
+    let texts = texts(&mut observed)? - texts_before;
+    let text_bytes = match is_tare {
+        true => sample::text_bytes(&mut observed)?,
+        false => 0.0,
+    };
+    let mut meters = sample::between(&before, &after);
+    sample::price(&mut meters, &observed.about, &host, &timers);
+    let source = match is_tare {
+        true => host.units.words(),
+        false => stock::source(&observed.about),
+    };
+    // What Tare's engine writes to its histories was rehearsed with them.
+    let histories = match is_tare {
+        true => Vec::new(),
+        false => observed.rows("SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'YES' AND NAME LIKE 'events%history%'")?,
     };
     let seen = Seen {
         headline: format!("{} ({})", observed.about.name, observed.about.server()),
         seconds,
         cpu: cpu_before.and_then(|before| Ok(cpu_after? - before)),
-        meters: sample::between(&before, &after),
+        meters,
+        texts,
+        texts_ns: host.units.texts(texts, text_bytes),
         timers,
         timers_change,
         host,
@@ -106,4 +125,18 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     // Nobody reading it is no failure of ours.
     let _ = std::io::stdout().write_all(seen.text().as_bytes());
     Ok(ExitCode::SUCCESS)
+}
+
+/// How the server's engine is set.
+fn setup(observed: &mut Observed) -> Result<Setup, Failure> {
+    let rows = observed.rows("SELECT NAME, ENABLED FROM performance_schema.setup_consumers")?;
+    let consumer = |row: &Vec<Cell>| {
+        let name = text(row.first()?)?;
+        // A server of another version may have consumers that this one does not know.
+        let is_known = CONSUMERS.contains(&name.as_str());
+        is_known.then_some((name, text(row.get(1)?)? == "YES"))
+    };
+    Ok(Setup {
+        consumers: rows.iter().filter_map(consumer).collect(),
+    })
 }

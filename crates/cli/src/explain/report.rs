@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::calibrate::Host;
-use super::sample::{Meter, Meters};
+use super::sample::{Meter, Meters, statements};
 use crate::observe::show;
 use crate::observe::table::{Side, lines};
 
@@ -20,6 +20,10 @@ pub struct Seen {
     pub cpu: Result<f64, String>,
     /// What was counted.
     pub meters: Meters,
+    /// Texts of statements that were read for their digests.
+    pub texts: f64,
+    /// CPU for that, in nanoseconds.
+    pub texts_ns: f64,
     /// Timer by event type.
     pub timers: HashMap<String, String>,
     /// Whether timers can be chosen.
@@ -35,25 +39,13 @@ pub struct Seen {
 impl Seen {
     /// Instrumentation's CPU, in nanoseconds.
     pub fn cost_ns(&self) -> f64 {
-        self.meters.values().map(Meter::cost_ns).sum()
+        self.texts_ns + self.meters.values().map(Meter::cost_ns).sum::<f64>()
     }
 
     /// Instrumentation's share of the server's CPU, in percent.
     pub fn percent(&self, ns: f64) -> Option<f64> {
         let cpu = *self.cpu.as_ref().ok()?;
         (cpu > 0.0).then(|| ns / 1e9 / cpu * 100.0)
-    }
-
-    fn statements(&self) -> f64 {
-        let is = |name: &str| {
-            name.starts_with("statement/")
-                && !name.starts_with("statement/sp/")
-                && !name.starts_with("statement/abstract/")
-        };
-        self.meters
-            .iter()
-            .filter(|(name, _)| is(name))
-            .fold(0.0, |sum, (_, meter)| sum + meter.count)
     }
 
     /// Cost weighted by how little it told: an instrument whose events are shorter than what measuring them takes
@@ -82,7 +74,7 @@ impl Seen {
                 format!(", {percent:.2} % of the server's CPU")
             })
         };
-        let statements = self.statements();
+        let statements = statements(&self.meters);
         let mut text = vec![
             format!("tare explain  {}, {:.1} s", self.headline, self.seconds),
             String::new(),
@@ -129,6 +121,14 @@ impl Seen {
             seconds(sum(|m| m.counting_ns)),
             share(sum(|m| m.counting_ns))
         ));
+        if self.texts > 0.0 {
+            text.push(format!(
+                "  reading texts  {} for the digests of {} that were not known{}",
+                seconds(self.texts_ns),
+                show::count(self.texts),
+                share(self.texts_ns)
+            ));
+        }
         let reads: Vec<String> = self
             .host
             .read_ns
@@ -251,7 +251,7 @@ impl Seen {
             sum(&cost, &ten),
             &update("ENABLED = 'NO'", &format!("NAME IN ({names})")),
         ));
-        text.extend(says("Switching everything off", sum(&cost, &all), "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME = 'global_instrumentation';"));
+        text.extend(says("Switching everything off", self.cost_ns(), "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME = 'global_instrumentation';"));
         text
     }
 
@@ -316,6 +316,8 @@ mod tests {
                 ),
             ]
             .into(),
+            texts: 0.0,
+            texts_ns: 0.0,
             timers: [
                 ("wait".to_owned(), "CYCLE".to_owned()),
                 ("statement".to_owned(), "NANOSECOND".to_owned()),
@@ -324,7 +326,7 @@ mod tests {
             timers_change: true,
             host: Host {
                 read_ns: vec![("CYCLE".into(), 10.0), ("NANOSECOND".into(), 40.0)],
-                factors: None,
+                ..Host::default()
             },
             source: "Unit costs: documented.".into(),
             histories: Vec::new(),

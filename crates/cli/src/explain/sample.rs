@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::calibrate::{Factors, Host};
+use super::calibrate::Host;
 use super::stock;
-use crate::observe::{Kind, Observed, Trouble, text, whole};
+use crate::observe::{About, Kind, Observed, Trouble, text, whole};
 use crate::output::Cell;
 
 /// An instrument up to a moment, or in an interval.
@@ -16,6 +16,8 @@ pub struct Meter {
     pub timed: bool,
     /// Events.
     pub count: f64,
+    /// Those of them that were timed.
+    pub count_timed: f64,
     /// What they told: the time that they measured, in nanoseconds.
     pub told_ns: f64,
     /// Clock reads.
@@ -46,11 +48,9 @@ impl Meter {
         }
         Self {
             count: self.count - before.count,
+            count_timed: self.count_timed - before.count_timed,
             told_ns: self.told_ns - before.told_ns,
             reads: self.reads - before.reads,
-            timer_ns: self.timer_ns - before.timer_ns,
-            recording_ns: self.recording_ns - before.recording_ns,
-            counting_ns: self.counting_ns - before.counting_ns,
             ..self.clone()
         }
     }
@@ -58,6 +58,17 @@ impl Meter {
 
 /// The instruments at one moment, by name.
 pub type Meters = HashMap<String, Meter>;
+
+/// Statements that clients sent, among all that was counted.
+pub fn statements(meters: &Meters) -> f64 {
+    let is = |name: &str| {
+        name.starts_with("statement/")
+            && !name.starts_with("statement/sp/")
+            && !name.starts_with("statement/abstract/")
+    };
+    let statements = meters.iter().filter(|(name, _)| is(name));
+    statements.fold(0.0, |sum, (_, meter)| sum + meter.count)
+}
 
 /// What came between two moments.
 pub fn between(before: &Meters, after: &Meters) -> Meters {
@@ -106,18 +117,8 @@ const SUMMARIES: [(&str, &str, &str, &str); 5] = [
 ];
 
 /// Asks.
-pub fn take(
-    observed: &mut Observed,
-    host: &Host,
-    timers: &HashMap<String, String>,
-) -> Result<Meters, Trouble> {
+pub fn take(observed: &mut Observed) -> Result<Meters, Trouble> {
     let mut meters = Meters::new();
-    let is_tare = observed.about.kind == Kind::Tare;
-    let timed = if is_tare {
-        HashMap::new()
-    } else {
-        timed(observed)?
-    };
     for (event_type, table, count, sum) in SUMMARIES {
         let question = format!(
             "SELECT EVENT_NAME, {count}, {sum} FROM performance_schema.{table} WHERE {count} > 0"
@@ -133,70 +134,97 @@ pub fn take(
                 continue;
             };
             let number = |at: usize| row.get(at).and_then(whole).unwrap_or(0) as f64;
-            let event_type = if name == "idle" { "idle" } else { event_type };
-            let mut meter = Meter {
-                event_type: event_type.to_owned(),
-                timed: timed.get(&name).copied().unwrap_or(false),
+            let meter = Meter {
+                event_type: if name == "idle" { "idle" } else { event_type }.to_owned(),
                 count: number(1),
                 told_ns: number(2) / 1e3,
                 ..Meter::default()
             };
-            if !is_tare {
-                let unit = stock::unit(&observed.about, event_type);
-                let count = if meter.timed { meter.count } else { 0.0 };
-                meter.reads = count * unit.reads;
-                meter.timer_ns =
-                    meter.reads * host.read(timers.get(event_type).map_or("CYCLE", String::as_str));
-                meter.recording_ns = count * unit.recording_ns;
-                meter.counting_ns = meter.count * unit.counting_ns;
-            }
             meters.insert(name, meter);
         }
     }
-    if is_tare {
-        tares(observed, host, &mut meters)?;
+    match observed.about.kind {
+        Kind::Tare => tares(observed, &mut meters)?,
+        _ => stocks(observed, &mut meters)?,
     }
     Ok(meters)
 }
 
-/// Tare's engine knows its own cost; what was measured on this host refines it.
-fn tares(observed: &mut Observed, host: &Host, meters: &mut Meters) -> Result<(), Trouble> {
-    let question = "SELECT event_name, timed, timer_reads, sum_cost_timer, sum_cost_recording, sum_cost_counting FROM tare.cost_by_event_name";
+/// Tare's engine knows how many it timed.
+fn tares(observed: &mut Observed, meters: &mut Meters) -> Result<(), Trouble> {
+    let question =
+        "SELECT event_name, timed, count_timed, timer_reads FROM tare.cost_by_event_name";
     for row in observed.rows(question)? {
-        let Some(meter) = row
-            .first()
-            .and_then(text)
-            .and_then(|name| meters.get_mut(&name))
-        else {
+        let name = row.first().and_then(text).unwrap_or_default();
+        let Some(meter) = meters.get_mut(&name) else {
             continue;
         };
         let number = |at: usize| row.get(at).and_then(whole).unwrap_or(0) as f64;
-        let name = row.first().and_then(text).unwrap_or_default();
-        let factor = host.factors.map_or(1.0, |factors| factor(factors, &name));
         meter.timed = row.get(1).and_then(text).as_deref() == Some("YES");
-        meter.reads = number(2);
-        meter.timer_ns = number(3) / 1e3;
-        meter.recording_ns = number(4) / 1e3
-            * if meter.event_type == "stage" {
-                1.0
-            } else {
-                factor
-            };
-        meter.counting_ns = number(5) / 1e3 * factor;
+        meter.count_timed = number(2);
+        meter.reads = number(3);
     }
     Ok(())
 }
 
-fn factor(factors: Factors, name: &str) -> f64 {
-    let is = |prefix: &str| name.starts_with(prefix);
-    if is("wait/synch/mutex/") || is("wait/synch/rwlock/") || is("wait/synch/sxlock/") {
-        factors.lock
-    } else if is("stage/") {
-        factors.stage
-    } else if is("statement/") {
-        factors.statement
+/// Other servers say which instruments are timed.
+fn stocks(observed: &mut Observed, meters: &mut Meters) -> Result<(), Trouble> {
+    let timed = timed(observed)?;
+    for (name, meter) in meters.iter_mut() {
+        meter.timed = timed.get(name).copied().unwrap_or(false);
+        if meter.timed {
+            meter.count_timed = meter.count;
+            meter.reads = meter.count * stock::unit(&observed.about, &meter.event_type).reads;
+        }
+    }
+    Ok(())
+}
+
+/// Texts that Tare's engine has read for their digests, because it did not know them.
+pub fn texts_read(observed: &mut Observed) -> Result<f64, Trouble> {
+    let read = observed.text(
+        "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Tare_digest_texts_read'",
+    )?;
+    Ok(read.and_then(|read| read.parse().ok()).unwrap_or(0.0))
+}
+
+/// Bytes of a statement's text, in the mean.
+pub fn text_bytes(observed: &mut Observed) -> Result<f64, Trouble> {
+    let bytes = observed.text(
+        "SELECT SUM(COUNT_STAR * LENGTH(QUERY_SAMPLE_TEXT)) / SUM(COUNT_STAR) FROM performance_schema.events_statements_summary_by_digest",
+    )?;
+    Ok(bytes.and_then(|bytes| bytes.parse().ok()).unwrap_or(0.0))
+}
+
+/// Says what the events of an interval have cost.
+pub fn price(meters: &mut Meters, about: &About, host: &Host, timers: &HashMap<String, String>) {
+    let statements = statements(meters);
+    // Where no statements are counted, nobody knows which events come together.
+    let firsts = if statements > 0.0 {
+        statements
     } else {
-        factors.wait
+        f64::INFINITY
+    };
+    for (name, meter) in meters.iter_mut() {
+        let timer = timers
+            .get(&meter.event_type)
+            .map_or("CYCLE", String::as_str);
+        meter.timer_ns = meter.reads * host.read(timer);
+        (meter.counting_ns, meter.recording_ns) = match about.kind {
+            Kind::Tare => {
+                let unit = host.units.of(name);
+                let (counting, timing) = unit.price(meter.count, meter.count_timed, firsts);
+                // Measured with reads of the counter in it.
+                (counting, timing - meter.reads * host.read("CYCLE"))
+            }
+            _ => {
+                let unit = stock::unit(about, &meter.event_type);
+                (
+                    meter.count * unit.counting_ns,
+                    meter.count_timed * unit.recording_ns,
+                )
+            }
+        };
     }
 }
 
@@ -251,35 +279,15 @@ mod tests {
                 "wait/a".to_owned(),
                 Meter {
                     count,
-                    timer_ns: count * 20.0,
-                    counting_ns: count * 5.0,
+                    reads: count * 2.0,
                     ..Meter::default()
                 },
             )]
             .into()
         };
         let came = between(&at(10.0), &at(15.0));
-        assert_eq!(
-            (came["wait/a"].count, came["wait/a"].cost_ns()),
-            (5.0, 125.0)
-        );
+        assert_eq!((came["wait/a"].count, came["wait/a"].reads), (5.0, 10.0));
         assert_eq!(between(&at(10.0), &at(4.0))["wait/a"].count, 4.0);
         assert!(between(&at(10.0), &at(10.0)).is_empty());
-    }
-
-    #[test]
-    fn a_factor_belongs_to_its_type() {
-        let factors = Factors {
-            wait: 1.0,
-            lock: 2.0,
-            stage: 3.0,
-            statement: 4.0,
-        };
-        let of = |name| factor(factors, name);
-        assert_eq!(of("wait/synch/mutex/sql/LOCK_open"), 2.0);
-        assert_eq!(of("wait/io/file/sql/binlog"), 1.0);
-        assert_eq!(of("stage/sql/init"), 3.0);
-        assert_eq!(of("statement/sql/select"), 4.0);
-        assert_eq!(of("memory/sql/heap"), 1.0);
     }
 }

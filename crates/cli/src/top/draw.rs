@@ -7,7 +7,8 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Clear, Paragraph, Row, Table, TableState, Wrap};
 
 use super::keys::HELP;
-use super::sheet::{Column, Kind, PAGES};
+use super::pages::PAGES;
+use super::sheet::{Column, Kind};
 use super::view::View;
 use crate::observe::show;
 use crate::observe::table::Side;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::sheet::PAGES;
+use super::pages::PAGES;
 use super::source::Wish;
 use super::view::View;
 

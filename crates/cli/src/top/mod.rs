@@ -4,6 +4,7 @@ mod batch;
 mod draw;
 mod executions;
 mod keys;
+mod pages;
 mod screen;
 mod sheet;
 mod snapshot;
@@ -23,7 +24,8 @@ use crate::exit::{FAILED, Failure};
 use crate::observe::Observed;
 use crate::sql::Target;
 use batch::Batch;
-use sheet::{PAGES, Sheet};
+use pages::PAGES;
+use sheet::Sheet;
 use source::Sampler;
 use view::Order;
 

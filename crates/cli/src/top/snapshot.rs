@@ -211,7 +211,7 @@ fn number(value: &Value) -> Option<i128> {
 mod tests {
     use std::time::Duration;
 
-    use super::super::sheet::PAGES;
+    use super::super::pages::PAGES;
     use super::*;
 
     /// Waits: TIME, WAITS, MAX, EVENT.

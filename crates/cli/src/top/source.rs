@@ -33,7 +33,7 @@ impl Place {
     pub fn below(&self, row: &Row, title: String) -> Option<Self> {
         let sheet = match self.sheet.drill {
             Drill::Nothing => return None,
-            Drill::Executions => &super::sheet::EXECUTIONS,
+            Drill::Executions => &super::pages::EXECUTIONS,
             Drill::To(sheet) => sheet,
         };
         Some(Self {

@@ -8,7 +8,8 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::draw::draw;
 use super::keys::{Effect, press};
-use super::sheet::{PAGES, Sheet};
+use super::pages::PAGES;
+use super::sheet::Sheet;
 use super::snapshot::{Snapshot, between};
 use super::source::{Answer, News, Place, Wish};
 use super::view::View;

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::sheet::{Drill, PAGES, Sheet};
+use super::pages::PAGES;
+use super::sheet::{Drill, Sheet};
 use super::snapshot::{Key, Row};
 use super::source::{Answer, News, Place};
 

@@ -7,6 +7,7 @@ pub mod functions;
 pub mod gate;
 mod memory;
 mod mutex;
+pub mod sample;
 pub mod sqlite;
 pub mod statement;
 pub mod sync;

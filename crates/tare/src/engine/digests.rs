@@ -114,6 +114,7 @@ impl Local {
         // statement is beyond what async-signal-safety allows its host.)
         let cache = unsafe { &mut *self.digests.get() };
         let limit = self.engine.view.geometry().limits.digest_text_bytes;
+        bump(&self.bank.get().read_texts, 1);
         cache.text.clear();
         cache.text.reserve_exact(limit);
         if digest::normalize(text.as_bytes(), limit, &mut cache.text) == Extent::Truncated {

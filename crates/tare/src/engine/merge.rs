@@ -93,6 +93,7 @@ impl Engine {
         for (into, of) in [
             (&target.cut_texts, &bank.cut_texts),
             (&target.cut_digests, &bank.cut_digests),
+            (&target.read_texts, &bank.read_texts),
         ] {
             into.fetch_add(of.swap(0, Ordering::Relaxed), Ordering::Relaxed);
         }

@@ -232,6 +232,10 @@ impl Snapshot {
             let (texts, digests) = host.banks().cut_texts();
             status.push(Variable::new("Tare_sql_texts_cut", texts));
             status.push(Variable::new("Tare_digests_cut", digests));
+            status.push(Variable::new(
+                "Tare_digest_texts_read",
+                host.banks().read_texts(),
+            ));
             status.extend(
                 OWN.iter()
                     .map(|(name, of)| Variable::new(*name, sum(&[*of]))),

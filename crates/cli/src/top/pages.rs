@@ -1,0 +1,374 @@
+//! The pages of `tare top`, and what one drills down to.
+
+use super::sheet::{Column, Drill, Kind, Sheet, Since, col, hidden, sheet};
+
+const SHARE: Column = col("%", "", Kind::Share, 5);
+const AVERAGE: Column = col("AVG", "", Kind::Average, 10);
+const TIME: Column = col("TIME", "SUM_TIMER_WAIT", Kind::Time, 10);
+/// The pages, in the order of their keys, `1` to `8`.
+pub static PAGES: [Sheet; 8] = [
+    STATEMENTS, WAITS, STAGES, FILES, TABLES, LOCKS, THREADS, MEMORY,
+];
+
+const STATEMENTS: Sheet = Sheet {
+    recent: Some("LAST_SEEN >= NOW() - INTERVAL {} SECOND"),
+    hint: "no statement was counted: the consumer statements_digest and the instruments statement/% must be on",
+    drill: Drill::Executions,
+    ..sheet(
+        "statements",
+        "FROM performance_schema.events_statements_summary_by_digest WHERE COUNT_STAR > 0",
+        &[
+            TIME,
+            SHARE,
+            col("CALLS", "COUNT_STAR", Kind::Count, 8),
+            AVERAGE,
+            col("SENT", "SUM_ROWS_SENT", Kind::Count, 8),
+            col("EXAMINED", "SUM_ROWS_EXAMINED", Kind::Count, 8),
+            col("ERRORS", "SUM_ERRORS", Kind::Count, 6),
+            col("DB", "SCHEMA_NAME", Kind::Key, 12),
+            hidden("DIGEST", Kind::Key),
+            col("STATEMENT", "LEFT(DIGEST_TEXT, 400)", Kind::Text, 0),
+        ],
+    )
+};
+
+const WAITS: Sheet = Sheet {
+    hint: "no wait was counted: UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE NAME LIKE 'wait/%'",
+    drill: Drill::To(&WAIT_BY_THREAD),
+    ..sheet(
+        "waits",
+        "FROM performance_schema.events_waits_summary_global_by_event_name WHERE COUNT_STAR > 0 AND EVENT_NAME <> 'idle'",
+        &[
+            TIME,
+            SHARE,
+            col("WAITS", "COUNT_STAR", Kind::Count, 9),
+            AVERAGE,
+            col("EVER MAX", "MAX_TIMER_WAIT", Kind::GaugeTime, 10),
+            col("EVENT", "EVENT_NAME", Kind::Key, 0),
+        ],
+    )
+};
+
+const STAGES: Sheet = Sheet {
+    hint: "no stage was counted: UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE NAME LIKE 'stage/%'",
+    drill: Drill::To(&STAGE_BY_THREAD),
+    ..sheet(
+        "stages",
+        "FROM performance_schema.events_stages_summary_global_by_event_name WHERE COUNT_STAR > 0",
+        &[
+            TIME,
+            SHARE,
+            col("STAGES", "COUNT_STAR", Kind::Count, 9),
+            AVERAGE,
+            col("EVER MAX", "MAX_TIMER_WAIT", Kind::GaugeTime, 10),
+            col("STAGE", "EVENT_NAME", Kind::Key, 0),
+        ],
+    )
+};
+
+const FILES: Sheet = Sheet {
+    hint: "no file io was counted: UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE NAME LIKE 'wait/io/file/%'",
+    ..sheet(
+        "files",
+        "FROM performance_schema.file_summary_by_instance WHERE COUNT_STAR > 0",
+        &[
+            TIME,
+            SHARE,
+            col("CALLS", "COUNT_STAR", Kind::Count, 8),
+            AVERAGE,
+            col("READS", "COUNT_READ", Kind::Count, 7),
+            col("READ", "SUM_NUMBER_OF_BYTES_READ", Kind::Bytes, 10),
+            col("WRITES", "COUNT_WRITE", Kind::Count, 7),
+            col("WRITTEN", "SUM_NUMBER_OF_BYTES_WRITE", Kind::Bytes, 10),
+            col("FILE", "FILE_NAME", Kind::Key, 0),
+            hidden("EVENT_NAME", Kind::Key),
+        ],
+    )
+};
+
+const TABLES: Sheet = Sheet {
+    hint: "no table io was counted: UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE NAME LIKE 'wait/io/table/%'",
+    drill: Drill::To(&TABLE_BY_INDEX),
+    ..sheet(
+        "tables",
+        "FROM performance_schema.table_io_waits_summary_by_table WHERE COUNT_STAR > 0",
+        &[
+            TIME,
+            SHARE,
+            col("ROWS", "COUNT_STAR", Kind::Count, 9),
+            AVERAGE,
+            col("FETCHED", "COUNT_FETCH", Kind::Count, 9),
+            col("INSERTED", "COUNT_INSERT", Kind::Count, 8),
+            col("UPDATED", "COUNT_UPDATE", Kind::Count, 8),
+            col("DELETED", "COUNT_DELETE", Kind::Count, 8),
+            col("DB", "OBJECT_SCHEMA", Kind::Key, 14),
+            col("TABLE", "OBJECT_NAME", Kind::Key, 0),
+        ],
+    )
+};
+
+const LOCKS: Sheet = Sheet {
+    shows_all: true,
+    since: Since {
+        mysql: (5, 7),
+        mariadb: (10, 5),
+    },
+    hint: "no lock on a table is held or was counted: the instruments wait/lock/% must be on",
+    drill: Drill::To(&LOCK_HOLDERS),
+    ..sheet(
+        "locks",
+        "FROM (SELECT OBJECT_SCHEMA AS S, OBJECT_NAME AS N, COUNT_STAR AS C, SUM_TIMER_WAIT AS T, COUNT_READ AS R, COUNT_WRITE AS W, 0 AS HELD, 0 AS PENDING \
+         FROM performance_schema.table_lock_waits_summary_by_table WHERE COUNT_STAR > 0 UNION ALL \
+         SELECT OBJECT_SCHEMA, OBJECT_NAME, 0, 0, 0, 0, CASE WHEN LOCK_STATUS = 'GRANTED' THEN 1 ELSE 0 END, CASE WHEN LOCK_STATUS = 'PENDING' THEN 1 ELSE 0 END \
+         FROM performance_schema.metadata_locks WHERE OBJECT_TYPE = 'TABLE' AND OBJECT_SCHEMA <> 'performance_schema') AS L GROUP BY S, N",
+        &[
+            col("TIME", "SUM(T)", Kind::Time, 10),
+            SHARE,
+            col("LOCKS", "SUM(C)", Kind::Count, 8),
+            AVERAGE,
+            col("READ", "SUM(R)", Kind::Count, 8),
+            col("WRITE", "SUM(W)", Kind::Count, 8),
+            col("HELD", "SUM(HELD)", Kind::Gauge, 5),
+            col("WAITING", "SUM(PENDING)", Kind::Gauge, 7),
+            col("DB", "S", Kind::Key, 14),
+            col("TABLE", "N", Kind::Key, 0),
+        ],
+    )
+};
+
+const THREADS: Sheet = Sheet {
+    shows_all: true,
+    drill: Drill::To(&THREAD_EVENTS),
+    ..sheet(
+        "threads",
+        "FROM performance_schema.threads AS t LEFT JOIN (SELECT THREAD_ID, SUM(COUNT_STAR) AS C, SUM(SUM_TIMER_WAIT) AS W \
+         FROM performance_schema.events_statements_summary_by_thread_by_event_name WHERE COUNT_STAR > 0 GROUP BY THREAD_ID) AS s \
+         ON s.THREAD_ID = t.THREAD_ID",
+        &[
+            col("TIME", "COALESCE(s.W, 0)", Kind::Time, 10),
+            SHARE,
+            col("CALLS", "COALESCE(s.C, 0)", Kind::Count, 8),
+            col("THREAD", "t.THREAD_ID", Kind::KeyNumber, 7),
+            col("CONN", "t.PROCESSLIST_ID", Kind::Gauge, 6),
+            col("USER", "t.PROCESSLIST_USER", Kind::Text, 10),
+            col("HOST", "t.PROCESSLIST_HOST", Kind::Text, 12),
+            col("DB", "t.PROCESSLIST_DB", Kind::Text, 10),
+            col("COMMAND", "t.PROCESSLIST_COMMAND", Kind::Text, 8),
+            col("FOR", "t.PROCESSLIST_TIME", Kind::GaugeSeconds, 7),
+            col(
+                "STATE, STATEMENT",
+                "COALESCE(NULLIF(CONCAT(COALESCE(t.PROCESSLIST_STATE, ''), ' ', LEFT(COALESCE(t.PROCESSLIST_INFO, ''), 200)), ' '), t.NAME)",
+                Kind::Text,
+                0,
+            ),
+        ],
+    )
+};
+
+const MEMORY: Sheet = Sheet {
+    shows_all: true,
+    since: Since {
+        mysql: (5, 7),
+        mariadb: (10, 5),
+    },
+    hint: "no memory was counted: instruments memory/% are switched on at start, with --performance-schema-instrument='memory/%=ON'",
+    drill: Drill::To(&MEMORY_BY_THREAD),
+    ..sheet(
+        "memory",
+        "FROM performance_schema.memory_summary_global_by_event_name WHERE COUNT_ALLOC > 0",
+        &[
+            col("NOW", "CURRENT_NUMBER_OF_BYTES_USED", Kind::GaugeBytes, 10),
+            col("HIGH", "HIGH_NUMBER_OF_BYTES_USED", Kind::GaugeBytes, 10),
+            col("BLOCKS", "CURRENT_COUNT_USED", Kind::Gauge, 9),
+            col("ALLOCS", "COUNT_ALLOC", Kind::Count, 9),
+            col("FREES", "COUNT_FREE", Kind::Count, 9),
+            col("ALLOCATED", "SUM_NUMBER_OF_BYTES_ALLOC", Kind::Bytes, 10),
+            col("MEMORY", "EVENT_NAME", Kind::Key, 0),
+        ],
+    )
+};
+
+const BY_THREAD: &[Column] = &[
+    col("TIME", "e.SUM_TIMER_WAIT", Kind::Time, 10),
+    SHARE,
+    col("COUNT", "e.COUNT_STAR", Kind::Count, 9),
+    AVERAGE,
+    col("THREAD", "e.THREAD_ID", Kind::KeyNumber, 7),
+    col("CONN", "t.PROCESSLIST_ID", Kind::Gauge, 6),
+    col("USER", "t.PROCESSLIST_USER", Kind::Text, 12),
+    col("NAME", "t.NAME", Kind::Text, 0),
+];
+
+static WAIT_BY_THREAD: Sheet = Sheet {
+    of: "wait",
+    ..sheet(
+        "threads",
+        "FROM performance_schema.events_waits_summary_by_thread_by_event_name AS e LEFT JOIN performance_schema.threads AS t \
+         ON t.THREAD_ID = e.THREAD_ID WHERE e.EVENT_NAME {0} AND e.COUNT_STAR > 0",
+        BY_THREAD,
+    )
+};
+
+static STAGE_BY_THREAD: Sheet = Sheet {
+    of: "stage",
+    ..sheet(
+        "threads",
+        "FROM performance_schema.events_stages_summary_by_thread_by_event_name AS e LEFT JOIN performance_schema.threads AS t \
+         ON t.THREAD_ID = e.THREAD_ID WHERE e.EVENT_NAME {0} AND e.COUNT_STAR > 0",
+        BY_THREAD,
+    )
+};
+
+static TABLE_BY_INDEX: Sheet = Sheet {
+    of: "table",
+    ..sheet(
+        "indexes",
+        "FROM performance_schema.table_io_waits_summary_by_index_usage WHERE OBJECT_SCHEMA {0} AND OBJECT_NAME {1} AND COUNT_STAR > 0",
+        &[
+            TIME,
+            SHARE,
+            col("ROWS", "COUNT_STAR", Kind::Count, 9),
+            AVERAGE,
+            col("FETCHED", "COUNT_FETCH", Kind::Count, 9),
+            col("INSERTED", "COUNT_INSERT", Kind::Count, 8),
+            col("UPDATED", "COUNT_UPDATE", Kind::Count, 8),
+            col("DELETED", "COUNT_DELETE", Kind::Count, 8),
+            col("INDEX (NULL: NONE)", "INDEX_NAME", Kind::Key, 0),
+        ],
+    )
+};
+
+static LOCK_HOLDERS: Sheet = Sheet {
+    of: "table",
+    shows_all: true,
+    hint: "no metadata lock on it now",
+    ..sheet(
+        "metadata locks",
+        "FROM performance_schema.metadata_locks AS l LEFT JOIN performance_schema.threads AS t ON t.THREAD_ID = l.OWNER_THREAD_ID \
+         WHERE l.OBJECT_TYPE = 'TABLE' AND l.OBJECT_SCHEMA {0} AND l.OBJECT_NAME {1}",
+        &[
+            hidden("l.OBJECT_INSTANCE_BEGIN", Kind::KeyNumber),
+            col("STATUS", "l.LOCK_STATUS", Kind::Text, 8),
+            col("LOCK", "l.LOCK_TYPE", Kind::Text, 20),
+            col("DURATION", "l.LOCK_DURATION", Kind::Text, 11),
+            col("THREAD", "l.OWNER_THREAD_ID", Kind::KeyNumber, 7),
+            col("CONN", "t.PROCESSLIST_ID", Kind::Gauge, 6),
+            col("USER", "t.PROCESSLIST_USER", Kind::Text, 12),
+            col("FOR", "t.PROCESSLIST_TIME", Kind::GaugeSeconds, 7),
+            col("STATEMENT", "LEFT(t.PROCESSLIST_INFO, 200)", Kind::Text, 0),
+        ],
+    )
+};
+
+static THREAD_EVENTS: Sheet = Sheet {
+    of: "thread",
+    ..sheet(
+        "events",
+        "FROM (SELECT 'statement' AS K, EVENT_NAME AS N, COUNT_STAR AS C, SUM_TIMER_WAIT AS T FROM performance_schema.events_statements_summary_by_thread_by_event_name \
+         WHERE THREAD_ID {0} AND COUNT_STAR > 0 UNION ALL \
+         SELECT 'stage', EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT FROM performance_schema.events_stages_summary_by_thread_by_event_name \
+         WHERE THREAD_ID {0} AND COUNT_STAR > 0 UNION ALL \
+         SELECT 'wait', EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT FROM performance_schema.events_waits_summary_by_thread_by_event_name \
+         WHERE THREAD_ID {0} AND COUNT_STAR > 0) AS e",
+        &[
+            col("TIME", "T", Kind::Time, 10),
+            col("COUNT", "C", Kind::Count, 9),
+            AVERAGE,
+            col("TYPE", "K", Kind::Key, 9),
+            col("EVENT", "N", Kind::Key, 0),
+        ],
+    )
+};
+
+static MEMORY_BY_THREAD: Sheet = Sheet {
+    of: "memory",
+    shows_all: true,
+    ..sheet(
+        "threads",
+        "FROM performance_schema.memory_summary_by_thread_by_event_name AS e LEFT JOIN performance_schema.threads AS t \
+         ON t.THREAD_ID = e.THREAD_ID WHERE e.EVENT_NAME {0} AND e.COUNT_ALLOC > 0",
+        &[
+            col(
+                "NOW",
+                "e.CURRENT_NUMBER_OF_BYTES_USED",
+                Kind::GaugeBytes,
+                10,
+            ),
+            col("HIGH", "e.HIGH_NUMBER_OF_BYTES_USED", Kind::GaugeBytes, 10),
+            col("ALLOCS", "e.COUNT_ALLOC", Kind::Count, 9),
+            col("FREES", "e.COUNT_FREE", Kind::Count, 9),
+            col("THREAD", "e.THREAD_ID", Kind::KeyNumber, 7),
+            col("CONN", "t.PROCESSLIST_ID", Kind::Gauge, 6),
+            col("USER", "t.PROCESSLIST_USER", Kind::Text, 12),
+            col("NAME", "t.NAME", Kind::Text, 0),
+        ],
+    )
+};
+
+/// Stages and waits of the last executions of a statement; read by `executions`.
+pub static EXECUTIONS: Sheet = Sheet {
+    of: "statement",
+    shows_all: true,
+    ..sheet(
+        "stages and waits",
+        "",
+        &[
+            col("TIME", "SUM_TIMER_WAIT", Kind::GaugeTime, 10),
+            SHARE,
+            col("COUNT", "COUNT_STAR", Kind::Gauge, 9),
+            AVERAGE,
+            col("TYPE", "TYPE", Kind::Key, 9),
+            col("EVENT", "EVENT_NAME", Kind::Key, 0),
+        ],
+    )
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_can_be_sorted_and_has_one_column_that_takes_what_is_left() {
+        for sheet in PAGES
+            .iter()
+            .chain([&EXECUTIONS, &TABLE_BY_INDEX, &THREAD_EVENTS])
+        {
+            assert!(
+                !sheet.columns[sheet.by_time()].kind.is_key(),
+                "{}",
+                sheet.name
+            );
+            assert!(
+                !sheet.columns[sheet.by_count()].kind.is_key(),
+                "{}",
+                sheet.name
+            );
+            assert_ne!(sheet.by_time(), sheet.by_count(), "{}", sheet.name);
+            let wide = sheet
+                .shown()
+                .filter(|(_, column)| column.width == 0)
+                .count();
+            assert_eq!(wide, 1, "{}", sheet.name);
+        }
+    }
+
+    #[test]
+    fn keys_become_comparisons() {
+        let question = TABLE_BY_INDEX.question(&[None, Some("t'; DROP".into())], None);
+        assert!(
+            question.contains("OBJECT_SCHEMA IS NULL AND OBJECT_NAME = CONVERT(x'74273B"),
+            "{question}"
+        );
+        let question = THREAD_EVENTS.question(&[Some("17".into())], None);
+        assert_eq!(
+            question.matches("THREAD_ID = 17 AND").count(),
+            3,
+            "{question}"
+        );
+        let question = STATEMENTS.question(&[], Some(5));
+        assert!(
+            question.ends_with("COUNT_STAR > 0 AND LAST_SEEN >= NOW() - INTERVAL 5 SECOND"),
+            "{question}"
+        );
+    }
+}
