@@ -71,9 +71,14 @@ pub fn compare(version: Version) {
         let found = round(version, &known);
         let seen = match lasting {
             None => found,
+            // What each round found, so that chance can be told from a rule.
             Some(earlier) => found
                 .into_iter()
-                .filter(|(what, _)| earlier.contains_key(what))
+                .filter_map(|(what, how)| {
+                    let before = earlier.get(&what)?;
+                    let all = format!("{before}; {how}");
+                    Some((what, all))
+                })
                 .collect(),
         };
         if seen.is_empty() {
