@@ -193,7 +193,7 @@ pub const CHECKS: &[Check] = &[
         name: "errors",
         sql: "SELECT ERROR_NAME, SUM_ERROR_RAISED, SUM_ERROR_HANDLED
               FROM performance_schema.events_errors_summary_by_thread_by_error
-              WHERE THREAD_ID = {thread} AND SUM_ERROR_RAISED > 0",
+              WHERE THREAD_ID = {thread} AND SUM_ERROR_RAISED + SUM_ERROR_HANDLED > 0",
         keys: 1,
         percent: 0.0,
         of: &[Version::Mysql80],
