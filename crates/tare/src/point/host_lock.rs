@@ -53,6 +53,14 @@ pub fn new_instance(class: &Class, address: usize) -> u32 {
     .unwrap_or(0)
 }
 
+/// Counts a lock of a class, by its number, that the host gives no instance: `Performance_schema_%_instances_lost`.
+pub fn instance_lost(class: u16) {
+    match attached() {
+        Some(local) => local.engine.lose_instance(class),
+        None => engine::with(|engine| engine.lose_instance(class)),
+    }
+}
+
 /// Ends an instance.
 pub fn end_instance(instance: u32) {
     engine::with(|engine| engine.end_instance(instance));
