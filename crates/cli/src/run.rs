@@ -272,7 +272,14 @@ impl Watch {
     fn look(&mut self) {
         for pid in descendants(std::process::id()) {
             for found in discover::of_process(pid) {
-                if self.held.contains_key(&found.identity) {
+                if let Some(held) = self.held.get_mut(&found.identity) {
+                    // A server that puts itself into the background takes its segment along.
+                    if held.pid != pid
+                        && let Some(started) = start_time(pid)
+                    {
+                        (held.pid, held.started) = (pid, started);
+                        held.path = found.path;
+                    }
                     continue;
                 }
                 let (Ok(file), Some(started)) = (File::open(&found.path), start_time(pid)) else {
@@ -364,6 +371,7 @@ impl Watch {
 
     /// The command has ended: the last saves.
     fn report(&mut self, status: WaitStatus) {
+        self.look();
         self.save_the_fallen();
         // A process that lives on has its segment still, and no longer anybody who keeps it.
         for held in self.held.values() {

@@ -65,6 +65,23 @@ fn locks_are_seen_free(version: Version) {
             "{name}: {contended} of {count} looked taken, with one connection"
         );
     }
+    // An index has a latch: more of them than a class has instances. The rest is lost, and said to be.
+    let index = "wait/synch/sxlock/innodb/index_tree_rw_lock";
+    connection
+        .query_drop(
+            "CREATE TABLE parts (a INT) ENGINE = InnoDB PARTITION BY HASH (a) PARTITIONS 300",
+        )
+        .expect("made");
+    let listed = server.tare(&format!(
+        "SELECT COUNT(*) AS n FROM performance_schema.rwlock_instances WHERE NAME = '{index}'"
+    ));
+    let lost = server.tare("SHOW STATUS LIKE 'Performance_schema_rwlock_instances_lost'");
+    let lost: u64 = lost[0]["Value"]
+        .as_str()
+        .and_then(|text| text.parse().ok())
+        .expect("a number");
+    assert_eq!(listed[0]["n"].as_u64(), Some(256), "{listed:?}");
+    assert!(lost >= 300 - 256, "{lost}");
     // The server's own lock of an object, held by one, is waited for by another: what waits is a condition.
     connection
         .query_drop("LOCK TABLES t WRITE")

@@ -84,8 +84,10 @@ pub mod statement {
     pub const MESSAGE: usize = 9;
     /// Bits 0-31 error number, 32-63 schema id (0 = none).
     pub const ERROR: usize = 10;
-    /// Five bytes of SQLSTATE, little endian; 0 = none.
+    /// Five bytes of SQLSTATE, little endian; 0 = none was said, which is 00000 once it has ended.
     pub const SQLSTATE: usize = 11;
+    /// In [`SQLSTATE`]: it ended without one, as statements that gave rows do in MySQL.
+    pub const NO_SQLSTATE: u64 = 1 << 40;
     /// The first of [`crate::class::COUNTERS`] counters.
     pub const COUNTERS: usize = 12;
     /// In [`TEXT_LENGTH`]: the text was cut.

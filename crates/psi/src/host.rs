@@ -56,6 +56,8 @@ pub fn start<S: Series>(built_in: &BuiltIn) -> Result<(), StartError> {
     }
     engine::start(config)?;
     thread::sessions_only();
+    // Until it has a thread: see `door::thread`.
+    engine::follow_forks(S::DAEMONIZES);
     rwlock::self_check(built_in.innodb_words);
     let class = |kind, name| class::<S>(kind, name);
     if let (Some(io), Some(lock)) = (

@@ -144,7 +144,7 @@ pub struct Statement {
     pub schema: u32,
     /// The error's number, 0 = none.
     pub errno: u32,
-    /// The error's SQLSTATE.
+    /// The SQLSTATE that it ended with; `None` of one that runs, or gave rows.
     pub sqlstate: Option<Arc<str>>,
     /// The error's text; not kept in history_long.
     pub message: Option<Arc<str>>,
@@ -290,16 +290,22 @@ impl<'a> Events<'a> {
         let cut = words[at::TEXT_LENGTH] & at::TRUNCATED != 0;
         let text = text.map(|text| crate::digests::marked(text, cut));
         let state = words[at::SQLSTATE].to_le_bytes();
+        let head = Head::of(words);
+        let ended = head.end_id.is_some();
         Statement {
-            head: Head::of(words),
+            head,
             text,
             digest: (words[at::DIGEST] as u32, (words[at::DIGEST] >> 32) as u32),
             schema: (words[at::ERROR] >> 32) as u32,
             errno: words[at::ERROR] as u32,
-            sqlstate: (words[at::SQLSTATE] != 0).then(|| {
-                let text = String::from_utf8_lossy(&state[..5]);
-                text.trim_end_matches('\0').into()
-            }),
+            sqlstate: match words[at::SQLSTATE] {
+                0 => ended.then(|| "00000".into()),
+                at::NO_SQLSTATE => None,
+                _ => {
+                    let text = String::from_utf8_lossy(&state[..5]);
+                    Some(text.trim_end_matches('\0').into())
+                }
+            },
             message,
             counters: std::array::from_fn(|i| words[at::COUNTERS + i]),
         }

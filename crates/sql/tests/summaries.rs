@@ -226,6 +226,10 @@ fn errors_sum_by_everybody_and_every_known_one_is_listed() {
         assert_eq!(r.rows(global)[2], "1064 NULL NULL 0 0 0 NULL");
         tare::error::raised(1064);
         assert_eq!(r.rows(global)[2], "1064 NULL NULL 1 0 1 1");
+        // As in MySQL: what a handler took care of is taken off.
+        tare::error::raised(1064);
+        tare::error::handled(1064);
+        assert_eq!(r.rows(global)[2], "1064 NULL NULL 1 1 1 1");
     });
     // The instrument is one, and switches those that come later, too.
     r.execute(

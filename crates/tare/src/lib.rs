@@ -48,13 +48,14 @@ pub mod sync;
 
 #[cfg(not(feature = "instrument"))]
 pub use absent::{
-    descriptor, digest, error, failed_starts, file, idle, is_running, memory, metadata, prepared,
-    program, socket, stage, start, statement, stop, table, thread, transaction, wait,
+    descriptor, digest, error, failed_starts, file, follow_forks, idle, is_running, memory,
+    metadata, prepared, program, socket, stage, start, statement, stop, table, thread, transaction,
+    wait,
 };
 pub use class::{__trim, CLASSES, Class};
 pub use config::{Config, Limits, LockTiming, Setting, StartError, Timer};
 #[cfg(feature = "instrument")]
-pub use engine::{descriptor, failed_starts, is_running, start, stop};
+pub use engine::{descriptor, failed_starts, follow_forks, is_running, start, stop};
 #[doc(hidden)]
 pub use linkme as __linkme;
 pub use options::{OPTIONS, OptionError};

@@ -267,7 +267,8 @@ impl Drop for Server {
     }
 }
 
-fn kill(pid: u32, signal: Signal) {
+/// Sends a signal to a process that may be gone.
+pub fn kill(pid: u32, signal: Signal) {
     if let Some(pid) = Pid::from_raw(pid as i32) {
         // It may be gone.
         let _ = kill_process(pid, signal);

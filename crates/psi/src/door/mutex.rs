@@ -54,13 +54,17 @@ pub(super) fn new_lock(known: &'static Known, identity: *const c_void) -> *mut c
     let address = identity.addr();
     if !wants_one && address >> ADDRESS_BITS == 0 && known.number != 0 {
         known.instances.fetch_sub(1, Ordering::Relaxed);
+        host_lock::instance_lost(known.number);
         return std::ptr::without_provenance_mut(
             usize::from(known.number) << ADDRESS_BITS | address,
         );
     }
     let instance = match wants_one {
         true => host_lock::new_instance(known.class, address),
-        false => 0,
+        false => {
+            host_lock::instance_lost(known.number);
+            0
+        }
     };
     give(Object {
         at: identity.cast(),

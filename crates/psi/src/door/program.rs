@@ -29,6 +29,45 @@ fn kind(number: u32) -> Option<ObjectType> {
     }
 }
 
+/// MariaDB has packages and their bodies between procedures and triggers: its number as MySQL's. Neither is a
+/// program that is counted.
+fn without_packages(number: u32) -> u32 {
+    match number {
+        1 | 2 => number,
+        5 => 3,
+        6 => 4,
+        _ => 0,
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn get_sp_share_of_mariadb(
+    number: u32,
+    schema: *const c_char,
+    schema_length: u32,
+    name: *const c_char,
+    name_length: u32,
+) -> *mut c_void {
+    let number = without_packages(number);
+    // SAFETY: the interface.
+    unsafe { get_sp_share(number, schema, schema_length, name, name_length) }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn drop_sp_of_mariadb(
+    number: u32,
+    schema: *const c_char,
+    schema_length: u32,
+    name: *const c_char,
+    name_length: u32,
+) {
+    let number = without_packages(number);
+    // SAFETY: the interface.
+    unsafe { drop_sp(number, schema, schema_length, name, name_length) };
+}
+
 /// # Safety
 /// The interface.
 pub unsafe extern "C" fn get_sp_share(

@@ -276,7 +276,7 @@ pub unsafe extern "C" fn end_statement<S: Series>(locker: *mut c_void, diagnosti
     let of = unsafe { end::<Locker>(locker) };
     // SAFETY: the interface.
     match unsafe { S::FIELDS.outcome(diagnostics) } {
-        Outcome::Unknown => {}
+        Outcome::Unknown => of.statement.without_sqlstate(),
         Outcome::Changed { rows, warnings } => {
             let counters = [
                 (Counter::RowsAffected, rows),
@@ -287,6 +287,7 @@ pub unsafe extern "C" fn end_statement<S: Series>(locker: *mut c_void, diagnosti
         Outcome::Gave { warnings } => {
             of.statement
                 .set_all([(Counter::Warnings, u64::from(warnings))]);
+            of.statement.without_sqlstate();
         }
         Outcome::Failed {
             number,

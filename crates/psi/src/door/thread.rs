@@ -98,6 +98,8 @@ extern "C" fn begin(start: *mut c_void) -> *mut c_void {
     let start = unsafe { Box::from_raw(start.cast::<Start>()) };
     let (routine, argument) = (start.routine, start.argument);
     quiet((), || {
+        // A server that has threads does not go into the background any more.
+        engine::follow_forks(false);
         if let Some(known) = start.known {
             let thread = new(known, start.parent);
             // SAFETY: just made.

@@ -316,8 +316,8 @@ entries! {
     117 "set_thread_connect_attrs" => attributes::set_thread_connect_attrs;
     118 "start_sp" => program::start_sp;
     119 "end_sp" => program::end_sp;
-    120 "drop_sp" => program::drop_sp;
-    121 "get_sp_share" => program::get_sp_share;
+    120 "drop_sp" => program::drop_sp_of_mariadb;
+    121 "get_sp_share" => program::get_sp_share_of_mariadb;
     122 "release_sp_share" => program::release_sp_share;
     123 "register_memory" => keys::register_row::<D1011, { row(Kind::Memory) }>;
     124 "memory_alloc" => memory::memory_alloc;

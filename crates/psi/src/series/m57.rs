@@ -48,6 +48,7 @@ impl Series for M57 {
     type Info = PlainInfo;
 
     const TELLS_ERRORS: bool = false;
+    const DAEMONIZES: bool = true;
     const FIELDS: Fields = Fields {
         share: Share {
             keys: 0x170,

@@ -54,6 +54,7 @@ impl Series for M80 {
     type Info = DocumentedInfo;
 
     const TELLS_ERRORS: bool = true;
+    const DAEMONIZES: bool = true;
     const FIELDS: Fields = Fields {
         share: Share {
             keys: 0xe8,

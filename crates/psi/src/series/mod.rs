@@ -30,6 +30,9 @@ pub trait Series: 'static {
     /// Whether it tells of each error when it is raised.
     const TELLS_ERRORS: bool;
 
+    /// Whether it can fork to go into the background.
+    const DAEMONIZES: bool = false;
+
     /// Its table of errors: the symbol, and how many rows it has.
     const ERROR_NAMES: Option<(&'static std::ffi::CStr, usize)> = None;
 

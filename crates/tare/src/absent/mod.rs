@@ -36,6 +36,9 @@ pub const fn failed_starts() -> u64 {
     0
 }
 
+/// Does nothing.
+pub fn follow_forks(_: bool) {}
+
 /// Fails: there is no segment.
 ///
 /// # Errors

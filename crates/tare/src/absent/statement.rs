@@ -48,6 +48,7 @@ impl Statement {
         rows_examined(u64);
         rows_affected(u64);
         warnings(u64);
+        without_sqlstate();
         error(u32, &str, &str);
     }
 }

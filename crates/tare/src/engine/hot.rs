@@ -384,6 +384,13 @@ pub(crate) fn forget_in_child() {
     });
 }
 
+/// In a child of fork that Tare goes with: the thread has another number.
+pub(crate) fn renumber_in_child(os_id: u64) {
+    if let Some(local) = attached() {
+        local.slot.os_id.store(os_id, Ordering::Relaxed);
+    }
+}
+
 /// Sets what the thread will be called when it attaches.
 pub(crate) fn prepare(class: &'static Class, parent: u64) {
     HOT.with(|hot| {

@@ -27,11 +27,7 @@ impl Engine {
         let index = freelist::pop(&shared.free_instances.0, link)
             .or_else(|| freelist::take_new(&shared.instances_used.0, limit));
         let Some(index) = index else {
-            self.lose(Lost::Instances, 1);
-            if let Some(kind) = self.kind_of(usize::from(class)) {
-                let lost = &self.view.shared().instances_lost[kind as usize];
-                lost.fetch_add(1, Ordering::Relaxed);
-            }
+            self.lose_instance(class);
             return 0;
         };
         let instance = self.view.instance(index);
@@ -44,6 +40,15 @@ impl Engine {
         let id = generation << INDEX_BITS | index as u32;
         instance.id.store(id, Ordering::Release);
         id
+    }
+
+    /// Counts a lock or condition that has no instance.
+    pub fn lose_instance(&self, class: u16) {
+        self.lose(Lost::Instances, 1);
+        if let Some(kind) = self.kind_of(usize::from(class)) {
+            let lost = &self.view.shared().instances_lost[kind as usize];
+            lost.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Ends an instance. An id of another generation of Tare, or one that has ended, is ignored.

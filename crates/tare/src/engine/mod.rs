@@ -73,6 +73,9 @@ static FAILED_STARTS: AtomicU64 = AtomicU64::new(0);
 /// Whether the fork handler is installed.
 static FORK_HANDLER: AtomicBool = AtomicBool::new(false);
 
+/// Whether Tare goes with the child when a process that has but one thread forks.
+static FOLLOWS_FORKS: AtomicBool = AtomicBool::new(false);
+
 /// One segment and what its writer knows about it.
 pub(crate) struct Engine {
     /// Which start this is; never 0.
@@ -106,7 +109,7 @@ pub(crate) struct Engine {
     /// The file of the segment, if it is one.
     path: Option<PathBuf>,
     /// The process that it records; a child of fork has it mapped, too.
-    pid: u32,
+    pid: AtomicU32,
     mapping: Mapping,
 }
 
@@ -152,7 +155,7 @@ impl Engine {
             files: Mutex::default(),
             objects: Mutex::default(),
             path,
-            pid: std::process::id(),
+            pid: AtomicU32::new(std::process::id()),
             mapping,
         });
         engine.fill(consumers, &config);
@@ -196,7 +199,7 @@ impl Engine {
 
     /// Whether this is the process that it records, and no child of its.
     pub fn is_ours(&self) -> bool {
-        self.pid == std::process::id()
+        self.pid.load(Ordering::Relaxed) == std::process::id()
     }
 
     fn end(&self) {
@@ -380,29 +383,74 @@ pub fn descriptor() -> std::io::Result<OwnedFd> {
     }
 }
 
-/// In a child process Tare does not run: its threads would count into the parent's segment.
+/// Whether from now on, when this process forks while it has but one thread, Tare goes with the child, and the
+/// parent does not record any more: for servers that put themselves into the background.
+pub fn follow_forks(follow: bool) {
+    FOLLOWS_FORKS.store(follow, Ordering::Relaxed);
+}
+
+/// Whether the fork that is under way takes Tare along.
+fn child_takes_over() -> bool {
+    // Asked between `before` and the end of the other two, one fork at a time.
+    TAKES_OVER.load(Ordering::Relaxed)
+}
+
+/// What [`child_takes_over`] says; written under the lock of [`ENGINE`].
+static TAKES_OVER: AtomicBool = AtomicBool::new(false);
+
+fn has_one_thread() -> bool {
+    std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1)
+}
+
+/// In a child process Tare does not run: its threads would count into the parent's segment. Unless it
+/// follows ([`follow_forks`]): then it does not run in the parent.
 fn install_fork_handler() {
     if FORK_HANDLER.swap(true, Ordering::Relaxed) {
         return;
     }
     extern "C" fn before() {
+        let follows = FOLLOWS_FORKS.load(Ordering::Relaxed) && has_one_thread();
         std::mem::forget(ENGINE.lock());
+        TAKES_OVER.store(follows, Ordering::Relaxed);
     }
     extern "C" fn in_parent() {
-        // SAFETY: locked by `before`, on this thread.
-        unsafe { ENGINE.force_unlock(GuardNoSend::new()) };
-    }
-    extern "C" fn in_child() {
-        GENERATION.store(0, Ordering::Relaxed);
-        hot::forget_in_child();
-        // SAFETY: locked by `before`, on the thread that this one is a copy of.
-        unsafe { ENGINE.force_unlock(GuardNoSend::new()) };
-        if let Some(engine) = ENGINE.lock().take() {
-            engine.lose(Lost::Forks, 1);
-            // The segment is the parent's: dropping the engine would discard its pages.
-            std::mem::forget(engine);
+        match child_takes_over() {
+            true => _ = let_go(),
+            // SAFETY: locked by `before`, on this thread.
+            false => unsafe { ENGINE.force_unlock(GuardNoSend::new()) },
         }
     }
-    // SAFETY: the handlers touch atomics, a thread-local without destructor and a futex lock.
+    extern "C" fn in_child() {
+        if !child_takes_over() {
+            if let Some(engine) = let_go() {
+                engine.lose(Lost::Forks, 1);
+            }
+            return;
+        }
+        // SAFETY: locked by `before`, on the thread that this one is a copy of.
+        unsafe { ENGINE.force_unlock(GuardNoSend::new()) };
+        if let Some(engine) = ENGINE.lock().as_ref() {
+            let pid = std::process::id();
+            engine.pid.store(pid, Ordering::Relaxed);
+            engine.view.header().pid.store(pid, Ordering::Relaxed);
+            hot::renumber_in_child(u64::from(pid));
+        }
+    }
+    // SAFETY: the handlers touch atomics, a thread-local without destructor and a futex lock, and list a
+    // directory in the process that forks.
     unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
+}
+
+/// Tare does not run any more in this one of two processes that have its segment: the other has it. The lock
+/// was taken by `before`, on this thread or the one that it is a copy of.
+fn let_go() -> Option<&'static Engine> {
+    GENERATION.store(0, Ordering::Relaxed);
+    hot::forget_in_child();
+    // SAFETY: locked by `before`; the caller's promise.
+    unsafe { ENGINE.force_unlock(GuardNoSend::new()) };
+    let engine = ENGINE.lock().take()?;
+    engine.pid.store(0, Ordering::Relaxed);
+    // The segment is the other's: dropping the engine would discard its pages.
+    // SAFETY: never given back, so it lives as long as the process.
+    Some(unsafe { &*Arc::into_raw(engine) })
 }

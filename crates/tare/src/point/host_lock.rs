@@ -53,6 +53,14 @@ pub fn new_instance(class: &Class, address: usize) -> u32 {
     .unwrap_or(0)
 }
 
+/// Counts a lock of a class, by its number, that the host gives no instance: `Performance_schema_%_instances_lost`.
+pub fn instance_lost(class: u16) {
+    match attached() {
+        Some(local) => local.engine.lose_instance(class),
+        None => engine::with(|engine| engine.lose_instance(class)),
+    }
+}
+
 /// Ends an instance.
 pub fn end_instance(instance: u32) {
     engine::with(|engine| engine.end_instance(instance));
@@ -69,6 +77,8 @@ pub struct Taking {
     lock: Lock,
     operation: Operation,
     bits: u8,
+    #[cfg(feature = "late")]
+    seen_free: bool,
 }
 
 const fn way(operation: Operation) -> Way {
@@ -87,12 +97,20 @@ pub fn take(lock: Lock, operation: Operation, is_free: impl FnOnce() -> bool) ->
     if bits & effective::COUNT == 0 {
         return None;
     }
-    if bits & effective::EVERY == 0 && is_free() {
+    let every = bits & effective::EVERY != 0;
+    let seen_free = (!every || cfg!(feature = "late")) && is_free();
+    if !every && seen_free {
         let instance = if lock.counts_all { lock.instance } else { 0 };
         count(local, lock.class, instance, way(operation));
         return None;
     }
-    take_slow(local, lock, operation, bits)
+    let taking = take_slow(local, lock, operation, bits);
+    #[cfg(feature = "late")]
+    let taking = taking.map(|taking| Taking {
+        seen_free,
+        ..taking
+    });
+    taking
 }
 
 /// The same for the way that almost every acquisition goes, in as few instructions as there can be: a lock
@@ -145,7 +163,17 @@ fn take_slow(local: &Local, lock: Lock, operation: Operation, bits: u8) -> Optio
         lock,
         operation,
         bits,
+        #[cfg(feature = "late")]
+        seen_free: false,
     })
+}
+
+/// What took longer than this did wait: reading the clock twice and taking a free lock are a tenth of it.
+#[cfg(feature = "late")]
+fn is_long(ticks: u64) -> bool {
+    const LATE_NS: u128 = 500;
+    let per_second = crate::engine::clock::calibrate().ticks_per_second;
+    u128::from(ticks) * 1_000_000_000 > u128::from(per_second) * LATE_NS
 }
 
 impl Taking {
@@ -170,6 +198,8 @@ impl Taking {
         };
         // With `every` nobody looked whether it was free.
         let contended = u64::from(bits & effective::EVERY == 0);
+        #[cfg(feature = "late")]
+        let contended = contended | u64::from(self.seen_free && is_long(ticks));
         if let Some(line) = local.row(lock.class, 0) {
             match is_timed {
                 true => {

@@ -356,6 +356,17 @@ impl Statement {
         self.set(Counter::Warnings, warnings);
     }
 
+    /// Says that it ends without an SQLSTATE, as MySQL's statements that give rows do; others that succeed
+    /// have 00000.
+    #[inline]
+    pub fn without_sqlstate(&self) {
+        if let Some(local) = self.local()
+            && let Some(record) = self.record(local)
+        {
+            record.set(at::SQLSTATE, at::NO_SQLSTATE);
+        }
+    }
+
     /// Says that it failed: MySQL's error number, five characters of SQLSTATE, the message.
     #[cold]
     pub fn error(&self, errno: u32, sqlstate: &str, message: &str) {

@@ -21,7 +21,7 @@ pub struct Error {
     pub name: Option<Arc<str>>,
     /// SQL_STATE.
     pub state: Option<Arc<str>>,
-    /// SUM_ERROR_RAISED.
+    /// SUM_ERROR_RAISED: without those handled.
     pub raised: u64,
     /// SUM_ERROR_HANDLED.
     pub handled: u64,
@@ -75,9 +75,12 @@ const COLUMNS: &[Column<Error>] = &[
     null("SQL_STATE", "varchar(5)", "Its SQLSTATE.", |r| {
         Cell::opt(r.state.as_deref())
     }),
-    col("SUM_ERROR_RAISED", U64, "How often it was raised.", |r| {
-        r.raised.into()
-    }),
+    col(
+        "SUM_ERROR_RAISED",
+        U64,
+        "How often it was raised and no handler took care of it.",
+        |r| r.raised.into(),
+    ),
     col(
         "SUM_ERROR_HANDLED",
         U64,

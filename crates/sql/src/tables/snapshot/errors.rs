@@ -51,7 +51,8 @@ impl Known {
             number: self.number.map(|number| number as i64),
             name: name.map(Into::into),
             state: state.map(Into::into),
-            raised: at(error::RAISED),
+            // MySQL takes an error that a handler took care of off those raised.
+            raised: at(error::RAISED).saturating_sub(at(error::HANDLED)),
             handled: at(error::HANDLED),
             first_seen_us: moment(error::FIRST_SEEN),
             last_seen_us: moment(error::LAST_SEEN),

@@ -183,7 +183,7 @@ impl Snapshot {
             digest_text,
             current_schema: self.names(host).schema(statement.schema),
             errno: ended.then_some(i64::from(statement.errno)),
-            sqlstate: statement.sqlstate.or_else(|| ended.then(|| "00000".into())),
+            sqlstate: statement.sqlstate,
             message_text: statement.message,
             errors: counter(Counter::Errors),
             warnings: counter(Counter::Warnings),

@@ -1,0 +1,152 @@
+//! Whether two engines count the same, but for what differs by design.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::checks::CHECKS;
+use crate::counts::counts;
+use crate::servers::{Engine, Version};
+use crate::steps;
+
+const DIFFERENCES: &str = include_str!("differences.tsv");
+
+/// What may differ.
+struct Difference {
+    check: String,
+    what: String,
+    /// Percent, or nothing if it may be anything.
+    percent: Option<f64>,
+}
+
+/// Those of one server. A line: servers, check, what (with % for anything), how much ("any" or a percentage),
+/// reason.
+fn differences(version: Version) -> Vec<Difference> {
+    let lines = DIFFERENCES
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines
+        .filter_map(|line| {
+            let fields: Vec<&str> = line.split('\t').collect();
+            let [servers, check, what, much, reason] = fields[..] else {
+                panic!("door/differences.tsv: {line:?} has not five fields");
+            };
+            assert!(reason.len() > 10, "{line:?} gives no reason");
+            assert!(
+                CHECKS.iter().any(|known| known.name == check),
+                "{line:?}: there is no check {check:?}"
+            );
+            let percent =
+                (much != "any").then(|| much.trim_end_matches('%').parse().expect("a percentage"));
+            (servers == "all" || servers.split(' ').any(|each| each == version.name())).then(|| {
+                Difference {
+                    check: check.to_owned(),
+                    what: what.to_owned(),
+                    percent,
+                }
+            })
+        })
+        .collect()
+}
+
+/// SQL's LIKE, with % alone.
+fn like(text: &str, pattern: &str) -> bool {
+    match pattern.split_once('%') {
+        None => text == pattern,
+        Some((start, rest)) => {
+            let Some(text) = text.strip_prefix(start) else {
+                return false;
+            };
+            (0..=text.len()).any(|at| text.is_char_boundary(at) && like(&text[at..], rest))
+        }
+    }
+}
+
+/// How often both engines are run before a difference counts. A background thread that comes in between
+/// makes a difference in one run; what an engine counts otherwise is there in all of them.
+const ROUNDS: usize = 3;
+
+pub fn compare(version: Version) {
+    let known = differences(version);
+    let mut lasting: Option<BTreeMap<String, String>> = None;
+    for _ in 0..ROUNDS {
+        let found = round(version, &known);
+        let seen = match lasting {
+            None => found,
+            // What each round found, so that chance can be told from a rule.
+            Some(earlier) => found
+                .into_iter()
+                .filter_map(|(what, how)| {
+                    let before = earlier.get(&what)?;
+                    let all = format!("{before}; {how}");
+                    Some((what, all))
+                })
+                .collect(),
+        };
+        if seen.is_empty() {
+            return;
+        }
+        lasting = Some(seen);
+    }
+    let report: Vec<String> = lasting
+        .into_iter()
+        .flatten()
+        .map(|(what, how)| format!("{what}\t{how}\n"))
+        .collect();
+    panic!(
+        "{version}: not as the server's own engine counts\n{}",
+        report.concat()
+    );
+}
+
+/// Runs the script with both engines and gives what differs.
+fn round(version: Version, known: &[Difference]) -> BTreeMap<String, String> {
+    let (did, stock) = counts(version, Engine::Stock);
+    let (did_too, tare) = counts(version, Engine::Tare);
+    assert!(
+        did.len() >= steps::length()
+            && did.iter().filter(|each| each.starts_with("error")).count() > 10
+    );
+    assert_eq!(
+        did, did_too,
+        "the server answers otherwise with Tare's engine"
+    );
+    let mut report = BTreeMap::new();
+    let every: BTreeSet<_> = stock.keys().chain(tare.keys()).collect();
+    for key in every {
+        let (check, what) = key;
+        let (a, b) = (
+            stock.get(key).copied().unwrap_or(0.0),
+            tare.get(key).copied().unwrap_or(0.0),
+        );
+        let mut by_design = known.iter().filter(|each| each.check == *check);
+        let percent = match by_design.find(|each| like(what, &each.what)) {
+            Some(each) => each.percent,
+            None => CHECKS
+                .iter()
+                .find(|each| each.name == *check)
+                .map(|each| each.percent),
+        };
+        if percent.is_some_and(|percent| (a - b).abs() > a.max(b) * percent / 100.0) {
+            report.insert(format!("{check}\t{what}"), format!("stock {a}\tTare {b}"));
+        }
+    }
+    // A line about something that no server has any more is to go. Not every run has every event,
+    // but each has all instruments.
+    for each in known {
+        if !stock
+            .keys()
+            .chain(tare.keys())
+            .any(|(_, what)| like(what, &each.what))
+        {
+            report.insert(
+                format!("{}\t{}", each.check, each.what),
+                "listed, and not there".into(),
+            );
+        }
+    }
+    report
+}
+
+#[test]
+fn patterns_are_of_percent_signs() {
+    assert!(like("wait/synch/mutex", "wait/%/mutex") && like("a", "%") && !like("ab", "b%"));
+}

@@ -1,0 +1,55 @@
+//! The MySQL door from inside: a MariaDB server's own clients see Tare's tables by FederatedX, as
+//! docs/door.md tells.
+
+#[path = "support/servers.rs"]
+mod servers;
+mod support;
+
+use mysql::prelude::Queryable;
+
+use servers::{Engine, Server, Version};
+use support::Running;
+
+#[test]
+fn mariadb_shows_our_tables_by_federatedx() {
+    let observed = Server::start(Version::Mariadb, Engine::Tare, &[]);
+    let socket = observed.directory.path().join("tare.sock");
+    let mut command = observed
+        .directory
+        .tare(["serve", "--skip-networking", "--data", "tare"]);
+    command
+        .arg("--socket")
+        .arg(&socket)
+        .args(["--attach-pid", &observed.pid.to_string()]);
+    let mut serving = Running::start(&mut command);
+    assert!(serving.line().starts_with("Listening on "));
+    let mut client = observed.connect();
+    for statement in [
+        "INSTALL SONAME 'ha_federatedx'",
+        &format!(
+            "CREATE SERVER tare FOREIGN DATA WRAPPER mysql OPTIONS \
+             (USER 'root', HOST 'localhost', SOCKET '{}', DATABASE 'performance_schema')",
+            socket.display()
+        ),
+        "CREATE DATABASE inside",
+        "USE inside",
+        "CREATE TABLE statements (
+            EVENT_NAME VARCHAR(128) NOT NULL, COUNT_STAR BIGINT UNSIGNED NOT NULL)
+         ENGINE = FEDERATED CONNECTION = 'tare/events_statements_summary_global_by_event_name'",
+        "CREATE TABLE threads (PROCESSLIST_ID BIGINT UNSIGNED, PROCESSLIST_INFO LONGTEXT)
+         ENGINE = FEDERATED CONNECTION = 'tare'",
+    ] {
+        client.query_drop(statement).expect(statement);
+    }
+    let made: Option<u64> = client
+        .query_first(
+            "SELECT COUNT_STAR FROM statements WHERE EVENT_NAME = 'statement/sql/create_table'",
+        )
+        .expect("statements");
+    assert_eq!(made, Some(2));
+    // It sees itself asking.
+    let question = "SELECT PROCESSLIST_INFO FROM threads WHERE PROCESSLIST_ID = CONNECTION_ID()";
+    let info: Option<String> = client.query_first(question).expect("threads");
+    assert_eq!(info.as_deref(), Some(question));
+    observed.stop();
+}
