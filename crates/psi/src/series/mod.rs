@@ -14,6 +14,7 @@ use engine::{Kind, TableLock};
 
 use crate::door::c_text;
 use crate::door::keys::Registration;
+use crate::door::rwlock::Word;
 use crate::gate;
 
 use fields::field;
@@ -39,6 +40,11 @@ pub trait Series: 'static {
     /// Its numbers of the ways to lock a table.
     fn table_lock(number: i32) -> Option<TableLock> {
         table_lock(number)
+    }
+
+    /// How locks of a class are seen to be free.
+    fn word(kind: Kind, name: &str) -> Word {
+        Word::of(kind, name)
     }
 
     /// A registration's flags as [`flag`] has them.
