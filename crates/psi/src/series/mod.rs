@@ -5,6 +5,7 @@
 
 pub mod d1011;
 mod fields;
+pub mod m56;
 pub mod m57;
 pub mod m80;
 
@@ -21,7 +22,7 @@ use fields::field;
 pub use fields::{Area, Digest, Fields, Key as MetadataKey, Share, TableShare};
 
 /// Every series that this build serves.
-pub static ALL: &[&gate::Series] = &[&m57::SERIES, &d1011::SERIES, &m80::SERIES];
+pub static ALL: &[&gate::Series] = &[&m56::SERIES, &m57::SERIES, &d1011::SERIES, &m80::SERIES];
 
 /// What of the interface differs between series.
 pub trait Series: 'static {
