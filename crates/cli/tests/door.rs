@@ -31,6 +31,11 @@ fn mysql_5_7_counts_the_same() {
 }
 
 #[test]
+fn mysql_5_6_counts_the_same() {
+    in_the_long_run(Version::Mysql56);
+}
+
+#[test]
 fn mysql_8_0_counts_the_same() {
     in_the_long_run(Version::Mysql80);
 }

@@ -218,6 +218,7 @@ fn is_of_interest(name: &str) -> bool {
         "pfs_initialized",
     ];
     name.starts_with("pfs_")
+        || name.starts_with("PFS_")
         || name.starts_with("PSI_")
         || name.starts_with("_Z29initialize_performance_schema")
         || SINGLE.contains(&name)

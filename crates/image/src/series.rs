@@ -7,7 +7,7 @@ use crate::elf::Image;
 /// Servers whose interface is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Series {
-    /// MySQL 5.6: calls go through the table that `PSI_hook` gives.
+    /// MySQL 5.6: functions are called through one table, which is exported as `PFS_v1`.
     Mysql56,
     /// MySQL 5.7: functions `pfs_*_v1` are exported and called directly.
     Mysql57,

@@ -102,7 +102,7 @@ fn prepare(command: &[OsString], wishes: &Wishes) -> Result<Option<Plan>, String
         return Ok(Some(plan));
     }
     let users = options::of_user(&path, &plan.arguments);
-    if let Some(off) = users.switched_off(server.series) {
+    if let Some(off) = users.switched_off() {
         return Err(format!(
             "{called}: its own options say {off}, with which it registers no instruments"
         ));

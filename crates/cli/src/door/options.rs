@@ -96,12 +96,8 @@ impl Users {
         Self { options }
     }
 
-    /// What switches the instruments off, if something does: the last word counts. 5.6 works
-    /// without its own Performance Schema.
-    pub fn switched_off(&self, series: Series) -> Option<String> {
-        if series == Series::Mysql56 {
-            return None;
-        }
+    /// What switches the instruments off, if something does: the last word counts.
+    pub fn switched_off(&self) -> Option<String> {
         let (name, value) = self.options.iter().rfind(|(name, _)| {
             [
                 SWITCH,
@@ -161,13 +157,7 @@ fn first(arguments: &[OsString]) -> usize {
 
 /// Puts ours before the user's own, which then have the last word.
 pub fn insert(arguments: &mut Vec<OsString>, series: Series, users: &Users) {
-    // 5.6 asks whoever set PSI_hook first, unless its own is switched on.
-    let switch = if series == Series::Mysql56 {
-        "OFF"
-    } else {
-        "ON"
-    };
-    let switch = (!users.names(SWITCH)).then(|| OsString::from(format!("--{SWITCH}={switch}")));
+    let switch = (!users.names(SWITCH)).then(|| OsString::from(format!("--{SWITCH}=ON")));
     let own: &[(&str, u32)] = match series {
         Series::Mysql80 => &[("error-size", 0), ("max-statement-stack", 1)],
         Series::Mysql57 | Series::Mariadb1011 => &[("max-statement-stack", 1)],
@@ -219,7 +209,7 @@ mod tests {
 
     #[test]
     fn the_last_word_switches_off() {
-        let off = |line: &str| users(line).switched_off(Series::Mysql57);
+        let off = |line: &str| users(line).switched_off();
         for line in [
             "--performance_schema=OFF",
             "--performance-schema=0",
@@ -238,9 +228,5 @@ mod tests {
         ] {
             assert_eq!(off(line), None, "{line}");
         }
-        assert_eq!(
-            users("--performance-schema=OFF").switched_off(Series::Mysql56),
-            None
-        );
     }
 }

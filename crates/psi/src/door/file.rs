@@ -355,6 +355,8 @@ unsafe fn on_name(locker: &mut Locker, succeeded: bool) {
         let name = full(&unsafe { c_text(name) });
         match locker.operation {
             Operation::Delete => Instance::deleted(known.class, &name),
+            // 5.6 says neither what it was called nor that it is called otherwise now: the class counts it.
+            Operation::Rename => {}
             _ => {
                 let instance = Instance::open(known.class, &name);
                 if let Some(wait) = &mut locker.wait {

@@ -98,7 +98,7 @@ pub fn register<S: Series>(kind: Kind, name: &str, info: &Registration) -> u32 {
         class,
         number: host_lock::class_number(class),
         has_progress: kind == Kind::Stage && info.flags & flag::PROGRESS != 0,
-        word: Word::of(kind, name),
+        word: S::word(kind, name),
         instances: AtomicU32::new(0),
     }));
     let key = names.next;

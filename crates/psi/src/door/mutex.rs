@@ -7,11 +7,12 @@
 //! | number of its class | its address | it has no instance of its own; nothing is allocated |
 //! | 0 | address of an [`Object`] | it has one |
 //!
-//! Whether it is free is seen in its first four bytes: 0 in a free `pthread_mutex_t` of glibc, and in
-//! InnoDB's own. [`super::rwlock::self_check`] makes sure of the former when the library is loaded.
+//! Whether it is free is seen in its first byte, the lowest of a word: 0 in a free `pthread_mutex_t` of
+//! glibc, and in InnoDB's own. (Those of 5.6 have nothing but this byte, and not as the first: their address is
+//! that of the byte.) [`super::rwlock::self_check`] makes sure of the former when the library is loaded.
 
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
 use engine::host_lock::{self, Lock, Taking};
 use engine::{Kind, Operation};
@@ -51,7 +52,8 @@ pub fn count_all_of_instances() {
 pub(super) fn new_lock(known: &'static Known, identity: *const c_void) -> *mut c_void {
     let number = known.instances.fetch_add(1, Ordering::Relaxed);
     let wants_one = number < INSTANCES;
-    let address = identity.addr();
+    let at = identity.wrapping_byte_add(known.word.offset());
+    let address = at.addr();
     if !wants_one && address >> ADDRESS_BITS == 0 && known.number != 0 {
         known.instances.fetch_sub(1, Ordering::Relaxed);
         host_lock::instance_lost(known.number);
@@ -60,14 +62,14 @@ pub(super) fn new_lock(known: &'static Known, identity: *const c_void) -> *mut c
         );
     }
     let instance = match wants_one {
-        true => host_lock::new_instance(known.class, address),
+        true => host_lock::new_instance(known.class, identity.addr()),
         false => {
             host_lock::instance_lost(known.number);
             0
         }
     };
     give(Object {
-        at: identity.cast(),
+        at: at.cast(),
         known,
         instance,
         class: known.number,
@@ -119,6 +121,14 @@ pub(super) unsafe fn resolve(lock: *mut c_void) -> (Lock, *const AtomicU32) {
 }
 
 /// # Safety
+/// `at` is where a mutex has its word.
+#[inline(always)]
+pub(super) unsafe fn is_mutex_free(at: *const AtomicU32) -> bool {
+    // SAFETY: the caller's promise. Values are 0, 1 and 2.
+    unsafe { &*at.cast::<AtomicU8>() }.load(Ordering::Relaxed) == 0
+}
+
+/// # Safety
 /// The interface.
 pub unsafe extern "C" fn init_mutex(key: u32, identity: *const c_void) -> *mut c_void {
     quiet(NONE, || match keys::of_kind(key, Kind::Mutex) {
@@ -148,8 +158,8 @@ pub unsafe extern "C" fn start_mutex_wait(
     }
     // SAFETY: the interface.
     let (lock, at) = unsafe { resolve(mutex) };
-    // SAFETY: the interface: the mutex lives, and begins with a word of four bytes.
-    let is_free = || are_known(Word::Mutex) && unsafe { &*at }.load(Ordering::Relaxed) == 0;
+    // SAFETY: the interface: the mutex lives.
+    let is_free = || are_known(Word::Mutex) && unsafe { is_mutex_free(at) };
     if !lock.counts_all && host_lock::is_counted_free(lock.class, is_free) {
         return NONE;
     }
@@ -172,8 +182,8 @@ unsafe extern "C" fn start_mutex_wait_slow(
     // A try waits for nobody.
     let is_try = operation != 0;
     let taking = host_lock::take(lock, OPERATIONS[usize::from(is_try)], || {
-        // SAFETY: the interface: the mutex lives, and begins with a word of four bytes.
-        is_try || are_known(Word::Mutex) && unsafe { &*at }.load(Ordering::Relaxed) == 0
+        // SAFETY: the interface: the mutex lives.
+        is_try || are_known(Word::Mutex) && unsafe { is_mutex_free(at) }
     });
     match taking {
         // SAFETY: the interface: 48 bytes.

@@ -6,6 +6,8 @@
 //! | Posix | not (1 and 2) | no bit but 1 | | glibc's `pthread_rwlock_t`, from 2.25 on |
 //! | PreferReader | 0 | 0, and nobody reads | | the server's own, behind a `pthread_mutex_t` |
 //! | InnoDb | above 0 | 2^29 | above 2^28 | InnoDB's latches, 5.7 and 8.0 |
+//! | OldInnoDb | above 0 | 2^20 | | InnoDB's latches, 5.6 |
+//! | OldInnoDbMutex | 0 | 0 | | a byte behind a pointer in InnoDB's mutexes, 5.6 |
 //! | Unknown | never: timed | | | whatever else |
 //!
 //! A lock that one thread may take twice (InnoDB's) looks taken to it the second time: that is
@@ -18,7 +20,7 @@ use engine::host_lock::{self, Taking};
 use engine::{Kind, Operation};
 
 use super::keys::{self, NONE};
-use super::mutex::{Object, end_lock, new_lock, resolve, unlock};
+use super::mutex::{Object, end_lock, is_mutex_free, new_lock, resolve, unlock};
 use super::{end, lend, quiet};
 
 /// How a lock is seen to be free.
@@ -35,6 +37,10 @@ pub enum Word {
     PreferReader = 4,
     /// See the table above.
     InnoDb = 8,
+    /// See the table above.
+    OldInnoDb = 16,
+    /// See the table above.
+    OldInnoDbMutex = 32,
 }
 
 /// Classes of the server's own locks that let readers go first.
@@ -55,6 +61,14 @@ impl Word {
             _ => Word::Unknown,
         }
     }
+
+    /// Where a lock has it, in bytes.
+    pub(super) fn offset(self) -> usize {
+        match self {
+            Word::OldInnoDbMutex => 8,
+            _ => 0,
+        }
+    }
 }
 
 /// Bits of the words that were seen to be what the table says.
@@ -69,16 +83,19 @@ pub fn are_known(word: Word) -> bool {
 /// Looks whether the C library's locks are what the table says; InnoDB's are where the series says so.
 /// Before any thread runs.
 pub fn self_check(innodb: bool) {
-    let mut known = if innodb { Word::InnoDb as u8 } else { 0 };
+    let mut known = match innodb {
+        true => Word::InnoDb as u8 | Word::OldInnoDb as u8,
+        false => 0,
+    };
     let mut mutex = libc::PTHREAD_MUTEX_INITIALIZER;
     let at = (&raw mut mutex).cast::<AtomicU32>();
     // SAFETY: a mutex of this function's own, aligned to more than a word.
     let is_mutex = unsafe {
-        let free = (*at).load(Ordering::Relaxed) == 0;
+        let free = is_mutex_free(at);
         libc::pthread_mutex_lock(&raw mut mutex);
-        let held = (*at).load(Ordering::Relaxed) != 0;
+        let held = !is_mutex_free(at);
         libc::pthread_mutex_unlock(&raw mut mutex);
-        free && held && (*at).load(Ordering::Relaxed) == 0
+        free && held && is_mutex_free(at)
     };
     if is_mutex {
         known |= Word::Mutex as u8 | Word::PreferReader as u8;
@@ -124,6 +141,8 @@ const READERS: usize = 88 / 4;
 /// InnoDB's word of a free latch, and above what it must be for SX.
 const INNODB_FREE: u32 = 1 << 29;
 const INNODB_SX: i32 = 1 << 28;
+/// The same of 5.6, whose word has eight bytes: the lower four tell it all.
+const OLD_INNODB_FREE: u32 = 1 << 20;
 
 /// # Safety
 /// `at` is a lock of this kind.
@@ -138,7 +157,9 @@ unsafe fn is_free(word: Word, at: *const AtomicU32, operation: Operation) -> boo
         Word::InnoDb if reads => value as i32 > 0,
         Word::InnoDb if operation == Operation::SharedExclusiveLock => value as i32 > INNODB_SX,
         Word::InnoDb => value == INNODB_FREE,
-        Word::Mutex => value == 0,
+        Word::OldInnoDb if reads => value as i32 > 0,
+        Word::OldInnoDb => value == OLD_INNODB_FREE,
+        Word::Mutex | Word::OldInnoDbMutex => value == 0,
         Word::PreferReader if reads => value == 0,
         Word::PreferReader => {
             // SAFETY: a lock of this kind has its readers there.
@@ -159,6 +180,7 @@ fn word_of(class: u16) -> Word {
         2 => Word::Posix,
         4 => Word::PreferReader,
         8 => Word::InnoDb,
+        16 => Word::OldInnoDb,
         _ => Word::Unknown,
     }
 }
@@ -283,19 +305,26 @@ mod tests {
     #[test]
     fn the_c_librarys_locks_are_what_the_table_says() {
         self_check(true);
-        for word in [Word::Mutex, Word::Posix, Word::PreferReader, Word::InnoDb] {
+        for word in [
+            Word::Mutex,
+            Word::Posix,
+            Word::PreferReader,
+            Word::InnoDb,
+            Word::OldInnoDb,
+        ] {
             assert!(are_known(word), "{word:?}");
         }
     }
 
+    fn free(kind: Word, word: i32, operation: Operation) -> bool {
+        let word = AtomicU32::new(word as u32);
+        // SAFETY: a word.
+        unsafe { is_free(kind, &raw const word, operation) }
+    }
+
     #[test]
     fn innodbs_words() {
-        self_check(true);
-        let free = |word: i32, operation| {
-            let word = AtomicU32::new(word as u32);
-            // SAFETY: a word.
-            unsafe { is_free(Word::InnoDb, &raw const word, operation) }
-        };
+        let free = |word, operation| free(Word::InnoDb, word, operation);
         use Operation::{ExclusiveLock as X, SharedExclusiveLock as Sx, SharedLock as S};
         // Free, two readers, SX, X, a writer that waits for readers.
         for (word, s, sx, x) in [
@@ -310,6 +339,21 @@ mod tests {
                 (s, sx, x),
                 "{word:#x}"
             );
+        }
+    }
+    #[test]
+    fn innodbs_words_in_5_6() {
+        use Operation::{ReadLock as S, WriteLock as X};
+        // Free, two readers, X, X twice, a writer that waits for readers.
+        for (word, s, x) in [
+            (1 << 20, true, true),
+            ((1 << 20) - 2, true, false),
+            (0, false, false),
+            (-(1 << 20), false, false),
+            (-2, false, false),
+        ] {
+            let found = [S, X].map(|operation| free(Word::OldInnoDb, word, operation));
+            assert_eq!(found, [s, x], "{word:#x}");
         }
     }
 }

@@ -29,11 +29,6 @@ pub enum Place {
         /// The slot.
         index: usize,
     },
-    /// Slot `index` of the table that the server's `PSI_hook` gives.
-    Hook {
-        /// The slot.
-        index: usize,
-    },
     /// Slot `index` of the table behind `PSI_server`, whose addresses were learned at an earlier start.
     Learned {
         /// The slot.

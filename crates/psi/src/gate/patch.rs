@@ -1,4 +1,4 @@
-//! Writing: a jump of 14 bytes over each entry, and the pointer of series that have one.
+//! Writing: a jump of 14 bytes over each entry.
 //!
 //! Before `main` there is one thread, and it is here, so nobody runs through what is written. Pages stay
 //! executable all along: if one of them cannot be made writable, nothing has been written yet, and if one cannot be made
@@ -7,9 +7,8 @@
 use std::collections::BTreeSet;
 use std::ffi::c_void;
 use std::io;
-use std::sync::atomic::{AtomicPtr, Ordering};
 
-use super::places::{Bootstrap, Hook, Places, ROOM, Target};
+use super::places::{Places, ROOM, Target};
 
 /// Why nothing was written.
 #[derive(Debug, thiserror::Error)]
@@ -21,22 +20,6 @@ pub enum PatchError {
 
 /// `jmp *0(%rip)`: to the address in the eight bytes that follow.
 const JUMP: [u8; 6] = [0xff, 0x25, 0, 0, 0, 0];
-
-/// Of the interface's versions, the one that 5.6's table is (5.7 calls its own the same).
-const VERSION: i32 = 1;
-
-/// What `get_interface` gives.
-static TABLE: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
-
-static BOOTSTRAP: Bootstrap = Bootstrap { get_interface };
-
-extern "C" fn get_interface(version: i32) -> *mut c_void {
-    if version == VERSION {
-        TABLE.load(Ordering::Acquire)
-    } else {
-        std::ptr::null_mut()
-    }
-}
 
 /// Writes all or nothing.
 pub fn write(places: &Places) -> Result<(), PatchError> {
@@ -57,20 +40,10 @@ pub fn write(places: &Places) -> Result<(), PatchError> {
             std::ptr::copy_nonoverlapping(jump.as_ptr(), target.address as *mut u8, jump.len())
         };
     }
-    if let Some(hook) = &places.hook {
-        set(hook);
-    }
     for &page in &pages {
         let _ = protect(page, libc::PROT_READ | libc::PROT_EXEC);
     }
     Ok(())
-}
-
-fn set(hook: &Hook) {
-    let table: &'static [*const ()] = hook.table.clone().leak();
-    TABLE.store(table.as_ptr().cast_mut().cast(), Ordering::Release);
-    // SAFETY: places has checked that this is a pointer of the server's, null so far.
-    unsafe { (hook.pointer as *mut *const Bootstrap).write(&raw const BOOTSTRAP) };
 }
 
 fn jump(function: *const ()) -> [u8; JUMP.len() + 8] {
@@ -148,7 +121,6 @@ mod tests {
         let target = Target::for_test(page + 32, ours as *const ());
         let places = Places {
             targets: vec![target],
-            hook: None,
         };
         write(&places).expect("written");
         call(page + 32);
@@ -163,7 +135,6 @@ mod tests {
         let places = Places {
             // Nothing is mapped at the beginning of the address space.
             targets: vec![Target::for_test(0x1000, ours as *const ())],
-            hook: None,
         };
         assert!(matches!(write(&places), Err(PatchError::Refused(_))));
     }

@@ -5,7 +5,6 @@
 //! is refused, because an original that stays would take our objects for its own.
 
 use std::collections::BTreeMap;
-use std::ffi::c_void;
 
 use tare_image::{Learned, LearnedError, Server};
 
@@ -81,35 +80,23 @@ impl Target {
     }
 }
 
-/// The table that `PSI_hook` is to give.
-#[derive(Debug)]
-pub struct Hook {
-    /// Where the pointer is in memory.
-    pub pointer: u64,
-    /// The functions, in order.
-    pub table: Vec<*const ()>,
-}
-
 /// Everything that is to be written.
 #[derive(Debug)]
 pub struct Places {
     /// Code.
     pub targets: Vec<Target>,
-    /// A pointer.
-    pub hook: Option<Hook>,
 }
 
 impl Places {
     /// How many functions.
     pub fn count(&self) -> usize {
-        self.targets.len() + self.hook.as_ref().map_or(0, |hook| hook.table.len())
+        self.targets.len()
     }
 }
 
 /// Finds every entry, or says what is wrong with one.
 pub fn find(host: &Host, series: &Series, server: &Server) -> Result<Places, PlaceError> {
     let entries = series.entries;
-    covers_exported_functions(host, entries)?;
     covers_exported_tables(host, entries)?;
     let learned = learned(host, entries, server)?;
     let mut targets = BTreeMap::<u64, Target>::new();
@@ -122,7 +109,6 @@ pub fn find(host: &Host, series: &Series, server: &Server) -> Result<Places, Pla
                 let function = functions.get(index).copied();
                 host.in_memory(function.ok_or(PlaceError::NoFunction(entry.name))?)
             }
-            Place::Hook { .. } => continue,
         };
         // The server has no function in that slot, so it cannot call one.
         if address == 0 {
@@ -140,10 +126,10 @@ pub fn find(host: &Host, series: &Series, server: &Server) -> Result<Places, Pla
             return Err(PlaceError::Shared(other.name, entry.name));
         }
     }
-    let targets = targets.into_values().collect();
+    covers_exported_functions(host, &targets)?;
+    covers_their_functions(host, &targets)?;
     Ok(Places {
-        targets,
-        hook: hook(host, entries)?,
+        targets: targets.into_values().collect(),
     })
 }
 
@@ -179,13 +165,11 @@ fn check(host: &Host, name: &'static str, address: u64) -> Result<(), PlaceError
     }
 }
 
-/// Of a series whose functions are exported by name, all are to be replaced.
-fn covers_exported_functions(host: &Host, entries: &[Entry]) -> Result<(), PlaceError> {
-    let listed = |name: &str| {
-        entries
-            .iter()
-            .any(|entry| matches!(entry.place, Place::Symbol(listed) if listed == name))
-    };
+/// Functions that are exported by name are to be replaced, all of them.
+fn covers_exported_functions(
+    host: &Host,
+    targets: &BTreeMap<u64, Target>,
+) -> Result<(), PlaceError> {
     let is_of_interface = |name: &str| {
         name.starts_with("pfs_")
             && name
@@ -195,7 +179,8 @@ fn covers_exported_functions(host: &Host, entries: &[Entry]) -> Result<(), Place
     let mut missing: Vec<&str> = host
         .image
         .symbols()
-        .filter(|(name, symbol)| symbol.is_function && is_of_interface(name) && !listed(name))
+        .filter(|(name, symbol)| symbol.is_function && is_of_interface(name))
+        .filter(|(_, symbol)| !targets.contains_key(&host.in_memory(symbol.address)))
         .map(|(name, _)| name)
         .collect();
     missing.sort_unstable();
@@ -205,18 +190,9 @@ fn covers_exported_functions(host: &Host, entries: &[Entry]) -> Result<(), Place
     }
 }
 
-/// Of a series that exports tables, every slot of every table.
+/// Of a table that the server exports, the list has every slot or no slot.
 fn covers_exported_tables(host: &Host, entries: &[Entry]) -> Result<(), PlaceError> {
-    let is_table = |name: &str| {
-        let service = name
-            .strip_prefix("pfs_")
-            .and_then(|rest| rest.rsplit_once("_service_v"));
-        service.is_some_and(|(_, digits)| is_number(digits))
-    };
-    for (table, symbol) in host.image.symbols() {
-        if symbol.is_function || !is_table(table) {
-            continue;
-        }
+    for (table, symbol) in exported_tables(host) {
         let mut known: Vec<usize> = entries
             .iter()
             .filter_map(|entry| match entry.place {
@@ -229,12 +205,42 @@ fn covers_exported_tables(host: &Host, entries: &[Entry]) -> Result<(), PlaceErr
             .collect();
         known.sort_unstable();
         known.dedup();
-        if known.is_empty() {
-            return Err(PlaceError::NotServed(table.to_owned()));
+        if !known.is_empty() {
+            is_whole(table, &known, slots(symbol))?;
         }
-        is_whole(table, &known, (symbol.size / POINTER) as usize)?;
     }
     Ok(())
+}
+
+/// Whatever an exported table leads to is to be replaced.
+fn covers_their_functions(host: &Host, targets: &BTreeMap<u64, Target>) -> Result<(), PlaceError> {
+    for (table, symbol) in exported_tables(host) {
+        let mut functions = (0..slots(symbol)).map(|index| slot(host, symbol.address, index));
+        if !functions.all(|function| function == 0 || targets.contains_key(&function)) {
+            return Err(PlaceError::NotServed(table.to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// Tables of functions: one for all (until 5.7), or one for each service.
+fn exported_tables(host: &Host) -> impl Iterator<Item = (&str, tare_image::Symbol)> {
+    let is_table = |name: &str| {
+        let service = name
+            .strip_prefix("pfs_")
+            .and_then(|rest| rest.rsplit_once("_service_v"));
+        let version = service.map(|(_, digits)| digits);
+        version
+            .or_else(|| name.strip_prefix("PFS_v"))
+            .is_some_and(is_number)
+    };
+    host.image
+        .symbols()
+        .filter(move |(name, symbol)| !symbol.is_function && is_table(name))
+}
+
+fn slots(table: tare_image::Symbol) -> usize {
+    (table.size / POINTER) as usize
 }
 
 fn is_number(digits: &str) -> bool {
@@ -281,38 +287,4 @@ fn learned(host: &Host, entries: &[Entry], server: &Server) -> Result<Option<Lea
         }
     }
     Ok(Some(learned))
-}
-
-/// The table for `PSI_hook`, if the series has one.
-fn hook(host: &Host, entries: &[Entry]) -> Result<Option<Hook>, PlaceError> {
-    let table: BTreeMap<usize, *const ()> = entries
-        .iter()
-        .filter_map(|entry| match entry.place {
-            Place::Hook { index } => Some((index, entry.function)),
-            _ => None,
-        })
-        .collect();
-    if table.is_empty() {
-        return Ok(None);
-    }
-    let known: Vec<usize> = table.keys().copied().collect();
-    is_whole("PSI_hook", &known, table.len())?;
-    let pointer = symbol(host, "PSI_hook")?;
-    let address = host.in_memory(pointer.address);
-    // SAFETY: the symbol is a pointer variable of the program, which is mapped.
-    let now = unsafe { (address as *const u64).read_unaligned() };
-    if pointer.size != POINTER || now != 0 {
-        return Err(PlaceError::Changed("PSI_hook"));
-    }
-    Ok(Some(Hook {
-        pointer: address,
-        table: table.into_values().collect(),
-    }))
-}
-
-/// What the server takes `PSI_hook` for: one function, which is asked for a version of the interface.
-#[repr(C)]
-pub struct Bootstrap {
-    /// Gives the table of that version, or nothing.
-    pub get_interface: extern "C" fn(i32) -> *mut c_void,
 }

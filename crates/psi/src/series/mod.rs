@@ -5,6 +5,7 @@
 
 pub mod d1011;
 mod fields;
+pub mod m56;
 pub mod m57;
 pub mod m80;
 
@@ -14,13 +15,14 @@ use engine::{Kind, TableLock};
 
 use crate::door::c_text;
 use crate::door::keys::Registration;
+use crate::door::rwlock::Word;
 use crate::gate;
 
 use fields::field;
 pub use fields::{Area, Digest, Fields, Key as MetadataKey, Share, TableShare};
 
 /// Every series that this build serves.
-pub static ALL: &[&gate::Series] = &[&m57::SERIES, &d1011::SERIES, &m80::SERIES];
+pub static ALL: &[&gate::Series] = &[&m56::SERIES, &m57::SERIES, &d1011::SERIES, &m80::SERIES];
 
 /// What of the interface differs between series.
 pub trait Series: 'static {
@@ -42,6 +44,11 @@ pub trait Series: 'static {
     /// Its numbers of the ways to lock a table.
     fn table_lock(number: i32) -> Option<TableLock> {
         table_lock(number)
+    }
+
+    /// How locks of a class are seen to be free.
+    fn word(kind: Kind, name: &str) -> Word {
+        Word::of(kind, name)
     }
 
     /// A registration's flags as [`flag`] has them.
