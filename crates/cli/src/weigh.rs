@@ -102,6 +102,10 @@ struct Part {
     #[arg(long, value_name = "S")]
     warm_up: Option<u32>,
 
+    /// Processors that server and load share, instead of the recipe's; 0 for all
+    #[arg(long, value_name = "N")]
+    processors: Option<u32>,
+
     /// Draw the same order again
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -286,6 +290,7 @@ fn plan(args: &Args, dsn: Option<&Dsn>) -> Result<Plan, Failure> {
     recipe.run.repetitions = part.repetitions.unwrap_or(recipe.run.repetitions);
     recipe.run.seconds = part.seconds.unwrap_or(recipe.run.seconds);
     recipe.run.warm_up = part.warm_up.unwrap_or(recipe.run.warm_up);
+    recipe.run.processors = part.processors.unwrap_or(recipe.run.processors);
     if let Some(connections) = &part.connections {
         recipe.connections = connections.clone();
     }

@@ -16,6 +16,7 @@ pub mod load;
 pub mod machine;
 pub mod matrix;
 pub mod proc;
+mod processors;
 pub mod progress;
 pub mod published;
 pub mod recipe;

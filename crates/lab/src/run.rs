@@ -11,6 +11,7 @@ use crate::interrupt::Interrupt;
 use crate::load::{Drive, rate, sysbench};
 use crate::matrix::{Cell, Key, Parts, process};
 use crate::proc;
+use crate::processors;
 use crate::progress::Progress;
 use crate::recipe::{From, Kind, Load};
 use crate::restore::Saved;
@@ -93,6 +94,8 @@ impl<'a> Runner<'a> {
 
     /// Runs to the end, or to a signal.
     pub fn run(&mut self) -> Finished {
+        // Whatever is started here inherits them.
+        let _shared = processors::share(self.plan.recipe.run.processors as usize);
         let kept: BTreeSet<u32> = (self.results.iter())
             .filter(|result| result.outcome.measured().is_some())
             .map(|result| result.cell.number)

@@ -177,6 +177,9 @@ pub struct Run {
     pub seconds: u32,
     /// Seconds before them that are not.
     pub warm_up: u32,
+    /// How many processors server and load share; 0 = all that there are. On one, they do not wake one another
+    /// across processors, which in a virtual machine costs many times what is weighed, at random.
+    pub processors: u32,
     /// A fresh server process for each cell.
     pub restart: bool,
     /// A fresh data directory for each cell.
@@ -191,6 +194,7 @@ impl Default for Run {
             repetitions: 7,
             seconds: 30,
             warm_up: 5,
+            processors: 0,
             restart: true,
             rebuild: false,
             unstable_above: 10.0,

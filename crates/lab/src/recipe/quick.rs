@@ -19,6 +19,9 @@ pub struct Quick {
     pub warm_up: Option<u32>,
     /// See [`super::Run`].
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub processors: Option<u32>,
+    /// See [`super::Run`].
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub restart: Option<bool>,
     /// See [`super::Run`].
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,6 +56,7 @@ impl Recipe {
         set(&mut self.run.repetitions, quick.repetitions);
         set(&mut self.run.seconds, quick.seconds);
         set(&mut self.run.warm_up, quick.warm_up);
+        set(&mut self.run.processors, quick.processors);
         set(&mut self.run.restart, quick.restart);
         set(&mut self.run.rebuild, quick.rebuild);
         set(&mut self.data.tables, quick.tables);

@@ -66,7 +66,7 @@ fn summary(html: &mut String, plan: &Plan, results: &[cell::Result], analysis: &
     let quick = if plan.quick { ", quick form" } else { "" };
     let _ = writeln!(
         html,
-        "<p class=\"machine\">Recipe {}{quick}, {} UTC, {}. {} repetitions of {} s after {} s of warm-up, tables: {} of {} rows; \
+        "<p class=\"machine\">Recipe {}{quick}, {} UTC, {}. {} repetitions of {} s after {} s of warm-up, {}tables: {} of {} rows; \
          {done} of {} cells measured, seed {}. {}; stolen by other guests: {:.1} %.</p>",
         escape(&plan.name),
         plan.machine.started,
@@ -74,6 +74,7 @@ fn summary(html: &mut String, plan: &Plan, results: &[cell::Result], analysis: &
         run.repetitions,
         run.seconds,
         run.warm_up,
+        crate::report::shared(run.processors),
         plan.recipe.data.tables,
         plan.recipe.data.rows,
         plan.cells.len(),

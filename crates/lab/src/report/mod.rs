@@ -14,6 +14,15 @@ use crate::store::{Plan, Store, StoreError};
 
 pub use terminal::terminal;
 
+/// Of the processors that server and load share, unless they have all.
+fn shared(processors: u32) -> String {
+    match processors {
+        0 => String::new(),
+        1 => "server and load on one processor, ".into(),
+        n => format!("server and load on {n} processors, "),
+    }
+}
+
 /// results.json.
 #[derive(Serialize)]
 struct All<'a> {

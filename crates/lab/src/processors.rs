@@ -1,0 +1,49 @@
+//! Which processors server and load run on.
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// The processors that the calling thread had; it has them again when this is dropped.
+#[derive(Debug)]
+pub struct Shared {
+    before: Option<CpuSet>,
+}
+
+/// Keeps the calling thread, and what it starts, on so many processors; 0 = on all. The last ones: most of what a
+/// system does besides is done by the first. Where that is not allowed, all are used.
+pub fn share(count: usize) -> Shared {
+    let all = sched_getaffinity(None).ok();
+    let before = all.filter(|_| count > 0).filter(|all| {
+        let mut some = CpuSet::new();
+        let there = (0..CpuSet::MAX_CPU).rev().filter(|cpu| all.is_set(*cpu));
+        there.take(count).for_each(|cpu| some.set(cpu));
+        sched_setaffinity(None, &some).is_ok()
+    });
+    Shared { before }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            // It was allowed before.
+            let _ = sched_setaffinity(None, before);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_started_meanwhile_shares_them() {
+        let count = || sched_getaffinity(None).expect("known").count();
+        let all = count();
+        let shared = share(1);
+        assert_eq!(count(), 1);
+        assert_eq!(std::thread::spawn(count).join().expect("counted"), 1);
+        drop(shared);
+        assert_eq!(count(), all);
+        drop(share(0));
+        assert_eq!(count(), all);
+    }
+}
