@@ -4,6 +4,7 @@ import json
 import math
 import os
 import platform
+import random
 import re
 import shutil
 import signal
@@ -191,6 +192,24 @@ def percent(ratios: list[float]) -> tuple[float, float]:
     t = T[min(len(ratios) - 1, len(T) - 1)]
     half = t * statistics.stdev(ratios) / math.sqrt(len(ratios))
     return 100 * math.expm1(mean), 100 * half * math.exp(mean)
+
+
+def trimmed_percent(ratios: list[float]) -> tuple[float, float, float]:
+    """A difference in percent with its 95 % interval, from log ratios of many short paired turns.
+
+    The mean of the middle three fifths: now and then the machine takes a turn for itself. The interval is a
+    bootstrap's, always the same for the same turns.
+    """
+
+    def middle(values: list[float]) -> float:
+        ordered = sorted(values)
+        cut = len(ordered) // 5
+        return statistics.fmean(ordered[cut : len(ordered) - cut])
+
+    draw = random.Random(1)
+    means = sorted(middle(draw.choices(ratios, k=len(ratios))) for _ in range(2000))
+    found = (middle(ratios), means[49], means[1949])
+    return tuple(100 * math.expm1(value) for value in found)
 
 
 def machine() -> str:
