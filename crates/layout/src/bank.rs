@@ -47,7 +47,7 @@ pub struct Bank {
     /// Lines of the arena in use, counting from the arena's start; line 0 is never an item.
     /// Histogram blocks are not among them, see `blocks`.
     pub used: AtomicU32,
-    /// Bumped before and after a thread takes over: odd = meanwhile.
+    /// Bumped before and after a thread takes the bank or gives it back: odd = meanwhile.
     pub turn: AtomicU32,
     /// Slot + 1 of the present thread, 0 = none.
     pub slot: AtomicU32,

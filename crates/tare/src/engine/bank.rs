@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering, fence};
 
 use tare_layout::Kind;
-use tare_layout::bank::{DORMANT, line_of, plane};
+use tare_layout::bank::{Bank, DORMANT, line_of, plane};
 use tare_layout::geometry::PAGE;
 use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES};
 use tare_layout::line::{
@@ -136,33 +136,30 @@ impl Engine {
     /// before counted, too, which is where this one is likely to; elsewhere when it counts there.
     fn begin(&self, number: usize, slot: usize) {
         let bank = self.view.bank(number);
-        let turn = bank.turn.load(Ordering::Relaxed);
-        bank.turn.store(turn.wrapping_add(1), Ordering::Relaxed);
-        fence(Ordering::Release);
-        let used = bank.used.load(Ordering::Relaxed);
-        bank.base_used.store(used, Ordering::Relaxed);
-        // Nobody holds a lock in a thread that has not begun.
-        let arena = self.view.arena(number);
-        for entry in &bank.instances {
-            let at = entry.load(Ordering::Relaxed) as u32 as usize;
-            if at != 0 && arena[at].get(HISTOGRAM) != 0 {
-                arena[at].set(HISTOGRAM, 0);
+        turn(bank, || {
+            let used = bank.used.load(Ordering::Relaxed);
+            bank.base_used.store(used, Ordering::Relaxed);
+            // Nobody holds a lock in a thread that has not begun.
+            let arena = self.view.arena(number);
+            for entry in &bank.instances {
+                let at = entry.load(Ordering::Relaxed) as u32 as usize;
+                if at != 0 && arena[at].get(HISTOGRAM) != 0 {
+                    arena[at].set(HISTOGRAM, 0);
+                }
             }
-        }
-        let index = self.view.class_index(number);
-        self.awake[number].keep(|class| {
-            let entry = &index[usize::from(class)];
-            let at = line_of(entry.load(Ordering::Relaxed));
-            if at != 0 {
-                self.rebase(number, at);
-                entry.store(at as u16, Ordering::Release);
-            }
-            // Merging takes rows away.
-            at != 0
+            let index = self.view.class_index(number);
+            self.awake[number].keep(|class| {
+                let entry = &index[usize::from(class)];
+                let at = line_of(entry.load(Ordering::Relaxed));
+                if at != 0 {
+                    self.rebase(number, at);
+                    entry.store(at as u16, Ordering::Release);
+                }
+                // Merging takes rows away.
+                at != 0
+            });
+            bank.slot.store(slot as u32 + 1, Ordering::Relaxed);
         });
-        bank.slot.store(slot as u32 + 1, Ordering::Relaxed);
-        // Pairs with the reader's second load of `turn`.
-        bank.turn.store(turn.wrapping_add(2), Ordering::Release);
     }
 
     /// The row of a class for the thread that has the bank and counts there first: its first line.
@@ -225,9 +222,11 @@ impl Engine {
     pub fn give_bank(&self, number: usize) {
         let bank = self.view.bank(number);
         if bank.slot.load(Ordering::Relaxed) != 0 {
-            self.sleep(number);
+            turn(bank, || {
+                self.sleep(number);
+                bank.slot.store(0, Ordering::Relaxed);
+            });
         }
-        bank.slot.store(0, Ordering::Relaxed);
         let account = bank.account.load(Ordering::Relaxed).saturating_sub(1) as usize;
         freelist::push(
             &self.view.account(account).free_banks,
@@ -311,7 +310,7 @@ impl Engine {
         let written = self.view.control().planes_used.load(Ordering::Relaxed) & 1 << number != 0;
         // Lines that base never covered are zero as they came.
         let covered =
-            number != plane::BASE || self.view.bank(bank).turn.load(Ordering::Relaxed) > 2;
+            number != plane::BASE || self.view.bank(bank).turn.load(Ordering::Relaxed) > 4;
         if written && covered && line.cells.iter().any(|c| c.load(Ordering::Relaxed) != 0) {
             for i in 0..CELLS {
                 line.set(i, 0);
@@ -454,6 +453,16 @@ impl Engine {
             cell.fetch_add(1 << 32, Ordering::Relaxed);
         }
     }
+}
+
+/// Gives a bank to a thread, or takes it away: readers of what one thread did look again.
+fn turn(bank: &Bank, change: impl FnOnce()) {
+    let turn = bank.turn.load(Ordering::Relaxed);
+    bank.turn.store(turn.wrapping_add(1), Ordering::Relaxed);
+    fence(Ordering::Release);
+    change();
+    // Pairs with the reader's second load of `turn`.
+    bank.turn.store(turn.wrapping_add(2), Ordering::Release);
 }
 
 /// How often a thread looks for a bank. Who holds one for a moment may have been pre-empted: with
