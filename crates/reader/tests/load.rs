@@ -347,3 +347,70 @@ fn a_threads_figures_begin_at_zero_in_a_bank_used_before() {
     assert_exact(&running, 101);
     let _ = Banks::new(view, false).global(&selection);
 }
+
+/// The same where threads before it counted in other rows, and in more than the process keeps a list of.
+#[test]
+fn a_threads_figures_are_its_own_wherever_threads_before_it_counted() {
+    const MANY: usize = 300;
+    let running = Running::new();
+    let classes: &'static [tare::Class] = (0..MANY)
+        .map(|i| {
+            let name = format!("wait/lock/metadata/test/many{i}");
+            tare::Class::new(tare::Kind::MetadataLock, name.leak(), "").enabled()
+        })
+        .collect::<Vec<_>>()
+        .leak();
+    // Who counts where, and how often: the second leaves rows asleep in which the first counted.
+    let all: Vec<usize> = (0..MANY).collect();
+    let turns = [
+        (all.clone(), 5),
+        (vec![0, 7, 299], 1),
+        (all, 2),
+        (vec![299], 3),
+    ];
+    let (mut expected, mut banks) = (vec![0; MANY], Vec::new());
+    for (which, times) in turns {
+        let (worked, looked) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+        let mut own = vec![0; MANY];
+        which.iter().for_each(|&i| own[i] = times);
+        let thread = tare::thread::spawn(&WORKER, {
+            let (worked, looked) = (worked.clone(), looked.clone());
+            move || {
+                for &i in which.iter().cycle().take(which.len() * times as usize) {
+                    let class = &classes[i];
+                    drop(tare::wait::start(class, tare::Operation::MetadataLock));
+                }
+                worked.wait();
+                looked.wait();
+            }
+        })
+        .expect("a thread");
+        worked.wait();
+        let (view, worker) = (running.segment.view(), running.class("thread/test/worker"));
+        let slot = (0..view.shared().slots_used.0.load(Ordering::Acquire) as usize)
+            .filter(|i| view.slot(*i).state.load(Ordering::Acquire) == tare_layout::slot::LIVE)
+            .find(|i| view.slot(*i).class.load(Ordering::Relaxed) == worker as u32)
+            .expect("it lives");
+        let bank = view.slot(slot).bank.load(Ordering::Relaxed) as usize;
+        banks.push(bank);
+        let selection = running.selection();
+        let count = |totals: &Totals, i: usize| {
+            let row = totals.row(running.class(classes[i].name()));
+            row.map_or(0, |row| row[0][COUNT])
+        };
+        let thread_totals = running.banks().thread(&selection, slot, bank);
+        let thread_totals = thread_totals.expect("it lives");
+        let total = running.banks().global(&selection);
+        for i in 0..MANY {
+            expected[i] += own[i];
+            assert_eq!(count(&thread_totals, i), own[i], "of the thread, class {i}");
+            assert_eq!(count(&total, i), expected[i], "of all, class {i}");
+        }
+        looked.wait();
+        thread.join().expect("no panic");
+    }
+    assert!(
+        banks.iter().all(|bank| *bank == banks[0]),
+        "other banks: tests nothing"
+    );
+}

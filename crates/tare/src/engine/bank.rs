@@ -6,57 +6,10 @@ use tare_layout::Kind;
 use tare_layout::bank::{Bank, DORMANT, line_of, plane};
 use tare_layout::geometry::PAGE;
 use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES};
-use tare_layout::line::{
-    CELLS, CONTENDED, COUNT, EXTRA, HISTOGRAM, Item, LINE_BYTES, Line, MAX, MIN, NO_MIN, SUM, TAG,
-    Tag,
-};
+use tare_layout::line::{CELLS, HISTOGRAM, Item, LINE_BYTES, Line, MAX, MIN, NO_MIN, TAG, Tag};
 use tare_layout::shared::Lost;
 
 use super::{Engine, freelist, lock};
-
-/// Classes whose rows are awake in a bank, by number; while nobody has it, those that were. As many as a
-/// connection uses that does little; of more, it is known that they are more.
-pub struct Awake {
-    count: AtomicU32,
-    classes: [AtomicU16; AWAKE],
-}
-
-/// See [`Awake`].
-const AWAKE: usize = 256;
-
-impl Awake {
-    /// One for each bank. Their memory is touched when they are used.
-    pub fn all(banks: usize) -> Box<[Self]> {
-        // SAFETY: zeroes are an `Awake`: integers, none listed.
-        unsafe { Box::new_zeroed_slice(banks).assume_init() }
-    }
-
-    fn are_more(&self) -> bool {
-        self.count.load(Ordering::Relaxed) as usize > AWAKE
-    }
-
-    fn list(&self, class: u16) {
-        let count = self.count.load(Ordering::Relaxed);
-        if let Some(place) = self.classes.get(count as usize) {
-            place.store(class, Ordering::Relaxed);
-        }
-        self.count.store(count.saturating_add(1), Ordering::Relaxed);
-    }
-
-    /// Keeps those on the list that `of` chooses.
-    fn keep(&self, mut of: impl FnMut(u16) -> bool) {
-        let count = self.count.load(Ordering::Relaxed) as usize;
-        let mut kept = 0;
-        for place in &self.classes[..count.min(AWAKE)] {
-            let class = place.load(Ordering::Relaxed);
-            if of(class) {
-                self.classes[kept].store(class, Ordering::Relaxed);
-                kept += 1;
-            }
-        }
-        self.count.store(kept as u32, Ordering::Relaxed);
-    }
-}
 
 /// The bank of memory that threads count outside of sessions. No thread has it, and no list.
 pub struct Outside {
@@ -147,74 +100,8 @@ impl Engine {
                     arena[at].set(HISTOGRAM, 0);
                 }
             }
-            let index = self.view.class_index(number);
-            self.awake[number].keep(|class| {
-                let entry = &index[usize::from(class)];
-                let at = line_of(entry.load(Ordering::Relaxed));
-                if at != 0 {
-                    self.rebase(number, at);
-                    entry.store(at as u16, Ordering::Release);
-                }
-                // Merging takes rows away.
-                at != 0
-            });
+            self.awaken_listed(number);
             bank.slot.store(slot as u32 + 1, Ordering::Relaxed);
-        });
-    }
-
-    /// The row of a class for the thread that has the bank and counts there first: its first line.
-    pub fn awaken(&self, number: usize, class: u16) -> Option<usize> {
-        let entry = self.view.class_index(number).get(usize::from(class))?;
-        if entry.load(Ordering::Relaxed) == 0 {
-            self.row_of(number, class)?;
-        }
-        let at = line_of(entry.load(Ordering::Relaxed));
-        self.rebase(number, at);
-        self.awake[number].list(class);
-        // Release: a reader that finds the row awake finds its base.
-        entry.store(at as u16, Ordering::Release);
-        Some(at)
-    }
-
-    /// Makes what a row holds its base.
-    #[inline(always)]
-    fn rebase(&self, number: usize, at: usize) {
-        // A row that was made for the present thread has none before it.
-        if at >= self.view.bank(number).base_used.load(Ordering::Relaxed) as usize {
-            return;
-        }
-        let row = &self.view.arena(number)[at..];
-        let base = &self.view.plane(plane::BASE, number)[at..];
-        let Some(tag) = Tag::unpack(row[0].get(TAG)) else {
-            return;
-        };
-        for (i, (line, base)) in row.iter().zip(base).take(tag.lines).enumerate() {
-            begin_line(line, base, i < usize::from(tag.part));
-        }
-    }
-
-    /// Makes all rows of a bank dormant, whose thread is about to leave it, and keeps in mind where that has
-    /// counted.
-    fn sleep(&self, number: usize) {
-        let (index, arena) = (self.view.class_index(number), self.view.arena(number));
-        let covered = self.view.bank(number).base_used.load(Ordering::Relaxed) as usize;
-        let base = self.view.plane(plane::BASE, number);
-        let put_down = |entry: &AtomicU16| {
-            let at = entry.load(Ordering::Relaxed);
-            if at != 0 {
-                entry.store(at | DORMANT, Ordering::Relaxed);
-            }
-        };
-        let awake = &self.awake[number];
-        if awake.are_more() {
-            index.iter().for_each(put_down);
-        }
-        awake.keep(|class| {
-            let entry = &index[usize::from(class)];
-            put_down(entry);
-            let at = line_of(entry.load(Ordering::Relaxed));
-            let counted = || (COUNT..=SUM).any(|i| arena[at].get(i) != base[at].get(i));
-            at != 0 && (at >= covered || counted())
         });
     }
 
@@ -505,33 +392,6 @@ pub fn items(arena: &[Line], used: usize) -> impl Iterator<Item = (usize, Tag)> 
         at += tag.lines;
         (at <= used).then_some((found, tag))
     })
-}
-
-/// Moves a line's figures to the base of the thread that begins to count there.
-#[inline(always)]
-fn begin_line(line: &Line, base: &Line, is_time: bool) {
-    if !is_time {
-        for i in 1..CELLS {
-            base.set(i, line.get(i));
-        }
-        return;
-    }
-    // Nobody ever counted here.
-    if line.get(COUNT) == 0 {
-        return;
-    }
-    for i in [COUNT, CONTENDED, SUM, EXTRA] {
-        base.set(i, line.get(i));
-    }
-    if line.get(MIN) == NO_MIN {
-        return;
-    }
-    // Base keeps the extremes of all threads before, the line those of the present one. Base
-    // first: a reader that looks at the line and then at base misses neither.
-    combine_extremes(base, line);
-    fence(Ordering::Release);
-    line.set(MIN, NO_MIN);
-    line.set(MAX, 0);
 }
 
 /// Lowers the minimum and raises the maximum of `to` by those of `from`. A line of zeros has none.

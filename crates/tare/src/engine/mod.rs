@@ -8,6 +8,7 @@
 //! | on | as its flags say |
 
 pub(crate) mod account;
+mod awake;
 pub(crate) mod bank;
 mod classes;
 pub mod clock;
@@ -99,7 +100,7 @@ pub(crate) struct Engine {
     /// What threads keep, by slot: the present thread, or the last one.
     locals: Box<[AtomicPtr<local::Local>]>,
     /// Which rows are awake, by bank.
-    awake: Box<[bank::Awake]>,
+    awake: Box<[awake::Awake]>,
     /// The bank of memory that threads count outside of sessions.
     outside: OnceLock<bank::Outside>,
     /// Files by class and path.
@@ -150,7 +151,7 @@ impl Engine {
                     .collect()
             }),
             locals: (0..limits.threads).map(|_| AtomicPtr::default()).collect(),
-            awake: bank::Awake::all(geometry.region(Region::Banks).count),
+            awake: awake::Awake::all(geometry.region(Region::Banks).count),
             outside: OnceLock::new(),
             files: Mutex::default(),
             objects: Mutex::default(),

@@ -1,0 +1,157 @@
+//! Rows that are awake: those of a bank in which its present thread has counted.
+//!
+//! A row of another is dormant. It is nothing of the thread's, and what it holds becomes its base, from which the
+//! thread's own figures are reckoned, when the thread counts there first. So taking a bank costs by what is used of it.
+
+use std::sync::atomic::{AtomicU16, AtomicU32, Ordering, fence};
+
+use tare_layout::bank::{DORMANT, line_of, plane};
+use tare_layout::line::{CELLS, CONTENDED, COUNT, EXTRA, Line, MAX, MIN, NO_MIN, SUM, TAG, Tag};
+
+use super::Engine;
+use super::bank::combine_extremes;
+
+/// Classes whose rows are awake in a bank, by number; while nobody has it, those that were. As many as a
+/// connection uses that does little; of more, it is known that they are more.
+pub struct Awake {
+    count: AtomicU32,
+    classes: [AtomicU16; AWAKE],
+}
+
+/// See [`Awake`].
+const AWAKE: usize = 256;
+
+impl Awake {
+    /// One for each bank. Their memory is touched when they are used.
+    pub fn all(banks: usize) -> Box<[Self]> {
+        // SAFETY: zeroes are an `Awake`: integers, none listed.
+        unsafe { Box::new_zeroed_slice(banks).assume_init() }
+    }
+
+    fn are_more(&self) -> bool {
+        self.count.load(Ordering::Relaxed) as usize > AWAKE
+    }
+
+    fn list(&self, class: u16) {
+        let count = self.count.load(Ordering::Relaxed);
+        if let Some(place) = self.classes.get(count as usize) {
+            place.store(class, Ordering::Relaxed);
+        }
+        self.count.store(count.saturating_add(1), Ordering::Relaxed);
+    }
+
+    /// Keeps those on the list that `of` chooses.
+    fn keep(&self, mut of: impl FnMut(u16) -> bool) {
+        let count = self.count.load(Ordering::Relaxed) as usize;
+        let mut kept = 0;
+        for place in &self.classes[..count.min(AWAKE)] {
+            let class = place.load(Ordering::Relaxed);
+            if of(class) {
+                self.classes[kept].store(class, Ordering::Relaxed);
+                kept += 1;
+            }
+        }
+        self.count.store(kept as u32, Ordering::Relaxed);
+    }
+}
+
+impl Engine {
+    /// The row of a class for the thread that has the bank and counts there first: its first line.
+    pub fn awaken(&self, number: usize, class: u16) -> Option<usize> {
+        let entry = self.view.class_index(number).get(usize::from(class))?;
+        if entry.load(Ordering::Relaxed) == 0 {
+            self.row_of(number, class)?;
+        }
+        let at = line_of(entry.load(Ordering::Relaxed));
+        self.rebase(number, at);
+        self.awake[number].list(class);
+        // Release: a reader that finds the row awake finds its base.
+        entry.store(at as u16, Ordering::Release);
+        Some(at)
+    }
+
+    /// The rows where the thread before counted, for the one that takes the bank: all at once, so that memory is
+    /// waited for once.
+    pub fn awaken_listed(&self, number: usize) {
+        let index = self.view.class_index(number);
+        self.awake[number].keep(|class| {
+            let entry = &index[usize::from(class)];
+            let at = line_of(entry.load(Ordering::Relaxed));
+            if at != 0 {
+                self.rebase(number, at);
+                entry.store(at as u16, Ordering::Release);
+            }
+            // Merging takes rows away.
+            at != 0
+        });
+    }
+
+    /// Makes what a row holds its base.
+    #[inline(always)]
+    fn rebase(&self, number: usize, at: usize) {
+        // A row that was made for the present thread has none before it.
+        if at >= self.view.bank(number).base_used.load(Ordering::Relaxed) as usize {
+            return;
+        }
+        let row = &self.view.arena(number)[at..];
+        let base = &self.view.plane(plane::BASE, number)[at..];
+        let Some(tag) = Tag::unpack(row[0].get(TAG)) else {
+            return;
+        };
+        for (i, (line, base)) in row.iter().zip(base).take(tag.lines).enumerate() {
+            begin_line(line, base, i < usize::from(tag.part));
+        }
+    }
+
+    /// Makes all rows of a bank dormant, whose thread is about to leave it, and keeps in mind where that has
+    /// counted.
+    pub fn sleep(&self, number: usize) {
+        let (index, arena) = (self.view.class_index(number), self.view.arena(number));
+        let covered = self.view.bank(number).base_used.load(Ordering::Relaxed) as usize;
+        let base = self.view.plane(plane::BASE, number);
+        let put_down = |entry: &AtomicU16| {
+            let at = entry.load(Ordering::Relaxed);
+            if at != 0 {
+                entry.store(at | DORMANT, Ordering::Relaxed);
+            }
+        };
+        let awake = &self.awake[number];
+        if awake.are_more() {
+            index.iter().for_each(put_down);
+        }
+        awake.keep(|class| {
+            let entry = &index[usize::from(class)];
+            put_down(entry);
+            let at = line_of(entry.load(Ordering::Relaxed));
+            let counted = || (COUNT..=SUM).any(|i| arena[at].get(i) != base[at].get(i));
+            at != 0 && (at >= covered || counted())
+        });
+    }
+}
+
+/// Moves a line's figures to the base of the thread that begins to count there.
+#[inline(always)]
+fn begin_line(line: &Line, base: &Line, is_time: bool) {
+    if !is_time {
+        for i in 1..CELLS {
+            base.set(i, line.get(i));
+        }
+        return;
+    }
+    // Nobody ever counted here.
+    if line.get(COUNT) == 0 {
+        return;
+    }
+    for i in [COUNT, CONTENDED, SUM, EXTRA] {
+        base.set(i, line.get(i));
+    }
+    if line.get(MIN) == NO_MIN {
+        return;
+    }
+    // Base keeps the extremes of all threads before, the line those of the present one. Base
+    // first: a reader that looks at the line and then at base misses neither.
+    combine_extremes(base, line);
+    fence(Ordering::Release);
+    line.set(MIN, NO_MIN);
+    line.set(MAX, 0);
+}
