@@ -185,7 +185,6 @@ impl Local {
             local.engine.end_metadata_lock(index);
         }
         // The slot last: whoever takes it needs a bank, too, and there are only so many.
-        local.slot.state.store(FREE, Ordering::Release);
         local.engine.give_bank(local.bank_number.get());
         let number = local.slot_number();
         // SAFETY: nobody uses it any more: whoever takes the slot makes it anew.

@@ -307,7 +307,8 @@ impl Snapshot {
             classes: classes.iter().count() as u64,
             instances: instances.count() as u64,
             files: host.used(shared.files_used.0.load(Ordering::Relaxed), limits.files) as u64,
-            accounts: self.names(host).accounts.len() as u64 - 1,
+            // None at all, where the program ends just now and its segment with it.
+            accounts: (self.names(host).accounts.len() as u64).saturating_sub(1),
             digests: tare_reader::digests::used(view).saturating_sub(1) as u64,
             clock: if host.clock.cycles {
                 "tsc"
