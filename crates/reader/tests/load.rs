@@ -288,6 +288,17 @@ fn merging_banks_neither_loses_nor_doubles() {
     );
 }
 
+/// Slot and bank of the worker that lives.
+fn live_worker(running: &Running) -> (usize, usize) {
+    let (view, worker) = (running.segment.view(), running.class("thread/test/worker"));
+    let slot = (0..view.shared().slots_used.0.load(Ordering::Acquire) as usize)
+        .filter(|i| view.slot(*i).state.load(Ordering::Acquire) == tare_layout::slot::LIVE)
+        .find(|i| view.slot(*i).class.load(Ordering::Relaxed) == worker as u32)
+        .expect("it lives");
+    let bank = view.slot(slot).bank.load(Ordering::Relaxed) as usize;
+    (slot, bank)
+}
+
 /// A thread sees its own figures alone, though its bank holds those of threads before.
 #[test]
 fn a_threads_figures_begin_at_zero_in_a_bank_used_before() {
@@ -308,12 +319,8 @@ fn a_threads_figures_begin_at_zero_in_a_bank_used_before() {
     })
     .expect("a thread");
     worked.wait();
-    let (view, worker) = (running.segment.view(), running.class("thread/test/worker"));
-    let slot = (0..view.shared().slots_used.0.load(Ordering::Acquire) as usize)
-        .filter(|i| view.slot(*i).state.load(Ordering::Acquire) == tare_layout::slot::LIVE)
-        .find(|i| view.slot(*i).class.load(Ordering::Relaxed) == worker as u32)
-        .expect("it lives");
-    let bank = view.slot(slot).bank.load(Ordering::Relaxed) as usize;
+    let view = running.segment.view();
+    let (slot, bank) = live_worker(&running);
     assert!(
         view.bank(bank).base_used.load(Ordering::Relaxed) > 1,
         "a new bank: tests nothing"
@@ -386,12 +393,7 @@ fn a_threads_figures_are_its_own_wherever_threads_before_it_counted() {
         })
         .expect("a thread");
         worked.wait();
-        let (view, worker) = (running.segment.view(), running.class("thread/test/worker"));
-        let slot = (0..view.shared().slots_used.0.load(Ordering::Acquire) as usize)
-            .filter(|i| view.slot(*i).state.load(Ordering::Acquire) == tare_layout::slot::LIVE)
-            .find(|i| view.slot(*i).class.load(Ordering::Relaxed) == worker as u32)
-            .expect("it lives");
-        let bank = view.slot(slot).bank.load(Ordering::Relaxed) as usize;
+        let (slot, bank) = live_worker(&running);
         banks.push(bank);
         let selection = running.selection();
         let count = |totals: &Totals, i: usize| {
