@@ -26,26 +26,24 @@ pub struct Totals {
 impl Totals {
     /// Asks. What our own connection did is left out, so that a quiet server is seen to be quiet.
     pub fn ask(observed: &mut Observed, own_thread: Option<u64>) -> Result<Self, Trouble> {
-        let sums = "SELECT SUM(COUNT_STAR), SUM(SUM_TIMER_WAIT) FROM performance_schema.events_statements_summary";
-        let mut ask = |sql: &str| -> Result<(i128, i128), Trouble> {
-            let rows = observed.rows(sql)?;
-            let of = |at: usize| {
-                rows.first()
-                    .and_then(|row| whole(row.get(at)?))
-                    .unwrap_or(0)
-            };
-            Ok((of(0), of(1)))
+        let sums = "SELECT COALESCE(SUM(COUNT_STAR), 0) AS n, COALESCE(SUM(SUM_TIMER_WAIT), 0) AS ps \
+            FROM performance_schema.events_statements_summary";
+        let all = format!("{sums}_global_by_event_name WHERE {IS_STATEMENT}");
+        // In one question: of two, the second would see the first among our own, which the first did not.
+        let question = match own_thread {
+            None => all,
+            Some(own) => format!(
+                "SELECT a.n - o.n, a.ps - o.ps FROM ({all}) AS a, \
+                 ({sums}_by_thread_by_event_name WHERE THREAD_ID = {own} AND {IS_STATEMENT}) AS o"
+            ),
         };
-        let (mut count, mut sum_ps) =
-            ask(&format!("{sums}_global_by_event_name WHERE {IS_STATEMENT}"))?;
-        if let Some(own) = own_thread {
-            let (own_count, own_sum) = ask(&format!(
-                "{sums}_by_thread_by_event_name WHERE THREAD_ID = {own} AND {IS_STATEMENT}"
-            ))?;
-            // The second question counts the first one, which the first one did not.
-            count -= own_count - 1;
-            sum_ps -= own_sum;
-        }
+        let rows = observed.rows(&question)?;
+        let of = |at: usize| {
+            rows.first()
+                .and_then(|row| whole(row.get(at)?))
+                .unwrap_or(0)
+        };
+        let (count, sum_ps) = (of(0), of(1));
         let mut totals = Self {
             count,
             sum_ps,
@@ -91,6 +89,10 @@ impl Totals {
 
     /// Statements since, and their picoseconds. A total that fell was reset: what is there came since.
     pub fn since(&self, before: &Self) -> (u64, f64) {
+        // Each sum that the server gives is rounded, so that their difference can fall by a picosecond.
+        if self.count == before.count {
+            return (0, 0.0);
+        }
         let reset = self.count < before.count || self.sum_ps < before.sum_ps;
         let (count, sum) = if reset {
             (0, 0)
@@ -117,6 +119,17 @@ mod tests {
         };
         assert_eq!(at(15, 900).since(&at(5, 100)), (10, 800.0));
         assert_eq!(at(3, 30).since(&at(5, 100)), (3, 30.0));
+        assert_eq!(at(7, 30).since(&at(5, 100)), (7, 30.0));
+    }
+
+    #[test]
+    fn rounding_is_no_reset() {
+        let at = |sum_ps| Totals {
+            count: 5,
+            sum_ps,
+            ..Totals::default()
+        };
+        assert_eq!(at(99).since(&at(100)), (0, 0.0));
     }
 
     #[test]
