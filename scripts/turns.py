@@ -1,6 +1,6 @@
 """Loads that run by turns of a fraction of a second, so that what the machine does meanwhile hits all of them alike.
 
-Each server has a sysbench of its own, which stands still (SIGSTOP) but in its turns; counted.lua lets its events be
+Each server has a sysbench of its own, which stands still (SIGSTOP) but in its turns; crates/lab/lua/counted.lua lets its events be
 counted while it runs.
 """
 
@@ -39,16 +39,17 @@ def sysbench_command(socket: Path, script: Path | str, threads: int, *action: st
 class Turns:
     """A load of one server that stands still but in its turns."""
 
-    STRIDE = 64
+    LINE = 64
 
     def __init__(self, children: Children, server, script: Path, threads: int) -> None:
         self.server, self.script, self.threads = server, script, threads
         path = server.socket.with_name("count")
-        path.write_bytes(bytes(self.STRIDE * threads))
+        # Without the words of latencies, which are not asked for.
+        path.write_bytes(bytes(self.LINE * (1 + threads)))
         with open(path, "r+b") as file:
             self.counts = mmap.mmap(file.fileno(), 0)
         environment = os.environ | {"TARE_COUNTED_SCRIPT": str(script), "TARE_COUNTED_FILE": str(path)}
-        command = sysbench_command(server.socket, ROOT / "scripts" / "counted.lua", threads, "--time=0", "run")
+        command = sysbench_command(server.socket, ROOT / "crates" / "lab" / "lua" / "counted.lua", threads, "--time=0", "run")
         self.log = server.socket.with_name("sysbench.log")
         with open(self.log, "w", encoding="utf-8") as log:
             self.process = children.start(
@@ -62,7 +63,7 @@ class Turns:
         self.process.send_signal(signal.SIGSTOP)
 
     def count(self) -> int:
-        return sum(struct.unpack_from("<Q", self.counts, i * self.STRIDE)[0] for i in range(self.threads))
+        return sum(struct.unpack_from("<Q", self.counts, (1 + i) * self.LINE)[0] for i in range(self.threads))
 
     def cpu_us(self, seconds: float) -> float:
         """CPU of the server per transaction, in a turn of so many seconds."""

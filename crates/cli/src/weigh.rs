@@ -106,6 +106,11 @@ struct Part {
     #[arg(long, value_name = "N")]
     processors: Option<u32>,
 
+    /// Turns of a fraction of a second that the configurations of a server take side by side, instead of the recipe's; 0:
+    /// one cell after the other
+    #[arg(long, value_name = "N")]
+    turns: Option<u32>,
+
     /// Draw the same order again
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -291,6 +296,7 @@ fn plan(args: &Args, dsn: Option<&Dsn>) -> Result<Plan, Failure> {
     recipe.run.seconds = part.seconds.unwrap_or(recipe.run.seconds);
     recipe.run.warm_up = part.warm_up.unwrap_or(recipe.run.warm_up);
     recipe.run.processors = part.processors.unwrap_or(recipe.run.processors);
+    recipe.run.turns = part.turns.unwrap_or(recipe.run.turns);
     if let Some(connections) = &part.connections {
         recipe.connections = connections.clone();
     }

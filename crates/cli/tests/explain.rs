@@ -8,7 +8,7 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 use support::server::{Server, Work, mysql};
 use support::{Directory, Finished, finish, host};
-use tare_lab::stats::compare::Baseline;
+use tare_lab::stats::compare::{Baseline, Moment};
 use tare_lab::stats::interval::Interval;
 
 fn explain(dsn: &Path, seconds: &str) -> Finished {
@@ -286,7 +286,11 @@ fn the_prediction_stands_beside_a_measurement() {
     for repetition in 0..repetitions {
         let cells = weigh(&server, &mut work, &order, turns, statements);
         for (of, cell) in measured.iter_mut().zip(cells) {
-            of.push((repetition, cell));
+            let moment = Moment {
+                repetition,
+                turn: 0,
+            };
+            of.push((moment, cell));
         }
         for (cell, (_, updates)) in CONFIGURATIONS.iter().enumerate().skip(1) {
             configure(&mut conn, updates);

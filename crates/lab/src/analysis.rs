@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::cell::{self, Measured, Memory, Outcome};
 use crate::matrix::Key;
 use crate::recipe::Measure;
-use crate::stats::compare::{Baseline, Comparison, Value, Verdict, spread_percent};
+use crate::stats::compare::{Baseline, Comparison, Moment, Value, Verdict, spread_percent};
 use crate::stats::interval::Interval;
 use crate::stats::phase::{self, Phase};
 use crate::stats::{mean, median};
@@ -113,10 +113,9 @@ impl Analysis {
         let mut start = 0;
         // A group's keys stand together.
         while start < keys.len() {
-            let group = |key: &Key| (key.server.clone(), key.workload.clone(), key.connections);
             let same = keys[start..]
                 .iter()
-                .take_while(|key| group(key) == group(&keys[start]))
+                .take_while(|key| key.load() == keys[start].load())
                 .count();
             rows.extend(of_group(
                 plan,
@@ -155,13 +154,14 @@ fn of_group(plan: &Plan, keys: &[Key], results: &[cell::Result], rng: &mut Rng) 
         })
         .collect();
     let values = |at: usize, measure: Measure| -> Vec<Value> {
-        let value = |result: &&cell::Result| {
-            Some((
-                result.cell.repetition,
-                result.outcome.measured()?.value(measure)?,
-            ))
+        let of_cell = |result: &&cell::Result| {
+            let repetition = result.cell.repetition;
+            let measured = result.outcome.measured();
+            let turns = measured.map(|measured| measured.by_turns(measure));
+            let moment = move |(turn, value)| (Moment { repetition, turn }, value);
+            turns.unwrap_or_default().into_iter().map(moment)
         };
-        all[at].iter().filter_map(value).collect()
+        all[at].iter().flat_map(of_cell).collect()
     };
     let own = plan.recipe.measure;
     let group: Vec<Vec<Value>> = (0..keys.len()).map(|at| values(at, own)).collect();
@@ -185,9 +185,8 @@ fn of_group(plan: &Plan, keys: &[Key], results: &[cell::Result], rng: &mut Rng) 
                 troubles,
                 values: (Measure::ALL.into_iter())
                     .filter_map(|measure| {
-                        let sample: Vec<f64> = values(at, measure)
-                            .into_iter()
-                            .map(|(_, value)| value)
+                        let sample: Vec<f64> = (measured.iter())
+                            .filter_map(|one| one.value(measure))
                             .collect();
                         (!sample.is_empty()).then(|| (measure, Interval::of(&sample, rng)))
                     })

@@ -78,6 +78,38 @@ pub struct Measured {
     pub rate: Option<f64>,
     /// What the schema collected.
     pub events: Vec<Event>,
+    /// Turn by turn, when there were turns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<Turn>,
+}
+
+/// One turn of a load among others.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Turn {
+    /// How long it was.
+    pub seconds: f64,
+    /// Transactions that ended in it.
+    pub transactions: f64,
+    /// CPU seconds of the server.
+    pub server: f64,
+    /// CPU seconds of the load generator.
+    pub generator: f64,
+    /// How long those transactions took on average.
+    pub latency_mean_ms: f64,
+}
+
+impl Turn {
+    /// One of its figures; `None` of those that one turn is too short for.
+    fn value(&self, measure: Measure) -> Option<f64> {
+        let transactions = (self.transactions > 0.0).then_some(self.transactions)?;
+        match measure {
+            Measure::Throughput => Some(transactions / self.seconds),
+            Measure::ServerCpu => Some(self.server / transactions * 1e6),
+            Measure::GeneratorCpu => Some(self.generator / transactions * 1e6),
+            Measure::LatencyMean => Some(self.latency_mean_ms),
+            Measure::Latency95 | Measure::Latency99 | Measure::Figure => None,
+        }
+    }
 }
 
 /// Latency in milliseconds.
@@ -156,6 +188,22 @@ impl Measured {
             Measure::Latency95 => latency.map(|latency| latency.p95_ms),
             Measure::Latency99 => latency.map(|latency| latency.p99_ms),
             Measure::Figure => self.figure,
+        }
+    }
+
+    /// The same as it is compared: by turns (from 1) where it is known so, else as a whole (0).
+    pub fn by_turns(&self, measure: Measure) -> Vec<(u32, f64)> {
+        let turns: Vec<(u32, f64)> = (1..)
+            .zip(&self.turns)
+            .filter_map(|(number, turn)| Some((number, turn.value(measure)?)))
+            .collect();
+        match turns.is_empty() {
+            true => self
+                .value(measure)
+                .map(|value| (0, value))
+                .into_iter()
+                .collect(),
+            false => turns,
         }
     }
 

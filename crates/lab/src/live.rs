@@ -221,7 +221,7 @@ fn window(
     let elapsed = start.elapsed().as_secs_f64();
     let statements = status(ask, "Questions")? - statements - own;
     let cpu_after = pid.and_then(proc::cpu);
-    let machine_after = proc::machine();
+    let machine = proc::machine() - machine;
     let switched_after = switches(pid);
     let events = events::between(&before, &events::totals(ask));
     let rate = statements / elapsed;
@@ -242,9 +242,9 @@ fn window(
             histogram: Vec::new(),
         }),
         server: cpu.zip(cpu_after).map(|(before, after)| after - before),
-        machine: machine_after.since(machine),
+        machine: machine.split(),
         switches: Switches {
-            machine: machine_after.switches.saturating_sub(machine.switches),
+            machine: machine.switches,
             server_voluntary: switched_after.0.saturating_sub(switched.0),
             server_involuntary: switched_after.1.saturating_sub(switched.1),
             generator: 0,

@@ -24,6 +24,11 @@ pub struct Key {
 }
 
 impl Key {
+    /// What cells that are compared have in common: server, workload, connections.
+    pub fn load(&self) -> (String, String, u32) {
+        (self.server.clone(), self.workload.clone(), self.connections)
+    }
+
     /// The configuration as reports call it.
     pub fn label(&self) -> String {
         match self.again {
@@ -130,20 +135,31 @@ impl Recipe {
     fn shuffled(&self, rng: &mut Rng) -> Vec<Key> {
         let mut keys = self.keys();
         rng.shuffle(&mut keys);
+        if self.run.turns > 0 {
+            // What is measured side by side stays together, and so does what the same servers do after it.
+            let keys = together(keys, rng, |key| key.load());
+            return together(keys, rng, |key| key.server.clone());
+        }
         if self.run.restart {
             return keys;
         }
-        // One process serves many cells: they stay together, in random order, and so do the groups.
-        let mut groups: BTreeMap<(String, String), Vec<Key>> = BTreeMap::new();
-        for key in keys {
-            let process = self.parts(&key).map(|parts| process(parts.configuration));
-            let group = (key.server.clone(), process.unwrap_or_default());
-            groups.entry(group).or_default().push(key);
-        }
-        let mut groups: Vec<Vec<Key>> = groups.into_values().collect();
-        rng.shuffle(&mut groups);
-        groups.into_iter().flatten().collect()
+        // One process serves many cells.
+        together(keys, rng, |key| {
+            let process = self.parts(key).map(|parts| process(parts.configuration));
+            (key.server.clone(), process.unwrap_or_default())
+        })
     }
+}
+
+/// Groups of keys in random order, each in the order that it has.
+fn together<G: Ord>(keys: Vec<Key>, rng: &mut Rng, group: impl Fn(&Key) -> G) -> Vec<Key> {
+    let mut groups: BTreeMap<G, Vec<Key>> = BTreeMap::new();
+    for key in keys {
+        groups.entry(group(&key)).or_default().push(key);
+    }
+    let mut groups: Vec<Vec<Key>> = groups.into_values().collect();
+    rng.shuffle(&mut groups);
+    groups.into_iter().flatten().collect()
 }
 
 /// What of a configuration needs a process of its own.

@@ -59,6 +59,14 @@ pub fn cpu_with_children(pid: u32) -> Option<Cpu> {
     })
 }
 
+impl std::ops::AddAssign for Cpu {
+    fn add_assign(&mut self, more: Self) {
+        self.seconds += more.seconds;
+        self.user += more.user;
+        self.system += more.system;
+    }
+}
+
 impl std::ops::Sub for Cpu {
     type Output = Self;
 
@@ -108,7 +116,7 @@ pub fn switches(pid: u32) -> BTreeMap<u32, (u64, u64)> {
     tasks.filter_map(of_task).collect()
 }
 
-/// The whole machine's counters.
+/// The whole machine's counters, or what they grew by.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Machine {
     user: f64,
@@ -149,14 +157,9 @@ fn parse_machine(text: &str) -> Machine {
 }
 
 impl Machine {
-    /// How the machine's time went since `before`.
-    pub fn since(self, before: Self) -> MachineCpu {
-        let parts = [
-            self.user - before.user,
-            self.system - before.system,
-            self.idle - before.idle,
-            self.stolen - before.stolen,
-        ];
+    /// Of a difference: how the machine's time went.
+    pub fn split(self) -> MachineCpu {
+        let parts = [self.user, self.system, self.idle, self.stolen];
         let all: f64 = parts.iter().sum();
         let [user, system, idle, stolen] = parts.map(|part| 100.0 * part / all.max(1.0));
         MachineCpu {
@@ -165,6 +168,30 @@ impl Machine {
             idle,
             stolen,
         }
+    }
+}
+
+impl std::ops::Sub for Machine {
+    type Output = Self;
+
+    fn sub(self, before: Self) -> Self {
+        Self {
+            user: self.user - before.user,
+            system: self.system - before.system,
+            idle: self.idle - before.idle,
+            stolen: self.stolen - before.stolen,
+            switches: self.switches.saturating_sub(before.switches),
+        }
+    }
+}
+
+impl std::ops::AddAssign for Machine {
+    fn add_assign(&mut self, more: Self) {
+        self.user += more.user;
+        self.system += more.system;
+        self.idle += more.idle;
+        self.stolen += more.stolen;
+        self.switches += more.switches;
     }
 }
 
@@ -214,11 +241,14 @@ mod tests {
     fn the_machines_time_is_split_into_percents() {
         let before = parse_machine("cpu  100 10 50 800 40 5 5 0 0 0\nctxt 1000\n");
         let after = parse_machine("cpu  150 10 70 810 50 5 5 10 0 0\nctxt 1500\n");
-        let split = after.since(before);
+        let mut grown = after - before;
+        let split = grown.split();
         assert_eq!(
             (split.user, split.system, split.idle, split.stolen),
             (50.0, 20.0, 20.0, 10.0)
         );
-        assert_eq!(after.switches - before.switches, 500);
+        assert_eq!(grown.switches, 500);
+        grown += after - before;
+        assert_eq!((grown.split().user, grown.switches), (50.0, 1_000));
     }
 }

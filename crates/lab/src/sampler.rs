@@ -51,13 +51,14 @@ impl Sampler {
 
 /// Switches of threads: where each began, and where it was last seen.
 #[derive(Default)]
-struct Threads(BTreeMap<u32, (Switches, Switches)>);
+pub struct Threads(BTreeMap<u32, (Switches, Switches)>);
 
 /// Voluntary and not.
-type Switches = (u64, u64);
+pub type Switches = (u64, u64);
 
 impl Threads {
-    fn see(&mut self, pid: u32, first: bool) {
+    /// Looks at a process; what it did before the `first` look does not count.
+    pub fn see(&mut self, pid: u32, first: bool) {
         for (task, now) in proc::switches(pid) {
             // A thread that came later began at nothing.
             let start = if first { now } else { (0, 0) };
@@ -65,7 +66,8 @@ impl Threads {
         }
     }
 
-    fn sum(&self) -> (u64, u64) {
+    /// Since the first look.
+    pub fn sum(&self) -> (u64, u64) {
         self.0.values().fold((0, 0), |sum, (from, to)| {
             (
                 sum.0 + to.0.saturating_sub(from.0),

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 /// What kept a cell from being measured.
-#[derive(Debug, Error)]
+#[derive(Debug, Clone, Error)]
 pub enum Trouble {
     /// Something went wrong; the matrix goes on.
     #[error("{reason}")]

@@ -39,7 +39,9 @@ fn each_shipped_recipe_is_right_in_both_forms() {
             "{}",
             each.name
         );
-        let whole = recipe.keys().len() as u32 * recipe.run.repetitions * recipe.run.seconds;
+        let measured = |recipe: &Recipe| {
+            recipe.run.measured() * recipe.run.repetitions * recipe.keys().len() as u32
+        };
         let quick = recipe
             .clone()
             .quick()
@@ -50,7 +52,7 @@ fn each_shipped_recipe_is_right_in_both_forms() {
             each.name
         );
         assert!(
-            quick.keys().len() as u32 * quick.run.repetitions * quick.run.seconds < whole / 4,
+            measured(&quick) < measured(&recipe) / 4,
             "{}: quick is quicker",
             each.name
         );
@@ -137,6 +139,21 @@ fn what_is_wrong_is_named_with_its_line() {
             "script = 'oltp_read_only'",
             "script = 'a'\nrate = '60-40 %'",
             "40-60 %",
+        ),
+        (
+            "repetitions = 3",
+            "repetitions = 3\nturns = 9\nturn_ms = 0",
+            "turn_ms has to be 1",
+        ),
+        (
+            "repetitions = 3",
+            "repetitions = 3\nturns = 9\nrebuild = true",
+            "do not go together",
+        ),
+        (
+            "repetitions = 3\n[[server]]\nname = 's'\nkind = 'tare'",
+            "repetitions = 3\nturns = 9\n[[server]]\nname = 's'\nkind = 'none'",
+            "is for kind = 'tare', 'mariadb' and 'mysql'",
         ),
         (
             "question = 'q'",
@@ -227,5 +244,39 @@ fn without_restart_cells_of_one_process_stay_together() {
             .filter(|pair| pair[0] != pair[1])
             .count();
         assert_eq!(changes, 1, "{processes:?}");
+    }
+}
+
+#[test]
+fn with_turns_what_is_compared_stays_together_and_so_does_a_server() {
+    let more = "turns = 9\n[[server]]\nname = 't'\nkind = 'mariadb'";
+    let text = LEAST.replace("repetitions = 3", &format!("repetitions = 3\n{more}"));
+    let recipe = Recipe::parse("mine.toml", &text).expect("right");
+    let plan = recipe.plan(7);
+    assert_eq!(plan.len(), 3 * 12);
+    for repetition in plan.chunks(12) {
+        for server in repetition.chunks(6) {
+            assert!(
+                server
+                    .iter()
+                    .all(|cell| cell.key.server == server[0].key.server)
+            );
+            for load in server.chunks(3) {
+                assert!(
+                    load.iter()
+                        .all(|cell| cell.key.load() == load[0].key.load())
+                );
+            }
+        }
+    }
+    let first: BTreeSet<_> = plan.chunks(12).map(|cells| cells[0].key.load()).collect();
+    assert!(first.len() > 1, "each repetition has an order of its own");
+    for (wrong, words) in [
+        ("rate = 100", "without a rate"),
+        ("from = 'tcp'", "from = 'here'"),
+    ] {
+        let text = text.replace("name = 'w'", &format!("name = 'w'\n{wrong}"));
+        let error = refused(&text);
+        assert!(error.contains(words), "{error}");
     }
 }

@@ -1,7 +1,7 @@
 //! The statistics against distributions whose truth is known. Seeded: they find the same each time.
 
 use fastrand::Rng;
-use tare_lab::stats::compare::{Baseline, Value, Verdict};
+use tare_lab::stats::compare::{Baseline, Moment, Value, Verdict};
 use tare_lab::stats::interval::Interval;
 
 const RUNS: usize = 2_000;
@@ -77,24 +77,34 @@ fn an_interval_of_a_wrong_width_would_be_seen() {
     assert!(covered < 90.0, "{covered} %");
 }
 
-/// Cells of one configuration: a machine that drifts, and noise of its own.
-fn cells(level: f64, drift: &[f64], noise: f64, rng: &mut Rng) -> Vec<Value> {
-    let value =
-        |(at, drift): (usize, &f64)| (at as u32, level * (drift + noise * normal(rng)).exp());
-    drift.iter().enumerate().map(value).collect()
+/// Cells of one configuration: in each repetition a process of its own, on a machine that drifts from turn to turn.
+fn cells(level: f64, drift: &[Vec<f64>], rng: &mut Rng) -> Vec<Value> {
+    let mut values = Vec::new();
+    for (repetition, turns) in (1..).zip(drift) {
+        let process = 0.01 * normal(rng);
+        for (turn, drift) in (0..).zip(turns) {
+            let moment = Moment { repetition, turn };
+            let log = process + drift + 0.02 * normal(rng);
+            values.push((moment, level * log.exp()));
+        }
+    }
+    values
 }
 
 /// In how many percent of runs a configuration that is `effect` times the baseline is called different.
-fn called(effect: f64, repetitions: usize, rng: &mut Rng) -> f64 {
+fn called(effect: f64, repetitions: usize, turns: usize, rng: &mut Rng) -> f64 {
     let different = (0..RUNS).filter(|_| {
-        let drift: Vec<f64> = (0..repetitions).map(|_| 0.1 * normal(rng)).collect();
+        let drift: Vec<Vec<f64>> = (0..repetitions)
+            .map(|_| (0..turns).map(|_| 0.1 * normal(rng)).collect())
+            .collect();
         let baseline = Baseline {
-            first: cells(1000.0, &drift, 0.02, rng),
-            again: cells(1000.0, &drift, 0.02, rng),
+            first: cells(1000.0, &drift, rng),
+            again: cells(1000.0, &drift, rng),
         };
-        let values = cells(1000.0 * effect, &drift, 0.02, rng);
+        let values = cells(1000.0 * effect, &drift, rng);
         let floor = baseline.control(rng).as_ref().map(Baseline::floor);
         let comparison = baseline.compare(&values, floor, true, rng).expect("pairs");
+        assert_eq!(comparison.pairs, repetitions);
         comparison.verdict == Verdict::Different
     });
     100.0 * different.count() as f64 / RUNS as f64
@@ -103,16 +113,47 @@ fn called(effect: f64, repetitions: usize, rng: &mut Rng) -> f64 {
 #[test]
 fn a_a_finds_a_difference_in_at_most_5_percent() {
     let mut rng = Rng::with_seed(70018);
-    for repetitions in [4, 7] {
-        let found = called(1.0, repetitions, &mut rng);
-        println!("{repetitions} repetitions: {found:.2} %");
-        assert!(found <= 5.0, "{repetitions} repetitions: {found} %");
+    // Turns of one process are no repetitions: they share where it lies in memory.
+    for (repetitions, turns) in [(4, 1), (7, 1), (4, 20)] {
+        let found = called(1.0, repetitions, turns, &mut rng);
+        println!("{repetitions} repetitions of {turns} turns: {found:.2} %");
+        assert!(
+            found <= 5.0,
+            "{repetitions} repetitions of {turns} turns: {found} %"
+        );
     }
 }
 
 #[test]
 fn a_difference_that_is_there_is_found() {
     let mut rng = Rng::with_seed(2011);
-    let found = called(0.9, 7, &mut rng);
-    assert!(found >= 95.0, "{found} %");
+    for (effect, repetitions, turns) in [(0.9, 7, 1), (0.92, 4, 20)] {
+        let found = called(effect, repetitions, turns, &mut rng);
+        assert!(
+            found >= 95.0,
+            "{repetitions} repetitions of {turns} turns: {found} %"
+        );
+    }
+}
+
+#[test]
+fn a_turn_in_which_the_machine_did_something_else_does_not_count() {
+    let mut rng = Rng::with_seed(150);
+    let drift = vec![vec![0.0; 20]; 4];
+    let (first, again) = (cells(1.0, &drift, &mut rng), cells(1.0, &drift, &mut rng));
+    let mut values = first.clone();
+    for (moment, value) in &mut values {
+        if moment.turn == moment.repetition {
+            *value *= 30.0;
+        }
+    }
+    let baseline = Baseline { first, again };
+    let comparison = baseline
+        .compare(&values, None, true, &mut rng)
+        .expect("pairs");
+    assert!(
+        comparison.percent.mean.abs() < 2.0,
+        "{}",
+        comparison.words()
+    );
 }

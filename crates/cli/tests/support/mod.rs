@@ -4,6 +4,7 @@
 
 pub mod host;
 pub mod server;
+pub mod weigh;
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};

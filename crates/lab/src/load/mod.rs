@@ -1,6 +1,7 @@
 //! Loads: started against a server, watched to their end, and what they then say.
 
 mod command;
+pub mod counted;
 pub mod locks;
 pub mod output;
 pub mod rate;
@@ -138,6 +139,16 @@ impl Drive<'_> {
         }
     }
 
+    /// Preloads the generator's allocator.
+    fn dress(&self, command: &mut Command) -> Result<(), Trouble> {
+        if let Some(allocator) = &self.parts.configuration.generator_preload
+            && let Some(library) = preload::library(allocator)?
+        {
+            command.env("LD_PRELOAD", library);
+        }
+        Ok(())
+    }
+
     fn locks(&self) -> Command {
         let mut command = Command::new(&self.places.tare);
         let (threads, seconds) = (self.connections, self.seconds);
@@ -156,11 +167,7 @@ impl Drive<'_> {
         mut command: Command,
         running: &mut Running,
     ) -> Result<(f64, String, Cpu, Samples), Trouble> {
-        if let Some(allocator) = &self.parts.configuration.generator_preload
-            && let Some(library) = preload::library(allocator)?
-        {
-            command.env("LD_PRELOAD", library);
-        }
+        self.dress(&mut command)?;
         let (log, output) = (
             self.directory.join("load.log"),
             self.directory.join("load.out"),

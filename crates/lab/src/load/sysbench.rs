@@ -20,23 +20,31 @@ const PREPARE: &str = "oltp_read_write";
 
 /// What a run of the load is started with.
 pub(super) fn run(drive: &Drive, address: &Address) -> Result<Command, Trouble> {
-    let script = drive.parts.workload.script.as_deref().unwrap_or(PREPARE);
+    let mut command = command(drive, address, &script(drive)?)?;
+    command.args([
+        format!("--time={}", drive.seconds),
+        "--report-interval=1".into(),
+        "--histogram=on".into(),
+    ]);
+    if let Some(rate) = drive.rate {
+        command.arg(format!("--rate={}", rate.round().max(1.0)));
+    }
+    command.arg("run");
+    Ok(command)
+}
+
+/// A script on the tables, for as long as is said after it.
+pub(super) fn command(drive: &Drive, address: &Address, script: &Path) -> Result<Command, Trouble> {
     let mut command = drive.program("sysbench")?;
     command
         .arg(config(drive.directory, address)?)
-        .arg(script_path(script, drive.directory)?)
+        .arg(script)
         .args([
             format!("--tables={}", drive.data.tables),
             format!("--table-size={}", drive.data.rows),
             format!("--threads={}", drive.connections),
-            format!("--time={}", drive.seconds),
-            "--report-interval=1".into(),
-            "--histogram=on".into(),
-        ]);
-    if let Some(rate) = drive.rate {
-        command.arg(format!("--rate={}", rate.round().max(1.0)));
-    }
-    command.args(drive.options()).arg("run");
+        ])
+        .args(drive.options());
     Ok(command)
 }
 
@@ -122,12 +130,13 @@ fn config(directory: &Path, address: &Address) -> Result<String, Trouble> {
     Ok(format!("--config-file={}", path.display()))
 }
 
-/// sysbench's own by name, ours as a file.
-fn script_path(script: &str, directory: &Path) -> Result<PathBuf, Trouble> {
+/// The workload's script: sysbench's own by name, ours as a file.
+pub(super) fn script(drive: &Drive) -> Result<PathBuf, Trouble> {
+    let script = drive.parts.workload.script.as_deref().unwrap_or(PREPARE);
     let Some((name, text)) = SCRIPTS.iter().find(|(name, _)| *name == script) else {
         return Ok(script.into());
     };
-    let path = directory.join(format!("{name}.lua"));
+    let path = drive.directory.join(format!("{name}.lua"));
     fs::write(&path, text).map_err(Trouble::at(path.display()))?;
     Ok(path)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Build, Engine, Kind, Load, Rate, Recipe, Server, Workload};
+use super::{Build, Engine, From, Kind, Load, Rate, Recipe, Server, Workload};
 use crate::load::rate::percents;
 use crate::published;
 
@@ -89,7 +89,41 @@ impl Recipe {
                 }
             }
         }
-        self.workloads.iter().try_for_each(of_workload)
+        self.workloads.iter().try_for_each(of_workload)?;
+        match self.run.turns {
+            0 => Ok(()),
+            _ => self.check_turns(),
+        }
+    }
+
+    /// Turns need loads that can stand still, and servers that run side by side.
+    fn check_turns(&self) -> Result<(), String> {
+        if self.run.turn_ms == 0 {
+            return Err("run.turn_ms has to be 1 or more".into());
+        }
+        if self.run.rebuild {
+            return Err("run.turns and run.rebuild do not go together: with turns every server has a fresh copy of the data in each repetition".into());
+        }
+        for server in &self.servers {
+            if !matches!(server.kind, Kind::Tare | Kind::Mariadb | Kind::Mysql) {
+                let name = &server.name;
+                return Err(format!(
+                    "server '{name}': run.turns is for kind = 'tare', 'mariadb' and 'mysql', of which several run at once"
+                ));
+            }
+        }
+        for workload in &self.workloads {
+            let name = &workload.name;
+            if workload.load != Load::Sysbench || workload.rate.is_some() {
+                return Err(format!(
+                    "workload '{name}': run.turns is for load = 'sysbench' without a rate"
+                ));
+            }
+            if workload.from != From::Here {
+                return Err(format!("workload '{name}': run.turns is for from = 'here'"));
+            }
+        }
+        Ok(())
     }
 }
 

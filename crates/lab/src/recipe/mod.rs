@@ -5,6 +5,7 @@ mod quick;
 pub mod shipped;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -180,12 +181,27 @@ pub struct Run {
     /// How many processors server and load share; 0 = all that there are. On one, they do not wake one another
     /// across processors, which in a virtual machine costs many times what is weighed, at random.
     pub processors: u32,
+    /// More than 0: cells of a server that differ in their configuration alone are measured side by side, in so many
+    /// turns each, instead of one after the other for `seconds`.
+    pub turns: u32,
+    /// How long a turn is, in milliseconds.
+    pub turn_ms: u32,
     /// A fresh server process for each cell.
     pub restart: bool,
     /// A fresh data directory for each cell.
     pub rebuild: bool,
     /// Spread between repetitions, in percent, above which a cell is unstable.
     pub unstable_above: f64,
+}
+
+impl Run {
+    /// How long each cell is measured in a repetition.
+    pub fn measured(&self) -> Duration {
+        match self.turns {
+            0 => Duration::from_secs(self.seconds.into()),
+            turns => Duration::from_millis(u64::from(turns) * u64::from(self.turn_ms)),
+        }
+    }
 }
 
 impl Default for Run {
@@ -195,6 +211,8 @@ impl Default for Run {
             seconds: 30,
             warm_up: 5,
             processors: 0,
+            turns: 0,
+            turn_ms: 150,
             restart: true,
             rebuild: false,
             unstable_above: 10.0,

@@ -22,6 +22,12 @@ pub struct Quick {
     pub processors: Option<u32>,
     /// See [`super::Run`].
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub turns: Option<u32>,
+    /// See [`super::Run`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn_ms: Option<u32>,
+    /// See [`super::Run`].
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub restart: Option<bool>,
     /// See [`super::Run`].
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,6 +63,8 @@ impl Recipe {
         set(&mut self.run.seconds, quick.seconds);
         set(&mut self.run.warm_up, quick.warm_up);
         set(&mut self.run.processors, quick.processors);
+        set(&mut self.run.turns, quick.turns);
+        set(&mut self.run.turn_ms, quick.turn_ms);
         set(&mut self.run.restart, quick.restart);
         set(&mut self.run.rebuild, quick.rebuild);
         set(&mut self.data.tables, quick.tables);

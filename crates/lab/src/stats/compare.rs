@@ -1,13 +1,24 @@
-//! A configuration against the baseline, repetition by repetition.
+//! A configuration against the baseline, repetition by repetition, and in each turn by turn.
+
+use std::collections::BTreeMap;
 
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::interval::{FEWEST, Interval};
-use super::{deviation, mean};
+use super::{deviation, mean, trimmed_mean};
 
-/// One measured value, and the repetition that it is of.
-pub type Value = (u32, f64);
+/// When a value was measured: only values of the same moment are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment {
+    /// Which repetition, from 1.
+    pub repetition: u32,
+    /// Which turn in it, from 1; 0 is all of it.
+    pub turn: u32,
+}
+
+/// One measured value.
+pub type Value = (Moment, f64);
 
 /// What a comparison says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +47,7 @@ pub struct Comparison {
     pub verdict: Verdict,
 }
 
-/// A group's baseline: both of its cells, by repetition.
+/// A group's baseline: both of its cells.
 #[derive(Debug, Clone, Default)]
 pub struct Baseline {
     /// The first of the A/A pair.
@@ -46,9 +57,9 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// The logarithm of the pair's geometric mean in a repetition, or of the one that is there.
-    fn log(&self, repetition: u32) -> Option<f64> {
-        match (log(&self.first, repetition), log(&self.again, repetition)) {
+    /// The logarithm of the pair's geometric mean at a moment, or of the one that is there.
+    fn log(&self, moment: Moment) -> Option<f64> {
+        match (log(&self.first, moment), log(&self.again, moment)) {
             (Some(first), Some(again)) => Some((first + again) / 2.0),
             (one, other) => one.or(other),
         }
@@ -56,9 +67,7 @@ impl Baseline {
 
     /// The A/A comparison: its second cell against its first.
     pub fn control(&self, rng: &mut Rng) -> Option<Interval> {
-        let differences: Vec<f64> = (self.again.iter())
-            .filter_map(|&(repetition, value)| Some(ln(value)? - log(&self.first, repetition)?))
-            .collect();
+        let differences = by_repetition(&self.again, |moment| log(&self.first, moment));
         (!differences.is_empty()).then(|| Interval::of(&differences, rng).map(percent))
     }
 
@@ -75,9 +84,7 @@ impl Baseline {
         stable: bool,
         rng: &mut Rng,
     ) -> Option<Comparison> {
-        let differences: Vec<f64> = (values.iter())
-            .filter_map(|&(repetition, value)| Some(ln(value)? - self.log(repetition)?))
-            .collect();
+        let differences = by_repetition(values, |moment| self.log(moment));
         if differences.is_empty() {
             return None;
         }
@@ -129,15 +136,12 @@ impl Comparison {
 /// The spread of a cell between repetitions, in percent, after what its whole group has in common in a
 /// repetition is taken out. `None` below three repetitions.
 pub fn spread_percent(values: &[Value], group: &[&[Value]]) -> Option<f64> {
-    let logs: Vec<f64> = (values.iter())
-        .filter_map(|&(repetition, value)| {
-            let all: Vec<f64> = group
-                .iter()
-                .filter_map(|each| log(each, repetition))
-                .collect();
-            Some(ln(value)? - mean(&all))
-        })
-        .collect();
+    let logs = by_repetition(values, |moment| {
+        let all: Vec<f64> = (group.iter())
+            .filter_map(|each| log(each, moment))
+            .collect();
+        Some(mean(&all))
+    });
     (logs.len() >= 3).then(|| percent(deviation(&logs)))
 }
 
@@ -150,7 +154,22 @@ fn ln(value: f64) -> Option<f64> {
     (value > 0.0 && value.is_finite()).then(|| value.ln())
 }
 
-fn log(values: &[Value], repetition: u32) -> Option<f64> {
-    let (_, value) = values.iter().find(|(of, _)| *of == repetition)?;
+fn log(values: &[Value], moment: Moment) -> Option<f64> {
+    let (_, value) = values.iter().find(|(of, _)| *of == moment)?;
     ln(*value)
+}
+
+/// How the logarithms of values differ from `other` of the same moment: one difference for each repetition. A tenth of
+/// a repetition's turns is left out at either end: now and then the machine does something else in one.
+fn by_repetition(values: &[Value], other: impl Fn(Moment) -> Option<f64>) -> Vec<f64> {
+    let mut repetitions: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for &(moment, value) in values {
+        if let Some((value, other)) = ln(value).zip(other(moment)) {
+            let turns = repetitions.entry(moment.repetition).or_default();
+            turns.push(value - other);
+        }
+    }
+    (repetitions.values())
+        .map(|turns| trimmed_mean(turns))
+        .collect()
 }

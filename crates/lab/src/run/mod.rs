@@ -1,4 +1,7 @@
-//! Runs a matrix: cell after cell, each kept as soon as it is done. Whatever a cell does, the next one starts clean.
+//! Runs a matrix: cell after cell, or by [`turns`], each kept as soon as it is done. Whatever a cell does, the next
+//! one starts clean.
+
+mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -63,6 +66,35 @@ pub struct Finished {
     pub signal: Option<u8>,
 }
 
+/// What has been done of it.
+struct Done {
+    progress: Progress,
+    finished: Finished,
+}
+
+impl Done {
+    /// Keeps how a cell went.
+    fn cell(&mut self, runner: &mut Runner, cell: &Cell, measured: Result<Measured, Trouble>) {
+        let (outcome, log) = match measured {
+            Ok(measured) => (Outcome::Done(Box::new(measured)), None),
+            Err(Trouble::Failed { reason, log }) => {
+                self.finished.failed += 1;
+                (Outcome::Failed { reason }, Some(log))
+            }
+            Err(trouble) => {
+                self.finished.skipped += 1;
+                let reason = trouble.to_string();
+                (Outcome::Skipped { reason }, None)
+            }
+        };
+        self.progress.cell(cell, &outcome);
+        let cell = cell.clone();
+        let result = cell::Result { cell, outcome };
+        runner.store.keep(&result, log.as_deref());
+        runner.results.push(result);
+    }
+}
+
 impl<'a> Runner<'a> {
     /// Gets ready to run what has no result yet.
     ///
@@ -96,46 +128,62 @@ impl<'a> Runner<'a> {
     pub fn run(&mut self) -> Finished {
         // Whatever is started here inherits them.
         let _shared = processors::share(self.plan.recipe.run.processors as usize);
-        let kept: BTreeSet<u32> = (self.results.iter())
-            .filter(|result| result.outcome.measured().is_some())
-            .map(|result| result.cell.number)
-            .collect();
-        self.results
-            .retain(|result| kept.contains(&result.cell.number));
-        let cells: Vec<Cell> = self.plan.cells.clone();
-        let mut progress = Progress::new(cells.len(), kept.len());
-        let mut finished = Finished::default();
-        for cell in cells
-            .into_iter()
-            .filter(|cell| !kept.contains(&cell.number))
-        {
-            progress.says(&cell.key.title());
-            let (outcome, log) = match self.measure(&cell) {
-                Ok(measured) => (Outcome::Done(Box::new(measured)), None),
-                Err(Trouble::Interrupted) => break,
-                Err(Trouble::Skipped(reason)) => {
-                    finished.skipped += 1;
-                    (Outcome::Skipped { reason }, None)
-                }
-                Err(Trouble::Failed { reason, log }) => {
-                    finished.failed += 1;
-                    self.start_over(&cell.key.server);
-                    (Outcome::Failed { reason }, Some(log))
-                }
-            };
-            progress.cell(&cell, &outcome);
-            let result = cell::Result { cell, outcome };
-            self.store.keep(&result, log.as_deref());
-            self.results.push(result);
-        }
+        let todo = self.todo();
+        let mut done = Done {
+            progress: Progress::new(self.plan.cells.len(), self.results.len()),
+            finished: Finished::default(),
+        };
+        let ended = match self.plan.recipe.run.turns {
+            0 => todo.iter().try_for_each(|cell| self.one(cell, &mut done)),
+            _ => todo
+                .chunk_by(|one, other| {
+                    (one.repetition, &one.key.server) == (other.repetition, &other.key.server)
+                })
+                .try_for_each(|cells| self.by_turns(cells, &mut done)),
+        };
         self.stop();
         if let Some(saved) = self.saved.take() {
             saved.put_back_or_say();
         }
-        progress.finish();
-        finished.signal = self.interrupt.signal();
+        done.progress.finish();
+        // Nothing else ends it before its end.
+        done.finished.signal = ended.err().and_then(|_| self.interrupt.signal());
         self.store.try_again();
-        finished
+        done.finished
+    }
+
+    /// The cells without figures, whose results are forgotten. Of cells that are measured side by side all are, or none.
+    fn todo(&mut self) -> Vec<Cell> {
+        let side_by_side = self.plan.recipe.run.turns > 0;
+        let has_figures: BTreeSet<u32> = (self.results.iter())
+            .filter(|result| result.outcome.measured().is_some())
+            .map(|result| result.cell.number)
+            .collect();
+        let together = |one: &Cell, other: &Cell| {
+            side_by_side && (one.repetition, one.key.load()) == (other.repetition, other.key.load())
+        };
+        let groups = self.plan.cells.chunk_by(together);
+        let todo: Vec<Cell> = groups
+            .filter(|group| (group.iter()).any(|cell| !has_figures.contains(&cell.number)))
+            .flatten()
+            .cloned()
+            .collect();
+        self.results
+            .retain(|result| !todo.iter().any(|cell| cell.number == result.cell.number));
+        todo
+    }
+
+    /// Measures one cell by itself.
+    fn one(&mut self, cell: &Cell, done: &mut Done) -> Result<(), Trouble> {
+        done.progress.says(&cell.key.title());
+        let measured = self.measure(cell);
+        match measured {
+            Err(Trouble::Interrupted) => return Err(Trouble::Interrupted),
+            Err(Trouble::Failed { .. }) => self.start_over(&cell.key.server),
+            Err(Trouble::Skipped(_)) | Ok(_) => {}
+        }
+        done.cell(self, cell, measured);
+        Ok(())
     }
 
     /// The plan with the rates that were found, the store, and all results; servers' directories are removed.
@@ -407,7 +455,7 @@ fn measure(drive: &Drive, running: &mut Running, rate: Option<f64>) -> Result<Me
     let cpu = running.pid.and_then(proc::cpu);
     let driven = drive.run(running)?;
     let cpu_after = running.pid.and_then(proc::cpu);
-    let machine_after = proc::machine();
+    let machine = proc::machine() - machine;
     let events = match before {
         None => Vec::new(),
         Some(before) => events::between(&before, &events::totals(&mut running.ask)),
@@ -422,9 +470,9 @@ fn measure(drive: &Drive, running: &mut Running, rate: Option<f64>) -> Result<Me
         latency: driven.latency,
         server: cpu.zip(cpu_after).map(|(before, after)| after - before),
         generator: driven.generator,
-        machine: machine_after.since(machine),
+        machine: machine.split(),
         switches: Switches {
-            machine: machine_after.switches.saturating_sub(machine.switches),
+            machine: machine.switches,
             server_voluntary: driven.samples.server.0,
             server_involuntary: driven.samples.server.1,
             generator: driven.samples.generator.0 + driven.samples.generator.1,
@@ -433,5 +481,6 @@ fn measure(drive: &Drive, running: &mut Running, rate: Option<f64>) -> Result<Me
         figure: driven.figure,
         rate,
         events,
+        turns: Vec::new(),
     })
 }

@@ -1,0 +1,192 @@
+//! `tare weigh` by turns: servers side by side, loads that stand still. What is measured here means nothing.
+
+mod support;
+
+use std::process::Stdio;
+
+use serde_json::Value;
+use support::weigh::{cells, nothing_is_left, recipe, state, weigh};
+use support::{Directory, Running, finish, wait_for};
+
+const TURNS: u64 = 4;
+
+fn served() -> String {
+    format!(
+        "\
+question = 'q'
+baseline = 'off'
+connections = [2, 6]
+[run]
+repetitions = 1
+turns = {TURNS}
+turn_ms = 60
+warm_up = 0
+[data]
+rows = 100
+[[server]]
+name = 'tare'
+kind = 'tare'
+[[configuration]]
+name = 'off'
+options = ['--performance-schema=OFF']
+[[configuration]]
+name = 'on'
+options = ['--performance-schema-instrument=%=ON']
+[[configuration]]
+name = 'few'
+options = ['--max-connections=4']
+[[workload]]
+name = 'point'
+script = 'oltp_point_select'
+[[workload]]
+name = 'reconnect'
+script = 'reconnect'
+"
+    )
+}
+
+/// The process whose command line has this in it.
+fn process(directory: &Directory, text: &str) -> Option<i32> {
+    let within = format!("{}/", directory.path().display());
+    let entries = std::fs::read_dir("/proc").expect("mounted").flatten();
+    let mut pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.find(|pid: &i32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        line.contains(&within) && line.contains(text)
+    })
+}
+
+fn has_its_figures(cell: &Value) {
+    let key = &cell["key"];
+    assert_eq!(state(cell), ("done", ""), "{key}");
+    let turns = cell["turns"].as_array().expect("turns");
+    assert_eq!(turns.len() as u64, TURNS, "{key}");
+    let number = |cell: &Value, name: &str| cell[name].as_f64().expect("a number");
+    let sum = |name: &str| turns.iter().map(|turn| number(turn, name)).sum::<f64>();
+    assert!(sum("transactions") > 0.0 && sum("transactions") == number(cell, "transactions"));
+    assert!(
+        (sum("server") - number(&cell["server"], "seconds")).abs() < 1e-6,
+        "{key}"
+    );
+    assert!(number(cell, "seconds") >= TURNS as f64 * 0.06, "{key}");
+    // A query each, but that a connection of the reconnecting ones asks nothing else.
+    assert!(number(cell, "queries") > 0.0, "{key}: {cell}");
+    let latency = &cell["latency"];
+    assert!(number(latency, "mean_ms") > 0.0, "{key}");
+    assert!(
+        number(latency, "p99_ms") >= number(latency, "p95_ms"),
+        "{key}"
+    );
+    // Standing still is no latency: it is longer than a turn is.
+    assert!(number(latency, "mean_ms") < 60.0, "{key}: {latency}");
+    assert!(number(&cell["switches"], "server_voluntary") > 0.0, "{key}");
+    let events = cell["events"].as_array().expect("a list");
+    assert_eq!(!events.is_empty(), key["configuration"] != "off", "{key}");
+}
+
+#[test]
+fn configurations_take_turns_and_what_fails_leaves_the_others_alone() {
+    let directory = Directory::new("turns");
+    recipe(&directory, &served());
+    let finished = finish(&mut weigh(&directory, &["./r.toml", "--output", "out"]));
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    let cells = cells(&directory);
+    assert_eq!(cells.len(), 2 * 2 * 4);
+    for cell in cells.values() {
+        let key = &cell["key"];
+        let (state, reason) = state(cell);
+        if key["configuration"] != "few" || state == "done" {
+            has_its_figures(cell);
+            // Whoever reconnects has more connections now and then than it has threads.
+            assert!(
+                key["configuration"] != "few" || key["connections"] == 2,
+                "{key}"
+            );
+        } else {
+            let reason = reason.to_lowercase();
+            assert!(
+                reason.contains("1040") || reason.contains("too many connections"),
+                "{key}: {reason}"
+            );
+        }
+    }
+    nothing_is_left(&directory);
+}
+
+#[test]
+fn ctrl_c_ends_loads_that_stand_still_and_resume_measures_their_cells_together() {
+    let directory = Directory::new("turns-resume");
+    recipe(
+        &directory,
+        &served().replace(
+            "name = 'few'\noptions = ['--max-connections=4']",
+            "name = 'more'",
+        ),
+    );
+    let mut running =
+        Running::start(weigh(&directory, &["./r.toml", "--output", "out"]).stderr(Stdio::null()));
+    wait_for("the second load's turns", || {
+        let first = directory.path().join("out/cells/0004.json").exists();
+        first.then(|| process(&directory, "counted.lua")).flatten()
+    });
+    running.signal("INT");
+    assert_eq!(running.wait().code(), Some(130));
+    nothing_is_left(&directory);
+    let before = cells(&directory);
+    assert!(
+        before.len() >= 4 && before.len().is_multiple_of(4),
+        "{}",
+        before.len()
+    );
+    // One without figures takes those beside it along.
+    let lost = directory.path().join("out/cells/0002.json");
+    std::fs::remove_file(lost).expect("it was there");
+    let finished = finish(&mut weigh(&directory, &["--resume", "out"]));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let after = cells(&directory);
+    assert_eq!(after.len(), 2 * 2 * 4);
+    after.values().for_each(has_its_figures);
+    for number in 1..=4 {
+        assert_ne!(
+            before[&number]["turns"], after[&number]["turns"],
+            "{number}"
+        );
+    }
+    nothing_is_left(&directory);
+}
+
+#[test]
+fn a_server_that_dies_in_a_turn_fails_its_cells_alone() {
+    let directory = Directory::new("turns-death");
+    let text = served().replace(
+        "name = 'few'\noptions = ['--max-connections=4']",
+        "name = 'few'\noptions = ['--max-connections=99']",
+    );
+    recipe(
+        &directory,
+        &text.replace(&format!("turns = {TURNS}"), "turns = 40"),
+    );
+    let mut running =
+        Running::start(weigh(&directory, &["./r.toml", "--output", "out"]).stderr(Stdio::null()));
+    wait_for("turns", || process(&directory, "counted.lua"));
+    let server = wait_for("the server", || process(&directory, "--max-connections=99"));
+    let server = rustix::process::Pid::from_raw(server).expect("a process");
+    rustix::process::kill_process(server, rustix::process::Signal::KILL).expect("killed");
+    assert_eq!(running.wait().code(), Some(1));
+    let cells = cells(&directory);
+    assert_eq!(cells.len(), 2 * 2 * 4);
+    for cell in cells.values() {
+        let (state, reason) = state(cell);
+        if cell["key"]["configuration"] == "few" {
+            assert_eq!(state, "failed");
+            assert!(
+                reason.contains("the server was killed by signal 9"),
+                "{reason}"
+            );
+        } else {
+            assert_eq!((state, reason), ("done", ""));
+        }
+    }
+    nothing_is_left(&directory);
+}

@@ -1,0 +1,374 @@
+//! sysbench that stands still but in its turns. lua/counted.lua tells of the file through which it is counted.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::output::{self, percentile};
+use super::{Drive, Driven, sysbench};
+use crate::cell::{Cpu, Latency};
+use crate::child::{self, Child};
+use crate::interrupt::Interrupt;
+use crate::proc::{self, Machine};
+use crate::server::{Running, last_line};
+use crate::trouble::Trouble;
+
+const SCRIPT: &str = include_str!("../../lua/counted.lua");
+
+/// Bytes of a line of the file.
+const LINE: usize = 64;
+
+/// Latencies that are told apart.
+const BUCKETS: usize = 864;
+
+/// Of them between a power of two of microseconds and the next.
+const OF_TWO: f64 = 32.0;
+
+/// Words of the first line.
+const MEASURING: u64 = 0;
+const STILL: u64 = 1;
+const ENDING: u64 = 2;
+
+/// How long a load runs before a turn is measured: until then the caches are another's.
+const LEAD: Duration = Duration::from_millis(20);
+
+/// How long a load has to begin, or to end, its transactions.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// A load of one server, standing still.
+pub struct Counted {
+    child: Child,
+    file: File,
+    threads: usize,
+    output: PathBuf,
+    stopped: Instant,
+    still: Duration,
+}
+
+/// What all threads have counted.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    events: u64,
+    measured: u64,
+    ns: u64,
+}
+
+/// One turn.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// How long it was.
+    pub seconds: f64,
+    /// Transactions that ended in it.
+    pub transactions: u64,
+    /// Transactions from when the load went on until it stood still again.
+    pub around: u64,
+    /// How long those of the turn took on average.
+    pub latency_mean_ms: f64,
+    /// The server's CPU.
+    pub server: Cpu,
+    /// The load generator's.
+    pub generator: Cpu,
+    /// The machine's time.
+    pub machine: Machine,
+}
+
+/// Counters at one moment.
+struct Look {
+    at: Instant,
+    counts: Counts,
+    server: Cpu,
+    generator: Cpu,
+    machine: Machine,
+}
+
+impl Counted {
+    /// Starts the load, and stops it once each of its threads has done something.
+    ///
+    /// # Errors
+    /// It does not start, or does nothing.
+    pub fn start(drive: &Drive, running: &mut Running) -> Result<Self, Trouble> {
+        let path = |name: &str| drive.directory.join(name);
+        let (script, counts) = (path("counted.lua"), path("counts"));
+        let (log, output) = (path("load.log"), path("load.out"));
+        for old in [&counts, &log] {
+            let _ = std::fs::remove_file(old);
+        }
+        std::fs::write(&script, SCRIPT).map_err(Trouble::at(script.display()))?;
+        let threads = drive.connections as usize;
+        let file = (File::options().read(true).write(true))
+            .create_new(true)
+            .open(&counts)
+            .and_then(|file| {
+                let words = BUCKETS * 8 * threads;
+                file.set_len((LINE * (1 + threads) + words) as u64)?;
+                Ok(file)
+            })
+            .map_err(Trouble::at(counts.display()))?;
+        let counted = sysbench::script(drive)?;
+        let mut command = sysbench::command(drive, &running.address, &script)?;
+        command
+            .args(["--time=0", "run"])
+            .env("TARE_COUNTED_SCRIPT", counted)
+            .env("TARE_COUNTED_FILE", counts);
+        drive.dress(&mut command)?;
+        let child = Child::start(command, &log, Some(&output))?;
+        let mut load = Self {
+            child,
+            file,
+            threads,
+            output,
+            stopped: Instant::now(),
+            still: Duration::ZERO,
+        };
+        let begun = drive.interrupt.wait(PATIENCE, || {
+            load.runs(running)?;
+            let all = load.each().map_err(unread)?;
+            Ok(all.iter().all(|thread| thread.events > 0).then_some(()))
+        })?;
+        if begun.is_none() {
+            return Err(load.failed(&format!("did nothing within {} s", PATIENCE.as_secs())));
+        }
+        load.stand_still();
+        Ok(load)
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Lets it run, so that what comes after is measured in the middle of things.
+    ///
+    /// # Errors
+    /// It, or its server, ends.
+    pub fn warm_up(
+        &mut self,
+        running: &mut Running,
+        time: Duration,
+        interrupt: &Interrupt,
+    ) -> Result<(), Trouble> {
+        self.go_on().map_err(unread)?;
+        interrupt.wait(time, || self.runs(running).map(|()| None::<()>))?;
+        self.stand_still();
+        settle(running);
+        Ok(())
+    }
+
+    /// Its turn.
+    ///
+    /// # Errors
+    /// It, or its server, ends.
+    pub fn turn(&mut self, running: &mut Running, time: Duration) -> Result<Taken, Trouble> {
+        let all = self.counts().map_err(unread)?;
+        self.go_on().map_err(unread)?;
+        std::thread::sleep(LEAD);
+        let looks = self.looks(running, time);
+        self.stand_still();
+        self.runs(running)?;
+        let (before, after) = looks.map_err(unread)?;
+        settle(running);
+        let around = self.counts().map_err(unread)?.events - all.events;
+        let (from, to) = (before.counts, after.counts);
+        let measured = (to.measured - from.measured).max(1) as f64;
+        Ok(Taken {
+            seconds: after.at.duration_since(before.at).as_secs_f64(),
+            transactions: to.events - from.events,
+            around,
+            latency_mean_ms: (to.ns - from.ns) as f64 / measured / 1e6,
+            server: after.server - before.server,
+            generator: after.generator - before.generator,
+            machine: after.machine - before.machine,
+        })
+    }
+
+    /// Ends it: what it did in all, and the latencies of its turns.
+    ///
+    /// # Errors
+    /// It does not end, or fails.
+    pub fn end(mut self, running: &mut Running, interrupt: &Interrupt) -> Result<Driven, Trouble> {
+        self.say(ENDING, 1)
+            .and_then(|()| self.go_on())
+            .map_err(unread)?;
+        let ended = interrupt.wait(PATIENCE, || {
+            running.alive()?;
+            Ok(self.child.has_ended().then_some(()))
+        })?;
+        if ended.is_none() {
+            return Err(self.failed(&format!("did not end within {} s", PATIENCE.as_secs())));
+        }
+        let status = self.child.reap()?;
+        if !status.success() {
+            return Err(self.failed(&child::ended(status)));
+        }
+        let mut driven =
+            output::sysbench(&self.wrote()).map_err(|what| self.failed(&what.to_string()))?;
+        driven.latency = Some(self.latency().map_err(unread)?);
+        Ok(driven)
+    }
+
+    fn looks(&self, running: &Running, time: Duration) -> io::Result<(Look, Look)> {
+        self.say(MEASURING, 1)?;
+        let before = self.look(running)?;
+        std::thread::sleep(time);
+        let after = self.look(running)?;
+        self.say(MEASURING, 0)?;
+        Ok((before, after))
+    }
+
+    fn look(&self, running: &Running) -> io::Result<Look> {
+        Ok(Look {
+            machine: proc::machine(),
+            generator: proc::cpu(self.child.id()).unwrap_or_default(),
+            server: running.pid.and_then(proc::cpu).unwrap_or_default(),
+            counts: self.counts()?,
+            at: Instant::now(),
+        })
+    }
+
+    /// A failure, when it or the server has ended.
+    fn runs(&mut self, running: &mut Running) -> Result<(), Trouble> {
+        running.alive()?;
+        if !self.child.has_ended() {
+            return Ok(());
+        }
+        let how = (self.child.reap()).map_or_else(|error| error.to_string(), child::ended);
+        // A server that died takes its clients with it: that is the reason, then.
+        std::thread::sleep(Duration::from_millis(100));
+        running.alive()?;
+        Err(self.failed(&how))
+    }
+
+    fn failed(&self, how: &str) -> Trouble {
+        let log = format!("{}\n{}", self.wrote(), self.child.log());
+        let reason = format!("the load generator {how}: {}", last_line(&log));
+        Trouble::Failed { reason, log }
+    }
+
+    fn wrote(&self) -> String {
+        let text = std::fs::read(&self.output).unwrap_or_default();
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    fn go_on(&mut self) -> io::Result<()> {
+        self.still += self.stopped.elapsed();
+        self.say(STILL, self.still.as_nanos() as u64)?;
+        self.signal(Signal::CONT);
+        Ok(())
+    }
+
+    fn stand_still(&mut self) {
+        self.signal(Signal::STOP);
+        self.stopped = Instant::now();
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = Pid::from_raw(self.child.id() as i32) {
+            // It has ended: that is seen, and said, elsewhere.
+            let _ = kill_process_group(group, signal);
+        }
+    }
+
+    fn say(&self, word: u64, value: u64) -> io::Result<()> {
+        self.file.write_all_at(&value.to_ne_bytes(), word * 8)
+    }
+
+    fn each(&self) -> io::Result<Vec<Counts>> {
+        let mut bytes = vec![0; LINE * self.threads];
+        self.file.read_exact_at(&mut bytes, LINE as u64)?;
+        let of_thread = |line: &[u8]| Counts {
+            events: number(line, 0),
+            measured: number(line, 1),
+            ns: number(line, 2),
+        };
+        Ok(bytes.chunks_exact(LINE).map(of_thread).collect())
+    }
+
+    fn counts(&self) -> io::Result<Counts> {
+        let add = |sum: Counts, one: Counts| Counts {
+            events: sum.events + one.events,
+            measured: sum.measured + one.measured,
+            ns: sum.ns + one.ns,
+        };
+        Ok(self.each()?.into_iter().fold(Counts::default(), add))
+    }
+
+    fn latency(&self) -> io::Result<Latency> {
+        let mut bytes = vec![0; BUCKETS * 8 * self.threads];
+        let at = LINE * (1 + self.threads);
+        self.file.read_exact_at(&mut bytes, at as u64)?;
+        let counts = self.counts()?;
+        let histogram: Vec<(f64, u64)> = (0..BUCKETS)
+            .map(|bucket| {
+                let threads = bytes.chunks_exact(BUCKETS * 8);
+                (
+                    middle_ms(bucket),
+                    threads.map(|own| number(own, bucket)).sum(),
+                )
+            })
+            .filter(|(_, count)| *count > 0)
+            .collect();
+        Ok(Latency {
+            mean_ms: counts.ns as f64 / counts.measured.max(1) as f64 / 1e6,
+            p95_ms: percentile(&histogram, 0.95),
+            p99_ms: percentile(&histogram, 0.99),
+            max_ms: histogram.last().map_or(0.0, |(value, _)| *value),
+            histogram,
+        })
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        // Who stands still heeds nothing else.
+        self.child.kill();
+    }
+}
+
+fn unread(error: io::Error) -> Trouble {
+    Trouble::failed(format!("the load generator's counts: {error}"))
+}
+
+fn number(bytes: &[u8], word: usize) -> u64 {
+    let mut value = [0; 8];
+    value.copy_from_slice(&bytes[word * 8..][..8]);
+    u64::from_ne_bytes(value)
+}
+
+/// The middle of a bucket.
+fn middle_ms(bucket: usize) -> f64 {
+    ((bucket as f64 + 0.5) / OF_TWO).exp2() / 1e3
+}
+
+/// What was under way when the load stopped is not the next one's.
+fn settle(running: &Running) {
+    const STEP: Duration = Duration::from_millis(2);
+    const STEPS: u32 = 100;
+    let Some(pid) = running.pid else { return };
+    let cpu = || proc::cpu(pid).map(|cpu| cpu.seconds);
+    let mut before = cpu();
+    for _ in 0..STEPS {
+        std::thread::sleep(STEP);
+        let now = cpu();
+        if now == before {
+            return;
+        }
+        before = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_two_percent_wide_from_a_microsecond_on() {
+        assert!((middle_ms(0) * 1e3 - 1.0109).abs() < 1e-3);
+        let ratio = middle_ms(101) / middle_ms(100);
+        assert!(ratio > 1.02 && ratio < 1.023, "{ratio}");
+        assert!(middle_ms(BUCKETS - 1) > 130_000.0);
+    }
+}
