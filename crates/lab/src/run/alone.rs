@@ -1,0 +1,140 @@
+//! A cell by itself: its server runs, its load runs, and everything around them is noted.
+
+use super::{Done, PROBES, Runner};
+use crate::ask::Ask;
+use crate::cell::{Measured, Switches};
+use crate::events;
+use crate::load::{Drive, rate};
+use crate::matrix::{Cell, Key, Parts};
+use crate::proc;
+use crate::server::Running;
+use crate::trouble::Trouble;
+
+/// How many times a rate is tried until it takes the share of the CPU that was asked for.
+const TRIES: usize = 6;
+
+impl Runner<'_> {
+    /// Measures one cell by itself.
+    pub(super) fn one(&mut self, cell: &Cell, done: &mut Done) -> Result<(), Trouble> {
+        done.progress.says(&cell.key.title());
+        let measured = self.measure(cell);
+        match measured {
+            Err(Trouble::Interrupted) => return Err(Trouble::Interrupted),
+            Err(Trouble::Failed { .. }) => self.start_over(&cell.key.server),
+            Err(Trouble::Skipped(_)) | Ok(_) => {}
+        }
+        done.cell(self, cell, measured);
+        Ok(())
+    }
+
+    fn measure(&mut self, cell: &Cell) -> Result<Measured, Trouble> {
+        self.interrupt.check()?;
+        let recipe = self.plan.recipe.clone();
+        let parts = (recipe.parts(&cell.key))
+            .ok_or_else(|| Trouble::failed("the plan names what its recipe does not have"))?;
+        let rate = match &parts.workload.rate {
+            None => None,
+            Some(rate) => Some(match rate.cpu() {
+                None => rate.fixed().unwrap_or(1.0),
+                Some(share) => self.rate(&cell.key, parts, share)?,
+            }),
+        };
+        let run = &recipe.run;
+        self.serve(&cell.key, parts, run.rebuild, run.restart)?;
+        if run.warm_up > 0 {
+            self.drive(parts, cell.key.connections, run.warm_up, rate)?;
+        }
+        self.drive(parts, cell.key.connections, run.seconds, rate)
+    }
+
+    /// Drives the running server, and notes everything around it.
+    fn drive(
+        &mut self,
+        parts: Parts,
+        connections: u32,
+        seconds: u32,
+        rate: Option<f64>,
+    ) -> Result<Measured, Trouble> {
+        let Some((name, mut running)) = self.running.take() else {
+            return Err(Trouble::failed("no server runs"));
+        };
+        let data = self.plan.recipe.data.clone();
+        let drive = self.drive_of(parts, connections, seconds, rate, &data);
+        let measured = measure(&drive, &mut running, rate);
+        self.running = Some((name, running));
+        measured
+    }
+
+    /// The rate that takes a share of the machine's CPU: found once for each server and workload, and kept.
+    fn rate(&mut self, key: &Key, parts: Parts, share: (f64, f64)) -> Result<f64, Trouble> {
+        let name = format!("{}/{}", key.server, key.workload);
+        if let Some(rate) = self.plan.rates.get(&name) {
+            return Ok(*rate);
+        }
+        let run = self.plan.recipe.run.clone();
+        self.serve(key, parts, run.rebuild, true)?;
+        let seconds = run.seconds.min(5);
+        let flat_out = self.drive(parts, PROBES, seconds, None)?;
+        let mut rate = flat_out.transactions / flat_out.seconds;
+        let mut busy = busy_percent(&flat_out);
+        for _ in 0..TRIES {
+            let Some(other) = rate::next(rate, busy, share) else {
+                break;
+            };
+            rate = other;
+            busy = busy_percent(&self.drive(parts, PROBES, seconds, Some(rate))?);
+        }
+        self.plan.rates.insert(name, rate);
+        // It is in memory; a plan that cannot be written now is said at the end.
+        let _ = self.store.write_plan(&self.plan);
+        Ok(rate)
+    }
+}
+
+/// What the server and the load generator take of the machine's CPUs, in percent: other programs do not count.
+fn busy_percent(measured: &Measured) -> f64 {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+    match measured.server {
+        Some(server) => {
+            100.0 * (server.seconds + measured.generator.seconds) / (measured.seconds * cpus)
+        }
+        None => 100.0 - measured.machine.idle,
+    }
+}
+
+fn measure(drive: &Drive, running: &mut Running, rate: Option<f64>) -> Result<Measured, Trouble> {
+    let asks = !matches!(running.ask, Ask::Nobody);
+    let before = asks.then(|| events::totals(&mut running.ask));
+    let machine = proc::machine();
+    let cpu = running.pid.and_then(proc::cpu);
+    let driven = drive.run(running)?;
+    let cpu_after = running.pid.and_then(proc::cpu);
+    let machine = proc::machine() - machine;
+    let events = match before {
+        None => Vec::new(),
+        Some(before) => events::between(&before, &events::totals(&mut running.ask)),
+    };
+    running.alive()?;
+    Ok(Measured {
+        seconds: driven.seconds,
+        transactions: driven.transactions,
+        queries: driven.queries,
+        errors: driven.errors,
+        each_second: driven.each_second,
+        latency: driven.latency,
+        server: cpu.zip(cpu_after).map(|(before, after)| after - before),
+        generator: driven.generator,
+        machine: machine.split(),
+        switches: Switches {
+            machine: machine.switches,
+            server_voluntary: driven.samples.server.0,
+            server_involuntary: driven.samples.server.1,
+            generator: driven.samples.generator.0 + driven.samples.generator.1,
+        },
+        memory: driven.samples.memory,
+        figure: driven.figure,
+        rate,
+        events,
+        turns: Vec::new(),
+    })
+}
