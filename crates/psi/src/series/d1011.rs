@@ -5,11 +5,12 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use engine::{Kind, Namespace, TableLock};
+use engine::{Namespace, TableLock};
 
-use super::{Area, Digest, Fields, MetadataKey, PlainInfo, Series, Share};
-use crate::door::*;
-use crate::gate::{Entry, Place};
+use super::functions::{names, slots};
+use super::{Area, Digest, Fields, Function, MetadataKey, PlainInfo, Series, Share};
+use crate::door::{metadata, prepared, program, thread, transaction};
+use crate::gate::Entry;
 use crate::{gate, host};
 
 /// The series.
@@ -88,6 +89,20 @@ impl Series for D1011 {
             namespaces: &NAMESPACES,
         },
     };
+    const OWN: &'static [Function] = &[
+        ("create_metadata_lock", create_metadata_lock as *const ()),
+        ("create_prepared_stmt", create_prepared_stmt as *const ()),
+        ("drop_sp", program::drop_sp_of_mariadb as *const ()),
+        (
+            "get_sp_share",
+            program::get_sp_share_of_mariadb as *const (),
+        ),
+        (
+            "get_thread_transaction_locker",
+            get_thread_transaction_locker as *const (),
+        ),
+        ("set_thread", thread::switch_thread as *const ()),
+    ];
 
     fn table_lock(number: i32) -> Option<TableLock> {
         // As MySQL's, with two ways more to skip locked rows.
@@ -180,166 +195,40 @@ unsafe extern "C" fn create_metadata_lock(
     }
 }
 
-macro_rules! entries {
-    ($($index:literal $name:literal => $function:expr;)*) => {
-        /// All 135.
-        pub static ENTRIES: &[Entry] = &[$(Entry {
-            name: $name,
-            place: Place::Learned { index: $index },
-            function: $function as *const (),
-        }),*];
-    };
-}
-
-const fn row(kind: Kind) -> u8 {
-    kind as u8
-}
-
-entries! {
-    0 "register_mutex" => keys::register_row::<D1011, { row(Kind::Mutex) }>;
-    1 "register_rwlock" => keys::register_row::<D1011, { row(Kind::RwLock) }>;
-    2 "register_cond" => keys::register_row::<D1011, { row(Kind::Cond) }>;
-    3 "register_thread" => keys::register_row::<D1011, { row(Kind::Thread) }>;
-    4 "register_file" => keys::register_row::<D1011, { row(Kind::File) }>;
-    5 "register_stage" => keys::register_stage::<D1011>;
-    6 "register_statement" => keys::register_row::<D1011, { row(Kind::Statement) }>;
-    7 "register_socket" => keys::register_row::<D1011, { row(Kind::Socket) }>;
-    8 "init_mutex" => mutex::init_mutex;
-    9 "destroy_mutex" => mutex::destroy_mutex;
-    10 "init_rwlock" => rwlock::init_rwlock;
-    11 "destroy_rwlock" => rwlock::destroy_rwlock;
-    12 "init_cond" => cond::init_cond;
-    13 "destroy_cond" => cond::destroy_cond;
-    14 "init_socket" => socket::init_socket;
-    15 "destroy_socket" => socket::destroy_socket;
-    16 "get_table_share" => table::get_table_share::<D1011>;
-    17 "release_table_share" => table::release_table_share;
-    18 "drop_table_share" => table::drop_table_share;
-    19 "open_table" => table::open_table;
-    20 "unbind_table" => table::unbind_table;
-    21 "rebind_table" => table::rebind_table;
-    22 "close_table" => table::close_table;
-    23 "create_file" => file::create_file;
-    24 "spawn_thread" => thread::spawn_thread;
-    25 "new_thread" => thread::new_thread;
-    26 "set_thread_id" => thread::set_thread_id;
-    27 "set_thread_THD" => thread::set_thread_thd;
-    28 "set_thread_os_id" => thread::set_thread_os_id;
-    29 "get_thread" => thread::get_thread;
-    30 "set_thread_user" => thread::set_thread_user;
-    31 "set_thread_account" => thread::set_thread_account;
-    32 "set_thread_db" => thread::set_thread_db;
-    33 "set_thread_command" => thread::set_thread_command;
-    34 "set_connection_type" => thread::set_connection_type;
-    35 "set_thread_start_time" => thread::set_thread_start_time;
-    36 "set_thread_state" => thread::set_thread_state;
-    37 "set_thread_info" => thread::set_thread_info;
-    38 "set_thread" => thread::switch_thread;
-    39 "delete_current_thread" => thread::delete_current_thread;
-    40 "delete_thread" => thread::delete_thread;
-    41 "get_thread_file_name_locker" => file::get_thread_file_name_locker;
-    42 "get_thread_file_stream_locker" => file::get_thread_file_stream_locker;
-    43 "get_thread_file_descriptor_locker" => file::get_thread_file_descriptor_locker;
-    44 "unlock_mutex" => mutex::unlock_mutex;
-    45 "unlock_rwlock" => rwlock::unlock_rwlock;
-    46 "signal_cond" => cond::signal_cond;
-    47 "broadcast_cond" => cond::signal_cond;
-    48 "start_idle_wait" => idle::start_idle_wait;
-    49 "end_idle_wait" => idle::end_idle_wait;
-    50 "start_mutex_wait" => mutex::start_mutex_wait;
-    51 "end_mutex_wait" => mutex::end_mutex_wait;
-    52 "start_rwlock_rdwait" => rwlock::start_rwlock_wait;
-    53 "end_rwlock_rdwait" => rwlock::end_rwlock_wait;
-    54 "start_rwlock_wrwait" => rwlock::start_rwlock_wait;
-    55 "end_rwlock_wrwait" => rwlock::end_rwlock_wait;
-    56 "start_cond_wait" => cond::start_cond_wait;
-    57 "end_cond_wait" => cond::end_cond_wait;
-    58 "start_table_io_wait" => table::start_table_io_wait;
-    59 "end_table_io_wait" => table::end_table_io_wait;
-    60 "start_table_lock_wait" => table::start_table_lock_wait::<D1011>;
-    61 "end_table_lock_wait" => table::end_table_lock_wait;
-    62 "start_file_open_wait" => file::start_file_open_wait;
-    63 "end_file_open_wait" => file::end_file_open_wait;
-    64 "end_file_open_wait_and_bind_to_descriptor" => file::end_file_open_wait_and_bind_to_descriptor;
-    65 "end_temp_file_open_wait_and_bind_to_descriptor" => file::end_temp_file_open_wait_and_bind_to_descriptor;
-    66 "start_file_wait" => file::start_file_wait;
-    67 "end_file_wait" => file::end_file_wait;
-    68 "start_file_close_wait" => file::start_file_close_wait;
-    69 "end_file_close_wait" => file::end_file_close_wait;
-    70 "end_file_rename_wait" => file::end_file_rename_wait;
-    71 "start_stage" => stage::start_stage;
-    72 "get_current_stage_progress" => stage::get_current_stage_progress;
-    73 "end_stage" => stage::end_stage;
-    74 "get_thread_statement_locker" => statement::get_thread_statement_locker;
-    75 "refine_statement" => statement::refine_statement;
-    76 "start_statement" => statement::start_statement;
-    77 "set_statement_text" => statement::set_statement_text::<D1011>;
-    78 "set_statement_lock_time" => statement::set_statement_lock_time;
-    79 "set_statement_rows_sent" => statement::set_statement_rows_sent;
-    80 "set_statement_rows_examined" => statement::set_statement_rows_examined;
-    81 "inc_statement_created_tmp_disk_tables" => statement::inc_statement_created_tmp_disk_tables;
-    82 "inc_statement_created_tmp_tables" => statement::inc_statement_created_tmp_tables;
-    83 "inc_statement_select_full_join" => statement::inc_statement_select_full_join;
-    84 "inc_statement_select_full_range_join" => statement::inc_statement_select_full_range_join;
-    85 "inc_statement_select_range" => statement::inc_statement_select_range;
-    86 "inc_statement_select_range_check" => statement::inc_statement_select_range_check;
-    87 "inc_statement_select_scan" => statement::inc_statement_select_scan;
-    88 "inc_statement_sort_merge_passes" => statement::inc_statement_sort_merge_passes;
-    89 "inc_statement_sort_range" => statement::inc_statement_sort_range;
-    90 "inc_statement_sort_rows" => statement::inc_statement_sort_rows;
-    91 "inc_statement_sort_scan" => statement::inc_statement_sort_scan;
-    92 "set_statement_no_index_used" => statement::set_statement_no_index_used;
-    93 "set_statement_no_good_index_used" => statement::set_statement_no_good_index_used;
-    94 "end_statement" => statement::end_statement::<D1011>;
-    95 "get_thread_transaction_locker" => get_thread_transaction_locker;
-    96 "start_transaction" => transaction::start_transaction;
-    97 "set_transaction_xid" => transaction::set_transaction_xid;
-    98 "set_transaction_xa_state" => transaction::set_transaction_xa_state;
-    99 "set_transaction_gtid" => transaction::set_transaction_gtid;
-    100 "set_transaction_trxid" => transaction::set_transaction_trxid;
-    101 "inc_transaction_savepoints" => transaction::inc_transaction_savepoints;
-    102 "inc_transaction_rollback_to_savepoint" => transaction::inc_transaction_rollback_to_savepoint;
-    103 "inc_transaction_release_savepoint" => transaction::inc_transaction_release_savepoint;
-    104 "end_transaction" => transaction::end_transaction;
-    105 "start_socket_wait" => socket::start_socket_wait;
-    106 "end_socket_wait" => socket::end_socket_wait;
-    107 "set_socket_state" => socket::set_socket_state;
-    108 "set_socket_info" => socket::set_socket_info;
-    109 "set_socket_thread_owner" => socket::set_socket_thread_owner;
-    110 "create_prepared_stmt" => create_prepared_stmt;
-    111 "destroy_prepared_stmt" => prepared::destroy_prepared_stmt;
-    112 "reprepare_prepared_stmt" => prepared::reprepare_prepared_stmt;
-    113 "execute_prepared_stmt" => prepared::execute_prepared_stmt;
-    114 "set_prepared_stmt_text" => prepared::set_prepared_stmt_text;
-    115 "digest_start" => statement::digest_start;
-    116 "digest_end" => statement::digest_end::<D1011>;
-    117 "set_thread_connect_attrs" => attributes::set_thread_connect_attrs;
-    118 "start_sp" => program::start_sp;
-    119 "end_sp" => program::end_sp;
-    120 "drop_sp" => program::drop_sp_of_mariadb;
-    121 "get_sp_share" => program::get_sp_share_of_mariadb;
-    122 "release_sp_share" => program::release_sp_share;
-    123 "register_memory" => keys::register_row::<D1011, { row(Kind::Memory) }>;
-    124 "memory_alloc" => memory::memory_alloc;
-    125 "memory_realloc" => memory::memory_realloc;
-    126 "memory_claim" => memory::memory_claim;
-    127 "memory_free" => memory::memory_free;
-    128 "unlock_table" => table::unlock_table;
-    129 "create_metadata_lock" => create_metadata_lock;
-    130 "set_metadata_lock_status" => metadata::set_metadata_lock_status;
-    131 "destroy_metadata_lock" => metadata::destroy_metadata_lock;
-    132 "start_metadata_wait" => metadata::start_metadata_wait;
-    133 "end_metadata_wait" => metadata::end_metadata_wait;
-    134 "set_thread_peer_port" => other::ignore;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_slot_has_its_function() {
-        let places = ENTRIES.iter().map(|entry| entry.place);
-        assert!(places.eq((0..135).map(|index| Place::Learned { index })));
-    }
-}
+/// All.
+pub static ENTRIES: &[Entry] = &slots::<D1011, 135>(&[(
+    None,
+    names! {
+        register_mutex register_rwlock register_cond register_thread register_file register_stage
+        register_statement register_socket init_mutex destroy_mutex
+        init_rwlock destroy_rwlock init_cond destroy_cond
+        init_socket destroy_socket get_table_share release_table_share drop_table_share open_table unbind_table
+        rebind_table close_table create_file spawn_thread new_thread set_thread_id set_thread_THD set_thread_os_id
+        get_thread set_thread_user set_thread_account set_thread_db set_thread_command set_connection_type
+        set_thread_start_time set_thread_state set_thread_info set_thread delete_current_thread delete_thread
+        get_thread_file_name_locker get_thread_file_stream_locker get_thread_file_descriptor_locker
+        unlock_mutex unlock_rwlock signal_cond broadcast_cond
+        start_idle_wait end_idle_wait start_mutex_wait end_mutex_wait
+        start_rwlock_rdwait end_rwlock_rdwait start_rwlock_wrwait end_rwlock_wrwait
+        start_cond_wait end_cond_wait start_table_io_wait end_table_io_wait start_table_lock_wait
+        end_table_lock_wait start_file_open_wait end_file_open_wait end_file_open_wait_and_bind_to_descriptor
+        end_temp_file_open_wait_and_bind_to_descriptor start_file_wait end_file_wait start_file_close_wait
+        end_file_close_wait end_file_rename_wait start_stage get_current_stage_progress end_stage
+        get_thread_statement_locker refine_statement start_statement set_statement_text set_statement_lock_time
+        set_statement_rows_sent set_statement_rows_examined inc_statement_created_tmp_disk_tables
+        inc_statement_created_tmp_tables inc_statement_select_full_join inc_statement_select_full_range_join
+        inc_statement_select_range inc_statement_select_range_check inc_statement_select_scan
+        inc_statement_sort_merge_passes inc_statement_sort_range inc_statement_sort_rows inc_statement_sort_scan
+        set_statement_no_index_used set_statement_no_good_index_used end_statement
+        get_thread_transaction_locker start_transaction set_transaction_xid set_transaction_xa_state
+        set_transaction_gtid set_transaction_trxid inc_transaction_savepoints
+        inc_transaction_rollback_to_savepoint inc_transaction_release_savepoint end_transaction
+        start_socket_wait end_socket_wait set_socket_state set_socket_info set_socket_thread_owner
+        create_prepared_stmt destroy_prepared_stmt reprepare_prepared_stmt execute_prepared_stmt
+        set_prepared_stmt_text digest_start digest_end set_thread_connect_attrs
+        start_sp end_sp drop_sp get_sp_share release_sp_share
+        register_memory memory_alloc memory_realloc memory_claim memory_free
+        unlock_table create_metadata_lock set_metadata_lock_status destroy_metadata_lock start_metadata_wait
+        end_metadata_wait set_thread_peer_port
+    },
+)]);

@@ -3,9 +3,9 @@
 
 use engine::{Kind, Namespace};
 
+use super::functions::{names, slots};
 use super::{Area, Digest, DocumentedInfo, Fields, MetadataKey, Series, Share, flag};
-use crate::door::*;
-use crate::gate::{Entry, Place};
+use crate::gate::Entry;
 use crate::{gate, host};
 
 /// The series.
@@ -106,208 +106,89 @@ impl Series for M80 {
 }
 
 macro_rules! entries {
-    ($($table:literal { $($index:literal $name:literal => $function:expr;)* })*) => {
-        /// All 149 slots of the sixteen tables.
-        pub static ENTRIES: &[Entry] = &[$($(Entry {
-            name: $name,
-            place: Place::Slot { table: $table, index: $index },
-            function: $function as *const (),
-        },)*)*];
+    ($($table:literal { $($name:ident)* })*) => {
+        /// All slots of the sixteen tables.
+        pub static ENTRIES: &[Entry] =
+            &slots::<M80, 149>(&[$((Some($table), names! { $($name)* })),*]);
     };
-}
-
-const fn row(kind: Kind) -> u8 {
-    kind as u8
 }
 
 entries! {
     "pfs_cond_service_v1" {
-        0 "register_cond" => keys::register_row::<M80, { row(Kind::Cond) }>;
-        1 "init_cond" => cond::init_cond;
-        2 "destroy_cond" => cond::destroy_cond;
-        3 "signal_cond" => cond::signal_cond;
-        4 "broadcast_cond" => cond::signal_cond;
-        5 "start_cond_wait" => cond::start_cond_wait;
-        6 "end_cond_wait" => cond::end_cond_wait;
+        register_cond init_cond destroy_cond signal_cond broadcast_cond start_cond_wait end_cond_wait
     }
     "pfs_data_lock_service_v1" {
-        0 "register_data_lock" => other::ignore;
-        1 "unregister_data_lock" => other::ignore;
+        register_data_lock unregister_data_lock
     }
     "pfs_error_service_v1" {
-        0 "log_error" => error::log_error::<M80>;
+        log_error
     }
     "pfs_file_service_v1" {
-        0 "register_file" => keys::register_row::<M80, { row(Kind::File) }>;
-        1 "create_file" => file::create_file;
-        2 "get_thread_file_name_locker" => file::get_thread_file_name_locker;
-        3 "get_thread_file_stream_locker" => file::get_thread_file_stream_locker;
-        4 "get_thread_file_descriptor_locker" => file::get_thread_file_descriptor_locker;
-        5 "start_file_open_wait" => file::start_file_open_wait;
-        6 "end_file_open_wait" => file::end_file_open_wait;
-        7 "end_file_open_wait_and_bind_to_descriptor" => file::end_file_open_wait_and_bind_to_descriptor;
-        8 "end_temp_file_open_wait_and_bind_to_descriptor" => file::end_temp_file_open_wait_and_bind_to_descriptor;
-        9 "start_file_wait" => file::start_file_wait;
-        10 "end_file_wait" => file::end_file_wait;
-        11 "start_file_close_wait" => file::start_file_close_wait;
-        12 "end_file_close_wait" => file::end_file_close_wait;
-        13 "end_file_rename_wait" => file::end_file_rename_wait;
+        register_file create_file get_thread_file_name_locker get_thread_file_stream_locker
+        get_thread_file_descriptor_locker start_file_open_wait end_file_open_wait
+        end_file_open_wait_and_bind_to_descriptor end_temp_file_open_wait_and_bind_to_descriptor
+        start_file_wait end_file_wait start_file_close_wait end_file_close_wait end_file_rename_wait
     }
     "pfs_idle_service_v1" {
-        0 "start_idle_wait" => idle::start_idle_wait;
-        1 "end_idle_wait" => idle::end_idle_wait;
+        start_idle_wait end_idle_wait
     }
     "pfs_mdl_service_v1" {
-        0 "create_metadata_lock" => metadata::create_metadata_lock::<M80>;
-        1 "set_metadata_lock_status" => metadata::set_metadata_lock_status;
-        2 "destroy_metadata_lock" => metadata::destroy_metadata_lock;
-        3 "start_metadata_wait" => metadata::start_metadata_wait;
-        4 "end_metadata_wait" => metadata::end_metadata_wait;
+        create_metadata_lock set_metadata_lock_status destroy_metadata_lock start_metadata_wait
+        end_metadata_wait
     }
     "pfs_memory_service_v1" {
-        0 "register_memory" => keys::register_row::<M80, { row(Kind::Memory) }>;
-        1 "memory_alloc" => memory::memory_alloc;
-        2 "memory_realloc" => memory::memory_realloc;
-        3 "memory_claim" => memory::memory_claim;
-        4 "memory_free" => memory::memory_free;
+        register_memory memory_alloc memory_realloc memory_claim memory_free
     }
     "pfs_mutex_service_v1" {
-        0 "register_mutex" => keys::register_row::<M80, { row(Kind::Mutex) }>;
-        1 "init_mutex" => mutex::init_mutex;
-        2 "destroy_mutex" => mutex::destroy_mutex;
-        3 "start_mutex_wait" => mutex::start_mutex_wait;
-        4 "end_mutex_wait" => mutex::end_mutex_wait;
-        5 "unlock_mutex" => mutex::unlock_mutex;
+        register_mutex init_mutex destroy_mutex start_mutex_wait end_mutex_wait unlock_mutex
     }
     "pfs_rwlock_service_v1" {
-        0 "register_rwlock" => keys::register_row::<M80, { row(Kind::RwLock) }>;
-        1 "init_rwlock" => rwlock::init_rwlock;
-        2 "destroy_rwlock" => rwlock::destroy_rwlock;
-        3 "start_rwlock_rdwait" => rwlock::start_rwlock_wait;
-        4 "end_rwlock_rdwait" => rwlock::end_rwlock_wait;
-        5 "start_rwlock_wrwait" => rwlock::start_rwlock_wait;
-        6 "end_rwlock_wrwait" => rwlock::end_rwlock_wait;
-        7 "unlock_rwlock" => rwlock::unlock_rwlock;
+        register_rwlock init_rwlock destroy_rwlock start_rwlock_rdwait end_rwlock_rdwait start_rwlock_wrwait
+        end_rwlock_wrwait unlock_rwlock
     }
     "pfs_socket_service_v1" {
-        0 "register_socket" => keys::register_row::<M80, { row(Kind::Socket) }>;
-        1 "init_socket" => socket::init_socket;
-        2 "destroy_socket" => socket::destroy_socket;
-        3 "start_socket_wait" => socket::start_socket_wait;
-        4 "end_socket_wait" => socket::end_socket_wait;
-        5 "set_socket_state" => socket::set_socket_state;
-        6 "set_socket_info" => socket::set_socket_info;
-        7 "set_socket_thread_owner" => socket::set_socket_thread_owner;
+        register_socket init_socket destroy_socket start_socket_wait end_socket_wait set_socket_state
+        set_socket_info set_socket_thread_owner
     }
     "pfs_stage_service_v1" {
-        0 "register_stage" => keys::register_stage::<M80>;
-        1 "start_stage" => stage::start_stage;
-        2 "get_current_stage_progress" => stage::get_current_stage_progress;
-        3 "end_stage" => stage::end_stage;
+        register_stage start_stage get_current_stage_progress end_stage
     }
     "pfs_statement_service_v2" {
-        0 "register_statement" => keys::register_row::<M80, { row(Kind::Statement) }>;
-        1 "get_thread_statement_locker" => statement::get_thread_statement_locker;
-        2 "refine_statement" => statement::refine_statement;
-        3 "start_statement" => statement::start_statement;
-        4 "set_statement_text" => statement::set_statement_text::<M80>;
-        5 "set_statement_query_id" => other::ignore;
-        6 "set_statement_lock_time" => statement::set_statement_lock_time;
-        7 "set_statement_rows_sent" => statement::set_statement_rows_sent;
-        8 "set_statement_rows_examined" => statement::set_statement_rows_examined;
-        9 "inc_statement_created_tmp_disk_tables" => statement::inc_statement_created_tmp_disk_tables;
-        10 "inc_statement_created_tmp_tables" => statement::inc_statement_created_tmp_tables;
-        11 "inc_statement_select_full_join" => statement::inc_statement_select_full_join;
-        12 "inc_statement_select_full_range_join" => statement::inc_statement_select_full_range_join;
-        13 "inc_statement_select_range" => statement::inc_statement_select_range;
-        14 "inc_statement_select_range_check" => statement::inc_statement_select_range_check;
-        15 "inc_statement_select_scan" => statement::inc_statement_select_scan;
-        16 "inc_statement_sort_merge_passes" => statement::inc_statement_sort_merge_passes;
-        17 "inc_statement_sort_range" => statement::inc_statement_sort_range;
-        18 "inc_statement_sort_rows" => statement::inc_statement_sort_rows;
-        19 "inc_statement_sort_scan" => statement::inc_statement_sort_scan;
-        20 "set_statement_no_index_used" => statement::set_statement_no_index_used;
-        21 "set_statement_no_good_index_used" => statement::set_statement_no_good_index_used;
-        22 "end_statement" => statement::end_statement::<M80>;
-        23 "create_prepared_stmt" => prepared::create_prepared_stmt;
-        24 "destroy_prepared_stmt" => prepared::destroy_prepared_stmt;
-        25 "reprepare_prepared_stmt" => prepared::reprepare_prepared_stmt;
-        26 "execute_prepared_stmt" => prepared::execute_prepared_stmt;
-        27 "set_prepared_stmt_text" => prepared::set_prepared_stmt_text;
-        28 "digest_start" => statement::digest_start;
-        29 "digest_end" => statement::digest_end::<M80>;
-        30 "get_sp_share" => program::get_sp_share;
-        31 "release_sp_share" => program::release_sp_share;
-        32 "start_sp" => program::start_sp;
-        33 "end_sp" => program::end_sp;
-        34 "drop_sp" => program::drop_sp;
+        register_statement get_thread_statement_locker refine_statement start_statement set_statement_text
+        set_statement_query_id set_statement_lock_time set_statement_rows_sent set_statement_rows_examined
+        inc_statement_created_tmp_disk_tables inc_statement_created_tmp_tables inc_statement_select_full_join
+        inc_statement_select_full_range_join inc_statement_select_range inc_statement_select_range_check
+        inc_statement_select_scan inc_statement_sort_merge_passes inc_statement_sort_range
+        inc_statement_sort_rows inc_statement_sort_scan set_statement_no_index_used
+        set_statement_no_good_index_used end_statement create_prepared_stmt destroy_prepared_stmt
+        reprepare_prepared_stmt execute_prepared_stmt set_prepared_stmt_text
+        digest_start digest_end get_sp_share release_sp_share start_sp end_sp drop_sp
     }
     "pfs_system_service_v1" {
-        0 "unload_plugin" => other::ignore;
+        unload_plugin
     }
     "pfs_table_service_v1" {
-        0 "get_table_share" => table::get_table_share::<M80>;
-        1 "release_table_share" => table::release_table_share;
-        2 "drop_table_share" => table::drop_table_share;
-        3 "open_table" => table::open_table;
-        4 "unbind_table" => table::unbind_table;
-        5 "rebind_table" => table::rebind_table;
-        6 "close_table" => table::close_table;
-        7 "start_table_io_wait" => table::start_table_io_wait;
-        8 "end_table_io_wait" => table::end_table_io_wait;
-        9 "start_table_lock_wait" => table::start_table_lock_wait::<M80>;
-        10 "end_table_lock_wait" => table::end_table_lock_wait;
-        11 "unlock_table" => table::unlock_table;
+        get_table_share release_table_share drop_table_share open_table unbind_table rebind_table close_table
+        start_table_io_wait end_table_io_wait start_table_lock_wait end_table_lock_wait unlock_table
     }
     "pfs_thread_service_v1" {
-        0 "register_thread" => keys::register_row::<M80, { row(Kind::Thread) }>;
-        1 "spawn_thread" => thread::spawn_thread;
-        2 "new_thread" => thread::new_thread;
-        3 "set_thread_id" => thread::set_thread_id;
-        4 "set_thread_THD" => thread::set_thread_thd;
-        5 "set_thread_os_id" => thread::set_thread_os_id;
-        6 "get_thread" => thread::get_thread;
-        7 "set_thread_user" => thread::set_thread_user;
-        8 "set_thread_account" => thread::set_thread_account;
-        9 "set_thread_db" => thread::set_thread_db;
-        10 "set_thread_command" => thread::set_thread_command;
-        11 "set_connection_type" => thread::set_connection_type;
-        12 "set_thread_start_time" => thread::set_thread_start_time;
-        13 "set_thread_state" => thread::set_thread_state;
-        14 "set_thread_info" => thread::set_thread_info;
-        15 "set_thread_resource_group" => other::done;
-        16 "set_thread_resource_group_by_id" => other::done;
-        17 "set_thread" => thread::set_thread;
-        18 "delete_current_thread" => thread::delete_current_thread;
-        19 "delete_thread" => thread::delete_thread;
-        20 "set_thread_connect_attrs" => attributes::set_thread_connect_attrs;
-        21 "get_thread_event_id" => thread::get_thread_event_id;
-        22 "get_thread_system_attrs" => other::none;
-        23 "get_thread_system_attrs_by_id" => other::none;
-        24 "register_notification" => other::done;
-        25 "unregister_notification" => other::none;
-        26 "notify_session_connect" => other::ignore;
-        27 "notify_session_disconnect" => other::ignore;
-        28 "notify_session_change_user" => other::ignore;
+        register_thread spawn_thread new_thread set_thread_id set_thread_THD set_thread_os_id get_thread
+        set_thread_user set_thread_account set_thread_db set_thread_command set_connection_type
+        set_thread_start_time set_thread_state set_thread_info
+        set_thread_resource_group set_thread_resource_group_by_id
+        set_thread delete_current_thread delete_thread set_thread_connect_attrs
+        get_thread_event_id get_thread_system_attrs get_thread_system_attrs_by_id register_notification
+        unregister_notification notify_session_connect notify_session_disconnect notify_session_change_user
     }
     "pfs_transaction_service_v1" {
-        0 "get_thread_transaction_locker" => transaction::get_thread_transaction_locker;
-        1 "start_transaction" => transaction::start_transaction;
-        2 "set_transaction_xid" => transaction::set_transaction_xid;
-        3 "set_transaction_xa_state" => transaction::set_transaction_xa_state;
-        4 "set_transaction_gtid" => transaction::set_transaction_gtid;
-        5 "set_transaction_trxid" => transaction::set_transaction_trxid;
-        6 "inc_transaction_savepoints" => transaction::inc_transaction_savepoints;
-        7 "inc_transaction_rollback_to_savepoint" => transaction::inc_transaction_rollback_to_savepoint;
-        8 "inc_transaction_release_savepoint" => transaction::inc_transaction_release_savepoint;
-        9 "end_transaction" => transaction::end_transaction;
+        get_thread_transaction_locker start_transaction set_transaction_xid set_transaction_xa_state
+        set_transaction_gtid set_transaction_trxid inc_transaction_savepoints
+        inc_transaction_rollback_to_savepoint inc_transaction_release_savepoint end_transaction
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     /// As setup_instruments of the real server has them.
@@ -329,12 +210,5 @@ mod tests {
         ] {
             assert_eq!(M80::is_enabled(kind, name, flags), enabled, "{name}");
         }
-    }
-
-    #[test]
-    fn entries_are_told_apart() {
-        let names: BTreeSet<_> = ENTRIES.iter().map(|entry| entry.name).collect();
-        assert_eq!(names.len(), ENTRIES.len());
-        assert_eq!(ENTRIES.len(), 149);
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod d1011;
 mod fields;
+mod functions;
 pub mod m56;
 pub mod m57;
 pub mod m80;
@@ -20,6 +21,7 @@ use crate::gate;
 
 use fields::field;
 pub use fields::{Area, Digest, Fields, Key as MetadataKey, Share, TableShare};
+pub use functions::Function;
 
 /// Every series that this build serves.
 pub static ALL: &[&gate::Series] = &[&m56::SERIES, &m57::SERIES, &d1011::SERIES, &m80::SERIES];
@@ -40,6 +42,9 @@ pub trait Series: 'static {
 
     /// Where its structures have what the interface hands over.
     const FIELDS: Fields;
+
+    /// Functions that take something else than those of other series.
+    const OWN: &'static [Function] = &[];
 
     /// Its numbers of the ways to lock a table.
     fn table_lock(number: i32) -> Option<TableLock> {
