@@ -23,6 +23,18 @@ pub struct BuiltIn {
     pub innodb_words: bool,
 }
 
+impl BuiltIn {
+    /// Those of MySQL from 5.7 on.
+    pub const MYSQL: Self = Self {
+        table_io: "wait/io/table/sql/handler",
+        table_lock: "wait/lock/table/sql/handler",
+        metadata: "wait/lock/metadata/sql/mdl",
+        idle: "idle",
+        transaction: "transaction",
+        innodb_words: true,
+    };
+}
+
 /// Options for the engine, as NAME=VALUE in lines: what `tare run` was told.
 const OPTIONS: &str = "TARE_OPTIONS";
 /// A server has more instruments than the default has room for.

@@ -26,13 +26,9 @@ pub static SERIES: gate::Series = gate::Series {
 
 /// What the server's own engine would register by itself.
 static BUILT_IN: host::BuiltIn = host::BuiltIn {
-    table_io: "wait/io/table/sql/handler",
-    table_lock: "wait/lock/table/sql/handler",
-    metadata: "wait/lock/metadata/sql/mdl",
-    idle: "idle",
-    transaction: "transaction",
     // InnoDB tries a latch before it calls, and says so.
     innodb_words: false,
+    ..host::BuiltIn::MYSQL
 };
 
 /// What metadata locks are on, by number. What MariaDB calls the backup lock is MySQL's of the same

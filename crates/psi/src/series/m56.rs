@@ -28,12 +28,9 @@ pub static SERIES: gate::Series = gate::Series {
 
 /// What the server's own engine would register by itself: it tells neither of metadata locks nor of transactions.
 static BUILT_IN: host::BuiltIn = host::BuiltIn {
-    table_io: "wait/io/table/sql/handler",
-    table_lock: "wait/lock/table/sql/handler",
     metadata: "",
-    idle: "idle",
     transaction: "",
-    innodb_words: true,
+    ..host::BuiltIn::MYSQL
 };
 
 /// InnoDB's classes whose mutexes are the C library's.

@@ -16,17 +16,7 @@ pub struct M57;
 pub static SERIES: gate::Series = gate::Series {
     series: tare_image::Series::Mysql57,
     entries: ENTRIES,
-    start: || host::start::<M57>(&BUILT_IN),
-};
-
-/// What the server's own engine would register by itself.
-static BUILT_IN: host::BuiltIn = host::BuiltIn {
-    table_io: "wait/io/table/sql/handler",
-    table_lock: "wait/lock/table/sql/handler",
-    metadata: "wait/lock/metadata/sql/mdl",
-    idle: "idle",
-    transaction: "transaction",
-    innodb_words: true,
+    start: || host::start::<M57>(&host::BuiltIn::MYSQL),
 };
 
 /// What metadata locks are on, by number.
