@@ -1,8 +1,6 @@
 //! MySQL 5.7, as of 5.7.22: 135 functions `pfs_*_v1`, exported and called directly, by InnoDB through
 //! `PSI_server`'s table, which leads to the same.
 
-use engine::Namespace;
-
 use super::functions::entry;
 use super::{Area, Digest, Fields, MetadataKey, PlainInfo, Series, Share};
 use crate::gate::{Entry, Place};
@@ -18,21 +16,6 @@ pub static SERIES: gate::Series = gate::Series {
     entries: ENTRIES,
     start: || host::start::<M57>(&host::BuiltIn::MYSQL),
 };
-
-/// What metadata locks are on, by number.
-const NAMESPACES: [Namespace; 11] = [
-    Namespace::Global,
-    Namespace::Tablespace,
-    Namespace::Schema,
-    Namespace::Table,
-    Namespace::Function,
-    Namespace::Procedure,
-    Namespace::Trigger,
-    Namespace::Event,
-    Namespace::Commit,
-    Namespace::UserLevelLock,
-    Namespace::LockingService,
-];
 
 impl Series for M57 {
     type Info = PlainInfo;
@@ -70,7 +53,8 @@ impl Series for M57 {
         },
         key: MetadataKey {
             kind: 4,
-            namespaces: &NAMESPACES,
+            // Up to the locking service.
+            namespaces: super::NAMESPACES.split_at(11).0,
         },
     };
 }

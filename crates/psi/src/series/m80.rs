@@ -1,7 +1,7 @@
 //! MySQL 8.0, as of 8.0.15: sixteen tables of functions are exported, one for each kind of event; most calls do
 //! not go through them, but to the functions that they lead to.
 
-use engine::{Kind, Namespace};
+use engine::Kind;
 
 use super::functions::{names, slots};
 use super::{Area, Digest, DocumentedInfo, Fields, MetadataKey, Series, Share, flag};
@@ -18,27 +18,6 @@ pub static SERIES: gate::Series = gate::Series {
     entries: ENTRIES,
     start: || host::start::<M80>(&host::BuiltIn::MYSQL),
 };
-
-/// What metadata locks are on, by number.
-const NAMESPACES: [Namespace; 17] = [
-    Namespace::Global,
-    Namespace::Tablespace,
-    Namespace::Schema,
-    Namespace::Table,
-    Namespace::Function,
-    Namespace::Procedure,
-    Namespace::Trigger,
-    Namespace::Event,
-    Namespace::Commit,
-    Namespace::UserLevelLock,
-    Namespace::LockingService,
-    Namespace::Srid,
-    Namespace::AclCache,
-    Namespace::ColumnStatistics,
-    Namespace::BackupLock,
-    Namespace::ResourceGroups,
-    Namespace::ForeignKey,
-];
 
 impl Series for M80 {
     type Info = DocumentedInfo;
@@ -77,7 +56,7 @@ impl Series for M80 {
         key: MetadataKey {
             // The length of the name as it was written comes before it.
             kind: 6,
-            namespaces: &NAMESPACES,
+            namespaces: &super::NAMESPACES,
         },
     };
     const ERROR_NAMES: Option<(&'static std::ffi::CStr, usize)> =

@@ -12,7 +12,7 @@ pub mod m80;
 
 use std::ffi::c_char;
 
-use engine::{Kind, TableLock};
+use engine::{Kind, Namespace, TableLock};
 
 use crate::door::c_text;
 use crate::door::keys::Registration;
@@ -205,6 +205,27 @@ impl Info for DocumentedInfo {
         unsafe { self.plain.key.set(kind, key) }
     }
 }
+
+/// What metadata locks are on, by number, in 8.0; before it as far as there were such locks.
+const NAMESPACES: [Namespace; 17] = [
+    Namespace::Global,
+    Namespace::Tablespace,
+    Namespace::Schema,
+    Namespace::Table,
+    Namespace::Function,
+    Namespace::Procedure,
+    Namespace::Trigger,
+    Namespace::Event,
+    Namespace::Commit,
+    Namespace::UserLevelLock,
+    Namespace::LockingService,
+    Namespace::Srid,
+    Namespace::AclCache,
+    Namespace::ColumnStatistics,
+    Namespace::BackupLock,
+    Namespace::ResourceGroups,
+    Namespace::ForeignKey,
+];
 
 /// The ways to lock a table of the server's own locks, from 5.7 on. Those that the parser alone knows
 /// are none.
