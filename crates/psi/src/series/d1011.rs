@@ -64,7 +64,6 @@ impl Series for D1011 {
         area: Area {
             status: 0x234,
             message: 0x1a,
-            message_bytes: 512,
             sqlstate: 0,
             number: 8,
             rows: 0x220,

@@ -11,6 +11,8 @@ use crate::door::{c_text, text};
 
 /// The longest name of a schema or table: 64 characters of three bytes.
 const LONGEST_NAME: usize = 192;
+/// What a diagnostics area has room for in all series: MYSQL_ERRMSG_SIZE.
+const LONGEST_MESSAGE: usize = 512;
 
 /// The places of a series, in bytes from the beginning of each structure.
 #[derive(Debug)]
@@ -49,7 +51,6 @@ pub struct Share {
 pub struct Area {
     pub status: usize,
     pub message: usize,
-    pub message_bytes: usize,
     pub sqlstate: usize,
     pub number: usize,
     pub rows: usize,
@@ -210,7 +211,7 @@ impl Fields {
                 Outcome::Failed {
                     number: field(at, area.number),
                     sqlstate: until_zero(at, area.sqlstate, 5),
-                    message: until_zero(at, area.message, area.message_bytes),
+                    message: until_zero(at, area.message, LONGEST_MESSAGE),
                 }
             } else {
                 Outcome::Unknown

@@ -60,7 +60,6 @@ impl Series for M56 {
         area: Area {
             status: 0x224,
             message: 2,
-            message_bytes: 512,
             sqlstate: 0x208,
             number: 0x204,
             rows: 0x210,

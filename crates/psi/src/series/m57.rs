@@ -37,7 +37,6 @@ impl Series for M57 {
         area: Area {
             status: 0x94,
             message: 0x98,
-            message_bytes: 512,
             sqlstate: 0x298,
             number: 0x2a0,
             rows: 0x2a8,

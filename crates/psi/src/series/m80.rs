@@ -39,7 +39,6 @@ impl Series for M80 {
         area: Area {
             status: 0x8c,
             message: 0x90,
-            message_bytes: 512,
             sqlstate: 0x290,
             number: 0x298,
             rows: 0x2a0,
