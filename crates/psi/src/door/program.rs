@@ -1,6 +1,7 @@
 //! Stored programs. The server keeps what it was given for a program beyond the program itself:
 //! they stay, by name.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_void};
 use std::sync::{Mutex, PoisonError};
@@ -10,6 +11,7 @@ use engine::program::{Call, Program};
 
 use super::keys::NONE;
 use super::{end, lend, quiet, text};
+use crate::series::Series;
 
 type Named = Program<Box<str>>;
 type Key = (u8, String, String);
@@ -18,59 +20,29 @@ static PROGRAMS: Mutex<Option<HashMap<Key, &'static Named>>> = Mutex::new(None);
 
 const _: () = assert!(size_of::<Call>() <= 40);
 
-/// The server's types, by number.
-fn kind(number: u32) -> Option<ObjectType> {
-    match number {
-        1 => Some(ObjectType::Function),
-        2 => Some(ObjectType::Procedure),
-        3 => Some(ObjectType::Trigger),
-        4 => Some(ObjectType::Event),
-        _ => None,
-    }
-}
-
-/// MariaDB has packages and their bodies between procedures and triggers: its number as MySQL's. Neither is a
-/// program that is counted.
-fn without_packages(number: u32) -> u32 {
-    match number {
-        1 | 2 => number,
-        5 => 3,
-        6 => 4,
-        _ => 0,
-    }
-}
-
+/// A program's type and names; `None` for what is not counted.
+///
 /// # Safety
-/// The interface.
-pub unsafe extern "C" fn get_sp_share_of_mariadb(
+/// The interface; the names are readable as long as `'a` lasts.
+unsafe fn named<'a, S: Series>(
     number: u32,
-    schema: *const c_char,
-    schema_length: u32,
-    name: *const c_char,
-    name_length: u32,
-) -> *mut c_void {
-    let number = without_packages(number);
-    // SAFETY: the interface.
-    unsafe { get_sp_share(number, schema, schema_length, name, name_length) }
+    (schema, schema_length): (*const c_char, u32),
+    (name, name_length): (*const c_char, u32),
+) -> Option<(ObjectType, Cow<'a, str>, Cow<'a, str>)> {
+    let kind = S::program(number)?;
+    // SAFETY: the caller's promise.
+    let (schema, name) = unsafe {
+        (
+            text(schema, schema_length as usize),
+            text(name, name_length as usize),
+        )
+    };
+    Some((kind, schema, name))
 }
 
 /// # Safety
 /// The interface.
-pub unsafe extern "C" fn drop_sp_of_mariadb(
-    number: u32,
-    schema: *const c_char,
-    schema_length: u32,
-    name: *const c_char,
-    name_length: u32,
-) {
-    let number = without_packages(number);
-    // SAFETY: the interface.
-    unsafe { drop_sp(number, schema, schema_length, name, name_length) };
-}
-
-/// # Safety
-/// The interface.
-pub unsafe extern "C" fn get_sp_share(
+pub unsafe extern "C" fn get_sp_share<S: Series>(
     number: u32,
     schema: *const c_char,
     schema_length: u32,
@@ -78,15 +50,10 @@ pub unsafe extern "C" fn get_sp_share(
     name_length: u32,
 ) -> *mut c_void {
     quiet(NONE, || {
-        let Some(kind) = kind(number) else {
-            return NONE;
-        };
         // SAFETY: the interface.
-        let (schema, name) = unsafe {
-            (
-                text(schema, schema_length as usize),
-                text(name, name_length as usize),
-            )
+        let named = unsafe { named::<S>(number, (schema, schema_length), (name, name_length)) };
+        let Some((kind, schema, name)) = named else {
+            return NONE;
         };
         let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (kind as u8, schema.to_string(), name.to_string());
@@ -133,7 +100,7 @@ pub unsafe extern "C" fn end_sp(locker: *mut c_void) {
 
 /// # Safety
 /// The interface.
-pub unsafe extern "C" fn drop_sp(
+pub unsafe extern "C" fn drop_sp<S: Series>(
     number: u32,
     schema: *const c_char,
     schema_length: u32,
@@ -141,13 +108,10 @@ pub unsafe extern "C" fn drop_sp(
     name_length: u32,
 ) {
     quiet((), || {
-        let Some(kind) = kind(number) else { return };
         // SAFETY: the interface.
-        let (schema, name) = unsafe {
-            (
-                text(schema, schema_length as usize),
-                text(name, name_length as usize),
-            )
+        let named = unsafe { named::<S>(number, (schema, schema_length), (name, name_length)) };
+        let Some((kind, schema, name)) = named else {
+            return;
         };
         let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(programs) = programs.as_mut() {

@@ -5,11 +5,11 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use engine::{Namespace, TableLock};
+use engine::{Namespace, ObjectType, TableLock};
 
 use super::functions::{names, slots};
 use super::{Area, Digest, Fields, Function, MetadataKey, PlainInfo, Series, Share};
-use crate::door::{metadata, prepared, program, thread, transaction};
+use crate::door::{metadata, prepared, thread, transaction};
 use crate::gate::Entry;
 use crate::{gate, host};
 
@@ -87,11 +87,6 @@ impl Series for D1011 {
     const OWN: &'static [Function] = &[
         ("create_metadata_lock", create_metadata_lock as *const ()),
         ("create_prepared_stmt", create_prepared_stmt as *const ()),
-        ("drop_sp", program::drop_sp_of_mariadb as *const ()),
-        (
-            "get_sp_share",
-            program::get_sp_share_of_mariadb as *const (),
-        ),
         (
             "get_thread_transaction_locker",
             get_thread_transaction_locker as *const (),
@@ -112,6 +107,17 @@ impl Series for D1011 {
             12 | 13 => TableLock::Write,
             _ => return None,
         })
+    }
+
+    fn program(number: u32) -> Option<ObjectType> {
+        match number {
+            1 => Some(ObjectType::Function),
+            2 => Some(ObjectType::Procedure),
+            // Packages and their bodies come in between, and are no programs that are counted.
+            5 => Some(ObjectType::Trigger),
+            6 => Some(ObjectType::Event),
+            _ => None,
+        }
     }
 }
 

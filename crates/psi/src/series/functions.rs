@@ -166,8 +166,8 @@ functions! {
 
     "start_sp" => program::start_sp;
     "end_sp" => program::end_sp;
-    "drop_sp" => program::drop_sp;
-    "get_sp_share" => program::get_sp_share;
+    "drop_sp" => program::drop_sp::<S>;
+    "get_sp_share" => program::get_sp_share::<S>;
     "release_sp_share" => program::release_sp_share;
 
     "memory_alloc" => memory::memory_alloc;

@@ -12,7 +12,7 @@ pub mod m80;
 
 use std::ffi::c_char;
 
-use engine::{Kind, Namespace, TableLock};
+use engine::{Kind, Namespace, ObjectType, TableLock};
 
 use crate::door::c_text;
 use crate::door::keys::Registration;
@@ -49,6 +49,17 @@ pub trait Series: 'static {
     /// Its numbers of the ways to lock a table.
     fn table_lock(number: i32) -> Option<TableLock> {
         table_lock(number)
+    }
+
+    /// Its numbers of the types of stored programs.
+    fn program(number: u32) -> Option<ObjectType> {
+        match number {
+            1 => Some(ObjectType::Function),
+            2 => Some(ObjectType::Procedure),
+            3 => Some(ObjectType::Trigger),
+            4 => Some(ObjectType::Event),
+            _ => None,
+        }
     }
 
     /// How locks of a class are seen to be free.
