@@ -87,6 +87,14 @@ const fn path(kind: Kind, events: usize, body: Body) -> Path {
     }
 }
 
+/// One whose events come with a statement each: it is what they come on top of.
+const fn path_of_statements(kind: Kind, body: Body) -> Path {
+    Path {
+        beside: Some(|props, n| statements(props, n, |_| {})),
+        ..path(kind, 1, body)
+    }
+}
+
 const PATHS: [Path; 12] = [
     path(Kind::Mutex, 1, |props, n| {
         for _ in 0..n {
@@ -131,43 +139,26 @@ const PATHS: [Path; 12] = [
         }
     }),
     path(Kind::Statement, 1, |props, n| statements(props, n, |_| {})),
-    Path {
-        kind: Kind::Transaction,
-        events: 1,
-        body: |props, n| {
-            statements(props, n, |_| {
-                let transaction = tare::transaction::of_statement(
-                    &TRANSACTION,
-                    tare::transaction::Mode::default(),
-                );
-                drop(black_box(transaction));
-            });
-        },
-        beside: Some(|props, n| statements(props, n, |_| {})),
-    },
+    path_of_statements(Kind::Transaction, |props, n| {
+        statements(props, n, |_| {
+            let transaction =
+                tare::transaction::of_statement(&TRANSACTION, tare::transaction::Mode::default());
+            drop(black_box(transaction));
+        });
+    }),
     // Sent behind a statement, as a server answers it.
-    Path {
-        kind: Kind::Socket,
-        events: 1,
-        body: |props, n| {
-            for _ in 0..n {
-                statements(props, 1, |_| {});
-                props.socket.follow(Operation::Send).bytes(black_box(64));
-            }
-        },
-        beside: Some(|props, n| statements(props, n, |_| {})),
-    },
-    Path {
-        kind: Kind::Idle,
-        events: 1,
-        body: |props, n| {
-            for _ in 0..n {
-                statements(props, 1, |_| {});
-                drop(black_box(tare::idle::start(&IDLE)));
-            }
-        },
-        beside: Some(|props, n| statements(props, n, |_| {})),
-    },
+    path_of_statements(Kind::Socket, |props, n| {
+        for _ in 0..n {
+            statements(props, 1, |_| {});
+            props.socket.follow(Operation::Send).bytes(black_box(64));
+        }
+    }),
+    path_of_statements(Kind::Idle, |props, n| {
+        for _ in 0..n {
+            statements(props, 1, |_| {});
+            drop(black_box(tare::idle::start(&IDLE)));
+        }
+    }),
 ];
 
 /// Statements whose digest is known, as those of `tare serve` and of prepared ones are.
