@@ -5,6 +5,14 @@ use super::sheet::{Column, Drill, Kind, Sheet, Since, col, hidden, sheet};
 const SHARE: Column = col("%", "", Kind::Share, 5);
 const AVERAGE: Column = col("AVG", "", Kind::Average, 10);
 const TIME: Column = col("TIME", "SUM_TIMER_WAIT", Kind::Time, 10);
+
+// Of a summary `e` by thread, and of a thread `t`.
+const THREAD: Column = col("THREAD", "e.THREAD_ID", Kind::KeyNumber, 7);
+const CONNECTION: Column = col("CONN", "t.PROCESSLIST_ID", Kind::Gauge, 6);
+const USER: Column = col("USER", "t.PROCESSLIST_USER", Kind::Text, 12);
+const FOR: Column = col("FOR", "t.PROCESSLIST_TIME", Kind::GaugeSeconds, 7);
+const NAME: Column = col("NAME", "t.NAME", Kind::Text, 0);
+
 /// The pages, in the order of their keys, `1` to `8`.
 pub static PAGES: [Sheet; 8] = [
     STATEMENTS, WAITS, STAGES, FILES, TABLES, LOCKS, THREADS, MEMORY,
@@ -149,12 +157,12 @@ const THREADS: Sheet = Sheet {
             SHARE,
             col("CALLS", "COALESCE(s.C, 0)", Kind::Count, 8),
             col("THREAD", "t.THREAD_ID", Kind::KeyNumber, 7),
-            col("CONN", "t.PROCESSLIST_ID", Kind::Gauge, 6),
+            CONNECTION,
             col("USER", "t.PROCESSLIST_USER", Kind::Text, 10),
             col("HOST", "t.PROCESSLIST_HOST", Kind::Text, 12),
             col("DB", "t.PROCESSLIST_DB", Kind::Text, 10),
             col("COMMAND", "t.PROCESSLIST_COMMAND", Kind::Text, 8),
-            col("FOR", "t.PROCESSLIST_TIME", Kind::GaugeSeconds, 7),
+            FOR,
             col(
                 "STATE, STATEMENT",
                 "COALESCE(NULLIF(CONCAT(COALESCE(t.PROCESSLIST_STATE, ''), ' ', LEFT(COALESCE(t.PROCESSLIST_INFO, ''), 200)), ' '), t.NAME)",
@@ -193,10 +201,10 @@ const BY_THREAD: &[Column] = &[
     SHARE,
     col("COUNT", "e.COUNT_STAR", Kind::Count, 9),
     AVERAGE,
-    col("THREAD", "e.THREAD_ID", Kind::KeyNumber, 7),
-    col("CONN", "t.PROCESSLIST_ID", Kind::Gauge, 6),
-    col("USER", "t.PROCESSLIST_USER", Kind::Text, 12),
-    col("NAME", "t.NAME", Kind::Text, 0),
+    THREAD,
+    CONNECTION,
+    USER,
+    NAME,
 ];
 
 static WAIT_BY_THREAD: Sheet = Sheet {
@@ -252,9 +260,9 @@ static LOCK_HOLDERS: Sheet = Sheet {
             col("LOCK", "l.LOCK_TYPE", Kind::Text, 20),
             col("DURATION", "l.LOCK_DURATION", Kind::Text, 11),
             col("THREAD", "l.OWNER_THREAD_ID", Kind::KeyNumber, 7),
-            col("CONN", "t.PROCESSLIST_ID", Kind::Gauge, 6),
-            col("USER", "t.PROCESSLIST_USER", Kind::Text, 12),
-            col("FOR", "t.PROCESSLIST_TIME", Kind::GaugeSeconds, 7),
+            CONNECTION,
+            USER,
+            FOR,
             col("STATEMENT", "LEFT(t.PROCESSLIST_INFO, 200)", Kind::Text, 0),
         ],
     )
@@ -297,10 +305,10 @@ static MEMORY_BY_THREAD: Sheet = Sheet {
             col("HIGH", "e.HIGH_NUMBER_OF_BYTES_USED", Kind::GaugeBytes, 10),
             col("ALLOCS", "e.COUNT_ALLOC", Kind::Count, 9),
             col("FREES", "e.COUNT_FREE", Kind::Count, 9),
-            col("THREAD", "e.THREAD_ID", Kind::KeyNumber, 7),
-            col("CONN", "t.PROCESSLIST_ID", Kind::Gauge, 6),
-            col("USER", "t.PROCESSLIST_USER", Kind::Text, 12),
-            col("NAME", "t.NAME", Kind::Text, 0),
+            THREAD,
+            CONNECTION,
+            USER,
+            NAME,
         ],
     )
 };
