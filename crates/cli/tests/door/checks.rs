@@ -129,7 +129,7 @@ pub const CHECKS: &[Check] = &[
         of: NEW,
     },
     Check {
-        name: "digests",
+        name: "digests without quotes",
         // 5.6 quotes a name in the text where the statement does, Tare and later servers quote all.
         sql: "SELECT REPLACE(RTRIM(DIGEST_TEXT), '`', ''), SUM(COUNT_STAR), SUM(SUM_ERRORS), SUM(SUM_ROWS_SENT), SUM(SUM_ROWS_EXAMINED)
               FROM performance_schema.events_statements_summary_by_digest WHERE SCHEMA_NAME = 'door'
