@@ -1,7 +1,8 @@
 //! variables_by_thread, user_variables_by_thread, variables_info, persisted_variables.
 
+use super::variables::{NAME, VALUE};
 use crate::catalog::{
-    Cell, Key, Rows, Spec, SqlError, Table, U64, Variable, VariableInfo, View, col, null,
+    Cell, Column, Key, Rows, Spec, SqlError, Table, U64, Variable, VariableInfo, View, col, null,
 };
 use crate::tables::time::timestamp_of;
 
@@ -11,6 +12,10 @@ pub struct OfThread {
     name: String,
     value: Option<String>,
 }
+
+const THREAD: Column<OfThread> = col("THREAD_ID", U64, "The session's thread.", |r| {
+    r.thread_id.into()
+});
 
 fn of_threads(
     view: &View,
@@ -35,21 +40,13 @@ static VARIABLES_BY_THREAD: Spec<OfThread> = Spec::new(
     "variables_by_thread",
     "System variables as each session sees them.",
     &[&[
-        col("THREAD_ID", U64, "The session's thread.", |r: &OfThread| {
-            r.thread_id.into()
+        THREAD,
+        col("VARIABLE_NAME", "varchar(64)", "The name.", |r| {
+            r.name.as_str().into()
         }),
-        col(
-            "VARIABLE_NAME",
-            "varchar(64)",
-            "The name.",
-            |r: &OfThread| r.name.as_str().into(),
-        ),
-        null(
-            "VARIABLE_VALUE",
-            "varchar(1024)",
-            "The value.",
-            |r: &OfThread| Cell::opt(r.value.as_deref()),
-        ),
+        null("VARIABLE_VALUE", "varchar(1024)", "The value.", |r| {
+            Cell::opt(r.value.as_deref())
+        }),
     ]],
     |view, _| {
         let all = view.source.variables_by_session().into_iter();
@@ -69,21 +66,16 @@ static USER_VARIABLES: Spec<OfThread> = Spec::new(
     "user_variables_by_thread",
     "The sessions' own variables (@a).",
     &[&[
-        col("THREAD_ID", U64, "The session's thread.", |r: &OfThread| {
-            r.thread_id.into()
-        }),
+        THREAD,
         col(
             "VARIABLE_NAME",
             "varchar(64)",
             "The name, without the @.",
-            |r: &OfThread| r.name.as_str().into(),
+            |r| r.name.as_str().into(),
         ),
-        null(
-            "VARIABLE_VALUE",
-            "longblob",
-            "The value.",
-            |r: &OfThread| Cell::opt(r.value.as_deref()),
-        ),
+        null("VARIABLE_VALUE", "longblob", "The value.", |r| {
+            Cell::opt(r.value.as_deref())
+        }),
     ]],
     |view, _| {
         let all = view.source.user_variables().into_iter();
@@ -145,20 +137,7 @@ static PERSISTED: Spec<Variable> = Spec::new(
     "performance_schema",
     "persisted_variables",
     "What SET PERSIST has kept for the next start.",
-    &[&[
-        col(
-            "VARIABLE_NAME",
-            "varchar(64)",
-            "The name.",
-            |r: &Variable| r.name.as_str().into(),
-        ),
-        null(
-            "VARIABLE_VALUE",
-            "varchar(1024)",
-            "The value.",
-            |r: &Variable| r.value.as_str().into(),
-        ),
-    ]],
+    &[&[NAME, VALUE]],
     |view, _| Ok(Box::new(view.source.persisted_variables().into_iter())),
 )
 .keys(&[Key::Primary(&["VARIABLE_NAME"])])

@@ -4,12 +4,13 @@ use crate::catalog::{
     Column, Filter, Key, Rows, Scope, Spec, SqlError, Table, Variable, View, col, null,
 };
 
-const NAME: Column<Variable> = col("VARIABLE_NAME", "varchar(64)", "The name.", |r| {
+pub(super) const NAME: Column<Variable> = col("VARIABLE_NAME", "varchar(64)", "The name.", |r| {
     r.name.as_str().into()
 });
-const VALUE: Column<Variable> = null("VARIABLE_VALUE", "varchar(1024)", "The value.", |r| {
-    r.value.as_str().into()
-});
+pub(super) const VALUE: Column<Variable> =
+    null("VARIABLE_VALUE", "varchar(1024)", "The value.", |r| {
+        r.value.as_str().into()
+    });
 const KEYS: &[Key] = &[Key::Primary(&["VARIABLE_NAME"])];
 
 fn named(all: Vec<Variable>, filter: &Filter) -> Result<Rows<Variable>, SqlError> {
