@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::lists::stats;
 use crate::catalog::{Cell, Column, Key, U64, col, null};
 
 /// An event's columns that every type has. Times in picoseconds from the segment's start.
@@ -148,23 +149,7 @@ impl HasStat for Stat {
 
 /// COUNT_STAR to MAX_TIMER_WAIT.
 pub const fn timing<R: HasStat>() -> [Column<R>; 5] {
-    [
-        col("COUNT_STAR", U64, "Events counted.", |r| {
-            r.stat().count.into()
-        }),
-        col("SUM_TIMER_WAIT", U64, "Their time in all.", |r| {
-            r.stat().sum.into()
-        }),
-        col("MIN_TIMER_WAIT", U64, "The shortest.", |r| {
-            r.stat().min.into()
-        }),
-        col("AVG_TIMER_WAIT", U64, "The average.", |r| {
-            r.stat().avg().into()
-        }),
-        col("MAX_TIMER_WAIT", U64, "The longest.", |r| {
-            r.stat().max.into()
-        }),
-    ]
+    stats!("COUNT_STAR", "TIMER_WAIT", "Events counted.", r => r.stat())
 }
 
 /// One row of a summary by event name. Which of the owner's fields count depends on the table.

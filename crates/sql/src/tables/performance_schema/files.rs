@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::event::*;
+use super::lists::stats;
 use crate::catalog::{Column, I64, Key, Spec, Table, U64, col};
 
 /// File operations by kind.
@@ -57,67 +58,45 @@ impl HasIo for FileIo {
     }
 }
 
-/// COUNT_READ to MAX_TIMER_MISC; bytes are of this type.
-pub const fn operations<R: HasIo>(bytes: &'static str) -> [Column<R>; 17] {
-    [
-        col("COUNT_READ", U64, "Reads.", |r| r.io().read.count.into()),
-        col("SUM_TIMER_READ", U64, "Their time in all.", |r| {
-            r.io().read.sum.into()
-        }),
-        col("MIN_TIMER_READ", U64, "The shortest.", |r| {
-            r.io().read.min.into()
-        }),
-        col("AVG_TIMER_READ", U64, "The average.", |r| {
-            r.io().read.avg().into()
-        }),
-        col("MAX_TIMER_READ", U64, "The longest.", |r| {
-            r.io().read.max.into()
-        }),
+/// COUNT_READ to SUM_NUMBER_OF_BYTES_READ; bytes are of this type.
+pub const fn reads<R: HasIo>(bytes: &'static str) -> [Column<R>; 6] {
+    stats!(
+        "COUNT_READ", "TIMER_READ", "Reads.", r => r.io().read,
         col("SUM_NUMBER_OF_BYTES_READ", bytes, "Bytes read.", |r| {
             r.io().bytes_read.into()
-        }),
-        col("COUNT_WRITE", U64, "Writes.", |r| r.io().write.count.into()),
-        col("SUM_TIMER_WRITE", U64, "Their time in all.", |r| {
-            r.io().write.sum.into()
-        }),
-        col("MIN_TIMER_WRITE", U64, "The shortest.", |r| {
-            r.io().write.min.into()
-        }),
-        col("AVG_TIMER_WRITE", U64, "The average.", |r| {
-            r.io().write.avg().into()
-        }),
-        col("MAX_TIMER_WRITE", U64, "The longest.", |r| {
-            r.io().write.max.into()
-        }),
+        })
+    )
+}
+
+/// COUNT_WRITE to SUM_NUMBER_OF_BYTES_WRITE, likewise.
+pub const fn writes<R: HasIo>(bytes: &'static str) -> [Column<R>; 6] {
+    stats!(
+        "COUNT_WRITE", "TIMER_WRITE", "Writes.", r => r.io().write,
         col("SUM_NUMBER_OF_BYTES_WRITE", bytes, "Bytes written.", |r| {
             r.io().bytes_written.into()
-        }),
-        col(
-            "COUNT_MISC",
-            U64,
-            "Other operations: open, close, sync, connect.",
-            |r| r.io().misc.count.into(),
-        ),
-        col("SUM_TIMER_MISC", U64, "Their time in all.", |r| {
-            r.io().misc.sum.into()
-        }),
-        col("MIN_TIMER_MISC", U64, "The shortest.", |r| {
-            r.io().misc.min.into()
-        }),
-        col("AVG_TIMER_MISC", U64, "The average.", |r| {
-            r.io().misc.avg().into()
-        }),
-        col("MAX_TIMER_MISC", U64, "The longest.", |r| {
-            r.io().misc.max.into()
-        }),
-    ]
+        })
+    )
+}
+
+/// COUNT_MISC to MAX_TIMER_MISC.
+pub const fn others<R: HasIo>() -> [Column<R>; 5] {
+    stats!(
+        "COUNT_MISC", "TIMER_MISC", "Other operations: open, close, sync, connect.",
+        r => r.io().misc
+    )
 }
 
 static BY_NAME: Spec<FileIo> = Spec::new(
     "performance_schema",
     "file_summary_by_event_name",
     "File operations by instrument.",
-    &[&[EVENT_NAME], &timing(), &operations(I64)],
+    &[
+        &[EVENT_NAME],
+        &timing(),
+        &reads(I64),
+        &writes(I64),
+        &others(),
+    ],
     |view, filter| view.snapshot.file_summary(filter),
 )
 .keys(&[Key::Primary(&["EVENT_NAME"])])
@@ -143,7 +122,9 @@ static BY_INSTANCE: Spec<FileIo> = Spec::new(
             }),
         ],
         &timing(),
-        &operations(I64),
+        &reads(I64),
+        &writes(I64),
+        &others(),
     ],
     |view, filter| view.snapshot.file_instances(filter),
 )

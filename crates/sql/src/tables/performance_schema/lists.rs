@@ -1,4 +1,5 @@
-//! The tables that every event type has, listed once: its events, and their sums by owner.
+//! The tables that every event type has, listed once: its events, and their sums by owner. The columns of a count
+//! and its times.
 
 /// The statics CURRENT, HISTORY and HISTORY_LONG of an event type.
 macro_rules! events {
@@ -112,4 +113,27 @@ macro_rules! summaries {
     };
 }
 
-pub(super) use {events, summaries};
+/// The columns of a [`Stat`](super::event::Stat): `$count`, and SUM_ to MAX_ of `$times`. `$stat` is
+/// where `$r`, a row, has it; `$more` is a column that comes behind.
+macro_rules! stats {
+    ($count:expr, $times:expr, $doc:expr, $r:ident => $stat:expr $(, $more:expr)?) => {
+        [
+            col($count, U64, $doc, |$r| $stat.count.into()),
+            col(concat!("SUM_", $times), U64, "Their time in all.", |$r| {
+                $stat.sum.into()
+            }),
+            col(concat!("MIN_", $times), U64, "The shortest.", |$r| {
+                $stat.min.into()
+            }),
+            col(concat!("AVG_", $times), U64, "The average.", |$r| {
+                $stat.avg().into()
+            }),
+            col(concat!("MAX_", $times), U64, "The longest.", |$r| {
+                $stat.max.into()
+            }),
+            $($more,)?
+        ]
+    };
+}
+
+pub(super) use {events, stats, summaries};

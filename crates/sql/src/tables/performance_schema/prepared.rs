@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use super::event::*;
+use super::lists::stats;
 use super::statements::{HasSums, Sums, sums};
 use super::tables::Named;
-use crate::catalog::{Cell, Key, Spec, Table, U64, col, null};
+use crate::catalog::{Cell, Column, Key, Spec, Table, U64, col, null};
 
 /// MySQL's type of a program's OBJECT_TYPE.
 pub const OBJECT_TYPE: &str = "enum('EVENT','FUNCTION','PROCEDURE','TABLE','TRIGGER')";
@@ -47,6 +48,9 @@ impl HasSums for Prepared {
         &self.sums
     }
 }
+
+const EXECUTIONS: &[Column<Prepared>] =
+    &stats!("COUNT_EXECUTE", "TIMER_EXECUTE", "Executions.", r => r.sums.stat);
 
 static PREPARED: Spec<Prepared> = Spec::new(
     "performance_schema",
@@ -95,22 +99,8 @@ static PREPARED: Spec<Prepared> = Spec::new(
                 "How often it was prepared anew, because a table had changed.",
                 |r| r.reprepares.into(),
             ),
-            col("COUNT_EXECUTE", U64, "Executions.", |r| {
-                r.sums.stat.count.into()
-            }),
-            col("SUM_TIMER_EXECUTE", U64, "Their time in all.", |r| {
-                r.sums.stat.sum.into()
-            }),
-            col("MIN_TIMER_EXECUTE", U64, "The shortest.", |r| {
-                r.sums.stat.min.into()
-            }),
-            col("AVG_TIMER_EXECUTE", U64, "The average.", |r| {
-                r.sums.stat.avg().into()
-            }),
-            col("MAX_TIMER_EXECUTE", U64, "The longest.", |r| {
-                r.sums.stat.max.into()
-            }),
         ],
+        EXECUTIONS,
         &sums(),
     ],
     |view, _| view.snapshot.prepared_statements(),
@@ -155,6 +145,10 @@ impl HasSums for Program {
     }
 }
 
+const STATEMENTS: &[Column<Program>] = &stats!(
+    "COUNT_STATEMENTS", "STATEMENTS_WAIT", "Statements run in it.", r => r.sums.stat
+);
+
 static PROGRAMS: Spec<Program> = Spec::new(
     "performance_schema",
     "events_statements_summary_by_program",
@@ -172,23 +166,7 @@ static PROGRAMS: Spec<Program> = Spec::new(
             }),
         ],
         &timing(),
-        &[
-            col("COUNT_STATEMENTS", U64, "Statements run in it.", |r| {
-                r.sums.stat.count.into()
-            }),
-            col("SUM_STATEMENTS_WAIT", U64, "Their time in all.", |r| {
-                r.sums.stat.sum.into()
-            }),
-            col("MIN_STATEMENTS_WAIT", U64, "The shortest.", |r| {
-                r.sums.stat.min.into()
-            }),
-            col("AVG_STATEMENTS_WAIT", U64, "The average.", |r| {
-                r.sums.stat.avg().into()
-            }),
-            col("MAX_STATEMENTS_WAIT", U64, "The longest.", |r| {
-                r.sums.stat.max.into()
-            }),
-        ],
+        STATEMENTS,
         &sums(),
     ],
     |view, _| view.snapshot.programs(),

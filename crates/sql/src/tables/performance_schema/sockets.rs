@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::event::*;
-use super::files::{HasIo, Io, operations};
+use super::files::{HasIo, Io, others, reads, writes};
 use crate::catalog::{Cell, Column, Key, Spec, Table, U64, col, null};
 
 /// A socket that is open.
@@ -109,7 +109,13 @@ static BY_NAME: Spec<SocketIo> = Spec::new(
     "performance_schema",
     "socket_summary_by_event_name",
     "Socket operations by instrument.",
-    &[&[EVENT_NAME], &timing(), &operations(U64)],
+    &[
+        &[EVENT_NAME],
+        &timing(),
+        &reads(U64),
+        &writes(U64),
+        &others(),
+    ],
     |view, filter| view.snapshot.socket_summary(filter),
 )
 .keys(&[Key::Primary(&["EVENT_NAME"])])
@@ -129,7 +135,9 @@ static BY_INSTANCE: Spec<SocketIo> = Spec::new(
             }),
         ],
         &timing(),
-        &operations(U64),
+        &reads(U64),
+        &writes(U64),
+        &others(),
     ],
     |view, filter| view.snapshot.socket_instances(filter),
 )

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tare_layout::object::{TABLE_LOCKS, TableLock};
 
 use super::event::*;
+use super::lists::stats;
 use crate::catalog::{Cell, Column, Key, Spec, Table, U64, col, null};
 
 /// What an object is.
@@ -48,39 +49,6 @@ const OBJECT_KEYS: &[Key] = &[Key::Unique(
     &["OBJECT_TYPE", "OBJECT_SCHEMA", "OBJECT_NAME"],
 )];
 
-/// COUNT_x to MAX_TIMER_x of one group of events.
-macro_rules! group {
-    ($name:literal, $what:literal, $get:expr) => {
-        [
-            col(concat!("COUNT_", $name), U64, concat!($what, "."), |r| {
-                let stat: &Stat = $get(r);
-                stat.count.into()
-            }),
-            col(
-                concat!("SUM_TIMER_", $name),
-                U64,
-                "Their time in all.",
-                |r| {
-                    let stat: &Stat = $get(r);
-                    stat.sum.into()
-                },
-            ),
-            col(concat!("MIN_TIMER_", $name), U64, "The shortest.", |r| {
-                let stat: &Stat = $get(r);
-                stat.min.into()
-            }),
-            col(concat!("AVG_TIMER_", $name), U64, "The average.", |r| {
-                let stat: &Stat = $get(r);
-                stat.avg().into()
-            }),
-            col(concat!("MAX_TIMER_", $name), U64, "The longest.", |r| {
-                let stat: &Stat = $get(r);
-                stat.max.into()
-            }),
-        ]
-    };
-}
-
 /// A table's io, all of it or through one index.
 #[derive(Debug, Clone)]
 pub struct TableIo {
@@ -110,31 +78,18 @@ impl HasStat for TableIo {
     }
 }
 
-const IO_READ: &[Column<TableIo>] = &group!("READ", "Rows fetched", read);
-const IO_WRITE: &[Column<TableIo>] = &group!("WRITE", "Rows inserted, updated and deleted", write);
-const IO_FETCH: &[Column<TableIo>] = &group!("FETCH", "Rows fetched", fetch);
-const IO_INSERT: &[Column<TableIo>] = &group!("INSERT", "Rows inserted", insert);
-const IO_UPDATE: &[Column<TableIo>] = &group!("UPDATE", "Rows updated", update);
-const IO_DELETE: &[Column<TableIo>] = &group!("DELETE", "Rows deleted", delete);
-
-fn read(r: &TableIo) -> &Stat {
-    &r.read
-}
-fn write(r: &TableIo) -> &Stat {
-    &r.write
-}
-fn fetch(r: &TableIo) -> &Stat {
-    &r.each[0]
-}
-fn insert(r: &TableIo) -> &Stat {
-    &r.each[1]
-}
-fn update(r: &TableIo) -> &Stat {
-    &r.each[2]
-}
-fn delete(r: &TableIo) -> &Stat {
-    &r.each[3]
-}
+const IO_READ: &[Column<TableIo>] =
+    &stats!("COUNT_READ", "TIMER_READ", "Rows fetched.", r => r.read);
+const IO_WRITE: &[Column<TableIo>] =
+    &stats!("COUNT_WRITE", "TIMER_WRITE", "Rows inserted, updated and deleted.", r => r.write);
+const IO_FETCH: &[Column<TableIo>] =
+    &stats!("COUNT_FETCH", "TIMER_FETCH", "Rows fetched.", r => r.each[0]);
+const IO_INSERT: &[Column<TableIo>] =
+    &stats!("COUNT_INSERT", "TIMER_INSERT", "Rows inserted.", r => r.each[1]);
+const IO_UPDATE: &[Column<TableIo>] =
+    &stats!("COUNT_UPDATE", "TIMER_UPDATE", "Rows updated.", r => r.each[2]);
+const IO_DELETE: &[Column<TableIo>] =
+    &stats!("COUNT_DELETE", "TIMER_DELETE", "Rows deleted.", r => r.each[3]);
 
 static BY_TABLE: Spec<TableIo> = Spec::new(
     "performance_schema",
@@ -209,25 +164,22 @@ impl HasStat for TableLocks {
     }
 }
 
-fn read_locks(r: &TableLocks) -> &Stat {
-    &r.read
-}
-fn write_locks(r: &TableLocks) -> &Stat {
-    &r.write
-}
-
-/// The group of one way to lock.
+/// The columns of one way to lock.
 macro_rules! lock {
-    ($name:literal, $lock:ident, $what:literal) => {{
-        fn of(r: &TableLocks) -> &Stat {
-            &r.each[TableLock::$lock as usize]
-        }
-        group!($name, $what, of)
-    }};
+    ($name:literal, $lock:ident, $what:literal) => {
+        stats!(
+            concat!("COUNT_", $name),
+            concat!("TIMER_", $name),
+            concat!($what, "."),
+            r => r.each[TableLock::$lock as usize]
+        )
+    };
 }
 
-const LOCK_READ: &[Column<TableLocks>] = &group!("READ", "Locks to read", read_locks);
-const LOCK_WRITE: &[Column<TableLocks>] = &group!("WRITE", "Locks to write", write_locks);
+const LOCK_READ: &[Column<TableLocks>] =
+    &stats!("COUNT_READ", "TIMER_READ", "Locks to read.", r => r.read);
+const LOCK_WRITE: &[Column<TableLocks>] =
+    &stats!("COUNT_WRITE", "TIMER_WRITE", "Locks to write.", r => r.write);
 const LOCK_READ_NORMAL: &[Column<TableLocks>] =
     &lock!("READ_NORMAL", Read, "Ordinary locks to read");
 const LOCK_READ_WITH_SHARED_LOCKS: &[Column<TableLocks>] = &lock!(

@@ -1,7 +1,7 @@
 //! events_transactions_*.
 
 use super::event::*;
-use super::lists::{events, summaries};
+use super::lists::{events, stats, summaries};
 use crate::catalog::{Cell, Column, Key, Spec, Table, U64, YES_NO, col, null};
 use crate::tables::snapshot::{By, Which};
 
@@ -144,38 +144,12 @@ impl HasStat for Sums {
 
 type Row = Summary<Sums>;
 
-const MODES: &[Column<Row>] = &[
-    col("COUNT_READ_WRITE", U64, "READ WRITE transactions.", |r| {
-        r.sums.read_write.count.into()
-    }),
-    col("SUM_TIMER_READ_WRITE", U64, "Their time in all.", |r| {
-        r.sums.read_write.sum.into()
-    }),
-    col("MIN_TIMER_READ_WRITE", U64, "The shortest.", |r| {
-        r.sums.read_write.min.into()
-    }),
-    col("AVG_TIMER_READ_WRITE", U64, "The average.", |r| {
-        r.sums.read_write.avg().into()
-    }),
-    col("MAX_TIMER_READ_WRITE", U64, "The longest.", |r| {
-        r.sums.read_write.max.into()
-    }),
-    col("COUNT_READ_ONLY", U64, "READ ONLY transactions.", |r| {
-        r.sums.read_only.count.into()
-    }),
-    col("SUM_TIMER_READ_ONLY", U64, "Their time in all.", |r| {
-        r.sums.read_only.sum.into()
-    }),
-    col("MIN_TIMER_READ_ONLY", U64, "The shortest.", |r| {
-        r.sums.read_only.min.into()
-    }),
-    col("AVG_TIMER_READ_ONLY", U64, "The average.", |r| {
-        r.sums.read_only.avg().into()
-    }),
-    col("MAX_TIMER_READ_ONLY", U64, "The longest.", |r| {
-        r.sums.read_only.max.into()
-    }),
-];
+const READ_WRITE: &[Column<Row>] = &stats!(
+    "COUNT_READ_WRITE", "TIMER_READ_WRITE", "READ WRITE transactions.", r => r.sums.read_write
+);
+const READ_ONLY: &[Column<Row>] = &stats!(
+    "COUNT_READ_ONLY", "TIMER_READ_ONLY", "READ ONLY transactions.", r => r.sums.read_only
+);
 
 events!(
     Transaction,
@@ -191,7 +165,7 @@ summaries!(
     "events_transactions",
     "event_name",
     "Transactions",
-    [&by_name(), &timing(), MODES],
+    [&by_name(), &timing(), READ_WRITE, READ_ONLY],
     "EVENT_NAME",
     1,
     transaction_summary,
