@@ -7,27 +7,65 @@ use super::lists::{events, summaries};
 use crate::catalog::{Cell, Column, Key, Spec, Table, U64, col, null};
 use crate::tables::snapshot::{By, Which};
 
-/// What a statement counts, in the order of its columns from ROWS_AFFECTED on. The same numbers
-/// of one statement and of a sum over many.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are MySQL's column names")]
-pub struct Counters {
-    pub rows_affected: u64,
-    pub rows_sent: u64,
-    pub rows_examined: u64,
-    pub created_tmp_disk_tables: u64,
-    pub created_tmp_tables: u64,
-    pub select_full_join: u64,
-    pub select_full_range_join: u64,
-    pub select_range: u64,
-    pub select_range_check: u64,
-    pub select_scan: u64,
-    pub sort_merge_passes: u64,
-    pub sort_range: u64,
-    pub sort_rows: u64,
-    pub sort_scan: u64,
-    pub no_index_used: u64,
-    pub no_good_index_used: u64,
+/// What a statement counts, in the order of its columns from ROWS_AFFECTED on: a column's name, which has SUM_
+/// before it in summaries, its field, and what it says of one statement, and of many if that is something else.
+macro_rules! counters {
+    ($($name:literal $field:ident $one:literal $(, $many:literal)?;)*) => {
+        /// What a statement counts. The same numbers of one statement and of a sum over many.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "the names are MySQL's column names")]
+        pub struct Counters {
+            $(pub $field: u64,)*
+        }
+
+        const COUNTERS: &[Column<Statement>] =
+            &[$(col($name, U64, $one, |r| r.counters.$field.into())),*];
+
+        /// SUM_LOCK_TIME to SUM_NO_GOOD_INDEX_USED.
+        pub const fn sums<R: HasSums>() -> [Column<R>; 19] {
+            [
+                col("SUM_LOCK_TIME", U64, "Time spent waiting for table locks.", |r| {
+                    r.sums().lock_time.into()
+                }),
+                col("SUM_ERRORS", U64, "Statements that ended in an error.", |r| {
+                    r.sums().errors.into()
+                }),
+                col("SUM_WARNINGS", U64, "Warnings left.", |r| {
+                    r.sums().warnings.into()
+                }),
+                $(col(concat!("SUM_", $name), U64, counters!(@ $one $(, $many)?), |r| {
+                    r.sums().counters.$field.into()
+                })),*
+            ]
+        }
+    };
+    (@ $one:literal) => {
+        $one
+    };
+    (@ $one:literal, $many:literal) => {
+        $many
+    };
+}
+
+counters! {
+    "ROWS_AFFECTED" rows_affected "Rows changed.";
+    "ROWS_SENT" rows_sent "Rows sent to the client.", "Rows sent.";
+    "ROWS_EXAMINED" rows_examined "Rows read to find them.", "Rows read.";
+    "CREATED_TMP_DISK_TABLES" created_tmp_disk_tables "Temporary tables on disk.";
+    "CREATED_TMP_TABLES" created_tmp_tables "Temporary tables.";
+    "SELECT_FULL_JOIN" select_full_join "Joins that scanned the inner table.";
+    "SELECT_FULL_RANGE_JOIN" select_full_range_join "Joins by a range on a reference table.";
+    "SELECT_RANGE" select_range "Joins by a range on the first table.";
+    "SELECT_RANGE_CHECK" select_range_check "Joins that chose keys row by row.";
+    "SELECT_SCAN" select_scan "Joins that scanned the first table.";
+    "SORT_MERGE_PASSES" sort_merge_passes "Merge passes of sorts.";
+    "SORT_RANGE" sort_range "Sorts over a range.";
+    "SORT_ROWS" sort_rows "Rows sorted.";
+    "SORT_SCAN" sort_scan "Sorts over a scan.";
+    "NO_INDEX_USED" no_index_used
+        "1 if a table was scanned for want of an index.", "Statements that scanned for want of an index.";
+    "NO_GOOD_INDEX_USED" no_good_index_used
+        "1 if no good index was found.", "Statements that found no good index.";
 }
 
 /// A statement.
@@ -147,81 +185,6 @@ const TEXT: &[Column<Statement>] = &[
     }),
 ];
 
-const COUNTERS: &[Column<Statement>] = &[
-    col("ROWS_AFFECTED", U64, "Rows changed.", |r| {
-        r.counters.rows_affected.into()
-    }),
-    col("ROWS_SENT", U64, "Rows sent to the client.", |r| {
-        r.counters.rows_sent.into()
-    }),
-    col("ROWS_EXAMINED", U64, "Rows read to find them.", |r| {
-        r.counters.rows_examined.into()
-    }),
-    col(
-        "CREATED_TMP_DISK_TABLES",
-        U64,
-        "Temporary tables on disk.",
-        |r| r.counters.created_tmp_disk_tables.into(),
-    ),
-    col("CREATED_TMP_TABLES", U64, "Temporary tables.", |r| {
-        r.counters.created_tmp_tables.into()
-    }),
-    col(
-        "SELECT_FULL_JOIN",
-        U64,
-        "Joins that scanned the inner table.",
-        |r| r.counters.select_full_join.into(),
-    ),
-    col(
-        "SELECT_FULL_RANGE_JOIN",
-        U64,
-        "Joins by a range on a reference table.",
-        |r| r.counters.select_full_range_join.into(),
-    ),
-    col(
-        "SELECT_RANGE",
-        U64,
-        "Joins by a range on the first table.",
-        |r| r.counters.select_range.into(),
-    ),
-    col(
-        "SELECT_RANGE_CHECK",
-        U64,
-        "Joins that chose keys row by row.",
-        |r| r.counters.select_range_check.into(),
-    ),
-    col(
-        "SELECT_SCAN",
-        U64,
-        "Joins that scanned the first table.",
-        |r| r.counters.select_scan.into(),
-    ),
-    col("SORT_MERGE_PASSES", U64, "Merge passes of sorts.", |r| {
-        r.counters.sort_merge_passes.into()
-    }),
-    col("SORT_RANGE", U64, "Sorts over a range.", |r| {
-        r.counters.sort_range.into()
-    }),
-    col("SORT_ROWS", U64, "Rows sorted.", |r| {
-        r.counters.sort_rows.into()
-    }),
-    col("SORT_SCAN", U64, "Sorts over a scan.", |r| {
-        r.counters.sort_scan.into()
-    }),
-    col(
-        "NO_INDEX_USED",
-        U64,
-        "1 if a table was scanned for want of an index.",
-        |r| r.counters.no_index_used.into(),
-    ),
-    col(
-        "NO_GOOD_INDEX_USED",
-        U64,
-        "1 if no good index was found.",
-        |r| r.counters.no_good_index_used.into(),
-    ),
-];
-
 const TAIL: &[Column<Statement>] = &[
     null(
         "NESTING_EVENT_LEVEL",
@@ -270,102 +233,6 @@ impl HasSums for Summary<Sums> {
     fn sums(&self) -> &Sums {
         &self.sums
     }
-}
-
-/// SUM_LOCK_TIME to SUM_NO_GOOD_INDEX_USED.
-pub const fn sums<R: HasSums>() -> [Column<R>; 19] {
-    [
-        col(
-            "SUM_LOCK_TIME",
-            U64,
-            "Time spent waiting for table locks.",
-            |r| r.sums().lock_time.into(),
-        ),
-        col(
-            "SUM_ERRORS",
-            U64,
-            "Statements that ended in an error.",
-            |r| r.sums().errors.into(),
-        ),
-        col("SUM_WARNINGS", U64, "Warnings left.", |r| {
-            r.sums().warnings.into()
-        }),
-        col("SUM_ROWS_AFFECTED", U64, "Rows changed.", |r| {
-            r.sums().counters.rows_affected.into()
-        }),
-        col("SUM_ROWS_SENT", U64, "Rows sent.", |r| {
-            r.sums().counters.rows_sent.into()
-        }),
-        col("SUM_ROWS_EXAMINED", U64, "Rows read.", |r| {
-            r.sums().counters.rows_examined.into()
-        }),
-        col(
-            "SUM_CREATED_TMP_DISK_TABLES",
-            U64,
-            "Temporary tables on disk.",
-            |r| r.sums().counters.created_tmp_disk_tables.into(),
-        ),
-        col("SUM_CREATED_TMP_TABLES", U64, "Temporary tables.", |r| {
-            r.sums().counters.created_tmp_tables.into()
-        }),
-        col(
-            "SUM_SELECT_FULL_JOIN",
-            U64,
-            "Joins that scanned the inner table.",
-            |r| r.sums().counters.select_full_join.into(),
-        ),
-        col(
-            "SUM_SELECT_FULL_RANGE_JOIN",
-            U64,
-            "Joins by a range on a reference table.",
-            |r| r.sums().counters.select_full_range_join.into(),
-        ),
-        col(
-            "SUM_SELECT_RANGE",
-            U64,
-            "Joins by a range on the first table.",
-            |r| r.sums().counters.select_range.into(),
-        ),
-        col(
-            "SUM_SELECT_RANGE_CHECK",
-            U64,
-            "Joins that chose keys row by row.",
-            |r| r.sums().counters.select_range_check.into(),
-        ),
-        col(
-            "SUM_SELECT_SCAN",
-            U64,
-            "Joins that scanned the first table.",
-            |r| r.sums().counters.select_scan.into(),
-        ),
-        col(
-            "SUM_SORT_MERGE_PASSES",
-            U64,
-            "Merge passes of sorts.",
-            |r| r.sums().counters.sort_merge_passes.into(),
-        ),
-        col("SUM_SORT_RANGE", U64, "Sorts over a range.", |r| {
-            r.sums().counters.sort_range.into()
-        }),
-        col("SUM_SORT_ROWS", U64, "Rows sorted.", |r| {
-            r.sums().counters.sort_rows.into()
-        }),
-        col("SUM_SORT_SCAN", U64, "Sorts over a scan.", |r| {
-            r.sums().counters.sort_scan.into()
-        }),
-        col(
-            "SUM_NO_INDEX_USED",
-            U64,
-            "Statements that scanned for want of an index.",
-            |r| r.sums().counters.no_index_used.into(),
-        ),
-        col(
-            "SUM_NO_GOOD_INDEX_USED",
-            U64,
-            "Statements that found no good index.",
-            |r| r.sums().counters.no_good_index_used.into(),
-        ),
-    ]
 }
 
 events!(
