@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::event::{HasOwner, Owner, by_host, by_thread, by_user};
 use super::lists::summaries;
 use crate::catalog::{Cell, Column, Key, Spec, Table, U64, col, null};
 use crate::tables::snapshot::By;
@@ -9,12 +10,8 @@ use crate::tables::snapshot::By;
 /// An error of one owner.
 #[derive(Debug, Clone, Default)]
 pub struct Error {
-    /// The thread, in the summary by thread.
-    pub thread_id: u64,
-    /// The user, in summaries by account and user.
-    pub user: Option<Arc<str>>,
-    /// The host, in summaries by account and host.
-    pub host: Option<Arc<str>>,
+    /// Whose it is.
+    pub owner: Owner,
     /// ERROR_NUMBER; `None` is all errors that found no row of their own.
     pub number: Option<i64>,
     /// ERROR_NAME.
@@ -31,27 +28,10 @@ pub struct Error {
     pub last_seen_us: Option<u64>,
 }
 
-const fn by_thread() -> [Column<Error>; 1] {
-    [col("THREAD_ID", U64, "The thread.", |r| r.thread_id.into())]
-}
-
-const fn by_user() -> [Column<Error>; 1] {
-    [null(
-        "USER",
-        "char(32)",
-        "The user; NULL for threads without one.",
-        |r: &Error| Cell::opt(r.user.as_deref()),
-    )
-    .binary()]
-}
-
-const fn by_host() -> [Column<Error>; 1] {
-    [null(
-        "HOST",
-        "char(60)",
-        "The host; NULL for threads without one.",
-        |r: &Error| Cell::opt(r.host.as_deref()),
-    )]
+impl HasOwner for Error {
+    fn owner(&self) -> &Owner {
+        &self.owner
+    }
 }
 
 fn seconds(us: Option<u64>) -> Cell<'static> {

@@ -152,15 +152,28 @@ pub const fn timing<R: HasStat>() -> [Column<R>; 5] {
     stats!("COUNT_STAR", "TIMER_WAIT", "Events counted.", r => r.stat())
 }
 
-/// One row of a summary by event name. Which of the owner's fields count depends on the table.
-#[derive(Debug, Clone)]
-pub struct Summary<S> {
+/// Whose sums a row of a summary has. Which of the fields count depends on the table.
+#[derive(Debug, Clone, Default)]
+pub struct Owner {
     /// The thread, in summaries by thread.
     pub thread_id: u64,
     /// The account's user; NULL for background threads.
     pub user: Option<Arc<str>>,
     /// The account's host; NULL for background threads.
     pub host: Option<Arc<str>>,
+}
+
+/// A row of a summary.
+pub trait HasOwner: 'static {
+    /// Whose it is.
+    fn owner(&self) -> &Owner;
+}
+
+/// One row of a summary by event name.
+#[derive(Debug, Clone)]
+pub struct Summary<S> {
+    /// Whose it is.
+    pub owner: Owner,
     /// The instrument.
     pub name: Arc<str>,
     /// What is summed.
@@ -173,29 +186,37 @@ impl<S: HasStat> HasStat for Summary<S> {
     }
 }
 
+impl<S: 'static> HasOwner for Summary<S> {
+    fn owner(&self) -> &Owner {
+        &self.owner
+    }
+}
+
 /// THREAD_ID of a summary.
-pub const fn by_thread<S: 'static>() -> [Column<Summary<S>>; 1] {
-    [col("THREAD_ID", U64, "The thread.", |r| r.thread_id.into())]
+pub const fn by_thread<R: HasOwner>() -> [Column<R>; 1] {
+    [col("THREAD_ID", U64, "The thread.", |r| {
+        r.owner().thread_id.into()
+    })]
 }
 
 /// USER of a summary.
-pub const fn by_user<S: 'static>() -> [Column<Summary<S>>; 1] {
+pub const fn by_user<R: HasOwner>() -> [Column<R>; 1] {
     [null(
         "USER",
         "char(32)",
         "The user; NULL for threads without one.",
-        |r: &Summary<S>| Cell::opt(r.user.as_deref()),
+        |r: &R| Cell::opt(r.owner().user.as_deref()),
     )
     .binary()]
 }
 
 /// HOST of a summary.
-pub const fn by_host<S: 'static>() -> [Column<Summary<S>>; 1] {
+pub const fn by_host<R: HasOwner>() -> [Column<R>; 1] {
     [null(
         "HOST",
         "char(60)",
         "The host; NULL for threads without one.",
-        |r: &Summary<S>| Cell::opt(r.host.as_deref()),
+        |r: &R| Cell::opt(r.owner().host.as_deref()),
     )]
 }
 

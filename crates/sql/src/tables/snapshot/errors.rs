@@ -5,10 +5,11 @@ use tare_reader::Class;
 use tare_reader::line::Cells;
 
 use super::host::Host;
-use super::summaries::{Family, Owner};
+use super::summaries::Family;
 use super::{By, Made, Snapshot, none};
 use crate::catalog::{Admit, Filter};
 use crate::tables::performance_schema::errors::Error;
+use crate::tables::performance_schema::event::Owner;
 
 /// What a class's name and documentation say of an error.
 #[derive(Clone)]
@@ -45,9 +46,7 @@ impl Known {
         let moment = |i: usize| (at(i) != 0).then(|| host.unix_us(at(i)));
         let (name, state) = self.words();
         Error {
-            thread_id: owner.thread_id,
-            user: owner.user.clone(),
-            host: owner.host.clone(),
+            owner: owner.clone(),
             number: self.number.map(|number| number as i64),
             name: name.map(Into::into),
             state: state.map(Into::into),

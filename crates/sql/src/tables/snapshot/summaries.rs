@@ -14,7 +14,7 @@ use tare_reader::{Class, Clock, Selection, Thread, Totals};
 use super::host::Host;
 use super::{By, Made, Snapshot, none};
 use crate::catalog::Filter;
-use crate::tables::performance_schema::event::{Stat, Summary};
+use crate::tables::performance_schema::event::{Owner, Stat, Summary};
 use crate::tables::performance_schema::files::{FileIo, Io};
 use crate::tables::performance_schema::memory::Memory;
 use crate::tables::performance_schema::sockets::SocketIo;
@@ -148,14 +148,6 @@ impl Group {
 /// A group that is summed when it is asked for.
 pub(super) type Lazy = OnceLock<Group>;
 
-/// Whose rows a summary lists.
-#[derive(Clone)]
-pub(super) struct Owner {
-    pub thread_id: u64,
-    pub user: Option<Arc<str>>,
-    pub host: Option<Arc<str>>,
-}
-
 /// The groups of a summary, and the owners that it lists, each with its group's number.
 pub(super) struct Owners {
     pub groups: Arc<Vec<Lazy>>,
@@ -181,15 +173,10 @@ impl Snapshot {
 
     /// The groups of a table with their owners; those of threads are summed by `fill_threads`.
     pub(super) fn groups(&self, host: &Host, by: By, family: Family) -> Owners {
-        let nobody = Owner {
-            thread_id: 0,
-            user: None,
-            host: None,
-        };
         match by {
             By::Global => Owners {
                 groups: self.global(host, family).clone(),
-                listed: vec![(0, nobody)],
+                listed: vec![(0, Owner::default())],
             },
             By::Account => self.people(
                 host,
@@ -199,7 +186,7 @@ impl Snapshot {
                 |a| Owner {
                     user: a.user.clone(),
                     host: a.host.clone(),
-                    ..nobody.clone()
+                    ..Owner::default()
                 },
             ),
             By::User => self.people(
@@ -209,7 +196,7 @@ impl Snapshot {
                 |a, _| a.user_number as usize,
                 |a| Owner {
                     user: a.user.clone(),
-                    ..nobody.clone()
+                    ..Owner::default()
                 },
             ),
             By::Host => self.people(
@@ -219,7 +206,7 @@ impl Snapshot {
                 |a, _| a.host_number as usize,
                 |a| Owner {
                     host: a.host.clone(),
-                    ..nobody.clone()
+                    ..Owner::default()
                 },
             ),
             By::Thread => {
@@ -228,7 +215,7 @@ impl Snapshot {
                     .get_or_init(|| Arc::new(slots.iter().map(|_| Lazy::new()).collect()));
                 let owner = |slot: &Thread| Owner {
                     thread_id: slot.id,
-                    ..nobody.clone()
+                    ..Owner::default()
                 };
                 Owners {
                     groups: groups.clone(),
@@ -353,9 +340,7 @@ impl Snapshot {
         let classes: Vec<Class> = self.listed(host, family, filter);
         let wanted = listed;
         let of = move |(group, owner): &(usize, Owner), class: &Class| Summary {
-            thread_id: owner.thread_id,
-            user: owner.user.clone(),
-            host: owner.host.clone(),
+            owner: owner.clone(),
             name: class.name.clone(),
             sums: groups[*group]
                 .get()
