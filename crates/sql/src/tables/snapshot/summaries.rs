@@ -90,10 +90,6 @@ fn waits(clock: &Clock, kind: Kind, row: &[Cells]) -> Stat {
     stat(clock, kind, &whole(kind, row))
 }
 
-fn statement(clock: &Clock, kind: Kind, row: &[Cells]) -> statements::Sums {
-    statement_sums(clock, kind, row)
-}
-
 /// A statement row's time line and counters.
 pub(super) fn statement_sums(clock: &Clock, kind: Kind, row: &[Cells]) -> statements::Sums {
     let counters: [u64; COUNTERS] = std::array::from_fn(|i| {
@@ -375,7 +371,7 @@ impl Snapshot {
 
     /// events_statements_summary_*_by_event_name.
     pub fn statement_summary(&self, by: By, filter: &Filter) -> Made<Summary<statements::Sums>> {
-        self.summary(by, filter, Family::Statement, statement)
+        self.summary(by, filter, Family::Statement, statement_sums)
     }
 
     /// events_transactions_summary_*_by_event_name.
