@@ -112,6 +112,22 @@ fn every_table_answers_with_events() {
 }
 
 #[test]
+fn an_opening_is_of_the_file_that_it_opened() {
+    let r = start(Config::everything());
+    let mut wait = tare::wait::start(&FILE, Operation::Open);
+    let file = tare::file::Instance::open(&FILE, "/tmp/test-opened");
+    wait.about_file(&file);
+    let running = "SELECT OBJECT_NAME, END_EVENT_ID FROM performance_schema.events_waits_current \
+                   WHERE EVENT_NAME = 'wait/io/file/test/data'";
+    assert_eq!(r.rows(running), ["/tmp/test-opened NULL"]);
+    drop(wait);
+    drop(tare::wait::start(&FILE, Operation::Open));
+    let history = "SELECT OPERATION, OBJECT_NAME FROM performance_schema.events_waits_history \
+                   WHERE EVENT_NAME = 'wait/io/file/test/data' ORDER BY EVENT_ID";
+    assert_eq!(r.rows(history), ["open /tmp/test-opened", "open NULL"]);
+}
+
+#[test]
 fn waits_sum_to_what_was_done() {
     let r = start(Config::everything());
     let mutex = tare::sync::Mutex::new(&LOCK_A, 0u64);

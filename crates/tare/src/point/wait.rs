@@ -179,6 +179,12 @@ impl Wait {
             && let Some(local) = attached().filter(|local| local.key == running.key)
         {
             running.object = u64::from(file.id(local));
+            let record = (local.waits.get().checked_sub(1))
+                .and_then(|depth| local.slot.waits.get(depth))
+                .filter(|record| running.id != 0 && record.word(word::ID) == running.id);
+            if let Some(record) = record {
+                record.set(at::OBJECT, running.object);
+            }
         }
     }
 
