@@ -15,7 +15,7 @@ use crate::load::counted::{Counted, Taken};
 use crate::load::{Drive, Driven};
 use crate::matrix::{Cell, Key};
 use crate::proc::{self, Machine};
-use crate::recipe::Recipe;
+use crate::recipe::{Build, Engine, Recipe};
 use crate::sampler::Threads;
 use crate::server::Running;
 use crate::trouble::Trouble;
@@ -96,13 +96,23 @@ impl Runner<'_> {
         if self.prepared.contains(&key.server) {
             return Ok(());
         }
-        // The recipe's first configuration of the server will do: the rows are the same under all.
-        let first = (recipe.keys().into_iter())
-            .find(|each| each.server == key.server)
-            .unwrap_or_else(|| key.clone());
-        let parts = (recipe.parts(&first)).ok_or_else(unplanned)?;
-        let started = self.start("", &first, parts);
-        self.stop();
+        // The rows are the same under all configurations: one that needs nothing but the server will do.
+        let keys = recipe.keys();
+        let is_plainest = |each: &&Key| {
+            let configuration = recipe.parts(each).map(|parts| parts.configuration);
+            each.server == key.server
+                && configuration.is_some_and(|configuration| {
+                    (configuration.engine, configuration.build)
+                        == (Engine::Stock, Build::Instrumented)
+                })
+        };
+        let key = keys.iter().find(is_plainest).unwrap_or(key);
+        let parts = recipe.parts(key).ok_or_else(unplanned)?;
+        let started = self.start("", key, parts);
+        match started {
+            Ok(_) => self.stop(),
+            Err(_) => self.start_over(&key.server),
+        }
         started.map(drop)
     }
 

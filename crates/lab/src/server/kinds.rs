@@ -27,7 +27,7 @@ fn common(launch: &Launch) -> Vec<String> {
     let pool = (launch.bytes * 2).clamp(128 << 20, 4 << 30) >> 20;
     vec![
         format!("--innodb-buffer-pool-size={pool}M"),
-        format!("--max-connections={}", launch.connections + 20),
+        format!("--max-connections={}", launch.max_connections()),
         "--innodb-flush-log-at-trx-commit=2".into(),
         "--sync-binlog=0".into(),
         "--max-prepared-stmt-count=1048576".into(),
@@ -77,7 +77,7 @@ fn tare(launch: &Launch, remote: Option<(&str, u16)>) -> Result<Started, Trouble
             }
         }
     }
-    let connections = format!("--max-connections={}", launch.connections + 20);
+    let connections = format!("--max-connections={}", launch.max_connections());
     let options = launch
         .server
         .options

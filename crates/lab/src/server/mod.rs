@@ -82,6 +82,12 @@ impl Launch<'_> {
         Ok(())
     }
 
+    /// Room for those that a load opens, and for those that it has closed and the server has not yet, when it
+    /// reconnects all the time.
+    fn max_connections(&self) -> u32 {
+        4 * self.connections + 100
+    }
+
     fn reach(&self) -> Result<Running, Trouble> {
         let dsn = self
             .dsn
