@@ -69,7 +69,7 @@ demo: deps build ## what everything on costs under sysbench, and what it shows (
 # Recipe own takes a server and a load of the user's: here tare serve, and sysbench.
 RECIPES = configs versions instruments connect schedulers allocators locks generator own
 WEIGHED = target/weigh
-weigh-quick: deps build ## run every recipe of tare weigh in its quick form; reports in target/weigh (about 90 minutes; RECIPES="configs connect" runs those)
+weigh-quick: deps build ## run every recipe of tare weigh in its quick form; reports in target/weigh (about 50 minutes; RECIPES="configs connect" runs those)
 	CARGO_TARGET_DIR=target/plain $(CARGO) build --release -p tare-cli --no-default-features
 	@scripts/weigh-quick $(WEIGHED) $(RECIPES)
 
