@@ -364,11 +364,14 @@ fn copy(filled: &Path, directory: &Path) -> Result<(), Trouble> {
         .output()
         .map_err(Trouble::at("cannot start cp"))?;
     if !copied.status.success() {
-        let what = String::from_utf8_lossy(&copied.stderr).into_owned();
-        return Err(Trouble::failed(format!(
-            "cannot copy the server's data directory: {}",
-            what.trim()
-        )));
+        // On a full disk the others need its room.
+        let _ = std::fs::remove_dir_all(directory);
+        let log = String::from_utf8_lossy(&copied.stderr).into_owned();
+        let why = log.lines().next().unwrap_or("cp failed");
+        return Err(Trouble::Failed {
+            reason: format!("cannot copy the server's data directory: {why}"),
+            log,
+        });
     }
     // What the server said that filled it.
     let _ = std::fs::remove_file(directory.join("log"));
@@ -399,6 +402,24 @@ fn plus(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_copy_that_fails_says_why_in_a_line_and_leaves_nothing() {
+        let place = std::env::temp_dir().join(format!("tare-copy-{}", std::process::id()));
+        let (filled, directory) = (place.join("s0"), place.join("s0.0"));
+        std::fs::create_dir_all(filled.join("data")).expect("made");
+        std::fs::write(filled.join("log"), "of the server that filled it").expect("written");
+        copy(&filled, &directory).expect("copied");
+        assert!(directory.join("data").exists() && !directory.join("log").exists());
+        let long = place.join("x".repeat(300));
+        let trouble = copy(&filled, &long).expect_err("no such name");
+        let words = trouble.to_string();
+        assert!(
+            words.contains("data directory: cp: ") && !words.contains('\n'),
+            "{words}"
+        );
+        std::fs::remove_dir_all(&place).expect("removed");
+    }
 
     #[test]
     fn what_is_known_of_more_than_the_turns_is_told_in_proportion() {
