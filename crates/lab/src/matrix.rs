@@ -29,6 +29,12 @@ impl Key {
         (self.server.clone(), self.workload.clone(), self.connections)
     }
 
+    /// The same, in one line.
+    pub fn load_title(&self) -> String {
+        let (server, workload, connections) = self.load();
+        format!("{server}, {workload}, {connections} connections")
+    }
+
     /// The configuration as reports call it.
     pub fn label(&self) -> String {
         match self.again {

@@ -14,7 +14,7 @@ use crate::cell::{Cpu, Latency};
 use crate::child::{self, Child};
 use crate::interrupt::Interrupt;
 use crate::proc::{self, Machine};
-use crate::server::{Running, last_line};
+use crate::server::Running;
 use crate::trouble::Trouble;
 
 const SCRIPT: &str = include_str!("../../lua/counted.lua");
@@ -205,7 +205,7 @@ impl Counted {
             return Err(self.failed(&child::ended(status)));
         }
         let mut driven =
-            output::sysbench(&self.wrote()).map_err(|what| self.failed(&what.to_string()))?;
+            output::sysbench(&super::wrote(&self.output)).map_err(|what| self.failed(&what))?;
         driven.latency = Some(self.latency().map_err(unread)?);
         Ok(driven)
     }
@@ -243,14 +243,7 @@ impl Counted {
     }
 
     fn failed(&self, how: &str) -> Trouble {
-        let log = format!("{}\n{}", self.wrote(), self.child.log());
-        let reason = format!("the load generator {how}: {}", last_line(&log));
-        Trouble::Failed { reason, log }
-    }
-
-    fn wrote(&self) -> String {
-        let text = std::fs::read(&self.output).unwrap_or_default();
-        String::from_utf8_lossy(&text).into_owned()
+        super::failed(how, &super::wrote(&self.output), &self.child)
     }
 
     fn go_on(&mut self) -> io::Result<()> {

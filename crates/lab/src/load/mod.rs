@@ -185,22 +185,13 @@ impl Drive<'_> {
         let seconds = start.elapsed().as_secs_f64();
         let cpu = proc::cpu_with_children(child.id()).unwrap_or_default();
         let samples = sampler.stop();
-        let wrote = || {
-            let text = std::fs::read(&output).unwrap_or_default();
-            String::from_utf8_lossy(&text).into_owned()
-        };
-        let text = wrote();
+        let text = wrote(&output);
         match ended {
             Ok(Some(())) => {}
             Ok(None) => {
                 child.kill();
-                return Err(Trouble::Failed {
-                    reason: format!(
-                        "the load generator did not end within {} s",
-                        patience.as_secs()
-                    ),
-                    log: format!("{}\n{text}", child.log()),
-                });
+                let how = format!("did not end within {} s", patience.as_secs());
+                return Err(failed(&how, &text, &child));
             }
             Err(trouble) => {
                 child.kill();
@@ -212,14 +203,21 @@ impl Drive<'_> {
             // A server that died takes its clients with it: that is the reason, then.
             std::thread::sleep(Duration::from_millis(100));
             running.alive()?;
-            let log = format!("{text}\n{}", child.log());
-            let reason = format!(
-                "the load generator {}: {}",
-                child::ended(status),
-                last_line(&log)
-            );
-            return Err(Trouble::Failed { reason, log });
+            return Err(failed(&child::ended(status), &text, &child));
         }
         Ok((seconds, text, cpu, samples))
     }
+}
+
+/// What a load has written to its output.
+fn wrote(output: &Path) -> String {
+    let text = std::fs::read(output).unwrap_or_default();
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// A load that failed, with the line of what it said that tells most.
+fn failed(how: &str, output: &str, child: &Child) -> Trouble {
+    let log = format!("{output}\n{}", child.log());
+    let reason = format!("the load generator {how}: {}", last_line(&log));
+    Trouble::Failed { reason, log }
 }

@@ -1,6 +1,6 @@
 //! A cell by itself: its server runs, its load runs, and everything around them is noted.
 
-use super::{Done, PROBES, Runner};
+use super::{Done, PROBES, Runner, unplanned};
 use crate::ask::Ask;
 use crate::cell::{Measured, Switches};
 use crate::events;
@@ -30,8 +30,7 @@ impl Runner<'_> {
     fn measure(&mut self, cell: &Cell) -> Result<Measured, Trouble> {
         self.interrupt.check()?;
         let recipe = self.plan.recipe.clone();
-        let parts = (recipe.parts(&cell.key))
-            .ok_or_else(|| Trouble::failed("the plan names what its recipe does not have"))?;
+        let parts = recipe.parts(&cell.key).ok_or_else(unplanned)?;
         let rate = match &parts.workload.rate {
             None => None,
             Some(rate) => Some(match rate.cpu() {

@@ -168,3 +168,7 @@ impl<'a> Runner<'a> {
         (self.plan, self.store, self.results)
     }
 }
+
+fn unplanned() -> Trouble {
+    Trouble::failed("the plan names what its recipe does not have")
+}

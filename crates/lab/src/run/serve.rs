@@ -47,8 +47,7 @@ impl Runner<'_> {
         rebuild: bool,
         restart: bool,
     ) -> Result<(), Trouble> {
-        let from = parts.workload.from;
-        let wanted = format!("{} {} {from:?}", key.server, process(parts.configuration));
+        let wanted = wanted(key, parts);
         if let Some(reason) = self.unavailable.get(&wanted) {
             return Err(Trouble::Skipped(reason.clone()));
         }
@@ -191,6 +190,12 @@ impl Runner<'_> {
             interrupt: self.interrupt,
         }
     }
+}
+
+/// What of a cell needs a server of its own.
+pub(super) fn wanted(key: &Key, parts: Parts) -> String {
+    let from = parts.workload.from;
+    format!("{} {} {from:?}", key.server, process(parts.configuration))
 }
 
 impl Recipe {

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use fastrand::Rng;
 
-use super::{Done, Runner};
+use super::serve::wanted;
+use super::{Done, Runner, unplanned};
 use crate::ask::Ask;
 use crate::cell::{Cpu, Measured, Memory, Switches, Turn};
 use crate::events::{self, Totals};
@@ -65,9 +66,8 @@ impl Runner<'_> {
     /// Ctrl-C alone: what else goes wrong is a cell's outcome.
     pub(super) fn by_turns(&mut self, cells: &[Cell], done: &mut Done) -> Result<(), Trouble> {
         let recipe = self.plan.recipe.clone();
-        let mut seats = match self.filled(&recipe, &cells[0].key) {
+        let mut seats = match interrupted(self.filled(&recipe, &cells[0].key))? {
             Ok(()) => self.seats(&recipe, cells)?,
-            Err(Trouble::Interrupted) => return Err(Trouble::Interrupted),
             Err(trouble) => {
                 for cell in cells {
                     done.cell(self, cell, Err(trouble.clone()));
@@ -108,7 +108,7 @@ impl Runner<'_> {
         };
         let key = keys.iter().find(is_plainest).unwrap_or(key);
         let parts = recipe.parts(key).ok_or_else(unplanned)?;
-        let started = self.start("", key, parts);
+        let started = self.start(&wanted(key, parts), key, parts);
         match started {
             Ok(_) => self.stop(),
             Err(_) => self.start_over(&key.server),
@@ -131,14 +131,11 @@ impl Runner<'_> {
                 let bytes = recipe.data_bytes();
                 self.launch(parts, &directory, bytes, None).start()
             });
-            if let Err(Trouble::Interrupted) = running {
-                return Err(Trouble::Interrupted);
-            }
             seats.push(Seat {
                 configuration: key.configuration.clone(),
                 again: key.again,
                 directory,
-                running,
+                running: interrupted(running)?,
             });
         }
         Ok(seats)
@@ -153,27 +150,23 @@ impl Runner<'_> {
         done: &mut Done,
     ) -> Result<(), Trouble> {
         let run = &recipe.run;
-        done.progress
-            .says(&format!("{}: starting", load_of(&group[0].key)));
+        let load = group[0].key.load_title();
+        done.progress.says(&format!("{load}: starting"));
         let mut players = Vec::with_capacity(group.len());
         for cell in group {
             let seat = seats.iter().position(|seat| seat.is_of(&cell.key));
             let seat = seat.ok_or_else(unplanned)?;
-            let load = self.load(recipe, &cell.key, &mut seats[seat]);
             players.push(Player {
                 cell: cell.clone(),
                 seat,
-                load: interrupted(load)?,
+                load: interrupted(self.load(recipe, &cell.key, &mut seats[seat]))?,
             });
         }
         let mut rng = Rng::with_seed(self.plan.seed ^ u64::from(group[0].number));
         let mut order: Vec<usize> = (0..players.len()).collect();
         for turn in 1..=run.turns {
-            done.progress.says(&format!(
-                "{}: turn {turn} of {}",
-                load_of(&group[0].key),
-                run.turns
-            ));
+            done.progress
+                .says(&format!("{load}: turn {turn} of {}", run.turns));
             rng.shuffle(&mut order);
             for at in &order {
                 self.interrupt.check()?;
@@ -384,15 +377,6 @@ fn interrupted<T>(result: Result<T, Trouble>) -> Result<Result<T, Trouble>, Trou
         Err(Trouble::Interrupted) => Err(Trouble::Interrupted),
         other => Ok(other),
     }
-}
-
-fn load_of(key: &Key) -> String {
-    let (server, workload, connections) = key.load();
-    format!("{server}, {workload}, {connections} connections")
-}
-
-fn unplanned() -> Trouble {
-    Trouble::failed("the plan names what its recipe does not have")
 }
 
 fn plus(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
