@@ -3,7 +3,7 @@
 use engine::{Class, Config, Kind, StartError, table, thread};
 
 use crate::door::keys::{self, Registration};
-use crate::door::{idle, metadata, mutex, rwlock, table as door_table, transaction};
+use crate::door::{idle, lock, metadata, table as door_table, transaction, word};
 use crate::series::Series;
 
 /// Instruments that the server's own engine registers by itself, and what is known of its locks.
@@ -55,7 +55,7 @@ pub fn start<S: Series>(built_in: &BuiltIn) -> Result<(), StartError> {
                 config.lock_timing = engine::LockTiming::Every;
             }
             "lock_instances" if value.trim().eq_ignore_ascii_case("every") => {
-                mutex::count_all_of_instances();
+                lock::count_all_of_instances();
             }
             "lock_instances" => {}
             "lock_timing" => config.lock_timing = engine::LockTiming::Contended,
@@ -70,7 +70,7 @@ pub fn start<S: Series>(built_in: &BuiltIn) -> Result<(), StartError> {
     thread::sessions_only();
     // Until it has a thread: see `door::thread`.
     engine::follow_forks(S::DAEMONIZES);
-    rwlock::self_check(built_in.innodb_words);
+    word::self_check(built_in.innodb_words);
     let class = |kind, name| class::<S>(kind, name);
     if let (Some(io), Some(lock)) = (
         class(Kind::TableIo, built_in.table_io),

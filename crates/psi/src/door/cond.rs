@@ -6,7 +6,7 @@ use engine::wait::Wait;
 use engine::{Kind, Operation, host_lock};
 
 use super::keys::{self, NONE};
-use super::mutex::{Object, end_lock};
+use super::lock::{Instance, Object, end_lock};
 use super::{end, give, lend, quiet};
 
 const _: () = assert!(size_of::<Wait>() <= 56);
@@ -18,15 +18,9 @@ pub unsafe extern "C" fn init_cond(key: u32, identity: *const c_void) -> *mut c_
         let Some(known) = keys::of_kind(key, Kind::Cond) else {
             return NONE;
         };
-        known
-            .instances
-            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         give(Object {
             at: identity.cast(),
-            known,
-            instance: host_lock::new_instance(known.class, identity.addr()),
-            class: known.number,
-            counts_all: true,
+            instance: Instance::new(known, identity.addr()),
         })
     })
 }
@@ -56,12 +50,12 @@ pub unsafe extern "C" fn start_cond_wait(
         return NONE;
     }
     // SAFETY: the interface: made by `init_cond`.
-    let object = unsafe { &*cond.cast::<Object>() };
+    let Instance { known, id } = unsafe { &*cond.cast::<Object>() }.instance;
     let operation = match operation {
         0 => Operation::Wait,
         _ => Operation::TimedWait,
     };
-    let wait = host_lock::wait(object.known.class, object.instance, operation);
+    let wait = host_lock::wait(known.class, id, operation);
     match wait.is_running() {
         // SAFETY: the interface: 56 bytes.
         true => unsafe { lend(state, wait) },

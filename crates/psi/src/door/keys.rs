@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use engine::{Class, Kind, host_lock};
 
-use super::rwlock::Word;
+use super::word::Word;
 use super::{c_text, quiet};
 use crate::series::{Info, Series, flag};
 

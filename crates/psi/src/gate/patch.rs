@@ -1,4 +1,4 @@
-//! Writing: a jump of 14 bytes over each entry.
+//! Writing: a jump of 14 bytes over each entry, or a return where nothing would happen.
 //!
 //! Before `main` there is one thread, and it is here, so nobody runs through what is written. Pages stay
 //! executable all along: if one of them cannot be made writable, nothing has been written yet, and if one cannot be made
@@ -21,8 +21,11 @@ pub enum PatchError {
 /// `jmp *0(%rip)`: to the address in the eight bytes that follow.
 const JUMP: [u8; 6] = [0xff, 0x25, 0, 0, 0, 0];
 
-/// Writes all or nothing.
-pub fn write(places: &Places) -> Result<(), PatchError> {
+/// `ret`.
+const RETURN: [u8; 1] = [0xc3];
+
+/// Writes all or nothing: to where `does_nothing` says so, a return.
+pub fn write(places: &Places, does_nothing: impl Fn(*const ()) -> bool) -> Result<(), PatchError> {
     let pages = pages(&places.targets);
     for (done, &page) in pages.iter().enumerate() {
         if let Err(error) = protect(page, libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC) {
@@ -34,10 +37,14 @@ pub fn write(places: &Places) -> Result<(), PatchError> {
     }
     for target in &places.targets {
         let jump = jump(target.function);
+        let code = match does_nothing(target.function) {
+            true => &RETURN[..],
+            false => &jump,
+        };
         // SAFETY: places has checked that a function of at least `ROOM` bytes begins there, and its pages
         // are writable now. No thread runs through it: there is only this one.
         unsafe {
-            std::ptr::copy_nonoverlapping(jump.as_ptr(), target.address as *mut u8, jump.len())
+            std::ptr::copy_nonoverlapping(code.as_ptr(), target.address as *mut u8, code.len())
         };
     }
     for &page in &pages {
@@ -118,16 +125,19 @@ mod tests {
         let call = |at: u64| unsafe { std::mem::transmute::<u64, extern "C" fn()>(at)() };
         call(page + 32);
         assert_eq!(CALLED.get(), 0);
-        let target = Target::for_test(page + 32, ours as *const ());
-        let places = Places {
-            targets: vec![target],
+        let target = |at| Target::for_test(page + at, ours as *const ());
+        let places = |at| Places {
+            targets: vec![target(at)],
         };
-        write(&places).expect("written");
+        write(&places(32), |_| false).expect("written");
         call(page + 32);
         assert_eq!(CALLED.get(), 1);
         call(page + 16);
         call(page + 32 + ROOM as u64);
         assert_eq!(CALLED.get(), 1, "the neighbours are as they were");
+        write(&places(32), |function| function == ours as *const ()).expect("written");
+        call(page + 32);
+        assert_eq!(CALLED.get(), 1, "what does nothing is not called");
     }
 
     #[test]
@@ -136,6 +146,9 @@ mod tests {
             // Nothing is mapped at the beginning of the address space.
             targets: vec![Target::for_test(0x1000, ours as *const ())],
         };
-        assert!(matches!(write(&places), Err(PatchError::Refused(_))));
+        assert!(matches!(
+            write(&places, |_| false),
+            Err(PatchError::Refused(_))
+        ));
     }
 }

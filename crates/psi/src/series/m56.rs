@@ -10,8 +10,8 @@ use engine::{Kind, TableLock};
 
 use super::functions::{names, slots};
 use super::{Area, Digest, Fields, Function, MetadataKey, PlainInfo, Series, Share};
-use crate::door::rwlock::Word;
 use crate::door::table;
+use crate::door::word::Word;
 use crate::gate::Entry;
 use crate::{gate, host};
 

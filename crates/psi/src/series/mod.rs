@@ -16,7 +16,7 @@ use engine::{Kind, Namespace, ObjectType, TableLock};
 
 use crate::door::c_text;
 use crate::door::keys::Registration;
-use crate::door::rwlock::Word;
+use crate::door::word::Word;
 use crate::gate;
 
 use fields::field;

@@ -1,0 +1,254 @@
+//! What is known of lock words.
+//!
+//! | word | free for readers | free for a writer | for an SX lock | whose |
+//! |---|---|---|---|---|
+//! | Mutex | 0 | 0 | | glibc's `pthread_mutex_t`, InnoDB's mutexes |
+//! | Posix | not (1 and 2) | no bit but 1 | | glibc's `pthread_rwlock_t`, from 2.25 on |
+//! | PreferReader | 0 | 0, and nobody reads | | the server's own, behind a `pthread_mutex_t` |
+//! | InnoDb | above 0 | 2^29 | above 2^28 | InnoDB's latches, 5.7 and 8.0 |
+//! | OldInnoDb | above 0 | 2^20 | | InnoDB's latches, 5.6 |
+//! | OldInnoDbMutex | 0 | 0 | | a byte behind a pointer in InnoDB's mutexes, 5.6 |
+//! | Unknown | never: timed | | | whatever else |
+//!
+//! Of a mutex the first byte is looked at, the lowest of a word. (Those of 5.6 have nothing but this byte, and not as
+//! the first: their address is that of the byte.)
+//!
+//! A lock that one thread may take twice (InnoDB's) looks taken to it the second time: that is
+//! counted as contended, with the short time that it took.
+
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
+use engine::{Kind, Operation};
+
+/// How a lock is seen to be free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Word {
+    /// It is not known how: its waits are timed.
+    Unknown = 0,
+    /// See the table above.
+    Mutex = 1,
+    /// See the table above.
+    Posix = 2,
+    /// See the table above.
+    PreferReader = 3,
+    /// See the table above.
+    InnoDb = 4,
+    /// See the table above.
+    OldInnoDb = 5,
+    /// See the table above.
+    OldInnoDbMutex = 6,
+}
+
+/// Classes of the server's own locks that let readers go first.
+const PREFER_READER: [&str; 2] = [
+    "wait/synch/rwlock/sql/MDL_lock::rwlock",
+    "wait/synch/rwlock/sql/MDL_context::LOCK_waiting_for",
+];
+
+impl Word {
+    /// The word of locks of a class.
+    pub fn of(kind: Kind, name: &str) -> Self {
+        match kind {
+            Kind::Mutex => Word::Mutex,
+            Kind::SxLock => Word::InnoDb,
+            Kind::RwLock if PREFER_READER.contains(&name) => Word::PreferReader,
+            Kind::RwLock if name.starts_with("wait/synch/rwlock/innodb/") => Word::InnoDb,
+            Kind::RwLock => Word::Posix,
+            _ => Word::Unknown,
+        }
+    }
+
+    /// Where a lock has it, in bytes.
+    pub(super) fn offset(self) -> usize {
+        match self {
+            Word::OldInnoDbMutex => 8,
+            _ => 0,
+        }
+    }
+
+    /// The word of this number.
+    #[inline(always)]
+    pub(super) fn from_u8(number: u8) -> Self {
+        match number {
+            1 => Word::Mutex,
+            2 => Word::Posix,
+            3 => Word::PreferReader,
+            4 => Word::InnoDb,
+            5 => Word::OldInnoDb,
+            6 => Word::OldInnoDbMutex,
+            _ => Word::Unknown,
+        }
+    }
+
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
+/// Of each word that was seen to be what the table says, the bit of its number.
+static KNOWN: AtomicU8 = AtomicU8::new(0);
+
+/// Whether this word is what the table says.
+pub fn is_known(word: Word) -> bool {
+    KNOWN.load(Ordering::Relaxed) & word.bit() != 0
+}
+
+/// Looks whether the C library's locks are what the table says; InnoDB's are where the series says so.
+/// Before any thread runs.
+pub fn self_check(innodb: bool) {
+    let mut known = match innodb {
+        true => Word::InnoDb.bit() | Word::OldInnoDb.bit() | Word::OldInnoDbMutex.bit(),
+        false => 0,
+    };
+    let mut mutex = libc::PTHREAD_MUTEX_INITIALIZER;
+    let at = (&raw mut mutex).cast::<AtomicU32>();
+    // SAFETY: a mutex of this function's own, aligned to more than a word.
+    let is_mutex = unsafe {
+        let free = is_mutex_free(at);
+        libc::pthread_mutex_lock(&raw mut mutex);
+        let held = !is_mutex_free(at);
+        libc::pthread_mutex_unlock(&raw mut mutex);
+        free && held && is_mutex_free(at)
+    };
+    if is_mutex {
+        known |= Word::Mutex.bit() | Word::PreferReader.bit();
+    }
+    let mut rwlock = libc::PTHREAD_RWLOCK_INITIALIZER;
+    let at = (&raw mut rwlock).cast::<AtomicU32>();
+    // SAFETY: a rwlock of this function's own, aligned to more than a word.
+    let is_posix = unsafe {
+        let see = || {
+            let word = (*at).load(Ordering::Relaxed);
+            (posix_read(word), posix_write(word))
+        };
+        let mut seen = see() == (true, true);
+        for _ in 0..2 {
+            libc::pthread_rwlock_rdlock(&raw mut rwlock);
+            seen &= see() == (true, false);
+            libc::pthread_rwlock_unlock(&raw mut rwlock);
+            seen &= see() == (true, true);
+            libc::pthread_rwlock_wrlock(&raw mut rwlock);
+            seen &= see() == (false, false);
+            libc::pthread_rwlock_unlock(&raw mut rwlock);
+            seen &= see() == (true, true);
+        }
+        seen
+    };
+    if is_posix {
+        known |= Word::Posix.bit();
+    }
+    KNOWN.store(known, Ordering::Relaxed);
+}
+
+/// Bit 0: it is a writer's turn; bit 1: a writer has it; bit 2: readers wait; the rest counts readers.
+const fn posix_read(word: u32) -> bool {
+    word & 3 != 3
+}
+
+const fn posix_write(word: u32) -> bool {
+    word & !1 == 0
+}
+
+/// Where the server's own lock counts its readers: behind a mutex and a condition of 40 and 48 bytes.
+const READERS: usize = 88 / 4;
+/// InnoDB's word of a free latch, and above what it must be for SX.
+const INNODB_FREE: u32 = 1 << 29;
+const INNODB_SX: i32 = 1 << 28;
+/// The same of 5.6, whose word has eight bytes: the lower four tell it all.
+const OLD_INNODB_FREE: u32 = 1 << 20;
+
+/// # Safety
+/// `at` is where a mutex has its word.
+#[inline(always)]
+pub(super) unsafe fn is_mutex_free(at: *const AtomicU32) -> bool {
+    // SAFETY: the caller's promise. Values are 0, 1 and 2.
+    unsafe { &*at.cast::<AtomicU8>() }.load(Ordering::Relaxed) == 0
+}
+
+/// # Safety
+/// `at` is a lock of this kind, and no mutex.
+#[inline(always)]
+pub(super) unsafe fn is_free(word: Word, at: *const AtomicU32, operation: Operation) -> bool {
+    // SAFETY: the caller's promise: it begins with a word of four bytes.
+    let value = unsafe { &*at }.load(Ordering::Relaxed);
+    let reads = matches!(operation, Operation::ReadLock | Operation::SharedLock);
+    match word {
+        Word::Posix if reads => posix_read(value),
+        Word::Posix => posix_write(value),
+        Word::InnoDb if reads => value as i32 > 0,
+        Word::InnoDb if operation == Operation::SharedExclusiveLock => value as i32 > INNODB_SX,
+        Word::InnoDb => value == INNODB_FREE,
+        Word::OldInnoDb if reads => value as i32 > 0,
+        Word::OldInnoDb => value == OLD_INNODB_FREE,
+        Word::PreferReader if reads => value == 0,
+        Word::PreferReader => {
+            // SAFETY: a lock of this kind has its readers there.
+            let readers = unsafe { &*at.add(READERS) };
+            value == 0 && readers.load(Ordering::Relaxed) == 0
+        }
+        Word::Mutex | Word::OldInnoDbMutex | Word::Unknown => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_c_librarys_locks_are_what_the_table_says() {
+        self_check(true);
+        for word in [
+            Word::Mutex,
+            Word::Posix,
+            Word::PreferReader,
+            Word::InnoDb,
+            Word::OldInnoDb,
+            Word::OldInnoDbMutex,
+        ] {
+            assert_eq!(Word::from_u8(word as u8), word);
+            assert!(is_known(word), "{word:?}");
+        }
+    }
+
+    fn free(kind: Word, word: i32, operation: Operation) -> bool {
+        let word = AtomicU32::new(word as u32);
+        // SAFETY: a word.
+        unsafe { is_free(kind, &raw const word, operation) }
+    }
+
+    #[test]
+    fn innodbs_words() {
+        let free = |word, operation| free(Word::InnoDb, word, operation);
+        use Operation::{ExclusiveLock as X, SharedExclusiveLock as Sx, SharedLock as S};
+        // Free, two readers, SX, X, a writer that waits for readers.
+        for (word, s, sx, x) in [
+            (1 << 29, true, true, true),
+            ((1 << 29) - 2, true, true, false),
+            (1 << 28, true, false, false),
+            (0, false, false, false),
+            (-2, false, false, false),
+        ] {
+            assert_eq!(
+                (free(word, S), free(word, Sx), free(word, X)),
+                (s, sx, x),
+                "{word:#x}"
+            );
+        }
+    }
+    #[test]
+    fn innodbs_words_in_5_6() {
+        use Operation::{ReadLock as S, WriteLock as X};
+        // Free, two readers, X, X twice, a writer that waits for readers.
+        for (word, s, x) in [
+            (1 << 20, true, true),
+            ((1 << 20) - 2, true, false),
+            (0, false, false),
+            (-(1 << 20), false, false),
+            (-2, false, false),
+        ] {
+            let found = [S, X].map(|operation| free(Word::OldInnoDb, word, operation));
+            assert_eq!(found, [s, x], "{word:#x}");
+        }
+    }
+}
