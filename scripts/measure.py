@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -194,12 +194,14 @@ def percent(ratios: list[float]) -> tuple[float, float]:
     return 100 * math.expm1(mean), 100 * half * math.exp(mean)
 
 
-def trimmed_percent(ratios: list[float]) -> tuple[float, float, float]:
-    """A difference in percent with its 95 % interval, from log ratios of many short paired turns.
+def trimmed_percent(rounds: Iterable[list[float]]) -> tuple[float, float, float]:
+    """A difference in percent with its 95 % interval, from log ratios of many short paired turns, round by round.
 
     The mean of the middle three fifths: now and then the machine takes a turn for itself. The interval is a
-    bootstrap's, always the same for the same turns.
+    bootstrap's, always the same for the same turns. It draws rounds and then their turns: where a process lies in
+    memory makes a difference, which all turns of its round share.
     """
+    rounds = list(rounds)
 
     def middle(values: list[float]) -> float:
         ordered = sorted(values)
@@ -207,8 +209,14 @@ def trimmed_percent(ratios: list[float]) -> tuple[float, float, float]:
         return statistics.fmean(ordered[cut : len(ordered) - cut])
 
     draw = random.Random(1)
-    means = sorted(middle(draw.choices(ratios, k=len(ratios))) for _ in range(2000))
-    found = (middle(ratios), means[49], means[1949])
+
+    def drawn() -> list[float]:
+        drawn_rounds = draw.choices(rounds, k=len(rounds))
+        return [ratio for ratios in drawn_rounds for ratio in draw.choices(ratios, k=len(ratios))]
+
+    means = sorted(middle(drawn()) for _ in range(2000))
+    all_ratios = [ratio for ratios in rounds for ratio in ratios]
+    found = (middle(all_ratios), means[49], means[1949])
     return tuple(100 * math.expm1(value) for value in found)
 
 

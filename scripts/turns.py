@@ -70,7 +70,11 @@ class Turns:
         self.process.send_signal(signal.SIGCONT)
         time.sleep(0.02)  # Caches are another's until then.
         count, cpu = self.count(), self.server.cpu_seconds()
+        deadline = time.monotonic() + PATIENCE
         time.sleep(seconds)
+        # The machine may stop for longer than a short turn.
+        while self.count() == count and self.process.poll() is None and time.monotonic() < deadline:
+            time.sleep(seconds)
         count, cpu = self.count() - count, self.server.cpu_seconds() - cpu
         self.process.send_signal(signal.SIGSTOP)
         if self.process.poll() is not None or count == 0:
