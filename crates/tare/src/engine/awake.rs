@@ -2,6 +2,8 @@
 //!
 //! A row of another is dormant. It is nothing of the thread's, and what it holds becomes its base, from which the
 //! thread's own figures are reckoned, when the thread counts there first. So taking a bank costs by what is used of it.
+//! Where a thread has counted, the next one is likely to: those rows get their base when the thread leaves, while they are
+//! in the caches, and are awake for the next one from its beginning.
 
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering, fence};
 
@@ -11,8 +13,8 @@ use tare_layout::line::{CELLS, CONTENDED, COUNT, EXTRA, Line, MAX, MIN, NO_MIN, 
 use super::Engine;
 use super::bank::combine_extremes;
 
-/// Classes whose rows are awake in a bank, by number; while nobody has it, those that were. As many as a
-/// connection uses that does little; of more, it is known that they are more.
+/// Classes whose rows are awake in a bank, by number; while nobody has it, those that were and whose base is what they
+/// hold. As many as a connection uses that does little; of more, it is known that they are more.
 pub struct Awake {
     count: AtomicU32,
     classes: [AtomicU16; AWAKE],
@@ -38,6 +40,11 @@ impl Awake {
             place.store(class, Ordering::Relaxed);
         }
         self.count.store(count.saturating_add(1), Ordering::Relaxed);
+    }
+
+    /// Forgets them all: their bases are no longer what they hold.
+    pub fn clear(&self) {
+        self.count.store(0, Ordering::Relaxed);
     }
 
     /// Keeps those on the list that `of` chooses.
@@ -70,45 +77,48 @@ impl Engine {
         Some(at)
     }
 
-    /// The rows where the thread before counted, for the one that takes the bank: all at once, so that memory is
-    /// waited for once.
+    /// The rows where the thread before counted, for the one that takes the bank.
     pub fn awaken_listed(&self, number: usize) {
-        let index = self.view.class_index(number);
+        let (index, arena) = (self.view.class_index(number), self.view.arena(number));
         self.awake[number].keep(|class| {
             let entry = &index[usize::from(class)];
             let at = line_of(entry.load(Ordering::Relaxed));
-            if at != 0 {
-                self.rebase(number, at);
-                entry.store(at as u16, Ordering::Release);
-            }
-            // Merging takes rows away.
-            at != 0
+            // Memory is waited for once, and not when each of them is counted in.
+            prefetch(&arena[at]);
+            entry.store(at as u16, Ordering::Release);
+            true
         });
     }
 
     /// Makes what a row holds its base.
-    #[inline(always)]
     fn rebase(&self, number: usize, at: usize) {
         // A row that was made for the present thread has none before it.
-        if at >= self.view.bank(number).base_used.load(Ordering::Relaxed) as usize {
-            return;
+        if at < self.view.bank(number).base_used.load(Ordering::Relaxed) as usize {
+            let (arena, base) = (
+                self.view.arena(number),
+                self.view.plane(plane::BASE, number),
+            );
+            begin_row(&arena[at..], &base[at..]);
         }
-        let row = &self.view.arena(number)[at..];
-        let base = &self.view.plane(plane::BASE, number)[at..];
-        let Some(tag) = Tag::unpack(row[0].get(TAG)) else {
-            return;
+    }
+
+    /// Calls `count` with a row of a bank that nobody has. Its base goes with it.
+    pub fn count_in_free(&self, number: usize, class: u16, count: impl FnOnce(&[Line])) -> bool {
+        let Some(row) = self.row_of(number, class) else {
+            return false;
         };
-        for (i, (line, base)) in row.iter().zip(base).take(tag.lines).enumerate() {
-            begin_line(line, base, i < usize::from(tag.part));
-        }
+        count(row);
+        let entry = &self.view.class_index(number)[usize::from(class)];
+        self.rebase(number, line_of(entry.load(Ordering::Relaxed)));
+        true
     }
 
     /// Makes all rows of a bank dormant, whose thread is about to leave it, and keeps in mind where that has
     /// counted.
     pub fn sleep(&self, number: usize) {
         let (index, arena) = (self.view.class_index(number), self.view.arena(number));
-        let covered = self.view.bank(number).base_used.load(Ordering::Relaxed) as usize;
         let base = self.view.plane(plane::BASE, number);
+        let bank = self.view.bank(number);
         let put_down = |entry: &AtomicU16| {
             let at = entry.load(Ordering::Relaxed);
             if at != 0 {
@@ -119,14 +129,44 @@ impl Engine {
         if awake.are_more() {
             index.iter().for_each(put_down);
         }
+        // Base is zeroes where it did not reach. Release: before extremes go there.
+        bank.base_used
+            .store(bank.used.load(Ordering::Relaxed), Ordering::Release);
         awake.keep(|class| {
             let entry = &index[usize::from(class)];
-            put_down(entry);
             let at = line_of(entry.load(Ordering::Relaxed));
-            let counted = || (COUNT..=SUM).any(|i| arena[at].get(i) != base[at].get(i));
-            at != 0 && (at >= covered || counted())
+            entry.store(at as u16 | DORMANT, Ordering::Relaxed);
+            let counted = (COUNT..=SUM).any(|i| arena[at].get(i) != base[at].get(i));
+            if counted {
+                begin_row(&arena[at..], &base[at..]);
+            }
+            counted
         });
     }
+}
+
+/// Makes what a row holds its base.
+#[inline(always)]
+fn begin_row(row: &[Line], base: &[Line]) {
+    let Some(tag) = Tag::unpack(row[0].get(TAG)) else {
+        return;
+    };
+    for (i, (line, base)) in row.iter().zip(base).take(tag.lines).enumerate() {
+        begin_line(line, base, i < usize::from(tag.part));
+    }
+}
+
+/// Asks for a line's memory without waiting for it.
+#[inline(always)]
+fn prefetch(line: &Line) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: changes nothing but what the caches hold.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(line).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = line;
 }
 
 /// Moves a line's figures to the base of the thread that begins to count there.

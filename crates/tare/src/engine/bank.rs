@@ -85,7 +85,7 @@ impl Engine {
         Some(number)
     }
 
-    /// Hands the bank to a new thread. What its rows hold becomes that thread's base: now where the thread
+    /// Hands the bank to a new thread. What its rows hold is that thread's base: already where the thread
     /// before counted, too, which is where this one is likely to; elsewhere when it counts there.
     fn begin(&self, number: usize, slot: usize) {
         let bank = self.view.bank(number);
@@ -128,12 +128,9 @@ impl Engine {
         let head = &self.view.account(account as usize).free_banks;
         let bank = freelist::pop(head, |i| self.bank_link(i)).or_else(|| self.new_bank(account));
         let Some(bank) = bank else { return false };
-        let row = self.row_of(bank, class);
-        if let Some(row) = row {
-            count(row);
-        }
+        let counted = self.count_in_free(bank, class, count);
         self.give_bank(bank);
-        row.is_some()
+        counted
     }
 
     /// The row of a memory class in the bank that all threads outside of sessions share: who counts there

@@ -71,6 +71,8 @@ impl Engine {
     fn merge_rows(&self, to: usize, from: usize) {
         let source = self.view.arena(from);
         let bank = self.view.bank(from);
+        self.awake[to].clear();
+        self.awake[from].clear();
         for (at, tag) in items(source, bank.used.load(Ordering::Relaxed) as usize) {
             match tag.item {
                 Item::Class => self.merge_class(to, from, at, tag),
