@@ -1,7 +1,7 @@
 //! A line: one cache line of eight 64-bit cells, the unit of every counter in the segment.
 
 use crate::class::Kind;
-use crate::primitive::{AtomicU64, Ordering, bump};
+use crate::primitive::{AtomicU64, Ordering, bump, bump_in, count_in};
 
 /// Cells in a line.
 pub const CELLS: usize = 8;
@@ -63,11 +63,17 @@ impl Line {
         bump(&self.cells[i], n);
     }
 
+    /// Counts an event; the caller is the only writer.
+    #[inline(always)]
+    pub fn count(&self) {
+        count_in::<COUNT, CELLS>(&self.cells);
+    }
+
     /// Counts an event and its ticks; the caller is the only writer.
     #[inline(always)]
     pub fn time(&self, ticks: u64) {
-        self.add(COUNT, 1);
-        self.add(SUM, ticks);
+        self.count();
+        bump_in::<SUM, CELLS>(&self.cells, ticks);
         if ticks < self.get(MIN) {
             self.set(MIN, ticks);
         }
@@ -79,7 +85,7 @@ impl Line {
     /// Counts an event that took no time; the caller is the only writer.
     #[inline(always)]
     pub fn at_once(&self, timed: bool) {
-        self.add(COUNT, 1);
+        self.count();
         if timed && self.get(MIN) != 0 {
             self.set(MIN, 0);
         }

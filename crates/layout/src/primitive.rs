@@ -35,6 +35,43 @@ pub fn bump(cell: &AtomicU64, n: u64) {
     );
 }
 
+/// [`bump`] of cell `CELL` of a line, for which no address is to be computed.
+#[inline(always)]
+pub fn bump_in<const CELL: usize, const N: usize>(line: &[AtomicU64; N], n: u64) {
+    const { assert!(CELL < N) };
+    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+    // SAFETY: as in `bump`; the cell is one of the line's.
+    unsafe {
+        core::arch::asm!(
+            "add qword ptr [{line} + {offset}], {n}",
+            line = in(reg) line.as_ptr(),
+            offset = const CELL * 8,
+            n = in(reg) n,
+            options(nostack),
+        );
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(loom), not(miri))))]
+    bump(&line[CELL], n);
+}
+
+/// The same, of one.
+#[inline(always)]
+pub fn count_in<const CELL: usize, const N: usize>(line: &[AtomicU64; N]) {
+    const { assert!(CELL < N) };
+    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+    // SAFETY: as in `bump_in`.
+    unsafe {
+        core::arch::asm!(
+            "add qword ptr [{line} + {offset}], 1",
+            line = in(reg) line.as_ptr(),
+            offset = const CELL * 8,
+            options(nostack),
+        );
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(loom), not(miri))))]
+    bump(&line[CELL], 1);
+}
+
 /// Adds one to a 32-bit cell that only the calling thread writes; true when it wrapped to zero. One
 /// instruction, as in [`bump`] and for the same reason.
 #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]

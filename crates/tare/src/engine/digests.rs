@@ -8,7 +8,7 @@ use tare_layout::bank::DIGEST_ENTRIES;
 use tare_layout::class::{COUNTERS, counter_cell};
 use tare_layout::digest::{READY, state};
 use tare_layout::fine::SEED_LINE;
-use tare_layout::line::{COUNT, EXTRA, HISTOGRAM, Item, Line, MIN, NO_MIN, TAG, Tag};
+use tare_layout::line::{EXTRA, HISTOGRAM, Item, Line, MIN, NO_MIN, TAG, Tag};
 use tare_layout::primitive::bump;
 use tare_layout::shared::Lost;
 
@@ -88,6 +88,7 @@ impl Local {
 
     /// The digest of a text whose tokens, as the host's parser stored them, are these: found by them, if
     /// a statement with the same ones came before.
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn digest_of_tokens(&self, tokens: &[u8], text: &str, schema: u32) -> Found {
         let generation = self.engine.digest_generation();
         // Not the hash of a text that reads as these.
@@ -125,6 +126,7 @@ impl Local {
     }
 
     /// The digest that a host computed before.
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn digest_known(&self, digest: &Digest, text: &str, schema: u32) -> Found {
         let generation = self.engine.digest_generation();
         let hash = hash_word(digest, 0);
@@ -167,6 +169,7 @@ impl Local {
 
     /// Counts a statement that ended into its digest's row: its time and the bucket of that, if it was
     /// timed.
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn count_digest(
         &self,
         found: Found,
@@ -200,7 +203,7 @@ impl Local {
                 let spill = || self.engine.view.digest_histogram(found.id as usize);
                 self.count_fine(&line.cells[HISTOGRAM], seeds, bucket, spill);
             }
-            None => line.add(COUNT, 1),
+            None => line.count(),
         }
         counted.each(|line, cell, n| lines[line].add(cell, n));
     }

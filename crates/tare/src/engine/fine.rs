@@ -42,6 +42,7 @@ impl Local {
     /// Counts a statement that took so long into the histogram whose blocks a cell names; the first few,
     /// if they may, into its seeds. A bucket that wraps carries 2^32 to where many threads write.
     #[inline]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn count_fine<'a>(
         &self,
         blocks: &AtomicU64,

@@ -216,10 +216,10 @@ pub(crate) fn local_or<'a>(away: impl FnOnce(&super::Engine, Away)) -> Option<&'
 #[inline(always)]
 pub(crate) fn attached<'a>() -> Option<&'a Local> {
     let generation = GENERATION.load(Ordering::Relaxed);
-    HOT.with(|hot| {
-        // SAFETY: as in `local`.
-        (generation != 0 && hot.generation.get() == generation)
-            .then(|| unsafe { &*hot.local.get() })
+    HOT.with(|hot| match hot.generation.get() == generation {
+        // SAFETY: as in `local`; while none runs it is 0, and where the thread's is 0, too, its local is null.
+        true => unsafe { hot.local.get().as_ref() },
+        false => None,
     })
 }
 
@@ -297,6 +297,9 @@ pub(crate) fn making() -> Option<Busy> {
     HOT.with(|hot| hot.mode.get() != Mode::Busy).then(busy)
 }
 
+/// The generation of nothing: it has more bits than any.
+const NEVER: u32 = u32::MAX;
+
 /// Takes the thread's slot away until it is dropped, while its bank is being exchanged: what a
 /// signal handler counts meanwhile is lost, and counted as such.
 pub(crate) fn unbanked() -> impl Drop {
@@ -310,7 +313,7 @@ pub(crate) fn unbanked() -> impl Drop {
         }
     }
     let _busy = busy();
-    let generation = HOT.with(|hot| hot.generation.replace(0));
+    let generation = HOT.with(|hot| hot.generation.replace(NEVER));
     Unbanked { generation, _busy }
 }
 

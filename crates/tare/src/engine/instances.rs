@@ -127,6 +127,7 @@ impl Engine {
     }
 
     /// The socket with this id, if it is open.
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn live_socket(&self, id: u32) -> Option<&'static tare_layout::instance::Socket> {
         let index = index_of(id);
         if id & (FILE | SOCKET) != SOCKET || index >= self.view.geometry().limits.sockets {

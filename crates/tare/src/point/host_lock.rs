@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use tare_layout::class::EventType;
 use tare_layout::control::effective;
 use tare_layout::event::wait as at;
-use tare_layout::line::{CONTENDED, COUNT, EXTRA, HISTOGRAM};
+use tare_layout::line::{CONTENDED, EXTRA, HISTOGRAM};
 
 use super::wait::{self, Start, Wait};
 use crate::engine;
@@ -131,11 +131,12 @@ pub fn is_counted_free(class: u16, is_free: impl FnOnce() -> bool) -> bool {
     let Some(line) = local.known_row(class) else {
         return false;
     };
-    line.add(COUNT, 1);
+    line.count();
     true
 }
 
 #[inline(never)]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn take_slow(local: &Local, lock: Lock, operation: Operation, bits: u8) -> Option<Taking> {
     local.edge.set(0);
     let is_timed = bits & effective::TIME != 0;
@@ -178,6 +179,7 @@ fn is_long(ticks: u64) -> bool {
 
 impl Taking {
     /// The wait is over: the lock was taken, or not.
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn end(self, taken: bool) {
         let Some(local) = attached().filter(|local| local.key == self.key) else {
             return;
@@ -206,7 +208,7 @@ impl Taking {
                     local.time(lock.class, line, ticks);
                     line.add(EXTRA, 1);
                 }
-                false => line.add(COUNT, 1),
+                false => line.count(),
             }
             line.add(CONTENDED, contended);
         }

@@ -85,6 +85,7 @@ pub fn allocated(class: &Class, bytes: usize) {
 
 /// The same; whether it was counted, and its free is to be, too.
 #[inline]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub fn was_allocated(class: &Class, bytes: usize) -> bool {
     let mut counted = false;
     let away = |engine: &Engine, place| {
@@ -101,6 +102,7 @@ pub fn was_allocated(class: &Class, bytes: usize) -> bool {
 
 /// Counts a free. The balance is the class's: memory may be freed by another thread.
 #[inline]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub fn freed(class: &Class, bytes: usize) {
     let away = |engine: &Engine, place| {
         count_away(engine, place, class, |row| row.freed(bytes));
@@ -132,6 +134,7 @@ impl Row<'_> {
         }
     }
 
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     fn freed(&self, bytes: usize) {
         match self {
             Self::Lent(row) => count_freed(&row[0], || Some(&row[1]), bytes),

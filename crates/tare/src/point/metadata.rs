@@ -113,6 +113,7 @@ impl Lock {
 
     /// Shows who holds it, or waits for it, and how.
     #[inline]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn show(&mut self, kind: LockType, duration: LockDuration, status: LockStatus) {
         let Some(local) = local() else { return };
         if local.bits(local.number(self.class)) & effective::COUNT == 0 {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use tare_layout::line::{COUNT, EXTRA};
+use tare_layout::line::EXTRA;
 use tare_layout::name::{floor_boundary, store_bytes};
 use tare_layout::object::{self, PREPARED_LINES, index_of};
 
@@ -119,6 +119,7 @@ pub(crate) struct Use {
 /// Counts a statement that ended for the prepared one that it was about. Its session is its only
 /// writer.
 #[inline(never)]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub(crate) fn count(local: &Local, of: Use, ticks: Option<u64>, counted: &Counted) {
     let Some(entry) = live(local, of.id) else {
         return;
@@ -129,7 +130,7 @@ pub(crate) fn count(local: &Local, of: Use, ticks: Option<u64>, counted: &Counte
     };
     match ticks {
         Some(ticks) => line.time(ticks),
-        None => line.add(COUNT, 1),
+        None => line.count(),
     }
     if !of.prepares {
         counted.each(|i, cell, n| entry.rows[i].add(cell, n));

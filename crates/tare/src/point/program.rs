@@ -145,6 +145,7 @@ impl Drop for Call {
 
 /// Counts a statement that ended inside of a program.
 #[inline(never)]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub(crate) fn count(local: &Local, id: u32, ticks: Option<u64>, counted: &Counted) {
     let row = (id, part::WHOLE, PROGRAM_LINES);
     local.time_object(row, 1, 1, ticks);

@@ -5,13 +5,13 @@ use std::sync::atomic::Ordering;
 use tare_layout::class::{EventType, property};
 use tare_layout::control::effective;
 use tare_layout::event::{stage as at, word};
-use tare_layout::line::COUNT;
 use tare_layout::slot::ring;
 
 use crate::Kind;
 use crate::class::Class;
-use crate::engine::hot::local;
-use crate::engine::local::{Local, is_event, words};
+use crate::engine::clock;
+use crate::engine::hot::{attached, local};
+use crate::engine::local::{Local, is_event, is_plainly_timed, words};
 
 /// Enters a stage, leaving the one before.
 ///
@@ -28,10 +28,44 @@ use crate::engine::local::{Local, is_event, words};
 /// ```
 #[inline]
 pub fn set(class: &Class) {
-    let Some(local) = local().filter(|_| class.kind() == Kind::Stage) else {
-        return;
+    if let Some(local) = local().filter(|_| class.kind() == Kind::Stage) {
+        enter(local, local.number(class));
+    }
+}
+
+/// The same, by the class's number ([`class_number`](crate::host_lock::class_number)), for a host that keeps it: good
+/// until Tare is stopped.
+#[inline]
+pub fn set_number(number: u16) {
+    if let Some(local) = local() {
+        enter(local, number);
+    }
+}
+
+/// The same for the way that almost every change of stages goes, in as few instructions as there can be: both are
+/// timed, and no table shows them one by one. False: nothing was done, [`set_number`] is to be asked.
+#[inline(always)]
+pub fn is_set_at_hand(number: u16) -> bool {
+    let Some(local) = attached() else {
+        return false;
     };
-    let number = local.number(class);
+    let bits = local.bits(number);
+    let (before, before_bits) = local.stage.head();
+    if bits != before_bits || !is_plainly_timed(bits) {
+        return false;
+    }
+    let now = clock::cycles();
+    let ticks = now.wrapping_sub(local.stage.start.get());
+    if !local.is_timed_at_hand(before, ticks) {
+        return false;
+    }
+    local.slot.stage.store(u32::from(number), Ordering::Relaxed);
+    local.stage.set(number, bits, now, 0);
+    true
+}
+
+#[inline(always)]
+fn enter(local: &Local, number: u16) {
     let bits = local.bits(number);
     // PROCESSLIST_STATE is shown whether or not stages are counted.
     local.slot.stage.store(u32::from(number), Ordering::Relaxed);
@@ -41,6 +75,7 @@ pub fn set(class: &Class) {
 }
 
 #[inline(never)]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn change(local: &Local, number: u16, bits: u8) {
     let (before, before_bits) = local.stage.head();
     if before_bits == 0 {
@@ -53,10 +88,10 @@ fn change(local: &Local, number: u16, bits: u8) {
     } else {
         before_bits
     };
-    let mut now = clock(local, both);
+    let mut now = read_clock(local, both);
     finish(local, before, before_bits, now);
     if !same_clock {
-        now = clock(local, bits);
+        now = read_clock(local, bits);
     }
     begin(local, number, bits, now);
 }
@@ -98,13 +133,14 @@ pub fn progress_words() -> Option<*mut u64> {
 
 /// Leaves the stage of this thread, if it is in one, at `now` by the counter (0 = not known).
 #[inline]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub(crate) fn end_of(local: &Local, now: u64) {
     let (before, bits) = local.stage.head();
     local.slot.stage.store(0, Ordering::Relaxed);
     if bits != 0 {
         let known =
             now != 0 && bits & (effective::TIME | effective::OTHER_CLOCK) == effective::TIME;
-        let now = if known { now } else { clock(local, bits) };
+        let now = if known { now } else { read_clock(local, bits) };
         finish(local, before, bits, now);
         local.stage.set(0, 0, 0, 0);
     }
@@ -120,7 +156,7 @@ fn clock_at_edge(local: &Local, bits: u8) -> u64 {
 }
 
 #[inline(always)]
-fn clock(local: &Local, bits: u8) -> u64 {
+fn read_clock(local: &Local, bits: u8) -> u64 {
     if bits & effective::TIME != 0 {
         local.clock(bits, EventType::Stage)
     } else {
@@ -154,7 +190,7 @@ fn finish(local: &Local, class: u16, bits: u8, now: u64) {
         if timed {
             local.time(class, line, local.elapsed(local.stage.start.get(), now));
         } else {
-            line.add(COUNT, 1);
+            line.count();
         }
     }
     let id = local.stage.id.get();

@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering;
 use tare_layout::class::{Counter, EventType};
 use tare_layout::control::effective;
 use tare_layout::event::{Nesting, Packed, statement as at, word};
-use tare_layout::line::COUNT;
 use tare_layout::name::{floor_boundary, load_bytes, pack};
 use tare_layout::primitive::{AtomicU64, bump};
 use tare_layout::shared::Lost;
@@ -98,6 +97,7 @@ pub fn start(class: &Class) -> Statement {
     local.statement_starts[level].set(start);
     local.counted[level].clear();
     local.statements.set(level + 1);
+    local.pending.in_statement();
     local
         .slot
         .statement_depth
@@ -112,6 +112,7 @@ pub fn start(class: &Class) -> Statement {
     statement
 }
 
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn begin_event(local: &Local, start: u64, class: u16, level: usize) -> u64 {
     let id = local.next_event_id();
     let nesting = match level {
@@ -126,6 +127,7 @@ fn begin_event(local: &Local, start: u64, class: u16, level: usize) -> u64 {
 }
 
 /// Whether the thread has a statement open that is recorded.
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub fn is_open() -> bool {
     local().is_some_and(|local| local.statements.get() != 0)
 }
@@ -151,6 +153,7 @@ impl Statement {
     }
 
     /// Makes it a statement of another class, now that it is known which.
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn refine(&self, class: &Class) {
         let Some(local) = self.local().filter(|_| class.kind() == Kind::Statement) else {
             return;
@@ -187,6 +190,7 @@ impl Statement {
 
     /// Gives its text alone; the digest follows, or there is none.
     #[inline(never)]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn text_alone(&self, text: &str) {
         let Some(local) = self.local() else { return };
         self.keep_text(local, text);
@@ -206,6 +210,7 @@ impl Statement {
 
     /// Gives what the host's own parser made of its text, which tells statements apart just as well: only
     /// the first of those that are alike is read for its digest.
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn digest_by_tokens(&self, tokens: &[u8], text: &str) {
         let Some(local) = self.local() else { return };
         if self.bits.get() & effective::DIGEST != 0 {
@@ -227,15 +232,20 @@ impl Statement {
     }
 
     /// How long it waited for table locks.
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn lock_time_us(&self, us: u64) {
         if us != 0 {
             let per_second = clock::calibrate().ticks_per_second;
-            let ticks = u128::from(us) * u128::from(per_second) / 1_000_000;
-            self.set(Counter::LockTime, ticks as u64);
+            let ticks = match us.checked_mul(per_second) {
+                Some(product) => product / 1_000_000,
+                None => (u128::from(us) * u128::from(per_second) / 1_000_000) as u64,
+            };
+            self.set(Counter::LockTime, ticks);
         }
     }
 
     /// Gives its text and the digest that the host computed when it was prepared.
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn prepared(&self, text: &str, digest: &Digest) {
         let Some(local) = self.local() else { return };
         self.keep_text(local, text);
@@ -394,6 +404,7 @@ impl Statement {
         record.set(at::MESSAGE, position & ((1 << 48) - 1) | (cut as u64) << 48);
     }
 
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     fn end(&self, local: &Local) {
         let bits = self.bits.get();
         let timed = bits & effective::TIME != 0;
@@ -467,11 +478,12 @@ impl Statement {
         if timed {
             local.time(class, &row[0], ticks);
         } else {
-            row[0].add(COUNT, 1);
+            row[0].count();
         }
         counted.each(|line, cell, n| row[line].add(cell, n));
     }
 
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     fn end_event(&self, local: &Local, record: &tare_layout::event::Statement, now: u64, bits: u8) {
         record.set(
             word::PACKED,
@@ -526,6 +538,7 @@ impl Statement {
 
 /// Puts bytes into the thread's text ring, from a word's beginning on; their position.
 #[inline]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn append(local: &Local, bytes: &[u8]) -> u64 {
     let ring = local.rings.text;
     let position = local.slot.text_at.load(Ordering::Relaxed);

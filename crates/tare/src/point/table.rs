@@ -102,6 +102,7 @@ impl Table {
     /// Begins to fetch, insert, update or delete rows ([`Wait::rows`] says how many), through the
     /// index with this number.
     #[inline]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn io(&self, operation: Operation, index: Option<usize>) -> Wait {
         self.0
             .wait(self.0.classes.io, operation, Start::Now, io_part(index))
@@ -117,6 +118,7 @@ impl Table {
 
     /// Begins to wait for a lock.
     #[inline]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn lock(&self, lock: TableLock) -> Wait {
         self.0.wait(
             self.0.classes.lock,
@@ -245,6 +247,7 @@ impl Handle {
 
     /// As [`Table::io`].
     #[inline]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn io(&self, operation: Operation, index: Option<usize>) -> Wait {
         self.table.io(operation, index)
     }
@@ -257,6 +260,7 @@ impl Handle {
 
     /// Begins to wait for a lock; [`Handle::holds`] or nothing follows.
     #[inline]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn lock(&self, lock: TableLock) -> Wait {
         self.table.lock(lock)
     }
@@ -295,6 +299,7 @@ impl Handle {
     }
 
     /// The calling thread is its owner from here on: hosts keep handles for whoever comes.
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn bind(&mut self) {
         if let Some(local) = local()
             && let Some(entry) = self.entry(local)
@@ -304,6 +309,7 @@ impl Handle {
     }
 
     /// Nobody is its owner.
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn unbind(&mut self) {
         if let Some(local) = attached()
             && let Some(entry) = self.known(local)
@@ -375,6 +381,7 @@ impl Handle {
     }
 }
 
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn mark(entry: &object::TableHandle, lock: Option<TableLock>, external: bool) {
     let cell = match external {
         true => &entry.external_lock,

@@ -6,7 +6,6 @@ use std::marker::PhantomData;
 use tare_layout::class::EventType;
 use tare_layout::control::effective;
 use tare_layout::event::{transaction as at, word};
-use tare_layout::line::COUNT;
 use tare_layout::slot::{STATEMENT_DEPTH, ring};
 
 use crate::Kind;
@@ -76,6 +75,7 @@ fn guard(begun: Option<(u64, Open)>) -> Transaction {
 
 /// Ends the transaction of the statement that ends at `now` (0 = not known).
 #[inline]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub(crate) fn end_of_statement(local: &Local, now: u64, failed: bool) {
     local.of_statement.depth.set(0);
     let state = if failed {
@@ -126,6 +126,7 @@ fn begin(local: &Local, class: &Class, mode: Mode, start: u64) -> Option<Open> {
 
 /// `now`: the counter, 0 = to be read.
 #[inline]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn end(local: &Local, open: &Open, now: u64, state: u64) {
     let bits = open.bits;
     let timed = bits & effective::TIME != 0;
@@ -142,7 +143,7 @@ fn end(local: &Local, open: &Open, now: u64, state: u64) {
         if timed {
             local.time(open.class, line, local.elapsed(open.start, now));
         } else {
-            line.add(COUNT, 1);
+            line.count();
         }
     }
     if open.id == 0 {
@@ -187,6 +188,7 @@ impl Transaction {
     pub fn rollback(self) {}
 
     /// Says which number the engine knows it by.
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn trx_id(&self, id: u64) {
         self.with_record(|record| record.set(at::TRX_ID, id));
     }

@@ -116,7 +116,7 @@ fn begin(
     if is_plain && object == 0 && !matches!(class.kind(), Kind::File | Kind::Socket) {
         // Nothing is known at its end that is not known now.
         if let Some(row) = local.row(number, operation.line()) {
-            row.add(COUNT, 1);
+            row.count();
         }
         return None;
     }
@@ -129,6 +129,7 @@ fn begin(
 }
 
 #[inline(never)]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn begin_slow(
     local: &Local,
     class: &Class,
@@ -212,6 +213,7 @@ impl Drop for Wait {
 
 impl Running {
     #[inline(never)]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     fn end(&self) {
         // Tare may have been stopped, or the thread's session changed, while it waited.
         let Some(local) = attached().filter(|local| local.key == self.key) else {
@@ -241,7 +243,7 @@ impl Running {
             if timed {
                 local.time(self.class, row, ticks);
             } else {
-                row.add(COUNT, 1);
+                row.count();
             }
             if extra != 0 {
                 row.add(EXTRA, extra);
@@ -266,6 +268,7 @@ impl Running {
 impl Running {
     /// A wait for a table (so many rows at once, or one lock), or for a metadata lock.
     #[inline(never)]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     fn end_on_object(&self, local: &Local) {
         let timed = self.bits & effective::TIME != 0;
         let end = if timed {

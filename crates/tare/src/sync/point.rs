@@ -96,7 +96,7 @@ impl Lock {
                 local.time(class, line, ticks);
                 line.add(EXTRA, 1);
             } else {
-                line.add(COUNT, 1);
+                line.count();
             }
             line.add(CONTENDED, u64::from(!at_once));
         }
@@ -238,12 +238,12 @@ impl Drop for Lock {
 #[inline(always)]
 pub(crate) fn count(local: &Local, class: u16, id: u32, way: Way) {
     if let Some(line) = local.row(class, 0) {
-        line.add(COUNT, 1);
+        line.count();
     }
     if id != 0 {
         match local.instance_line(id, 0) {
             Some(line) => {
-                line.add(COUNT, 1);
+                line.count();
                 hold(line, way);
             }
             None => count_shared(local, id),
