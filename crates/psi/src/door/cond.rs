@@ -7,7 +7,7 @@ use engine::{Kind, Operation, host_lock};
 
 use super::keys::{self, NONE};
 use super::lock::{Instance, Object, end_lock};
-use super::{end, give, lend, quiet};
+use super::{end_wait, give, lend_wait, quiet};
 
 const _: () = assert!(size_of::<Wait>() <= 56);
 
@@ -34,10 +34,6 @@ pub unsafe extern "C" fn destroy_cond(cond: *mut c_void) {
 
 /// # Safety
 /// The interface.
-pub unsafe extern "C" fn signal_cond(_cond: *mut c_void) {}
-
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn start_cond_wait(
     state: *mut c_void,
     cond: *mut c_void,
@@ -55,12 +51,8 @@ pub unsafe extern "C" fn start_cond_wait(
         0 => Operation::Wait,
         _ => Operation::TimedWait,
     };
-    let wait = host_lock::wait(known.class, id, operation);
-    match wait.is_running() {
-        // SAFETY: the interface: 56 bytes.
-        true => unsafe { lend(state, wait) },
-        false => NONE,
-    }
+    // SAFETY: the interface: 56 bytes.
+    unsafe { lend_wait(state, || host_lock::wait(known.class, id, operation)) }
 }
 
 /// # Safety
@@ -68,6 +60,6 @@ pub unsafe extern "C" fn start_cond_wait(
 pub unsafe extern "C" fn end_cond_wait(locker: *mut c_void, _failed: c_int) {
     if !locker.is_null() {
         // SAFETY: the interface.
-        drop(unsafe { end::<Wait>(locker) });
+        unsafe { end_wait(locker, |_| {}) };
     }
 }

@@ -194,6 +194,7 @@ pub unsafe extern "C" fn get_thread_file_stream_locker(
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn get_thread_file_descriptor_locker(
     state: *mut c_void,
     descriptor: c_int,
@@ -244,6 +245,7 @@ pub unsafe extern "C" fn start_file_close_wait(locker: *mut c_void, _f: *const c
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_file_wait(
     locker: *mut c_void,
     _bytes: usize,
@@ -322,6 +324,7 @@ pub unsafe extern "C" fn end_temp_file_open_wait_and_bind_to_descriptor(
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_file_wait(locker: *mut c_void, bytes: usize) {
     if locker.is_null() {
         return;

@@ -17,6 +17,7 @@ pub fn set_class(class: &'static Class) {
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_idle_wait(
     state: *mut c_void,
     _file: *const c_char,
@@ -36,6 +37,7 @@ pub unsafe extern "C" fn start_idle_wait(
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_idle_wait(locker: *mut c_void) {
     if !locker.is_null()
         && let Some(thread) = thread::current()

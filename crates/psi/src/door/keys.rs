@@ -24,8 +24,6 @@ pub struct Known {
     pub class: &'static Class,
     /// Its number in the segment.
     pub number: u16,
-    /// It is a stage that reports its progress.
-    pub has_progress: bool,
     /// How a lock of this class is seen to be free.
     pub word: Word,
     /// How many of its objects have an instance of their own.
@@ -33,6 +31,29 @@ pub struct Known {
 }
 
 static TABLE: [AtomicPtr<Known>; KEYS] = [const { AtomicPtr::new(ptr::null_mut()) }; KEYS];
+
+/// Of each key that is a stage's what a change of stages needs: bits 0-15 the class's number, bit 16 that it is
+/// one, bit 17 that it reports its progress. In a sixteenth of the memory of what the others lead to.
+static STAGES: [AtomicU32; KEYS] = [const { AtomicU32::new(0) }; KEYS];
+
+/// A stage, as a change of stages needs it.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage {
+    /// Its class's number.
+    pub number: u16,
+    /// It reports its progress.
+    pub has_progress: bool,
+}
+
+/// The stage that a key stands for.
+#[inline(always)]
+pub fn stage(key: u32) -> Option<Stage> {
+    let packed = STAGES.get(key as usize)?.load(Ordering::Relaxed);
+    (packed >> 16 != 0).then_some(Stage {
+        number: packed as u16,
+        has_progress: packed >> 17 != 0,
+    })
+}
 
 struct Names {
     by_name: HashMap<(u8, String), u32>,
@@ -94,14 +115,19 @@ pub fn register<S: Series>(kind: Kind, name: &str, info: &Registration) -> u32 {
         false => class.disabled().untimed(),
     };
     let class: &'static Class = Box::leak(Box::new(class));
+    let number = host_lock::class_number(class);
     let known = Box::leak(Box::new(Known {
         class,
-        number: host_lock::class_number(class),
-        has_progress: kind == Kind::Stage && info.flags & flag::PROGRESS != 0,
+        number,
         word: S::word(kind, name),
         instances: AtomicU32::new(0),
     }));
     let key = names.next;
+    if kind == Kind::Stage {
+        let has_progress = u32::from(info.flags & flag::PROGRESS != 0);
+        let packed = has_progress << 17 | 1 << 16 | u32::from(number);
+        STAGES[key as usize].store(packed, Ordering::Relaxed);
+    }
     TABLE[key as usize].store(known, Ordering::Release);
     names.next += 1;
     names.by_name.insert((kind as u8, name.to_owned()), key);

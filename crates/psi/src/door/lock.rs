@@ -9,10 +9,11 @@
 //! who has to wait looks for the instance, by the address. Locks whose word is not known have an object, and all of
 //! them have with `lock_instances=every`, where each acquisition is the instance's business.
 
-use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
+
+use foldhash::HashMap;
 
 use engine::host_lock::{self, Lock};
 use engine::{Kind, Operation};

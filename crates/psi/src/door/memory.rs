@@ -11,6 +11,7 @@ use super::keys;
 ///
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn memory_alloc(key: u32, bytes: usize, owner: *mut *mut c_void) -> u32 {
     // SAFETY: the interface.
     unsafe { nobodys(owner) };
@@ -33,6 +34,7 @@ unsafe fn nobodys(owner: *mut *mut c_void) {
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn memory_realloc(
     key: u32,
     before: usize,
@@ -63,6 +65,7 @@ pub unsafe extern "C" fn memory_claim(key: u32, _bytes: usize, owner: *mut *mut 
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn memory_free(key: u32, bytes: usize, _owner: *mut c_void) {
     if let Some(known) = keys::of_kind(key, Kind::Memory) {
         memory::freed(known.class, bytes);

@@ -8,7 +8,7 @@ use engine::wait::Wait;
 use engine::{Class, LockDuration, LockStatus, LockType};
 
 use super::keys::NONE;
-use super::{end, give, lend, quiet, take_back, thread};
+use super::{end_wait, give, lend_wait, quiet, take_back, thread};
 use crate::series::Series;
 
 static CLASS: OnceLock<&'static Class> = OnceLock::new();
@@ -36,6 +36,7 @@ pub(super) type Kept = Vec<Box<Metadata>>;
 const KEPT: usize = 8;
 
 /// One that the thread has kept for the same object.
+#[unsafe(link_section = "tare_hot")]
 fn kept(key: &[u8]) -> Option<Box<Metadata>> {
     let thread = thread::current()?;
     // SAFETY: this thread's alone, and nothing below comes back here.
@@ -45,6 +46,7 @@ fn kept(key: &[u8]) -> Option<Box<Metadata>> {
 }
 
 /// Keeps one, or lets it go.
+#[unsafe(link_section = "tare_hot")]
 fn keep(mut metadata: Box<Metadata>) {
     metadata.lock.released();
     let Some(thread) = thread::current() else {
@@ -73,6 +75,7 @@ const STATUSES: [LockStatus; 7] = [
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn create_metadata_lock<S: Series>(
     _identity: *mut c_void,
     key: *const c_void,
@@ -125,6 +128,7 @@ pub unsafe extern "C" fn create_metadata_lock<S: Series>(
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn set_metadata_lock_status(lock: *mut c_void, status: c_int) {
     // SAFETY: the interface: one thread uses a lock at a time.
     let Some(metadata) = (unsafe { lock.cast::<Metadata>().as_mut() }) else {
@@ -139,6 +143,7 @@ pub unsafe extern "C" fn set_metadata_lock_status(lock: *mut c_void, status: c_i
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn destroy_metadata_lock(lock: *mut c_void) {
     quiet((), || {
         // SAFETY: the interface.
@@ -160,11 +165,11 @@ pub unsafe extern "C" fn start_metadata_wait(
     let Some(metadata) = (unsafe { lock.cast::<Metadata>().as_mut() }) else {
         return NONE;
     };
-    let wait = metadata.lock.wait(metadata.kind, metadata.duration);
-    match wait.is_running() {
-        // SAFETY: the interface: 48 bytes.
-        true => unsafe { lend(state, wait) },
-        false => NONE,
+    // SAFETY: the interface: 48 bytes.
+    unsafe {
+        lend_wait(state, || {
+            metadata.lock.wait(metadata.kind, metadata.duration)
+        })
     }
 }
 
@@ -173,6 +178,6 @@ pub unsafe extern "C" fn start_metadata_wait(
 pub unsafe extern "C" fn end_metadata_wait(locker: *mut c_void, _failed: c_int) {
     if !locker.is_null() {
         // SAFETY: the interface.
-        drop(unsafe { end::<Wait>(locker) });
+        unsafe { end_wait(locker, |_| {}) };
     }
 }

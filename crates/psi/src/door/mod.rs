@@ -6,6 +6,10 @@
 //! Whatever the server is given as a pointer is ours to read back, and the server's to keep: it never
 //! looks behind it. What a call needs until its end lies in the state that the server lends for it.
 //!
+//! What a statement runs through lies together, in the section `tare_hot` of the library, and so does what it calls of the
+//! engine: spread over all of the code, it would take four times as many pages, and a server that has pushed them out of what
+//! the processor keeps of page tables pays for each of them (docs/overhead.md).
+//!
 //! **Safety of everything here**: the functions are called by the server as the interface says: a pointer
 //! that we gave comes back as it was, and not after it was destroyed; a state is writable, of its
 //! series' size, and its locker ends once, on the thread that began it; texts are readable for their
@@ -37,6 +41,8 @@ use std::borrow::Cow;
 use std::ffi::{CStr, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use engine::wait::Wait;
+
 /// Whether nothing happens in a function as Tare was started: then the server's calls need not come to us.
 pub fn does_nothing(function: *const ()) -> bool {
     let unlocks: [*const (); 2] = [
@@ -48,6 +54,7 @@ pub fn does_nothing(function: *const ()) -> bool {
 }
 
 /// Whatever goes wrong within us ends here: a panic must not reach the server.
+#[unsafe(link_section = "tare_hot")]
 pub(crate) fn quiet<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or(otherwise)
 }
@@ -109,6 +116,38 @@ pub(crate) unsafe fn lend<T>(state: *mut c_void, value: T) -> *mut c_void {
     // SAFETY: the caller's promise.
     unsafe { state.cast::<T>().write(value) };
     state
+}
+
+/// Puts a wait into a state of the server's and makes a locker of that, if it runs. It is made where it shall
+/// lie, and so it is ended there: see [`end_wait`].
+///
+/// # Safety
+/// As [`lend`].
+#[inline(always)]
+pub(crate) unsafe fn lend_wait(state: *mut c_void, wait: impl FnOnce() -> Wait) -> *mut c_void {
+    let place = state.cast::<Wait>();
+    // SAFETY: the caller's promise; what does not run has nothing to be dropped.
+    unsafe {
+        place.write(wait());
+        match (*place).is_running() {
+            true => state,
+            false => keys::NONE,
+        }
+    }
+}
+
+/// Ends the wait of a locker, of which `learn` says what is known now.
+///
+/// # Safety
+/// `locker` came from [`lend_wait`], once.
+#[inline(always)]
+pub(crate) unsafe fn end_wait(locker: *mut c_void, learn: impl FnOnce(&mut Wait)) {
+    let place = locker.cast::<Wait>();
+    // SAFETY: the caller's promise.
+    unsafe {
+        learn(&mut *place);
+        place.drop_in_place();
+    }
 }
 
 /// Takes the value back from a locker, which is over.

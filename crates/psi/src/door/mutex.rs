@@ -28,6 +28,7 @@ pub unsafe extern "C" fn destroy_mutex(mutex: *mut c_void) {
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_mutex_wait(
     state: *mut c_void,
     mutex: *mut c_void,
@@ -49,6 +50,7 @@ pub unsafe extern "C" fn start_mutex_wait(
 /// # Safety
 /// The interface.
 #[inline(never)]
+#[unsafe(link_section = "tare_hot")]
 unsafe extern "C" fn start_mutex_wait_slow(
     state: *mut c_void,
     mutex: *mut c_void,
@@ -79,6 +81,7 @@ const _: () = assert!(size_of::<Taking>() <= 48);
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_mutex_wait(locker: *mut c_void, failed: c_int) {
     if !locker.is_null() {
         // SAFETY: the interface.

@@ -3,7 +3,8 @@
 use std::ffi::c_int;
 
 /// Nothing is done: query ids, plugins that are unloaded, InnoDB's own locks (asked for by the server's own
-/// tables), what happens to sessions (told to those who registered for it; nobody can).
+/// tables), what happens to sessions (told to those who registered for it; nobody can), signals of conditions, XA states,
+/// when a thread's command began (`PROCESSLIST_TIME` runs from the command that was said last), its state (the stage's name).
 ///
 /// # Safety
 /// The interface.

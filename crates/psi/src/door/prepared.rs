@@ -49,6 +49,7 @@ pub unsafe extern "C" fn reprepare_prepared_stmt(prepared: *mut c_void) {
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn execute_prepared_stmt(locker: *mut c_void, prepared: *mut c_void) {
     // SAFETY: the interface.
     unsafe {

@@ -73,10 +73,6 @@ pub unsafe extern "C" fn get_sp_share<S: Series>(
 
 /// # Safety
 /// The interface.
-pub unsafe extern "C" fn release_sp_share(_program: *mut c_void) {}
-
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn start_sp(state: *mut c_void, program: *mut c_void) -> *mut c_void {
     // SAFETY: the interface: leaked by `get_sp_share`.
     let Some(program) = (unsafe { program.cast::<Named>().as_ref() }) else {

@@ -45,6 +45,7 @@ const OPERATIONS: [(Operation, bool); 10] = [
 ///
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_rwlock_wait(
     state: *mut c_void,
     rwlock: *mut c_void,
@@ -69,6 +70,7 @@ pub unsafe extern "C" fn start_rwlock_wait(
 /// # Safety
 /// The interface.
 #[inline(never)]
+#[unsafe(link_section = "tare_hot")]
 unsafe extern "C" fn start_rwlock_wait_slow(
     state: *mut c_void,
     rwlock: *mut c_void,
@@ -99,6 +101,7 @@ unsafe extern "C" fn start_rwlock_wait_slow(
 ///
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_rwlock_wait(locker: *mut c_void, failed: c_int) {
     if !locker.is_null() {
         // SAFETY: the interface.

@@ -9,7 +9,7 @@ use engine::wait::Wait;
 use engine::{Kind, Operation};
 
 use super::keys::{self, NONE};
-use super::{end, give, lend, quiet, take_back};
+use super::{end_wait, give, lend_wait, quiet, take_back};
 
 /// What the server keeps for a socket.
 #[derive(Debug)]
@@ -110,6 +110,7 @@ unsafe fn socket_at<'a>(socket: *mut c_void) -> Option<&'a mut Socket> {
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_socket_wait(
     state: *mut c_void,
     socket: *mut c_void,
@@ -128,29 +129,29 @@ pub unsafe extern "C" fn start_socket_wait(
     if socket.is_idle.load(Ordering::Relaxed) {
         return NONE;
     }
-    let wait = socket.instance.wait(operation);
-    match wait.is_running() {
-        // SAFETY: the interface: 80 bytes.
-        true => unsafe { lend(state, wait) },
-        false => NONE,
-    }
+    // SAFETY: the interface: 80 bytes.
+    unsafe { lend_wait(state, || socket.instance.wait(operation)) }
 }
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_socket_wait(locker: *mut c_void, bytes: usize) {
     if locker.is_null() {
         return;
     }
+    let learn = |wait: &mut Wait| {
+        if bytes != usize::MAX && bytes != 0 {
+            wait.bytes(bytes as u64);
+        }
+    };
     // SAFETY: the interface.
-    let mut wait = unsafe { end::<Wait>(locker) };
-    if bytes != usize::MAX && bytes != 0 {
-        wait.bytes(bytes as u64);
-    }
+    unsafe { end_wait(locker, learn) };
 }
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn set_socket_state(socket: *mut c_void, state: c_int) {
     // SAFETY: the interface.
     if let Some(socket) = unsafe { socket.cast::<Socket>().as_ref() } {

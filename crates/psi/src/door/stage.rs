@@ -2,18 +2,34 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use engine::{Kind, stage};
+use engine::stage;
 
 use super::keys::{self, NONE};
 
 /// # Safety
 /// The interface.
-pub unsafe extern "C" fn start_stage(key: u32, _file: *const c_char, _line: c_int) -> *mut c_void {
-    let Some(known) = keys::of_kind(key, Kind::Stage) else {
+#[unsafe(link_section = "tare_hot")]
+pub unsafe extern "C" fn start_stage(key: u32, file: *const c_char, line: c_int) -> *mut c_void {
+    if let Some(known) = keys::stage(key)
+        && !known.has_progress
+        && stage::is_set_at_hand(known.number)
+    {
+        return NONE;
+    }
+    // SAFETY: the interface. As its last act, with the arguments that it got: nothing is saved above.
+    unsafe { start_stage_slow(key, file, line) }
+}
+
+/// # Safety
+/// The interface.
+#[inline(never)]
+#[unsafe(link_section = "tare_hot")]
+unsafe extern "C" fn start_stage_slow(key: u32, _file: *const c_char, _line: c_int) -> *mut c_void {
+    let Some(known) = keys::stage(key) else {
         stage::end();
         return NONE;
     };
-    stage::set(known.class);
+    stage::set_number(known.number);
     match known.has_progress {
         true => progress(),
         false => NONE,
@@ -36,6 +52,7 @@ pub unsafe extern "C" fn get_current_stage_progress() -> *mut c_void {
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_stage() {
     stage::end();
 }

@@ -55,6 +55,7 @@ pub(super) unsafe fn of<'a>(locker: *mut c_void) -> Option<&'a mut Locker> {
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn get_thread_statement_locker(
     state: *mut c_void,
     key: u32,
@@ -81,6 +82,7 @@ pub unsafe extern "C" fn get_thread_statement_locker(
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn refine_statement(locker: *mut c_void, key: u32) -> *mut c_void {
     // SAFETY: the interface.
     let Some(of) = (unsafe { of(locker) }) else {
@@ -101,6 +103,7 @@ pub unsafe extern "C" fn refine_statement(locker: *mut c_void, key: u32) -> *mut
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_statement(
     locker: *mut c_void,
     schema: *const c_char,
@@ -125,6 +128,7 @@ pub unsafe extern "C" fn start_statement(
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn set_statement_text<S: Series>(
     locker: *mut c_void,
     statement: *const c_char,
@@ -158,6 +162,7 @@ unsafe fn whole<'a>(of: &Locker) -> Cow<'a, str> {
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn digest_start(locker: *mut c_void) -> *mut c_void {
     // SAFETY: the interface.
     match unsafe { of(locker) } {
@@ -168,6 +173,7 @@ pub unsafe extern "C" fn digest_start(locker: *mut c_void) -> *mut c_void {
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn digest_end<S: Series>(locker: *mut c_void, storage: *const c_void) {
     // SAFETY: the interface.
     let Some(of) = (unsafe { of(locker) }) else {
@@ -186,6 +192,7 @@ macro_rules! counters {
     ($($set:ident $type:ty => $method:ident $counter:ident;)*) => {$(
         /// # Safety
         /// The interface.
+        #[unsafe(link_section = "tare_hot")]
         pub unsafe extern "C" fn $set(locker: *mut c_void, count: $type) {
             // SAFETY: the interface.
             if let Some(of) = unsafe { of(locker) } {
@@ -213,6 +220,7 @@ counters! {
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn set_statement_lock_time(locker: *mut c_void, us: u64) {
     // SAFETY: the interface.
     if let Some(of) = unsafe { of(locker) } {
@@ -268,6 +276,7 @@ pub enum Outcome<'a> {
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_statement<S: Series>(locker: *mut c_void, diagnostics: *const c_void) {
     if locker.is_null() {
         return;

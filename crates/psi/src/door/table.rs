@@ -8,7 +8,7 @@ use engine::wait::Wait;
 use engine::{Operation, TableLock, table};
 
 use super::keys::NONE;
-use super::{end, give, lend, quiet, take_back, text};
+use super::{end_wait, give, lend_wait, quiet, take_back, text};
 use crate::series::Series;
 
 static CLASSES: OnceLock<Classes> = OnceLock::new();
@@ -89,6 +89,7 @@ unsafe fn handle_at<'a>(table: *mut c_void) -> Option<&'a mut Handle> {
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn unbind_table(table: *mut c_void) {
     // SAFETY: the interface.
     if let Some(handle) = unsafe { handle_at(table) } {
@@ -98,6 +99,7 @@ pub unsafe extern "C" fn unbind_table(table: *mut c_void) {
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn rebind_table(
     share: *mut c_void,
     identity: *const c_void,
@@ -130,6 +132,7 @@ const OPERATIONS: [Operation; 4] = [
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_table_io_wait(
     state: *mut c_void,
     table: *mut c_void,
@@ -146,26 +149,23 @@ pub unsafe extern "C" fn start_table_io_wait(
         return NONE;
     };
     // What is beyond the last index is no index.
-    let wait = handle.io(operation, Some(index as usize));
-    match wait.is_running() {
-        // SAFETY: the interface: 64 bytes.
-        true => unsafe { lend(state, wait) },
-        false => NONE,
-    }
+    // SAFETY: the interface: 64 bytes.
+    unsafe { lend_wait(state, || handle.io(operation, Some(index as usize))) }
 }
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_table_io_wait(locker: *mut c_void, rows: u64) {
     if !locker.is_null() {
         // SAFETY: the interface.
-        let mut wait = unsafe { end::<Wait>(locker) };
-        wait.rows(rows);
+        unsafe { end_wait(locker, |wait| wait.rows(rows)) };
     }
 }
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_table_lock_wait<S: Series>(
     state: *mut c_void,
     table: *mut c_void,
@@ -189,21 +189,22 @@ pub unsafe extern "C" fn start_table_lock_wait<S: Series>(
         _ => None,
     };
     let Some(lock) = lock else { return NONE };
-    let wait = handle.lock(lock);
-    handle.holds(lock);
-    match wait.is_running() {
-        // SAFETY: the interface: 64 bytes.
-        true => unsafe { lend(state, wait) },
-        false => NONE,
-    }
+    let begin = || {
+        let wait = handle.lock(lock);
+        handle.holds(lock);
+        wait
+    };
+    // SAFETY: the interface: 64 bytes.
+    unsafe { lend_wait(state, begin) }
 }
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_table_lock_wait(locker: *mut c_void) {
     if !locker.is_null() {
         // SAFETY: the interface.
-        drop(unsafe { end::<Wait>(locker) });
+        unsafe { end_wait(locker, |_| {}) };
     }
 }
 

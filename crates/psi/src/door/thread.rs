@@ -176,10 +176,6 @@ pub unsafe extern "C" fn set_thread_id(thread: *mut c_void, id: u64) {
 
 /// # Safety
 /// The interface.
-pub unsafe extern "C" fn set_thread_thd(_thread: *mut c_void, _thd: *mut c_void) {}
-
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn set_thread_os_id(thread: *mut c_void) {
     // SAFETY: the interface.
     if let Some(thread) = unsafe { thread.cast::<Thread>().as_ref() } {
@@ -312,6 +308,7 @@ pub(super) fn is_default_schema(name: &[u8]) -> bool {
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn set_thread_command(command: c_int) {
     // MySQL's numbers are Tare's; those that have none here are shown as what comes closest.
     thread::set_command(Command::from_number(command).unwrap_or(Command::Daemon));
@@ -329,20 +326,9 @@ pub unsafe extern "C" fn set_connection_type(kind: c_int) {
     });
 }
 
-/// The time in `PROCESSLIST_TIME` runs from the last command.
-///
 /// # Safety
 /// The interface.
-pub unsafe extern "C" fn set_thread_start_time(_seconds: libc::time_t) {}
-
-/// MySQL's does nothing, either: the state is the stage's name.
-///
-/// # Safety
-/// The interface.
-pub unsafe extern "C" fn set_thread_state(_state: *const c_char) {}
-
-/// # Safety
-/// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn set_thread_info(info: *const c_char, length: u32) {
     let Some(thread) = current() else { return };
     // The text of a statement that runs is shown from its record.

@@ -20,6 +20,7 @@ const _: () = assert!(size_of::<Transaction>() <= 72);
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn get_thread_transaction_locker(
     state: *mut c_void,
     _xid: *const c_void,
@@ -58,6 +59,7 @@ pub unsafe extern "C" fn get_thread_transaction_locker(
 ///
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_transaction(_locker: *mut c_void, _file: *const c_char, _line: u32) {
 }
 
@@ -74,10 +76,7 @@ pub unsafe extern "C" fn set_transaction_xid(
 
 /// # Safety
 /// The interface.
-pub unsafe extern "C" fn set_transaction_xa_state(_locker: *mut c_void, _state: c_int) {}
-
-/// # Safety
-/// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn set_transaction_gtid(
     _locker: *mut c_void,
     _sid: *const c_void,
@@ -94,6 +93,7 @@ unsafe fn of<'a>(locker: *mut c_void) -> Option<&'a Transaction> {
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn set_transaction_trxid(locker: *mut c_void, id: *const u64) {
     // SAFETY: the interface.
     if let (Some(transaction), Some(&id)) = unsafe { (of(locker), id.as_ref()) } {
@@ -133,6 +133,7 @@ const MANY: u64 = 64;
 
 /// # Safety
 /// The interface.
+#[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_transaction(locker: *mut c_void, commit: u8) {
     if locker.is_null() {
         return;

@@ -1,4 +1,8 @@
-//! Writing: a jump of 14 bytes over each entry, or a return where nothing would happen.
+//! Writing: a jump over each entry, or a return where nothing would happen.
+//!
+//! A jump reads where it leads from memory. All those addresses lie in one page near the server's code: read from
+//! behind each jump, they would take a place for each page of entries in what the processor keeps of page tables (in a
+//! point select of 5.7 a hundred misses of the first level). Where there is no such page, they do lie behind the jumps.
 //!
 //! Before `main` there is one thread, and it is here, so nobody runs through what is written. Pages stay
 //! executable all along: if one of them cannot be made writable, nothing has been written yet, and if one cannot be made
@@ -18,11 +22,12 @@ pub enum PatchError {
     Refused(io::Error),
 }
 
-/// `jmp *0(%rip)`: to the address in the eight bytes that follow.
-const JUMP: [u8; 6] = [0xff, 0x25, 0, 0, 0, 0];
+/// `jmp *distance(%rip)`: to the address that lies so far behind the instruction.
+const JUMP: [u8; 2] = [0xff, 0x25];
+const JUMP_BYTES: usize = JUMP.len() + size_of::<i32>();
 
 /// `ret`.
-const RETURN: [u8; 1] = [0xc3];
+const RETURN: u8 = 0xc3;
 
 /// Writes all or nothing: to where `does_nothing` says so, a return.
 pub fn write(places: &Places, does_nothing: impl Fn(*const ()) -> bool) -> Result<(), PatchError> {
@@ -35,11 +40,11 @@ pub fn write(places: &Places, does_nothing: impl Fn(*const ()) -> bool) -> Resul
             return Err(PatchError::Refused(error));
         }
     }
-    for target in &places.targets {
-        let jump = jump(target.function);
+    let addresses = Addresses::near(&places.targets);
+    for (i, target) in places.targets.iter().enumerate() {
         let code = match does_nothing(target.function) {
-            true => &RETURN[..],
-            false => &jump,
+            true => vec![RETURN],
+            false => addresses.jump(i, *target),
         };
         // SAFETY: places has checked that a function of at least `ROOM` bytes begins there, and its pages
         // are writable now. No thread runs through it: there is only this one.
@@ -53,12 +58,87 @@ pub fn write(places: &Places, does_nothing: impl Fn(*const ()) -> bool) -> Resul
     Ok(())
 }
 
-fn jump(function: *const ()) -> [u8; JUMP.len() + 8] {
-    const { assert!(JUMP.len() + 8 <= ROOM) };
-    let mut code = [0; JUMP.len() + 8];
-    code[..JUMP.len()].copy_from_slice(&JUMP);
-    code[JUMP.len()..].copy_from_slice(&(function as u64).to_le_bytes());
-    code
+/// Where jumps find where they lead.
+struct Addresses {
+    /// In the order of targets; 0 = behind the jump.
+    table: usize,
+}
+
+impl Addresses {
+    /// A page with the targets' functions that all of them reach, if the system has one to give.
+    fn near(targets: &[Target]) -> Self {
+        let size = page_size();
+        let bytes = (targets.len() * POINTER).next_multiple_of(size);
+        let code = targets.iter().map(|target| target.address as usize);
+        let (Some(lowest), Some(highest)) = (code.clone().min(), code.max()) else {
+            return Self { table: 0 };
+        };
+        // Below the program: what lies above it is where its heap grows.
+        let reached = highest.saturating_sub(REACH);
+        let table = (1..TRIES)
+            .map_while(|i| (lowest & !(STEP - 1)).checked_sub(i * STEP))
+            .take_while(|at| *at >= STEP && *at > reached)
+            .find_map(|at| page_at(at, bytes))
+            .unwrap_or(0);
+        if table != 0 {
+            for (i, target) in targets.iter().enumerate() {
+                // SAFETY: within the pages just mapped, which have room for all.
+                unsafe { (table as *mut *const ()).add(i).write(target.function) };
+            }
+            for page in (table..table + bytes).step_by(size) {
+                let _ = protect(page, libc::PROT_READ);
+            }
+        }
+        Self { table }
+    }
+
+    /// The code that leads from target `i` to its function.
+    fn jump(&self, i: usize, target: Target) -> Vec<u8> {
+        const { assert!(JUMP_BYTES + POINTER <= ROOM) };
+        let distance = match self.table {
+            0 => 0,
+            table => (table + i * POINTER).wrapping_sub(target.address as usize + JUMP_BYTES),
+        };
+        let mut code = JUMP.to_vec();
+        // `near` looked that it fits.
+        code.extend((distance as i32).to_le_bytes());
+        if self.table == 0 {
+            code.extend((target.function as u64).to_le_bytes());
+        }
+        code
+    }
+}
+
+const POINTER: usize = size_of::<*const ()>();
+/// How far from an instruction an address may lie, less than a page or two.
+const REACH: usize = i32::MAX as usize - (1 << 16);
+/// Where pages are looked for: the system gives none below the first.
+const STEP: usize = 1 << 16;
+const TRIES: usize = 1 << 14;
+
+/// Writable memory at an address where there is none, yet.
+fn page_at(address: usize, bytes: usize) -> Option<usize> {
+    // SAFETY: a new private mapping, in place of no other.
+    let page = unsafe {
+        libc::mmap(
+            address as *mut c_void,
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE,
+            -1,
+            0,
+        )
+    };
+    if page == libc::MAP_FAILED {
+        return None;
+    }
+    if page as usize != address {
+        // A system older than the flag takes it for a wish.
+        // SAFETY: the mapping just made.
+        unsafe { libc::munmap(page, bytes) };
+        return None;
+    }
+    Some(address)
 }
 
 /// The pages that hold entries.

@@ -173,6 +173,7 @@ impl Fields {
     ///
     /// # Safety
     /// `storage` is NULL or a digest's storage of this series.
+    #[unsafe(link_section = "tare_hot")]
     pub unsafe fn tokens<'a>(&self, storage: *const c_void) -> &'a [u8] {
         if storage.is_null() {
             return &[];
@@ -193,6 +194,7 @@ impl Fields {
     ///
     /// # Safety
     /// `at` is NULL or a diagnostics area of this series.
+    #[unsafe(link_section = "tare_hot")]
     pub unsafe fn outcome<'a>(&self, at: *const c_void) -> Outcome<'a> {
         if at.is_null() {
             return Outcome::Unknown;

@@ -54,8 +54,8 @@ functions! {
 
     "init_cond" => cond::init_cond;
     "destroy_cond" => cond::destroy_cond;
-    "signal_cond" => cond::signal_cond;
-    "broadcast_cond" => cond::signal_cond;
+    "signal_cond" => other::ignore;
+    "broadcast_cond" => other::ignore;
     "start_cond_wait" => cond::start_cond_wait;
     "end_cond_wait" => cond::end_cond_wait;
 
@@ -97,7 +97,7 @@ functions! {
     "spawn_thread" => thread::spawn_thread;
     "new_thread" => thread::new_thread;
     "set_thread_id" => thread::set_thread_id;
-    "set_thread_THD" => thread::set_thread_thd;
+    "set_thread_THD" => other::ignore;
     "set_thread_os_id" => thread::set_thread_os_id;
     "get_thread" => thread::get_thread;
     "set_thread_user" => thread::set_thread_user;
@@ -105,8 +105,8 @@ functions! {
     "set_thread_db" => thread::set_thread_db;
     "set_thread_command" => thread::set_thread_command;
     "set_connection_type" => thread::set_connection_type;
-    "set_thread_start_time" => thread::set_thread_start_time;
-    "set_thread_state" => thread::set_thread_state;
+    "set_thread_start_time" => other::ignore;
+    "set_thread_state" => other::ignore;
     "set_thread_info" => thread::set_thread_info;
     "set_thread" => thread::set_thread;
     "delete_current_thread" => thread::delete_current_thread;
@@ -148,7 +148,7 @@ functions! {
     "get_thread_transaction_locker" => transaction::get_thread_transaction_locker;
     "start_transaction" => transaction::start_transaction;
     "set_transaction_xid" => transaction::set_transaction_xid;
-    "set_transaction_xa_state" => transaction::set_transaction_xa_state;
+    "set_transaction_xa_state" => other::ignore;
     "set_transaction_gtid" => transaction::set_transaction_gtid;
     "set_transaction_trxid" => transaction::set_transaction_trxid;
     "inc_transaction_savepoints" => transaction::inc_transaction_savepoints;
@@ -168,7 +168,7 @@ functions! {
     "end_sp" => program::end_sp;
     "drop_sp" => program::drop_sp::<S>;
     "get_sp_share" => program::get_sp_share::<S>;
-    "release_sp_share" => program::release_sp_share;
+    "release_sp_share" => other::ignore;
 
     "memory_alloc" => memory::memory_alloc;
     "memory_realloc" => memory::memory_realloc;
