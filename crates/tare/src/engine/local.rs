@@ -9,9 +9,9 @@ use tare_layout::bank::{Bank, awake_line_of};
 use tare_layout::class::{EventType, Kind};
 use tare_layout::control::effective;
 use tare_layout::event::{self, Nesting, Packed, word};
-use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES, BUCKETS, LIMIT, bucket_low};
-use tare_layout::line::{HISTOGRAM, Line};
-use tare_layout::primitive::{bump, increment};
+use tare_layout::histogram::LIMIT;
+use tare_layout::line::Line;
+use tare_layout::primitive::bump;
 use tare_layout::shared::Lost;
 use tare_layout::slot::{STATEMENT_DEPTH, Slot, ring};
 
@@ -19,7 +19,8 @@ use super::account::Account;
 use super::digests::{Counted, DigestCache};
 use super::history::Cursor;
 use super::hot::{self, Busy};
-use super::{Engine, bank, clock};
+use super::pending::Pending;
+use super::{Engine, clock};
 use crate::class::Class;
 use crate::number::NO_NUMBER;
 
@@ -97,63 +98,6 @@ pub(crate) struct Local {
 }
 
 const _: () = assert!(std::mem::offset_of!(Local, pending) == 2 * 64);
-
-/// Times that are counted, but for their histograms.
-#[repr(C)]
-pub(crate) struct Pending {
-    /// How many there are.
-    count: Cell<usize>,
-    /// How many there may be.
-    limit: Cell<usize>,
-    times: [Time; PENDING],
-}
-
-/// Times that wait for their histograms while a statement runs; outside of statements it is one.
-const PENDING: usize = 16;
-
-struct Time {
-    line: Cell<*const Line>,
-    class: Cell<u16>,
-    ticks: Cell<u64>,
-}
-
-impl Default for Pending {
-    fn default() -> Self {
-        let none = || Time {
-            line: Cell::new(std::ptr::null()),
-            class: Cell::new(0),
-            ticks: Cell::new(0),
-        };
-        Self {
-            count: Cell::new(0),
-            limit: Cell::new(1),
-            times: std::array::from_fn(|_| none()),
-        }
-    }
-}
-
-impl Pending {
-    /// What comes is of a statement, whose end settles it.
-    #[inline(always)]
-    pub fn in_statement(&self) {
-        self.limit.set(PENDING);
-    }
-
-    #[inline(always)]
-    fn has_room(&self) -> bool {
-        self.count.get() < self.limit.get()
-    }
-
-    #[inline(always)]
-    fn push(&self, class: u16, line: &Line, ticks: u64) {
-        let count = self.count.get();
-        let time = &self.times[count % PENDING];
-        time.line.set(line);
-        time.class.set(class);
-        time.ticks.set(ticks);
-        self.count.set(count + 1);
-    }
-}
 
 /// The rings of a slot, and history_long: looked up once, when the thread attaches.
 pub(crate) struct Rings {
@@ -323,131 +267,6 @@ impl Local {
         unsafe { &*self.arena.get().add(i) }
     }
 
-    /// Counts a time into a line, and into its histogram later: when a statement ends or as many wait as may, when
-    /// a session idles, or the thread leaves its bank.
-    ///
-    /// Which bucket a time falls into hangs on a chain of some twenty cycles behind the clock read,
-    /// and the next clock read (on Zen 4) waits until it is done; the bucket of a time before is
-    /// found beside it. And in a server that has pushed this code and the buckets out of the nearest caches since
-    /// the last event, it costs less to fetch them for many times at once.
-    #[inline(always)]
-    pub fn time(&self, class: u16, line: &Line, ticks: u64) {
-        line.time(ticks);
-        self.wait_for_histogram(class, line, ticks);
-    }
-
-    /// The same where the clock has not run backwards and neither a row nor room for the histogram is to be made, which
-    /// is nearly always, in few instructions. False: nothing was done.
-    #[inline(always)]
-    pub fn is_timed_at_hand(&self, class: u16, ticks: u64) -> bool {
-        let is_usual = ticks < LIMIT && self.pending.has_room();
-        let Some(line) = self.known_row(class).filter(|_| is_usual) else {
-            return false;
-        };
-        line.time(ticks);
-        self.pending.push(class, line, ticks);
-        true
-    }
-
-    /// Counts `n` events that took `ticks` together; the histogram has their mean once.
-    #[inline]
-    pub fn time_many(&self, class: u16, line: &Line, n: u64, ticks: u64) {
-        if n == 1 {
-            return self.time(class, line, ticks);
-        }
-        line.time_many(n, ticks);
-        self.wait_for_histogram(class, line, ticks / n.max(1));
-    }
-
-    #[inline(always)]
-    fn wait_for_histogram(&self, class: u16, line: &Line, ticks: u64) {
-        if !self.pending.has_room() {
-            self.count_histograms();
-        }
-        self.pending.push(class, line, ticks);
-    }
-
-    /// Counts the times that wait for it into their histograms, and lets no more than one wait from here on.
-    #[inline]
-    pub fn settle(&self) {
-        self.count_histograms();
-        self.pending.limit.set(1);
-    }
-
-    /// In a leaf where there is one, as outside of statements.
-    #[inline(never)]
-    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-    fn count_histograms(&self) {
-        match self.pending.count.get() {
-            0 => {}
-            1 => {
-                self.pending.count.set(0);
-                self.count_waiting(&self.pending.times[0]);
-            }
-            _ => self.count_many_histograms(),
-        }
-    }
-
-    #[inline(never)]
-    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-    fn count_many_histograms(&self) {
-        let count = self.pending.count.replace(0);
-        for time in self.pending.times.iter().take(count) {
-            self.count_waiting(time);
-        }
-    }
-
-    #[inline(always)]
-    fn count_waiting(&self, time: &Time) {
-        // SAFETY: a line of a class in the present bank's arena: leaving the bank settles first.
-        let line = unsafe { &*time.line.get() };
-        self.histogram(time.class.get(), line, time.ticks.get());
-    }
-
-    #[inline(always)]
-    fn histogram(&self, class: u16, line: &Line, ticks: u64) {
-        // The first block holds what is shorter than some 100 µs: with a branch, and not a shift, to
-        // find it, its address is known before the time is. The reading of a clock waits until
-        // what came before is done (on Zen 4), so that this chain's length is what a time costs.
-        let first = line.get(HISTOGRAM) as u16;
-        if ticks < FIRST_BLOCK && first != 0 {
-            self.count_bucket(class, usize::from(first), clock::bucket_of(ticks), 0);
-        } else {
-            self.histogram_slow(class, line, clock::bucket_of(ticks));
-        }
-    }
-
-    #[inline(always)]
-    fn count_bucket(&self, class: u16, at: usize, number: usize, block: usize) {
-        // SAFETY: block numbers in a line were put there by `block_of`, within the arena.
-        let lines = unsafe { std::slice::from_raw_parts(self.arena.get().add(at), BLOCK_LINES) };
-        if increment(bank::bucket(lines, number - block * BLOCK_BUCKETS)) {
-            self.engine.spill(class, number);
-        }
-    }
-
-    #[inline(never)]
-    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-    fn histogram_slow(&self, class: u16, line: &Line, number: usize) {
-        let number = number.min(BUCKETS - 1);
-        let block = number / BLOCK_BUCKETS;
-        let mut at = usize::from((line.get(HISTOGRAM) >> (16 * block)) as u16);
-        if at == 0 {
-            let Some(_making) = self.making() else {
-                return;
-            };
-            if self
-                .engine
-                .block_of(self.bank_number.get(), line, block)
-                .is_none()
-            {
-                return;
-            }
-            at = usize::from((line.get(HISTOGRAM) >> (16 * block)) as u16);
-        }
-        self.count_bucket(class, at, number, block);
-    }
-
     /// The next event id.
     #[inline(always)]
     pub fn next_event_id(&self) -> u64 {
@@ -597,9 +416,6 @@ impl Local {
         0
     }
 }
-
-/// What falls into a histogram's first block.
-const FIRST_BLOCK: u64 = bucket_low(BLOCK_BUCKETS);
 
 /// Words that all events share.
 #[inline(always)]

@@ -27,6 +27,7 @@ mod merge;
 mod metrics;
 mod object_rows;
 pub(crate) mod objects;
+mod pending;
 mod slot;
 
 use std::collections::HashMap;

@@ -14,7 +14,8 @@ use tare_layout::shared::Lost;
 use tare_layout::slot::{FREE, LIVE, Slot, ring};
 
 use super::account::Account;
-use super::local::{Local, OfStatement, OpenStage, Pending, Rings};
+use super::local::{Local, OfStatement, OpenStage, Rings};
+use super::pending::Pending;
 use super::{Engine, clock, freelist, hot};
 use crate::class::Class;
 
