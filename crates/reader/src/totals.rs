@@ -352,17 +352,25 @@ pub(crate) fn banks_used(view: View<'_>) -> usize {
     used.min(limit)
 }
 
-/// How long a reader waits for two banks to be merged before it takes what it sees. A merge copies
+/// How long a reader waits for a merge that does not get on before it takes what it sees. A merge copies
 /// half a megabyte at most; a writer that was killed in one leaves the turn odd for good.
 const MERGE_PATIENCE: Duration = Duration::from_millis(200);
+
+/// How long it waits for merges that follow one another.
+const MERGES_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Runs `read` until no two banks were merged while it ran.
 pub(crate) fn unmerged<T>(view: View<'_>, live: bool, mut read: impl FnMut() -> T) -> T {
     let turn = &view.shared().merge_turn.0;
     let begin = Instant::now();
+    let (mut seen, mut since) = (turn.load(Ordering::Acquire), begin);
     loop {
         let before = turn.load(Ordering::Acquire);
-        let patient = live && begin.elapsed() < MERGE_PATIENCE;
+        if before != seen {
+            (seen, since) = (before, Instant::now());
+        }
+        let is_patient = since.elapsed() < MERGE_PATIENCE && begin.elapsed() < MERGES_PATIENCE;
+        let patient = live && is_patient;
         if before.is_multiple_of(2) || !patient {
             let found = read();
             fence(Ordering::Acquire);
