@@ -60,7 +60,7 @@ bench-server: deps build ## measure what instrumentation costs tare serve; write
 	CARGO_TARGET_DIR=target/plain $(CARGO) build --release -p tare-cli --no-default-features
 	@scripts/bench-server
 
-door-bench: deps build ## measure what Tare costs in unmodified MySQL and MariaDB servers; writes target/bench/door.json (about 45 minutes)
+door-bench: deps build ## measure what Tare costs in unmodified MySQL and MariaDB servers; writes target/bench/door.json (about 50 minutes)
 	@scripts/door-bench
 
 demo: deps build ## what everything on costs under sysbench, and what it shows (about 2 minutes)

@@ -1,7 +1,7 @@
 //! A line: one cache line of eight 64-bit cells, the unit of every counter in the segment.
 
 use crate::class::Kind;
-use crate::primitive::{AtomicU64, Ordering, bump, bump_in, count_in};
+use crate::primitive::{AtomicU64, Ordering, bump, bump_in};
 
 /// Cells in a line.
 pub const CELLS: usize = 8;
@@ -66,7 +66,7 @@ impl Line {
     /// Counts an event; the caller is the only writer.
     #[inline(always)]
     pub fn count(&self) {
-        count_in::<COUNT, CELLS>(&self.cells);
+        bump_in::<COUNT, CELLS>(&self.cells, 1);
     }
 
     /// Counts an event and its ticks; the caller is the only writer.

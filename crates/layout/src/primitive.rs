@@ -54,24 +54,6 @@ pub fn bump_in<const CELL: usize, const N: usize>(line: &[AtomicU64; N], n: u64)
     bump(&line[CELL], n);
 }
 
-/// The same, of one.
-#[inline(always)]
-pub fn count_in<const CELL: usize, const N: usize>(line: &[AtomicU64; N]) {
-    const { assert!(CELL < N) };
-    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
-    // SAFETY: as in `bump_in`.
-    unsafe {
-        core::arch::asm!(
-            "add qword ptr [{line} + {offset}], 1",
-            line = in(reg) line.as_ptr(),
-            offset = const CELL * 8,
-            options(nostack),
-        );
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(loom), not(miri))))]
-    bump(&line[CELL], 1);
-}
-
 /// Adds one to a 32-bit cell that only the calling thread writes; true when it wrapped to zero. One
 /// instruction, as in [`bump`] and for the same reason.
 #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]

@@ -6,8 +6,8 @@
 //! | 0 | 0 | 0 | address of an [`Object`] |
 //!
 //! The first kind says all that an acquisition of a free lock needs, so that nothing of ours is read for it. Only
-//! who has to wait looks for the instance, by the address. Locks whose word is not known have an object, and all of
-//! them have with `lock_instances=every`, where each acquisition is the instance's business.
+//! who has to wait looks for the instance, by the address. Mutexes whose word is not known have an object, and all
+//! locks have with `lock_instances=every`, where each acquisition is the instance's business.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -19,7 +19,7 @@ use engine::host_lock::{self, Lock};
 use engine::{Kind, Operation};
 
 use super::keys::Known;
-use super::word::{Word, is_known};
+use super::word::Word;
 use super::{give, take_back};
 
 const WORD_AT: u32 = 60;
@@ -67,7 +67,7 @@ impl Instance {
 }
 
 /// Locks of a class that have instances: classes with more (InnoDB's page latches) would fill a table that
-/// nobody reads. What has none is counted as lost.
+/// nobody reads. What has none is counted as lost. Conditions all have: each has a box of its own anyway, and there are few.
 const INSTANCES: u32 = 256;
 
 /// Whether instances count every acquisition: option `lock_instances=every`.
@@ -133,16 +133,12 @@ pub(super) unsafe fn resolve(lock: *mut c_void) -> (Lock, Word, *const AtomicU32
     // SAFETY: as in `end_lock`.
     let object = unsafe { &*lock.cast::<Object>() };
     let Instance { known, id } = object.instance;
-    let word = match is_known(known.word) {
-        true => known.word,
-        false => Word::Unknown,
-    };
     let lock = Lock {
         class: known.number,
         instance: id,
         counts_all: id != 0 && are_unlocks_counted(),
     };
-    (lock, word, object.at)
+    (lock, known.word.if_known(), object.at)
 }
 
 /// A lock is let go.
@@ -169,14 +165,16 @@ pub(super) struct Tagged(usize);
 
 impl Tagged {
     fn new(known: &Known, at: usize, has_instance: bool) -> Option<Self> {
-        let class = usize::from(known.number);
+        let (class, word) = (usize::from(known.number), known.word.if_known());
         let fits = at <= ADDRESS_MASK && class != 0 && class <= CLASS_MASK;
-        if !fits || !is_known(known.word) || are_unlocks_counted() {
+        // A mutex's word is looked at without a question what it is.
+        let is_unknown_mutex = word == Word::Unknown && known.class.kind() == Kind::Mutex;
+        if !fits || is_unknown_mutex || are_unlocks_counted() {
             return None;
         }
         let has_instance = if has_instance { HAS_INSTANCE } else { 0 };
         Some(Self(
-            (known.word as usize) << WORD_AT | class << CLASS_AT | has_instance | at,
+            (word as usize) << WORD_AT | class << CLASS_AT | has_instance | at,
         ))
     }
 

@@ -7,7 +7,7 @@
 //! looks behind it. What a call needs until its end lies in the state that the server lends for it.
 //!
 //! What a statement runs through lies together, in the section `tare_hot` of the library, and so does what it calls of the
-//! engine: spread over all of the code, it would take four times as many pages, and a server that has pushed them out of what
+//! engine: spread over all of the code, it would take three times as many pages, and a server that has pushed them out of what
 //! the processor keeps of page tables pays for each of them (docs/overhead.md).
 //!
 //! **Safety of everything here**: the functions are called by the server as the interface says: a pointer

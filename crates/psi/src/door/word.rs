@@ -24,8 +24,6 @@ use engine::{Kind, Operation};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Word {
-    /// It is not known how: its waits are timed.
-    Unknown = 0,
     /// See the table above.
     Mutex = 1,
     /// See the table above.
@@ -38,6 +36,8 @@ pub enum Word {
     OldInnoDb = 5,
     /// See the table above.
     OldInnoDbMutex = 6,
+    /// It is not known how: its waits are timed.
+    Unknown = 7,
 }
 
 /// Classes of the server's own locks that let readers go first.
@@ -67,6 +67,14 @@ impl Word {
         }
     }
 
+    /// This word if it was seen to be what the table says.
+    pub(super) fn if_known(self) -> Self {
+        match KNOWN.load(Ordering::Relaxed) & self.bit() {
+            0 => Word::Unknown,
+            _ => self,
+        }
+    }
+
     /// The word of this number.
     #[inline(always)]
     pub(super) fn from_u8(number: u8) -> Self {
@@ -88,11 +96,6 @@ impl Word {
 
 /// Of each word that was seen to be what the table says, the bit of its number.
 static KNOWN: AtomicU8 = AtomicU8::new(0);
-
-/// Whether this word is what the table says.
-pub fn is_known(word: Word) -> bool {
-    KNOWN.load(Ordering::Relaxed) & word.bit() != 0
-}
 
 /// Looks whether the C library's locks are what the table says; InnoDB's are where the series says so.
 /// Before any thread runs.
@@ -207,7 +210,7 @@ mod tests {
             Word::OldInnoDbMutex,
         ] {
             assert_eq!(Word::from_u8(word as u8), word);
-            assert!(is_known(word), "{word:?}");
+            assert_eq!(word.if_known(), word);
         }
     }
 
