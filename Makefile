@@ -10,13 +10,18 @@ SWITCHED = -p tare -p tare-sql -p tare-cli
 SHELL_SCRIPTS = $(shell grep -lE '^\#!/usr/bin/env bash' scripts/* .ci/run)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build test unit lint arrows licences loom bench bench-server door-bench demo weigh-quick test-long fuzz install-c
+.PHONY: help deps deps-demo deps-weigh build test unit lint arrows licences loom bench bench-server door-bench demo weigh-quick test-long fuzz install-c
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-deps: ## install what is missing on Debian 12: sysbench, MariaDB, MySQL clients, shellcheck, valgrind, compilers
-	@scripts/deps
+# Each command installs only what it uses, and says what before it does. `scripts/deps GROUP` alone
+# does the same.
+deps: ## install what `make test` uses on Debian 12: servers, clients, compilers, valgrind, a browser
+	@scripts/deps test
+
+deps-demo deps-weigh:
+	@scripts/deps $(@:deps-%=%)
 
 build: ## build target/release/tare, and libtare_psi.so for MySQL and MariaDB servers
 	$(CARGO) build --release -p tare-cli -p tare-psi
@@ -60,16 +65,16 @@ bench-server: deps build ## measure what instrumentation costs tare serve; write
 	CARGO_TARGET_DIR=target/plain $(CARGO) build --release -p tare-cli --no-default-features
 	@scripts/bench-server
 
-door-bench: deps build ## measure what Tare costs in unmodified MySQL and MariaDB servers; writes target/bench/door.json (about 50 minutes)
+door-bench: deps-weigh build ## measure what Tare costs in unmodified MySQL and MariaDB servers; writes target/bench/door.json (about 50 minutes)
 	@scripts/door-bench
 
-demo: deps build ## what everything on costs under sysbench, and what it shows (about 2 minutes)
+demo: deps-demo build ## what everything on costs under sysbench, and what it shows (about 2 minutes)
 	@scripts/demo
 
 # Recipe own takes a server and a load of the user's: here tare serve, and sysbench.
 RECIPES = configs versions instruments connect schedulers allocators locks generator own
 WEIGHED = target/weigh
-weigh-quick: deps build ## run every recipe of tare weigh in its quick form; reports in target/weigh (about 50 minutes; RECIPES="configs connect" runs those)
+weigh-quick: deps-weigh build ## run every recipe of tare weigh in its quick form; reports in target/weigh (about 50 minutes; RECIPES="configs connect" runs those)
 	CARGO_TARGET_DIR=target/plain $(CARGO) build --release -p tare-cli --no-default-features
 	@scripts/weigh-quick $(WEIGHED) $(RECIPES)
 

@@ -238,7 +238,7 @@ def guarded(name: str, body: Callable[[Children, Path], None]) -> int:
     start = time.monotonic()
     try:
         body(children, directory)
-        print(f"\n  {time.monotonic() - start:.0f} s; everything that it started or wrote is gone again.")
+        print(f"\n  {time.monotonic() - start:.0f} s. The servers have stopped, and their files are removed.")
         return 0
     except Interrupted as stop:
         print(f"\n{name}: stopped; cleaning up", file=sys.stderr)
