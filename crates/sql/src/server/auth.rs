@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -19,7 +18,7 @@ use super::error::{Result, SqlError};
 use super::session::{Role, Session, malformed};
 use super::variables::VERSION;
 use crate::wire::bytes::Cursor;
-use crate::wire::channel::{Socket, Stream};
+use crate::server::socket::{Socket, Stream};
 
 /// What the server can do.
 pub const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
@@ -72,8 +71,7 @@ impl Accounts {
             Some(password) => password.clone(),
             None => password_of(&config.data.join("monitor-password"))?,
         };
-        // SAFETY: geteuid has no preconditions.
-        let uid = unsafe { libc::geteuid() };
+        let uid = rustix::process::geteuid().as_raw();
         Ok(Self {
             root,
             monitor,
@@ -119,20 +117,8 @@ fn peer_uid(stream: &Stream) -> Option<u32> {
     let Socket::Unix(socket) = stream.socket() else {
         return None;
     };
-    // SAFETY: `ucred` is plain data for which all zero bytes are a value.
-    let mut credentials: libc::ucred = unsafe { std::mem::zeroed() };
-    let mut len = size_of::<libc::ucred>() as libc::socklen_t;
-    // SAFETY: the descriptor is open, and the option's value is `len` bytes of `credentials`.
-    let rc = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_PEERCRED,
-            (&raw mut credentials).cast(),
-            &mut len,
-        )
-    };
-    (rc == 0).then_some(credentials.uid)
+    let credentials = rustix::net::sockopt::socket_peercred(socket).ok()?;
+    Some(credentials.uid.as_raw())
 }
 
 /// Twenty bytes that are no zero and fit into any client's idea of text.

@@ -17,7 +17,7 @@ use super::shared::Shared;
 use super::state::SessionState;
 use super::tables::Tables;
 use crate::storage::Control;
-use crate::wire::channel::{PacketReader, PacketWriter, Stream};
+use crate::server::socket::{PacketReader, PacketWriter, Stream};
 use crate::wire::reply;
 
 /// How long a client may take to say who it is; MySQL's connect_timeout.

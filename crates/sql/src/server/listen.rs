@@ -18,7 +18,7 @@ use super::StartError;
 use super::connect::Incoming;
 use super::points::{SERVER_TCPIP, SERVER_UNIX};
 use super::scheduler::Scheduler;
-use crate::wire::channel::{Socket, Stream};
+use crate::server::socket::{Socket, Stream};
 
 const UNIX: usize = 0;
 const TCP: usize = 1;

@@ -19,6 +19,7 @@ mod scheduler;
 mod session;
 mod shared;
 mod show;
+pub mod socket;
 pub mod state;
 pub mod status;
 mod tables;
@@ -270,14 +271,9 @@ fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
 }
 
 /// Fills a buffer with random bytes from the system.
+///
+/// # Panics
+/// Where the system has none to give, which Linux never says of a process that runs.
 pub fn random(bytes: &mut [u8]) {
-    let mut at = 0;
-    while at < bytes.len() {
-        // SAFETY: the pointer and length are those of the rest of `bytes`.
-        let n = unsafe { libc::getrandom(bytes[at..].as_mut_ptr().cast(), bytes.len() - at, 0) };
-        // Otherwise a signal has interrupted it: no other error comes with these arguments.
-        if let Ok(n) = usize::try_from(n) {
-            at += n;
-        }
-    }
+    getrandom::fill(bytes).expect("the system has random bytes");
 }

@@ -16,7 +16,7 @@ use super::tables::{self, TableDef};
 use crate::server::error::{Result, SqlError};
 use crate::server::metrics;
 use crate::server::state::SessionState;
-use crate::wire::channel::Stream;
+use crate::server::socket::Stream;
 
 /// SQLite's limit (SQLITE_MAX_ATTACHED) is 10; the catalog takes five.
 const MAX_ATTACHED: usize = 5;

@@ -4,7 +4,6 @@
 //! written for each statement and row goes straight into the connection's one write buffer.
 
 pub mod bytes;
-pub mod channel;
 pub mod column;
 pub mod params;
 pub mod reply;

@@ -3,7 +3,7 @@
 use mysql_common::constants::StatusFlags;
 
 use super::bytes::put_lenenc;
-use super::channel::PacketWriter;
+use crate::server::socket::PacketWriter;
 use crate::server::error::SqlError;
 
 /// What an OK packet says.

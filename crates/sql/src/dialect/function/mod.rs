@@ -162,7 +162,7 @@ mod tests {
     use crate::server::state::SessionState;
     use crate::server::variables::Globals;
     use crate::storage::{Control, functions};
-    use crate::wire::channel::{Socket, Stream};
+    use crate::server::socket::{Socket, Stream};
 
     #[test]
     fn functions_are_sorted() {

@@ -14,7 +14,7 @@ use crate::server::status::Counter;
 use crate::server::tables::Rows;
 use crate::storage::statement::{Cursor, StatementId};
 use crate::wire::bytes::put_lenenc;
-use crate::wire::channel::PacketWriter;
+use crate::server::socket::PacketWriter;
 use crate::wire::column::WireType;
 use crate::wire::reply;
 use crate::wire::value::{Value, put_binary, put_text};

@@ -10,7 +10,7 @@ use crate::dialect::split;
 use crate::server::error::{Result, SqlError};
 use crate::server::points;
 use crate::server::status::{Com, Counter};
-use crate::wire::channel::{PacketReader, ReadError};
+use crate::server::socket::{PacketReader, ReadError};
 use crate::wire::reply;
 
 /// The commands' codes.

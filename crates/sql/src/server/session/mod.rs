@@ -23,7 +23,7 @@ use crate::dialect::plan::Plan;
 use crate::storage::gate::Pass;
 use crate::storage::statement::StatementId;
 use crate::storage::{Connection, Control};
-use crate::wire::channel::{PacketReader, PacketWriter, Stream};
+use crate::server::socket::{PacketReader, PacketWriter, Stream};
 use crate::wire::reply;
 
 /// What a user may do.

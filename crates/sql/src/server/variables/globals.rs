@@ -58,9 +58,8 @@ impl Globals {
             }
             .to_owned(),
         );
-        if let Ok(name) = std::fs::read_to_string("/proc/sys/kernel/hostname") {
-            values.insert("hostname", name.trim().to_owned());
-        }
+        let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        values.insert("hostname", name);
         Self {
             sys_config: crate::sys::config::SysConfig::load(Some(config.data.join("sys_config"))),
             changes: Changes::new(&values),
@@ -115,11 +114,6 @@ fn server_uuid(data: &std::path::Path) -> String {
 }
 
 fn open_files_limit() -> u64 {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: `limit` is a valid place for the answer.
-    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
-    limit.rlim_cur
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    limit.current.unwrap_or(u64::MAX)
 }
