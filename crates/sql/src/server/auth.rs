@@ -17,8 +17,8 @@ use super::config::Config;
 use super::error::{Result, SqlError};
 use super::session::{Role, Session, malformed};
 use super::variables::VERSION;
-use crate::wire::bytes::Cursor;
 use crate::server::socket::{Socket, Stream};
+use crate::wire::bytes::Cursor;
 
 /// What the server can do.
 pub const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD

@@ -15,8 +15,8 @@ use super::statement::{Cursor, StatementId, Statements, last_error};
 use super::tables::{self, TableDef};
 use crate::server::error::{Result, SqlError};
 use crate::server::metrics;
-use crate::server::state::SessionState;
 use crate::server::socket::Stream;
+use crate::server::state::SessionState;
 
 /// SQLite's limit (SQLITE_MAX_ATTACHED) is 10; the catalog takes five.
 const MAX_ATTACHED: usize = 5;

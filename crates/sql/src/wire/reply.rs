@@ -3,8 +3,8 @@
 use mysql_common::constants::StatusFlags;
 
 use super::bytes::put_lenenc;
-use crate::server::socket::PacketWriter;
 use crate::server::error::SqlError;
+use crate::server::socket::PacketWriter;
 
 /// What an OK packet says.
 #[derive(Debug, Clone, Copy, Default)]

@@ -159,10 +159,10 @@ mod tests {
     use super::Form;
     use super::list::{ANY, FUNCTIONS, OPERATORS};
     use crate::server::Config;
+    use crate::server::socket::{Socket, Stream};
     use crate::server::state::SessionState;
     use crate::server::variables::Globals;
     use crate::storage::{Control, functions};
-    use crate::server::socket::{Socket, Stream};
 
     #[test]
     fn functions_are_sorted() {

@@ -9,8 +9,8 @@ use super::{Next, Session, malformed};
 use crate::dialect::split;
 use crate::server::error::{Result, SqlError};
 use crate::server::points;
-use crate::server::status::{Com, Counter};
 use crate::server::socket::{PacketReader, ReadError};
+use crate::server::status::{Com, Counter};
 use crate::wire::reply;
 
 /// The commands' codes.

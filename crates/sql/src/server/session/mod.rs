@@ -20,10 +20,10 @@ use super::state::SessionState;
 use super::tables::{Tables, Uses};
 use crate::catalog::Catalog;
 use crate::dialect::plan::Plan;
+use crate::server::socket::{PacketReader, PacketWriter, Stream};
 use crate::storage::gate::Pass;
 use crate::storage::statement::StatementId;
 use crate::storage::{Connection, Control};
-use crate::server::socket::{PacketReader, PacketWriter, Stream};
 use crate::wire::reply;
 
 /// What a user may do.

@@ -58,7 +58,10 @@ impl Globals {
             }
             .to_owned(),
         );
-        let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let name = rustix::system::uname()
+            .nodename()
+            .to_string_lossy()
+            .into_owned();
         values.insert("hostname", name);
         Self {
             sys_config: crate::sys::config::SysConfig::load(Some(config.data.join("sys_config"))),
