@@ -13,6 +13,28 @@ pub struct TableName {
     pub table: String,
 }
 
+/// What is done to tables whose definitions stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Maintenance {
+    /// ANALYZE.
+    Analyze,
+    /// OPTIMIZE.
+    Optimize,
+    /// CHECK.
+    Check,
+}
+
+impl Maintenance {
+    /// What the result's column Op calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Analyze => "analyze",
+            Self::Optimize => "optimize",
+            Self::Check => "check",
+        }
+    }
+}
+
 /// A change.
 #[derive(Debug, Clone)]
 pub enum Ddl {
@@ -102,8 +124,8 @@ pub enum Ddl {
     Rename(Vec<(TableName, TableName)>),
     /// TRUNCATE.
     Truncate(TableName),
-    /// ANALYZE, OPTIMIZE, CHECK TABLE: tables and the operation's name.
-    Maintain(Vec<TableName>, &'static str),
+    /// ANALYZE, OPTIMIZE, CHECK TABLE.
+    Maintain(Vec<TableName>, Maintenance),
 }
 
 impl Ddl {

@@ -8,9 +8,9 @@ use sqlparser::ast::{
 use sqlparser::tokenizer::Token;
 
 use super::admin::{self, Filter, Format, Show, What};
-use super::ddl::{Ddl, TableName};
+use super::ddl::{Ddl, Maintenance, TableName};
 use super::names;
-use super::plan::{Action, Change, Plan, Sql};
+use super::plan::{Action, Change, Command, Plan, Sql};
 use super::rewrite::{Rewriter, change_of, insert_table};
 use super::{Mode, Reading, end, located, near, parse_statement, read, split};
 use crate::server::error::{Result, SqlError};
@@ -55,12 +55,10 @@ fn plan(
         action,
         params,
         command,
-        com: crate::server::status::Com::of(command),
-        class: crate::server::points::statement(command),
         generation,
     };
     if let Some(action) = admin::parse(&mut parser)? {
-        let command = command_of(&action);
+        let command = Command::of(&action);
         return Ok(plan(action, command));
     }
     let (action, command) = maintenance(&mut parser, database)?.map_or_else(
@@ -76,105 +74,11 @@ fn plan(
         Ok,
     )?;
     let action = match action {
-        Action::Rows(sql) if into.nowhere => return Ok(plan(Action::Do(sql), "do")),
+        Action::Rows(sql) if into.nowhere => return Ok(plan(Action::Do(sql), Command::Do)),
         Action::Rows(sql) if !into.variables.is_empty() => Action::Into(sql, into.variables),
         other => other,
     };
     Ok(plan(action, command))
-}
-
-/// MySQL's name for what a statement does.
-fn command_of(action: &Action) -> &'static str {
-    match action {
-        Action::Rows(_) | Action::Into(..) => "select",
-        Action::Call(_) => "call_procedure",
-        Action::Do(_) => "do",
-        Action::Begin { .. } => "begin",
-        Action::Commit { .. } => "commit",
-        Action::Rollback { .. } => "rollback",
-        Action::Savepoint(_) => "savepoint",
-        Action::RollbackTo(_) => "rollback_to_savepoint",
-        Action::Release(_) => "release_savepoint",
-        Action::Set(_) => "set_option",
-        Action::Use(_) => "change_db",
-        Action::Kill { .. } => "kill",
-        Action::LockTables(_) => "lock_tables",
-        Action::UnlockTables => "unlock_tables",
-        Action::Prepare(..) => "prepare_sql",
-        Action::Execute(..) => "execute_sql",
-        Action::Deallocate(_) => "dealloc_sql",
-        Action::Nothing | Action::Flush(_) => "flush",
-        Action::Shutdown => "shutdown",
-        Action::Write(_, Change::Insert) => "insert",
-        Action::Write(_, Change::Replace) => "replace",
-        Action::Write(_, Change::Update) => "update",
-        Action::Write(_, Change::Delete) => "delete",
-        Action::Ddl(ddl) => match ddl.as_ref() {
-            Ddl::CreateDatabase { .. } => "create_db",
-            Ddl::DropDatabase { .. } => "drop_db",
-            Ddl::CreateTable { .. } | Ddl::CreateLike { .. } | Ddl::CreateAs { .. } => {
-                "create_table"
-            }
-            Ddl::CreateView { .. } => "create_view",
-            Ddl::Drop { view: true, .. } => "drop_view",
-            Ddl::Drop { .. } => "drop_table",
-            Ddl::Alter { .. } => "alter_table",
-            Ddl::CreateIndex { .. } => "create_index",
-            Ddl::DropIndex { .. } => "drop_index",
-            Ddl::Rename(_) => "rename_table",
-            Ddl::Truncate(_) => "truncate",
-            Ddl::Maintain(_, "optimize") => "optimize",
-            Ddl::Maintain(_, "check") => "check",
-            Ddl::Maintain(..) => "analyze",
-        },
-        Action::Show(show) => match &show.what {
-            What::Databases => "show_databases",
-            What::Tables(_) => "show_tables",
-            What::TableStatus(_) => "show_table_status",
-            What::Columns(..) => "show_fields",
-            What::Index(..) => "show_keys",
-            What::CreateTable(..) | What::CreateView(..) => "show_create_table",
-            What::CreateDatabase(_) => "show_create_db",
-            What::CreateUser(_) => "show_create_user",
-            What::CreateProgram(kind, ..) => match kind.as_str() {
-                "PROCEDURE" => "show_create_proc",
-                "FUNCTION" => "show_create_func",
-                "EVENT" => "show_create_event",
-                _ => "show_create_trigger",
-            },
-            What::Variables(_) => "show_variables",
-            What::Status(_) => "show_status",
-            What::ProcessList => "show_processlist",
-            What::Warnings { errors: true, .. } | What::WarningCount { errors: true } => {
-                "show_errors"
-            }
-            What::Warnings { .. } | What::WarningCount { .. } => "show_warnings",
-            What::Engines => "show_storage_engines",
-            What::Engine(_, what) if what == "MUTEX" => "show_engine_mutex",
-            What::Engine(_, what) if what == "LOGS" => "show_engine_logs",
-            What::Engine(..) => "show_engine_status",
-            What::OpenTables(_) => "show_open_tables",
-            What::Collation => "show_collations",
-            What::Charset => "show_charsets",
-            What::Grants(_) => "show_grants",
-            What::Privileges => "show_privileges",
-            What::Plugins => "show_plugins",
-            What::Made { query, .. } if query.contains("ROUTINES") => "show_procedure_status",
-            What::Made { query, .. } if query.contains("EVENTS") => "show_events",
-            What::Made { .. } => "show_triggers",
-            What::Refused(1381, _) => "show_binlogs",
-            What::Refused(..) => "show_procedure_code",
-            What::Nothing(names) => match names.first() {
-                Some(&"Slave_IO_State") => "show_slave_status",
-                Some(&"Server_id") => "show_slave_hosts",
-                Some(&"Log_name") => "show_binlog_events",
-                Some(&"Query_ID") => "show_profiles",
-                Some(&"Status") => "show_profile",
-                _ => "show_master_status",
-            },
-            What::Explain(..) => "explain_other",
-        },
-    }
 }
 
 /// A qualified name.
@@ -187,14 +91,14 @@ fn table_name(name: &ObjectName, database: Option<&str>) -> Result<TableName> {
 fn maintenance(
     parser: &mut sqlparser::parser::Parser<'_>,
     database: Option<&str>,
-) -> Result<Option<(Action, &'static str)>> {
+) -> Result<Option<(Action, Command)>> {
     let Token::Word(first) = parser.peek_token().token else {
         return Ok(None);
     };
     let operation = match first.value.to_ascii_uppercase().as_str() {
-        "ANALYZE" => "analyze",
-        "OPTIMIZE" => "optimize",
-        "CHECK" => "check",
+        "ANALYZE" => Maintenance::Analyze,
+        "OPTIMIZE" => Maintenance::Optimize,
+        "CHECK" => Maintenance::Check,
         _ => return Ok(None),
     };
     parser.next_token();
@@ -222,7 +126,7 @@ fn maintenance(
     }
     end(parser)?;
     let action = Action::Ddl(Box::new(Ddl::Maintain(tables, operation)));
-    let command = command_of(&action);
+    let command = Command::of(&action);
     Ok(Some((action, command)))
 }
 
@@ -232,7 +136,7 @@ fn statement(
     database: Option<&str>,
     connection: &mut Connection,
     mode: Mode,
-) -> Result<(Action, &'static str)> {
+) -> Result<(Action, Command)> {
     let ddl = |ddl: Ddl| Action::Ddl(Box::new(ddl));
     let action = match statement {
         Statement::Query(query) => {
@@ -477,7 +381,7 @@ fn statement(
             return Err(near(text.chars().take(60).collect::<String>()));
         }
     };
-    let command = command_of(&action);
+    let command = Command::of(&action);
     Ok((action, command))
 }
 

@@ -2,6 +2,8 @@
 
 use tare::Class;
 
+use crate::dialect::plan::Command;
+
 tare::classes! {
     /// Accepts connections.
     pub static THREAD_MAIN: Thread = "thread/sql/main", singleton;
@@ -86,112 +88,132 @@ tare::classes! {
 }
 
 macro_rules! commands {
-    ($($name:ident $class:ident $text:literal)*) => {
+    ($($command:ident $class:ident $text:literal)*) => {
         tare::classes! { $(#[doc = $text] pub static $class: Statement = $text;)* }
 
-        /// The class of a statement by its command's name, the last part of the class's.
-        pub fn statement(command: &str) -> &'static Class {
+        /// A command's instrument.
+        pub fn statement(command: Command) -> &'static Class {
             match command {
-                $(stringify!($name) => &$class,)*
-                _ => &SQL_ERROR,
+                $(Command::$command => &$class,)*
             }
         }
     };
 }
 
 commands! {
-    alter_table SQL_ALTER_TABLE "statement/sql/alter_table"
-    analyze SQL_ANALYZE "statement/sql/analyze"
-    begin SQL_BEGIN "statement/sql/begin"
-    call_procedure SQL_CALL_PROCEDURE "statement/sql/call_procedure"
-    change_db SQL_CHANGE_DB "statement/sql/change_db"
-    check SQL_CHECK "statement/sql/check"
-    commit SQL_COMMIT "statement/sql/commit"
-    create_db SQL_CREATE_DB "statement/sql/create_db"
-    create_index SQL_CREATE_INDEX "statement/sql/create_index"
-    create_table SQL_CREATE_TABLE "statement/sql/create_table"
-    create_view SQL_CREATE_VIEW "statement/sql/create_view"
-    dealloc_sql SQL_DEALLOC_SQL "statement/sql/dealloc_sql"
-    delete SQL_DELETE "statement/sql/delete"
-    do SQL_DO "statement/sql/do"
-    drop_db SQL_DROP_DB "statement/sql/drop_db"
-    drop_index SQL_DROP_INDEX "statement/sql/drop_index"
-    drop_table SQL_DROP_TABLE "statement/sql/drop_table"
-    drop_view SQL_DROP_VIEW "statement/sql/drop_view"
-    error SQL_ERROR "statement/sql/error"
-    execute_sql SQL_EXECUTE_SQL "statement/sql/execute_sql"
-    flush SQL_FLUSH "statement/sql/flush"
-    insert SQL_INSERT "statement/sql/insert"
-    kill SQL_KILL "statement/sql/kill"
-    lock_tables SQL_LOCK_TABLES "statement/sql/lock_tables"
-    optimize SQL_OPTIMIZE "statement/sql/optimize"
-    prepare_sql SQL_PREPARE_SQL "statement/sql/prepare_sql"
-    release_savepoint SQL_RELEASE_SAVEPOINT "statement/sql/release_savepoint"
-    rename_table SQL_RENAME_TABLE "statement/sql/rename_table"
-    replace SQL_REPLACE "statement/sql/replace"
-    rollback SQL_ROLLBACK "statement/sql/rollback"
-    rollback_to_savepoint SQL_ROLLBACK_TO_SAVEPOINT "statement/sql/rollback_to_savepoint"
-    savepoint SQL_SAVEPOINT "statement/sql/savepoint"
-    select SQL_SELECT "statement/sql/select"
-    set_option SQL_SET_OPTION "statement/sql/set_option"
-    show_charsets SQL_SHOW_CHARSETS "statement/sql/show_charsets"
-    show_collations SQL_SHOW_COLLATIONS "statement/sql/show_collations"
-    show_create_db SQL_SHOW_CREATE_DB "statement/sql/show_create_db"
-    show_create_table SQL_SHOW_CREATE_TABLE "statement/sql/show_create_table"
-    show_databases SQL_SHOW_DATABASES "statement/sql/show_databases"
-    show_fields SQL_SHOW_FIELDS "statement/sql/show_fields"
-    show_grants SQL_SHOW_GRANTS "statement/sql/show_grants"
-    show_keys SQL_SHOW_KEYS "statement/sql/show_keys"
-    show_plugins SQL_SHOW_PLUGINS "statement/sql/show_plugins"
-    show_privileges SQL_SHOW_PRIVILEGES "statement/sql/show_privileges"
-    show_binlog_events SQL_SHOW_BINLOG_EVENTS "statement/sql/show_binlog_events"
-    show_binlogs SQL_SHOW_BINLOGS "statement/sql/show_binlogs"
-    show_create_event SQL_SHOW_CREATE_EVENT "statement/sql/show_create_event"
-    show_create_func SQL_SHOW_CREATE_FUNC "statement/sql/show_create_func"
-    show_create_proc SQL_SHOW_CREATE_PROC "statement/sql/show_create_proc"
-    show_create_trigger SQL_SHOW_CREATE_TRIGGER "statement/sql/show_create_trigger"
-    show_create_user SQL_SHOW_CREATE_USER "statement/sql/show_create_user"
-    show_engine_logs SQL_SHOW_ENGINE_LOGS "statement/sql/show_engine_logs"
-    show_engine_mutex SQL_SHOW_ENGINE_MUTEX "statement/sql/show_engine_mutex"
-    show_engine_status SQL_SHOW_ENGINE_STATUS "statement/sql/show_engine_status"
-    show_errors SQL_SHOW_ERRORS "statement/sql/show_errors"
-    show_events SQL_SHOW_EVENTS "statement/sql/show_events"
-    show_master_status SQL_SHOW_MASTER_STATUS "statement/sql/show_master_status"
-    show_open_tables SQL_SHOW_OPEN_TABLES "statement/sql/show_open_tables"
-    show_procedure_code SQL_SHOW_PROCEDURE_CODE "statement/sql/show_procedure_code"
-    show_procedure_status SQL_SHOW_PROCEDURE_STATUS "statement/sql/show_procedure_status"
-    show_profile SQL_SHOW_PROFILE "statement/sql/show_profile"
-    show_profiles SQL_SHOW_PROFILES "statement/sql/show_profiles"
-    show_slave_hosts SQL_SHOW_SLAVE_HOSTS "statement/sql/show_slave_hosts"
-    show_slave_status SQL_SHOW_SLAVE_STATUS "statement/sql/show_slave_status"
-    explain_other SQL_EXPLAIN_OTHER "statement/sql/explain_other"
-    show_processlist SQL_SHOW_PROCESSLIST "statement/sql/show_processlist"
-    show_status SQL_SHOW_STATUS "statement/sql/show_status"
-    show_storage_engines SQL_SHOW_STORAGE_ENGINES "statement/sql/show_storage_engines"
-    show_table_status SQL_SHOW_TABLE_STATUS "statement/sql/show_table_status"
-    show_tables SQL_SHOW_TABLES "statement/sql/show_tables"
-    show_triggers SQL_SHOW_TRIGGERS "statement/sql/show_triggers"
-    show_variables SQL_SHOW_VARIABLES "statement/sql/show_variables"
-    show_warnings SQL_SHOW_WARNINGS "statement/sql/show_warnings"
-    shutdown SQL_SHUTDOWN "statement/sql/shutdown"
-    truncate SQL_TRUNCATE "statement/sql/truncate"
-    unlock_tables SQL_UNLOCK_TABLES "statement/sql/unlock_tables"
-    update SQL_UPDATE "statement/sql/update"
-    update_ COM_EXECUTE "statement/com/Execute"
-    prepare_ COM_PREPARE "statement/com/Prepare"
-    close_ COM_CLOSE_STMT "statement/com/Close stmt"
-    reset_ COM_RESET_STMT "statement/com/Reset stmt"
-    long_ COM_LONG_DATA "statement/com/Long Data"
-    ping_ COM_PING "statement/com/Ping"
-    quit_ COM_QUIT "statement/com/Quit"
-    init_ COM_INIT_DB "statement/com/Init DB"
-    fields_ COM_FIELD_LIST "statement/com/Field List"
-    statistics_ COM_STATISTICS "statement/com/Statistics"
-    processlist_ COM_PROCESSLIST "statement/com/Processlist"
-    kill_ COM_KILL "statement/com/Kill"
-    user_ COM_CHANGE_USER "statement/com/Change user"
-    connection_ COM_RESET_CONNECTION "statement/com/Reset Connection"
-    option_ COM_SET_OPTION "statement/com/Set option"
-    debug_ COM_DEBUG "statement/com/Debug"
-    error_ COM_ERROR "statement/com/Error"
+    AlterTable SQL_ALTER_TABLE "statement/sql/alter_table"
+    Analyze SQL_ANALYZE "statement/sql/analyze"
+    Begin SQL_BEGIN "statement/sql/begin"
+    CallProcedure SQL_CALL_PROCEDURE "statement/sql/call_procedure"
+    ChangeDb SQL_CHANGE_DB "statement/sql/change_db"
+    Check SQL_CHECK "statement/sql/check"
+    Commit SQL_COMMIT "statement/sql/commit"
+    CreateDb SQL_CREATE_DB "statement/sql/create_db"
+    CreateIndex SQL_CREATE_INDEX "statement/sql/create_index"
+    CreateTable SQL_CREATE_TABLE "statement/sql/create_table"
+    CreateView SQL_CREATE_VIEW "statement/sql/create_view"
+    DeallocSql SQL_DEALLOC_SQL "statement/sql/dealloc_sql"
+    Delete SQL_DELETE "statement/sql/delete"
+    Do SQL_DO "statement/sql/do"
+    DropDb SQL_DROP_DB "statement/sql/drop_db"
+    DropIndex SQL_DROP_INDEX "statement/sql/drop_index"
+    DropTable SQL_DROP_TABLE "statement/sql/drop_table"
+    DropView SQL_DROP_VIEW "statement/sql/drop_view"
+    ExecuteSql SQL_EXECUTE_SQL "statement/sql/execute_sql"
+    Flush SQL_FLUSH "statement/sql/flush"
+    Insert SQL_INSERT "statement/sql/insert"
+    Kill SQL_KILL "statement/sql/kill"
+    LockTables SQL_LOCK_TABLES "statement/sql/lock_tables"
+    Optimize SQL_OPTIMIZE "statement/sql/optimize"
+    PrepareSql SQL_PREPARE_SQL "statement/sql/prepare_sql"
+    ReleaseSavepoint SQL_RELEASE_SAVEPOINT "statement/sql/release_savepoint"
+    RenameTable SQL_RENAME_TABLE "statement/sql/rename_table"
+    Replace SQL_REPLACE "statement/sql/replace"
+    Rollback SQL_ROLLBACK "statement/sql/rollback"
+    RollbackToSavepoint SQL_ROLLBACK_TO_SAVEPOINT "statement/sql/rollback_to_savepoint"
+    Savepoint SQL_SAVEPOINT "statement/sql/savepoint"
+    Select SQL_SELECT "statement/sql/select"
+    SetOption SQL_SET_OPTION "statement/sql/set_option"
+    ShowCharsets SQL_SHOW_CHARSETS "statement/sql/show_charsets"
+    ShowCollations SQL_SHOW_COLLATIONS "statement/sql/show_collations"
+    ShowCreateDb SQL_SHOW_CREATE_DB "statement/sql/show_create_db"
+    ShowCreateTable SQL_SHOW_CREATE_TABLE "statement/sql/show_create_table"
+    ShowDatabases SQL_SHOW_DATABASES "statement/sql/show_databases"
+    ShowFields SQL_SHOW_FIELDS "statement/sql/show_fields"
+    ShowGrants SQL_SHOW_GRANTS "statement/sql/show_grants"
+    ShowKeys SQL_SHOW_KEYS "statement/sql/show_keys"
+    ShowPlugins SQL_SHOW_PLUGINS "statement/sql/show_plugins"
+    ShowPrivileges SQL_SHOW_PRIVILEGES "statement/sql/show_privileges"
+    ShowBinlogEvents SQL_SHOW_BINLOG_EVENTS "statement/sql/show_binlog_events"
+    ShowBinlogs SQL_SHOW_BINLOGS "statement/sql/show_binlogs"
+    ShowCreateEvent SQL_SHOW_CREATE_EVENT "statement/sql/show_create_event"
+    ShowCreateFunc SQL_SHOW_CREATE_FUNC "statement/sql/show_create_func"
+    ShowCreateProc SQL_SHOW_CREATE_PROC "statement/sql/show_create_proc"
+    ShowCreateTrigger SQL_SHOW_CREATE_TRIGGER "statement/sql/show_create_trigger"
+    ShowCreateUser SQL_SHOW_CREATE_USER "statement/sql/show_create_user"
+    ShowEngineLogs SQL_SHOW_ENGINE_LOGS "statement/sql/show_engine_logs"
+    ShowEngineMutex SQL_SHOW_ENGINE_MUTEX "statement/sql/show_engine_mutex"
+    ShowEngineStatus SQL_SHOW_ENGINE_STATUS "statement/sql/show_engine_status"
+    ShowErrors SQL_SHOW_ERRORS "statement/sql/show_errors"
+    ShowEvents SQL_SHOW_EVENTS "statement/sql/show_events"
+    ShowMasterStatus SQL_SHOW_MASTER_STATUS "statement/sql/show_master_status"
+    ShowOpenTables SQL_SHOW_OPEN_TABLES "statement/sql/show_open_tables"
+    ShowProcedureCode SQL_SHOW_PROCEDURE_CODE "statement/sql/show_procedure_code"
+    ShowProcedureStatus SQL_SHOW_PROCEDURE_STATUS "statement/sql/show_procedure_status"
+    ShowProfile SQL_SHOW_PROFILE "statement/sql/show_profile"
+    ShowProfiles SQL_SHOW_PROFILES "statement/sql/show_profiles"
+    ShowSlaveHosts SQL_SHOW_SLAVE_HOSTS "statement/sql/show_slave_hosts"
+    ShowSlaveStatus SQL_SHOW_SLAVE_STATUS "statement/sql/show_slave_status"
+    ExplainOther SQL_EXPLAIN_OTHER "statement/sql/explain_other"
+    ShowProcesslist SQL_SHOW_PROCESSLIST "statement/sql/show_processlist"
+    ShowStatus SQL_SHOW_STATUS "statement/sql/show_status"
+    ShowStorageEngines SQL_SHOW_STORAGE_ENGINES "statement/sql/show_storage_engines"
+    ShowTableStatus SQL_SHOW_TABLE_STATUS "statement/sql/show_table_status"
+    ShowTables SQL_SHOW_TABLES "statement/sql/show_tables"
+    ShowTriggers SQL_SHOW_TRIGGERS "statement/sql/show_triggers"
+    ShowVariables SQL_SHOW_VARIABLES "statement/sql/show_variables"
+    ShowWarnings SQL_SHOW_WARNINGS "statement/sql/show_warnings"
+    Shutdown SQL_SHUTDOWN "statement/sql/shutdown"
+    Truncate SQL_TRUNCATE "statement/sql/truncate"
+    UnlockTables SQL_UNLOCK_TABLES "statement/sql/unlock_tables"
+    Update SQL_UPDATE "statement/sql/update"
+}
+
+tare::classes! {
+    /// statement/sql/error
+    pub static SQL_ERROR: Statement = "statement/sql/error";
+    /// statement/com/Execute
+    pub static COM_EXECUTE: Statement = "statement/com/Execute";
+    /// statement/com/Prepare
+    pub static COM_PREPARE: Statement = "statement/com/Prepare";
+    /// statement/com/Close stmt
+    pub static COM_CLOSE_STMT: Statement = "statement/com/Close stmt";
+    /// statement/com/Reset stmt
+    pub static COM_RESET_STMT: Statement = "statement/com/Reset stmt";
+    /// statement/com/Long Data
+    pub static COM_LONG_DATA: Statement = "statement/com/Long Data";
+    /// statement/com/Ping
+    pub static COM_PING: Statement = "statement/com/Ping";
+    /// statement/com/Quit
+    pub static COM_QUIT: Statement = "statement/com/Quit";
+    /// statement/com/Init DB
+    pub static COM_INIT_DB: Statement = "statement/com/Init DB";
+    /// statement/com/Field List
+    pub static COM_FIELD_LIST: Statement = "statement/com/Field List";
+    /// statement/com/Statistics
+    pub static COM_STATISTICS: Statement = "statement/com/Statistics";
+    /// statement/com/Processlist
+    pub static COM_PROCESSLIST: Statement = "statement/com/Processlist";
+    /// statement/com/Kill
+    pub static COM_KILL: Statement = "statement/com/Kill";
+    /// statement/com/Change user
+    pub static COM_CHANGE_USER: Statement = "statement/com/Change user";
+    /// statement/com/Reset Connection
+    pub static COM_RESET_CONNECTION: Statement = "statement/com/Reset Connection";
+    /// statement/com/Set option
+    pub static COM_SET_OPTION: Statement = "statement/com/Set option";
+    /// statement/com/Debug
+    pub static COM_DEBUG: Statement = "statement/com/Debug";
+    /// statement/com/Error
+    pub static COM_ERROR: Statement = "statement/com/Error";
 }

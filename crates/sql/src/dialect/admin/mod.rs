@@ -1,14 +1,19 @@
 //! Statements that SQLite has no like of: SHOW, SET, USE, KILL and their kin.
 
+mod request;
 mod set;
 mod show;
 mod words;
 
-use sqlparser::ast::{Expr, ObjectName};
+use sqlparser::ast::ObjectName;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
+pub use self::request::{
+    Absent, Characteristics, EngineReport, Filter, Format, Program, Routine, Scope, SetItem, Show,
+    What,
+};
 use self::set::set;
 use self::show::show;
 use self::words::{any, expr, identifier, name, need, take, word};
@@ -16,145 +21,6 @@ use crate::dialect::plan::Action;
 use crate::dialect::{end, near};
 use crate::server::error::Result;
 use crate::storage::tables::last_name;
-
-/// Which value of a variable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// The session's.
-    Session,
-    /// The server's.
-    Global,
-}
-
-/// What SET TRANSACTION says.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Characteristics {
-    /// Of whose transactions; `None` is the next one alone.
-    pub scope: Option<Scope>,
-    /// READ ONLY or READ WRITE.
-    pub read_only: Option<bool>,
-    /// ISOLATION LEVEL, as @@transaction_isolation has it.
-    pub isolation: Option<&'static str>,
-}
-
-/// One assignment of SET.
-#[derive(Debug, Clone)]
-pub enum SetItem {
-    /// A system variable. `None` is DEFAULT.
-    System(Scope, String, Option<Expr>),
-    /// `@x`.
-    User(String, Expr),
-    /// SET NAMES: character set and collation.
-    Names(String, Option<String>),
-    /// SET TRANSACTION: read only or not, when it is said.
-    Transaction(Characteristics),
-}
-
-/// The rows of a SHOW that are kept.
-#[derive(Debug, Clone)]
-pub enum Filter {
-    /// All.
-    None,
-    /// LIKE on the first column.
-    Like(String),
-    /// WHERE.
-    Where(Box<Expr>),
-}
-
-/// How EXPLAIN answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// Rows.
-    Traditional,
-    /// FORMAT=JSON.
-    Json,
-    /// FORMAT=TREE, and ANALYZE.
-    Tree,
-}
-
-/// What to show.
-#[derive(Debug, Clone)]
-pub struct Show {
-    /// Of what.
-    pub what: What,
-    /// Which rows.
-    pub filter: Filter,
-    /// SHOW FULL.
-    pub full: bool,
-}
-
-/// The kinds of SHOW.
-#[derive(Debug, Clone)]
-pub enum What {
-    /// DATABASES.
-    Databases,
-    /// TABLES, of a database other than the session's.
-    Tables(Option<String>),
-    /// TABLE STATUS.
-    TableStatus(Option<String>),
-    /// COLUMNS, DESCRIBE: database and table.
-    Columns(Option<String>, String),
-    /// INDEX: database and table.
-    Index(Option<String>, String),
-    /// CREATE TABLE.
-    CreateTable(Option<String>, String),
-    /// CREATE VIEW.
-    CreateView(Option<String>, String),
-    /// CREATE USER; of the session's own account, or of user and host.
-    CreateUser(Option<(String, String)>),
-    /// CREATE PROCEDURE, FUNCTION, TRIGGER, EVENT: kind, database, name.
-    CreateProgram(String, Option<String>, String),
-    /// ENGINE x STATUS, MUTEX, LOGS: engine and what of it.
-    Engine(String, String),
-    /// OPEN TABLES.
-    OpenTables(Option<String>),
-    /// The rows of a SELECT; LIKE is for that column.
-    Made {
-        /// In MySQL's dialect.
-        query: String,
-        /// The column.
-        like: &'static str,
-    },
-    /// What MySQL answers with this error where it is configured as this server is.
-    Refused(u16, String),
-    /// CREATE DATABASE.
-    CreateDatabase(String),
-    /// VARIABLES.
-    Variables(Scope),
-    /// STATUS.
-    Status(Scope),
-    /// PROCESSLIST.
-    ProcessList,
-    /// WARNINGS, ERRORS.
-    Warnings {
-        /// Errors alone.
-        errors: bool,
-        /// How many to leave out, and how many to show then.
-        limit: (usize, usize),
-    },
-    /// COUNT(*) WARNINGS, COUNT(*) ERRORS.
-    WarningCount {
-        /// Errors alone.
-        errors: bool,
-    },
-    /// ENGINES.
-    Engines,
-    /// COLLATION.
-    Collation,
-    /// CHARACTER SET.
-    Charset,
-    /// GRANTS, of the session's own account, or of user and host.
-    Grants(Option<(String, String)>),
-    /// PRIVILEGES.
-    Privileges,
-    /// PLUGINS.
-    Plugins,
-    /// TRIGGERS, EVENTS, PROCEDURE STATUS, FUNCTION STATUS, OPEN TABLES, MASTER STATUS ...: what
-    /// this server never has any of.
-    Nothing(&'static [&'static str]),
-    /// EXPLAIN of SQLite's text for a statement.
-    Explain(super::plan::Sql, Format),
-}
 
 /// Reads the statement if it is one of these.
 pub fn parse(parser: &mut Parser<'_>) -> Result<Option<Action>> {

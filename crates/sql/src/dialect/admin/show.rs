@@ -4,7 +4,7 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
 use super::words::{any, expr, identifier, name, need, take, text, word};
-use super::{Filter, Scope, Show, What, split};
+use super::{Absent, EngineReport, Filter, Program, Routine, Scope, Show, What, split};
 use crate::dialect::near;
 use crate::dialect::plan::Action;
 use crate::server::error::Result;
@@ -61,8 +61,13 @@ pub(super) fn show(parser: &mut Parser<'_>) -> Result<Action> {
             }
             Some("USER") => What::CreateUser(account(parser)?),
             Some(kind @ ("PROCEDURE" | "FUNCTION" | "TRIGGER" | "EVENT")) => {
-                let (database, routine) = split(&name(parser)?)?;
-                What::CreateProgram(kind.to_owned(), database, routine)
+                let (database, program) = split(&name(parser)?)?;
+                let kind = match kind {
+                    "TRIGGER" => Program::Trigger,
+                    "EVENT" => Program::Event,
+                    routine => Program::Routine(routine_of(routine)),
+                };
+                What::CreateProgram(kind, database, program)
             }
             Some(_) => {
                 if take(parser, "IF") {
@@ -119,23 +124,15 @@ pub(super) fn show(parser: &mut Parser<'_>) -> Result<Action> {
         }
         "PRIVILEGES" => What::Privileges,
         "PLUGINS" => What::Plugins,
-        "TRIGGERS" => made(TRIGGERS, "Table", from(parser)?, "TRIGGER_SCHEMA"),
-        "EVENTS" => made(EVENTS, "Name", from(parser)?, "EVENT_SCHEMA"),
+        "TRIGGERS" => What::Triggers(from(parser)?),
+        "EVENTS" => What::Events(from(parser)?),
         "PROCEDURE" | "FUNCTION" => {
             if take(parser, "CODE") {
                 name(parser)?;
-                What::Refused(
-                    1289,
-                    format!(
-                        "The 'SHOW {first} CODE' feature is disabled; you need MySQL built with '--with-debug' to have it working"
-                    ),
-                )
+                What::RoutineCode(routine_of(&first))
             } else {
                 need(parser, "STATUS")?;
-                What::Made {
-                    query: format!("{ROUTINES} WHERE ROUTINE_TYPE = '{first}' ORDER BY 1, 2"),
-                    like: "Name",
-                }
+                What::Routines(routine_of(&first))
             }
         }
         "OPEN" => {
@@ -144,18 +141,22 @@ pub(super) fn show(parser: &mut Parser<'_>) -> Result<Action> {
         }
         "ENGINE" => {
             let engine = text(parser)?;
-            let what = any(parser, &["STATUS", "MUTEX", "LOGS"])
-                .ok_or_else(|| near(parser.peek_token().token))?;
-            What::Engine(engine, what.to_owned())
+            let report = match any(parser, &["STATUS", "MUTEX", "LOGS"]) {
+                Some("STATUS") => EngineReport::Status,
+                Some("MUTEX") => EngineReport::Mutex,
+                Some(_) => EngineReport::Logs,
+                None => return Err(near(parser.peek_token().token)),
+            };
+            What::Engine(engine, report)
         }
         "MASTER" | "BINARY" => {
             if take(parser, "LOG") {
                 need(parser, "STATUS")?;
-                What::Nothing(BINARY_LOG_STATUS)
+                What::Absent(Absent::BinaryLogStatus)
             } else {
                 match any(parser, &["STATUS", "LOGS"]) {
-                    Some("STATUS") => What::Nothing(BINARY_LOG_STATUS),
-                    Some(_) => What::Refused(1381, "You are not using binary logging".into()),
+                    Some("STATUS") => What::Absent(Absent::BinaryLogStatus),
+                    Some(_) => What::BinaryLogs,
                     None => return Err(near(parser.peek_token().token)),
                 }
             }
@@ -165,14 +166,7 @@ pub(super) fn show(parser: &mut Parser<'_>) -> Result<Action> {
             while !matches!(parser.peek_token().token, Token::EOF | Token::SemiColon) {
                 parser.next_token();
             }
-            What::Nothing(&[
-                "Log_name",
-                "Pos",
-                "Event_type",
-                "Server_id",
-                "End_log_pos",
-                "Info",
-            ])
+            What::Absent(Absent::BinaryLogEvents)
         }
         "SLAVE" | "REPLICA" => match any(parser, &["STATUS", "HOSTS"]) {
             Some("STATUS") => {
@@ -180,18 +174,18 @@ pub(super) fn show(parser: &mut Parser<'_>) -> Result<Action> {
                     need(parser, "CHANNEL")?;
                     text(parser)?;
                 }
-                What::Nothing(REPLICA_STATUS)
+                What::Absent(Absent::ReplicaStatus)
             }
-            Some(_) => What::Nothing(REPLICAS),
+            Some(_) => What::Absent(Absent::Replicas),
             None => return Err(near(parser.peek_token().token)),
         },
-        "REPLICAS" => What::Nothing(REPLICAS),
-        "PROFILES" => What::Nothing(&["Query_ID", "Duration", "Query"]),
+        "REPLICAS" => What::Absent(Absent::Replicas),
+        "PROFILES" => What::Absent(Absent::Profiles),
         "PROFILE" => {
             while !matches!(parser.peek_token().token, Token::EOF | Token::SemiColon) {
                 parser.next_token();
             }
-            What::Nothing(&["Status", "Duration"])
+            What::Absent(Absent::Profile)
         }
         _ => return Err(near(last)),
     };
@@ -218,6 +212,14 @@ pub(super) fn show(parser: &mut Parser<'_>) -> Result<Action> {
         Filter::None
     };
     Ok(Action::Show(Box::new(Show { what, filter, full })))
+}
+
+fn routine_of(word: &str) -> Routine {
+    if word == "FUNCTION" {
+        Routine::Function
+    } else {
+        Routine::Procedure
+    }
 }
 
 fn from(parser: &mut Parser<'_>) -> Result<Option<String>> {
@@ -290,106 +292,3 @@ fn account(parser: &mut Parser<'_>) -> Result<Option<(String, String)>> {
     };
     Ok(Some((user, host)))
 }
-
-/// Rows of information_schema under SHOW's names, of one database where it is said.
-fn made(query: &str, like: &'static str, database: Option<String>, schema: &str) -> What {
-    let of = database.map_or_else(
-        || format!("{schema} = DATABASE()"),
-        |d| format!("{schema} = '{}'", d.replace('\'', "''")),
-    );
-    What::Made {
-        query: format!("{query} WHERE {of} ORDER BY 1, 2"),
-        like,
-    }
-}
-
-const TRIGGERS: &str = "SELECT TRIGGER_NAME AS `Trigger`, EVENT_MANIPULATION AS `Event`, \
-    EVENT_OBJECT_TABLE AS `Table`, ACTION_STATEMENT AS `Statement`, ACTION_TIMING AS Timing, \
-    CREATED AS Created, SQL_MODE AS sql_mode, DEFINER AS `Definer`, \
-    CHARACTER_SET_CLIENT AS character_set_client, COLLATION_CONNECTION AS collation_connection, \
-    DATABASE_COLLATION AS `Database Collation` FROM information_schema.TRIGGERS";
-
-const EVENTS: &str = "SELECT EVENT_SCHEMA AS Db, EVENT_NAME AS Name, DEFINER AS `Definer`, \
-    TIME_ZONE AS `Time zone`, EVENT_TYPE AS Type, EXECUTE_AT AS `Execute at`, \
-    INTERVAL_VALUE AS `Interval value`, INTERVAL_FIELD AS `Interval field`, STARTS AS Starts, \
-    ENDS AS Ends, STATUS AS Status, ORIGINATOR AS Originator, \
-    CHARACTER_SET_CLIENT AS character_set_client, COLLATION_CONNECTION AS collation_connection, \
-    DATABASE_COLLATION AS `Database Collation` FROM information_schema.EVENTS";
-
-const ROUTINES: &str = "SELECT ROUTINE_SCHEMA AS Db, ROUTINE_NAME AS Name, ROUTINE_TYPE AS Type, \
-    DEFINER AS `Definer`, LAST_ALTERED AS Modified, CREATED AS Created, \
-    SECURITY_TYPE AS Security_type, ROUTINE_COMMENT AS Comment, \
-    CHARACTER_SET_CLIENT AS character_set_client, COLLATION_CONNECTION AS collation_connection, \
-    DATABASE_COLLATION AS `Database Collation` FROM information_schema.ROUTINES";
-
-const BINARY_LOG_STATUS: &[&str] = &[
-    "File",
-    "Position",
-    "Binlog_Do_DB",
-    "Binlog_Ignore_DB",
-    "Executed_Gtid_Set",
-];
-
-const REPLICAS: &[&str] = &["Server_id", "Host", "Port", "Master_id", "Slave_UUID"];
-
-const REPLICA_STATUS: &[&str] = &[
-    "Slave_IO_State",
-    "Master_Host",
-    "Master_User",
-    "Master_Port",
-    "Connect_Retry",
-    "Master_Log_File",
-    "Read_Master_Log_Pos",
-    "Relay_Log_File",
-    "Relay_Log_Pos",
-    "Relay_Master_Log_File",
-    "Slave_IO_Running",
-    "Slave_SQL_Running",
-    "Replicate_Do_DB",
-    "Replicate_Ignore_DB",
-    "Replicate_Do_Table",
-    "Replicate_Ignore_Table",
-    "Replicate_Wild_Do_Table",
-    "Replicate_Wild_Ignore_Table",
-    "Last_Errno",
-    "Last_Error",
-    "Skip_Counter",
-    "Exec_Master_Log_Pos",
-    "Relay_Log_Space",
-    "Until_Condition",
-    "Until_Log_File",
-    "Until_Log_Pos",
-    "Master_SSL_Allowed",
-    "Master_SSL_CA_File",
-    "Master_SSL_CA_Path",
-    "Master_SSL_Cert",
-    "Master_SSL_Cipher",
-    "Master_SSL_Key",
-    "Seconds_Behind_Master",
-    "Master_SSL_Verify_Server_Cert",
-    "Last_IO_Errno",
-    "Last_IO_Error",
-    "Last_SQL_Errno",
-    "Last_SQL_Error",
-    "Replicate_Ignore_Server_Ids",
-    "Master_Server_Id",
-    "Master_UUID",
-    "Master_Info_File",
-    "SQL_Delay",
-    "SQL_Remaining_Delay",
-    "Slave_SQL_Running_State",
-    "Master_Retry_Count",
-    "Master_Bind",
-    "Last_IO_Error_Timestamp",
-    "Last_SQL_Error_Timestamp",
-    "Master_SSL_Crl",
-    "Master_SSL_Crlpath",
-    "Retrieved_Gtid_Set",
-    "Executed_Gtid_Set",
-    "Auto_Position",
-    "Replicate_Rewrite_DB",
-    "Channel_Name",
-    "Master_TLS_Version",
-    "Master_public_key_path",
-    "Get_master_public_key",
-];

@@ -1,7 +1,7 @@
 //! Maintenance of tables: CHECK, ANALYZE and their like.
 
 use super::literal;
-use crate::dialect::ddl::TableName;
+use crate::dialect::ddl::{Maintenance, TableName};
 use crate::server::error::Result;
 use crate::server::session::Session;
 use crate::server::show::Rows;
@@ -11,7 +11,7 @@ impl Session {
     pub(super) fn maintain(
         &mut self,
         tables: &[TableName],
-        operation: &str,
+        operation: Maintenance,
         more: bool,
         binary: bool,
     ) -> Result<()> {
@@ -22,15 +22,20 @@ impl Session {
                 Ok(text) => ("status", text),
                 Err(error) => ("Error", error.message),
             };
-            rows.push([full.into(), operation.into(), kind.into(), text.into()]);
+            rows.push([
+                full.into(),
+                operation.name().into(),
+                kind.into(),
+                text.into(),
+            ]);
         }
         self.send(rows, more, binary)
     }
 
-    fn maintain_one(&mut self, name: &TableName, operation: &str) -> Result<String> {
+    fn maintain_one(&mut self, name: &TableName, operation: Maintenance) -> Result<String> {
         self.existing(name)?;
         let (db, table) = (quote(&name.database), quote(&name.table));
-        if operation == "check" {
+        if operation == Maintenance::Check {
             let found: String = self.connection()?.db().query_row(
                 &format!("PRAGMA {db}.integrity_check({})", literal(&name.table)),
                 [],

@@ -53,7 +53,7 @@ impl Session {
     /// Runs a change. `Some`: OK with so many affected rows; `None`: it has answered with rows.
     pub fn ddl(&mut self, ddl: &Ddl, more: bool, binary: bool) -> Result<Option<u64>> {
         if let Ddl::Maintain(tables, operation) = ddl {
-            self.maintain(tables, operation, more, binary)?;
+            self.maintain(tables, *operation, more, binary)?;
             return Ok(None);
         }
         if let Ddl::Truncate(name) = ddl

@@ -15,7 +15,7 @@ use self::transaction::single_statement;
 use super::error::{Result, SqlError};
 use super::points;
 use super::session::{Columns, Role, Session};
-use super::status::Counter;
+use super::status::{Com, Counter};
 use super::tables::{Rows, Uses};
 use crate::dialect::plan::{Action, Change, Plan, Sql};
 use crate::storage::databases::is_system_schema;
@@ -37,7 +37,8 @@ impl Session {
         more: bool,
         binary: bool,
     ) -> Result<()> {
-        self.registration.status().command(plan.com);
+        let counter = Com::of_statement(plan.command);
+        self.registration.status().command(counter);
         let at_most = self.execution_limit(plan);
         if !at_most.is_zero() {
             self.registration

@@ -151,7 +151,7 @@ impl Session {
         }
         cached.columns.digest = cached.digest;
         let plan = cached.plan.clone();
-        point.refine(plan.class);
+        point.refine(crate::server::points::statement(plan.command));
         let result = self
             .run(
                 &plan,

@@ -1,8 +1,8 @@
 //! What SHOW says of accounts, programs and engines; rows that a SELECT of our own makes.
 
-use rusqlite::types::Value;
 
 use super::rows::Rows;
+use crate::dialect::admin::EngineReport;
 use crate::dialect::near;
 use crate::dialect::plan::Action;
 use crate::server::error::{Result, SqlError};
@@ -66,37 +66,6 @@ pub(super) const PRIVILEGES: &[(&str, &str, &str)] = &[
         "No privileges - allow connect only",
     ),
 ];
-
-/// The type of a column of a SHOW about what this server has nothing of.
-pub(super) fn type_of(name: &str) -> &'static str {
-    match name {
-        "Duration" => "double",
-        "Position"
-        | "Read_Master_Log_Pos"
-        | "Relay_Log_Pos"
-        | "Exec_Master_Log_Pos"
-        | "Relay_Log_Space"
-        | "Until_Log_Pos"
-        | "Seconds_Behind_Master"
-        | "Master_Retry_Count" => "bigint unsigned",
-        "Server_id"
-        | "Port"
-        | "Master_id"
-        | "Master_Port"
-        | "Connect_Retry"
-        | "Last_Errno"
-        | "Skip_Counter"
-        | "Last_IO_Errno"
-        | "Last_SQL_Errno"
-        | "Master_Server_Id"
-        | "SQL_Delay"
-        | "SQL_Remaining_Delay"
-        | "Auto_Position"
-        | "Get_master_public_key"
-        | "Query_ID" => "int unsigned",
-        _ => "varchar(255)",
-    }
-}
 
 impl Session {
     /// The rows of a SELECT on system schemas, written in MySQL's dialect; `?` are the parameters.
@@ -201,65 +170,17 @@ impl Session {
         ))
     }
 
-    /// SHOW CREATE PROCEDURE, FUNCTION, TRIGGER, EVENT.
-    pub(super) fn show_program(
-        &mut self,
-        kind: &str,
-        database: &Option<String>,
-        name: &str,
-    ) -> Result<Rows> {
-        let unknown = |code| SqlError::new(code, format!("{kind} {name} does not exist"));
-        let database = match database {
-            Some(name) => name.clone(),
-            None => self.state.database().ok_or_else(SqlError::no_database)?,
-        };
-        match kind {
-            "TRIGGER" => return Err(SqlError::new(1360, "Trigger does not exist")),
-            "EVENT" => {
-                return Err(SqlError::new(1539, format!("Unknown event '{name}'")));
-            }
-            _ => {}
-        }
-        let found = self.select(
-            "SELECT ROUTINE_NAME, SQL_MODE, ROUTINE_DEFINITION FROM information_schema.ROUTINES \
-             WHERE ROUTINE_SCHEMA = ? AND ROUTINE_NAME = ? AND ROUTINE_TYPE = ?",
-            &[&database, name, kind],
-        )?;
-        let Some(row) = found.rows.first() else {
-            return Err(unknown(1305));
-        };
-        let title = if kind == "PROCEDURE" {
-            ("Procedure", "Create Procedure")
-        } else {
-            ("Function", "Create Function")
-        };
-        let mut rows = Rows::new(&[
-            title.0,
-            "sql_mode",
-            title.1,
-            "character_set_client",
-            "collation_connection",
-            "Database Collation",
-        ]);
-        let mut values = row.clone();
-        values.extend(
-            ["utf8mb4", "utf8mb4_0900_ai_ci", "utf8mb4_0900_ai_ci"].map(|t| Value::Text(t.into())),
-        );
-        rows.rows.push(values);
-        Ok(rows)
-    }
-
     /// SHOW ENGINE x STATUS, MUTEX, LOGS.
-    pub(super) fn engine(&mut self, engine: &str, what: &str) -> Result<Rows> {
+    pub(super) fn engine(&mut self, engine: &str, report: EngineReport) -> Result<Rows> {
         let mut rows = Rows::new(&["Type", "Name", "Status"]);
-        match (engine.to_ascii_lowercase().as_str(), what) {
-            ("performance_schema", "STATUS") => {
+        match (engine.to_ascii_lowercase().as_str(), report) {
+            ("performance_schema", EngineReport::Status) => {
                 for (name, status) in self.performance_schema_status()? {
                     rows.push(["performance_schema".into(), name.into(), status.into()]);
                 }
             }
             // Its tables' engine answers to the name that tools ask for.
-            ("innodb" | "sqlite", "STATUS") => {
+            ("innodb" | "sqlite", EngineReport::Status) => {
                 let text = self.storage_status();
                 rows.push([engine.into(), "".into(), text.into()]);
             }

@@ -1,8 +1,10 @@
 //! SHOW: what is asked for, and the rows that answer it.
 
+mod absent;
 mod charset;
 mod explain;
 mod made;
+mod programs;
 mod rows;
 mod table;
 
@@ -225,21 +227,23 @@ impl Session {
             What::CreateUser(of) => self.show_user(of.as_ref())?,
             What::CreateView(database, view) => self.show_view(database, view)?,
             What::CreateProgram(kind, database, name) => {
-                self.show_program(kind, database, name)?
+                self.show_program(*kind, database, name)?
             }
-            What::Engine(engine, what) => self.engine(engine, what)?,
+            What::Engine(engine, what) => self.engine(engine, *what)?,
             What::OpenTables(database) => self.open_tables(database)?,
-            What::Made { query, like } => {
-                let mut rows = self.select(query, &[])?;
-                if let Filter::Like(_) = &show.filter
-                    && let Some(at) = rows.names.iter().position(|n| n == like)
-                {
-                    // LIKE looks at the first column.
-                    rows.like = at;
-                }
-                rows
+            What::Triggers(database) => self.triggers(database)?,
+            What::Events(database) => self.events(database)?,
+            What::Routines(routine) => self.routines(*routine)?,
+            What::RoutineCode(routine) => {
+                let text = format!(
+                    "The 'SHOW {} CODE' feature is disabled; you need MySQL built with '--with-debug' to have it working",
+                    routine.word()
+                );
+                return Err(SqlError::new(1289, text));
             }
-            What::Refused(code, message) => return Err(SqlError::new(*code, message.clone())),
+            What::BinaryLogs => {
+                return Err(SqlError::new(1381, "You are not using binary logging"));
+            }
             What::Privileges => {
                 let mut rows = Rows::new(&["Privilege", "Context", "Comment"]);
                 for (privilege, context, comment) in made::PRIVILEGES {
@@ -252,10 +256,7 @@ impl Session {
                  PLUGIN_LIBRARY AS Library, PLUGIN_LICENSE AS License FROM information_schema.PLUGINS",
                 &[],
             )?,
-            What::Nothing(names) => {
-                let types: Vec<&str> = names.iter().map(|n| made::type_of(n)).collect();
-                Rows::new(names).typed(&types)
-            }
+            What::Absent(absent) => absent::rows(*absent),
             What::Explain(sql, format) => self.explain(sql, *format)?,
         })
     }

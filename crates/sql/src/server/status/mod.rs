@@ -11,6 +11,7 @@ mod totals;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use self::totals::{Accounts, By};
+use crate::dialect::plan::Command;
 
 macro_rules! counters {
     ($($name:ident $text:literal)*) => {
@@ -78,6 +79,20 @@ impl Com {
             at += 1;
         }
         None
+    }
+
+    /// A statement's counter.
+    pub fn of_statement(command: Command) -> Option<Self> {
+        const ALL: [Option<Com>; Command::ALL.len()] = {
+            let mut all = [None; Command::ALL.len()];
+            let mut at = 0;
+            while at < all.len() {
+                all[at] = Com::of(Command::ALL[at].name());
+                at += 1;
+            }
+            all
+        };
+        ALL[command as usize]
     }
 }
 

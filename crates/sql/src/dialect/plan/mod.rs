@@ -1,5 +1,9 @@
 //! What a statement is, once it has been read.
 
+mod command;
+
+pub use self::command::Command;
+
 use sqlparser::ast::Expr;
 
 use super::admin::{SetItem, Show};
@@ -147,12 +151,8 @@ pub struct Plan {
     pub action: Action,
     /// Number of `?`.
     pub params: usize,
-    /// MySQL's name of the command: the last part of `statement/sql/...`.
-    pub command: &'static str,
-    /// Its Com_ counter.
-    pub com: Option<crate::server::status::Com>,
-    /// Its instrument.
-    pub class: &'static tare::Class,
+    /// What it is counted as.
+    pub command: Command,
     /// The schemas' generation it was made for.
     pub generation: u64,
 }

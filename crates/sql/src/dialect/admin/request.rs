@@ -1,0 +1,202 @@
+//! What SHOW and SET ask for.
+
+use sqlparser::ast::Expr;
+
+use crate::dialect::plan::Sql;
+
+/// Which value of a variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The session's.
+    Session,
+    /// The server's.
+    Global,
+}
+
+/// What SET TRANSACTION says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Characteristics {
+    /// Of whose transactions; `None` is the next one alone.
+    pub scope: Option<Scope>,
+    /// READ ONLY or READ WRITE.
+    pub read_only: Option<bool>,
+    /// ISOLATION LEVEL, as @@transaction_isolation has it.
+    pub isolation: Option<&'static str>,
+}
+
+/// One assignment of SET.
+#[derive(Debug, Clone)]
+pub enum SetItem {
+    /// A system variable. `None` is DEFAULT.
+    System(Scope, String, Option<Expr>),
+    /// `@x`.
+    User(String, Expr),
+    /// SET NAMES: character set and collation.
+    Names(String, Option<String>),
+    /// SET TRANSACTION: read only or not, when it is said.
+    Transaction(Characteristics),
+}
+
+/// The rows of a SHOW that are kept.
+#[derive(Debug, Clone)]
+pub enum Filter {
+    /// All.
+    None,
+    /// LIKE on the first column.
+    Like(String),
+    /// WHERE.
+    Where(Box<Expr>),
+}
+
+/// How EXPLAIN answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Rows.
+    Traditional,
+    /// FORMAT=JSON.
+    Json,
+    /// FORMAT=TREE, and ANALYZE.
+    Tree,
+}
+
+/// A stored program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// PROCEDURE or FUNCTION.
+    Routine(Routine),
+    /// TRIGGER.
+    Trigger,
+    /// EVENT.
+    Event,
+}
+
+/// A stored program that is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Routine {
+    /// PROCEDURE.
+    Procedure,
+    /// FUNCTION.
+    Function,
+}
+
+impl Routine {
+    /// The word that a statement has for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Procedure => "PROCEDURE",
+            Self::Function => "FUNCTION",
+        }
+    }
+}
+
+/// What SHOW ENGINE tells of an engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EngineReport {
+    /// STATUS.
+    Status,
+    /// MUTEX.
+    Mutex,
+    /// LOGS.
+    Logs,
+}
+
+/// What this server never has any of: SHOW answers with no rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Absent {
+    /// MASTER STATUS, BINARY LOG STATUS.
+    BinaryLogStatus,
+    /// BINLOG EVENTS, RELAYLOG EVENTS.
+    BinaryLogEvents,
+    /// REPLICA STATUS.
+    ReplicaStatus,
+    /// REPLICAS.
+    Replicas,
+    /// PROFILES.
+    Profiles,
+    /// PROFILE.
+    Profile,
+}
+
+/// What to show.
+#[derive(Debug, Clone)]
+pub struct Show {
+    /// Of what.
+    pub what: What,
+    /// Which rows.
+    pub filter: Filter,
+    /// SHOW FULL.
+    pub full: bool,
+}
+
+/// The kinds of SHOW.
+#[derive(Debug, Clone)]
+pub enum What {
+    /// DATABASES.
+    Databases,
+    /// TABLES, of a database other than the session's.
+    Tables(Option<String>),
+    /// TABLE STATUS.
+    TableStatus(Option<String>),
+    /// COLUMNS, DESCRIBE: database and table.
+    Columns(Option<String>, String),
+    /// INDEX: database and table.
+    Index(Option<String>, String),
+    /// CREATE TABLE.
+    CreateTable(Option<String>, String),
+    /// CREATE VIEW.
+    CreateView(Option<String>, String),
+    /// CREATE USER; of the session's own account, or of user and host.
+    CreateUser(Option<(String, String)>),
+    /// CREATE PROCEDURE, FUNCTION, TRIGGER, EVENT: kind, database, name.
+    CreateProgram(Program, Option<String>, String),
+    /// ENGINE x STATUS, MUTEX, LOGS: engine and what of it.
+    Engine(String, EngineReport),
+    /// OPEN TABLES.
+    OpenTables(Option<String>),
+    /// TRIGGERS, of a database other than the session's.
+    Triggers(Option<String>),
+    /// EVENTS, of a database other than the session's.
+    Events(Option<String>),
+    /// PROCEDURE STATUS, FUNCTION STATUS.
+    Routines(Routine),
+    /// PROCEDURE CODE, FUNCTION CODE.
+    RoutineCode(Routine),
+    /// BINARY LOGS.
+    BinaryLogs,
+    /// CREATE DATABASE.
+    CreateDatabase(String),
+    /// VARIABLES.
+    Variables(Scope),
+    /// STATUS.
+    Status(Scope),
+    /// PROCESSLIST.
+    ProcessList,
+    /// WARNINGS, ERRORS.
+    Warnings {
+        /// Errors alone.
+        errors: bool,
+        /// How many to leave out, and how many to show then.
+        limit: (usize, usize),
+    },
+    /// COUNT(*) WARNINGS, COUNT(*) ERRORS.
+    WarningCount {
+        /// Errors alone.
+        errors: bool,
+    },
+    /// ENGINES.
+    Engines,
+    /// COLLATION.
+    Collation,
+    /// CHARACTER SET.
+    Charset,
+    /// GRANTS, of the session's own account, or of user and host.
+    Grants(Option<(String, String)>),
+    /// PRIVILEGES.
+    Privileges,
+    /// PLUGINS.
+    Plugins,
+    /// What this server never has any of.
+    Absent(Absent),
+    /// EXPLAIN of SQLite's text for a statement.
+    Explain(Sql, Format),
+}

@@ -1,0 +1,203 @@
+//! Commands by MySQL's names: what counters and instruments are called after.
+
+use super::{Action, Change};
+use crate::dialect::admin::{Absent, EngineReport, Program, Routine, What};
+use crate::dialect::ddl::{Ddl, Maintenance};
+
+macro_rules! commands {
+    ($($name:ident $text:literal)*) => {
+        /// What a statement does, as MySQL counts it.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "they are MySQL's names")]
+        pub enum Command {
+            $($name,)*
+        }
+
+        impl Command {
+            /// Every command, in the order of their names.
+            pub const ALL: &[Command] = &[$(Command::$name,)*];
+
+            /// MySQL's name: the last part of `statement/sql/...`.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Command::$name => $text,)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    AlterTable "alter_table"
+    Analyze "analyze"
+    Begin "begin"
+    CallProcedure "call_procedure"
+    ChangeDb "change_db"
+    Check "check"
+    Commit "commit"
+    CreateDb "create_db"
+    CreateIndex "create_index"
+    CreateTable "create_table"
+    CreateView "create_view"
+    DeallocSql "dealloc_sql"
+    Delete "delete"
+    Do "do"
+    DropDb "drop_db"
+    DropIndex "drop_index"
+    DropTable "drop_table"
+    DropView "drop_view"
+    ExecuteSql "execute_sql"
+    ExplainOther "explain_other"
+    Flush "flush"
+    Insert "insert"
+    Kill "kill"
+    LockTables "lock_tables"
+    Optimize "optimize"
+    PrepareSql "prepare_sql"
+    ReleaseSavepoint "release_savepoint"
+    RenameTable "rename_table"
+    Replace "replace"
+    Rollback "rollback"
+    RollbackToSavepoint "rollback_to_savepoint"
+    Savepoint "savepoint"
+    Select "select"
+    SetOption "set_option"
+    ShowBinlogEvents "show_binlog_events"
+    ShowBinlogs "show_binlogs"
+    ShowCharsets "show_charsets"
+    ShowCollations "show_collations"
+    ShowCreateDb "show_create_db"
+    ShowCreateEvent "show_create_event"
+    ShowCreateFunc "show_create_func"
+    ShowCreateProc "show_create_proc"
+    ShowCreateTable "show_create_table"
+    ShowCreateTrigger "show_create_trigger"
+    ShowCreateUser "show_create_user"
+    ShowDatabases "show_databases"
+    ShowEngineLogs "show_engine_logs"
+    ShowEngineMutex "show_engine_mutex"
+    ShowEngineStatus "show_engine_status"
+    ShowErrors "show_errors"
+    ShowEvents "show_events"
+    ShowFields "show_fields"
+    ShowGrants "show_grants"
+    ShowKeys "show_keys"
+    ShowMasterStatus "show_master_status"
+    ShowOpenTables "show_open_tables"
+    ShowPlugins "show_plugins"
+    ShowPrivileges "show_privileges"
+    ShowProcedureCode "show_procedure_code"
+    ShowProcedureStatus "show_procedure_status"
+    ShowProcesslist "show_processlist"
+    ShowProfile "show_profile"
+    ShowProfiles "show_profiles"
+    ShowSlaveHosts "show_slave_hosts"
+    ShowSlaveStatus "show_slave_status"
+    ShowStatus "show_status"
+    ShowStorageEngines "show_storage_engines"
+    ShowTableStatus "show_table_status"
+    ShowTables "show_tables"
+    ShowTriggers "show_triggers"
+    ShowVariables "show_variables"
+    ShowWarnings "show_warnings"
+    Shutdown "shutdown"
+    Truncate "truncate"
+    UnlockTables "unlock_tables"
+    Update "update"
+}
+
+impl Command {
+    /// What a plan's action is called.
+    pub fn of(action: &Action) -> Self {
+        match action {
+            Action::Rows(_) | Action::Into(..) => Self::Select,
+            Action::Call(_) => Self::CallProcedure,
+            Action::Do(_) => Self::Do,
+            Action::Begin { .. } => Self::Begin,
+            Action::Commit { .. } => Self::Commit,
+            Action::Rollback { .. } => Self::Rollback,
+            Action::Savepoint(_) => Self::Savepoint,
+            Action::RollbackTo(_) => Self::RollbackToSavepoint,
+            Action::Release(_) => Self::ReleaseSavepoint,
+            Action::Set(_) => Self::SetOption,
+            Action::Use(_) => Self::ChangeDb,
+            Action::Kill { .. } => Self::Kill,
+            Action::LockTables(_) => Self::LockTables,
+            Action::UnlockTables => Self::UnlockTables,
+            Action::Prepare(..) => Self::PrepareSql,
+            Action::Execute(..) => Self::ExecuteSql,
+            Action::Deallocate(_) => Self::DeallocSql,
+            Action::Nothing | Action::Flush(_) => Self::Flush,
+            Action::Shutdown => Self::Shutdown,
+            Action::Write(_, Change::Insert) => Self::Insert,
+            Action::Write(_, Change::Replace) => Self::Replace,
+            Action::Write(_, Change::Update) => Self::Update,
+            Action::Write(_, Change::Delete) => Self::Delete,
+            Action::Ddl(ddl) => match ddl.as_ref() {
+                Ddl::CreateDatabase { .. } => Self::CreateDb,
+                Ddl::DropDatabase { .. } => Self::DropDb,
+                Ddl::CreateTable { .. } | Ddl::CreateLike { .. } | Ddl::CreateAs { .. } => {
+                    Self::CreateTable
+                }
+                Ddl::CreateView { .. } => Self::CreateView,
+                Ddl::Drop { view: true, .. } => Self::DropView,
+                Ddl::Drop { .. } => Self::DropTable,
+                Ddl::Alter { .. } => Self::AlterTable,
+                Ddl::CreateIndex { .. } => Self::CreateIndex,
+                Ddl::DropIndex { .. } => Self::DropIndex,
+                Ddl::Rename(_) => Self::RenameTable,
+                Ddl::Truncate(_) => Self::Truncate,
+                Ddl::Maintain(_, Maintenance::Optimize) => Self::Optimize,
+                Ddl::Maintain(_, Maintenance::Check) => Self::Check,
+                Ddl::Maintain(_, Maintenance::Analyze) => Self::Analyze,
+            },
+            Action::Show(show) => match &show.what {
+                What::Databases => Self::ShowDatabases,
+                What::Tables(_) => Self::ShowTables,
+                What::TableStatus(_) => Self::ShowTableStatus,
+                What::Columns(..) => Self::ShowFields,
+                What::Index(..) => Self::ShowKeys,
+                What::CreateTable(..) | What::CreateView(..) => Self::ShowCreateTable,
+                What::CreateDatabase(_) => Self::ShowCreateDb,
+                What::CreateUser(_) => Self::ShowCreateUser,
+                What::CreateProgram(program, ..) => match program {
+                    Program::Routine(Routine::Procedure) => Self::ShowCreateProc,
+                    Program::Routine(Routine::Function) => Self::ShowCreateFunc,
+                    Program::Event => Self::ShowCreateEvent,
+                    Program::Trigger => Self::ShowCreateTrigger,
+                },
+                What::Variables(_) => Self::ShowVariables,
+                What::Status(_) => Self::ShowStatus,
+                What::ProcessList => Self::ShowProcesslist,
+                What::Warnings { errors: true, .. } | What::WarningCount { errors: true } => {
+                    Self::ShowErrors
+                }
+                What::Warnings { .. } | What::WarningCount { .. } => Self::ShowWarnings,
+                What::Engines => Self::ShowStorageEngines,
+                What::Engine(_, EngineReport::Mutex) => Self::ShowEngineMutex,
+                What::Engine(_, EngineReport::Logs) => Self::ShowEngineLogs,
+                What::Engine(_, EngineReport::Status) => Self::ShowEngineStatus,
+                What::OpenTables(_) => Self::ShowOpenTables,
+                What::Collation => Self::ShowCollations,
+                What::Charset => Self::ShowCharsets,
+                What::Grants(_) => Self::ShowGrants,
+                What::Privileges => Self::ShowPrivileges,
+                What::Plugins => Self::ShowPlugins,
+                What::Triggers(_) => Self::ShowTriggers,
+                What::Events(_) => Self::ShowEvents,
+                What::Routines(_) => Self::ShowProcedureStatus,
+                What::RoutineCode(_) => Self::ShowProcedureCode,
+                What::BinaryLogs => Self::ShowBinlogs,
+                What::Absent(absent) => match absent {
+                    Absent::ReplicaStatus => Self::ShowSlaveStatus,
+                    Absent::Replicas => Self::ShowSlaveHosts,
+                    Absent::BinaryLogEvents => Self::ShowBinlogEvents,
+                    Absent::Profiles => Self::ShowProfiles,
+                    Absent::Profile => Self::ShowProfile,
+                    Absent::BinaryLogStatus => Self::ShowMasterStatus,
+                },
+                What::Explain(..) => Self::ExplainOther,
+            },
+        }
+    }
+}
