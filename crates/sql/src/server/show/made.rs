@@ -1,6 +1,5 @@
 //! What SHOW says of accounts, programs and engines; rows that a SELECT of our own makes.
 
-
 use super::rows::Rows;
 use crate::dialect::admin::EngineReport;
 use crate::dialect::near;
