@@ -10,7 +10,7 @@ SWITCHED = -p tare -p tare-sql -p tare-cli
 SHELL_SCRIPTS = $(shell grep -lE '^\#!/usr/bin/env bash' scripts/* .ci/run)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-demo deps-weigh build test unit lint arrows licences loom bench bench-server door-bench demo weigh-quick test-long fuzz install-c
+.PHONY: help deps deps-demo deps-weigh build test unit lint arrows house licences loom bench bench-server door-bench demo weigh-quick test-long fuzz install-c
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -43,7 +43,7 @@ loom: ## model-check what threads share: records, locks, free lists, in every in
 	$(LOOM) LOOM_MAX_PREEMPTIONS=3 $(CARGO) test --release -p tare-layout --test loom
 	cd loom && $(LOOM) LOOM_MAX_PREEMPTIONS=2 $(CARGO) test --release
 
-lint: arrows licences ## format, clippy with and without instrumentation, shellcheck, arrows, licences
+lint: arrows house licences ## format, clippy with and without instrumentation, shellcheck, arrows, sizes, licences
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) clippy $(SWITCHED) --no-default-features --all-targets -- -D warnings
@@ -51,6 +51,9 @@ lint: arrows licences ## format, clippy with and without instrumentation, shellc
 
 arrows: ## which crate may use which
 	@scripts/check-arrows
+
+house: ## sizes of files and functions, and circles of files, within their limits (scripts/house CRATE explains)
+	@scripts/house
 
 licences: ## every dependency's licence is on the allowed list
 	@scripts/check-licences
