@@ -115,11 +115,11 @@ impl SqlError {
             return error;
         }
         if code & 0xff == ffi::SQLITE_BUSY {
-            super::metrics::LOCK_BUSY.add(1);
+            crate::storage::metrics::LOCK_BUSY.add(1);
         }
         match code {
             ffi::SQLITE_BUSY_SNAPSHOT => {
-                super::metrics::LOCK_DEADLOCKS.add(1);
+                crate::storage::metrics::LOCK_DEADLOCKS.add(1);
                 return Self::deadlock();
             }
             ffi::SQLITE_CONSTRAINT_UNIQUE

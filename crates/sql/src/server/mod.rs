@@ -169,7 +169,7 @@ impl Server {
             .name("main".into())
             .spawn(move || {
                 tare::thread::register(&points::THREAD_MAIN);
-                metrics::settle();
+                crate::storage::metrics::settle();
                 listeners.run(&scheduler);
                 own.stopping.store(true, Ordering::Release);
                 own.registry.kill_all();

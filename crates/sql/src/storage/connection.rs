@@ -10,11 +10,10 @@ use std::time::{Duration, Instant};
 use rusqlite::OpenFlags;
 
 use super::databases::Databases;
-use super::functions;
+use super::{functions, metrics};
 use super::statement::{Cursor, StatementId, Statements, last_error};
 use super::tables::{self, TableDef};
 use crate::server::error::{Result, SqlError};
-use crate::server::metrics;
 use crate::server::socket::Stream;
 use crate::server::state::SessionState;
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::gate::Gate;
+use super::points::{LOCK_DEFINITIONS, LOCK_GATES};
 use super::sync::{Mutex, RwLock};
 use crate::server::error::{Result, SqlError};
-use crate::server::points::{LOCK_DEFINITIONS, LOCK_GATES};
 use crate::storage::tables::TableDef;
 
 /// Schemas that are no files: the catalog answers for them.

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::points::{COND_GATE, LOCK_GATE};
 use super::sync::{Condvar, Mutex};
-use crate::server::points::{COND_GATE, LOCK_GATE};
 
 /// The right to write to one database.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::os::raw::{c_int, c_void};
 
 use rusqlite::ffi;
 
-use crate::server::points::SQLITE_HEAP;
+use super::points::SQLITE_HEAP;
 
 /// For SQLITE_CONFIG_MALLOC.
 pub fn methods() -> *const ffi::sqlite3_mem_methods {

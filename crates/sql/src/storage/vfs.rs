@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use rusqlite::ffi::{self, sqlite3_file, sqlite3_int64, sqlite3_io_methods, sqlite3_vfs};
 use tare::{Class, Operation};
 
-use crate::server::metrics;
-use crate::server::points::{SQLITE_DB, SQLITE_JOURNAL, SQLITE_SHM, SQLITE_TEMP, SQLITE_WAL};
+use super::metrics;
+use super::points::{SQLITE_DB, SQLITE_JOURNAL, SQLITE_SHM, SQLITE_TEMP, SQLITE_WAL};
 
 const NAME: &CStr = c"tare";
 

@@ -12,6 +12,7 @@ use crate::server::session::Session;
 use crate::server::status::Counter;
 use crate::storage::databases::is_system_schema;
 use crate::storage::gate::Pass;
+use crate::storage::metrics as locks;
 
 impl Session {
     /// Waits for the right to write to a database.
@@ -49,7 +50,7 @@ impl Session {
         let control = self.control.clone();
         let _waits = crate::server::scheduler::blocking();
         tare::stage::set(&points::WAITING_FOR_COMMIT);
-        metrics::LOCK_ROW_LOCK_WAITS.add(1);
+        locks::LOCK_ROW_LOCK_WAITS.add(1);
         let wait = lock.wait(LockType::Exclusive, LockDuration::Transaction);
         let since = Instant::now();
         let entered = gate.enter(id, at_most, || control.must_stop());
@@ -58,7 +59,7 @@ impl Session {
         status.add(Counter::TableLocksWaited, 1);
         let waited = since.elapsed().as_millis() as u64;
         status.add(Counter::LockTime, waited);
-        metrics::LOCK_ROW_LOCK_TIME.add(waited);
+        locks::LOCK_ROW_LOCK_TIME.add(waited);
         let longest = &self.shared.counters.longest_lock_wait;
         longest.fetch_max(waited, Ordering::Relaxed);
         match entered {
@@ -68,12 +69,12 @@ impl Session {
             }
             None if self.control.must_stop() => Err(SqlError::interrupted()),
             None if holds => {
-                metrics::LOCK_DEADLOCKS.add(1);
+                locks::LOCK_DEADLOCKS.add(1);
                 self.roll_back();
                 Err(SqlError::deadlock())
             }
             None => {
-                metrics::LOCK_TIMEOUTS.add(1);
+                locks::LOCK_TIMEOUTS.add(1);
                 Err(SqlError::lock_timeout())
             }
         }
