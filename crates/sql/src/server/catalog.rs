@@ -256,11 +256,7 @@ impl Session {
     pub fn system(&mut self, named: &[(String, String)]) -> Result<&mut (Connection, Catalog)> {
         if self.system.is_none() {
             let served = self.served();
-            let connection = Connection::open(
-                self.shared.databases.clone(),
-                self.control.clone(),
-                &self.state,
-            )?;
+            let connection = self.open_connection()?;
             let catalog = catalog::install_schemas(connection.db(), served)?;
             self.system = Some((connection, catalog));
         }

@@ -1,7 +1,7 @@
 //! From an accepted socket to a session that takes commands.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -16,8 +16,8 @@ use super::session::{Role, Session, Tally, Transaction};
 use super::shared::Shared;
 use super::state::SessionState;
 use super::tables::Tables;
+use crate::storage::{Client, Control};
 use crate::server::socket::{PacketReader, PacketWriter, Stream};
-use crate::storage::Control;
 use crate::wire::reply;
 
 /// How long a client may take to say who it is; MySQL's connect_timeout.
@@ -32,6 +32,16 @@ pub struct Incoming {
     pub stream: Stream,
     /// Who is at its other end, for TCP.
     pub peer: Option<SocketAddr>,
+}
+
+impl Client for Stream {
+    fn has_gone(&self) -> bool {
+        self.is_gone()
+    }
+
+    fn hang_up(&self) {
+        self.shutdown(Shutdown::Read);
+    }
 }
 
 /// Greets the client and checks who it is. `None`: it was told why it cannot come in.

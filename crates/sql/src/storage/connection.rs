@@ -4,18 +4,16 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::OpenFlags;
 
+use super::control::Control;
 use super::databases::Databases;
-use super::{functions, metrics};
+use super::metrics;
 use super::statement::{Cursor, StatementId, Statements, last_error};
 use super::tables::{self, TableDef};
 use crate::server::error::{Result, SqlError};
-use crate::server::socket::Stream;
-use crate::server::state::SessionState;
 
 /// SQLite's limit (SQLITE_MAX_ATTACHED) is 10; the catalog takes five.
 const MAX_ATTACHED: usize = 5;
@@ -26,113 +24,6 @@ const PROGRESS_STEPS: i32 = 10_000;
 pub const CACHE_KIB: i64 = 16_384;
 /// Statements between two looks at what SQLite has counted for a connection.
 const GATHER_EACH: u32 = 32;
-
-/// What can stop a running statement from outside.
-#[derive(Debug)]
-pub struct Control {
-    killed: AtomicBool,
-    kill_query: AtomicBool,
-    gone: AtomicBool,
-    timed_out: AtomicBool,
-    /// Milliseconds since `born`; 0 is none.
-    deadline: AtomicU64,
-    born: Instant,
-    looked: AtomicU64,
-    stream: Arc<Stream>,
-}
-
-impl Control {
-    /// For the session on a socket.
-    pub fn new(stream: Arc<Stream>) -> Self {
-        Self {
-            killed: AtomicBool::new(false),
-            kill_query: AtomicBool::new(false),
-            gone: AtomicBool::new(false),
-            timed_out: AtomicBool::new(false),
-            deadline: AtomicU64::new(0),
-            born: Instant::now(),
-            looked: AtomicU64::new(0),
-            stream,
-        }
-    }
-
-    /// KILL CONNECTION: what runs is interrupted, and the session ends.
-    pub fn kill(&self) {
-        self.killed.store(true, Ordering::Relaxed);
-        self.stream.shutdown(std::net::Shutdown::Read);
-    }
-
-    /// KILL QUERY: what runs is interrupted.
-    pub fn kill_query(&self) {
-        self.kill_query.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether the session must end.
-    pub fn is_killed(&self) -> bool {
-        self.killed.load(Ordering::Relaxed)
-    }
-
-    /// Whether the client was found to have vanished.
-    pub fn is_gone(&self) -> bool {
-        self.gone.load(Ordering::Relaxed)
-    }
-
-    /// A command has come: what was meant for the one before is forgotten. To be called before the
-    /// process list shows the new one.
-    #[inline]
-    pub fn forget(&self) {
-        if self.kill_query.load(Ordering::Relaxed) || self.timed_out.load(Ordering::Relaxed) {
-            self.kill_query.store(false, Ordering::Relaxed);
-            self.timed_out.store(false, Ordering::Relaxed);
-        }
-    }
-
-    /// A statement begins.
-    #[inline]
-    pub fn begin(&self, at_most: Duration) {
-        if !at_most.is_zero() {
-            let now = self.born.elapsed() + at_most;
-            self.deadline
-                .store(now.as_millis() as u64, Ordering::Relaxed);
-        } else if self.deadline.load(Ordering::Relaxed) != 0 {
-            self.deadline.store(0, Ordering::Relaxed);
-        }
-    }
-
-    /// Whether what runs must stop. Asked while SQLite works and while a session waits.
-    pub fn must_stop(&self) -> bool {
-        if self.is_killed() || self.kill_query.load(Ordering::Relaxed) || self.is_gone() {
-            return true;
-        }
-        let now = self.born.elapsed().as_millis() as u64;
-        let deadline = self.deadline.load(Ordering::Relaxed);
-        if deadline != 0 && now > deadline {
-            self.timed_out.store(true, Ordering::Relaxed);
-            return true;
-        }
-        // The socket is looked at twenty times a second, not each time: that is a system call.
-        if now >= self.looked.load(Ordering::Relaxed) + 50 {
-            self.looked.store(now, Ordering::Relaxed);
-            if self.stream.is_gone() {
-                self.gone.store(true, Ordering::Relaxed);
-                return true;
-            }
-        }
-        false
-    }
-
-    /// The error for a statement that was interrupted.
-    pub fn interruption(&self) -> SqlError {
-        if self.timed_out.load(Ordering::Relaxed) {
-            SqlError::new(
-                3024,
-                "Query execution was interrupted, maximum statement execution time exceeded",
-            )
-        } else {
-            SqlError::interrupted()
-        }
-    }
-}
 
 /// A connection: an empty in-memory database, to which the files are attached as they are named.
 pub struct Connection {
@@ -168,11 +59,11 @@ impl fmt::Debug for Connection {
 }
 
 impl Connection {
-    /// Opens a connection for a session.
+    /// Opens a connection. `prepare` gives it the functions that its statements may call.
     pub fn open(
         databases: Arc<Databases>,
         control: Arc<Control>,
-        session: &Arc<SessionState>,
+        prepare: impl FnOnce(&rusqlite::Connection) -> rusqlite::Result<()>,
     ) -> Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
@@ -182,7 +73,7 @@ impl Connection {
         // Other processes may have the files open; sessions of this one wait at the gate.
         db.busy_timeout(Duration::from_secs(5))?;
         db.progress_handler(PROGRESS_STEPS, Some(move || control.must_stop()))?;
-        functions::register(&db, session)?;
+        prepare(&db)?;
         // SAFETY: the handle is only used while `db` is open: `Statements` is cleared before.
         let raw = unsafe { db.handle() };
         let raw = NonNull::new(raw).ok_or_else(|| SqlError::new(1041, "Out of memory"))?;

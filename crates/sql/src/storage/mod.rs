@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod connection;
+mod control;
 pub mod databases;
 pub mod functions;
 pub mod gate;
@@ -17,6 +18,7 @@ pub mod tables;
 pub mod time;
 mod vfs;
 
-pub use connection::{Connection, Control};
+pub use connection::Connection;
+pub use control::{Client, Control};
 pub use databases::Databases;
 pub use vfs::{opened_files, temporary_files};

@@ -23,7 +23,7 @@ use crate::dialect::plan::Plan;
 use crate::server::socket::{PacketReader, PacketWriter, Stream};
 use crate::storage::gate::Pass;
 use crate::storage::statement::StatementId;
-use crate::storage::{Connection, Control};
+use crate::storage::{Connection, Control, functions};
 use crate::wire::reply;
 
 /// What a user may do.
@@ -237,11 +237,7 @@ impl Session {
     /// The connection to SQLite.
     pub fn connection(&mut self) -> Result<&mut Connection> {
         if self.connection.is_none() {
-            let connection = Connection::open(
-                self.shared.databases.clone(),
-                self.control.clone(),
-                &self.state,
-            )?;
+            let connection = self.open_connection()?;
             self.connection = Some(connection);
             if !self.mode().strict {
                 self.check_values()?;
@@ -250,6 +246,12 @@ impl Session {
         self.connection
             .as_mut()
             .ok_or_else(|| SqlError::new(1041, "Out of memory"))
+    }
+
+    /// A new connection to SQLite, with the functions of this session.
+    pub fn open_connection(&self) -> Result<Connection> {
+        let (databases, control) = (self.shared.databases.clone(), self.control.clone());
+        Connection::open(databases, control, |db| functions::register(db, &self.state))
     }
 
     /// Answers with an OK packet.
