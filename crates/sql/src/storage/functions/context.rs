@@ -93,7 +93,7 @@ pub(super) fn context(db: &Connection, session: &Arc<SessionState>) -> Result<()
     })?;
     fresh(db, "uuid", 0, |_| {
         let mut b = [0u8; 16];
-        crate::server::random(&mut b);
+        super::random(&mut b)?;
         b[6] = b[6] & 0x0f | 0x40;
         b[8] = b[8] & 0x3f | 0x80;
         let h = hex(&b, false);

@@ -376,7 +376,7 @@ pub(super) fn encode(db: &Connection) -> Result<()> {
             ));
         }
         let mut all = vec![0; n as usize];
-        crate::server::random(&mut all);
+        super::random(&mut all)?;
         Ok(Value::Blob(all))
     })?;
     fresh(db, "tare_uuid_short", 0, |_| {

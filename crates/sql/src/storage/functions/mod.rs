@@ -131,6 +131,11 @@ fn fresh(
     db.create_scalar_function(name, args, FunctionFlags::SQLITE_UTF8, move |ctx| f(ctx))
 }
 
+/// Fills a buffer with random bytes from the system.
+fn random(bytes: &mut [u8]) -> Result<()> {
+    getrandom::fill(bytes).map_err(|e| Error::UserFunctionError(Box::new(e)))
+}
+
 fn hex(bytes: &[u8], upper: bool) -> String {
     bytes
         .iter()

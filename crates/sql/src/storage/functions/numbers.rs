@@ -203,7 +203,7 @@ pub(super) fn numbers(db: &Connection, session: &Arc<SessionState>) -> Result<()
     })?;
     fresh(db, "rand", 0, |_| {
         let mut bytes = [0u8; 8];
-        crate::server::random(&mut bytes);
+        super::random(&mut bytes)?;
         Ok(Value::Real(
             (u64::from_le_bytes(bytes) >> 11) as f64 / (1u64 << 53) as f64,
         ))
