@@ -1,6 +1,7 @@
 //! `tare explain`: what instrumentation costs a server now, instrument by instrument, by arithmetic.
 
 mod calibrate;
+mod database;
 mod rehearsal;
 mod report;
 mod sample;

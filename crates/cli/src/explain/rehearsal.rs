@@ -14,8 +14,8 @@ use std::time::Instant;
 use tare::digest::Digest;
 use tare::table::{Classes, Handle, Table};
 use tare::{Config, Counter, Kind, LockTiming, Operation, Setting, TableLock, sync};
-use tare_sql::storage::sample::Sample;
 
+use super::database::Sample;
 use super::unit::{Cost, Unit};
 
 tare::classes! {

@@ -10,7 +10,6 @@ mod memory;
 pub mod metrics;
 mod mutex;
 mod points;
-pub mod sample;
 pub mod sqlite;
 pub mod statement;
 pub mod sync;

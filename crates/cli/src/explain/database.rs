@@ -1,4 +1,4 @@
-//! What a database does for a statement, without a server around it: for who measures what else happens in one.
+//! What a database does for a statement: what a rehearsal has happen between two events.
 
 use rusqlite::Connection;
 
@@ -8,7 +8,7 @@ pub struct Sample(Connection);
 impl Sample {
     /// Makes it.
     pub fn new() -> rusqlite::Result<Self> {
-        super::sqlite::configure();
+        tare_sql::storage::sqlite::configure();
         let connection = Connection::open_in_memory()?;
         connection.execute_batch(
             "CREATE TABLE t (id INTEGER PRIMARY KEY, c TEXT); INSERT INTO t VALUES (1, 'one')",
