@@ -16,8 +16,8 @@ use super::session::{Role, Session, Tally, Transaction};
 use super::shared::Shared;
 use super::state::SessionState;
 use super::tables::Tables;
-use crate::storage::{Client, Control};
 use crate::server::socket::{PacketReader, PacketWriter, Stream};
+use crate::storage::{Client, Control};
 use crate::wire::reply;
 
 /// How long a client may take to say who it is; MySQL's connect_timeout.

@@ -251,7 +251,9 @@ impl Session {
     /// A new connection to SQLite, with the functions of this session.
     pub fn open_connection(&self) -> Result<Connection> {
         let (databases, control) = (self.shared.databases.clone(), self.control.clone());
-        Connection::open(databases, control, |db| functions::register(db, &self.state))
+        Connection::open(databases, control, |db| {
+            functions::register(db, &self.state)
+        })
     }
 
     /// Answers with an OK packet.
