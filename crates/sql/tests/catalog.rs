@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 use tare_sql::catalog::{
-    self, Account, Catalog, Command, Database, ForeignKey, Scope, Source, SqlError, UserColumn,
-    UserIndex, UserTable, Variable,
+    self, Account, Catalog, Command, Database, ForeignKey, Scope, Source, UserColumn, UserIndex,
+    UserTable, Variable,
 };
+use tare_sql::storage::error::carried_by;
 
 struct Server;
 
@@ -293,7 +294,7 @@ fn what_may_not_be_changed_is_refused_as_mysql_does() {
         "INSERT INTO performance_schema.setup_consumers VALUES ('x', 'YES')",
         [],
     );
-    let error = SqlError::carried_by(&insert.unwrap_err()).unwrap();
+    let error = carried_by(&insert.unwrap_err()).unwrap();
     assert_eq!(error.code, 1142);
     assert!(
         conn.execute(

@@ -5,10 +5,11 @@
 
 use std::sync::OnceLock;
 
+use tare_mysql::error::SqlError;
+
 use super::cell::Cell;
 use super::filter::Filter;
 use super::state::View;
-use crate::server::error::SqlError;
 
 /// MySQL's type of an event's counters, times and identifiers.
 pub const U64: &str = "bigint(20) unsigned";

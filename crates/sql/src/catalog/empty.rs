@@ -1,10 +1,11 @@
 //! Tables of MySQL's that have no rows here: there for who asks, with MySQL's columns and keys.
 
+use tare_mysql::error::SqlError;
+
 use super::cell::Cell;
 use super::describe::{Delete, Insert, Key, Meta, Scan, Table, Update};
 use super::filter::Filter;
 use super::state::View;
-use crate::server::error::SqlError;
 
 /// A table that is always empty.
 pub struct Empty {

@@ -14,7 +14,6 @@ mod cell;
 mod describe;
 pub mod docs;
 mod empty;
-mod error;
 mod filter;
 mod server;
 pub mod show;
@@ -28,8 +27,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
 use rusqlite::vtab::Module;
+pub use tare_mysql::error::SqlError;
 
-pub use crate::server::error::SqlError;
 pub use cell::Cell;
 pub use describe::{
     Change, Column, Delete, I64, Insert, Key, Meta, Rows, Scan, Spec, Table, Truncate, U64, Update,
@@ -42,9 +41,8 @@ pub use source::{
     Account, Database, ForeignKey, Scope, Session, Source, UserColumn, UserIndex, UserTable,
     Variable,
 };
-pub use state::View;
-
 use state::State;
+pub use state::View;
 use vtab::CatalogTable;
 
 /// The schemas of the catalog, in the order in which they are shown.

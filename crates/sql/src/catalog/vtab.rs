@@ -14,13 +14,14 @@ use rusqlite::vtab::{
     VTabConnection, VTabCursor, VTabKind, sqlite3_vtab, sqlite3_vtab_cursor,
 };
 use rusqlite::{Error, Result};
+use tare_mysql::error::SqlError;
 
 use super::cell::Cell;
 use super::describe::{Change, Meta, Scan, Table};
 use super::filter::Filter;
 use super::state::State;
 use super::types;
-use crate::server::error::SqlError;
+use crate::storage::error::into_sqlite;
 
 /// One of a connection's tables.
 #[repr(C)]
@@ -49,7 +50,7 @@ fn caught<T>(table: &dyn Table, work: impl FnOnce() -> Result<T>) -> Result<T> {
             table.schema(),
             table.name()
         );
-        Err(SqlError::internal(text).into())
+        Err(into_sqlite(SqlError::internal(text)))
     })
 }
 
@@ -152,7 +153,10 @@ impl CreateVTab<'_> for CatalogTable {
 impl CatalogTable {
     fn denied(&self, command: &str) -> Error {
         let who = self.state.source().session();
-        SqlError::command_denied(command, &who.user, &who.host, self.table.name()).into()
+        let table = self.table.name();
+        into_sqlite(SqlError::command_denied(
+            command, &who.user, &who.host, table,
+        ))
     }
 
     fn changes(&self, args: &Updates<'_>, allowed: &[&str]) -> Result<Vec<Change>> {
@@ -163,7 +167,7 @@ impl CatalogTable {
                 continue;
             }
             if !allowed.contains(&column.name) {
-                return Err(SqlError::invalid_usage().into());
+                return Err(into_sqlite(SqlError::invalid_usage()));
             }
             changes.push(Change {
                 column: column.name,
@@ -192,7 +196,7 @@ impl UpdateVTab<'_> for CatalogTable {
         };
         let rowid = rowid.as_i64()?;
         let view = self.state.view();
-        caught(self.table, || delete(&view, rowid).map_err(Error::from))
+        caught(self.table, || delete(&view, rowid).map_err(into_sqlite))
     }
 
     fn insert(&mut self, args: &Inserts<'_>) -> Result<i64> {
@@ -208,7 +212,7 @@ impl UpdateVTab<'_> for CatalogTable {
             });
         }
         let view = self.state.view();
-        caught(self.table, || insert(&view, &row).map_err(Error::from))?;
+        caught(self.table, || insert(&view, &row).map_err(into_sqlite))?;
         // Nobody asks for the number of a row that was added.
         Ok(0)
     }
@@ -219,12 +223,12 @@ impl UpdateVTab<'_> for CatalogTable {
         };
         let rowid: i64 = args.get(0)?;
         if args.get::<i64>(1)? != rowid {
-            return Err(SqlError::invalid_usage().into());
+            return Err(into_sqlite(SqlError::invalid_usage()));
         }
         let changes = self.changes(args, update.columns)?;
         let view = self.state.view();
         caught(self.table, || {
-            (update.apply)(&view, rowid, &changes).map_err(Error::from)
+            (update.apply)(&view, rowid, &changes).map_err(into_sqlite)
         })
     }
 }
@@ -240,7 +244,7 @@ unsafe impl VTabCursor for CatalogCursor {
         }
         let (table, state) = (self.table, &self.state);
         let (scan, eof) = caught(table, || {
-            let mut scan = table.scan(&state.view(), &filter)?;
+            let mut scan = table.scan(&state.view(), &filter).map_err(into_sqlite)?;
             let eof = !scan.advance();
             Ok((scan, eof))
         })?;

@@ -4,9 +4,9 @@ use sqlparser::ast::{
     Expr, GroupByExpr, JoinConstraint, JoinOperator, OrderByKind, Query, Select, SelectItem,
     SetExpr, Statement, TableFactor, visit_expressions,
 };
+use tare_mysql::error::SqlError;
 
 use super::{Mode, parse_statement, read};
-use crate::server::error::SqlError;
 
 /// The error in MySQL's words: 1054 and 1052 with the clause.
 pub fn blame(error: SqlError, sql: &str, mode: Mode) -> SqlError {

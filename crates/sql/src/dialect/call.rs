@@ -3,11 +3,11 @@
 use sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, SelectItem, SetExpr, Statement,
 };
+use tare_mysql::error::{Result, SqlError};
 
 use super::near;
 use super::plan::Call;
 use super::rewrite::Rewriter;
-use crate::server::error::{Result, SqlError};
 use crate::storage::tables::last_name;
 
 /// CALL: of schema sys; there are no other procedures.

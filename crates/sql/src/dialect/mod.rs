@@ -21,8 +21,7 @@ use sqlparser::ast::Statement;
 use sqlparser::dialect::MySqlDialect;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
-
-use crate::server::error::{Result, SqlError};
+use tare_mysql::error::{Result, SqlError};
 
 static MYSQL: MySqlDialect = MySqlDialect {};
 

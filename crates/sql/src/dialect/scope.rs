@@ -8,12 +8,12 @@ use sqlparser::ast::{
     Cte, Expr, Ident, ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
     SetExpr, TableAlias, TableFactor, TableWithJoins,
 };
+use tare_mysql::wire::column::WireType;
 
 use super::types;
 use crate::storage::Connection;
 use crate::storage::databases::is_system_schema;
 use crate::storage::tables::{TableDef, last_name};
-use crate::wire::column::WireType;
 
 /// A column in sight.
 #[derive(Debug, Clone)]

@@ -6,6 +6,7 @@ use sqlparser::ast::{
     UniqueConstraint,
 };
 use sqlparser::tokenizer::Token;
+use tare_mysql::error::{Result, SqlError};
 
 use super::admin::{self, Filter, Format, Show, What};
 use super::ddl::{Ddl, Maintenance, TableName};
@@ -13,7 +14,6 @@ use super::names;
 use super::plan::{Action, Change, Command, Plan, Sql};
 use super::rewrite::{Rewriter, change_of, insert_table};
 use super::{Mode, Reading, end, located, near, parse_statement, read, split};
-use crate::server::error::{Result, SqlError};
 use crate::storage::Connection;
 use crate::storage::tables::{TableDef, last_name};
 

@@ -1,18 +1,17 @@
 //! The type of an expression's value, as MySQL would tell a client: from its operands', without
 //! a row. What cannot be told is `None`, and SQLite's first row decides.
 
+use ColumnType::*;
 use mysql_common::constants::{ColumnFlags, ColumnType};
 use sqlparser::ast::{
     BinaryOperator, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator,
     Value,
 };
+use tare_mysql::wire::column::{CHARSET_UTF8MB4, NOT_FIXED, WireType};
 
 use super::function::{self, arguments, name_of};
 use super::scope::Names;
 use crate::server::variables::{Variable, find};
-use crate::wire::column::{CHARSET_UTF8MB4, NOT_FIXED, WireType};
-
-use ColumnType::*;
 
 /// JSON.
 pub const fn json() -> WireType {

@@ -12,13 +12,13 @@ use mysql_common::constants::{CapabilityFlags, StatusFlags};
 use mysql_common::io::ParseBuf;
 use mysql_common::packets::{AuthSwitchRequest, HandshakePacket, HandshakeResponse};
 use mysql_common::proto::{MyDeserialize, MySerialize};
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::wire::bytes::Cursor;
 
 use super::config::Config;
-use super::error::{Result, SqlError};
 use super::session::{Role, Session, malformed};
 use super::variables::VERSION;
 use crate::server::socket::{Socket, Stream};
-use crate::wire::bytes::Cursor;
 
 /// What the server can do.
 pub const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::error::{Result, SqlError};
+use tare_mysql::error::{Result, SqlError};
+
 use super::session::{Role, Session};
 use super::shared::Shared;
 use super::state::SessionState;
@@ -15,6 +16,7 @@ use crate::catalog::{
 use crate::dialect::admin;
 use crate::dialect::plan::{Change, Sql};
 use crate::storage::Connection;
+use crate::storage::error::from_rusqlite;
 use crate::storage::statement::StatementId;
 use crate::storage::tables::{self, TableDef};
 
@@ -166,7 +168,7 @@ impl Source for Served {
         // are read through a connection of their own.
         let defs = self.shared.databases.definitions(database, || {
             let path = self.shared.databases.path(database)?;
-            let db = rusqlite::Connection::open(path)?;
+            let db = rusqlite::Connection::open(path).map_err(from_rusqlite)?;
             tables::load(&db, "main")
         });
         let Ok(defs) = defs else { return Vec::new() };
@@ -257,11 +259,15 @@ impl Session {
         if self.system.is_none() {
             let served = self.served();
             let connection = self.open_connection()?;
-            let catalog = catalog::install_schemas(connection.db(), served)?;
+            let catalog =
+                catalog::install_schemas(connection.db(), served).map_err(from_rusqlite)?;
             self.system = Some((connection, catalog));
         }
         let system = self.system.as_mut().ok_or_else(SqlError::interrupted)?;
-        system.1.ensure(system.0.db(), named)?;
+        system
+            .1
+            .ensure(system.0.db(), named)
+            .map_err(from_rusqlite)?;
         Ok(system)
     }
 
@@ -315,7 +321,7 @@ impl Session {
         if open {
             connection.begin()?;
         }
-        self.catalog = Some(installed?);
+        self.catalog = Some(installed.map_err(from_rusqlite)?);
         Ok(())
     }
 

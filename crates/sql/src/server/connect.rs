@@ -7,9 +7,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mysql_common::constants::CapabilityFlags;
+use tare_mysql::error::SqlError;
+use tare_mysql::wire::reply;
 
 use super::auth;
-use super::error::SqlError;
 use super::host_cache::Failure;
 use super::points;
 use super::session::{Role, Session, Tally, Transaction};
@@ -18,7 +19,6 @@ use super::state::SessionState;
 use super::tables::Tables;
 use crate::server::socket::{PacketReader, PacketWriter, Stream};
 use crate::storage::{Client, Control};
-use crate::wire::reply;
 
 /// How long a client may take to say who it is; MySQL's connect_timeout.
 const LOGIN: Duration = Duration::from_secs(10);

@@ -6,8 +6,6 @@ mod catalog;
 mod config;
 mod connect;
 mod ddl;
-pub mod error;
-mod error_names;
 mod host_cache;
 mod listen;
 pub mod metrics;
@@ -34,9 +32,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
+use tare_mysql::error::names::ERRORS;
+
 use crate::storage::Databases;
 use crate::storage::sync::{Condvar, Mutex};
-
 pub use config::{Config, DEFAULT_PORT, InstrumentValue, ThreadHandling};
 pub(crate) use query::{wire_of, wire_type};
 
@@ -232,7 +231,9 @@ fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
         InstrumentValue::Counted => tare::Setting::Counted,
         InstrumentValue::On => tare::Setting::On,
     };
-    error_names::define();
+    for (number, name, state) in ERRORS {
+        tare::error::define(u32::from(*number), name, state);
+    }
     let mut wanted = tare::Config {
         segment: config.segment.clone(),
         instruments: config

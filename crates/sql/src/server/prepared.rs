@@ -3,20 +3,20 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::error::{Result, SqlError};
+use tare::digest::Digest;
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::wire::bytes::Cursor as Bytes;
+use tare_mysql::wire::column::{Column, WireType};
+use tare_mysql::wire::params::{self, Param, ParamType};
+use tare_mysql::wire::reply;
+use tare_mysql::wire::value::Value;
+
 use super::points;
 use super::query::put_packet;
 use super::session::{Columns, Session, Tally, malformed};
 use super::status::{Com, Counter};
-use tare::digest::Digest;
-
 use crate::dialect::plan::{Action, Plan};
 use crate::storage::statement::{Cursor, StatementId};
-use crate::wire::bytes::Cursor as Bytes;
-use crate::wire::column::{Column, WireType};
-use crate::wire::params::{self, Param, ParamType};
-use crate::wire::reply;
-use crate::wire::value::Value;
 
 const PREPARE: Option<Com> = Com::of("stmt_prepare");
 const EXECUTE: Option<Com> = Com::of("stmt_execute");

@@ -6,8 +6,8 @@ use tare::digest::Digest;
 use tare::table::{Classes, Handle, Table};
 use tare::wait::Wait;
 use tare::{LockDuration, LockType, Namespace, Operation, TableLock, metadata};
+use tare_mysql::error::Result;
 
-use super::error::Result;
 use super::points::{MDL, TABLE_IO, TABLE_LOCK};
 use crate::dialect::plan::{Change, Sql};
 use crate::storage::Connection;

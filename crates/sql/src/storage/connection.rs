@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::OpenFlags;
+use tare_mysql::error::{Result, SqlError};
 
 use super::control::Control;
 use super::databases::Databases;
 use super::metrics;
 use super::statement::{Cursor, StatementId, Statements, last_error};
 use super::tables::{self, TableDef};
-use crate::server::error::{Result, SqlError};
+use crate::storage::error::from_rusqlite;
 
 /// SQLite's limit (SQLITE_MAX_ATTACHED) is 10; the catalog takes five.
 const MAX_ATTACHED: usize = 5;
@@ -69,11 +70,14 @@ impl Connection {
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         // Not SQLITE_OPEN_MEMORY: what is attached would be opened with it too, and lost.
-        let mut db = rusqlite::Connection::open_with_flags(":memory:", flags)?;
+        let mut db =
+            rusqlite::Connection::open_with_flags(":memory:", flags).map_err(from_rusqlite)?;
         // Other processes may have the files open; sessions of this one wait at the gate.
-        db.busy_timeout(Duration::from_secs(5))?;
-        db.progress_handler(PROGRESS_STEPS, Some(move || control.must_stop()))?;
-        prepare(&db)?;
+        db.busy_timeout(Duration::from_secs(5))
+            .map_err(from_rusqlite)?;
+        db.progress_handler(PROGRESS_STEPS, Some(move || control.must_stop()))
+            .map_err(from_rusqlite)?;
+        prepare(&db).map_err(from_rusqlite)?;
         // SAFETY: the handle is only used while `db` is open: `Statements` is cleared before.
         let raw = unsafe { db.handle() };
         let raw = NonNull::new(raw).ok_or_else(|| SqlError::new(1041, "Out of memory"))?;
@@ -176,7 +180,7 @@ impl Connection {
 
     /// Runs statements that are not kept.
     pub fn batch(&mut self, sql: &str) -> Result<()> {
-        Ok(self.db.execute_batch(sql)?)
+        Ok(self.db.execute_batch(sql).map_err(from_rusqlite)?)
     }
 
     /// Rows changed by the last INSERT, UPDATE or DELETE.
@@ -228,12 +232,16 @@ impl Connection {
         let path = path
             .to_str()
             .ok_or_else(|| SqlError::storage("path is not UTF-8"))?;
-        self.db.execute(&format!("ATTACH ?1 AS {quoted}"), [path])?;
+        self.db
+            .execute(&format!("ATTACH ?1 AS {quoted}"), [path])
+            .map_err(from_rusqlite)?;
         // WAL lets readers go on while one writes. 16 MiB of pages per session.
-        self.db.execute_batch(&format!(
-            "PRAGMA {quoted}.journal_mode=WAL; PRAGMA {quoted}.cache_size=-{CACHE_KIB}; \
+        self.db
+            .execute_batch(&format!(
+                "PRAGMA {quoted}.journal_mode=WAL; PRAGMA {quoted}.cache_size=-{CACHE_KIB}; \
              PRAGMA {quoted}.journal_size_limit=67108864"
-        ))?;
+            ))
+            .map_err(from_rusqlite)?;
         self.relax.push(quoted);
         self.relax()?;
         self.attached.push(name.to_owned());
@@ -248,7 +256,8 @@ impl Connection {
         }
         for quoted in self.relax.drain(..) {
             self.db
-                .execute_batch(&format!("PRAGMA {quoted}.synchronous=NORMAL"))?;
+                .execute_batch(&format!("PRAGMA {quoted}.synchronous=NORMAL"))
+                .map_err(from_rusqlite)?;
         }
         Ok(())
     }
@@ -262,7 +271,10 @@ impl Connection {
     }
 
     fn detach(&mut self, name: &str) -> Result<()> {
-        Ok(self.db.execute_batch(&format!("DETACH {}", quote(name)))?)
+        Ok(self
+            .db
+            .execute_batch(&format!("DETACH {}", quote(name)))
+            .map_err(from_rusqlite)?)
     }
 
     /// Forgets a database, as before its file is removed.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::server::error::SqlError;
+use tare_mysql::error::SqlError;
 
 /// Whom statements run for.
 pub trait Client: fmt::Debug + Send + Sync {

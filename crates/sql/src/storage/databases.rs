@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tare_mysql::error::{Result, SqlError};
+
 use super::gate::Gate;
 use super::points::{LOCK_DEFINITIONS, LOCK_GATES};
 use super::sync::{Mutex, RwLock};
-use crate::server::error::{Result, SqlError};
 use crate::storage::tables::TableDef;
 
 /// Schemas that are no files: the catalog answers for them.

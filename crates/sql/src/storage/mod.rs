@@ -4,6 +4,7 @@ pub mod access;
 pub mod connection;
 mod control;
 pub mod databases;
+pub mod error;
 pub mod functions;
 pub mod gate;
 mod memory;

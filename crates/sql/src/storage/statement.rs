@@ -11,9 +11,11 @@ use std::ptr::NonNull;
 use std::slice;
 
 use rusqlite::ffi;
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::wire::value::Value;
 
-use crate::server::error::{Result, SqlError};
-use crate::wire::value::Value;
+use super::error::from_sqlite;
+use super::metrics;
 
 /// Names a prepared statement of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -63,7 +65,13 @@ pub unsafe fn last_error(db: *mut ffi::sqlite3) -> SqlError {
             CStr::from_ptr(message).to_string_lossy().into_owned(),
         )
     };
-    SqlError::from_sqlite(code, &message)
+    if code & 0xff == ffi::SQLITE_BUSY {
+        metrics::LOCK_BUSY.add(1);
+        if code == ffi::SQLITE_BUSY_SNAPSHOT {
+            metrics::LOCK_DEADLOCKS.add(1);
+        }
+    }
+    from_sqlite(code, &message)
 }
 
 impl Statements {

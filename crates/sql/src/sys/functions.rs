@@ -8,10 +8,10 @@
 use std::sync::OnceLock;
 
 use sqlparser::ast::Statement;
+use tare_mysql::error::{Result, SqlError};
 
 use super::view::Expanded;
 use crate::dialect::rewrite::Rewriter;
-use crate::server::error::{Result, SqlError};
 
 /// How a function is evaluated.
 #[derive(Debug, Clone, Copy)]
@@ -335,7 +335,7 @@ pub fn format_time(picoseconds: f64) -> String {
     }
     format!(
         "{} ps",
-        crate::wire::value::display_real(picoseconds, false)
+        tare_mysql::wire::value::display_real(picoseconds, false)
     )
 }
 

@@ -17,11 +17,11 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use sqlparser::ast::Statement;
+use tare_mysql::error::{Result, SqlError};
 
 use crate::catalog::types::parts;
 use crate::catalog::{Delete, Filter, Insert, Key, Meta, Scan, Table, Update};
 use crate::dialect::rewrite::Rewriter;
-use crate::server::error::{Result, SqlError};
 
 macro_rules! files {
     ($($name:literal)*) => {

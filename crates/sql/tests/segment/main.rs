@@ -12,9 +12,10 @@ mod whole;
 
 use std::sync::{Barrier, Condvar, Mutex};
 
-use support::start;
 use tare::{Config, Counter, Operation};
-use tare_sql::catalog::{self, SqlError};
+use tare_sql::catalog;
+
+use support::start;
 
 tare::classes! {
     /// A lock of the test.

@@ -1,5 +1,7 @@
 //! The segment as a whole: snapshots, its variables and status, a saved one.
 
+use tare_sql::storage::error::carried_by;
+
 use super::*;
 
 #[test]
@@ -127,7 +129,7 @@ fn a_saved_segment_answers_every_table_and_changes_none() {
             assert_eq!(one(last), "SELECT 'the last'");
             assert_eq!(one("SELECT state FROM tare.segments"), "dead");
             let update = "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO'";
-            let error = SqlError::carried_by(&conn.execute(update, []).unwrap_err()).unwrap();
+            let error = carried_by(&conn.execute(update, []).unwrap_err()).unwrap();
             assert_eq!(error.code, 1105);
             assert!(error.message.contains("has ended"), "{error}");
             for table in catalog::tables()

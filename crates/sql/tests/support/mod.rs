@@ -9,6 +9,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 use tare_reader::Segment;
 use tare_sql::catalog::{self, Catalog, Source, SqlError};
+use tare_sql::storage::error::carried_by;
 
 /// Tare is one for the process: one test at a time.
 static ONE: Mutex<()> = Mutex::new(());
@@ -94,7 +95,7 @@ impl Running {
     pub fn execute(&self, sql: &str) -> Result<usize, SqlError> {
         self.conn
             .execute(sql, [])
-            .map_err(|e| SqlError::carried_by(&e).unwrap_or_else(|| panic!("{sql}: {e}")))
+            .map_err(|e| carried_by(&e).unwrap_or_else(|| panic!("{sql}: {e}")))
     }
 
     pub fn truncate(&self, name: &str) {

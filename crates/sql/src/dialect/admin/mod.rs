@@ -9,6 +9,7 @@ use sqlparser::ast::ObjectName;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
+use tare_mysql::error::Result;
 
 pub use self::request::{
     Absent, Characteristics, EngineReport, Filter, Format, Program, Routine, Scope, SetItem, Show,
@@ -19,7 +20,6 @@ use self::show::show;
 use self::words::{any, expr, identifier, name, need, take, word};
 use crate::dialect::plan::Action;
 use crate::dialect::{end, near};
-use crate::server::error::Result;
 use crate::storage::tables::last_name;
 
 /// Reads the statement if it is one of these.

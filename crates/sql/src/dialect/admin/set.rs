@@ -3,11 +3,11 @@
 use sqlparser::ast::{Expr, Value};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
+use tare_mysql::error::{Result, SqlError};
 
 use super::words::{any, expr, identifier, need, take, text, word};
 use super::{Characteristics, Scope, SetItem};
 use crate::dialect::near;
-use crate::server::error::{Result, SqlError};
 
 pub(super) fn set(parser: &mut Parser<'_>) -> Result<Vec<SetItem>> {
     let mut items = Vec::new();

@@ -2,12 +2,12 @@
 
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
+use tare_mysql::error::Result;
 
 use super::words::{any, expr, identifier, name, need, take, text, word};
 use super::{Absent, EngineReport, Filter, Program, Routine, Scope, Show, What, split};
 use crate::dialect::near;
 use crate::dialect::plan::Action;
-use crate::server::error::Result;
 
 pub(super) fn show(parser: &mut Parser<'_>) -> Result<Action> {
     let mut full = false;
@@ -264,7 +264,7 @@ fn account(parser: &mut Parser<'_>) -> Result<Option<(String, String)>> {
         if parser.consume_token(&Token::LParen) {
             parser
                 .expect_token(&Token::RParen)
-                .map_err(crate::server::error::SqlError::syntax)?;
+                .map_err(tare_mysql::error::SqlError::syntax)?;
         }
         return Ok(None);
     }

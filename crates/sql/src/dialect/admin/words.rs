@@ -3,9 +3,9 @@
 use sqlparser::ast::{Expr, Ident, ObjectName};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
+use tare_mysql::error::{Result, SqlError};
 
 use crate::dialect::near;
-use crate::server::error::{Result, SqlError};
 
 pub(super) fn word(parser: &Parser<'_>) -> String {
     match &parser.peek_token().token {

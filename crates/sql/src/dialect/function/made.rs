@@ -1,11 +1,11 @@
 //! Calls that take more than another name.
 
 use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArgumentClause, Value};
+use tare_mysql::error::{Result, SqlError};
 
 use super::Call;
 use crate::dialect::near;
 use crate::dialect::rewrite::{interval, literal, raw};
-use crate::server::error::{Result, SqlError};
 
 /// The call as SQLite knows it; `None` when it stays as it is.
 type Made = Result<Option<Expr>>;

@@ -5,13 +5,13 @@ mod made;
 mod result;
 
 use sqlparser::ast::{DuplicateTreatment, Expr, Function, FunctionArgumentList, FunctionArguments};
+use tare_mysql::error::{Result, SqlError};
 
 use self::list::{ANY, Kind, find, operator};
 pub use self::result::result;
 use super::near;
 use super::rewrite::raw;
 use super::tokens::OWN;
-use crate::server::error::{Result, SqlError};
 use crate::storage::tables::last_name;
 
 /// How SQLite is told of a call.

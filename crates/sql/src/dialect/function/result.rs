@@ -2,11 +2,11 @@
 
 use mysql_common::constants::ColumnType;
 use sqlparser::ast::Expr;
+use tare_mysql::wire::column::WireType;
 
 use super::list::{find, operator};
 use crate::dialect::scope::Names;
 use crate::dialect::types;
-use crate::wire::column::WireType;
 
 /// What a function returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,11 +5,11 @@ mod command;
 pub use self::command::Command;
 
 use sqlparser::ast::Expr;
+use tare_mysql::wire::column::WireType;
 
 use super::admin::{SetItem, Show};
 use super::ddl::Ddl;
 use crate::catalog::Meta;
-use crate::wire::column::WireType;
 
 /// A column of a view of schema sys.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,12 +6,12 @@ use sqlparser::ast::{
     AssignmentTarget, Delete, Expr, FromTable, ObjectName, OrderByExpr, TableFactor,
     TableWithJoins, Update, Value, visit_expressions,
 };
+use tare_mysql::error::{Result, SqlError};
 
 use super::{Rewriter, canonical};
 use crate::dialect::plan::Sql;
 use crate::dialect::scope::Names;
 use crate::dialect::{function, near};
-use crate::server::error::{Result, SqlError};
 use crate::storage::connection::quote;
 use crate::storage::databases::is_system_schema;
 use crate::storage::tables::last_name;

@@ -7,12 +7,12 @@ use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
     FunctionArguments, GroupByExpr, Ident, ObjectName, Select, SelectItem, Value,
 };
+use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
 
 use super::Rewriter;
 use crate::dialect::tokens::OWN;
 use crate::dialect::types;
 use crate::storage::tables::last_name;
-use crate::wire::column::{CHARSET_BINARY, WireType};
 
 /// What is known of an operand.
 struct Side {

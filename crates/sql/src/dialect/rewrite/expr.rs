@@ -3,10 +3,10 @@
 use sqlparser::ast::{
     BinaryOperator, CastKind, DataType, Expr, TrimWhereField, UnaryOperator, Value,
 };
+use tare_mysql::error::{Result, SqlError};
 
 use super::{Rewriter, literal, raw};
 use crate::dialect::{function, near};
-use crate::server::error::{Result, SqlError};
 use crate::server::variables::find;
 use crate::storage::databases::is_system_schema;
 use crate::storage::tables::last_name;

@@ -4,10 +4,10 @@
 use sqlparser::ast::{
     Distinct, Expr, GroupByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor,
 };
+use tare_mysql::error::{Result, SqlError};
 
 use super::Rewriter;
 use super::select::aggregates;
-use crate::server::error::{Result, SqlError};
 
 /// A column's name, where an expression is nothing else.
 fn column(expr: &Expr) -> Option<&str> {

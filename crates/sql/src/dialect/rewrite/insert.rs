@@ -7,13 +7,13 @@ use sqlparser::ast::{
     AssignmentTarget, Expr, Function, FunctionArguments, Insert, OnInsert, Query, SetExpr,
     Statement, TableObject, Value, Values,
 };
+use tare_mysql::error::{Result, SqlError};
 
 use super::change::{is_default, is_null};
 use super::{Rewriter, raw};
 use crate::dialect::function::name_of;
 use crate::dialect::plan::{Change, Sql};
 use crate::dialect::{near, parse_one};
-use crate::server::error::{Result, SqlError};
 use crate::storage::Connection;
 use crate::storage::connection::quote;
 use crate::storage::databases::is_system_schema;

@@ -22,14 +22,14 @@ use sqlparser::ast::{
     Expr, Ident, LimitClause, ObjectName, ObjectNamePart, Query, Select, SetExpr, TableFactor,
     Value, VisitMut, VisitorMut,
 };
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::wire::column::WireType;
 
 use crate::dialect::plan::Sql;
 use crate::dialect::scope::{Names, Scope};
 use crate::dialect::{Mode, near};
-use crate::server::error::{Result, SqlError};
 use crate::storage::Connection;
 use crate::storage::databases::is_system_schema;
-use crate::wire::column::WireType;
 
 /// A piece of SQLite's SQL as an expression: sqlparser prints a number as it stands.
 pub fn raw(text: impl Into<String>) -> Expr {

@@ -6,11 +6,11 @@ use sqlparser::ast::{
     Expr, GroupByExpr, GroupByWithModifier, Query, Select, SelectItem, SetExpr, SetOperator,
     SetQuantifier, Value, visit_expressions_mut,
 };
+use tare_mysql::error::{Result, SqlError};
 
 use super::set::select_from;
 use super::{Rewriter, ident, raw};
 use crate::dialect::function::{arguments, name_of};
-use crate::server::error::{Result, SqlError};
 
 impl Rewriter<'_> {
     /// Makes a query WITH ROLLUP one that SQLite knows.

@@ -5,12 +5,12 @@ use sqlparser::ast::{
     ObjectNamePart, OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
     SetExpr, TableFactor, UnaryOperator, Value, visit_expressions_mut,
 };
+use tare_mysql::error::{Result, SqlError};
 
 use super::{Rewriter, ident};
 use crate::dialect::plan::Sql;
 use crate::dialect::scope::Column;
 use crate::dialect::{function, names, near, types};
-use crate::server::error::{Result, SqlError};
 use crate::storage::databases::is_system_schema;
 
 /// MySQL cuts a column's name after 256 bytes.

@@ -4,10 +4,10 @@
 use sqlparser::ast::{
     Expr, Parens, Query, SelectItem, SetExpr, SetOperator, SetQuantifier, Statement, Values,
 };
+use tare_mysql::error::Result;
 
 use super::{Rewriter, ident};
 use crate::dialect::{near, parse_one};
-use crate::server::error::Result;
 
 /// `SELECT * FROM (query)`.
 pub(super) fn select_from(query: Query) -> Result<SetExpr> {
@@ -77,7 +77,7 @@ impl Rewriter<'_> {
                     *op = SetOperator::Except;
                 }
                 if *op != SetOperator::Union && *set_quantifier == SetQuantifier::All {
-                    return Err(crate::server::error::SqlError::unsupported(format!(
+                    return Err(tare_mysql::error::SqlError::unsupported(format!(
                         "{op} ALL"
                     )));
                 }

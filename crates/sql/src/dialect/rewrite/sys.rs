@@ -5,10 +5,10 @@ use sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query,
     Select, SelectItem, SetExpr, TableAlias, TableFactor,
 };
+use tare_mysql::error::{Result, SqlError};
 
 use super::{Rewriter, ident, raw};
 use crate::dialect::plan::ViewColumn;
-use crate::server::error::{Result, SqlError};
 use crate::storage::tables::last_name;
 
 /// What one column of a FROM clause is: its name, and where it comes from if that is a view.

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use rusqlite::types::Value;
 use serde_json::{Value as Json, json};
+use tare_mysql::error::{Result, SqlError};
 
 use super::{Caller, cell};
-use crate::server::error::{Result, SqlError};
 
 const TABLE: &str = "events_statements_summary_by_digest";
 

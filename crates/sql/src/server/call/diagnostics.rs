@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use rusqlite::types::Value;
+use tare_mysql::error::{Result, SqlError};
 
 use super::{Caller, cell};
-use crate::server::error::{Result, SqlError};
 use crate::server::show::Rows;
 
 /// What is shown once, before anything else.

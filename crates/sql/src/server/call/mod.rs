@@ -9,14 +9,15 @@ use std::collections::HashMap;
 
 use mysql_common::constants::CapabilityFlags;
 use rusqlite::types::Value;
+use tare_mysql::error::{Result, SqlError};
 
 pub(super) use self::analyze::Snapshot;
 pub(super) use self::setup::Saved;
-use super::error::{Result, SqlError};
 use super::query::Bind;
 use super::session::{Columns, Session};
 use super::show::Rows;
 use crate::dialect::plan::{Action, Call, Plan};
+use crate::storage::error::from_rusqlite;
 use crate::sys::procedures::Mode;
 
 /// What procedures keep in a session from one call to the next.
@@ -55,7 +56,7 @@ impl Session {
 
     /// The values that a procedure is called with.
     fn arguments(&mut self, call: &Call, bind: Bind<'_>) -> Result<Vec<Value>> {
-        use crate::wire::value::Value as Wire;
+        use tare_mysql::wire::value::Value as Wire;
         if call.procedure.parameters.is_empty() {
             return Ok(Vec::new());
         }
@@ -141,7 +142,10 @@ impl Caller<'_> {
         let (connection, catalog) = self.session.system(&sql.catalog)?;
         let _snapshot = catalog.statement();
         let parameters = rusqlite::params_from_iter(parameters);
-        Ok(connection.db().execute(&sql.text, parameters)?)
+        Ok(connection
+            .db()
+            .execute(&sql.text, parameters)
+            .map_err(from_rusqlite)?)
     }
 
     /// Sends a result; more will follow, if only the OK of the CALL.

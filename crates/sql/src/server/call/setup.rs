@@ -1,7 +1,8 @@
 //! What is recorded: procedures that change, keep and show it.
 
+use tare_mysql::error::{Result, SqlError};
+
 use super::Caller;
-use crate::server::error::{Result, SqlError};
 use crate::server::show::Rows;
 
 /// How everything was set up: of each table, the key and what can be set.

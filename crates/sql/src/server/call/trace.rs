@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use rusqlite::types::Value;
+use tare_mysql::error::Result;
 
 use super::{Caller, cell};
-use crate::server::error::Result;
 use crate::server::show::Rows;
 
 /// Longer than this nobody watches by mistake.

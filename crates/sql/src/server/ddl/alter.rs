@@ -3,9 +3,9 @@
 use sqlparser::ast::{
     AlterColumnOperation, AlterTableOperation, MySQLColumnPosition, RenameTableNameKind,
 };
+use tare_mysql::error::{Result, SqlError};
 
 use crate::dialect::ddl::TableName;
-use crate::server::error::{Result, SqlError};
 use crate::server::session::Session;
 use crate::storage::connection::quote;
 use crate::storage::tables::{TableDef, last_name, string};

@@ -1,8 +1,10 @@
 //! Databases, made and dropped.
 
-use crate::server::error::{Result, SqlError};
+use tare_mysql::error::{Result, SqlError};
+
 use crate::server::session::Session;
 use crate::storage::databases::is_system_schema;
+use crate::storage::error::from_rusqlite;
 use crate::storage::tables::META;
 
 impl Session {
@@ -22,8 +24,8 @@ impl Session {
             }
             return Err(SqlError::new(1007, message));
         }
-        let db = rusqlite::Connection::open(&path)?;
-        db.execute_batch(&format!("PRAGMA journal_mode=WAL; CREATE TABLE {META} (name TEXT PRIMARY KEY, definition TEXT NOT NULL)"))?;
+        let db = rusqlite::Connection::open(&path).map_err(from_rusqlite)?;
+        db.execute_batch(&format!("PRAGMA journal_mode=WAL; CREATE TABLE {META} (name TEXT PRIMARY KEY, definition TEXT NOT NULL)")).map_err(from_rusqlite)?;
         self.shared.databases.changed();
         Ok(1)
     }

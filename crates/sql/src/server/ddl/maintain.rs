@@ -1,11 +1,13 @@
 //! Maintenance of tables: CHECK, ANALYZE and their like.
 
+use tare_mysql::error::Result;
+
 use super::literal;
 use crate::dialect::ddl::{Maintenance, TableName};
-use crate::server::error::Result;
 use crate::server::session::Session;
 use crate::server::show::Rows;
 use crate::storage::connection::quote;
+use crate::storage::error::from_rusqlite;
 
 impl Session {
     pub(super) fn maintain(
@@ -36,11 +38,15 @@ impl Session {
         self.existing(name)?;
         let (db, table) = (quote(&name.database), quote(&name.table));
         if operation == Maintenance::Check {
-            let found: String = self.connection()?.db().query_row(
-                &format!("PRAGMA {db}.integrity_check({})", literal(&name.table)),
-                [],
-                |r| r.get(0),
-            )?;
+            let found: String = self
+                .connection()?
+                .db()
+                .query_row(
+                    &format!("PRAGMA {db}.integrity_check({})", literal(&name.table)),
+                    [],
+                    |r| r.get(0),
+                )
+                .map_err(from_rusqlite)?;
             return Ok(if found == "ok" { "OK".into() } else { found });
         }
         self.root_only("INSERT")?;

@@ -5,15 +5,16 @@ mod database;
 mod maintain;
 mod table;
 
-use self::alter::drop_index;
-use super::error::{Result, SqlError};
-use super::session::Session;
 use tare::{LockDuration, LockType, Namespace};
+use tare_mysql::error::{Result, SqlError};
 
+use self::alter::drop_index;
 use super::points;
+use super::session::Session;
 use crate::dialect::ddl::{Ddl, TableName};
 use crate::storage::connection::quote;
 use crate::storage::databases::is_system_schema;
+use crate::storage::error::from_rusqlite;
 
 /// The metadata locks of a change: of what it names nobody else sees anything meanwhile.
 fn locks(ddl: &Ddl) -> Vec<tare::metadata::Lock> {
@@ -131,8 +132,8 @@ impl Session {
                     connection.batch(&sql)?;
                     Ok(connection
                         .db()
-                        .query_row(&count, [], |r| r.get::<_, i64>(0))?
-                        as u64)
+                        .query_row(&count, [], |r| r.get::<_, i64>(0))
+                        .map_err(from_rusqlite)? as u64)
                 })?;
                 Ok(Some(rows))
             }

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use tare_mysql::error::{Result, SqlError};
+
 use crate::dialect::ddl::TableName;
 use crate::dialect::plan::Sql;
-use crate::server::error::{Result, SqlError};
 use crate::server::session::Session;
 use crate::storage::connection::quote;
 use crate::storage::databases::is_system_schema;
+use crate::storage::error::from_rusqlite;
 use crate::storage::tables::{META, TableDef};
 
 impl Session {
@@ -54,10 +56,13 @@ impl Session {
         let quoted = quote(database);
         let connection = self.connection()?;
         connection.batch(&format!("CREATE TABLE IF NOT EXISTS {quoted}.{META} (name TEXT PRIMARY KEY, definition TEXT NOT NULL)"))?;
-        connection.db().execute(
-            &format!("INSERT OR REPLACE INTO {quoted}.{META} VALUES (?1, ?2)"),
-            [&def.name, &def.to_mysql()],
-        )?;
+        connection
+            .db()
+            .execute(
+                &format!("INSERT OR REPLACE INTO {quoted}.{META} VALUES (?1, ?2)"),
+                [&def.name, &def.to_mysql()],
+            )
+            .map_err(from_rusqlite)?;
         Ok(())
     }
 
@@ -71,7 +76,7 @@ impl Session {
             Err(rusqlite::Error::SqliteFailure(_, Some(m))) if m.starts_with("no such table") => {
                 Ok(())
             }
-            other => Ok(other.map(drop)?),
+            other => Ok(other.map(drop).map_err(from_rusqlite)?),
         }
     }
 

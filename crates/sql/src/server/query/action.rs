@@ -3,13 +3,14 @@
 use std::sync::atomic::Ordering;
 
 use tare::digest::Digest;
+use tare_mysql::error::{Result, SqlError};
 
 use super::borrowed;
 use crate::dialect::plan::Action;
-use crate::server::error::{Result, SqlError};
 use crate::server::session::{Columns, Named, Role, Session};
 use crate::server::status::{By, Counter};
 use crate::storage::databases::is_system_schema;
+use crate::storage::error::from_rusqlite;
 use crate::storage::statement::Cursor;
 
 impl Session {
@@ -240,6 +241,9 @@ impl Session {
         let sql = crate::dialect::translate::expression(expr, database.as_deref())?;
         self.ready(&sql)?;
         let connection = self.connection_for(&sql)?;
-        Ok(connection.db().query_row(&sql.text, [], |row| row.get(0))?)
+        Ok(connection
+            .db()
+            .query_row(&sql.text, [], |row| row.get(0))
+            .map_err(from_rusqlite)?)
     }
 }

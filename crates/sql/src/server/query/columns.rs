@@ -1,14 +1,14 @@
 //! A result's columns: their types, and their definitions as packets.
 
 use mysql_common::constants::{ColumnFlags, ColumnType};
+use tare_mysql::error::Result;
+use tare_mysql::wire::column::{CHARSET_UTF8MB4, Column, NOT_FIXED, WireType};
+use tare_mysql::wire::value::Value;
 
 use crate::dialect::plan::Sql;
-use crate::server::error::Result;
 use crate::server::session::{Columns, Session};
 use crate::storage::statement::{Cursor, StatementId};
 use crate::storage::tables::{ColumnDef, TableDef, base_type};
-use crate::wire::column::{CHARSET_UTF8MB4, Column, NOT_FIXED, WireType};
-use crate::wire::value::Value;
 
 /// The type of a table's column, where the definitions tell.
 pub(super) type Known<'k> = &'k dyn Fn(&str, &str, &str) -> Option<WireType>;

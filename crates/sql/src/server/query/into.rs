@@ -1,13 +1,13 @@
 //! SELECT ... INTO @variable, and DO.
 
 use rusqlite::types::Value;
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::wire::value;
 
 use super::Bind;
 use crate::dialect::plan::Sql;
-use crate::server::error::{Result, SqlError};
 use crate::server::session::Session;
 use crate::storage::statement::{Cursor, StatementId};
-use crate::wire::value;
 
 impl Session {
     /// SELECT ... INTO @a, @b: one row's values.

@@ -8,11 +8,13 @@ mod set;
 mod transaction;
 
 use mysql_common::constants::StatusFlags;
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::wire::reply;
+use tare_mysql::wire::value::Value;
 
 pub(super) use self::columns::put_packet;
 pub(crate) use self::columns::{wire_of, wire_type};
 use self::transaction::single_statement;
-use super::error::{Result, SqlError};
 use super::points;
 use super::session::{Columns, Role, Session};
 use super::status::{Com, Counter};
@@ -20,8 +22,6 @@ use super::tables::{Rows, Uses};
 use crate::dialect::plan::{Action, Change, Plan, Sql};
 use crate::storage::databases::is_system_schema;
 use crate::storage::statement::{Cursor, StatementId};
-use crate::wire::reply;
-use crate::wire::value::Value;
 
 /// Gives a statement its parameters.
 pub type Bind<'b> = &'b mut dyn FnMut(&mut Cursor<'_>) -> Result<()>;

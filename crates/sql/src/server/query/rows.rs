@@ -1,12 +1,16 @@
 //! The rows of a statement, on their way to the client.
 
 use mysql_common::constants::StatusFlags;
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::wire::bytes::put_lenenc;
+use tare_mysql::wire::column::WireType;
+use tare_mysql::wire::reply;
+use tare_mysql::wire::value::{Value, put_binary, put_text};
 
 use super::Bind;
 use super::columns::{Known, describe, wire_in};
 use super::transaction::single_statement;
 use crate::dialect::plan::Sql;
-use crate::server::error::{Result, SqlError};
 use crate::server::metrics;
 use crate::server::points;
 use crate::server::session::{Columns, Session};
@@ -14,10 +18,6 @@ use crate::server::socket::PacketWriter;
 use crate::server::status::Counter;
 use crate::server::tables::Rows;
 use crate::storage::statement::{Cursor, StatementId};
-use crate::wire::bytes::put_lenenc;
-use crate::wire::column::WireType;
-use crate::wire::reply;
-use crate::wire::value::{Value, put_binary, put_text};
 
 /// Limits on a result.
 struct Limits {

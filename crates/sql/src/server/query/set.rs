@@ -1,9 +1,9 @@
 //! SET, and what follows from it.
 
+use tare_mysql::error::{Result, SqlError};
 use tare_reader::metrics::Action;
 
 use crate::dialect::admin::{Characteristics, Scope, SetItem};
-use crate::server::error::{Result, SqlError};
 use crate::server::session::{Role, Session};
 
 /// What a variable does to metrics when it is set.

@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use tare::{LockDuration, LockType, Namespace};
+use tare_mysql::error::{Result, SqlError};
 
-use crate::server::error::{Result, SqlError};
 use crate::server::metrics;
 use crate::server::points;
 use crate::server::session::Session;

@@ -4,14 +4,14 @@ use std::io;
 use std::time::Duration;
 
 use mysql_common::constants::CapabilityFlags;
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::wire::reply;
 
 use super::{Next, Session, malformed};
 use crate::dialect::split;
-use crate::server::error::{Result, SqlError};
 use crate::server::points;
 use crate::server::socket::{PacketReader, ReadError};
 use crate::server::status::{Com, Counter};
-use crate::wire::reply;
 
 /// The commands' codes.
 mod com {

@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use mysql_common::constants::{CapabilityFlags, StatusFlags};
 use tare::digest::Digest;
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::wire::reply;
 
-use super::error::{Result, SqlError};
 use super::prepared::Prepared;
 use super::registry::Registration;
 use super::shared::Shared;
@@ -24,7 +25,6 @@ use crate::server::socket::{PacketReader, PacketWriter, Stream};
 use crate::storage::gate::Pass;
 use crate::storage::statement::StatementId;
 use crate::storage::{Connection, Control, functions};
-use crate::wire::reply;
 
 /// What a user may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub struct Columns {
     /// The packets, but for their sequence numbers.
     pub packets: Vec<u8>,
     /// How each column's values are written.
-    pub wire: Vec<crate::wire::column::WireType>,
+    pub wire: Vec<tare_mysql::wire::column::WireType>,
     /// Which version of the prepared statement they belong to; 0 is none yet.
     pub version: i32,
     /// Whether the values of the first row had a say.

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use mysql_common::constants::CapabilityFlags;
 use tare::digest::Digest;
+use tare_mysql::error::Result;
 
 use super::{Cached, Columns, Session, Tally};
 use crate::dialect::plan::Plan;
 use crate::dialect::{Mode, split};
-use crate::server::error::Result;
 use crate::server::metrics;
 use crate::server::points;
 use crate::server::status::Counter;

@@ -1,12 +1,13 @@
 //! EXPLAIN: SQLite's plan in MySQL's columns.
 
 use rusqlite::types::Value;
+use tare_mysql::error::Result;
 
 use super::rows::Rows;
 use crate::dialect::admin::Format;
 use crate::dialect::plan::Sql;
-use crate::server::error::Result;
 use crate::server::session::Session;
+use crate::storage::error::from_rusqlite;
 
 /// A line of EXPLAIN QUERY PLAN.
 struct Line {
@@ -32,15 +33,15 @@ impl Session {
     pub(super) fn explain(&mut self, sql: &Sql, format: Format) -> Result<Rows> {
         self.ready(sql)?;
         let connection = self.connection_for(sql)?;
-        let mut statement = connection.db().prepare(&sql.text)?;
+        let mut statement = connection.db().prepare(&sql.text).map_err(from_rusqlite)?;
         let mut lines = Vec::new();
         // Parameters of the explained statement stay NULL.
         let mut found = statement.raw_query();
-        while let Some(row) = found.next()? {
+        while let Some(row) = found.next().map_err(from_rusqlite)? {
             lines.push(Line {
-                id: row.get(0)?,
-                parent: row.get(1)?,
-                text: row.get(3)?,
+                id: row.get(0).map_err(from_rusqlite)?,
+                parent: row.get(1).map_err(from_rusqlite)?,
+                text: row.get(3).map_err(from_rusqlite)?,
             });
         }
         Ok(match format {
@@ -252,11 +253,11 @@ fn table(steps: &[Step]) -> Rows {
         ]);
     }
     rows.wire = vec![None; 12];
-    rows.wire[0] = Some(crate::wire::column::WireType::bigint_unsigned());
-    rows.wire[9] = Some(crate::wire::column::WireType::bigint_unsigned());
-    rows.wire[10] = Some(crate::wire::column::WireType {
+    rows.wire[0] = Some(tare_mysql::wire::column::WireType::bigint_unsigned());
+    rows.wire[9] = Some(tare_mysql::wire::column::WireType::bigint_unsigned());
+    rows.wire[10] = Some(tare_mysql::wire::column::WireType {
         decimals: 2,
-        ..crate::wire::column::WireType::double()
+        ..tare_mysql::wire::column::WireType::double()
     });
     rows
 }

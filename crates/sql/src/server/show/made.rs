@@ -1,12 +1,14 @@
 //! What SHOW says of accounts, programs and engines; rows that a SELECT of our own makes.
 
+use tare_mysql::error::{Result, SqlError};
+
 use super::rows::Rows;
 use crate::dialect::admin::EngineReport;
 use crate::dialect::near;
 use crate::dialect::plan::Action;
-use crate::server::error::{Result, SqlError};
 use crate::server::session::Session;
 use crate::server::variables::VERSION;
+use crate::storage::error::from_rusqlite;
 
 /// Privilege, context and comment, as this server's accounts have them.
 pub(super) const PRIVILEGES: &[(&str, &str, &str)] = &[
@@ -88,15 +90,18 @@ impl Session {
     ) -> Result<Rows> {
         let (connection, catalog) = self.system(named)?;
         let _snapshot = catalog.statement();
-        let mut statement = connection.db().prepare(text)?;
+        let mut statement = connection.db().prepare(text).map_err(from_rusqlite)?;
         let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut rows = Rows::new(&names);
-        let mut found = statement.query(rusqlite::params_from_iter(parameters))?;
-        while let Some(row) = found.next()? {
+        let mut found = statement
+            .query(rusqlite::params_from_iter(parameters))
+            .map_err(from_rusqlite)?;
+        while let Some(row) = found.next().map_err(from_rusqlite)? {
             let values = (0..names.len())
                 .map(|i| row.get(i))
-                .collect::<rusqlite::Result<_>>()?;
+                .collect::<rusqlite::Result<_>>()
+                .map_err(from_rusqlite)?;
             rows.rows.push(values);
         }
         Ok(rows)

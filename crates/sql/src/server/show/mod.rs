@@ -9,10 +9,10 @@ mod rows;
 mod table;
 
 use rusqlite::types::Value;
+use tare_mysql::error::{Result, SqlError};
 
 pub(super) use self::charset::CHARSETS;
 pub(super) use self::rows::Rows;
-use super::error::{Result, SqlError};
 use super::session::Session;
 use crate::catalog;
 use crate::dialect::admin::{Filter, Scope, Show, What};

@@ -1,10 +1,10 @@
 //! SHOW of stored programs: triggers, events, procedures and functions.
 
 use rusqlite::types::Value;
+use tare_mysql::error::{Result, SqlError};
 
 use super::rows::Rows;
 use crate::dialect::admin::{Program, Routine};
-use crate::server::error::{Result, SqlError};
 use crate::server::session::Session;
 
 impl Session {

@@ -3,16 +3,17 @@
 use mysql_common::constants::StatusFlags;
 use rusqlite::types::Value;
 use sqlparser::ast::Expr;
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::wire::bytes::put_lenenc;
+use tare_mysql::wire::column::{Column, WireType};
+use tare_mysql::wire::reply;
+use tare_mysql::wire::value::{put_binary, put_text};
 
 use crate::dialect::admin::Filter;
-use crate::server::error::{Result, SqlError};
 use crate::server::query::{borrowed, put_packet, wire_type};
 use crate::server::session::Session;
 use crate::storage::connection::quote;
-use crate::wire::bytes::put_lenenc;
-use crate::wire::column::{Column, WireType};
-use crate::wire::reply;
-use crate::wire::value::{put_binary, put_text};
+use crate::storage::error::from_rusqlite;
 
 /// A result that is made here.
 #[derive(Debug, Clone)]
@@ -125,10 +126,12 @@ impl Session {
             columns.join(", ")
         );
         let connection = self.connection()?;
-        let mut statement = connection.db().prepare(&sql)?;
+        let mut statement = connection.db().prepare(&sql).map_err(from_rusqlite)?;
         let kept: Vec<i64> = statement
-            .query_map([&json], |r| r.get(0))?
-            .collect::<rusqlite::Result<_>>()?;
+            .query_map([&json], |r| r.get(0))
+            .map_err(from_rusqlite)?
+            .collect::<rusqlite::Result<_>>()
+            .map_err(from_rusqlite)?;
         let mut rows = rows;
         let all = std::mem::take(&mut rows.rows);
         let rows_kept = kept

@@ -1,15 +1,16 @@
 //! What SHOW says of a table: columns, indexes, text, status.
 
+use tare_mysql::error::Result;
+use tare_mysql::wire::column::Column;
+use tare_mysql::wire::reply;
+
 use super::rows::{Rows, Text};
 use crate::catalog;
 use crate::server::catalog::plain_default;
-use crate::server::error::Result;
 use crate::server::query::{put_packet, wire_of};
 use crate::server::session::Session;
 use crate::storage::connection::quote;
 use crate::storage::databases::is_system_schema;
-use crate::wire::column::Column;
-use crate::wire::reply;
 
 fn yes(b: bool) -> Text {
     if b { "YES" } else { "NO" }.into()

@@ -18,11 +18,6 @@ use tare::Operation;
 
 use crate::server::points::CLIENT_CONNECTION;
 
-/// The payload of a packet that is continued by another one.
-const FULL: usize = 0xff_ffff;
-/// Buffers that grew beyond this are given back after the statement that needed them.
-const KEEP_BUFFER: usize = 256 << 10;
-
 /// The socket of a connection, and what is known of its waits.
 pub struct Stream {
     socket: Socket,
@@ -155,6 +150,8 @@ impl AsFd for Stream {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+
+    use tare_mysql::wire::packets::FULL;
 
     use super::*;
 

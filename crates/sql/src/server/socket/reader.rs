@@ -4,7 +4,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{FULL, KEEP_BUFFER, Stream};
+use tare_mysql::wire::packets::{FULL, KEEP_BUFFER};
+
+use super::Stream;
 use crate::server::points::IDLE;
 
 /// What is read at a time: two pages are enough for any sysbench statement, and a larger

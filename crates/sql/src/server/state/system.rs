@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use rusqlite::types::Value;
+use tare_mysql::error::{Result, SqlError};
 
 use super::SessionState;
 use crate::dialect::admin::Scope;
-use crate::server::error::{Result, SqlError};
 use crate::server::variables::{Kind, VARIABLES, checked, find};
 
 impl SessionState {

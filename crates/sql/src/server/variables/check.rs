@@ -1,10 +1,10 @@
 //! Which values a variable may have.
 
 use rusqlite::types::Value;
+use tare_mysql::error::{Result, SqlError};
 
 use super::modes::modes;
 use super::variable::{Type, Variable};
-use crate::server::error::{Result, SqlError};
 
 /// The text of a variable's new value, if it may have it.
 pub fn checked(variable: &Variable, value: Value) -> Result<String> {

@@ -1,8 +1,7 @@
 //! What a system variable is.
 
 use rusqlite::types::Value;
-
-use crate::wire::column::WireType;
+use tare_mysql::wire::column::WireType;
 
 /// Who may set it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

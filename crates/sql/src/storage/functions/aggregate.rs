@@ -6,6 +6,7 @@ use rusqlite::{Connection, Result};
 
 use super::{int, json, real};
 use crate::catalog::SqlError;
+use crate::storage::error::into_sqlite;
 
 fn add<A, D>(db: &Connection, name: &str, args: i32, aggregate: D) -> Result<()>
 where
@@ -58,7 +59,10 @@ impl Aggregate<Option<Value>, Value> for Only {
     fn step(&self, ctx: &mut Context<'_>, only: &mut Option<Value>) -> Result<()> {
         match only.replace(ctx.get(0)?) {
             None => Ok(()),
-            Some(_) => Err(SqlError::new(1242, "Subquery returns more than 1 row").into()),
+            Some(_) => Err(into_sqlite(SqlError::new(
+                1242,
+                "Subquery returns more than 1 row",
+            ))),
         }
     }
 

@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 
 use super::{fail, opt, pure, text as argument};
 use crate::catalog::SqlError;
+use crate::storage::error::into_sqlite;
 
 /// A JSON value of a plain one. A text is a JSON string, unless it is an object or array already:
 /// SQLite does not tell JSON from text.
@@ -66,11 +67,10 @@ fn put(value: &Json, out: &mut String) {
 }
 
 fn invalid(position: usize, function: &str) -> rusqlite::Error {
-    SqlError::new(
+    into_sqlite(SqlError::new(
         3141,
         format!("Invalid JSON text in argument {position} to function {function}"),
-    )
-    .into()
+    ))
 }
 
 fn document(ctx: &Context<'_>, i: usize, function: &str) -> Result<Option<Json>> {
@@ -179,11 +179,10 @@ fn legs(ctx: &Context<'_>, i: usize) -> Result<Option<Vec<Leg>>> {
     match argument(ctx, i) {
         None => Ok(None),
         Some(t) => path(&t).map(Some).ok_or_else(|| {
-            SqlError::new(
+            into_sqlite(SqlError::new(
                 3143,
                 "Invalid JSON path expression. The error is around character position 1.",
-            )
-            .into()
+            ))
         }),
     }
 }
@@ -366,16 +365,15 @@ pub(super) fn json(db: &Connection) -> Result<()> {
     })?;
     pure(db, "tare_json_object", -1, |ctx| {
         if ctx.len() % 2 == 1 {
-            return Err(SqlError::new(
+            return Err(into_sqlite(SqlError::new(
                 1582,
                 "Incorrect parameter count in the call to native function 'JSON_OBJECT'",
-            )
-            .into());
+            )));
         }
         let mut all = serde_json::Map::new();
         for i in (0..ctx.len()).step_by(2) {
             let key = argument(ctx, i).ok_or_else(|| {
-                rusqlite::Error::from(SqlError::new(
+                into_sqlite(SqlError::new(
                     3158,
                     "JSON documents may not contain NULL member names.",
                 ))

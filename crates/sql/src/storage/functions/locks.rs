@@ -12,6 +12,7 @@ use super::{fail, fresh, real, text};
 use crate::catalog::SqlError;
 use crate::server::points::LOCK_SESSION;
 use crate::server::state::SessionState;
+use crate::storage::error::into_sqlite;
 use crate::storage::sync::Mutex;
 
 /// Who holds which name, and how many times over.
@@ -74,14 +75,13 @@ impl UserLocks {
 fn name(ctx: &Context<'_>) -> Result<String> {
     match text(ctx, 0).map(|n| n.to_lowercase()) {
         Some(name) if !name.is_empty() && name.chars().count() <= 64 => Ok(name),
-        other => Err(SqlError::new(
+        other => Err(into_sqlite(SqlError::new(
             3057,
             format!(
                 "Incorrect user-level lock name '{}'.",
                 other.unwrap_or_default()
             ),
-        )
-        .into()),
+        ))),
     }
 }
 

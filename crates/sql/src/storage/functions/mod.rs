@@ -27,7 +27,7 @@ fn text(ctx: &Context<'_>, i: usize) -> Option<String> {
     match ctx.get_raw(i) {
         ValueRef::Null => None,
         ValueRef::Integer(n) => Some(n.to_string()),
-        ValueRef::Real(x) => Some(crate::wire::value::display_real(x, false)),
+        ValueRef::Real(x) => Some(tare_mysql::wire::value::display_real(x, false)),
         ValueRef::Text(t) | ValueRef::Blob(t) => Some(String::from_utf8_lossy(t).into_owned()),
     }
 }

@@ -7,9 +7,10 @@ use rusqlite::{Connection, Result};
 
 use super::{int, opt, pure, text};
 use crate::catalog::SqlError;
+use crate::storage::error::into_sqlite;
 
 fn wrong(code: u16, message: &str) -> rusqlite::Error {
-    SqlError::new(code, message).into()
+    into_sqlite(SqlError::new(code, message))
 }
 
 /// Compiles once per statement where the pattern is a constant.

@@ -9,6 +9,7 @@ use super::{fresh, int, opt, pure, real, text};
 use crate::catalog::SqlError;
 use crate::server::state::SessionState;
 use crate::server::variables::VERSION;
+use crate::storage::error::into_sqlite;
 use crate::sys::functions;
 
 /// An option: the session's `@sys.NAME`, or sys_config's.
@@ -72,7 +73,7 @@ pub(super) fn sys(db: &Connection, session: &Arc<SessionState>) -> Result<()> {
             let Some(value) = text(ctx, 1) else {
                 let message =
                     format!("Function sys.{name}: {parameter} input variable should not be NULL");
-                return Err(SqlError::signal("02200", 1138, message).into());
+                return Err(into_sqlite(SqlError::signal("02200", 1138, message)));
             };
             let list = text(ctx, 0);
             if name == "list_add" {
@@ -99,7 +100,7 @@ pub(super) fn sys(db: &Connection, session: &Arc<SessionState>) -> Result<()> {
         let name = text(ctx, 0).unwrap_or_default();
         let message =
             format!("Invalid argument error: {name} in function sys.ps_is_consumer_enabled.");
-        Err(SqlError::new(3047, message).into())
+        Err(into_sqlite(SqlError::new(3047, message)))
     })?;
     for (name, timed) in [("enabled", false), ("timed", true)] {
         pure(

@@ -3,12 +3,12 @@
 use sqlparser::ast::{
     ColumnOption, CreateTable, DataType, Expr, IndexColumn, TableConstraint, Value,
 };
+use tare_mysql::error::{Result, SqlError};
 
 use super::{
     ColumnDef, ForeignKeyDef, IndexDef, TableDef, base_type, last_name, string, type_text,
 };
 use crate::dialect::near;
-use crate::server::error::{Result, SqlError};
 
 /// The types of MySQL that the parser knows by nothing but their names.
 const NAMED: &[&str] = &[

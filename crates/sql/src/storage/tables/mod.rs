@@ -14,9 +14,9 @@ pub use mysql::string;
 pub use types::{base_type, type_text};
 
 use sqlparser::ast::ObjectName;
+use tare_mysql::error::{Result, SqlError};
 
 use self::types::is_integer;
-use crate::server::error::{Result, SqlError};
 
 /// Where definitions are kept.
 pub const META: &str = "__tare_tables";

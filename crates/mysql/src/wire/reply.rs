@@ -3,8 +3,8 @@
 use mysql_common::constants::StatusFlags;
 
 use super::bytes::put_lenenc;
-use crate::server::error::SqlError;
-use crate::server::socket::PacketWriter;
+use super::packets::Packets;
+use crate::error::SqlError;
 
 /// What an OK packet says.
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,7 +21,7 @@ pub struct Ok<'a> {
 
 /// Writes an OK packet.
 #[inline]
-pub fn ok(writer: &mut PacketWriter, status: StatusFlags, ok: Ok<'_>) {
+pub fn ok(writer: &mut Packets, status: StatusFlags, ok: Ok<'_>) {
     let out = writer.begin();
     out.push(0);
     put_lenenc(out, ok.affected_rows);
@@ -34,7 +34,7 @@ pub fn ok(writer: &mut PacketWriter, status: StatusFlags, ok: Ok<'_>) {
 
 /// Writes an EOF packet.
 #[inline]
-pub fn eof(writer: &mut PacketWriter, status: StatusFlags, warnings: u16) {
+pub fn eof(writer: &mut Packets, status: StatusFlags, warnings: u16) {
     let out = writer.begin();
     out.push(0xfe);
     out.extend_from_slice(&warnings.to_le_bytes());
@@ -44,7 +44,7 @@ pub fn eof(writer: &mut PacketWriter, status: StatusFlags, warnings: u16) {
 
 /// Writes the end of a result for a client with CLIENT_DEPRECATE_EOF.
 #[inline]
-pub fn result_end(writer: &mut PacketWriter, status: StatusFlags, warnings: u16) {
+pub fn result_end(writer: &mut Packets, status: StatusFlags, warnings: u16) {
     let out = writer.begin();
     out.extend_from_slice(&[0xfe, 0, 0]);
     out.extend_from_slice(&status.bits().to_le_bytes());
@@ -53,7 +53,7 @@ pub fn result_end(writer: &mut PacketWriter, status: StatusFlags, warnings: u16)
 }
 
 /// Writes an error packet. `with_state`: the client has agreed on protocol 4.1.
-pub fn error(writer: &mut PacketWriter, error: &SqlError, with_state: bool) {
+pub fn error(writer: &mut Packets, error: &SqlError, with_state: bool) {
     let out = writer.begin();
     out.push(0xff);
     out.extend_from_slice(&error.code.to_le_bytes());

@@ -1,10 +1,11 @@
-//! MySQL's wire protocol: framing, the handshake, and what a server answers.
+//! MySQL's wire protocol: integers and strings, values, columns, and what a server answers.
 //!
 //! The structures that are read or written once per connection come from `mysql_common`; what is
 //! written for each statement and row goes straight into the connection's one write buffer.
 
 pub mod bytes;
 pub mod column;
+pub mod packets;
 pub mod params;
 pub mod reply;
 pub mod value;

@@ -1,0 +1,157 @@
+//! Errors as MySQL's clients know them.
+
+pub mod names;
+
+use names::ERRORS;
+
+/// What is wrong with a statement, in MySQL's numbers.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("ERROR {code} ({state}): {message}")]
+pub struct SqlError {
+    /// MySQL's error number.
+    pub code: u16,
+    /// The SQLSTATE.
+    pub state: &'static str,
+    /// The text.
+    pub message: String,
+}
+
+/// SQLSTATEs that are not MySQL's for an error's number.
+pub const SIGNALLED: [&str; 2] = ["02200", "45000"];
+
+/// The result of whatever a statement does.
+pub type Result<T> = std::result::Result<T, SqlError>;
+
+impl SqlError {
+    /// An error by its number; the SQLSTATE is MySQL's for that number.
+    pub fn new(code: u16, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            state: state_of(code),
+            message: message.into(),
+        }
+    }
+
+    /// What a function or procedure of schema sys SIGNALs, with the SQLSTATE that it chooses: one of
+    /// [`SIGNALLED`].
+    pub fn signal(state: &'static str, code: u16, message: impl Into<String>) -> Self {
+        Self {
+            state,
+            ..Self::new(code, message)
+        }
+    }
+
+    /// 1064: not SQL, or not SQL that is known here.
+    pub fn syntax(detail: impl std::fmt::Display) -> Self {
+        Self::new(
+            1064,
+            format!("You have an error in your SQL syntax: {detail}"),
+        )
+    }
+
+    /// 1235: SQL that is understood and that this server cannot do.
+    pub fn unsupported(what: impl std::fmt::Display) -> Self {
+        Self::new(
+            1235,
+            format!("This version of Tare doesn't yet support '{what}'"),
+        )
+    }
+
+    /// 1046.
+    pub fn no_database() -> Self {
+        Self::new(1046, "No database selected")
+    }
+
+    /// 1049.
+    pub fn unknown_database(name: &str) -> Self {
+        Self::new(1049, format!("Unknown database '{name}'"))
+    }
+
+    /// 1193.
+    pub fn unknown_variable(name: &str) -> Self {
+        Self::new(1193, format!("Unknown system variable '{name}'"))
+    }
+
+    /// 1146.
+    pub fn no_such_table(database: &str, table: &str) -> Self {
+        if database.eq_ignore_ascii_case("information_schema") {
+            let table = table.to_uppercase();
+            return Self::new(
+                1109,
+                format!("Unknown table '{table}' in information_schema"),
+            );
+        }
+        Self::new(1146, format!("Table '{database}.{table}' doesn't exist"))
+    }
+
+    /// 1213: the transaction has been rolled back.
+    pub fn deadlock() -> Self {
+        Self::new(
+            1213,
+            "Deadlock found when trying to get lock; try restarting transaction",
+        )
+    }
+
+    /// 1205: the statement has been rolled back.
+    pub fn lock_timeout() -> Self {
+        Self::new(
+            1205,
+            "Lock wait timeout exceeded; try restarting transaction",
+        )
+    }
+
+    /// 1317: KILL QUERY, or the client has gone.
+    pub fn interrupted() -> Self {
+        Self::new(1317, "Query execution was interrupted")
+    }
+
+    /// 1030: the files of a database.
+    pub fn storage(what: impl std::fmt::Display) -> Self {
+        Self::new(1030, format!("Got error '{what}' from storage engine"))
+    }
+
+    /// 1142: this account may not do that to this table.
+    pub fn command_denied(command: &str, user: &str, host: &str, table: &str) -> Self {
+        let message =
+            format!("{command} command denied to user '{user}'@'{host}' for table '{table}'");
+        Self::new(1142, message)
+    }
+
+    /// 1265: a value that the column's enum does not have.
+    pub fn data_truncated(column: &str) -> Self {
+        Self::new(
+            1265,
+            format!("Data truncated for column '{column}' at row 1"),
+        )
+    }
+
+    /// 1406: more characters than the column has.
+    pub fn data_too_long(column: &str) -> Self {
+        Self::new(
+            1406,
+            format!("Data too long for column '{column}' at row 1"),
+        )
+    }
+
+    /// 1048: NULL where it cannot be.
+    pub fn cannot_be_null(column: &str) -> Self {
+        Self::new(1048, format!("Column '{column}' cannot be null"))
+    }
+
+    /// 1683: something that Performance Schema does not allow.
+    pub fn invalid_usage() -> Self {
+        Self::new(1683, "Invalid performance_schema usage.")
+    }
+
+    /// 1105: something failed below; the text says what.
+    pub fn internal(message: impl std::fmt::Display) -> Self {
+        Self::new(1105, message.to_string())
+    }
+}
+
+/// The SQLSTATE that MySQL gives with an error number.
+fn state_of(code: u16) -> &'static str {
+    let found = ERRORS.binary_search_by_key(&code, |(number, ..)| *number);
+    debug_assert!(found.is_ok(), "{code} is to be listed in error/names.rs");
+    found.map_or("HY000", |at| ERRORS[at].2)
+}
