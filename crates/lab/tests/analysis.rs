@@ -98,7 +98,7 @@ fn what_is_unstable_is_marked_and_not_concluded_from() {
         "off *",
         "* unstable",
         "1 cell failed: the server was killed by signal 9",
-        "A/A floor",
+        "Two cells that are the same",
     ] {
         assert!(shown.contains(words), "no {words:?} in\n{shown}");
     }
@@ -155,4 +155,118 @@ fn fewer_than_four_repetitions_have_no_interval() {
         "{}",
         comparison.words()
     );
+}
+
+#[test]
+fn three_sentences_say_what_was_found_what_was_not_and_what_to_trust() {
+    let (plan, results) = support::run();
+    let analysis = Analysis::of(&plan, &results);
+    let sentences = report::sentences(&plan, &analysis);
+    assert_eq!(sentences.len(), 3);
+    // Timed is found at five numbers of connections, off at five; two rows are unstable.
+    assert!(
+        sentences[0].starts_with("10 of 16 comparisons show a difference in server CPU/transaction from baseline: from +2"),
+        "{}",
+        sentences[0]
+    );
+    assert!(
+        sentences[0].contains(": timed) to +") && sentences[0].ends_with(": off)."),
+        "{}",
+        sentences[0]
+    );
+    assert!(
+        sentences[1].starts_with(
+            "6 are not distinguishable from baseline; what could hide there is below "
+        ),
+        "{}",
+        sentences[1]
+    );
+    assert!(
+        sentences[2].contains("(A/A, 7 repetitions of 30 s); left out: 2 unstable comparisons, 1 cell without figures."),
+        "{}",
+        sentences[2]
+    );
+}
+
+#[test]
+fn fewer_than_four_repetitions_say_so_and_one_comparison_has_a_sentence_of_its_own() {
+    let (mut plan, results) = support::run();
+    let few: Vec<_> = (results.iter())
+        .filter(|result| result.cell.repetition <= 3)
+        .cloned()
+        .collect();
+    let sentences = report::sentences(&plan, &Analysis::of(&plan, &few));
+    assert!(
+        sentences[0].starts_with("Nothing can be said yet: 3 of the 4 repetitions"),
+        "{sentences:?}"
+    );
+
+    let (off, timed) = (plan.recipe.clone(), plan.recipe.clone());
+    let mut only = |mut recipe: tare_lab::recipe::Recipe, name: &str| {
+        recipe.connections = vec![8];
+        recipe
+            .configurations
+            .retain(|each| ["baseline", name].contains(&each.name.as_str()));
+        plan.recipe = recipe;
+        report::sentences(&plan, &Analysis::of(&plan, &results))
+    };
+    let timed = only(timed, "timed");
+    assert!(
+        timed[0].starts_with("timed raises server CPU/transaction by ")
+            && timed[0].ends_with("] against baseline."),
+        "{timed:?}"
+    );
+    assert!(
+        timed[1].starts_with("In transactions/s, timed differs from baseline by -1"),
+        "{timed:?}"
+    );
+    let same = only(off, "disabled");
+    assert!(
+        same[0].starts_with("server CPU/transaction of disabled cannot be told from that of baseline: a difference, if there is one, is below "),
+        "{same:?}"
+    );
+}
+
+#[test]
+fn the_terminal_draws_every_comparison() {
+    let (plan, results) = support::run();
+    let shown = report::terminal(&plan, &Analysis::of(&plan, &results));
+    let lines: Vec<&str> = shown
+        .lines()
+        .skip_while(|line| !line.starts_with("Difference in "))
+        .collect();
+    let of = |name: &str| {
+        let found = lines
+            .iter()
+            .find(|line| line.trim_start().starts_with(name));
+        found.unwrap_or_else(|| panic!("no {name} in\n{shown}"))
+    };
+    let column = |line: &str, mark: char| line.chars().position(|c| c == mark);
+    let (timed, off, same, unstable) = (
+        of("8: timed "),
+        of("8: off "),
+        of("8: disabled "),
+        of("256: off *"),
+    );
+    // A difference of a fifth stands farther right than one of a twentieth; none is around zero.
+    assert!(
+        column(timed, '\u{25cf}') > column(off, '\u{25cf}'),
+        "{shown}"
+    );
+    let zero = column(timed, '\u{2502}').expect("zero");
+    assert!(column(off, '\u{25cf}') > Some(zero), "{shown}");
+    assert!(
+        column(same, '\u{25cb}').expect("a dot").abs_diff(zero) <= 2,
+        "{shown}"
+    );
+    assert!(
+        unstable.contains('?') && same.contains("not distinguishable, < "),
+        "{shown}"
+    );
+    assert!(
+        timed.contains('\u{2591}')
+            && lines[0] == "Difference in server CPU/transaction from baseline, in percent"
+    );
+    // Every line begins its axis at the same place: the values stand under one another.
+    assert!(shown.lines().last().is_some_and(|line| !line.is_empty()));
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use tare_lab::analysis::Analysis;
 use tare_lab::recipe::Measure;
-use tare_lab::report::html;
+use tare_lab::report::page;
 
 /// Debian's chromium, or another one by its usual names.
 fn browser() -> PathBuf {
@@ -35,10 +35,18 @@ heading.click();
 seen.down = column(2);
 heading.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
 seen.enter = column(2);
+seen.sentences = [...document.querySelectorAll("#sentences p")].map((p) => p.textContent);
+seen.picture = [...document.querySelectorAll("#picture circle")].map((c) => [c.dataset.series, c.dataset.y]);
 seen.circles = [...document.querySelectorAll("figure svg circle")].map((c) =>
-  [c.closest("svg").getAttribute("aria-label"), c.dataset.series, c.dataset.x, c.dataset.y]);
-seen.bars = document.querySelectorAll("figure svg rect").length;
-seen.drawn = [...document.querySelectorAll("figure svg")].every((svg) => svg.closest("details") || svg.getBoundingClientRect().height > 50);
+  [c.closest("svg.plot, svg.strip").getAttribute("aria-label"), c.dataset.series, c.dataset.x, c.dataset.y]);
+seen.bands = document.querySelectorAll("polygon.band").length;
+seen.heat = [...document.querySelectorAll(".heat td")].map((td) => td.textContent);
+seen.bars = document.querySelectorAll("figure svg rect[data-y]").length;
+seen.drawn = [...document.querySelectorAll("figure svg")].every((svg) => svg.closest("details") || svg.getBoundingClientRect().height > 10);
+for (const each of document.querySelectorAll("details")) each.open = true;
+// What is wider than its place is clipped, or has to be scrolled to.
+seen.clipped = [...document.querySelectorAll(".wide")].filter((wide) => wide.scrollWidth > wide.clientWidth + 1).map((wide) => wide.textContent.slice(0, 80));
+seen.page = [document.documentElement.scrollWidth, innerWidth];
 seen.published = document.querySelector("#published") !== null;
 seen.ink = getComputedStyle(document.body).color;
 seen.paper = getComputedStyle(document.body).backgroundColor;
@@ -122,7 +130,7 @@ fn numbers(column: &serde_json::Value) -> Vec<f64> {
 fn the_page_renders_holds_the_data_and_sorts() {
     let (plan, results) = support::run();
     let analysis = Analysis::of(&plan, &results);
-    let page = html::page(&plan, &results, &analysis);
+    let page = page::page(&plan, &results, &analysis);
     let drawn = page.split("<script>").next().expect("a page");
     for absent in ["http://", "https://", "NaN", "\"inf"] {
         assert!(!drawn.contains(absent), "{absent} is in the page");
@@ -134,6 +142,25 @@ fn the_page_renders_holds_the_data_and_sorts() {
         (&seen["drawn"], &seen["published"], &seen["hosts"]),
         (&true.into(), &true.into(), &0.into())
     );
+
+    // It begins with the sentences and every comparison, sorted.
+    let sentences = seen["sentences"].as_array().expect("sentences");
+    assert_eq!(sentences.len(), 3, "{sentences:?}");
+    assert_eq!(
+        serde_json::Value::from(tare_lab::report::sentences(&plan, &analysis)),
+        seen["sentences"]
+    );
+    let picture = seen["picture"].as_array().expect("dots");
+    let compared = (analysis.rows.iter())
+        .filter(|row| !row.key.again && row.comparisons.contains_key(&plan.recipe.measure));
+    assert_eq!(picture.len(), compared.count());
+    let differences: Vec<f64> = (picture.iter())
+        .map(|dot| dot[1].as_str().expect("text").parse().expect("a number"))
+        .collect();
+    assert!(differences.is_sorted_by(|a, b| a >= b), "{differences:?}");
+    // Three configurations at six numbers of connections; curves of theirs with bands.
+    assert_eq!(seen["heat"].as_array().map(Vec::len), Some(18));
+    assert!(seen["bands"].as_u64() >= Some(12), "{}", seen["bands"]);
 
     // Every figure of every row is a point of its plot.
     let circles = seen["circles"].as_array().expect("circles");
@@ -185,9 +212,25 @@ fn the_page_renders_holds_the_data_and_sorts() {
 }
 
 #[test]
+fn nothing_is_clipped_on_a_desk_and_nothing_overflows_a_telephone() {
+    let (plan, results) = support::run();
+    let page = page::page(&plan, &results, &Analysis::of(&plan, &results));
+    let desk = seen(&page, &["--window-size=1280,2000"]).0;
+    assert_eq!(desk["clipped"], serde_json::json!([]));
+    for wide in [1280, 500, 390] {
+        let seen = seen(&page, &[&format!("--window-size={wide},2000")]).0;
+        let (content, window) = (&seen["page"][0], &seen["page"][1]);
+        assert!(
+            content.as_u64() <= window.as_u64(),
+            "at {wide}: {content} in {window}"
+        );
+    }
+}
+
+#[test]
 fn dark_and_paper_have_colours_of_their_own() {
     let (plan, results) = support::run();
-    let page = html::page(&plan, &results, &Analysis::of(&plan, &results));
+    let page = page::page(&plan, &results, &Analysis::of(&plan, &results));
     let light = seen(&page, &[]).0;
     let dark = seen(&page, &["--blink-settings=preferredColorScheme=0"]).0;
     assert_eq!(light["paper"], "rgb(255, 255, 255)");

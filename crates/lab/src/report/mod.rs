@@ -1,8 +1,10 @@
 //! What a run says: on the terminal, as CSV, as JSON, as a page.
 
 mod csv;
-pub mod html;
-mod svg;
+pub mod page;
+mod picture;
+mod sentences;
+mod setting;
 mod tables;
 mod terminal;
 
@@ -12,20 +14,14 @@ use crate::analysis::Analysis;
 use crate::cell;
 use crate::store::{Plan, Store, StoreError};
 
+pub use sentences::sentences;
 pub use terminal::terminal;
-
-/// Of the processors that server and load share, unless they have all.
-fn shared(processors: u32) -> String {
-    match processors {
-        0 => String::new(),
-        1 => "server and load on one processor, ".into(),
-        n => format!("server and load on {n} processors, "),
-    }
-}
 
 /// results.json.
 #[derive(Serialize)]
 struct All<'a> {
+    /// What the page begins with.
+    sentences: Vec<String>,
     plan: &'a Plan,
     analysis: &'a Analysis,
     cells: &'a [cell::Result],
@@ -44,6 +40,7 @@ pub fn write(
     store.write("results.csv", csv::results(results).as_bytes())?;
     store.write("comparisons.csv", csv::comparisons(analysis).as_bytes())?;
     let all = All {
+        sentences: sentences(plan, analysis),
         plan,
         analysis,
         cells: results,
@@ -52,6 +49,6 @@ pub fn write(
     store.write("results.json", &json)?;
     store.write(
         "report.html",
-        html::page(plan, results, analysis).as_bytes(),
+        page::page(plan, results, analysis).as_bytes(),
     )
 }

@@ -1,10 +1,10 @@
 //! What is the same on the terminal and on the page: tables of texts.
 
+use super::picture::short;
 use crate::analysis::{Analysis, Row, Seen, shown};
 use crate::events::KINDS;
 use crate::matrix::Key;
 use crate::recipe::Measure;
-use crate::stats::compare::Comparison;
 use crate::store::Plan;
 
 /// A table.
@@ -17,6 +17,34 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
     /// Below it.
     pub note: String,
+}
+
+impl Table {
+    /// Without the columns of places that say the same in every row; the title says it once.
+    fn narrow(mut self) -> Self {
+        for place in ["server", "workload", "connections"] {
+            let Some(at) = self.heading.iter().position(|heading| heading == place) else {
+                continue;
+            };
+            let Some(value) = self.rows.first().map(|row| row[at].clone()) else {
+                continue;
+            };
+            if self.rows.iter().any(|row| row[at] != value) {
+                continue;
+            }
+            let unit = if place == "connections" {
+                " connections"
+            } else {
+                ""
+            };
+            self.title.push_str(&format!(", {value}{unit}"));
+            self.heading.remove(at);
+            for row in &mut self.rows {
+                row.remove(at);
+            }
+        }
+        self
+    }
 }
 
 /// The measures that the rows have, the recipe's first.
@@ -94,7 +122,7 @@ pub fn figures(plan: &Plan, analysis: &Analysis) -> Vec<Table> {
                 );
                 if compares && *measure == plan.recipe.measure {
                     let comparison = row.comparisons.get(measure);
-                    fields.push(comparison.map(Comparison::words).unwrap_or_default());
+                    fields.push(comparison.map(short).unwrap_or_default());
                 }
             }
             if has_phases {
@@ -119,6 +147,7 @@ pub fn figures(plan: &Plan, analysis: &Analysis) -> Vec<Table> {
             },
             heading,
         }
+        .narrow()
     };
     groups(analysis)
         .into_iter()
@@ -179,12 +208,13 @@ pub fn relative(plan: &Plan, analysis: &Analysis) -> Option<Table> {
             ratio(divided(own).map(|ratio| 1.0 / ratio)),
         ]);
     }
-    Some(Table {
+    let table = Table {
         title: "Relative throughput".into(),
         heading,
         rows,
         note: String::new(),
-    })
+    };
+    Some(table.narrow())
 }
 
 /// User, system and idle time, of the server, the generator and the machine; context switches.
@@ -236,6 +266,7 @@ pub fn cpu(analysis: &Analysis) -> Table {
         rows: analysis.rows.iter().filter_map(line).collect(),
         note: "The machine's percents are of all its CPUs.".into(),
     }
+    .narrow()
 }
 
 /// Rates that were asked for, and whether they were held.
@@ -274,11 +305,14 @@ pub fn rates(analysis: &Analysis) -> Option<Table> {
         "",
         "machine busy, %",
     ];
-    (!rows.is_empty()).then(|| Table {
-        title: "Fixed rates".into(),
-        heading: heading.map(str::to_owned).to_vec(),
-        rows,
-        note: String::new(),
+    (!rows.is_empty()).then(|| {
+        Table {
+            title: "Fixed rates".into(),
+            heading: heading.map(str::to_owned).to_vec(),
+            rows,
+            note: String::new(),
+        }
+        .narrow()
     })
 }
 
@@ -381,6 +415,7 @@ pub fn load(plan: &Plan, analysis: &Analysis, names: usize) -> Vec<Table> {
     tables
         .into_iter()
         .filter(|table| !table.rows.is_empty())
+        .map(Table::narrow)
         .collect()
 }
 

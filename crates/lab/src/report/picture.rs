@@ -1,0 +1,198 @@
+//! Every comparison of a run, sorted: what the page's first picture and the terminal's show.
+
+use crate::analysis::{Analysis, Row};
+use crate::recipe::Measure;
+use crate::stats::compare::{Comparison, Verdict};
+use crate::store::Plan;
+
+/// One comparison.
+pub struct Line<'a> {
+    /// Server, workload, connections and configuration, as far as they differ within the run.
+    pub label: String,
+    /// Its row.
+    pub row: &'a Row,
+    /// Its comparison in the recipe's measure.
+    pub comparison: &'a Comparison,
+    /// What the colour says.
+    pub tone: Tone,
+}
+
+/// How a comparison is coloured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// A difference for the worse.
+    Worse,
+    /// A difference for the better.
+    Better,
+    /// No difference that can be told.
+    Same,
+    /// Unstable, or too few repetitions.
+    Unquoted,
+}
+
+impl Tone {
+    /// Of a comparison.
+    pub fn of(comparison: &Comparison, measure: Measure) -> Self {
+        let more = comparison.percent.mean > 0.0;
+        match comparison.verdict {
+            Verdict::Different if more == measure.more_is_better() => Self::Better,
+            Verdict::Different => Self::Worse,
+            Verdict::NotDistinguishable => Self::Same,
+            Verdict::TooFew | Verdict::Unstable => Self::Unquoted,
+        }
+    }
+
+    /// The page's class.
+    pub fn class(self) -> &'static str {
+        match self {
+            Self::Worse => "worse",
+            Self::Better => "better",
+            Self::Same => "same",
+            Self::Unquoted => "unquoted",
+        }
+    }
+}
+
+/// All of them, the largest first, and the stretch of percents that shows them.
+pub struct Picture<'a> {
+    /// The recipe's.
+    pub measure: Measure,
+    /// The largest difference first.
+    pub lines: Vec<Line<'a>>,
+    /// Where the axis begins, in percent.
+    pub low: f64,
+    /// Where it ends.
+    pub high: f64,
+}
+
+impl<'a> Picture<'a> {
+    /// Of a run; `None` when it compares nothing.
+    pub fn of(plan: &Plan, analysis: &'a Analysis) -> Option<Self> {
+        let measure = plan.recipe.measure;
+        let labels = Labels::of(analysis);
+        let mut lines: Vec<Line> = (analysis.rows.iter())
+            .filter(|row| !row.key.again)
+            .filter_map(|row| {
+                let comparison = row.comparisons.get(&measure)?;
+                Some(Line {
+                    label: labels.of_row(row),
+                    row,
+                    comparison,
+                    tone: Tone::of(comparison, measure),
+                })
+            })
+            .collect();
+        lines.sort_by(|a, b| {
+            let mean = |line: &Line| line.comparison.percent.mean;
+            mean(b).total_cmp(&mean(a))
+        });
+        let (low, high) = range(&lines)?;
+        Some(Self {
+            measure,
+            lines,
+            low,
+            high,
+        })
+    }
+}
+
+/// Zero, every value that may be quoted, its interval and its floor. An interval that is far wider than everything else is cut
+/// off, because it would press all others into a line.
+fn range(lines: &[Line]) -> Option<(f64, f64)> {
+    if lines.is_empty() {
+        return None;
+    }
+    let quoted: Vec<&Comparison> = (lines.iter())
+        .filter(|line| line.tone != Tone::Unquoted)
+        .map(|line| line.comparison)
+        .collect();
+    let all: Vec<&Comparison> = lines.iter().map(|line| line.comparison).collect();
+    let shown = if quoted.is_empty() { all } else { quoted };
+    let halves: Vec<f64> = (shown.iter())
+        .filter_map(|comparison| comparison.percent.half())
+        .collect();
+    let room = match halves.is_empty() {
+        true => f64::MAX,
+        false => 3.0 * crate::stats::median(&halves),
+    };
+    let (mut low, mut high) = (0.0f64, 0.0f64);
+    for comparison in shown {
+        let percent = comparison.percent;
+        let floor = comparison.floor_percent.unwrap_or(0.0).min(room);
+        low = low.min(-floor).min(percent.mean);
+        high = high.max(floor).max(percent.mean);
+        low = low.min(percent.low.unwrap_or(0.0).max(percent.mean - room));
+        high = high.max(percent.high.unwrap_or(0.0).min(percent.mean + room));
+    }
+    let margin = ((high - low) * 0.04).max(0.01);
+    Some((low - margin, high + margin))
+}
+
+/// The difference below which this comparison would have seen nothing, in percent.
+pub fn bound(comparison: &Comparison) -> f64 {
+    let farthest = comparison.percent.farthest().unwrap_or(0.0);
+    farthest.max(comparison.floor_percent.unwrap_or(0.0))
+}
+
+/// A comparison in a column: `+18.7 % [15.9, 21.9]`, or the bound of what was not seen.
+pub fn short(comparison: &Comparison) -> String {
+    let percent = comparison.percent;
+    let interval = match (percent.low, percent.high) {
+        (Some(low), Some(high)) => format!("{:+.1} % [{low:+.1}, {high:+.1}]", percent.mean),
+        _ => format!("{:+.1} %", percent.mean),
+    };
+    match comparison.verdict {
+        Verdict::Different => interval,
+        Verdict::NotDistinguishable => format!("not distinguishable, < {:.1} %", bound(comparison)),
+        Verdict::TooFew => format!("{interval}, no interval"),
+        Verdict::Unstable => format!("{interval} *"),
+    }
+}
+
+/// Names of rows, without what all rows have in common.
+pub struct Labels {
+    server: bool,
+    workload: bool,
+    connections: bool,
+}
+
+impl Labels {
+    /// Of a run's rows.
+    pub fn of(analysis: &Analysis) -> Self {
+        let rows = &analysis.rows;
+        let differs = |same: &dyn Fn(&Row, &Row) -> bool| {
+            rows.first()
+                .is_some_and(|first| rows.iter().any(|row| !same(first, row)))
+        };
+        Self {
+            server: differs(&|a, b| a.key.server == b.key.server),
+            workload: differs(&|a, b| a.key.workload == b.key.workload),
+            connections: differs(&|a, b| a.key.connections == b.key.connections),
+        }
+    }
+
+    /// Where a row is: all but its configuration.
+    pub fn place(&self, row: &Row) -> String {
+        let mut parts = Vec::new();
+        if self.server {
+            parts.push(row.key.server.clone());
+        }
+        if self.workload {
+            parts.push(row.key.workload.clone());
+        }
+        if self.connections {
+            parts.push(row.key.connections.to_string());
+        }
+        parts.join(", ")
+    }
+
+    /// A row's name.
+    pub fn of_row(&self, row: &Row) -> String {
+        let place = self.place(row);
+        let star = if row.unstable.is_some() { " *" } else { "" };
+        match place.is_empty() {
+            true => format!("{}{star}", row.key.label()),
+            false => format!("{place}: {}{star}", row.key.label()),
+        }
+    }
+}
