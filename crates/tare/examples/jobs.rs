@@ -36,7 +36,9 @@ fn work(queue: &tare::sync::Mutex<u64>, until: Instant) {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let seconds = std::env::args().nth(1).map_or(Ok(60), |text| text.parse())?;
+    let seconds = std::env::args()
+        .nth(1)
+        .map_or(Ok(60), |text| text.parse())?;
     let until = Instant::now() + Duration::from_secs(seconds);
     match tare::start(tare::Config::default()) {
         // Built without instrumentation, all of it is nothing, and the program is the same.
