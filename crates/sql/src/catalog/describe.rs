@@ -10,6 +10,7 @@ use tare_mysql::error::SqlError;
 use super::cell::Cell;
 use super::filter::Filter;
 use super::state::View;
+use crate::dialect::schema::SystemColumn;
 
 /// MySQL's type of an event's counters, times and identifiers.
 pub const U64: &str = "bigint(20) unsigned";
@@ -39,6 +40,17 @@ pub struct Meta {
     pub binary: bool,
     /// One sentence.
     pub doc: &'static str,
+}
+
+impl Meta {
+    /// What the dialect asks of a column.
+    pub fn plain(&self) -> SystemColumn {
+        SystemColumn {
+            name: self.name,
+            column_type: self.column_type,
+            nullable: self.nullable,
+        }
+    }
 }
 
 impl<R> Column<R> {

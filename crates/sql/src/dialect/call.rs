@@ -5,13 +5,20 @@ use sqlparser::ast::{
 };
 use tare_mysql::error::{Result, SqlError};
 
+use super::Mode;
 use super::near;
 use super::plan::Call;
 use super::rewrite::Rewriter;
-use crate::storage::tables::last_name;
+use super::schema::{Direction, Schema};
+use crate::dialect::name::last_name;
 
 /// CALL: of schema sys; there are no other procedures.
-pub fn procedure(call: Function, text: &str, database: Option<&str>) -> Result<Call> {
+pub fn procedure(
+    call: Function,
+    text: &str,
+    database: Option<&str>,
+    schemas: &mut dyn Schema,
+) -> Result<Call> {
     let name = last_name(&call.name);
     let schema = match call.name.0.as_slice() {
         [_] => database.ok_or_else(SqlError::no_database)?.to_owned(),
@@ -21,7 +28,9 @@ pub fn procedure(call: Function, text: &str, database: Option<&str>) -> Result<C
             .unwrap_or_default(),
         _ => return Err(near(&call.name)),
     };
-    let found = crate::sys::procedures::find(&name).filter(|_| schema.eq_ignore_ascii_case("sys"));
+    let found = schemas
+        .procedure(&name)
+        .filter(|_| schema.eq_ignore_ascii_case("sys"));
     let Some(procedure) = found else {
         return Err(SqlError::new(
             1305,
@@ -55,8 +64,8 @@ pub fn procedure(call: Function, text: &str, database: Option<&str>) -> Result<C
         _ => None,
     };
     let variables: Vec<Option<String>> = arguments.iter().map(variable).collect();
-    for (variable, (mode, parameter, _)) in variables.iter().zip(procedure.parameters) {
-        if *mode == crate::sys::procedures::Mode::Out && variable.is_none() {
+    for (variable, (direction, parameter, _)) in variables.iter().zip(procedure.parameters) {
+        if *direction == Direction::Out && variable.is_none() {
             return Err(SqlError::new(
                 1414,
                 format!(
@@ -77,7 +86,7 @@ pub fn procedure(call: Function, text: &str, database: Option<&str>) -> Result<C
     }
     Ok(Call {
         procedure,
-        values: Rewriter::new(database).query(*query, text)?,
+        values: Rewriter::new(database, schemas, Mode::default()).query(*query, text)?,
         variables,
     })
 }

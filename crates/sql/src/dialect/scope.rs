@@ -10,10 +10,11 @@ use sqlparser::ast::{
 };
 use tare_mysql::wire::column::WireType;
 
+use super::name::last_name;
+use super::schema::{Schema, SystemColumn};
 use super::types;
-use crate::storage::Connection;
 use crate::storage::databases::is_system_schema;
-use crate::storage::tables::{TableDef, last_name};
+use crate::storage::tables::{ColumnDef, TableDef};
 
 /// A column in sight.
 #[derive(Debug, Clone)]
@@ -48,7 +49,8 @@ pub struct Scope {
 pub struct Names<'a> {
     /// The session's default database.
     pub database: Option<&'a str>,
-    connection: Option<&'a mut Connection>,
+    /// Where tables are looked up.
+    pub schema: &'a mut dyn Schema,
     /// Columns of common table expressions in sight, the innermost last.
     pub ctes: HashMap<String, Arc<Vec<Column>>>,
     known: HashMap<(String, String), Option<Arc<Vec<Column>>>>,
@@ -61,11 +63,11 @@ pub struct Names<'a> {
 const DEPTH: usize = 12;
 
 impl<'a> Names<'a> {
-    /// Looks tables up in the catalog, and in databases if there is a connection.
-    pub fn new(database: Option<&'a str>, connection: Option<&'a mut Connection>) -> Self {
+    /// For a session with a default database or without.
+    pub fn new(database: Option<&'a str>, schema: &'a mut dyn Schema) -> Self {
         Self {
             database,
-            connection,
+            schema,
             ctes: HashMap::new(),
             known: HashMap::new(),
             scopes: Vec::new(),
@@ -78,9 +80,7 @@ impl<'a> Names<'a> {
         if is_system_schema(database) {
             return None;
         }
-        self.connection
-            .as_mut()
-            .and_then(|c| c.table(database, table).ok().flatten())
+        self.schema.user_table(database, table).ok().flatten()
     }
 
     /// The columns of a table.
@@ -90,24 +90,20 @@ impl<'a> Names<'a> {
             return found.clone();
         }
         let found = if is_system_schema(database) {
-            crate::catalog::table(database, table).map(|t| {
-                let column = |m: &crate::catalog::Meta| Column {
-                    name: m.name.to_owned(),
-                    wire: Some(crate::server::wire_type(
-                        &m.column_type.to_lowercase(),
-                        m.nullable,
-                    )),
-                    stored: true,
-                };
-                Arc::new(t.columns().iter().map(column).collect::<Vec<_>>())
-            })
+            let column = |c: &SystemColumn| Column {
+                name: c.name.to_owned(),
+                wire: Some(crate::server::wire_type(
+                    &c.column_type.to_lowercase(),
+                    c.nullable,
+                )),
+                stored: true,
+            };
+            self.schema
+                .system_table(database, table)
+                .map(|columns| Arc::new(columns.iter().map(column).collect::<Vec<_>>()))
         } else {
-            let def = self
-                .connection
-                .as_mut()
-                .and_then(|c| c.table(database, table).ok().flatten());
-            def.map(|def| {
-                let column = |c: &crate::storage::tables::ColumnDef| Column {
+            self.definition(database, table).map(|def| {
+                let column = |c: &ColumnDef| Column {
                     name: c.name.clone(),
                     wire: Some(crate::server::wire_of(c)),
                     stored: def.view.is_none(),

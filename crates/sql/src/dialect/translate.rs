@@ -10,28 +10,29 @@ use tare_mysql::error::{Result, SqlError};
 
 use super::admin::{self, Filter, Format, Show, What};
 use super::ddl::{Ddl, Maintenance, TableName};
+use super::name::{last_name, resolve};
 use super::names;
 use super::plan::{Action, Change, Command, Plan, Sql};
 use super::rewrite::{Rewriter, change_of, insert_table};
+use super::schema::Schema;
 use super::{Mode, Reading, end, located, near, parse_statement, read, split};
-use crate::storage::Connection;
-use crate::storage::tables::{TableDef, last_name};
+use crate::storage::tables::TableDef;
 
 /// Reads a statement and rewrites it.
 pub fn translate(
     text: &str,
     database: Option<&str>,
-    connection: &mut Connection,
+    schema: &mut dyn Schema,
     generation: u64,
     mode: Mode,
 ) -> Result<Plan> {
-    plan(text, database, connection, generation, mode).map_err(|e| located(e, text))
+    plan(text, database, schema, generation, mode).map_err(|e| located(e, text))
 }
 
 fn plan(
     text: &str,
     database: Option<&str>,
-    connection: &mut Connection,
+    schema: &mut dyn Schema,
     generation: u64,
     mode: Mode,
 ) -> Result<Plan> {
@@ -62,15 +63,7 @@ fn plan(
         return Ok(plan(action, command));
     }
     let (action, command) = maintenance(&mut parser, database)?.map_or_else(
-        || {
-            statement(
-                parse_statement(&mut parser)?,
-                text,
-                database,
-                connection,
-                mode,
-            )
-        },
+        || statement(parse_statement(&mut parser)?, text, database, schema, mode),
         Ok,
     )?;
     let action = match action {
@@ -83,7 +76,7 @@ fn plan(
 
 /// A qualified name.
 fn table_name(name: &ObjectName, database: Option<&str>) -> Result<TableName> {
-    let (database, table) = Rewriter::new(database).resolve(name)?;
+    let (database, table) = resolve(name, database)?;
     Ok(TableName { database, table })
 }
 
@@ -134,13 +127,13 @@ fn statement(
     statement: Statement,
     text: &str,
     database: Option<&str>,
-    connection: &mut Connection,
+    schema: &mut dyn Schema,
     mode: Mode,
 ) -> Result<(Action, Command)> {
     let ddl = |ddl: Ddl| Action::Ddl(Box::new(ddl));
     let action = match statement {
         Statement::Query(query) => {
-            Action::Rows(Rewriter::with(database, Some(connection), mode).query(*query, text)?)
+            Action::Rows(Rewriter::new(database, schema, mode).query(*query, text)?)
         }
         Statement::Insert(insert) => {
             let change = change_of(&insert);
@@ -148,18 +141,18 @@ fn statement(
                 return Err(near("FUNCTION"));
             };
             let name = table_name(name, database)?;
-            let def = insert_table(connection, &name.database, &name.table)?;
+            let def = insert_table(schema, &name.database, &name.table)?;
             Action::Write(
-                Rewriter::with(database, Some(connection), mode).insert(insert, def.as_deref())?,
+                Rewriter::new(database, schema, mode).insert(insert, def.as_deref())?,
                 change,
             )
         }
         Statement::Update(update) => Action::Write(
-            Rewriter::with(database, Some(connection), mode).update(update)?,
+            Rewriter::new(database, schema, mode).update(update)?,
             Change::Update,
         ),
         Statement::Delete(delete) => Action::Write(
-            Rewriter::with(database, Some(connection), mode).delete(delete)?,
+            Rewriter::new(database, schema, mode).delete(delete)?,
             Change::Delete,
         ),
         Statement::CreateDatabase {
@@ -205,7 +198,7 @@ fn statement(
                 let text = names::after_as(text).unwrap_or(text);
                 ddl(Ddl::CreateAs {
                     name,
-                    query: Rewriter::with(database, Some(connection), mode).query(*query, text)?,
+                    query: Rewriter::new(database, schema, mode).query(*query, text)?,
                     if_not_exists,
                 })
             } else {
@@ -221,8 +214,7 @@ fn statement(
                 return Err(SqlError::unsupported("a view's column list"));
             }
             let text = names::after_as(text).unwrap_or(text).to_owned();
-            let query =
-                Rewriter::with(database, Some(connection), mode).query(*view.query, &text)?;
+            let query = Rewriter::new(database, schema, mode).query(*view.query, &text)?;
             ddl(Ddl::CreateView {
                 name: table_name(&view.name, database)?,
                 query,
@@ -337,7 +329,7 @@ fn statement(
                 _ if analyze => Format::Tree,
                 _ => Format::Traditional,
             };
-            let (action, _) = self::statement(*inner, text, database, connection, mode)?;
+            let (action, _) = self::statement(*inner, text, database, schema, mode)?;
             let (Action::Rows(mut sql) | Action::Write(mut sql, _)) = action else {
                 return Err(near("EXPLAIN"));
             };
@@ -348,9 +340,9 @@ fn statement(
                 full: false,
             }))
         }
-        Statement::Call(call) => {
-            Action::Call(Box::new(super::call::procedure(call, text, database)?))
-        }
+        Statement::Call(call) => Action::Call(Box::new(super::call::procedure(
+            call, text, database, schema,
+        )?)),
         Statement::Grant(grant)
             if !grant.grantees.iter().any(|g| {
                 let name = g.to_string();
@@ -386,14 +378,14 @@ fn statement(
 }
 
 /// An expression by itself, as SET and KILL have them.
-pub fn expression(expr: Expr, database: Option<&str>) -> Result<Sql> {
+pub fn expression(expr: Expr, database: Option<&str>, schema: &mut dyn Schema) -> Result<Sql> {
     let text = format!("SELECT {expr}");
     match super::parse_one("SELECT 1")? {
         Statement::Query(mut query) => {
             if let sqlparser::ast::SetExpr::Select(select) = query.body.as_mut() {
                 select.projection = vec![sqlparser::ast::SelectItem::UnnamedExpr(expr)];
             }
-            Rewriter::new(database).query(*query, &text)
+            Rewriter::new(database, schema, Mode::default()).query(*query, &text)
         }
         other => Err(near(other)),
     }

@@ -1,7 +1,6 @@
 //! The type of an expression's value, as MySQL would tell a client: from its operands', without
 //! a row. What cannot be told is `None`, and SQLite's first row decides.
 
-use ColumnType::*;
 use mysql_common::constants::{ColumnFlags, ColumnType};
 use sqlparser::ast::{
     BinaryOperator, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator,
@@ -11,7 +10,8 @@ use tare_mysql::wire::column::{CHARSET_UTF8MB4, NOT_FIXED, WireType};
 
 use super::function::{self, arguments, name_of};
 use super::scope::Names;
-use crate::server::variables::{Variable, find};
+
+use ColumnType::*;
 
 /// JSON.
 pub const fn json() -> WireType {
@@ -337,12 +337,12 @@ pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
         Expr::Value(v) => of_literal(&v.value),
         Expr::Prefixed { value, .. } => of(value, names),
         Expr::Identifier(name) if name.value.starts_with('@') && name.quote_style.is_none() => {
-            of_variable(&name.value)
+            of_variable(&name.value, names)
         }
         Expr::CompoundIdentifier(parts)
             if parts[0].value.starts_with("@@") && parts[0].quote_style.is_none() =>
         {
-            of_variable(&format!("@@{}", parts.last()?.value))
+            of_variable(&format!("@@{}", parts.last()?.value), names)
         }
         Expr::Identifier(_) | Expr::CompoundIdentifier(_) => {
             names.column_of(expr).and_then(|c| c.wire)
@@ -482,9 +482,9 @@ pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
 }
 
 /// System variables whose names tell; a user variable's value decides.
-fn of_variable(name: &str) -> Option<WireType> {
+fn of_variable(name: &str, names: &Names<'_>) -> Option<WireType> {
     let name = name.strip_prefix("@@")?;
-    find(&name.to_ascii_lowercase()).map(Variable::wire)
+    names.schema.variable(&name.to_ascii_lowercase())
 }
 
 /// The plain arguments of a call.

@@ -14,6 +14,7 @@ mod prepared;
 mod query;
 mod registry;
 mod scheduler;
+mod schema;
 mod session;
 mod shared;
 mod show;
@@ -38,6 +39,7 @@ use crate::storage::Databases;
 use crate::storage::sync::{Condvar, Mutex};
 pub use config::{Config, DEFAULT_PORT, InstrumentValue, ThreadHandling};
 pub(crate) use query::{wire_of, wire_type};
+pub(crate) use schema::SystemSchema;
 
 /// Why a server did not start.
 #[derive(Debug, thiserror::Error)]

@@ -16,6 +16,7 @@ use super::query::put_packet;
 use super::session::{Columns, Session, Tally, malformed};
 use super::status::{Com, Counter};
 use crate::dialect::plan::{Action, Plan};
+use crate::server::SystemSchema;
 use crate::storage::statement::{Cursor, StatementId};
 
 const PREPARE: Option<Com> = Com::of("stmt_prepare");
@@ -205,11 +206,11 @@ impl Session {
         let generation = self.shared.databases.generation();
         if prepared.plan.generation != generation {
             let mode = self.mode();
-            let connection = self.connection()?;
+            let mut schema = SystemSchema::with(self.connection()?);
             let plan = crate::dialect::translate::translate(
                 &prepared.text,
                 prepared.database.as_deref(),
-                connection,
+                &mut schema,
                 generation,
                 mode,
             )?;

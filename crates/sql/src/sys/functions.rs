@@ -7,11 +7,12 @@
 
 use std::sync::OnceLock;
 
-use sqlparser::ast::Statement;
-use tare_mysql::error::{Result, SqlError};
+use sqlparser::ast::{Expr, Statement};
 
-use super::view::Expanded;
-use crate::dialect::rewrite::Rewriter;
+use crate::dialect::Mode;
+use crate::dialect::rewrite::{Rewriter, raw};
+use crate::dialect::schema::{Rewritten, Routine, Schema};
+use tare_mysql::error::{Result, SqlError};
 
 /// How a function is evaluated.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +36,7 @@ pub struct Function {
     pub returns: &'static str,
     /// How it is evaluated.
     pub body: Body,
-    rewritten: OnceLock<Result<Expanded>>,
+    rewritten: OnceLock<Result<Rewritten>>,
 }
 
 const fn function(
@@ -250,8 +251,20 @@ fn hole(i: usize) -> String {
 }
 
 impl Function {
-    /// SQLite's expression for a call, and the tables that it reads.
-    pub fn call(&self, arguments: &[String]) -> Result<(String, &[(String, String)])> {
+    fn rewrite(&self, select: &str, schema: &mut dyn Schema) -> Result<Rewritten> {
+        let Statement::Query(query) = crate::dialect::parse_one(select)? else {
+            return Err(crate::dialect::near(self.name));
+        };
+        Rewriter::new(Some("sys"), schema, Mode::default()).rewritten(*query, select)
+    }
+}
+
+impl Routine for Function {
+    fn call(
+        &self,
+        arguments: Vec<Expr>,
+        schema: &mut dyn Schema,
+    ) -> Result<(Expr, &[(String, String)])> {
         if arguments.len() != self.parameters.len() {
             return Err(SqlError::new(
                 1318,
@@ -263,24 +276,14 @@ impl Function {
                 ),
             ));
         }
+        let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
         let Body::Select(select) = self.body else {
             let text = format!("tare_sys_{}({})", self.name, arguments.join(", "));
-            return Ok((text, &[]));
+            return Ok((raw(text), &[]));
         };
-        let made = self.rewritten.get_or_init(|| {
-            let Statement::Query(query) = crate::dialect::parse_one(select)? else {
-                return Err(crate::dialect::near(self.name));
-            };
-            let sql = Rewriter::new(Some("sys")).query(*query, select)?;
-            Ok(Expanded {
-                text: sql.text,
-                catalog: sql.catalog,
-            })
-        });
-        let Expanded {
-            text: select,
-            catalog,
-        } = made.as_ref().map_err(Clone::clone)?;
+        let made = self.rewritten.get_or_init(|| self.rewrite(select, schema));
+        let Rewritten { query, catalog } = made.as_ref().map_err(Clone::clone)?;
+        let select = query.to_string();
         // Piece by piece: an argument may itself have something that looks like a hole.
         let mut text = String::with_capacity(select.len() + 64);
         let mut rest = select.as_str();
@@ -294,7 +297,7 @@ impl Function {
             rest = after;
         }
         text.push_str(rest);
-        Ok((format!("({text})"), catalog))
+        Ok((raw(format!("({text})")), catalog))
     }
 }
 
@@ -494,10 +497,12 @@ mod tests {
     #[test]
     fn every_body_can_be_rewritten() {
         for function in &FUNCTIONS {
-            let arguments = vec!["x".to_owned(); function.parameters.len()];
-            let (text, _) = function.call(&arguments).expect(function.name);
+            let mut schema = crate::server::SystemSchema::default();
+            let arguments = vec![raw("x"); function.parameters.len()];
+            let (expr, _) = function.call(arguments, &mut schema).expect(function.name);
+            let text = expr.to_string();
             assert!(!text.contains('?'), "{text}");
-            assert!(function.call(&vec![String::new(); 9]).is_err());
+            assert!(function.call(vec![raw("x"); 9], &mut schema).is_err());
         }
     }
 }

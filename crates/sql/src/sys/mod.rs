@@ -11,7 +11,7 @@ pub mod procedures;
 pub mod view;
 
 pub use functions::Function;
-pub use view::{Expanded, View};
+pub use view::View;
 
 use std::sync::OnceLock;
 

@@ -1,35 +1,17 @@
 //! Procedures of schema sys: how they are called. What they do is in `server::call`.
 
-/// Which way a parameter goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// To the procedure.
-    In,
-    /// Back into a user variable.
-    Out,
-}
-
-/// A procedure.
-#[derive(Debug)]
-pub struct Procedure {
-    /// Its name.
-    pub name: &'static str,
-    /// One sentence.
-    pub doc: &'static str,
-    /// Its parameters: mode, name and type.
-    pub parameters: &'static [(Mode, &'static str, &'static str)],
-}
+use crate::dialect::schema::{Direction, Procedure};
 
 const BOOLEAN: &str = "tinyint(1)";
 const ID: &str = "bigint(20) unsigned";
 
 macro_rules! procedures {
-    ($($name:literal ($($mode:ident $parameter:literal $kind:expr),*) $doc:literal;)*) => {
+    ($($name:literal ($($direction:ident $parameter:literal $kind:expr),*) $doc:literal;)*) => {
         /// Every procedure, by name.
         pub static PROCEDURES: &[Procedure] = &[$(Procedure {
             name: $name,
             doc: $doc,
-            parameters: &[$((Mode::$mode, $parameter, $kind)),*],
+            parameters: &[$((Direction::$direction, $parameter, $kind)),*],
         }),*];
     };
 }

@@ -16,12 +16,15 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use sqlparser::ast::Statement;
-use tare_mysql::error::{Result, SqlError};
+use sqlparser::ast::{Expr, Query, SelectItem, Statement};
 
 use crate::catalog::types::parts;
 use crate::catalog::{Delete, Filter, Insert, Key, Meta, Scan, Table, Update};
-use crate::dialect::rewrite::Rewriter;
+use crate::dialect::Mode;
+use crate::dialect::name::ident;
+use crate::dialect::rewrite::{Rewriter, numeric, select_of};
+use crate::dialect::schema::{Rewritten, Schema, SystemColumn};
+use tare_mysql::error::{Result, SqlError};
 
 macro_rules! files {
     ($($name:literal)*) => {
@@ -118,22 +121,13 @@ pub fn columns_of(name: &str) -> &'static [Meta] {
     columns().get(name).map_or(&[], Vec::as_slice)
 }
 
-/// A view's text as SQLite reads it.
-#[derive(Debug, Clone)]
-pub struct Expanded {
-    /// The SELECT.
-    pub text: String,
-    /// The catalog's tables that it reads: schema and table.
-    pub catalog: Vec<(String, String)>,
-}
-
 /// A view.
 #[derive(Debug)]
 pub struct View {
     name: &'static str,
     doc: &'static str,
     definition: String,
-    expanded: OnceLock<Result<Expanded>>,
+    rewritten: OnceLock<Result<Rewritten>>,
 }
 
 impl View {
@@ -158,7 +152,7 @@ impl View {
             name,
             doc,
             definition,
-            expanded: OnceLock::new(),
+            rewritten: OnceLock::new(),
         };
         let body = body.trim().to_owned();
         let raw = columns().get_key_value(format!("x${name}").as_str());
@@ -193,35 +187,39 @@ impl View {
         &self.definition
     }
 
-    /// The SELECT as SQLite reads it.
-    pub fn expanded(&self) -> Result<&Expanded> {
-        let made = self.expanded.get_or_init(|| {
-            let Statement::Query(query) = crate::dialect::parse_one(&self.definition)? else {
-                return Err(crate::dialect::near(self.name));
-            };
-            let untyped = Rewriter::new(Some("sys")).untyped(&query, self.columns().len());
-            let sql = Rewriter::new(Some("sys")).query(*query, &self.definition)?;
-            Ok(Expanded {
-                text: self.typed(sql.text, &untyped),
-                catalog: sql.catalog,
-            })
-        });
-        made.as_ref().map_err(Clone::clone)
+    fn rewrite(&self, schema: &mut dyn Schema) -> Result<Rewritten> {
+        let Statement::Query(query) = crate::dialect::parse_one(&self.definition)? else {
+            return Err(crate::dialect::near(self.name));
+        };
+        let rewriter = Rewriter::new(Some("sys"), schema, Mode::default());
+        let untyped = rewriter.untyped(&query, self.columns().len());
+        let found = rewriter.rewritten(*query, &self.definition)?;
+        Ok(Rewritten {
+            query: self.typed(found.query, &untyped)?,
+            ..found
+        })
     }
 
-    /// The SELECT with a numeric type for what is a number and has none.
-    fn typed(&self, text: String, untyped: &[usize]) -> String {
+    /// The query with a numeric type for what is a number and has none.
+    fn typed(&self, query: Query, untyped: &[usize]) -> Result<Query> {
         let is_number = |meta: &Meta| parts(meta.column_type).numeric().is_some();
-        let of = |(i, meta): (usize, &Meta)| match untyped.contains(&i) && is_number(meta) {
-            true => format!("CAST(\"{0}\" AS NUMERIC) AS \"{0}\"", meta.name),
-            false => format!("\"{}\"", meta.name),
-        };
-        let columns: Vec<String> = self.columns().iter().enumerate().map(of).collect();
-        if columns.iter().any(|c| c.starts_with("CAST")) {
-            format!("SELECT {} FROM ({text})", columns.join(", "))
-        } else {
-            text
+        let columns = self.columns();
+        if !columns
+            .iter()
+            .enumerate()
+            .any(|(i, meta)| untyped.contains(&i) && is_number(meta))
+        {
+            return Ok(query);
         }
+        let of = |(i, meta): (usize, &Meta)| {
+            let column = Expr::Identifier(ident(meta.name));
+            let cast = untyped.contains(&i) && is_number(meta);
+            SelectItem::ExprWithAlias {
+                expr: if cast { numeric(column) } else { column },
+                alias: ident(meta.name),
+            }
+        };
+        select_of(columns.iter().enumerate().map(of).collect(), query)
     }
 
     /// The CREATE VIEW that MySQL would show.
@@ -237,6 +235,19 @@ impl View {
             columns.join(","),
             self.definition
         )
+    }
+}
+
+impl crate::dialect::schema::View for View {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+    fn columns(&self) -> Vec<SystemColumn> {
+        columns_of(self.name).iter().map(Meta::plain).collect()
+    }
+    fn query(&self, schema: &mut dyn Schema) -> Result<&Rewritten> {
+        let made = self.rewritten.get_or_init(|| self.rewrite(schema));
+        made.as_ref().map_err(Clone::clone)
     }
 }
 

@@ -7,12 +7,14 @@ mod result;
 use sqlparser::ast::{DuplicateTreatment, Expr, Function, FunctionArgumentList, FunctionArguments};
 use tare_mysql::error::{Result, SqlError};
 
-use self::list::{ANY, Kind, find, operator};
+use self::list::{ANY, Kind, operator};
+pub use self::list::{Function as Record, find};
 pub use self::result::result;
 use super::near;
 use super::rewrite::raw;
+use super::schema::Schema;
 use super::tokens::OWN;
-use crate::storage::tables::last_name;
+use crate::dialect::name::last_name;
 
 /// How SQLite is told of a call.
 #[derive(Debug, Clone, Copy)]
@@ -72,22 +74,32 @@ pub fn arguments(list: &FunctionArgumentList) -> Vec<&Expr> {
 }
 
 /// How a statement is rewritten: what a function has to know of it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Around<'a> {
     /// The session's default database.
     pub database: Option<&'a str>,
     /// Sums are exact beyond 64 bits.
     pub exact: bool,
+    /// Which functions there are.
+    pub schema: &'a dyn Schema,
+}
+
+impl std::fmt::Debug for Around<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Around").finish_non_exhaustive()
+    }
 }
 
 /// Whether a function is one of a group of rows.
-pub fn is_aggregate(name: &str) -> bool {
-    find(name).is_some_and(|f| f.kind == Kind::Group)
+pub fn is_aggregate(schema: &dyn Schema, name: &str) -> bool {
+    schema.function(name).is_some_and(|f| f.kind == Kind::Group)
 }
 
 /// Whether a call with the same arguments gives the same again while a statement runs.
-pub fn is_certain(name: &str) -> bool {
-    find(name).is_none_or(|f| f.kind != Kind::Uncertain)
+pub fn is_certain(schema: &dyn Schema, name: &str) -> bool {
+    schema
+        .function(name)
+        .is_none_or(|f| f.kind != Kind::Uncertain)
 }
 
 /// The function as SQLite knows it; `None` when it knows it as it is.
@@ -111,7 +123,7 @@ pub fn rewrite(f: &mut Function, around: Around<'_>) -> Result<Option<Expr>> {
         FunctionArguments::List(list) => list,
     };
     let operator = operator(&name).filter(|_| own);
-    let Some(function) = operator.or_else(|| find(&name)) else {
+    let Some(function) = operator.or_else(|| around.schema.function(&name)) else {
         // What schema sys is written in may use SQLite's own.
         let sqlites = ["json", "json_group_array", "json_group_object"];
         if around.database == Some("sys") && sqlites.contains(&name.as_str()) {

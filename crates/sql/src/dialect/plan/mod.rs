@@ -9,7 +9,7 @@ use tare_mysql::wire::column::WireType;
 
 use super::admin::{SetItem, Show};
 use super::ddl::Ddl;
-use crate::catalog::Meta;
+use super::schema::{Procedure, SystemColumn};
 
 /// A column of a view of schema sys.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct ViewColumn {
     /// The view.
     pub view: &'static str,
     /// The column.
-    pub column: &'static Meta,
+    pub column: SystemColumn,
 }
 
 /// SQLite's text for a statement.
@@ -70,7 +70,7 @@ pub enum Change {
 #[derive(Debug, Clone)]
 pub struct Call {
     /// The procedure.
-    pub procedure: &'static crate::sys::procedures::Procedure,
+    pub procedure: &'static Procedure,
     /// A SELECT of the arguments' values.
     pub values: Sql,
     /// The arguments that are user variables, by name: an OUT parameter goes there.

@@ -9,12 +9,13 @@ use sqlparser::ast::{
 use tare_mysql::error::{Result, SqlError};
 
 use super::{Rewriter, canonical};
+use crate::dialect::name::last_name;
+use crate::dialect::name::quote;
 use crate::dialect::plan::Sql;
+use crate::dialect::schema::Schema;
 use crate::dialect::scope::Names;
 use crate::dialect::{function, near};
-use crate::storage::connection::quote;
 use crate::storage::databases::is_system_schema;
-use crate::storage::tables::last_name;
 
 /// A table that is changed: database, name, and what expressions call it.
 struct Target {
@@ -68,7 +69,7 @@ impl Rewriter<'_> {
             {
                 assignment.value = default;
             }
-            certain &= is_certain(&assignment.value);
+            certain &= is_certain(&*self.names.schema, &assignment.value);
             self.visit(&mut assignment.value)?;
             let word = if i == 0 { " SET" } else { "," };
             sql.push_str(&format!("{word} {} = {}", quote(&column), assignment.value));
@@ -325,13 +326,13 @@ fn owner(names: &Names<'_>, column: &ObjectName) -> Option<String> {
 }
 
 /// Whether an expression gives the same again when it is evaluated twice.
-fn is_certain(expr: &Expr) -> bool {
+fn is_certain(schema: &dyn Schema, expr: &Expr) -> bool {
     let mut certain = true;
     let _ = visit_expressions(expr, |e| {
         certain &= match e {
             Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => false,
             Expr::BinaryOp { op, .. } => *op != sqlparser::ast::BinaryOperator::Assignment,
-            Expr::Function(f) => function::is_certain(&function::name_of(f)),
+            Expr::Function(f) => function::is_certain(schema, &function::name_of(f)),
             _ => true,
         };
         ControlFlow::<()>::Continue(())

@@ -10,9 +10,9 @@ use sqlparser::ast::{
 use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
 
 use super::Rewriter;
+use crate::dialect::name::last_name;
 use crate::dialect::tokens::OWN;
 use crate::dialect::types;
-use crate::storage::tables::last_name;
 
 /// What is known of an operand.
 struct Side {

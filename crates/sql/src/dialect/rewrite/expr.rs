@@ -6,10 +6,9 @@ use sqlparser::ast::{
 use tare_mysql::error::{Result, SqlError};
 
 use super::{Rewriter, literal, raw};
+use crate::dialect::name::last_name;
 use crate::dialect::{function, near};
-use crate::server::variables::find;
 use crate::storage::databases::is_system_schema;
-use crate::storage::tables::last_name;
 
 impl Rewriter<'_> {
     pub(super) fn expr(&mut self, expr: &mut Expr) -> Result<()> {
@@ -46,7 +45,7 @@ impl Rewriter<'_> {
                 Ok(())
             }
             Expr::Identifier(name) if name.quote_style.is_none() && name.value.starts_with('@') => {
-                *expr = variable(&name.value, None)?;
+                *expr = self.variable(&name.value, None)?;
                 Ok(())
             }
             Expr::CompoundIdentifier(parts)
@@ -55,13 +54,13 @@ impl Rewriter<'_> {
                 if !parts[0].value.starts_with("@@") {
                     // A user variable's name may have points: @sys.statement_truncate_len.
                     let name: Vec<&str> = parts.iter().map(|p| p.value.as_str()).collect();
-                    *expr = variable(&name.join("."), None)?;
+                    *expr = self.variable(&name.join("."), None)?;
                     return Ok(());
                 }
                 let [scope, name] = parts.as_slice() else {
                     return Err(near(expr));
                 };
-                *expr = variable(&scope.value, Some(&name.value))?;
+                *expr = self.variable(&scope.value, Some(&name.value))?;
                 Ok(())
             }
             Expr::CompoundIdentifier(parts)
@@ -69,7 +68,7 @@ impl Rewriter<'_> {
             {
                 // A view is a derived table, which is in no schema.
                 if parts[0].value.eq_ignore_ascii_case("sys")
-                    && crate::sys::view(&parts[1].value).is_some()
+                    && self.names.schema.view(&parts[1].value).is_some()
                 {
                     parts.remove(0);
                     return Ok(());
@@ -340,14 +339,16 @@ impl Rewriter<'_> {
                 Ok(())
             }
             Expr::Function(f) => {
+                if let Some(new) = self.routine(f)? {
+                    *expr = new;
+                    return Ok(());
+                }
                 let around = function::Around {
                     database: self.database,
                     exact: self.exact,
+                    schema: &*self.names.schema,
                 };
-                let new = match self.routine(f)? {
-                    Some(new) => Some(new),
-                    None => function::rewrite(f, around)?,
-                };
+                let new = function::rewrite(f, around)?;
                 if let Some(new) = new {
                     *expr = new;
                 }
@@ -435,29 +436,31 @@ fn cast(value: &Expr, data_type: &DataType) -> Expr {
     raw(text)
 }
 
-/// `@x`, `@@x`, `@@session.x`.
-fn variable(first: &str, second: Option<&str>) -> Result<Expr> {
-    if let Some(system) = first.strip_prefix("@@") {
-        let (scope, name) = match second {
-            Some(name) => (system.to_ascii_lowercase(), name),
-            None => (String::new(), system),
-        };
-        if !matches!(scope.as_str(), "" | "global" | "session" | "local") {
+impl Rewriter<'_> {
+    /// `@x`, `@@x`, `@@session.x`.
+    fn variable(&self, first: &str, second: Option<&str>) -> Result<Expr> {
+        if let Some(system) = first.strip_prefix("@@") {
+            let (scope, name) = match second {
+                Some(name) => (system.to_ascii_lowercase(), name),
+                None => (String::new(), system),
+            };
+            if !matches!(scope.as_str(), "" | "global" | "session" | "local") {
+                return Err(near(first));
+            }
+            let name = name.to_ascii_lowercase();
+            if self.names.schema.variable(&name).is_none() {
+                return Err(SqlError::unknown_variable(&name));
+            }
+            return Ok(raw(format!(
+                "tare_variable({}, {})",
+                literal(&scope),
+                literal(&name)
+            )));
+        }
+        if second.is_some() {
             return Err(near(first));
         }
-        let name = name.to_ascii_lowercase();
-        if find(&name).is_none() {
-            return Err(SqlError::unknown_variable(&name));
-        }
-        return Ok(raw(format!(
-            "tare_variable({}, {})",
-            literal(&scope),
-            literal(&name)
-        )));
+        let name = first.trim_start_matches('@').to_lowercase();
+        Ok(raw(format!("tare_user_variable({})", literal(&name))))
     }
-    if second.is_some() {
-        return Err(near(first));
-    }
-    let name = first.trim_start_matches('@').to_lowercase();
-    Ok(raw(format!("tare_user_variable({})", literal(&name))))
 }

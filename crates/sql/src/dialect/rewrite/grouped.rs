@@ -108,7 +108,9 @@ impl Rewriter<'_> {
                 _ => None,
             })
         };
-        if by.is_empty() && !items().any(|(expr, _)| aggregates(expr) && !asks_again(expr)) {
+        if by.is_empty()
+            && !items().any(|(expr, _)| aggregates(&*self.names.schema, expr) && !asks_again(expr))
+        {
             return Ok(());
         }
         let is_cte = name.0.len() == 1

@@ -12,12 +12,12 @@ use tare_mysql::error::{Result, SqlError};
 use super::change::{is_default, is_null};
 use super::{Rewriter, raw};
 use crate::dialect::function::name_of;
+use crate::dialect::name::{last_name, quote};
 use crate::dialect::plan::{Change, Sql};
+use crate::dialect::schema::Schema;
 use crate::dialect::{near, parse_one};
-use crate::storage::Connection;
-use crate::storage::connection::quote;
 use crate::storage::databases::is_system_schema;
-use crate::storage::tables::{TableDef, last_name};
+use crate::storage::tables::TableDef;
 
 impl Rewriter<'_> {
     /// INSERT and REPLACE into a table, which is known unless it is a system schema's.
@@ -341,14 +341,14 @@ pub fn change_of(insert: &Insert) -> Change {
 
 /// The definition of an INSERT's table; `None` in a system schema.
 pub fn insert_table(
-    connection: &mut Connection,
+    schema: &mut dyn Schema,
     database: &str,
     table: &str,
 ) -> Result<Option<Arc<TableDef>>> {
     if is_system_schema(database) {
         return Ok(None);
     }
-    match connection.table(database, table)? {
+    match schema.user_table(database, table)? {
         None => Err(SqlError::no_such_table(database, table)),
         some => Ok(some),
     }

@@ -13,27 +13,39 @@ mod sys;
 
 pub use expr::interval;
 pub use insert::{change_of, insert_table};
+pub use set::select_of;
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    Expr, Ident, LimitClause, ObjectName, ObjectNamePart, Query, Select, SetExpr, TableFactor,
-    Value, VisitMut, VisitorMut,
+    CastKind, DataType, ExactNumberInfo, Expr, LimitClause, ObjectName, ObjectNamePart, Query,
+    Select, SetExpr, TableFactor, Value, VisitMut, VisitorMut,
 };
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::wire::column::WireType;
 
+use crate::dialect::Mode;
+use crate::dialect::name::{self, ident};
 use crate::dialect::plan::Sql;
+use crate::dialect::schema::Schema;
 use crate::dialect::scope::{Names, Scope};
-use crate::dialect::{Mode, near};
-use crate::storage::Connection;
 use crate::storage::databases::is_system_schema;
 
 /// A piece of SQLite's SQL as an expression: sqlparser prints a number as it stands.
 pub fn raw(text: impl Into<String>) -> Expr {
     Expr::value(Value::Number(text.into(), false))
+}
+
+/// A value with SQLite's numeric affinity.
+pub fn numeric(value: Expr) -> Expr {
+    Expr::Cast {
+        kind: CastKind::Cast,
+        expr: Box::new(value),
+        data_type: DataType::Numeric(ExactNumberInfo::None),
+        format: None,
+    }
 }
 
 /// A text as SQLite's literal.
@@ -44,11 +56,6 @@ pub fn literal(text: &str) -> String {
         return format!("CAST(X'{hex}' AS TEXT)");
     }
     format!("'{}'", text.replace('\'', "''"))
-}
-
-/// A name that needs no care.
-fn ident(name: &str) -> Ident {
-    Ident::with_quote('"', name.replace('"', "\"\""))
 }
 
 /// What a rewrite knows and gathers.
@@ -67,19 +74,10 @@ pub struct Rewriter<'a> {
 
 impl<'a> Rewriter<'a> {
     /// For a session's default database.
-    pub fn new(database: Option<&'a str>) -> Self {
-        Self::with(database, None, Mode::default())
-    }
-
-    /// For a session whose databases' tables can be looked at.
-    pub fn with(
-        database: Option<&'a str>,
-        connection: Option<&'a mut Connection>,
-        mode: Mode,
-    ) -> Self {
+    pub fn new(database: Option<&'a str>, schema: &'a mut dyn Schema, mode: Mode) -> Self {
         Self {
             database,
-            names: Names::new(database, connection),
+            names: Names::new(database, schema),
             outer: Vec::new(),
             ctes: HashSet::new(),
             sql: Sql::default(),
@@ -91,18 +89,7 @@ impl<'a> Rewriter<'a> {
 
     /// Database and table of a name.
     pub fn resolve(&self, name: &ObjectName) -> Result<(String, String)> {
-        let part = |p: &ObjectNamePart| p.as_ident().map(|i| i.value.clone());
-        match name.0.as_slice() {
-            [table] => {
-                let database = self.database.ok_or_else(SqlError::no_database)?.to_owned();
-                Ok((database, part(table).unwrap_or_default()))
-            }
-            [database, table] => Ok((
-                part(database).unwrap_or_default(),
-                part(table).unwrap_or_default(),
-            )),
-            _ => Err(near(name)),
-        }
+        name::resolve(name, self.database)
     }
 
     fn visit<T: VisitMut>(&mut self, node: &mut T) -> Result<()> {
@@ -209,7 +196,6 @@ impl VisitorMut for Rewriter<'_> {
         }
         let TableFactor::Table {
             name,
-            alias,
             index_hints,
             partitions,
             ..
@@ -228,27 +214,23 @@ impl VisitorMut for Rewriter<'_> {
             Ok((database, table)) => {
                 self.note(&database, &table);
                 let (database, table) = canonical(database, table);
-                if database == "sys"
-                    && let Err(error) = self.expand(&table, name, alias)
-                {
-                    return ControlFlow::Break(error);
-                }
-                if database == "sys" && crate::sys::view(&table).is_some() {
+                if database == "sys" && self.names.schema.view(&table).is_some() {
+                    // Its query takes its place on the way back, and is not visited.
                     return ControlFlow::Continue(());
                 }
-                // SQLite names a column of the result after the table; clients expect the name
-                // as they wrote it.
-                if alias.is_none() && is_system_schema(&database) {
-                    let written = name
-                        .0
-                        .last()
-                        .and_then(|p| p.as_ident())
-                        .map(|i| i.value.clone());
-                    debug_assert!(written.is_some());
+                if database == "sys" && self.names.schema.system_table("sys", &table).is_none() {
+                    return ControlFlow::Break(SqlError::no_such_table("sys", &table));
                 }
                 *name = ObjectName::from(vec![ident(&database), ident(&table)]);
                 ControlFlow::Continue(())
             }
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<SqlError> {
+        match self.expand(factor) {
+            Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
     }

@@ -9,8 +9,10 @@ use sqlparser::ast::{
 use tare_mysql::error::{Result, SqlError};
 
 use super::set::select_from;
-use super::{Rewriter, ident, raw};
+use super::{Rewriter, raw};
 use crate::dialect::function::{arguments, name_of};
+use crate::dialect::name::ident;
+use crate::dialect::schema::Schema;
 
 impl Rewriter<'_> {
     /// Makes a query WITH ROLLUP one that SQLite knows.
@@ -36,7 +38,13 @@ impl Rewriter<'_> {
         let columns = columns(&select.projection)?;
         let mut all: Option<SetExpr> = None;
         for kept in (0..=keys.len()).rev() {
-            let level = SetExpr::Select(Box::new(level(select, &by, &keys, kept)));
+            let level = SetExpr::Select(Box::new(level(
+                &*self.names.schema,
+                select,
+                &by,
+                &keys,
+                kept,
+            )));
             all = Some(match all {
                 None => level,
                 Some(left) => SetExpr::SetOperation {
@@ -131,7 +139,7 @@ fn columns(projection: &[SelectItem]) -> Result<Vec<String>> {
 }
 
 /// The groups by the first `kept` keys; the others are NULL.
-fn level(select: &Select, by: &[Expr], keys: &[Expr], kept: usize) -> Select {
+fn level(schema: &dyn Schema, select: &Select, by: &[Expr], keys: &[Expr], kept: usize) -> Select {
     let mut level = select.clone();
     let rolled = |e: &mut Expr| {
         let _ = visit_expressions_mut(e, |e| {
@@ -148,7 +156,7 @@ fn level(select: &Select, by: &[Expr], keys: &[Expr], kept: usize) -> Select {
             }
             ControlFlow::<()>::Continue(())
         });
-        replace_keys(e, &keys[kept..]);
+        replace_keys(schema, e, &keys[kept..]);
     };
     for (i, item) in level.projection.iter_mut().enumerate() {
         if let SelectItem::ExprWithAlias { expr, .. } | SelectItem::UnnamedExpr(expr) = item {
@@ -204,13 +212,13 @@ fn level(select: &Select, by: &[Expr], keys: &[Expr], kept: usize) -> Select {
 }
 
 /// Outside of aggregates, a key that is rolled up is NULL.
-fn replace_keys(e: &mut Expr, gone: &[Expr]) {
+fn replace_keys(schema: &dyn Schema, e: &mut Expr, gone: &[Expr]) {
     if gone.iter().any(|k| same(k, e)) {
         *e = raw("NULL");
         return;
     }
     match e {
-        Expr::Function(f) if crate::dialect::function::is_aggregate(&name_of(f)) => {}
+        Expr::Function(f) if crate::dialect::function::is_aggregate(schema, &name_of(f)) => {}
         Expr::Function(f) => {
             if let sqlparser::ast::FunctionArguments::List(list) = &mut f.args {
                 for arg in &mut list.args {
@@ -218,19 +226,19 @@ fn replace_keys(e: &mut Expr, gone: &[Expr]) {
                         sqlparser::ast::FunctionArgExpr::Expr(e),
                     ) = arg
                     {
-                        replace_keys(e, gone);
+                        replace_keys(schema, e, gone);
                     }
                 }
             }
         }
         Expr::BinaryOp { left, right, .. } => {
-            replace_keys(left, gone);
-            replace_keys(right, gone);
+            replace_keys(schema, left, gone);
+            replace_keys(schema, right, gone);
         }
         Expr::UnaryOp { expr, .. }
         | Expr::Nested(expr)
         | Expr::IsNull(expr)
-        | Expr::IsNotNull(expr) => replace_keys(expr, gone),
+        | Expr::IsNotNull(expr) => replace_keys(schema, expr, gone),
         Expr::Case {
             operand,
             conditions,
@@ -238,14 +246,14 @@ fn replace_keys(e: &mut Expr, gone: &[Expr]) {
             ..
         } => {
             if let Some(operand) = operand {
-                replace_keys(operand, gone);
+                replace_keys(schema, operand, gone);
             }
             for when in conditions {
-                replace_keys(&mut when.condition, gone);
-                replace_keys(&mut when.result, gone);
+                replace_keys(schema, &mut when.condition, gone);
+                replace_keys(schema, &mut when.result, gone);
             }
             if let Some(other) = else_result {
-                replace_keys(other, gone);
+                replace_keys(schema, other, gone);
             }
         }
         _ => {}

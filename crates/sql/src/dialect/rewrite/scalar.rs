@@ -5,6 +5,7 @@ use sqlparser::ast::{Expr, GroupByExpr, LimitClause, Query, SelectItem, SetExpr,
 
 use super::select::aggregates;
 use super::{Rewriter, raw};
+use crate::dialect::schema::Schema;
 
 /// The subqueries that are being visited.
 #[derive(Debug, Default)]
@@ -26,7 +27,7 @@ impl Rewriter<'_> {
             Expr::Subquery(query)
                 if self.database != Some("sys")
                     && !self.subqueries.many.contains(&(&raw const *expr))
-                    && may_give_more(query) =>
+                    && may_give_more(&*self.names.schema, query) =>
             {
                 self.subqueries.one.push(expr);
             }
@@ -48,7 +49,7 @@ impl Rewriter<'_> {
 }
 
 /// Whether a query of one column may give several rows, as far as its text tells.
-fn may_give_more(query: &Query) -> bool {
+fn may_give_more(schema: &dyn Schema, query: &Query) -> bool {
     let SetExpr::Select(select) = query.body.as_ref() else {
         return false;
     };
@@ -65,7 +66,7 @@ fn may_give_more(query: &Query) -> bool {
         _ => false,
     };
     let grouped = !matches!(&select.group_by, GroupByExpr::Expressions(by, _) if by.is_empty());
-    !select.from.is_empty() && !limited && (grouped || !aggregates(value))
+    !select.from.is_empty() && !limited && (grouped || !aggregates(schema, value))
 }
 
 fn is_one(limit: &Expr) -> bool {

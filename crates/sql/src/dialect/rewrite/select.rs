@@ -7,8 +7,10 @@ use sqlparser::ast::{
 };
 use tare_mysql::error::{Result, SqlError};
 
-use super::{Rewriter, ident};
+use super::Rewriter;
+use crate::dialect::name::ident;
 use crate::dialect::plan::Sql;
+use crate::dialect::schema::{Rewritten, Schema};
 use crate::dialect::scope::Column;
 use crate::dialect::{function, names, near, types};
 use crate::storage::databases::is_system_schema;
@@ -25,14 +27,28 @@ fn short(name: &str) -> &str {
 impl Rewriter<'_> {
     /// SELECT.
     pub fn query(mut self, mut query: Query, text: &str) -> Result<Sql> {
-        self.exact = self.reads_system(&query);
-        self.name_columns(&mut query, text);
-        let types = self.names.columns(&query);
-        self.hints(&query, types);
-        self.sql.views = self.view_columns(&query);
+        self.select_statement(&mut query, text)?;
+        Ok(self.sql)
+    }
+
+    /// A query of system tables, still a tree.
+    pub fn rewritten(mut self, mut query: Query, text: &str) -> Result<Rewritten> {
+        self.select_statement(&mut query, text)?;
+        Ok(Rewritten {
+            query,
+            catalog: self.sql.catalog,
+        })
+    }
+
+    fn select_statement(&mut self, query: &mut Query, text: &str) -> Result<()> {
+        self.exact = self.reads_system(query);
+        self.name_columns(query, text);
+        let types = self.names.columns(query);
+        self.hints(query, types);
+        self.sql.views = self.view_columns(query);
         let lock = query.locks.iter().any(|l| l.lock_type == LockType::Update);
-        let found = calculates_found_rows(&query);
-        self.visit(&mut query)?;
+        let found = calculates_found_rows(query);
+        self.visit(query)?;
         self.sql.text = query.to_string();
         if found {
             query.limit_clause = None;
@@ -42,7 +58,7 @@ impl Rewriter<'_> {
         if lock {
             self.sql.writes = self.sql.databases.first().cloned();
         }
-        Ok(self.sql)
+        Ok(())
     }
 
     /// Whether a table of a system schema is named: their counters' sums may exceed 64 bits.
@@ -331,11 +347,12 @@ impl Rewriter<'_> {
             std::ops::ControlFlow::<()>::Continue(())
         });
         let grouped = !matches!(&select.group_by, GroupByExpr::Expressions(by, _) if by.is_empty());
+        let schema = &*self.names.schema;
         if !grouped
-            && !aggregates(having)
+            && !aggregates(schema, having)
             && !select.projection.iter().any(|i| match i {
                 SelectItem::ExprWithAlias { expr, .. } | SelectItem::UnnamedExpr(expr) => {
-                    aggregates(expr)
+                    aggregates(schema, expr)
                 }
                 _ => false,
             })
@@ -382,12 +399,12 @@ fn positions<'e>(
 }
 
 /// Whether an aggregate function is called, outside of subqueries and windows.
-pub(super) fn aggregates(expr: &Expr) -> bool {
+pub(super) fn aggregates(schema: &dyn Schema, expr: &Expr) -> bool {
     let mut found = false;
     let _ = sqlparser::ast::visit_expressions(expr, |e| {
         if let Expr::Function(f) = e
             && f.over.is_none()
-            && function::is_aggregate(&function::name_of(f))
+            && function::is_aggregate(schema, &function::name_of(f))
         {
             found = true;
         }

@@ -6,7 +6,8 @@ use sqlparser::ast::{
 };
 use tare_mysql::error::Result;
 
-use super::{Rewriter, ident};
+use super::Rewriter;
+use crate::dialect::name::ident;
 use crate::dialect::{near, parse_one};
 
 /// `SELECT * FROM (query)`.
@@ -21,6 +22,15 @@ pub(super) fn select_from(query: Query) -> Result<SetExpr> {
         **subquery = query;
     }
     Ok(*outer.body)
+}
+
+/// `SELECT items FROM (query)`.
+pub fn select_of(items: Vec<SelectItem>, query: Query) -> Result<Query> {
+    let mut body = select_from(query)?;
+    if let SetExpr::Select(select) = &mut body {
+        select.projection = items;
+    }
+    Ok(query_of(body))
 }
 
 fn query_of(body: SetExpr) -> Query {

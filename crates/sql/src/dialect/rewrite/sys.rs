@@ -2,14 +2,16 @@
 //! of a result are a view's.
 
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query,
-    Select, SelectItem, SetExpr, TableAlias, TableFactor,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, Select, SelectItem,
+    SetExpr, TableAlias, TableFactor,
 };
 use tare_mysql::error::{Result, SqlError};
 
-use super::{Rewriter, ident, raw};
+use super::Rewriter;
+use crate::dialect::name::{ident, last_name};
+use crate::dialect::near;
 use crate::dialect::plan::ViewColumn;
-use crate::storage::tables::last_name;
+use crate::dialect::schema::SystemColumn;
 
 /// What one column of a FROM clause is: its name, and where it comes from if that is a view.
 #[derive(Debug, Clone)]
@@ -24,41 +26,48 @@ struct Known {
 type Columns = (Vec<Option<ViewColumn>>, Vec<Option<ViewColumn>>);
 
 impl Rewriter<'_> {
-    /// Puts a view's SELECT in the place of its name.
-    pub(super) fn expand(
-        &mut self,
-        view: &str,
-        name: &mut ObjectName,
-        alias: &mut Option<TableAlias>,
-    ) -> Result<()> {
-        let Some(found) = crate::sys::view(view) else {
-            return match crate::catalog::table("sys", view) {
-                Some(_) => Ok(()),
-                None => Err(SqlError::no_such_table("sys", view)),
-            };
+    /// Puts a view's query in the place of its name. After its parts have been rewritten: the query
+    /// has been, too.
+    pub(super) fn expand(&mut self, factor: &mut TableFactor) -> Result<()> {
+        let TableFactor::Table { name, alias, .. } = factor else {
+            return Ok(());
         };
-        let expanded = found.expanded()?;
-        self.sql.catalog.extend(expanded.catalog.iter().cloned());
-        if alias.is_none() {
-            *alias = Some(TableAlias {
-                name: ident(&last_name(name)),
-                ..empty_alias()
-            });
+        if name.0.len() == 1 && self.ctes.contains(&last_name(name).to_lowercase()) {
+            return Ok(());
         }
-        // A name without quotes is printed as it stands.
-        *name = ObjectName::from(vec![Ident::new(format!("({})", expanded.text))]);
+        let (database, table) = self.resolve(name)?;
+        if !database.eq_ignore_ascii_case("sys") {
+            return Ok(());
+        }
+        let Some(view) = self.names.schema.view(&table) else {
+            return Ok(());
+        };
+        let found = view.query(self.names.schema)?;
+        self.sql.catalog.extend(found.catalog.iter().cloned());
+        let called = alias.take().unwrap_or_else(|| TableAlias {
+            explicit: true,
+            name: ident(&table),
+            columns: Vec::new(),
+            at: None,
+        });
+        *factor = TableFactor::Derived {
+            lateral: false,
+            subquery: Box::new(found.query.clone()),
+            alias: Some(called),
+            sample: None,
+        };
         Ok(())
     }
 
     /// A call of one of sys's functions; `None` when it is another one.
-    pub(super) fn routine(&mut self, call: &Function) -> Result<Option<Expr>> {
+    pub(super) fn routine(&mut self, call: &mut Function) -> Result<Option<Expr>> {
         let name = last_name(&call.name);
         let unknown =
             |schema: &str| SqlError::new(1305, format!("FUNCTION {schema}.{name} does not exist"));
         let found = match call.name.0.as_slice() {
             [_] => match self.database {
                 Some(database) if database.eq_ignore_ascii_case("sys") => {
-                    crate::sys::functions::find(&name)
+                    self.names.schema.routine(&name)
                 }
                 _ => None,
             },
@@ -70,33 +79,35 @@ impl Rewriter<'_> {
                 if !schema.eq_ignore_ascii_case("sys") {
                     return Err(unknown(&schema));
                 }
-                Some(crate::sys::functions::find(&name).ok_or_else(|| unknown("sys"))?)
+                Some(
+                    self.names
+                        .schema
+                        .routine(&name)
+                        .ok_or_else(|| unknown("sys"))?,
+                )
             }
             _ => None,
         };
         let Some(function) = found else {
             return Ok(None);
         };
-        let arguments: Vec<String> = match &call.args {
-            FunctionArguments::List(list) => list
-                .args
-                .iter()
-                .map(|a| match a {
-                    FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) => Ok(e.to_string()),
-                    other => Err(crate::dialect::near(other)),
-                })
-                .collect::<Result<_>>()?,
+        let arguments = match &mut call.args {
+            FunctionArguments::List(list) => std::mem::take(&mut list.args),
             _ => Vec::new(),
         };
-        let (text, catalog) = function.call(&arguments)?;
+        let arguments = arguments.into_iter().map(|argument| match argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) => Ok(e),
+            other => Err(near(other)),
+        });
+        let arguments = arguments.collect::<Result<Vec<_>>>()?;
+        let (expr, catalog) = function.call(arguments, self.names.schema)?;
         self.sql.catalog.extend(catalog.iter().cloned());
-        // Not the schema alone: a call must be run where the function is known, which is everywhere.
-        Ok(Some(raw(text)))
+        Ok(Some(expr))
     }
 
     /// The columns of a view's SELECT, by number, that have no type in SQLite: there, a text would compare
     /// with their numbers as a text.
-    pub(crate) fn untyped(&self, query: &Query, columns: usize) -> Vec<usize> {
+    pub fn untyped(&self, query: &Query, columns: usize) -> Vec<usize> {
         let known: Option<Vec<Known>> = match query.body.as_ref() {
             SetExpr::Select(select) => {
                 let from = self.from(select);
@@ -212,25 +223,20 @@ impl Rewriter<'_> {
                 let called = alias
                     .as_ref()
                     .map_or_else(|| table.clone(), |a| a.name.value.clone());
-                let found = crate::catalog::table(&database, &table)?;
-                let view = crate::sys::view(found.name()).filter(|_| found.schema() == "sys");
-                let columns = match view {
-                    Some(view) => view.columns().to_vec(),
-                    None => found.columns(),
-                };
-                let known = |(i, meta): (usize, &crate::catalog::Meta)| Known {
+                let columns = self.names.schema.system_table(&database, &table)?;
+                let sys = database.eq_ignore_ascii_case("sys");
+                let view = self.names.schema.view(&table).filter(|_| sys);
+                let known = |column: SystemColumn| Known {
                     table: called.clone(),
-                    name: meta.name.to_owned(),
-                    view: view.and_then(|v| {
-                        Some(ViewColumn {
-                            table: called.clone(),
-                            view: v.name(),
-                            column: v.columns().get(i)?,
-                        })
+                    name: column.name.to_owned(),
+                    view: view.map(|view| ViewColumn {
+                        table: called.clone(),
+                        view: view.name(),
+                        column,
                     }),
                     typed: true,
                 };
-                Some(columns.iter().enumerate().map(known).collect())
+                Some(columns.into_iter().map(known).collect())
             }
             TableFactor::Derived {
                 subquery, alias, ..
@@ -282,13 +288,4 @@ fn column(expr: &Expr, from: &[Known]) -> Option<Known> {
                 && table.is_none_or(|t| k.table.eq_ignore_ascii_case(t))
         })
         .cloned()
-}
-
-fn empty_alias() -> TableAlias {
-    TableAlias {
-        explicit: true,
-        name: Ident::new(""),
-        columns: Vec::new(),
-        at: None,
-    }
 }

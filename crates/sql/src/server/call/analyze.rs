@@ -8,6 +8,8 @@ use serde_json::{Value as Json, json};
 use tare_mysql::error::{Result, SqlError};
 
 use super::{Caller, cell};
+use crate::dialect::schema::View as _;
+use crate::server::SystemSchema;
 
 const TABLE: &str = "events_statements_summary_by_digest";
 
@@ -245,9 +247,10 @@ impl Caller<'_> {
             .map(|(i, c)| format!("j.value ->> {i} AS \"{c}\""))
             .collect();
         let made = format!("(SELECT {} FROM json_each(?1) AS j)", fields.join(", "));
-        let expanded = view.expanded()?;
+        let expanded = view.query(&mut SystemSchema::default())?;
         let text = expanded
-            .text
+            .query
+            .to_string()
             .replace(&format!("\"performance_schema\".\"{TABLE}\""), &made);
         let json = Json::from(
             snapshot

@@ -17,8 +17,8 @@ use super::query::Bind;
 use super::session::{Columns, Session};
 use super::show::Rows;
 use crate::dialect::plan::{Action, Call, Plan};
+use crate::dialect::schema::Direction;
 use crate::storage::error::from_rusqlite;
-use crate::sys::procedures::Mode;
 
 /// What procedures keep in a session from one call to the next.
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ impl Session {
         };
         let out = caller.run(call.procedure.name)?;
         for ((mode, ..), variable) in call.procedure.parameters.iter().zip(&call.variables) {
-            if let (Mode::Out, Some(variable), Some(value)) = (mode, variable, &out) {
+            if let (Direction::Out, Some(variable), Some(value)) = (mode, variable, &out) {
                 self.state.user_variables.set(variable, value.clone());
             }
         }

@@ -6,9 +6,10 @@ use sqlparser::ast::{
 use tare_mysql::error::{Result, SqlError};
 
 use crate::dialect::ddl::TableName;
+use crate::dialect::name::last_name;
 use crate::server::session::Session;
 use crate::storage::connection::quote;
-use crate::storage::tables::{TableDef, last_name, string};
+use crate::storage::tables::{TableDef, string};
 
 impl Session {
     pub(super) fn rename(&mut self, from: &TableName, to: &TableName) -> Result<()> {

@@ -7,6 +7,7 @@ use tare_mysql::error::{Result, SqlError};
 
 use super::borrowed;
 use crate::dialect::plan::Action;
+use crate::server::SystemSchema;
 use crate::server::session::{Columns, Named, Role, Session};
 use crate::server::status::{By, Counter};
 use crate::storage::databases::is_system_schema;
@@ -238,7 +239,11 @@ impl Session {
     /// The value of an expression.
     pub fn evaluate(&mut self, expr: sqlparser::ast::Expr) -> Result<rusqlite::types::Value> {
         let database = self.state.database();
-        let sql = crate::dialect::translate::expression(expr, database.as_deref())?;
+        let sql = crate::dialect::translate::expression(
+            expr,
+            database.as_deref(),
+            &mut SystemSchema::default(),
+        )?;
         self.ready(&sql)?;
         let connection = self.connection_for(&sql)?;
         Ok(connection

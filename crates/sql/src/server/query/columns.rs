@@ -60,7 +60,7 @@ pub(super) fn describe(
         let views = &sql.views;
         let view = views.0.get(i).or_else(|| views.1.get(n - 1 - i));
         if let Some(view) = view.and_then(Option::as_ref) {
-            let meta = view.column;
+            let meta = &view.column;
             let wire = wire_type(&meta.column_type.to_lowercase(), meta.nullable);
             columns.wire.push(wire);
             let column = Column {

@@ -9,6 +9,7 @@ use tare_mysql::error::Result;
 use super::{Cached, Columns, Session, Tally};
 use crate::dialect::plan::Plan;
 use crate::dialect::{Mode, split};
+use crate::server::SystemSchema;
 use crate::server::metrics;
 use crate::server::points;
 use crate::server::status::Counter;
@@ -219,7 +220,7 @@ impl Session {
         crate::dialect::translate::translate(
             text,
             database.as_deref(),
-            self.connection()?,
+            &mut SystemSchema::with(self.connection()?),
             generation,
             mode,
         )

@@ -10,6 +10,7 @@ use tare_mysql::wire::reply;
 use tare_mysql::wire::value::{put_binary, put_text};
 
 use crate::dialect::admin::Filter;
+use crate::server::SystemSchema;
 use crate::server::query::{borrowed, put_packet, wire_type};
 use crate::server::session::Session;
 use crate::storage::connection::quote;
@@ -91,7 +92,11 @@ impl Session {
                 format!("{first} LIKE '{}' ESCAPE '\\'", pattern.replace('\'', "''"))
             }
             Filter::Where(expr) => {
-                let sql = crate::dialect::translate::expression(strip(expr), None)?;
+                let sql = crate::dialect::translate::expression(
+                    strip(expr),
+                    None,
+                    &mut SystemSchema::default(),
+                )?;
                 sql.text
                     .strip_prefix("SELECT ")
                     .map(|t| t.rsplit_once(" AS ").map_or(t, |(e, _)| e))

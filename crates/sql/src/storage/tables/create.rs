@@ -5,9 +5,8 @@ use sqlparser::ast::{
 };
 use tare_mysql::error::{Result, SqlError};
 
-use super::{
-    ColumnDef, ForeignKeyDef, IndexDef, TableDef, base_type, last_name, string, type_text,
-};
+use super::{ColumnDef, ForeignKeyDef, IndexDef, TableDef, base_type, string, type_text};
+use crate::dialect::name::last_name;
 use crate::dialect::near;
 
 /// The types of MySQL that the parser knows by nothing but their names.

@@ -7,7 +7,8 @@ use rusqlite::OptionalExtension;
 use sqlparser::ast::Statement;
 use tare_mysql::error::{Result, SqlError};
 
-use super::{ColumnDef, IndexDef, META, TableDef, last_name};
+use super::{ColumnDef, IndexDef, META, TableDef};
+use crate::dialect::name::last_name;
 use crate::storage::connection::quote;
 use crate::storage::error::from_rusqlite;
 

@@ -13,10 +13,8 @@ pub use load::load;
 pub use mysql::string;
 pub use types::{base_type, type_text};
 
-use sqlparser::ast::ObjectName;
-use tare_mysql::error::{Result, SqlError};
-
 use self::types::is_integer;
+use tare_mysql::error::{Result, SqlError};
 
 /// Where definitions are kept.
 pub const META: &str = "__tare_tables";
@@ -87,15 +85,6 @@ pub struct TableDef {
     pub checks: Vec<String>,
     /// Its comment.
     pub comment: String,
-}
-
-/// The last part of a name.
-pub fn last_name(name: &ObjectName) -> String {
-    name.0
-        .last()
-        .and_then(|p| p.as_ident())
-        .map(|i| i.value.clone())
-        .unwrap_or_default()
 }
 
 impl TableDef {

@@ -2,8 +2,9 @@
 
 use crate::catalog::types::{Parts, parts};
 use crate::catalog::{Cell, Column, Filter, Spec, Table, View, col, null};
+use crate::dialect::schema::Direction;
 use crate::sys::functions::{Body, public};
-use crate::sys::procedures::{Mode, PROCEDURES};
+use crate::sys::procedures::PROCEDURES;
 use crate::tables::time::datetime;
 
 /// A parameter: mode, name and type. What a function gives has no name.
@@ -55,7 +56,7 @@ fn routines(view: &View, filter: &Filter) -> Vec<Routine> {
             .parameters
             .iter()
             .map(|(mode, name, kind)| {
-                let mode = if *mode == Mode::Out { "OUT" } else { "IN" };
+                let mode = if *mode == Direction::Out { "OUT" } else { "IN" };
                 (Some(mode), Some(*name), *kind)
             })
             .collect(),

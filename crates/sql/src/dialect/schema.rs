@@ -1,0 +1,89 @@
+//! What the dialect asks of whoever has the tables: it knows none itself.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use sqlparser::ast::{Expr, Query};
+
+use super::function::Record as Function;
+use crate::storage::tables::TableDef;
+use tare_mysql::Result;
+use tare_mysql::wire::column::WireType;
+
+/// A column of a system schema's table or view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SystemColumn {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type as MySQL's information_schema.columns.COLUMN_TYPE writes it.
+    pub column_type: &'static str,
+    /// Whether it can be NULL.
+    pub nullable: bool,
+}
+
+/// A query of system tables as SQLite reads it.
+#[derive(Debug, Clone)]
+pub struct Rewritten {
+    /// The query.
+    pub query: Query,
+    /// The system tables that it names: schema and table.
+    pub catalog: Vec<(String, String)>,
+}
+
+/// A view of schema sys: its query stands wherever a statement names it.
+pub trait View: Debug + Sync {
+    /// The name.
+    fn name(&self) -> &'static str;
+    /// The columns.
+    fn columns(&self) -> Vec<SystemColumn>;
+    /// The query.
+    fn query(&self, schema: &mut dyn Schema) -> Result<&Rewritten>;
+}
+
+/// A function of schema sys.
+pub trait Routine: Debug + Sync {
+    /// SQLite's expression for a call, and the system tables that it names.
+    fn call(
+        &self,
+        arguments: Vec<Expr>,
+        schema: &mut dyn Schema,
+    ) -> Result<(Expr, &[(String, String)])>;
+}
+
+/// Which way a parameter goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// To the procedure.
+    In,
+    /// Back into a user variable.
+    Out,
+}
+
+/// How a procedure is called.
+#[derive(Debug)]
+pub struct Procedure {
+    /// Its name.
+    pub name: &'static str,
+    /// One sentence.
+    pub doc: &'static str,
+    /// Its parameters: direction, name and type.
+    pub parameters: &'static [(Direction, &'static str, &'static str)],
+}
+
+/// The tables, views, functions and variables that statements name.
+pub trait Schema {
+    /// A table or view of the user's; `None` where there is none.
+    fn user_table(&mut self, database: &str, table: &str) -> Result<Option<Arc<TableDef>>>;
+    /// The columns of a system schema's table or view.
+    fn system_table(&self, schema: &str, table: &str) -> Option<Vec<SystemColumn>>;
+    /// A view of schema sys, by name without case.
+    fn view(&self, name: &str) -> Option<&'static dyn View>;
+    /// A function of schema sys, by name without case.
+    fn routine(&self, name: &str) -> Option<&'static dyn Routine>;
+    /// A procedure of schema sys, by name without case.
+    fn procedure(&self, name: &str) -> Option<&'static Procedure>;
+    /// A function of MySQL's, by name in lower case.
+    fn function(&self, name: &str) -> Option<&'static Function>;
+    /// The type of a system variable, by name in lower case.
+    fn variable(&self, name: &str) -> Option<WireType>;
+}

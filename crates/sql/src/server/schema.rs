@@ -1,0 +1,61 @@
+//! What the dialect is told: the tables of this server.
+
+use std::sync::Arc;
+
+use crate::dialect::function::{Record, find};
+use crate::dialect::schema::{Procedure, Routine, Schema, SystemColumn, View};
+use crate::server::variables::{self, Variable};
+use crate::storage::Connection;
+use crate::storage::tables::TableDef;
+use crate::{catalog, sys};
+use tare_mysql::Result;
+use tare_mysql::wire::column::WireType;
+
+/// The system schemas, and a connection's databases where there is one.
+#[derive(Debug, Default)]
+pub struct SystemSchema<'c> {
+    connection: Option<&'c mut Connection>,
+}
+
+impl<'c> SystemSchema<'c> {
+    /// With the databases of a connection.
+    pub fn with(connection: &'c mut Connection) -> Self {
+        Self {
+            connection: Some(connection),
+        }
+    }
+}
+
+impl Schema for SystemSchema<'_> {
+    fn user_table(&mut self, database: &str, table: &str) -> Result<Option<Arc<TableDef>>> {
+        match &mut self.connection {
+            Some(connection) => connection.table(database, table),
+            None => Ok(None),
+        }
+    }
+
+    fn system_table(&self, schema: &str, table: &str) -> Option<Vec<SystemColumn>> {
+        let found = catalog::table(schema, table)?;
+        Some(found.columns().iter().map(catalog::Meta::plain).collect())
+    }
+
+    fn view(&self, name: &str) -> Option<&'static dyn View> {
+        sys::view(name).map(|v| v as &dyn View)
+    }
+
+    fn routine(&self, name: &str) -> Option<&'static dyn Routine> {
+        sys::functions::find(name).map(|f| f as &dyn Routine)
+    }
+
+    fn procedure(&self, name: &str) -> Option<&'static Procedure> {
+        sys::procedures::find(name)
+    }
+
+    fn function(&self, name: &str) -> Option<&'static Record> {
+        find(name)
+    }
+
+    fn variable(&self, name: &str) -> Option<WireType> {
+        variables::find(name).map(Variable::wire)
+    }
+}
