@@ -98,6 +98,15 @@ pub const CONTENDED: u32 = 0;
 /// `lock_timing = every`: all are, as in MySQL.
 pub const EVERY: u32 = 1;
 
+/// Bits of [`Control::host`].
+pub mod host {
+    /// The host follows changes: who makes one bumps `changes`, wakes who sleeps on it, and may wait until
+    /// `followed` is as far.
+    pub const FOLLOWS: u32 = 1;
+    /// No call arrives that says what threads do: their command, state and text are not known.
+    pub const THREADS_UNKNOWN: u32 = 2;
+}
+
 /// The three tables of events, for [`Control::cleared`].
 pub mod table {
     /// events_*_current
@@ -138,7 +147,8 @@ pub struct Control {
     pub cleared: [AtomicU64; 12],
     /// Rules of setup_actors ever used: none behind is.
     pub actors_used: AtomicU32,
-    _reserved1: AtomicU32,
+    /// Bumped once a change has been recomputed: a futex, on which a host sleeps that follows ([`host::FOLLOWS`]).
+    pub changes: AtomicU32,
     /// Bumped after each change of a rule for objects, before recomputing their masks.
     pub objects_version: AtomicU64,
     /// Ticks after which a digest's sample gives way to any newer one, 0 = never:
@@ -147,8 +157,14 @@ pub struct Control {
     /// Which statement histograms were truncated: [`crate::fine::ALL`], [`crate::fine::DIGESTS`]. 0
     /// spares reading the plane beside them.
     pub fine_truncated: AtomicU32,
-    _reserved2: AtomicU32,
+    /// How much of `changes` the host has followed.
+    pub followed: AtomicU32,
+    /// Bits of [`host`].
+    pub host: AtomicU32,
 }
+
+// As large as before the last field came.
+const _: () = assert!(size_of::<Control>() == 192);
 
 /// The control region's parts together.
 #[derive(Clone, Copy, Debug)]

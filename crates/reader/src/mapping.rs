@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::ptr;
+use std::sync::atomic::AtomicU32;
 
 use tare_layout::geometry::{Extent, PAGE, is_reader_writable};
 use tare_layout::line::Line;
@@ -89,6 +90,12 @@ impl Drop for Mapping {
         // SAFETY: our own mapping, to which no view is left: they borrow `self`.
         unsafe { libc::munmap(self.base, self.geometry.total_bytes) };
     }
+}
+
+/// Wakes the writer's thread that sleeps on a word.
+pub(crate) fn wake(word: &AtomicU32) {
+    // SAFETY: the kernel only uses the address as a key.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
 }
 
 /// Whether nobody can make the file shorter.

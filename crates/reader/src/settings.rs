@@ -1,20 +1,24 @@
 //! Changing what a running program records: the setup tables. Effective at once.
 
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
+use tare_layout::View;
 use tare_layout::class::EVENT_TYPES;
-use tare_layout::control::{CONSUMERS, THREAD, Timer, effective, setup, thread_mask};
+use tare_layout::control::{CONSUMERS, THREAD, Timer, effective, host, setup, thread_mask};
 
 use crate::attach::Segment;
 use crate::classes;
 use crate::error::WriteError;
+use crate::mapping;
 
 impl Segment {
-    fn change(&self, change: impl FnOnce(tare_layout::View<'_>)) -> Result<(), WriteError> {
+    fn change(&self, change: impl FnOnce(View<'_>)) -> Result<(), WriteError> {
         let view = self.writable()?;
         change(view);
         view.controls()
             .recompute(|class| classes::kind(view, class));
+        tell_host(view);
         Ok(())
     }
 
@@ -127,6 +131,31 @@ impl Segment {
         let history = history.unwrap_or(before & effective::HISTORY != 0);
         mask.store(thread_mask(instrumented, history), Ordering::SeqCst);
         Ok(())
+    }
+}
+
+/// How long a host may take to follow a change. It sleeps in a futex, so this is a matter of being scheduled; one that
+/// is stopped or hangs is not waited for longer.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Tells a host whose calls do not all arrive that something else may have to, and waits until they do.
+fn tell_host(view: View<'_>) {
+    let control = view.control();
+    let change = control
+        .changes
+        .fetch_add(1, Ordering::SeqCst)
+        .wrapping_add(1);
+    if control.host.load(Ordering::SeqCst) & host::FOLLOWS == 0 {
+        return;
+    }
+    mapping::wake(&control.changes);
+    let deadline = Instant::now() + PATIENCE;
+    let has_followed = || {
+        let behind = change.wrapping_sub(control.followed.load(Ordering::SeqCst));
+        behind.cast_signed() <= 0
+    };
+    while !has_followed() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_micros(20));
     }
 }
 

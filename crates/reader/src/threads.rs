@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
 use tare_layout::View;
-use tare_layout::control::effective;
+use tare_layout::control::{effective, host};
 use tare_layout::event::{Packed, statement as at, word};
 use tare_layout::slot::LIVE;
 use tare_layout::slot::ring::RINGS;
@@ -30,7 +30,8 @@ pub struct Thread {
     pub parent_id: u64,
     /// Its id in the operating system, 0 = unknown.
     pub os_id: u64,
-    /// Number in [`tare_layout::slot::COMMANDS`].
+    /// Number in [`tare_layout::slot::COMMANDS`]; none of them while the host is not told what threads do
+    /// ([`host::THREADS_UNKNOWN`]). Then the stage, the state and the text it gave are not known, either.
     pub command: usize,
     /// Ticks when that command began.
     pub command_since: u64,
@@ -94,7 +95,8 @@ fn thread(view: View<'_>, number: usize) -> Option<Thread> {
 fn read(view: View<'_>, number: usize) -> Thread {
     let slot = view.slot(number);
     let mask = view.thread_masks()[number].load(Ordering::Relaxed);
-    let said = |said: String| (!said.is_empty()).then(|| said.into());
+    let is_known = view.control().host.load(Ordering::Relaxed) & host::THREADS_UNKNOWN == 0;
+    let said = |said: String| (is_known && !said.is_empty()).then(|| said.into());
     let statement_depth = slot.statement_depth.load(Ordering::Relaxed) as usize;
     Thread {
         slot: number,
@@ -105,11 +107,17 @@ fn read(view: View<'_>, number: usize) -> Thread {
         processlist_id: slot.processlist_id.load(Ordering::Relaxed),
         parent_id: slot.parent_id.load(Ordering::Relaxed),
         os_id: slot.os_id.load(Ordering::Relaxed),
-        command: slot.command.load(Ordering::Relaxed) as usize,
+        command: match is_known {
+            true => slot.command.load(Ordering::Relaxed) as usize,
+            false => usize::MAX,
+        },
         command_since: slot.command_since.load(Ordering::Relaxed),
         connection_type: slot.connection_type.load(Ordering::Relaxed) as usize,
         schema: slot.schema.load(Ordering::Relaxed),
-        stage: slot.stage.load(Ordering::Relaxed) as usize,
+        stage: match is_known {
+            true => slot.stage.load(Ordering::Relaxed) as usize,
+            false => 0,
+        },
         state: said(text(&slot.state_text)),
         info: said(text(&slot.info)).or_else(|| running_text(view, number, statement_depth)),
         attributes: text(&slot.attributes).into(),

@@ -55,7 +55,7 @@ pub use absent::{
 pub use class::{__trim, CLASSES, Class};
 pub use config::{Config, Limits, LockTiming, Setting, StartError, Timer};
 #[cfg(feature = "instrument")]
-pub use engine::{descriptor, failed_starts, follow_forks, is_running, start, stop};
+pub use engine::{descriptor, failed_starts, follow_forks, is_running, settings, start, stop};
 #[doc(hidden)]
 pub use linkme as __linkme;
 pub use options::{OPTIONS, OptionError};

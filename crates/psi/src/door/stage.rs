@@ -1,6 +1,8 @@
 //! Stages.
 
+use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use engine::stage;
 
@@ -54,5 +56,50 @@ pub unsafe extern "C" fn get_current_stage_progress() -> *mut c_void {
 /// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_stage() {
+    stage::end();
+}
+
+/// How often these calls arrive again after they had rested.
+static RESUMED: AtomicU32 = AtomicU32::new(0);
+
+thread_local! {
+    /// What of that this thread has seen.
+    static SEEN: Cell<u32> = const { Cell::new(0) };
+}
+
+/// From here on the calls arrive again, at the functions below.
+pub(crate) fn resume() {
+    RESUMED.fetch_add(1, Ordering::Relaxed);
+}
+
+/// The stage that this thread was in when the calls came to rest has ended since, at a time that nobody knows.
+#[inline(always)]
+fn forget_missed() {
+    let resumed = RESUMED.load(Ordering::Relaxed);
+    SEEN.with(|seen| {
+        if seen.replace(resumed) != resumed {
+            stage::forget();
+        }
+    });
+}
+
+/// # Safety
+/// The interface.
+#[unsafe(link_section = "tare_hot")]
+pub unsafe extern "C" fn start_stage_resumed(
+    key: u32,
+    file: *const c_char,
+    line: c_int,
+) -> *mut c_void {
+    forget_missed();
+    // SAFETY: the interface.
+    unsafe { start_stage(key, file, line) }
+}
+
+/// # Safety
+/// The interface.
+#[unsafe(link_section = "tare_hot")]
+pub unsafe extern "C" fn end_stage_resumed() {
+    forget_missed();
     stage::end();
 }

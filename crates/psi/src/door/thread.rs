@@ -100,6 +100,7 @@ extern "C" fn begin(start: *mut c_void) -> *mut c_void {
     quiet((), || {
         // A server that has threads does not go into the background any more.
         engine::follow_forks(false);
+        engine::settings::watch();
         if let Some(known) = start.known {
             let thread = new(known, start.parent);
             // SAFETY: just made.

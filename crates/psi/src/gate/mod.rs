@@ -5,10 +5,14 @@
 //! | host | what process we are in: its program, its arguments, what it inherited |
 //! | places | where each entry of a series is in it, and whether that checks out |
 //! | patch | puts our functions in their places |
+//! | resting | which calls need not arrive while what they are for is off |
+//! | switch | leads those calls to a return, and back |
 
 mod host;
 mod patch;
 mod places;
+mod resting;
+mod switch;
 
 use std::io::Write as _;
 
@@ -124,7 +128,8 @@ fn answer(host: &Host, recognition: Recognition) -> ! {
 fn enter(host: &Host, recognition: Recognition) -> Result<String, GateError> {
     let (server, places, series) = prepare(host, recognition)?;
     (series.start)()?;
-    patch::write(&places, door::does_nothing)?;
+    let switches = patch::write(&places, door::does_nothing)?;
+    switch::lead(switches);
     Ok(format!("{server} ({} functions)", places.count()))
 }
 

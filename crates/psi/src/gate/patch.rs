@@ -13,6 +13,8 @@ use std::ffi::c_void;
 use std::io;
 
 use super::places::{Places, ROOM, Target};
+use super::resting::{Returns, rule};
+use super::switch::Switch;
 
 /// Why nothing was written.
 #[derive(Debug, thiserror::Error)]
@@ -29,8 +31,11 @@ const JUMP_BYTES: usize = JUMP.len() + size_of::<i32>();
 /// `ret`.
 const RETURN: u8 = 0xc3;
 
-/// Writes all or nothing: to where `does_nothing` says so, a return.
-pub fn write(places: &Places, does_nothing: impl Fn(*const ()) -> bool) -> Result<(), PatchError> {
+/// Writes all or nothing: to where `does_nothing` says so, a return. What it gives back leads calls elsewhere.
+pub fn write(
+    places: &Places,
+    does_nothing: impl Fn(*const ()) -> bool,
+) -> Result<Vec<Switch>, PatchError> {
     let pages = pages(&places.targets);
     for (done, &page) in pages.iter().enumerate() {
         if let Err(error) = protect(page, libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC) {
@@ -41,10 +46,14 @@ pub fn write(places: &Places, does_nothing: impl Fn(*const ()) -> bool) -> Resul
         }
     }
     let addresses = Addresses::near(&places.targets);
+    let mut switches = Vec::new();
     for (i, target) in places.targets.iter().enumerate() {
         let code = match does_nothing(target.function) {
             true => vec![RETURN],
-            false => addresses.jump(i, *target),
+            false => {
+                switches.extend(addresses.switch(i, *target));
+                addresses.jump(i, *target)
+            }
         };
         // SAFETY: places has checked that a function of at least `ROOM` bytes begins there, and its pages
         // are writable now. No thread runs through it: there is only this one.
@@ -55,7 +64,7 @@ pub fn write(places: &Places, does_nothing: impl Fn(*const ()) -> bool) -> Resul
     for &page in &pages {
         let _ = protect(page, libc::PROT_READ | libc::PROT_EXEC);
     }
-    Ok(())
+    Ok(switches)
 }
 
 /// Where jumps find where they lead.
@@ -102,10 +111,23 @@ impl Addresses {
         let mut code = JUMP.to_vec();
         // `near` looked that it fits.
         code.extend((distance as i32).to_le_bytes());
-        if self.table == 0 {
-            code.extend((target.function as u64).to_le_bytes());
+        match self.table {
+            0 => code.extend((target.function as u64).to_le_bytes()),
+            _ => code.extend(
+                rule(target.name)
+                    .map_or(Returns::Nothing, |rule| rule.returns)
+                    .code(),
+            ),
         }
         code
+    }
+
+    /// Leads the calls of target `i` to the return behind its jump and back again, if it has a rule.
+    fn switch(&self, i: usize, target: Target) -> Option<Switch> {
+        let rule = rule(target.name).filter(|_| self.table != 0)?;
+        let behind_jump = target.address as usize + JUMP_BYTES;
+        let cell = self.table + i * POINTER;
+        Some(Switch::new(rule, cell, target.function, behind_jump))
     }
 }
 
@@ -153,12 +175,12 @@ fn pages(targets: &[Target]) -> BTreeSet<usize> {
         .collect()
 }
 
-fn page_size() -> usize {
+pub(super) fn page_size() -> usize {
     // SAFETY: asks for a constant of the system.
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
 }
 
-fn protect(page: usize, protection: i32) -> io::Result<()> {
+pub(super) fn protect(page: usize, protection: i32) -> io::Result<()> {
     // SAFETY: the page is one of the program's code, and stays readable and executable.
     let done = unsafe { libc::mprotect(page as *mut c_void, page_size(), protection) };
     if done == 0 {

@@ -65,7 +65,8 @@ pub struct Target {
     pub address: u64,
     /// What comes there.
     pub function: *const (),
-    name: &'static str,
+    /// What the interface calls it.
+    pub name: &'static str,
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use tare_layout::control::setup;
 use tare_layout::shared::Lost;
 use tare_layout::{Kind, pattern};
 
-use super::{Engine, lock};
+use super::{Engine, lock, settings};
 use crate::class::{CLASSES, Class};
 use crate::config::Setting;
 use crate::number::NO_NUMBER;
@@ -177,6 +177,9 @@ impl Engine {
         used.store(count as u32 + 1, Ordering::Release);
         let effective = controls.effective_of(count, kind);
         controls.effective[count].store(effective, Ordering::Relaxed);
+        if effective != 0 {
+            settings::registered(self, kind);
+        }
         count as u16
     }
 }

@@ -28,6 +28,7 @@ mod metrics;
 mod object_rows;
 pub(crate) mod objects;
 mod pending;
+pub mod settings;
 mod slot;
 
 use std::collections::HashMap;
@@ -357,6 +358,7 @@ pub fn stop() {
     GENERATION.store(0, Ordering::Release);
     if let Some(engine) = current.take() {
         engine.end();
+        settings::stopped(&engine);
     }
 }
 

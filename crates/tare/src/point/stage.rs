@@ -103,6 +103,15 @@ pub fn end() {
     end_of(local, 0);
 }
 
+/// Forgets the stage that this thread is in: the host did not say when it ended.
+#[cold]
+pub fn forget() {
+    if let Some(local) = local() {
+        local.slot.stage.store(0, Ordering::Relaxed);
+        local.stage.set(0, 0, 0, 0);
+    }
+}
+
 /// Says how far the stage is.
 pub fn progress(completed: u64, estimated: u64) {
     let Some(local) = local() else { return };

@@ -50,7 +50,11 @@ impl Snapshot {
             host: account.and_then(|a| a.host.clone()),
             db: names.schema(slot.schema),
             command: COMMANDS.get(slot.command).copied().filter(|_| foreground),
-            time_s: host.clock.now().map(seconds),
+            time_s: host
+                .clock
+                .now()
+                .filter(|_| slot.command < COMMANDS.len())
+                .map(seconds),
             state: slot
                 .state
                 .clone()

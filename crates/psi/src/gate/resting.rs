@@ -1,0 +1,146 @@
+//! Which calls need not arrive: while nothing that a call is for is active, its jump leads to a return.
+//!
+//! A call that finds nothing to do costs little by itself. What costs is arriving: the library's code, its flags and
+//! the thread's slot, each on a page that server and client have pushed out of the caches since the last one
+//! (docs/overhead.md). So the addresses that the jumps read are exchanged when settings change. The return lies behind the
+//! jump, in the same 16 bytes, and a call that rests touches nothing of ours but the page of addresses.
+//!
+//! A call that ends something is only made with what its start returned, so it can arrive at any time.
+
+use engine::Kind;
+use engine::settings::Active;
+
+use crate::door::stage;
+
+/// What a call is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// It rests while none of this is active.
+    pub needs: Active,
+    /// It does not rest any more once that was active: what it would end or give back may be there.
+    pub for_good: bool,
+    /// What it returns while it rests.
+    pub returns: Returns,
+    /// Takes its place after it has rested, if what happened meanwhile has to be forgotten.
+    pub resumed: Option<*const ()>,
+}
+
+/// What a call returns while it rests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Returns {
+    /// 0: no locker, no object.
+    Nothing,
+    /// What it got as its third argument.
+    Third,
+}
+
+impl Returns {
+    /// `xor eax, eax` or `mov rax, rdx`; `ret`.
+    pub fn code(self) -> &'static [u8] {
+        match self {
+            Self::Nothing => &[0x31, 0xc0, 0xc3],
+            Self::Third => &[0x48, 0x89, 0xd0, 0xc3],
+        }
+    }
+}
+
+/// Everything that a statement is for: what happens in it may want to know of it.
+const STATEMENT: Active = Active::THREADS
+    .or(Active::of(Kind::Mutex))
+    .or(Active::of(Kind::RwLock))
+    .or(Active::of(Kind::SxLock))
+    .or(Active::of(Kind::Cond))
+    .or(Active::of(Kind::File))
+    .or(Active::of(Kind::Socket))
+    .or(Active::of(Kind::TableIo))
+    .or(Active::of(Kind::TableLock))
+    .or(Active::of(Kind::MetadataLock))
+    .or(Active::of(Kind::Idle))
+    .or(Active::of(Kind::Stage))
+    .or(Active::of(Kind::Statement))
+    .or(Active::of(Kind::Transaction))
+    .or(Active::of(Kind::Memory))
+    .or(Active::of(Kind::Error));
+
+const STAGE: Active = Active::of(Kind::Stage).or(Active::THREADS);
+const TABLE: Active = Active::of(Kind::TableIo).or(Active::of(Kind::TableLock));
+
+/// The rule of a function of the interface; `None` for one that always arrives.
+pub fn rule(name: &str) -> Option<Rule> {
+    let rests = |needs| Rule {
+        needs,
+        for_good: false,
+        returns: Returns::Nothing,
+        resumed: None,
+    };
+    let until = |needs| Rule {
+        for_good: true,
+        ..rests(needs)
+    };
+    let resumes = |function| Rule {
+        resumed: Some(function),
+        ..rests(STAGE)
+    };
+    Some(match name {
+        "start_mutex_wait" => rests(Active::of(Kind::Mutex)),
+        "start_rwlock_wait" | "start_rwlock_rdwait" | "start_rwlock_wrwait" => {
+            rests(Active::of(Kind::RwLock).or(Active::of(Kind::SxLock)))
+        }
+        "start_cond_wait" => rests(Active::of(Kind::Cond)),
+        "get_thread_file_name_locker"
+        | "get_thread_file_stream_locker"
+        | "get_thread_file_descriptor_locker" => rests(Active::of(Kind::File)),
+        "start_socket_wait" | "set_socket_state" | "set_socket_thread_owner" => {
+            rests(Active::of(Kind::Socket))
+        }
+        "start_table_io_wait" => rests(Active::of(Kind::TableIo)),
+        "start_table_lock_wait" => rests(Active::of(Kind::TableLock)),
+        "unlock_table" | "unbind_table" => until(TABLE),
+        "rebind_table" => Rule {
+            returns: Returns::Third,
+            ..until(TABLE)
+        },
+        "create_metadata_lock" | "start_metadata_wait" => rests(Active::of(Kind::MetadataLock)),
+        "start_idle_wait" => rests(Active::of(Kind::Idle)),
+        "start_stage" => resumes(stage::start_stage_resumed as *const ()),
+        "end_stage" => resumes(stage::end_stage_resumed as *const ()),
+        "get_current_stage_progress" => rests(STAGE),
+        "get_thread_statement_locker" => rests(STATEMENT),
+        "get_thread_transaction_locker" => rests(Active::of(Kind::Transaction)),
+        "memory_alloc" => rests(Active::of(Kind::Memory)),
+        // Without memory that was counted, every key is 0.
+        "memory_realloc" | "memory_claim" | "memory_free" => until(Active::of(Kind::Memory)),
+        "set_thread_info" | "set_thread_command" => rests(Active::THREADS),
+        "log_error" => rests(Active::of(Kind::Error)),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::series;
+
+    #[test]
+    fn every_rule_is_of_a_function_of_a_newer_series() {
+        let names: std::collections::BTreeSet<&str> = series::ALL
+            .iter()
+            .flat_map(|series| series.entries)
+            .map(|entry| entry.name)
+            .collect();
+        let with_rules = names.iter().filter(|name| rule(name).is_some()).count();
+        assert_eq!(with_rules, 31, "a name in a rule is one that no series has");
+    }
+
+    #[test]
+    fn nothing_that_ends_something_rests() {
+        for name in [
+            "end_mutex_wait",
+            "end_statement",
+            "destroy_metadata_lock",
+            "close_table",
+        ] {
+            assert!(rule(name).is_none(), "{name}");
+        }
+    }
+}

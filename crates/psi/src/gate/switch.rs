@@ -1,0 +1,112 @@
+//! Leading calls to a return while they rest, and back.
+
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use engine::settings::Active;
+
+use super::patch::{page_size, protect};
+use super::resting::Rule;
+use crate::door::stage;
+
+/// One entry's address, which its jump reads.
+#[derive(Debug)]
+pub struct Switch {
+    rule: Rule,
+    /// Where the address lies: in the page of addresses, or of a test.
+    cell: usize,
+    function: *const (),
+    /// The code that returns.
+    behind_jump: usize,
+    has_rested: AtomicBool,
+    is_for_good: AtomicBool,
+}
+
+// SAFETY: the pointers are to code, which does not change, and to a cell that is written atomically.
+unsafe impl Send for Switch {}
+// SAFETY: as above.
+unsafe impl Sync for Switch {}
+
+impl Switch {
+    /// `cell` is an address that a jump reads, in a page of its own kind, which lives as long as the process.
+    pub fn new(rule: Rule, cell: usize, function: *const (), behind_jump: usize) -> Self {
+        Self {
+            rule,
+            cell,
+            function,
+            behind_jump,
+            has_rested: AtomicBool::new(false),
+            is_for_good: AtomicBool::new(false),
+        }
+    }
+
+    /// Where its calls shall lead.
+    fn target(&self, active: Active) -> *const () {
+        let is_needed = active.meets(self.rule.needs);
+        if is_needed && self.rule.for_good {
+            self.is_for_good.store(true, Ordering::Relaxed);
+        }
+        if is_needed || self.is_for_good.load(Ordering::Relaxed) {
+            let resumed = self
+                .rule
+                .resumed
+                .filter(|_| self.has_rested.load(Ordering::Relaxed));
+            return resumed.unwrap_or(self.function);
+        }
+        self.has_rested.store(true, Ordering::Relaxed);
+        self.behind_jump as *const ()
+    }
+
+    fn cell(&self) -> &AtomicPtr<()> {
+        // SAFETY: the promise of `new`; aligned as a pointer, and everybody else only reads it, in one load.
+        unsafe { &*(self.cell as *const AtomicPtr<()>) }
+    }
+}
+
+static SWITCHES: OnceLock<Vec<Switch>> = OnceLock::new();
+static SWITCHING: Mutex<()> = Mutex::new(());
+
+/// Leads calls from here on as what is active asks.
+pub fn lead(switches: Vec<Switch>) {
+    if SWITCHES.set(switches).is_ok() {
+        engine::settings::follow(follow);
+    }
+}
+
+fn follow(active: Active) {
+    let _one_at_a_time = SWITCHING.lock().unwrap_or_else(PoisonError::into_inner);
+    set(SWITCHES.get().map_or(&[], Vec::as_slice), active);
+}
+
+fn set(switches: &[Switch], active: Active) {
+    let changes: Vec<(&Switch, *mut ())> = switches
+        .iter()
+        .map(|switch| (switch, switch.target(active).cast_mut()))
+        .filter(|(switch, target)| switch.cell().load(Ordering::Relaxed) != *target)
+        .collect();
+    let resumes = |(switch, target): &(&Switch, *mut ())| {
+        switch
+            .rule
+            .resumed
+            .is_some_and(|resumed| std::ptr::eq(resumed, target.cast_const()))
+    };
+    if changes.iter().any(resumes) {
+        // Before the first call arrives.
+        stage::resume();
+    }
+    let page_of = |switch: &Switch| switch.cell & !(page_size() - 1);
+    let mut pages: Vec<usize> = changes.iter().map(|(switch, _)| page_of(switch)).collect();
+    pages.dedup();
+    for &page in &pages {
+        // A private mapping of ours, whole: the system has no reason to refuse. If it does, calls lead where they led.
+        if protect(page, libc::PROT_READ | libc::PROT_WRITE).is_err() {
+            return;
+        }
+    }
+    for (switch, target) in changes {
+        switch.cell().store(target, Ordering::Release);
+    }
+    for &page in &pages {
+        let _ = protect(page, libc::PROT_READ);
+    }
+}
