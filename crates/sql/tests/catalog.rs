@@ -4,10 +4,8 @@
 use std::sync::Arc;
 
 use rusqlite::Connection;
-use tare_sql::catalog::{
-    self, Account, Catalog, Command, Database, ForeignKey, Scope, Source, UserColumn, UserIndex,
-    UserTable, Variable,
-};
+use tare_mysql::table::{ColumnDef, ForeignKeyDef, IndexDef, TableDef};
+use tare_sql::catalog::{self, Account, Catalog, Command, Database, Scope, Source, Variable};
 use tare_sql::storage::error::carried_by;
 
 struct Server;
@@ -22,52 +20,49 @@ impl Source for Server {
     fn databases(&self) -> Vec<Database> {
         vec![Database::new("shop")]
     }
-    fn tables(&self, database: &str) -> Vec<UserTable> {
+    fn tables(&self, database: &str) -> Vec<Arc<TableDef>> {
         assert_eq!(database, "shop");
-        let column = |name: &str, kind: &str, nullable| UserColumn {
+        let column = |name: &str, kind: &str, nullable| ColumnDef {
             name: name.into(),
             column_type: kind.into(),
             nullable,
-            ..UserColumn::default()
+            ..ColumnDef::default()
         };
-        let orders = UserTable {
+        let orders = TableDef {
             name: "orders".into(),
-            rows: Some(4),
-            data_length: Some(4096),
             columns: vec![
                 column("id", "int(11)", false),
                 column("note", "varchar(20)", true),
             ],
             indexes: vec![
-                UserIndex {
+                IndexDef {
                     name: "PRIMARY".into(),
                     unique: true,
                     columns: vec!["id".into()],
                 },
-                UserIndex {
+                IndexDef {
                     name: "n".into(),
                     unique: false,
                     columns: vec!["note".into()],
                 },
             ],
-            foreign_keys: vec![ForeignKey {
+            foreign_keys: vec![ForeignKeyDef {
                 name: "orders_fk".into(),
                 columns: vec!["id".into()],
-                referenced_table: "customers".into(),
-                referenced_columns: vec!["cid".into()],
+                table: "customers".into(),
+                referred: vec!["cid".into()],
                 on_update: "NO ACTION".into(),
                 on_delete: "CASCADE".into(),
             }],
-            ..UserTable::default()
+            ..TableDef::default()
         };
-        let view = UserTable {
+        let view = TableDef {
             name: "recent".into(),
-            view: true,
-            definition: Some("select 1".into()),
+            view: Some("select 1".into()),
             columns: vec![column("x", "bigint(20) unsigned", true)],
-            ..UserTable::default()
+            ..TableDef::default()
         };
-        vec![orders, view]
+        vec![Arc::new(orders), Arc::new(view)]
     }
     fn accounts(&self) -> Vec<Account> {
         let account = |user: &str, writer| Account {
@@ -150,7 +145,7 @@ fn information_schema_shows_the_catalog_and_the_users_databases() {
                   WHERE table_schema = 'SHOP' ORDER BY 1";
     assert_eq!(
         rows(&conn, tables),
-        ["orders BASE TABLE SQLite 4", "recent VIEW NULL NULL"]
+        ["orders BASE TABLE SQLite NULL", "recent VIEW NULL NULL"]
     );
 
     let columns = "SELECT column_name, column_type, data_type, column_key, character_maximum_length, \

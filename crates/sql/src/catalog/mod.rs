@@ -28,6 +28,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::Connection;
 use rusqlite::vtab::Module;
 pub use tare_mysql::error::SqlError;
+use tare_mysql::schema::{SYSTEM_SCHEMAS, is_system_schema};
 
 pub use cell::Cell;
 pub use describe::{
@@ -37,22 +38,10 @@ pub use describe::{
 pub use empty::{Empty, always, maybe};
 pub use filter::{Admit, Filter};
 pub use server::{HostSeen, LogStatus, Owned, StatusBy, UserVariable, VariableInfo};
-pub use source::{
-    Account, Database, ForeignKey, Scope, Session, Source, UserColumn, UserIndex, UserTable,
-    Variable,
-};
+pub use source::{Account, Database, Scope, Session, Source, Variable};
 use state::State;
 pub use state::View;
 use vtab::CatalogTable;
-
-/// The schemas of the catalog, in the order in which they are shown.
-pub const SCHEMAS: [&str; 5] = [
-    "information_schema",
-    "mysql",
-    "performance_schema",
-    "sys",
-    "tare",
-];
 
 /// Something a statement wants to do to a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,7 +121,7 @@ pub fn install_schemas(conn: &Connection, source: Arc<dyn Source>) -> rusqlite::
     let state = Arc::new(State::new(source));
     conn.create_module(c"tare_read", &READ, Some(state.clone()))?;
     conn.create_module(c"tare_write", &WRITE, Some(state.clone()))?;
-    for schema in SCHEMAS {
+    for schema in SYSTEM_SCHEMAS {
         conn.execute_batch(&format!("ATTACH ':memory:' AS {schema}"))?;
     }
     Ok(Catalog {
@@ -190,7 +179,7 @@ impl Catalog {
         schema: &str,
         name: &str,
     ) -> Option<Result<(), SqlError>> {
-        if !is_catalog_schema(schema) {
+        if !is_system_schema(schema) {
             return None;
         }
         let who = self.state.source().session();
@@ -256,11 +245,6 @@ impl Catalog {
 
 fn is_view(schema: &str, name: &str) -> bool {
     table(schema, name).is_some_and(|t| t.view_definition().is_some())
-}
-
-/// Whether a schema is one of the catalog's, without case.
-pub fn is_catalog_schema(schema: &str) -> bool {
-    SCHEMAS.iter().any(|s| s.eq_ignore_ascii_case(schema))
 }
 
 /// A table of the catalog or a view of schema sys, by names without case.

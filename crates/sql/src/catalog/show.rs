@@ -1,7 +1,8 @@
 //! SHOW CREATE TABLE of a catalog table.
 
+use tare_mysql::types::parts;
+
 use super::describe::{Key, Meta, Table};
-use super::types;
 
 /// The storage engine that a catalog table names.
 pub fn engine(table: &dyn Table) -> Option<&'static str> {
@@ -14,7 +15,7 @@ pub fn engine(table: &dyn Table) -> Option<&'static str> {
 
 /// The value that a column has when nothing gives one, as MySQL prints it.
 fn default_clause(meta: &Meta) -> &'static str {
-    let p = types::parts(meta.column_type);
+    let p = parts(meta.column_type);
     match (meta.nullable, p.base.as_str()) {
         (true, "timestamp") => " NULL DEFAULT NULL",
         (true, base) if base.ends_with("text") => "",

@@ -1,8 +1,8 @@
 //! What the tables need from whoever serves them.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
+use tare_mysql::table::TableDef;
 use tare_reader::Segment;
 
 use super::server::{HostSeen, LogStatus, Owned, StatusBy, UserVariable, VariableInfo};
@@ -76,80 +76,6 @@ impl Database {
             collation: "utf8mb4_0900_ai_ci".into(),
         }
     }
-}
-
-/// A table or view of the user's.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct UserTable {
-    /// Its name.
-    pub name: String,
-    /// Whether it is a view.
-    pub view: bool,
-    /// About how many rows, where that is known cheaply.
-    pub rows: Option<u64>,
-    /// The bytes that its data take.
-    pub data_length: Option<u64>,
-    /// The bytes that its indexes take.
-    pub index_length: Option<u64>,
-    /// The next AUTO_INCREMENT value.
-    pub auto_increment: Option<u64>,
-    /// When it was made.
-    pub created: Option<SystemTime>,
-    /// Its comment.
-    pub comment: String,
-    /// A view's SELECT.
-    pub definition: Option<String>,
-    /// Its columns in order.
-    pub columns: Vec<UserColumn>,
-    /// Its indexes; the primary key is called PRIMARY.
-    pub indexes: Vec<UserIndex>,
-    /// Its foreign keys.
-    pub foreign_keys: Vec<ForeignKey>,
-}
-
-/// A column of a `UserTable`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct UserColumn {
-    /// Its name.
-    pub name: String,
-    /// Its type as MySQL writes it: `int(11)`, `char(120)`.
-    pub column_type: String,
-    /// Whether it can be NULL.
-    pub nullable: bool,
-    /// Its default, as text.
-    pub default: Option<String>,
-    /// `auto_increment` and the like.
-    pub extra: String,
-    /// Its comment.
-    pub comment: String,
-}
-
-/// An index of a `UserTable`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct UserIndex {
-    /// Its name; `PRIMARY` for the primary key.
-    pub name: String,
-    /// Whether it is unique.
-    pub unique: bool,
-    /// Its columns in order.
-    pub columns: Vec<String>,
-}
-
-/// A foreign key of a `UserTable`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ForeignKey {
-    /// The constraint's name.
-    pub name: String,
-    /// The columns in this table.
-    pub columns: Vec<String>,
-    /// The table they refer to.
-    pub referenced_table: String,
-    /// The columns they refer to.
-    pub referenced_columns: Vec<String>,
-    /// ON UPDATE.
-    pub on_update: String,
-    /// ON DELETE.
-    pub on_delete: String,
 }
 
 /// An account that may connect.
@@ -238,7 +164,7 @@ pub trait Source: Send + Sync {
     }
 
     /// The tables and views of one of those databases.
-    fn tables(&self, _database: &str) -> Vec<UserTable> {
+    fn tables(&self, _database: &str) -> Vec<Arc<TableDef>> {
         Vec::new()
     }
 

@@ -1,8 +1,7 @@
 //! Changes of the schema.
 
 use sqlparser::ast::{AlterTableOperation, ColumnDef, TableConstraint};
-
-use crate::storage::tables::TableDef;
+use tare_mysql::table::TableDef;
 
 /// A table by database and name.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,11 +4,11 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use sqlparser::ast::{Expr, Query};
+use tare_mysql::Result;
+use tare_mysql::table::TableDef;
+use tare_mysql::wire::column::WireType;
 
 use super::function::Record as Function;
-use crate::storage::tables::TableDef;
-use tare_mysql::Result;
-use tare_mysql::wire::column::WireType;
 
 /// A column of a system schema's table or view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,13 +8,13 @@ use sqlparser::ast::{
     Cte, Expr, Ident, ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
     SetExpr, TableAlias, TableFactor, TableWithJoins,
 };
+use tare_mysql::schema::is_system_schema;
+use tare_mysql::table::{ColumnDef, TableDef};
 use tare_mysql::wire::column::WireType;
 
 use super::name::last_name;
 use super::schema::{Schema, SystemColumn};
 use super::types;
-use crate::storage::databases::is_system_schema;
-use crate::storage::tables::{ColumnDef, TableDef};
 
 /// A column in sight.
 #[derive(Debug, Clone)]

@@ -7,6 +7,7 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::Token;
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::table::TableDef;
 
 use super::admin::{self, Filter, Format, Show, What};
 use super::ddl::{Ddl, Maintenance, TableName};
@@ -16,7 +17,7 @@ use super::plan::{Action, Change, Command, Plan, Sql};
 use super::rewrite::{Rewriter, change_of, insert_table};
 use super::schema::Schema;
 use super::{Mode, Reading, end, located, near, parse_statement, read, split};
-use crate::storage::tables::TableDef;
+use crate::storage::tables::FromSql;
 
 /// Reads a statement and rewrites it.
 pub fn translate(

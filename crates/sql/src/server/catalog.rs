@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::table::TableDef;
 
 use super::session::{Role, Session};
 use super::shared::Shared;
@@ -10,15 +11,15 @@ use super::state::SessionState;
 use super::status::By;
 use crate::catalog::Catalog;
 use crate::catalog::{
-    self, Account, Database, ForeignKey, HostSeen, LogStatus, Owned, Scope, Source, StatusBy,
-    UserColumn, UserIndex, UserTable, UserVariable, Variable, VariableInfo,
+    self, Account, Database, HostSeen, LogStatus, Owned, Scope, Source, StatusBy, UserVariable,
+    Variable, VariableInfo,
 };
 use crate::dialect::admin;
 use crate::dialect::plan::{Change, Sql};
 use crate::storage::Connection;
 use crate::storage::error::from_rusqlite;
 use crate::storage::statement::StatementId;
-use crate::storage::tables::{self, TableDef};
+use crate::storage::tables::{self};
 
 /// What the tables ask.
 struct Served {
@@ -163,7 +164,7 @@ impl Source for Served {
             .collect()
     }
 
-    fn tables(&self, database: &str) -> Vec<UserTable> {
+    fn tables(&self, database: &str) -> Vec<Arc<TableDef>> {
         // The statement's own connection is busy: the definitions are those that are known, or
         // are read through a connection of their own.
         let defs = self.shared.databases.definitions(database, || {
@@ -172,7 +173,7 @@ impl Source for Served {
             tables::load(&db, "main")
         });
         let Ok(defs) = defs else { return Vec::new() };
-        let mut all: Vec<UserTable> = defs.tables.values().map(|t| user_table(t)).collect();
+        let mut all: Vec<_> = defs.tables.values().cloned().collect();
         all.sort_by(|a, b| a.name.cmp(&b.name));
         all
     }
@@ -191,64 +192,6 @@ impl Source for Served {
                 writer,
             })
             .collect()
-    }
-}
-
-fn user_table(def: &TableDef) -> UserTable {
-    UserTable {
-        name: def.name.clone(),
-        view: def.view.is_some(),
-        comment: def.comment.clone(),
-        definition: def.view.clone(),
-        columns: def
-            .columns
-            .iter()
-            .map(|c| UserColumn {
-                name: c.name.clone(),
-                column_type: c.column_type.clone(),
-                nullable: c.nullable,
-                default: c.default.as_ref().map(|d| plain_default(d)),
-                extra: if c.auto_increment {
-                    "auto_increment".into()
-                } else {
-                    String::new()
-                },
-                comment: c.comment.clone(),
-            })
-            .collect(),
-        indexes: def
-            .indexes
-            .iter()
-            .map(|i| UserIndex {
-                name: i.name.clone(),
-                unique: i.unique,
-                columns: i.columns.clone(),
-            })
-            .collect(),
-        foreign_keys: def
-            .foreign_keys
-            .iter()
-            .map(|f| ForeignKey {
-                name: f.name.clone(),
-                columns: f.columns.clone(),
-                referenced_table: f.table.clone(),
-                referenced_columns: f.referred.clone(),
-                on_update: f.on_update.clone(),
-                on_delete: f.on_delete.clone(),
-            })
-            .collect(),
-        ..UserTable::default()
-    }
-}
-
-/// A default as SHOW COLUMNS has it: a literal without its quotes.
-pub fn plain_default(default: &str) -> String {
-    match default
-        .strip_prefix('\'')
-        .and_then(|d| d.strip_suffix('\''))
-    {
-        Some(inside) => inside.replace("''", "'").replace("\\\\", "\\"),
-        None => default.to_owned(),
     }
 }
 

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use tare_mysql::Result;
+use tare_mysql::table::TableDef;
+use tare_mysql::wire::column::WireType;
+
 use crate::dialect::function::{Record, find};
 use crate::dialect::schema::{Procedure, Routine, Schema, SystemColumn, View};
 use crate::server::variables::{self, Variable};
 use crate::storage::Connection;
-use crate::storage::tables::TableDef;
 use crate::{catalog, sys};
-use tare_mysql::Result;
-use tare_mysql::wire::column::WireType;
 
 /// The system schemas, and a connection's databases where there is one.
 #[derive(Debug, Default)]

@@ -7,12 +7,12 @@ use tare::table::{Classes, Handle, Table};
 use tare::wait::Wait;
 use tare::{LockDuration, LockType, Namespace, Operation, TableLock, metadata};
 use tare_mysql::error::Result;
+use tare_mysql::table::TableDef;
 
 use super::points::{MDL, TABLE_IO, TABLE_LOCK};
 use crate::dialect::plan::{Change, Sql};
 use crate::storage::Connection;
 use crate::storage::access::{self, Loop};
-use crate::storage::tables::TableDef;
 
 /// Statements whose use of tables a session remembers by their digest, so that a text with other
 /// values in it is not looked at again.

@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use rusqlite::OpenFlags;
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::table::TableDef;
 
 use super::control::Control;
 use super::databases::Databases;
 use super::metrics;
 use super::statement::{Cursor, StatementId, Statements, last_error};
-use super::tables::{self, TableDef};
+use super::tables;
 use crate::storage::error::from_rusqlite;
 
 /// SQLite's limit (SQLITE_MAX_ATTACHED) is 10; the catalog takes five.

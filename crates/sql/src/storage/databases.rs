@@ -7,25 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
+use tare_mysql::table::TableDef;
 
 use super::gate::Gate;
 use super::points::{LOCK_DEFINITIONS, LOCK_GATES};
 use super::sync::{Mutex, RwLock};
-use crate::storage::tables::TableDef;
-
-/// Schemas that are no files: the catalog answers for them.
-pub const SYSTEM_SCHEMAS: [&str; 5] = [
-    "information_schema",
-    "mysql",
-    "performance_schema",
-    "sys",
-    "tare",
-];
-
-/// Whether a name is a system schema's; case does not count.
-pub fn is_system_schema(name: &str) -> bool {
-    SYSTEM_SCHEMAS.iter().any(|s| s.eq_ignore_ascii_case(name))
-}
 
 /// All databases of a data directory.
 #[derive(Debug)]

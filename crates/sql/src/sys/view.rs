@@ -17,14 +17,14 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use sqlparser::ast::{Expr, Query, SelectItem, Statement};
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::types::parts;
 
-use crate::catalog::types::parts;
 use crate::catalog::{Delete, Filter, Insert, Key, Meta, Scan, Table, Update};
 use crate::dialect::Mode;
 use crate::dialect::name::ident;
 use crate::dialect::rewrite::{Rewriter, numeric, select_of};
 use crate::dialect::schema::{Rewritten, Schema, SystemColumn};
-use tare_mysql::error::{Result, SqlError};
 
 macro_rules! files {
     ($($name:literal)*) => {

@@ -7,6 +7,7 @@ use sqlparser::ast::{
     TableWithJoins, Update, Value, visit_expressions,
 };
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
 
 use super::{Rewriter, canonical};
 use crate::dialect::name::last_name;
@@ -15,7 +16,6 @@ use crate::dialect::plan::Sql;
 use crate::dialect::schema::Schema;
 use crate::dialect::scope::Names;
 use crate::dialect::{function, near};
-use crate::storage::databases::is_system_schema;
 
 /// A table that is changed: database, name, and what expressions call it.
 struct Target {

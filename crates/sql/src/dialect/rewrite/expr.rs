@@ -4,11 +4,11 @@ use sqlparser::ast::{
     BinaryOperator, CastKind, DataType, Expr, TrimWhereField, UnaryOperator, Value,
 };
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
 
 use super::{Rewriter, literal, raw};
 use crate::dialect::name::last_name;
 use crate::dialect::{function, near};
-use crate::storage::databases::is_system_schema;
 
 impl Rewriter<'_> {
     pub(super) fn expr(&mut self, expr: &mut Expr) -> Result<()> {

@@ -8,6 +8,8 @@ use sqlparser::ast::{
     Statement, TableObject, Value, Values,
 };
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
+use tare_mysql::table::TableDef;
 
 use super::change::{is_default, is_null};
 use super::{Rewriter, raw};
@@ -16,8 +18,6 @@ use crate::dialect::name::{last_name, quote};
 use crate::dialect::plan::{Change, Sql};
 use crate::dialect::schema::Schema;
 use crate::dialect::{near, parse_one};
-use crate::storage::databases::is_system_schema;
-use crate::storage::tables::TableDef;
 
 impl Rewriter<'_> {
     /// INSERT and REPLACE into a table, which is known unless it is a system schema's.

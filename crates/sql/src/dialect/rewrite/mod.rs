@@ -24,6 +24,7 @@ use sqlparser::ast::{
     Select, SetExpr, TableFactor, Value, VisitMut, VisitorMut,
 };
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
 use tare_mysql::wire::column::WireType;
 
 use crate::dialect::Mode;
@@ -31,7 +32,6 @@ use crate::dialect::name::{self, ident};
 use crate::dialect::plan::Sql;
 use crate::dialect::schema::Schema;
 use crate::dialect::scope::{Names, Scope};
-use crate::storage::databases::is_system_schema;
 
 /// A piece of SQLite's SQL as an expression: sqlparser prints a number as it stands.
 pub fn raw(text: impl Into<String>) -> Expr {

@@ -6,6 +6,7 @@ use sqlparser::ast::{
     SetExpr, TableFactor, UnaryOperator, Value, visit_expressions_mut,
 };
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
 
 use super::Rewriter;
 use crate::dialect::name::ident;
@@ -13,7 +14,6 @@ use crate::dialect::plan::Sql;
 use crate::dialect::schema::{Rewritten, Schema};
 use crate::dialect::scope::Column;
 use crate::dialect::{function, names, near, types};
-use crate::storage::databases::is_system_schema;
 
 /// MySQL cuts a column's name after 256 bytes.
 fn short(name: &str) -> &str {

@@ -4,12 +4,13 @@ use sqlparser::ast::{
     AlterColumnOperation, AlterTableOperation, MySQLColumnPosition, RenameTableNameKind,
 };
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::table::{TableDef, literal};
 
 use crate::dialect::ddl::TableName;
 use crate::dialect::name::last_name;
 use crate::server::session::Session;
 use crate::storage::connection::quote;
-use crate::storage::tables::{TableDef, string};
+use crate::storage::tables::{FromSql, IndexToSqlite, ToSqlite};
 
 impl Session {
     pub(super) fn rename(&mut self, from: &TableName, to: &TableName) -> Result<()> {
@@ -229,7 +230,7 @@ fn change(
                 AlterColumnOperation::SetDefault { value } => {
                     def.columns[at].default = Some(match value {
                         sqlparser::ast::Expr::Value(v) => {
-                            string(v.value.to_string().trim_matches('\''))
+                            literal(v.value.to_string().trim_matches('\''))
                         }
                         other => format!("({other})"),
                     })

@@ -1,9 +1,9 @@
 //! Databases, made and dropped.
 
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
 
 use crate::server::session::Session;
-use crate::storage::databases::is_system_schema;
 use crate::storage::error::from_rusqlite;
 use crate::storage::tables::META;
 

@@ -7,14 +7,15 @@ mod table;
 
 use tare::{LockDuration, LockType, Namespace};
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
 
 use self::alter::drop_index;
 use super::points;
 use super::session::Session;
 use crate::dialect::ddl::{Ddl, TableName};
 use crate::storage::connection::quote;
-use crate::storage::databases::is_system_schema;
 use crate::storage::error::from_rusqlite;
+use crate::storage::tables::FromSql;
 
 /// The metadata locks of a change: of what it names nobody else sees anything meanwhile.
 fn locks(ddl: &Ddl) -> Vec<tare::metadata::Lock> {

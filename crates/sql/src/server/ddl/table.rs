@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
+use tare_mysql::table::TableDef;
 
 use crate::dialect::ddl::TableName;
 use crate::dialect::plan::Sql;
 use crate::server::session::Session;
 use crate::storage::connection::quote;
-use crate::storage::databases::is_system_schema;
 use crate::storage::error::from_rusqlite;
-use crate::storage::tables::{META, TableDef};
+use crate::storage::tables::{META, ToSqlite};
 
 impl Session {
     pub(super) fn find(&mut self, name: &TableName) -> Result<Option<Arc<TableDef>>> {

@@ -4,13 +4,13 @@ use std::sync::atomic::Ordering;
 
 use tare::digest::Digest;
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
 
 use super::borrowed;
 use crate::dialect::plan::Action;
 use crate::server::SystemSchema;
 use crate::server::session::{Columns, Named, Role, Session};
 use crate::server::status::{By, Counter};
-use crate::storage::databases::is_system_schema;
 use crate::storage::error::from_rusqlite;
 use crate::storage::statement::Cursor;
 

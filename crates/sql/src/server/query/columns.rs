@@ -2,13 +2,14 @@
 
 use mysql_common::constants::{ColumnFlags, ColumnType};
 use tare_mysql::error::Result;
+use tare_mysql::table::{ColumnDef, TableDef};
+use tare_mysql::types::base_type;
 use tare_mysql::wire::column::{CHARSET_UTF8MB4, Column, NOT_FIXED, WireType};
 use tare_mysql::wire::value::Value;
 
 use crate::dialect::plan::Sql;
 use crate::server::session::{Columns, Session};
 use crate::storage::statement::{Cursor, StatementId};
-use crate::storage::tables::{ColumnDef, TableDef, base_type};
 
 /// The type of a table's column, where the definitions tell.
 pub(super) type Known<'k> = &'k dyn Fn(&str, &str, &str) -> Option<WireType>;

@@ -9,6 +9,7 @@ mod transaction;
 
 use mysql_common::constants::StatusFlags;
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
 use tare_mysql::wire::reply;
 use tare_mysql::wire::value::Value;
 
@@ -20,7 +21,6 @@ use super::session::{Columns, Role, Session};
 use super::status::{Com, Counter};
 use super::tables::{Rows, Uses};
 use crate::dialect::plan::{Action, Change, Plan, Sql};
-use crate::storage::databases::is_system_schema;
 use crate::storage::statement::{Cursor, StatementId};
 
 /// Gives a statement its parameters.

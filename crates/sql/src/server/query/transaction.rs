@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use tare::{LockDuration, LockType, Namespace};
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
 
 use crate::server::metrics;
 use crate::server::points;
 use crate::server::session::Session;
 use crate::server::status::Counter;
-use crate::storage::databases::is_system_schema;
 use crate::storage::gate::Pass;
 use crate::storage::metrics as locks;
 

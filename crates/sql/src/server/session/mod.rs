@@ -273,7 +273,7 @@ impl Session {
         if !self.shared.databases.exists(name) {
             return Err(SqlError::unknown_database(name));
         }
-        if self.role == Role::Monitor && !crate::storage::databases::is_system_schema(name) {
+        if self.role == Role::Monitor && !tare_mysql::schema::is_system_schema(name) {
             return Err(self.database_denied(name));
         }
         self.empty_cache();

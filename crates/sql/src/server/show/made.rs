@@ -133,7 +133,7 @@ impl Session {
             .into()]);
         } else {
             rows.push([format!("GRANT PROCESS ON *.* TO `{user}`@`{host}`").into()]);
-            for schema in crate::catalog::SCHEMAS {
+            for schema in tare_mysql::schema::SYSTEM_SCHEMAS {
                 rows.push([format!("GRANT SELECT ON `{schema}`.* TO `{user}`@`{host}`").into()]);
             }
         }

@@ -10,14 +10,14 @@ mod table;
 
 use rusqlite::types::Value;
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::{SYSTEM_SCHEMAS, is_system_schema};
+use tare_mysql::table::TableDef;
 
 pub(super) use self::charset::CHARSETS;
 pub(super) use self::rows::Rows;
 use super::session::Session;
 use crate::catalog;
 use crate::dialect::admin::{Filter, Scope, Show, What};
-use crate::storage::databases::{SYSTEM_SCHEMAS, is_system_schema};
-use crate::storage::tables::TableDef;
 
 impl Session {
     /// SHOW.
@@ -65,11 +65,8 @@ impl Session {
         Ok(match &show.what {
             What::Databases => {
                 let mut rows = Rows::new(&["Database"]);
-                let mut names: Vec<String> = SYSTEM_SCHEMAS
-                    .iter()
-                    .filter(|s| catalog::is_catalog_schema(s))
-                    .map(|s| (*s).to_owned())
-                    .collect();
+                let mut names: Vec<String> =
+                    SYSTEM_SCHEMAS.iter().map(|s| (*s).to_owned()).collect();
                 if self.is_root() {
                     names.extend(self.shared.databases.names());
                 }

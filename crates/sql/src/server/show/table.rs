@@ -1,16 +1,15 @@
 //! What SHOW says of a table: columns, indexes, text, status.
 
 use tare_mysql::error::Result;
+use tare_mysql::schema::is_system_schema;
 use tare_mysql::wire::column::Column;
 use tare_mysql::wire::reply;
 
 use super::rows::{Rows, Text};
 use crate::catalog;
-use crate::server::catalog::plain_default;
 use crate::server::query::{put_packet, wire_of};
 use crate::server::session::Session;
 use crate::storage::connection::quote;
-use crate::storage::databases::is_system_schema;
 
 fn yes(b: bool) -> Text {
     if b { "YES" } else { "NO" }.into()
@@ -69,7 +68,7 @@ impl Session {
         }
         let (_, def) = self.one(database, table)?;
         for c in &def.columns {
-            let first_of = |i: &&crate::storage::tables::IndexDef| {
+            let first_of = |i: &&tare_mysql::table::IndexDef| {
                 i.columns
                     .first()
                     .is_some_and(|f| f.eq_ignore_ascii_case(&c.name))
@@ -93,7 +92,7 @@ impl Session {
                 &c.column_type,
                 c.nullable,
                 key,
-                c.default.as_deref().map(plain_default),
+                c.plain_default(),
                 extra,
                 &c.comment,
             );

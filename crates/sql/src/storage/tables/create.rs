@@ -4,8 +4,10 @@ use sqlparser::ast::{
     ColumnOption, CreateTable, DataType, Expr, IndexColumn, TableConstraint, Value,
 };
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::table::{ColumnDef, ForeignKeyDef, IndexDef, TableDef, literal};
+use tare_mysql::types::base_type;
 
-use super::{ColumnDef, ForeignKeyDef, IndexDef, TableDef, base_type, string, type_text};
+use super::type_text;
 use crate::dialect::name::last_name;
 use crate::dialect::near;
 
@@ -38,9 +40,20 @@ fn index_column(column: &IndexColumn) -> String {
     }
 }
 
-impl TableDef {
+/// A definition as the parser reads it.
+pub trait FromSql: Sized {
     /// What CREATE TABLE says.
-    pub fn from_create(create: &CreateTable) -> Result<Self> {
+    fn from_create(create: &CreateTable) -> Result<Self>;
+
+    /// Adds a column as it is written.
+    fn add_column(&mut self, column: &sqlparser::ast::ColumnDef) -> Result<()>;
+
+    /// Adds an index or a foreign key.
+    fn add_constraint(&mut self, constraint: &TableConstraint) -> Result<()>;
+}
+
+impl FromSql for TableDef {
+    fn from_create(create: &CreateTable) -> Result<Self> {
         if create.columns.is_empty() && create.constraints.is_empty() {
             return Err(near(")"));
         }
@@ -74,8 +87,7 @@ impl TableDef {
         Ok(def)
     }
 
-    /// Adds a column as it is written.
-    pub fn add_column(&mut self, column: &sqlparser::ast::ColumnDef) -> Result<()> {
+    fn add_column(&mut self, column: &sqlparser::ast::ColumnDef) -> Result<()> {
         // A name that is no type.
         if let DataType::Custom(name, _) = &column.data_type
             && !NAMED
@@ -141,8 +153,7 @@ impl TableDef {
         Ok(())
     }
 
-    /// Adds an index or a foreign key.
-    pub fn add_constraint(&mut self, constraint: &TableConstraint) -> Result<()> {
+    fn add_constraint(&mut self, constraint: &TableConstraint) -> Result<()> {
         let columns = |list: &[IndexColumn]| list.iter().map(index_column).collect::<Vec<_>>();
         match constraint {
             TableConstraint::PrimaryKey(key) => {
@@ -198,43 +209,20 @@ impl TableDef {
         }
         Ok(())
     }
-
-    /// Adds an index; without a name it gets its first column's, numbered when that is taken.
-    pub fn add_index(&mut self, name: Option<String>, unique: bool, columns: Vec<String>) {
-        let name = name.unwrap_or_else(|| {
-            let base = columns.first().cloned().unwrap_or_default();
-            let taken = |n: &str| self.indexes.iter().any(|i| i.name.eq_ignore_ascii_case(n));
-            (1..)
-                .map(|n| {
-                    if n == 1 {
-                        base.clone()
-                    } else {
-                        format!("{base}_{n}")
-                    }
-                })
-                .find(|n| !taken(n))
-                .unwrap_or(base.clone())
-        });
-        self.indexes.push(IndexDef {
-            name,
-            unique,
-            columns,
-        });
-    }
 }
 
 fn default_text(expr: &Expr, column_type: &str) -> String {
     match expr {
         Expr::Value(v) => match &v.value {
-            Value::SingleQuotedString(s) | Value::DoubleQuotedString(s) => string(s),
-            Value::Number(n, _) => string(n),
-            Value::Boolean(b) => string(if *b { "1" } else { "0" }),
+            Value::SingleQuotedString(s) | Value::DoubleQuotedString(s) => literal(s),
+            Value::Number(n, _) => literal(n),
+            Value::Boolean(b) => literal(if *b { "1" } else { "0" }),
             other => other.to_string(),
         },
         Expr::UnaryOp {
             expr,
             op: sqlparser::ast::UnaryOperator::Minus,
-        } => string(&format!("-{expr}")),
+        } => literal(&format!("-{expr}")),
         other => {
             let text = other.to_string().to_uppercase();
             if text.starts_with("CURRENT_TIMESTAMP")

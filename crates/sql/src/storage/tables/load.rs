@@ -6,8 +6,9 @@ use std::sync::Arc;
 use rusqlite::OptionalExtension;
 use sqlparser::ast::Statement;
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::table::{ColumnDef, IndexDef, TableDef};
 
-use super::{ColumnDef, IndexDef, META, TableDef};
+use super::{FromSql, META};
 use crate::dialect::name::last_name;
 use crate::storage::connection::quote;
 use crate::storage::error::from_rusqlite;

@@ -2,13 +2,23 @@
 
 use std::fmt::Write as _;
 
-use super::types::{is_text, sqlite_type};
-use super::{ColumnDef, IndexDef, TableDef, base_type};
+use tare_mysql::table::{ColumnDef, IndexDef, TableDef};
+use tare_mysql::types::{base_type, is_integer, is_text};
+
+use super::types::sqlite_type;
 use crate::storage::connection::quote;
 
-impl TableDef {
+/// A table as SQLite has it.
+pub trait ToSqlite {
     /// The SQLite statements that make the table in a database, under a name.
-    pub fn to_sqlite(&self, database: &str, name: &str) -> Vec<String> {
+    fn to_sqlite(&self, database: &str, name: &str) -> Vec<String>;
+
+    /// The integer column that is SQLite's rowid: a primary key of its own, or AUTO_INCREMENT.
+    fn rowid(&self) -> Option<&ColumnDef>;
+}
+
+impl ToSqlite for TableDef {
+    fn to_sqlite(&self, database: &str, name: &str) -> Vec<String> {
         let rowid = self.rowid().map(|c| c.name.clone());
         let mut sql = format!("CREATE TABLE {}.{} (", quote(database), quote(name));
         for (i, column) in self.columns.iter().enumerate() {
@@ -80,12 +90,29 @@ impl TableDef {
         }
         all
     }
+
+    fn rowid(&self) -> Option<&ColumnDef> {
+        if let Some(column) = self.auto_increment() {
+            return Some(column);
+        }
+        match self.primary()?.columns.as_slice() {
+            [one] => self
+                .column(one)
+                .filter(|c| is_integer(&c.column_type) && !c.column_type.starts_with("bit")),
+            _ => None,
+        }
+    }
 }
 
-impl IndexDef {
+/// An index as SQLite has it.
+pub trait IndexToSqlite {
     /// CREATE INDEX. SQLite's index names are per database, MySQL's per table: the table's name
     /// goes in front.
-    pub fn to_sqlite(&self, database: &str, owner: &str, table: &str) -> String {
+    fn to_sqlite(&self, database: &str, owner: &str, table: &str) -> String;
+}
+
+impl IndexToSqlite for IndexDef {
+    fn to_sqlite(&self, database: &str, owner: &str, table: &str) -> String {
         let columns: Vec<String> = self.columns.iter().map(|c| quote(c)).collect();
         format!(
             "CREATE {}INDEX {}.{} ON {} ({})",

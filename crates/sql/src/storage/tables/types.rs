@@ -1,6 +1,7 @@
 //! Types: a column's as MySQL writes it, and what SQLite makes of it.
 
 use sqlparser::ast::DataType;
+use tare_mysql::types::base_type;
 
 /// A type as MySQL 8.0 writes it.
 pub fn type_text(data_type: &DataType) -> String {
@@ -59,24 +60,6 @@ pub fn type_text(data_type: &DataType) -> String {
     } else {
         name.into()
     }
-}
-
-/// The first word of a type.
-pub fn base_type(column_type: &str) -> &str {
-    let end = column_type.find(['(', ' ']).unwrap_or(column_type.len());
-    &column_type[..end]
-}
-
-pub(super) fn is_integer(column_type: &str) -> bool {
-    matches!(
-        base_type(column_type),
-        "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "year" | "bit"
-    )
-}
-
-pub(super) fn is_text(column_type: &str) -> bool {
-    let base = base_type(column_type);
-    base.ends_with("char") || base.ends_with("text") || base == "enum" || base == "set"
 }
 
 /// A type whose affinity in SQLite is the right one. SQLite's grammar wants all words before the

@@ -1,10 +1,10 @@
 //! COLUMNS.
 
+use tare_mysql::table::{ColumnDef, TableDef};
+use tare_mysql::types::{self, Parts};
+
 use super::AnyTable;
-use crate::catalog::types::{self, Parts};
-use crate::catalog::{
-    Cell, Column, Database, Filter, Key, Meta, Spec, Table, UserTable, View, col, null,
-};
+use crate::catalog::{Cell, Column, Database, Filter, Key, Meta, Spec, Table, View, col, null};
 
 struct Row {
     schema: String,
@@ -198,26 +198,30 @@ fn catalog_row(database: &Database, table: &dyn Table, i: usize, meta: &Meta) ->
     }
 }
 
-fn user_rows(database: &Database, table: &UserTable) -> Vec<Row> {
+fn user_rows(database: &Database, table: &TableDef) -> Vec<Row> {
     let keys = || {
         table.indexes.iter().map(|index| {
             let columns = index.columns.iter().map(String::as_str).collect();
             (index.unique, index.name == "PRIMARY", columns)
         })
     };
-    let row = |(i, column): (usize, &crate::catalog::UserColumn)| Row {
+    let row = |(i, column): (usize, &ColumnDef)| Row {
         schema: database.name.clone(),
         collation: database.collation.clone(),
         charset: database.charset.clone(),
         table: table.name.clone(),
         name: column.name.clone(),
         position: i as u32 + 1,
-        default: column.default.clone(),
+        default: column.plain_default(),
         nullable: column.nullable,
         column_type: column.column_type.clone(),
         parts: types::parts(&column.column_type),
         key: key_of(&column.name, keys()),
-        extra: column.extra.clone(),
+        extra: if column.auto_increment {
+            "auto_increment".into()
+        } else {
+            String::new()
+        },
         privileges: "select,insert,update,references",
         comment: column.comment.clone(),
     };

@@ -1,8 +1,12 @@
 //! INNODB_TRX, INNODB_TABLES, INNODB_TABLESPACES, FILES: what the storage engine does and where it keeps
 //! its tables, under the names that tools ask for. The engine is SQLite.
 
+use std::sync::Arc;
+
+use tare_mysql::table::TableDef;
+
 use super::AnyTable;
-use crate::catalog::{Cell, Column, Filter, Spec, Table, UserTable, View, col, null};
+use crate::catalog::{Cell, Column, Filter, Spec, Table, View, col, null};
 use crate::tables::performance_schema::threads::Thread;
 use crate::tables::performance_schema::transactions::Transaction;
 use crate::tables::snapshot::Which;
@@ -155,7 +159,7 @@ struct Stored {
     id: u64,
     space: u64,
     schema: String,
-    table: UserTable,
+    table: Arc<TableDef>,
 }
 
 fn stored(view: &View) -> Vec<Stored> {
@@ -165,7 +169,7 @@ fn stored(view: &View) -> Vec<Stored> {
         let AnyTable::User(table) = table else {
             continue;
         };
-        if table.view {
+        if table.view.is_some() {
             continue;
         }
         if spaces.last() != Some(&database.name) {
@@ -175,7 +179,7 @@ fn stored(view: &View) -> Vec<Stored> {
             id: all.len() as u64 + 1,
             space: spaces.len() as u64,
             schema: database.name,
-            table: *table,
+            table,
         });
     }
     all
@@ -225,18 +229,10 @@ const TABLESTATS: &[Column<Stored>] = &[
     col(
         "STATS_INITIALIZED",
         "varchar(193)",
-        "Whether rows are counted.",
-        |r| {
-            Cell::text(if r.table.rows.is_some() {
-                "Initialized"
-            } else {
-                "Uninitialized"
-            })
-        },
+        "Always Uninitialized.",
+        |_| Cell::text("Uninitialized"),
     ),
-    col("NUM_ROWS", BIG, "Rows, where they are known.", |r| {
-        r.table.rows.unwrap_or(0).into()
-    }),
+    col("NUM_ROWS", BIG, "Not known: 0.", |_| Cell::Unsigned(0)),
     col("CLUST_INDEX_SIZE", BIG, "Not known: 0.", |_| {
         Cell::Unsigned(0)
     }),
@@ -246,9 +242,7 @@ const TABLESTATS: &[Column<Stored>] = &[
     col("MODIFIED_COUNTER", BIG, "Not counted: 0.", |_| {
         Cell::Unsigned(0)
     }),
-    col("AUTOINC", BIG, "The next AUTO_INCREMENT value.", |r| {
-        r.table.auto_increment.unwrap_or(0).into()
-    }),
+    col("AUTOINC", BIG, "Not known: 0.", |_| Cell::Unsigned(0)),
     col("REF_COUNT", "int(11)", "Always 0.", |_| Cell::Signed(0)),
 ];
 

@@ -12,7 +12,12 @@ pub mod statistics;
 pub mod stored;
 pub mod tables;
 
-use crate::catalog::{Database, Filter, SCHEMAS, Source, Table, UserTable};
+use std::sync::Arc;
+
+use tare_mysql::schema::SYSTEM_SCHEMAS;
+use tare_mysql::table::TableDef;
+
+use crate::catalog::{Database, Filter, Source, Table};
 
 /// Its tables, file by file.
 pub static TABLES: &[&[&dyn Table]] = &[
@@ -32,7 +37,7 @@ pub static TABLES: &[&[&dyn Table]] = &[
 /// The databases that a filter on a schema column leaves: the catalog's own and the user's.
 fn schemas(source: &dyn Source, filter: &Filter, column: &str) -> Vec<Database> {
     let admit = filter.text(column);
-    let own = SCHEMAS.iter().map(|name| {
+    let own = SYSTEM_SCHEMAS.iter().map(|name| {
         let mut database = Database::new(*name);
         if *name == "information_schema" {
             database.charset = "utf8".into();
@@ -48,7 +53,7 @@ fn schemas(source: &dyn Source, filter: &Filter, column: &str) -> Vec<Database> 
 /// A table of the catalog's or of the user's.
 enum AnyTable {
     Catalog(&'static dyn Table),
-    User(Box<UserTable>),
+    User(Arc<TableDef>),
 }
 
 /// The tables that filters on TABLE_SCHEMA and TABLE_NAME leave, with their schemas.
@@ -60,12 +65,12 @@ fn tables_of(source: &dyn Source, filter: &Filter) -> Vec<(Database, AnyTable)> 
         for table in own.filter(|t| admit.admits_name(t.name())) {
             found.push((database.clone(), AnyTable::Catalog(table)));
         }
-        if SCHEMAS.contains(&database.name.as_str()) {
+        if SYSTEM_SCHEMAS.contains(&database.name.as_str()) {
             continue;
         }
         for table in source.tables(&database.name) {
             if admit.admits_name(&table.name) {
-                found.push((database.clone(), AnyTable::User(Box::new(table))));
+                found.push((database.clone(), AnyTable::User(table)));
             }
         }
     }

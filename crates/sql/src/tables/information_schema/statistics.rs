@@ -1,7 +1,9 @@
 //! STATISTICS, KEY_COLUMN_USAGE, TABLE_CONSTRAINTS, REFERENTIAL_CONSTRAINTS.
 
+use tare_mysql::table::ForeignKeyDef;
+
 use super::AnyTable;
-use crate::catalog::{Cell, Column, Filter, ForeignKey, Key, Spec, Table, View, col, null};
+use crate::catalog::{Cell, Column, Filter, Key, Spec, Table, View, col, null};
 
 /// A column of an index.
 struct Part {
@@ -157,21 +159,21 @@ fn usages(view: &View, filter: &Filter) -> Vec<Usage> {
     let mut usages: Vec<Usage> = unique.collect();
     for (schema, table, key) in foreign_keys(view, filter) {
         for (i, column) in key.columns.iter().enumerate() {
-            let target = key.referenced_columns.get(i).unwrap_or(column).clone();
+            let target = key.referred.get(i).unwrap_or(column).clone();
             usages.push(Usage {
                 schema: schema.clone(),
                 table: table.clone(),
                 constraint: key.name.clone(),
                 column: column.clone(),
                 position: i as u32 + 1,
-                referenced: Some((key.referenced_table.clone(), target)),
+                referenced: Some((key.table.clone(), target)),
             });
         }
     }
     usages
 }
 
-fn foreign_keys(view: &View, filter: &Filter) -> Vec<(String, String, ForeignKey)> {
+fn foreign_keys(view: &View, filter: &Filter) -> Vec<(String, String, ForeignKeyDef)> {
     let mut keys = Vec::new();
     for (database, table) in super::tables_of(&*view.source, filter) {
         if let AnyTable::User(table) = table {
@@ -311,7 +313,7 @@ static TABLE_CONSTRAINTS: Spec<Constraint> = Spec::new(
 )
 .filters(&["TABLE_SCHEMA", "TABLE_NAME"]);
 
-type Foreign = (String, String, ForeignKey);
+type Foreign = (String, String, ForeignKeyDef);
 const RULES: &str = "enum('NO ACTION','RESTRICT','CASCADE','SET NULL','SET DEFAULT')";
 
 const REFERENTIAL_COLUMNS: &[Column<Foreign>] = &[
@@ -367,7 +369,7 @@ const REFERENTIAL_COLUMNS: &[Column<Foreign>] = &[
         "REFERENCED_TABLE_NAME",
         "varchar(64)",
         "The table referred to.",
-        |r| r.2.referenced_table.as_str().into(),
+        |r| r.2.table.as_str().into(),
     ),
 ];
 

@@ -1,6 +1,7 @@
 //! ROUTINES and PARAMETERS: the functions and procedures of schema sys, the only ones there are.
 
-use crate::catalog::types::{Parts, parts};
+use tare_mysql::types::{Parts, parts};
+
 use crate::catalog::{Cell, Column, Filter, Spec, Table, View, col, null};
 use crate::dialect::schema::Direction;
 use crate::sys::functions::{Body, public};

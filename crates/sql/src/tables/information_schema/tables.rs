@@ -1,7 +1,9 @@
 //! TABLES and VIEWS.
 
+use tare_mysql::table::TableDef;
+
 use super::AnyTable;
-use crate::catalog::{Cell, Column, Filter, Spec, Table, UserTable, View, col, null, show};
+use crate::catalog::{Cell, Column, Filter, Spec, Table, View, col, null, show};
 use crate::tables::time::datetime;
 
 struct Row {
@@ -12,15 +14,15 @@ struct Row {
 }
 
 impl Row {
-    fn user(&self) -> Option<&UserTable> {
+    fn user(&self) -> Option<&TableDef> {
         match &self.table {
             AnyTable::User(table) => Some(table),
             AnyTable::Catalog(_) => None,
         }
     }
 
-    fn base(&self) -> Option<&UserTable> {
-        self.user().filter(|t| !t.view)
+    fn base(&self) -> Option<&TableDef> {
+        self.user().filter(|t| t.view.is_none())
     }
 
     fn name(&self) -> &str {
@@ -32,14 +34,14 @@ impl Row {
 
     fn is_view(&self) -> bool {
         match &self.table {
-            AnyTable::User(t) => t.view,
+            AnyTable::User(t) => t.view.is_some(),
             AnyTable::Catalog(t) => t.view_definition().is_some(),
         }
     }
 
     fn definition(&self) -> Option<&str> {
         match &self.table {
-            AnyTable::User(t) => t.definition.as_deref(),
+            AnyTable::User(t) => t.view.as_deref(),
             AnyTable::Catalog(t) => t.view_definition(),
         }
     }
@@ -54,7 +56,7 @@ impl Row {
 
     fn engine(&self) -> Option<&'static str> {
         match &self.table {
-            AnyTable::User(t) => (!t.view).then_some("SQLite"),
+            AnyTable::User(t) => t.view.is_none().then_some("SQLite"),
             AnyTable::Catalog(t) => show::engine(*t),
         }
     }
@@ -100,44 +102,35 @@ const COLUMNS: &[Column<Row>] = &[
             }
         },
     ),
-    null("TABLE_ROWS", BIG, "About how many rows.", |r| {
-        match &r.table {
+    null(
+        "TABLE_ROWS",
+        BIG,
+        "About how many rows; NULL: not known.",
+        |r| match &r.table {
             AnyTable::Catalog(t)
                 if t.schema() != "information_schema" && t.view_definition().is_none() =>
             {
                 u64::from(t.expect()).into()
             }
-            _ => Cell::opt(r.base().and_then(|t| t.rows)),
-        }
-    }),
-    null("AVG_ROW_LENGTH", BIG, "Bytes of data over rows.", |r| {
-        let average = |t: &UserTable| Some(t.data_length?.checked_div(t.rows?).unwrap_or(0));
-        Cell::opt(r.base().and_then(average))
-    }),
-    null("DATA_LENGTH", BIG, "Bytes of data.", |r| {
-        Cell::opt(r.base().and_then(|t| t.data_length))
-    }),
+            _ => Cell::Null,
+        },
+    ),
+    null("AVG_ROW_LENGTH", BIG, "Not known: NULL.", |_| Cell::Null),
+    null("DATA_LENGTH", BIG, "Not known: NULL.", |_| Cell::Null),
     null("MAX_DATA_LENGTH", BIG, "0: no limit is known.", |r| {
         Cell::opt(r.base().map(|_| 0u64))
     }),
-    null("INDEX_LENGTH", BIG, "Bytes of indexes.", |r| {
-        Cell::opt(r.base().and_then(|t| t.index_length))
-    }),
+    null("INDEX_LENGTH", BIG, "Not known: NULL.", |_| Cell::Null),
     null("DATA_FREE", BIG, "0: not counted by table.", |r| {
         Cell::opt(r.base().map(|_| 0u64))
     }),
-    null(
-        "AUTO_INCREMENT",
-        BIG,
-        "The next AUTO_INCREMENT value.",
-        |r| Cell::opt(r.base().and_then(|t| t.auto_increment)),
-    ),
+    null("AUTO_INCREMENT", BIG, "Not known: NULL.", |_| Cell::Null),
     null(
         "CREATE_TIME",
         "timestamp",
-        "When it was made, if that is known.",
+        "When it was made; NULL for a user's table.",
         |r| match &r.table {
-            AnyTable::User(t) => Cell::opt(t.created.map(datetime)),
+            AnyTable::User(_) => Cell::Null,
             AnyTable::Catalog(_) => r.started.as_str().into(),
         },
     ),

@@ -1,14 +1,14 @@
-//! The MySQL text of a table: SHOW CREATE TABLE.
+//! The MySQL text of a table.
 
 use std::fmt::Write as _;
 
 use super::TableDef;
-use super::types::is_text;
+use crate::types::is_text;
 
 impl TableDef {
     /// SHOW CREATE TABLE.
     pub fn to_mysql(&self) -> String {
-        let q = |name: &str| format!("`{}`", name.replace('`', "``"));
+        let q = identifier;
         let list = |columns: &[String]| columns.iter().map(|c| q(c)).collect::<Vec<_>>().join(",");
         if let Some(select) = &self.view {
             return format!("CREATE VIEW {} AS {select}", q(&self.name));
@@ -41,7 +41,7 @@ impl TableDef {
                 line.push_str(" AUTO_INCREMENT");
             }
             if !column.comment.is_empty() {
-                let _ = write!(line, " COMMENT {}", string(&column.comment));
+                let _ = write!(line, " COMMENT {}", literal(&column.comment));
             }
             lines.push(line);
         }
@@ -76,13 +76,18 @@ impl TableDef {
             lines.join(",\n")
         );
         if !self.comment.is_empty() {
-            let _ = write!(sql, " COMMENT={}", string(&self.comment));
+            let _ = write!(sql, " COMMENT={}", literal(&self.comment));
         }
         sql
     }
 }
 
+/// A name in backticks.
+pub fn identifier(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
 /// A text as an SQL literal.
-pub fn string(text: &str) -> String {
+pub fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }

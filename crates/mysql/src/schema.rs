@@ -1,0 +1,15 @@
+//! The system schemas, and the accounts that a server has from its start.
+
+/// The schemas that are described rather than stored, in the order in which they are shown.
+pub const SYSTEM_SCHEMAS: [&str; 5] = [
+    "information_schema",
+    "mysql",
+    "performance_schema",
+    "sys",
+    "tare",
+];
+
+/// Whether a name is a system schema's; case does not count.
+pub fn is_system_schema(name: &str) -> bool {
+    SYSTEM_SCHEMAS.iter().any(|s| s.eq_ignore_ascii_case(name))
+}

@@ -1,0 +1,165 @@
+//! What a table is, whoever keeps it: its columns, indexes and foreign keys, and its MySQL text.
+
+mod text;
+
+pub use self::text::{identifier, literal};
+
+use crate::error::{Result, SqlError};
+
+/// A column.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ColumnDef {
+    /// Its name.
+    pub name: String,
+    /// Its type as MySQL 8.0 writes it: `int unsigned`, `varchar(20)`.
+    pub column_type: String,
+    /// Whether it can be NULL.
+    pub nullable: bool,
+    /// Its default as an SQL expression.
+    pub default: Option<String>,
+    /// Whether it is AUTO_INCREMENT.
+    pub auto_increment: bool,
+    /// ON UPDATE CURRENT_TIMESTAMP.
+    pub on_update_now: bool,
+    /// Its comment.
+    pub comment: String,
+    /// Whether its text compares byte by byte.
+    pub binary: bool,
+}
+
+/// An index.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct IndexDef {
+    /// Its name; PRIMARY for the primary key.
+    pub name: String,
+    /// Whether it is unique.
+    pub unique: bool,
+    /// Its columns.
+    pub columns: Vec<String>,
+}
+
+/// A foreign key.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ForeignKeyDef {
+    /// The constraint's name.
+    pub name: String,
+    /// The columns here.
+    pub columns: Vec<String>,
+    /// The table they refer to.
+    pub table: String,
+    /// The columns they refer to.
+    pub referred: Vec<String>,
+    /// ON DELETE, as written.
+    pub on_delete: String,
+    /// ON UPDATE, as written.
+    pub on_update: String,
+}
+
+/// A table or view.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TableDef {
+    /// Its name.
+    pub name: String,
+    /// A view's SELECT.
+    pub view: Option<String>,
+    /// Its columns.
+    pub columns: Vec<ColumnDef>,
+    /// Its indexes, the primary key first.
+    pub indexes: Vec<IndexDef>,
+    /// Its foreign keys.
+    pub foreign_keys: Vec<ForeignKeyDef>,
+    /// CHECK constraints, as SQL.
+    pub checks: Vec<String>,
+    /// Its comment.
+    pub comment: String,
+}
+
+impl ColumnDef {
+    /// The default without the quotes of a literal: what SHOW COLUMNS and
+    /// information_schema.columns tell.
+    pub fn plain_default(&self) -> Option<String> {
+        let default = self.default.as_deref()?;
+        let inside = default
+            .strip_prefix('\'')
+            .and_then(|d| d.strip_suffix('\''));
+        Some(match inside {
+            Some(inside) => inside.replace("''", "'").replace("\\\\", "\\"),
+            None => default.to_owned(),
+        })
+    }
+}
+
+impl TableDef {
+    /// What follows from the rest: a primary key's columns are NOT NULL.
+    pub fn settle(&mut self) {
+        if let Some(primary) = self.primary().map(|p| p.columns.clone()) {
+            for column in &mut self.columns {
+                if primary.iter().any(|p| p.eq_ignore_ascii_case(&column.name)) {
+                    column.nullable = false;
+                }
+            }
+        }
+    }
+
+    /// Every index has columns that exist, and a name of its own.
+    pub fn check_indexes(&self) -> Result<()> {
+        for (i, index) in self.indexes.iter().enumerate() {
+            if self.indexes[..i]
+                .iter()
+                .any(|o| o.name.eq_ignore_ascii_case(&index.name))
+            {
+                return Err(SqlError::new(
+                    1061,
+                    format!("Duplicate key name '{}'", index.name),
+                ));
+            }
+            for column in &index.columns {
+                if self.column(column).is_none() {
+                    let text = format!("Key column '{column}' doesn't exist in table");
+                    return Err(SqlError::new(1072, text));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The primary key.
+    pub fn primary(&self) -> Option<&IndexDef> {
+        self.indexes.iter().find(|i| i.name == "PRIMARY")
+    }
+
+    /// A column by its name; case does not count.
+    pub fn column(&self, name: &str) -> Option<&ColumnDef> {
+        self.columns
+            .iter()
+            .find(|c| c.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The AUTO_INCREMENT column.
+    pub fn auto_increment(&self) -> Option<&ColumnDef> {
+        self.columns.iter().find(|c| c.auto_increment)
+    }
+
+    /// Adds an index; without a name it gets its first column's, numbered when that is taken.
+    pub fn add_index(&mut self, name: Option<String>, unique: bool, columns: Vec<String>) {
+        let name = name.unwrap_or_else(|| {
+            let base = columns.first().cloned().unwrap_or_default();
+            let taken = |n: &str| self.indexes.iter().any(|i| i.name.eq_ignore_ascii_case(n));
+            (1..)
+                .map(|n| {
+                    if n == 1 {
+                        base.clone()
+                    } else {
+                        format!("{base}_{n}")
+                    }
+                })
+                .find(|n| !taken(n))
+                .unwrap_or(base.clone())
+        });
+        self.indexes.push(IndexDef {
+            name,
+            unique,
+            columns,
+        });
+    }
+}
