@@ -18,7 +18,6 @@ const REWRITES: [(&str, &[(&str, &str)]); 4] = [
                 "lock_api::RawMutex::lock(self)",
                 "crate::lock_api::RawMutex::lock(self)",
             ),
-            ("pub const fn new", "pub fn new"),
             ("const fn with", "fn with"),
             ("const INIT: Self = Self::with(P::MUTEX);", ""),
         ],
@@ -29,7 +28,6 @@ const REWRITES: [(&str, &[(&str, &str)]); 4] = [
             ("std::sync::atomic", "loom::sync::atomic"),
             ("use lock_api::", "use crate::lock_api::"),
             ("lock_api::RawRwLock for", "crate::lock_api::RawRwLock for"),
-            ("pub const fn new", "pub fn new"),
             ("const fn with", "fn with"),
             ("const INIT: Self = Self::with(P::RWLOCK);", ""),
         ],
@@ -38,6 +36,10 @@ const REWRITES: [(&str, &[(&str, &str)]); 4] = [
         "sync/condvar.rs",
         &[
             ("std::sync::atomic", "loom::sync::atomic"),
+            (
+                "lock_api::MutexGuard<'a, RawMutex<Lock>, T>",
+                "super::MutexGuard<'a, T>",
+            ),
             ("pub const fn new", "pub fn new"),
         ],
     ),

@@ -78,29 +78,36 @@ pub mod sync {
         include!(concat!(env!("OUT_DIR"), "/condvar.rs"));
     }
 
-    /// How a lock is taken.
-    #[derive(Clone, Copy, Debug)]
-    pub enum Way {
-        Exclusive,
-        Shared,
-    }
-
-    /// The points, as they are without instrumentation.
-    pub trait Point {
-        fn take(&self, _: Way, quick: impl Fn() -> bool, slow: impl FnOnce() -> bool) -> bool {
-            quick() || slow()
-        }
-
-        fn try_take(&self, _: Way, quick: impl Fn() -> bool) -> bool {
-            quick()
-        }
-
-        fn retaken(&self, _: Way) {}
-
-        fn released(&self, _: Way) {}
-    }
-
     pub mod point {
+        /// How a lock is taken.
+        #[derive(Clone, Copy, Debug)]
+        pub enum LockMode {
+            Exclusive,
+            Shared,
+        }
+
+        /// The points, as they are without instrumentation.
+        pub trait Point {
+            fn take(
+                &self,
+                _: LockMode,
+                quick: impl Fn() -> bool,
+                slow: impl FnOnce() -> bool,
+            ) -> bool {
+                quick() || slow()
+            }
+
+            fn try_take(&self, _: LockMode, quick: impl Fn() -> bool) -> bool {
+                quick()
+            }
+
+            fn retaken(&self, _: LockMode) {}
+
+            fn released(&self, _: LockMode) {}
+        }
+    }
+
+    pub mod instrumented {
         use crate::class::Class;
 
         #[derive(Debug)]
@@ -112,7 +119,7 @@ pub mod sync {
             }
         }
 
-        impl super::Point for Lock {}
+        impl super::point::Point for Lock {}
 
         #[derive(Debug)]
         pub struct Cond;
@@ -208,8 +215,20 @@ pub mod sync {
     }
 
     pub use condvar::Condvar;
-    pub use mutex::RawMutex;
-    pub use rwlock::RawRwLock;
+    pub type RawMutex<P = instrumented::Lock> = mutex::RawMutex<P>;
+    pub type RawRwLock<P = instrumented::Lock> = rwlock::RawRwLock<P>;
+
+    impl mutex::RawMutex<instrumented::Lock> {
+        pub fn new(class: &'static crate::class::Class) -> Self {
+            Self::with(instrumented::Lock::new(class))
+        }
+    }
+
+    impl rwlock::RawRwLock<instrumented::Lock> {
+        pub fn new(class: &'static crate::class::Class) -> Self {
+            Self::with(instrumented::Lock::new(class))
+        }
+    }
 
     /// As much of lock_api's mutex as the condition variable uses.
     pub struct Mutex<T: ?Sized> {

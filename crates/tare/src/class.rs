@@ -1,6 +1,8 @@
 //! Instrument classes: a name, known to the compiler, that turns into a number when Tare starts.
 
-use tare_layout::Kind;
+#[doc(hidden)]
+pub use linkme as __linkme;
+pub use tare_layout::Kind;
 use tare_layout::class::property;
 
 use crate::number::Number;
@@ -138,13 +140,6 @@ impl Class {
             None => self.kind.enabled_by_default(),
         }
     }
-
-    /// Registers the class in the segment that records now, if one does; else it happens at the
-    /// class's first event. For classes that [`classes!`](crate::classes) did not declare.
-    pub fn register(&self) {
-        #[cfg(feature = "instrument")]
-        crate::engine::register(self);
-    }
 }
 
 const fn starts_with(text: &str, prefix: &str) -> bool {
@@ -186,15 +181,15 @@ macro_rules! classes {
     ($($(#[doc = $doc:literal])* $vis:vis static $name:ident: $kind:ident = $text:literal
         $(, $property:ident)*;)*) => {$(
         $(#[doc = $doc])*
-        $vis static $name: $crate::Class = $crate::Class::new(
-            $crate::Kind::$kind,
+        $vis static $name: $crate::class::Class = $crate::class::Class::new(
+            $crate::class::Kind::$kind,
             $text,
-            $crate::__trim(concat!($($doc),*)),
+            $crate::class::__trim(concat!($($doc),*)),
         )$(.$property())*;
         const _: () = {
-            #[$crate::__linkme::distributed_slice($crate::CLASSES)]
-            #[linkme(crate = $crate::__linkme)]
-            static REGISTERED: &$crate::Class = &$name;
+            #[$crate::class::__linkme::distributed_slice($crate::class::CLASSES)]
+            #[linkme(crate = $crate::class::__linkme)]
+            static REGISTERED: &$crate::class::Class = &$name;
         };
     )*};
 }

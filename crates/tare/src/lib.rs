@@ -29,8 +29,11 @@
 //! each instrument off, counted or timed. Nothing here panics into the host, and whatever cannot be
 //! recorded is counted as lost.
 
-mod class;
+#[doc(hidden)]
+#[macro_use]
+pub mod class;
 mod config;
+mod metric;
 pub mod metrics;
 mod modes;
 mod number;
@@ -52,12 +55,10 @@ pub use absent::{
     metadata, prepared, program, socket, stage, start, statement, stop, table, thread, transaction,
     wait,
 };
-pub use class::{__trim, CLASSES, Class};
+pub use class::{CLASSES, Class};
 pub use config::{Config, Limits, LockTiming, Setting, StartError, Timer};
 #[cfg(feature = "instrument")]
 pub use engine::{descriptor, failed_starts, follow_forks, is_running, settings, start, stop};
-#[doc(hidden)]
-pub use linkme as __linkme;
 pub use options::{OPTIONS, OptionError};
 #[cfg(feature = "instrument")]
 pub use point::{

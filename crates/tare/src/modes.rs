@@ -1,6 +1,6 @@
 //! Plain types that points take, with instrumentation and without.
 
-use crate::Class;
+use crate::class::Class;
 
 /// MySQL's isolation levels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

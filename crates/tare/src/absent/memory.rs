@@ -1,6 +1,6 @@
 //! Memory.
 
-use crate::Class;
+use crate::class::Class;
 use std::alloc::{GlobalAlloc, Layout};
 
 /// An allocator that counts nothing.

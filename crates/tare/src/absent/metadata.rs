@@ -1,7 +1,9 @@
 //! Metadata locks.
 
 use super::wait::{self, Wait};
-use crate::{Class, LockDuration, LockStatus, LockType, Namespace, Operation};
+use crate::class::Class;
+use tare_layout::event::Operation;
+use tare_layout::object::{LockDuration, LockStatus, LockType, Namespace};
 
 /// What a session locks.
 #[derive(Debug)]

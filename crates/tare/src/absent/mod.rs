@@ -2,8 +2,10 @@
 //!
 //! Guards are of no size, functions are empty and inlined away; `tests/absent.rs` keeps it so.
 
+mod class;
 pub mod memory;
 pub mod metadata;
+pub mod metric;
 pub mod prepared;
 pub mod program;
 pub mod statement;
@@ -13,7 +15,7 @@ pub mod transaction;
 
 use std::os::fd::OwnedFd;
 
-use crate::{Config, StartError};
+use crate::config::{Config, StartError};
 
 /// Fails: there is nothing to start.
 ///
@@ -52,8 +54,9 @@ pub fn descriptor() -> std::io::Result<OwnedFd> {
 
 pub mod wait {
     //! Waits.
-    use crate::{Class, Operation};
+    use crate::class::Class;
     use std::marker::PhantomData;
+    use tare_layout::event::Operation;
 
     /// A wait.
     #[must_use = "the wait ends when this is dropped"]
@@ -83,8 +86,8 @@ pub mod idle {
 
     /// Begins an idle time.
     #[inline(always)]
-    pub fn start(class: &crate::Class) -> Wait {
-        wait::start(class, crate::Operation::Idle)
+    pub fn start(class: &crate::class::Class) -> Wait {
+        wait::start(class, tare_layout::event::Operation::Idle)
     }
 }
 
@@ -94,7 +97,8 @@ macro_rules! instance {
         pub mod $name {
             //! Instances.
             use super::wait::{self, Wait};
-            use crate::{Class, Operation};
+            use tare_layout::event::Operation;
+            use crate::class::Class;
 
             /// An instance.
             #[derive(Debug)]
@@ -147,7 +151,7 @@ pub mod stage {
 
     /// Enters a stage.
     #[inline(always)]
-    pub fn set(_: &crate::Class) {}
+    pub fn set(_: &crate::class::Class) {}
 
     /// Leaves the stage.
     #[inline(always)]

@@ -1,7 +1,7 @@
 //! Stored programs.
 
-use crate::ObjectType;
 use std::marker::PhantomData;
+use tare_layout::object::ObjectType;
 
 /// A stored program.
 #[derive(Debug)]

@@ -2,8 +2,9 @@
 
 use super::digest::Digest;
 use super::prepared::Prepared;
-use crate::{Class, Counter};
+use crate::class::Class;
 use std::marker::PhantomData;
+use tare_layout::class::Counter;
 
 /// A statement.
 #[must_use = "the statement ends when this is dropped"]

@@ -2,7 +2,9 @@
 
 use super::wait::{self, Wait};
 
-use crate::{Class, Operation, TableLock};
+use crate::class::Class;
+use tare_layout::event::Operation;
+use tare_layout::object::TableLock;
 
 /// Begins a wait for a table.
 #[inline(always)]

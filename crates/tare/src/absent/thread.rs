@@ -1,9 +1,10 @@
 //! Threads.
 
+use crate::class::Class;
 pub use crate::modes::ConnectionType;
-use crate::{Class, Command};
 use std::marker::PhantomData;
 use std::thread::JoinHandle;
+use tare_layout::slot::Command;
 
 /// Starts a thread, named after its class.
 ///

@@ -9,13 +9,13 @@ pub struct Transaction(());
 
 /// Begins a transaction.
 #[inline(always)]
-pub fn start(_: &crate::Class, _: Mode) -> Transaction {
+pub fn start(_: &crate::class::Class, _: Mode) -> Transaction {
     Transaction(())
 }
 
 /// Begins a transaction of a single statement.
 #[inline(always)]
-pub fn of_statement(class: &crate::Class, mode: Mode) -> Transaction {
+pub fn of_statement(class: &crate::class::Class, mode: Mode) -> Transaction {
     start(class, mode)
 }
 

@@ -3,9 +3,6 @@
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
-use tare_layout::primitive::bump;
-
-use crate::engine::hot::attached;
 
 /// MySQL's `max_digest_length`, by default: bytes of normalised text kept.
 pub const MAX_DIGEST_LENGTH: usize = 1024;
@@ -19,16 +16,6 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// The digest of a statement. A thread that records counts that it read a text for one.
-    pub fn of(sql: &str) -> Self {
-        if let Some(local) = attached() {
-            bump(&local.bank.get().read_texts, 1);
-        }
-        let mut text = Vec::with_capacity(MAX_DIGEST_LENGTH);
-        super::normalize(sql.as_bytes(), MAX_DIGEST_LENGTH, &mut text);
-        Self::of_normalized(&text)
-    }
-
     /// The digest of a text that [`normalize`](super::normalize) wrote.
     pub fn of_normalized(text: &[u8]) -> Self {
         Self {

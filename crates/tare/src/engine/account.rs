@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tare_layout::account::{Named, READY};
 use tare_layout::shared::Lost;
 
-use super::{Engine, lock};
+use super::state::{Engine, lock};
 
 /// An account's number with those of its user and host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

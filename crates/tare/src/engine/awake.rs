@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU16, AtomicU32, Ordering, fence};
 use tare_layout::bank::{DORMANT, line_of, plane};
 use tare_layout::line::{CELLS, CONTENDED, COUNT, EXTRA, Line, MAX, MIN, NO_MIN, SUM, TAG, Tag};
 
-use super::Engine;
 use super::bank::combine_extremes;
+use super::state::Engine;
 
 /// Classes whose rows are awake in a bank, by number; while nobody has it, those that were and whose base is what they
 /// hold. As many as a connection uses that does little; of more, it is known that they are more.

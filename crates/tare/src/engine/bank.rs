@@ -9,7 +9,8 @@ use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES};
 use tare_layout::line::{CELLS, HISTOGRAM, Item, LINE_BYTES, Line, MAX, MIN, NO_MIN, TAG, Tag};
 use tare_layout::shared::Lost;
 
-use super::{Engine, freelist, lock};
+use super::freelist;
+use super::state::{Engine, lock};
 
 /// The bank of memory that threads count outside of sessions. No thread has it, and no list.
 pub struct Outside {

@@ -6,7 +6,8 @@ use tare_layout::control::setup;
 use tare_layout::shared::Lost;
 use tare_layout::{Kind, pattern};
 
-use super::{Engine, lock, settings};
+use super::settings;
+use super::state::{Engine, lock};
 use crate::class::{CLASSES, Class};
 use crate::config::Setting;
 use crate::number::NO_NUMBER;

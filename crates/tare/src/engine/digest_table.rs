@@ -12,13 +12,46 @@ use tare_layout::name::{floor_boundary, store_bytes};
 use tare_layout::primitive::AtomicU64;
 use tare_layout::shared::Lost;
 
-use super::digests::{Counted, Found, hash_word};
+use super::clock;
+use super::counted::Counted;
 use super::fine::Place;
-use super::{Engine, clock, lock};
+use super::state::{Engine, lock};
 use crate::digest::{self, Digest, Extent};
 
 /// Of how many digests one is looked for at a time, to be evicted: looking reads every bank's index.
 const PART: usize = 64;
+
+/// A digest found: its number (0 = all else), of which incarnation and generation of the table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Number of the digest.
+    pub id: u32,
+    /// How often the number had been given to another digest.
+    pub incarnation: u32,
+    /// Generation of the table.
+    pub generation: u32,
+}
+
+impl Found {
+    /// All else.
+    pub(super) const fn none(generation: u32) -> Self {
+        Self {
+            id: 0,
+            incarnation: 0,
+            generation,
+        }
+    }
+
+    /// As the word of a statement's record.
+    pub const fn pack(self) -> u64 {
+        state(self.incarnation, self.id as u64)
+    }
+
+    /// What a bank's index says of its row, but for the line.
+    pub(super) const fn key(self) -> u64 {
+        (self.id as u64) << 32 | (self.incarnation as u16 as u64) << 16
+    }
+}
 
 /// What the making of digests remembers. Under the lock that serialises it.
 #[derive(Default)]
@@ -463,4 +496,9 @@ impl Engine {
         row.shared[0].cells[EXTRA].fetch_max(lines[0].get(EXTRA), Ordering::Relaxed);
         super::instances::raise_extremes(&row.shared[0], &lines[0]);
     }
+}
+
+/// Word `i` of a digest's hash, as the segment stores it.
+pub(super) fn hash_word(digest: &Digest, i: usize) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|j| digest.hash[8 * i + j]))
 }

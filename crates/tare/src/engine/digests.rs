@@ -1,20 +1,21 @@
 //! A statement's digest: found in a small cache per thread in front of the segment's table, and counted
 //! into the thread's own row for it.
 
-use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
 use tare_layout::bank::DIGEST_ENTRIES;
-use tare_layout::class::{COUNTERS, counter_cell};
 use tare_layout::digest::{READY, state};
 use tare_layout::fine::SEED_LINE;
 use tare_layout::line::{EXTRA, HISTOGRAM, Item, Line, MIN, NO_MIN, TAG, Tag};
 use tare_layout::primitive::bump;
 use tare_layout::shared::Lost;
 
-use super::Engine;
+use super::counted::Counted;
+use super::digest_table::{Found, hash_word};
 use super::fine::Place;
+use super::hot::attached;
 use super::local::Local;
+use super::state::Engine;
 use crate::digest::{self, Digest, Extent};
 
 /// Texts that a thread remembers, with their digests.
@@ -34,38 +35,6 @@ struct CacheEntry {
     length: usize,
     schema: u32,
     found: Found,
-}
-
-/// A digest found: its number (0 = all else), of which incarnation and generation of the table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found {
-    /// Number of the digest.
-    pub id: u32,
-    /// How often the number had been given to another digest.
-    pub incarnation: u32,
-    /// Generation of the table.
-    pub generation: u32,
-}
-
-impl Found {
-    /// All else.
-    const fn none(generation: u32) -> Self {
-        Self {
-            id: 0,
-            incarnation: 0,
-            generation,
-        }
-    }
-
-    /// As the word of a statement's record.
-    pub const fn pack(self) -> u64 {
-        state(self.incarnation, self.id as u64)
-    }
-
-    /// What a bank's index says of its row, but for the line.
-    const fn key(self) -> u64 {
-        (self.id as u64) << 32 | (self.incarnation as u16 as u64) << 16
-    }
 }
 
 impl Local {
@@ -266,69 +235,15 @@ impl Local {
     }
 }
 
-/// Word `i` of a digest's hash, as the segment stores it.
-pub(super) fn hash_word(digest: &Digest, i: usize) -> u64 {
-    u64::from_le_bytes(std::array::from_fn(|j| digest.hash[8 * i + j]))
-}
-
-/// Line and cell of each counter, so that finding them takes no division.
-const CELLS_OF: [(usize, usize); COUNTERS] = {
-    let mut all = [(0, 0); COUNTERS];
-    let mut i = 0;
-    while i < COUNTERS {
-        all[i] = counter_cell(i);
-        i += 1;
-    }
-    all
-};
-
-/// What a statement counted: the counters, and a bit for each that was set, so that beginning and
-/// adding up touch no other.
-#[derive(Default)]
-pub struct Counted {
-    /// By [`tare_layout::class::Counter`]; one that was not touched holds what an older statement left.
-    counters: [Cell<u64>; COUNTERS],
-    touched: Cell<u32>,
-}
-
-impl Counted {
-    /// Begins a statement.
-    #[inline(always)]
-    pub fn clear(&self) {
-        self.touched.set(0);
-    }
-
-    /// Whether the statement has set a counter.
-    #[inline(always)]
-    pub fn touched(&self, i: usize) -> bool {
-        self.touched.get() & 1 << i != 0
-    }
-
-    /// Replaces a counter; its new value.
-    #[inline(always)]
-    pub fn change(&self, i: usize, new: impl FnOnce(u64) -> u64) -> u64 {
-        let touched = self.touched.get();
-        let old = if touched & 1 << i != 0 {
-            self.counters[i].get()
-        } else {
-            0
-        };
-        let new = new(old);
-        self.counters[i].set(new);
-        self.touched.set(touched | 1 << i);
-        new
-    }
-
-    /// Calls `add` with line, cell and count of each.
-    #[inline(always)]
-    pub fn each(&self, mut add: impl FnMut(usize, usize, u64)) {
-        let mut left = self.touched.get();
-        while left != 0 {
-            let i = left.trailing_zeros() as usize % COUNTERS;
-            left &= left - 1;
-            let (line, cell) = CELLS_OF[i];
-            add(line, cell, self.counters[i].get());
+impl Digest {
+    /// The digest of a statement. A thread that records counts that it read a text for one.
+    pub fn of(sql: &str) -> Self {
+        if let Some(local) = attached() {
+            bump(&local.bank.get().read_texts, 1);
         }
+        let mut text = Vec::with_capacity(digest::MAX_DIGEST_LENGTH);
+        digest::normalize(sql.as_bytes(), digest::MAX_DIGEST_LENGTH, &mut text);
+        Self::of_normalized(&text)
     }
 }
 

@@ -10,7 +10,8 @@ use tare_layout::control::{CONSUMERS, CONTENDED, DEFAULT_CONSUMERS, EVERY, THREA
 use tare_layout::header::{HEADER_BYTES, Header, LAYOUT_VERSION, LIVE, MAGIC};
 use tare_layout::object::{self, DEFAULT_RULES, ObjectType, rule};
 
-use super::{Engine, clock};
+use super::clock;
+use super::state::Engine;
 use crate::config::{Config, LockTiming, StartError};
 
 /// `performance_schema_max_digest_sample_age`: MySQL's 60 seconds.

@@ -7,18 +7,16 @@ use tare_layout::fine::{
     ALL, DIGESTS, FINE_BLOCK_BUCKETS, FINE_BLOCK_LINES, FINE_BLOCKS, SEED_LINE, Seeds,
 };
 use tare_layout::line::{HISTOGRAM, Item, Line, TAG};
-use tare_layout::primitive::increment;
 use tare_layout::shared::Lost;
 
-use super::Engine;
-use super::local::Local;
 use super::merge::add_bucket;
+use super::state::Engine;
 
 /// Where a bucket is: its block, and its place within that.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    block: usize,
-    within: usize,
+    pub(super) block: usize,
+    pub(super) within: usize,
 }
 
 impl Place {
@@ -35,57 +33,6 @@ impl Place {
     /// The bucket.
     pub fn bucket(self) -> usize {
         self.block * FINE_BLOCK_BUCKETS + self.within
-    }
-}
-
-impl Local {
-    /// Counts a statement that took so long into the histogram whose blocks a cell names; the first few,
-    /// if they may, into its seeds. A bucket that wraps carries 2^32 to where many threads write.
-    #[inline]
-    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-    pub fn count_fine<'a>(
-        &self,
-        blocks: &AtomicU64,
-        seeds: Option<&AtomicU64>,
-        place: Place,
-        spill: impl FnOnce() -> &'a [AtomicU64],
-    ) {
-        let Place { block, within } = place;
-        let at = match (blocks.load(Ordering::Relaxed) >> (16 * block)) as u16 {
-            0 => match self.count_seed(blocks, seeds, place) {
-                Some(at) => at,
-                None => return,
-            },
-            at => usize::from(at),
-        };
-        // SAFETY: block numbers in such a cell were put there by `fine_block_of`, within the arena.
-        let lines = unsafe { std::slice::from_raw_parts(self.line(at), FINE_BLOCK_LINES) };
-        if increment(fine_bucket(lines, within))
-            && let Some(cell) = spill().get(place.bucket())
-        {
-            cell.fetch_add(1 << 32, Ordering::Relaxed);
-        }
-    }
-
-    /// Counts into the seeds; the block to count into when these are full, made if it is not there.
-    #[cold]
-    fn count_seed(
-        &self,
-        blocks: &AtomicU64,
-        seeds: Option<&AtomicU64>,
-        place: Place,
-    ) -> Option<usize> {
-        let _making = self.making()?;
-        let more = seeds.and_then(|cell| {
-            let more = Seeds::from_cell(cell.load(Ordering::Relaxed)).with(place.bucket())?;
-            Some((cell, more))
-        });
-        if let Some((cell, more)) = more {
-            cell.store(more.to_cell(), Ordering::Relaxed);
-            return None;
-        }
-        self.engine
-            .fine_block_of(self.bank_number.get(), blocks, place.block)
     }
 }
 
@@ -213,7 +160,7 @@ fn fine_blocks(blocks: u64) -> impl Iterator<Item = (usize, usize)> {
 
 /// Bucket `i` of a block.
 #[inline(always)]
-fn fine_bucket(block: &[Line], i: usize) -> &AtomicU32 {
+pub(super) fn fine_bucket(block: &[Line], i: usize) -> &AtomicU32 {
     debug_assert!(i < FINE_BLOCK_BUCKETS && block.len() >= FINE_BLOCK_LINES);
     // SAFETY: a block is FINE_BLOCK_LINES lines, of which byte 8 + 4 * i .. + 4 is within for every
     // bucket (asserted in `fine`); 4-byte atomics over memory that is otherwise only accessed as

@@ -6,7 +6,7 @@ use tare_layout::geometry::CHUNK_EVENTS;
 use tare_layout::primitive::bump;
 use tare_layout::slot::Slot;
 
-use super::Engine;
+use super::state::Engine;
 
 /// Chunks of history_long that a thread looks at before it uses its own.
 const TRIES: usize = 4;

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tare_layout::shared::Lost;
 
 use super::local::Local;
-use super::{GENERATION, engine};
+use super::running::{self, GENERATION, count_pending, engine};
+use super::state::Engine;
 use crate::class::Class;
 
 /// The state of a thread towards Tare.
@@ -73,7 +74,7 @@ use own::HOT;
 /// is read from memory. The few bytes come from what the C library keeps for such libraries.
 #[cfg(own_tls)]
 mod own {
-    use super::Hot;
+    use crate::engine::hot::Hot;
 
     pub(super) struct Key;
 
@@ -127,7 +128,8 @@ static SESSIONS_ONLY: AtomicBool = AtomicBool::new(false);
 /// counted as such now and then; memory is counted.
 pub(crate) fn sessions_only() {
     SESSIONS_ONLY.store(true, Ordering::Relaxed);
-    super::pin();
+    let _busy = busy();
+    running::pin();
 }
 
 struct Leaving;
@@ -153,7 +155,7 @@ impl Drop for Leaving {
     }
 }
 
-crate::classes! {
+classes! {
     /// A thread of the host that gave no class of its own.
     pub(crate) static THREAD_UNKNOWN: Thread = "thread/tare/unknown";
 }
@@ -189,7 +191,7 @@ pub(crate) enum Away {
 
 /// The same for what must not be missed though the thread has none: `away` is called with the engine.
 #[inline(always)]
-pub(crate) fn local_or<'a>(away: impl FnOnce(&super::Engine, Away)) -> Option<&'a Local> {
+pub(crate) fn local_or<'a>(away: impl FnOnce(&Engine, Away)) -> Option<&'a Local> {
     let generation = GENERATION.load(Ordering::Relaxed);
     if generation == 0 {
         return None;
@@ -225,7 +227,7 @@ pub(crate) fn attached<'a>() -> Option<&'a Local> {
 
 /// Calls `end` with the engine of this generation, if it runs still: for what ends with its object,
 /// which is no event, and may be dropped by a thread that has no slot or none any more.
-pub(crate) fn with_engine(generation: u32, end: impl FnOnce(&super::Engine)) {
+pub(crate) fn with_engine(generation: u32, end: impl FnOnce(&Engine)) {
     if generation == 0 || GENERATION.load(Ordering::Relaxed) != generation {
         return;
     }
@@ -238,7 +240,25 @@ pub(crate) fn with_engine(generation: u32, end: impl FnOnce(&super::Engine)) {
                 end(&engine);
             }
         }
-        None => super::lose_in_signal(),
+        None => running::lose_in_signal(),
+    }
+}
+
+/// What is done with the engine that records now, if one does.
+pub(crate) fn with_running<T>(work: impl FnOnce(&Engine) -> T) -> Option<T> {
+    let mut done = None;
+    with(|engine| done = Some(work(engine)));
+    done
+}
+
+/// Does something with the engine that records now, if one does.
+pub(crate) fn with(work: impl FnOnce(&Engine)) {
+    let _busy = busy();
+    if let Some(local) = attached() {
+        count_pending(&local.engine);
+        work(&local.engine);
+    } else if let Some(engine) = engine(GENERATION.load(Ordering::Relaxed)) {
+        work(&engine);
     }
 }
 
@@ -249,7 +269,7 @@ fn local_slow<'a>(generation: u32) -> Option<&'a Local> {
         match hot.mode.get() {
             // A signal handler; whatever it interrupted may hold the lock that leads to the engine.
             Mode::Busy => {
-                super::lose_in_signal();
+                running::lose_in_signal();
                 return None;
             }
             Mode::New if SESSIONS_ONLY.load(Ordering::Relaxed) => {
@@ -295,6 +315,18 @@ pub(crate) fn busy() -> Busy {
 /// neither wait for what its thread holds nor make a second row where its thread is making one.
 pub(crate) fn making() -> Option<Busy> {
     HOT.with(|hot| hot.mode.get() != Mode::Busy).then(busy)
+}
+
+impl Local {
+    /// Leave to make a row, or whatever else may be made by one at a time. Not given, and counted,
+    /// in a signal handler that interrupted the making of another.
+    pub fn making(&self) -> Option<Busy> {
+        let leave = making();
+        if leave.is_none() {
+            self.engine.lose(Lost::SignalEvents, 1);
+        }
+        leave
+    }
 }
 
 /// The generation of nothing: it has more bits than any.

@@ -6,8 +6,8 @@ use tare_layout::bank::INSTANCE_ENTRIES;
 use tare_layout::line::{EXTRA, Item, Line, MIN, NO_MIN, Tag};
 use tare_layout::shared::Lost;
 
-use super::Engine;
 use super::local::Local;
+use super::state::Engine;
 
 impl Local {
     /// Line `i` of an instance's row in this thread's bank; `None` when the places it could have

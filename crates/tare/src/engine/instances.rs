@@ -8,7 +8,8 @@ use tare_layout::line::{COUNT, EXTRA, Line, MAX, MIN, SUM};
 use tare_layout::primitive::{AtomicU32, AtomicU64};
 use tare_layout::shared::Lost;
 
-use super::{Engine, freelist, lock};
+use super::freelist;
+use super::state::{Engine, lock};
 
 /// Files by class and path, so that a file opened again keeps its row.
 #[derive(Default)]

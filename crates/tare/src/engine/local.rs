@@ -16,11 +16,12 @@ use tare_layout::shared::Lost;
 use tare_layout::slot::{STATEMENT_DEPTH, Slot, ring};
 
 use super::account::Account;
-use super::digests::{Counted, DigestCache};
+use super::clock;
+use super::counted::Counted;
+use super::digests::DigestCache;
 use super::history::Cursor;
-use super::hot::{self, Busy};
 use super::pending::Pending;
-use super::{Engine, clock};
+use super::state::Engine;
 use crate::class::Class;
 use crate::number::NO_NUMBER;
 
@@ -188,16 +189,6 @@ impl Local {
     fn register(&self, class: &Class) -> u16 {
         self.making()
             .map_or(NO_NUMBER, |_making| self.engine.register(class))
-    }
-
-    /// Leave to make a row, or whatever else may be made by one at a time. Not given, and counted,
-    /// in a signal handler that interrupted the making of another.
-    pub fn making(&self) -> Option<Busy> {
-        let leave = hot::making();
-        if leave.is_none() {
-            self.engine.lose(Lost::SignalEvents, 1);
-        }
-        leave
     }
 
     /// What to do with events of this class, by number.

@@ -11,7 +11,8 @@ use tare_layout::line::{
 };
 
 use super::bank::{buckets, combine_extremes, items};
-use super::{Engine, freelist};
+use super::freelist;
+use super::state::Engine;
 
 impl Engine {
     /// Frees a bank by merging two free ones of some account. Rare: all banks are bound to other

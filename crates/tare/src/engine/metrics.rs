@@ -6,9 +6,10 @@ use tare_layout::metric::{self, Action, State};
 use tare_layout::primitive::bump;
 use tare_layout::shared::Lost;
 
+use super::clock;
 use super::local::Local;
-use super::{Engine, clock, lock};
-use crate::metrics::{METRICS, Metric};
+use super::state::{Engine, lock};
+use crate::metric::{METRICS, Metric};
 use crate::number::NO_NUMBER;
 
 impl Engine {

@@ -9,8 +9,9 @@ use tare_layout::object::{self, INDEX_BITS, ObjectType, index_of, part};
 use tare_layout::primitive::AtomicU32 as Cell32;
 use tare_layout::shared::Lost;
 
+use super::freelist;
 use super::instances::{add_sums, address_of, clear, next_generation, raise_extremes};
-use super::{Engine, freelist, lock};
+use super::state::{Engine, lock};
 
 /// Objects by type, schema and name.
 pub type Objects = HashMap<(ObjectType, Box<str>, Box<str>), u32>;

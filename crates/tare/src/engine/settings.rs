@@ -11,7 +11,9 @@ use std::sync::{Arc, Mutex};
 use tare_layout::Kind;
 use tare_layout::control::{GLOBAL, THREAD, host};
 
-use super::{Engine, hot, lock};
+use super::hot;
+use super::running::{GENERATION, engine};
+use super::state::{Engine, lock};
 
 /// Kinds of which at least one instrument is counted, and whether it is asked what threads do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,7 +57,7 @@ static WATCHES: AtomicBool = AtomicBool::new(false);
 /// [`watch`] has been called.
 pub fn follow(follower: Follower) {
     FOLLOWER.store(follower as *mut (), Ordering::Release);
-    super::with(tell);
+    hot::with(tell);
 }
 
 /// Starts the thread that waits for readers' changes, once. It takes no signals and sleeps in a futex; a child of
@@ -66,7 +68,7 @@ pub fn watch() {
     }
     let running = {
         let _busy = hot::busy();
-        super::engine(super::GENERATION.load(Ordering::Relaxed)).map(|held| Arc::clone(&held))
+        engine(GENERATION.load(Ordering::Relaxed)).map(|engine| Arc::clone(&engine))
     };
     if let Some(engine) = running {
         start(move || wait_for_changes(&engine));
@@ -128,7 +130,7 @@ fn active(engine: &Engine) -> Active {
 fn wait_for_changes(engine: &Arc<Engine>) {
     let control = engine.view.control();
     control.host.fetch_or(host::FOLLOWS, Ordering::SeqCst);
-    while engine.is_ours() && super::GENERATION.load(Ordering::Relaxed) == engine.generation {
+    while engine.is_ours() && GENERATION.load(Ordering::Relaxed) == engine.generation {
         let changes = control.changes.load(Ordering::SeqCst);
         tell(engine);
         control.followed.store(changes, Ordering::SeqCst);

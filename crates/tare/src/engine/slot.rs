@@ -16,7 +16,8 @@ use tare_layout::slot::{FREE, LIVE, Slot, ring};
 use super::account::Account;
 use super::local::{Local, OfStatement, OpenStage, Rings};
 use super::pending::Pending;
-use super::{Engine, clock, freelist, hot};
+use super::state::Engine;
+use super::{clock, freelist, hot};
 use crate::class::Class;
 
 impl Local {
@@ -52,8 +53,8 @@ impl Local {
         let (instrumented, history) = engine.thread_class(class_number);
         let mask = thread_mask(instrumented, history);
         view.thread_masks()[number].store(mask, Ordering::Relaxed);
-        let parked = &engine.locals[number];
-        let local = match parked.load(Ordering::Acquire) {
+        let parked = engine.locals.of(number);
+        let local = match parked.load(Ordering::Acquire).cast::<Self>() {
             place if place.is_null() => {
                 let made = Self::new(engine, number, bank_number);
                 if made.is_null() {
@@ -61,7 +62,7 @@ impl Local {
                     end_slot(engine, number);
                     return None;
                 }
-                parked.store(made, Ordering::Release);
+                parked.store(made.cast(), Ordering::Release);
                 made
             }
             place => {
@@ -155,7 +156,8 @@ impl Local {
     ///
     /// # Safety
     /// `local` is null, or came from `make`, was left, and nobody uses it any more.
-    pub unsafe fn free(local: *mut Local) {
+    pub unsafe fn free(local: *mut ()) {
+        let local = local.cast::<Self>();
         if !local.is_null() {
             // SAFETY: initialised by `new`, allocated by it with the same layout.
             unsafe {

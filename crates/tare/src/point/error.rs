@@ -6,8 +6,9 @@ use std::sync::atomic::Ordering;
 use tare_layout::control::effective;
 use tare_layout::line::error as at;
 
-use crate::engine::hot::local;
-use crate::engine::{self, Engine, clock, lock};
+use crate::engine::clock;
+use crate::engine::hot::{self, local};
+use crate::engine::state::{Engine, lock};
 
 /// What the host calls its errors: code, name, SQLSTATE.
 static NAMES: Mutex<Vec<(u32, String, String)>> = Mutex::new(Vec::new());
@@ -26,7 +27,7 @@ pub fn define(code: u32, name: &str, sqlstate: &str) {
         None => names.push(entry),
     }
     drop(names);
-    engine::with(|engine| {
+    hot::with(|engine| {
         engine.error_class(code, Some((name, sqlstate)));
     });
 }

@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::wait::{self, Start, Wait};
-use crate::engine;
+use crate::class::Class;
 use crate::engine::hot::{self, local};
 use crate::engine::local::Local;
-use crate::{Class, Operation};
+use tare_layout::event::Operation;
 
 /// An open file, as Tare knows it.
 ///
@@ -41,12 +41,12 @@ impl Instance {
 
     /// Says that the file of this name was deleted: its figures go with it.
     pub fn deleted(class: &'static Class, path: &str) {
-        engine::with(|engine| engine.delete_file(engine.number(class), path));
+        hot::with(|engine| engine.delete_file(engine.number(class), path));
     }
 
     /// Says that a file has another name.
     pub fn renamed(class: &'static Class, from: &str, to: &str) {
-        engine::with(|engine| engine.rename_file(engine.number(class), from, to));
+        hot::with(|engine| engine.rename_file(engine.number(class), from, to));
     }
 
     /// Begins an operation on the file.

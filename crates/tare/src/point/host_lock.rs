@@ -13,12 +13,12 @@ use tare_layout::event::wait as at;
 use tare_layout::line::{CONTENDED, EXTRA, HISTOGRAM};
 
 use super::wait::{self, Start, Wait};
-use crate::engine;
-use crate::engine::hot::{attached, local};
+use crate::class::Class;
+use crate::engine::hot::{self, attached, local};
 use crate::engine::local::{Local, is_event};
-use crate::sync::Way;
-use crate::sync::point::{count, hold};
-use crate::{Class, Operation};
+use crate::sync::LockMode;
+use crate::sync::instrumented::{count, hold};
+use tare_layout::event::Operation;
 
 /// A lock, as the host knows it: the numbers of its class and of its instance (0 = it has none) in the
 /// segment that records now. They are good until Tare is stopped.
@@ -35,7 +35,7 @@ pub struct Lock {
 
 /// The number of a class in the segment that records now, 0 = it has none.
 pub fn class_number(class: &Class) -> u16 {
-    engine::with_running(|engine| engine.number(class)).unwrap_or(0)
+    hot::with_running(|engine| engine.number(class)).unwrap_or(0)
 }
 
 /// Whether the calling thread counts events of a class now.
@@ -46,7 +46,7 @@ pub fn is_counted(class: &Class) -> bool {
 
 /// An instance of a class of kind Mutex, RwLock, SxLock or Cond, 0 = there is no room. It is to be ended.
 pub fn new_instance(class: &Class, address: usize) -> u32 {
-    engine::with_running(|engine| match engine.number(class) {
+    hot::with_running(|engine| match engine.number(class) {
         0 => 0,
         number => engine.new_instance(number, address),
     })
@@ -57,13 +57,13 @@ pub fn new_instance(class: &Class, address: usize) -> u32 {
 pub fn instance_lost(class: u16) {
     match attached() {
         Some(local) => local.engine.lose_instance(class),
-        None => engine::with(|engine| engine.lose_instance(class)),
+        None => hot::with(|engine| engine.lose_instance(class)),
     }
 }
 
 /// Ends an instance.
 pub fn end_instance(instance: u32) {
-    engine::with(|engine| engine.end_instance(instance));
+    hot::with(|engine| engine.end_instance(instance));
 }
 
 /// A lock that is waited for; without [`Taking::end`] the wait is not counted.
@@ -81,10 +81,10 @@ pub struct Taking {
     seen_free: bool,
 }
 
-const fn way(operation: Operation) -> Way {
+const fn mode(operation: Operation) -> LockMode {
     match operation {
-        Operation::ReadLock | Operation::SharedLock | Operation::TryReadLock => Way::Shared,
-        _ => Way::Exclusive,
+        Operation::ReadLock | Operation::SharedLock | Operation::TryReadLock => LockMode::Shared,
+        _ => LockMode::Exclusive,
     }
 }
 
@@ -101,7 +101,7 @@ pub fn take(lock: Lock, operation: Operation, is_free: impl FnOnce() -> bool) ->
     let seen_free = (!every || cfg!(feature = "late")) && is_free();
     if !every && seen_free {
         let instance = if lock.counts_all { lock.instance } else { 0 };
-        count(local, lock.class, instance, way(operation));
+        count(local, lock.class, instance, mode(operation));
         return None;
     }
     let taking = take_slow(local, lock, operation, bits);
@@ -141,7 +141,7 @@ fn take_slow(local: &Local, lock: Lock, operation: Operation, bits: u8) -> Optio
     local.edge.set(0);
     let is_timed = bits & effective::TIME != 0;
     if !is_timed && !is_event(bits) {
-        count(local, lock.class, lock.instance, way(operation));
+        count(local, lock.class, lock.instance, mode(operation));
         let contended = u64::from(bits & effective::EVERY == 0);
         if let Some(line) = local.row(lock.class, 0) {
             line.add(CONTENDED, contended);
@@ -221,7 +221,7 @@ impl Taking {
                 line.add(CONTENDED, contended);
                 line.add(EXTRA, u64::from(is_timed));
                 if taken && lock.counts_all {
-                    hold(line, way(self.operation));
+                    hold(line, mode(self.operation));
                 }
             }
             None => {
@@ -241,9 +241,9 @@ pub fn released(instance: u32, operation: Operation) {
         && let Some(line) = local.known_instance_line(instance)
     {
         let held = line.get(HISTOGRAM);
-        let held = match way(operation) {
-            Way::Exclusive => 0,
-            Way::Shared => held.saturating_sub(1),
+        let held = match mode(operation) {
+            LockMode::Exclusive => 0,
+            LockMode::Shared => held.saturating_sub(1),
         };
         line.set(HISTOGRAM, held);
     }

@@ -2,7 +2,8 @@
 //! look like a blocked one.
 
 use super::wait::{self, Start, Wait};
-use crate::{Class, Operation};
+use crate::class::Class;
+use tare_layout::event::Operation;
 
 /// Begins an idle time of a class of kind Idle; it ends when the guard is dropped.
 #[inline]

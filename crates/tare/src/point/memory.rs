@@ -7,11 +7,11 @@ use tare_layout::control::effective;
 use tare_layout::line::{Line, memory as at};
 use tare_layout::shared::Lost;
 
-use crate::Kind;
 use crate::class::Class;
-use crate::engine::Engine;
 use crate::engine::hot::{Away, local_or};
 use crate::engine::local::Local;
+use crate::engine::state::Engine;
+use tare_layout::Kind;
 
 /// An allocator that counts what another one does.
 ///

@@ -6,9 +6,11 @@ use tare_layout::control::effective;
 use tare_layout::object::{self, MetadataLock, target};
 
 use super::wait::{self, Wait};
+use crate::class::Class;
 use crate::engine::hot::{self, attached, local};
 use crate::engine::local::Local;
-use crate::{Class, LockDuration, LockStatus, LockType, Namespace, Operation};
+use tare_layout::event::Operation;
+use tare_layout::object::{LockDuration, LockStatus, LockType, Namespace};
 
 /// What a session locks, as Tare knows it: a row of metadata_locks while it is held or waited for.
 ///

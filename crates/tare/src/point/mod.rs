@@ -3,12 +3,14 @@
 //! Each kind of event has a module of its own, and each begins with the same three questions:
 //! does Tare record, has the thread a slot, and what do the flags of the class say.
 
+mod class;
 pub mod error;
 pub mod file;
 pub mod host_lock;
 pub mod idle;
 pub mod memory;
 pub mod metadata;
+pub mod metric;
 pub mod prepared;
 pub mod program;
 pub mod socket;

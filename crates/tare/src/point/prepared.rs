@@ -6,7 +6,7 @@ use tare_layout::line::EXTRA;
 use tare_layout::name::{floor_boundary, store_bytes};
 use tare_layout::object::{self, PREPARED_LINES, index_of};
 
-use crate::engine::digests::Counted;
+use crate::engine::counted::Counted;
 use crate::engine::hot::{self, local};
 use crate::engine::local::Local;
 

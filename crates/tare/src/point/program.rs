@@ -8,10 +8,10 @@ use tare_layout::control::{GLOBAL, THREAD, Timer, effective};
 use tare_layout::object::{PROGRAM_LINES, part};
 
 use super::table;
-use crate::ObjectType;
-use crate::engine::digests::Counted;
+use crate::engine::counted::Counted;
 use crate::engine::hot::{attached, local};
 use crate::engine::local::Local;
+use tare_layout::object::ObjectType;
 
 /// A stored program by its name: a row of events_statements_summary_by_program.
 ///

@@ -3,9 +3,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::wait::{self, Start, Wait};
+use crate::class::Class;
 use crate::engine::hot::{self, local};
 use crate::engine::local::Local;
-use crate::{Class, Operation};
+use tare_layout::event::Operation;
 
 /// An open socket, as Tare knows it.
 #[derive(Debug)]

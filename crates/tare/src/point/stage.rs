@@ -7,11 +7,11 @@ use tare_layout::control::effective;
 use tare_layout::event::{stage as at, word};
 use tare_layout::slot::ring;
 
-use crate::Kind;
 use crate::class::Class;
 use crate::engine::clock;
 use crate::engine::hot::{attached, local};
 use crate::engine::local::{Local, is_event, is_plainly_timed, words};
+use tare_layout::Kind;
 
 /// Enters a stage, leaving the one before.
 ///

@@ -14,14 +14,15 @@ use tare_layout::slot::{STATEMENT_DEPTH, ring};
 
 use super::prepared::{self, Prepared, Use};
 use super::{program, stage, transaction};
-use crate::Kind;
 use crate::class::Class;
 use crate::digest::Digest;
 use crate::engine::clock;
-use crate::engine::digests::{Counted, Found};
+use crate::engine::counted::Counted;
+use crate::engine::digest_table::Found;
 use crate::engine::fine::Place;
 use crate::engine::hot::{attached, local};
 use crate::engine::local::{Local, is_event, words};
+use tare_layout::Kind;
 
 /// A statement that runs; it ends when it is dropped, and with it the stage that the thread is in.
 #[must_use = "the statement ends when this is dropped"]

@@ -7,9 +7,12 @@ use tare_layout::control::effective;
 use tare_layout::object::{self, part, target};
 
 use super::wait::{self, Start, Wait};
+use crate::class::Class;
 use crate::engine::hot::{self, attached, local};
 use crate::engine::local::Local;
-use crate::{Class, Kind, ObjectType, Operation, TableLock};
+use tare_layout::Kind;
+use tare_layout::event::Operation;
+use tare_layout::object::{ObjectType, TableLock};
 
 /// Begins a wait for a table that is not told apart from others: `Fetch`, `Insert`, `Update`,
 /// `DeleteRow` of a class of kind TableIo, a [`TableLock`]'s operation of one of kind TableLock.

@@ -10,9 +10,10 @@ use tare_layout::shared::Lost;
 use tare_layout::slot::Command;
 
 use crate::class::Class;
+use crate::engine::clock;
 use crate::engine::hot::{self, local};
 use crate::engine::local::Local;
-use crate::engine::{GENERATION, clock, engine};
+use crate::engine::running::{GENERATION, engine};
 pub use crate::modes::ConnectionType;
 use crate::modes::builder;
 

@@ -8,11 +8,11 @@ use tare_layout::control::effective;
 use tare_layout::event::{transaction as at, word};
 use tare_layout::slot::{STATEMENT_DEPTH, ring};
 
-use crate::Kind;
 use crate::class::Class;
 use crate::engine::hot::{attached, local};
 use crate::engine::local::{Local, Open, is_event, words};
 pub use crate::modes::{Isolation, Mode};
+use tare_layout::Kind;
 
 /// A transaction that runs. Dropped without [`Transaction::commit`], it is rolled back.
 ///

@@ -11,11 +11,11 @@ use tare_layout::object::{IO_LINES, part, target};
 use tare_layout::shared::Lost;
 use tare_layout::slot::{WAIT_DEPTH, ring};
 
-use crate::Kind;
-use crate::Operation;
 use crate::class::Class;
 use crate::engine::hot::{attached, local};
 use crate::engine::local::{Local, is_event, words};
+use tare_layout::Kind;
+use tare_layout::event::Operation;
 
 /// A wait that runs; it ends when it is dropped, on the thread that began it.
 #[must_use = "the wait ends when this is dropped"]

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use super::futex;
+use super::instrumented::{Cond, Lock};
 use super::mutex::RawMutex;
-use super::point::Cond;
-use super::{MutexGuard, futex};
 use crate::class::Class;
 
 /// Waits for something another thread says, instrumented under a class of kind Cond.
@@ -29,9 +29,11 @@ use crate::class::Class;
 /// ```
 #[derive(Debug)]
 pub struct Condvar {
-    turn: AtomicU32,
+    notifications: AtomicU32,
     point: Cond,
 }
+
+type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex<Lock>, T>;
 
 /// Whether a wait ended because its time was over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +50,7 @@ impl Condvar {
     /// A condition variable that nobody waits for.
     pub const fn new(class: &'static Class) -> Self {
         Self {
-            turn: AtomicU32::new(0),
+            notifications: AtomicU32::new(0),
             point: Cond::new(class),
         }
     }
@@ -56,15 +58,15 @@ impl Condvar {
     /// Wakes one thread that waits.
     #[inline]
     pub fn notify_one(&self) {
-        self.turn.fetch_add(1, Ordering::Release);
-        futex::wake(&self.turn, 1);
+        self.notifications.fetch_add(1, Ordering::Release);
+        futex::wake(&self.notifications, 1);
     }
 
     /// Wakes all threads that wait.
     #[inline]
     pub fn notify_all(&self) {
-        self.turn.fetch_add(1, Ordering::Release);
-        futex::wake(&self.turn, u32::MAX);
+        self.notifications.fetch_add(1, Ordering::Release);
+        futex::wake(&self.notifications, u32::MAX);
     }
 
     /// Lets the mutex go, waits for a notification, and takes the mutex again. May return for no
@@ -116,15 +118,15 @@ impl Condvar {
         deadline: Option<Instant>,
     ) -> bool {
         // While the mutex is held nobody who holds it, too, can notify; a notification after
-        // letting it go changes `turn`, and the kernel does not let us sleep.
-        let turn = self.turn.load(Ordering::Relaxed);
+        // letting it go changes `notifications`, and the kernel does not let us sleep.
+        let notifications = self.notifications.load(Ordering::Relaxed);
         // SAFETY: the raw mutex is locked by this guard, and is again before the guard is used.
-        let mutex: &RawMutex = unsafe { MutexGuard::mutex(guard).raw() };
+        let mutex: &RawMutex<Lock> = unsafe { MutexGuard::mutex(guard).raw() };
         mutex.release_for_wait();
-        let in_time = futex::wait(&self.turn, turn, deadline);
+        let in_time = futex::wait(&self.notifications, notifications, deadline);
         mutex.reacquire_after_wait();
         // In time, or late but notified.
         in_time && deadline.is_none_or(|d| Instant::now() < d)
-            || self.turn.load(Ordering::Relaxed) != turn
+            || self.notifications.load(Ordering::Relaxed) != notifications
     }
 }

@@ -11,7 +11,7 @@ mod condvar;
 #[cfg(futex_locks)]
 mod futex;
 #[cfg(futex_locks)]
-mod mutex;
+pub(crate) mod mutex;
 #[cfg(futex_locks)]
 mod rwlock;
 #[cfg(futex_locks)]
@@ -20,61 +20,48 @@ mod spin;
 #[cfg(not(futex_locks))]
 mod fallback;
 #[cfg(not(futex_locks))]
-use fallback::{condvar, mutex, rwlock};
+pub(crate) use fallback::mutex;
+#[cfg(not(futex_locks))]
+use fallback::{condvar, rwlock};
 
-mod no_point;
-#[cfg(feature = "instrument")]
-pub(crate) mod point;
+pub(crate) mod no_point;
+pub(crate) mod plain;
+mod point;
+
 #[cfg(not(feature = "instrument"))]
-use no_point as point;
+mod absent;
+#[cfg(feature = "instrument")]
+pub(crate) mod instrumented;
+#[cfg(not(feature = "instrument"))]
+use absent as instrumented;
 
 use std::ops::{Deref, DerefMut};
 
 use crate::class::Class;
 pub use condvar::{Condvar, WaitTimeoutResult};
-pub use mutex::RawMutex;
+use instrumented::Lock;
 pub use no_point::Absent;
-pub use rwlock::RawRwLock;
+pub use plain::{PlainMutex, PlainRwLock};
+pub use point::{LockMode, Point};
 
-/// How a lock is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// By one alone: a mutex, a writer.
-    Exclusive,
-    /// With others: a reader.
-    Shared,
+/// The mutex that [`Mutex`] wraps, for hosts that lock and unlock by hand.
+pub type RawMutex<P = Lock> = mutex::RawMutex<P>;
+/// The lock that [`RwLock`] wraps.
+pub type RawRwLock<P = Lock> = rwlock::RawRwLock<P>;
+
+impl mutex::RawMutex<Lock> {
+    /// A free mutex.
+    pub const fn new(class: &'static Class) -> Self {
+        Self::with(Lock::new(class))
+    }
 }
 
-/// What a lock tells about itself: [`RawMutex`]'s and [`RawRwLock`]'s parameter.
-pub trait Point: sealed::Sealed {
-    /// The point of a mutex without a class of its own.
-    const MUTEX: Self;
-    /// The point of a rwlock without a class of its own.
-    const RWLOCK: Self;
-
-    /// Takes the lock: at once by `quick`, or by `slow`, which says whether it did.
-    fn take(&self, way: Way, quick: impl Fn() -> bool, slow: impl FnOnce() -> bool) -> bool;
-
-    /// Takes the lock if it is free. A try that fails is no wait and not counted.
-    fn try_take(&self, way: Way, quick: impl Fn() -> bool) -> bool;
-
-    /// The lock was taken without a wait of its own.
-    fn retaken(&self, way: Way);
-
-    /// The lock is about to be let go.
-    fn released(&self, way: Way);
+impl rwlock::RawRwLock<Lock> {
+    /// A free lock.
+    pub const fn new(class: &'static Class) -> Self {
+        Self::with(Lock::new(class))
+    }
 }
-
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Absent {}
-    impl Sealed for super::point::Lock {}
-}
-
-/// The same mutex without a point, in any build: for locks that are nobody's business.
-pub type PlainMutex<T> = lock_api::Mutex<RawMutex<Absent>, T>;
-/// The same rwlock without a point, in any build.
-pub type PlainRwLock<T> = lock_api::RwLock<RawRwLock<Absent>, T>;
 
 /// Mutual exclusion, instrumented under a class of kind Mutex.
 ///

@@ -12,10 +12,8 @@ use std::time::{Duration, Instant};
 use lock_api::{GuardNoSend, RawMutexTimed};
 
 use super::futex;
-use super::point::Lock;
+use super::point::{LockMode, Point};
 use super::spin::{NOWHERE, Spin, processor};
-use super::{Point, Way};
-use crate::class::Class;
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
@@ -23,22 +21,15 @@ const SLEEPERS: u32 = 2;
 
 /// The mutex that [`Mutex`](super::Mutex) wraps, for hosts that lock and unlock by hand.
 #[derive(Debug)]
-pub struct RawMutex<P = Lock> {
+pub struct RawMutex<P> {
     word: AtomicU32,
     /// Where the holder ran when it took the lock; a hint.
     holder: AtomicU32,
     point: P,
 }
 
-impl RawMutex {
-    /// A free mutex.
-    pub const fn new(class: &'static Class) -> Self {
-        Self::with(Lock::new(class))
-    }
-}
-
 impl<P> RawMutex<P> {
-    const fn with(point: P) -> Self {
+    pub(super) const fn with(point: P) -> Self {
         Self {
             word: AtomicU32::new(FREE),
             holder: AtomicU32::new(NOWHERE),
@@ -97,12 +88,12 @@ impl<P: Point> RawMutex<P> {
         if !self.try_take() {
             self.take_slow(None);
         }
-        self.point.retaken(Way::Exclusive);
+        self.point.retaken(LockMode::Exclusive);
     }
 
     /// Lets go for a condition variable's wait.
     pub(super) fn release_for_wait(&self) {
-        self.point.released(Way::Exclusive);
+        self.point.released(LockMode::Exclusive);
         self.let_go();
     }
 }
@@ -116,21 +107,24 @@ unsafe impl<P: Point> lock_api::RawMutex for RawMutex<P> {
 
     #[inline]
     fn lock(&self) -> GuardNoSend {
-        self.point
-            .take(Way::Exclusive, || self.try_take(), || self.take_slow(None));
+        self.point.take(
+            LockMode::Exclusive,
+            || self.try_take(),
+            || self.take_slow(None),
+        );
         GuardNoSend::new()
     }
 
     #[inline]
     fn try_lock(&self) -> Option<GuardNoSend> {
         self.point
-            .try_take(Way::Exclusive, || self.try_take())
+            .try_take(LockMode::Exclusive, || self.try_take())
             .then(GuardNoSend::new)
     }
 
     #[inline]
     unsafe fn unlock(&self, _: GuardNoSend) {
-        self.point.released(Way::Exclusive);
+        self.point.released(LockMode::Exclusive);
         self.let_go();
     }
 
@@ -155,7 +149,7 @@ unsafe impl<P: Point> RawMutexTimed for RawMutex<P> {
     fn try_lock_until(&self, deadline: Instant) -> Option<GuardNoSend> {
         let slow = || self.take_slow(Some(deadline));
         self.point
-            .take(Way::Exclusive, || self.try_take(), slow)
+            .take(LockMode::Exclusive, || self.try_take(), slow)
             .then(GuardNoSend::new)
     }
 }

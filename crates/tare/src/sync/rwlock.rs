@@ -11,10 +11,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use lock_api::GuardNoSend;
 
 use super::futex;
-use super::point::Lock;
+use super::point::{LockMode, Point};
 use super::spin::{NOWHERE, Spin, processor};
-use super::{Point, Way};
-use crate::class::Class;
 
 const READERS: u32 = (1 << 30) - 1;
 const WRITER: u32 = READERS;
@@ -24,7 +22,7 @@ const SLEEP: u32 = READERS_SLEEP | WRITERS_SLEEP;
 
 /// The lock that [`RwLock`](super::RwLock) wraps.
 #[derive(Debug)]
-pub struct RawRwLock<P = Lock> {
+pub struct RawRwLock<P> {
     word: AtomicU32,
     /// Bumped when a writer is woken: what writers sleep on.
     writers: AtomicU32,
@@ -33,15 +31,8 @@ pub struct RawRwLock<P = Lock> {
     point: P,
 }
 
-impl RawRwLock {
-    /// A free lock.
-    pub const fn new(class: &'static Class) -> Self {
-        Self::with(Lock::new(class))
-    }
-}
-
 impl<P> RawRwLock<P> {
-    const fn with(point: P) -> Self {
+    pub(super) const fn with(point: P) -> Self {
         Self {
             word: AtomicU32::new(0),
             writers: AtomicU32::new(0),
@@ -225,39 +216,42 @@ unsafe impl<P: Point> lock_api::RawRwLock for RawRwLock<P> {
     #[inline]
     fn lock_shared(&self) -> GuardNoSend {
         self.point
-            .take(Way::Shared, || self.try_read(), || self.read_slow());
+            .take(LockMode::Shared, || self.try_read(), || self.read_slow());
         GuardNoSend::new()
     }
 
     #[inline]
     fn try_lock_shared(&self) -> Option<GuardNoSend> {
-        let taken = self.point.try_take(Way::Shared, || self.try_read());
+        let taken = self.point.try_take(LockMode::Shared, || self.try_read());
         taken.then(GuardNoSend::new)
     }
 
     #[inline]
     unsafe fn unlock_shared(&self, _: GuardNoSend) {
-        self.point.released(Way::Shared);
+        self.point.released(LockMode::Shared);
         self.let_go_read();
     }
 
     #[inline]
     fn lock_exclusive(&self) -> GuardNoSend {
-        self.point
-            .take(Way::Exclusive, || self.try_write(), || self.write_slow());
+        self.point.take(
+            LockMode::Exclusive,
+            || self.try_write(),
+            || self.write_slow(),
+        );
         GuardNoSend::new()
     }
 
     #[inline]
     fn try_lock_exclusive(&self) -> Option<GuardNoSend> {
         self.point
-            .try_take(Way::Exclusive, || self.try_write())
+            .try_take(LockMode::Exclusive, || self.try_write())
             .then(GuardNoSend::new)
     }
 
     #[inline]
     unsafe fn unlock_exclusive(&self, _: GuardNoSend) {
-        self.point.released(Way::Exclusive);
+        self.point.released(LockMode::Exclusive);
         self.let_go_write();
     }
 

@@ -1,0 +1,66 @@
+//! What a statement counts while it runs.
+
+use std::cell::Cell;
+
+use tare_layout::class::{COUNTERS, counter_cell};
+
+/// Line and cell of each counter, so that finding them takes no division.
+const CELLS_OF: [(usize, usize); COUNTERS] = {
+    let mut all = [(0, 0); COUNTERS];
+    let mut i = 0;
+    while i < COUNTERS {
+        all[i] = counter_cell(i);
+        i += 1;
+    }
+    all
+};
+
+/// What a statement counted: the counters, and a bit for each that was set, so that beginning and
+/// adding up touch no other.
+#[derive(Default)]
+pub struct Counted {
+    /// By [`tare_layout::class::Counter`]; one that was not touched holds what an older statement left.
+    counters: [Cell<u64>; COUNTERS],
+    touched: Cell<u32>,
+}
+
+impl Counted {
+    /// Begins a statement.
+    #[inline(always)]
+    pub fn clear(&self) {
+        self.touched.set(0);
+    }
+
+    /// Whether the statement has set a counter.
+    #[inline(always)]
+    pub fn touched(&self, i: usize) -> bool {
+        self.touched.get() & 1 << i != 0
+    }
+
+    /// Replaces a counter; its new value.
+    #[inline(always)]
+    pub fn change(&self, i: usize, new: impl FnOnce(u64) -> u64) -> u64 {
+        let touched = self.touched.get();
+        let old = if touched & 1 << i != 0 {
+            self.counters[i].get()
+        } else {
+            0
+        };
+        let new = new(old);
+        self.counters[i].set(new);
+        self.touched.set(touched | 1 << i);
+        new
+    }
+
+    /// Calls `add` with line, cell and count of each.
+    #[inline(always)]
+    pub fn each(&self, mut add: impl FnMut(usize, usize, u64)) {
+        let mut left = self.touched.get();
+        while left != 0 {
+            let i = left.trailing_zeros() as usize % COUNTERS;
+            left &= left - 1;
+            let (line, cell) = CELLS_OF[i];
+            add(line, cell, self.counters[i].get());
+        }
+    }
+}

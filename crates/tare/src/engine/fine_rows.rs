@@ -1,0 +1,60 @@
+//! Statement histograms as a thread counts into them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tare_layout::fine::{FINE_BLOCK_LINES, Seeds};
+use tare_layout::primitive::increment;
+
+use super::fine::{Place, fine_bucket};
+use super::local::Local;
+
+impl Local {
+    /// Counts a statement that took so long into the histogram whose blocks a cell names; the first few,
+    /// if they may, into its seeds. A bucket that wraps carries 2^32 to where many threads write.
+    #[inline]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+    pub fn count_fine<'a>(
+        &self,
+        blocks: &AtomicU64,
+        seeds: Option<&AtomicU64>,
+        place: Place,
+        spill: impl FnOnce() -> &'a [AtomicU64],
+    ) {
+        let Place { block, within } = place;
+        let at = match (blocks.load(Ordering::Relaxed) >> (16 * block)) as u16 {
+            0 => match self.count_seed(blocks, seeds, place) {
+                Some(at) => at,
+                None => return,
+            },
+            at => usize::from(at),
+        };
+        // SAFETY: block numbers in such a cell were put there by `fine_block_of`, within the arena.
+        let lines = unsafe { std::slice::from_raw_parts(self.line(at), FINE_BLOCK_LINES) };
+        if increment(fine_bucket(lines, within))
+            && let Some(cell) = spill().get(place.bucket())
+        {
+            cell.fetch_add(1 << 32, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts into the seeds; the block to count into when these are full, made if it is not there.
+    #[cold]
+    fn count_seed(
+        &self,
+        blocks: &AtomicU64,
+        seeds: Option<&AtomicU64>,
+        place: Place,
+    ) -> Option<usize> {
+        let _making = self.making()?;
+        let more = seeds.and_then(|cell| {
+            let more = Seeds::from_cell(cell.load(Ordering::Relaxed)).with(place.bucket())?;
+            Some((cell, more))
+        });
+        if let Some((cell, more)) = more {
+            cell.store(more.to_cell(), Ordering::Relaxed);
+            return None;
+        }
+        self.engine
+            .fine_block_of(self.bank_number.get(), blocks, place.block)
+    }
+}

@@ -1,0 +1,172 @@
+//! Starting, stopping, and what happens when the host forks.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+use lock_api::GuardNoSend;
+
+use tare_layout::shared::Lost;
+
+use super::fill::consumers;
+use super::local::Local;
+use super::running::{ENGINE, GENERATION};
+use super::state::Engine;
+use super::{clock, hot, settings};
+use crate::config::{Config, StartError};
+
+/// The last generation given; 16 bits are used, see [`Class`](crate::class::Class).
+static LAST_GENERATION: AtomicU32 = AtomicU32::new(0);
+
+/// What went wrong before there was a segment to count it in.
+static FAILED_STARTS: AtomicU64 = AtomicU64::new(0);
+
+/// Whether the fork handler is installed.
+static FORK_HANDLER: AtomicBool = AtomicBool::new(false);
+
+/// Whether Tare goes with the child when a process that has but one thread forks.
+static FOLLOWS_FORKS: AtomicBool = AtomicBool::new(false);
+
+/// Starts recording. Threads join at their next event.
+///
+/// # Errors
+/// [`StartError`]; the host goes on without Tare, and [`failed_starts`] counts it.
+pub fn start(config: Config) -> Result<(), StartError> {
+    let _busy = hot::busy();
+    let mut current = ENGINE.lock();
+    if current.is_some() {
+        return Err(StartError::Running);
+    }
+    // 16 bits, never 0: a class's number carries it.
+    let generation = match (LAST_GENERATION.load(Ordering::Relaxed) + 1) & 0xffff {
+        0 => 1,
+        next => next,
+    };
+    install_fork_handler();
+    clock::calibrate();
+    let created = consumers(&config.consumers)
+        .and_then(|bits| Engine::create(config, bits, generation, Local::free));
+    match created {
+        Ok(engine) => {
+            LAST_GENERATION.store(generation, Ordering::Relaxed);
+            *current = Some(engine);
+            // Pairs with nothing: a point that sees the generation takes the lock above.
+            GENERATION.store(generation, Ordering::Release);
+            Ok(())
+        }
+        Err(error) => {
+            FAILED_STARTS.fetch_add(1, Ordering::Relaxed);
+            Err(error)
+        }
+    }
+}
+
+/// Stops recording. Threads let go of the segment when they end or when Tare starts again; when the
+/// last one has, a segment in memory is gone, also for readers that are attached. One in a file
+/// stays.
+pub fn stop() {
+    let _busy = hot::busy();
+    let mut current = ENGINE.lock();
+    GENERATION.store(0, Ordering::Release);
+    if let Some(engine) = current.take() {
+        engine.end();
+        settings::stopped(&engine);
+    }
+}
+
+/// Whether Tare records.
+pub fn is_running() -> bool {
+    GENERATION.load(Ordering::Relaxed) != 0
+}
+
+/// How often [`start`] failed in this process.
+pub fn failed_starts() -> u64 {
+    FAILED_STARTS.load(Ordering::Relaxed)
+}
+
+/// The segment's file descriptor, duplicated: the process itself can attach through it.
+///
+/// # Errors
+/// When Tare does not run, or no descriptor is left.
+pub fn descriptor() -> std::io::Result<OwnedFd> {
+    let _busy = hot::busy();
+    match ENGINE.lock().as_ref() {
+        Some(engine) => engine.mapping.descriptor().try_clone(),
+        None => Err(std::io::Error::new(
+            std::io::ErrorKind::NotFound,
+            "Tare does not run in this process",
+        )),
+    }
+}
+
+/// Whether from now on, when this process forks while it has but one thread, Tare goes with the child, and the
+/// parent does not record any more: for servers that put themselves into the background.
+pub fn follow_forks(follow: bool) {
+    FOLLOWS_FORKS.store(follow, Ordering::Relaxed);
+}
+
+/// Whether the fork that is under way takes Tare along.
+fn child_takes_over() -> bool {
+    // Asked between `before` and the end of the other two, one fork at a time.
+    TAKES_OVER.load(Ordering::Relaxed)
+}
+
+/// What [`child_takes_over`] says; written under the lock of [`ENGINE`].
+static TAKES_OVER: AtomicBool = AtomicBool::new(false);
+
+fn has_one_thread() -> bool {
+    std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1)
+}
+
+/// In a child process Tare does not run: its threads would count into the parent's segment. Unless it
+/// follows ([`follow_forks`]): then it does not run in the parent.
+fn install_fork_handler() {
+    if FORK_HANDLER.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    extern "C" fn before() {
+        let follows = FOLLOWS_FORKS.load(Ordering::Relaxed) && has_one_thread();
+        std::mem::forget(ENGINE.lock());
+        TAKES_OVER.store(follows, Ordering::Relaxed);
+    }
+    extern "C" fn in_parent() {
+        match child_takes_over() {
+            true => _ = let_go(),
+            // SAFETY: locked by `before`, on this thread.
+            false => unsafe { ENGINE.force_unlock(GuardNoSend::new()) },
+        }
+    }
+    extern "C" fn in_child() {
+        if !child_takes_over() {
+            if let Some(engine) = let_go() {
+                engine.lose(Lost::Forks, 1);
+            }
+            return;
+        }
+        // SAFETY: locked by `before`, on the thread that this one is a copy of.
+        unsafe { ENGINE.force_unlock(GuardNoSend::new()) };
+        if let Some(engine) = ENGINE.lock().as_ref() {
+            let pid = std::process::id();
+            engine.pid.store(pid, Ordering::Relaxed);
+            engine.view.header().pid.store(pid, Ordering::Relaxed);
+            hot::renumber_in_child(u64::from(pid));
+        }
+    }
+    // SAFETY: the handlers touch atomics, a thread-local without destructor and a futex lock, and list a
+    // directory in the process that forks.
+    unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
+}
+
+/// Tare does not run any more in this one of two processes that have its segment: the other has it. The lock
+/// was taken by `before`, on this thread or the one that it is a copy of.
+fn let_go() -> Option<&'static Engine> {
+    GENERATION.store(0, Ordering::Relaxed);
+    hot::forget_in_child();
+    // SAFETY: locked by `before`; the caller's promise.
+    unsafe { ENGINE.force_unlock(GuardNoSend::new()) };
+    let engine = ENGINE.lock().take()?;
+    engine.pid.store(0, Ordering::Relaxed);
+    // The segment is the other's: dropping the engine would discard its pages.
+    // SAFETY: never given back, so it lives as long as the process.
+    Some(unsafe { &*Arc::into_raw(engine) })
+}

@@ -1,0 +1,85 @@
+//! Which engine records now, if one does.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use tare_layout::shared::Lost;
+
+use super::state::Engine;
+use crate::sync::mutex::RawMutex;
+use crate::sync::no_point::Absent;
+use crate::sync::plain::PlainMutex;
+
+/// The generation that records now, 0 = none. The one word that a disabled point reads.
+pub(crate) static GENERATION: AtomicU32 = AtomicU32::new(0);
+
+/// The engine that records now. Held across a fork, so that the child finds it unlocked; hence a
+/// lock that can be let go by hand. Whoever takes it is busy (see [`busy`](super::hot::busy)), so that a
+/// signal handler on the same thread does not wait for it.
+pub(super) static ENGINE: PlainMutex<Option<Arc<Engine>>> =
+    PlainMutex::from_raw(<RawMutex<Absent> as lock_api::RawMutex>::INIT, None);
+
+/// See [`pin`].
+static PINNED: AtomicPtr<Arc<Engine>> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Events of signal handlers that interrupted a busy thread, to be counted when a segment is at hand.
+static PENDING_LOST: AtomicU64 = AtomicU64::new(0);
+
+/// An engine at hand: [`pin`]ned, or kept by a count of its own.
+pub(crate) enum AtHand {
+    Pinned(&'static Arc<Engine>),
+    Counted(Arc<Engine>),
+}
+
+impl std::ops::Deref for AtHand {
+    type Target = Arc<Engine>;
+
+    fn deref(&self) -> &Arc<Engine> {
+        match self {
+            Self::Pinned(engine) => engine,
+            Self::Counted(engine) => engine,
+        }
+    }
+}
+
+/// Keeps the engine that records now for as long as the process lives, so that threads that come and go
+/// find it without a lock and without counting that they hold it. The caller is busy.
+pub(crate) fn pin() {
+    if let Some(engine) = ENGINE.lock().as_ref() {
+        let kept = Box::leak(Box::new(Arc::clone(engine)));
+        PINNED.store(kept, Ordering::Release);
+    }
+}
+
+/// The engine of this generation, unless it has been stopped meanwhile. The caller is busy.
+pub(crate) fn engine(generation: u32) -> Option<AtHand> {
+    // SAFETY: null, or leaked by `pin`.
+    let pinned = unsafe { PINNED.load(Ordering::Acquire).as_ref() };
+    let engine = match pinned.filter(|engine| engine.generation == generation) {
+        Some(engine) => AtHand::Pinned(engine),
+        None => AtHand::Counted(
+            ENGINE
+                .lock()
+                .as_ref()
+                .filter(|e| e.generation == generation)
+                .cloned()?,
+        ),
+    };
+    count_pending(&engine);
+    Some(engine)
+}
+
+/// Counts an event of a signal handler that interrupted a busy thread.
+#[cold]
+pub(crate) fn lose_in_signal() {
+    PENDING_LOST.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Counts what signal handlers lost while there was no segment at hand.
+#[inline]
+pub(super) fn count_pending(engine: &Engine) {
+    // Looked at first: a swap takes the line from the other threads that come and go.
+    if PENDING_LOST.load(Ordering::Relaxed) != 0 {
+        engine.lose(Lost::SignalEvents, PENDING_LOST.swap(0, Ordering::Relaxed));
+    }
+}

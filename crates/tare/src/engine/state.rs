@@ -1,0 +1,169 @@
+//! One segment, and what its writer knows about it.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+
+use tare_layout::actor;
+use tare_layout::control::setup;
+use tare_layout::fine::Buckets;
+use tare_layout::header::STOPPED;
+use tare_layout::shared::Lost;
+use tare_layout::{Geometry, Region, View};
+
+use super::awake::Awake;
+use super::bank::Outside;
+use super::clock;
+use super::digest_table::Making;
+use super::instances::Files;
+use super::locals::Locals;
+use super::mapping::Mapping;
+use super::objects::Objects;
+use crate::config::{Config, Setting, StartError};
+use crate::number::NO_NUMBER;
+
+/// One segment and what its writer knows about it.
+pub(crate) struct Engine {
+    /// Which start this is; never 0.
+    pub generation: u32,
+    /// Typed access. Valid as long as `mapping`, which this struct owns.
+    pub view: View<'static>,
+    /// Settings by pattern, for classes that are registered later.
+    pub(super) instruments: Vec<(String, Setting)>,
+    /// Serialises registration of classes.
+    pub(super) registering: Mutex<()>,
+    /// Serialises the making of digests.
+    pub(super) digesting: Mutex<Making>,
+    /// Finds the bucket of a statement's time.
+    pub buckets: Buckets,
+    /// Numbers of the error classes, by code.
+    pub(super) errors: Mutex<HashMap<u32, u16>>,
+    /// Number of the class of errors that have none of their own.
+    pub(super) other_errors: AtomicU16,
+    /// Which chunks of each history_long a thread holds.
+    pub holders: [Box<[AtomicBool]>; 4],
+    /// What threads keep, by slot: the present thread, or the last one.
+    pub(super) locals: Locals,
+    /// Which rows are awake, by bank.
+    pub(super) awake: Box<[Awake]>,
+    /// The bank of memory that threads count outside of sessions.
+    pub(super) outside: OnceLock<Outside>,
+    /// Files by class and path.
+    pub files: Mutex<Files>,
+    /// Tables and programs by name.
+    pub objects: Mutex<Objects>,
+    /// The file of the segment, if it is one.
+    path: Option<PathBuf>,
+    /// The process that it records; a child of fork has it mapped, too.
+    pub(super) pid: AtomicU32,
+    pub(super) mapping: Mapping,
+}
+
+impl Engine {
+    /// A fresh segment, with these consumers on. `free_local` frees what a thread keeps about its slot.
+    pub fn create(
+        config: Config,
+        consumers: u32,
+        generation: u32,
+        free_local: unsafe fn(*mut ()),
+    ) -> Result<Arc<Self>, StartError> {
+        let limits = config.limits.clamped();
+        let geometry = Geometry::new(limits);
+        let path = config
+            .segment
+            .clone()
+            .or_else(|| std::env::var_os("TARE_SEGMENT").map(PathBuf::from));
+        let made = match &path {
+            Some(path) => Mapping::file(path, geometry.total_bytes),
+            None => Mapping::memory(geometry.total_bytes),
+        };
+        let mapping = made.map_err(|source| StartError::Segment {
+            bytes: geometry.total_bytes,
+            place: path.as_ref().map_or("memory".into(), |p| p.display().to_string()),
+            source,
+            advice: "lower the limits (threads, arena_lines), raise `ulimit -v`, or give another path",
+        })?;
+        // SAFETY: the mapping is page-aligned, of `total_bytes`, writable, and lives as long as the
+        // engine that owns both; everybody who uses the view holds an Arc of the engine.
+        let view = unsafe { View::new(mapping.base(), geometry) };
+        let engine = Arc::new(Self {
+            generation,
+            view,
+            instruments: config.instruments.clone(),
+            registering: Mutex::new(()),
+            digesting: Mutex::default(),
+            buckets: Buckets::new(clock::calibrate().ticks_per_second),
+            errors: Mutex::default(),
+            other_errors: AtomicU16::new(NO_NUMBER),
+            holders: std::array::from_fn(|_| {
+                (0..geometry.shared_chunks)
+                    .map(|_| AtomicBool::new(false))
+                    .collect()
+            }),
+            locals: Locals::new(limits.threads, free_local),
+            awake: Awake::all(geometry.region(Region::Banks).count),
+            outside: OnceLock::new(),
+            files: Mutex::default(),
+            objects: Mutex::default(),
+            path,
+            pid: AtomicU32::new(std::process::id()),
+            mapping,
+        });
+        engine.fill(consumers, &config);
+        engine.place_all();
+        engine.publish_header();
+        Ok(engine)
+    }
+
+    /// INSTRUMENTED and HISTORY of a thread that serves this user from this host.
+    pub fn actor(&self, user: &str, host: &str) -> (bool, bool) {
+        let actors = self.view.actors();
+        // Those behind were never used: looking at them would make their pages.
+        let used = self.view.control().actors_used.load(Ordering::Acquire) as usize;
+        actor::resolve(&actors[..used.min(actors.len())], user, host)
+    }
+
+    /// INSTRUMENTED and HISTORY of a new thread of this class.
+    pub fn thread_class(&self, class: u16) -> (bool, bool) {
+        let bits = self.view.controls().setup[usize::from(class)].load(Ordering::Relaxed);
+        // A class that found no number has no row to be switched by.
+        if class == NO_NUMBER {
+            return (true, true);
+        }
+        (bits & setup::ENABLED != 0, bits & setup::HISTORY != 0)
+    }
+
+    /// Counts something that could not be recorded.
+    #[cold]
+    pub fn lose(&self, what: Lost, n: u64) {
+        self.view.shared().lost[what as usize].fetch_add(n, Ordering::Relaxed);
+    }
+
+    /// Whether this is the process that it records, and no child of its.
+    pub fn is_ours(&self) -> bool {
+        self.pid.load(Ordering::Relaxed) == std::process::id()
+    }
+
+    /// Says that nothing will be recorded any more.
+    pub(super) fn end(&self) {
+        self.view.header().state.store(STOPPED, Ordering::Release);
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // SAFETY: a thread that has one holds this engine.
+        unsafe { self.locals.free_all() };
+        if self.path.is_none() && self.is_ours() {
+            self.mapping.discard();
+        }
+    }
+}
+
+/// Locks a mutex of ours; a panic elsewhere in the host is no reason to stop.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}

@@ -1,0 +1,57 @@
+//! The points of locks and condition variables when instrumentation is not compiled in.
+
+use super::no_point::Absent;
+use super::point::{LockMode, Point, sealed};
+use crate::class::Class;
+
+/// A lock's point when none is compiled in.
+#[derive(Debug)]
+pub struct Lock(Absent);
+
+impl Lock {
+    pub const fn new(_: &'static Class) -> Self {
+        Self(Absent)
+    }
+}
+
+impl sealed::Sealed for Lock {}
+
+impl Point for Lock {
+    const MUTEX: Self = Self(Absent);
+    const RWLOCK: Self = Self(Absent);
+
+    #[inline(always)]
+    fn take(&self, mode: LockMode, quick: impl Fn() -> bool, slow: impl FnOnce() -> bool) -> bool {
+        self.0.take(mode, quick, slow)
+    }
+
+    #[inline(always)]
+    fn try_take(&self, mode: LockMode, quick: impl Fn() -> bool) -> bool {
+        self.0.try_take(mode, quick)
+    }
+
+    #[inline(always)]
+    fn retaken(&self, _: LockMode) {}
+
+    #[inline(always)]
+    fn released(&self, _: LockMode) {}
+}
+
+/// No wait.
+#[derive(Debug)]
+pub struct NoWait;
+
+/// A condition variable's point when none is compiled in.
+#[derive(Debug)]
+pub struct Cond;
+
+impl Cond {
+    pub const fn new(_: &'static Class) -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    pub fn wait(&self, _: bool) -> NoWait {
+        NoWait
+    }
+}

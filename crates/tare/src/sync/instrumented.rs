@@ -1,0 +1,306 @@
+//! The points of locks and condition variables.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tare_layout::class::EventType;
+use tare_layout::control::effective;
+use tare_layout::line::{CONTENDED, COUNT, EXTRA, HISTOGRAM};
+use tare_layout::shared::Lost;
+
+use super::point::{LockMode, Point, sealed};
+use crate::class::Class;
+use crate::engine::hot::{self, attached, local};
+use crate::engine::local::{Local, is_event};
+use crate::point::wait::{self, Wait};
+use tare_layout::event::Operation;
+
+classes! {
+    /// Mutexes made through lock_api without a class of their own.
+    static UNNAMED_MUTEX: Mutex = "wait/synch/mutex/tare/unnamed";
+    /// Rwlocks made through lock_api without a class of their own.
+    static UNNAMED_RWLOCK: RwLock = "wait/synch/rwlock/tare/unnamed";
+}
+
+/// In an instance row's HISTOGRAM cell, which is "held" there: taken exclusively. Otherwise it
+/// counts this thread's read locks.
+const HELD_EXCLUSIVE: u64 = 1 << 63;
+
+/// What a lock keeps for Tare: its class, and its number in the segment that records now.
+#[derive(Debug)]
+pub struct Lock {
+    class: &'static Class,
+    /// Bits 48-63 generation, 32-47 class number, 0-31 instance id. Found out at the first
+    /// acquisition under each generation, so that a lock older than Tare's start is known, too.
+    number: AtomicU64,
+}
+
+impl Lock {
+    pub const fn new(class: &'static Class) -> Self {
+        Self {
+            class,
+            number: AtomicU64::new(0),
+        }
+    }
+
+    /// Takes the lock between two clock reads: it has to wait, or `lock_timing` is `every`.
+    #[inline(never)]
+    fn take_timed(
+        &self,
+        local: &Local,
+        number: u64,
+        bits: u8,
+        mode: LockMode,
+        quick: impl Fn() -> bool,
+        slow: impl FnOnce() -> bool,
+    ) -> bool {
+        let (class, id) = ((number >> 32) as u16, number as u32);
+        let timed = bits & effective::TIME != 0;
+        local.edge.set(0);
+        let start = if timed {
+            local.clock(bits, EventType::Wait)
+        } else {
+            0
+        };
+        let operation = operation(self.class, mode);
+        let event = if is_event(bits) {
+            wait::begin_event(local, start, class, operation, u64::from(id), bits)
+        } else {
+            0
+        };
+        let key = local.key;
+        let at_once = quick();
+        let (taken, local) = if at_once {
+            (true, local)
+        } else {
+            let taken = slow();
+            // While it slept Tare may have been stopped and started, and a signal handler may
+            // have attached the thread anew.
+            match attached().filter(|local| local.key == key) {
+                Some(local) => (taken, local),
+                None => return taken,
+            }
+        };
+        let end = if timed {
+            local.clock(bits, EventType::Wait)
+        } else {
+            0
+        };
+        let timed = local.is_timed(bits, start, end);
+        let end = if timed { end } else { 0 };
+        if event != 0 {
+            wait::end_event(local, event, end, tare_layout::event::wait::NO_BYTES, bits);
+        }
+        let ticks = if timed { local.elapsed(start, end) } else { 0 };
+        if let Some(line) = local.row(class, 0) {
+            if timed {
+                local.time(class, line, ticks);
+                line.add(EXTRA, 1);
+            } else {
+                line.count();
+            }
+            line.add(CONTENDED, u64::from(!at_once));
+        }
+        if id != 0 {
+            match local.instance_line(id, 0) {
+                Some(line) => {
+                    line.time(ticks);
+                    line.add(CONTENDED, u64::from(!at_once));
+                    line.add(EXTRA, u64::from(timed));
+                    if taken {
+                        hold(line, mode);
+                    }
+                }
+                None => {
+                    local.time_instance(id, 0, ticks, u64::from(timed));
+                    if let Some(line) = local.engine.shared_line(id, 0) {
+                        let waited = u64::from(!at_once);
+                        line.cells[CONTENDED].fetch_add(waited, Ordering::Relaxed);
+                    }
+                }
+            }
+        }
+        taken
+    }
+
+    #[inline(always)]
+    fn number(&self, local: &Local) -> u64 {
+        let number = self.number.load(Ordering::Relaxed);
+        if number >> 48 == local.key >> 32 {
+            number
+        } else {
+            self.number_slow(local, number)
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn number_slow(&self, local: &Local, before: u64) -> u64 {
+        let class = local.number(self.class);
+        let id = match class {
+            crate::number::NO_NUMBER => 0,
+            class => local
+                .engine
+                .new_instance(class, std::ptr::from_ref(self).addr()),
+        };
+        let number = local.key >> 32 << 48 | u64::from(class) << 32 | u64::from(id);
+        // Two threads may find it out at the same time: the first one's instance stays. That is
+        // decided by what was there before looking, or the second would replace the first's.
+        match self
+            .number
+            .compare_exchange(before, number, Ordering::Relaxed, Ordering::Relaxed)
+        {
+            Ok(_) => number,
+            Err(other) => {
+                local.engine.end_instance(id);
+                other
+            }
+        }
+    }
+}
+
+impl sealed::Sealed for Lock {}
+
+impl Point for Lock {
+    const MUTEX: Self = Self::new(&UNNAMED_MUTEX);
+    const RWLOCK: Self = Self::new(&UNNAMED_RWLOCK);
+
+    #[inline(always)]
+    fn take(&self, mode: LockMode, quick: impl Fn() -> bool, slow: impl FnOnce() -> bool) -> bool {
+        let Some(local) = local() else {
+            return quick() || slow();
+        };
+        let number = self.number(local);
+        let class = (number >> 32) as u16;
+        let bits = local.bits(class);
+        if bits & (effective::EVERY | effective::COUNT) == effective::COUNT {
+            if quick() {
+                count(local, class, number as u32, mode);
+                return true;
+            }
+        } else if bits & effective::COUNT == 0 {
+            return quick() || slow();
+        }
+        self.take_timed(local, number, bits, mode, quick, slow)
+    }
+
+    #[inline(always)]
+    fn try_take(&self, mode: LockMode, quick: impl Fn() -> bool) -> bool {
+        let taken = quick();
+        if taken {
+            self.retaken(mode);
+        }
+        taken
+    }
+
+    #[inline(always)]
+    fn retaken(&self, mode: LockMode) {
+        if let Some(local) = local() {
+            let number = self.number(local);
+            let class = (number >> 32) as u16;
+            if local.bits(class) & effective::COUNT != 0 {
+                count(local, class, number as u32, mode);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn released(&self, mode: LockMode) {
+        let Some(local) = attached() else { return };
+        let number = self.number.load(Ordering::Relaxed);
+        if number >> 48 != local.key >> 32 {
+            return;
+        }
+        // Whatever the flags say now: what was marked as held no longer is.
+        if let Some(line) = local.known_instance_line(number as u32) {
+            let held = line.get(HISTOGRAM);
+            line.set(
+                HISTOGRAM,
+                if mode == LockMode::Exclusive {
+                    0
+                } else {
+                    held.saturating_sub(1)
+                },
+            );
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let number = *self.number.get_mut();
+        if number as u32 != 0 {
+            hot::with_engine((number >> 48) as u32, |engine| {
+                engine.end_instance(number as u32);
+            });
+        }
+    }
+}
+
+/// Counts an acquisition at the first try: a wait of zero, and no clock.
+#[inline(always)]
+pub(crate) fn count(local: &Local, class: u16, id: u32, mode: LockMode) {
+    if let Some(line) = local.row(class, 0) {
+        line.count();
+    }
+    if id != 0 {
+        match local.instance_line(id, 0) {
+            Some(line) => {
+                line.count();
+                hold(line, mode);
+            }
+            None => count_shared(local, id),
+        }
+    }
+}
+
+#[cold]
+fn count_shared(local: &Local, id: u32) {
+    match local.engine.shared_line(id, 0) {
+        Some(line) => _ = line.cells[COUNT].fetch_add(1, Ordering::Relaxed),
+        None => local.engine.lose(Lost::InstanceEvents, 1),
+    }
+}
+
+#[inline(always)]
+pub(crate) fn hold(line: &tare_layout::line::Line, mode: LockMode) {
+    match mode {
+        LockMode::Exclusive => line.set(HISTOGRAM, HELD_EXCLUSIVE),
+        LockMode::Shared => line.add(HISTOGRAM, 1),
+    }
+}
+
+fn operation(class: &Class, mode: LockMode) -> Operation {
+    match (class.kind(), mode) {
+        (tare_layout::Kind::Mutex, _) => Operation::Lock,
+        (tare_layout::Kind::SxLock, LockMode::Exclusive) => Operation::ExclusiveLock,
+        (tare_layout::Kind::SxLock, LockMode::Shared) => Operation::SharedLock,
+        (_, LockMode::Exclusive) => Operation::WriteLock,
+        (_, LockMode::Shared) => Operation::ReadLock,
+    }
+}
+
+/// What a condition variable keeps for Tare.
+#[derive(Debug)]
+pub struct Cond {
+    lock: Lock,
+}
+
+impl Cond {
+    pub const fn new(class: &'static Class) -> Self {
+        Self {
+            lock: Lock::new(class),
+        }
+    }
+
+    /// Begins a wait.
+    pub fn wait(&self, timed: bool) -> Wait {
+        let operation = if timed {
+            Operation::TimedWait
+        } else {
+            Operation::Wait
+        };
+        wait::start_on(self.lock.class, operation, wait::Start::Now, |local| {
+            (self.lock.number(local) & 0xffff_ffff, 0xff)
+        })
+    }
+}
