@@ -17,6 +17,7 @@ mod serve_options;
 mod sql;
 mod top;
 mod weigh;
+mod weigh_compare;
 mod weigh_locks;
 
 use std::alloc::System;

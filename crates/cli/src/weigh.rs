@@ -17,6 +17,7 @@ use tare_lab::store::{Plan, Store};
 use tare_lab::{report, restore, work};
 
 use crate::exit::{FAILED, Failure, KILLED};
+use crate::weigh_compare;
 
 /// The command line is wrong.
 const WRONG: u8 = 2;
@@ -29,8 +30,11 @@ const WRONG: u8 = 2;
 ///
 /// RECIPE is one that comes with tare (--list) or the path of your own; docs/weigh.md describes both.
 #[derive(clap::Args)]
-#[command(after_help = HELP)]
+#[command(after_help = HELP, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
+    #[command(subcommand)]
+    instead: Option<Instead>,
+
     /// A recipe's name, or the path of a TOML file
     #[arg(required_unless_present_any = ["list", "resume", "report", "restore"])]
     recipe: Option<String>,
@@ -68,6 +72,12 @@ pub struct Args {
 
     #[command(flatten)]
     yours: Yours,
+}
+
+/// What is done instead of measuring.
+#[derive(clap::Subcommand)]
+enum Instead {
+    Compare(weigh_compare::Args),
 }
 
 /// Less, or other, than the recipe says.
@@ -162,6 +172,7 @@ Examples:
   tare weigh configs --quick
   tare weigh configs --server tare --connections 1,8 --seconds 10
   tare weigh --resume weigh/configs-2026-11-21-140305
+  tare weigh compare weigh/yesterday weigh/today --worse 2%
   tare weigh configs --print >mine.toml; tare weigh ./mine.toml
   tare weigh own --load 'redis-benchmark -p {port} -q -t get' --figure 'GET:' -- ./myserver --port '{port}'
   tare weigh own --dsn mysql://root@127.0.0.1:3306/ --password-file ~/.tare-password
@@ -170,6 +181,9 @@ Exit code: 0 when every cell has figures (or cannot have any here: those are nam
 2 for a wrong command line or recipe, 128+N after signal N; what was measured is kept.";
 
 pub fn main(args: Args) -> Result<ExitCode, Failure> {
+    if let Some(Instead::Compare(args)) = &args.instead {
+        return weigh_compare::main(args);
+    }
     hide_password(&args)?;
     if args.list {
         return list();

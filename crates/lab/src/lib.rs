@@ -8,6 +8,7 @@ pub mod analysis;
 pub mod ask;
 pub mod cell;
 pub mod child;
+pub mod compare;
 pub mod dsn;
 pub mod events;
 pub mod interrupt;

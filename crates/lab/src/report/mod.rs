@@ -1,5 +1,6 @@
 //! What a run says: on the terminal, as CSV, as JSON, as a page.
 
+mod compared;
 mod csv;
 pub mod page;
 mod picture;
@@ -14,6 +15,7 @@ use crate::analysis::Analysis;
 use crate::cell;
 use crate::store::{Plan, Store, StoreError};
 
+pub use compared::{compared, sentences as compared_sentences};
 pub use sentences::sentences;
 pub use terminal::terminal;
 

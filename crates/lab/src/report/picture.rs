@@ -3,6 +3,7 @@
 use crate::analysis::{Analysis, Row};
 use crate::recipe::Measure;
 use crate::stats::compare::{Comparison, Verdict};
+use crate::stats::interval::Interval;
 use crate::store::Plan;
 
 /// One comparison.
@@ -15,6 +16,33 @@ pub struct Line<'a> {
     pub comparison: &'a Comparison,
     /// What the colour says.
     pub tone: Tone,
+}
+
+/// What is drawn of a comparison, of whatever it is one.
+pub struct Mark {
+    /// Its name.
+    pub label: String,
+    /// Where the dot and the ends of its interval are.
+    pub percent: Interval,
+    /// What is shaded around zero.
+    pub floor: Option<f64>,
+    /// What the colour says.
+    pub tone: Tone,
+    /// The words beside it.
+    pub value: String,
+}
+
+impl Line<'_> {
+    /// As it is drawn.
+    pub fn mark(&self) -> Mark {
+        Mark {
+            label: self.label.clone(),
+            percent: self.comparison.percent,
+            floor: self.comparison.floor_percent,
+            tone: self.tone,
+            value: short(self.comparison),
+        }
+    }
 }
 
 /// How a comparison is coloured.
@@ -86,7 +114,8 @@ impl<'a> Picture<'a> {
             let mean = |line: &Line| line.comparison.percent.mean;
             mean(b).total_cmp(&mean(a))
         });
-        let (low, high) = range(&lines)?;
+        let marks: Vec<Mark> = lines.iter().map(Line::mark).collect();
+        let (low, high) = range(&marks)?;
         Some(Self {
             measure,
             lines,
@@ -98,27 +127,25 @@ impl<'a> Picture<'a> {
 
 /// Zero, every value that may be quoted, its interval and its floor. An interval that is far wider than everything else is cut
 /// off, because it would press all others into a line.
-fn range(lines: &[Line]) -> Option<(f64, f64)> {
-    if lines.is_empty() {
+pub fn range(marks: &[Mark]) -> Option<(f64, f64)> {
+    if marks.is_empty() {
         return None;
     }
-    let quoted: Vec<&Comparison> = (lines.iter())
-        .filter(|line| line.tone != Tone::Unquoted)
-        .map(|line| line.comparison)
-        .collect();
-    let all: Vec<&Comparison> = lines.iter().map(|line| line.comparison).collect();
-    let shown = if quoted.is_empty() { all } else { quoted };
+    let quoted = |mark: &&Mark| mark.tone != Tone::Unquoted;
+    let shown: Vec<&Mark> = match marks.iter().any(|mark| quoted(&mark)) {
+        true => marks.iter().filter(quoted).collect(),
+        false => marks.iter().collect(),
+    };
     let halves: Vec<f64> = (shown.iter())
-        .filter_map(|comparison| comparison.percent.half())
+        .filter_map(|mark| mark.percent.half())
         .collect();
     let room = match halves.is_empty() {
         true => f64::MAX,
         false => 3.0 * crate::stats::median(&halves),
     };
     let (mut low, mut high) = (0.0f64, 0.0f64);
-    for comparison in shown {
-        let percent = comparison.percent;
-        let floor = comparison.floor_percent.unwrap_or(0.0).min(room);
+    for Mark { percent, floor, .. } in shown {
+        let floor = floor.unwrap_or(0.0).min(room);
         low = low.min(-floor).min(percent.mean);
         high = high.max(floor).max(percent.mean);
         low = low.min(percent.low.unwrap_or(0.0).max(percent.mean - room));

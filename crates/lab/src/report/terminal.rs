@@ -1,6 +1,6 @@
 //! What is printed when a matrix is done: tables first, and last, where the eye is, the picture and the three sentences.
 
-use super::picture::{Line, Picture, Tone, short};
+use super::picture::{Line, Mark, Picture, Tone, range};
 use super::sentences::sentences;
 use super::tables::{self, Table};
 use crate::analysis::Analysis;
@@ -23,7 +23,10 @@ pub fn terminal(plan: &Plan, analysis: &Analysis) -> String {
     }
     if let Some(picture) = Picture::of(plan, analysis) {
         let baseline = plan.recipe.baseline.as_deref().unwrap_or("the baseline");
-        text.push_str(&in_characters(&picture, baseline));
+        let measure = picture.measure.title();
+        let title = format!("Difference in {measure} from {baseline}, in percent");
+        let marks: Vec<Mark> = picture.lines.iter().map(Line::mark).collect();
+        text.push_str(&in_characters(&title, &marks));
     }
     let mut reasons: Vec<(&str, usize)> = Vec::new();
     for (_, why) in &analysis.troubles {
@@ -46,91 +49,103 @@ pub fn terminal(plan: &Plan, analysis: &Analysis) -> String {
     text
 }
 
-/// The page's first picture: a dot with its interval for each comparison, zero, and the A/A floor as shade.
-pub fn in_characters(picture: &Picture, baseline: &str) -> String {
-    let name = |line: &Line| -> String {
-        match line.label.chars().count() {
-            n if n > NAME => line
+/// The page's first picture: a dot with its interval for each comparison, zero, and the floor as shade.
+pub fn in_characters(title: &str, marks: &[Mark]) -> String {
+    let Some((low, high)) = range(marks) else {
+        return String::new();
+    };
+    let axis = Axis { low, high };
+    let name = |mark: &Mark| -> String {
+        match mark.label.chars().count() {
+            n if n > NAME => mark
                 .label
                 .chars()
                 .take(NAME - 1)
                 .chain(['\u{2026}'])
                 .collect(),
-            _ => line.label.clone(),
+            _ => mark.label.clone(),
         }
     };
-    let wide = picture
-        .lines
+    let wide = marks
         .iter()
-        .map(|line| name(line).chars().count())
+        .map(|mark| name(mark).chars().count())
         .max()
         .unwrap_or(0);
-    let measure = picture.measure.title();
-    let mut text = format!("\nDifference in {measure} from {baseline}, in percent\n");
-    text.push_str(&format!("  {}  {}\n", " ".repeat(wide), axis(picture)));
-    for line in &picture.lines {
-        let label = name(line);
+    let mut text = format!("\n{title}\n");
+    text.push_str(&format!("  {}  {}\n", " ".repeat(wide), axis.ends()));
+    for mark in marks {
+        let label = name(mark);
         let pad = " ".repeat(wide - label.chars().count());
         text.push_str(&format!(
             "  {label}{pad}  {}  {}\n",
-            strip(picture, line),
-            short(line.comparison)
+            axis.strip(mark),
+            mark.value
         ));
     }
-    text.push_str("  \u{25cf} difference  \u{25cb} none that can be told  ? not to be quoted  \u{2500} 95 % interval  \u{2591} A/A floor  \u{2502} zero\n");
-    text
-}
-
-fn column(picture: &Picture, value: f64) -> usize {
-    let part = (value - picture.low) / (picture.high - picture.low);
-    ((part * WIDE as f64) as isize).clamp(0, WIDE as isize - 1) as usize
-}
-
-fn axis(picture: &Picture) -> String {
-    let mut line = vec![' '; WIDE];
-    let mut place = |value: f64, words: &str| {
-        let start = column(picture, value).min(WIDE - words.len());
-        if line[start.saturating_sub(1)..start + words.len()]
-            .iter()
-            .all(|c| *c == ' ')
-        {
-            line.splice(start..start + words.len(), words.chars());
-        }
-    };
-    let end = |value: f64| format!("{value:+.1}");
-    place(picture.low, &end(picture.low));
-    place(picture.high, &end(picture.high));
-    place(0.0, "0");
-    line.into_iter().collect::<String>().trim_end().to_owned()
-}
-
-fn strip(picture: &Picture, line: &Line) -> String {
-    let mut strip = vec![' '; WIDE];
-    let mut fill = |from: f64, to: f64, with: char| {
-        strip[column(picture, from)..=column(picture, to)].fill(with);
-    };
-    if let Some(floor) = line.comparison.floor_percent {
-        fill(-floor, floor, '\u{2591}');
+    text.push_str("  \u{25cf} difference  \u{25cb} none that can be told  ? not to be quoted  \u{2500} 95 % interval  \u{2502} zero");
+    if marks.iter().any(|mark| mark.floor.is_some()) {
+        text.push_str("  \u{2591} A/A floor");
     }
-    let percent = line.comparison.percent;
-    fill(0.0, 0.0, '\u{2502}');
-    if let Some((low, high)) = percent.low.zip(percent.high) {
-        fill(low, high, '\u{2500}');
-        let zero = column(picture, 0.0);
-        if (column(picture, low)..=column(picture, high)).contains(&zero) {
-            strip[zero] = '\u{253c}';
-        }
+    text + "\n"
+}
+
+/// From percents to characters.
+struct Axis {
+    low: f64,
+    high: f64,
+}
+
+impl Axis {
+    fn column(&self, value: f64) -> usize {
+        let part = (value - self.low) / (self.high - self.low);
+        ((part * WIDE as f64) as isize).clamp(0, WIDE as isize - 1) as usize
     }
-    strip[column(picture, percent.mean)] = match line.tone {
-        Tone::Worse | Tone::Better => '\u{25cf}',
-        Tone::Same => '\u{25cb}',
-        Tone::Unquoted => '?',
-    };
-    strip.into_iter().collect()
+
+    /// Its ends and zero, by name.
+    fn ends(&self) -> String {
+        let mut line = vec![' '; WIDE];
+        let mut place = |value: f64, words: &str| {
+            let start = self.column(value).min(WIDE - words.len());
+            if line[start.saturating_sub(1)..start + words.len()]
+                .iter()
+                .all(|c| *c == ' ')
+            {
+                line.splice(start..start + words.len(), words.chars());
+            }
+        };
+        place(self.low, &format!("{:+.1}", self.low));
+        place(self.high, &format!("{:+.1}", self.high));
+        place(0.0, "0");
+        line.into_iter().collect::<String>().trim_end().to_owned()
+    }
+
+    fn strip(&self, mark: &Mark) -> String {
+        let mut strip = vec![' '; WIDE];
+        let mut fill = |from: f64, to: f64, with: char| {
+            strip[self.column(from)..=self.column(to)].fill(with);
+        };
+        if let Some(floor) = mark.floor {
+            fill(-floor, floor, '\u{2591}');
+        }
+        fill(0.0, 0.0, '\u{2502}');
+        if let Some((low, high)) = mark.percent.low.zip(mark.percent.high) {
+            fill(low, high, '\u{2500}');
+            let zero = self.column(0.0);
+            if (self.column(low)..=self.column(high)).contains(&zero) {
+                strip[zero] = '\u{253c}';
+            }
+        }
+        strip[self.column(mark.percent.mean)] = match mark.tone {
+            Tone::Worse | Tone::Better => '\u{25cf}',
+            Tone::Same => '\u{25cb}',
+            Tone::Unquoted => '?',
+        };
+        strip.into_iter().collect()
+    }
 }
 
 /// Lines of at most 100 characters.
-fn wrapped(text: &str) -> String {
+pub fn wrapped(text: &str) -> String {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let last = lines.last_mut().expect("one at least");

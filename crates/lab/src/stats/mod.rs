@@ -3,6 +3,7 @@
 pub mod compare;
 pub mod interval;
 pub mod phase;
+pub mod student;
 
 /// The mean; of nothing it is NaN.
 pub fn mean(sample: &[f64]) -> f64 {

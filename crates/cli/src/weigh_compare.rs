@@ -1,0 +1,136 @@
+//! `tare weigh compare`: two kept runs against one another.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde_json::json;
+use tare_lab::cell;
+use tare_lab::compare::{Comparisons, Run, Settings};
+use tare_lab::recipe::Measure;
+use tare_lab::report;
+use tare_lab::store::{Plan, Store};
+
+use crate::exit::Failure;
+
+/// Something is worse.
+const WORSE: u8 = 1;
+/// The command line is wrong, or there is nothing to compare.
+const WRONG: u8 = 2;
+
+/// Compare two runs, yesterday's build with today's
+///
+/// Takes the directories of two runs of a recipe, and compares each cell that both have. A cell is called worse when
+/// its whole interval, made wider for the number of comparisons, lies beyond --worse.
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub struct Args {
+    /// Directory of the first run: what was
+    #[arg(value_name = "A")]
+    first: PathBuf,
+
+    /// Directory of the second run: what is
+    #[arg(value_name = "B")]
+    second: PathBuf,
+
+    /// How much worse is called worse
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = percent)]
+    worse: f64,
+
+    /// A configuration that is the same program in both runs: differences are told relative to it, without what the
+    /// machine did meanwhile
+    #[arg(long, value_name = "CONFIGURATION")]
+    same: Option<String>,
+
+    /// The figure that is compared [default: that of B's recipe]
+    #[arg(long, value_name = "MEASURE", value_parser = measure)]
+    measure: Option<Measure>,
+
+    /// text, or json
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = ["text", "json"])]
+    format: String,
+}
+
+const HELP: &str = "\
+Examples:
+  tare weigh compare weigh/yesterday weigh/today
+  tare weigh compare weigh/yesterday weigh/today --worse 5% --same 'not compiled in' --format json
+
+Exit code: 1 when the evidence says that B is worse than A by more than --worse somewhere; 0 when it does not say so, which
+may mean that it cannot tell: that is printed; 2 for a wrong command line, or runs that cannot be compared.";
+
+pub fn main(args: &Args) -> Result<ExitCode, Failure> {
+    let (first, first_results) = open(&args.first)?;
+    let (second, second_results) = open(&args.second)?;
+    let settings = Settings {
+        worse_percent: args.worse,
+        same: args.same.clone(),
+        measure: args.measure,
+    };
+    let run = |plan, results| Run { plan, results };
+    let comparisons = Comparisons::of(
+        &run(&first, &first_results),
+        &run(&second, &second_results),
+        &settings,
+    );
+    let comparisons = comparisons.map_err(wrong)?;
+    match args.format.as_str() {
+        "json" => {
+            let told = |path: &Path, plan: &Plan| json!({ "directory": path, "recipe": plan.name, "started": plan.machine.started, "machine": plan.machine.words() });
+            let all = json!({
+                "first": told(&args.first, &first),
+                "second": told(&args.second, &second),
+                "worse": comparisons.is_worse(),
+                "sentences": report::compared_sentences(&comparisons),
+                "comparisons": comparisons,
+            });
+            println!("{all:#}");
+        }
+        _ => {
+            for (path, plan) in [(&args.first, &first), (&args.second, &second)] {
+                println!(
+                    "{}: recipe {}, {} UTC",
+                    path.display(),
+                    plan.name,
+                    plan.machine.started
+                );
+            }
+            print!("{}", report::compared(&comparisons));
+        }
+    }
+    Ok(ExitCode::from(if comparisons.is_worse() {
+        WORSE
+    } else {
+        0
+    }))
+}
+
+/// Whatever is wrong with a run, 1 would say that something is worse.
+fn open(directory: &Path) -> Result<(Plan, Vec<cell::Result>), Failure> {
+    let (_, plan, results) = Store::open(directory).map_err(wrong)?;
+    Ok((plan, results))
+}
+
+/// `2%`, `2 %` or `2`.
+fn percent(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.trim_end_matches('%').trim().parse().ok();
+    let number = number.filter(|number| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| "give a percentage, such as 2%".into())
+}
+
+/// As recipes call it.
+fn measure(text: &str) -> Result<Measure, String> {
+    let known = |measure: &Measure| serde_json::to_value(measure).unwrap_or_default();
+    let found = Measure::ALL
+        .into_iter()
+        .find(|measure| known(measure) == text);
+    found.ok_or_else(|| {
+        let names: Vec<String> = (Measure::ALL.iter())
+            .filter_map(|measure| Some(known(measure).as_str()?.to_owned()))
+            .collect();
+        format!("there are {}", names.join(", "))
+    })
+}
+
+fn wrong(what: impl std::fmt::Display) -> Failure {
+    Failure::new(WRONG, what)
+}

@@ -1,0 +1,305 @@
+//! `tare weigh compare` over kept results, whose truth is known.
+
+mod support;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use support::{Directory, Finished, finish};
+
+/// A run of two configurations, each of so many repetitions with turns, in this directory of the test's. `cost` is what
+/// `timed` takes, in microseconds; `speed` what the machine makes of everything.
+struct Kept<'a> {
+    name: &'a str,
+    repetitions: u32,
+    cost: f64,
+    speed: f64,
+    processor: &'a str,
+    configuration: &'a str,
+}
+
+impl Default for Kept<'_> {
+    fn default() -> Self {
+        Self {
+            name: "a",
+            repetitions: 8,
+            cost: 100.0,
+            speed: 1.0,
+            processor: "one",
+            configuration: "timed",
+        }
+    }
+}
+
+impl Kept<'_> {
+    fn write(&self, directory: &Directory) {
+        let cells = directory.path().join(self.name).join("cells");
+        std::fs::create_dir_all(&cells).expect("made");
+        let mut order = Vec::new();
+        for repetition in 1..=self.repetitions {
+            for (configuration, again) in
+                [("off", false), ("off", true), (self.configuration, false)]
+            {
+                let number = order.len() as u32 + 1;
+                let key = json!({ "server": "tare", "workload": "w", "connections": 2, "configuration": configuration, "again": again });
+                let cell = json!({ "number": number, "repetition": repetition, "key": key });
+                let own = if configuration == "off" {
+                    90.0
+                } else {
+                    self.cost
+                };
+                // Half a percent to and fro, never the same way in two cells.
+                let wobble = 1.0
+                    + 0.005 * f64::from((number * 7919 + repetition * 104_729) % 11) / 5.0
+                    - 0.005;
+                self.cell(&cells, &cell, own * self.speed * wobble);
+                order.push(cell);
+            }
+        }
+        let plan = json!({
+            "name": "test", "quick": false, "seed": 1, "rates": {}, "cells": order,
+            "machine": {
+                "processor": self.processor, "cpus": 2, "memory_mib": 1, "kernel": "6", "clock_source": "tsc", "clock_ns": 25.0,
+                "guest": true, "load": 0.0, "noise": { "p95_percent": 1.0, "worst_percent": 2.0 }, "sysbench": "", "started": "2026-11-22 10:00:00"
+            },
+            "recipe": {
+                "question": "q", "baseline": "off", "measure": "server_cpu", "connections": [2],
+                "run": { "repetitions": self.repetitions }, "server": [{ "name": "tare", "kind": "tare" }],
+                "configuration": [{ "name": "off" }, { "name": self.configuration }],
+                "workload": [{ "name": "w", "script": "oltp_point_select" }]
+            }
+        });
+        let text = serde_json::to_vec(&plan).expect("JSON");
+        std::fs::write(directory.path().join(self.name).join("plan.json"), text).expect("written");
+    }
+
+    fn cell(&self, cells: &Path, cell: &Value, cpu_us: f64) {
+        let turns: Vec<Value> = (0..4)
+            .map(|_| json!({ "seconds": 0.15, "transactions": 1000.0, "server": cpu_us / 1e3, "generator": 0.01, "latency_mean_ms": 0.2 }))
+            .collect();
+        let zero = json!({ "seconds": 0.0, "user": 0.0, "system": 0.0 });
+        let mut all = json!({
+            "state": "done", "seconds": 0.6, "transactions": 4000.0, "queries": 4000.0, "errors": 0, "each_second": [], "latency": null,
+            "server": { "seconds": 4.0 * cpu_us / 1e3, "user": 0.0, "system": 0.0 }, "generator": zero,
+            "machine": { "user": 0.0, "system": 0.0, "idle": 0.0, "stolen": 0.0 },
+            "switches": { "machine": 0, "server_voluntary": 0, "server_involuntary": 0, "generator": 0 },
+            "memory": [], "figure": null, "rate": null, "events": [], "turns": turns
+        });
+        let members = all.as_object_mut().expect("an object");
+        members.extend(cell.as_object().expect("an object").clone());
+        let file = cells.join(format!(
+            "{:04}.json",
+            cell["number"].as_u64().expect("a number")
+        ));
+        std::fs::write(file, serde_json::to_vec(&all).expect("JSON")).expect("written");
+    }
+}
+
+fn compare(directory: &Directory, arguments: &[&str]) -> Finished {
+    let words = ["weigh", "compare", "a", "b"]
+        .into_iter()
+        .chain(arguments.iter().copied());
+    finish(&mut directory.tare(words))
+}
+
+fn two(first: Kept, second: Kept) -> Directory {
+    let directory = Directory::new("compare");
+    first.write(&directory);
+    Kept {
+        name: "b",
+        ..second
+    }
+    .write(&directory);
+    directory
+}
+
+#[test]
+fn what_is_worse_has_code_1_and_is_named() {
+    let directory = two(
+        Kept::default(),
+        Kept {
+            cost: 106.0,
+            ..Kept::default()
+        },
+    );
+    let finished = compare(&directory, &[]);
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    let shown = &finished.stdout;
+    assert!(shown.contains("The second run is worse by more than 2 % in 1 of 2 comparisons; most in tare, timed, w, 2"), "{shown}");
+    assert!(
+        shown.contains("worse by more than 2 %\n") && shown.contains("not worse\n"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("The runs were not interleaved") && !shown.contains('\x1b'),
+        "{shown}"
+    );
+    // More was allowed.
+    assert_eq!(compare(&directory, &["--worse", "8%"]).code, Some(0));
+    // Better is not worse.
+    let better = finish(&mut directory.tare(["weigh", "compare", "b", "a"]));
+    assert_eq!(better.code, Some(0), "{better:?}");
+    assert!(
+        better.stdout.contains(
+            "No evidence that the second run is worse by more than 2 %: of 2 comparisons, 2 are not"
+        ),
+        "{}",
+        better.stdout
+    );
+}
+
+#[test]
+fn what_the_interval_allows_cannot_be_told_and_is_said() {
+    let directory = two(
+        Kept::default(),
+        Kept {
+            cost: 102.0,
+            ..Kept::default()
+        },
+    );
+    let finished = compare(&directory, &["--format", "json"]);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let all: Value = serde_json::from_str(&finished.stdout).expect("JSON");
+    assert_eq!(all["worse"], false);
+    assert_eq!(
+        (&all["first"]["directory"], &all["first"]["recipe"]),
+        (&"a".into(), &"test".into())
+    );
+    let timed = &all["comparisons"]["cells"][0];
+    assert_eq!(
+        (&timed["configuration"], &timed["verdict"]),
+        (&"timed".into(), &"cannot_tell".into())
+    );
+    let (low, high) = (
+        timed["percent"]["low"].as_f64(),
+        timed["percent"]["high"].as_f64(),
+    );
+    assert!(low < Some(2.0) && Some(2.0) < high, "{timed}");
+    assert_eq!(timed["repetitions"], json!([8, 8]));
+    assert!(
+        all["sentences"]
+            .as_array()
+            .expect("sentences")
+            .iter()
+            .any(|line| line
+                .as_str()
+                .is_some_and(|line| line.contains("it cannot be told")))
+    );
+}
+
+#[test]
+fn a_slower_machine_is_taken_out_by_what_is_the_same() {
+    let slower = Kept {
+        speed: 1.2,
+        ..Kept::default()
+    };
+    let directory = two(Kept::default(), slower);
+    assert_eq!(
+        compare(&directory, &[]).code,
+        Some(1),
+        "a fifth more of everything"
+    );
+    let finished = compare(&directory, &["--same", "off"]);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(
+        finished.stdout.contains("over off, in percent")
+            && !finished.stdout.contains("interleaved"),
+        "{}",
+        finished.stdout
+    );
+    // The build got dearer, too.
+    let directory = two(
+        Kept::default(),
+        Kept {
+            speed: 1.2,
+            cost: 106.0,
+            ..Kept::default()
+        },
+    );
+    assert_eq!(compare(&directory, &["--same", "off"]).code, Some(1));
+}
+
+#[test]
+fn too_little_evidence_is_none() {
+    let worse = Kept {
+        cost: 150.0,
+        ..Kept::default()
+    };
+    let few = two(
+        Kept {
+            repetitions: 3,
+            ..Kept::default()
+        },
+        Kept {
+            cost: 150.0,
+            ..Kept::default()
+        },
+    );
+    let finished = compare(&few, &[]);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(
+        finished
+            .stdout
+            .contains("Cannot be told (2): 3 and 8 repetitions, 4 are needed."),
+        "{}",
+        finished.stdout
+    );
+    let elsewhere = two(
+        Kept::default(),
+        Kept {
+            processor: "another",
+            ..worse
+        },
+    );
+    let finished = compare(&elsewhere, &[]);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(
+        finished
+            .stdout
+            .contains("Cannot be told (2): the runs are of different machines."),
+        "{}",
+        finished.stdout
+    );
+}
+
+#[test]
+fn what_cannot_be_compared_has_code_2() {
+    let directory = two(
+        Kept::default(),
+        Kept {
+            configuration: "other",
+            ..Kept::default()
+        },
+    );
+    let finished = compare(&directory, &[]);
+    assert_eq!(finished.code, Some(0), "off is in both: {finished:?}");
+    assert!(
+        finished.stdout.contains(
+            "In one run alone: tare, timed, w, 2 connections; tare, other, w, 2 connections."
+        ),
+        "{}",
+        finished.stdout
+    );
+    for (arguments, words) in [
+        (&["--same", "off"][..], "no cell in common"),
+        (
+            &["--same", "timed"],
+            "the second run has no such configuration; there are off, other",
+        ),
+        (&["--worse", "much"], "give a percentage"),
+        (&["--measure", "speed"], "there are throughput, server_cpu"),
+        (&["--measure", "latency_99"], "no cell in common"),
+    ] {
+        let finished = compare(&directory, arguments);
+        assert_eq!(finished.code, Some(2), "{arguments:?}: {finished:?}");
+        assert!(
+            finished.stderr.contains(words),
+            "{arguments:?}: {}",
+            finished.stderr
+        );
+    }
+    let nothing = finish(&mut directory.tare(["weigh", "compare", "a", "c"]));
+    assert_eq!(nothing.code, Some(2), "{nothing:?}");
+    let one = finish(&mut directory.tare(["weigh", "compare", "a"]));
+    assert_eq!(one.code, Some(2), "{one:?}");
+}
