@@ -375,6 +375,35 @@ fn servers_that_only_tell_something_do_as_ever() {
 }
 
 #[test]
+fn a_server_whose_performance_schema_is_off_is_left_alone() {
+    for version in versions() {
+        let directory = Directory::new("off");
+        let line = command_line(version, directory.path());
+        let mut switches = vec!["--performance-schema=OFF", "--skip-performance-schema"];
+        if version == Version::Mariadb {
+            // It is off by itself.
+            switches.push("--port=0");
+        }
+        for switch in switches {
+            let done = finish(
+                Command::new(&line[0])
+                    .args(&line[1..])
+                    .arg(switch)
+                    .env("LD_PRELOAD", library())
+                    .env("TARE_PSI_REQUIRE", "1"),
+            );
+            // Required, it does not start, so that there is an end to see.
+            assert_eq!(done.code, Some(4), "{version} {switch}: {done:?}");
+            let said = done.stderr.lines().next().unwrap_or_default();
+            assert!(
+                said.contains("registers no instruments"),
+                "{version}: {said}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_data_directory_is_made_as_ever() {
     let options = ["--innodb-log-file-size=16M", "--initialize-insecure"];
     for version in versions() {

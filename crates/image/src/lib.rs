@@ -1,6 +1,6 @@
 //! What a server's program file tells about itself: which series of MySQL or MariaDB it is, its version and
-//! build-id, and where its functions are. The file is read, never run, and never believed further than it
-//! can be checked.
+//! build-id, and where its functions are. The file is read, and never believed further than it can be
+//! checked. [`options`] alone runs it, to ask which options its files give it.
 //!
 //! Used from two sides: `tare run` asks whether to preload libtare_psi.so, and the library, inside the
 //! server, asks where to put its functions.
@@ -8,6 +8,7 @@
 mod agreed;
 mod elf;
 mod learned;
+pub mod options;
 mod series;
 
 pub use agreed::{

@@ -101,7 +101,7 @@ fn prepare(command: &[OsString], wishes: &Wishes) -> Result<Option<Plan>, String
     if only_tells_or_initialises(&plan.arguments) {
         return Ok(Some(plan));
     }
-    let users = options::of_user(&path, &plan.arguments);
+    let users = tare_image::options::of_user(&path, &plan.arguments);
     if let Some(off) = users.switched_off() {
         return Err(format!(
             "{called}: its own options say {off}, with which it registers no instruments"

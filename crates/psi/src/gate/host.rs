@@ -4,7 +4,7 @@ use std::ffi::{CStr, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use tare_image::{Image, PRELOAD};
+use tare_image::{Image, PRELOAD, Series};
 
 /// A program and its process.
 pub struct Host {
@@ -59,6 +59,13 @@ impl Host {
                 std::env::set_var(PRELOAD, kept);
             }
         }
+    }
+
+    /// Why the server will not initialise its Performance Schema, if it says so.
+    pub fn is_off(&self, series: Series) -> Option<String> {
+        let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+        // The program itself, which knows what files it reads. It does not inherit us: `keep_from_children`.
+        tare_image::options::of_user(&self.path, &arguments).off(series)
     }
 
     /// Whether it will end without serving anybody.

@@ -71,6 +71,9 @@ pub enum GateError {
     /// It is not one of those that are known.
     #[error("{0}")]
     Unknown(String),
+    /// Its options switch it off.
+    #[error("{0} registers no instruments")]
+    Off(String),
     /// It looked like one, and something is not as it is there.
     #[error(transparent)]
     Place(#[from] places::PlaceError),
@@ -126,6 +129,12 @@ fn answer(host: &Host, recognition: Recognition) -> ! {
 }
 
 fn enter(host: &Host, recognition: Recognition) -> Result<String, GateError> {
+    if let Recognition::Server(server) = &recognition
+        && let Some(why) = host.is_off(server.series)
+    {
+        // Calls that the server makes all the same find its own functions, as without us.
+        return Err(GateError::Off(why));
+    }
     let (server, places, series) = prepare(host, recognition)?;
     (series.start)()?;
     let switches = patch::write(&places, door::does_nothing)?;
