@@ -345,6 +345,7 @@ fn plan(args: &Args, dsn: Option<&Dsn>) -> Result<Plan, Failure> {
         cells: recipe.plan(seed),
         live,
         rates: std::collections::BTreeMap::new(),
+        sequel: None,
         recipe,
     })
 }

@@ -8,7 +8,9 @@ use serde::Serialize;
 use crate::cell::{self, Measured, Memory, Outcome};
 use crate::matrix::Key;
 use crate::recipe::Measure;
-use crate::stats::compare::{Baseline, Comparison, Moment, Value, Verdict, spread_percent};
+use crate::stats::compare::{
+    Baseline, Comparison, Logs, Moment, Value, Verdict, logs, spread_percent,
+};
 use crate::stats::interval::Interval;
 use crate::stats::phase::{self, Phase};
 use crate::stats::{mean, median};
@@ -164,8 +166,8 @@ fn of_group(plan: &Plan, keys: &[Key], results: &[cell::Result], rng: &mut Rng) 
         all[at].iter().flat_map(of_cell).collect()
     };
     let own = plan.recipe.measure;
-    let group: Vec<Vec<Value>> = (0..keys.len()).map(|at| values(at, own)).collect();
-    let group: Vec<&[Value]> = group.iter().map(Vec::as_slice).collect();
+    let claim = plan.claim();
+    let group: Vec<Logs> = (0..keys.len()).map(|at| logs(&values(at, own))).collect();
     let mut rows: Vec<Row> = (keys.iter().enumerate())
         .map(|(at, key)| {
             let measured: Vec<&Measured> = all[at]
@@ -177,7 +179,7 @@ fn of_group(plan: &Plan, keys: &[Key], results: &[cell::Result], rng: &mut Rng) 
                 .filter_map(|result| trouble(result))
                 .collect();
             troubles.dedup();
-            let spread = spread_percent(group[at], &group);
+            let spread = spread_percent(&group[at], &group);
             Row {
                 key: key.clone(),
                 done: measured.len(),
@@ -208,12 +210,9 @@ fn of_group(plan: &Plan, keys: &[Key], results: &[cell::Result], rng: &mut Rng) 
         return rows;
     };
     for measure in Measure::ALL {
-        let baseline = Baseline {
-            first: values(first, measure),
-            again: values(again, measure),
-        };
-        let control = baseline.control(rng);
-        let floor = control.as_ref().map(Baseline::floor);
+        let baseline = Baseline::of(&values(first, measure), &values(again, measure));
+        let control = baseline.control(claim);
+        let control = control.as_ref();
         let base_stable = rows[first].unstable.is_none() && rows[again].unstable.is_none();
         for (at, row) in rows.iter_mut().enumerate() {
             let stable = base_stable && row.unstable.is_none();
@@ -223,11 +222,11 @@ fn of_group(plan: &Plan, keys: &[Key], results: &[cell::Result], rng: &mut Rng) 
                 at if at == again => {
                     let alone = Baseline {
                         first: baseline.first.clone(),
-                        again: Vec::new(),
+                        again: Logs::new(),
                     };
-                    alone.compare(&baseline.again, floor, stable, rng)
+                    alone.compare(&baseline.again, control, stable, claim)
                 }
-                at => baseline.compare(&values(at, measure), floor, stable, rng),
+                at => baseline.compare(&logs(&values(at, measure)), control, stable, claim),
             };
             if let Some(comparison) = comparison {
                 row.comparisons.insert(measure, comparison);
@@ -394,13 +393,8 @@ fn conclusions(plan: &Plan, rows: &[Row]) -> Vec<String> {
         {
             lines.push(format!("{name}: too few repetitions to say"));
         } else if different.is_empty() {
-            let below = found.iter().map(|(_, comparison)| {
-                comparison
-                    .percent
-                    .farthest()
-                    .unwrap_or(0.0)
-                    .max(comparison.floor_percent.unwrap_or(0.0))
-            });
+            let below =
+                (found.iter()).map(|(_, comparison)| comparison.percent.farthest().unwrap_or(0.0));
             let below = below.fold(0.0, f64::max);
             lines.push(format!(
                 "{name}: {title} not distinguishable from {baseline} (below {below:.1} %)"

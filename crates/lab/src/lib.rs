@@ -26,6 +26,7 @@ pub mod report;
 pub mod restore;
 pub mod run;
 pub mod sampler;
+pub mod sequel;
 pub mod server;
 pub mod stats;
 pub mod store;

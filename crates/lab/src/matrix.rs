@@ -126,16 +126,20 @@ impl Recipe {
         let mut rng = Rng::with_seed(seed);
         let mut cells = Vec::new();
         for repetition in 1..=self.run.repetitions {
-            for key in self.shuffled(&mut rng) {
-                let number = cells.len() as u32 + 1;
-                cells.push(Cell {
-                    number,
-                    repetition,
-                    key,
-                });
-            }
+            let keys = self.shuffled(&mut rng);
+            number(&mut cells, repetition, keys);
         }
         cells
+    }
+
+    /// Appends a repetition of those groups that are still wanted, in a random order of its own.
+    pub fn extend(&self, cells: &mut Vec<Cell>, seed: u64, wanted: impl Fn(&Key) -> bool) {
+        let repetition = cells.last().map_or(0, |cell| cell.repetition) + 1;
+        // Different orders, and the same again for the same seed.
+        let mut rng = Rng::with_seed(seed.wrapping_add(u64::from(repetition)));
+        let mut keys = self.shuffled(&mut rng);
+        keys.retain(wanted);
+        number(cells, repetition, keys);
     }
 
     fn shuffled(&self, rng: &mut Rng) -> Vec<Key> {
@@ -154,6 +158,17 @@ impl Recipe {
             let process = self.parts(key).map(|parts| process(parts.configuration));
             (key.server.clone(), process.unwrap_or_default())
         })
+    }
+}
+
+fn number(cells: &mut Vec<Cell>, repetition: u32, keys: Vec<Key>) {
+    for key in keys {
+        let number = cells.len() as u32 + 1;
+        cells.push(Cell {
+            number,
+            repetition,
+            key,
+        });
     }
 }
 

@@ -12,6 +12,8 @@ use crate::cell;
 use crate::machine::Machine;
 use crate::matrix::Cell;
 use crate::recipe::Recipe;
+use crate::sequel::Sequel;
+use crate::stats::starts::Claim;
 
 /// What is going to be measured, and where.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -32,8 +34,22 @@ pub struct Plan {
     /// Rates that were found for a share of the CPU, by server and workload.
     #[serde(default)]
     pub rates: BTreeMap<String, f64>,
+    /// When it stops by itself: as far as it has come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequel: Option<Sequel>,
     /// Every cell of every repetition, in order.
     pub cells: Vec<Cell>,
+}
+
+impl Plan {
+    /// Which interval its comparisons may claim.
+    pub fn claim(&self) -> Claim {
+        match &self.sequel {
+            None => Claim::Fixed,
+            Some(sequel) if sequel.ended.is_some() => Claim::Ended,
+            Some(_) => Claim::SoFar,
+        }
+    }
 }
 
 /// Why results cannot be read or begun.
@@ -246,6 +262,7 @@ mod tests {
             cells: recipe.plan(1),
             live: None,
             rates: BTreeMap::new(),
+            sequel: None,
             recipe,
         };
         let mut store = Store::create(&directory, &plan).expect("a directory");

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::interval::{FEWEST, Interval};
-use super::{deviation, mean, trimmed_mean};
+use super::starts::{Claim, Components, LEAST_STARTS, Start, effect};
+use super::{deviation, mean};
 
 /// When a value was measured: only values of the same moment are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +26,7 @@ pub type Value = (Moment, f64);
 pub enum Verdict {
     /// A difference.
     Different,
-    /// The interval covers zero, or the difference is within the A/A floor.
+    /// The interval covers zero, or the difference is no larger than the one that the A/A pair shows.
     NotDistinguishable,
     /// Too few repetitions to say.
     TooFew,
@@ -43,32 +43,62 @@ pub struct Comparison {
     pub floor_percent: Option<f64>,
     /// Repetitions that both sides have.
     pub pairs: usize,
+    /// Turns that both sides have, in all repetitions.
+    #[serde(default)]
+    pub turns: usize,
+    /// What the interval is of.
+    #[serde(default)]
+    pub claim: Claim,
+    /// How starts and turns vary, of logarithms.
+    #[serde(default)]
+    pub components: Option<Components>,
     /// What it says.
     pub verdict: Verdict,
+}
+
+/// Logarithms of a cell's values.
+pub type Logs = BTreeMap<Moment, f64>;
+
+/// The logarithms of those values that have one.
+pub fn logs(values: &[Value]) -> Logs {
+    let log = |&(moment, value): &Value| Some((moment, ln(value)?));
+    values.iter().filter_map(log).collect()
 }
 
 /// A group's baseline: both of its cells.
 #[derive(Debug, Clone, Default)]
 pub struct Baseline {
     /// The first of the A/A pair.
-    pub first: Vec<Value>,
+    pub first: Logs,
     /// The second.
-    pub again: Vec<Value>,
+    pub again: Logs,
 }
 
 impl Baseline {
-    /// The logarithm of the pair's geometric mean at a moment, or of the one that is there.
-    fn log(&self, moment: Moment) -> Option<f64> {
-        match (log(&self.first, moment), log(&self.again, moment)) {
-            (Some(first), Some(again)) => Some((first + again) / 2.0),
-            (one, other) => one.or(other),
+    /// Of the values of both.
+    pub fn of(first: &[Value], again: &[Value]) -> Self {
+        Self {
+            first: logs(first),
+            again: logs(again),
         }
     }
 
-    /// The A/A comparison: its second cell against its first.
-    pub fn control(&self, rng: &mut Rng) -> Option<Interval> {
-        let differences = by_repetition(&self.again, |moment| log(&self.first, moment));
-        (!differences.is_empty()).then(|| Interval::of(&differences, rng).map(percent))
+    /// The starts of the A/A comparison: its second cell against its first.
+    pub fn control_starts(&self) -> Vec<Start> {
+        starts(&self.again, &[&self.first])
+    }
+
+    /// The starts of a cell against it.
+    pub fn starts(&self, of: &Logs) -> Vec<Start> {
+        let both = [&self.first, &self.again];
+        let there: Vec<&Logs> = (both.into_iter()).filter(|logs| !logs.is_empty()).collect();
+        starts(of, &there)
+    }
+
+    /// The A/A comparison.
+    pub fn control(&self, claim: Claim) -> Option<Interval> {
+        let starts = self.control_starts();
+        (!starts.is_empty()).then(|| effect(&starts, claim).map(percent))
     }
 
     /// What a control calls a difference when there is none: its own, or half of its interval.
@@ -76,32 +106,45 @@ impl Baseline {
         control.mean.abs().max(control.half().unwrap_or(0.0))
     }
 
-    /// `values` against it. `stable` is whether both may be quoted.
+    /// By how much a difference has to exceed zero: nothing, unless the control finds one where there is none. Then the
+    /// intervals do not tell all that goes on, and what is not larger than that says nothing.
+    pub fn bias(control: &Interval) -> f64 {
+        match control.excludes_zero() {
+            true => control.mean.abs(),
+            false => 0.0,
+        }
+    }
+
+    /// `values` against it, with what the A/A comparison says. `stable` is whether both may be quoted.
     pub fn compare(
         &self,
-        values: &[Value],
-        floor_percent: Option<f64>,
+        values: &Logs,
+        control: Option<&Interval>,
         stable: bool,
-        rng: &mut Rng,
+        claim: Claim,
     ) -> Option<Comparison> {
-        let differences = by_repetition(values, |moment| self.log(moment));
-        if differences.is_empty() {
+        let starts = self.starts(values);
+        if starts.is_empty() {
             return None;
         }
-        let interval = Interval::of(&differences, rng).map(percent);
+        let interval = effect(&starts, claim).map(percent);
         let verdict = if !stable {
             Verdict::Unstable
-        } else if differences.len() < FEWEST {
+        } else if interval.low.is_none() {
             Verdict::TooFew
-        } else if interval.excludes_zero() && interval.mean.abs() > floor_percent.unwrap_or(0.0) {
+        } else if interval.excludes_zero() && interval.mean.abs() > control.map_or(0.0, Self::bias)
+        {
             Verdict::Different
         } else {
             Verdict::NotDistinguishable
         };
         Some(Comparison {
             percent: interval,
-            floor_percent,
-            pairs: differences.len(),
+            floor_percent: control.map(Self::floor),
+            pairs: starts.len(),
+            turns: starts.iter().map(|start| start.turns).sum(),
+            claim,
+            components: Components::of(&starts),
             verdict,
         })
     }
@@ -121,12 +164,15 @@ impl Comparison {
             Verdict::Different => interval,
             Verdict::NotDistinguishable => {
                 let below = self.percent.farthest().unwrap_or(0.0);
-                let below = below.max(self.floor_percent.unwrap_or(0.0));
                 format!("not distinguishable (below {below:.2} %)")
             }
             Verdict::TooFew => {
                 let pairs = self.pairs;
-                format!("{interval} without an interval: {pairs} of {FEWEST} repetitions")
+                let needed = match self.claim {
+                    Claim::SoFar => LEAST_STARTS,
+                    Claim::Fixed | Claim::Ended => FEWEST,
+                };
+                format!("{interval} without an interval: {pairs} of {needed} repetitions")
             }
             Verdict::Unstable => format!("{interval} *"),
         }
@@ -135,14 +181,18 @@ impl Comparison {
 
 /// The spread of a cell between repetitions, in percent, after what its whole group has in common in a
 /// repetition is taken out. `None` below three repetitions.
-pub fn spread_percent(values: &[Value], group: &[&[Value]]) -> Option<f64> {
-    let logs = by_repetition(values, |moment| {
-        let all: Vec<f64> = (group.iter())
-            .filter_map(|each| log(each, moment))
-            .collect();
-        Some(mean(&all))
-    });
-    (logs.len() >= 3).then(|| percent(deviation(&logs)))
+pub fn spread_percent(values: &Logs, group: &[Logs]) -> Option<f64> {
+    let common: Logs = (values.keys())
+        .map(|moment| {
+            let all: Vec<f64> = (group.iter())
+                .filter_map(|each| each.get(moment).copied())
+                .collect();
+            (*moment, mean(&all))
+        })
+        .collect();
+    let starts = starts(values, &[&common]);
+    let means: Vec<f64> = starts.iter().map(|start| start.mean).collect();
+    (means.len() >= 3).then(|| percent(deviation(&means)))
 }
 
 /// A difference of logarithms in percent.
@@ -154,22 +204,22 @@ fn ln(value: f64) -> Option<f64> {
     (value > 0.0 && value.is_finite()).then(|| value.ln())
 }
 
-fn log(values: &[Value], moment: Moment) -> Option<f64> {
-    let (_, value) = values.iter().find(|(of, _)| *of == moment)?;
-    ln(*value)
-}
-
-/// How the logarithms of values differ from `other` of the same moment: one difference for each repetition. A tenth of
-/// a repetition's turns is left out at either end: now and then the machine does something else in one.
-fn by_repetition(values: &[Value], other: impl Fn(Moment) -> Option<f64>) -> Vec<f64> {
-    let mut repetitions: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for &(moment, value) in values {
-        if let Some((value, other)) = ln(value).zip(other(moment)) {
-            let turns = repetitions.entry(moment.repetition).or_default();
-            turns.push(value - other);
+/// How logarithms differ from each of `others` at the same moment: of each repetition what its turns say.
+fn starts(logs: &Logs, others: &[&Logs]) -> Vec<Start> {
+    let mut repetitions: BTreeMap<u32, Vec<Vec<f64>>> = BTreeMap::new();
+    for (moment, log) in logs {
+        for (at, other) in others.iter().enumerate() {
+            if let Some(other) = other.get(moment) {
+                let columns = repetitions.entry(moment.repetition).or_default();
+                columns.resize_with(others.len(), Vec::new);
+                columns[at].push(log - other);
+            }
         }
     }
-    (repetitions.values())
-        .map(|turns| trimmed_mean(turns))
+    (repetitions.into_values())
+        .map(|mut columns| {
+            columns.retain(|turns| !turns.is_empty());
+            Start::of_each(&columns)
+        })
         .collect()
 }

@@ -3,19 +3,12 @@
 pub mod compare;
 pub mod interval;
 pub mod phase;
+pub mod starts;
 pub mod student;
 
 /// The mean; of nothing it is NaN.
 pub fn mean(sample: &[f64]) -> f64 {
     sample.iter().sum::<f64>() / sample.len() as f64
-}
-
-/// The mean without the tenth at either end; below ten values it is the mean.
-pub fn trimmed_mean(sample: &[f64]) -> f64 {
-    let mut sorted = sample.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let end = sorted.len() / 10;
-    mean(&sorted[end..sorted.len() - end])
 }
 
 /// The standard deviation of the population that the sample was drawn from; NaN below two values.

@@ -1,7 +1,7 @@
 //! Student's t distribution, for whole degrees of freedom.
 
 /// Beyond this many degrees of freedom the quantiles move by less than 0.003.
-const MANY: usize = 400;
+const MANY: usize = 1_000;
 
 /// The chance of a distance of at most `t` from zero, on either side: Abramowitz and Stegun, 26.7.3 and 26.7.4.
 fn within(t: f64, degrees: usize) -> f64 {

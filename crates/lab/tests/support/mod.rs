@@ -93,6 +93,7 @@ pub fn run() -> (Plan, Vec<cell::Result>) {
         cells: recipe.plan(42),
         live: None,
         rates: std::collections::BTreeMap::new(),
+        sequel: None,
         recipe,
     };
     let results = plan.cells.iter().map(|cell| {
