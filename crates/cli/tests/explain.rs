@@ -8,8 +8,9 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 use support::server::{Server, Work, mysql};
 use support::{Directory, Finished, finish, host};
-use tare_lab::stats::compare::{Baseline, Moment};
+use tare_lab::stats::compare::{Baseline, Moment, logs};
 use tare_lab::stats::interval::Interval;
+use tare_lab::stats::starts::Claim;
 
 fn explain(dsn: &Path, seconds: &str) -> Finished {
     let directory = Directory::new("explain");
@@ -301,21 +302,18 @@ fn the_prediction_stands_beside_a_measurement() {
             }
         }
     }
-    let baseline = Baseline {
-        first: measured[0].clone(),
-        again: measured[CONFIGURATIONS.len()].clone(),
-    };
+    let baseline = Baseline::of(&measured[0], &measured[CONFIGURATIONS.len()]);
     let mut rng = Default::default();
     let micros = measured[0].iter().map(|(_, seconds)| 1e6 * seconds);
     println!(
         "off: {:.2} µs of CPU a statement",
         tare_lab::stats::mean(&micros.collect::<Vec<_>>())
     );
-    if let Some(control) = baseline.control(&mut rng) {
+    if let Some(control) = baseline.control(Claim::Fixed) {
         println!("off again: {}", between(&control));
     }
     for (cell, (name, _)) in CONFIGURATIONS.iter().enumerate().skip(1) {
-        let compared = baseline.compare(&measured[cell], None, true, &mut rng);
+        let compared = baseline.compare(&logs(&measured[cell]), None, true, Claim::Fixed);
         let measured = compared.expect("measured").percent;
         let predicted = Interval::of(&predicted[cell], &mut rng);
         println!(
