@@ -76,6 +76,7 @@ mod tests {
             cells: recipe.plan(1),
             live: None,
             rates: std::collections::BTreeMap::new(),
+            sequel: None,
             recipe,
         }
     }
