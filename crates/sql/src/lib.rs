@@ -5,6 +5,7 @@
 
 pub mod catalog;
 pub mod dialect;
+pub mod result;
 pub mod server;
 pub mod storage;
 pub mod sys;

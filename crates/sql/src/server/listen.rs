@@ -7,45 +7,20 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use polling::{Event, Events, PollMode, Poller};
+use polling::{Event, Events, PollMode};
 use tare::Operation;
 
-use super::StartError;
-use super::connect::Incoming;
+use super::login::Incoming;
 use super::points::{SERVER_TCPIP, SERVER_UNIX};
 use super::scheduler::Scheduler;
+use super::start::StartError;
+use super::stop::Stop;
 use crate::server::socket::{Socket, Stream};
 
 const UNIX: usize = 0;
 const TCP: usize = 1;
-
-/// Asks the listener to end.
-#[derive(Debug, Clone)]
-pub struct Stop {
-    poller: Arc<Poller>,
-    asked: Arc<AtomicBool>,
-}
-
-impl Stop {
-    /// Nobody has asked yet.
-    pub fn new() -> io::Result<Self> {
-        Ok(Self {
-            poller: Arc::new(Poller::new()?),
-            asked: Arc::new(AtomicBool::new(false)),
-        })
-    }
-
-    /// Asks.
-    pub fn request(&self) {
-        self.asked.store(true, Ordering::Release);
-        // An error would mean that the poller is gone, and with it who waits.
-        let _ = self.poller.notify();
-    }
-}
 
 fn point(tcp: &TcpListener) -> tare::socket::Instance {
     let mut point = tare::socket::Instance::new(&SERVER_TCPIP, tcp.as_raw_fd());
@@ -113,7 +88,7 @@ impl Listeners {
 
     /// Accepts until it is asked to stop.
     pub fn run(&self, scheduler: &Scheduler) {
-        let poller = &self.stop.poller;
+        let poller = self.stop.poller();
         // SAFETY: the listeners live as long as `self`, and are taken out of the poller below.
         unsafe {
             let _ = poller.add_with_mode(
@@ -127,7 +102,7 @@ impl Listeners {
             }
         }
         let mut events = Events::new();
-        while !self.stop.asked.load(Ordering::Acquire) {
+        while !self.stop.is_requested() {
             events.clear();
             let _ = poller.wait(&mut events, None);
             for event in events.iter() {

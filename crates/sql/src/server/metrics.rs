@@ -1,8 +1,5 @@
 //! The server's metrics: MySQL's names where the meaning is MySQL's. The databases' are in storage.
 
-use crate::dialect::plan::{Action, Change};
-use crate::server::session::Tally;
-
 tare::metrics! {
     /// Rows looked at.
     pub static DML_READS: StatusCounter = "dml_reads", "dml";
@@ -37,31 +34,4 @@ tare::metrics! {
     pub static CONNECTIONS_MADE: Counter = "connections_made", "server", enabled;
     /// Connections there are.
     pub static CONNECTIONS: Value = "connections", "server", enabled;
-}
-
-/// Counts what a statement has done.
-#[inline]
-pub fn count(action: &Action, tally: &Tally) {
-    if tally.examined != 0 {
-        DML_READS.add(tally.examined);
-    }
-    match action {
-        Action::Rows(_) => {
-            if tally.sorts != 0 {
-                STATEMENT_SORTS.add(tally.sorts);
-            }
-            if tally.scanned {
-                STATEMENT_FULL_SCAN_ROWS.add(tally.examined);
-            }
-        }
-        Action::Write(_, change) if tally.affected != 0 => {
-            let metric = match change {
-                Change::Insert | Change::Replace => &DML_INSERTS,
-                Change::Update => &DML_UPDATES,
-                Change::Delete => &DML_DELETES,
-            };
-            metric.add(tally.affected);
-        }
-        _ => {}
-    }
 }

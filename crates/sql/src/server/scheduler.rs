@@ -11,14 +11,17 @@ use std::time::Duration;
 
 use polling::{Event, Events, Poller};
 
+use super::blocking::{self, Waiting, blocking};
+use super::command;
 use super::config::ThreadHandling;
-use super::connect::{self, Incoming};
+use super::login::{self, Incoming};
 use super::points::{
     COND_QUEUE, LOCK_IDLE, LOCK_QUEUE, THREAD_ONE_CONNECTION, THREAD_POOL_POLLER,
     THREAD_POOL_WORKER,
 };
 use super::session::{Next, Session};
 use super::shared::Shared;
+use super::transaction;
 use crate::storage::sync::{Condvar, Mutex};
 
 /// Stack of a thread that runs statements: sqlparser's recursion is limited to 50 levels, SQLite's
@@ -85,9 +88,9 @@ impl Scheduler {
 /// A session's whole life, on its own thread.
 fn one_connection(shared: &Arc<Shared>, incoming: Incoming) {
     guarded(shared, || {
-        if let Some(mut session) = connect::login(shared, incoming) {
-            while session.turn() == Next::Continue {}
-            session.roll_back();
+        if let Some(mut session) = login::login(shared, incoming) {
+            while command::turn(&mut session) == Next::Continue {}
+            transaction::roll_back(&mut session);
         }
     });
 }
@@ -133,33 +136,15 @@ struct Queue {
     threads: Vec<JoinHandle<()>>,
 }
 
-thread_local! {
-    /// The pool of a worker's thread.
-    static POOL: std::cell::RefCell<Option<Arc<Pool>>> = const { std::cell::RefCell::new(None) };
-}
-
-/// While this lives, the thread's pool counts it as blocked and lets another worker run.
-#[derive(Debug)]
-pub struct Blocking {
-    pool: Option<Arc<Pool>>,
-}
-
-/// Says that the thread is about to wait for another session.
-pub fn blocking() -> Blocking {
-    let pool = POOL.with(|p| p.borrow().clone());
-    if let Some(pool) = &pool {
-        let mut queue = pool.queue.lock();
+impl Waiting for Pool {
+    fn blocked(self: Arc<Self>) {
+        let mut queue = self.queue.lock();
         queue.active -= 1;
-        pool.help(&mut queue);
+        self.help(&mut queue);
     }
-    Blocking { pool }
-}
 
-impl Drop for Blocking {
-    fn drop(&mut self) {
-        if let Some(pool) = &self.pool {
-            pool.queue.lock().active += 1;
-        }
+    fn runs_again(&self) {
+        self.queue.lock().active += 1;
     }
 }
 
@@ -232,7 +217,7 @@ impl Pool {
     }
 
     fn worker(self: &Arc<Self>) {
-        POOL.with(|p| *p.borrow_mut() = Some(self.clone()));
+        blocking::serve(Some(self.clone()));
         loop {
             let work = {
                 let mut queue = self.queue.lock();
@@ -242,7 +227,7 @@ impl Pool {
                         queue.active -= 1;
                         queue.workers -= 1;
                         drop(queue);
-                        POOL.with(|p| *p.borrow_mut() = None);
+                        blocking::serve(None);
                         return;
                     }
                     if let Some(work) = queue.work.pop_front() {
@@ -265,7 +250,7 @@ impl Pool {
                     let _entered = thread.enter();
                     // The client may take its time to answer the greeting.
                     let _waits = blocking();
-                    connect::login(&self.shared, *incoming)
+                    login::login(&self.shared, *incoming)
                 });
                 login.flatten().map(|mut session| {
                     session.thread = Some(thread);
@@ -275,15 +260,15 @@ impl Pool {
             Work::Turn(mut session) => guarded(&self.shared, move || {
                 let mut thread = session.thread.take()?;
                 let entered = thread.enter();
-                session.stream.idle(false);
-                let mut live = session.turn() == Next::Continue;
+                session.client.stream.idle(false);
+                let mut live = command::turn(&mut session) == Next::Continue;
                 // A client that has sent more already keeps its worker.
-                while live && session.has_buffered() {
-                    live = session.turn() == Next::Continue;
+                while live && session.client.has_buffered() {
+                    live = command::turn(&mut session) == Next::Continue;
                 }
                 if !live {
                     // While the thread is the session's: its end is recorded as its own.
-                    session.roll_back();
+                    transaction::roll_back(&mut session);
                     drop(session);
                     return None;
                 }
@@ -294,7 +279,7 @@ impl Pool {
             .flatten(),
         };
         if let Some(session) = session {
-            session.stream.idle(true);
+            session.client.stream.idle(true);
             self.wait_for_client(session);
         }
     }
@@ -305,8 +290,8 @@ impl Pool {
             return;
         }
         let key = session.state.id as usize;
-        let stream = session.stream.clone();
-        let known = std::mem::replace(&mut session.polled, true);
+        let stream = session.client.stream.clone();
+        let known = std::mem::replace(&mut session.client.polled, true);
         let event = Event::readable(key);
         // Held until the poller knows the socket: the event may come before the session is there.
         let mut idle = self.idle.lock();
@@ -346,7 +331,7 @@ impl Pool {
             if self.shared.is_stopping() {
                 let idle: Vec<Box<Session>> = self.idle.lock().drain().map(|(_, s)| s).collect();
                 for mut session in idle {
-                    session.roll_back();
+                    transaction::roll_back(&mut session);
                 }
             }
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-use super::auth::Accounts;
+use super::accounts::Accounts;
 use super::config::Config;
 use super::host_cache::HostCache;
 use super::registry::Registry;
@@ -61,7 +61,7 @@ pub struct Shared {
     /// Set when it must stop.
     pub stopping: AtomicBool,
     /// Called to stop it.
-    pub stop: super::listen::Stop,
+    pub stop: super::stop::Stop,
 }
 
 impl Shared {

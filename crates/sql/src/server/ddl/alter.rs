@@ -6,111 +6,128 @@ use sqlparser::ast::{
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::table::{TableDef, literal};
 
+use super::{alone, table};
 use crate::dialect::ddl::TableName;
 use crate::dialect::name::last_name;
 use crate::server::session::Session;
 use crate::storage::connection::quote;
 use crate::storage::tables::{FromSql, IndexToSqlite, ToSqlite};
 
-impl Session {
-    pub(super) fn rename(&mut self, from: &TableName, to: &TableName) -> Result<()> {
-        if from.database != to.database {
-            return Err(SqlError::unsupported("moving a table to another database"));
-        }
-        let mut def = self.existing(from)?.as_ref().clone();
-        self.is_there(to, false)?;
-        def.name.clone_from(&to.table);
-        self.in_one(&from.database, |s| s.rebuild(from, &def, None))
+pub fn rename(session: &mut Session, from: &TableName, to: &TableName) -> Result<()> {
+    if from.database != to.database {
+        return Err(SqlError::unsupported("moving a table to another database"));
     }
-
-    pub(super) fn add_last_index(&mut self, name: &TableName, def: &TableDef) -> Result<()> {
-        let Some(index) = def.indexes.last() else {
-            return Ok(());
-        };
-        def.check_indexes()?;
-        let sql = index.to_sqlite(&name.database, &name.table, &name.table);
-        self.in_one(&name.database, |s| {
-            s.connection()?.batch(&sql)?;
-            s.remember(&name.database, def)
-        })
-    }
-
-    pub(super) fn alter(
-        &mut self,
-        name: &TableName,
-        operations: &[AlterTableOperation],
-    ) -> Result<u64> {
-        let old = self.existing(name)?;
-        if old.view.is_some() {
-            return Err(SqlError::new(
-                1347,
-                format!("'{}.{}' is not BASE TABLE", name.database, name.table),
-            ));
-        }
-        let mut def = old.as_ref().clone();
-        // Where each of the new columns comes from.
-        let mut sources: Vec<Option<String>> =
-            def.columns.iter().map(|c| Some(c.name.clone())).collect();
-        for operation in operations {
-            change(&mut def, &mut sources, operation)?;
-        }
-        def.check_indexes()?;
-        self.in_one(&name.database, |s| s.rebuild(name, &def, Some(&sources)))?;
-        Ok(0)
-    }
-
-    /// Makes the table anew as `def` says, and copies its rows: SQLite can alter little in place.
-    fn rebuild(
-        &mut self,
-        name: &TableName,
-        def: &TableDef,
-        sources: Option<&[Option<String>]>,
-    ) -> Result<()> {
-        let db = quote(&name.database);
-        let scratch = format!("__tare_new_{}", def.name);
-        let own: Vec<Option<String>> = def.columns.iter().map(|c| Some(c.name.clone())).collect();
-        let sources = sources.unwrap_or(&own);
-        let (mut into, mut from) = (Vec::new(), Vec::new());
-        for (column, source) in def.columns.iter().zip(sources) {
-            if let Some(source) = source {
-                into.push(quote(&column.name));
-                from.push(quote(source));
-            } else if !column.nullable && column.default.is_none() && !column.auto_increment {
-                // MySQL fills a new NOT NULL column with its type's zero.
-                into.push(quote(&column.name));
-                let text =
-                    column.column_type.contains("char") || column.column_type.contains("text");
-                from.push(if text { "''".into() } else { "0".into() });
-            }
-        }
-        let mut all = def.to_sqlite(&name.database, &scratch).into_iter();
-        if let Some(create) = all.next() {
-            self.connection()?.batch(&create)?;
-        }
-        self.connection()?.batch(&format!(
-            "INSERT INTO {db}.{} ({}) SELECT {} FROM {db}.{}",
-            quote(&scratch),
-            into.join(", "),
-            from.join(", "),
-            quote(&name.table)
-        ))?;
-        self.connection()?
-            .batch(&format!("DROP TABLE {db}.{}", quote(&name.table)))?;
-        self.connection()?.batch(&format!(
-            "ALTER TABLE {db}.{} RENAME TO {}",
-            quote(&scratch),
-            quote(&def.name)
-        ))?;
-        for index in def.indexes.iter().filter(|i| i.name != "PRIMARY") {
-            self.connection()?
-                .batch(&index.to_sqlite(&name.database, &def.name, &def.name))?;
-        }
-        self.forget(name)?;
-        self.remember(&name.database, def)
-    }
+    let mut def = table::existing(session, from)?.as_ref().clone();
+    table::is_there(session, to, false)?;
+    def.name.clone_from(&to.table);
+    alone::run(session, &from.database, |s| rebuild(s, from, &def, None))
 }
 
-pub(super) fn drop_index(def: &mut TableDef, index: &str) -> Result<()> {
+pub fn add_last_index(session: &mut Session, name: &TableName, def: &TableDef) -> Result<()> {
+    let Some(index) = def.indexes.last() else {
+        return Ok(());
+    };
+    def.check_indexes()?;
+    let sql = index.to_sqlite(&name.database, &name.table, &name.table);
+    alone::run(session, &name.database, |s| {
+        s.connections.own()?.batch(&sql)?;
+        table::remember(s, &name.database, def)
+    })
+}
+
+pub fn alter(
+    session: &mut Session,
+    name: &TableName,
+    operations: &[AlterTableOperation],
+) -> Result<()> {
+    let old = table::existing(session, name)?;
+    if old.view.is_some() {
+        return Err(SqlError::new(
+            1347,
+            format!("'{}.{}' is not BASE TABLE", name.database, name.table),
+        ));
+    }
+    let mut def = old.as_ref().clone();
+    // Where each of the new columns comes from.
+    let mut sources: Vec<Option<String>> =
+        def.columns.iter().map(|c| Some(c.name.clone())).collect();
+    for operation in operations {
+        change(&mut def, &mut sources, operation)?;
+    }
+    def.check_indexes()?;
+    alone::run(session, &name.database, |s| {
+        rebuild(s, name, &def, Some(&sources))
+    })
+}
+
+/// Makes the table anew as `def` says, and copies its rows: SQLite can alter little in place.
+fn rebuild(
+    session: &mut Session,
+    name: &TableName,
+    def: &TableDef,
+    sources: Option<&[Option<String>]>,
+) -> Result<()> {
+    let db = quote(&name.database);
+    let scratch = format!("__tare_new_{}", def.name);
+    let own: Vec<Option<String>> = def.columns.iter().map(|c| Some(c.name.clone())).collect();
+    let sources = sources.unwrap_or(&own);
+    let (mut into, mut from) = (Vec::new(), Vec::new());
+    for (column, source) in def.columns.iter().zip(sources) {
+        if let Some(source) = source {
+            into.push(quote(&column.name));
+            from.push(quote(source));
+        } else if !column.nullable && column.default.is_none() && !column.auto_increment {
+            // MySQL fills a new NOT NULL column with its type's zero.
+            into.push(quote(&column.name));
+            let text = column.column_type.contains("char") || column.column_type.contains("text");
+            from.push(if text { "''".into() } else { "0".into() });
+        }
+    }
+    let mut all = def.to_sqlite(&name.database, &scratch).into_iter();
+    if let Some(create) = all.next() {
+        session.connections.own()?.batch(&create)?;
+    }
+    session.connections.own()?.batch(&format!(
+        "INSERT INTO {db}.{} ({}) SELECT {} FROM {db}.{}",
+        quote(&scratch),
+        into.join(", "),
+        from.join(", "),
+        quote(&name.table)
+    ))?;
+    session
+        .connections
+        .own()?
+        .batch(&format!("DROP TABLE {db}.{}", quote(&name.table)))?;
+    session.connections.own()?.batch(&format!(
+        "ALTER TABLE {db}.{} RENAME TO {}",
+        quote(&scratch),
+        quote(&def.name)
+    ))?;
+    for index in def.indexes.iter().filter(|i| i.name != "PRIMARY") {
+        session
+            .connections
+            .own()?
+            .batch(&index.to_sqlite(&name.database, &def.name, &def.name))?;
+    }
+    table::forget(session, name)?;
+    table::remember(session, &name.database, def)
+}
+
+/// DROP INDEX.
+pub fn drop_one_index(session: &mut Session, name: &TableName, index: &str) -> Result<()> {
+    let mut def = table::existing(session, name)?.as_ref().clone();
+    drop_index(&mut def, index)?;
+    alone::run(session, &name.database, |s| {
+        s.connections.own()?.batch(&format!(
+            "DROP INDEX {}.{}",
+            quote(&name.database),
+            quote(&format!("{}.{index}", name.table))
+        ))?;
+        table::remember(s, &name.database, &def)
+    })
+}
+
+fn drop_index(def: &mut TableDef, index: &str) -> Result<()> {
     let before = def.indexes.len();
     def.indexes.retain(|i| !i.name.eq_ignore_ascii_case(index));
     if def.indexes.len() == before {

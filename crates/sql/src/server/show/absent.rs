@@ -1,10 +1,10 @@
 //! What this server never has any of: a result of MySQL's columns and no rows.
 
-use super::rows::Rows;
 use crate::dialect::admin::Absent;
+use crate::result::Rows;
 
 /// The empty result.
-pub(super) fn rows(absent: Absent) -> Rows {
+pub fn rows(absent: Absent) -> Rows {
     let names = columns(absent);
     let types: Vec<&str> = names.iter().map(|n| type_of(n)).collect();
     Rows::new(names).typed(&types)

@@ -3,87 +3,87 @@
 use rusqlite::types::Value;
 use tare_mysql::error::{Result, SqlError};
 
-use super::rows::Rows;
 use crate::dialect::admin::{Program, Routine};
+use crate::result::Rows;
+use crate::server::execute::internal;
 use crate::server::session::Session;
 
-impl Session {
-    /// SHOW TRIGGERS.
-    pub(super) fn triggers(&mut self, database: &Option<String>) -> Result<Rows> {
-        let query = format!(
-            "{TRIGGERS} WHERE {} ORDER BY 1, 2",
-            of("TRIGGER_SCHEMA", database)
-        );
-        let mut rows = self.select(&query, &[])?;
-        // LIKE looks at the table.
-        rows.like = 2;
-        Ok(rows)
-    }
+/// SHOW TRIGGERS.
+pub fn triggers(session: &mut Session, database: &Option<String>) -> Result<Rows> {
+    let query = format!(
+        "{TRIGGERS} WHERE {} ORDER BY 1, 2",
+        of("TRIGGER_SCHEMA", database)
+    );
+    let mut rows = internal::select(session, &query, &[])?;
+    // LIKE looks at the table.
+    rows.like = 2;
+    Ok(rows)
+}
 
-    /// SHOW EVENTS.
-    pub(super) fn events(&mut self, database: &Option<String>) -> Result<Rows> {
-        let query = format!(
-            "{EVENTS} WHERE {} ORDER BY 1, 2",
-            of("EVENT_SCHEMA", database)
-        );
-        let mut rows = self.select(&query, &[])?;
-        rows.like = 1;
-        Ok(rows)
-    }
+/// SHOW EVENTS.
+pub fn events(session: &mut Session, database: &Option<String>) -> Result<Rows> {
+    let query = format!(
+        "{EVENTS} WHERE {} ORDER BY 1, 2",
+        of("EVENT_SCHEMA", database)
+    );
+    let mut rows = internal::select(session, &query, &[])?;
+    rows.like = 1;
+    Ok(rows)
+}
 
-    /// SHOW PROCEDURE STATUS, SHOW FUNCTION STATUS.
-    pub(super) fn routines(&mut self, routine: Routine) -> Result<Rows> {
-        let word = routine.word();
-        let query = format!("{ROUTINES} WHERE ROUTINE_TYPE = '{word}' ORDER BY 1, 2");
-        let mut rows = self.select(&query, &[])?;
-        rows.like = 1;
-        Ok(rows)
-    }
+/// SHOW PROCEDURE STATUS, SHOW FUNCTION STATUS.
+pub fn routines(session: &mut Session, routine: Routine) -> Result<Rows> {
+    let word = routine.word();
+    let query = format!("{ROUTINES} WHERE ROUTINE_TYPE = '{word}' ORDER BY 1, 2");
+    let mut rows = internal::select(session, &query, &[])?;
+    rows.like = 1;
+    Ok(rows)
+}
 
-    /// SHOW CREATE PROCEDURE, FUNCTION, TRIGGER, EVENT.
-    pub(super) fn show_program(
-        &mut self,
-        program: Program,
-        database: &Option<String>,
-        name: &str,
-    ) -> Result<Rows> {
-        let database = match database {
-            Some(name) => name.clone(),
-            None => self.state.database().ok_or_else(SqlError::no_database)?,
-        };
-        let routine = match program {
-            Program::Trigger => return Err(SqlError::new(1360, "Trigger does not exist")),
-            Program::Event => return Err(SqlError::new(1539, format!("Unknown event '{name}'"))),
-            Program::Routine(routine) => routine,
-        };
-        let word = routine.word();
-        let found = self.select(
-            "SELECT ROUTINE_NAME, SQL_MODE, ROUTINE_DEFINITION FROM information_schema.ROUTINES \
-             WHERE ROUTINE_SCHEMA = ? AND ROUTINE_NAME = ? AND ROUTINE_TYPE = ?",
-            &[&database, name, word],
-        )?;
-        let Some(row) = found.rows.first() else {
-            return Err(SqlError::new(1305, format!("{word} {name} does not exist")));
-        };
-        let title = match routine {
-            Routine::Procedure => ("Procedure", "Create Procedure"),
-            Routine::Function => ("Function", "Create Function"),
-        };
-        let mut rows = Rows::new(&[
-            title.0,
-            "sql_mode",
-            title.1,
-            "character_set_client",
-            "collation_connection",
-            "Database Collation",
-        ]);
-        let mut values = row.clone();
-        values.extend(
-            ["utf8mb4", "utf8mb4_0900_ai_ci", "utf8mb4_0900_ai_ci"].map(|t| Value::Text(t.into())),
-        );
-        rows.rows.push(values);
-        Ok(rows)
-    }
+/// SHOW CREATE PROCEDURE, FUNCTION, TRIGGER, EVENT.
+pub fn show_program(
+    session: &mut Session,
+    program: Program,
+    database: &Option<String>,
+    name: &str,
+) -> Result<Rows> {
+    let database = match database {
+        Some(name) => name.clone(),
+        None => session.state.database().ok_or_else(SqlError::no_database)?,
+    };
+    let routine = match program {
+        Program::Trigger => return Err(SqlError::new(1360, "Trigger does not exist")),
+        Program::Event => return Err(SqlError::new(1539, format!("Unknown event '{name}'"))),
+        Program::Routine(routine) => routine,
+    };
+    let word = routine.word();
+    let found = internal::select(
+        session,
+        "SELECT ROUTINE_NAME, SQL_MODE, ROUTINE_DEFINITION FROM information_schema.ROUTINES \
+         WHERE ROUTINE_SCHEMA = ? AND ROUTINE_NAME = ? AND ROUTINE_TYPE = ?",
+        &[&database, name, word],
+    )?;
+    let Some(row) = found.rows.first() else {
+        return Err(SqlError::new(1305, format!("{word} {name} does not exist")));
+    };
+    let title = match routine {
+        Routine::Procedure => ("Procedure", "Create Procedure"),
+        Routine::Function => ("Function", "Create Function"),
+    };
+    let mut rows = Rows::new(&[
+        title.0,
+        "sql_mode",
+        title.1,
+        "character_set_client",
+        "collation_connection",
+        "Database Collation",
+    ]);
+    let mut values = row.clone();
+    values.extend(
+        ["utf8mb4", "utf8mb4_0900_ai_ci", "utf8mb4_0900_ai_ci"].map(|t| Value::Text(t.into())),
+    );
+    rows.rows.push(values);
+    Ok(rows)
 }
 
 /// Of one database, where it is said, or of the session's.

@@ -100,7 +100,7 @@ fn server_uuid(data: &std::path::Path) -> String {
         return kept.trim().to_owned();
     }
     let mut bytes = [0; 16];
-    crate::server::random(&mut bytes);
+    getrandom::fill(&mut bytes).expect("the system has random bytes");
     // Version 4, variant 1 of RFC 9562.
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;

@@ -1,0 +1,94 @@
+//! Results that are made in memory: names, rows, types.
+
+use rusqlite::types::Value;
+
+use crate::server::execute::columns::wire_type;
+use tare_mysql::wire::column::WireType;
+use tare_mysql::wire::value;
+
+/// A result that is made here.
+#[derive(Debug, Clone)]
+pub struct Rows {
+    /// What the columns are called.
+    pub names: Vec<String>,
+    /// A value for each column.
+    pub rows: Vec<Vec<Value>>,
+    /// The column that LIKE looks at.
+    pub like: usize,
+    /// The columns' types where they are known without a value.
+    pub wire: Vec<Option<WireType>>,
+}
+
+impl Rows {
+    /// No rows yet.
+    pub fn new(names: &[&str]) -> Self {
+        Self {
+            names: names.iter().map(|n| (*n).to_owned()).collect(),
+            rows: Vec::new(),
+            like: 0,
+            wire: Vec::new(),
+        }
+    }
+
+    /// With the types of its columns as a table would have them: what has no row yet has a type, too.
+    #[must_use]
+    pub fn typed(mut self, types: &[&str]) -> Self {
+        self.wire = types.iter().map(|t| Some(wire_type(t, true))).collect();
+        self
+    }
+
+    /// Adds a row.
+    pub fn push<const N: usize>(&mut self, row: [Text; N]) {
+        self.rows.push(row.into_iter().map(|t| t.0).collect());
+    }
+}
+
+/// A value of a made row; from texts, numbers and options of them.
+#[derive(Debug, Clone)]
+pub struct Text(pub Value);
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        Self(Value::Text(text.to_owned()))
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self(Value::Text(text))
+    }
+}
+
+impl From<i64> for Text {
+    fn from(n: i64) -> Self {
+        Self(Value::Integer(n))
+    }
+}
+
+impl<T: Into<Text>> From<Option<T>> for Text {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self(Value::Null), Into::into)
+    }
+}
+
+/// A value that borrows from rusqlite's.
+pub fn borrowed(value: &Value) -> value::Value<'_> {
+    match value {
+        Value::Null => value::Value::Null,
+        Value::Integer(n) => value::Value::Int(*n),
+        Value::Real(x) => value::Value::Real(*x),
+        Value::Text(t) => value::Value::Text(t.as_bytes()),
+        Value::Blob(b) => value::Value::Blob(b),
+    }
+}
+
+/// A value of rusqlite's that owns its text.
+pub fn owned(value: value::Value<'_>) -> Value {
+    match value {
+        value::Value::Null => Value::Null,
+        value::Value::Int(n) => Value::Integer(n),
+        value::Value::Real(x) => Value::Real(x),
+        value::Value::Text(t) => Value::Text(String::from_utf8_lossy(t).into_owned()),
+        value::Value::Blob(b) => Value::Blob(b.to_vec()),
+    }
+}

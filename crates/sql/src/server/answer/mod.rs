@@ -1,0 +1,97 @@
+//! Rows that are made here, on their way to the client.
+
+mod filter;
+
+use mysql_common::constants::StatusFlags;
+use rusqlite::types::Value;
+
+pub use self::filter::filtered;
+use super::execute::columns::put_packet;
+use super::execute::prepare::Answer;
+use super::session::Session;
+use super::socket::PacketWriter;
+use crate::result::{Rows, borrowed};
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::wire::bytes::put_lenenc;
+use tare_mysql::wire::column::{Column, WireType};
+use tare_mysql::wire::reply;
+use tare_mysql::wire::value::{put_binary, put_text};
+
+/// Sends a made result.
+pub fn send(session: &mut Session, rows: &Rows, answer: Answer) -> Result<()> {
+    let wire: Vec<WireType> = (0..rows.names.len()).map(|i| wire(rows, i)).collect();
+    let mut status = session.transaction.status();
+    status.set(StatusFlags::SERVER_MORE_RESULTS_EXISTS, answer.more);
+    let deprecates_eof = session.client.deprecates_eof();
+    let writer = &mut session.client.writer;
+    put_lenenc(writer.begin(), rows.names.len() as u64);
+    writer.end();
+    writer.replay(&definitions(rows, &wire));
+    if !deprecates_eof {
+        reply::eof(writer, status, 0);
+    }
+    for row in &rows.rows {
+        put(writer, row, &wire, answer.binary);
+        writer
+            .flush_if_full()
+            .map_err(|_| SqlError::interrupted())?;
+    }
+    // SHOW WARNINGS has none itself: a client that shows them would ask for ever.
+    let warnings = 0;
+    if deprecates_eof {
+        reply::result_end(writer, status, warnings);
+    } else {
+        reply::eof(writer, status, warnings);
+    }
+    session.state.set_found_rows(rows.rows.len() as i64);
+    Ok(())
+}
+
+/// A column's type: the one that is known, or that of its first value.
+fn wire(rows: &Rows, column: usize) -> WireType {
+    if let Some(Some(wire)) = rows.wire.get(column) {
+        return *wire;
+    }
+    let mut values = rows.rows.iter().map(|row| &row[column]);
+    match values.find(|v| !matches!(v, Value::Null)) {
+        Some(Value::Integer(_)) => WireType::bigint(),
+        Some(Value::Real(_)) => WireType::double(),
+        _ => WireType::text(255),
+    }
+}
+
+fn definitions(rows: &Rows, wire: &[WireType]) -> Vec<u8> {
+    let mut packets = Vec::new();
+    for (name, wire) in rows.names.iter().zip(wire) {
+        let column = Column {
+            schema: "",
+            table: "",
+            org_table: "",
+            name,
+            org_name: name,
+            wire: *wire,
+        };
+        put_packet(&mut packets, |out| column.put(out));
+    }
+    packets
+}
+
+fn put(writer: &mut PacketWriter, row: &[Value], wire: &[WireType], binary: bool) {
+    let out = writer.begin();
+    if binary {
+        out.push(0);
+        let nulls = out.len();
+        out.resize(nulls + (row.len() + 9) / 8, 0);
+        for (i, (value, wire)) in row.iter().zip(wire).enumerate() {
+            match value {
+                Value::Null => out[nulls + (i + 2) / 8] |= 1 << ((i + 2) % 8),
+                value => put_binary(out, borrowed(value), wire),
+            }
+        }
+    } else {
+        for (value, wire) in row.iter().zip(wire) {
+            put_text(out, borrowed(value), wire);
+        }
+    }
+    writer.end();
+}

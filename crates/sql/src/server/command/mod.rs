@@ -1,0 +1,287 @@
+//! The commands that a client sends.
+
+mod prepared;
+mod text;
+
+use std::io;
+use std::time::Duration;
+
+use mysql_common::constants::CapabilityFlags;
+
+use self::text::text_query;
+use super::execute::flush::flush;
+use super::login;
+use super::points;
+use super::session::{Next, Session, Transaction, malformed};
+use super::show;
+use super::socket::{PacketReader, ReadError};
+use super::status::{Com, Counter};
+use super::transaction;
+use crate::dialect::split;
+use crate::sys::procedures::Kept;
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::wire::reply;
+
+/// The commands' codes.
+mod com {
+    use mysql_common::constants::Command;
+
+    pub const DEBUG: u8 = Command::COM_DEBUG as u8;
+    pub const FIELD_LIST: u8 = Command::COM_FIELD_LIST as u8;
+    pub const INIT_DB: u8 = Command::COM_INIT_DB as u8;
+    pub const PING: u8 = Command::COM_PING as u8;
+    pub const PROCESS_INFO: u8 = Command::COM_PROCESS_INFO as u8;
+    pub const PROCESS_KILL: u8 = Command::COM_PROCESS_KILL as u8;
+    pub const QUERY: u8 = Command::COM_QUERY as u8;
+    pub const QUIT: u8 = Command::COM_QUIT as u8;
+    pub const REFRESH: u8 = Command::COM_REFRESH as u8;
+    pub const RESET_CONNECTION: u8 = Command::COM_RESET_CONNECTION as u8;
+    pub const SET_OPTION: u8 = Command::COM_SET_OPTION as u8;
+    pub const STATISTICS: u8 = Command::COM_STATISTICS as u8;
+    pub const STMT_CLOSE: u8 = Command::COM_STMT_CLOSE as u8;
+    pub const STMT_EXECUTE: u8 = Command::COM_STMT_EXECUTE as u8;
+    pub const STMT_PREPARE: u8 = Command::COM_STMT_PREPARE as u8;
+    pub const STMT_RESET: u8 = Command::COM_STMT_RESET as u8;
+    pub const STMT_SEND_LONG_DATA: u8 = Command::COM_STMT_SEND_LONG_DATA as u8;
+    pub const CHANGE_USER: u8 = Command::COM_CHANGE_USER as u8;
+}
+
+const ADMIN: Option<Com> = Com::of("admin_commands");
+const CHANGE_DB: Option<Com> = Com::of("change_db");
+
+/// Reads one command and answers it.
+pub fn turn(session: &mut Session) -> Next {
+    let Some(mut reader) = session.client.reader.take() else {
+        return Next::Quit;
+    };
+    let next = match reader.read(0) {
+        Ok((packet, sequence)) => {
+            session.client.writer.set_sequence(sequence);
+            session.control.forget();
+            match packet.split_first() {
+                Some((&code, body)) if code == com::CHANGE_USER => {
+                    // More packets may follow: this one is copied out of the buffer.
+                    let body = body.to_vec();
+                    session.client.reader = Some(reader);
+                    com_change_user(session, &body)
+                }
+                _ => {
+                    let next = command(session, packet);
+                    session.client.reader = Some(reader);
+                    next
+                }
+            }
+        }
+        Err(error) => return refuse(session, error, reader),
+    };
+    if session.control.is_gone() {
+        return Next::Quit;
+    }
+    let flushed = session.client.writer.flush();
+    let status = session.registration.status();
+    status.set(Counter::BytesSent, session.client.writer.sent());
+    if let Some(reader) = &session.client.reader {
+        status.set(Counter::BytesReceived, reader.received());
+    }
+    match flushed {
+        Ok(()) if session.control.is_killed() => Next::Quit,
+        Ok(()) => next,
+        Err(_) => Next::Quit,
+    }
+}
+
+/// A packet that could not be read ends the session; the client is told why if it can be.
+fn refuse(session: &mut Session, error: ReadError, mut reader: PacketReader) -> Next {
+    let told = match error {
+        ReadError::TooLarge(_) => {
+            SqlError::new(1153, "Got a packet bigger than 'max_allowed_packet' bytes")
+        }
+        ReadError::OutOfOrder { .. } => SqlError::new(1156, "Got packets out of order"),
+        ReadError::Closed => return Next::Quit,
+        ReadError::Io(e)
+            if matches!(
+                e.kind(),
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+            ) =>
+        {
+            SqlError::new(
+                4031,
+                "The client was disconnected by the server because of inactivity.",
+            )
+        }
+        ReadError::Io(_) => {
+            if session.control.is_killed() {
+                SqlError::new(1053, "Server shutdown in progress")
+            } else {
+                return Next::Quit;
+            }
+        }
+    };
+    session.client.writer.set_sequence(1);
+    reply::error(&mut session.client.writer, &told, true);
+    if session.client.writer.flush().is_ok() && told.code == 1153 {
+        // A client that is still sending would see a reset instead of the error.
+        session.client.stream.shutdown(std::net::Shutdown::Write);
+        reader.drain(Duration::from_millis(500), 512 << 20);
+    }
+    Next::Quit
+}
+
+/// The instrument of a command; those that run statements have their own.
+fn class_of(code: u8) -> Option<&'static tare::Class> {
+    Some(match code {
+        com::QUERY | com::STMT_EXECUTE | com::STMT_PREPARE => return None,
+        com::PROCESS_INFO | com::PROCESS_KILL | com::REFRESH => return None,
+        com::STMT_CLOSE => &points::COM_CLOSE_STMT,
+        com::STMT_SEND_LONG_DATA => &points::COM_LONG_DATA,
+        com::STMT_RESET => &points::COM_RESET_STMT,
+        com::QUIT => &points::COM_QUIT,
+        com::PING => &points::COM_PING,
+        com::INIT_DB => &points::COM_INIT_DB,
+        com::FIELD_LIST => &points::COM_FIELD_LIST,
+        com::STATISTICS => &points::COM_STATISTICS,
+        com::RESET_CONNECTION => &points::COM_RESET_CONNECTION,
+        com::SET_OPTION => &points::COM_SET_OPTION,
+        com::DEBUG => &points::COM_DEBUG,
+        _ => &points::COM_ERROR,
+    })
+}
+
+fn command(session: &mut Session, packet: &[u8]) -> Next {
+    let Some((&code, body)) = packet.split_first() else {
+        return session.fail(&SqlError::new(1047, "Unknown command"));
+    };
+    if matches!(
+        code,
+        com::PING | com::STATISTICS | com::DEBUG | com::RESET_CONNECTION | com::SET_OPTION
+    ) {
+        session.registration.status().command(ADMIN);
+    }
+    let _point = class_of(code).map(tare::statement::start);
+    match answer(session, code, body) {
+        Ok(next) => next,
+        Err(error) => session.fail(&error),
+    }
+}
+
+fn answer(session: &mut Session, code: u8, body: &[u8]) -> Result<Next> {
+    match code {
+        com::QUERY => com_query(session, body)?,
+        com::STMT_EXECUTE => prepared::execute(session, body)?,
+        com::STMT_PREPARE => prepared::prepare(session, body)?,
+        // These two have no answer; COM_STMT_EXECUTE will tell what went wrong.
+        com::STMT_CLOSE => prepared::close(session, body),
+        com::STMT_SEND_LONG_DATA => prepared::long_data(session, body),
+        com::STMT_RESET => prepared::reset(session, body)?,
+        com::QUIT => {
+            session.registration.say_goodbye();
+            return Ok(Next::Quit);
+        }
+        com::PING => session.ok(),
+        com::INIT_DB => com_init_db(session, body)?,
+        com::FIELD_LIST => com_field_list(session, body)?,
+        com::STATISTICS => {
+            let text = session.shared.statistics();
+            let writer = &mut session.client.writer;
+            writer.begin().extend_from_slice(text.as_bytes());
+            writer.end();
+        }
+        com::PROCESS_INFO => text_query(session, "SHOW PROCESSLIST")?,
+        com::PROCESS_KILL => {
+            let id = body.try_into().map_err(|_| malformed())?;
+            text_query(session, &format!("KILL {}", u32::from_le_bytes(id)))?;
+        }
+        com::REFRESH => com_refresh(session, body)?,
+        com::RESET_CONNECTION => {
+            reset(session);
+            session.ok();
+        }
+        com::SET_OPTION => com_set_option(session, body)?,
+        com::DEBUG => eof(session),
+        _ => return Err(SqlError::new(1047, "Unknown command")),
+    }
+    Ok(Next::Continue)
+}
+
+fn eof(session: &mut Session) {
+    let status = session.transaction.status();
+    reply::eof(&mut session.client.writer, status, 0);
+}
+
+/// As new, but for the account and the database.
+fn reset(session: &mut Session) {
+    transaction::roll_back(session);
+    session.statements.empty_cache(&mut session.connections);
+    prepared::close_all(session);
+    session.statements.named.clear();
+    session.locks.tables.clear();
+    session.kept = Kept::default();
+    session.transaction = Transaction::default();
+    session.state.reset();
+}
+
+fn com_set_option(session: &mut Session, body: &[u8]) -> Result<()> {
+    let Some(&option @ (0 | 1)) = body.first() else {
+        return Err(malformed());
+    };
+    session
+        .client
+        .capabilities
+        .set(CapabilityFlags::CLIENT_MULTI_STATEMENTS, option == 0);
+    eof(session);
+    Ok(())
+}
+
+fn com_query(session: &mut Session, body: &[u8]) -> Result<()> {
+    let text =
+        split::text(body).ok_or_else(|| SqlError::new(1300, "Invalid utf8mb4 character string"))?;
+    text_query(session, &text)
+}
+
+/// Bits that FLUSH has names for: MySQL's REFRESH_*.
+fn com_refresh(session: &mut Session, body: &[u8]) -> Result<()> {
+    let &bits = body.first().ok_or_else(malformed)?;
+    let named = [
+        (1, "PRIVILEGES"),
+        (2, "LOGS"),
+        (4, "TABLES"),
+        (8, "HOSTS"),
+        (16, "STATUS"),
+    ];
+    let what = named.iter().filter(|(bit, _)| bits & bit != 0);
+    flush(
+        session,
+        &what.map(|(_, name)| (*name).to_owned()).collect::<Vec<_>>(),
+    )?;
+    session.ok();
+    Ok(())
+}
+
+fn com_init_db(session: &mut Session, body: &[u8]) -> Result<()> {
+    let name = std::str::from_utf8(body).map_err(|_| malformed())?;
+    session.registration.status().command(CHANGE_DB);
+    session.use_database(name)?;
+    session.ok();
+    Ok(())
+}
+
+fn com_field_list(session: &mut Session, body: &[u8]) -> Result<()> {
+    let end = body.iter().position(|&b| b == 0).ok_or_else(malformed)?;
+    let table = std::str::from_utf8(&body[..end]).map_err(|_| malformed())?;
+    show::field_list(session, table)
+}
+
+fn com_change_user(session: &mut Session, body: &[u8]) -> Next {
+    session.registration.status().command(ADMIN);
+    reset(session);
+    match login::change_user(session, body) {
+        Ok(()) => {
+            session.ok();
+            Next::Continue
+        }
+        Err(error) => {
+            session.fail(&error);
+            Next::Quit
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Runs a plan: each kind of action in a module of its own.
+
+mod action;
+pub mod columns;
+pub mod flush;
+pub mod internal;
+mod into;
+mod locks;
+mod named;
+pub mod prepare;
+mod rows;
+mod savepoint;
+mod write;
+
+use std::time::Duration;
+
+use self::prepare::Run;
+use super::call;
+use super::metrics;
+use super::session::{Session, Tally};
+use super::show;
+use super::status::{Com, Counter};
+use crate::dialect::admin::What;
+use crate::dialect::plan::{Action, Change, Plan};
+use tare_mysql::error::Result;
+
+/// Runs a plan and answers.
+pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
+    let status = session.registration.status();
+    status.command(Com::of_statement(plan.command));
+    let at_most = match plan.action {
+        Action::Rows(_) => session.settings.max_execution_time,
+        _ => Duration::ZERO,
+    };
+    if !at_most.is_zero() {
+        status.add(Counter::MaxExecutionTimeSet, 1);
+    }
+    session.control.begin(at_most);
+    if !shows_warnings(&plan.action) {
+        session.state.warnings.clear();
+    }
+    let answer = run.answer;
+    let result = match &plan.action {
+        Action::Rows(sql) => rows::rows(session, sql, run),
+        Action::Write(sql, change) => write::write(session, sql, *change, run),
+        Action::Show(show) => show::show(session, show, answer),
+        Action::Call(call) => call::call(session, call, run.bind, answer.binary)
+            .map(|()| session.done(0, 0, answer.more)),
+        Action::Into(sql, names) => into::select_into(session, sql, names, run),
+        Action::Do(sql) => into::evaluate_all(session, sql, run),
+        other => {
+            let affected = action::other(session, other, answer)?;
+            if let Some(affected) = affected {
+                session.done(affected, 0, answer.more);
+            }
+            return Ok(());
+        }
+    };
+    count(&plan.action, &session.tally);
+    if let Some(connection) = &mut session.connections.own {
+        connection.statement_ended();
+    }
+    match result {
+        Err(e) if e.code == 1317 => {
+            let error = session.control.interruption();
+            if error.code == 3024 {
+                let status = session.registration.status();
+                status.add(Counter::MaxExecutionTimeExceeded, 1);
+            }
+            Err(error)
+        }
+        other => other,
+    }
+}
+
+/// SHOW WARNINGS leaves the warnings of the statement before.
+fn shows_warnings(action: &Action) -> bool {
+    let Action::Show(show) = action else {
+        return false;
+    };
+    matches!(show.what, What::Warnings { .. } | What::WarningCount { .. })
+}
+
+/// Counts what a statement has done.
+#[inline]
+fn count(action: &Action, tally: &Tally) {
+    if tally.examined != 0 {
+        metrics::DML_READS.add(tally.examined);
+    }
+    match action {
+        Action::Rows(_) => {
+            if tally.sorts != 0 {
+                metrics::STATEMENT_SORTS.add(tally.sorts);
+            }
+            if tally.scanned {
+                metrics::STATEMENT_FULL_SCAN_ROWS.add(tally.examined);
+            }
+        }
+        Action::Write(_, change) if tally.affected != 0 => {
+            let metric = match change {
+                Change::Insert | Change::Replace => &metrics::DML_INSERTS,
+                Change::Update => &metrics::DML_UPDATES,
+                Change::Delete => &metrics::DML_DELETES,
+            };
+            metric.add(tally.affected);
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,125 @@
+//! From an accepted socket to a session that takes commands.
+
+mod handshake;
+
+use std::net::{Shutdown, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+pub use self::handshake::change_user;
+use super::host_cache::Failure;
+use super::points;
+use super::session::{Client, Session};
+use super::shared::Shared;
+use super::socket::Stream;
+use super::state::SessionState;
+use crate::storage::{self, Control};
+use tare_mysql::error::SqlError;
+use tare_mysql::wire::reply;
+
+/// How long a client may take to say who it is; MySQL's connect_timeout.
+const LOGIN: Duration = Duration::from_secs(10);
+
+/// A socket that was accepted.
+#[derive(Debug)]
+pub struct Incoming {
+    /// The socket.
+    pub stream: Stream,
+    /// Who is at its other end, for TCP.
+    pub peer: Option<SocketAddr>,
+}
+
+impl storage::Client for Stream {
+    fn has_gone(&self) -> bool {
+        self.is_gone()
+    }
+
+    fn hang_up(&self) {
+        self.shutdown(Shutdown::Read);
+    }
+}
+
+/// Greets the client and checks who it is. `None`: it was told why it cannot come in.
+pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
+    let Incoming { stream, peer } = incoming;
+    let stream = Arc::new(stream);
+    let _ = stream.set_read_timeout(Some(LOGIN));
+    let _ = stream.set_write_timeout(Some(Duration::from_secs(60)));
+    let control = Arc::new(Control::new(stream.clone()));
+    let id = shared.registry.next_id();
+    // MySQL's names: the socket and the loopback address are localhost.
+    let host = "localhost".to_owned();
+    let shown = peer.map_or_else(|| host.clone(), |p| format!("{host}:{}", p.port()));
+    let state = Arc::new(SessionState::new(
+        id,
+        shared.globals.clone(),
+        control.clone(),
+    ));
+    state.set_account("unauthenticated user", &host);
+    let registration = shared
+        .registry
+        .register(id, shown, control.clone(), state.clone());
+    stream.own();
+    tare::stage::set(&points::LOGIN);
+    tare::thread::set_processlist_id(id);
+    tare::thread::set_command(tare::Command::Connect);
+    tare::thread::set_connection_type(match peer {
+        Some(_) => tare::thread::ConnectionType::TcpIp,
+        None => tare::thread::ConnectionType::Socket,
+    });
+    let client = Client::new(stream);
+    let mut session = Session::new(shared.clone(), state, control, registration, client);
+    let too_many = shared.registry.len() > shared.config.max_connections;
+    let result = if too_many {
+        shared.counters.refused.fetch_add(1, Ordering::Relaxed);
+        Err(SqlError::new(1040, "Too many connections"))
+    } else {
+        handshake::handshake(&mut session)
+    };
+    if let Some(peer) = peer.filter(|_| !too_many) {
+        let failure = result.as_ref().err().map(|e| failure(e.code));
+        shared.hosts.seen(peer.ip().to_canonical(), failure);
+    }
+    if let Err(error) = result {
+        if !too_many {
+            shared
+                .counters
+                .aborted_connects
+                .fetch_add(1, Ordering::Relaxed);
+        }
+        reply::error(&mut session.client.writer, &error, !too_many);
+        let _ = session.client.writer.flush();
+        return None;
+    }
+    session.settings.read(&session.state);
+    tare::stage::end();
+    tare::thread::set_command(tare::Command::Sleep);
+    session.ok();
+    session.client.writer.flush().ok()?;
+    if let Some(reader) = &mut session.client.reader {
+        reader.set_max_packet(shared.config.max_allowed_packet);
+    }
+    // wait_timeout.
+    let idle = session
+        .state
+        .text("wait_timeout")
+        .and_then(|t| t.parse().ok())
+        .unwrap_or(28_800);
+    let _ = session
+        .client
+        .stream
+        .set_read_timeout(Some(Duration::from_secs(idle)));
+    Some(session)
+}
+
+/// What kind of failure a login's error is.
+fn failure(code: u16) -> Failure {
+    match code {
+        1043 | 1156 | 1835 => Failure::Handshake,
+        1045 => Failure::Authentication,
+        1044 | 1049 => Failure::DefaultDatabase,
+        1251 => Failure::NoAuthPlugin,
+        _ => Failure::Local,
+    }
+}

@@ -1,0 +1,175 @@
+//! A session's connections to SQLite: its own, and the one that has only the system schemas.
+
+use std::sync::Arc;
+
+use super::transaction::Transaction;
+use crate::catalog::{self, Catalog, Source};
+use crate::dialect::Mode;
+use crate::dialect::plan::Sql;
+use crate::server::shared::Shared;
+use crate::server::source::Served;
+use crate::server::state::SessionState;
+use crate::storage::error::from_rusqlite;
+use crate::storage::statement::StatementId;
+use crate::storage::{Connection, Control, functions};
+use tare_mysql::error::{Result, SqlError};
+
+/// Each is opened by the first statement that needs it.
+pub struct Connections {
+    shared: Arc<Shared>,
+    state: Arc<SessionState>,
+    control: Arc<Control>,
+    /// The user's databases.
+    pub own: Option<Connection>,
+    /// The system schemas: in a connection of their own, so that a transaction's rollback does
+    /// not touch them.
+    pub system: Option<(Connection, Catalog)>,
+    /// The system schemas in the session's own connection, once a statement has joined them with
+    /// a database's tables.
+    pub joined: Option<Catalog>,
+}
+
+impl Connections {
+    /// None yet.
+    pub fn new(shared: Arc<Shared>, state: Arc<SessionState>, control: Arc<Control>) -> Self {
+        Self {
+            shared,
+            state,
+            control,
+            own: None,
+            system: None,
+            joined: None,
+        }
+    }
+
+    fn open(&self) -> Result<Connection> {
+        let (databases, control) = (self.shared.databases.clone(), self.control.clone());
+        Connection::open(databases, control, |db| {
+            functions::register(db, &self.state)
+        })
+    }
+
+    /// The connection that has the user's databases.
+    pub fn own(&mut self) -> Result<&mut Connection> {
+        if self.own.is_none() {
+            self.own = Some(self.open()?);
+            if !self.is_strict() {
+                self.check_values()?;
+            }
+        }
+        self.own
+            .as_mut()
+            .ok_or_else(|| SqlError::new(1041, "Out of memory"))
+    }
+
+    /// The connection that has the system schemas and nothing else, with the tables that a
+    /// statement names (schema, table): it makes them when they are first asked for.
+    pub fn system(&mut self, named: &[(String, String)]) -> Result<&mut (Connection, Catalog)> {
+        if self.system.is_none() {
+            let connection = self.open()?;
+            let catalog =
+                catalog::install_schemas(connection.db(), self.source()).map_err(from_rusqlite)?;
+            self.system = Some((connection, catalog));
+        }
+        let system = self.system.as_mut().ok_or_else(SqlError::interrupted)?;
+        system
+            .1
+            .ensure(system.0.db(), named)
+            .map_err(from_rusqlite)?;
+        Ok(system)
+    }
+
+    /// What is known of the system schemas without a statement.
+    pub fn system_catalog(&mut self) -> Result<&Catalog> {
+        Ok(&self.system(&[])?.1)
+    }
+
+    /// The connection that a statement runs on, with the system tables that it names.
+    pub fn of(&mut self, sql: &Sql) -> Result<&mut Connection> {
+        match sql.is_system() {
+            true => Ok(&mut self.system(&sql.catalog)?.0),
+            false => self.own(),
+        }
+    }
+
+    /// The connection that a statement was prepared on.
+    pub fn with(&mut self, id: StatementId) -> Result<&mut Connection> {
+        match id.is_system() {
+            true => Ok(&mut self.system(&[])?.0),
+            false => self.own(),
+        }
+    }
+
+    /// The connection that a statement was prepared on, and the system tables that it reads.
+    pub fn with_catalog(
+        &mut self,
+        id: StatementId,
+        sql: &Sql,
+    ) -> Result<(&mut Connection, Option<&Catalog>)> {
+        if id.is_system() {
+            let (connection, catalog) = self.system.as_mut().ok_or_else(SqlError::interrupted)?;
+            return Ok((connection, Some(catalog)));
+        }
+        let connection = self.own.as_mut().ok_or_else(SqlError::interrupted)?;
+        let catalog = self.joined.as_ref().filter(|_| !sql.catalog.is_empty());
+        Ok((connection, catalog))
+    }
+
+    /// Finalizes a prepared statement.
+    pub fn close(&mut self, id: StatementId) {
+        let connection = match id.is_system() {
+            true => self.system.as_mut().map(|(connection, _)| connection),
+            false => self.own.as_mut(),
+        };
+        if let Some(connection) = connection {
+            connection.close(id);
+        }
+    }
+
+    /// Gives the session's own connection the system schemas, the first time that a statement
+    /// joins them with a database's tables.
+    pub fn join_system(&mut self, transaction: &Transaction) -> Result<()> {
+        if self.joined.is_some() {
+            return Ok(());
+        }
+        let open = transaction.open;
+        if open && transaction.wrote {
+            return Err(SqlError::unsupported(
+                "joining a system schema with a table for the first time inside a transaction that has written",
+            ));
+        }
+        let source = self.source();
+        let connection = self.own()?;
+        // Made inside a transaction, the tables would go with its rollback. It has only read.
+        if open {
+            connection.execute("COMMIT")?;
+        }
+        let installed = catalog::install(connection.db(), source);
+        if open {
+            connection.begin()?;
+        }
+        self.joined = Some(installed.map_err(from_rusqlite)?);
+        Ok(())
+    }
+
+    fn is_strict(&self) -> bool {
+        Mode::of(&self.state.text("sql_mode").unwrap_or_default()).strict
+    }
+
+    /// Strict mode: values that do not fit their columns are refused.
+    pub fn check_values(&mut self) -> Result<()> {
+        let strict = self.is_strict();
+        match self.own.as_mut() {
+            Some(connection) => connection.batch(if strict {
+                "PRAGMA ignore_check_constraints=OFF"
+            } else {
+                "PRAGMA ignore_check_constraints=ON"
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn source(&self) -> Arc<dyn Source> {
+        Arc::new(Served::new(self.shared.clone(), self.state.clone()))
+    }
+}

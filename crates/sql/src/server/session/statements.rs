@@ -1,0 +1,160 @@
+//! The statements that a session keeps from one execution to the next.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tare::digest::Digest;
+
+use super::connections::Connections;
+use super::tables::Uses;
+use crate::dialect::plan::Plan;
+use crate::storage::statement::StatementId;
+use tare_mysql::error::SqlError;
+use tare_mysql::wire::column::WireType;
+use tare_mysql::wire::params::ParamType;
+
+/// Statements of COM_QUERY that a session keeps translated and prepared.
+const CACHE: usize = 256;
+
+/// What a session keeps.
+#[derive(Debug, Default)]
+pub struct Statements {
+    /// COM_STMT_PREPARE.
+    pub prepared: HashMap<u32, Prepared>,
+    /// PREPARE name FROM text.
+    pub named: HashMap<String, Named>,
+    /// The one of them that the statement at hand prepares (true) or executes.
+    pub named_now: Option<(String, bool)>,
+    /// The last number given to a prepared statement.
+    last: u32,
+    /// COM_QUERY's statements, by their texts.
+    cache: HashMap<Box<str>, Cached>,
+}
+
+impl Statements {
+    /// A number for a statement that is prepared now.
+    pub fn next_id(&mut self) -> u32 {
+        self.last = self.last.wrapping_add(1).max(1);
+        self.last
+    }
+
+    /// The statement of this text, taken out.
+    pub fn take(&mut self, text: &str) -> Option<Cached> {
+        self.cache.remove(text)
+    }
+
+    /// Keeps a statement that may come again.
+    pub fn keep(&mut self, text: &str, cached: Cached, connections: &mut Connections) {
+        if self.cache.len() >= CACHE {
+            self.empty_cache(connections);
+        }
+        self.cache.insert(text.into(), cached);
+    }
+
+    /// Forgets COM_QUERY's statements, as when the default database changes.
+    pub fn empty_cache(&mut self, connections: &mut Connections) {
+        for (_, cached) in std::mem::take(&mut self.cache) {
+            if let Some(statement) = cached.statement {
+                connections.close(statement);
+            }
+        }
+    }
+
+    /// Lets SQLite forget all of them; those that clients have prepared are prepared anew when they
+    /// are executed.
+    pub fn release(&mut self, connections: &mut Connections) {
+        self.empty_cache(connections);
+        for prepared in self.prepared.values_mut() {
+            if let Some(statement) = prepared.statement.take() {
+                connections.close(statement);
+            }
+        }
+    }
+}
+
+/// A statement of COM_QUERY that may come again.
+#[derive(Debug)]
+pub struct Cached {
+    /// Of its text.
+    pub digest: Option<Digest>,
+    /// How it is run.
+    pub plan: Arc<Plan>,
+    /// Prepared, when it is rows or a change.
+    pub statement: Option<StatementId>,
+    /// The result's column definitions as they go over the wire.
+    pub columns: Columns,
+}
+
+/// Column definitions, kept from one execution to the next.
+#[derive(Debug, Default)]
+pub struct Columns {
+    /// The packets, but for their sequence numbers.
+    pub packets: Vec<u8>,
+    /// How each column's values are written.
+    pub wire: Vec<WireType>,
+    /// Which version of the prepared statement they belong to; 0 is none yet.
+    pub version: i32,
+    /// Whether the values of the first row had a say.
+    pub guessed: bool,
+    /// Which tables the statement uses, once it is known.
+    pub uses: Option<Box<Uses>>,
+    /// Of its text, where performance_schema asks for it.
+    pub digest: Option<Digest>,
+}
+
+impl Columns {
+    /// Not described yet.
+    pub fn of(digest: Option<Digest>) -> Self {
+        Self {
+            digest,
+            ..Self::default()
+        }
+    }
+}
+
+/// A prepared statement.
+#[derive(Debug)]
+pub struct Prepared {
+    /// Its text, to be translated anew when a schema has changed.
+    pub text: Arc<str>,
+    /// Of its text.
+    pub digest: Digest,
+    /// The database that was the default when it was prepared.
+    pub database: Option<String>,
+    /// How it is run.
+    pub plan: Arc<Plan>,
+    /// SQLite's statement.
+    pub statement: Option<StatementId>,
+    /// The result's columns.
+    pub columns: Columns,
+    /// The parameters' types: clients send them with the first execution only.
+    pub types: Vec<ParamType>,
+    /// COM_STMT_SEND_LONG_DATA.
+    pub long: Vec<Option<Vec<u8>>>,
+    /// What went wrong with it, told by the next execution.
+    pub long_error: Option<SqlError>,
+    /// Its row of prepared_statements_instances.
+    pub instance: tare::prepared::Prepared,
+}
+
+/// A statement of PREPARE name FROM text.
+#[derive(Debug)]
+pub struct Named {
+    /// Its text.
+    pub text: String,
+    /// The schemas' generation that it was last executed under.
+    pub generation: u64,
+    /// Its row of prepared_statements_instances.
+    pub instance: tare::prepared::Prepared,
+}
+
+impl Named {
+    /// Its text, to be executed under this generation of the schemas.
+    pub fn used(&mut self, generation: u64) -> String {
+        if self.generation != generation {
+            self.generation = generation;
+            self.instance.reprepared();
+        }
+        self.text.clone()
+    }
+}

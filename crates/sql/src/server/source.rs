@@ -1,0 +1,196 @@
+//! What the system schemas show of this server.
+
+use std::sync::Arc;
+
+use super::shared::Shared;
+use super::state::SessionState;
+use super::status::By;
+use crate::catalog::{
+    self, Account, Database, HostSeen, LogStatus, Owned, Scope, Source, StatusBy, UserVariable,
+    Variable, VariableInfo,
+};
+use crate::dialect::admin;
+use crate::storage::error::from_rusqlite;
+use crate::storage::tables;
+use tare_mysql::table::TableDef;
+
+/// What the tables ask, for one session.
+pub struct Served {
+    shared: Arc<Shared>,
+    state: Arc<SessionState>,
+}
+
+impl Served {
+    /// For the session that knows this of itself.
+    pub fn new(shared: Arc<Shared>, state: Arc<SessionState>) -> Self {
+        Self { shared, state }
+    }
+}
+
+fn variables<N: Into<String>>(all: impl IntoIterator<Item = (N, String)>) -> Vec<Variable> {
+    let all = all.into_iter();
+    all.map(|(name, value)| Variable::new(name, value))
+        .collect()
+}
+
+impl Source for Served {
+    fn segment(&self) -> Option<Arc<tare_reader::Segment>> {
+        self.shared.segment.clone()
+    }
+
+    fn session(&self) -> catalog::Session {
+        let (user, host) = self.state.user_host();
+        catalog::Session {
+            user,
+            host,
+            connection_id: self.state.id,
+        }
+    }
+
+    fn variables(&self, scope: Scope) -> Vec<Variable> {
+        let scope = match scope {
+            Scope::Global => admin::Scope::Global,
+            Scope::Session => admin::Scope::Session,
+        };
+        self.state
+            .all(scope)
+            .into_iter()
+            .map(|(name, value)| Variable::new(name, value))
+            .collect()
+    }
+
+    fn status(&self, scope: Scope) -> Vec<Variable> {
+        let session = (scope == Scope::Session).then_some(&*self.state);
+        variables(self.shared.status(session))
+    }
+
+    fn status_by(&self, by: StatusBy) -> Vec<Owned<Variable>> {
+        let registry = &self.shared.registry;
+        let by = match by {
+            StatusBy::Thread => {
+                let sessions = registry.status_by_session().into_iter();
+                return sessions
+                    .map(|(id, cells)| Owned {
+                        connection_id: Some(id),
+                        values: variables(Shared::session_status(&cells)),
+                        ..Owned::default()
+                    })
+                    .collect();
+            }
+            StatusBy::Account => By::Account,
+            StatusBy::User => By::User,
+            StatusBy::Host => By::Host,
+        };
+        let sums = registry.status_by(by).into_iter();
+        sums.map(|((user, host), cells)| Owned {
+            user: Some(user),
+            host: Some(host),
+            values: variables(Shared::session_status(&cells)),
+            ..Owned::default()
+        })
+        .collect()
+    }
+
+    fn truncate_status(&self, by: StatusBy) {
+        let registry = &self.shared.registry;
+        match by {
+            StatusBy::Thread => registry.flush_sessions(),
+            StatusBy::Account => registry.truncate_status(By::Account),
+            StatusBy::User => registry.truncate_status(By::User),
+            StatusBy::Host => registry.truncate_status(By::Host),
+        }
+    }
+
+    fn variables_by_session(&self) -> Vec<Owned<Variable>> {
+        let states = self.shared.registry.states().into_iter();
+        states
+            .map(|state| Owned {
+                connection_id: Some(state.id),
+                values: variables(state.all(admin::Scope::Session)),
+                ..Owned::default()
+            })
+            .collect()
+    }
+
+    fn user_variables(&self) -> Vec<Owned<UserVariable>> {
+        let states = self.shared.registry.states().into_iter();
+        states
+            .map(|state| Owned {
+                connection_id: Some(state.id),
+                values: state.user_variables.list(),
+                ..Owned::default()
+            })
+            .collect()
+    }
+
+    fn variables_info(&self) -> Vec<VariableInfo> {
+        self.shared.globals.info()
+    }
+
+    fn host_cache(&self) -> Vec<HostSeen> {
+        self.shared.hosts.list()
+    }
+
+    fn flush_hosts(&self) {
+        self.shared.hosts.flush();
+    }
+
+    fn log_status(&self) -> Option<LogStatus> {
+        let databases = &self.shared.databases;
+        let size = |name: &str| {
+            let mut path = databases.path(name).ok()?.into_os_string();
+            path.push("-wal");
+            std::fs::metadata(path).ok().map(|m| m.len())
+        };
+        let names = databases.names().into_iter();
+        let server_uuid = self.shared.globals.get("server_uuid");
+        Some(LogStatus {
+            server_uuid: server_uuid.unwrap_or_default(),
+            logs: names
+                .map(|name| {
+                    let bytes = size(&name).unwrap_or(0);
+                    (name, bytes)
+                })
+                .collect(),
+        })
+    }
+
+    fn databases(&self) -> Vec<Database> {
+        self.shared
+            .databases
+            .names()
+            .into_iter()
+            .map(Database::new)
+            .collect()
+    }
+
+    fn tables(&self, database: &str) -> Vec<Arc<TableDef>> {
+        // The statement's own connection is busy: the definitions are those that are known, or
+        // are read through a connection of their own.
+        let defs = self.shared.databases.definitions(database, || {
+            let path = self.shared.databases.path(database)?;
+            let db = rusqlite::Connection::open(path).map_err(from_rusqlite)?;
+            tables::load(&db, "main")
+        });
+        let Ok(defs) = defs else { return Vec::new() };
+        let mut all: Vec<_> = defs.tables.values().cloned().collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
+    }
+
+    fn sys_config(&self) -> Option<&crate::sys::config::SysConfig> {
+        Some(self.state.sys_config())
+    }
+
+    fn accounts(&self) -> Vec<Account> {
+        [("root", true), ("monitor", false)]
+            .into_iter()
+            .map(|(user, writer)| Account {
+                user: user.into(),
+                host: "localhost".into(),
+                plugin: "mysql_native_password".into(),
+                writer,
+            })
+            .collect()
+    }
+}

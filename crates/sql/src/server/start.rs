@@ -1,0 +1,212 @@
+//! What there is before a client can connect: the data directory, the recording, the sockets.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use tare_mysql::error::names::ERRORS;
+
+use super::accounts::Accounts;
+use super::config::{Config, DEFAULT_PORT, InstrumentValue};
+use super::host_cache::HostCache;
+use super::listen::Listeners;
+use super::shared::{Counters, Shared};
+use super::stop::Stop;
+use super::variables::Globals;
+use crate::storage::Databases;
+
+/// Why a server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A file or directory of the data directory could not be made or read.
+    #[error("{path}: {source}; the server needs its data directory to itself, writable")]
+    Data {
+        /// What was touched.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Another server runs on the same data directory.
+    #[error("{path} is in use by another server; stop it, or give another --data")]
+    InUse {
+        /// The data directory.
+        path: PathBuf,
+    },
+    /// The socket or port could not be listened on.
+    #[error(
+        "cannot listen on {address}: {source}; is another server there? give another --socket or --port"
+    )]
+    Listen {
+        /// The socket's path or the TCP address.
+        address: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A thread could not be started.
+    #[error("cannot start a thread: {0}; are the limits on processes (ulimit -u) too low?")]
+    Thread(#[source] std::io::Error),
+}
+
+/// Where to connect.
+#[derive(Debug, Clone)]
+pub struct Endpoints {
+    /// The Unix socket.
+    pub socket: PathBuf,
+    /// The TCP address, unless networking is off.
+    pub tcp: Option<SocketAddr>,
+    /// Its port.
+    pub port: Option<u16>,
+    /// File that holds root's password for TCP; `None` when it was given in the config.
+    pub password_file: Option<PathBuf>,
+}
+
+/// What a server is made of, before its threads run.
+pub struct Parts {
+    /// Held for as long as the server uses its data directory.
+    pub lock: fs::File,
+    /// What sessions share.
+    pub shared: Arc<Shared>,
+    /// The sockets.
+    pub listeners: Listeners,
+    /// Where to connect.
+    pub endpoints: Endpoints,
+}
+
+/// Takes the data directory and the sockets, and starts the recording.
+pub fn prepare(config: Config) -> Result<Parts, StartError> {
+    let lock = lock(&config)?;
+    crate::storage::sqlite::configure();
+    let own = record(&config);
+    let segment = config.attach.clone().or(own);
+    let data = |source| StartError::Data {
+        path: config.data.join("password"),
+        source,
+    };
+    let accounts = Accounts::load(&config).map_err(data)?;
+    let socket = config
+        .socket
+        .clone()
+        .unwrap_or_else(|| config.data.join("tare.sock"));
+    let tcp = || SocketAddr::new(config.bind_address, config.port.unwrap_or(DEFAULT_PORT));
+    let tcp = (!config.skip_networking).then(tcp);
+    let stop = Stop::new().map_err(StartError::Thread)?;
+    let listeners = Listeners::bind(&socket, tcp, stop.clone())?;
+    let tcp = listeners.tcp();
+    let globals = Globals::new(
+        &config,
+        &socket.display().to_string(),
+        tcp.map_or(0, |tcp| tcp.port()),
+    );
+    let endpoints = Endpoints {
+        socket,
+        tcp,
+        port: tcp.map(|tcp| tcp.port()),
+        password_file: accounts.password_file.clone(),
+    };
+    let shared = Arc::new(Shared {
+        databases: Arc::new(Databases::new(config.data.clone())),
+        registry: Arc::default(),
+        globals: Arc::new(globals),
+        accounts,
+        counters: Counters::default(),
+        hosts: HostCache::default(),
+        started: Instant::now(),
+        segment,
+        stopping: AtomicBool::new(false),
+        stop,
+        config,
+    });
+    Ok(Parts {
+        lock,
+        shared,
+        listeners,
+        endpoints,
+    })
+}
+
+/// The data directory, made when it is not there, and its lock.
+fn lock(config: &Config) -> Result<fs::File, StartError> {
+    let data = |path: PathBuf| move |source| StartError::Data { path, source };
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&config.data)
+        .map_err(data(config.data.clone()))?;
+    let lock_path = config.data.join("tare.lock");
+    let lock = fs::OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&lock_path)
+        .map_err(data(lock_path.clone()))?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(fs::TryLockError::WouldBlock) => {
+            return Err(StartError::InUse {
+                path: config.data.clone(),
+            });
+        }
+        Err(fs::TryLockError::Error(source)) => {
+            return Err(StartError::Data {
+                path: lock_path,
+                source,
+            });
+        }
+    }
+    Ok(lock)
+}
+
+/// Starts the recording of the server itself. Without it the server serves all the same, and says
+/// why it does not record.
+fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
+    if !config.performance_schema {
+        return None;
+    }
+    let setting = |value: InstrumentValue| match value {
+        InstrumentValue::Off => tare::Setting::Off,
+        InstrumentValue::Counted => tare::Setting::Counted,
+        InstrumentValue::On => tare::Setting::On,
+    };
+    for (number, name, state) in ERRORS {
+        tare::error::define(u32::from(*number), name, state);
+    }
+    let mut wanted = tare::Config {
+        segment: config.segment.clone(),
+        instruments: config
+            .instruments
+            .iter()
+            .map(|(p, v)| (p.clone(), setting(*v)))
+            .collect(),
+        consumers: config.consumers.clone(),
+        ..tare::Config::default()
+    };
+    for (name, value) in &config.sizes {
+        if let Err(error) = wanted.option(name, value) {
+            eprintln!("{error}; the default stays");
+        }
+    }
+    let started = tare::start(wanted);
+    match started {
+        // Another server of this process has started it: both show in one segment.
+        Ok(()) | Err(tare::StartError::Running) => {}
+        Err(tare::StartError::NotCompiledIn) => return None,
+        Err(error) => {
+            eprintln!("performance_schema is off: {error}");
+            return None;
+        }
+    }
+    let segment = tare::descriptor()
+        .map_err(|e| e.to_string())
+        .and_then(|descriptor| tare_reader::Segment::own(descriptor).map_err(|e| e.to_string()));
+    match segment {
+        Ok(segment) => Some(Arc::new(segment)),
+        Err(error) => {
+            eprintln!("performance_schema records, and cannot be read here: {error}");
+            None
+        }
+    }
+}

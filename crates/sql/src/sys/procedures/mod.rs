@@ -1,0 +1,61 @@
+//! Procedures of schema sys: each a series of statements that run with the rights of the session that
+//! calls it.
+
+mod analyze;
+mod caller;
+mod diagnostics;
+mod kept;
+mod list;
+mod setup;
+mod trace;
+
+use rusqlite::types::Value;
+
+use self::caller::Call;
+pub use self::caller::Caller;
+pub use self::kept::Kept;
+pub use self::list::{PROCEDURES, find};
+use crate::dialect::schema::Procedure;
+use tare_mysql::error::{Result, SqlError};
+
+/// Runs a procedure. The results go to the client of the session that calls; the value is that of
+/// its OUT parameter.
+pub fn run(
+    caller: &mut dyn Caller,
+    procedure: &Procedure,
+    arguments: &[Value],
+) -> Result<Option<Value>> {
+    let mut call = Call { caller, arguments };
+    match procedure.name {
+        "create_synonym_db" => Err(SqlError::unsupported(
+            "a second name for a database, which is a file here",
+        )),
+        "diagnostics" => call.diagnostics(),
+        "execute_prepared_stmt" => {
+            let text = call.text(0).unwrap_or_default();
+            call.caller.statement(&text)
+        }
+        "ps_statement_avg_latency_histogram" => call.histogram(),
+        "ps_trace_statement_digest" => call.trace_digest(),
+        "ps_trace_thread" => call.trace_thread(),
+        "statement_performance_analyzer" => call.analyze(),
+        "table_exists" => return table_exists(&mut call).map(Some),
+        setup => call.setup(setup),
+    }
+    .map(|()| None)
+}
+
+/// table_exists.
+fn table_exists(call: &mut Call<'_>) -> Result<Value> {
+    let database = call.text(0).unwrap_or_default();
+    let table = call.text(1).unwrap_or_default();
+    let found = call.caller.select(
+        "SELECT TABLE_TYPE FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?",
+        &[&database, &table],
+    )?;
+    Ok(Value::Text(match found.rows.first().map(|row| &row[0]) {
+        Some(Value::Text(kind)) if kind.ends_with("VIEW") => "VIEW".into(),
+        Some(_) => "BASE TABLE".into(),
+        None => String::new(),
+    }))
+}
