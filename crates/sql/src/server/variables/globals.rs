@@ -14,10 +14,10 @@ use crate::storage::sync::RwLock;
 #[derive(Debug)]
 pub struct Globals {
     /// The options of schema sys.
-    pub(in crate::server) sys_config: crate::sys::config::SysConfig,
+    pub sys_config: crate::sys::config::SysConfig,
     values: RwLock<HashMap<&'static str, String>>,
-    pub(in crate::server) user_locks: UserLocks,
-    pub(in crate::server) changes: Changes,
+    pub user_locks: UserLocks,
+    pub changes: Changes,
 }
 
 impl Globals {
