@@ -17,7 +17,7 @@ pub mod points;
 mod random;
 mod registry;
 mod scheduler;
-mod schema;
+pub(crate) mod schema;
 mod session;
 mod set;
 mod shared;

@@ -497,7 +497,7 @@ mod tests {
     #[test]
     fn every_body_can_be_rewritten() {
         for function in &FUNCTIONS {
-            let mut schema = crate::server::SystemSchema::default();
+            let mut schema = crate::server::schema::SystemSchema::default();
             let arguments = vec![raw("x"); function.parameters.len()];
             let (expr, _) = function.call(arguments, &mut schema).expect(function.name);
             let text = expr.to_string();

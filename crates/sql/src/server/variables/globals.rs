@@ -16,7 +16,9 @@ pub struct Globals {
     /// The options of schema sys.
     pub sys_config: crate::sys::config::SysConfig,
     values: RwLock<HashMap<&'static str, String>>,
+    /// GET_LOCK.
     pub user_locks: UserLocks,
+    /// Who has set what.
     pub changes: Changes,
 }
 
