@@ -103,7 +103,8 @@ pub fn resolve<'a>(
     (best.1 & ENABLED != 0, best.1 & HISTORY != 0)
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(not(loom))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -306,15 +306,17 @@ pub(crate) const fn digest_histograms(l: &Limits) -> usize {
     )
 }
 
-impl Geometry {
-    /// Computes all places. `limits` must be within their bounds (see [`Limits::clamped`]).
-    pub fn new(limits: Limits) -> Self {
-        let l = limits;
-        let wait = size_of::<event::Wait>();
-        let stage = size_of::<event::Stage>();
-        let statement = size_of::<event::Statement>();
-        let transaction = size_of::<event::Transaction>();
+/// Where everything lies within a slot.
+struct SlotPlaces {
+    slot: usize,
+    statements: usize,
+    rings: [usize; 4],
+    stride: usize,
+}
 
+impl SlotPlaces {
+    fn new(l: &Limits) -> Self {
+        let statement = size_of::<event::Statement>();
         // What an idle connection has touched under MySQL's default consumers lies in one page: the
         // end of its text ring (where the first texts go), who it is, its last statements, and
         // the outermost open one. Hence the order, and that slots begin where they do.
@@ -322,76 +324,116 @@ impl Geometry {
         let ring_statements = slot + round_up(size_of::<Slot>(), LINE_BYTES);
         let statements = ring_statements + l.history * statement;
         let ring_transactions = statements + STATEMENT_DEPTH * statement;
-        let ring_stages = ring_transactions + l.history * transaction;
-        let ring_waits = ring_stages + l.history * stage;
-        let slot_stride = round_up(ring_waits + l.history * wait, PAGE);
+        let ring_stages = ring_transactions + l.history * size_of::<event::Transaction>();
+        let ring_waits = ring_stages + l.history * size_of::<event::Stage>();
+        let end = ring_waits + l.history * size_of::<event::Wait>();
+        Self {
+            slot,
+            statements,
+            rings: [ring_waits, ring_stages, ring_statements, ring_transactions],
+            stride: round_up(end, PAGE),
+        }
+    }
+}
 
+/// Where everything lies within a bank.
+struct BankPlaces {
+    class_index: usize,
+    arena: usize,
+    stride: usize,
+}
+
+impl BankPlaces {
+    fn new(l: &Limits) -> Self {
         let class_index = size_of::<Bank>();
         let arena = round_up(class_index + 2 * l.classes, LINE_BYTES);
-        let bank_stride = round_up(arena + l.arena_lines * LINE_BYTES, PAGE);
-        let plane_stride = round_up(l.arena_lines * LINE_BYTES, PAGE);
-        // One bank for every thread and one more for every account: then a thread that finds no
-        // free bank finds an account with two, whatever came before (see `merge` in the writer).
-        // And one for whoever is none of the threads.
-        let banks = l.threads + l.accounts + 1;
+        Self {
+            class_index,
+            arena,
+            stride: round_up(arena + l.arena_lines * LINE_BYTES, PAGE),
+        }
+    }
+}
 
-        let shared_chunks = l.history_long.div_ceil(CHUNK_EVENTS);
-        let chunks = shared_chunks + l.threads;
-        let long_text_words = l.sql_text_bytes.div_ceil(8);
-        let long_statement = round_up(statement + long_text_words * 8, LINE_BYTES);
-        let digest_stride = round_up(digest_histograms(&l) + 2 * FINE_BUCKETS * 8, LINE_BYTES);
+/// Stride and count of each region, in the order of [`Region`].
+fn shapes(l: &Limits, slot: &SlotPlaces, bank: &BankPlaces) -> [(usize, usize); REGIONS] {
+    // One bank for every thread and one more for every account: then a thread that finds no
+    // free bank finds an account with two, whatever came before (see `merge` in the writer).
+    // And one for whoever is none of the threads.
+    let banks = l.threads + l.accounts + 1;
+    let plane_stride = round_up(l.arena_lines * LINE_BYTES, PAGE);
+    let events = (shared_chunks(l) + l.threads) * CHUNK_EVENTS;
+    let text = long_text_words(l) * 8;
+    let long_statement = round_up(size_of::<event::Statement>() + text, LINE_BYTES);
+    let digest_stride = round_up(digest_histograms(l) + 2 * FINE_BUCKETS * 8, LINE_BYTES);
+    let prepared_stride = round_up(size_of::<Prepared>() + text, LINE_BYTES);
+    [
+        (size_of::<Control>(), 1),
+        (1, l.classes),
+        (1, l.classes),
+        (1, l.threads),
+        (size_of::<Rule>(), l.setup_objects),
+        (1, l.objects),
+        (size_of::<Shared>(), 1),
+        (size_of::<ClassEntry>(), l.classes),
+        (BUCKETS * 8, l.classes),
+        (FINE_BUCKETS * 8, 1),
+        (size_of::<Account>(), l.accounts),
+        (size_of::<Named>(), l.users),
+        (size_of::<Named>(), l.hosts),
+        (size_of::<Actor>(), l.actors),
+        (size_of::<Named>(), l.schemas),
+        (size_of::<Instance>(), l.instances),
+        (size_of::<File>(), l.files),
+        (size_of::<Socket>(), l.sockets),
+        (size_of::<Object>(), l.objects),
+        (size_of::<Index>(), l.indexes),
+        (size_of::<TableHandle>(), l.table_handles),
+        (size_of::<MetadataLock>(), l.metadata_locks),
+        (prepared_stride, l.prepared_statements),
+        (digest_stride, l.digests),
+        (8, (l.digests * 2).next_power_of_two()),
+        (slot.stride, l.threads),
+        (bank.stride, banks),
+        (plane_stride, banks),
+        (plane_stride, banks),
+        (plane_stride, banks),
+        (plane_stride, banks),
+        (plane_stride, banks),
+        (plane_stride, banks),
+        (plane_stride, banks),
+        (size_of::<event::Wait>(), events),
+        (size_of::<event::Stage>(), events),
+        (long_statement, events),
+        (size_of::<event::Transaction>(), events),
+        (size_of::<metric::Metric>(), l.metrics),
+        (1, l.metrics),
+        (size_of::<metric::State>(), l.metrics),
+        (round_up(l.metrics * 8, LINE_BYTES), l.threads),
+    ]
+}
 
-        let prepared_stride = round_up(size_of::<Prepared>() + long_text_words * 8, LINE_BYTES);
+/// Chunks of history_long that all threads share.
+fn shared_chunks(l: &Limits) -> usize {
+    l.history_long.div_ceil(CHUNK_EVENTS)
+}
 
-        let shapes: [(usize, usize); REGIONS] = [
-            (size_of::<Control>(), 1),
-            (1, l.classes),
-            (1, l.classes),
-            (1, l.threads),
-            (size_of::<Rule>(), l.setup_objects),
-            (1, l.objects),
-            (size_of::<Shared>(), 1),
-            (size_of::<ClassEntry>(), l.classes),
-            (BUCKETS * 8, l.classes),
-            (FINE_BUCKETS * 8, 1),
-            (size_of::<Account>(), l.accounts),
-            (size_of::<Named>(), l.users),
-            (size_of::<Named>(), l.hosts),
-            (size_of::<Actor>(), l.actors),
-            (size_of::<Named>(), l.schemas),
-            (size_of::<Instance>(), l.instances),
-            (size_of::<File>(), l.files),
-            (size_of::<Socket>(), l.sockets),
-            (size_of::<Object>(), l.objects),
-            (size_of::<Index>(), l.indexes),
-            (size_of::<TableHandle>(), l.table_handles),
-            (size_of::<MetadataLock>(), l.metadata_locks),
-            (prepared_stride, l.prepared_statements),
-            (digest_stride, l.digests),
-            (8, (l.digests * 2).next_power_of_two()),
-            (slot_stride, l.threads),
-            (bank_stride, banks),
-            (plane_stride, banks),
-            (plane_stride, banks),
-            (plane_stride, banks),
-            (plane_stride, banks),
-            (plane_stride, banks),
-            (plane_stride, banks),
-            (plane_stride, banks),
-            (wait, chunks * CHUNK_EVENTS),
-            (stage, chunks * CHUNK_EVENTS),
-            (long_statement, chunks * CHUNK_EVENTS),
-            (transaction, chunks * CHUNK_EVENTS),
-            (size_of::<metric::Metric>(), l.metrics),
-            (1, l.metrics),
-            (size_of::<metric::State>(), l.metrics),
-            (round_up(l.metrics * 8, LINE_BYTES), l.threads),
-        ];
+/// Words of a statement's text.
+fn long_text_words(l: &Limits) -> usize {
+    l.sql_text_bytes.div_ceil(8)
+}
+
+impl Geometry {
+    /// Computes all places. `limits` must be within their bounds (see [`Limits::clamped`]).
+    pub fn new(limits: Limits) -> Self {
+        let slot = SlotPlaces::new(&limits);
+        let bank = BankPlaces::new(&limits);
         let mut regions = [Extent::default(); REGIONS];
         let mut offset = HEADER_BYTES;
+        let shapes = shapes(&limits, &slot, &bank);
         for (number, (region, (stride, count))) in regions.iter_mut().zip(shapes).enumerate() {
             if number == Region::Slots as usize {
-                offset += (FIRST_TEXT_BYTES + PAGE - slot % PAGE) % PAGE;
+                offset += (FIRST_TEXT_BYTES + PAGE - slot.slot % PAGE) % PAGE;
             }
             *region = Extent {
                 offset,
@@ -404,13 +446,13 @@ impl Geometry {
             limits,
             regions,
             total_bytes: offset,
-            rings: [ring_waits, ring_stages, ring_statements, ring_transactions],
-            slot,
-            statements,
-            class_index,
-            arena,
-            shared_chunks,
-            long_text_words,
+            rings: slot.rings,
+            slot: slot.slot,
+            statements: slot.statements,
+            class_index: bank.class_index,
+            arena: bank.arena,
+            shared_chunks: shared_chunks(&limits),
+            long_text_words: long_text_words(&limits),
         }
     }
 

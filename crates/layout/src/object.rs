@@ -2,11 +2,9 @@
 //! metadata locks, prepared statements. And the rules of `setup_objects`, which say what of them
 //! is counted.
 
-use crate::control::effective;
 use crate::line::Line;
 use crate::name::Name;
-use crate::primitive::{AtomicU8, AtomicU32, AtomicU64, Ordering};
-use crate::view::View;
+use crate::primitive::{AtomicU32, AtomicU64};
 
 /// Words of a name: 64 characters of three bytes, MySQL's limit.
 pub const NAME_WORDS: usize = 24;
@@ -459,81 +457,3 @@ const _: () = {
     assert!(core::mem::offset_of!(MetadataLock, schema) == 64);
     assert!(size_of::<Object>().is_multiple_of(64) && size_of::<Prepared>().is_multiple_of(64));
 };
-
-/// The mask of an object of this type and name: what it leaves of its class's effective byte. As in
-/// MySQL the rule of its very name counts before that of its schema, and that before `%`; an object
-/// without a rule is not counted.
-fn mask_of(view: &View<'_>, object: &Object) -> u8 {
-    let kind = ObjectType::from_u8(object.kind.load(Ordering::Relaxed) as u8);
-    let kind = kind.map_or(0, |kind| kind.ruled_as() as u32);
-    let mut best = None;
-    for i in 0..view.geometry().limits.setup_objects {
-        let rule = view.object_rule(i);
-        if rule.state.load(Ordering::Acquire) != READY || rule.kind.load(Ordering::Relaxed) != kind
-        {
-            continue;
-        }
-        let (any_schema, any_name) = (rule.schema.is("%"), rule.name.is("%"));
-        let weight = match (any_schema, any_name) {
-            (true, true) => 0,
-            (false, true) if rule.schema.equals(&object.schema) => 1,
-            (false, false)
-                if rule.schema.equals(&object.schema) && rule.name.equals(&object.name) =>
-            {
-                2
-            }
-            _ => continue,
-        };
-        if best.is_none_or(|(found, _)| weight >= found) {
-            best = Some((weight, rule.flags.load(Ordering::Relaxed)));
-        }
-    }
-    match best {
-        Some((_, flags)) if flags & rule::ENABLED != 0 => match flags & rule::TIMED {
-            0 => !effective::TIME,
-            _ => 0xff,
-        },
-        _ => 0,
-    }
-}
-
-/// Computes the mask of one object, after it was published.
-pub fn compute_mask(view: &View<'_>, i: usize) {
-    let version = &view.control().objects_version;
-    let mut seen = version.load(Ordering::SeqCst);
-    loop {
-        store(&view.object_masks()[i], mask_of(view, view.object(i)));
-        let now = version.load(Ordering::SeqCst);
-        if now == seen {
-            return;
-        }
-        seen = now;
-    }
-}
-
-/// Computes the masks of all objects, after a rule was changed. Lock-free and convergent, as
-/// [`crate::control::Controls::recompute`] is.
-pub fn recompute(view: &View<'_>) {
-    let version = &view.control().objects_version;
-    let mut seen = version.fetch_add(1, Ordering::SeqCst) + 1;
-    loop {
-        let used = view.shared().objects_used.0.load(Ordering::Acquire) as usize;
-        for i in 0..used.min(view.geometry().limits.objects) {
-            let object = view.object(i);
-            if object.id.load(Ordering::Acquire) != 0 {
-                store(&view.object_masks()[i], mask_of(view, object));
-            }
-        }
-        let now = version.load(Ordering::SeqCst);
-        if now == seen {
-            return;
-        }
-        seen = now;
-    }
-}
-
-fn store(cell: &AtomicU8, mask: u8) {
-    if cell.load(Ordering::SeqCst) != mask {
-        cell.store(mask, Ordering::SeqCst);
-    }
-}

@@ -4,9 +4,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tare_layout::View;
-use tare_layout::metric::{self, State, seen};
+use tare_layout::metric::{State, seen};
 
-pub use tare_layout::metric::{Action, Type};
+pub use tare_layout::metric::Type;
+use tare_layout::metric_switch;
+pub use tare_layout::metric_switch::Action;
 
 use crate::attach::Segment;
 use crate::error::WriteError;
@@ -54,7 +56,7 @@ pub struct Metric {
 /// All metrics, in the order in which they were registered.
 pub fn metrics(view: View<'_>) -> Vec<Metric> {
     let now_s = now_s();
-    (1..metric::used(view))
+    (1..metric_switch::used(view))
         .filter_map(|number| one(view, number, now_s))
         .collect()
 }
@@ -80,7 +82,7 @@ fn one(view: View<'_>, number: usize, now_s: u64) -> Option<Metric> {
     let (ever, since_reset) = if kind == Type::Value || (kind == Type::SetMember && was_set) {
         values(state)
     } else {
-        let total = metric::total(view, number);
+        let total = metric_switch::total(view, number);
         let since = |base: &AtomicU64| total.wrapping_sub(base.load(Ordering::Relaxed)) as i64;
         (
             counted(since(&state.base), elapsed_s),
@@ -150,6 +152,6 @@ impl Segment {
         action: Action,
     ) -> Result<(usize, usize), WriteError> {
         let view = self.writable()?;
-        Ok(metric::act_on(view, asked, action, now_s()))
+        Ok(metric_switch::act_on(view, asked, action, now_s()))
     }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tare_layout::View;
-use tare_layout::object::{self, MAKING, ObjectType, READY, rule};
+use tare_layout::object::{MAKING, ObjectType, READY, rule};
+use tare_layout::object_mask;
 
 use crate::attach::Segment;
 use crate::classes::text;
@@ -98,7 +99,7 @@ impl Segment {
             entry.schema.set(schema);
             entry.name.set(name);
             entry.state.store(READY, Ordering::Release);
-            object::recompute(&view);
+            object_mask::recompute(&view);
             return Ok(());
         }
         Err(WriteError::Full {
@@ -117,7 +118,7 @@ impl Segment {
             let timed = to.timed.unwrap_or(of.timed);
             let entry = view.object_rule(of.place);
             entry.flags.store(bits(enabled, timed), Ordering::Release);
-            object::recompute(&view);
+            object_mask::recompute(&view);
         }
         Ok(())
     }
@@ -134,7 +135,7 @@ impl Segment {
             let order = Ordering::Relaxed;
             let _ = state.compare_exchange(READY, 0, Ordering::AcqRel, order);
         }
-        object::recompute(&view);
+        object_mask::recompute(&view);
         Ok(())
     }
 }

@@ -2,7 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use tare_layout::metric::{self, Action, State};
+use tare_layout::metric::State;
+use tare_layout::metric_switch::{self, Action};
 use tare_layout::primitive::bump;
 use tare_layout::shared::Lost;
 
@@ -56,7 +57,7 @@ impl Engine {
         entry.documentation.set(metric.documentation());
         if metric.enabled_by_default() {
             let now_s = clock::unix_ns() / 1_000_000_000;
-            metric::act(self.view, count, Action::Enable, now_s);
+            metric_switch::act(self.view, count, Action::Enable, now_s);
         }
         // Last: from here on readers list it.
         entry.kind.store(metric.kind() as u32, Ordering::Release);

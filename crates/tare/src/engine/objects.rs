@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use tare_layout::line::{Line, Tag};
 use tare_layout::object::{self, INDEX_BITS, ObjectType, index_of, part};
+use tare_layout::object_mask;
 use tare_layout::primitive::AtomicU32 as Cell32;
 use tare_layout::shared::Lost;
 
@@ -93,7 +94,7 @@ impl Engine {
         view.object_masks()[index].store(0, Ordering::Relaxed);
         self.make_indexes(object, id, indexes);
         object.id.store(id, Ordering::Release);
-        object::compute_mask(&view, index);
+        object_mask::compute_mask(&view, index);
         id
     }
 

@@ -1,6 +1,6 @@
 //! Counting into metrics, and switching them.
 
-use tare_layout::metric::{self, Action};
+use tare_layout::metric_switch::{self, Action};
 
 use crate::engine::{clock, hot};
 use crate::metric::Metric;
@@ -40,7 +40,7 @@ impl Metric {
 /// How many metrics are meant, and how many of them were disabled.
 fn act(asked: &str, action: Action) -> (usize, usize) {
     let now_s = clock::unix_ns() / 1_000_000_000;
-    hot::with_running(|engine| metric::act_on(engine.view, asked, action, now_s))
+    hot::with_running(|engine| metric_switch::act_on(engine.view, asked, action, now_s))
         .unwrap_or_default()
 }
 
