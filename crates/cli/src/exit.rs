@@ -6,7 +6,7 @@ use std::fmt;
 pub const FAILED: u8 = 1;
 /// There is no segment to look at, or more than one, or it cannot be attached to.
 pub const NO_SEGMENT: u8 = 3;
-/// `tare run --require`: the server cannot be served. The library inside the server uses the same.
+/// `tare run --require`: the server cannot be instrumented. The library in the server uses the same.
 pub const NOT_SERVED: u8 = tare_image::REFUSED;
 /// `tare run` itself failed; the command was not started.
 pub const RUN_FAILED: u8 = 125;
@@ -23,20 +23,20 @@ Exit codes:
   0    done
   1    the statement, the server or the connection failed; the message is on stderr
   2    the command line is wrong
-  3    no segment found, several to choose from, or one that cannot be read
-  4    tare run --require: the command is no server that Tare can serve; it did not start
+  3    there is no segment, more than one to choose from, or it cannot be read
+  4    tare run --require: Tare cannot instrument this server; it was not started
   125  tare run: could not start or watch the command
   126  tare run: the command cannot be executed
   127  tare run: the command was not found
   128+N  tare run: the command was killed by signal N
-  tare run otherwise passes on its command's own exit code.";
+  Otherwise tare run returns its command's own exit code.";
 
 /// A message for stderr and the code to exit with.
 #[derive(Debug)]
 pub struct Failure {
     /// One of the constants above.
     pub code: u8,
-    /// What happened and what to do about it; printed after `tare: `. Empty: already said.
+    /// What happened and what to do about it; printed after `tare: `. Empty when it has been printed already.
     pub message: String,
 }
 

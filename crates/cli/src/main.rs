@@ -37,11 +37,12 @@ static ALLOCATOR: tare::memory::Tracked<System> = tare::memory::Tracked::new(Sys
 
 /// A Performance Schema for any server.
 ///
-/// `tare serve` is a small MySQL-protocol server that answers about itself and about every
-/// other process whose segment it can read. `tare run` starts a program that uses Tare and
-/// keeps its data when it crashes. `tare sql` and `tare ps` look at running programs and at
-/// saved segments; `tare top` and `tare querystat` watch any performance_schema live. `tare weigh`
-/// measures what instrumentation costs, `tare explain` computes it on a running server.
+/// `tare top` and `tare querystat` watch any performance_schema live: Tare's, MySQL's, MariaDB's.
+/// `tare weigh` measures what instrumentation costs; `tare explain` computes it on a running
+/// server. `tare run` starts a program that uses Tare, or a MySQL or MariaDB server with Tare's
+/// engine, and keeps its data if it crashes. `tare sql` and `tare ps` query running programs and
+/// saved segments. `tare serve` is a small MySQL-protocol server that answers about itself and
+/// about other programs.
 #[derive(Parser)]
 #[command(name = "tare", version, after_help = exit::HELP, disable_help_subcommand = true)]
 struct Cli {

@@ -10,9 +10,9 @@ use serde_json::{Map, Value as Json};
 pub enum Format {
     /// Columns with borders; the default on a terminal
     Table,
-    /// A line of names, then a line per row, separated by tabs; the default elsewhere
+    /// A line of names, then one line per row, separated by tabs; the default elsewhere
     Tsv,
-    /// An array with an object per row; 64-bit numbers are exact
+    /// An array with one object per row; 64-bit numbers are exact
     Json,
 }
 

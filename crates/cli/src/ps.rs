@@ -14,14 +14,14 @@ use crate::sql::{Answer, Local};
 
 /// List the running programs that use Tare
 ///
-/// One row for each segment of a running process that this user may read: the process and its
-/// program, its threads, the events counted so far, when recording began (UTC), the version of
-/// the segment's layout, and the path that --segment takes. Programs built with another
-/// version of the layout are listed and cannot be read by this tare.
+/// One row for each segment of a running process that this user may read: process, program,
+/// threads, events counted so far, start of recording (UTC), version of the segment's layout, and
+/// the path that --segment takes. Programs with another layout version are listed, but this tare
+/// cannot read them.
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// How to show rows [default: table on a terminal, tsv elsewhere]
+    /// How rows are printed [default: table on a terminal, tsv elsewhere]
     #[arg(long, value_enum)]
     format: Option<Format>,
 }
@@ -32,7 +32,7 @@ Examples:
   tare ps --format json
   tare sql --pid 4711 -e 'SELECT * FROM tare.segments'
 
-Only processes of the same user are seen, all of them by root.";
+A user sees the processes of that user only; root sees all.";
 
 /// Everything counted, whatever happened to be timed.
 const QUESTION: &str = "\

@@ -33,34 +33,35 @@ use crate::save::save;
 
 /// Run a program that uses Tare, and keep its data if it crashes
 ///
-/// The program's segment is normally memory that goes when its process goes. `tare run` holds
-/// it, and when the process is killed or ends without stopping Tare after a failure, saves it
-/// as tare-PID.segment in the current directory, readable by you alone. Child processes are
-/// watched too. Signals are passed on to the command and its exit code is passed back.
+/// A program's segment is memory that normally disappears with its process. `tare run` holds on to
+/// it. When the process is killed, or fails without stopping Tare, `tare run` saves it as
+/// tare-PID.segment in the current directory, readable by you alone. Child processes are watched as
+/// well. Signals are passed on to the command, and its exit code is returned.
 ///
-/// With --segment the data is in that file from the first event on; nothing that happens to
-/// the program or to `tare run` can lose it, and the file stays after a clean end too.
+/// With --segment the data is in that file from the first event. It survives whatever happens to
+/// the program or to `tare run`, and it also stays after a clean exit.
 ///
-/// A MySQL or MariaDB server (mysqld, mariadbd, or mysqld_safe) needs no change: Tare's engine
-/// takes the place of its Performance Schema's. Such a server is known by its program file, not by
-/// its name. Options that turn its instruments on, with its own buffers sized to nothing, are added
-/// before yours. A server that is not known starts unchanged, and a line says why.
+/// A MySQL or MariaDB server (mysqld, mariadbd or mysqld_safe) gets Tare's engine in place of its
+/// own Performance Schema; the server itself is not changed. It is recognised by its program file,
+/// not by its name. Before your options, `tare run` adds options that turn its instruments on and
+/// size its own buffers to zero. A server that Tare does not know starts unchanged, and one line
+/// says why.
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// Let the program keep its segment in this file
+    /// Keep the program's segment in this file
     #[arg(long, value_name = "PATH")]
     segment: Option<PathBuf>,
 
-    /// Do not start a server that cannot be served (exit code 4)
+    /// Do not start a server that Tare cannot instrument (exit code 4)
     #[arg(long)]
     require: bool,
 
-    /// The server that the command starts, when the command is a script of your own
+    /// The server program, if the command is a script that starts it
     #[arg(long, value_name = "PATH")]
     server: Option<PathBuf>,
 
-    /// Where libtare_psi.so is [default: TARE_PSI_LIBRARY, beside tare, or in ../lib]
+    /// Path of libtare_psi.so [default: TARE_PSI_LIBRARY, beside tare, or in ../lib]
     #[arg(long, value_name = "PATH")]
     library: Option<PathBuf>,
 
@@ -85,9 +86,9 @@ Examples:
   tare sql -e 'SELECT NAME, PROCESSLIST_STATE FROM performance_schema.threads'
   tare sql --segment tare-4711.segment -e 'SELECT * FROM performance_schema.events_waits_current'
 
-Exit code: the command's own; 128+N when signal N killed it; 127 when there is no such
-command, 126 when it cannot be executed, 125 when tare run itself failed, 4 when a server was to be
-served (--require) and cannot be.";
+Exit code: the command's own, or 128+N when signal N killed it. 127 when the command does not
+exist, 126 when it cannot be executed, 125 when tare run itself failed, 4 with --require when Tare
+cannot instrument the server.";
 
 /// Signals that are passed on to the command.
 const FORWARDED: [i32; 6] = [SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2];

@@ -23,24 +23,24 @@ tare::classes! {
     static STARTER: Thread = "thread/tare/starter";
 }
 
-/// Run a small MySQL-protocol server that is instrumented through and through
+/// Run a small MySQL-protocol server, instrumented throughout
 ///
-/// The databases are SQLite files in DIR. Any MySQL client connects; the schemas
-/// performance_schema, sys and tare answer about this server and about the other
-/// programs on this machine that use Tare.
+/// The databases are SQLite files in DIR. Any MySQL client connects. The schemas
+/// performance_schema, sys and tare answer about this server, and about other programs on this
+/// machine that use Tare.
 ///
-/// On the Unix socket, the user that runs the server is root and needs no password. TCP is
-/// bound to 127.0.0.1 and always needs one: root's is made up at the first start and written
-/// to DIR/password, readable by you alone.
+/// On the Unix socket, the user that runs the server is root and needs no password. TCP is bound to
+/// 127.0.0.1 and always needs one. Root's password is generated at the first start and written to
+/// DIR/password, readable by you alone.
 #[derive(clap::Args)]
 #[command(after_help = HELP, args_override_self = true)]
 pub struct Args {
-    /// Read options from a file as my.cnf is: of its groups [mysqld], [server] and [tare]. Options of
-    /// the command line go before those of the file
+    /// Read options from a file like my.cnf: its groups [mysqld], [server] and [tare]. Options on the
+    /// command line override the file
     #[arg(long, value_name = "PATH")]
     defaults_file: Option<PathBuf>,
 
-    /// Directory of the databases; made (mode 0700) when it does not exist
+    /// Directory of the databases; created (mode 0700) if it does not exist
     #[arg(long, value_name = "DIR", alias = "datadir")]
     data: PathBuf,
 
@@ -48,19 +48,19 @@ pub struct Args {
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
 
-    /// Address that TCP listens on; the network between must be trusted: there is no TLS
+    /// Address that TCP listens on. There is no TLS: the network to the clients must be trusted
     #[arg(long, value_name = "ADDRESS", default_value_t = Ipv4Addr::LOCALHOST.into())]
     bind_address: IpAddr,
 
-    /// TCP port there; 0 takes a free one and prints which
+    /// TCP port; 0 takes a free one and prints it
     #[arg(long, value_name = "N", default_value_t = DEFAULT_PORT)]
     port: u16,
 
-    /// Listen on the Unix socket alone
+    /// Listen on the Unix socket only
     #[arg(long, conflicts_with = "port")]
     skip_networking: bool,
 
-    /// File whose first line is root's password for TCP [default: DIR/password, made up]
+    /// File whose first line is root's password for TCP [default: DIR/password, generated]
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
 
@@ -72,27 +72,27 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 0)]
     thread_pool_size: usize,
 
-    /// Connections beyond this many are refused (error 1040)
+    /// Largest number of connections; more are refused (error 1040)
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = at_least_one)]
     max_connections: usize,
 
-    /// Largest packet, in bytes or with K, M, G (error 1153 beyond it)
+    /// Largest packet, in bytes or with K, M or G (error 1153 beyond it)
     #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = bytes)]
     max_allowed_packet: usize,
 
-    /// Interrupt statements that run longer, in milliseconds; 0 lets them run (error 3024)
+    /// Interrupt statements that run longer than this many milliseconds (error 3024); 0 never does
     #[arg(long, value_name = "MS", default_value_t = 0)]
     max_execution_time: u64,
 
-    /// Answer about the program with this process id instead of about the server itself
+    /// Answer about the program with this process id, not about the server itself
     #[arg(long, value_name = "PID", group = "attach")]
     attach_pid: Option<u32>,
 
-    /// Answer about the segment in this file, of a running program or saved by tare run
+    /// Answer about the segment in this file: a running program's, or one that tare run saved
     #[arg(long, value_name = "PATH", group = "attach")]
     attach_segment: Option<PathBuf>,
 
-    /// Write the server's own segment to this file instead of to memory without a name
+    /// Keep the server's own segment in this file, not in anonymous memory
     #[arg(long, value_name = "PATH")]
     segment: Option<PathBuf>,
 
@@ -104,7 +104,7 @@ pub struct Args {
     )]
     performance_schema: bool,
 
-    /// Set the instruments that match, as ON, OFF or COUNTED; may be given several times
+    /// Set the matching instruments to ON, OFF or COUNTED; may be repeated
     #[arg(
         long, value_name = "PATTERN=VALUE", value_parser = instrument,
         help_heading = "Performance Schema"
@@ -130,7 +130,7 @@ Examples:
 
   tare serve --defaults-file=/etc/tare.cnf --data /tmp/tare --performance-schema-digests-size=200
 
-SIGTERM and SIGINT stop the server in good order; a second one ends it at once.";
+SIGTERM and SIGINT stop the server cleanly; a second one ends it at once.";
 
 fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse()

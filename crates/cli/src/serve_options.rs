@@ -29,7 +29,7 @@ impl clap::Args for ConsumerOptions {
             match consumer {
                 // One line in the help stands for all fifteen.
                 "events_waits_current" => arg.help(
-                    "Switch a consumer of setup_consumers; there is one option for each of them",
+                    "Switch a consumer; there is one such option for each row of setup_consumers",
                 ),
                 _ => arg.hide(true),
             }
@@ -82,7 +82,7 @@ impl clap::Args for SizeOptions {
             match *name {
                 // One line in the help stands for all of them.
                 "digests_size" => arg.help(
-                    "Size a buffer; -1 is the default. There is one option for each of SHOW VARIABLES \
+                    "Size a buffer; -1 is the default. There is one such option for each of SHOW VARIABLES \
                      LIKE 'performance_schema%'",
                 ),
                 _ => arg.hide(true),

@@ -17,23 +17,23 @@ use crate::output::{Format, Rows};
 pub use local::Local;
 use remote::Remote;
 
-/// Ask a running program, a saved segment or a server in SQL
+/// Run SQL on a running program, a saved segment or a server
 ///
-/// Without a target, the one running program that uses Tare is asked (`tare ps` lists
-/// them). Nothing is sent to it: its segment is read from outside, and it answers the same
-/// when the program hangs, and after it crashed.
+/// Without a target, `tare sql` asks the only running program that uses Tare (`tare ps` lists
+/// them). Nothing is sent to that program: its segment is read from outside. It answers the same
+/// while the program hangs and after it has crashed.
 ///
-/// The schemas are performance_schema, information_schema and sys with MySQL's tables, and
-/// tare with what MySQL does not have. Times are in picoseconds, as in MySQL. UPDATE on the
-/// setup tables switches instruments and consumers of the running program at once.
+/// The schemas are performance_schema, information_schema and sys with MySQL's tables, and tare
+/// with what MySQL does not have. Times are in picoseconds, as in MySQL. UPDATE on the setup tables
+/// switches instruments and consumers of the running program at once.
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// Statements to run, with ';' between them; without it they are read from standard input
+    /// Statements to run, separated by ';'; without it, standard input is read
     #[arg(short, long, value_name = "QUERY")]
     execute: Option<String>,
 
-    /// How to show rows [default: table on a terminal, tsv elsewhere]
+    /// How rows are printed [default: table on a terminal, tsv elsewhere]
     #[arg(long, value_enum)]
     format: Option<Format>,
 
@@ -49,12 +49,12 @@ pub struct Target {
     #[arg(long, value_name = "N")]
     pid: Option<u32>,
 
-    /// A segment in a file: of a running program, or saved by tare run
+    /// A segment in a file: a running program's, or one that tare run saved
     #[arg(long, value_name = "PATH")]
     segment: Option<PathBuf>,
 
-    /// A server: mysql://USER@HOST:PORT/DATABASE, or the path of its socket. The password is taken from
-    /// the environment variable MYSQL_PWD, where other users do not see it
+    /// A server: mysql://USER@HOST:PORT/DATABASE, or the path of its socket. The password comes from
+    /// the environment variable MYSQL_PWD, where other users cannot see it
     #[arg(long, value_name = "URL")]
     dsn: Option<String>,
 }
@@ -90,8 +90,8 @@ Examples:
   tare sql --pid 4711 -e \"UPDATE performance_schema.setup_consumers SET ENABLED = 'YES'\"
   MYSQL_PWD=$(cat secret) tare sql --dsn mysql://root@127.0.0.1:3307/performance_schema
 
-Exit code: 1 when a statement failed (those after it are not run), 3 when there is no
-segment to ask, or more than one.";
+Exit code: 1 when a statement failed (later ones are not run), 3 when there is no segment, or more
+than one to choose from.";
 
 /// What a statement gave.
 pub enum Answer {
@@ -254,7 +254,7 @@ fn take_statement(text: &mut String) -> Option<String> {
 fn converse(run: &mut impl FnMut(&str) -> Step) -> Result<(), Failure> {
     let broken = |error| Failure::new(FAILED, format!("cannot read from the terminal: {error}"));
     let mut editor = DefaultEditor::new().map_err(broken)?;
-    println!("End a statement with ';'. Ctrl-D or exit leaves.");
+    println!("End a statement with ';'. Ctrl-D or exit quits.");
     let mut text = String::new();
     loop {
         let prompt = if is_blank(&text) { "tare> " } else { "   -> " };

@@ -24,11 +24,11 @@ const WRONG: u8 = 2;
 
 /// Measure what instrumentation costs, on this machine and under a load
 ///
-/// Runs a matrix of servers, configurations, workloads and connections, interleaved at random and with an A/A control,
-/// and says by how much they differ, with 95 % intervals, and what was counted meanwhile. Results are kept after each
-/// cell, in a directory with report.html, results.csv and results.json.
+/// Runs a matrix of servers, configurations, workloads and connections in random order, with an A/A
+/// control. Reports by how much they differ, with 95 % intervals, and what was counted meanwhile.
+/// Keeps each result as it comes, in a directory with report.html, results.csv and results.json.
 ///
-/// RECIPE is one that comes with tare (--list) or the path of your own; docs/weigh.md describes both.
+/// RECIPE is one of tare's own (--list) or the path of yours; docs/weigh.md describes both.
 #[derive(clap::Args)]
 #[command(after_help = HELP, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
@@ -43,7 +43,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["resume", "report"])]
     list: bool,
 
-    /// Print the recipe instead of running it: a start for your own
+    /// Print the recipe instead of running it, as a start for your own
     #[arg(long, requires = "recipe")]
     print: bool,
 
@@ -51,11 +51,11 @@ pub struct Args {
     #[arg(long)]
     quick: bool,
 
-    /// Go on with the run in this directory
+    /// Continue the run in this directory
     #[arg(long, value_name = "DIR", conflicts_with_all = ["recipe", "quick", "output"])]
     resume: Option<PathBuf>,
 
-    /// Write the reports of the run in this directory anew
+    /// Write the reports of the run in this directory again
     #[arg(long, value_name = "DIR", conflicts_with_all = ["recipe", "resume"])]
     report: Option<PathBuf>,
 
@@ -84,7 +84,7 @@ enum Instead {
 #[derive(clap::Args)]
 #[command(next_help_heading = "A part of the recipe")]
 struct Part {
-    /// Keep these servers only; may be given several times
+    /// Keep these servers only; may be repeated
     #[arg(long, value_name = "NAME")]
     server: Option<Vec<String>>,
 
@@ -96,7 +96,7 @@ struct Part {
     #[arg(long, value_name = "NAME")]
     workload: Option<Vec<String>>,
 
-    /// Connections, instead of the recipe's
+    /// Numbers of connections, instead of the recipe's
     #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     connections: Option<Vec<u32>>,
 
@@ -104,11 +104,11 @@ struct Part {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: Option<u32>,
 
-    /// Seconds that are measured, instead of the recipe's
+    /// Measured seconds, instead of the recipe's
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(1..))]
     seconds: Option<u32>,
 
-    /// Seconds before them, instead of the recipe's
+    /// Seconds of load before them, instead of the recipe's
     #[arg(long, value_name = "S")]
     warm_up: Option<u32>,
 
@@ -116,12 +116,12 @@ struct Part {
     #[arg(long, value_name = "N")]
     processors: Option<u32>,
 
-    /// Turns of a fraction of a second that the configurations of a server take side by side, instead of the recipe's; 0:
-    /// one cell after the other
+    /// Measure the configurations of a server side by side, in this many turns of a fraction of a second,
+    /// instead of the recipe's number; 0 measures one cell after the other
     #[arg(long, value_name = "N")]
     turns: Option<u32>,
 
-    /// Draw the same order again
+    /// Seed of the random order, to draw the same one again
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }
@@ -130,7 +130,8 @@ struct Part {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Your server (recipe own)")]
 struct Yours {
-    /// A server that runs: mysql://USER@HOST:PORT/DATABASE, or the path of its socket. Its instruments are switched in windows
+    /// A running server: mysql://USER@HOST:PORT/DATABASE, or the path of its socket. Its instruments are
+    /// switched in windows of --seconds
     #[arg(long, value_name = "URL")]
     dsn: Option<String>,
 
@@ -138,15 +139,15 @@ struct Yours {
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
 
-    /// Stop when the probe (95 %) takes this many times what it took in the first window, and 20 ms or more
+    /// Stop when the probe's 95th percentile exceeds this many times that of the first window, and 20 ms
     #[arg(long, value_name = "TIMES", default_value_t = 5.0)]
     stop_above: f64,
 
-    /// The statement whose latency is looked at
+    /// The statement that is sent as a probe
     #[arg(long, value_name = "SQL", default_value = "SELECT 1")]
     probe: String,
 
-    /// Put settings back that a killed run left
+    /// Restore the settings that a killed run left behind
     #[arg(long)]
     restore: bool,
 
@@ -154,15 +155,15 @@ struct Yours {
     #[arg(long, value_name = "COMMAND", conflicts_with = "dsn")]
     load: Option<String>,
 
-    /// The text before that figure [default: the last number is it]
+    /// The text before that figure [default: the last number counts]
     #[arg(long, value_name = "TEXT", requires = "load")]
     figure: Option<String>,
 
-    /// What the figure is: rate, count or time
+    /// Kind of the figure
     #[arg(long, value_name = "WHAT", requires = "load", value_parser = ["rate", "count", "time"])]
     figure_is: Option<String>,
 
-    /// Your server's command; it has to use Tare
+    /// The command of your server, which has to use Tare
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -177,8 +178,9 @@ Examples:
   tare weigh own --load 'redis-benchmark -p {port} -q -t get' --figure 'GET:' -- ./myserver --port '{port}'
   tare weigh own --dsn mysql://root@127.0.0.1:3306/ --password-file ~/.tare-password
 
-Exit code: 0 when every cell has figures (or cannot have any here: those are named), 1 when some failed or could not be kept,
-2 for a wrong command line or recipe, 128+N after signal N; what was measured is kept.";
+Exit code: 0 when every cell has figures or cannot have any here, which is then named; 1 when some
+failed or could not be kept; 2 for a wrong command line or recipe; 128+N after signal N. What was
+measured is kept.";
 
 pub fn main(args: Args) -> Result<ExitCode, Failure> {
     if let Some(Instead::Compare(args)) = &args.instead {
@@ -273,7 +275,7 @@ fn run(
     let Finished { failed, signal, .. } = finished;
     if let Some(signal) = signal {
         eprintln!(
-            "tare: stopped; go on with: tare weigh --resume {}",
+            "tare: stopped; continue with: tare weigh --resume {}",
             directory.display()
         );
         return Ok(ExitCode::from(KILLED + signal));
@@ -358,7 +360,7 @@ fn yours(recipe: &mut Recipe, args: &Args, dsn: Option<&Dsn>) -> Result<(), Fail
             (Kind::Dsn, Some(dsn)) => server.dsn = Some(dsn.shown()),
             (Kind::Dsn, None) if !args.print => {
                 return Err(wrong(format!(
-                    "server '{}' runs already: give its --dsn",
+                    "server '{}' is already running: give its --dsn",
                     server.name
                 )));
             }
@@ -367,7 +369,7 @@ fn yours(recipe: &mut Recipe, args: &Args, dsn: Option<&Dsn>) -> Result<(), Fail
             }
             (Kind::Command, _) if server.command == ["COMMAND"] && !args.print => {
                 return Err(wrong(
-                    "recipe own: give your server's command after --, or the --dsn of one that runs",
+                    "recipe own: give your server's command after --, or the --dsn of a running one",
                 ));
             }
             _ => {}
@@ -451,7 +453,7 @@ fn hide_password(args: &Args) -> Result<(), Failure> {
         .env(PASSWORD_VARIABLE, password)
         .exec();
     Err(failed(format!(
-        "cannot start anew without the password on the command line: {error}"
+        "cannot restart without the password on the command line: {error}"
     )))
 }
 

@@ -51,7 +51,7 @@ fn has_its_shape(finished: &Finished) {
     let table: Vec<&str> = finished
         .stdout
         .lines()
-        .skip_while(|line| !line.starts_with("What costs most"))
+        .skip_while(|line| !line.starts_with("Instruments that cost most"))
         .skip(1)
         .take_while(|line| !line.is_empty())
         .collect();
@@ -92,7 +92,7 @@ fn tare_serve_is_explained_and_its_sql_switches_everything_off() {
     has_its_shape(&finished);
     assert!(percent(&finished) > 0.0, "{finished:?}");
     assert!(
-        finished.stdout.contains("An event in ns, measured here"),
+        finished.stdout.contains("Cost of one event in ns, measured here"),
         "{finished:?}"
     );
     its_sql_works(&finished, &mut conn);

@@ -390,7 +390,7 @@ fn a_server_that_goes_is_waited_for() {
     let mut terminal = terminal_of;
     terminal.sees("STATEMENT");
     support::signal(server.pid(), "KILL");
-    terminal.sees("waiting for it");
+    terminal.sees("waiting for the server");
     let directory = Directory::new("again");
     let mut again = directory.tare([
         "serve",

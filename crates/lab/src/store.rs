@@ -72,7 +72,7 @@ pub enum StoreError {
         error: serde_json::Error,
     },
     /// There are results already.
-    #[error("{0} has results already; go on with --resume {0}, or give another --output")]
+    #[error("{0} already has results; continue with --resume {0}, or give another --output")]
     There(PathBuf),
 }
 

@@ -130,7 +130,7 @@ impl Running {
             let ended = self.0.try_wait().map_err(|error| error.to_string())?;
             if ended.is_some() || Instant::now() > deadline {
                 let log = fs::read_to_string(scratch.path.join("log")).unwrap_or_default();
-                let last = log.lines().last().unwrap_or("it said nothing");
+                let last = log.lines().last().unwrap_or("it printed nothing");
                 return Err(format!("it did not start on an empty directory: {last}"));
             }
             std::thread::sleep(Duration::from_millis(5));
@@ -156,7 +156,7 @@ impl Running {
             .iter()
             .position(|&each| image.room(each).is_none())
         {
-            return Err(format!("slot {slot} of its table is no function"));
+            return Err(format!("slot {slot} of its table is not a function"));
         }
         Ok(Learned {
             build_id: build_id.to_owned(),

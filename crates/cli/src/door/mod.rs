@@ -54,7 +54,7 @@ pub fn plan(command: &[OsString], wishes: &Wishes) -> Result<Plan, Failure> {
         Ok(None) if wishes.require => Err(Failure::new(
             NOT_SERVED,
             format!(
-                "{} is no MySQL or MariaDB server; for a script that starts one, say which: --server PATH",
+                "{} is not a MySQL or MariaDB server; if it is a script that starts one, name the server with --server PATH",
                 command[0].to_string_lossy()
             ),
         )),
@@ -87,7 +87,7 @@ fn prepare(command: &[OsString], wishes: &Wishes) -> Result<Option<Plan>, String
         Recognition::Unknown(why) => return Err(format!("{called}: {why}")),
         Recognition::Other if is_script || is_called_like_a_server(&path) => {
             return Err(format!(
-                "{called} exports nothing of a Performance Schema: it was stripped, or built without"
+                "{called} exports no Performance Schema: it was stripped, or built without"
             ));
         }
         Recognition::Other => return Ok(None),
@@ -104,7 +104,7 @@ fn prepare(command: &[OsString], wishes: &Wishes) -> Result<Option<Plan>, String
     let users = tare_image::options::of_user(&path, &plan.arguments);
     if let Some(off) = users.switched_off() {
         return Err(format!(
-            "{called}: its own options say {off}, with which it registers no instruments"
+            "{called}: its options contain {off}, so it registers no instruments"
         ));
     }
     let library = find::library(wishes.library.as_deref())?;

@@ -22,14 +22,15 @@ use calibrate::Host;
 use rehearsal::Setup;
 use report::Seen;
 
-/// Explain what instrumentation costs a running server, and what would save it
+/// Compute what instrumentation costs a running server, and what would save it
 ///
-/// Counts for an interval the events of each instrument, and multiplies them by what one costs: its clock reads by
-/// what a read of the timer was measured to cost here, and its counting. Says that as CPU and as a share of the
-/// server's CPU, lists the ten instruments that cost most for what they tell, and what would be saved by counting
-/// instead of timing, by another timer, by switching off, each with the SQL that does it. Nothing is changed.
+/// Counts the events of each instrument for an interval and multiplies them by the cost of one
+/// event: its clock reads, as measured on this machine, and its counting. Prints the sum as CPU
+/// time and as a share of the server's CPU, the ten instruments that cost most for what they tell,
+/// and what counting instead of timing, another timer, or switching off would save, each with its
+/// SQL. Changes nothing.
 ///
-/// tare weigh measures what this computes.
+/// tare explain computes; tare weigh measures.
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
@@ -47,10 +48,12 @@ Examples:
   tare explain --pid 4711 -i 30
   MYSQL_PWD=$(cat secret) tare explain --dsn mysql://monitor@127.0.0.1:3306
 
-The server's CPU is read on its own machine; elsewhere costs are told in CPU seconds alone. Costs of one event: on
-Tare's engine measured here, in a second before the interval; of stock servers constants, which docs/results has.
+The server's CPU can be read on its own machine; elsewhere costs are CPU seconds only. The cost of one
+event is measured here for Tare's engine, in a second before the interval; for stock servers it is a
+constant from docs/results.
 
-Exit code: 1 when the server cannot be asked, 3 when there is no segment to look at, or more than one.";
+Exit code: 1 when the server does not answer, 3 when there is no segment, or more than one to choose
+from.";
 
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let mut observed = Observed::open(args.target.clone())?;

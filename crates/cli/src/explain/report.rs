@@ -85,7 +85,7 @@ impl Seen {
                 show::time(cpu * 1e12),
                 cpu / self.seconds * 100.0
             ),
-            Err(why) => format!("server's CPU     not known: {why}"),
+            Err(why) => format!("server's CPU     unknown: {why}"),
         });
         text.push(format!(
             "statements       {}/s",
@@ -93,7 +93,7 @@ impl Seen {
         ));
         let events = sum(|meter| meter.count);
         text.push(format!(
-            "events           {}/s, {} for each statement",
+            "events           {}/s, {} per statement",
             show::count(events / self.seconds),
             show::count(events / statements.max(1.0))
         ));
@@ -110,9 +110,9 @@ impl Seen {
         ));
         let rest = sum(|m| m.timing_ns()) - sum(|m| m.timer_ns);
         text.push(match rest < 0.0 {
-            false => format!("  keeping times  {}{}", seconds(rest), share(rest)),
+            false => format!("  storing times  {}{}", seconds(rest), share(rest)),
             true => format!(
-                "  done meanwhile -{}: the processor counts while it reads a clock",
+                "  overlap        -{}: the processor counts while it reads a clock",
                 seconds(-rest)
             ),
         });
@@ -123,7 +123,7 @@ impl Seen {
         ));
         if self.texts > 0.0 {
             text.push(format!(
-                "  reading texts  {} for the digests of {} that were not known{}",
+                "  reading texts  {} for {} unknown digests{}",
                 seconds(self.texts_ns),
                 show::count(self.texts),
                 share(self.texts_ns)
@@ -136,17 +136,20 @@ impl Seen {
             .map(|(timer, ns)| format!("{timer} {ns:.1} ns"))
             .collect();
         text.extend([
-            format!("One read of a timer here: {}.", reads.join(", ")),
+            format!(
+                "Cost of one timer read on this machine: {}.",
+                reads.join(", ")
+            ),
             self.source.clone(),
         ]);
         if !self.histories.is_empty() {
             text.push(format!(
-                "Not in it: writing events to {}.",
+                "Not included: writing events to {}.",
                 self.histories.join(", ")
             ));
         }
         text.push(String::new());
-        text.push("What costs most for what it tells:".to_owned());
+        text.push("Instruments that cost most for what they tell:".to_owned());
         text.extend(self.table(statements));
         text.push(String::new());
         text.extend(self.savings());
@@ -197,7 +200,7 @@ impl Seen {
         let says = |what: &str, ns: f64, sql: &str| {
             let saved = match self.percent(ns) {
                 Some(percent) => format!("{percent:.2} % of CPU"),
-                None => format!("{} of CPU a second", show::time(ns * 1e3 / self.seconds)),
+                None => format!("{} of CPU per second", show::time(ns * 1e3 / self.seconds)),
             };
             vec![format!("{what}: saves {saved}"), format!("  {sql}")]
         };
@@ -339,7 +342,7 @@ mod tests {
         for expected in [
             "server's CPU     1.00 s, 50.0 % of one CPU",
             "statements       5000/s",
-            "201 for each statement",
+            "201 per statement",
             "instrumentation  62.80 ms of CPU, 6.28 % of the server's CPU",
             "for 4020000 reads, 5.08 %",
         ] {
@@ -377,7 +380,7 @@ mod tests {
         };
         let text = fixed.text();
         assert!(
-            text.contains("server's CPU     not known: far away")
+            text.contains("server's CPU     unknown: far away")
                 && text.contains("cannot be chosen"),
             "{text}"
         );

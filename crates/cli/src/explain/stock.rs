@@ -78,7 +78,7 @@ fn measured(about: &About) -> &'static Measured {
 /// Where a server's constants come from, for the report.
 pub fn source(about: &About) -> String {
     format!(
-        "Unit costs beside the clock: constants measured on {} (docs/results/2026-11-21-events-*.json).",
+        "Unit costs apart from clock reads: constants measured on {} (docs/results/2026-11-21-events-*.json).",
         measured(about).name
     )
 }

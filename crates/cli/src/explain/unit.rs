@@ -116,7 +116,7 @@ impl Units {
     /// What was measured, as lines.
     pub fn words(&self) -> String {
         if !self.measured {
-            return "Unit costs beside the clock: as documented (docs/results/2026-11-21-engine.json).".to_owned();
+            return "Unit costs apart from clock reads: constants from docs/results/2026-11-21-engine.json.".to_owned();
         }
         let heads = ["COUNTED", "TIMED", "NEXT COUNTED", "NEXT TIMED"];
         let heads = heads.map(|head| (head.to_owned(), Side::Right));
@@ -137,10 +137,10 @@ impl Units {
         };
         let rows: Vec<Vec<String>> = NAMES.iter().map(|&(kind, name)| row(kind, name)).collect();
         let text = format!(
-            "A text of 100 bytes read for its digest: {:.0} ns.",
+            "Reading a text of 100 bytes for its digest: {:.0} ns.",
             self.texts(1.0, 100.0)
         );
-        let title = "An event in ns, measured here: an instrument's first in a statement, and any other (next), beyond what it costs switched off:";
+        let title = "Cost of one event in ns, measured here, above the cost of a disabled one: an instrument's first in a statement, and those that follow (next):";
         let table = lines(&heads, &rows);
         [title.to_owned()]
             .into_iter()

@@ -17,11 +17,13 @@ impl Observed {
         }
         let dsn = self.target.dsn().unwrap_or_default();
         let Ok(dsn) = tare_lab::dsn::Dsn::parse(dsn, None) else {
-            return Ok(Err("its address is not understood".into()));
+            return Ok(Err("its address cannot be parsed".into()));
         };
         if dsn.address.socket.is_some() {
             let listener = tare_lab::dsn::process(&dsn.address, &mut tare_lab::ask::Ask::Nobody);
-            return Ok(listener.ok_or_else(|| "nobody can be told to listen on its socket".into()));
+            return Ok(
+                listener.ok_or_else(|| "no process was found that listens on its socket".into())
+            );
         }
         let host = dsn.address.host.as_deref().unwrap_or("localhost");
         if !["127.0.0.1", "localhost", "::1"].contains(&host) {

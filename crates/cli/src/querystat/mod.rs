@@ -22,14 +22,16 @@ use crate::sql::Target;
 use follow::SwitchedOn;
 use watch::Watch;
 
-/// Throughput of statements, and at the end their latencies, and who took the CPU from them
+/// Print statements per second, then their latencies and what pre-empted them
 ///
-/// Prints the statements of each interval until Ctrl-C; then the mean latency, a histogram in powers of two,
-/// the query cache's hits and misses (MariaDB), and the latencies of statements whose thread was pre-empted and of
-/// the others, and by which commands.
+/// Prints the number of statements in each interval until Ctrl-C. Then prints the mean latency, a
+/// histogram in powers of two, query cache hits and misses (MariaDB), and the latencies of
+/// statements whose thread was pre-empted against the others, with the commands that pre-empted
+/// them.
 ///
-/// On Tare's engine every statement is in these figures. Of other servers the history of statements
-/// (events_statements_history_long) is read before it goes round, and what was missed is counted and said.
+/// On Tare's engine the figures cover every statement. On other servers they come from
+/// events_statements_history_long, read before it wraps; missed statements are counted and
+/// reported.
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
@@ -40,11 +42,11 @@ pub struct Args {
     #[arg(short, long, value_name = "SECONDS", default_value = "3", value_parser = crate::observe::interval)]
     interval: Duration,
 
-    /// End after this many seconds, as Ctrl-C does
+    /// Stop after this many seconds, as Ctrl-C does
     #[arg(long, value_name = "SECONDS", value_parser = crate::observe::interval)]
     r#for: Option<Duration>,
 
-    /// Switch the consumers of events_statements_history_long on while this runs, and off again, where they are off
+    /// Enable the consumers of events_statements_history_long for this run, if they are off
     #[arg(long)]
     switch_on: bool,
 }
@@ -55,10 +57,12 @@ Examples:
   tare querystat --dsn /run/mysqld/mysqld.sock --switch-on
   MYSQL_PWD=$(cat secret) tare querystat -i 1 --for 60 --dsn mysql://monitor@127.0.0.1:3306
 
-Pre-emptions are seen on the server's own machine, by root or with the capability cap_perfmon (or
-kernel.perf_event_paranoid at 0 or below). The account needs SELECT on performance_schema.*; --switch-on needs UPDATE, too.
+Pre-emption can be observed on the server's own machine, by root or with the capability cap_perfmon
+(or with kernel.perf_event_paranoid at 0 or below). The account needs SELECT on performance_schema.*;
+--switch-on also needs UPDATE.
 
-Exit code: 1 when the server cannot be asked or is lost, 3 when there is no segment to look at, or more than one.";
+Exit code: 1 when the server does not answer or goes away, 3 when there is no segment, or more than
+one to choose from.";
 
 /// How often the history is read: not so often that it is a load, nor so seldom that it goes round.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
@@ -66,7 +70,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     // Before anything is switched on: from here on a signal only ends the loop.
     let stop = listen()
-        .map_err(|error| Failure::new(FAILED, format!("cannot listen to signals: {error}")))?;
+        .map_err(|error| Failure::new(FAILED, format!("cannot watch for signals: {error}")))?;
     let mut observed = Observed::open(args.target.clone())?;
     if let Some(reason) = observed.about.silent() {
         return Err(Failure::new(FAILED, reason));
@@ -177,7 +181,7 @@ fn advice(watch: &Watch) -> Option<String> {
         "a histogram of latencies, "
     };
     Some(format!(
-        "For {latencies}hits and misses, and who was pre-empted, statements are to be followed one by one: run this with --switch-on, or \
+        "For {latencies}hits and misses, and pre-emption, statements must be followed one by one: use --switch-on, or run \
          UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME IN ('events_statements_current', 'events_statements_history_long')"
     ))
 }

@@ -80,7 +80,7 @@ impl Report {
         match (&self.every, &self.followed) {
             (Some(every), _) => {
                 lines.push(format!(
-                    "Latencies of every statement ({}, our own questions included):",
+                    "Latencies of every statement ({}, tare's own queries included):",
                     every.count()
                 ));
                 lines.extend(every.lines());
@@ -95,7 +95,7 @@ impl Report {
             lines.push(String::new());
             let all = (hits.count() + misses.count()).max(1);
             lines.push(format!(
-                "Query cache: {:.1} % of the SELECTs that were followed came out of it.",
+                "Query cache: it answered {:.1} % of the SELECTs that were followed.",
                 hits.count() as f64 * 100.0 / all as f64
             ));
             if let Some(counted) = self.cache_hits {
@@ -111,7 +111,7 @@ impl Report {
             Some(Ok(scheduling)) => self.scheduled(scheduling, &mut lines),
             Some(Err(why)) => lines.extend([
                 String::new(),
-                format!("Who was pre-empted is not known: {why}"),
+                format!("Pre-emption could not be observed: {why}"),
             ]),
             None => {}
         }
@@ -127,7 +127,7 @@ impl Report {
         match counted.saturating_sub(seen) {
             0 => format!("{what} of every statement, followed one by one ({seen}):"),
             missed => format!(
-                "{what} of the {seen} statements that were followed; {missed} ({:.1} %) were missed (the history went round before it was read, their threads keep none, or they ended as we did):",
+                "{what} of the {seen} statements that were followed; {missed} ({:.1} %) were missed (overwritten before they were read, run by a thread without history, or ended with this command):",
                 missed as f64 * 100.0 / counted as f64
             ),
         }
@@ -243,7 +243,7 @@ mod tests {
         }
         .text();
         assert!(
-            refused.contains("Who was pre-empted is not known: no rights"),
+            refused.contains("Pre-emption could not be observed: no rights"),
             "{refused}"
         );
     }

@@ -202,7 +202,7 @@ fn refused(error: &io::Error) -> String {
         ),
         _ => String::new(),
     };
-    format!("the kernel does not let us see context switches: {error}{advice}")
+    format!("the kernel does not allow tare to observe context switches: {error}{advice}")
 }
 
 #[cfg(test)]

@@ -59,14 +59,14 @@ impl Batch {
                 }
                 Err(Trouble::Refused(why)) => return Err(Failure::new(FAILED, why)),
                 Err(Trouble::Lost(why)) => {
-                    eprintln!("tare: lost: {why}; waiting for it");
+                    eprintln!("tare: connection lost: {why}; waiting for the server");
                     loop {
                         std::thread::sleep(self.every.max(Duration::from_secs(1)));
                         if sampler.reopen().is_ok() {
                             break;
                         }
                     }
-                    eprintln!("tare: back: {}", sampler.headline());
+                    eprintln!("tare: connected again: {}", sampler.headline());
                     continue;
                 }
             }

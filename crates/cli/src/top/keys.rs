@@ -22,20 +22,20 @@ pub const HELP: [(&str, &str); 13] = [
     ("Esc, Backspace", "back"),
     (
         "t, c",
-        "sort by time (memory: by bytes), by count; once more: the other way round",
+        "sort by time (memory: by bytes), by count; again: reverse",
     ),
     ("< >", "sort by the column to the left, to the right"),
-    ("r", "the other way round"),
+    ("r", "reverse the order"),
     (
         "/",
-        "show only rows with a text; Enter keeps it, Esc drops it",
+        "show only rows that contain a text; Enter keeps it, Esc drops it",
     ),
     (
         "p, Space",
-        "pause: nothing is asked; pages that are turned to are asked once",
+        "pause: send no queries, except one when you open another page",
     ),
     ("+ -", "longer, shorter interval"),
-    ("^L", "draw anew"),
+    ("^L", "redraw"),
     ("^Z", "suspend"),
     ("q, ^C", "quit"),
 ];

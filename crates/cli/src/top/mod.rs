@@ -31,13 +31,14 @@ use view::Order;
 
 /// Watch a server live: statements, waits, stages, files, tables, locks, threads, memory
 ///
-/// A full-screen view of any performance_schema: of a program that uses Tare (found by itself, or by --pid),
-/// of tare serve, of MySQL 5.6 and later, of MariaDB. Each line says how long and how often something
-/// happened in the last interval. Enter drills down: from a statement to the stages and waits of its last
-/// executions, from a thread to its events, from a table to its indexes and locks.
+/// A full-screen view of any performance_schema: of a program that uses Tare (the only one, or
+/// --pid), of tare serve, of MySQL 5.6 and later, of MariaDB. Each line shows how long and how
+/// often something happened in the last interval. Enter drills down: from a statement to the stages
+/// and waits of its last executions, from a thread to its events, from a table to its indexes and
+/// locks.
 ///
-/// The server is asked one question for each interval, about the page that is shown; nothing is asked while
-/// it is paused. A server that goes away is said and waited for.
+/// Each interval sends one query, for the page on the screen; nothing is sent while the display is
+/// paused. When the server goes away, the screen says so and waits for it.
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
@@ -48,19 +49,19 @@ pub struct Args {
     #[arg(short, long, value_name = "SECONDS", default_value = "3", value_parser = crate::observe::interval)]
     interval: Duration,
 
-    /// The page to begin with
+    /// The first page
     #[arg(long, value_name = "PAGE", default_value = "statements", value_parser = PossibleValuesParser::new(PAGES.iter().map(|page| page.name)))]
     page: String,
 
-    /// Print this many intervals plainly, instead of taking the screen
+    /// Print this many intervals as plain text instead of using the screen
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     batch: Option<u64>,
 
-    /// With --batch: what the rows are sorted by
+    /// With --batch: sort rows by this
     #[arg(long, value_enum, default_value = "time", requires = "batch")]
     sort: Sort,
 
-    /// With --batch: only rows with this text
+    /// With --batch: only rows that contain this text
     #[arg(
         long,
         value_name = "TEXT",
@@ -70,7 +71,7 @@ pub struct Args {
     )]
     filter: String,
 
-    /// With --batch: rows of each interval
+    /// With --batch: rows per interval
     #[arg(long, value_name = "N", default_value_t = 20, requires = "batch")]
     rows: usize,
 }
@@ -78,9 +79,9 @@ pub struct Args {
 /// What `--batch` sorts by.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Sort {
-    /// How long (memory: how many bytes)
+    /// Time (memory: bytes)
     Time,
-    /// How often
+    /// Count
     Count,
 }
 
@@ -91,9 +92,10 @@ Examples:
   MYSQL_PWD=$(cat secret) tare top --dsn mysql://monitor@db1:3306
   tare top --dsn /run/mysqld/mysqld.sock --batch 1 --page files
 
-? explains the keys. The account needs SELECT on performance_schema.*, no more.
+Press ? for the keys. The account needs SELECT on performance_schema.* and nothing else.
 
-Exit code: 1 when the server cannot be asked, 3 when there is no segment to look at, or more than one.";
+Exit code: 1 when the server does not answer, 3 when there is no segment, or more than one to choose
+from.";
 
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let page = page(&args.page);

@@ -215,7 +215,9 @@ impl View {
                 self.trouble = Some(why);
             }
             News::Answer(..) | News::Refused(..) => {}
-            News::Lost(why) => self.trouble = Some(format!("lost: {why} (waiting for it)")),
+            News::Lost(why) => {
+                self.trouble = Some(format!("connection lost: {why} (waiting for the server)"))
+            }
             News::Back(headline) => {
                 self.headline = headline;
                 self.answer = None;
