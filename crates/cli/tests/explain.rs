@@ -92,7 +92,9 @@ fn tare_serve_is_explained_and_its_sql_switches_everything_off() {
     has_its_shape(&finished);
     assert!(percent(&finished) > 0.0, "{finished:?}");
     assert!(
-        finished.stdout.contains("Cost of one event in ns, measured here"),
+        finished
+            .stdout
+            .contains("Cost of one event in ns, measured here"),
         "{finished:?}"
     );
     its_sql_works(&finished, &mut conn);

@@ -47,7 +47,10 @@ fn is_kept(conn: &mut mysql::Conn) -> String {
 
 /// What is said of the scheduler is either figures that add up, or a sentence.
 fn has_scheduling(finished: &Finished) {
-    if finished.stdout.contains("Pre-emption could not be observed:") {
+    if finished
+        .stdout
+        .contains("Pre-emption could not be observed:")
+    {
         return;
     }
     let all = number(finished, "\npre-empted") + number(finished, "\nnot pre-empted");

@@ -152,7 +152,8 @@ fn prepare(
         Recognition::Unknown(why) => return Err(GateError::Unknown(why)),
         Recognition::Other => {
             return Err(GateError::Unknown(
-                "this program exports no Performance Schema: it was stripped, or built without".into(),
+                "this program exports no Performance Schema: it was stripped, or built without"
+                    .into(),
             ));
         }
     };
