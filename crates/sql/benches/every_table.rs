@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use tare::{Class, Counter, Kind, Operation};
 use tare_reader::Segment;
-use tare_sql::catalog::{self, Source};
+use tare_rows::registry;
+use tare_rows::source::Source;
+use tare_sql::catalog::{self};
 
 const THREADS: usize = 100;
 const DIGESTS: usize = 10_000;
@@ -143,7 +145,7 @@ fn main() {
     let catalog = catalog::install(&conn, source).expect("the catalog is installed");
 
     let mut figures = Vec::new();
-    for table in catalog::tables() {
+    for table in registry::all() {
         if !matches!(table.schema(), "performance_schema" | "tare") {
             continue;
         }

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tare_reader::Segment;
-use tare_sql::catalog::{self, Source};
+use tare_rows::source::Source;
+use tare_sql::catalog::{self};
 
 const THREADS: usize = 500;
 const CLASSES: usize = 1000;

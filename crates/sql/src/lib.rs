@@ -9,4 +9,3 @@ pub mod result;
 pub mod server;
 pub mod storage;
 pub mod sys;
-pub mod tables;

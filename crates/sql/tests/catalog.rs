@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 use tare_mysql::table::{ColumnDef, ForeignKeyDef, IndexDef, TableDef};
-use tare_sql::catalog::{self, Account, Catalog, Command, Database, Scope, Source, Variable};
+use tare_rows::registry;
+use tare_rows::source::{Account, Database, Scope, Source, Variable};
+use tare_sql::catalog::{self, Catalog, Command};
 use tare_sql::storage::error::carried_by;
 
 struct Server;
@@ -104,7 +106,7 @@ fn rows(conn: &Connection, sql: &str) -> Vec<String> {
 #[test]
 fn every_table_answers_without_a_segment() {
     let (conn, _catalog) = open();
-    for table in catalog::tables() {
+    for table in registry::all() {
         let name = format!("{}.\"{}\"", table.schema(), table.name());
         let all = rows(&conn, &format!("SELECT * FROM {name}"));
         let count = rows(&conn, &format!("SELECT COUNT(*) FROM {name}"));
@@ -117,7 +119,7 @@ fn every_table_answers_without_a_segment() {
             "{name}"
         );
         assert!(
-            catalog::show::create_table(*table).contains(&format!("TABLE `{}` (", table.name()))
+            tare_rows::show::create_table(*table).contains(&format!("TABLE `{}` (", table.name()))
         );
     }
 }
@@ -158,14 +160,14 @@ fn information_schema_shows_the_catalog_and_the_users_databases() {
     assert_eq!(rows(&conn, columns), expected);
 
     // What information_schema says of the catalog is what the descriptions say.
-    for table in catalog::tables() {
+    for table in registry::all() {
         let sql = format!(
             "SELECT column_name, column_type, is_nullable FROM information_schema.columns \
              WHERE table_schema = '{}' AND table_name = '{}' ORDER BY ordinal_position",
             table.schema(),
             table.name()
         );
-        let line = |c: &catalog::Meta| {
+        let line = |c: &tare_rows::describe::Meta| {
             format!(
                 "{} {} {}",
                 c.name,

@@ -2,7 +2,7 @@
 
 use tare_layout::Kind;
 use tare_layout::class::KINDS;
-use tare_sql::tables::cost;
+use tare_rows::cost;
 
 use super::rehearsal::{Rehearsal, Setup};
 use crate::observe::table::{Side, lines};

@@ -7,17 +7,7 @@
 //!
 //! SQLite types are declared as MySQL's without display widths (`BIGINT UNSIGNED`,
 //! `VARCHAR(64)`, `CHAR(3)` for `enum('YES','NO')`); [`Table::columns`] has MySQL's own text.
-//! Unsigned 64-bit values travel as the bit pattern of an `i64`. A value above `i64::MAX` would
-//! sort as negative: no count reaches it, and a time in picoseconds does after 106 days of one wait.
 
-mod cell;
-mod describe;
-pub mod docs;
-mod empty;
-mod filter;
-mod server;
-pub mod show;
-mod source;
 mod state;
 pub mod types;
 mod vtab;
@@ -27,21 +17,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
 use rusqlite::vtab::Module;
-pub use tare_mysql::error::SqlError;
+use tare_mysql::error::SqlError;
 use tare_mysql::schema::{SYSTEM_SCHEMAS, is_system_schema};
+use tare_rows::describe::Table;
+use tare_rows::source::{Scope, Source, Variable};
+use tare_rows::{merged, registry};
 
-pub use cell::Cell;
-pub use describe::{
-    Change, Column, Delete, I64, Insert, Key, Meta, Rows, Scan, Spec, Table, Truncate, U64, Update,
-    YES_NO, col, null,
-};
-pub use empty::{Empty, always, maybe};
-pub use filter::{Admit, Filter};
-pub use server::{HostSeen, LogStatus, Owned, StatusBy, UserVariable, VariableInfo};
-pub use source::{Account, Database, Scope, Session, Source, Variable};
-use state::State;
-pub use state::View;
-use vtab::CatalogTable;
+use self::state::State;
+use self::vtab::CatalogTable;
 
 /// Something a statement wants to do to a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +89,7 @@ impl Drop for Statement {
 pub fn install(conn: &Connection, source: Arc<dyn Source>) -> rusqlite::Result<Catalog> {
     let catalog = install_schemas(conn, source)?;
     conn.execute_batch("BEGIN")?;
-    for table in crate::tables::all() {
+    for table in registry::all() {
         catalog.make(conn, *table)?;
     }
     conn.execute_batch("COMMIT")?;
@@ -135,7 +118,7 @@ impl Catalog {
     /// rollback would take them away again.
     pub fn ensure(&self, conn: &Connection, named: &[(String, String)]) -> rusqlite::Result<()> {
         for (schema, name) in named {
-            if let Some(table) = crate::tables::find(schema, name) {
+            if let Some(table) = registry::find(schema, name) {
                 self.make(conn, table)?;
             }
         }
@@ -183,20 +166,20 @@ impl Catalog {
             return None;
         }
         let who = self.state.source().session();
-        let allowed = match (command, crate::tables::find(schema, name)) {
+        let allowed = match (command, registry::find(schema, name)) {
             (Command::Select, _) => true,
             (Command::Update, Some(table)) => table.update().is_some(),
             (Command::Insert, Some(table)) => table.insert().is_some(),
             (Command::Delete, Some(table)) => table.delete().is_some(),
             (Command::Truncate, Some(table)) => table.can_truncate(),
-            (Command::Update | Command::Delete, None) if is_view(schema, name) => {
+            (Command::Update | Command::Delete, None) if self.is_view(schema, name) => {
                 let text = format!(
                     "The target table {name} of the {} is not updatable",
                     command.privilege()
                 );
                 return Some(Err(SqlError::new(1288, text)));
             }
-            (Command::Insert, None) if is_view(schema, name) => {
+            (Command::Insert, None) if self.is_view(schema, name) => {
                 let text = format!("The target table {name} of the INSERT is not insertable-into");
                 return Some(Err(SqlError::new(1471, text)));
             }
@@ -223,13 +206,13 @@ impl Catalog {
         if let Err(error) = self.check(Command::Truncate, schema, name)? {
             return Some(Err(error));
         }
-        let table = crate::tables::find(schema, name)?;
+        let table = registry::find(schema, name)?;
         Some(table.truncate(&self.state.fresh()))
     }
 
     /// The variables of a scope with performance_schema's own, sorted by name.
     pub fn variables(&self, scope: Scope) -> Vec<Variable> {
-        crate::tables::variables(&self.state.view(), scope)
+        merged::variables(&self.state.view(), scope)
     }
 
     /// SHOW ENGINE PERFORMANCE_SCHEMA STATUS: names and values.
@@ -239,35 +222,15 @@ impl Catalog {
 
     /// The status counters of a scope with performance_schema's own, sorted by name.
     pub fn status(&self, scope: Scope) -> Vec<Variable> {
-        crate::tables::status(&self.state.view(), scope)
+        merged::status(&self.state.view(), scope)
     }
-}
 
-fn is_view(schema: &str, name: &str) -> bool {
-    table(schema, name).is_some_and(|t| t.view_definition().is_some())
-}
-
-/// A table of the catalog or a view of schema sys, by names without case.
-pub fn table(schema: &str, name: &str) -> Option<&'static dyn Table> {
-    crate::tables::find(schema, name).or_else(|| {
-        let sys = schema.eq_ignore_ascii_case("sys");
-        let view = crate::sys::view(name).filter(|_| sys)?;
-        Some(view)
-    })
-}
-
-/// The tables and views of one schema, sorted.
-pub fn tables_in(schema: &str) -> Vec<&'static dyn Table> {
-    let own = tables().iter().copied();
-    let mut found: Vec<&'static dyn Table> = own
-        .chain(crate::sys::tables())
-        .filter(|t| t.schema().eq_ignore_ascii_case(schema))
-        .collect();
-    found.sort_by_key(|t| t.name());
-    found
-}
-
-/// Every table of the catalog, by schema and name.
-pub fn tables() -> &'static [&'static dyn Table] {
-    crate::tables::all()
+    fn is_view(&self, schema: &str, name: &str) -> bool {
+        let same = |t: &&'static dyn Table| {
+            t.schema().eq_ignore_ascii_case(schema) && t.name().eq_ignore_ascii_case(name)
+        };
+        let extension = self.state.source().extension();
+        let view = extension.and_then(|e| e.tables().into_iter().find(same));
+        view.is_some_and(|v| v.view_definition().is_some())
+    }
 }

@@ -2,17 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::source::Source;
-use crate::tables::snapshot::Snapshot;
-
-/// What a table reads from: the source, and this statement's snapshot of the segment.
-#[derive(Clone)]
-pub struct View {
-    /// Whoever serves the tables.
-    pub source: Arc<dyn Source>,
-    /// The segment as this statement sees it.
-    pub snapshot: Arc<Snapshot>,
-}
+use tare_rows::registry;
+use tare_rows::source::Source;
+use tare_rows::view::View;
 
 /// A connection's state, shared by its virtual tables.
 pub(super) struct State {
@@ -66,10 +58,7 @@ impl State {
 
     /// A view of this instant, shared with nobody.
     pub(super) fn fresh(&self) -> View {
-        View {
-            source: self.source.clone(),
-            snapshot: Arc::new(Snapshot::new(&*self.source)),
-        }
+        registry::view(self.source.clone())
     }
 
     pub(super) fn begin_statement(&self) {

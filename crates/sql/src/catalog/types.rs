@@ -1,8 +1,7 @@
 //! MySQL's column types as SQLite is told them.
 
 use tare_mysql::types::parts;
-
-use super::describe::{Meta, Table};
+use tare_rows::describe::{Meta, Table};
 
 /// The type as SQLite's grammar can read it back in a column's declared type: nothing may follow
 /// parentheses there, and an enum is a string as long as its longest value.

@@ -8,17 +8,18 @@ use std::ffi::{CStr, CString, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use rusqlite::types::{Value, ValueRef};
+use rusqlite::types::{Null, ToSql, ToSqlOutput, Value, ValueRef};
 use rusqlite::vtab::{
     Context, CreateVTab, Filters, IndexConstraintOp, IndexInfo, Inserts, UpdateVTab, Updates, VTab,
     VTabConnection, VTabCursor, VTabKind, sqlite3_vtab, sqlite3_vtab_cursor,
 };
 use rusqlite::{Error, Result};
 use tare_mysql::error::SqlError;
+use tare_rows::cell::Cell;
+use tare_rows::describe::{Change, Meta, Scan, Table};
+use tare_rows::filter::{Filter, Operand};
+use tare_rows::registry;
 
-use super::cell::Cell;
-use super::describe::{Change, Meta, Scan, Table};
-use super::filter::Filter;
 use super::state::State;
 use super::types;
 use crate::storage::error::into_sqlite;
@@ -68,7 +69,7 @@ unsafe impl<'vtab> VTab<'vtab> for CatalogTable {
         _args: &[&[u8]],
     ) -> Result<(Cow<'static, CStr>, Self)> {
         let lossy = |bytes| String::from_utf8_lossy(bytes).into_owned();
-        let table = crate::tables::find(&lossy(database), &lossy(name))
+        let table = registry::find(&lossy(database), &lossy(name))
             .ok_or_else(|| Error::ModuleError(format!("no table {}", lossy(name))))?;
         let state = aux
             .ok_or_else(|| Error::ModuleError("no source".into()))?
@@ -178,6 +179,32 @@ impl CatalogTable {
     }
 }
 
+/// A cell on its way to SQLite, which has no unsigned integers: their bits travel as an `i64`, and
+/// whoever sends it on reads the column's type and turns it back.
+struct Sent<'a>(Cell<'a>);
+
+impl ToSql for Sent<'_> {
+    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match &self.0 {
+            Cell::Null => ValueRef::Null,
+            Cell::Unsigned(v) => ValueRef::Integer(*v as i64),
+            Cell::Signed(v) => ValueRef::Integer(*v),
+            Cell::Real(v) => ValueRef::Real(*v),
+            Cell::Text(s) => ValueRef::Text(s.as_bytes()),
+        }))
+    }
+}
+
+/// What a column is compared with.
+fn operand(value: Value) -> Operand {
+    match value {
+        Value::Null => Operand::Null,
+        Value::Integer(v) => Operand::Integer(v),
+        Value::Text(s) => Operand::Text(s),
+        Value::Real(_) | Value::Blob(_) => Operand::Other,
+    }
+}
+
 /// A value as an assignment has it.
 fn text(value: Value) -> Option<String> {
     match value {
@@ -239,7 +266,7 @@ unsafe impl VTabCursor for CatalogCursor {
         let mut filter = Filter::all();
         for (i, letter) in plan.unwrap_or_default().bytes().enumerate() {
             if let Some(column) = self.filters.get(usize::from(letter - b'a')) {
-                filter.push(column, args.get::<Value>(i)?);
+                filter.push(column, operand(args.get::<Value>(i)?));
             }
         }
         let (table, state) = (self.table, &self.state);
@@ -270,10 +297,10 @@ unsafe impl VTabCursor for CatalogCursor {
             return Ok(());
         }
         let Some(scan) = &self.scan else {
-            return ctx.set_result(Cell::Null);
+            return ctx.set_result(Null);
         };
         let column = usize::try_from(i).unwrap_or(usize::MAX);
-        caught(self.table, || ctx.set_result(scan.cell(column)))
+        caught(self.table, || ctx.set_result(Sent(scan.cell(column))))
     }
 
     fn rowid(&self) -> Result<i64> {
@@ -286,5 +313,19 @@ impl Drop for CatalogCursor {
         // The scan's borrowings of the snapshot go first.
         self.scan = None;
         self.state.close_cursor();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unsigned_travels_as_its_bit_pattern() {
+        let sent = Sent(Cell::from(u64::MAX));
+        assert_eq!(
+            sent.to_sql().unwrap(),
+            ToSqlOutput::Borrowed(ValueRef::Integer(-1))
+        );
     }
 }

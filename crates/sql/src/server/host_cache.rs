@@ -8,8 +8,7 @@ use std::net::IpAddr;
 use std::time::SystemTime;
 
 use tare::sync::PlainMutex;
-
-use crate::catalog::HostSeen;
+use tare_rows::server::HostSeen;
 
 /// MySQL's host_cache_size grows with max_connections; this server listens on one address.
 pub const SIZE: usize = 256;

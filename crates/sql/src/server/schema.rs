@@ -10,7 +10,7 @@ use crate::dialect::function::{Record, find};
 use crate::dialect::schema::{Procedure, Routine, Schema, SystemColumn, View};
 use crate::server::variables::{self, Variable};
 use crate::storage::Connection;
-use crate::{catalog, sys};
+use crate::sys;
 
 /// The system schemas, and a connection's databases where there is one.
 #[derive(Debug, Default)]
@@ -36,8 +36,8 @@ impl Schema for SystemSchema<'_> {
     }
 
     fn system_table(&self, schema: &str, table: &str) -> Option<Vec<SystemColumn>> {
-        let found = catalog::table(schema, table)?;
-        Some(found.columns().iter().map(catalog::Meta::plain).collect())
+        let found = crate::sys::table(schema, table)?;
+        Some(found.columns().iter().map(sys::system_column).collect())
     }
 
     fn view(&self, name: &str) -> Option<&'static dyn View> {

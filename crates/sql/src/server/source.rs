@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
+use tare_mysql::table::TableDef;
+use tare_rows::extension::Extension;
+use tare_rows::options::Options;
+use tare_rows::server::{HostSeen, LogStatus, Owned, StatusBy, UserVariable, VariableInfo};
+use tare_rows::source::{Account, Database, Scope, Source, Variable};
+
 use super::shared::Shared;
 use super::state::SessionState;
 use super::status::By;
-use crate::catalog::{
-    self, Account, Database, HostSeen, LogStatus, Owned, Scope, Source, StatusBy, UserVariable,
-    Variable, VariableInfo,
-};
 use crate::dialect::admin;
 use crate::storage::error::from_rusqlite;
 use crate::storage::tables;
-use tare_mysql::table::TableDef;
+use crate::sys::Sys;
 
 /// What the tables ask, for one session.
 pub struct Served {
@@ -38,9 +40,9 @@ impl Source for Served {
         self.shared.segment.clone()
     }
 
-    fn session(&self) -> catalog::Session {
+    fn session(&self) -> tare_rows::source::Session {
         let (user, host) = self.state.user_host();
-        catalog::Session {
+        tare_rows::source::Session {
             user,
             host,
             connection_id: self.state.id,
@@ -178,8 +180,16 @@ impl Source for Served {
         all
     }
 
-    fn sys_config(&self) -> Option<&crate::sys::config::SysConfig> {
+    fn sys_config(&self) -> Option<&dyn Options> {
         Some(self.state.sys_config())
+    }
+
+    fn extension(&self) -> Option<&'static dyn Extension> {
+        Some(&Sys)
+    }
+
+    fn engine_version(&self) -> &str {
+        rusqlite::version()
     }
 
     fn accounts(&self) -> Vec<Account> {

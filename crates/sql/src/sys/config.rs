@@ -6,24 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use serde_json::{Value, json};
-
-use crate::catalog::SqlError;
-use crate::tables::time::datetime;
-
-/// One option.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setting {
-    /// A number that stays the row's.
-    pub id: i64,
-    /// `variable`.
-    pub variable: String,
-    /// `value`.
-    pub value: Option<String>,
-    /// `set_time`.
-    pub set_time: Option<String>,
-    /// `set_by`; NULL for what the server came with.
-    pub set_by: Option<String>,
-}
+use tare_mysql::error::SqlError;
+use tare_rows::options::{Options, Setting};
+use tare_rows::time::datetime;
 
 /// The options that a fresh schema has, in MySQL 8.0.
 const DEFAULTS: [(&str, Option<&str>); 6] = [
@@ -59,13 +44,6 @@ impl SysConfig {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The rows, by their names.
-    pub fn rows(&self) -> Vec<Setting> {
-        let mut rows = self.lock().clone();
-        rows.sort_by(|a, b| a.variable.cmp(&b.variable));
-        rows
-    }
-
     /// The value of an option; `None` when it is NULL or there is no such option.
     pub fn get(&self, variable: &str) -> Option<String> {
         let rows = self.lock();
@@ -73,45 +51,6 @@ impl SysConfig {
             .iter()
             .find(|r| r.variable.eq_ignore_ascii_case(variable))?;
         row.value.clone()
-    }
-
-    /// INSERT.
-    pub fn insert(&self, variable: &str, value: Option<String>, who: &str) -> Result<(), SqlError> {
-        let mut rows = self.lock();
-        if rows
-            .iter()
-            .any(|r| r.variable.eq_ignore_ascii_case(variable))
-        {
-            let text = format!("Duplicate entry '{variable}' for key 'PRIMARY'");
-            return Err(SqlError::new(1062, text));
-        }
-        let id = rows.iter().map(|r| r.id).max().unwrap_or(0) + 1;
-        rows.push(Setting {
-            id,
-            variable: variable.to_owned(),
-            value,
-            set_time: Some(datetime(SystemTime::now())),
-            set_by: Some(who.to_owned()),
-        });
-        self.keep(&rows)
-    }
-
-    /// UPDATE of a row's value.
-    pub fn update(&self, id: i64, value: Option<String>, who: &str) -> Result<(), SqlError> {
-        let mut rows = self.lock();
-        if let Some(row) = rows.iter_mut().find(|r| r.id == id) {
-            row.value = value;
-            row.set_time = Some(datetime(SystemTime::now()));
-            row.set_by = Some(who.to_owned());
-        }
-        self.keep(&rows)
-    }
-
-    /// DELETE.
-    pub fn delete(&self, id: i64) -> Result<(), SqlError> {
-        let mut rows = self.lock();
-        rows.retain(|r| r.id != id);
-        self.keep(&rows)
     }
 
     fn keep(&self, rows: &[Setting]) -> Result<(), SqlError> {
@@ -131,6 +70,50 @@ impl SysConfig {
                     path.display()
                 ))
             })
+    }
+}
+
+impl Options for SysConfig {
+    fn rows(&self) -> Vec<Setting> {
+        let mut rows = self.lock().clone();
+        rows.sort_by(|a, b| a.variable.cmp(&b.variable));
+        rows
+    }
+
+    fn insert(&self, variable: &str, value: Option<String>, who: &str) -> Result<(), SqlError> {
+        let mut rows = self.lock();
+        if rows
+            .iter()
+            .any(|r| r.variable.eq_ignore_ascii_case(variable))
+        {
+            let text = format!("Duplicate entry '{variable}' for key 'PRIMARY'");
+            return Err(SqlError::new(1062, text));
+        }
+        let id = rows.iter().map(|r| r.id).max().unwrap_or(0) + 1;
+        rows.push(Setting {
+            id,
+            variable: variable.to_owned(),
+            value,
+            set_time: Some(datetime(SystemTime::now())),
+            set_by: Some(who.to_owned()),
+        });
+        self.keep(&rows)
+    }
+
+    fn update(&self, id: i64, value: Option<String>, who: &str) -> Result<(), SqlError> {
+        let mut rows = self.lock();
+        if let Some(row) = rows.iter_mut().find(|r| r.id == id) {
+            row.value = value;
+            row.set_time = Some(datetime(SystemTime::now()));
+            row.set_by = Some(who.to_owned());
+        }
+        self.keep(&rows)
+    }
+
+    fn delete(&self, id: i64) -> Result<(), SqlError> {
+        let mut rows = self.lock();
+        rows.retain(|r| r.id != id);
+        self.keep(&rows)
     }
 }
 

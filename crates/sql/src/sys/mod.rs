@@ -15,7 +15,11 @@ pub use view::View;
 
 use std::sync::OnceLock;
 
-use crate::catalog::Table;
+use tare_rows::describe::{Meta, Table};
+use tare_rows::extension::{Extension, Parameter, Routine, RoutineKind};
+use tare_rows::registry;
+
+use crate::dialect::schema::{Direction, SystemColumn};
 
 /// The version of the sys schema that these views follow.
 pub const VERSION: &str = "2.0.0";
@@ -41,7 +45,80 @@ pub fn view(name: &str) -> Option<&'static View> {
     views.get(at)
 }
 
-/// The views as tables of the catalog.
-pub fn tables() -> impl Iterator<Item = &'static dyn Table> {
-    views().iter().map(|v| v as &dyn Table)
+/// Schema sys as the tables list it.
+#[derive(Debug, Clone, Copy)]
+pub struct Sys;
+
+impl Extension for Sys {
+    fn tables(&self) -> Vec<&'static dyn Table> {
+        views().iter().map(|v| v as &dyn Table).collect()
+    }
+
+    fn routines(&self) -> Vec<Routine> {
+        let functions = functions::public().map(|f| Routine {
+            name: f.name,
+            kind: RoutineKind::Function,
+            returns: Some(f.returns),
+            doc: f.doc,
+            text: match f.body {
+                functions::Body::Select(text) => Some(text),
+                functions::Body::Native => None,
+            },
+            parameters: f
+                .parameters
+                .iter()
+                .map(|p| parameter(false, p.0, p.1))
+                .collect(),
+        });
+        let procedures = procedures::PROCEDURES.iter().map(|p| Routine {
+            name: p.name,
+            kind: RoutineKind::Procedure,
+            returns: None,
+            doc: p.doc,
+            text: None,
+            parameters: p
+                .parameters
+                .iter()
+                .map(|(direction, name, kind)| parameter(*direction == Direction::Out, name, kind))
+                .collect(),
+        });
+        functions.chain(procedures).collect()
+    }
+}
+
+fn parameter(out: bool, name: &'static str, column_type: &'static str) -> Parameter {
+    Parameter {
+        out,
+        name,
+        column_type,
+    }
+}
+
+/// A table of the system schemas or a view of schema sys, by names without case.
+pub fn table(schema: &str, name: &str) -> Option<&'static dyn Table> {
+    registry::find(schema, name).or_else(|| {
+        let sys = schema.eq_ignore_ascii_case("sys");
+        Some(view(name).filter(|_| sys)?)
+    })
+}
+
+/// The tables and views of one system schema, sorted.
+pub fn tables_in(schema: &str) -> Vec<&'static dyn Table> {
+    let mut found: Vec<&'static dyn Table> = registry::tables_in(schema).collect();
+    found.extend(
+        Sys.tables()
+            .into_iter()
+            .filter(|t| t.schema().eq_ignore_ascii_case(schema)),
+    );
+    found.sort_by_key(|t| t.name());
+    found
+}
+
+/// What the dialect asks of a column.
+pub fn system_column(meta: &Meta) -> SystemColumn {
+    SystemColumn {
+        name: meta.name,
+        column_type: meta.column_type,
+        nullable: meta.nullable,
+    }
 }

@@ -19,8 +19,9 @@ use std::sync::OnceLock;
 use sqlparser::ast::{Expr, Query, SelectItem, Statement};
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::types::parts;
+use tare_rows::describe::{Delete, Insert, Key, Meta, Scan, Table, Update};
+use tare_rows::filter::Filter;
 
-use crate::catalog::{Delete, Filter, Insert, Key, Meta, Scan, Table, Update};
 use crate::dialect::Mode;
 use crate::dialect::name::ident;
 use crate::dialect::rewrite::{Rewriter, numeric, select_of};
@@ -243,7 +244,10 @@ impl crate::dialect::schema::View for View {
         self.name
     }
     fn columns(&self) -> Vec<SystemColumn> {
-        columns_of(self.name).iter().map(Meta::plain).collect()
+        columns_of(self.name)
+            .iter()
+            .map(super::system_column)
+            .collect()
     }
     fn query(&self, schema: &mut dyn Schema) -> Result<&Rewritten> {
         let made = self.rewritten.get_or_init(|| self.rewrite(schema));
@@ -285,12 +289,12 @@ impl Table for View {
     fn can_truncate(&self) -> bool {
         false
     }
-    fn truncate(&self, _view: &crate::catalog::View) -> std::result::Result<(), SqlError> {
+    fn truncate(&self, _view: &tare_rows::view::View) -> std::result::Result<(), SqlError> {
         Err(SqlError::internal("a view cannot be truncated"))
     }
     fn scan(
         &'static self,
-        _view: &crate::catalog::View,
+        _view: &tare_rows::view::View,
         _filter: &Filter,
     ) -> std::result::Result<Box<dyn Scan>, SqlError> {
         // The rewriter puts its SELECT where it is named: nothing scans it.

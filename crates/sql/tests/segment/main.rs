@@ -13,6 +13,7 @@ mod whole;
 use std::sync::{Barrier, Condvar, Mutex};
 
 use tare::{Config, Counter, Operation};
+use tare_rows::registry;
 use tare_sql::catalog;
 
 use support::start;
@@ -97,7 +98,7 @@ fn every_table_answers_with_events() {
             statement.text("SELECT 1");
         },
         || {
-            for table in catalog::tables() {
+            for table in registry::all() {
                 let name = format!("{}.\"{}\"", table.schema(), table.name());
                 let guard = r.catalog.statement();
                 let all = r.rows(&format!("SELECT * FROM {name}"));

@@ -1,5 +1,6 @@
 //! The segment as a whole: snapshots, its variables and status, a saved one.
 
+use tare_rows::registry;
 use tare_sql::storage::error::carried_by;
 
 use super::*;
@@ -67,7 +68,7 @@ fn variables_and_status_come_from_the_segment() {
 /// A segment whose writer has ended.
 struct Saved(std::sync::Arc<tare_reader::Segment>);
 
-impl catalog::Source for Saved {
+impl tare_rows::source::Source for Saved {
     fn segment(&self) -> Option<std::sync::Arc<tare_reader::Segment>> {
         Some(self.0.clone())
     }
@@ -111,7 +112,7 @@ fn a_saved_segment_answers_every_table_and_changes_none() {
             let conn = rusqlite::Connection::open_in_memory().unwrap();
             let source = std::sync::Arc::new(Saved(std::sync::Arc::new(segment)));
             let saved = catalog::install(&conn, source).unwrap();
-            for table in catalog::tables() {
+            for table in registry::all() {
                 let sql = format!(
                     "SELECT COUNT(*) FROM {}.\"{}\"",
                     table.schema(),
@@ -132,7 +133,7 @@ fn a_saved_segment_answers_every_table_and_changes_none() {
             let error = carried_by(&conn.execute(update, []).unwrap_err()).unwrap();
             assert_eq!(error.code, 1105);
             assert!(error.message.contains("has ended"), "{error}");
-            for table in catalog::tables()
+            for table in registry::all()
                 .iter()
                 .filter(|table| table.can_truncate())
                 // What the server tells of itself is not in the segment.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::support::{Running, rows};
 
-const REFERENCE: &str = include_str!("../fixtures/columns.tsv");
+const REFERENCE: &str = include_str!("../../../rows/tests/fixtures/columns.tsv");
 
 #[test]
 fn information_schema_describes_the_columns_as_mysql_does() {

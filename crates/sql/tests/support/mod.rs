@@ -7,8 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 use rusqlite::types::Value;
+use tare_mysql::error::SqlError;
 use tare_reader::Segment;
-use tare_sql::catalog::{self, Catalog, Source, SqlError};
+use tare_rows::source::Source;
+use tare_sql::catalog::{self, Catalog};
 use tare_sql::storage::error::carried_by;
 
 /// Tare is one for the process: one test at a time.

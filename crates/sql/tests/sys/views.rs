@@ -8,7 +8,7 @@ use mysql::prelude::Queryable;
 use crate::support::{Running, errno, exec, one, rows};
 
 /// schema, view, position, column, type, nullable: read from a MySQL 8.0.15's information_schema.
-const REFERENCE: &str = include_str!("../fixtures/columns.tsv");
+const REFERENCE: &str = include_str!("../../../rows/tests/fixtures/columns.tsv");
 
 fn reference() -> BTreeMap<&'static str, Vec<[&'static str; 3]>> {
     let mut views: BTreeMap<&str, Vec<[&str; 3]>> = BTreeMap::new();

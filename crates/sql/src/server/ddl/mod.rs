@@ -7,6 +7,8 @@ mod maintain;
 mod table;
 
 use tare::{LockDuration, LockType, Namespace};
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
 
 use self::alone::literal;
 use super::execute::prepare::{self, Answer};
@@ -18,8 +20,6 @@ use crate::dialect::plan::Sql;
 use crate::storage::connection::quote;
 use crate::storage::error::from_rusqlite;
 use crate::storage::tables::FromSql;
-use tare_mysql::error::{Result, SqlError};
-use tare_mysql::schema::is_system_schema;
 
 /// The metadata locks of a change: of what it names nobody else sees anything meanwhile.
 fn locks(ddl: &Ddl) -> Vec<tare::metadata::Lock> {
@@ -187,7 +187,7 @@ fn not_in_system(session: &mut Session, ddl: &Ddl) -> Result<()> {
         return Ok(());
     };
     if let Ddl::Drop { .. } = ddl
-        && crate::catalog::table(&name.database, &name.table).is_some()
+        && crate::sys::table(&name.database, &name.table).is_some()
         && !name.database.eq_ignore_ascii_case("information_schema")
     {
         let (user, host) = session.state.user_host();

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use tare_mysql::error::{Result, SqlError};
+use tare_rows::source::Source;
+
 use super::transaction::Transaction;
-use crate::catalog::{self, Catalog, Source};
+use crate::catalog::{self, Catalog};
 use crate::dialect::Mode;
 use crate::dialect::plan::Sql;
 use crate::server::shared::Shared;
@@ -12,7 +15,6 @@ use crate::server::state::SessionState;
 use crate::storage::error::from_rusqlite;
 use crate::storage::statement::StatementId;
 use crate::storage::{Connection, Control, functions};
-use tare_mysql::error::{Result, SqlError};
 
 /// Each is opened by the first statement that needs it.
 pub struct Connections {

@@ -1,6 +1,7 @@
 //! SET, and what follows from it.
 
 use rusqlite::types::Value;
+use tare_mysql::error::{Result, SqlError};
 use tare_reader::metrics::Action;
 
 use crate::dialect::admin::{Characteristics, Scope, SetItem};
@@ -8,7 +9,6 @@ use crate::server::execute::prepare;
 use crate::server::session::Session;
 use crate::server::show::CHARSETS;
 use crate::server::transaction;
-use tare_mysql::error::{Result, SqlError};
 
 /// What a variable does to metrics when it is set.
 fn monitor(variable: &str) -> Option<Action> {
@@ -186,7 +186,7 @@ fn variable_changed(session: &mut Session, name: &str) -> Result<()> {
 
 /// A collation has to be known, and to be its character set's.
 fn check_collation(collation: &str, charset: &str) -> Result<()> {
-    let of = crate::tables::information_schema::constants::charset_of(collation)
+    let of = tare_rows::information_schema::constants::charset_of(collation)
         .ok_or_else(|| SqlError::new(1273, format!("Unknown collation: '{collation}'")))?;
     let same = of == charset || charset == "default" || (of == "utf8" && charset == "utf8mb3");
     if same {

@@ -1,10 +1,10 @@
 //! SHOW CREATE: of tables, views and programs.
 
+use tare_mysql::error::{Result, SqlError};
+
 use super::names;
-use crate::catalog;
 use crate::result::Rows;
 use crate::server::session::Session;
-use tare_mysql::error::{Result, SqlError};
 
 /// SHOW CREATE TABLE.
 pub fn create_text(session: &mut Session, database: &Option<String>, table: &str) -> Result<Rows> {
@@ -29,7 +29,7 @@ pub fn create_text(session: &mut Session, database: &Option<String>, table: &str
         let mut rows = Rows::new(&["Table", "Create Table"]);
         rows.push([
             system.name().into(),
-            catalog::show::create_table(system).into(),
+            tare_rows::show::create_table(system).into(),
         ]);
         return Ok(rows);
     }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::catalog;
-use crate::server::session::Session;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
+
+use crate::server::session::Session;
 
 /// The database that is named, or else the session's; it has to be there, and for this account.
 pub fn default_database(session: &Session, given: &Option<String>) -> Result<String> {
@@ -57,12 +57,12 @@ pub fn system_table(
     session: &Session,
     database: &Option<String>,
     table: &str,
-) -> Result<Option<&'static dyn catalog::Table>> {
+) -> Result<Option<&'static dyn tare_rows::describe::Table>> {
     let database = default_database(session, database)?;
     if !is_system_schema(&database) {
         return Ok(None);
     }
-    catalog::table(&database, table)
+    crate::sys::table(&database, table)
         .map(Some)
         .ok_or_else(|| SqlError::no_such_table(&database, table))
 }

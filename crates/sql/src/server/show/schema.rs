@@ -1,13 +1,12 @@
 //! Databases and tables, by name.
 
 use rusqlite::types::Value;
-
-use super::names;
-use crate::catalog;
-use crate::result::Rows;
-use crate::server::session::Session;
 use tare_mysql::error::Result;
 use tare_mysql::schema::{SYSTEM_SCHEMAS, is_system_schema};
+
+use super::names;
+use crate::result::Rows;
+use crate::server::session::Session;
 
 /// SHOW DATABASES.
 pub fn databases(session: &Session) -> Rows {
@@ -39,7 +38,7 @@ pub fn tables(session: &mut Session, database: &Option<String>, full: bool) -> R
         } else {
             "BASE TABLE"
         };
-        names.extend(catalog::tables_in(&database).into_iter().map(|t| {
+        names.extend(crate::sys::tables_in(&database).into_iter().map(|t| {
             let view = t.view_definition().is_some();
             (t.name().to_owned(), if view { "VIEW" } else { kind })
         }));

@@ -1,20 +1,20 @@
 //! What sessions have and do: variables, status, the process list, warnings.
 
-use crate::catalog;
+use tare_mysql::error::Result;
+
 use crate::dialect::admin::Scope;
 use crate::result::Rows;
 use crate::server::session::{Connections, Session};
 use crate::server::state::SessionState;
-use tare_mysql::error::Result;
 
-fn scope(scope: Scope) -> catalog::Scope {
+fn scope(scope: Scope) -> tare_rows::source::Scope {
     match scope {
-        Scope::Global => catalog::Scope::Global,
-        Scope::Session => catalog::Scope::Session,
+        Scope::Global => tare_rows::source::Scope::Global,
+        Scope::Session => tare_rows::source::Scope::Session,
     }
 }
 
-fn listed(all: Vec<catalog::Variable>) -> Rows {
+fn listed(all: Vec<tare_rows::source::Variable>) -> Rows {
     let mut rows = Rows::new(&["Variable_name", "Value"]);
     for variable in all {
         rows.push([variable.name.into(), variable.value.into()]);

@@ -1,12 +1,12 @@
 //! SHOW TABLE STATUS.
 
+use tare_mysql::error::Result;
+use tare_mysql::schema::is_system_schema;
+
 use super::names;
-use crate::catalog;
 use crate::result::Rows;
 use crate::server::session::Session;
 use crate::storage::connection::quote;
-use tare_mysql::error::Result;
-use tare_mysql::schema::is_system_schema;
 
 /// SHOW TABLE STATUS.
 pub fn table_status(session: &mut Session, database: &Option<String>) -> Result<Rows> {
@@ -52,13 +52,13 @@ pub fn table_status(session: &mut Session, database: &Option<String>) -> Result<
         "varchar(2048)",
     ]);
     if is_system_schema(&database) {
-        for t in catalog::tables_in(&database) {
+        for t in crate::sys::tables_in(&database) {
             let view = t.view_definition().is_some();
             // Of a view nothing is known but its name.
             let number = |n: i64| (!view).then_some(n);
             rows.push([
                 t.name().into(),
-                catalog::show::engine(t).into(),
+                tare_rows::show::engine(t).into(),
                 number(10).into(),
                 (!view).then_some("Dynamic").into(),
                 number(0).into(),

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use rusqlite::types::Value;
+use tare_rows::server::UserVariable;
 
-use crate::catalog::UserVariable;
 use crate::server::points::LOCK_SESSION;
 use crate::storage::sync::Mutex;
 

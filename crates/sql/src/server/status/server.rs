@@ -264,7 +264,7 @@ impl Shared {
             .collect();
         let since = uptime.saturating_sub(c.flushed_status.load(Relaxed));
         own.push(("Uptime_since_flush_status".into(), since.to_string()));
-        let peak = crate::tables::time::datetime(self.registry.peak_at());
+        let peak = tare_rows::time::datetime(self.registry.peak_at());
         own.push(("Max_used_connections_time".into(), peak));
         let lost = c.attributes_lost.load(Relaxed);
         own.push((

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::time::SystemTime;
 
 use tare::sync::PlainMutex;
+use tare_rows::server::VariableInfo;
 
 use super::Globals;
 use super::list::VARIABLES;
 use super::variable::Kind;
-use crate::catalog::VariableInfo;
 
 /// Who has set what.
 #[derive(Debug)]

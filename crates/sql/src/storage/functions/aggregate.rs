@@ -3,9 +3,9 @@
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
+use tare_mysql::error::SqlError;
 
 use super::{int, json, real};
-use crate::catalog::SqlError;
 use crate::storage::error::into_sqlite;
 
 fn add<A, D>(db: &Connection, name: &str, args: i32, aggregate: D) -> Result<()>

@@ -4,9 +4,9 @@ use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 use serde_json::Value as Json;
+use tare_mysql::error::SqlError;
 
 use super::{fail, opt, pure, text as argument};
-use crate::catalog::SqlError;
 use crate::storage::error::into_sqlite;
 
 /// A JSON value of a plain one. A text is a JSON string, unless it is an object or array already:

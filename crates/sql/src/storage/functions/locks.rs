@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use rusqlite::functions::Context;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Result};
+use tare_mysql::error::SqlError;
 
 use super::{fail, fresh, real, text};
-use crate::catalog::SqlError;
 use crate::server::points::LOCK_SESSION;
 use crate::server::state::SessionState;
 use crate::storage::error::into_sqlite;

@@ -4,9 +4,9 @@ use regex::{Regex, RegexBuilder};
 use rusqlite::functions::Context;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Result};
+use tare_mysql::error::SqlError;
 
 use super::{int, opt, pure, text};
-use crate::catalog::SqlError;
 use crate::storage::error::into_sqlite;
 
 fn wrong(code: u16, message: &str) -> rusqlite::Error {

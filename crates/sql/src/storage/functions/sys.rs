@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
+use tare_mysql::error::SqlError;
 
 use super::{fresh, int, opt, pure, real, text};
-use crate::catalog::SqlError;
 use crate::server::state::SessionState;
 use crate::server::variables::VERSION;
 use crate::storage::error::into_sqlite;

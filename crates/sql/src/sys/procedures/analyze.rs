@@ -5,10 +5,10 @@ use std::collections::HashMap;
 
 use rusqlite::types::Value;
 use serde_json::{Value as Json, json};
+use tare_mysql::error::{Result, SqlError};
 
 use super::caller::{Call, cell};
 use super::kept::Snapshot;
-use tare_mysql::error::{Result, SqlError};
 
 const TABLE: &str = "events_statements_summary_by_digest";
 
@@ -29,7 +29,7 @@ const VIEWS: [(&str, &str); 6] = [
 ];
 
 fn columns() -> Vec<&'static str> {
-    let table = crate::catalog::table("performance_schema", TABLE);
+    let table = tare_rows::registry::find("performance_schema", TABLE);
     table.map_or_else(Vec::new, |t| t.columns().iter().map(|c| c.name).collect())
 }
 

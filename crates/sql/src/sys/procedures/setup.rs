@@ -1,8 +1,9 @@
 //! What is recorded: procedures that change, keep and show it.
 
+use tare_mysql::error::{Result, SqlError};
+
 use super::caller::{Call, cell};
 use crate::result::Rows;
-use tare_mysql::error::{Result, SqlError};
 
 /// A setup table: its key's columns, and those that can be set.
 #[derive(Debug)]
@@ -237,7 +238,7 @@ impl Call<'_> {
         self.caller.root_only("DROP")?;
         let verbose = self.is(0);
         let mut emptied = 0;
-        for table in crate::catalog::tables_in("performance_schema") {
+        for table in tare_rows::registry::tables_in("performance_schema") {
             let name = table.name();
             if !table.can_truncate() || !(name.contains("summary") || name.contains("_history")) {
                 continue;

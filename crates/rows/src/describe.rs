@@ -1,0 +1,374 @@
+//! What a table is: its columns, keys and documentation, said once.
+//!
+//! Everything that shows a table (the virtual table's schema, SHOW CREATE TABLE,
+//! information_schema, docs/tables.md) reads these descriptions and nothing else.
+
+use std::sync::OnceLock;
+
+use tare_mysql::error::SqlError;
+
+use crate::cell::Cell;
+use crate::filter::Filter;
+use crate::view::View;
+
+/// MySQL's type of an event's counters, times and identifiers.
+pub const U64: &str = "bigint(20) unsigned";
+/// A signed 64-bit column.
+pub const I64: &str = "bigint(20)";
+/// MySQL's `enum('YES','NO')`.
+pub const YES_NO: &str = "enum('YES','NO')";
+
+/// One column of a table whose rows are `R`.
+pub struct Column<R: 'static> {
+    /// What is known of it without a row.
+    pub meta: Meta,
+    /// The value in a row.
+    pub get: fn(&R) -> Cell<'_>,
+}
+
+/// A column's description.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Meta {
+    /// Its name, as MySQL writes it.
+    pub name: &'static str,
+    /// Its type, as MySQL's information_schema.columns.COLUMN_TYPE writes it.
+    pub column_type: &'static str,
+    /// Whether it can be NULL.
+    pub nullable: bool,
+    /// Whether strings compare byte by byte. Most of MySQL's compare without case.
+    pub binary: bool,
+    /// One sentence.
+    pub doc: &'static str,
+}
+
+impl<R> Column<R> {
+    /// The same column, whose strings compare byte by byte.
+    pub const fn binary(mut self) -> Self {
+        self.meta.binary = true;
+        self
+    }
+}
+
+/// A column that is never NULL.
+pub const fn col<R>(
+    name: &'static str,
+    column_type: &'static str,
+    doc: &'static str,
+    get: fn(&R) -> Cell<'_>,
+) -> Column<R> {
+    Column {
+        meta: Meta {
+            name,
+            column_type,
+            nullable: false,
+            binary: false,
+            doc,
+        },
+        get,
+    }
+}
+
+/// A column that can be NULL.
+pub const fn null<R>(
+    name: &'static str,
+    column_type: &'static str,
+    doc: &'static str,
+    get: fn(&R) -> Cell<'_>,
+) -> Column<R> {
+    Column {
+        meta: Meta {
+            name,
+            column_type,
+            nullable: true,
+            binary: false,
+            doc,
+        },
+        get,
+    }
+}
+
+/// A key, as SHOW CREATE TABLE and information_schema.statistics show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    /// PRIMARY KEY.
+    Primary(&'static [&'static str]),
+    /// UNIQUE KEY with its name.
+    Unique(&'static str, &'static [&'static str]),
+    /// KEY with its name.
+    Plain(&'static str, &'static [&'static str]),
+}
+
+impl Key {
+    /// `PRIMARY` or the key's own name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Key::Primary(_) => "PRIMARY",
+            Key::Unique(name, _) | Key::Plain(name, _) => name,
+        }
+    }
+
+    /// Its columns, in order.
+    pub fn columns(&self) -> &'static [&'static str] {
+        match self {
+            Key::Primary(c) | Key::Unique(_, c) | Key::Plain(_, c) => c,
+        }
+    }
+
+    /// Whether two rows can share a value of it.
+    pub fn unique(&self) -> bool {
+        !matches!(self, Key::Plain(..))
+    }
+}
+
+/// Empties a table.
+pub type Truncate = fn(&View) -> Result<(), SqlError>;
+
+/// The rows of one scan, made one at a time.
+pub type Rows<R> = Box<dyn Iterator<Item = R>>;
+
+/// What an UPDATE assigns: column name and new value.
+pub struct Change {
+    /// The column's name as described.
+    pub column: &'static str,
+    /// The new value; NULL is `None`.
+    pub value: Option<String>,
+}
+
+/// The way an UPDATE reaches a row's origin.
+pub struct Update {
+    /// The columns that may be assigned.
+    pub columns: &'static [&'static str],
+    /// Applies the changes to the row with this rowid, at once.
+    pub apply: fn(&View, rowid: i64, &[Change]) -> Result<(), SqlError>,
+}
+
+/// Adds a row, given its columns in order; a value of `None` is one that the INSERT did not give.
+pub type Insert = fn(&View, &[Change]) -> Result<(), SqlError>;
+
+/// Removes the row with this rowid.
+pub type Delete = fn(&View, rowid: i64) -> Result<(), SqlError>;
+
+/// A table and how its rows are made.
+pub struct Spec<R: 'static> {
+    /// `performance_schema`, `information_schema`, `mysql` or `tare`.
+    pub schema: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// One sentence.
+    pub doc: &'static str,
+    /// Its columns, in groups that tables of one family share.
+    pub columns: &'static [&'static [Column<R>]],
+    /// Its keys.
+    pub keys: &'static [Key],
+    /// The columns on whose equality `rows` saves work.
+    pub filters: &'static [&'static str],
+    /// How many rows to expect, for SQLite's planner.
+    pub expect: u32,
+    /// Makes the rows. With a filter it may give more rows than match, never fewer.
+    pub rows: fn(&View, &Filter) -> Result<Rows<R>, SqlError>,
+    /// A row's identity, for UPDATE.
+    pub rowid: Option<fn(&R) -> i64>,
+    /// What UPDATE may do, if anything.
+    pub update: Option<Update>,
+    /// What INSERT does, if anything.
+    pub insert: Option<Insert>,
+    /// What DELETE does, if anything.
+    pub delete: Option<Delete>,
+    /// What TRUNCATE does, if anything.
+    pub truncate: Option<Truncate>,
+    /// The columns without their groups.
+    pub flat: OnceLock<Box<[&'static Column<R>]>>,
+}
+
+impl<R: 'static> Spec<R> {
+    /// A read-only table without keys; fill in the rest with struct update.
+    pub const fn new(
+        schema: &'static str,
+        name: &'static str,
+        doc: &'static str,
+        columns: &'static [&'static [Column<R>]],
+        rows: fn(&View, &Filter) -> Result<Rows<R>, SqlError>,
+    ) -> Self {
+        Spec {
+            schema,
+            name,
+            doc,
+            columns,
+            keys: &[],
+            filters: &[],
+            expect: 1000,
+            rows,
+            rowid: None,
+            update: None,
+            insert: None,
+            delete: None,
+            truncate: None,
+            flat: OnceLock::new(),
+        }
+    }
+
+    /// The same table with these keys.
+    pub const fn keys(mut self, keys: &'static [Key]) -> Self {
+        self.keys = keys;
+        self
+    }
+
+    /// The same table; equality on these columns saves work.
+    pub const fn filters(mut self, columns: &'static [&'static str]) -> Self {
+        self.filters = columns;
+        self
+    }
+
+    /// The same table with an expected number of rows.
+    pub const fn expect(mut self, rows: u32) -> Self {
+        self.expect = rows;
+        self
+    }
+
+    /// The same table, updatable.
+    pub const fn update(mut self, rowid: fn(&R) -> i64, update: Update) -> Self {
+        self.rowid = Some(rowid);
+        self.update = Some(update);
+        self
+    }
+
+    /// The same table, to which rows can be added and from which they can be taken. Such a table is
+    /// updatable, too: `rowid` is said there.
+    pub const fn change(mut self, insert: Insert, delete: Delete) -> Self {
+        self.insert = Some(insert);
+        self.delete = Some(delete);
+        self
+    }
+
+    /// The same table; TRUNCATE does this.
+    pub const fn truncate(mut self, truncate: Truncate) -> Self {
+        self.truncate = Some(truncate);
+        self
+    }
+
+    fn flat(&self) -> &[&'static Column<R>] {
+        self.flat
+            .get_or_init(|| self.columns.iter().flat_map(|group| group.iter()).collect())
+    }
+}
+
+/// A table whose rows' type is hidden.
+pub trait Table: Sync {
+    /// The schema it lives in.
+    fn schema(&self) -> &'static str;
+    /// Its name.
+    fn name(&self) -> &'static str;
+    /// One sentence about it.
+    fn doc(&self) -> &'static str;
+    /// Its columns in order.
+    fn columns(&self) -> Vec<Meta>;
+    /// Its keys.
+    fn keys(&self) -> &'static [Key];
+    /// The columns on whose equality a scan saves work.
+    fn filters(&self) -> &'static [&'static str];
+    /// How many rows to expect.
+    fn expect(&self) -> u32;
+    /// What UPDATE may do, if anything.
+    fn update(&self) -> Option<&Update>;
+    /// What INSERT does, if anything.
+    fn insert(&self) -> Option<Insert>;
+    /// What DELETE does, if anything.
+    fn delete(&self) -> Option<Delete>;
+    /// Whether TRUNCATE does something.
+    fn can_truncate(&self) -> bool;
+    /// Empties it. Only where `can_truncate`.
+    fn truncate(&self, view: &View) -> Result<(), SqlError>;
+    /// A view's SELECT; a table has none.
+    fn view_definition(&self) -> Option<&str> {
+        None
+    }
+    /// Starts a scan.
+    fn scan(&'static self, view: &View, filter: &Filter) -> Result<Box<dyn Scan>, SqlError>;
+}
+
+/// A scan standing on a row, or past the last.
+pub trait Scan {
+    /// Steps to the next row; false when there is none.
+    fn advance(&mut self) -> bool;
+    /// A value of the row it stands on. NULL past the last row.
+    fn cell(&self, column: usize) -> Cell<'_>;
+    /// The row's identity.
+    fn rowid(&self) -> i64;
+}
+
+struct Typed<R: 'static> {
+    spec: &'static Spec<R>,
+    rows: Rows<R>,
+    row: Option<R>,
+    seen: i64,
+}
+
+impl<R: 'static> Scan for Typed<R> {
+    fn advance(&mut self) -> bool {
+        self.row = self.rows.next();
+        self.seen += 1;
+        self.row.is_some()
+    }
+
+    fn cell(&self, column: usize) -> Cell<'_> {
+        match (&self.row, self.spec.flat().get(column)) {
+            (Some(row), Some(column)) => (column.get)(row),
+            _ => Cell::Null,
+        }
+    }
+
+    fn rowid(&self) -> i64 {
+        match (self.spec.rowid, &self.row) {
+            (Some(rowid), Some(row)) => rowid(row),
+            _ => self.seen,
+        }
+    }
+}
+
+impl<R: 'static> Table for Spec<R> {
+    fn schema(&self) -> &'static str {
+        self.schema
+    }
+    fn name(&self) -> &'static str {
+        self.name
+    }
+    fn doc(&self) -> &'static str {
+        self.doc
+    }
+    fn columns(&self) -> Vec<Meta> {
+        self.flat().iter().map(|c| c.meta).collect()
+    }
+    fn keys(&self) -> &'static [Key] {
+        self.keys
+    }
+    fn filters(&self) -> &'static [&'static str] {
+        self.filters
+    }
+    fn expect(&self) -> u32 {
+        self.expect
+    }
+    fn update(&self) -> Option<&Update> {
+        self.update.as_ref()
+    }
+    fn insert(&self) -> Option<Insert> {
+        self.insert
+    }
+    fn delete(&self) -> Option<Delete> {
+        self.delete
+    }
+    fn can_truncate(&self) -> bool {
+        self.truncate.is_some()
+    }
+    fn truncate(&self, view: &View) -> Result<(), SqlError> {
+        self.truncate.map_or(Ok(()), |truncate| truncate(view))
+    }
+    fn scan(&'static self, view: &View, filter: &Filter) -> Result<Box<dyn Scan>, SqlError> {
+        let rows = (self.rows)(view, filter)?;
+        Ok(Box::new(Typed {
+            spec: self,
+            rows,
+            row: None,
+            seen: 0,
+        }))
+    }
+}

@@ -1,0 +1,115 @@
+//! docs/tables.md, from the descriptions.
+
+use std::fmt::Write;
+
+use crate::describe::Table;
+use crate::extension::{Extension, RoutineKind};
+use crate::registry;
+
+fn heading(out: &mut String, schema: &str) {
+    let about = match schema {
+        "performance_schema" => {
+            "What the server's threads wait for and run. Columns, order and types are those of \
+             MySQL 8.0.15 (`setup_timers`: of 5.7). Times are in picoseconds; event timers count \
+             from the start of the segment."
+        }
+        "tare" => "What MySQL does not have.",
+        "information_schema" => "What clients ask for about databases, tables and columns.",
+        "sys" => {
+            "What people read: views over the tables above, with the columns of MySQL 8.0.15's. A view \
+             `x$NAME` has raw numbers where `NAME` has texts like `1.50 ms` and `4.00 KiB`."
+        }
+        _ => "What clients ask for at connect.",
+    };
+    let _ = write!(out, "\n## {schema}\n\n{about}\n");
+}
+
+fn about(out: &mut String, table: &dyn Table) {
+    let _ = write!(
+        out,
+        "\n### {}.{}\n\n{}\n",
+        table.schema(),
+        table.name(),
+        table.doc()
+    );
+    if let Some(update) = table.update() {
+        let _ = write!(
+            out,
+            "\nUPDATE may set {}, with effect at once.\n",
+            update.columns.join(", ")
+        );
+    }
+    if table.can_truncate() {
+        out.push_str("\nTRUNCATE TABLE is allowed.");
+        if table.columns().iter().any(|c| c.name == "END_EVENT_ID") {
+            out.push_str(" It forgets the timed events that have ended.");
+        } else if table.columns().iter().any(|c| c.name == "MAX_TIMER_WAIT") {
+            out.push_str(" A minimum or maximum from before it is then within 25 %.");
+        }
+        out.push('\n');
+    }
+    out.push_str("\n| column | type | null | |\n|---|---|---|---|\n");
+    for c in table.columns() {
+        let null = if c.nullable { "yes" } else { "no" };
+        let _ = writeln!(
+            out,
+            "| {} | {} | {null} | {} |",
+            c.name, c.column_type, c.doc
+        );
+    }
+}
+
+/// The views of sys, a line each, and its functions.
+fn views(out: &mut String, extension: &dyn Extension) {
+    out.push_str("\n| view | | columns |\n|---|---|---|\n");
+    let views = extension.tables();
+    for view in &views {
+        let columns: Vec<&str> = view.columns().iter().map(|c| c.name).collect();
+        let raw = view.name().strip_prefix("x$");
+        let columns = match raw.filter(|name| views.iter().any(|v| v.name() == *name)) {
+            Some(name) => format!("those of `{name}`, raw"),
+            None => columns.join(", "),
+        };
+        let _ = writeln!(out, "| {} | {} | {columns} |", view.name(), view.doc());
+    }
+    for (kind, title) in [
+        (RoutineKind::Function, "function"),
+        (RoutineKind::Procedure, "procedure"),
+    ] {
+        let _ = write!(out, "\n| {title} | |\n|---|---|\n");
+        for routine in extension.routines().iter().filter(|r| r.kind == kind) {
+            let names: Vec<&str> = routine.parameters.iter().map(|p| p.name).collect();
+            let _ = writeln!(
+                out,
+                "| {}({}) | {} |",
+                routine.name,
+                names.join(", "),
+                routine.doc
+            );
+        }
+    }
+}
+
+/// The whole page, with the views and routines of schema sys.
+pub fn markdown(extension: &dyn Extension) -> String {
+    let mut out = String::from(
+        "# Tables\n\nGenerated from the descriptions in crates/rows: do not edit.\n\
+         `TARE_REGENERATE=1 cargo test -p tare-sql --test docs` writes it anew.\n",
+    );
+    for schema in [
+        "performance_schema",
+        "tare",
+        "sys",
+        "information_schema",
+        "mysql",
+    ] {
+        heading(&mut out, schema);
+        for table in registry::all().iter().filter(|t| t.schema() == schema) {
+            about(&mut out, *table);
+        }
+        if schema == "sys" {
+            views(&mut out, extension);
+        }
+    }
+    out
+}

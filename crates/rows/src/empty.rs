@@ -1,0 +1,118 @@
+//! Tables of MySQL's that have no rows here: there for who asks, with MySQL's columns and keys.
+
+use tare_mysql::error::SqlError;
+
+use crate::cell::Cell;
+use crate::describe::{Delete, Insert, Key, Meta, Scan, Table, Update};
+use crate::filter::Filter;
+use crate::view::View;
+
+/// A table that is always empty.
+pub struct Empty {
+    schema: &'static str,
+    name: &'static str,
+    doc: &'static str,
+    columns: &'static [&'static [Meta]],
+    keys: &'static [Key],
+}
+
+/// A column that would never be NULL.
+pub const fn always(name: &'static str, column_type: &'static str, doc: &'static str) -> Meta {
+    Meta {
+        name,
+        column_type,
+        nullable: false,
+        binary: false,
+        doc,
+    }
+}
+
+/// A column that could be NULL.
+pub const fn maybe(name: &'static str, column_type: &'static str, doc: &'static str) -> Meta {
+    Meta {
+        nullable: true,
+        ..always(name, column_type, doc)
+    }
+}
+
+impl Empty {
+    /// A table without keys. Its columns come in groups that tables of one family share.
+    pub const fn new(
+        schema: &'static str,
+        name: &'static str,
+        doc: &'static str,
+        columns: &'static [&'static [Meta]],
+    ) -> Self {
+        Self {
+            schema,
+            name,
+            doc,
+            columns,
+            keys: &[],
+        }
+    }
+
+    /// The same table with these keys.
+    pub const fn keys(mut self, keys: &'static [Key]) -> Self {
+        self.keys = keys;
+        self
+    }
+}
+
+struct NoRows;
+
+impl Scan for NoRows {
+    fn advance(&mut self) -> bool {
+        false
+    }
+
+    fn cell(&self, _: usize) -> Cell<'_> {
+        Cell::Null
+    }
+
+    fn rowid(&self) -> i64 {
+        0
+    }
+}
+
+impl Table for Empty {
+    fn schema(&self) -> &'static str {
+        self.schema
+    }
+    fn name(&self) -> &'static str {
+        self.name
+    }
+    fn doc(&self) -> &'static str {
+        self.doc
+    }
+    fn columns(&self) -> Vec<Meta> {
+        self.columns.concat()
+    }
+    fn keys(&self) -> &'static [Key] {
+        self.keys
+    }
+    fn filters(&self) -> &'static [&'static str] {
+        &[]
+    }
+    fn expect(&self) -> u32 {
+        1
+    }
+    fn update(&self) -> Option<&Update> {
+        None
+    }
+    fn insert(&self) -> Option<Insert> {
+        None
+    }
+    fn delete(&self) -> Option<Delete> {
+        None
+    }
+    fn can_truncate(&self) -> bool {
+        false
+    }
+    fn truncate(&self, _: &View) -> Result<(), SqlError> {
+        Ok(())
+    }
+    fn scan(&'static self, _: &View, _: &Filter) -> Result<Box<dyn Scan>, SqlError> {
+        Ok(Box::new(NoRows))
+    }
+}

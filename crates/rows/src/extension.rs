@@ -1,0 +1,59 @@
+//! What others add to the system schemas: views, functions and procedures.
+
+use crate::describe::Table;
+
+/// What is described elsewhere, and listed in information_schema and docs/tables.md: schema sys.
+pub trait Extension: Sync {
+    /// Its views, and tables if it has any.
+    fn tables(&self) -> Vec<&'static dyn Table>;
+
+    /// Its functions, then its procedures.
+    fn routines(&self) -> Vec<Routine>;
+}
+
+/// What a routine is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RoutineKind {
+    /// It is part of an expression.
+    Function,
+    /// It is called.
+    Procedure,
+}
+
+impl RoutineKind {
+    /// ROUTINE_TYPE.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Function => "FUNCTION",
+            Self::Procedure => "PROCEDURE",
+        }
+    }
+}
+
+/// A function or a procedure of schema sys.
+#[derive(Debug, Clone)]
+pub struct Routine {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub kind: RoutineKind,
+    /// What a function gives.
+    pub returns: Option<&'static str>,
+    /// One sentence.
+    pub doc: &'static str,
+    /// Its SQL, where it has one.
+    pub text: Option<&'static str>,
+    /// Its parameters in order.
+    pub parameters: Vec<Parameter>,
+}
+
+/// A parameter of a routine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parameter {
+    /// Whether it goes back to the caller.
+    pub out: bool,
+    /// Its name.
+    pub name: &'static str,
+    /// Its type.
+    pub column_type: &'static str,
+}

@@ -1,0 +1,110 @@
+//! What a statement's WHERE lets a scan skip.
+
+/// A value that a column is compared with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Operand {
+    /// NULL: equal to nothing.
+    Null,
+    /// An integer; of an unsigned column the bits of a `u64`.
+    Integer(i64),
+    /// A string.
+    Text(String),
+    /// What no column here is filtered by: a real number, bytes.
+    Other,
+}
+
+/// The equalities that a scan is given. Whoever scans checks every row again, so a table may
+/// ignore a filter, but may never drop a row that it accepts.
+#[derive(Debug, Default, Clone)]
+pub struct Filter {
+    equal: Vec<(&'static str, Operand)>,
+}
+
+/// What a filter on a column admits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admit<T> {
+    /// Every value.
+    All,
+    /// One value.
+    One(T),
+    /// None: a comparison with NULL, or with what the column cannot hold.
+    Nothing,
+}
+
+impl<T: PartialEq> Admit<T> {
+    /// Whether a value passes.
+    pub fn admits(&self, value: &T) -> bool {
+        match self {
+            Admit::All => true,
+            Admit::One(one) => one == value,
+            Admit::Nothing => false,
+        }
+    }
+}
+
+impl Admit<&str> {
+    /// Whether a string passes, without case as MySQL compares names.
+    pub fn admits_name(&self, name: &str) -> bool {
+        match self {
+            Admit::All => true,
+            Admit::One(one) => one.eq_ignore_ascii_case(name),
+            Admit::Nothing => false,
+        }
+    }
+}
+
+impl Filter {
+    /// No filter at all.
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// Adds `column = value`.
+    pub fn push(&mut self, column: &'static str, value: Operand) {
+        self.equal.push((column, value));
+    }
+
+    fn find(&self, column: &str) -> Option<&Operand> {
+        self.equal
+            .iter()
+            .find(|(name, _)| *name == column)
+            .map(|(_, value)| value)
+    }
+
+    /// The filter on a column of unsigned integers.
+    pub fn number(&self, column: &str) -> Admit<u64> {
+        match self.find(column) {
+            Some(Operand::Null) => Admit::Nothing,
+            Some(Operand::Integer(v)) => Admit::One(*v as u64),
+            Some(Operand::Text(s)) => s.trim().parse().map_or(Admit::All, Admit::One),
+            _ => Admit::All,
+        }
+    }
+
+    /// The filter on a column of strings.
+    pub fn text(&self, column: &str) -> Admit<&str> {
+        match self.find(column) {
+            Some(Operand::Null) => Admit::Nothing,
+            Some(Operand::Text(s)) => Admit::One(s),
+            _ => Admit::All,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn null_admits_nothing_and_odd_values_admit_all() {
+        let mut filter = Filter::all();
+        assert_eq!(filter.number("THREAD_ID"), Admit::All);
+        filter.push("THREAD_ID", Operand::Null);
+        filter.push("EVENT_ID", Operand::Other);
+        filter.push("NAME", Operand::Text("Idle".into()));
+        assert_eq!(filter.number("THREAD_ID"), Admit::Nothing);
+        assert_eq!(filter.number("EVENT_ID"), Admit::All);
+        assert!(filter.text("NAME").admits_name("idle"));
+        assert!(!filter.text("NAME").admits_name("idles"));
+    }
+}

@@ -1,0 +1,286 @@
+//! COLUMNS.
+
+use tare_mysql::table::{ColumnDef, TableDef};
+use tare_mysql::types::{self, Parts};
+
+use super::listed::{AnyTable, tables_of};
+use crate::cell::Cell;
+use crate::describe::{Column, Key, Meta, Spec, Table, col, null};
+use crate::filter::Filter;
+use crate::source::Database;
+use crate::view::View;
+
+struct Row {
+    schema: String,
+    collation: String,
+    charset: String,
+    table: String,
+    name: String,
+    position: u32,
+    default: Option<String>,
+    nullable: bool,
+    column_type: String,
+    parts: Parts,
+    key: &'static str,
+    extra: String,
+    privileges: &'static str,
+    comment: String,
+}
+
+impl Row {
+    fn characters(&self) -> Option<u64> {
+        self.parts.characters()
+    }
+
+    /// Bytes that a character of the column may take.
+    fn bytes_per_character(&self) -> u64 {
+        match (self.parts.is_text(), self.charset.as_str()) {
+            (true, "utf8mb4") if !self.parts.base.ends_with("text") => 4,
+            (true, "utf8") if !self.parts.base.ends_with("text") => 3,
+            _ => 1,
+        }
+    }
+}
+
+const COLUMNS: &[Column<Row>] = &[
+    col("TABLE_CATALOG", "varchar(64)", "Always def.", |_| {
+        Cell::text("def")
+    }),
+    col("TABLE_SCHEMA", "varchar(64)", "The database.", |r| {
+        r.schema.as_str().into()
+    }),
+    col("TABLE_NAME", "varchar(64)", "The table.", |r| {
+        r.table.as_str().into()
+    }),
+    null("COLUMN_NAME", "varchar(64)", "The column.", |r| {
+        r.name.as_str().into()
+    }),
+    col(
+        "ORDINAL_POSITION",
+        "int(10) unsigned",
+        "Its place, from 1.",
+        |r| r.position.into(),
+    ),
+    null("COLUMN_DEFAULT", "longtext", "Its default.", |r| {
+        Cell::opt(r.default.as_deref())
+    }),
+    col(
+        "IS_NULLABLE",
+        "varchar(3)",
+        "Whether it can be NULL.",
+        |r| Cell::yes_no(r.nullable),
+    ),
+    null(
+        "DATA_TYPE",
+        "longtext",
+        "Its type without length and sign.",
+        |r| r.parts.base.as_str().into(),
+    ),
+    null(
+        "CHARACTER_MAXIMUM_LENGTH",
+        "bigint(21)",
+        "The most characters.",
+        |r| Cell::opt(r.characters()),
+    ),
+    null(
+        "CHARACTER_OCTET_LENGTH",
+        "bigint(21)",
+        "The most bytes.",
+        |r| Cell::opt(r.characters().map(|n| n * r.bytes_per_character())),
+    ),
+    null(
+        "NUMERIC_PRECISION",
+        "bigint(10) unsigned",
+        "Digits of a number.",
+        |r| Cell::opt(r.parts.numeric().map(|(precision, _)| precision)),
+    ),
+    null(
+        "NUMERIC_SCALE",
+        "bigint(10) unsigned",
+        "Digits behind the point.",
+        |r| Cell::opt(r.parts.numeric().and_then(|(_, scale)| scale)),
+    ),
+    null(
+        "DATETIME_PRECISION",
+        "int(10) unsigned",
+        "Digits of a second's fraction.",
+        |r| Cell::opt(r.parts.fraction()),
+    ),
+    null(
+        "CHARACTER_SET_NAME",
+        "varchar(64)",
+        "Its character set.",
+        |r| Cell::opt(r.parts.is_text().then_some(r.charset.as_str())),
+    ),
+    null("COLLATION_NAME", "varchar(64)", "Its collation.", |r| {
+        Cell::opt(r.parts.is_text().then_some(r.collation.as_str()))
+    }),
+    col("COLUMN_TYPE", "mediumtext", "Its whole type.", |r| {
+        r.column_type.as_str().into()
+    }),
+    col(
+        "COLUMN_KEY",
+        "enum('','PRI','UNI','MUL')",
+        "Its part in keys.",
+        |r| r.key.into(),
+    ),
+    null(
+        "EXTRA",
+        "varchar(56)",
+        "auto_increment and the like.",
+        |r| r.extra.as_str().into(),
+    ),
+    null(
+        "PRIVILEGES",
+        "varchar(154)",
+        "What this account may do with it.",
+        |r| r.privileges.into(),
+    ),
+    col(
+        "COLUMN_COMMENT",
+        "text",
+        "Its comment; in the catalog's own tables what it shows.",
+        |r| r.comment.as_str().into(),
+    ),
+    col("GENERATION_EXPRESSION", "longtext", "Always empty.", |_| {
+        Cell::text("")
+    }),
+    null("SRS_ID", "int(10) unsigned", "Always NULL.", |_| Cell::Null),
+];
+
+/// COLUMN_KEY of a column, from keys as (unique, primary, columns).
+fn key_of<'a>(name: &str, keys: impl Iterator<Item = (bool, bool, Vec<&'a str>)>) -> &'static str {
+    let mut best = "";
+    for (unique, primary, columns) in keys {
+        let first = columns
+            .first()
+            .is_some_and(|c| c.eq_ignore_ascii_case(name));
+        let within = columns.iter().any(|c| c.eq_ignore_ascii_case(name));
+        if primary && within {
+            return "PRI";
+        }
+        if first && unique && columns.len() == 1 {
+            best = "UNI";
+        } else if first && best.is_empty() {
+            best = "MUL";
+        }
+    }
+    best
+}
+
+fn catalog_row(database: &Database, table: &dyn Table, i: usize, meta: &Meta) -> Row {
+    let keys = table.keys().iter();
+    let parts_of = |k: &Key| {
+        (
+            k.unique(),
+            matches!(k, Key::Primary(_)),
+            k.columns().to_vec(),
+        )
+    };
+    let settable = table
+        .update()
+        .is_some_and(|u| u.columns.contains(&meta.name));
+    Row {
+        schema: database.name.clone(),
+        collation: if meta.binary {
+            "utf8mb4_bin".into()
+        } else {
+            database.collation.clone()
+        },
+        charset: database.charset.clone(),
+        table: table.name().into(),
+        name: meta.name.into(),
+        position: i as u32 + 1,
+        default: None,
+        nullable: meta.nullable,
+        column_type: meta.column_type.into(),
+        parts: types::parts(meta.column_type),
+        key: key_of(meta.name, keys.map(parts_of)),
+        extra: String::new(),
+        privileges: if settable { "select,update" } else { "select" },
+        comment: meta.doc.into(),
+    }
+}
+
+fn user_rows(database: &Database, table: &TableDef) -> Vec<Row> {
+    let keys = || {
+        table.indexes.iter().map(|index| {
+            let columns = index.columns.iter().map(String::as_str).collect();
+            (index.unique, index.name == "PRIMARY", columns)
+        })
+    };
+    let row = |(i, column): (usize, &ColumnDef)| Row {
+        schema: database.name.clone(),
+        collation: database.collation.clone(),
+        charset: database.charset.clone(),
+        table: table.name.clone(),
+        name: column.name.clone(),
+        position: i as u32 + 1,
+        default: column.plain_default(),
+        nullable: column.nullable,
+        column_type: column.column_type.clone(),
+        parts: types::parts(&column.column_type),
+        key: key_of(&column.name, keys()),
+        extra: if column.auto_increment {
+            "auto_increment".into()
+        } else {
+            String::new()
+        },
+        privileges: "select,insert,update,references",
+        comment: column.comment.clone(),
+    };
+    table.columns.iter().enumerate().map(row).collect()
+}
+
+fn rows(view: &View, filter: &Filter) -> Vec<Row> {
+    let admit = filter.text("COLUMN_NAME");
+    let mut rows = Vec::new();
+    for (database, table) in tables_of(view, filter) {
+        match table {
+            AnyTable::Catalog(table) => {
+                let columns = table.columns();
+                let row = |(i, meta)| catalog_row(&database, table, i, meta);
+                rows.extend(columns.iter().enumerate().map(row));
+            }
+            AnyTable::User(table) => rows.extend(user_rows(&database, &table)),
+        }
+    }
+    rows.retain(|r| admit.admits_name(&r.name));
+    rows
+}
+
+static COLUMNS_: Spec<Row> = Spec::new(
+    "information_schema",
+    "COLUMNS",
+    "The columns of all tables and views.",
+    &[COLUMNS],
+    |view, filter| Ok(Box::new(rows(view, filter).into_iter())),
+)
+.filters(&["TABLE_SCHEMA", "TABLE_NAME", "COLUMN_NAME"])
+.expect(2000);
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[&COLUMNS_];
+
+#[cfg(test)]
+mod tests {
+    use super::key_of;
+
+    #[test]
+    fn a_columns_key_is_its_best() {
+        let keys = || {
+            [
+                (true, true, vec!["id", "part"]),
+                (true, false, vec!["name"]),
+                (true, false, vec!["a", "b"]),
+                (false, false, vec!["c"]),
+            ]
+            .into_iter()
+        };
+        assert_eq!(key_of("part", keys()), "PRI");
+        assert_eq!(key_of("NAME", keys()), "UNI");
+        assert_eq!(key_of("a", keys()), "MUL");
+        assert_eq!(key_of("b", keys()), "");
+        assert_eq!(key_of("c", keys()), "MUL");
+    }
+}

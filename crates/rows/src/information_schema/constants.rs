@@ -1,0 +1,412 @@
+//! ENGINES, CHARACTER_SETS, COLLATIONS and their kin: what the server is made of.
+
+use crate::cell::Cell;
+use crate::describe::{Spec, Table, col, null};
+use crate::source::Account;
+
+struct Engine {
+    name: &'static str,
+    support: &'static str,
+    comment: &'static str,
+    transactions: &'static str,
+}
+
+const ENGINES_: [Engine; 2] = [
+    Engine {
+        name: "SQLite",
+        support: "DEFAULT",
+        comment: "SQLite databases in write-ahead-log mode",
+        transactions: "YES",
+    },
+    Engine {
+        name: "PERFORMANCE_SCHEMA",
+        support: "YES",
+        comment: "Performance Schema",
+        transactions: "NO",
+    },
+];
+
+static ENGINES: Spec<&'static Engine> = Spec::new(
+    "information_schema",
+    "ENGINES",
+    "The storage engines.",
+    &[&[
+        col(
+            "ENGINE",
+            "varchar(64)",
+            "The engine.",
+            |r: &&'static Engine| r.name.into(),
+        ),
+        col(
+            "SUPPORT",
+            "varchar(8)",
+            "Whether it is there; DEFAULT for the one that tables get.",
+            |r| r.support.into(),
+        ),
+        col("COMMENT", "varchar(80)", "What it is.", |r| {
+            r.comment.into()
+        }),
+        null(
+            "TRANSACTIONS",
+            "varchar(3)",
+            "Whether it has transactions.",
+            |r| r.transactions.into(),
+        ),
+        null("XA", "varchar(3)", "Always NO.", |_| Cell::text("NO")),
+        null(
+            "SAVEPOINTS",
+            "varchar(3)",
+            "Whether it has savepoints.",
+            |r| r.transactions.into(),
+        ),
+    ]],
+    |_, _| Ok(Box::new(ENGINES_.iter())),
+)
+.expect(2);
+
+struct Collation {
+    name: &'static str,
+    charset: &'static str,
+    id: u32,
+    default: bool,
+    pad: &'static str,
+    sortlen: u32,
+}
+
+const fn collation(name: &'static str, charset: &'static str, id: u32, default: bool) -> Collation {
+    Collation {
+        name,
+        charset,
+        id,
+        default,
+        pad: "PAD SPACE",
+        sortlen: 1,
+    }
+}
+
+/// With MySQL's numbers, which clients send at connect.
+const COLLATIONS_: [Collation; 13] = [
+    collation("latin1_swedish_ci", "latin1", 8, true),
+    collation("latin1_bin", "latin1", 47, false),
+    collation("ascii_general_ci", "ascii", 11, true),
+    collation("ascii_bin", "ascii", 65, false),
+    collation("utf8_general_ci", "utf8", 33, true),
+    collation("utf8_bin", "utf8", 83, false),
+    collation("utf8_unicode_ci", "utf8", 192, false),
+    collation("utf8mb4_general_ci", "utf8mb4", 45, false),
+    collation("utf8mb4_bin", "utf8mb4", 46, false),
+    collation("utf8mb4_unicode_ci", "utf8mb4", 224, false),
+    collation("utf8mb4_unicode_520_ci", "utf8mb4", 246, false),
+    Collation {
+        name: "utf8mb4_0900_ai_ci",
+        charset: "utf8mb4",
+        id: 255,
+        default: true,
+        pad: "NO PAD",
+        sortlen: 0,
+    },
+    Collation {
+        name: "binary",
+        charset: "binary",
+        id: 63,
+        default: true,
+        pad: "NO PAD",
+        sortlen: 1,
+    },
+];
+
+/// The character set of a collation.
+pub fn charset_of(collation: &str) -> Option<&'static str> {
+    COLLATIONS_
+        .iter()
+        .find(|c| c.name.eq_ignore_ascii_case(collation))
+        .map(|c| c.charset)
+}
+
+static COLLATIONS: Spec<&'static Collation> = Spec::new(
+    "information_schema",
+    "COLLATIONS",
+    "The collations that clients may name.",
+    &[&[
+        col(
+            "COLLATION_NAME",
+            "varchar(64)",
+            "The collation.",
+            |r: &&'static Collation| r.name.into(),
+        ),
+        col(
+            "CHARACTER_SET_NAME",
+            "varchar(64)",
+            "Its character set.",
+            |r| r.charset.into(),
+        ),
+        col(
+            "ID",
+            "bigint(20) unsigned",
+            "Its number in the protocol.",
+            |r| r.id.into(),
+        ),
+        col(
+            "IS_DEFAULT",
+            "varchar(3)",
+            "Yes if it is its character set's default.",
+            |r| Cell::text(if r.default { "Yes" } else { "" }),
+        ),
+        col("IS_COMPILED", "varchar(3)", "Always Yes.", |_| {
+            Cell::text("Yes")
+        }),
+        col(
+            "SORTLEN",
+            "int(10) unsigned",
+            "Memory that sorting takes, as MySQL counts it.",
+            |r| r.sortlen.into(),
+        ),
+        col(
+            "PAD_ATTRIBUTE",
+            "enum('PAD SPACE','NO PAD')",
+            "Whether trailing spaces are ignored.",
+            |r| r.pad.into(),
+        ),
+    ]],
+    |_, _| Ok(Box::new(COLLATIONS_.iter())),
+)
+.expect(13);
+
+static APPLICABILITY: Spec<&'static Collation> = Spec::new(
+    "information_schema",
+    "COLLATION_CHARACTER_SET_APPLICABILITY",
+    "Which collation belongs to which character set.",
+    &[&[
+        col(
+            "COLLATION_NAME",
+            "varchar(64)",
+            "The collation.",
+            |r: &&'static Collation| r.name.into(),
+        ),
+        col(
+            "CHARACTER_SET_NAME",
+            "varchar(64)",
+            "Its character set.",
+            |r| r.charset.into(),
+        ),
+    ]],
+    |_, _| Ok(Box::new(COLLATIONS_.iter())),
+)
+.expect(13);
+
+struct Charset {
+    name: &'static str,
+    collation: &'static str,
+    description: &'static str,
+    bytes: u32,
+}
+
+const CHARSETS: [Charset; 5] = [
+    Charset {
+        name: "latin1",
+        collation: "latin1_swedish_ci",
+        description: "cp1252 West European",
+        bytes: 1,
+    },
+    Charset {
+        name: "ascii",
+        collation: "ascii_general_ci",
+        description: "US ASCII",
+        bytes: 1,
+    },
+    Charset {
+        name: "utf8",
+        collation: "utf8_general_ci",
+        description: "UTF-8 Unicode",
+        bytes: 3,
+    },
+    Charset {
+        name: "utf8mb4",
+        collation: "utf8mb4_0900_ai_ci",
+        description: "UTF-8 Unicode",
+        bytes: 4,
+    },
+    Charset {
+        name: "binary",
+        collation: "binary",
+        description: "Binary pseudo charset",
+        bytes: 1,
+    },
+];
+
+static CHARACTER_SETS: Spec<&'static Charset> = Spec::new(
+    "information_schema",
+    "CHARACTER_SETS",
+    "The character sets that clients may name.",
+    &[&[
+        col(
+            "CHARACTER_SET_NAME",
+            "varchar(64)",
+            "The character set.",
+            |r: &&'static Charset| r.name.into(),
+        ),
+        col(
+            "DEFAULT_COLLATE_NAME",
+            "varchar(64)",
+            "Its default collation.",
+            |r| r.collation.into(),
+        ),
+        col("DESCRIPTION", "varchar(2048)", "What it is.", |r| {
+            r.description.into()
+        }),
+        col(
+            "MAXLEN",
+            "int(10) unsigned",
+            "Bytes that a character may take.",
+            |r| r.bytes.into(),
+        ),
+    ]],
+    |_, _| Ok(Box::new(CHARSETS.iter())),
+)
+.expect(5);
+
+/// What accounts may hold here, and whether only writers do.
+const PRIVILEGES: [(&str, bool); 8] = [
+    ("SELECT", false),
+    ("PROCESS", false),
+    ("INSERT", true),
+    ("UPDATE", true),
+    ("DELETE", true),
+    ("CREATE", true),
+    ("DROP", true),
+    ("SUPER", true),
+];
+
+struct Privilege {
+    account: Account,
+    name: &'static str,
+}
+
+static USER_PRIVILEGES: Spec<Privilege> = Spec::new(
+    "information_schema",
+    "USER_PRIVILEGES",
+    "What each account may do.",
+    &[&[
+        col(
+            "GRANTEE",
+            "varchar(292)",
+            "The account.",
+            |r: &Privilege| format!("'{}'@'{}'", r.account.user, r.account.host).into(),
+        ),
+        col("TABLE_CATALOG", "varchar(512)", "Always def.", |_| {
+            Cell::text("def")
+        }),
+        col("PRIVILEGE_TYPE", "varchar(64)", "What it may do.", |r| {
+            r.name.into()
+        }),
+        col("IS_GRANTABLE", "varchar(3)", "Always NO.", |_| {
+            Cell::text("NO")
+        }),
+    ]],
+    |view, _| {
+        let of = |account: Account| {
+            let held = PRIVILEGES
+                .iter()
+                .filter(|(_, writers)| account.writer || !writers);
+            let privilege = |(name, _): &(&'static str, bool)| Privilege {
+                account: account.clone(),
+                name,
+            };
+            held.map(privilege).collect::<Vec<_>>()
+        };
+        let all: Vec<_> = view.source.accounts().into_iter().flat_map(of).collect();
+        Ok(Box::new(all.into_iter()))
+    },
+)
+.expect(10);
+
+struct Plugin {
+    name: &'static str,
+    kind: &'static str,
+    what: &'static str,
+}
+
+const PLUGINS_: [Plugin; 4] = [
+    Plugin {
+        name: "mysql_native_password",
+        kind: "AUTHENTICATION",
+        what: "Native MySQL authentication",
+    },
+    Plugin {
+        name: "caching_sha2_password",
+        kind: "AUTHENTICATION",
+        what: "Caching sha2 authentication",
+    },
+    Plugin {
+        name: "SQLite",
+        kind: "STORAGE ENGINE",
+        what: "SQLite databases in write-ahead-log mode",
+    },
+    Plugin {
+        name: "PERFORMANCE_SCHEMA",
+        kind: "STORAGE ENGINE",
+        what: "Performance Schema",
+    },
+];
+
+static PLUGINS: Spec<&'static Plugin> = Spec::new(
+    "information_schema",
+    "PLUGINS",
+    "What the server is made of, in the form of MySQL's plugins.",
+    &[&[
+        col(
+            "PLUGIN_NAME",
+            "varchar(64)",
+            "The plugin.",
+            |r: &&'static Plugin| r.name.into(),
+        ),
+        col("PLUGIN_VERSION", "varchar(20)", "Always 1.0.", |_| {
+            Cell::text("1.0")
+        }),
+        col("PLUGIN_STATUS", "varchar(10)", "Always ACTIVE.", |_| {
+            Cell::text("ACTIVE")
+        }),
+        col("PLUGIN_TYPE", "varchar(80)", "What kind it is.", |r| {
+            r.kind.into()
+        }),
+        col("PLUGIN_TYPE_VERSION", "varchar(20)", "Always 1.0.", |_| {
+            Cell::text("1.0")
+        }),
+        null(
+            "PLUGIN_LIBRARY",
+            "varchar(64)",
+            "NULL: it is built in.",
+            |_| Cell::Null,
+        ),
+        null(
+            "PLUGIN_LIBRARY_VERSION",
+            "varchar(20)",
+            "NULL: it is built in.",
+            |_| Cell::Null,
+        ),
+        null("PLUGIN_AUTHOR", "varchar(64)", "Tare's authors.", |_| {
+            Cell::text("Tare")
+        }),
+        null("PLUGIN_DESCRIPTION", "longtext", "What it is.", |r| {
+            r.what.into()
+        }),
+        null("PLUGIN_LICENSE", "varchar(80)", "Tare's own.", |_| {
+            Cell::text("MIT OR Apache-2.0")
+        }),
+        col("LOAD_OPTION", "varchar(64)", "Always FORCE.", |_| {
+            Cell::text("FORCE")
+        }),
+    ]],
+    |_, _| Ok(Box::new(PLUGINS_.iter())),
+)
+.expect(4);
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[
+    &PLUGINS,
+    &APPLICABILITY,
+    &CHARACTER_SETS,
+    &COLLATIONS,
+    &ENGINES,
+    &USER_PRIVILEGES,
+];

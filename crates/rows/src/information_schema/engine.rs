@@ -1,0 +1,500 @@
+//! INNODB_TRX, INNODB_TABLES, INNODB_TABLESPACES, FILES: what the storage engine does and where it keeps
+//! its tables, under the names that tools ask for. The engine is SQLite.
+
+use std::sync::Arc;
+
+use tare_mysql::table::TableDef;
+
+use super::listed::{AnyTable, tables_of};
+use crate::cell::Cell;
+use crate::describe::{Column, Spec, Table, col, null};
+use crate::filter::Filter;
+use crate::performance_schema::threads::Thread;
+use crate::performance_schema::transactions::Transaction;
+use crate::snapshot::Which;
+use crate::time::datetime;
+use crate::view::View;
+
+const BIG: &str = "bigint(21) unsigned";
+
+/// A transaction that is open, and whose it is.
+struct Trx {
+    transaction: Transaction,
+    thread: Option<Thread>,
+    started: Option<String>,
+}
+
+const TRX: &[Column<Trx>] = &[
+    col("trx_id", BIG, "The transaction's number.", |r: &Trx| {
+        // SQLite numbers none: the event's number within its thread tells them apart.
+        let event = &r.transaction.event;
+        Cell::Unsigned(
+            r.transaction
+                .trx_id
+                .unwrap_or(event.thread_id << 32 | event.event_id),
+        )
+    }),
+    col("trx_state", "varchar(13)", "RUNNING.", |_| {
+        Cell::text("RUNNING")
+    }),
+    col("trx_started", "datetime", "When it began.", |r| {
+        Cell::opt(r.started.as_deref())
+    }),
+    null(
+        "trx_requested_lock_id",
+        "varchar(126)",
+        "Not recorded.",
+        |_| Cell::Null,
+    ),
+    null("trx_wait_started", "datetime", "Not recorded.", |_| {
+        Cell::Null
+    }),
+    col("trx_weight", BIG, "Always 0.", |_| Cell::Unsigned(0)),
+    col("trx_mysql_thread_id", BIG, "Its connection.", |r| {
+        Cell::Unsigned(
+            r.thread
+                .as_ref()
+                .and_then(|t| t.processlist_id)
+                .unwrap_or(0),
+        )
+    }),
+    null(
+        "trx_query",
+        "varchar(1024)",
+        "The statement that it runs.",
+        |r| Cell::opt(r.thread.as_ref().and_then(|t| t.info.as_deref())),
+    ),
+    null("trx_operation_state", "varchar(64)", "The stage.", |r| {
+        Cell::opt(r.thread.as_ref().and_then(|t| t.state.as_deref()))
+    }),
+    col("trx_tables_in_use", BIG, "Always 0.", |_| Cell::Unsigned(0)),
+    col("trx_tables_locked", BIG, "Always 0.", |_| Cell::Unsigned(0)),
+    col(
+        "trx_lock_structs",
+        BIG,
+        "Always 0: SQLite locks a database.",
+        |_| Cell::Unsigned(0),
+    ),
+    col("trx_lock_memory_bytes", BIG, "Always 0.", |_| {
+        Cell::Unsigned(0)
+    }),
+    col("trx_rows_locked", BIG, "Always 0.", |_| Cell::Unsigned(0)),
+    col("trx_rows_modified", BIG, "Always 0.", |_| Cell::Unsigned(0)),
+    col("trx_concurrency_tickets", BIG, "Always 0.", |_| {
+        Cell::Unsigned(0)
+    }),
+    col(
+        "trx_isolation_level",
+        "varchar(16)",
+        "Its isolation level.",
+        |r| Cell::text(r.transaction.isolation_level.unwrap_or("SERIALIZABLE")),
+    ),
+    col("trx_unique_checks", "int(1)", "Always 1.", |_| {
+        Cell::Signed(1)
+    }),
+    col("trx_foreign_key_checks", "int(1)", "Always 1.", |_| {
+        Cell::Signed(1)
+    }),
+    null(
+        "trx_last_foreign_key_error",
+        "varchar(256)",
+        "Not recorded.",
+        |_| Cell::Null,
+    ),
+    col("trx_adaptive_hash_latched", "int(1)", "Always 0.", |_| {
+        Cell::Signed(0)
+    }),
+    col("trx_adaptive_hash_timeout", BIG, "Always 0.", |_| {
+        Cell::Unsigned(0)
+    }),
+    col(
+        "trx_is_read_only",
+        "int(1)",
+        "Whether it was begun READ ONLY.",
+        |r| Cell::Signed((r.transaction.access_mode == Some("READ ONLY")).into()),
+    ),
+    col(
+        "trx_autocommit_non_locking",
+        "int(1)",
+        "Whether it is a single statement's.",
+        |r| Cell::Signed(r.transaction.autocommit.into()),
+    ),
+];
+
+fn open_transactions(view: &View) -> Result<Vec<Trx>, tare_mysql::error::SqlError> {
+    let all = Filter::all();
+    let threads: Vec<Thread> = view.snapshot.threads(&all)?.collect();
+    let now = std::time::SystemTime::now();
+    let open = view
+        .snapshot
+        .transactions(Which::Current, &all)?
+        .filter(|t| t.state == Some("ACTIVE"));
+    Ok(open
+        .map(|transaction| {
+            let thread = threads
+                .iter()
+                .find(|t| t.thread_id == transaction.event.thread_id)
+                .cloned();
+            let running = transaction
+                .event
+                .timer_wait
+                .map(|ps| std::time::Duration::from_nanos(ps / 1000));
+            Trx {
+                started: running.and_then(|d| now.checked_sub(d)).map(datetime),
+                transaction,
+                thread,
+            }
+        })
+        .collect())
+}
+
+static INNODB_TRX: Spec<Trx> = Spec::new(
+    "information_schema",
+    "INNODB_TRX",
+    "The transactions that are open, from events_transactions_current.",
+    &[TRX],
+    |view, _| Ok(Box::new(open_transactions(view)?.into_iter())),
+)
+.expect(10);
+
+/// A user's table, and its place among all of them.
+struct Stored {
+    id: u64,
+    space: u64,
+    schema: String,
+    table: Arc<TableDef>,
+}
+
+fn stored(view: &View) -> Vec<Stored> {
+    let mut spaces: Vec<String> = Vec::new();
+    let mut all = Vec::new();
+    for (database, table) in tables_of(view, &Filter::all()) {
+        let AnyTable::User(table) = table else {
+            continue;
+        };
+        if table.view.is_some() {
+            continue;
+        }
+        if spaces.last() != Some(&database.name) {
+            spaces.push(database.name.clone());
+        }
+        all.push(Stored {
+            id: all.len() as u64 + 1,
+            space: spaces.len() as u64,
+            schema: database.name,
+            table,
+        });
+    }
+    all
+}
+
+const TABLES_: &[Column<Stored>] = &[
+    col("TABLE_ID", BIG, "Its number.", |r: &Stored| r.id.into()),
+    col("NAME", "varchar(655)", "Database and table.", |r| {
+        format!("{}/{}", r.schema, r.table.name).into()
+    }),
+    col("FLAG", "int(11)", "Always 0.", |_| Cell::Signed(0)),
+    col("N_COLS", "int(11)", "Columns.", |r| {
+        Cell::Signed(r.table.columns.len() as i64)
+    }),
+    col("SPACE", "bigint(20)", "Its database's file.", |r| {
+        r.space.into()
+    }),
+    null("ROW_FORMAT", "varchar(12)", "Always Dynamic.", |_| {
+        Cell::text("Dynamic")
+    }),
+    col("ZIP_PAGE_SIZE", "int(11) unsigned", "Always 0.", |_| {
+        Cell::Unsigned(0)
+    }),
+    null(
+        "SPACE_TYPE",
+        "varchar(10)",
+        "General: one file holds a database.",
+        |_| Cell::text("General"),
+    ),
+    col("INSTANT_COLS", "int(11)", "Always 0.", |_| Cell::Signed(0)),
+];
+
+static INNODB_TABLES: Spec<Stored> = Spec::new(
+    "information_schema",
+    "INNODB_TABLES",
+    "The tables of the databases, as their engine keeps them.",
+    &[TABLES_],
+    |view, _| Ok(Box::new(stored(view).into_iter())),
+)
+.expect(50);
+
+const TABLESTATS: &[Column<Stored>] = &[
+    col("TABLE_ID", BIG, "Its number.", |r: &Stored| r.id.into()),
+    col("NAME", "varchar(193)", "Database and table.", |r| {
+        format!("{}/{}", r.schema, r.table.name).into()
+    }),
+    col(
+        "STATS_INITIALIZED",
+        "varchar(193)",
+        "Always Uninitialized.",
+        |_| Cell::text("Uninitialized"),
+    ),
+    col("NUM_ROWS", BIG, "Not known: 0.", |_| Cell::Unsigned(0)),
+    col("CLUST_INDEX_SIZE", BIG, "Not known: 0.", |_| {
+        Cell::Unsigned(0)
+    }),
+    col("OTHER_INDEX_SIZE", BIG, "Not known: 0.", |_| {
+        Cell::Unsigned(0)
+    }),
+    col("MODIFIED_COUNTER", BIG, "Not counted: 0.", |_| {
+        Cell::Unsigned(0)
+    }),
+    col("AUTOINC", BIG, "Not known: 0.", |_| Cell::Unsigned(0)),
+    col("REF_COUNT", "int(11)", "Always 0.", |_| Cell::Signed(0)),
+];
+
+static INNODB_TABLESTATS: Spec<Stored> = Spec::new(
+    "information_schema",
+    "INNODB_TABLESTATS",
+    "What is known of the tables' sizes.",
+    &[TABLESTATS],
+    |view, _| Ok(Box::new(stored(view).into_iter())),
+)
+.expect(50);
+
+/// A column, or an index, of a stored table.
+struct Part {
+    table_id: u64,
+    id: u64,
+    position: u64,
+    name: String,
+    space: u64,
+    kind: i64,
+    fields: i64,
+    nullable: bool,
+}
+
+const COLUMNS_: &[Column<Part>] = &[
+    col("TABLE_ID", BIG, "Its table.", |r: &Part| r.table_id.into()),
+    col("NAME", "varchar(193)", "The column.", |r| {
+        r.name.as_str().into()
+    }),
+    col("POS", BIG, "Its place, from 0.", |r| r.position.into()),
+    col(
+        "MTYPE",
+        "int(11)",
+        "The engine's type: not told, 0.",
+        |_| Cell::Signed(0),
+    ),
+    col("PRTYPE", "int(11)", "256: it cannot be NULL.", |r| {
+        Cell::Signed(if r.nullable { 0 } else { 256 })
+    }),
+    col("LEN", "int(11)", "Always 0.", |_| Cell::Signed(0)),
+    col("HAS_DEFAULT", "int(1)", "Always 0.", |_| Cell::Signed(0)),
+    null("DEFAULT_VALUE", "text", "Always NULL.", |_| Cell::Null),
+];
+
+static INNODB_COLUMNS: Spec<Part> = Spec::new(
+    "information_schema",
+    "INNODB_COLUMNS",
+    "The columns of those tables.",
+    &[COLUMNS_],
+    |view, _| {
+        let mut parts = Vec::new();
+        for table in stored(view) {
+            for (i, column) in table.table.columns.iter().enumerate() {
+                parts.push(Part {
+                    table_id: table.id,
+                    id: 0,
+                    position: i as u64,
+                    name: column.name.clone(),
+                    space: table.space,
+                    kind: 0,
+                    fields: 0,
+                    nullable: column.nullable,
+                });
+            }
+        }
+        Ok(Box::new(parts.into_iter()))
+    },
+);
+
+fn indexes(view: &View) -> Vec<(Part, Vec<String>)> {
+    let mut parts = Vec::new();
+    for table in stored(view) {
+        for index in &table.table.indexes {
+            let kind = match (index.name.as_str(), index.unique) {
+                ("PRIMARY", _) => 3,
+                (_, true) => 2,
+                _ => 0,
+            };
+            let part = Part {
+                table_id: table.id,
+                id: parts.len() as u64 + 1,
+                position: 0,
+                name: index.name.clone(),
+                space: table.space,
+                kind,
+                fields: index.columns.len() as i64,
+                nullable: false,
+            };
+            parts.push((part, index.columns.clone()));
+        }
+    }
+    parts
+}
+
+const INDEXES: &[Column<Part>] = &[
+    col("INDEX_ID", BIG, "Its number.", |r: &Part| r.id.into()),
+    col("NAME", "varchar(193)", "The index.", |r| {
+        r.name.as_str().into()
+    }),
+    col("TABLE_ID", BIG, "Its table.", |r| r.table_id.into()),
+    col("TYPE", "int(11)", "3 primary, 2 unique, 0 neither.", |r| {
+        Cell::Signed(r.kind)
+    }),
+    col("N_FIELDS", "int(11)", "Columns.", |r| {
+        Cell::Signed(r.fields)
+    }),
+    col("PAGE_NO", "int(11)", "Not told: 0.", |_| Cell::Signed(0)),
+    col("SPACE", "int(11)", "Its database's file.", |r| {
+        r.space.into()
+    }),
+    col("MERGE_THRESHOLD", "int(11)", "Always 0.", |_| {
+        Cell::Signed(0)
+    }),
+];
+
+static INNODB_INDEXES: Spec<Part> = Spec::new(
+    "information_schema",
+    "INNODB_INDEXES",
+    "The indexes of those tables.",
+    &[INDEXES],
+    |view, _| Ok(Box::new(indexes(view).into_iter().map(|(part, _)| part))),
+);
+
+const FIELDS: &[Column<Part>] = &[
+    col("INDEX_ID", BIG, "Its index.", |r: &Part| r.id.into()),
+    col("NAME", "varchar(193)", "The column.", |r| {
+        r.name.as_str().into()
+    }),
+    col("POS", BIG, "Its place, from 0.", |r| r.position.into()),
+];
+
+static INNODB_FIELDS: Spec<Part> = Spec::new(
+    "information_schema",
+    "INNODB_FIELDS",
+    "The columns of those indexes.",
+    &[FIELDS],
+    |view, _| {
+        let fields = indexes(view).into_iter().flat_map(|(index, columns)| {
+            let field = move |(i, name): (usize, String)| Part {
+                table_id: index.table_id,
+                id: index.id,
+                position: i as u64,
+                name,
+                space: index.space,
+                kind: 0,
+                fields: 0,
+                nullable: false,
+            };
+            columns.into_iter().enumerate().map(field)
+        });
+        Ok(Box::new(fields.collect::<Vec<_>>().into_iter()))
+    },
+);
+
+/// A database's file.
+struct Space {
+    id: u64,
+    name: String,
+    version: String,
+}
+
+fn spaces(view: &View) -> Vec<Space> {
+    let space = |(i, d): (usize, crate::source::Database)| Space {
+        id: i as u64 + 1,
+        name: d.name,
+        version: view.source.engine_version().to_owned(),
+    };
+    view.source
+        .databases()
+        .into_iter()
+        .enumerate()
+        .map(space)
+        .collect()
+}
+
+const SPACES: &[Column<Space>] = &[
+    col("SPACE", "int(11) unsigned", "Its number.", |r: &Space| {
+        r.id.into()
+    }),
+    col("NAME", "varchar(655)", "The database.", |r| {
+        r.name.as_str().into()
+    }),
+    col("FLAG", "int(11) unsigned", "Always 0.", |_| {
+        Cell::Unsigned(0)
+    }),
+    null("ROW_FORMAT", "varchar(22)", "Always Any.", |_| {
+        Cell::text("Any")
+    }),
+    col("PAGE_SIZE", "int(11) unsigned", "SQLite's default.", |_| {
+        Cell::Unsigned(4096)
+    }),
+    col("ZIP_PAGE_SIZE", "int(11) unsigned", "Always 0.", |_| {
+        Cell::Unsigned(0)
+    }),
+    null("SPACE_TYPE", "varchar(10)", "Always General.", |_| {
+        Cell::text("General")
+    }),
+    col("FS_BLOCK_SIZE", "int(11) unsigned", "Always 4096.", |_| {
+        Cell::Unsigned(4096)
+    }),
+    col("FILE_SIZE", BIG, "Not told: 0.", |_| Cell::Unsigned(0)),
+    col("ALLOCATED_SIZE", BIG, "Not told: 0.", |_| Cell::Unsigned(0)),
+    col("SERVER_VERSION", "varchar(10)", "SQLite's version.", |r| {
+        r.version.as_str().into()
+    }),
+    col("SPACE_VERSION", "int(11) unsigned", "Always 1.", |_| {
+        Cell::Unsigned(1)
+    }),
+    null("ENCRYPTION", "varchar(1)", "Always N.", |_| Cell::text("N")),
+];
+
+static INNODB_TABLESPACES: Spec<Space> = Spec::new(
+    "information_schema",
+    "INNODB_TABLESPACES",
+    "The databases' files.",
+    &[SPACES],
+    |view, _| Ok(Box::new(spaces(view).into_iter())),
+)
+.expect(10);
+
+const DATAFILES: &[Column<Space>] = &[
+    null("SPACE", "varbinary(256)", "Its number.", |r: &Space| {
+        Cell::owned(r.id.to_string())
+    }),
+    col(
+        "PATH",
+        "varchar(512)",
+        "The file, in the data directory.",
+        |r| format!("{}.db", r.name).into(),
+    ),
+];
+
+static INNODB_DATAFILES: Spec<Space> = Spec::new(
+    "information_schema",
+    "INNODB_DATAFILES",
+    "Where the databases' files lie.",
+    &[DATAFILES],
+    |view, _| Ok(Box::new(spaces(view).into_iter())),
+)
+.expect(10);
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[
+    &INNODB_COLUMNS,
+    &INNODB_DATAFILES,
+    &INNODB_FIELDS,
+    &INNODB_INDEXES,
+    &INNODB_TABLES,
+    &INNODB_TABLESPACES,
+    &INNODB_TABLESTATS,
+    &INNODB_TRX,
+];

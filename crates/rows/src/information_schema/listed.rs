@@ -1,0 +1,54 @@
+//! The databases and tables that information_schema lists: the system schemas' and the user's.
+
+use std::sync::Arc;
+
+use tare_mysql::schema::SYSTEM_SCHEMAS;
+use tare_mysql::table::TableDef;
+
+use crate::describe::Table;
+use crate::filter::Filter;
+use crate::source::{Database, Source};
+use crate::view::View;
+
+/// The databases that a filter on a schema column leaves: the catalog's own and the user's.
+pub(super) fn schemas(source: &dyn Source, filter: &Filter, column: &str) -> Vec<Database> {
+    let admit = filter.text(column);
+    let own = SYSTEM_SCHEMAS.iter().map(|name| {
+        let mut database = Database::new(*name);
+        if *name == "information_schema" {
+            database.charset = "utf8".into();
+            database.collation = "utf8_general_ci".into();
+        }
+        database
+    });
+    own.chain(source.databases())
+        .filter(|d| admit.admits_name(&d.name))
+        .collect()
+}
+
+/// A table of the catalog's or of the user's.
+pub(super) enum AnyTable {
+    Catalog(&'static dyn Table),
+    User(Arc<TableDef>),
+}
+
+/// The tables that filters on TABLE_SCHEMA and TABLE_NAME leave, with their schemas.
+pub(super) fn tables_of(view: &View, filter: &Filter) -> Vec<(Database, AnyTable)> {
+    let admit = filter.text("TABLE_NAME");
+    let mut found = Vec::new();
+    for database in schemas(&*view.source, filter, "TABLE_SCHEMA") {
+        let own = view.tables_in(&database.name).into_iter();
+        for table in own.filter(|t| admit.admits_name(t.name())) {
+            found.push((database.clone(), AnyTable::Catalog(table)));
+        }
+        if SYSTEM_SCHEMAS.contains(&database.name.as_str()) {
+            continue;
+        }
+        for table in view.source.tables(&database.name) {
+            if admit.admits_name(&table.name) {
+                found.push((database.clone(), AnyTable::User(table)));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,31 @@
+//! information_schema: databases, tables, columns, indexes and what else clients ask for.
+
+pub mod columns;
+pub mod constants;
+pub mod engine;
+pub mod keywords;
+mod listed;
+pub mod metrics;
+pub mod nothing;
+pub mod routines;
+pub mod schemata;
+pub mod statistics;
+pub mod stored;
+pub mod tables;
+
+use crate::describe::Table;
+
+/// Its tables, file by file.
+pub static TABLES: &[&[&dyn Table]] = &[
+    columns::TABLES,
+    constants::TABLES,
+    keywords::TABLES,
+    metrics::TABLES,
+    engine::TABLES,
+    nothing::TABLES,
+    routines::TABLES,
+    schemata::TABLES,
+    statistics::TABLES,
+    stored::TABLES,
+    tables::TABLES,
+];

@@ -1,0 +1,166 @@
+//! Tables of MySQL's that this server has nothing for: they are there, with MySQL's columns, and have
+//! no rows.
+
+use crate::describe::Table;
+use crate::empty::{Empty, maybe};
+
+macro_rules! never {
+    ($($static:ident $name:literal $doc:literal: $($column:literal $type:literal,)*;)*) => {
+        $(static $static: Empty = Empty::new(
+            "information_schema",
+            $name,
+            $doc,
+            &[&[$(maybe($column, $type, "Never shown: the table has no rows.")),*]],
+        );)*
+        /// The tables of this file.
+        pub static TABLES: &[&dyn Table] = &[$(&$static),*];
+    };
+}
+
+never! {
+    COLUMN_STATISTICS "COLUMN_STATISTICS" "Histograms of columns: there are none.":
+        "SCHEMA_NAME" "varchar(64)", "TABLE_NAME" "varchar(64)", "COLUMN_NAME" "varchar(64)",
+        "HISTOGRAM" "json",;
+    FILES "FILES" "Files of tablespaces: INNODB_DATAFILES has the databases' own.":
+        "FILE_ID" "bigint(21)", "FILE_NAME" "text", "FILE_TYPE" "varchar(256)",
+        "TABLESPACE_NAME" "varchar(268)", "TABLE_CATALOG" "char(0)", "TABLE_SCHEMA" "binary(0)",
+        "TABLE_NAME" "binary(0)", "LOGFILE_GROUP_NAME" "varchar(256)",
+        "LOGFILE_GROUP_NUMBER" "bigint(21)", "ENGINE" "varchar(64)", "FULLTEXT_KEYS" "binary(0)",
+        "DELETED_ROWS" "binary(0)", "UPDATE_COUNT" "binary(0)", "FREE_EXTENTS" "bigint(21)",
+        "TOTAL_EXTENTS" "bigint(21)", "EXTENT_SIZE" "bigint(21)", "INITIAL_SIZE" "bigint(21)",
+        "MAXIMUM_SIZE" "bigint(21)", "AUTOEXTEND_SIZE" "bigint(21)", "CREATION_TIME" "binary(0)",
+        "LAST_UPDATE_TIME" "binary(0)", "LAST_ACCESS_TIME" "binary(0)", "RECOVER_TIME" "binary(0)",
+        "TRANSACTION_COUNTER" "binary(0)", "VERSION" "bigint(21)", "ROW_FORMAT" "varchar(256)",
+        "TABLE_ROWS" "binary(0)", "AVG_ROW_LENGTH" "binary(0)", "DATA_LENGTH" "binary(0)",
+        "MAX_DATA_LENGTH" "binary(0)", "INDEX_LENGTH" "binary(0)", "DATA_FREE" "bigint(21)",
+        "CREATE_TIME" "binary(0)", "UPDATE_TIME" "binary(0)", "CHECK_TIME" "binary(0)",
+        "CHECKSUM" "binary(0)", "STATUS" "varchar(256)", "EXTRA" "varchar(256)",;
+    INNODB_BUFFER_PAGE "INNODB_BUFFER_PAGE" "Pages of a buffer pool: SQLite has a page cache by connection.":
+        "POOL_ID" "bigint(21) unsigned", "BLOCK_ID" "bigint(21) unsigned", "SPACE" "bigint(21) unsigned",
+        "PAGE_NUMBER" "bigint(21) unsigned", "PAGE_TYPE" "varchar(64)", "FLUSH_TYPE" "bigint(21) unsigned",
+        "FIX_COUNT" "bigint(21) unsigned", "IS_HASHED" "varchar(3)",
+        "NEWEST_MODIFICATION" "bigint(21) unsigned", "OLDEST_MODIFICATION" "bigint(21) unsigned",
+        "ACCESS_TIME" "bigint(21) unsigned", "TABLE_NAME" "varchar(1024)", "INDEX_NAME" "varchar(1024)",
+        "NUMBER_RECORDS" "bigint(21) unsigned", "DATA_SIZE" "bigint(21) unsigned",
+        "COMPRESSED_SIZE" "bigint(21) unsigned", "PAGE_STATE" "varchar(64)", "IO_FIX" "varchar(64)",
+        "IS_OLD" "varchar(3)", "FREE_PAGE_CLOCK" "bigint(21) unsigned",;
+    INNODB_BUFFER_PAGE_LRU "INNODB_BUFFER_PAGE_LRU" "The same pages in the order of their use: there are none.":
+        "POOL_ID" "bigint(21) unsigned", "LRU_POSITION" "bigint(21) unsigned", "SPACE" "bigint(21) unsigned",
+        "PAGE_NUMBER" "bigint(21) unsigned", "PAGE_TYPE" "varchar(64)", "FLUSH_TYPE" "bigint(21) unsigned",
+        "FIX_COUNT" "bigint(21) unsigned", "IS_HASHED" "varchar(3)",
+        "NEWEST_MODIFICATION" "bigint(21) unsigned", "OLDEST_MODIFICATION" "bigint(21) unsigned",
+        "ACCESS_TIME" "bigint(21) unsigned", "TABLE_NAME" "varchar(1024)", "INDEX_NAME" "varchar(1024)",
+        "NUMBER_RECORDS" "bigint(21) unsigned", "DATA_SIZE" "bigint(21) unsigned",
+        "COMPRESSED_SIZE" "bigint(21) unsigned", "COMPRESSED" "varchar(3)", "IO_FIX" "varchar(64)",
+        "IS_OLD" "varchar(3)", "FREE_PAGE_CLOCK" "bigint(21) unsigned",;
+    INNODB_BUFFER_POOL_STATS "INNODB_BUFFER_POOL_STATS" "Statistics of buffer pools: there are none; see INNODB_METRICS.":
+        "POOL_ID" "bigint(21) unsigned", "POOL_SIZE" "bigint(21) unsigned", "FREE_BUFFERS" "bigint(21) unsigned",
+        "DATABASE_PAGES" "bigint(21) unsigned", "OLD_DATABASE_PAGES" "bigint(21) unsigned",
+        "MODIFIED_DATABASE_PAGES" "bigint(21) unsigned", "PENDING_DECOMPRESS" "bigint(21) unsigned",
+        "PENDING_READS" "bigint(21) unsigned", "PENDING_FLUSH_LRU" "bigint(21) unsigned",
+        "PENDING_FLUSH_LIST" "bigint(21) unsigned", "PAGES_MADE_YOUNG" "bigint(21) unsigned",
+        "PAGES_NOT_MADE_YOUNG" "bigint(21) unsigned", "PAGES_MADE_YOUNG_RATE" "double",
+        "PAGES_MADE_NOT_YOUNG_RATE" "double", "NUMBER_PAGES_READ" "bigint(21) unsigned",
+        "NUMBER_PAGES_CREATED" "bigint(21) unsigned", "NUMBER_PAGES_WRITTEN" "bigint(21) unsigned",
+        "PAGES_READ_RATE" "double", "PAGES_CREATE_RATE" "double", "PAGES_WRITTEN_RATE" "double",
+        "NUMBER_PAGES_GET" "bigint(21) unsigned", "HIT_RATE" "bigint(21) unsigned",
+        "YOUNG_MAKE_PER_THOUSAND_GETS" "bigint(21) unsigned",
+        "NOT_YOUNG_MAKE_PER_THOUSAND_GETS" "bigint(21) unsigned",
+        "NUMBER_PAGES_READ_AHEAD" "bigint(21) unsigned", "NUMBER_READ_AHEAD_EVICTED" "bigint(21) unsigned",
+        "READ_AHEAD_RATE" "double", "READ_AHEAD_EVICTED_RATE" "double", "LRU_IO_TOTAL" "bigint(21) unsigned",
+        "LRU_IO_CURRENT" "bigint(21) unsigned", "UNCOMPRESS_TOTAL" "bigint(21) unsigned",
+        "UNCOMPRESS_CURRENT" "bigint(21) unsigned",;
+    INNODB_CACHED_INDEXES "INNODB_CACHED_INDEXES" "Pages cached by index: not counted.":
+        "SPACE_ID" "int(11) unsigned", "INDEX_ID" "bigint(21) unsigned", "N_CACHED_PAGES" "bigint(21) unsigned",;
+    INNODB_CMP "INNODB_CMP" "Compressed pages: there are none.":
+        "page_size" "int(5)", "compress_ops" "int(11)", "compress_ops_ok" "int(11)", "compress_time" "int(11)",
+        "uncompress_ops" "int(11)", "uncompress_time" "int(11)",;
+    INNODB_CMP_RESET "INNODB_CMP_RESET" "Compressed pages since they were asked for: there are none.":
+        "page_size" "int(5)", "compress_ops" "int(11)", "compress_ops_ok" "int(11)", "compress_time" "int(11)",
+        "uncompress_ops" "int(11)", "uncompress_time" "int(11)",;
+    INNODB_CMPMEM "INNODB_CMPMEM" "Memory of compressed pages: there are none.":
+        "page_size" "int(5)", "buffer_pool_instance" "int(11)", "pages_used" "int(11)", "pages_free" "int(11)",
+        "relocation_ops" "bigint(21)", "relocation_time" "int(11)",;
+    INNODB_CMPMEM_RESET "INNODB_CMPMEM_RESET" "The same since it was asked for: there are none.":
+        "page_size" "int(5)", "buffer_pool_instance" "int(11)", "pages_used" "int(11)", "pages_free" "int(11)",
+        "relocation_ops" "bigint(21)", "relocation_time" "int(11)",;
+    INNODB_CMP_PER_INDEX "INNODB_CMP_PER_INDEX" "Compression by index: there is none.":
+        "database_name" "varchar(192)", "table_name" "varchar(192)", "index_name" "varchar(192)",
+        "compress_ops" "int(11)", "compress_ops_ok" "int(11)", "compress_time" "int(11)",
+        "uncompress_ops" "int(11)", "uncompress_time" "int(11)",;
+    INNODB_CMP_PER_INDEX_RESET "INNODB_CMP_PER_INDEX_RESET" "The same since it was asked for: there is none.":
+        "database_name" "varchar(192)", "table_name" "varchar(192)", "index_name" "varchar(192)",
+        "compress_ops" "int(11)", "compress_ops_ok" "int(11)", "compress_time" "int(11)",
+        "uncompress_ops" "int(11)", "uncompress_time" "int(11)",;
+    INNODB_FOREIGN "INNODB_FOREIGN" "The engine's own foreign keys: REFERENTIAL_CONSTRAINTS has them.":
+        "ID" "varchar(193)", "FOR_NAME" "varchar(193)", "REF_NAME" "varchar(193)", "N_COLS" "bigint(21)",
+        "TYPE" "bigint(21) unsigned",;
+    INNODB_FOREIGN_COLS "INNODB_FOREIGN_COLS" "Their columns: KEY_COLUMN_USAGE has them.":
+        "ID" "varchar(193)", "FOR_COL_NAME" "varchar(193)", "REF_COL_NAME" "varchar(193)",
+        "POS" "int(11) unsigned",;
+    INNODB_FT_CONFIG "INNODB_FT_CONFIG" "Full-text indexes: there are none.":
+        "KEY" "varchar(193)", "VALUE" "varchar(193)",;
+    INNODB_FT_DEFAULT_STOPWORD "INNODB_FT_DEFAULT_STOPWORD" "Full-text stop words: there are none.":
+        "value" "varchar(18)",;
+    INNODB_FT_DELETED "INNODB_FT_DELETED" "Rows deleted from full-text indexes: there are none.":
+        "DOC_ID" "bigint(21) unsigned",;
+    INNODB_FT_BEING_DELETED "INNODB_FT_BEING_DELETED" "The same, now: there are none.":
+        "DOC_ID" "bigint(21) unsigned",;
+    INNODB_FT_INDEX_CACHE "INNODB_FT_INDEX_CACHE" "Full-text tokens not yet written: there are none.":
+        "WORD" "varchar(337)", "FIRST_DOC_ID" "bigint(21) unsigned", "LAST_DOC_ID" "bigint(21) unsigned",
+        "DOC_COUNT" "bigint(21) unsigned", "DOC_ID" "bigint(21) unsigned", "POSITION" "bigint(21) unsigned",;
+    INNODB_FT_INDEX_TABLE "INNODB_FT_INDEX_TABLE" "Full-text tokens: there are none.":
+        "WORD" "varchar(337)", "FIRST_DOC_ID" "bigint(21) unsigned", "LAST_DOC_ID" "bigint(21) unsigned",
+        "DOC_COUNT" "bigint(21) unsigned", "DOC_ID" "bigint(21) unsigned", "POSITION" "bigint(21) unsigned",;
+    INNODB_LOCKS "INNODB_LOCKS" "Row locks, as MySQL 5.7 shows them: SQLite has none.":
+        "lock_id" "varchar(81)", "lock_trx_id" "varchar(18)", "lock_mode" "varchar(32)",
+        "lock_type" "varchar(32)", "lock_table" "varchar(1024)", "lock_index" "varchar(1024)",
+        "lock_space" "bigint(21) unsigned", "lock_page" "bigint(21) unsigned", "lock_rec" "bigint(21) unsigned",
+        "lock_data" "varchar(8192)",;
+    INNODB_LOCK_WAITS "INNODB_LOCK_WAITS" "Waits for row locks, as MySQL 5.7 shows them: there are none.":
+        "requesting_trx_id" "varchar(18)", "requested_lock_id" "varchar(81)", "blocking_trx_id" "varchar(18)",
+        "blocking_lock_id" "varchar(81)",;
+    INNODB_SESSION_TEMP_TABLESPACES "INNODB_SESSION_TEMP_TABLESPACES" "Temporary tablespaces: there are none.":
+        "ID" "int(11) unsigned", "SPACE" "int(11) unsigned", "PATH" "varchar(4001)",
+        "SIZE" "bigint(21) unsigned", "STATE" "varchar(192)", "PURPOSE" "varchar(192)",;
+    INNODB_TABLESPACES_BRIEF "INNODB_TABLESPACES_BRIEF" "Tablespaces in brief: INNODB_TABLESPACES has them.":
+        "SPACE" "varbinary(256)", "NAME" "varchar(268)", "PATH" "varchar(512)", "FLAG" "varbinary(256)",
+        "SPACE_TYPE" "varchar(7)",;
+    INNODB_TEMP_TABLE_INFO "INNODB_TEMP_TABLE_INFO" "Temporary tables: none is known to others.":
+        "TABLE_ID" "bigint(21) unsigned", "NAME" "varchar(64)", "N_COLS" "int(11) unsigned",
+        "SPACE" "int(11) unsigned",;
+    INNODB_VIRTUAL "INNODB_VIRTUAL" "Generated columns: there are none.":
+        "TABLE_ID" "bigint(21) unsigned", "POS" "int(11) unsigned", "BASE_POS" "int(11) unsigned",;
+    OPTIMIZER_TRACE "OPTIMIZER_TRACE" "Traces of the optimizer: there are none.":
+        "QUERY" "varchar(65535)", "TRACE" "varchar(65535)", "MISSING_BYTES_BEYOND_MAX_MEM_SIZE" "int(20)",
+        "INSUFFICIENT_PRIVILEGES" "tinyint(1)",;
+    PROFILING "PROFILING" "SHOW PROFILE: events_stages_history_long has what it had.":
+        "QUERY_ID" "int(20)", "SEQ" "int(20)", "STATE" "varchar(30)", "DURATION" "decimal(9,6)",
+        "CPU_USER" "decimal(9,6)", "CPU_SYSTEM" "decimal(9,6)", "CONTEXT_VOLUNTARY" "int(20)",
+        "CONTEXT_INVOLUNTARY" "int(20)", "BLOCK_OPS_IN" "int(20)", "BLOCK_OPS_OUT" "int(20)",
+        "MESSAGES_SENT" "int(20)", "MESSAGES_RECEIVED" "int(20)", "PAGE_FAULTS_MAJOR" "int(20)",
+        "PAGE_FAULTS_MINOR" "int(20)", "SWAPS" "int(20)", "SOURCE_FUNCTION" "varchar(30)",
+        "SOURCE_FILE" "varchar(20)", "SOURCE_LINE" "int(20)",;
+    RESOURCE_GROUPS "RESOURCE_GROUPS" "Resource groups: there are none.":
+        "RESOURCE_GROUP_NAME" "varchar(64)", "RESOURCE_GROUP_TYPE" "enum('SYSTEM','USER')",
+        "RESOURCE_GROUP_ENABLED" "tinyint(1)", "VCPU_IDS" "blob", "THREAD_PRIORITY" "int(11)",;
+    ST_GEOMETRY_COLUMNS "ST_GEOMETRY_COLUMNS" "Columns of spatial types: there are none.":
+        "TABLE_CATALOG" "varchar(64)", "TABLE_SCHEMA" "varchar(64)", "TABLE_NAME" "varchar(64)",
+        "COLUMN_NAME" "varchar(64)", "SRS_NAME" "varchar(80)", "SRS_ID" "int(10) unsigned",
+        "GEOMETRY_TYPE_NAME" "longtext",;
+    ST_SPATIAL_REFERENCE_SYSTEMS "ST_SPATIAL_REFERENCE_SYSTEMS" "Spatial reference systems: there are none.":
+        "SRS_NAME" "varchar(80)", "SRS_ID" "int(10) unsigned", "ORGANIZATION" "varchar(256)",
+        "ORGANIZATION_COORDSYS_ID" "int(10) unsigned", "DEFINITION" "varchar(4096)",
+        "DESCRIPTION" "varchar(2048)",;
+    TABLESPACES "TABLESPACES" "Tablespaces: MySQL shows none here either.":
+        "TABLESPACE_NAME" "varchar(64)", "ENGINE" "varchar(64)", "TABLESPACE_TYPE" "varchar(64)",
+        "LOGFILE_GROUP_NAME" "varchar(64)", "EXTENT_SIZE" "bigint(21) unsigned",
+        "AUTOEXTEND_SIZE" "bigint(21) unsigned", "MAXIMUM_SIZE" "bigint(21) unsigned",
+        "NODEGROUP_ID" "bigint(21) unsigned", "TABLESPACE_COMMENT" "varchar(2048)",;
+    VIEW_ROUTINE_USAGE "VIEW_ROUTINE_USAGE" "Functions that views call: not recorded.":
+        "TABLE_CATALOG" "varchar(64)", "TABLE_SCHEMA" "varchar(64)", "TABLE_NAME" "varchar(64)",
+        "SPECIFIC_CATALOG" "varchar(64)", "SPECIFIC_SCHEMA" "varchar(64)", "SPECIFIC_NAME" "varchar(64)",;
+    VIEW_TABLE_USAGE "VIEW_TABLE_USAGE" "Tables that views read: not recorded.":
+        "VIEW_CATALOG" "varchar(64)", "VIEW_SCHEMA" "varchar(64)", "VIEW_NAME" "varchar(64)",
+        "TABLE_CATALOG" "varchar(64)", "TABLE_SCHEMA" "varchar(64)", "TABLE_NAME" "varchar(64)",;
+}

@@ -1,0 +1,253 @@
+//! TABLES and VIEWS.
+
+use tare_mysql::table::TableDef;
+
+use super::listed::{AnyTable, tables_of};
+use crate::cell::Cell;
+use crate::describe::{Column, Spec, Table, col, null};
+use crate::filter::Filter;
+use crate::show;
+use crate::time::datetime;
+use crate::view::View;
+
+struct Row {
+    schema: String,
+    collation: String,
+    started: String,
+    table: AnyTable,
+}
+
+impl Row {
+    fn user(&self) -> Option<&TableDef> {
+        match &self.table {
+            AnyTable::User(table) => Some(table),
+            AnyTable::Catalog(_) => None,
+        }
+    }
+
+    fn base(&self) -> Option<&TableDef> {
+        self.user().filter(|t| t.view.is_none())
+    }
+
+    fn name(&self) -> &str {
+        match &self.table {
+            AnyTable::User(table) => &table.name,
+            AnyTable::Catalog(table) => table.name(),
+        }
+    }
+
+    fn is_view(&self) -> bool {
+        match &self.table {
+            AnyTable::User(t) => t.view.is_some(),
+            AnyTable::Catalog(t) => t.view_definition().is_some(),
+        }
+    }
+
+    fn definition(&self) -> Option<&str> {
+        match &self.table {
+            AnyTable::User(t) => t.view.as_deref(),
+            AnyTable::Catalog(t) => t.view_definition(),
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match &self.table {
+            _ if self.is_view() => "VIEW",
+            AnyTable::Catalog(t) if t.schema() == "information_schema" => "SYSTEM VIEW",
+            _ => "BASE TABLE",
+        }
+    }
+
+    fn engine(&self) -> Option<&'static str> {
+        match &self.table {
+            AnyTable::User(t) => t.view.is_none().then_some("SQLite"),
+            AnyTable::Catalog(t) => show::engine(*t),
+        }
+    }
+}
+
+const BIG: &str = "bigint(21) unsigned";
+
+const COLUMNS: &[Column<Row>] = &[
+    col("TABLE_CATALOG", "varchar(64)", "Always def.", |_| {
+        Cell::text("def")
+    }),
+    col("TABLE_SCHEMA", "varchar(64)", "The database.", |r| {
+        r.schema.as_str().into()
+    }),
+    col("TABLE_NAME", "varchar(64)", "The table.", |r| {
+        r.name().into()
+    }),
+    col(
+        "TABLE_TYPE",
+        "enum('BASE TABLE','VIEW','SYSTEM VIEW')",
+        "What it is.",
+        |r| r.kind().into(),
+    ),
+    null("ENGINE", "varchar(64)", "What stores it.", |r| {
+        Cell::opt(r.engine())
+    }),
+    null("VERSION", "int(2)", "10, as in MySQL.", |r| {
+        if r.is_view() {
+            Cell::Null
+        } else {
+            Cell::Signed(10)
+        }
+    }),
+    null(
+        "ROW_FORMAT",
+        "enum('Fixed','Dynamic','Compressed','Redundant','Compact','Paged')",
+        "How rows are stored.",
+        |r| {
+            if r.is_view() {
+                Cell::Null
+            } else {
+                Cell::text("Dynamic")
+            }
+        },
+    ),
+    null(
+        "TABLE_ROWS",
+        BIG,
+        "About how many rows; NULL: not known.",
+        |r| match &r.table {
+            AnyTable::Catalog(t)
+                if t.schema() != "information_schema" && t.view_definition().is_none() =>
+            {
+                u64::from(t.expect()).into()
+            }
+            _ => Cell::Null,
+        },
+    ),
+    null("AVG_ROW_LENGTH", BIG, "Not known: NULL.", |_| Cell::Null),
+    null("DATA_LENGTH", BIG, "Not known: NULL.", |_| Cell::Null),
+    null("MAX_DATA_LENGTH", BIG, "0: no limit is known.", |r| {
+        Cell::opt(r.base().map(|_| 0u64))
+    }),
+    null("INDEX_LENGTH", BIG, "Not known: NULL.", |_| Cell::Null),
+    null("DATA_FREE", BIG, "0: not counted by table.", |r| {
+        Cell::opt(r.base().map(|_| 0u64))
+    }),
+    null("AUTO_INCREMENT", BIG, "Not known: NULL.", |_| Cell::Null),
+    null(
+        "CREATE_TIME",
+        "timestamp",
+        "When it was made; NULL for a user's table.",
+        |r| match &r.table {
+            AnyTable::User(_) => Cell::Null,
+            AnyTable::Catalog(_) => r.started.as_str().into(),
+        },
+    ),
+    null("UPDATE_TIME", "datetime", "Not recorded.", |_| Cell::Null),
+    null("CHECK_TIME", "datetime", "Not recorded.", |_| Cell::Null),
+    null(
+        "TABLE_COLLATION",
+        "varchar(64)",
+        "Its default collation.",
+        |r| {
+            if r.is_view() {
+                Cell::Null
+            } else {
+                r.collation.as_str().into()
+            }
+        },
+    ),
+    null("CHECKSUM", "bigint(21)", "Not computed.", |_| Cell::Null),
+    null("CREATE_OPTIONS", "varchar(256)", "Always empty.", |r| {
+        if r.is_view() {
+            Cell::Null
+        } else {
+            Cell::text("")
+        }
+    }),
+    null(
+        "TABLE_COMMENT",
+        "text",
+        "Its comment; VIEW for a view.",
+        |r| match &r.table {
+            _ if r.is_view() => Cell::text("VIEW"),
+            AnyTable::User(t) => t.comment.as_str().into(),
+            AnyTable::Catalog(t) => t.doc().into(),
+        },
+    ),
+];
+
+fn rows(view: &View, filter: &Filter) -> Vec<Row> {
+    let started = datetime(view.snapshot.started());
+    let row = |(database, table): (crate::source::Database, AnyTable)| Row {
+        schema: database.name,
+        collation: database.collation,
+        started: started.clone(),
+        table,
+    };
+    tables_of(view, filter).into_iter().map(row).collect()
+}
+
+static TABLES_: Spec<Row> = Spec::new(
+    "information_schema",
+    "TABLES",
+    "The tables and views.",
+    &[COLUMNS],
+    |view, filter| Ok(Box::new(rows(view, filter).into_iter())),
+)
+.filters(&["TABLE_SCHEMA", "TABLE_NAME"])
+.expect(200);
+
+const VIEW_COLUMNS: &[Column<Row>] = &[
+    col("TABLE_CATALOG", "varchar(64)", "Always def.", |_| {
+        Cell::text("def")
+    }),
+    col("TABLE_SCHEMA", "varchar(64)", "The database.", |r| {
+        r.schema.as_str().into()
+    }),
+    col("TABLE_NAME", "varchar(64)", "The view.", |r| {
+        r.name().into()
+    }),
+    null("VIEW_DEFINITION", "longtext", "Its SELECT.", |r| {
+        Cell::opt(r.definition())
+    }),
+    col(
+        "CHECK_OPTION",
+        "enum('NONE','LOCAL','CASCADED')",
+        "Always NONE.",
+        |_| Cell::text("NONE"),
+    ),
+    col("IS_UPDATABLE", "enum('NO','YES')", "Always NO.", |_| {
+        Cell::text("NO")
+    }),
+    null("DEFINER", "varchar(93)", "Who made it; root.", |_| {
+        Cell::text("root@localhost")
+    }),
+    null("SECURITY_TYPE", "varchar(7)", "Always INVOKER.", |_| {
+        Cell::text("INVOKER")
+    }),
+    col(
+        "CHARACTER_SET_CLIENT",
+        "varchar(64)",
+        "Always utf8mb4.",
+        |_| Cell::text("utf8mb4"),
+    ),
+    col(
+        "COLLATION_CONNECTION",
+        "varchar(64)",
+        "The database's collation.",
+        |r| r.collation.as_str().into(),
+    ),
+];
+
+static VIEWS: Spec<Row> = Spec::new(
+    "information_schema",
+    "VIEWS",
+    "The views.",
+    &[VIEW_COLUMNS],
+    |view, filter| {
+        Ok(Box::new(
+            rows(view, filter).into_iter().filter(Row::is_view),
+        ))
+    },
+)
+.filters(&["TABLE_SCHEMA", "TABLE_NAME"])
+.expect(10);
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[&TABLES_, &VIEWS];

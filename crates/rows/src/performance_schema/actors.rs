@@ -1,0 +1,136 @@
+//! setup_actors and setup_threads: which threads are instrumented when they come.
+
+use std::sync::Arc;
+
+use tare_reader::Actor;
+
+use crate::cell::Cell;
+use crate::describe::{Column, Key, Spec, Table, Update, YES_NO, col, null};
+
+/// A rule and its place.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    /// Where the segment has it.
+    pub place: usize,
+    /// The rule.
+    pub actor: Actor,
+}
+
+const ACTORS: &[Column<Rule>] = &[
+    col("HOST", "char(60)", "The host, or % for any.", |r| {
+        (&*r.actor.host).into()
+    }),
+    col("USER", "char(32)", "The user, or % for any.", |r: &Rule| {
+        (&*r.actor.user).into()
+    })
+    .binary(),
+    col("ROLE", "char(32)", "Not used, as in MySQL.", |r: &Rule| {
+        (&*r.actor.role).into()
+    })
+    .binary(),
+    col(
+        "ENABLED",
+        YES_NO,
+        "Whether new threads are instrumented; can be set.",
+        |r| Cell::yes_no(r.actor.enabled),
+    ),
+    col(
+        "HISTORY",
+        YES_NO,
+        "Whether their events are kept in history; can be set.",
+        |r| Cell::yes_no(r.actor.history),
+    ),
+];
+
+static SETUP_ACTORS: Spec<Rule> = Spec::new(
+    "performance_schema",
+    "setup_actors",
+    "Whose new connections are instrumented; the rule that fits best decides.",
+    &[ACTORS],
+    |view, _| view.snapshot.actors(),
+)
+.keys(&[Key::Primary(&["HOST", "USER", "ROLE"])])
+.expect(10)
+.update(
+    |r| r.place as i64,
+    Update {
+        columns: &["ENABLED", "HISTORY"],
+        apply: |view, rowid, changes| view.snapshot.set_actor(rowid as usize, changes),
+    },
+)
+.change(
+    |view, row| view.snapshot.add_actor(row),
+    |view, rowid| view.snapshot.remove_actor(rowid as usize),
+)
+.truncate(|view| view.snapshot.clear_actors());
+
+/// A class of threads.
+#[derive(Debug, Clone)]
+pub struct ThreadClass {
+    /// The class's number in the segment.
+    pub id: usize,
+    /// NAME.
+    pub name: Arc<str>,
+    /// ENABLED.
+    pub enabled: bool,
+    /// HISTORY.
+    pub history: bool,
+    /// PROPERTIES.
+    pub properties: String,
+    /// VOLATILITY.
+    pub volatility: i64,
+    /// DOCUMENTATION.
+    pub documentation: Option<Arc<str>>,
+}
+
+const THREADS: &[Column<ThreadClass>] = &[
+    col("NAME", "varchar(128)", "The class.", |r| (&*r.name).into()),
+    col(
+        "ENABLED",
+        YES_NO,
+        "Whether new background threads of it are instrumented; can be set.",
+        |r| Cell::yes_no(r.enabled),
+    ),
+    col(
+        "HISTORY",
+        YES_NO,
+        "Whether their events are kept in history; can be set.",
+        |r| Cell::yes_no(r.history),
+    ),
+    col(
+        "PROPERTIES",
+        "set('singleton','user')",
+        "Whether there is one such thread, whether it serves a user.",
+        |r| r.properties.as_str().into(),
+    ),
+    col(
+        "VOLATILITY",
+        "int(11)",
+        "How short-lived its threads are; 0 if that is not known.",
+        |r| r.volatility.into(),
+    ),
+    null("DOCUMENTATION", "longtext", "What they do.", |r| {
+        Cell::opt(r.documentation.as_deref())
+    }),
+];
+
+static SETUP_THREADS: Spec<ThreadClass> = Spec::new(
+    "performance_schema",
+    "setup_threads",
+    "The classes of threads, and how new ones of them begin.",
+    &[THREADS],
+    |view, filter| view.snapshot.thread_classes(filter),
+)
+.keys(&[Key::Primary(&["NAME"])])
+.filters(&["NAME"])
+.expect(20)
+.update(
+    |r| r.id as i64,
+    Update {
+        columns: &["ENABLED", "HISTORY"],
+        apply: |view, rowid, changes| view.snapshot.set_thread_class(rowid as usize, changes),
+    },
+);
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[&SETUP_ACTORS, &SETUP_THREADS];

@@ -1,0 +1,73 @@
+//! session_connect_attrs, session_account_connect_attrs: what clients said of themselves.
+
+use std::sync::Arc;
+
+use crate::describe::{Key, Spec, Table, U64, col, null};
+
+/// One attribute of a connection.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "the names are MySQL's column names")]
+pub struct Attribute {
+    pub processlist_id: u64,
+    pub name: Arc<str>,
+    pub value: Arc<str>,
+    pub ordinal_position: i64,
+}
+
+macro_rules! columns {
+    () => {
+        &[&[
+            col("PROCESSLIST_ID", U64, "The connection.", |r: &Attribute| {
+                r.processlist_id.into()
+            }),
+            col(
+                "ATTR_NAME",
+                "varchar(32)",
+                "The attribute.",
+                |r: &Attribute| (&*r.name).into(),
+            )
+            .binary(),
+            null(
+                "ATTR_VALUE",
+                "varchar(1024)",
+                "Its value.",
+                |r: &Attribute| (&*r.value).into(),
+            )
+            .binary(),
+            null(
+                "ORDINAL_POSITION",
+                "int(11)",
+                "In which order the client sent it, from 0.",
+                |r: &Attribute| r.ordinal_position.into(),
+            ),
+        ]]
+    };
+}
+const KEYS: &[Key] = &[Key::Primary(&["PROCESSLIST_ID", "ATTR_NAME"])];
+
+static ALL: Spec<Attribute> = Spec::new(
+    "performance_schema",
+    "session_connect_attrs",
+    "What clients said of themselves when they connected.",
+    columns!(),
+    |view, filter| view.snapshot.attributes(filter, None),
+)
+.keys(KEYS)
+.filters(&["PROCESSLIST_ID"]);
+
+static ACCOUNT: Spec<Attribute> = Spec::new(
+    "performance_schema",
+    "session_account_connect_attrs",
+    "What clients of this account said of themselves when they connected.",
+    columns!(),
+    |view, filter| {
+        let session = view.source.session();
+        view.snapshot
+            .attributes(filter, Some((session.user, session.host)))
+    },
+)
+.keys(KEYS)
+.filters(&["PROCESSLIST_ID"]);
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[&ALL, &ACCOUNT];

@@ -1,0 +1,82 @@
+//! accounts, users and hosts: who is and was connected.
+
+use std::sync::Arc;
+
+use tare_reader::Whose;
+
+use crate::cell::Cell;
+use crate::describe::{Column, I64, Key, Spec, Table, col, null};
+
+/// The connections of an account, a user or a host.
+#[derive(Debug, Clone, Default)]
+pub struct Connections {
+    /// The user; NULL stands for threads without an account.
+    pub user: Option<Arc<str>>,
+    /// The host; NULL stands for threads without an account.
+    pub host: Option<Arc<str>>,
+    /// Connected now.
+    pub current: i64,
+    /// Connected ever.
+    pub total: i64,
+}
+
+const USER: Column<Connections> = null(
+    "USER",
+    "char(32)",
+    "The user; NULL for threads without an account.",
+    |r: &Connections| Cell::opt(r.user.as_deref()),
+)
+.binary();
+const HOST: Column<Connections> = null(
+    "HOST",
+    "char(60)",
+    "The host; NULL for threads without an account.",
+    |r| Cell::opt(r.host.as_deref()),
+);
+const COUNTS: &[Column<Connections>] = &[
+    col("CURRENT_CONNECTIONS", I64, "Connections open now.", |r| {
+        r.current.into()
+    }),
+    col(
+        "TOTAL_CONNECTIONS",
+        I64,
+        "Connections since the start.",
+        |r| r.total.into(),
+    ),
+];
+
+static ACCOUNTS: Spec<Connections> = Spec::new(
+    "performance_schema",
+    "accounts",
+    "Connections by account.",
+    &[&[USER, HOST], COUNTS],
+    |view, _| view.snapshot.accounts(),
+)
+.keys(&[Key::Unique("ACCOUNT", &["USER", "HOST"])])
+.expect(50)
+.truncate(|view| view.snapshot.truncate_connections(Whose::Accounts));
+
+static USERS: Spec<Connections> = Spec::new(
+    "performance_schema",
+    "users",
+    "Connections by user.",
+    &[&[USER], COUNTS],
+    |view, _| view.snapshot.users(),
+)
+.keys(&[Key::Unique("USER", &["USER"])])
+.expect(50)
+.truncate(|view| view.snapshot.truncate_connections(Whose::Users));
+
+static HOSTS: Spec<Connections> = Spec::new(
+    "performance_schema",
+    "hosts",
+    "Connections by host.",
+    &[&[HOST], COUNTS],
+    |view, _| view.snapshot.hosts(),
+)
+.keys(&[Key::Unique("HOST", &["HOST"])])
+.expect(50)
+.truncate(|view| view.snapshot.truncate_connections(Whose::Hosts));
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[&ACCOUNTS, &USERS, &HOSTS];

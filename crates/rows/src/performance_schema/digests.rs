@@ -1,0 +1,226 @@
+//! events_statements_summary_by_digest, events_statements_histogram_*.
+
+use std::sync::Arc;
+
+use super::event::*;
+use super::statements::{HasSums, Sums, sums};
+use crate::cell::Cell;
+use crate::describe::{Column, Key, Spec, Table, U64, col, null};
+
+/// The statements of one digest in one schema.
+#[derive(Debug, Clone, Default)]
+pub struct Digest {
+    /// SCHEMA_NAME.
+    pub schema: Option<Arc<str>>,
+    /// DIGEST; NULL in the row of what found no room.
+    pub digest: Option<Arc<str>>,
+    /// DIGEST_TEXT.
+    pub text: Option<Arc<str>>,
+    /// The sums.
+    pub sums: Sums,
+    /// FIRST_SEEN, microseconds since 1970.
+    pub first_seen_us: u64,
+    /// LAST_SEEN, microseconds since 1970.
+    pub last_seen_us: u64,
+    /// QUANTILE_95, QUANTILE_99, QUANTILE_999.
+    pub quantiles: [u64; 3],
+    /// QUERY_SAMPLE_TEXT.
+    pub sample_text: Option<Arc<str>>,
+    /// QUERY_SAMPLE_SEEN, microseconds since 1970.
+    pub sample_seen_us: u64,
+    /// QUERY_SAMPLE_TIMER_WAIT.
+    pub sample_timer_wait: u64,
+}
+
+impl HasStat for Digest {
+    fn stat(&self) -> &Stat {
+        &self.sums.stat
+    }
+}
+
+impl HasSums for Digest {
+    fn sums(&self) -> &Sums {
+        &self.sums
+    }
+}
+
+const HEAD: &[Column<Digest>] = &[
+    null(
+        "SCHEMA_NAME",
+        "varchar(64)",
+        "The default database when the statement ran.",
+        |r| Cell::opt(r.schema.as_deref()),
+    ),
+    null(
+        "DIGEST",
+        "varchar(64)",
+        "The SHA-256 of the normalized statement; NULL sums what found no room.",
+        |r| Cell::opt(r.digest.as_deref()),
+    ),
+    null(
+        "DIGEST_TEXT",
+        "longtext",
+        "The normalized statement.",
+        |r| Cell::opt(r.text.as_deref()),
+    ),
+];
+
+const TAIL: &[Column<Digest>] = &[
+    col(
+        "FIRST_SEEN",
+        "timestamp(6)",
+        "When it was first seen.",
+        |r| timestamp(r.first_seen_us),
+    ),
+    col("LAST_SEEN", "timestamp(6)", "When it was last seen.", |r| {
+        timestamp(r.last_seen_us)
+    }),
+    col(
+        "QUANTILE_95",
+        U64,
+        "95 % of its statements took at most this.",
+        |r| r.quantiles[0].into(),
+    ),
+    col(
+        "QUANTILE_99",
+        U64,
+        "99 % of its statements took at most this.",
+        |r| r.quantiles[1].into(),
+    ),
+    col(
+        "QUANTILE_999",
+        U64,
+        "99.9 % of its statements took at most this.",
+        |r| r.quantiles[2].into(),
+    ),
+    null(
+        "QUERY_SAMPLE_TEXT",
+        "longtext",
+        "One of its statements in full.",
+        |r| Cell::opt(r.sample_text.as_deref()),
+    ),
+    col(
+        "QUERY_SAMPLE_SEEN",
+        "timestamp(6)",
+        "When that one was seen.",
+        |r| timestamp(r.sample_seen_us),
+    ),
+    col(
+        "QUERY_SAMPLE_TIMER_WAIT",
+        U64,
+        "How long that one took.",
+        |r| r.sample_timer_wait.into(),
+    ),
+];
+
+fn timestamp(us: u64) -> Cell<'static> {
+    crate::time::timestamp(us).into()
+}
+
+static DIGESTS: Spec<Digest> = Spec::new(
+    "performance_schema",
+    "events_statements_summary_by_digest",
+    "Statements by normalized text and schema.",
+    &[HEAD, &timing(), &sums(), TAIL],
+    |view, _| view.snapshot.digests(),
+)
+.keys(&[Key::Unique("SCHEMA_NAME", &["SCHEMA_NAME", "DIGEST"])])
+.truncate(|view| view.snapshot.truncate_digests());
+
+/// A bucket of a histogram.
+#[derive(Debug, Clone, Default)]
+pub struct Bucket {
+    /// SCHEMA_NAME.
+    pub schema: Option<Arc<str>>,
+    /// DIGEST.
+    pub digest: Option<Arc<str>>,
+    /// BUCKET_NUMBER.
+    pub number: u64,
+    /// BUCKET_TIMER_LOW.
+    pub low: u64,
+    /// BUCKET_TIMER_HIGH.
+    pub high: u64,
+    /// COUNT_BUCKET.
+    pub count: u64,
+    /// COUNT_BUCKET_AND_LOWER.
+    pub lower: u64,
+    /// BUCKET_QUANTILE.
+    pub quantile: f64,
+}
+
+const OF_DIGEST: &[Column<Bucket>] = &[
+    null(
+        "SCHEMA_NAME",
+        "varchar(64)",
+        "The default database when the statement ran.",
+        |r| Cell::opt(r.schema.as_deref()),
+    ),
+    null(
+        "DIGEST",
+        "varchar(64)",
+        "The statement's digest; NULL for what found no room.",
+        |r| Cell::opt(r.digest.as_deref()),
+    ),
+];
+
+const BUCKET: &[Column<Bucket>] = &[
+    col(
+        "BUCKET_NUMBER",
+        "int(10) unsigned",
+        "The bucket, from 0.",
+        |r| r.number.into(),
+    ),
+    col(
+        "BUCKET_TIMER_LOW",
+        U64,
+        "The shortest time that falls into it, in picoseconds.",
+        |r| r.low.into(),
+    ),
+    col(
+        "BUCKET_TIMER_HIGH",
+        U64,
+        "Where the next bucket begins.",
+        |r| r.high.into(),
+    ),
+    col("COUNT_BUCKET", U64, "Statements in it.", |r| r.count.into()),
+    col(
+        "COUNT_BUCKET_AND_LOWER",
+        U64,
+        "Statements in it and those before.",
+        |r| r.lower.into(),
+    ),
+    col(
+        "BUCKET_QUANTILE",
+        "double(7,6)",
+        "Their share of all.",
+        |r| r.quantile.into(),
+    ),
+];
+
+static BY_DIGEST: Spec<Bucket> = Spec::new(
+    "performance_schema",
+    "events_statements_histogram_by_digest",
+    "How long the statements of each digest took.",
+    &[OF_DIGEST, BUCKET],
+    |view, _| view.snapshot.digest_histograms(),
+)
+.keys(&[Key::Unique(
+    "SCHEMA_NAME",
+    &["SCHEMA_NAME", "DIGEST", "BUCKET_NUMBER"],
+)])
+.expect(450 * 200)
+.truncate(|view| view.snapshot.truncate_digest_histograms());
+
+static GLOBAL: Spec<Bucket> = Spec::new(
+    "performance_schema",
+    "events_statements_histogram_global",
+    "How long all statements took.",
+    &[BUCKET],
+    |view, _| view.snapshot.statement_histogram(),
+)
+.keys(&[Key::Primary(&["BUCKET_NUMBER"])])
+.expect(450)
+.truncate(|view| view.snapshot.truncate_statement_histogram());
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[&DIGESTS, &BY_DIGEST, &GLOBAL];

@@ -1,0 +1,98 @@
+//! events_errors_summary_*: errors raised and handled, by code.
+
+use std::sync::Arc;
+
+use super::event::{HasOwner, Owner, by_host, by_thread, by_user};
+use super::lists::summaries;
+use crate::cell::Cell;
+use crate::describe::{Column, Key, Spec, Table, U64, col, null};
+use crate::snapshot::By;
+
+/// An error of one owner.
+#[derive(Debug, Clone, Default)]
+pub struct Error {
+    /// Whose it is.
+    pub owner: Owner,
+    /// ERROR_NUMBER; `None` is all errors that found no row of their own.
+    pub number: Option<i64>,
+    /// ERROR_NAME.
+    pub name: Option<Arc<str>>,
+    /// SQL_STATE.
+    pub state: Option<Arc<str>>,
+    /// SUM_ERROR_RAISED: without those handled.
+    pub raised: u64,
+    /// SUM_ERROR_HANDLED.
+    pub handled: u64,
+    /// FIRST_SEEN, microseconds since 1970; `None` = never.
+    pub first_seen_us: Option<u64>,
+    /// LAST_SEEN, likewise.
+    pub last_seen_us: Option<u64>,
+}
+
+impl HasOwner for Error {
+    fn owner(&self) -> &Owner {
+        &self.owner
+    }
+}
+
+fn seconds(us: Option<u64>) -> Cell<'static> {
+    us.map_or(Cell::Null, |us| {
+        let text = crate::time::timestamp(us);
+        // timestamp without a fraction.
+        text.split('.').next().unwrap_or_default().to_owned().into()
+    })
+}
+
+const COLUMNS: &[Column<Error>] = &[
+    null(
+        "ERROR_NUMBER",
+        "int(11)",
+        "Its number; NULL sums all that found no row of their own.",
+        |r| Cell::opt(r.number),
+    ),
+    null("ERROR_NAME", "varchar(64)", "Its symbolic name.", |r| {
+        Cell::opt(r.name.as_deref())
+    }),
+    null("SQL_STATE", "varchar(5)", "Its SQLSTATE.", |r| {
+        Cell::opt(r.state.as_deref())
+    }),
+    col(
+        "SUM_ERROR_RAISED",
+        U64,
+        "How often it was raised and no handler took care of it.",
+        |r| r.raised.into(),
+    ),
+    col(
+        "SUM_ERROR_HANDLED",
+        U64,
+        "How often a handler took care of it.",
+        |r| r.handled.into(),
+    ),
+    null(
+        "FIRST_SEEN",
+        "timestamp",
+        "When it was first seen; NULL if it never was.",
+        |r| seconds(r.first_seen_us),
+    ),
+    null(
+        "LAST_SEEN",
+        "timestamp",
+        "When it was last seen; NULL if it never was.",
+        |r| seconds(r.last_seen_us),
+    ),
+];
+
+summaries!(
+    Error,
+    "events_errors",
+    "error",
+    "Errors",
+    [COLUMNS],
+    "ERROR_NUMBER",
+    200,
+    errors,
+    truncate_errors
+);
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[&GLOBAL, &THREAD, &ACCOUNT, &USER, &HOST];

@@ -1,0 +1,182 @@
+//! file_summary_by_event_name and file_summary_by_instance.
+
+use std::sync::Arc;
+
+use super::event::*;
+use super::lists::stats;
+use crate::describe::{Column, I64, Key, Spec, Table, U64, col};
+
+/// File operations by kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Io {
+    /// All.
+    pub all: Stat,
+    /// Reads.
+    pub read: Stat,
+    /// Bytes read.
+    pub bytes_read: i64,
+    /// Writes.
+    pub write: Stat,
+    /// Bytes written.
+    pub bytes_written: i64,
+    /// Open, close, sync, seek and the rest.
+    pub misc: Stat,
+}
+
+/// The operations of an instrument or of one file.
+#[derive(Debug, Clone)]
+pub struct FileIo {
+    /// The file's path; empty in the summary by event name.
+    pub path: Arc<str>,
+    /// The instrument.
+    pub name: Arc<str>,
+    /// The file's address or number; 0 in the summary by event name.
+    pub object_instance_begin: u64,
+    /// The operations.
+    pub io: Io,
+}
+
+impl HasStat for FileIo {
+    fn stat(&self) -> &Stat {
+        &self.io.all
+    }
+}
+
+const EVENT_NAME: Column<FileIo> = col("EVENT_NAME", "varchar(128)", "The instrument.", |r| {
+    (&*r.name).into()
+});
+
+/// A row that has operations.
+pub trait HasIo: HasStat {
+    /// They.
+    fn io(&self) -> &Io;
+}
+
+impl HasIo for FileIo {
+    fn io(&self) -> &Io {
+        &self.io
+    }
+}
+
+/// COUNT_READ to SUM_NUMBER_OF_BYTES_READ; bytes are of this type.
+pub const fn reads<R: HasIo>(bytes: &'static str) -> [Column<R>; 6] {
+    stats!(
+        "COUNT_READ", "TIMER_READ", "Reads.", r => r.io().read,
+        col("SUM_NUMBER_OF_BYTES_READ", bytes, "Bytes read.", |r| {
+            r.io().bytes_read.into()
+        })
+    )
+}
+
+/// COUNT_WRITE to SUM_NUMBER_OF_BYTES_WRITE, likewise.
+pub const fn writes<R: HasIo>(bytes: &'static str) -> [Column<R>; 6] {
+    stats!(
+        "COUNT_WRITE", "TIMER_WRITE", "Writes.", r => r.io().write,
+        col("SUM_NUMBER_OF_BYTES_WRITE", bytes, "Bytes written.", |r| {
+            r.io().bytes_written.into()
+        })
+    )
+}
+
+/// COUNT_MISC to MAX_TIMER_MISC.
+pub const fn others<R: HasIo>() -> [Column<R>; 5] {
+    stats!(
+        "COUNT_MISC", "TIMER_MISC", "Other operations: open, close, sync, connect.",
+        r => r.io().misc
+    )
+}
+
+static BY_NAME: Spec<FileIo> = Spec::new(
+    "performance_schema",
+    "file_summary_by_event_name",
+    "File operations by instrument.",
+    &[
+        &[EVENT_NAME],
+        &timing(),
+        &reads(I64),
+        &writes(I64),
+        &others(),
+    ],
+    |view, filter| view.snapshot.file_summary(filter),
+)
+.keys(&[Key::Primary(&["EVENT_NAME"])])
+.filters(&["EVENT_NAME"])
+.expect(50)
+.truncate(|view| view.snapshot.truncate_file_summary());
+
+static BY_INSTANCE: Spec<FileIo> = Spec::new(
+    "performance_schema",
+    "file_summary_by_instance",
+    "File operations by file.",
+    &[
+        &[
+            col(
+                "FILE_NAME",
+                "varchar(512)",
+                "The file's path.",
+                |r: &FileIo| (&*r.path).into(),
+            ),
+            EVENT_NAME,
+            col("OBJECT_INSTANCE_BEGIN", U64, "The file's number.", |r| {
+                r.object_instance_begin.into()
+            }),
+        ],
+        &timing(),
+        &reads(I64),
+        &writes(I64),
+        &others(),
+    ],
+    |view, filter| view.snapshot.file_instances(filter),
+)
+.keys(&[
+    Key::Primary(&["OBJECT_INSTANCE_BEGIN"]),
+    Key::Plain("FILE_NAME", &["FILE_NAME"]),
+    Key::Plain("EVENT_NAME", &["EVENT_NAME"]),
+])
+.filters(&["EVENT_NAME"])
+.expect(200)
+.truncate(|view| view.snapshot.truncate_file_instances());
+
+/// A file that was opened.
+#[derive(Debug, Clone)]
+pub struct Opened {
+    /// Its path.
+    pub path: Arc<str>,
+    /// The instrument.
+    pub name: Arc<str>,
+    /// How often it is open.
+    pub open: u32,
+}
+
+static INSTANCES: Spec<Opened> = Spec::new(
+    "performance_schema",
+    "file_instances",
+    "The files that were opened, and how often they are open now.",
+    &[&[
+        col(
+            "FILE_NAME",
+            "varchar(512)",
+            "The file's path.",
+            |r: &Opened| (&*r.path).into(),
+        ),
+        col("EVENT_NAME", "varchar(128)", "The instrument.", |r| {
+            (&*r.name).into()
+        }),
+        col(
+            "OPEN_COUNT",
+            "int(10) unsigned",
+            "How often it is open.",
+            |r| r.open.into(),
+        ),
+    ]],
+    |view, filter| view.snapshot.opened_files(filter),
+)
+.keys(&[
+    Key::Primary(&["FILE_NAME"]),
+    Key::Plain("EVENT_NAME", &["EVENT_NAME"]),
+])
+.filters(&["EVENT_NAME"])
+.expect(200);
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[&BY_NAME, &BY_INSTANCE, &INSTANCES];

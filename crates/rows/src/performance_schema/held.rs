@@ -1,0 +1,161 @@
+//! table_handles and metadata_locks: what sessions hold.
+
+use std::sync::Arc;
+
+use crate::cell::Cell;
+use crate::describe::{Key, Spec, Table, U64, col, null};
+
+/// A table that a session has open.
+#[derive(Debug, Clone)]
+pub struct Handle {
+    /// OBJECT_TYPE.
+    pub kind: &'static str,
+    /// OBJECT_SCHEMA.
+    pub schema: Arc<str>,
+    /// OBJECT_NAME.
+    pub name: Arc<str>,
+    /// OBJECT_INSTANCE_BEGIN.
+    pub address: u64,
+    /// OWNER_THREAD_ID.
+    pub owner: Option<u64>,
+    /// OWNER_EVENT_ID.
+    pub event: Option<u64>,
+    /// INTERNAL_LOCK.
+    pub internal: Option<&'static str>,
+    /// EXTERNAL_LOCK.
+    pub external: Option<&'static str>,
+}
+
+static HANDLES: Spec<Handle> = Spec::new(
+    "performance_schema",
+    "table_handles",
+    "The tables that sessions have open, and how they have locked them.",
+    &[&[
+        col("OBJECT_TYPE", "varchar(64)", "TABLE.", |r: &Handle| {
+            r.kind.into()
+        }),
+        col("OBJECT_SCHEMA", "varchar(64)", "The table's schema.", |r| {
+            (&*r.schema).into()
+        }),
+        col("OBJECT_NAME", "varchar(64)", "The table.", |r| {
+            (&*r.name).into()
+        }),
+        col("OBJECT_INSTANCE_BEGIN", U64, "The handle's address.", |r| {
+            r.address.into()
+        }),
+        null("OWNER_THREAD_ID", U64, "Who has it open.", |r| {
+            Cell::opt(r.owner)
+        }),
+        null("OWNER_EVENT_ID", U64, "The event that opened it.", |r| {
+            Cell::opt(r.event)
+        }),
+        null(
+            "INTERNAL_LOCK",
+            "varchar(64)",
+            "The server's lock on it.",
+            |r| Cell::opt(r.internal),
+        ),
+        null(
+            "EXTERNAL_LOCK",
+            "varchar(64)",
+            "The storage engine's lock on it.",
+            |r| Cell::opt(r.external),
+        ),
+    ]],
+    |view, _| view.snapshot.table_handles(),
+)
+.keys(&[
+    Key::Primary(&["OBJECT_INSTANCE_BEGIN"]),
+    Key::Plain(
+        "OBJECT_TYPE",
+        &["OBJECT_TYPE", "OBJECT_SCHEMA", "OBJECT_NAME"],
+    ),
+    Key::Plain("OWNER_THREAD_ID", &["OWNER_THREAD_ID", "OWNER_EVENT_ID"]),
+])
+.expect(100);
+
+/// A metadata lock.
+#[derive(Debug, Clone)]
+pub struct Lock {
+    /// OBJECT_TYPE.
+    pub on: &'static str,
+    /// OBJECT_SCHEMA.
+    pub schema: Option<Arc<str>>,
+    /// OBJECT_NAME.
+    pub name: Option<Arc<str>>,
+    /// COLUMN_NAME.
+    pub column: Option<Arc<str>>,
+    /// OBJECT_INSTANCE_BEGIN.
+    pub address: u64,
+    /// LOCK_TYPE.
+    pub kind: &'static str,
+    /// LOCK_DURATION.
+    pub duration: &'static str,
+    /// LOCK_STATUS.
+    pub status: &'static str,
+    /// OWNER_THREAD_ID.
+    pub owner: u64,
+    /// OWNER_EVENT_ID.
+    pub event: u64,
+}
+
+static METADATA: Spec<Lock> = Spec::new(
+    "performance_schema",
+    "metadata_locks",
+    "The metadata locks that sessions hold or wait for.",
+    &[&[
+        col(
+            "OBJECT_TYPE",
+            "varchar(64)",
+            "What is locked: TABLE, SCHEMA, GLOBAL.",
+            |r: &Lock| r.on.into(),
+        ),
+        null("OBJECT_SCHEMA", "varchar(64)", "Its schema.", |r| {
+            Cell::opt(r.schema.as_deref())
+        }),
+        null("OBJECT_NAME", "varchar(64)", "Its name.", |r| {
+            Cell::opt(r.name.as_deref())
+        }),
+        null("COLUMN_NAME", "varchar(64)", "Its column.", |r| {
+            Cell::opt(r.column.as_deref())
+        }),
+        col("OBJECT_INSTANCE_BEGIN", U64, "The lock's address.", |r| {
+            r.address.into()
+        }),
+        col("LOCK_TYPE", "varchar(32)", "How it is locked.", |r| {
+            r.kind.into()
+        }),
+        col(
+            "LOCK_DURATION",
+            "varchar(32)",
+            "For how long: STATEMENT, TRANSACTION, EXPLICIT.",
+            |r| r.duration.into(),
+        ),
+        col(
+            "LOCK_STATUS",
+            "varchar(32)",
+            "GRANTED, or PENDING while its session waits.",
+            |r| r.status.into(),
+        ),
+        null("SOURCE", "varchar(64)", "Not known to Tare: NULL.", |_| {
+            Cell::Null
+        }),
+        null("OWNER_THREAD_ID", U64, "Who asked for it.", |r| {
+            r.owner.into()
+        }),
+        null("OWNER_EVENT_ID", U64, "In which event.", |r| r.event.into()),
+    ]],
+    |view, _| view.snapshot.metadata_locks(),
+)
+.keys(&[
+    Key::Primary(&["OBJECT_INSTANCE_BEGIN"]),
+    Key::Plain(
+        "OBJECT_TYPE",
+        &["OBJECT_TYPE", "OBJECT_SCHEMA", "OBJECT_NAME", "COLUMN_NAME"],
+    ),
+    Key::Plain("OWNER_THREAD_ID", &["OWNER_THREAD_ID", "OWNER_EVENT_ID"]),
+])
+.expect(100);
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[&HANDLES, &METADATA];

@@ -1,0 +1,94 @@
+//! mutex_instances and rwlock_instances: the locks that exist, and who holds them. cond_instances.
+
+use std::sync::Arc;
+
+use crate::cell::Cell;
+use crate::describe::{Column, Key, Spec, Table, U64, col, null};
+
+/// A mutex or a rwlock.
+#[derive(Debug, Clone)]
+pub struct Lock {
+    /// Its instrument.
+    pub name: Arc<str>,
+    /// Its address.
+    pub object_instance_begin: u64,
+    /// The thread that holds it exclusively.
+    pub owner: Option<u64>,
+    /// How many hold it shared.
+    pub readers: u32,
+}
+
+const NAME: Column<Lock> = col("NAME", "varchar(128)", "The instrument.", |r| {
+    (&*r.name).into()
+});
+const BEGIN: Column<Lock> = col("OBJECT_INSTANCE_BEGIN", U64, "Its address.", |r| {
+    r.object_instance_begin.into()
+});
+
+static MUTEXES: Spec<Lock> = Spec::new(
+    "performance_schema",
+    "mutex_instances",
+    "The mutexes that exist.",
+    &[&[
+        NAME,
+        BEGIN,
+        null(
+            "LOCKED_BY_THREAD_ID",
+            U64,
+            "The thread that holds it; NULL if none does.",
+            |r| Cell::opt(r.owner),
+        ),
+    ]],
+    |view, filter| view.snapshot.mutexes(filter),
+)
+.keys(&[
+    Key::Primary(&["OBJECT_INSTANCE_BEGIN"]),
+    Key::Plain("NAME", &["NAME"]),
+    Key::Plain("LOCKED_BY_THREAD_ID", &["LOCKED_BY_THREAD_ID"]),
+])
+.filters(&["NAME"]);
+
+static RWLOCKS: Spec<Lock> = Spec::new(
+    "performance_schema",
+    "rwlock_instances",
+    "The read-write locks that exist.",
+    &[&[
+        NAME,
+        BEGIN,
+        null(
+            "WRITE_LOCKED_BY_THREAD_ID",
+            U64,
+            "The thread that holds it to write; NULL if none does.",
+            |r| Cell::opt(r.owner),
+        ),
+        col(
+            "READ_LOCKED_BY_COUNT",
+            "int(10) unsigned",
+            "How many threads hold it to read.",
+            |r| r.readers.into(),
+        ),
+    ]],
+    |view, filter| view.snapshot.rwlocks(filter),
+)
+.keys(&[
+    Key::Primary(&["OBJECT_INSTANCE_BEGIN"]),
+    Key::Plain("NAME", &["NAME"]),
+    Key::Plain("WRITE_LOCKED_BY_THREAD_ID", &["WRITE_LOCKED_BY_THREAD_ID"]),
+])
+.filters(&["NAME"]);
+
+static CONDITIONS: Spec<Lock> = Spec::new(
+    "performance_schema",
+    "cond_instances",
+    "The conditions that exist.",
+    &[&[NAME, BEGIN]],
+    |view, filter| view.snapshot.conditions(filter),
+)
+.keys(&[
+    Key::Primary(&["OBJECT_INSTANCE_BEGIN"]),
+    Key::Plain("NAME", &["NAME"]),
+])
+.filters(&["NAME"]);
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[&MUTEXES, &RWLOCKS, &CONDITIONS];

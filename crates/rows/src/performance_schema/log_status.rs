@@ -1,0 +1,53 @@
+//! log_status: where the logs stand, for who copies the files.
+
+use crate::cell::Cell;
+use crate::describe::{Spec, Table, col};
+use crate::server::LogStatus;
+
+static LOG_STATUS: Spec<LogStatus> = Spec::new(
+    "performance_schema",
+    "log_status",
+    "Where the logs stand: one row.",
+    &[&[
+        col(
+            "SERVER_UUID",
+            "char(36)",
+            "@@server_uuid.",
+            |r: &LogStatus| r.server_uuid.as_str().into(),
+        )
+        .binary(),
+        col(
+            "LOCAL",
+            "json",
+            "The binary log: there is none, and its position is 0.",
+            |_| {
+                "{\"gtid_executed\": \"\", \"binary_log_file\": \"\", \"binary_log_position\": 0}"
+                    .into()
+            },
+        ),
+        col(
+            "REPLICATION",
+            "json",
+            "The channels: there are none.",
+            |_| "{\"channels\": []}".into(),
+        ),
+        col(
+            "STORAGE_ENGINES",
+            "json",
+            "The bytes in each database's write-ahead log.",
+            |r: &LogStatus| {
+                let logs = r
+                    .logs
+                    .iter()
+                    .map(|(name, bytes)| (name.clone(), (*bytes).into()));
+                let logs: serde_json::Map<String, serde_json::Value> = logs.collect();
+                Cell::owned(serde_json::json!({"SQLite": {"wal_bytes": logs}}).to_string())
+            },
+        ),
+    ]],
+    |view, _| Ok(Box::new(view.source.log_status().into_iter())),
+)
+.expect(1);
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[&LOG_STATUS];

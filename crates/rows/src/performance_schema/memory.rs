@@ -1,0 +1,82 @@
+//! memory_summary_*_by_event_name.
+
+use super::event::*;
+use super::lists::summaries;
+use crate::describe::{Column, I64, Key, Spec, Table, U64, col};
+use crate::snapshot::By;
+
+/// The memory of one instrument.
+#[derive(Debug, Clone, Copy, Default)]
+#[allow(missing_docs, reason = "the names are MySQL's column names")]
+pub struct Memory {
+    pub count_alloc: u64,
+    pub count_free: u64,
+    pub bytes_alloc: u64,
+    pub bytes_free: u64,
+    pub low_count: i64,
+    pub count: i64,
+    pub high_count: i64,
+    pub low_bytes: i64,
+    pub bytes: i64,
+    pub high_bytes: i64,
+}
+
+type Row = Summary<Memory>;
+
+const COLUMNS: &[Column<Row>] = &[
+    col("COUNT_ALLOC", U64, "Allocations.", |r| {
+        r.sums.count_alloc.into()
+    }),
+    col("COUNT_FREE", U64, "Frees.", |r| r.sums.count_free.into()),
+    col(
+        "SUM_NUMBER_OF_BYTES_ALLOC",
+        U64,
+        "Bytes allocated in all.",
+        |r| r.sums.bytes_alloc.into(),
+    ),
+    col(
+        "SUM_NUMBER_OF_BYTES_FREE",
+        U64,
+        "Bytes freed in all.",
+        |r| r.sums.bytes_free.into(),
+    ),
+    col("LOW_COUNT_USED", I64, "The fewest blocks in use.", |r| {
+        r.sums.low_count.into()
+    }),
+    col("CURRENT_COUNT_USED", I64, "Blocks in use.", |r| {
+        r.sums.count.into()
+    }),
+    col("HIGH_COUNT_USED", I64, "The most blocks in use.", |r| {
+        r.sums.high_count.into()
+    }),
+    col(
+        "LOW_NUMBER_OF_BYTES_USED",
+        I64,
+        "The fewest bytes in use.",
+        |r| r.sums.low_bytes.into(),
+    ),
+    col("CURRENT_NUMBER_OF_BYTES_USED", I64, "Bytes in use.", |r| {
+        r.sums.bytes.into()
+    }),
+    col(
+        "HIGH_NUMBER_OF_BYTES_USED",
+        I64,
+        "The most bytes in use.",
+        |r| r.sums.high_bytes.into(),
+    ),
+];
+
+summaries!(
+    Row,
+    "memory",
+    "event_name",
+    "Memory allocated and freed",
+    [&by_name(), COLUMNS],
+    "EVENT_NAME",
+    300,
+    memory,
+    truncate_memory
+);
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[&GLOBAL, &THREAD, &ACCOUNT, &USER, &HOST];

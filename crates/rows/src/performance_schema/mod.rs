@@ -1,0 +1,62 @@
+//! performance_schema.
+
+pub mod actors;
+pub mod attributes;
+pub mod connections;
+pub mod data_locks;
+pub mod digests;
+pub mod errors;
+pub mod event;
+pub mod files;
+pub mod held;
+pub mod host_cache;
+pub mod instances;
+mod lists;
+pub mod log_status;
+pub mod memory;
+pub mod objects;
+pub mod prepared;
+pub mod replication;
+pub mod session_variables;
+pub mod setup;
+pub mod sockets;
+pub mod stages;
+pub mod statements;
+pub mod status;
+pub mod tables;
+pub mod threads;
+pub mod transactions;
+pub mod variables;
+pub mod waits;
+
+use crate::describe::Table;
+
+/// Its tables, file by file.
+pub static TABLES: &[&[&dyn Table]] = &[
+    actors::TABLES,
+    attributes::TABLES,
+    connections::TABLES,
+    data_locks::TABLES,
+    digests::TABLES,
+    errors::TABLES,
+    files::TABLES,
+    held::TABLES,
+    host_cache::TABLES,
+    instances::TABLES,
+    log_status::TABLES,
+    memory::TABLES,
+    objects::TABLES,
+    prepared::TABLES,
+    replication::TABLES,
+    session_variables::TABLES,
+    setup::TABLES,
+    sockets::TABLES,
+    stages::TABLES,
+    statements::TABLES,
+    tables::TABLES,
+    status::TABLES,
+    threads::TABLES,
+    transactions::TABLES,
+    variables::TABLES,
+    waits::TABLES,
+];

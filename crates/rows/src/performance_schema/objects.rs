@@ -1,0 +1,69 @@
+//! setup_objects: which tables and programs are counted.
+
+use tare_reader::Rule;
+
+use super::prepared::OBJECT_TYPE;
+use crate::cell::Cell;
+use crate::describe::{Column, Key, Spec, Table, Update, YES_NO, col, null};
+
+const RULES: &[Column<Rule>] = &[
+    col(
+        "OBJECT_TYPE",
+        OBJECT_TYPE,
+        "What it is about.",
+        |r: &Rule| r.kind.text().into(),
+    ),
+    null(
+        "OBJECT_SCHEMA",
+        "varchar(64)",
+        "The schema, or % for any.",
+        |r| (&*r.schema).into(),
+    ),
+    col(
+        "OBJECT_NAME",
+        "varchar(64)",
+        "The name, or % for any.",
+        |r| (&*r.name).into(),
+    ),
+    col(
+        "ENABLED",
+        YES_NO,
+        "Whether such objects are counted; can be set.",
+        |r| Cell::yes_no(r.enabled),
+    ),
+    col(
+        "TIMED",
+        YES_NO,
+        "Whether they are timed too; can be set.",
+        |r| Cell::yes_no(r.timed),
+    ),
+];
+
+static SETUP_OBJECTS: Spec<Rule> = Spec::new(
+    "performance_schema",
+    "setup_objects",
+    "Which tables and programs are counted: a rule of an object's name counts before one of its schema, and \
+     that before one of any.",
+    &[RULES],
+    |view, _| view.snapshot.object_rules(),
+)
+.keys(&[Key::Unique(
+    "OBJECT",
+    &["OBJECT_TYPE", "OBJECT_SCHEMA", "OBJECT_NAME"],
+)])
+.expect(20)
+.update(
+    |r| r.place as i64,
+    Update {
+        columns: &["ENABLED", "TIMED"],
+        apply: |view, rowid, changes| view.snapshot.set_object_rule(rowid as usize, changes),
+    },
+)
+.change(
+    |view, row| view.snapshot.add_object_rule(row),
+    |view, rowid| view.snapshot.remove_object_rule(rowid as usize),
+)
+.truncate(|view| view.snapshot.clear_object_rules());
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[&SETUP_OBJECTS];

@@ -1,0 +1,238 @@
+//! replication_*: there for who asks, and empty. The server does not replicate.
+
+use crate::describe::{Key, Meta, Table, U64};
+use crate::empty::{Empty, always, maybe};
+
+const CHANNEL: Meta = always("CHANNEL_NAME", "char(64)", "The replication channel.");
+
+/// What a thread of the applier does, and the last error that it met.
+#[rustfmt::skip] // One column, one line.
+const THREAD: &[Meta] = &[
+    maybe("THREAD_ID", U64, "The thread."),
+    always("SERVICE_STATE", "enum('ON','OFF')", "Whether it runs."),
+    always("LAST_ERROR_NUMBER", "int(11)", "Number of the last error; 0 is none."),
+    always("LAST_ERROR_MESSAGE", "varchar(1024)", "Text of the last error."),
+    always("LAST_ERROR_TIMESTAMP", "timestamp(6)", "When the last error was."),
+];
+
+#[rustfmt::skip] // One column, one line.
+static REPLICATION_APPLIER_CONFIGURATION: Empty = Empty::new(
+    "performance_schema",
+    "replication_applier_configuration",
+    "Settings of the replica's applier. Always empty: the server does not replicate.",
+    &[&[
+        CHANNEL,
+        always("DESIRED_DELAY", "int(11)", "Seconds that the replica stays behind on purpose."),
+    ]],
+)
+.keys(&[Key::Primary(&["CHANNEL_NAME"])]);
+
+#[rustfmt::skip] // One column, one line.
+static REPLICATION_APPLIER_FILTERS: Empty = Empty::new(
+    "performance_schema",
+    "replication_applier_filters",
+    "Filters of a channel. Always empty: the server does not replicate.",
+    &[&[
+        CHANNEL,
+        always("FILTER_NAME", "char(64)", "The kind of filter."),
+        always("FILTER_RULE", "longtext", "What it lets through."),
+        always("CONFIGURED_BY", "enum('STARTUP_OPTIONS','CHANGE_REPLICATION_FILTER','STARTUP_OPTIONS_FOR_CHANNEL','CHANGE_REPLICATION_FILTER_FOR_CHANNEL')", "Where it was set."),
+        always("ACTIVE_SINCE", "timestamp(6)", "Since when it is active."),
+        always("COUNTER", U64, "How often it was used."),
+    ]],
+);
+
+#[rustfmt::skip] // One column, one line.
+static REPLICATION_APPLIER_GLOBAL_FILTERS: Empty = Empty::new(
+    "performance_schema",
+    "replication_applier_global_filters",
+    "Filters of all channels. Always empty: the server does not replicate.",
+    &[&[
+        always("FILTER_NAME", "char(64)", "The kind of filter."),
+        always("FILTER_RULE", "longtext", "What it lets through."),
+        always("CONFIGURED_BY", "enum('STARTUP_OPTIONS','CHANGE_REPLICATION_FILTER')", "Where it was set."),
+        always("ACTIVE_SINCE", "timestamp(6)", "Since when it is active."),
+    ]],
+);
+
+#[rustfmt::skip] // One column, one line.
+static REPLICATION_APPLIER_STATUS: Empty = Empty::new(
+    "performance_schema",
+    "replication_applier_status",
+    "What the applier does. Always empty: the server does not replicate.",
+    &[&[
+        CHANNEL,
+        always("SERVICE_STATE", "enum('ON','OFF')", "Whether it runs."),
+        maybe("REMAINING_DELAY", "int(10) unsigned", "Seconds of the desired delay that are left."),
+        always("COUNT_TRANSACTIONS_RETRIES", U64, "Transactions that were tried again."),
+    ]],
+)
+.keys(&[Key::Primary(&["CHANNEL_NAME"])]);
+
+#[rustfmt::skip] // One column, one line.
+static REPLICATION_APPLIER_STATUS_BY_COORDINATOR: Empty = Empty::new(
+    "performance_schema",
+    "replication_applier_status_by_coordinator",
+    "What the applier's coordinator does. Always empty: the server does not replicate.",
+    &[&[CHANNEL], THREAD, &[
+        maybe("LAST_PROCESSED_TRANSACTION", "char(57)", "GTID of the last transaction that was scheduled."),
+        always("LAST_PROCESSED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", "timestamp(6)", "When the last transaction that was scheduled was committed at its origin."),
+        always("LAST_PROCESSED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", "timestamp(6)", "When the last transaction that was scheduled was committed at the source."),
+        always("LAST_PROCESSED_TRANSACTION_START_BUFFER_TIMESTAMP", "timestamp(6)", "When the last transaction that was scheduled began to be buffered."),
+        always("LAST_PROCESSED_TRANSACTION_END_BUFFER_TIMESTAMP", "timestamp(6)", "When the last transaction that was scheduled was buffered."),
+        maybe("PROCESSING_TRANSACTION", "char(57)", "GTID of the transaction that is being scheduled."),
+        always("PROCESSING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", "timestamp(6)", "When the transaction that is being scheduled was committed at its origin."),
+        always("PROCESSING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", "timestamp(6)", "When the transaction that is being scheduled was committed at the source."),
+        always("PROCESSING_TRANSACTION_START_BUFFER_TIMESTAMP", "timestamp(6)", "When the transaction that is being scheduled began to be buffered."),
+    ]],
+)
+.keys(&[
+    Key::Primary(&["CHANNEL_NAME"]),
+    Key::Plain("THREAD_ID", &["THREAD_ID"]),
+]);
+
+#[rustfmt::skip] // One column, one line.
+static REPLICATION_APPLIER_STATUS_BY_WORKER: Empty = Empty::new(
+    "performance_schema",
+    "replication_applier_status_by_worker",
+    "What the applier's workers do. Always empty: the server does not replicate.",
+    &[&[CHANNEL, always("WORKER_ID", U64, "The worker.")], THREAD, &[
+        maybe("LAST_APPLIED_TRANSACTION", "char(57)", "GTID of the last transaction that was applied."),
+        always("LAST_APPLIED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", "timestamp(6)", "When the last transaction that was applied was committed at its origin."),
+        always("LAST_APPLIED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", "timestamp(6)", "When the last transaction that was applied was committed at the source."),
+        always("LAST_APPLIED_TRANSACTION_START_APPLY_TIMESTAMP", "timestamp(6)", "When the last transaction that was applied began to be applied."),
+        always("LAST_APPLIED_TRANSACTION_END_APPLY_TIMESTAMP", "timestamp(6)", "When the last transaction that was applied was applied."),
+        maybe("APPLYING_TRANSACTION", "char(57)", "GTID of the transaction that is being applied."),
+        always("APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", "timestamp(6)", "When the transaction that is being applied was committed at its origin."),
+        always("APPLYING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", "timestamp(6)", "When the transaction that is being applied was committed at the source."),
+        always("APPLYING_TRANSACTION_START_APPLY_TIMESTAMP", "timestamp(6)", "When the transaction that is being applied began to be applied."),
+        always("LAST_APPLIED_TRANSACTION_RETRIES_COUNT", U64, "How often the last transaction that was applied was tried again."),
+        always("LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_NUMBER", "int(11)", "Number of the last error that had the last transaction that was applied tried again."),
+        maybe("LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_MESSAGE", "varchar(1024)", "Text of the last error that had the last transaction that was applied tried again."),
+        always("LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_TIMESTAMP", "timestamp(6)", "When the last error was that had the last transaction that was applied tried again."),
+        always("APPLYING_TRANSACTION_RETRIES_COUNT", U64, "How often the transaction that is being applied was tried again."),
+        always("APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_NUMBER", "int(11)", "Number of the last error that had the transaction that is being applied tried again."),
+        maybe("APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_MESSAGE", "varchar(1024)", "Text of the last error that had the transaction that is being applied tried again."),
+        always("APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_TIMESTAMP", "timestamp(6)", "When the last error was that had the transaction that is being applied tried again."),
+    ]],
+)
+.keys(&[
+    Key::Primary(&["CHANNEL_NAME", "WORKER_ID"]),
+    Key::Plain("THREAD_ID", &["THREAD_ID"]),
+]);
+
+#[rustfmt::skip] // One column, one line.
+static REPLICATION_CONNECTION_CONFIGURATION: Empty = Empty::new(
+    "performance_schema",
+    "replication_connection_configuration",
+    "How the source is reached. Always empty: the server does not replicate.",
+    &[&[
+        CHANNEL,
+        always("HOST", "char(60)", "Host of the source."),
+        always("PORT", "int(11)", "Port of the source."),
+        always("USER", "char(32)", "User at the source."),
+        always("NETWORK_INTERFACE", "char(60)", "The interface that it is reached by."),
+        always("AUTO_POSITION", "enum('1','0')", "Whether positions are found by GTID."),
+        always("SSL_ALLOWED", "enum('YES','NO','IGNORED')", "Whether TLS is used."),
+        always("SSL_CA_FILE", "varchar(512)", "File of the certificate authorities."),
+        always("SSL_CA_PATH", "varchar(512)", "Directory of certificate authorities."),
+        always("SSL_CERTIFICATE", "varchar(512)", "File of the certificate."),
+        always("SSL_CIPHER", "varchar(512)", "The ciphers that may be used."),
+        always("SSL_KEY", "varchar(512)", "File of the key."),
+        always("SSL_VERIFY_SERVER_CERTIFICATE", "enum('YES','NO')", "Whether the source's certificate is verified."),
+        always("SSL_CRL_FILE", "varchar(255)", "File of revoked certificates."),
+        always("SSL_CRL_PATH", "varchar(255)", "Directory of revoked certificates."),
+        always("CONNECTION_RETRY_INTERVAL", "int(11)", "Seconds between two attempts to connect."),
+        always("CONNECTION_RETRY_COUNT", U64, "How many attempts there are."),
+        always("HEARTBEAT_INTERVAL", "double(10,3) unsigned", "Seconds between two heartbeats."),
+        always("TLS_VERSION", "varchar(255)", "The versions of TLS that may be used."),
+        always("PUBLIC_KEY_PATH", "varchar(512)", "File of the source's public key."),
+        always("GET_PUBLIC_KEY", "enum('YES','NO')", "Whether the source is asked for its public key."),
+    ]],
+)
+.keys(&[Key::Primary(&["CHANNEL_NAME"])]);
+
+#[rustfmt::skip] // One column, one line.
+static REPLICATION_CONNECTION_STATUS: Empty = Empty::new(
+    "performance_schema",
+    "replication_connection_status",
+    "What the connection to the source does. Always empty: the server does not replicate.",
+    &[&[
+        CHANNEL,
+        always("GROUP_NAME", "char(36)", "The replication group."),
+        always("SOURCE_UUID", "char(36)", "server_uuid of the source."),
+        maybe("THREAD_ID", U64, "The thread."),
+        always("SERVICE_STATE", "enum('ON','OFF','CONNECTING')", "Whether it runs."),
+        always("COUNT_RECEIVED_HEARTBEATS", U64, "Heartbeats received."),
+        always("LAST_HEARTBEAT_TIMESTAMP", "timestamp(6)", "When the last heartbeat came."),
+        always("RECEIVED_TRANSACTION_SET", "longtext", "GTIDs of all received transactions."),
+        always("LAST_ERROR_NUMBER", "int(11)", "Number of the last error; 0 is none."),
+        always("LAST_ERROR_MESSAGE", "varchar(1024)", "Text of the last error."),
+        always("LAST_ERROR_TIMESTAMP", "timestamp(6)", "When the last error was."),
+        maybe("LAST_QUEUED_TRANSACTION", "char(57)", "GTID of the last transaction that was queued."),
+        always("LAST_QUEUED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", "timestamp(6)", "When the last transaction that was queued was committed at its origin."),
+        always("LAST_QUEUED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", "timestamp(6)", "When the last transaction that was queued was committed at the source."),
+        always("LAST_QUEUED_TRANSACTION_START_QUEUE_TIMESTAMP", "timestamp(6)", "When the last transaction that was queued began to be queued."),
+        always("LAST_QUEUED_TRANSACTION_END_QUEUE_TIMESTAMP", "timestamp(6)", "When the last transaction that was queued was queued."),
+        maybe("QUEUEING_TRANSACTION", "char(57)", "GTID of the transaction that is being queued."),
+        always("QUEUEING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", "timestamp(6)", "When the transaction that is being queued was committed at its origin."),
+        always("QUEUEING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", "timestamp(6)", "When the transaction that is being queued was committed at the source."),
+        always("QUEUEING_TRANSACTION_START_QUEUE_TIMESTAMP", "timestamp(6)", "When the transaction that is being queued began to be queued."),
+    ]],
+)
+.keys(&[
+    Key::Primary(&["CHANNEL_NAME"]),
+    Key::Plain("THREAD_ID", &["THREAD_ID"]),
+]);
+
+#[rustfmt::skip] // One column, one line.
+static REPLICATION_GROUP_MEMBER_STATS: Empty = Empty::new(
+    "performance_schema",
+    "replication_group_member_stats",
+    "What the group's members have done. Always empty: the server is in no group.",
+    &[&[
+        CHANNEL,
+        always("VIEW_ID", "char(60)", "The group's view."),
+        always("MEMBER_ID", "char(36)", "server_uuid of the member."),
+        always("COUNT_TRANSACTIONS_IN_QUEUE", U64, "Transactions that wait for the check of conflicts."),
+        always("COUNT_TRANSACTIONS_CHECKED", U64, "Transactions that were checked."),
+        always("COUNT_CONFLICTS_DETECTED", U64, "Transactions with conflicts."),
+        always("COUNT_TRANSACTIONS_ROWS_VALIDATING", U64, "Rows that conflicts are looked for in."),
+        always("TRANSACTIONS_COMMITTED_ALL_MEMBERS", "longtext", "GTIDs that all members have committed."),
+        always("LAST_CONFLICT_FREE_TRANSACTION", "text", "GTID of the last transaction without a conflict."),
+        always("COUNT_TRANSACTIONS_REMOTE_IN_APPLIER_QUEUE", U64, "Other members' transactions that wait to be applied."),
+        always("COUNT_TRANSACTIONS_REMOTE_APPLIED", U64, "Other members' transactions that were applied."),
+        always("COUNT_TRANSACTIONS_LOCAL_PROPOSED", U64, "Transactions that this member proposed."),
+        always("COUNT_TRANSACTIONS_LOCAL_ROLLBACK", U64, "Proposed transactions that were rolled back."),
+    ]],
+);
+
+#[rustfmt::skip] // One column, one line.
+static REPLICATION_GROUP_MEMBERS: Empty = Empty::new(
+    "performance_schema",
+    "replication_group_members",
+    "The group's members. Always empty: the server is in no group.",
+    &[&[
+        CHANNEL,
+        always("MEMBER_ID", "char(36)", "server_uuid of the member."),
+        always("MEMBER_HOST", "char(60)", "Its host."),
+        maybe("MEMBER_PORT", "int(11)", "Its port."),
+        always("MEMBER_STATE", "char(64)", "ONLINE, RECOVERING, OFFLINE, ERROR or UNREACHABLE."),
+        always("MEMBER_ROLE", "char(64)", "PRIMARY or SECONDARY."),
+        always("MEMBER_VERSION", "char(64)", "Its version."),
+    ]],
+);
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[
+    &REPLICATION_APPLIER_CONFIGURATION,
+    &REPLICATION_APPLIER_FILTERS,
+    &REPLICATION_APPLIER_GLOBAL_FILTERS,
+    &REPLICATION_APPLIER_STATUS,
+    &REPLICATION_APPLIER_STATUS_BY_COORDINATOR,
+    &REPLICATION_APPLIER_STATUS_BY_WORKER,
+    &REPLICATION_CONNECTION_CONFIGURATION,
+    &REPLICATION_CONNECTION_STATUS,
+    &REPLICATION_GROUP_MEMBER_STATS,
+    &REPLICATION_GROUP_MEMBERS,
+];

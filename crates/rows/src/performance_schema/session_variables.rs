@@ -1,0 +1,156 @@
+//! variables_by_thread, user_variables_by_thread, variables_info, persisted_variables.
+
+use tare_mysql::error::SqlError;
+
+use super::variables::{NAME, VALUE};
+use crate::cell::Cell;
+use crate::describe::{Column, Key, Rows, Spec, Table, U64, col, null};
+use crate::server::VariableInfo;
+use crate::source::Variable;
+use crate::time::timestamp_of;
+use crate::view::View;
+
+/// A variable of a thread.
+pub struct OfThread {
+    thread_id: u64,
+    name: String,
+    value: Option<String>,
+}
+
+const THREAD: Column<OfThread> = col("THREAD_ID", U64, "The session's thread.", |r| {
+    r.thread_id.into()
+});
+
+fn of_threads(
+    view: &View,
+    all: impl Iterator<Item = (Option<u64>, Vec<(String, Option<String>)>)>,
+) -> Result<Rows<OfThread>, SqlError> {
+    let mut rows = Vec::new();
+    for (connection, values) in all {
+        let Some(thread_id) = view.snapshot.thread_id(connection) else {
+            continue;
+        };
+        rows.extend(values.into_iter().map(|(name, value)| OfThread {
+            thread_id,
+            name,
+            value,
+        }));
+    }
+    Ok(Box::new(rows.into_iter()))
+}
+
+static VARIABLES_BY_THREAD: Spec<OfThread> = Spec::new(
+    "performance_schema",
+    "variables_by_thread",
+    "System variables as each session sees them.",
+    &[&[
+        THREAD,
+        col("VARIABLE_NAME", "varchar(64)", "The name.", |r| {
+            r.name.as_str().into()
+        }),
+        null("VARIABLE_VALUE", "varchar(1024)", "The value.", |r| {
+            Cell::opt(r.value.as_deref())
+        }),
+    ]],
+    |view, _| {
+        let all = view.source.variables_by_session().into_iter();
+        of_threads(
+            view,
+            all.map(|o| {
+                let values = o.values.into_iter().map(|v| (v.name, Some(v.value)));
+                (o.connection_id, values.collect())
+            }),
+        )
+    },
+)
+.keys(&[Key::Primary(&["THREAD_ID", "VARIABLE_NAME"])]);
+
+static USER_VARIABLES: Spec<OfThread> = Spec::new(
+    "performance_schema",
+    "user_variables_by_thread",
+    "The sessions' own variables (@a).",
+    &[&[
+        THREAD,
+        col(
+            "VARIABLE_NAME",
+            "varchar(64)",
+            "The name, without the @.",
+            |r| r.name.as_str().into(),
+        ),
+        null("VARIABLE_VALUE", "longblob", "The value.", |r| {
+            Cell::opt(r.value.as_deref())
+        }),
+    ]],
+    |view, _| {
+        let all = view.source.user_variables().into_iter();
+        of_threads(
+            view,
+            all.map(|o| {
+                let values = o.values.into_iter().map(|v| (v.name, v.value));
+                (o.connection_id, values.collect())
+            }),
+        )
+    },
+)
+.keys(&[Key::Primary(&["THREAD_ID", "VARIABLE_NAME"])])
+.expect(50);
+
+static VARIABLES_INFO: Spec<VariableInfo> = Spec::new(
+    "performance_schema",
+    "variables_info",
+    "Where the system variables' values come from.",
+    &[&[
+        col("VARIABLE_NAME", "varchar(64)", "The name.", |r: &VariableInfo| {
+            r.name.as_str().into()
+        }),
+        null(
+            "VARIABLE_SOURCE",
+            "enum('COMPILED','GLOBAL','SERVER','EXPLICIT','EXTRA','USER','LOGIN','COMMAND_LINE','PERSISTED','DYNAMIC')",
+            "COMPILED is the default; DYNAMIC was set at run time.",
+            |r: &VariableInfo| r.source.into(),
+        ),
+        null(
+            "VARIABLE_PATH",
+            "varchar(1024)",
+            "The file that it was read from.",
+            |r: &VariableInfo| r.path.as_str().into(),
+        ),
+        null("MIN_VALUE", "varchar(64)", "The smallest value.", |r: &VariableInfo| {
+            r.min.into()
+        }),
+        null("MAX_VALUE", "varchar(64)", "The largest value.", |r: &VariableInfo| {
+            r.max.into()
+        }),
+        null("SET_TIME", "timestamp(6)", "When it was set.", |r: &VariableInfo| {
+            r.set.as_ref().map_or(Cell::Null, |s| Cell::owned(timestamp_of(s.0)))
+        }),
+        null("SET_USER", "char(32)", "By whom.", |r: &VariableInfo| {
+            Cell::opt(r.set.as_ref().map(|s| s.1.as_str()))
+        })
+        .binary(),
+        null("SET_HOST", "char(60)", "From which host.", |r: &VariableInfo| {
+            Cell::opt(r.set.as_ref().map(|s| s.2.as_str()))
+        })
+        .binary(),
+    ]],
+    |view, _| Ok(Box::new(crate::merged::variables_info(view).into_iter())),
+)
+.expect(600);
+
+static PERSISTED: Spec<Variable> = Spec::new(
+    "performance_schema",
+    "persisted_variables",
+    "What SET PERSIST has kept for the next start.",
+    &[&[NAME, VALUE]],
+    |view, _| Ok(Box::new(view.source.persisted_variables().into_iter())),
+)
+.keys(&[Key::Primary(&["VARIABLE_NAME"])])
+.expect(5);
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[
+    &VARIABLES_BY_THREAD,
+    &USER_VARIABLES,
+    &VARIABLES_INFO,
+    &PERSISTED,
+];

@@ -1,0 +1,154 @@
+//! socket_instances, socket_summary_by_event_name, socket_summary_by_instance.
+
+use std::sync::Arc;
+
+use super::event::*;
+use super::files::{HasIo, Io, others, reads, writes};
+use crate::cell::Cell;
+use crate::describe::{Column, Key, Spec, Table, U64, col, null};
+
+/// A socket that is open.
+#[derive(Debug, Clone)]
+pub struct Open {
+    /// The instrument.
+    pub name: Arc<str>,
+    /// Its address.
+    pub object_instance_begin: u64,
+    /// The thread that serves it.
+    pub thread_id: Option<u64>,
+    /// Its file descriptor.
+    pub descriptor: i32,
+    /// Where its other end is; empty for a Unix socket.
+    pub ip: Arc<str>,
+    /// The port there.
+    pub port: u16,
+    /// IDLE or ACTIVE.
+    pub state: &'static str,
+}
+
+static INSTANCES: Spec<Open> = Spec::new(
+    "performance_schema",
+    "socket_instances",
+    "The sockets that are open, and who is at their other end.",
+    &[&[
+        col(
+            "EVENT_NAME",
+            "varchar(128)",
+            "The instrument.",
+            |r: &Open| (&*r.name).into(),
+        ),
+        col("OBJECT_INSTANCE_BEGIN", U64, "The socket's address.", |r| {
+            r.object_instance_begin.into()
+        }),
+        null(
+            "THREAD_ID",
+            U64,
+            "The thread that serves it; NULL for one that listens.",
+            |r| Cell::opt(r.thread_id),
+        ),
+        col("SOCKET_ID", "int(11)", "Its file descriptor.", |r| {
+            i64::from(r.descriptor).into()
+        }),
+        col(
+            "IP",
+            "varchar(64)",
+            "The client's address, or where it listens; empty for a Unix socket.",
+            |r| (&*r.ip).into(),
+        ),
+        col(
+            "PORT",
+            "int(11)",
+            "The client's port, or where it listens; 0 for a Unix socket.",
+            |r| i64::from(r.port).into(),
+        ),
+        col(
+            "STATE",
+            "enum('IDLE','ACTIVE')",
+            "IDLE while its thread waits for the client.",
+            |r| r.state.into(),
+        ),
+    ]],
+    |view, filter| view.snapshot.sockets(filter),
+)
+.keys(&[
+    Key::Primary(&["OBJECT_INSTANCE_BEGIN"]),
+    Key::Plain("THREAD_ID", &["THREAD_ID"]),
+    Key::Plain("SOCKET_ID", &["SOCKET_ID"]),
+    Key::Plain("IP", &["IP", "PORT"]),
+])
+.filters(&["EVENT_NAME"])
+.expect(100);
+
+/// The operations of an instrument or of one socket.
+#[derive(Debug, Clone)]
+pub struct SocketIo {
+    /// The instrument.
+    pub name: Arc<str>,
+    /// The socket's address; 0 in the summary by event name.
+    pub object_instance_begin: u64,
+    /// The operations.
+    pub io: Io,
+}
+
+impl HasStat for SocketIo {
+    fn stat(&self) -> &Stat {
+        &self.io.all
+    }
+}
+
+impl HasIo for SocketIo {
+    fn io(&self) -> &Io {
+        &self.io
+    }
+}
+
+const EVENT_NAME: Column<SocketIo> = col("EVENT_NAME", "varchar(128)", "The instrument.", |r| {
+    (&*r.name).into()
+});
+
+static BY_NAME: Spec<SocketIo> = Spec::new(
+    "performance_schema",
+    "socket_summary_by_event_name",
+    "Socket operations by instrument.",
+    &[
+        &[EVENT_NAME],
+        &timing(),
+        &reads(U64),
+        &writes(U64),
+        &others(),
+    ],
+    |view, filter| view.snapshot.socket_summary(filter),
+)
+.keys(&[Key::Primary(&["EVENT_NAME"])])
+.filters(&["EVENT_NAME"])
+.expect(10)
+.truncate(|view| view.snapshot.truncate_socket_summary());
+
+static BY_INSTANCE: Spec<SocketIo> = Spec::new(
+    "performance_schema",
+    "socket_summary_by_instance",
+    "Socket operations by socket.",
+    &[
+        &[
+            EVENT_NAME,
+            col("OBJECT_INSTANCE_BEGIN", U64, "The socket's address.", |r| {
+                r.object_instance_begin.into()
+            }),
+        ],
+        &timing(),
+        &reads(U64),
+        &writes(U64),
+        &others(),
+    ],
+    |view, filter| view.snapshot.socket_instances(filter),
+)
+.keys(&[
+    Key::Primary(&["OBJECT_INSTANCE_BEGIN"]),
+    Key::Plain("EVENT_NAME", &["EVENT_NAME"]),
+])
+.filters(&["EVENT_NAME"])
+.expect(100)
+.truncate(|view| view.snapshot.truncate_socket_instances());
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[&INSTANCES, &BY_NAME, &BY_INSTANCE];

@@ -1,0 +1,67 @@
+//! events_stages_*: the steps of a statement.
+
+use super::event::*;
+use super::lists::{events, summaries};
+use crate::cell::Cell;
+use crate::describe::{Column, Key, Spec, Table, U64, null};
+use crate::snapshot::{By, Which};
+
+/// A stage.
+#[derive(Debug, Clone, Default)]
+pub struct Stage {
+    /// The common columns.
+    pub event: Event,
+    /// WORK_COMPLETED.
+    pub work_completed: Option<u64>,
+    /// WORK_ESTIMATED.
+    pub work_estimated: Option<u64>,
+}
+
+impl HasEvent for Stage {
+    fn event(&self) -> &Event {
+        &self.event
+    }
+}
+
+const WORK: &[Column<Stage>] = &[
+    null(
+        "WORK_COMPLETED",
+        U64,
+        "Units of work done, where the stage reports progress.",
+        |r| Cell::opt(r.work_completed),
+    ),
+    null(
+        "WORK_ESTIMATED",
+        U64,
+        "Units of work expected, where the stage reports progress.",
+        |r| Cell::opt(r.work_estimated),
+    ),
+];
+
+const EVENT: &[&[Column<Stage>]] = &[&identity(), &times(), WORK, &nesting()];
+
+events!(Stage, "stages", "stage", EVENT, stages, truncate_stages);
+
+summaries!(
+    Summary<Stat>,
+    "events_stages",
+    "event_name",
+    "Stages",
+    [&by_name(), &timing()],
+    "EVENT_NAME",
+    200,
+    stage_summary,
+    truncate_stage_summary
+);
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[
+    &CURRENT,
+    &HISTORY,
+    &HISTORY_LONG,
+    &GLOBAL,
+    &THREAD,
+    &ACCOUNT,
+    &USER,
+    &HOST,
+];

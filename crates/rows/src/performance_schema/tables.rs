@@ -1,0 +1,288 @@
+//! table_io_waits_summary_by_table, table_io_waits_summary_by_index_usage,
+//! table_lock_waits_summary_by_table, objects_summary_global_by_type.
+
+use std::sync::Arc;
+
+use tare_layout::object::{TABLE_LOCKS, TableLock};
+
+use super::event::*;
+use super::lists::stats;
+use crate::cell::Cell;
+use crate::describe::{Column, Key, Spec, Table, U64, col, null};
+
+/// What an object is.
+#[derive(Debug, Clone)]
+pub struct Named {
+    /// OBJECT_TYPE.
+    pub kind: &'static str,
+    /// OBJECT_SCHEMA.
+    pub schema: Arc<str>,
+    /// OBJECT_NAME.
+    pub name: Arc<str>,
+}
+
+/// A row about an object.
+pub trait HasName: 'static {
+    /// It.
+    fn named(&self) -> &Named;
+}
+
+/// OBJECT_TYPE, OBJECT_SCHEMA, OBJECT_NAME.
+const fn object<R: HasName>() -> [Column<R>; 3] {
+    [
+        null(
+            "OBJECT_TYPE",
+            "varchar(64)",
+            "What it is: TABLE, PROCEDURE.",
+            |r| r.named().kind.into(),
+        ),
+        null("OBJECT_SCHEMA", "varchar(64)", "Its schema.", |r| {
+            (&*r.named().schema).into()
+        }),
+        null("OBJECT_NAME", "varchar(64)", "Its name.", |r| {
+            (&*r.named().name).into()
+        }),
+    ]
+}
+
+const OBJECT_KEYS: &[Key] = &[Key::Unique(
+    "OBJECT",
+    &["OBJECT_TYPE", "OBJECT_SCHEMA", "OBJECT_NAME"],
+)];
+
+/// A table's io, all of it or through one index.
+#[derive(Debug, Clone)]
+pub struct TableIo {
+    /// The table.
+    pub named: Named,
+    /// The index, in the summary by index.
+    pub index: Option<Arc<str>>,
+    /// All.
+    pub all: Stat,
+    /// Fetches.
+    pub read: Stat,
+    /// Inserts, updates, deletes.
+    pub write: Stat,
+    /// Fetches, inserts, updates, deletes.
+    pub each: [Stat; 4],
+}
+
+impl HasName for TableIo {
+    fn named(&self) -> &Named {
+        &self.named
+    }
+}
+
+impl HasStat for TableIo {
+    fn stat(&self) -> &Stat {
+        &self.all
+    }
+}
+
+const IO_READ: &[Column<TableIo>] =
+    &stats!("COUNT_READ", "TIMER_READ", "Rows fetched.", r => r.read);
+const IO_WRITE: &[Column<TableIo>] =
+    &stats!("COUNT_WRITE", "TIMER_WRITE", "Rows inserted, updated and deleted.", r => r.write);
+const IO_FETCH: &[Column<TableIo>] =
+    &stats!("COUNT_FETCH", "TIMER_FETCH", "Rows fetched.", r => r.each[0]);
+const IO_INSERT: &[Column<TableIo>] =
+    &stats!("COUNT_INSERT", "TIMER_INSERT", "Rows inserted.", r => r.each[1]);
+const IO_UPDATE: &[Column<TableIo>] =
+    &stats!("COUNT_UPDATE", "TIMER_UPDATE", "Rows updated.", r => r.each[2]);
+const IO_DELETE: &[Column<TableIo>] =
+    &stats!("COUNT_DELETE", "TIMER_DELETE", "Rows deleted.", r => r.each[3]);
+
+static BY_TABLE: Spec<TableIo> = Spec::new(
+    "performance_schema",
+    "table_io_waits_summary_by_table",
+    "Rows fetched, inserted, updated and deleted, by table.",
+    &[
+        &object(),
+        &timing(),
+        IO_READ,
+        IO_WRITE,
+        IO_FETCH,
+        IO_INSERT,
+        IO_UPDATE,
+        IO_DELETE,
+    ],
+    |view, _| view.snapshot.table_io(),
+)
+.keys(OBJECT_KEYS)
+.expect(100)
+.truncate(|view| view.snapshot.truncate_table_io());
+
+static BY_INDEX: Spec<TableIo> = Spec::new(
+    "performance_schema",
+    "table_io_waits_summary_by_index_usage",
+    "Rows fetched, inserted, updated and deleted, by index; the row without one is of those that used none.",
+    &[
+        &object(),
+        &[null("INDEX_NAME", "varchar(64)", "The index; NULL for none.", |r: &TableIo| {
+            Cell::opt(r.index.as_deref())
+        })],
+        &timing(),
+        IO_READ,
+        IO_WRITE,
+        IO_FETCH,
+        IO_INSERT,
+        IO_UPDATE,
+        IO_DELETE,
+    ],
+    |view, _| view.snapshot.index_io(),
+)
+.keys(&[Key::Unique(
+    "OBJECT",
+    &["OBJECT_TYPE", "OBJECT_SCHEMA", "OBJECT_NAME", "INDEX_NAME"],
+)])
+.expect(300)
+.truncate(|view| view.snapshot.truncate_table_io());
+
+/// A table's locks.
+#[derive(Debug, Clone)]
+pub struct TableLocks {
+    /// The table.
+    pub named: Named,
+    /// All.
+    pub all: Stat,
+    /// Those that let others read.
+    pub read: Stat,
+    /// The rest.
+    pub write: Stat,
+    /// By [`TableLock`].
+    pub each: [Stat; TABLE_LOCKS],
+}
+
+impl HasName for TableLocks {
+    fn named(&self) -> &Named {
+        &self.named
+    }
+}
+
+impl HasStat for TableLocks {
+    fn stat(&self) -> &Stat {
+        &self.all
+    }
+}
+
+/// The columns of one way to lock.
+macro_rules! lock {
+    ($name:literal, $lock:ident, $what:literal) => {
+        stats!(
+            concat!("COUNT_", $name),
+            concat!("TIMER_", $name),
+            concat!($what, "."),
+            r => r.each[TableLock::$lock as usize]
+        )
+    };
+}
+
+const LOCK_READ: &[Column<TableLocks>] =
+    &stats!("COUNT_READ", "TIMER_READ", "Locks to read.", r => r.read);
+const LOCK_WRITE: &[Column<TableLocks>] =
+    &stats!("COUNT_WRITE", "TIMER_WRITE", "Locks to write.", r => r.write);
+const LOCK_READ_NORMAL: &[Column<TableLocks>] =
+    &lock!("READ_NORMAL", Read, "Ordinary locks to read");
+const LOCK_READ_WITH_SHARED_LOCKS: &[Column<TableLocks>] = &lock!(
+    "READ_WITH_SHARED_LOCKS",
+    ReadWithSharedLocks,
+    "Locks of SELECT ... FOR SHARE"
+);
+const LOCK_READ_HIGH_PRIORITY: &[Column<TableLocks>] = &lock!(
+    "READ_HIGH_PRIORITY",
+    ReadHighPriority,
+    "Locks of SELECT HIGH_PRIORITY"
+);
+const LOCK_READ_NO_INSERT: &[Column<TableLocks>] = &lock!(
+    "READ_NO_INSERT",
+    ReadNoInsert,
+    "Locks to read that keep inserts out"
+);
+const LOCK_READ_EXTERNAL: &[Column<TableLocks>] = &lock!(
+    "READ_EXTERNAL",
+    ReadExternal,
+    "The storage engine's locks to read"
+);
+const LOCK_WRITE_ALLOW_WRITE: &[Column<TableLocks>] = &lock!(
+    "WRITE_ALLOW_WRITE",
+    WriteAllowWrite,
+    "Locks to write that let others write"
+);
+const LOCK_WRITE_CONCURRENT_INSERT: &[Column<TableLocks>] = &lock!(
+    "WRITE_CONCURRENT_INSERT",
+    WriteConcurrentInsert,
+    "Locks of concurrent inserts"
+);
+const LOCK_WRITE_LOW_PRIORITY: &[Column<TableLocks>] = &lock!(
+    "WRITE_LOW_PRIORITY",
+    WriteLowPriority,
+    "Locks of LOW_PRIORITY changes"
+);
+const LOCK_WRITE_NORMAL: &[Column<TableLocks>] =
+    &lock!("WRITE_NORMAL", Write, "Ordinary locks to write");
+const LOCK_WRITE_EXTERNAL: &[Column<TableLocks>] = &lock!(
+    "WRITE_EXTERNAL",
+    WriteExternal,
+    "The storage engine's locks to write"
+);
+
+static LOCKS_BY_TABLE: Spec<TableLocks> = Spec::new(
+    "performance_schema",
+    "table_lock_waits_summary_by_table",
+    "Locks on tables, by table and kind.",
+    &[
+        &object(),
+        &timing(),
+        LOCK_READ,
+        LOCK_WRITE,
+        LOCK_READ_NORMAL,
+        LOCK_READ_WITH_SHARED_LOCKS,
+        LOCK_READ_HIGH_PRIORITY,
+        LOCK_READ_NO_INSERT,
+        LOCK_READ_EXTERNAL,
+        LOCK_WRITE_ALLOW_WRITE,
+        LOCK_WRITE_CONCURRENT_INSERT,
+        LOCK_WRITE_LOW_PRIORITY,
+        LOCK_WRITE_NORMAL,
+        LOCK_WRITE_EXTERNAL,
+    ],
+    |view, _| view.snapshot.table_locks(),
+)
+.keys(OBJECT_KEYS)
+.expect(100)
+.truncate(|view| view.snapshot.truncate_table_locks());
+
+/// All waits for an object.
+#[derive(Debug, Clone)]
+pub struct ObjectWaits {
+    /// It.
+    pub named: Named,
+    /// They.
+    pub all: Stat,
+}
+
+impl HasName for ObjectWaits {
+    fn named(&self) -> &Named {
+        &self.named
+    }
+}
+
+impl HasStat for ObjectWaits {
+    fn stat(&self) -> &Stat {
+        &self.all
+    }
+}
+
+static OBJECTS: Spec<ObjectWaits> = Spec::new(
+    "performance_schema",
+    "objects_summary_global_by_type",
+    "A table's io and locks together; a program's calls.",
+    &[&object(), &timing()],
+    |view, _| view.snapshot.object_waits(),
+)
+.keys(OBJECT_KEYS)
+.expect(100)
+.truncate(|view| view.snapshot.truncate_tables());
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[&BY_TABLE, &BY_INDEX, &LOCKS_BY_TABLE, &OBJECTS];

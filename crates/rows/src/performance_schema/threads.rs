@@ -1,0 +1,161 @@
+//! threads: every thread of the program, and what it does now.
+
+use std::sync::Arc;
+
+use crate::cell::Cell;
+use crate::describe::{Column, I64, Key, Spec, Table, U64, Update, YES_NO, col, null};
+
+/// A thread.
+#[derive(Debug, Clone, Default)]
+#[allow(missing_docs, reason = "the names are MySQL's column names")]
+pub struct Thread {
+    pub thread_id: u64,
+    pub name: Arc<str>,
+    pub foreground: bool,
+    pub processlist_id: Option<u64>,
+    pub user: Option<Arc<str>>,
+    pub host: Option<Arc<str>>,
+    pub db: Option<Arc<str>>,
+    pub command: Option<&'static str>,
+    pub time_s: Option<i64>,
+    pub state: Option<Arc<str>>,
+    pub info: Option<Arc<str>>,
+    pub parent_thread_id: Option<u64>,
+    pub instrumented: bool,
+    pub history: bool,
+    pub connection_type: Option<&'static str>,
+    pub os_id: Option<u64>,
+}
+
+const COLUMNS: &[Column<Thread>] = &[
+    col(
+        "THREAD_ID",
+        U64,
+        "The thread's number; never used again.",
+        |r| r.thread_id.into(),
+    ),
+    col("NAME", "varchar(128)", "Its instrument, thread/...", |r| {
+        (&*r.name).into()
+    }),
+    col(
+        "TYPE",
+        "varchar(10)",
+        "FOREGROUND if it serves a client, else BACKGROUND.",
+        |r| {
+            if r.foreground {
+                "FOREGROUND"
+            } else {
+                "BACKGROUND"
+            }
+            .into()
+        },
+    ),
+    null(
+        "PROCESSLIST_ID",
+        U64,
+        "The connection's number, as SHOW PROCESSLIST has it.",
+        |r| Cell::opt(r.processlist_id),
+    ),
+    null(
+        "PROCESSLIST_USER",
+        "varchar(32)",
+        "The client's user.",
+        |r: &Thread| Cell::opt(r.user.as_deref()),
+    )
+    .binary(),
+    null(
+        "PROCESSLIST_HOST",
+        "varchar(60)",
+        "The client's host.",
+        |r| Cell::opt(r.host.as_deref()),
+    ),
+    null(
+        "PROCESSLIST_DB",
+        "varchar(64)",
+        "The default database.",
+        |r| Cell::opt(r.db.as_deref()),
+    ),
+    null(
+        "PROCESSLIST_COMMAND",
+        "varchar(16)",
+        "Query, Sleep and the like.",
+        |r| Cell::opt(r.command),
+    ),
+    null("PROCESSLIST_TIME", I64, "Seconds in this command.", |r| {
+        Cell::opt(r.time_s)
+    }),
+    null("PROCESSLIST_STATE", "varchar(64)", "The stage.", |r| {
+        Cell::opt(r.state.as_deref())
+    }),
+    null(
+        "PROCESSLIST_INFO",
+        "longtext",
+        "The statement that it runs.",
+        |r| Cell::opt(r.info.as_deref()),
+    ),
+    null(
+        "PARENT_THREAD_ID",
+        U64,
+        "The thread that started it.",
+        |r| Cell::opt(r.parent_thread_id),
+    ),
+    null("ROLE", "varchar(64)", "Not used, as in MySQL.", |_| {
+        Cell::Null
+    }),
+    col(
+        "INSTRUMENTED",
+        YES_NO,
+        "Whether its events are recorded; can be set.",
+        |r| Cell::yes_no(r.instrumented),
+    ),
+    col(
+        "HISTORY",
+        YES_NO,
+        "Whether its events are kept in history; can be set.",
+        |r| Cell::yes_no(r.history),
+    ),
+    null(
+        "CONNECTION_TYPE",
+        "varchar(16)",
+        "TCP/IP, SSL/TLS or Socket.",
+        |r| Cell::opt(r.connection_type),
+    ),
+    null("THREAD_OS_ID", U64, "The kernel's number of it.", |r| {
+        Cell::opt(r.os_id)
+    }),
+    null("RESOURCE_GROUP", "varchar(64)", "Not used here.", |_| {
+        Cell::Null
+    }),
+];
+
+static THREADS: Spec<Thread> = Spec::new(
+    "performance_schema",
+    "threads",
+    "The threads of the program.",
+    &[COLUMNS],
+    |view, filter| view.snapshot.threads(filter),
+)
+.keys(&[
+    Key::Primary(&["THREAD_ID"]),
+    Key::Plain("PROCESSLIST_ID", &["PROCESSLIST_ID"]),
+    Key::Plain("THREAD_OS_ID", &["THREAD_OS_ID"]),
+    Key::Plain("NAME", &["NAME"]),
+    Key::Plain(
+        "PROCESSLIST_ACCOUNT",
+        &["PROCESSLIST_USER", "PROCESSLIST_HOST"],
+    ),
+    Key::Plain("PROCESSLIST_HOST", &["PROCESSLIST_HOST"]),
+    Key::Plain("RESOURCE_GROUP", &["RESOURCE_GROUP"]),
+])
+.filters(&["THREAD_ID", "PROCESSLIST_ID"])
+.expect(500)
+.update(
+    |r| r.thread_id as i64,
+    Update {
+        columns: &["INSTRUMENTED", "HISTORY"],
+        apply: |view, rowid, changes| view.snapshot.set_thread(rowid as u64, changes),
+    },
+);
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[&THREADS];

@@ -1,0 +1,186 @@
+//! events_transactions_*.
+
+use super::event::*;
+use super::lists::{events, stats, summaries};
+use crate::cell::Cell;
+use crate::describe::{Column, Key, Spec, Table, U64, YES_NO, col, null};
+use crate::snapshot::{By, Which};
+
+/// A transaction.
+#[derive(Debug, Clone, Default)]
+pub struct Transaction {
+    /// The common columns.
+    pub event: Event,
+    /// STATE.
+    pub state: Option<&'static str>,
+    /// TRX_ID.
+    pub trx_id: Option<u64>,
+    /// GTID.
+    pub gtid: Option<String>,
+    /// ACCESS_MODE.
+    pub access_mode: Option<&'static str>,
+    /// ISOLATION_LEVEL.
+    pub isolation_level: Option<&'static str>,
+    /// AUTOCOMMIT.
+    pub autocommit: bool,
+    /// NUMBER_OF_SAVEPOINTS.
+    pub savepoints: Option<u64>,
+    /// NUMBER_OF_ROLLBACK_TO_SAVEPOINT.
+    pub rollbacks_to_savepoint: Option<u64>,
+    /// NUMBER_OF_RELEASE_SAVEPOINT.
+    pub releases: Option<u64>,
+}
+
+impl HasEvent for Transaction {
+    fn event(&self) -> &Event {
+        &self.event
+    }
+}
+
+const STATE: &[Column<Transaction>] = &[
+    null(
+        "STATE",
+        "enum('ACTIVE','COMMITTED','ROLLED BACK')",
+        "How it stands or ended.",
+        |r| Cell::opt(r.state),
+    ),
+    null("TRX_ID", U64, "The storage engine's number of it.", |r| {
+        Cell::opt(r.trx_id)
+    }),
+    null(
+        "GTID",
+        "varchar(64)",
+        "Its global identifier, or AUTOMATIC.",
+        |r| Cell::opt(r.gtid.as_deref()),
+    ),
+    null(
+        "XID_FORMAT_ID",
+        "int(11)",
+        "XA format; NULL without XA.",
+        |_| Cell::Null,
+    ),
+    null(
+        "XID_GTRID",
+        "varchar(130)",
+        "XA global part; NULL without XA.",
+        |_| Cell::Null,
+    ),
+    null(
+        "XID_BQUAL",
+        "varchar(130)",
+        "XA branch; NULL without XA.",
+        |_| Cell::Null,
+    ),
+    null(
+        "XA_STATE",
+        "varchar(64)",
+        "XA state; NULL without XA.",
+        |_| Cell::Null,
+    ),
+];
+
+const KIND: &[Column<Transaction>] = &[
+    null(
+        "ACCESS_MODE",
+        "enum('READ ONLY','READ WRITE')",
+        "Whether it may write.",
+        |r| Cell::opt(r.access_mode),
+    ),
+    null(
+        "ISOLATION_LEVEL",
+        "varchar(64)",
+        "Its isolation level.",
+        |r| Cell::opt(r.isolation_level),
+    ),
+    col(
+        "AUTOCOMMIT",
+        YES_NO,
+        "Whether a single statement opened it.",
+        |r| Cell::yes_no(r.autocommit),
+    ),
+    null(
+        "NUMBER_OF_SAVEPOINTS",
+        U64,
+        "SAVEPOINT statements in it.",
+        |r| Cell::opt(r.savepoints),
+    ),
+    null(
+        "NUMBER_OF_ROLLBACK_TO_SAVEPOINT",
+        U64,
+        "ROLLBACK TO SAVEPOINT statements in it.",
+        |r| Cell::opt(r.rollbacks_to_savepoint),
+    ),
+    null(
+        "NUMBER_OF_RELEASE_SAVEPOINT",
+        U64,
+        "RELEASE SAVEPOINT statements in it.",
+        |r| Cell::opt(r.releases),
+    ),
+    null(
+        "OBJECT_INSTANCE_BEGIN",
+        U64,
+        "Not used, as in MySQL.",
+        |_| Cell::Null,
+    ),
+];
+
+const EVENT: &[&[Column<Transaction>]] = &[&identity(), STATE, &times(), KIND, &nesting()];
+
+/// What summaries of transactions sum.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// All.
+    pub all: Stat,
+    /// Those that may write.
+    pub read_write: Stat,
+    /// Those that may not.
+    pub read_only: Stat,
+}
+
+impl HasStat for Sums {
+    fn stat(&self) -> &Stat {
+        &self.all
+    }
+}
+
+type Row = Summary<Sums>;
+
+const READ_WRITE: &[Column<Row>] = &stats!(
+    "COUNT_READ_WRITE", "TIMER_READ_WRITE", "READ WRITE transactions.", r => r.sums.read_write
+);
+const READ_ONLY: &[Column<Row>] = &stats!(
+    "COUNT_READ_ONLY", "TIMER_READ_ONLY", "READ ONLY transactions.", r => r.sums.read_only
+);
+
+events!(
+    Transaction,
+    "transactions",
+    "transaction",
+    EVENT,
+    transactions,
+    truncate_transactions
+);
+
+summaries!(
+    Row,
+    "events_transactions",
+    "event_name",
+    "Transactions",
+    [&by_name(), &timing(), READ_WRITE, READ_ONLY],
+    "EVENT_NAME",
+    1,
+    transaction_summary,
+    truncate_transaction_summary
+);
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[
+    &CURRENT,
+    &HISTORY,
+    &HISTORY_LONG,
+    &GLOBAL,
+    &THREAD,
+    &ACCOUNT,
+    &USER,
+    &HOST,
+];

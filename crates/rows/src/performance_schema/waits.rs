@@ -1,0 +1,166 @@
+//! events_waits_*: mutexes, rwlocks, conditions, files, sockets, tables, metadata locks, idle.
+
+use std::sync::Arc;
+
+use super::event::*;
+use super::lists::{events, summaries};
+use crate::cell::Cell;
+use crate::describe::{Column, I64, Key, Spec, Table, U64, col, null};
+use crate::snapshot::{By, Which};
+
+/// A wait.
+#[derive(Debug, Clone, Default)]
+pub struct Wait {
+    /// The common columns.
+    pub event: Event,
+    /// SPINS.
+    pub spins: Option<u32>,
+    /// OBJECT_SCHEMA.
+    pub object_schema: Option<Arc<str>>,
+    /// OBJECT_NAME: a file's path, a socket's address, a table.
+    pub object_name: Option<Arc<str>>,
+    /// INDEX_NAME.
+    pub index_name: Option<Arc<str>>,
+    /// OBJECT_TYPE.
+    pub object_type: Option<&'static str>,
+    /// OBJECT_INSTANCE_BEGIN.
+    pub object_instance_begin: u64,
+    /// OPERATION.
+    pub operation: &'static str,
+    /// NUMBER_OF_BYTES.
+    pub number_of_bytes: Option<i64>,
+    /// FLAGS.
+    pub flags: Option<u32>,
+}
+
+impl HasEvent for Wait {
+    fn event(&self) -> &Event {
+        &self.event
+    }
+}
+
+const OBJECT: &[Column<Wait>] = &[
+    null(
+        "SPINS",
+        "int(10) unsigned",
+        "How often the lock was tried before the thread parked; NULL where that is not counted.",
+        |r| Cell::opt(r.spins),
+    ),
+    null(
+        "OBJECT_SCHEMA",
+        "varchar(64)",
+        "The schema of the table waited for.",
+        |r| Cell::opt(r.object_schema.as_deref()),
+    ),
+    null(
+        "OBJECT_NAME",
+        "varchar(512)",
+        "The file, socket address or table waited for.",
+        |r| Cell::opt(r.object_name.as_deref()),
+    ),
+    null("INDEX_NAME", "varchar(64)", "The index used.", |r| {
+        Cell::opt(r.index_name.as_deref())
+    }),
+    null(
+        "OBJECT_TYPE",
+        "varchar(64)",
+        "FILE, SOCKET, TABLE and the like; NULL for locks inside the program.",
+        |r| Cell::opt(r.object_type),
+    ),
+    col(
+        "OBJECT_INSTANCE_BEGIN",
+        U64,
+        "The instrumented object's address, or its number.",
+        |r| r.object_instance_begin.into(),
+    ),
+];
+
+const OPERATION: &[Column<Wait>] = &[
+    col(
+        "OPERATION",
+        "varchar(32)",
+        "What was waited for: lock, read, write, fetch.",
+        |r| r.operation.into(),
+    ),
+    null(
+        "NUMBER_OF_BYTES",
+        I64,
+        "Bytes read or written, rows for table io.",
+        |r| Cell::opt(r.number_of_bytes),
+    ),
+    null("FLAGS", "int(10) unsigned", "Not used, as in MySQL.", |r| {
+        Cell::opt(r.flags)
+    }),
+];
+
+const EVENT: &[&[Column<Wait>]] = &[&identity(), &times(), OBJECT, &nesting(), OPERATION];
+
+events!(Wait, "waits", "wait", EVENT, waits, truncate_waits);
+
+summaries!(
+    Summary<Stat>,
+    "events_waits",
+    "event_name",
+    "Waits",
+    [&by_name(), &timing()],
+    "EVENT_NAME",
+    1000,
+    wait_summary,
+    truncate_wait_summary
+);
+
+/// The waits of one instrumented object.
+#[derive(Debug, Clone)]
+pub struct InstanceWaits {
+    /// Its instrument.
+    pub name: Arc<str>,
+    /// Its address or number.
+    pub object_instance_begin: u64,
+    /// Its waits.
+    pub stat: Stat,
+}
+
+impl HasStat for InstanceWaits {
+    fn stat(&self) -> &Stat {
+        &self.stat
+    }
+}
+
+const INSTANCE_HEAD: &[Column<InstanceWaits>] = &[
+    col("EVENT_NAME", "varchar(128)", "The instrument.", |r| {
+        (&*r.name).into()
+    }),
+    col(
+        "OBJECT_INSTANCE_BEGIN",
+        U64,
+        "The instrumented object's address, or its number.",
+        |r| r.object_instance_begin.into(),
+    ),
+];
+
+static INSTANCE: Spec<InstanceWaits> = Spec::new(
+    "performance_schema",
+    "events_waits_summary_by_instance",
+    "Waits for each mutex, rwlock, condition, file and socket that exists.",
+    &[INSTANCE_HEAD, &timing()],
+    |view, filter| view.snapshot.instance_waits(filter),
+)
+.keys(&[
+    Key::Primary(&["OBJECT_INSTANCE_BEGIN"]),
+    Key::Plain("EVENT_NAME", &["EVENT_NAME"]),
+])
+.filters(&["EVENT_NAME"])
+.truncate(|view| view.snapshot.truncate_instances());
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[
+    &CURRENT,
+    &HISTORY,
+    &HISTORY_LONG,
+    &GLOBAL,
+    &THREAD,
+    &ACCOUNT,
+    &USER,
+    &HOST,
+    &INSTANCE,
+];

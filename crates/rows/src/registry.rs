@@ -1,0 +1,54 @@
+//! Which tables there are.
+
+use std::sync::{Arc, OnceLock};
+
+use crate::describe::Table;
+use crate::snapshot::Snapshot;
+use crate::source::Source;
+use crate::view::View;
+use crate::{information_schema, mysql, performance_schema, sys_config, tare};
+
+/// Every table, by schema and name.
+pub fn all() -> &'static [&'static dyn Table] {
+    static ALL: OnceLock<Vec<&'static dyn Table>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let files = [
+            performance_schema::TABLES,
+            information_schema::TABLES,
+            mysql::TABLES,
+            &[sys_config::TABLES],
+            tare::TABLES,
+        ];
+        let mut all: Vec<_> = files
+            .into_iter()
+            .flatten()
+            .flat_map(|t| t.iter().copied())
+            .collect();
+        all.sort_by_key(|t| (t.schema(), t.name()));
+        all
+    })
+}
+
+/// A table by names without case.
+pub fn find(schema: &str, name: &str) -> Option<&'static dyn Table> {
+    let same = |a: &str, b: &str| a.eq_ignore_ascii_case(b);
+    all()
+        .iter()
+        .copied()
+        .find(|t| same(t.schema(), schema) && same(t.name(), name))
+}
+
+/// A view of this instant.
+pub fn view(source: Arc<dyn Source>) -> View {
+    View {
+        snapshot: Arc::new(Snapshot::new(&*source)),
+        source,
+        tables: all(),
+    }
+}
+
+/// The tables of one schema, sorted; without what a source's extension adds.
+pub fn tables_in(schema: &str) -> impl Iterator<Item = &'static dyn Table> {
+    let of = move |t: &&'static dyn Table| t.schema().eq_ignore_ascii_case(schema);
+    all().iter().copied().filter(of)
+}

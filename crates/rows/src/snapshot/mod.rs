@@ -1,0 +1,148 @@
+//! The segment as one statement sees it.
+//!
+//! Nothing is read before a table asks, and what was read once stays for the statement: a table
+//! that is scanned twice (a join with itself, a subquery) shows the same rows twice.
+
+mod actors;
+mod costs;
+mod digests;
+mod errors;
+mod events;
+mod held;
+mod host;
+mod objects;
+mod people;
+mod rules;
+mod setup;
+mod status;
+mod summaries;
+mod tables;
+mod truncate;
+
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tare_mysql::error::SqlError;
+use tare_reader::{Classes, Histogram, Names, Thread as Slot};
+
+use crate::describe::Rows;
+use crate::performance_schema::digests::Digest;
+use crate::performance_schema::stages::Stage;
+use crate::performance_schema::statements::Statement;
+use crate::performance_schema::threads::Thread;
+use crate::performance_schema::transactions::Transaction;
+use crate::performance_schema::waits::Wait;
+use crate::source::Source;
+use host::Host;
+
+/// Which table of single events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// events_*_current.
+    Current,
+    /// events_*_history.
+    History,
+    /// events_*_history_long.
+    HistoryLong,
+}
+
+/// What a summary groups by, besides the event name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// Nothing: all threads.
+    Global = 0,
+    /// The thread.
+    Thread,
+    /// The account.
+    Account,
+    /// The user.
+    User,
+    /// The host.
+    Host,
+}
+
+/// How many ways there are to group.
+const WAYS: usize = By::Host as usize + 1;
+
+type Made<R> = Result<Rows<R>, SqlError>;
+type Done = Result<(), SqlError>;
+type Once<T> = OnceLock<Arc<Vec<T>>>;
+/// Latency histograms by class.
+type Histograms = Vec<Option<Histogram>>;
+
+/// What a statement reads of the segment. Without a segment every table is empty, as
+/// performance_schema's are in a server that runs without it.
+pub struct Snapshot {
+    host: Option<Host>,
+    classes: OnceLock<Classes>,
+    names: OnceLock<Names>,
+    slots: Once<Slot>,
+    threads: Once<Thread>,
+    waits: [Once<Wait>; 3],
+    stages: [Once<Stage>; 3],
+    statements: [Once<Statement>; 3],
+    transactions: [Once<Transaction>; 3],
+    sums: [[Once<summaries::Lazy>; summaries::FAMILIES]; WAYS],
+    histograms: OnceLock<Histograms>,
+    objects: OnceLock<objects::Objects>,
+    tables: OnceLock<tables::Tables>,
+    digests: Once<Digest>,
+    digests_read: Once<tare_reader::Digest>,
+    statement_histogram: OnceLock<Box<tare_reader::FineHistogram>>,
+}
+
+impl Snapshot {
+    /// A snapshot of this moment.
+    pub fn new(source: &dyn Source) -> Self {
+        Snapshot {
+            host: source.segment().map(Host::new),
+            classes: OnceLock::new(),
+            names: OnceLock::new(),
+            slots: OnceLock::new(),
+            threads: OnceLock::new(),
+            waits: Default::default(),
+            stages: Default::default(),
+            statements: Default::default(),
+            transactions: Default::default(),
+            sums: Default::default(),
+            histograms: OnceLock::new(),
+            objects: OnceLock::new(),
+            tables: OnceLock::new(),
+            digests: OnceLock::new(),
+            digests_read: OnceLock::new(),
+            statement_histogram: OnceLock::new(),
+        }
+    }
+
+    /// When recording began; without a segment, 1970.
+    pub fn started(&self) -> SystemTime {
+        let us = self
+            .host
+            .as_ref()
+            .map_or(0, |host| host.clock.start_unix_ns / 1000);
+        UNIX_EPOCH + Duration::from_micros(us)
+    }
+}
+
+fn none<R: 'static>() -> Made<R> {
+    Ok(Box::new(std::iter::empty()))
+}
+
+/// Rows from what the snapshot keeps, those that `keep` accepts.
+fn rows<T: 'static, R: 'static>(
+    kept: &Arc<Vec<T>>,
+    row: impl Fn(&T) -> R + 'static,
+    keep: impl Fn(&T) -> bool + 'static,
+) -> Made<R> {
+    let kept = kept.clone();
+    let mut next = 0;
+    Ok(Box::new(std::iter::from_fn(move || {
+        loop {
+            let found = kept.get(next)?;
+            next += 1;
+            if keep(found) {
+                return Some(row(found));
+            }
+        }
+    })))
+}

@@ -1,0 +1,192 @@
+//! What the tables need from whoever serves them.
+
+use std::sync::Arc;
+
+use tare_mysql::table::TableDef;
+use tare_reader::Segment;
+
+use crate::extension::Extension;
+use crate::options::Options;
+use crate::server::{HostSeen, LogStatus, Owned, StatusBy, UserVariable, VariableInfo};
+
+/// GLOBAL or SESSION, for variables and status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The server's values.
+    Global,
+    /// The values as this connection sees them.
+    Session,
+}
+
+/// A system variable or a status counter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Its value as text.
+    pub value: String,
+}
+
+impl Variable {
+    /// A variable from its name and anything that prints.
+    pub fn new(name: impl Into<String>, value: impl ToString) -> Self {
+        Variable {
+            name: name.into(),
+            value: value.to_string(),
+        }
+    }
+}
+
+/// The connection on whose behalf the tables are read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// The authenticated user.
+    pub user: String,
+    /// The host part of the account.
+    pub host: String,
+    /// The connection's number (PROCESSLIST_ID).
+    pub connection_id: u64,
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Session {
+            user: "root".into(),
+            host: "localhost".into(),
+            connection_id: 0,
+        }
+    }
+}
+
+/// One of the user's databases.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Database {
+    /// Its name.
+    pub name: String,
+    /// Its default character set.
+    pub charset: String,
+    /// Its default collation.
+    pub collation: String,
+}
+
+impl Database {
+    /// A database with MySQL 8.0's defaults.
+    pub fn new(name: impl Into<String>) -> Self {
+        Database {
+            name: name.into(),
+            charset: "utf8mb4".into(),
+            collation: "utf8mb4_0900_ai_ci".into(),
+        }
+    }
+}
+
+/// An account that may connect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// User name.
+    pub user: String,
+    /// Host part.
+    pub host: String,
+    /// How it authenticates: `caching_sha2_password`, `auth_socket`.
+    pub plugin: String,
+    /// Whether it may change data and setup tables.
+    pub writer: bool,
+}
+
+/// What a server tells the tables about itself. Every method has a default that fits a bare
+/// reader (`tare sql` on a segment): nobody's databases, no variables, no accounts.
+///
+/// The methods are called while a statement runs, on the thread that runs it: they must not use
+/// that statement's connection.
+pub trait Source: Send + Sync {
+    /// The account and number of this connection.
+    fn session(&self) -> Session {
+        Session::default()
+    }
+
+    /// The segment that the tables show; `None` = performance schema is off.
+    fn segment(&self) -> Option<Arc<Segment>> {
+        None
+    }
+
+    /// System variables other than performance_schema's own.
+    fn variables(&self, _scope: Scope) -> Vec<Variable> {
+        Vec::new()
+    }
+
+    /// Status counters other than performance_schema's own.
+    fn status(&self, _scope: Scope) -> Vec<Variable> {
+        Vec::new()
+    }
+
+    /// Status counters of each session, or of what sessions are summed by, without Com_.
+    fn status_by(&self, _by: StatusBy) -> Vec<Owned<Variable>> {
+        Vec::new()
+    }
+
+    /// TRUNCATE of a table by thread, account, user or host.
+    fn truncate_status(&self, _by: StatusBy) {}
+
+    /// System variables of each session.
+    fn variables_by_session(&self) -> Vec<Owned<Variable>> {
+        Vec::new()
+    }
+
+    /// User variables of each session.
+    fn user_variables(&self) -> Vec<Owned<UserVariable>> {
+        Vec::new()
+    }
+
+    /// Where the variables' values come from.
+    fn variables_info(&self) -> Vec<VariableInfo> {
+        Vec::new()
+    }
+
+    /// What SET PERSIST has kept.
+    fn persisted_variables(&self) -> Vec<Variable> {
+        Vec::new()
+    }
+
+    /// The addresses that clients came from.
+    fn host_cache(&self) -> Vec<HostSeen> {
+        Vec::new()
+    }
+
+    /// TRUNCATE of host_cache, and FLUSH HOSTS.
+    fn flush_hosts(&self) {}
+
+    /// Where the logs stand.
+    fn log_status(&self) -> Option<LogStatus> {
+        None
+    }
+
+    /// The user's databases; the catalog's own schemas are not among them.
+    fn databases(&self) -> Vec<Database> {
+        Vec::new()
+    }
+
+    /// The tables and views of one of those databases.
+    fn tables(&self, _database: &str) -> Vec<Arc<TableDef>> {
+        Vec::new()
+    }
+
+    /// The options of schema sys.
+    fn sys_config(&self) -> Option<&dyn Options> {
+        None
+    }
+
+    /// What others add to the system schemas: schema sys.
+    fn extension(&self) -> Option<&'static dyn Extension> {
+        None
+    }
+
+    /// The version of the engine that stores the user's tables.
+    fn engine_version(&self) -> &str {
+        ""
+    }
+
+    /// The accounts that may connect.
+    fn accounts(&self) -> Vec<Account> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,32 @@
+//! What a table reads from.
+
+use std::sync::Arc;
+
+use crate::describe::Table;
+use crate::snapshot::Snapshot;
+use crate::source::Source;
+
+/// What a table reads from: the source, and this statement's snapshot of the segment.
+#[derive(Clone)]
+pub struct View {
+    /// Whoever serves the tables.
+    pub source: Arc<dyn Source>,
+    /// The segment as this statement sees it.
+    pub snapshot: Arc<Snapshot>,
+    /// The tables that this crate describes, by schema and name.
+    pub tables: &'static [&'static dyn Table],
+}
+
+impl View {
+    /// The tables and views of one schema, sorted; those of the source's extension among them.
+    pub fn tables_in(&self, schema: &str) -> Vec<&'static dyn Table> {
+        let more = self
+            .source
+            .extension()
+            .map_or_else(Vec::new, |e| e.tables());
+        let mut found: Vec<&'static dyn Table> = self.tables.iter().copied().chain(more).collect();
+        found.retain(|t| t.schema().eq_ignore_ascii_case(schema));
+        found.sort_by_key(|t| t.name());
+        found
+    }
+}

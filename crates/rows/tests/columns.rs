@@ -1,0 +1,90 @@
+//! Every column of performance_schema is what MySQL 8.0.15 has (setup_timers: what 5.7.22 has), as
+//! read from real servers' information_schema.columns into fixtures/columns.tsv: schema, table,
+//! position, column, type, nullable. server/columns.rs compares schema sys with it, over the wire.
+
+use std::collections::BTreeMap;
+
+use tare_rows::registry;
+
+const REFERENCE: &str = include_str!("fixtures/columns.tsv");
+
+fn reference() -> BTreeMap<String, Vec<String>> {
+    let mut tables: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for line in REFERENCE.lines() {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [schema, table, position, column, kind, null] = fields[..] else {
+            panic!("{line:?}")
+        };
+        if schema != "performance_schema" {
+            continue;
+        }
+        tables
+            .entry(table.into())
+            .or_default()
+            .push(format!("{position} {column} {kind} {null}"));
+    }
+    tables
+}
+
+#[test]
+fn performance_schema_is_mysqls() {
+    let reference = reference();
+    assert!(reference.len() >= 97, "the fixture lost tables");
+    for (name, expected) in &reference {
+        let table = registry::find("performance_schema", name).expect(name);
+        let described: Vec<String> = table
+            .columns()
+            .iter()
+            .enumerate()
+            .map(|(i, c)| {
+                let null = if c.nullable { "YES" } else { "NO" };
+                format!("{} {} {} {null}", i + 1, c.name, c.column_type)
+            })
+            .collect();
+        assert_eq!(&described, expected, "{name}");
+    }
+}
+
+#[test]
+fn performance_schema_has_no_table_that_the_reference_lacks() {
+    let reference = reference();
+    for table in registry::all()
+        .iter()
+        .filter(|t| t.schema() == "performance_schema")
+    {
+        assert!(
+            reference.contains_key(table.name()),
+            "{} is not in the fixture",
+            table.name()
+        );
+    }
+}
+
+#[test]
+fn descriptions_are_whole() {
+    for table in registry::all() {
+        let columns = table.columns();
+        let name = table.name();
+        let sentence = |text: &str| text.ends_with('.') && text.len() > 3;
+        assert!(sentence(table.doc()), "{name}");
+        for column in &columns {
+            assert!(sentence(column.doc), "{name}.{}", column.name);
+            let twins = columns
+                .iter()
+                .filter(|c| c.name.eq_ignore_ascii_case(column.name));
+            assert_eq!(twins.count(), 1, "{name}.{}", column.name);
+        }
+        let known = |c: &str| columns.iter().any(|m| m.name == c);
+        assert!(
+            table
+                .keys()
+                .iter()
+                .all(|k| k.columns().iter().all(|c| known(c))),
+            "{name}"
+        );
+        assert!(table.filters().iter().all(|c| known(c)), "{name}");
+        if let Some(update) = table.update() {
+            assert!(update.columns.iter().all(|c| known(c)), "{name}");
+        }
+    }
+}
