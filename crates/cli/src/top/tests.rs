@@ -226,7 +226,7 @@ fn a_lost_server_is_said_and_its_last_figures_stay() {
     assert!(lines[4].contains("SELECT `a`"), "{lines:?}");
     assert_eq!(
         lines[7],
-        "connection lost: Server shutdown in progress (waiting for the server)"
+        "waiting for the server: Server shutdown in progress"
     );
     view.learn(News::Back("db1 (MySQL 8.0.15)".into()));
     let lines = drawn(&mut view, 80, 9);

@@ -215,9 +215,7 @@ impl View {
                 self.trouble = Some(why);
             }
             News::Answer(..) | News::Refused(..) => {}
-            News::Lost(why) => {
-                self.trouble = Some(format!("connection lost: {why} (waiting for the server)"))
-            }
+            News::Lost(why) => self.trouble = Some(format!("waiting for the server: {why}")),
             News::Back(headline) => {
                 self.headline = headline;
                 self.answer = None;
