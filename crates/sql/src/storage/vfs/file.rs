@@ -1,21 +1,17 @@
-//! SQLite's files, each operation a wait: a VFS that passes everything on to the default one.
+//! What SQLite does with an open file: each call passed on to the real one's method, some as waits.
 
-use std::ffi::CStr;
-use std::os::raw::{c_char, c_int, c_void};
+use std::os::raw::{c_int, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 
-use rusqlite::ffi::{self, sqlite3_file, sqlite3_int64, sqlite3_io_methods, sqlite3_vfs};
-use tare::{Class, Operation};
+use rusqlite::ffi::{self, sqlite3_file, sqlite3_int64, sqlite3_io_methods};
+use tare::Operation;
 
-use super::metrics;
-use super::points::{SQLITE_DB, SQLITE_JOURNAL, SQLITE_SHM, SQLITE_TEMP, SQLITE_WAL};
-
-const NAME: &CStr = c"tare";
+use crate::storage::metrics;
 
 /// An open file: what SQLite sees, what Tare knows, and behind it the real VFS's file.
 #[repr(C)]
-struct File {
+pub(super) struct File {
     base: sqlite3_file,
     point: Option<tare::file::Instance>,
     what: What,
@@ -31,6 +27,48 @@ enum What {
     Other,
 }
 
+impl File {
+    /// One that is about to be opened with these flags.
+    pub(super) fn new(flags: c_int) -> Self {
+        Self {
+            base: sqlite3_file {
+                pMethods: ptr::null(),
+            },
+            point: None,
+            what: match flags {
+                f if f & ffi::SQLITE_OPEN_MAIN_DB != 0 => What::Database,
+                f if f & ffi::SQLITE_OPEN_WAL != 0 => What::Log,
+                _ => What::Other,
+            },
+            shm: None,
+        }
+    }
+}
+
+/// Has SQLite call the methods below for a file that the real VFS has opened. `index` is that of its
+/// write-ahead log.
+///
+/// # Safety
+/// `file` is a [`File`] that was written, with the real file, open, behind it.
+pub(super) unsafe fn opened(
+    file: *mut sqlite3_file,
+    point: tare::file::Instance,
+    index: Option<tare::file::Instance>,
+) {
+    metrics::FILE_NUM_OPEN_FILES.set(OPEN.fetch_add(1, Ordering::Relaxed) + 1);
+    // SAFETY: by the caller's promise; nobody else knows the file yet.
+    unsafe {
+        let ours = file.cast::<File>();
+        (*ours).point = Some(point);
+        (*ours).shm = index;
+        (*ours).base.pMethods = match methods(file).iVersion {
+            1 => &METHODS_1,
+            2 => &METHODS_2,
+            _ => &METHODS_3,
+        };
+    }
+}
+
 /// How many files are open.
 static OPEN: AtomicI64 = AtomicI64::new(0);
 
@@ -38,86 +76,30 @@ static OPEN: AtomicI64 = AtomicI64::new(0);
 const FRAME_HEADER: c_int = 24;
 
 /// # Safety
-/// `file` was opened by [`open`] and not closed.
+/// `file` was opened by the VFS and not closed.
 unsafe fn what(file: *mut sqlite3_file) -> What {
     // SAFETY: by the caller's promise.
     unsafe { (*file.cast::<File>()).what }
 }
 
-/// Makes the instrumented VFS the default one.
-pub fn register() {
-    // SAFETY: SQLite is told of a VFS that lives for the rest of the process (leaked), whose
-    // methods are below; the default VFS it refers to does too.
-    unsafe {
-        let real = ffi::sqlite3_vfs_find(ptr::null());
-        if real.is_null() {
-            return;
-        }
-        // All methods that do not touch files are the real VFS's own: they get `vfs` as their
-        // first argument, of which the unix VFS reads pAppData: that is copied.
-        let mut vfs = *real;
-        vfs.zName = NAME.as_ptr();
-        vfs.pNext = ptr::null_mut();
-        vfs.szOsFile = (*real).szOsFile + size_of::<File>() as c_int;
-        vfs.xOpen = Some(open);
-        vfs.xDelete = Some(delete);
-        vfs.xAccess = Some(access);
-        ffi::sqlite3_vfs_register(Box::leak(Box::new(vfs)), 1);
-    }
-}
-
-fn real_vfs() -> *mut sqlite3_vfs {
-    // SAFETY: the unix VFS is always registered, under this name.
-    unsafe { ffi::sqlite3_vfs_find(c"unix".as_ptr()) }
-}
-
-fn class_of(flags: c_int) -> &'static Class {
-    match flags {
-        f if f & ffi::SQLITE_OPEN_MAIN_DB != 0 => &SQLITE_DB,
-        f if f & ffi::SQLITE_OPEN_WAL != 0 => &SQLITE_WAL,
-        f if f & (ffi::SQLITE_OPEN_MAIN_JOURNAL | ffi::SQLITE_OPEN_SUPER_JOURNAL) != 0 => {
-            &SQLITE_JOURNAL
-        }
-        _ => &SQLITE_TEMP,
-    }
-}
-
-/// Files opened, and those of them that are gone when they are closed. Opening is rare, and slow.
-static OPENED: AtomicU64 = AtomicU64::new(0);
-static OPENED_TEMPORARY: AtomicU64 = AtomicU64::new(0);
-const TEMPORARY: c_int = ffi::SQLITE_OPEN_TEMP_DB
-    | ffi::SQLITE_OPEN_TRANSIENT_DB
-    | ffi::SQLITE_OPEN_TEMP_JOURNAL
-    | ffi::SQLITE_OPEN_SUBJOURNAL;
-
-/// Files that SQLite has opened.
-pub fn opened_files() -> u64 {
-    OPENED.load(Ordering::Relaxed)
-}
-
-/// Temporary files that SQLite has opened.
-pub fn temporary_files() -> u64 {
-    OPENED_TEMPORARY.load(Ordering::Relaxed)
-}
-
 /// The real file behind ours.
 ///
 /// # Safety
-/// `file` was opened by [`open`].
-unsafe fn real(file: *mut sqlite3_file) -> *mut sqlite3_file {
+/// `file` was opened by the VFS.
+pub(super) unsafe fn real(file: *mut sqlite3_file) -> *mut sqlite3_file {
     // SAFETY: SQLite allocates szOsFile bytes: a `File`, and after it the real one.
     unsafe { file.cast::<File>().add(1).cast() }
 }
 
 /// # Safety
-/// `file` was opened by [`open`].
+/// `file` was opened by the VFS.
 unsafe fn methods<'a>(file: *mut sqlite3_file) -> &'a sqlite3_io_methods {
     // SAFETY: the real file's methods were set by its own open, and are static.
     unsafe { &*(*real(file)).pMethods }
 }
 
 /// # Safety
-/// `file` was opened by [`open`] and not closed.
+/// `file` was opened by the VFS and not closed.
 unsafe fn wait(file: *mut sqlite3_file, operation: Operation) -> Option<tare::wait::Wait> {
     // SAFETY: by the caller's promise the `File` is alive; nobody changes it while it is open.
     let file = unsafe { &*file.cast::<File>() };
@@ -130,103 +112,6 @@ unsafe fn shm_wait(file: *mut sqlite3_file, operation: Operation) -> Option<tare
     // SAFETY: as in `wait`.
     let file = unsafe { &*file.cast::<File>() };
     file.shm.as_ref().map(|p| p.wait(operation))
-}
-
-unsafe extern "C" fn open(
-    _: *mut sqlite3_vfs,
-    name: *const c_char,
-    file: *mut sqlite3_file,
-    flags: c_int,
-    out: *mut c_int,
-) -> c_int {
-    let path = if name.is_null() {
-        "(temporary)".into()
-    } else {
-        // SAFETY: SQLite passes null or a C string.
-        unsafe { CStr::from_ptr(name) }.to_string_lossy()
-    };
-    let class = class_of(flags);
-    OPENED.fetch_add(1, Ordering::Relaxed);
-    if flags & TEMPORARY != 0 {
-        OPENED_TEMPORARY.fetch_add(1, Ordering::Relaxed);
-    }
-    let vfs = real_vfs();
-    // SAFETY: `file` has room for szOsFile bytes, the `File` first; writing it initializes it. The
-    // real VFS gets the room behind it, which it initializes.
-    unsafe {
-        let ours = file.cast::<File>();
-        ours.write(File {
-            base: sqlite3_file {
-                pMethods: ptr::null(),
-            },
-            point: None,
-            what: match flags {
-                f if f & ffi::SQLITE_OPEN_MAIN_DB != 0 => What::Database,
-                f if f & ffi::SQLITE_OPEN_WAL != 0 => What::Log,
-                _ => What::Other,
-            },
-            shm: None,
-        });
-        let point = tare::file::Instance::open(class, &path);
-        let rc = {
-            let _waits = point.wait(Operation::Open);
-            match (*vfs).xOpen {
-                Some(open) => open(vfs, name, real(file), flags, out),
-                None => ffi::SQLITE_CANTOPEN,
-            }
-        };
-        if rc == ffi::SQLITE_OK {
-            (*ours).point = Some(point);
-            metrics::FILE_NUM_OPEN_FILES.set(OPEN.fetch_add(1, Ordering::Relaxed) + 1);
-            if flags & ffi::SQLITE_OPEN_MAIN_DB != 0 {
-                (*ours).shm = Some(tare::file::Instance::open(
-                    &SQLITE_SHM,
-                    &format!("{path}-shm"),
-                ));
-            }
-            (*ours).base.pMethods = match methods(file).iVersion {
-                1 => &METHODS_1,
-                2 => &METHODS_2,
-                _ => &METHODS_3,
-            };
-        }
-        rc
-    }
-}
-
-unsafe extern "C" fn delete(_: *mut sqlite3_vfs, name: *const c_char, sync: c_int) -> c_int {
-    let vfs = real_vfs();
-    // SAFETY: SQLite passes a C string.
-    let path = unsafe { CStr::from_ptr(name) }.to_bytes();
-    let class = if path.ends_with(b"-wal") {
-        &SQLITE_WAL
-    } else if path.ends_with(b"-journal") {
-        &SQLITE_JOURNAL
-    } else {
-        &SQLITE_TEMP
-    };
-    let _wait = tare::wait::start(class, Operation::Delete);
-    // SAFETY: the arguments are passed on as they came.
-    unsafe {
-        (*vfs)
-            .xDelete
-            .map_or(ffi::SQLITE_IOERR, |delete| delete(vfs, name, sync))
-    }
-}
-
-unsafe extern "C" fn access(
-    _: *mut sqlite3_vfs,
-    name: *const c_char,
-    flags: c_int,
-    out: *mut c_int,
-) -> c_int {
-    let vfs = real_vfs();
-    // SAFETY: the arguments are passed on as they came.
-    unsafe {
-        (*vfs)
-            .xAccess
-            .map_or(ffi::SQLITE_IOERR, |access| access(vfs, name, flags, out))
-    }
 }
 
 const fn table(version: c_int) -> sqlite3_io_methods {
@@ -261,7 +146,7 @@ static METHODS_3: sqlite3_io_methods = table(3);
 /// version of the methods has, and the real file has the same version.
 macro_rules! pass {
     ($file:ident.$method:ident($($argument:expr),*)) => {
-        // SAFETY: `$file` was opened by `open` and is not closed, or SQLite would not call; the
+        // SAFETY: `$file` was opened by the VFS and is not closed, or SQLite would not call; the
         // arguments are passed on as they came, with the real file in place of ours.
         unsafe {
             match methods($file).$method {
