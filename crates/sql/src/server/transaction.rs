@@ -1,4 +1,4 @@
-//! A session's transaction, and the gates it goes through.
+//! A session's transaction, and the right to write to databases.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -9,7 +9,7 @@ use crate::server::metrics;
 use crate::server::points;
 use crate::server::session::Session;
 use crate::server::status::Counter;
-use crate::storage::gate::Pass;
+use crate::storage::write_lock::WriteGuard;
 use crate::storage::metrics as locks;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
@@ -24,12 +24,12 @@ pub fn enter(session: &mut Session, database: &str) -> Result<()> {
     Ok(())
 }
 
-/// A pass through a database's gate.
-pub fn wait_for(session: &mut Session, database: &str) -> Result<Pass> {
-    let gate = session.shared.databases.gate(database);
+/// Waits for the write lock of a database.
+pub fn wait_for(session: &mut Session, database: &str) -> Result<WriteGuard> {
+    let writers = session.shared.databases.write_lock(database);
     let id = session.state.id;
     let mut lock = tare::metadata::Lock::new(&points::MDL, Namespace::Schema, database, "");
-    if let Some(pass) = gate.try_enter(id) {
+    if let Some(pass) = writers.try_acquire(id) {
         session
             .registration
             .status()
@@ -37,7 +37,7 @@ pub fn wait_for(session: &mut Session, database: &str) -> Result<Pass> {
         lock.granted(LockType::Exclusive, LockDuration::Transaction);
         return Ok(pass.shown(lock));
     }
-    // Who holds one gate and waits for another may be part of a circle: it gives way soon.
+    // Who has one write lock and waits for another may be part of a circle: it gives way soon.
     let holds = !session.locks.is_empty();
     let at_most = if holds {
         session
@@ -53,7 +53,7 @@ pub fn wait_for(session: &mut Session, database: &str) -> Result<Pass> {
     locks::LOCK_ROW_LOCK_WAITS.add(1);
     let wait = lock.wait(LockType::Exclusive, LockDuration::Transaction);
     let since = Instant::now();
-    let entered = gate.enter(id, at_most, || control.must_stop());
+    let entered = writers.acquire(id, at_most, || control.must_stop());
     drop(wait);
     let status = session.registration.status();
     status.add(Counter::TableLocksWaited, 1);

@@ -73,7 +73,7 @@ impl Connection {
         // Not SQLITE_OPEN_MEMORY: what is attached would be opened with it too, and lost.
         let mut db =
             rusqlite::Connection::open_with_flags(":memory:", flags).map_err(from_rusqlite)?;
-        // Other processes may have the files open; sessions of this one wait at the gate.
+        // Other processes may have the files open; sessions of this one wait for the write lock.
         db.busy_timeout(Duration::from_secs(5))
             .map_err(from_rusqlite)?;
         db.progress_handler(PROGRESS_STEPS, Some(move || control.must_stop()))

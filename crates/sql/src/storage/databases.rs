@@ -10,15 +10,15 @@ use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
 
-use super::gate::Gate;
 use super::points::{LOCK_DEFINITIONS, LOCK_GATES};
 use super::sync::{Mutex, RwLock};
+use super::write_lock::WriteLock;
 
 /// All databases of a data directory.
 #[derive(Debug)]
 pub struct Databases {
     directory: PathBuf,
-    gates: RwLock<HashMap<String, Arc<Gate>>>,
+    write_locks: RwLock<HashMap<String, Arc<WriteLock>>>,
     /// Raised by each change of a schema: what was translated before may be wrong now.
     generation: AtomicU64,
     definitions: Mutex<HashMap<String, Arc<Definitions>>>,
@@ -38,7 +38,7 @@ impl Databases {
     pub fn new(directory: PathBuf) -> Self {
         Self {
             directory,
-            gates: RwLock::new(&LOCK_GATES, HashMap::new()),
+            write_locks: RwLock::new(&LOCK_GATES, HashMap::new()),
             generation: AtomicU64::new(1),
             definitions: Mutex::new(&LOCK_DEFINITIONS, HashMap::new()),
         }
@@ -92,12 +92,12 @@ impl Databases {
         names
     }
 
-    /// The write gate of a database.
-    pub fn gate(&self, name: &str) -> Arc<Gate> {
-        if let Some(gate) = self.gates.read().get(name) {
-            return gate.clone();
+    /// The write lock of a database.
+    pub fn write_lock(&self, name: &str) -> Arc<WriteLock> {
+        if let Some(lock) = self.write_locks.read().get(name) {
+            return lock.clone();
         }
-        self.gates
+        self.write_locks
             .write()
             .entry(name.to_owned())
             .or_default()

@@ -6,7 +6,6 @@ mod control;
 pub mod databases;
 pub mod error;
 pub mod functions;
-pub mod gate;
 mod memory;
 pub mod metrics;
 mod mutex;
@@ -17,6 +16,7 @@ pub mod sync;
 pub mod tables;
 pub mod time;
 mod vfs;
+pub mod write_lock;
 
 pub use connection::Connection;
 pub use control::{Client, Control};

@@ -7,7 +7,7 @@ tare::classes! {
     pub static LOCK_GATE: Mutex = "wait/synch/mutex/tare/LOCK_gate";
     /// A writer has left a database.
     pub static COND_GATE: Cond = "wait/synch/cond/tare/COND_gate";
-    /// The databases' gates.
+    /// The list of the databases' write locks.
     pub static LOCK_GATES: RwLock = "wait/synch/rwlock/tare/LOCK_gates";
     /// A database.
     pub static SQLITE_DB: File = "wait/io/file/tare/sqlite_db", enabled;

@@ -7,7 +7,7 @@ use crate::server::points;
 use crate::server::session::{Role, Rows, Session, Uses};
 use crate::server::status::Counter;
 use crate::server::transaction::{self, single_statement};
-use crate::storage::gate::Pass;
+use crate::storage::write_lock::WriteGuard;
 use crate::storage::statement::StatementId;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
@@ -76,7 +76,7 @@ fn may_write(session: &mut Session, sql: &Sql, change: Change, system: bool) -> 
 }
 
 /// The right to write for one statement; `None` where the session keeps it for longer.
-fn pass(session: &mut Session, database: &str) -> Result<Option<Pass>> {
+fn pass(session: &mut Session, database: &str) -> Result<Option<WriteGuard>> {
     if session.transaction.open {
         transaction::enter(session, database)?;
         session.transaction.wrote = true;

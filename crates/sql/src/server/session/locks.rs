@@ -1,10 +1,10 @@
 //! The right to write to databases, as long as a session has it.
 
-use crate::storage::gate::Pass;
+use crate::storage::write_lock::WriteGuard;
 
 /// Databases that may be written to.
 #[derive(Debug, Default)]
-pub struct Passes(Vec<(String, Pass)>);
+pub struct Passes(Vec<(String, WriteGuard)>);
 
 impl Passes {
     /// Whether this database is among them.
@@ -13,7 +13,7 @@ impl Passes {
     }
 
     /// One more.
-    pub fn add(&mut self, database: &str, pass: Pass) {
+    pub fn add(&mut self, database: &str, pass: WriteGuard) {
         self.0.push((database.to_owned(), pass));
     }
 

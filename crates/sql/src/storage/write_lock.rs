@@ -9,12 +9,12 @@ use super::sync::{Condvar, Mutex};
 
 /// The right to write to one database.
 #[derive(Debug)]
-pub struct Gate {
+pub struct WriteLock {
     holder: Mutex<Option<u64>>,
     left: Condvar,
 }
 
-impl Default for Gate {
+impl Default for WriteLock {
     fn default() -> Self {
         Self {
             holder: Mutex::new(&LOCK_GATE, None),
@@ -23,31 +23,31 @@ impl Default for Gate {
     }
 }
 
-/// A session's hold of a gate. It belongs to a transaction, not to a thread.
+/// A session has the right to write, until this is dropped. It belongs to a transaction, not to a thread.
 #[derive(Debug)]
-pub struct Pass {
-    gate: Arc<Gate>,
-    /// Shows it while it is held.
-    lock: Option<tare::metadata::Lock>,
+pub struct WriteGuard {
+    of: Arc<WriteLock>,
+    /// Its row of metadata_locks.
+    shown: Option<tare::metadata::Lock>,
 }
 
-impl Pass {
+impl WriteGuard {
     /// The same, shown in metadata_locks.
     pub fn shown(mut self, lock: tare::metadata::Lock) -> Self {
-        self.lock = Some(lock);
+        self.shown = Some(lock);
         self
     }
 }
 
-impl Gate {
+impl WriteLock {
     /// Waits for the right to write; `None` when it took longer than `at_most`, or `stop` said
     /// so (it is asked now and then).
-    pub fn enter(
+    pub fn acquire(
         self: &Arc<Self>,
         session: u64,
         at_most: Duration,
         mut stop: impl FnMut() -> bool,
-    ) -> Option<Pass> {
+    ) -> Option<WriteGuard> {
         let mut holder = self.holder.lock();
         if holder.is_some() {
             let deadline = Instant::now() + at_most;
@@ -61,30 +61,30 @@ impl Gate {
             }
         }
         *holder = Some(session);
-        Some(Pass {
-            gate: self.clone(),
-            lock: None,
+        Some(WriteGuard {
+            of: self.clone(),
+            shown: None,
         })
     }
 
     /// Takes the right to write if nobody has it.
-    pub fn try_enter(self: &Arc<Self>, session: u64) -> Option<Pass> {
+    pub fn try_acquire(self: &Arc<Self>, session: u64) -> Option<WriteGuard> {
         let mut holder = self.holder.lock();
         if holder.is_some() {
             return None;
         }
         *holder = Some(session);
-        Some(Pass {
-            gate: self.clone(),
-            lock: None,
+        Some(WriteGuard {
+            of: self.clone(),
+            shown: None,
         })
     }
 }
 
-impl Drop for Pass {
+impl Drop for WriteGuard {
     fn drop(&mut self) {
-        self.lock = None;
-        *self.gate.holder.lock() = None;
-        self.gate.left.notify_one();
+        self.shown = None;
+        *self.of.holder.lock() = None;
+        self.of.left.notify_one();
     }
 }
