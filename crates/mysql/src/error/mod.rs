@@ -1,6 +1,7 @@
 //! Errors as MySQL's clients know them.
 
 pub mod names;
+pub mod raised;
 
 use names::ERRORS;
 
@@ -16,9 +17,6 @@ pub struct SqlError {
     pub message: String,
 }
 
-/// SQLSTATEs that are not MySQL's for an error's number.
-pub const SIGNALLED: [&str; 2] = ["02200", "45000"];
-
 /// The result of whatever a statement does.
 pub type Result<T> = std::result::Result<T, SqlError>;
 
@@ -32,8 +30,7 @@ impl SqlError {
         }
     }
 
-    /// What a function or procedure of schema sys SIGNALs, with the SQLSTATE that it chooses: one of
-    /// [`SIGNALLED`].
+    /// What a function or procedure of schema sys SIGNALs, with the SQLSTATE that it chooses.
     pub fn signal(state: &'static str, code: u16, message: impl Into<String>) -> Self {
         Self {
             state,

@@ -22,7 +22,7 @@ use tare_rows::registry;
 
 use super::state::State;
 use super::types;
-use crate::storage::error::into_sqlite;
+use crate::storage::error::raise;
 
 /// One of a connection's tables.
 #[repr(C)]
@@ -51,7 +51,7 @@ fn caught<T>(table: &dyn Table, work: impl FnOnce() -> Result<T>) -> Result<T> {
             table.schema(),
             table.name()
         );
-        Err(into_sqlite(SqlError::internal(text)))
+        Err(raise(SqlError::internal(text)))
     })
 }
 
@@ -155,7 +155,7 @@ impl CatalogTable {
     fn denied(&self, command: &str) -> Error {
         let who = self.state.source().session();
         let table = self.table.name();
-        into_sqlite(SqlError::command_denied(
+        raise(SqlError::command_denied(
             command, &who.user, &who.host, table,
         ))
     }
@@ -168,7 +168,7 @@ impl CatalogTable {
                 continue;
             }
             if !allowed.contains(&column.name) {
-                return Err(into_sqlite(SqlError::invalid_usage()));
+                return Err(raise(SqlError::invalid_usage()));
             }
             changes.push(Change {
                 column: column.name,
@@ -223,7 +223,7 @@ impl UpdateVTab<'_> for CatalogTable {
         };
         let rowid = rowid.as_i64()?;
         let view = self.state.view();
-        caught(self.table, || delete(&view, rowid).map_err(into_sqlite))
+        caught(self.table, || delete(&view, rowid).map_err(raise))
     }
 
     fn insert(&mut self, args: &Inserts<'_>) -> Result<i64> {
@@ -239,7 +239,7 @@ impl UpdateVTab<'_> for CatalogTable {
             });
         }
         let view = self.state.view();
-        caught(self.table, || insert(&view, &row).map_err(into_sqlite))?;
+        caught(self.table, || insert(&view, &row).map_err(raise))?;
         // Nobody asks for the number of a row that was added.
         Ok(0)
     }
@@ -250,12 +250,12 @@ impl UpdateVTab<'_> for CatalogTable {
         };
         let rowid: i64 = args.get(0)?;
         if args.get::<i64>(1)? != rowid {
-            return Err(into_sqlite(SqlError::invalid_usage()));
+            return Err(raise(SqlError::invalid_usage()));
         }
         let changes = self.changes(args, update.columns)?;
         let view = self.state.view();
         caught(self.table, || {
-            (update.apply)(&view, rowid, &changes).map_err(into_sqlite)
+            (update.apply)(&view, rowid, &changes).map_err(raise)
         })
     }
 }
@@ -271,7 +271,7 @@ unsafe impl VTabCursor for CatalogCursor {
         }
         let (table, state) = (self.table, &self.state);
         let (scan, eof) = caught(table, || {
-            let mut scan = table.scan(&state.view(), &filter).map_err(into_sqlite)?;
+            let mut scan = table.scan(&state.view(), &filter).map_err(raise)?;
             let eof = !scan.advance();
             Ok((scan, eof))
         })?;

@@ -12,7 +12,7 @@ use super::session::{Columns, Session};
 use crate::dialect::plan::{Action, Call, Plan};
 use crate::dialect::schema::{Direction, Rewritten, View as _};
 use crate::result::{Rows, owned};
-use crate::storage::error::from_rusqlite;
+use crate::storage;
 use crate::storage::functions::sys::option;
 use crate::sys;
 use crate::sys::procedures::{self, Caller, Kept};
@@ -111,7 +111,7 @@ impl Caller for Calling<'_> {
         Ok(connection
             .db()
             .execute(&sql.text, parameters)
-            .map_err(from_rusqlite)?)
+            .map_err(storage::Error::from)?)
     }
 
     fn truncate(&mut self, schema: &str, table: &str) -> Result<()> {

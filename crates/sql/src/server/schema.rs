@@ -30,7 +30,7 @@ impl<'c> SystemSchema<'c> {
 impl Schema for SystemSchema<'_> {
     fn user_table(&mut self, database: &str, table: &str) -> Result<Option<Arc<TableDef>>> {
         match &mut self.connection {
-            Some(connection) => connection.table(database, table),
+            Some(connection) => Ok(connection.table(database, table)?),
             None => Ok(None),
         }
     }

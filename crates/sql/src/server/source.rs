@@ -12,7 +12,7 @@ use super::shared::Shared;
 use super::state::SessionState;
 use super::status::By;
 use crate::dialect::admin;
-use crate::storage::error::from_rusqlite;
+use crate::storage;
 use crate::storage::tables;
 use crate::sys::Sys;
 
@@ -171,7 +171,7 @@ impl Source for Served {
         // are read through a connection of their own.
         let defs = self.shared.databases.definitions(database, || {
             let path = self.shared.databases.path(database)?;
-            let db = rusqlite::Connection::open(path).map_err(from_rusqlite)?;
+            let db = rusqlite::Connection::open(path).map_err(storage::Error::from)?;
             tables::load(&db, "main")
         });
         let Ok(defs) = defs else { return Vec::new() };

@@ -9,8 +9,8 @@ use crate::server::metrics;
 use crate::server::points;
 use crate::server::session::Session;
 use crate::server::status::Counter;
-use crate::storage::write_lock::WriteGuard;
 use crate::storage::metrics as locks;
+use crate::storage::write_lock::WriteGuard;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 
@@ -130,7 +130,7 @@ pub fn commit(session: &mut Session) -> Result<()> {
     let result = session.connections.own()?.execute("COMMIT");
     if let Err(error) = result {
         roll_back(session);
-        return Err(error);
+        return Err(error.into());
     }
     session.registration.status().add(Counter::HandlerCommit, 1);
     session.transaction.expects_write = session.transaction.wrote;

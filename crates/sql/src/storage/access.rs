@@ -3,10 +3,8 @@
 
 use std::collections::HashMap;
 
-use tare_mysql::error::Result;
-
-use crate::storage::connection::quote;
-use crate::storage::error::from_rusqlite;
+use super::connection::quote;
+use super::error::Result;
 
 /// What a statement does to one table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,19 +63,17 @@ struct Moved {
 const ROOT_IN_REGISTER: i64 = 0x10;
 
 fn program(db: &rusqlite::Connection, sql: &str) -> Result<Vec<Op>> {
-    let mut statement = db
-        .prepare(&format!("EXPLAIN {sql}"))
-        .map_err(from_rusqlite)?;
+    let mut statement = db.prepare(&format!("EXPLAIN {sql}"))?;
     // Its parameters have no values now: what it does is known without.
     let mut rows = statement.raw_query();
     let mut ops = Vec::new();
-    while let Some(row) = rows.next().map_err(from_rusqlite)? {
+    while let Some(row) = rows.next()? {
         ops.push(Op {
-            name: row.get(1).map_err(from_rusqlite)?,
-            p1: row.get(2).map_err(from_rusqlite)?,
-            p2: row.get(3).map_err(from_rusqlite)?,
-            p3: row.get(4).map_err(from_rusqlite)?,
-            p5: row.get(6).map_err(from_rusqlite)?,
+            name: row.get(1)?,
+            p1: row.get(2)?,
+            p2: row.get(3)?,
+            p3: row.get(4)?,
+            p5: row.get(6)?,
         });
     }
     Ok(ops)
@@ -88,35 +84,20 @@ type Roots = HashMap<(i64, i64), (String, String, Option<String>)>;
 
 fn roots(db: &rusqlite::Connection) -> Result<Roots> {
     let mut roots = Roots::new();
-    let mut names = db
-        .prepare_cached("PRAGMA database_list")
-        .map_err(from_rusqlite)?;
-    let names = names
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
-        .map_err(from_rusqlite)?;
-    let names: Vec<(i64, String)> = names
-        .collect::<rusqlite::Result<_>>()
-        .map_err(from_rusqlite)?;
+    let mut names = db.prepare_cached("PRAGMA database_list")?;
+    let names = names.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let names: Vec<(i64, String)> = names.collect::<rusqlite::Result<_>>()?;
     // 0 and 1 are the connection's own.
     for (number, name) in names.into_iter().filter(|(number, _)| *number > 1) {
         let mut schema = db.prepare(&format!(
             "SELECT rootpage, tbl_name, name, type = 'index' FROM {}.sqlite_schema WHERE rootpage > 0",
             quote(&name)
-        )).map_err(from_rusqlite)?;
-        let mut rows = schema.query([]).map_err(from_rusqlite)?;
-        while let Some(row) = rows.next().map_err(from_rusqlite)? {
-            let (table, own): (String, String) = (
-                row.get(1).map_err(from_rusqlite)?,
-                row.get(2).map_err(from_rusqlite)?,
-            );
-            let index = row
-                .get::<_, bool>(3)
-                .map_err(from_rusqlite)?
-                .then(|| mysql_index(&table, &own));
-            roots.insert(
-                (number, row.get(0).map_err(from_rusqlite)?),
-                (name.clone(), table, index),
-            );
+        ))?;
+        let mut rows = schema.query([])?;
+        while let Some(row) = rows.next()? {
+            let (table, own): (String, String) = (row.get(1)?, row.get(2)?);
+            let index = row.get::<_, bool>(3)?.then(|| mysql_index(&table, &own));
+            roots.insert((number, row.get(0)?), (name.clone(), table, index));
         }
     }
     Ok(roots)

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::OpenFlags;
-use tare_mysql::error::{Result, SqlError};
 use tare_mysql::table::TableDef;
 
 use super::control::Control;
+use super::cursor::Cursor;
 use super::databases::Databases;
+use super::error::{Error, Result};
 use super::metrics;
-use super::statement::{Cursor, StatementId, Statements, last_error};
+use super::statement::{StatementId, Statements};
 use super::tables;
-use crate::storage::error::from_rusqlite;
 
 /// SQLite's limit (SQLITE_MAX_ATTACHED) is 10; the catalog takes five.
 const MAX_ATTACHED: usize = 5;
@@ -71,17 +71,14 @@ impl Connection {
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         // Not SQLITE_OPEN_MEMORY: what is attached would be opened with it too, and lost.
-        let mut db =
-            rusqlite::Connection::open_with_flags(":memory:", flags).map_err(from_rusqlite)?;
+        let mut db = rusqlite::Connection::open_with_flags(":memory:", flags)?;
         // Other processes may have the files open; sessions of this one wait for the write lock.
-        db.busy_timeout(Duration::from_secs(5))
-            .map_err(from_rusqlite)?;
-        db.progress_handler(PROGRESS_STEPS, Some(move || control.must_stop()))
-            .map_err(from_rusqlite)?;
-        prepare(&db).map_err(from_rusqlite)?;
+        db.busy_timeout(Duration::from_secs(5))?;
+        db.progress_handler(PROGRESS_STEPS, Some(move || control.must_stop()))?;
+        prepare(&db)?;
         // SAFETY: the handle is only used while `db` is open: `Statements` is cleared before.
         let raw = unsafe { db.handle() };
-        let raw = NonNull::new(raw).ok_or_else(|| SqlError::new(1041, "Out of memory"))?;
+        let raw = NonNull::new(raw).ok_or(Error::OutOfMemory)?;
         Ok(Self {
             statements: Statements::default(),
             fixed: HashMap::new(),
@@ -151,10 +148,7 @@ impl Connection {
 
     /// Runs a prepared statement.
     pub fn run(&mut self, id: StatementId) -> Result<Cursor<'_>> {
-        let raw = self
-            .statements
-            .raw(id)
-            .ok_or_else(|| SqlError::new(1243, "Unknown prepared statement handler"))?;
+        let raw = self.statements.raw(id).ok_or(Error::UnknownStatement)?;
         // SAFETY: the statement is one of this connection's, and cannot be closed while the
         // cursor borrows it.
         Ok(unsafe { Cursor::new(raw, self.raw) })
@@ -181,7 +175,7 @@ impl Connection {
 
     /// Runs statements that are not kept.
     pub fn batch(&mut self, sql: &str) -> Result<()> {
-        Ok(self.db.execute_batch(sql).map_err(from_rusqlite)?)
+        counted(self.db.execute_batch(sql))
     }
 
     /// Rows changed by the last INSERT, UPDATE or DELETE.
@@ -192,12 +186,6 @@ impl Connection {
     /// Whether no transaction is open.
     pub fn is_autocommit(&self) -> bool {
         self.db.is_autocommit()
-    }
-
-    /// The connection's last error.
-    pub fn last_error(&self) -> SqlError {
-        // SAFETY: the connection is open and this thread's.
-        unsafe { last_error(self.raw.as_ptr()) }
     }
 
     /// Whether a database is known to the connection.
@@ -217,32 +205,24 @@ impl Connection {
         }
         let path = self.databases.path(name)?;
         if !path.exists() {
-            return Err(SqlError::unknown_database(name));
+            return Err(Error::UnknownDatabase(name.to_owned()));
         }
         if self.attached.len() == MAX_ATTACHED {
             if !self.db.is_autocommit() {
-                return Err(SqlError::unsupported(
-                    "more than five databases in one transaction",
-                ));
+                return Err(Error::TooManyDatabases);
             }
             let oldest = self.attached.remove(0);
             self.relax.retain(|q| *q != quote(&oldest));
             self.detach(&oldest)?;
         }
         let quoted = quote(name);
-        let path = path
-            .to_str()
-            .ok_or_else(|| SqlError::storage("path is not UTF-8"))?;
-        self.db
-            .execute(&format!("ATTACH ?1 AS {quoted}"), [path])
-            .map_err(from_rusqlite)?;
+        let path = path.to_str().ok_or(Error::Path)?;
+        counted(self.db.execute(&format!("ATTACH ?1 AS {quoted}"), [path]))?;
         // WAL lets readers go on while one writes. 16 MiB of pages per session.
-        self.db
-            .execute_batch(&format!(
-                "PRAGMA {quoted}.journal_mode=WAL; PRAGMA {quoted}.cache_size=-{CACHE_KIB}; \
+        counted(self.db.execute_batch(&format!(
+            "PRAGMA {quoted}.journal_mode=WAL; PRAGMA {quoted}.cache_size=-{CACHE_KIB}; \
              PRAGMA {quoted}.journal_size_limit=67108864"
-            ))
-            .map_err(from_rusqlite)?;
+        )))?;
         self.relax.push(quoted);
         self.relax()?;
         self.attached.push(name.to_owned());
@@ -257,8 +237,7 @@ impl Connection {
         }
         for quoted in self.relax.drain(..) {
             self.db
-                .execute_batch(&format!("PRAGMA {quoted}.synchronous=NORMAL"))
-                .map_err(from_rusqlite)?;
+                .execute_batch(&format!("PRAGMA {quoted}.synchronous=NORMAL"))?;
         }
         Ok(())
     }
@@ -272,10 +251,7 @@ impl Connection {
     }
 
     fn detach(&mut self, name: &str) -> Result<()> {
-        Ok(self
-            .db
-            .execute_batch(&format!("DETACH {}", quote(name)))
-            .map_err(from_rusqlite)?)
+        Ok(self.db.execute_batch(&format!("DETACH {}", quote(name)))?)
     }
 
     /// Forgets a database, as before its file is removed.
@@ -298,6 +274,17 @@ impl Connection {
     pub fn table(&mut self, database: &str, table: &str) -> Result<Option<Arc<TableDef>>> {
         Ok(self.definitions(database)?.tables.get(table).cloned())
     }
+}
+
+/// What SQLite refuses, counted.
+fn counted<T>(result: rusqlite::Result<T>) -> Result<T> {
+    result.map_err(|error| {
+        let error = Error::from(error);
+        if let Some(code) = error.sqlite_code() {
+            metrics::refused(code);
+        }
+        error
+    })
 }
 
 /// A name as SQLite quotes it.

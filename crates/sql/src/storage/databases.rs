@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
 
+use super::error::{Error, Result};
 use super::points::{LOCK_DEFINITIONS, LOCK_GATES};
 use super::sync::{Mutex, RwLock};
 use super::write_lock::WriteLock;
@@ -60,10 +60,7 @@ impl Databases {
                 .chars()
                 .any(|c| c == '/' || c == '\\' || c.is_control());
         if bad {
-            return Err(SqlError::new(
-                1102,
-                format!("Incorrect database name '{name}'"),
-            ));
+            return Err(Error::BadName(name.to_owned()));
         }
         Ok(self.directory.join(format!("{name}.db")))
     }
@@ -160,10 +157,7 @@ impl Databases {
             file.push(suffix);
             match std::fs::remove_file(&file) {
                 Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                    return Err(SqlError::new(
-                        1010,
-                        format!("Error dropping database ({e})"),
-                    ));
+                    return Err(Error::Remove(e));
                 }
                 _ => {}
             }

@@ -1,262 +1,190 @@
-//! SQLite's errors in MySQL's words, and the way of our own errors through SQLite.
+//! What goes wrong in the databases, and what clients are told of it.
 
 use rusqlite::ffi;
-use tare_mysql::error::{SIGNALLED, SqlError};
+use tare_mysql::error::SqlError;
+use tare_mysql::error::raised::{self, Ticket};
 
-/// Marks a message that carries a [`SqlError`]; SQLite knows only texts.
-const MARK: &str = "tare-mysql-error:";
+use super::words;
 
-/// What SQLite says, in MySQL's words. `code` is SQLite's extended result code.
-pub fn from_sqlite(code: i32, message: &str) -> SqlError {
-    if let Some(error) = carried_in(message) {
-        return error;
+/// The result of what is asked of a database.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error of the databases.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// SQLite's own.
+    #[error("{message}")]
+    Sqlite {
+        /// Its extended code.
+        code: i32,
+        /// Its words.
+        message: String,
+    },
+    /// A virtual table or a function raised it while SQLite ran.
+    #[error(transparent)]
+    Raised(SqlError),
+    /// What rusqlite says without SQLite: a value is not of the type that was asked for.
+    #[error(transparent)]
+    Value(rusqlite::Error),
+    /// No file can have the name.
+    #[error("Incorrect database name '{0}'")]
+    BadName(String),
+    /// There is no file of the name.
+    #[error("Unknown database '{0}'")]
+    UnknownDatabase(String),
+    /// A transaction names more databases than SQLite attaches.
+    #[error("more than five databases in one transaction")]
+    TooManyDatabases,
+    /// SQLite takes names in UTF-8 only.
+    #[error("path is not UTF-8")]
+    Path,
+    /// A database's file cannot be removed.
+    #[error("Error dropping database ({0})")]
+    Remove(std::io::Error),
+    /// The text holds no statement.
+    #[error("Query was empty")]
+    Empty,
+    /// The text is longer than SQLite can count.
+    #[error("Got a packet bigger than 'max_allowed_packet' bytes")]
+    TooLong,
+    /// The statement was closed, or is another connection's.
+    #[error("Unknown prepared statement handler")]
+    UnknownStatement,
+    /// SQLite has no memory for a connection.
+    #[error("Out of memory")]
+    OutOfMemory,
+}
+
+impl Error {
+    /// What SQLite has told, in its extended code and its words.
+    pub fn from_sqlite(code: i32, message: impl Into<String>) -> Self {
+        match Ticket::in_code(code).and_then(Ticket::take) {
+            Some(error) => Self::Raised(error),
+            None => Self::Sqlite {
+                code,
+                message: message.into(),
+            },
+        }
     }
-    match code {
-        ffi::SQLITE_BUSY_SNAPSHOT => {
-            return SqlError::deadlock();
+
+    /// SQLite's extended code, where SQLite has failed.
+    pub fn sqlite_code(&self) -> Option<i32> {
+        match self {
+            Self::Sqlite { code, .. } => Some(*code),
+            _ => None,
         }
-        ffi::SQLITE_CONSTRAINT_UNIQUE
-        | ffi::SQLITE_CONSTRAINT_PRIMARYKEY
-        | ffi::SQLITE_CONSTRAINT_ROWID => {
-            let key = message.rsplit(": ").next().unwrap_or(message);
-            return SqlError::new(1062, format!("Duplicate entry for key '{key}'"));
-        }
-        ffi::SQLITE_CONSTRAINT_NOTNULL => {
-            let column = message.rsplit(['.', ' ']).next().unwrap_or(message);
-            return SqlError::new(1048, format!("Column '{column}' cannot be null"));
-        }
-        ffi::SQLITE_CONSTRAINT_FOREIGNKEY => {
-            return SqlError::new(
-                1452,
-                "Cannot add, update or delete a row: a foreign key constraint fails",
-            );
-        }
-        ffi::SQLITE_CONSTRAINT_CHECK => {
-            let name = message.rsplit(": ").next().unwrap_or(message);
-            // What strict mode asks of a column: see storage::tables::sqlite.
-            if let Some((code, column)) = name.strip_prefix("tare:").and_then(|n| n.split_once(':'))
-            {
-                return match code {
-                    "1264" => SqlError::new(
-                        1264,
-                        format!("Out of range value for column '{column}' at row 1"),
-                    ),
-                    "1406" => SqlError::new(
-                        1406,
-                        format!("Data too long for column '{column}' at row 1"),
-                    ),
-                    _ => SqlError::new(
-                        1265,
-                        format!("Data truncated for column '{column}' at row 1"),
-                    ),
-                };
+    }
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        match error {
+            rusqlite::Error::SqliteFailure(e, message) => {
+                let message = message.unwrap_or_else(|| e.to_string());
+                Self::from_sqlite(e.extended_code, message)
             }
-            return SqlError::new(3819, format!("Check constraint '{name}' is violated."));
+            rusqlite::Error::SqlInputError { error, msg, .. } => {
+                Self::from_sqlite(error.extended_code, msg)
+            }
+            other => Self::Value(other),
         }
-        _ => {}
     }
-    match code & 0xff {
-        ffi::SQLITE_BUSY => SqlError::lock_timeout(),
-        ffi::SQLITE_LOCKED => SqlError::deadlock(),
-        ffi::SQLITE_INTERRUPT => SqlError::interrupted(),
-        ffi::SQLITE_NOMEM => SqlError::new(1041, "Out of memory"),
-        ffi::SQLITE_READONLY => {
-            SqlError::new(1290, format!("The database is read-only ({message})"))
+}
+
+impl From<Error> for SqlError {
+    fn from(error: Error) -> Self {
+        let text = error.to_string();
+        match error {
+            Error::Sqlite { code, message } => words::from_sqlite(code, &message),
+            Error::Raised(error) => error,
+            Error::Value(_) => Self::internal(text),
+            Error::BadName(_) => Self::new(1102, text),
+            Error::UnknownDatabase(_) => Self::new(1049, text),
+            Error::TooManyDatabases => Self::unsupported(text),
+            Error::Path => Self::storage(text),
+            Error::Remove(_) => Self::new(1010, text),
+            Error::Empty => Self::new(1065, text),
+            Error::TooLong => Self::new(1153, text),
+            Error::UnknownStatement => Self::new(1243, text),
+            Error::OutOfMemory => Self::new(1041, text),
         }
-        ffi::SQLITE_FULL => SqlError::new(1021, "Disk full"),
-        ffi::SQLITE_IOERR | ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB | ffi::SQLITE_CANTOPEN => {
-            SqlError::storage(message)
-        }
-        ffi::SQLITE_TOOBIG => SqlError::new(
-            1301,
-            format!("Result was larger than max_allowed_packet ({message})"),
-        ),
-        ffi::SQLITE_MISMATCH => SqlError::new(1366, "Incorrect integer value"),
-        _ => from_message(message),
     }
 }
 
-/// SQLite has one code for all that is wrong with a statement's text; the message tells.
-fn from_message(message: &str) -> SqlError {
-    let after = |prefix: &str| message.strip_prefix(prefix);
-    if let Some(name) = after("no such table: ") {
-        return match name.split_once('.') {
-            Some((database, table)) => SqlError::no_such_table(database, table),
-            // Only `t.*` names a table without its database.
-            None => SqlError::new(1051, format!("Unknown table '{name}'")),
-        };
-    }
-    if let Some(name) = after("no such column: ") {
-        return SqlError::new(1054, format!("Unknown column '{name}' in 'field list'"));
-    }
-    if let Some((table, column)) =
-        after("table ").and_then(|m| m.split_once(" has no column named "))
-    {
-        let _ = table;
-        return SqlError::new(1054, format!("Unknown column '{column}' in 'field list'"));
-    }
-    // `1st ORDER BY term out of range - should be between 1 and 1`
-    if let Some((place, _)) = message.split_once(" term out of range") {
-        let clause = if place.ends_with("ORDER BY") {
-            "order clause"
-        } else {
-            "group statement"
-        };
-        return SqlError::new(1054, format!("Unknown column in '{clause}'"));
-    }
-    if let Some(name) = after("no such function: ") {
-        return SqlError::new(1305, format!("FUNCTION {name} does not exist"));
-    }
-    if let Some(name) = after("ambiguous column name: ") {
-        return SqlError::new(1052, format!("Column '{name}' in field list is ambiguous"));
-    }
-    if let Some(name) = after("unknown database ") {
-        return SqlError::unknown_database(name.trim_matches(['"', '\'']));
-    }
-    if let Some(name) = after("wrong number of arguments to function ") {
-        return SqlError::new(
-            1582,
-            format!(
-                "Incorrect parameter count in the call to native function '{}'",
-                name.trim_end_matches("()")
-            ),
-        );
-    }
-    if let Some(name) = after("duplicate column name: ") {
-        return SqlError::new(1060, format!("Duplicate column name '{name}'"));
-    }
-    if let Some(name) = after("no such savepoint: ") {
-        return SqlError::new(1305, format!("SAVEPOINT {name} does not exist"));
-    }
-    if message.ends_with("already exists") {
-        let code = if message.starts_with("index") {
-            1061
-        } else {
-            1050
-        };
-        return SqlError::new(code, capital(message));
-    }
-    if message.starts_with("no such index") {
-        return SqlError::new(1091, capital(message));
-    }
-    if message.contains(" values for ") || message.contains("values were supplied") {
-        return SqlError::new(1136, "Column count doesn't match value count at row 1");
-    }
-    if message.starts_with("SELECTs to the left and right") {
-        return SqlError::new(
-            1222,
-            "The used SELECT statements have a different number of columns",
-        );
-    }
-    if message.starts_with("sub-select returns") || message.starts_with("row value misused") {
-        return SqlError::new(1241, "Operand should contain 1 column(s)");
-    }
-    if message.starts_with("misuse of aggregate") {
-        return SqlError::new(1111, "Invalid use of group function");
-    }
-    if message.starts_with("integer overflow") {
-        return SqlError::new(1690, "BIGINT value is out of range");
-    }
-    if message.contains("syntax error") || message.contains("incomplete input") {
-        return SqlError::syntax(message);
-    }
-    SqlError::new(1105, capital(message))
-}
-
-fn capital(message: &str) -> String {
-    let mut chars = message.chars();
-    chars
-        .next()
-        .map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect())
-}
-
-/// The same error as SQLite can carry it. [`carried_by`] gets it back.
-pub fn into_sqlite(error: SqlError) -> rusqlite::Error {
-    let text = format!("{MARK}{}:{}:{}", error.code, error.state, error.message);
-    rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_ERROR), Some(text))
-}
-
-/// The error that a table raised, out of SQLite's error. `None` if it is SQLite's own.
-pub fn carried_by(error: &rusqlite::Error) -> Option<SqlError> {
-    let (rusqlite::Error::SqliteFailure(_, Some(text))
-    | rusqlite::Error::SqlInputError { msg: text, .. }) = error
-    else {
-        return None;
-    };
-    carried_in(text)
-}
-
-/// The same, out of SQLite's message.
-pub fn carried_in(text: &str) -> Option<SqlError> {
-    let mut parts = text.split_once(MARK)?.1.splitn(3, ':');
-    let mut error = SqlError::new(parts.next()?.parse().ok()?, "");
-    let state = parts.next()?;
-    let signalled = SIGNALLED.into_iter().find(|s| *s == state);
-    error.state = signalled.unwrap_or(error.state);
-    error.message = parts.next()?.to_owned();
-    Some(error)
-}
-
-/// rusqlite's error in MySQL's words.
-pub fn from_rusqlite(error: rusqlite::Error) -> SqlError {
-    match error {
-        rusqlite::Error::SqliteFailure(e, message) => {
-            from_sqlite(e.extended_code, &message.unwrap_or_else(|| e.to_string()))
-        }
-        rusqlite::Error::SqlInputError { error, msg, .. } => from_sqlite(error.extended_code, &msg),
-        other => SqlError::new(1105, other.to_string()),
-    }
+/// An error of ours for SQLite to report: [`Error::from_sqlite`] finds it again by its code.
+pub fn raise(error: SqlError) -> rusqlite::Error {
+    let code = raised::keep(error).code(ffi::SQLITE_ERROR);
+    rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)
 }
 
 #[cfg(test)]
 mod tests {
+    use rusqlite::Connection;
+    use rusqlite::functions::FunctionFlags;
+
     use super::*;
 
-    #[test]
-    fn sqlite_errors_get_mysql_numbers() {
-        let cases = [
-            (ffi::SQLITE_ERROR, "no such table: db.t", 1146, "42S02"),
-            (ffi::SQLITE_ERROR, "no such column: x", 1054, "42S22"),
-            (ffi::SQLITE_ERROR, "near \"x\": syntax error", 1064, "42000"),
-            (ffi::SQLITE_ERROR, "no such function: f", 1305, "42000"),
-            (
-                ffi::SQLITE_CONSTRAINT_PRIMARYKEY,
-                "UNIQUE constraint failed: t.id",
-                1062,
-                "23000",
-            ),
-            (
-                ffi::SQLITE_CONSTRAINT_NOTNULL,
-                "NOT NULL constraint failed: t.id",
-                1048,
-                "23000",
-            ),
-            (ffi::SQLITE_BUSY, "database is locked", 1205, "HY000"),
-            (
-                ffi::SQLITE_BUSY_SNAPSHOT,
-                "database is locked",
-                1213,
-                "40001",
-            ),
-            (ffi::SQLITE_INTERRUPT, "interrupted", 1317, "70100"),
-        ];
-        for (code, message, number, state) in cases {
-            let error = from_sqlite(code, message);
-            assert_eq!((error.code, error.state), (number, state), "{message}");
-        }
+    /// A connection with `refuse(text)`, which raises an error with that text.
+    fn connection() -> Connection {
+        let db = Connection::open_in_memory().unwrap();
+        let flags = FunctionFlags::SQLITE_UTF8;
+        db.create_scalar_function("refuse", 1, flags, |ctx| -> rusqlite::Result<i64> {
+            Err(raise(SqlError::new(1683, ctx.get::<String>(0)?)))
+        })
+        .unwrap();
+        db
+    }
+
+    fn fail(db: &Connection, sql: &str) -> rusqlite::Error {
+        let asked = db.query_row(sql, [], |row| row.get::<_, i64>(0));
+        asked.expect_err("it is refused")
     }
 
     #[test]
-    fn an_error_comes_back_whole() {
-        let error = SqlError::command_denied("UPDATE", "a:b", "localhost", "threads");
-        let carried = into_sqlite(error.clone());
-        assert_eq!(carried_by(&carried), Some(error));
+    fn what_a_function_raises_comes_back_whole() {
+        let db = connection();
+        let told = SqlError::from(Error::from(fail(&db, "SELECT refuse('a:b')")));
+        assert_eq!(told, SqlError::new(1683, "a:b"));
+        let deep = "SELECT sum(x) FROM (SELECT refuse('c') AS x UNION SELECT 1) ORDER BY 1";
+        let told = SqlError::from(Error::from(fail(&db, deep)));
+        assert_eq!(told, SqlError::new(1683, "c"));
     }
 
     #[test]
-    fn sqlites_own_error_is_not_ours() {
-        let error =
-            rusqlite::Error::SqliteFailure(ffi::Error::new(1), Some("no such table: t".into()));
-        assert_eq!(carried_by(&error), None);
+    fn an_error_that_nobody_took_is_not_told_for_another() {
+        let db = connection();
+        let first = fail(&db, "SELECT refuse('first')");
+        // SQLite's own error comes after one of ours that nobody has looked at.
+        let own = SqlError::from(Error::from(fail(&db, "SELECT * FROM shop.t")));
+        assert_eq!(own.code, 1146);
+        // One of ours comes after another one.
+        let second = fail(&db, "SELECT refuse('second')");
+        let first = SqlError::from(Error::from(first));
+        assert_eq!(first, SqlError::new(1105, "SQL logic error"));
+        let second = SqlError::from(Error::from(second));
+        assert_eq!(second, SqlError::new(1683, "second"));
+    }
+
+    #[test]
+    fn an_error_of_another_thread_is_not_ours() {
+        let theirs = std::thread::spawn(|| fail(&connection(), "SELECT refuse('theirs')"));
+        let theirs = theirs.join().unwrap();
+        let _ours = raise(SqlError::no_database());
+        let told = SqlError::from(Error::from(theirs));
+        assert_eq!(told.code, 1105);
+    }
+
+    #[test]
+    fn a_connection_that_a_table_uses_inside_does_not_disturb() {
+        let db = connection();
+        let flags = FunctionFlags::SQLITE_UTF8;
+        db.create_scalar_function("within", 0, flags, |_| -> rusqlite::Result<i64> {
+            let inner = SqlError::from(Error::from(fail(&connection(), "SELECT refuse('in')")));
+            assert_eq!(inner.message, "in");
+            Err(raise(SqlError::new(1683, "out")))
+        })
+        .unwrap();
+        let told = SqlError::from(Error::from(fail(&db, "SELECT within()")));
+        assert_eq!(told.message, "out");
     }
 }

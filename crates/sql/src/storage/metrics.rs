@@ -3,6 +3,8 @@
 //! What SQLite counts for each connection (its page cache) is collected now and then, not at each
 //! statement: see [`Connection::gather`](super::Connection::gather).
 
+use rusqlite::ffi;
+
 tare::metrics! {
     /// Pages that sessions asked their caches for; collected every 32 statements of a session.
     pub static BUFFER_POOL_READ_REQUESTS: StatusCounter = "buffer_pool_read_requests", "buffer", enabled;
@@ -59,6 +61,16 @@ tare::metrics! {
 
     /// Files that SQLite has open.
     pub static FILE_NUM_OPEN_FILES: Value = "file_num_open_files", "file_system", enabled;
+}
+
+/// Counts a refusal of SQLite's, by its extended code.
+pub fn refused(code: i32) {
+    if code & 0xff == ffi::SQLITE_BUSY {
+        LOCK_BUSY.add(1);
+        if code == ffi::SQLITE_BUSY_SNAPSHOT {
+            LOCK_DEADLOCKS.add(1);
+        }
+    }
 }
 
 /// Says what never changes.

@@ -3,6 +3,7 @@
 pub mod access;
 pub mod connection;
 mod control;
+mod cursor;
 pub mod databases;
 pub mod error;
 pub mod functions;
@@ -11,14 +12,18 @@ pub mod metrics;
 mod mutex;
 mod points;
 pub mod sqlite;
-pub mod statement;
+mod statement;
 pub mod sync;
 pub mod tables;
 pub mod time;
 mod vfs;
+mod words;
 pub mod write_lock;
 
 pub use connection::Connection;
 pub use control::{Client, Control};
+pub use cursor::Cursor;
 pub use databases::Databases;
+pub use error::{Error, Result};
+pub use statement::StatementId;
 pub use vfs::{opened_files, temporary_files};

@@ -1,20 +1,17 @@
 //! Prepared statements of SQLite, close to its C interface.
 //!
-//! A session steps through its rows straight into the client's buffer, and keeps hundreds of
-//! statements prepared between executions; rusqlite's statements borrow their connection, which a
-//! session that owns both cannot express. Here a [`Statements`] owns them all, and finalizes them
-//! before the connection closes; a [`Cursor`] borrows the connection while it runs.
+//! A session keeps hundreds of statements prepared between executions; rusqlite's statements borrow
+//! their connection, which a session that owns both cannot express. Here a [`Statements`] owns them
+//! all, and finalizes them before the connection closes; a [`Cursor`](super::cursor::Cursor) borrows
+//! the connection while it runs.
 
 use std::ffi::CStr;
 use std::os::raw::{c_char, c_int};
 use std::ptr::NonNull;
-use std::slice;
 
 use rusqlite::ffi;
-use tare_mysql::error::{Result, SqlError};
-use tare_mysql::wire::value::Value;
 
-use super::error::from_sqlite;
+use super::error::{Error, Result};
 use super::metrics;
 
 /// Names a prepared statement of a connection.
@@ -52,26 +49,21 @@ pub struct Statements {
 // is only reached through the `Connection` that owns it, which is not Sync.
 unsafe impl Send for Statements {}
 
-/// The connection's own words for its last error.
+/// What SQLite says of its last failure on a connection; SQLITE_BUSY is counted.
 ///
 /// # Safety
 /// `db` is an open connection that no other thread uses.
-pub unsafe fn last_error(db: *mut ffi::sqlite3) -> SqlError {
+pub(super) unsafe fn failure(db: *mut ffi::sqlite3) -> Error {
     // SAFETY: by the caller's promise `db` is open; the message is valid until the next call.
     let (code, message) = unsafe {
         let message = ffi::sqlite3_errmsg(db);
         (
             ffi::sqlite3_extended_errcode(db),
-            CStr::from_ptr(message).to_string_lossy().into_owned(),
+            CStr::from_ptr(message).to_string_lossy(),
         )
     };
-    if code & 0xff == ffi::SQLITE_BUSY {
-        metrics::LOCK_BUSY.add(1);
-        if code == ffi::SQLITE_BUSY_SNAPSHOT {
-            metrics::LOCK_DEADLOCKS.add(1);
-        }
-    }
-    from_sqlite(code, &message)
+    metrics::refused(code);
+    Error::from_sqlite(code, message)
 }
 
 impl Statements {
@@ -81,9 +73,7 @@ impl Statements {
     /// `db` is open, used by no other thread, and closed only after `self` was cleared.
     pub unsafe fn prepare(&mut self, db: *mut ffi::sqlite3, sql: &str) -> Result<StatementId> {
         let mut raw = std::ptr::null_mut();
-        let len = c_int::try_from(sql.len()).map_err(|_| {
-            SqlError::new(1153, "Got a packet bigger than 'max_allowed_packet' bytes")
-        })?;
+        let len = c_int::try_from(sql.len()).map_err(|_| Error::TooLong)?;
         // SAFETY: `db` is open by the caller's promise; the text is `len` bytes long; the result
         // goes to a local.
         let rc = unsafe {
@@ -98,9 +88,9 @@ impl Statements {
         };
         if rc != ffi::SQLITE_OK {
             // SAFETY: as above.
-            return Err(unsafe { last_error(db) });
+            return Err(unsafe { failure(db) });
         }
-        let raw = NonNull::new(raw).ok_or_else(|| SqlError::new(1065, "Query was empty"))?;
+        let raw = NonNull::new(raw).ok_or(Error::Empty)?;
         let id = match self.free.pop() {
             Some(id) => {
                 self.slots[id as usize] = Some(raw);
@@ -141,191 +131,4 @@ impl Drop for Statements {
     fn drop(&mut self) {
         self.clear();
     }
-}
-
-/// A statement that runs. Dropped, it is reset: its read transaction ends.
-#[derive(Debug)]
-pub struct Cursor<'c> {
-    raw: NonNull<ffi::sqlite3_stmt>,
-    db: NonNull<ffi::sqlite3>,
-    _connection: std::marker::PhantomData<&'c ()>,
-}
-
-impl<'c> Cursor<'c> {
-    /// Begins to run a statement.
-    ///
-    /// # Safety
-    /// `raw` is a statement of `db`; for `'c` it is not finalized, and no other thread uses `db`.
-    pub unsafe fn new(raw: NonNull<ffi::sqlite3_stmt>, db: NonNull<ffi::sqlite3>) -> Self {
-        Self {
-            raw,
-            db,
-            _connection: std::marker::PhantomData,
-        }
-    }
-
-    fn stmt(&self) -> *mut ffi::sqlite3_stmt {
-        self.raw.as_ptr()
-    }
-
-    /// Gives parameter `index` (from 1) a value.
-    pub fn bind(&mut self, index: usize, value: Value<'_>) -> Result<()> {
-        let i = index as c_int;
-        // SAFETY: the statement is live (see `new`); text and bytes are copied by SQLite during
-        // the call (SQLITE_TRANSIENT), their lengths are those of the slices.
-        let rc = unsafe {
-            match value {
-                Value::Null => ffi::sqlite3_bind_null(self.stmt(), i),
-                Value::Int(n) => ffi::sqlite3_bind_int64(self.stmt(), i, n),
-                Value::Real(x) => ffi::sqlite3_bind_double(self.stmt(), i, x),
-                Value::Text(t) => ffi::sqlite3_bind_text64(
-                    self.stmt(),
-                    i,
-                    t.as_ptr().cast(),
-                    t.len() as u64,
-                    ffi::SQLITE_TRANSIENT(),
-                    ffi::SQLITE_UTF8 as u8,
-                ),
-                Value::Blob(b) => ffi::sqlite3_bind_blob64(
-                    self.stmt(),
-                    i,
-                    b.as_ptr().cast(),
-                    b.len() as u64,
-                    ffi::SQLITE_TRANSIENT(),
-                ),
-            }
-        };
-        if rc == ffi::SQLITE_OK {
-            Ok(())
-        } else {
-            Err(self.error())
-        }
-    }
-
-    fn error(&self) -> SqlError {
-        // SAFETY: the connection is open and ours for as long as the cursor (see `new`).
-        unsafe { last_error(self.db.as_ptr()) }
-    }
-
-    /// Goes to the next row; false after the last one.
-    #[inline]
-    pub fn step(&mut self) -> Result<bool> {
-        // SAFETY: the statement is live (see `new`).
-        match unsafe { ffi::sqlite3_step(self.stmt()) } {
-            ffi::SQLITE_ROW => Ok(true),
-            ffi::SQLITE_DONE => Ok(false),
-            _ => Err(self.error()),
-        }
-    }
-
-    /// How many columns a row has; 0 for a statement that returns none.
-    pub fn columns(&self) -> usize {
-        // SAFETY: the statement is live (see `new`).
-        unsafe { ffi::sqlite3_column_count(self.stmt()) as usize }
-    }
-
-    /// How often SQLite has prepared the statement anew because the schema changed.
-    pub fn reprepared(&self) -> i32 {
-        // SAFETY: the statement is live (see `new`).
-        unsafe { ffi::sqlite3_stmt_status(self.stmt(), ffi::SQLITE_STMTSTATUS_REPREPARE, 0) }
-    }
-
-    /// Rows that were stepped over in full scans, and whether there was a sort, since the last
-    /// call.
-    pub fn scan_status(&mut self) -> (i32, i32) {
-        // SAFETY: the statement is live (see `new`).
-        unsafe {
-            (
-                ffi::sqlite3_stmt_status(self.stmt(), ffi::SQLITE_STMTSTATUS_FULLSCAN_STEP, 1),
-                ffi::sqlite3_stmt_status(self.stmt(), ffi::SQLITE_STMTSTATUS_SORT, 1),
-            )
-        }
-    }
-
-    /// Steps of SQLite's machine since the last call.
-    pub fn steps(&mut self) -> u64 {
-        // SAFETY: the statement is live (see `new`).
-        let steps =
-            unsafe { ffi::sqlite3_stmt_status(self.stmt(), ffi::SQLITE_STMTSTATUS_VM_STEP, 1) };
-        // SQLite counts in 32 bits, and may have come round.
-        u64::from(steps as u32)
-    }
-
-    /// A column of the current row.
-    #[inline]
-    pub fn value(&self, column: usize) -> Value<'_> {
-        let (stmt, i) = (self.stmt(), column as c_int);
-        // SAFETY: the statement is live; the text or blob that SQLite returns stays valid until
-        // the next step, reset or conversion of that column, none of which can happen while the
-        // returned value borrows `self`: this function asks each type without converting.
-        unsafe {
-            match ffi::sqlite3_column_type(stmt, i) {
-                ffi::SQLITE_INTEGER => Value::Int(ffi::sqlite3_column_int64(stmt, i)),
-                ffi::SQLITE_FLOAT => Value::Real(ffi::sqlite3_column_double(stmt, i)),
-                ffi::SQLITE_TEXT => {
-                    let text = ffi::sqlite3_column_text(stmt, i);
-                    Value::Text(bytes(text, ffi::sqlite3_column_bytes(stmt, i)))
-                }
-                ffi::SQLITE_BLOB => {
-                    let blob = ffi::sqlite3_column_blob(stmt, i);
-                    Value::Blob(bytes(blob.cast(), ffi::sqlite3_column_bytes(stmt, i)))
-                }
-                _ => Value::Null,
-            }
-        }
-    }
-
-    /// What a column of the result is called.
-    pub fn name(&self, column: usize) -> &str {
-        // SAFETY: the statement is live, and the name is until it is finalized or prepared anew.
-        unsafe { text(ffi::sqlite3_column_name(self.stmt(), column as c_int)) }.unwrap_or("")
-    }
-
-    /// The declared type of the table's column behind a column of the result.
-    pub fn decltype(&self, column: usize) -> Option<&str> {
-        // SAFETY: as in `name`.
-        unsafe { text(ffi::sqlite3_column_decltype(self.stmt(), column as c_int)) }
-    }
-
-    /// Database, table and column behind a column of the result.
-    pub fn origin(&self, column: usize) -> Option<(&str, &str, &str)> {
-        let (stmt, i) = (self.stmt(), column as c_int);
-        // SAFETY: as in `name`.
-        unsafe {
-            Some((
-                text(ffi::sqlite3_column_database_name(stmt, i))?,
-                text(ffi::sqlite3_column_table_name(stmt, i))?,
-                text(ffi::sqlite3_column_origin_name(stmt, i))?,
-            ))
-        }
-    }
-}
-
-impl Drop for Cursor<'_> {
-    fn drop(&mut self) {
-        // SAFETY: the statement is live (see `new`). The result repeats an error that step told.
-        unsafe {
-            ffi::sqlite3_reset(self.stmt());
-        }
-    }
-}
-
-/// # Safety
-/// `pointer` is null, or `len` bytes that live for `'a`.
-unsafe fn bytes<'a>(pointer: *const u8, len: c_int) -> &'a [u8] {
-    match usize::try_from(len) {
-        // SAFETY: by the caller's promise.
-        Ok(len) if len > 0 && !pointer.is_null() => unsafe { slice::from_raw_parts(pointer, len) },
-        _ => &[],
-    }
-}
-
-/// # Safety
-/// `pointer` is null, or a C string that lives for `'a`.
-unsafe fn text<'a>(pointer: *const c_char) -> Option<&'a str> {
-    if pointer.is_null() {
-        return None;
-    }
-    // SAFETY: by the caller's promise.
-    unsafe { CStr::from_ptr(pointer) }.to_str().ok()
 }

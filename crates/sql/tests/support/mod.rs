@@ -11,7 +11,7 @@ use tare_mysql::error::SqlError;
 use tare_reader::Segment;
 use tare_rows::source::Source;
 use tare_sql::catalog::{self, Catalog};
-use tare_sql::storage::error::carried_by;
+use tare_sql::storage;
 
 /// Tare is one for the process: one test at a time.
 static ONE: Mutex<()> = Mutex::new(());
@@ -97,7 +97,10 @@ impl Running {
     pub fn execute(&self, sql: &str) -> Result<usize, SqlError> {
         self.conn
             .execute(sql, [])
-            .map_err(|e| carried_by(&e).unwrap_or_else(|| panic!("{sql}: {e}")))
+            .map_err(|e| match storage::Error::from(e) {
+                storage::Error::Raised(error) => error,
+                other => panic!("{sql}: {other}"),
+            })
     }
 
     pub fn truncate(&self, name: &str) {

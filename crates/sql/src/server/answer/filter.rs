@@ -7,8 +7,8 @@ use crate::dialect::admin::Filter;
 use crate::result::Rows;
 use crate::server::schema::SystemSchema;
 use crate::server::session::Connections;
+use crate::storage;
 use crate::storage::connection::quote;
-use crate::storage::error::from_rusqlite;
 use tare_mysql::error::{Result, SqlError};
 
 /// Keeps the rows that LIKE or WHERE lets through: SQLite evaluates both, over the rows as JSON.
@@ -28,12 +28,15 @@ pub fn filtered(connections: &mut Connections, rows: Rows, filter: &Filter) -> R
         columns.join(", ")
     );
     let connection = connections.own()?;
-    let mut statement = connection.db().prepare(&sql).map_err(from_rusqlite)?;
+    let mut statement = connection
+        .db()
+        .prepare(&sql)
+        .map_err(storage::Error::from)?;
     let kept: Vec<i64> = statement
         .query_map([&json], |r| r.get(0))
-        .map_err(from_rusqlite)?
+        .map_err(storage::Error::from)?
         .collect::<rusqlite::Result<_>>()
-        .map_err(from_rusqlite)?;
+        .map_err(storage::Error::from)?;
     let mut rows = rows;
     let all = std::mem::take(&mut rows.rows);
     let rows_kept = kept

@@ -13,7 +13,7 @@ use crate::server::execute::prepare::{self, Answer, Run};
 use crate::server::points;
 use crate::server::session::{Columns, Prepared, Session, Tally, malformed};
 use crate::server::status::{Com, Counter};
-use crate::storage::statement::Cursor;
+use crate::storage::Cursor;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::wire::bytes::Cursor as Bytes;
 use tare_mysql::wire::column::{Column, WireType};

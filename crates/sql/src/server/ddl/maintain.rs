@@ -8,8 +8,8 @@ use crate::server::answer;
 use crate::server::execute::prepare::Answer;
 use crate::server::session::Session;
 use crate::server::transaction;
+use crate::storage;
 use crate::storage::connection::quote;
-use crate::storage::error::from_rusqlite;
 use tare_mysql::error::Result;
 
 /// CHECK, ANALYZE, OPTIMIZE, REPAIR: a row for each table.
@@ -49,7 +49,7 @@ fn maintain_one(session: &mut Session, name: &TableName, operation: Maintenance)
                 [],
                 |r| r.get(0),
             )
-            .map_err(from_rusqlite)?;
+            .map_err(storage::Error::from)?;
         return Ok(if found == "ok" { "OK".into() } else { found });
     }
     session.root_only("INSERT")?;

@@ -17,8 +17,8 @@ use super::session::Session;
 use super::transaction;
 use crate::dialect::ddl::{Ddl, TableName};
 use crate::dialect::plan::Sql;
+use crate::storage;
 use crate::storage::connection::quote;
-use crate::storage::error::from_rusqlite;
 use crate::storage::tables::FromSql;
 
 /// The metadata locks of a change: of what it names nobody else sees anything meanwhile.
@@ -158,7 +158,7 @@ fn create_as(session: &mut Session, name: &TableName, query: &Sql) -> Result<u64
         let rows: i64 = connection
             .db()
             .query_row(&count, [], |r| r.get(0))
-            .map_err(from_rusqlite)?;
+            .map_err(storage::Error::from)?;
         Ok(rows as u64)
     })
 }

@@ -6,8 +6,8 @@ use super::alone;
 use crate::dialect::ddl::TableName;
 use crate::dialect::plan::Sql;
 use crate::server::session::Session;
+use crate::storage;
 use crate::storage::connection::quote;
-use crate::storage::error::from_rusqlite;
 use crate::storage::tables::{META, ToSqlite};
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
@@ -24,10 +24,8 @@ pub fn find(session: &mut Session, name: &TableName) -> Result<Option<Arc<TableD
             ),
         ));
     }
-    session
-        .connections
-        .own()?
-        .table(&name.database, &name.table)
+    let connection = session.connections.own()?;
+    Ok(connection.table(&name.database, &name.table)?)
 }
 
 pub fn existing(session: &mut Session, name: &TableName) -> Result<Arc<TableDef>> {
@@ -64,7 +62,7 @@ pub fn remember(session: &mut Session, database: &str, def: &TableDef) -> Result
             &format!("INSERT OR REPLACE INTO {quoted}.{META} VALUES (?1, ?2)"),
             [&def.name, &def.to_mysql()],
         )
-        .map_err(from_rusqlite)?;
+        .map_err(storage::Error::from)?;
     Ok(())
 }
 
@@ -76,7 +74,7 @@ pub fn forget(session: &mut Session, name: &TableName) -> Result<()> {
     match session.connections.own()?.db().execute(&sql, [&name.table]) {
         // A database that another program made has no such table.
         Err(rusqlite::Error::SqliteFailure(_, Some(m))) if m.starts_with("no such table") => Ok(()),
-        other => Ok(other.map(std::mem::drop).map_err(from_rusqlite)?),
+        other => Ok(other.map(std::mem::drop).map_err(storage::Error::from)?),
     }
 }
 

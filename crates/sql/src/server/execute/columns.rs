@@ -9,7 +9,7 @@ use tare_mysql::wire::value::Value;
 
 use crate::dialect::plan::Sql;
 use crate::server::session::{Columns, Session};
-use crate::storage::statement::{Cursor, StatementId};
+use crate::storage::{Cursor, StatementId};
 
 /// The type of a table's column, where the definitions tell.
 pub(super) type Known<'k> = &'k dyn Fn(&str, &str, &str) -> Option<WireType>;

@@ -5,7 +5,7 @@ use crate::dialect::near;
 use crate::dialect::plan::Action;
 use crate::result::Rows;
 use crate::server::session::Session;
-use crate::storage::error::from_rusqlite;
+use crate::storage;
 use tare_mysql::error::Result;
 
 /// The rows of a SELECT on system schemas, written in MySQL's dialect; `?` are the parameters.
@@ -29,18 +29,21 @@ pub fn rows(
 ) -> Result<Rows> {
     let (connection, catalog) = session.connections.system(named)?;
     let _snapshot = catalog.statement();
-    let mut statement = connection.db().prepare(text).map_err(from_rusqlite)?;
+    let mut statement = connection
+        .db()
+        .prepare(text)
+        .map_err(storage::Error::from)?;
     let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut rows = Rows::new(&names);
     let mut found = statement
         .query(rusqlite::params_from_iter(parameters))
-        .map_err(from_rusqlite)?;
-    while let Some(row) = found.next().map_err(from_rusqlite)? {
+        .map_err(storage::Error::from)?;
+    while let Some(row) = found.next().map_err(storage::Error::from)? {
         let values = (0..names.len())
             .map(|i| row.get(i))
             .collect::<rusqlite::Result<_>>()
-            .map_err(from_rusqlite)?;
+            .map_err(storage::Error::from)?;
         rows.rows.push(values);
     }
     Ok(rows)

@@ -6,7 +6,7 @@ use super::prepare::{self, Run};
 use crate::dialect::plan::Sql;
 use crate::result::owned;
 use crate::server::session::Session;
-use crate::storage::statement::Cursor;
+use crate::storage::Cursor;
 use tare_mysql::error::{Result, SqlError};
 
 /// SELECT ... INTO @a, @b: one row's values.

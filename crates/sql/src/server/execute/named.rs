@@ -8,7 +8,7 @@ use super::prepare::{self, Answer, Run};
 use crate::dialect::plan::Action;
 use crate::result::borrowed;
 use crate::server::session::{Columns, Named, Session};
-use crate::storage::statement::Cursor;
+use crate::storage::Cursor;
 use tare_mysql::error::{Result, SqlError};
 
 fn unknown(name: &str, command: &str) -> SqlError {

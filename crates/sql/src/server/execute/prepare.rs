@@ -9,8 +9,8 @@ use crate::server::schema::SystemSchema;
 use crate::server::session::{Columns, Role, Session, Uses};
 use crate::server::status::Counter;
 use crate::server::transaction;
-use crate::storage::error::from_rusqlite;
-use crate::storage::statement::{Cursor, StatementId};
+use crate::storage;
+use crate::storage::{Cursor, StatementId};
 use tare_mysql::error::{Result, SqlError};
 
 /// Gives a statement its parameters.
@@ -170,7 +170,7 @@ pub fn evaluate(session: &mut Session, expr: sqlparser::ast::Expr) -> Result<Val
     Ok(connection
         .db()
         .query_row(&sql.text, [], |row| row.get(0))
-        .map_err(from_rusqlite)?)
+        .map_err(storage::Error::from)?)
 }
 
 /// Whether a statement may change the system tables that it names.

@@ -11,7 +11,7 @@ use crate::server::session::{Columns, Rows, Session, Uses};
 use crate::server::socket::PacketWriter;
 use crate::server::status::Counter;
 use crate::server::transaction::{self, single_statement};
-use crate::storage::statement::{Cursor, StatementId};
+use crate::storage::{Cursor, StatementId};
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::wire::bytes::put_lenenc;
 use tare_mysql::wire::column::WireType;

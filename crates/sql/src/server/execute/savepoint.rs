@@ -50,5 +50,5 @@ fn run(session: &mut Session, name: &str, command: &str) -> Result<()> {
         ));
     }
     let sql = format!("{command} {}", quote(name));
-    session.connections.own()?.batch(&sql)
+    Ok(session.connections.own()?.batch(&sql)?)
 }

@@ -7,8 +7,8 @@ use crate::server::points;
 use crate::server::session::{Role, Rows, Session, Uses};
 use crate::server::status::Counter;
 use crate::server::transaction::{self, single_statement};
+use crate::storage::StatementId;
 use crate::storage::write_lock::WriteGuard;
-use crate::storage::statement::StatementId;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 
@@ -120,7 +120,8 @@ fn step(
     if let Some(uses) = uses {
         session.tables.end(uses, wait, rows);
     }
-    result.map(|()| Done {
+    result?;
+    Ok(Done {
         examined: rows.scanned,
         changed: rows.affected,
         last_id,

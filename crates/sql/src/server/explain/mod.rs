@@ -7,7 +7,7 @@ use super::session::Session;
 use crate::dialect::admin::Format;
 use crate::dialect::plan::Sql;
 use crate::result::{Rows, Text};
-use crate::storage::error::from_rusqlite;
+use crate::storage;
 use tare_mysql::error::Result;
 
 /// A line of EXPLAIN QUERY PLAN.
@@ -33,15 +33,18 @@ struct Step {
 pub fn explain(session: &mut Session, sql: &Sql, format: Format) -> Result<Rows> {
     prepare::ready(session, sql)?;
     let connection = session.connections.of(sql)?;
-    let mut statement = connection.db().prepare(&sql.text).map_err(from_rusqlite)?;
+    let mut statement = connection
+        .db()
+        .prepare(&sql.text)
+        .map_err(storage::Error::from)?;
     let mut lines = Vec::new();
     // Parameters of the explained statement stay NULL.
     let mut found = statement.raw_query();
-    while let Some(row) = found.next().map_err(from_rusqlite)? {
+    while let Some(row) = found.next().map_err(storage::Error::from)? {
         lines.push(Line {
-            id: row.get(0).map_err(from_rusqlite)?,
-            parent: row.get(1).map_err(from_rusqlite)?,
-            text: row.get(3).map_err(from_rusqlite)?,
+            id: row.get(0).map_err(storage::Error::from)?,
+            parent: row.get(1).map_err(storage::Error::from)?,
+            text: row.get(3).map_err(storage::Error::from)?,
         });
     }
     Ok(match format {

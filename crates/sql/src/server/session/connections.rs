@@ -12,8 +12,8 @@ use crate::dialect::plan::Sql;
 use crate::server::shared::Shared;
 use crate::server::source::Served;
 use crate::server::state::SessionState;
-use crate::storage::error::from_rusqlite;
-use crate::storage::statement::StatementId;
+use crate::storage;
+use crate::storage::StatementId;
 use crate::storage::{Connection, Control, functions};
 
 /// Each is opened by the first statement that needs it.
@@ -46,9 +46,9 @@ impl Connections {
 
     fn open(&self) -> Result<Connection> {
         let (databases, control) = (self.shared.databases.clone(), self.control.clone());
-        Connection::open(databases, control, |db| {
+        Ok(Connection::open(databases, control, |db| {
             functions::register(db, &self.state)
-        })
+        })?)
     }
 
     /// The connection that has the user's databases.
@@ -69,15 +69,15 @@ impl Connections {
     pub fn system(&mut self, named: &[(String, String)]) -> Result<&mut (Connection, Catalog)> {
         if self.system.is_none() {
             let connection = self.open()?;
-            let catalog =
-                catalog::install_schemas(connection.db(), self.source()).map_err(from_rusqlite)?;
+            let catalog = catalog::install_schemas(connection.db(), self.source())
+                .map_err(storage::Error::from)?;
             self.system = Some((connection, catalog));
         }
         let system = self.system.as_mut().ok_or_else(SqlError::interrupted)?;
         system
             .1
             .ensure(system.0.db(), named)
-            .map_err(from_rusqlite)?;
+            .map_err(storage::Error::from)?;
         Ok(system)
     }
 
@@ -150,7 +150,7 @@ impl Connections {
         if open {
             connection.begin()?;
         }
-        self.joined = Some(installed.map_err(from_rusqlite)?);
+        self.joined = Some(installed.map_err(storage::Error::from)?);
         Ok(())
     }
 
@@ -162,11 +162,11 @@ impl Connections {
     pub fn check_values(&mut self) -> Result<()> {
         let strict = self.is_strict();
         match self.own.as_mut() {
-            Some(connection) => connection.batch(if strict {
+            Some(connection) => Ok(connection.batch(if strict {
                 "PRAGMA ignore_check_constraints=OFF"
             } else {
                 "PRAGMA ignore_check_constraints=ON"
-            }),
+            })?),
             None => Ok(()),
         }
     }

@@ -6,7 +6,7 @@ use rusqlite::{Connection, Result};
 use tare_mysql::error::SqlError;
 
 use super::{int, json, real};
-use crate::storage::error::into_sqlite;
+use crate::storage::error::raise;
 
 fn add<A, D>(db: &Connection, name: &str, args: i32, aggregate: D) -> Result<()>
 where
@@ -59,7 +59,7 @@ impl Aggregate<Option<Value>, Value> for Only {
     fn step(&self, ctx: &mut Context<'_>, only: &mut Option<Value>) -> Result<()> {
         match only.replace(ctx.get(0)?) {
             None => Ok(()),
-            Some(_) => Err(into_sqlite(SqlError::new(
+            Some(_) => Err(raise(SqlError::new(
                 1242,
                 "Subquery returns more than 1 row",
             ))),

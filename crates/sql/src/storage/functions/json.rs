@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use tare_mysql::error::SqlError;
 
 use super::{fail, opt, pure, text as argument};
-use crate::storage::error::into_sqlite;
+use crate::storage::error::raise;
 
 /// A JSON value of a plain one. A text is a JSON string, unless it is an object or array already:
 /// SQLite does not tell JSON from text.
@@ -67,7 +67,7 @@ fn put(value: &Json, out: &mut String) {
 }
 
 fn invalid(position: usize, function: &str) -> rusqlite::Error {
-    into_sqlite(SqlError::new(
+    raise(SqlError::new(
         3141,
         format!("Invalid JSON text in argument {position} to function {function}"),
     ))
@@ -179,7 +179,7 @@ fn legs(ctx: &Context<'_>, i: usize) -> Result<Option<Vec<Leg>>> {
     match argument(ctx, i) {
         None => Ok(None),
         Some(t) => path(&t).map(Some).ok_or_else(|| {
-            into_sqlite(SqlError::new(
+            raise(SqlError::new(
                 3143,
                 "Invalid JSON path expression. The error is around character position 1.",
             ))
@@ -365,7 +365,7 @@ pub(super) fn json(db: &Connection) -> Result<()> {
     })?;
     pure(db, "tare_json_object", -1, |ctx| {
         if ctx.len() % 2 == 1 {
-            return Err(into_sqlite(SqlError::new(
+            return Err(raise(SqlError::new(
                 1582,
                 "Incorrect parameter count in the call to native function 'JSON_OBJECT'",
             )));
@@ -373,7 +373,7 @@ pub(super) fn json(db: &Connection) -> Result<()> {
         let mut all = serde_json::Map::new();
         for i in (0..ctx.len()).step_by(2) {
             let key = argument(ctx, i).ok_or_else(|| {
-                into_sqlite(SqlError::new(
+                raise(SqlError::new(
                     3158,
                     "JSON documents may not contain NULL member names.",
                 ))

@@ -12,7 +12,7 @@ use tare_mysql::error::SqlError;
 use super::{fail, fresh, real, text};
 use crate::server::points::LOCK_SESSION;
 use crate::server::state::SessionState;
-use crate::storage::error::into_sqlite;
+use crate::storage::error::raise;
 use crate::storage::sync::Mutex;
 
 /// Who holds which name, and how many times over.
@@ -75,7 +75,7 @@ impl UserLocks {
 fn name(ctx: &Context<'_>) -> Result<String> {
     match text(ctx, 0).map(|n| n.to_lowercase()) {
         Some(name) if !name.is_empty() && name.chars().count() <= 64 => Ok(name),
-        other => Err(into_sqlite(SqlError::new(
+        other => Err(raise(SqlError::new(
             3057,
             format!(
                 "Incorrect user-level lock name '{}'.",

@@ -7,10 +7,10 @@ use rusqlite::{Connection, Result};
 use tare_mysql::error::SqlError;
 
 use super::{int, opt, pure, text};
-use crate::storage::error::into_sqlite;
+use crate::storage::error::raise;
 
 fn wrong(code: u16, message: &str) -> rusqlite::Error {
-    into_sqlite(SqlError::new(code, message))
+    raise(SqlError::new(code, message))
 }
 
 /// Compiles once per statement where the pattern is a constant.
@@ -28,11 +28,21 @@ fn compiled(
     let options = options
         .filter(|o| *o < ctx.len())
         .and_then(|o| text(ctx, o));
-    let regex =
-        ctx.get_or_create_aux(i as i32, |_| -> std::result::Result<_, rusqlite::Error> {
-            build(&pattern, options.as_deref().unwrap_or(""))
-        })?;
-    Ok(Some(regex))
+    let regex = ctx.get_or_create_aux(i as i32, |_| -> std::result::Result<_, rusqlite::Error> {
+        build(&pattern, options.as_deref().unwrap_or(""))
+    });
+    Ok(Some(regex.map_err(as_raised)?))
+}
+
+/// rusqlite wraps what building gave: the error's code is its ticket.
+fn as_raised(error: rusqlite::Error) -> rusqlite::Error {
+    match error {
+        rusqlite::Error::UserFunctionError(inner) => match inner.downcast::<rusqlite::Error>() {
+            Ok(raised) => *raised,
+            Err(other) => rusqlite::Error::UserFunctionError(other),
+        },
+        other => other,
+    }
 }
 
 fn build(pattern: &str, options: &str) -> Result<Regex> {

@@ -9,7 +9,7 @@ use tare_mysql::error::SqlError;
 use super::{fresh, int, opt, pure, real, text};
 use crate::server::state::SessionState;
 use crate::server::variables::VERSION;
-use crate::storage::error::into_sqlite;
+use crate::storage::error::raise;
 use crate::sys::functions;
 
 /// An option: the session's `@sys.NAME`, or sys_config's.
@@ -73,7 +73,7 @@ pub(super) fn sys(db: &Connection, session: &Arc<SessionState>) -> Result<()> {
             let Some(value) = text(ctx, 1) else {
                 let message =
                     format!("Function sys.{name}: {parameter} input variable should not be NULL");
-                return Err(into_sqlite(SqlError::signal("02200", 1138, message)));
+                return Err(raise(SqlError::signal("02200", 1138, message)));
             };
             let list = text(ctx, 0);
             if name == "list_add" {
@@ -100,7 +100,7 @@ pub(super) fn sys(db: &Connection, session: &Arc<SessionState>) -> Result<()> {
         let name = text(ctx, 0).unwrap_or_default();
         let message =
             format!("Invalid argument error: {name} in function sys.ps_is_consumer_enabled.");
-        Err(into_sqlite(SqlError::new(3047, message)))
+        Err(raise(SqlError::new(3047, message)))
     })?;
     for (name, timed) in [("enabled", false), ("timed", true)] {
         pure(

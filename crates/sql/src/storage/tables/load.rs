@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use rusqlite::OptionalExtension;
 use sqlparser::ast::Statement;
-use tare_mysql::error::{Result, SqlError};
+use tare_mysql::error::SqlError;
 use tare_mysql::table::{ColumnDef, IndexDef, TableDef};
 
 use super::{FromSql, META};
 use crate::dialect::name::last_name;
 use crate::storage::connection::quote;
-use crate::storage::error::from_rusqlite;
+use crate::storage::error::Result;
 
 /// Reads all definitions of an attached database.
 pub fn load(db: &rusqlite::Connection, database: &str) -> Result<HashMap<String, Arc<TableDef>>> {
@@ -22,31 +22,22 @@ pub fn load(db: &rusqlite::Connection, database: &str) -> Result<HashMap<String,
             [META],
             |_| Ok(()),
         )
-        .optional()
-        .map_err(from_rusqlite)?
+        .optional()?
     {
         Some(()) => {
-            let mut all = db
-                .prepare(&format!("SELECT name, definition FROM {quoted}.{META}"))
-                .map_err(from_rusqlite)?;
-            all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
-                .map_err(from_rusqlite)?
-                .collect::<rusqlite::Result<_>>()
-                .map_err(from_rusqlite)?
+            let mut all = db.prepare(&format!("SELECT name, definition FROM {quoted}.{META}"))?;
+            all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect::<rusqlite::Result<_>>()?
         }
         None => HashMap::new(),
     };
-    let mut names = db
-        .prepare(&format!(
-            "SELECT name, type FROM {quoted}.sqlite_schema WHERE type IN ('table', 'view') \
+    let mut names = db.prepare(&format!(
+        "SELECT name, type FROM {quoted}.sqlite_schema WHERE type IN ('table', 'view') \
          AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> ?1"
-        ))
-        .map_err(from_rusqlite)?;
+    ))?;
     let names: Vec<(String, String)> = names
-        .query_map([META], |row| Ok((row.get(0)?, row.get(1)?)))
-        .map_err(from_rusqlite)?
-        .collect::<rusqlite::Result<_>>()
-        .map_err(from_rusqlite)?;
+        .query_map([META], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
     let mut tables = HashMap::new();
     for (name, kind) in names {
         let def = match kept.get(&name).map(|text| parse(text)) {
@@ -64,7 +55,7 @@ pub fn load(db: &rusqlite::Connection, database: &str) -> Result<HashMap<String,
     Ok(tables)
 }
 
-fn parse(text: &str) -> Result<TableDef> {
+fn parse(text: &str) -> Result<TableDef, SqlError> {
     match crate::dialect::parse_one(text)? {
         Statement::CreateTable(create) => TableDef::from_create(&create),
         Statement::CreateView(view) => Ok(TableDef {
@@ -86,17 +77,16 @@ fn observe(db: &rusqlite::Connection, database: &str, name: &str) -> Result<Tabl
         name: name.to_owned(),
         ..TableDef::default()
     };
-    let mut info = db.prepare("SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_info(?1, ?2) ORDER BY cid").map_err(from_rusqlite)?;
-    let mut rows = info.query([name, database]).map_err(from_rusqlite)?;
+    let mut info = db.prepare("SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_info(?1, ?2) ORDER BY cid")?;
+    let mut rows = info.query([name, database])?;
     let mut primary: Vec<(i64, String)> = Vec::new();
-    while let Some(row) = rows.next().map_err(from_rusqlite)? {
-        let column: String = row.get(0).map_err(from_rusqlite)?;
+    while let Some(row) = rows.next()? {
+        let column: String = row.get(0)?;
         let declared: String = row
-            .get::<_, Option<String>>(1)
-            .map_err(from_rusqlite)?
+            .get::<_, Option<String>>(1)?
             .unwrap_or_default()
             .to_lowercase();
-        let pk: i64 = row.get(4).map_err(from_rusqlite)?;
+        let pk: i64 = row.get(4)?;
         if pk > 0 {
             primary.push((pk, column.clone()));
         }
@@ -111,8 +101,8 @@ fn observe(db: &rusqlite::Connection, database: &str, name: &str) -> Result<Tabl
         def.columns.push(ColumnDef {
             name: column,
             column_type,
-            nullable: row.get::<_, i64>(2).map_err(from_rusqlite)? == 0 && pk == 0,
-            default: row.get(3).map_err(from_rusqlite)?,
+            nullable: row.get::<_, i64>(2)? == 0 && pk == 0,
+            default: row.get(3)?,
             ..ColumnDef::default()
         });
     }
@@ -130,23 +120,16 @@ fn observe(db: &rusqlite::Connection, database: &str, name: &str) -> Result<Tabl
             columns: primary.into_iter().map(|p| p.1).collect(),
         });
     }
-    let mut list = db
-        .prepare("SELECT name, \"unique\" FROM pragma_index_list(?1, ?2) WHERE origin <> 'pk'")
-        .map_err(from_rusqlite)?;
+    let mut list =
+        db.prepare("SELECT name, \"unique\" FROM pragma_index_list(?1, ?2) WHERE origin <> 'pk'")?;
     let indexes: Vec<(String, bool)> = list
-        .query_map([name, database], |r| Ok((r.get(0)?, r.get(1)?)))
-        .map_err(from_rusqlite)?
-        .collect::<rusqlite::Result<_>>()
-        .map_err(from_rusqlite)?;
+        .query_map([name, database], |r| Ok((r.get(0)?, r.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
     for (index, unique) in indexes {
-        let mut columns = db
-            .prepare("SELECT name FROM pragma_index_info(?1, ?2)")
-            .map_err(from_rusqlite)?;
+        let mut columns = db.prepare("SELECT name FROM pragma_index_info(?1, ?2)")?;
         let columns = columns
-            .query_map([&index, database], |r| r.get::<_, Option<String>>(0))
-            .map_err(from_rusqlite)?
-            .collect::<rusqlite::Result<Vec<_>>>()
-            .map_err(from_rusqlite)?;
+            .query_map([&index, database], |r| r.get::<_, Option<String>>(0))?
+            .collect::<rusqlite::Result<Vec<_>>>()?;
         let short = index
             .strip_prefix(&format!("{name}."))
             .unwrap_or(&index)
