@@ -8,6 +8,7 @@ pub mod blame;
 pub mod call;
 pub mod ddl;
 pub mod function;
+pub mod grammar;
 pub mod name;
 pub mod names;
 pub mod plan;
@@ -19,13 +20,11 @@ pub mod tokens;
 pub mod translate;
 pub mod types;
 
+use self::grammar::Grammar;
 use sqlparser::ast::Statement;
-use sqlparser::dialect::MySqlDialect;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use tare_mysql::error::{Result, SqlError};
-
-static MYSQL: MySqlDialect = MySqlDialect {};
 
 /// How a session's sql_mode has statements read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -40,8 +39,6 @@ pub struct Mode {
     pub full_group_by: bool,
     /// CLIENT_FOUND_ROWS: an UPDATE counts the rows that it finds, not those that it changes.
     pub found_rows: bool,
-    /// The parameters have been numbered already.
-    counted: bool,
 }
 
 impl Mode {
@@ -57,7 +54,6 @@ impl Mode {
                 .any(has),
             full_group_by: ansi || has("ONLY_FULL_GROUP_BY"),
             found_rows: false,
-            counted: false,
         }
     }
 }
@@ -74,12 +70,12 @@ pub struct Reading {
 
 /// A parser, with `?` numbered in the order of the text.
 pub fn read(sql: &str, mode: Mode) -> Result<Reading> {
-    let tokens: Vec<TokenWithSpan> = Tokenizer::new(&MYSQL, sql)
+    let tokens: Vec<TokenWithSpan> = Tokenizer::new(&Grammar, sql)
         .tokenize_with_location()
         .map_err(SqlError::syntax)?;
     let (tokens, params, into) = tokens::prepare(tokens, mode).map_err(near)?;
     Ok(Reading {
-        parser: Parser::new(&MYSQL).with_tokens_with_locations(tokens),
+        parser: Parser::new(&Grammar).with_tokens_with_locations(tokens),
         params,
         into,
     })

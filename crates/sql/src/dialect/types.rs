@@ -437,6 +437,7 @@ pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
         | Expr::InSubquery { .. }
         | Expr::Like { .. }
         | Expr::RLike { .. }
+        | Expr::MemberOf(_)
         | Expr::AnyOp { .. }
         | Expr::AllOp { .. } => Some(WireType {
             length: 1,

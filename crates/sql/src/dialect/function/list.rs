@@ -155,6 +155,7 @@ pub static FUNCTIONS: &[Function] = &[
     certain("inet_ntoa", 1, 1, Text, Itself),
     certain("insert", 4, 4, Text, To("tare_insert")),
     certain("instr", 2, 2, Int, Made(instr)),
+    certain("interval", 2, ANY, Int, To("tare_interval_of")),
     uncertain("is_free_lock", 1, 1, Int, Itself),
     certain("is_ipv4", 1, 1, Int, Itself),
     certain("is_ipv4_compat", 1, 1, Int, Itself),
@@ -320,28 +321,8 @@ pub static FUNCTIONS: &[Function] = &[
     certain("yearweek", 1, 2, Int, Itself),
 ];
 
-/// Operators that [`crate::dialect::tokens`] and the rewriter write as calls; no client can. What MEMBER
-/// OF and SOUNDS LIKE have on their left, the rewriter adds.
-#[rustfmt::skip]
-pub static OPERATORS: &[Function] = &[
-    certain("binary", 1, 1, Same(0), Sql("(? COLLATE BINARY)")),
-    certain("char_text", 1, ANY, Text, To("tare_char_text")),
-    certain("interval", 2, 2, Int, To("tare_interval")),
-    certain("interval_of", 2, ANY, Int, To("tare_interval_of")),
-    certain("member_of", 1, 1, Int, Sql("tare_member_of(?)")),
-    certain("moment", 1, 1, Int, To("tare_moment")),
-    certain("not", 1, 1, Int, Sql("(NOT (?))")),
-    certain("number", 1, 1, Double, To("tare_number")),
-    certain("sounds", 1, 1, Int, Sql("tare_sounds(?)")),
-];
-
 /// A function, by its name in lower case.
 pub fn find(name: &str) -> Option<&'static Function> {
     let at = FUNCTIONS.binary_search_by(|f| f.name.cmp(name));
     at.ok().map(|at| &FUNCTIONS[at])
-}
-
-/// An operator that is written as a call.
-pub fn operator(name: &str) -> Option<&'static Function> {
-    OPERATORS.iter().find(|f| f.name == name)
 }

@@ -7,13 +7,12 @@ mod result;
 use sqlparser::ast::{DuplicateTreatment, Expr, Function, FunctionArgumentList, FunctionArguments};
 use tare_mysql::error::{Result, SqlError};
 
-use self::list::{ANY, Kind, operator};
+use self::list::{ANY, Kind};
 pub use self::list::{Function as Record, find};
 pub use self::result::result;
 use super::near;
 use super::rewrite::raw;
 use super::schema::Schema;
-use super::tokens::OWN;
 use crate::dialect::name::last_name;
 
 /// How SQLite is told of a call.
@@ -61,11 +60,9 @@ impl Call<'_> {
     }
 }
 
-/// A function's name in lower case, without the mark of those that [`super::tokens`] writes.
+/// A function's name in lower case.
 pub fn name_of(f: &Function) -> String {
-    last_name(&f.name)
-        .trim_start_matches(OWN)
-        .to_ascii_lowercase()
+    last_name(&f.name).to_ascii_lowercase()
 }
 
 /// A call's arguments; `*` is none.
@@ -106,8 +103,6 @@ pub fn is_certain(schema: &dyn Schema, name: &str) -> bool {
 pub fn rewrite(f: &mut Function, around: Around<'_>) -> Result<Option<Expr>> {
     let written = last_name(&f.name);
     let name = name_of(f);
-    let own = written.starts_with(OWN);
-    let written = written.trim_start_matches(OWN);
     if f.name.0.len() > 1 {
         let whole = f.name.to_string().replace(['`', '"'], "");
         return Err(unknown(&whole, None));
@@ -119,17 +114,16 @@ pub fn rewrite(f: &mut Function, around: Around<'_>) -> Result<Option<Expr>> {
     };
     let args = match &f.args {
         FunctionArguments::None => &empty,
-        FunctionArguments::Subquery(_) => return Err(near(written)),
+        FunctionArguments::Subquery(_) => return Err(near(&written)),
         FunctionArguments::List(list) => list,
     };
-    let operator = operator(&name).filter(|_| own);
-    let Some(function) = operator.or_else(|| around.schema.function(&name)) else {
+    let Some(function) = around.schema.function(&name) else {
         // What schema sys is written in may use SQLite's own.
         let sqlites = ["json", "json_group_array", "json_group_object"];
         if around.database == Some("sys") && sqlites.contains(&name.as_str()) {
             return Ok(None);
         }
-        return Err(unknown(written, around.database));
+        return Err(unknown(&written, around.database));
     };
     let n = args.args.len();
     if n < function.fewest.into() || function.most != ANY && n > function.most.into() {
@@ -147,8 +141,13 @@ pub fn rewrite(f: &mut Function, around: Around<'_>) -> Result<Option<Expr>> {
         around,
     };
     match function.form {
-        // Under the name that tokens gave it, or without parentheses, SQLite does not know it.
-        Form::Itself if own || matches!(f.args, FunctionArguments::None) => {
+        // In quotes, or without parentheses, SQLite does not know it.
+        Form::Itself
+            if f.name.0[0]
+                .as_ident()
+                .is_some_and(|i| i.quote_style.is_some())
+                || matches!(f.args, FunctionArguments::None) =>
+        {
             Ok(Some(raw(format!("{name}({})", call.all()))))
         }
         Form::Itself => Ok(None),
@@ -169,7 +168,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::Form;
-    use super::list::{ANY, FUNCTIONS, OPERATORS};
+    use super::list::{ANY, FUNCTIONS};
     use crate::server::Config;
     use crate::server::socket::{Socket, Stream};
     use crate::server::state::SessionState;
@@ -179,7 +178,6 @@ mod tests {
     #[test]
     fn functions_are_sorted() {
         assert!(FUNCTIONS.is_sorted_by(|a, b| a.name < b.name));
-        assert!(OPERATORS.is_sorted_by(|a, b| a.name < b.name));
     }
 
     /// What the list promises, SQLite has: itself, or from `storage::functions`.
@@ -199,7 +197,7 @@ mod tests {
             )
             .expect("a list of functions");
         let mut missing = Vec::new();
-        for function in FUNCTIONS.iter().chain(OPERATORS) {
+        for function in FUNCTIONS {
             let name = match function.form {
                 Form::Itself => function.name,
                 Form::To(name) => name,

@@ -4,7 +4,6 @@ use mysql_common::constants::ColumnType;
 use sqlparser::ast::Expr;
 use tare_mysql::wire::column::WireType;
 
-use super::list::operator;
 use crate::dialect::scope::Names;
 use crate::dialect::types;
 
@@ -63,7 +62,7 @@ use Out::*;
 
 /// The type of a call's result.
 pub fn result(name: &str, arguments: &[&Expr], names: &mut Names<'_>) -> Option<WireType> {
-    let function = names.schema.function(name).or_else(|| operator(name))?;
+    let function = names.schema.function(name)?;
     let mut of = |i: usize| arguments.get(i).and_then(|e| types::of(e, names));
     Some(match function.out {
         Int => WireType::bigint(),

@@ -4,14 +4,11 @@
 
 use mysql_common::constants::ColumnType;
 use sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
-    FunctionArguments, GroupByExpr, Ident, ObjectName, Select, SelectItem, Value,
+    BinaryOperator, Expr, GroupByExpr, Ident, ObjectName, Select, SelectItem, Value,
 };
 use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
 
 use super::Rewriter;
-use crate::dialect::name::last_name;
-use crate::dialect::tokens::OWN;
 use crate::dialect::types;
 
 /// What is known of an operand.
@@ -25,26 +22,56 @@ struct Side {
 }
 
 impl Side {
+    /// What has been made a number.
+    fn number() -> Self {
+        Self {
+            wire: Some(WireType::double()),
+            stored: false,
+            column: false,
+            literal: false,
+            bytes: false,
+        }
+    }
+
     fn is(&self, test: fn(&WireType) -> bool) -> bool {
         self.wire.as_ref().is_some_and(test)
     }
 }
 
-fn call(name: &str, argument: Expr) -> Expr {
-    Expr::Function(Function {
-        name: ObjectName::from(vec![Ident::new(format!("{OWN}{name}"))]),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList {
-            duplicate_treatment: None,
-            args: vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))],
-            clauses: Vec::new(),
-        }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
+/// What is done to an operand once it has been rewritten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Conversion {
+    /// A number of its text.
+    Number,
+    /// A number of the digits of a date or a time.
+    Digits,
+}
+
+impl Conversion {
+    fn apply(self, operand: &mut Expr) {
+        let function = match self {
+            Self::Number => "tare_number",
+            Self::Digits => "tare_moment",
+        };
+        replace(operand, |e| super::raw(format!("{function}({e})")));
+    }
+}
+
+/// The conversions of the operands of the expressions that are being visited, the innermost last.
+#[derive(Debug, Default)]
+pub struct Conversions(Vec<Vec<(usize, Conversion)>>);
+
+/// An operand by its number.
+fn operand(expr: &mut Expr, i: usize) -> Option<&mut Expr> {
+    match (expr, i) {
+        (Expr::BinaryOp { left, .. }, 0) => Some(left),
+        (Expr::BinaryOp { right, .. }, 1) => Some(right),
+        (Expr::Between { expr, .. } | Expr::InList { expr, .. }, 0) => Some(expr),
+        (Expr::Between { low, .. }, 1) => Some(low),
+        (Expr::Between { high, .. }, 2) => Some(high),
+        (Expr::InList { list, .. }, i) => list.get_mut(i.checked_sub(1)?),
+        _ => None,
+    }
 }
 
 fn replace(expr: &mut Expr, with: impl FnOnce(Expr) -> Expr) {
@@ -52,16 +79,20 @@ fn replace(expr: &mut Expr, with: impl FnOnce(Expr) -> Expr) {
     *expr = with(old);
 }
 
-fn as_number(expr: &mut Expr) {
-    // A literal is read now.
+fn number(n: i64) -> Expr {
+    Expr::value(Value::Number(n.to_string(), false))
+}
+
+/// Makes an operand a number: a literal now, and everything else once it has been rewritten.
+fn as_number(expr: &mut Expr, i: usize, later: &mut Vec<(usize, Conversion)>) {
     if let Expr::Value(v) = expr
         && let Value::SingleQuotedString(s) | Value::DoubleQuotedString(s) = &v.value
         && let Ok(n) = s.trim().parse::<i64>()
     {
-        *expr = super::raw(n.to_string());
+        *expr = number(n);
         return;
     }
-    replace(expr, |e| call("number", e));
+    later.push((i, Conversion::Number));
 }
 
 fn without_case(expr: &mut Expr) {
@@ -98,7 +129,6 @@ fn said(expr: &Expr) -> bool {
                 && types::of_cast(data_type).code == ColumnType::MYSQL_TYPE_VAR_STRING
         }
         Expr::Prefixed { prefix, .. } => prefix.value.eq_ignore_ascii_case("_binary"),
-        Expr::Function(f) => last_name(&f.name).strip_prefix(OWN) == Some("binary"),
         Expr::Nested(inner) => said(inner),
         _ => false,
     }
@@ -158,6 +188,21 @@ impl Rewriter<'_> {
 
     /// Makes the operands of a comparison comparable. Before its parts are rewritten.
     pub(super) fn compare(&mut self, expr: &mut Expr) {
+        let mut later = Vec::new();
+        self.comparable(expr, &mut later);
+        self.conversions.0.push(later);
+    }
+
+    /// After that: what could not be done before.
+    pub(super) fn convert(&mut self, expr: &mut Expr) {
+        for (i, conversion) in self.conversions.0.pop().unwrap_or_default() {
+            if let Some(operand) = operand(expr, i) {
+                conversion.apply(operand);
+            }
+        }
+    }
+
+    fn comparable(&mut self, expr: &mut Expr, later: &mut Vec<(usize, Conversion)>) {
         match expr {
             Expr::BinaryOp {
                 left,
@@ -172,74 +217,49 @@ impl Rewriter<'_> {
             } => {
                 let moves = types::is_interval(left) || types::is_interval(right);
                 // Where numbers are computed with, 0x41 is 65, and a date is its digits.
-                for side in [left, right] {
+                for (i, side) in [left, right].into_iter().enumerate() {
                     if !moves && self.side(side).is(types::is_temporal) {
-                        let date = std::mem::replace(&mut **side, super::raw("NULL"));
-                        **side = call("moment", date);
+                        later.push((i, Conversion::Digits));
                     }
                     if let Expr::Value(v) = side.as_ref()
                         && let Value::HexStringLiteral(hex) = &v.value
                         && let Ok(n) = u64::from_str_radix(hex, 16)
                     {
-                        **side = super::raw((n as i64).to_string());
+                        **side = number(n as i64);
                     }
                 }
             }
-            // What dialect::tokens makes of SOUNDS LIKE and MEMBER OF is no comparison.
-            Expr::BinaryOp { right, .. }
-                if matches!(right.as_ref(), Expr::Function(f)
-                    if matches!(last_name(&f.name).strip_prefix(OWN), Some("sounds" | "member_of"))) =>
-                {}
-            Expr::BinaryOp { left, op, right } => {
-                if matches!(
-                    op,
+            Expr::BinaryOp {
+                left,
+                op:
                     BinaryOperator::Eq
-                        | BinaryOperator::NotEq
-                        | BinaryOperator::Lt
-                        | BinaryOperator::LtEq
-                        | BinaryOperator::Gt
-                        | BinaryOperator::GtEq
-                        | BinaryOperator::Spaceship
-                ) {
-                    let (a, b) = (self.side(left), self.side(right));
-                    if alike(left, &a, right, &b) {
-                        without_case(right);
-                    }
+                    | BinaryOperator::NotEq
+                    | BinaryOperator::Lt
+                    | BinaryOperator::LtEq
+                    | BinaryOperator::Gt
+                    | BinaryOperator::GtEq
+                    | BinaryOperator::Spaceship,
+                right,
+            } => {
+                let (a, b) = (self.side(left), self.side(right));
+                if alike((0, left, &a), (1, right, &b), later) {
+                    without_case(right);
                 }
             }
             Expr::Between {
                 expr, low, high, ..
             } => {
-                let (a, b, c) = (self.side(expr), self.side(low), self.side(high));
-                let first = alike(expr, &a, low, &b);
-                // The middle may have become a number by now.
-                let a = self.side(expr);
-                let second = alike(expr, &a, high, &c);
+                let (mut a, b, c) = (self.side(expr), self.side(low), self.side(high));
+                let first = alike((0, expr, &a), (1, low, &b), later);
+                if later.contains(&(0, Conversion::Number)) {
+                    a = Side::number();
+                }
+                let second = alike((0, expr, &a), (2, high, &c), later);
                 if first && second {
                     without_case(expr);
                 }
             }
-            Expr::InList { expr, list, .. } => {
-                if matches!(expr.as_ref(), Expr::Tuple(_)) {
-                    return;
-                }
-                let a = self.side(expr);
-                let sides: Vec<Side> = list.iter().map(|e| self.side(e)).collect();
-                let numbers = sides
-                    .iter()
-                    .all(|s| s.is(types::is_number) || s.is(is_null));
-                if a.is(types::is_text) && numbers && !list.is_empty() {
-                    as_number(expr);
-                } else if a.is(types::is_number) && !a.stored {
-                    for (e, s) in list.iter_mut().zip(&sides) {
-                        if s.is(types::is_text) {
-                            as_number(e);
-                        }
-                    }
-                } else if !a.stored && !a.bytes && !a.is(types::is_number) {
-                    without_case(expr);
-                }
-            }
+            Expr::InList { expr, list, .. } => self.comparable_list(expr, list, later),
             Expr::InSubquery { expr, .. } => {
                 let a = self.side(expr);
                 if !a.stored && !a.bytes && a.is(types::is_text) {
@@ -258,6 +278,33 @@ impl Rewriter<'_> {
             _ => {}
         }
     }
+
+    fn comparable_list(
+        &mut self,
+        expr: &mut Expr,
+        list: &mut [Expr],
+        later: &mut Vec<(usize, Conversion)>,
+    ) {
+        if matches!(expr, Expr::Tuple(_)) {
+            return;
+        }
+        let a = self.side(expr);
+        let sides: Vec<Side> = list.iter().map(|e| self.side(e)).collect();
+        let numbers = sides
+            .iter()
+            .all(|s| s.is(types::is_number) || s.is(is_null));
+        if a.is(types::is_text) && numbers && !list.is_empty() {
+            as_number(expr, 0, later);
+        } else if a.is(types::is_number) && !a.stored {
+            for (i, (e, s)) in list.iter_mut().zip(&sides).enumerate() {
+                if s.is(types::is_text) {
+                    as_number(e, i + 1, later);
+                }
+            }
+        } else if !a.stored && !a.bytes && !a.is(types::is_number) {
+            without_case(expr);
+        }
+    }
 }
 
 fn is_null(t: &WireType) -> bool {
@@ -272,12 +319,16 @@ fn is_datetime(t: &WireType) -> bool {
 }
 
 /// Brings two operands to one kind. Returns whether they are texts whose collation must be said.
-fn alike(left: &mut Expr, a: &Side, right: &mut Expr, b: &Side) -> bool {
+fn alike(
+    (i, left, a): (usize, &mut Expr, &Side),
+    (j, right, b): (usize, &mut Expr, &Side),
+    later: &mut Vec<(usize, Conversion)>,
+) -> bool {
     if matches!(left, Expr::Tuple(_)) || matches!(right, Expr::Tuple(_)) {
         return false;
     }
     if a.is(types::is_text) && b.is(types::is_number) {
-        as_number(left);
+        as_number(left, i, later);
         return false;
     }
     if b.is(types::is_text) && a.is(types::is_number) {
@@ -288,7 +339,7 @@ fn alike(left: &mut Expr, a: &Side, right: &mut Expr, b: &Side) -> bool {
                 if s.trim().parse::<f64>().is_ok()))
         };
         if !(a.stored && (!b.literal || reads_as_number(right))) || b.column {
-            as_number(right);
+            as_number(right, j, later);
         }
         return false;
     }
@@ -303,11 +354,11 @@ fn alike(left: &mut Expr, a: &Side, right: &mut Expr, b: &Side) -> bool {
     }
     if a.is(types::is_number) && !a.stored && b.wire.is_none() && matches!(right, Expr::Value(_)) {
         // A parameter may come as a text.
-        as_number(right);
+        as_number(right, j, later);
         return false;
     }
     if b.is(types::is_number) && !b.stored && a.wire.is_none() && matches!(left, Expr::Value(_)) {
-        as_number(left);
+        as_number(left, i, later);
         return false;
     }
     !(a.is(types::is_number) || b.is(types::is_number))

@@ -1,12 +1,14 @@
 //! Expressions: operators, literals, variables and casts as SQLite has them.
 
 use sqlparser::ast::{
-    BinaryOperator, CastKind, DataType, Expr, TrimWhereField, UnaryOperator, Value,
+    BinaryOperator, CastKind, DataType, DateTimeField, Expr, MemberOf, TrimWhereField,
+    UnaryOperator, Value,
 };
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 
 use super::{Rewriter, literal, raw};
+use crate::dialect::grammar::SOUNDS_LIKE;
 use crate::dialect::name::last_name;
 use crate::dialect::{function, near};
 
@@ -84,16 +86,9 @@ impl Rewriter<'_> {
                     BinaryOperator::Divide => of("tare_div"),
                     BinaryOperator::MyIntegerDivide => of("tare_intdiv"),
                     BinaryOperator::Modulo => of("mod"),
-                    BinaryOperator::Spaceship => {
-                        // What dialect::tokens makes of SOUNDS LIKE and MEMBER OF.
-                        let right = right.to_string();
-                        if let Some(other) = right.strip_prefix("tare_sounds") {
-                            raw(format!("(soundex({left}) = soundex{other})"))
-                        } else if let Some(array) = right.strip_prefix("tare_member_of(") {
-                            raw(format!("tare_member_of({left}, {array}"))
-                        } else {
-                            raw(format!("({left} IS {right})"))
-                        }
+                    BinaryOperator::Spaceship => raw(format!("({left} IS {right})")),
+                    BinaryOperator::Custom(op) if op == SOUNDS_LIKE => {
+                        raw(format!("(soundex({left}) = soundex({right}))"))
                     }
                     BinaryOperator::Xor => raw(format!(
                         "((tare_number({left}) <> 0) <> (tare_number({right}) <> 0))"
@@ -354,6 +349,10 @@ impl Rewriter<'_> {
                 }
                 Ok(())
             }
+            Expr::MemberOf(MemberOf { value, array }) => {
+                *expr = raw(format!("tare_member_of({value}, {array})"));
+                Ok(())
+            }
             Expr::MatchAgainst { .. } => Err(SqlError::unsupported("MATCH ... AGAINST")),
             _ => Ok(()),
         }
@@ -403,8 +402,20 @@ fn some(left: &Expr, op: &BinaryOperator, query: &Expr, all: bool) -> Result<Exp
 /// Number and unit of an INTERVAL.
 pub fn interval(expr: &Expr) -> Option<(String, String)> {
     let Expr::Interval(i) = expr else { return None };
-    let unit = i.leading_field.as_ref()?.to_string().to_uppercase();
-    Some((i.value.to_string(), unit))
+    let value = &i.value;
+    Some(match i.leading_field.as_ref()? {
+        // A composite unit's text is read, as months or as microseconds.
+        DateTimeField::Custom(unit) => {
+            let simple = if unit.value == "YEAR_MONTH" {
+                "MONTH"
+            } else {
+                "MICROSECOND"
+            };
+            let read = format!("tare_interval('{}', {value})", unit.value);
+            (read, simple.into())
+        }
+        simple => (value.to_string(), simple.to_string().to_uppercase()),
+    })
 }
 
 fn cast(value: &Expr, data_type: &DataType) -> Expr {

@@ -70,6 +70,7 @@ pub struct Rewriter<'a> {
     exact: bool,
     mode: Mode,
     subqueries: scalar::Subqueries,
+    conversions: compare::Conversions,
 }
 
 impl<'a> Rewriter<'a> {
@@ -84,6 +85,7 @@ impl<'a> Rewriter<'a> {
             exact: false,
             mode,
             subqueries: scalar::Subqueries::default(),
+            conversions: compare::Conversions::default(),
         }
     }
 
@@ -236,6 +238,7 @@ impl VisitorMut for Rewriter<'_> {
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
+        self.convert(expr);
         if let Err(error) = self.expr(expr) {
             return ControlFlow::Break(error);
         }

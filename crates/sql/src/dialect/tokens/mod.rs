@@ -6,10 +6,8 @@ mod place;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
-use self::place::{
-    after_table, closing, composite, in_cast, is, is_call, is_name, operand, unit, unit_follows,
-    upper,
-};
+pub use self::place::COMPOSITE_UNITS;
+use self::place::{after_table, closing, in_cast, is, is_call, is_name, unit_follows, upper};
 use super::Mode;
 
 /// Variables of SELECT ... INTO.
@@ -22,10 +20,6 @@ pub struct Into {
     /// DO: nothing is returned.
     pub nowhere: bool,
 }
-
-/// A function's name that no statement can spell: what this pass writes is told apart from what
-/// clients write.
-pub const OWN: char = '\u{1}';
 
 /// Functions whose names sqlparser takes for something else when they are called.
 const CALLED: [&str; 4] = ["INSERT", "TIMESTAMP", "TIME", "DATE"];
@@ -47,8 +41,13 @@ fn plain(value: impl std::convert::Into<String>) -> Token {
     })
 }
 
-fn own(name: &str) -> Token {
-    plain(format!("{OWN}{name}"))
+/// A name in quotes: of a function, where without them a type or a clause would be meant.
+fn quoted(name: &str) -> Token {
+    Token::Word(Word {
+        value: name.into(),
+        quote_style: Some('`'),
+        keyword: Keyword::NoKeyword,
+    })
 }
 
 /// Rewrites the tokens, from which space and comments have been taken. Returns them, how many
@@ -64,188 +63,168 @@ pub fn prepare(
     let params = parameters(&mut tokens, mode)?;
     let mut into = into(&mut tokens);
     first_words(&mut tokens);
-    if let Some(first) = tokens
-        .first_mut()
-        .filter(|t| !mode.counted && is(&t.token, "DO"))
-    {
+    if let Some(first) = tokens.first_mut().filter(|t| is(&t.token, "DO")) {
         first.token = Token::make_keyword("SELECT");
         into.nowhere = true;
     }
-    if !mode.counted {
-        several_tables(&mut tokens);
-    }
-    let counted = Mode {
-        counted: true,
-        ..mode
+    several_tables(&mut tokens);
+    let mut pass = Pass {
+        out: Vec::with_capacity(tokens.len() + 8),
+        tokens,
+        at: 0,
+        converted: Vec::new(),
     };
-    let again = |inner| prepare(inner, counted).map(|(tokens, ..)| tokens);
-    let mut out: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len() + 8);
-    let mut i = 0;
-    while i < tokens.len() {
-        let at = |n: usize| tokens.get(i + n).map_or(&Token::EOF, |t| &t.token);
-        let span = tokens[i].span;
-        let mut put = |token: Token| out.push(TokenWithSpan { token, span });
-        let after_dot = i > 0 && tokens[i - 1].token == Token::Period;
-        if tokens[i].token == Token::ExclamationMark && *at(1) != Token::Eq {
-            // `!x` binds closer than NOT.
-            put(own("not"));
-            i += 1;
-            out.extend(again(operand(&tokens, &mut i))?);
-            continue;
-        }
-        let Some(word) = upper(&tokens[i].token).filter(|_| !after_dot) else {
-            put(tokens[i].token.clone());
-            i += 1;
-            continue;
+    while pass.at < pass.tokens.len() {
+        pass.step();
+    }
+    Ok((pass.out, params, into))
+}
+
+/// One pass over the tokens, from left to right.
+struct Pass {
+    tokens: Vec<TokenWithSpan>,
+    /// The next one to look at.
+    at: usize,
+    out: Vec<TokenWithSpan>,
+    /// Where the USING of CHAR(... USING ...) stand.
+    converted: Vec<usize>,
+}
+
+impl Pass {
+    fn ahead(&self, n: usize) -> &Token {
+        self.tokens
+            .get(self.at + n)
+            .map_or(&Token::EOF, |t| &t.token)
+    }
+
+    fn put(&mut self, token: Token) {
+        let span = self.tokens[self.at].span;
+        self.out.push(TokenWithSpan { token, span });
+    }
+
+    /// Takes the token as it stands, and leaves out those that follow it.
+    fn keep(&mut self, left_out: usize) {
+        self.out.push(self.tokens[self.at].clone());
+        self.at += 1 + left_out;
+    }
+
+    fn step(&mut self) {
+        let after_dot = self.at > 0 && self.tokens[self.at - 1].token == Token::Period;
+        let Some(word) = upper(self.ahead(0)).filter(|_| !after_dot) else {
+            return self.keep(0);
         };
-        let called = *at(1) == Token::LParen;
-        match word.as_str() {
-            "LOCK" if is(at(1), "IN") && is(at(2), "SHARE") && is(at(3), "MODE") => i += 4,
-            "FOR" if is(at(1), "SHARE") => {
-                i += 2;
-                while i < tokens.len()
-                    && ["NOWAIT", "SKIP", "LOCKED"]
-                        .iter()
-                        .any(|w| is(&tokens[i].token, w))
-                {
-                    i += 1;
-                }
-            }
+        if *self.ahead(1) == Token::LParen {
+            self.call(&word);
+        } else {
+            self.word(&word);
+        }
+    }
+
+    /// A word that parentheses follow.
+    fn call(&mut self, word: &str) {
+        let (tokens, i) = (&self.tokens, self.at);
+        match word {
             "PARTITION"
-                if called
-                    && i > 0
+                if i > 0
                     && matches!(tokens[i - 1].token, Token::Word(_))
-                    && !is(at(2), "BY")
-                    && after_table(&tokens, i) =>
+                    && !is(self.ahead(2), "BY")
+                    && after_table(tokens, i) =>
             {
-                i = closing(&tokens, i + 1) + 1;
+                self.at = closing(tokens, i + 1) + 1;
             }
-            "SOUNDS" if is(at(1), "LIKE") => {
-                // a SOUNDS LIKE b is a comparison of two names that sound.
-                put(Token::Spaceship);
-                put(own("sounds"));
-                i += 2;
-                out.extend(again(operand(&tokens, &mut i))?);
+            "TIMESTAMPADD" | "TIMESTAMPDIFF" | "GET_FORMAT" if *self.ahead(3) == Token::Comma => {
+                let unit = self.ahead(2).to_string().to_uppercase();
+                self.put(plain(word));
+                self.put(Token::LParen);
+                self.put(Token::SingleQuotedString(unit.replace("SQL_TSI_", "")));
+                self.at += 3;
             }
-            "BINARY"
-                if is_call(&tokens, i)
-                    && *at(1) != Token::RParen
-                    && !(called
-                        && matches!(at(2), Token::Number(..))
-                        && *at(3) == Token::RParen
-                        && *at(4) == Token::RParen) =>
-            {
-                put(own("binary"));
-                i += 1;
-                out.extend(again(operand(&tokens, &mut i))?);
-            }
-            "ASC" if !called => i += 1,
-            bare if !called && BARE.contains(&bare) && !is_name(&tokens, i) => {
-                put(plain(word.to_lowercase()));
-                put(Token::LParen);
-                put(Token::RParen);
-                i += 1;
-            }
-            "EXTRACT" if called && is(at(3), "FROM") && unit(at(2)).is_some() => {
-                put(own("extract"));
-                put(Token::LParen);
-                put(Token::SingleQuotedString(unit(at(2)).unwrap_or_default()));
-                put(Token::Comma);
-                i += 4;
-            }
-            "TIMESTAMPADD" | "TIMESTAMPDIFF" | "GET_FORMAT" if called && *at(3) == Token::Comma => {
-                put(tokens[i].token.clone());
-                put(Token::LParen);
-                put(Token::SingleQuotedString(
-                    at(2).to_string().to_uppercase().replace("SQL_TSI_", ""),
-                ));
-                i += 3;
-            }
-            "INTERVAL" if called && !unit_follows(&tokens, closing(&tokens, i + 1)) => {
-                put(own("interval_of"));
-                i += 1;
-            }
-            "INTERVAL" => {
-                // A composite unit becomes a function of its text and one simple unit.
-                match composite(&tokens, i) {
-                    Some((at_unit, name)) => {
-                        put(tokens[i].token.clone());
-                        put(own("interval"));
-                        put(Token::LParen);
-                        put(Token::SingleQuotedString(name.clone()));
-                        put(Token::Comma);
-                        out.extend(again(tokens[i + 1..at_unit].to_vec())?);
-                        out.push(TokenWithSpan {
-                            token: Token::RParen,
-                            span,
-                        });
-                        let simple = if name == "YEAR_MONTH" {
-                            "MONTH"
-                        } else {
-                            "MICROSECOND"
-                        };
-                        out.push(TokenWithSpan {
-                            token: Token::make_keyword(simple),
-                            span,
-                        });
-                        i = at_unit + 1;
-                    }
-                    None => {
-                        put(tokens[i].token.clone());
-                        i += 1;
-                    }
-                }
-            }
-            "CHAR" if called && is_call(&tokens, i) => {
-                // CHAR(65 USING utf8mb4)
-                let end = closing(&tokens, i + 1);
+            "INTERVAL" if !unit_follows(tokens, closing(tokens, i + 1)) => self.function(word),
+            "CHAR" if is_call(tokens, i) => {
+                let end = closing(tokens, i + 1);
                 let using = (i + 2..end).find(|&j| is(&tokens[j].token, "USING"));
-                put(own(if using.is_some() { "char_text" } else { "char" }));
-                out.extend(again(tokens[i + 1..using.unwrap_or(end)].to_vec())?);
-                i = end;
-            }
-            "CHAR" if is(at(1), "CHARACTER") && is(at(2), "SET") && in_cast(&tokens, i) => {
-                put(tokens[i].token.clone());
-                i += 4;
-            }
-            "CHAR" if is(at(1), "CHARSET") && in_cast(&tokens, i) => {
-                put(tokens[i].token.clone());
-                i += 3;
-            }
-            "UNSIGNED" | "SIGNED"
-                if (is(at(1), "INTEGER") || is(at(1), "INT")) && *at(2) == Token::RParen =>
-            {
-                put(tokens[i].token.clone());
-                i += 2;
+                if let Some(using) = using {
+                    // CHAR(65 USING utf8mb4) is CONVERT(CHAR(65) USING utf8mb4).
+                    self.converted.push(using);
+                    self.put(Token::make_keyword("CONVERT"));
+                    self.put(Token::LParen);
+                }
+                self.function(word);
             }
             "TRIM"
-                if called
-                    && ["LEADING", "TRAILING", "BOTH"].iter().any(|w| is(at(2), w))
-                    && is(at(3), "FROM") =>
+                if ["LEADING", "TRAILING", "BOTH"]
+                    .iter()
+                    .any(|w| is(self.ahead(2), w))
+                    && is(self.ahead(3), "FROM") =>
             {
-                put(tokens[i].token.clone());
-                put(Token::LParen);
-                put(at(2).clone());
-                put(Token::SingleQuotedString(" ".into()));
-                i += 3;
+                let side = self.ahead(2).clone();
+                self.put(plain(word));
+                self.put(Token::LParen);
+                self.put(side);
+                self.put(Token::SingleQuotedString(" ".into()));
+                self.at += 3;
             }
-            "ROW" if called && is_call(&tokens, i) => i += 1,
-            name if called && CALLED.contains(&name) && is_call(&tokens, i) => {
-                put(own(&name.to_lowercase()));
-                i += 1;
-            }
-            "MEMBER" if is(at(1), "OF") && *at(2) == Token::LParen => {
-                put(Token::Spaceship);
-                put(own("member_of"));
-                i += 2;
-            }
-            _ => {
-                put(tokens[i].token.clone());
-                i += 1;
-            }
+            "ROW" if is_call(tokens, i) => self.at += 1,
+            name if CALLED.contains(&name) && is_call(tokens, i) => self.function(name),
+            _ => self.word(word),
         }
     }
-    Ok((out, params, into))
+
+    fn function(&mut self, name: &str) {
+        self.put(quoted(name));
+        self.at += 1;
+    }
+
+    fn word(&mut self, word: &str) {
+        let called = *self.ahead(1) == Token::LParen;
+        match word {
+            "LOCK"
+                if is(self.ahead(1), "IN")
+                    && is(self.ahead(2), "SHARE")
+                    && is(self.ahead(3), "MODE") =>
+            {
+                self.at += 4;
+            }
+            "FOR" if is(self.ahead(1), "SHARE") => {
+                self.at += 2;
+                while ["NOWAIT", "SKIP", "LOCKED"]
+                    .iter()
+                    .any(|w| is(self.ahead(0), w))
+                {
+                    self.at += 1;
+                }
+            }
+            "ASC" if !called => self.at += 1,
+            bare if !called && BARE.contains(&bare) && !is_name(&self.tokens, self.at) => {
+                self.put(plain(word.to_lowercase()));
+                self.put(Token::LParen);
+                self.put(Token::RParen);
+                self.at += 1;
+            }
+            "CHAR"
+                if is(self.ahead(1), "CHARACTER")
+                    && is(self.ahead(2), "SET")
+                    && in_cast(&self.tokens, self.at) =>
+            {
+                self.keep(3);
+            }
+            "CHAR" if is(self.ahead(1), "CHARSET") && in_cast(&self.tokens, self.at) => {
+                self.keep(2);
+            }
+            "UNSIGNED" | "SIGNED"
+                if (is(self.ahead(1), "INTEGER") || is(self.ahead(1), "INT"))
+                    && *self.ahead(2) == Token::RParen =>
+            {
+                self.keep(1);
+            }
+            "USING" if self.converted.last() == Some(&self.at) => {
+                self.converted.pop();
+                self.put(Token::RParen);
+                self.keep(0);
+            }
+            _ => self.keep(0),
+        }
+    }
 }
 
 /// Numbers the `?`, makes MOD an operator where it is one, and reads quotes as the mode says.
@@ -281,9 +260,6 @@ fn parameters(tokens: &mut [TokenWithSpan], mode: Mode) -> Result<usize, Token> 
             | Token::SingleQuotedString(_) => after_operand = true,
             Token::Word(w) => after_operand = w.keyword == Keyword::NoKeyword,
             _ => after_operand = false,
-        }
-        if mode.counted {
-            continue;
         }
         if let Token::Placeholder(name) = &mut token.token {
             if name != "?" {

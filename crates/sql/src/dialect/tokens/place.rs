@@ -3,7 +3,7 @@
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// Units of INTERVAL and EXTRACT that sqlparser does not know.
-const COMPOSITE: [&str; 11] = [
+pub const COMPOSITE_UNITS: [&str; 11] = [
     "SECOND_MICROSECOND",
     "MINUTE_MICROSECOND",
     "MINUTE_SECOND",
@@ -58,7 +58,7 @@ pub(super) fn closing(tokens: &[TokenWithSpan], open: usize) -> usize {
 }
 
 pub(super) fn unit(token: &Token) -> Option<String> {
-    upper(token).filter(|w| SIMPLE.contains(&w.as_str()) || COMPOSITE.contains(&w.as_str()))
+    upper(token).filter(|w| SIMPLE.contains(&w.as_str()) || COMPOSITE_UNITS.contains(&w.as_str()))
 }
 
 pub(super) fn unit_follows(tokens: &[TokenWithSpan], close: usize) -> bool {
@@ -81,25 +81,6 @@ pub(super) fn unit_follows(tokens: &[TokenWithSpan], close: usize) -> bool {
         }
         _ => false,
     }
-}
-
-/// Where a composite unit of the INTERVAL at `start` stands, if it has one.
-pub(super) fn composite(tokens: &[TokenWithSpan], start: usize) -> Option<(usize, String)> {
-    let mut depth = 0;
-    for (i, token) in tokens.iter().enumerate().skip(start + 1) {
-        match &token.token {
-            Token::LParen => depth += 1,
-            Token::RParen if depth == 0 => return None,
-            Token::RParen => depth -= 1,
-            Token::Comma | Token::SemiColon if depth == 0 => return None,
-            t if depth == 0 && i > start + 1 => {
-                let Some(name) = unit(t) else { continue };
-                return COMPOSITE.contains(&name.as_str()).then_some((i, name));
-            }
-            _ => {}
-        }
-    }
-    None
 }
 
 /// Whether a name is meant: of a column behind a dot, or an alias behind AS.
@@ -193,35 +174,4 @@ pub(super) fn after_table(tokens: &[TokenWithSpan], i: usize) -> bool {
             .iter()
             .any(|w| is(&t.token, w))
     })
-}
-
-/// One operand behind SOUNDS LIKE, in parentheses.
-pub(super) fn operand(tokens: &[TokenWithSpan], i: &mut usize) -> Vec<TokenWithSpan> {
-    let Some(first) = tokens.get(*i) else {
-        return Vec::new();
-    };
-    let wrap = |token| TokenWithSpan {
-        token,
-        span: first.span,
-    };
-    let end = match tokens.get(*i + 1).map(|t| &t.token) {
-        _ if first.token == Token::LParen => closing(tokens, *i),
-        // `!!x`, `!-x`
-        Some(_) if matches!(first.token, Token::ExclamationMark | Token::Minus) => {
-            let mut next = *i + 1;
-            let mut out = vec![wrap(Token::LParen), first.clone()];
-            out.extend(operand(tokens, &mut next));
-            out.push(wrap(Token::RParen));
-            *i = next;
-            return out;
-        }
-        Some(Token::LParen) => closing(tokens, *i + 1),
-        Some(Token::Period) => *i + 2,
-        _ => *i,
-    };
-    let mut out = vec![wrap(Token::LParen)];
-    out.extend(tokens[*i..=end.min(tokens.len() - 1)].iter().cloned());
-    out.push(wrap(Token::RParen));
-    *i = end + 1;
-    out
 }

@@ -1,0 +1,192 @@
+//! MySQL's dialect as sqlparser has it, and the operators of MySQL's that it does not read.
+
+use std::any::TypeId;
+
+use sqlparser::ast::{
+    BinaryOperator, DateTimeField, Expr, Ident, Interval, ObjectName, UnaryOperator,
+};
+use sqlparser::dialect::{Dialect, MySqlDialect, Precedence};
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Token;
+
+use super::tokens::COMPOSITE_UNITS;
+
+/// What [`BinaryOperator::Custom`] holds for `a SOUNDS LIKE b`.
+pub const SOUNDS_LIKE: &str = "SOUNDS LIKE";
+
+/// MySQL's dialect.
+#[derive(Debug, Clone, Copy)]
+pub struct Grammar;
+
+/// The one that does most of it.
+const BASE: MySqlDialect = MySqlDialect {};
+
+macro_rules! as_base {
+    ($($method:ident)*) => {
+        $(fn $method(&self) -> bool {
+            BASE.$method()
+        })*
+    };
+}
+
+impl Dialect for Grammar {
+    /// The parser asks in places whether the dialect is MySQL's.
+    fn dialect(&self) -> TypeId {
+        TypeId::of::<MySqlDialect>()
+    }
+
+    fn is_identifier_start(&self, ch: char) -> bool {
+        BASE.is_identifier_start(ch)
+    }
+
+    fn is_identifier_part(&self, ch: char) -> bool {
+        BASE.is_identifier_part(ch)
+    }
+
+    fn is_delimited_identifier_start(&self, ch: char) -> bool {
+        BASE.is_delimited_identifier_start(ch)
+    }
+
+    fn identifier_quote_style(&self, identifier: &str) -> Option<char> {
+        BASE.identifier_quote_style(identifier)
+    }
+
+    fn is_table_factor_alias(&self, explicit: bool, kw: &Keyword, parser: &mut Parser) -> bool {
+        BASE.is_table_factor_alias(explicit, kw, parser)
+    }
+
+    fn parse_statement(
+        &self,
+        parser: &mut Parser,
+    ) -> Option<Result<sqlparser::ast::Statement, ParserError>> {
+        BASE.parse_statement(parser)
+    }
+
+    as_base! {
+        ignores_wildcard_escapes
+        require_interval_qualifier
+        requires_single_line_comment_whitespace
+        supports_binary_kw_as_cast
+        supports_bitwise_shift_operators
+        supports_comma_separated_set_assignments
+        supports_comment_optimizer_hint
+        supports_constraint_keyword_without_name
+        supports_create_table_select
+        supports_cross_join_constraint
+        supports_data_type_signed_suffix
+        supports_double_ampersand_operator
+        supports_group_by_with_modifier
+        supports_insert_set
+        supports_key_column_option
+        supports_left_associative_joins_without_parens
+        supports_limit_comma
+        supports_match_against
+        supports_multiline_comment_hints
+        supports_numeric_prefix
+        supports_select_modifiers
+        supports_set_names
+        supports_string_literal_backslash_escape
+        supports_string_literal_concatenation
+        supports_table_hints
+        supports_update_order_by
+        supports_user_host_grantee
+    }
+
+    /// EXTRACT(MINUTE_SECOND FROM x).
+    fn allow_extract_custom(&self) -> bool {
+        true
+    }
+
+    fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
+        sounds_like(parser).then(|| Ok(self.prec_value(Precedence::Eq)))
+    }
+
+    fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+        match &parser.peek_token_ref().token {
+            Token::ExclamationMark => {
+                parser.advance_token();
+                Some(self.operand(parser).map(|expr| Expr::UnaryOp {
+                    op: UnaryOperator::BangNot,
+                    expr: Box::new(expr),
+                }))
+            }
+            Token::Word(word) if word.quote_style.is_none() => match word.keyword {
+                Keyword::BINARY => {
+                    parser.advance_token();
+                    Some(self.operand(parser).map(|expr| Expr::Collate {
+                        expr: Box::new(expr),
+                        collation: ObjectName::from(vec![Ident::new("binary")]),
+                    }))
+                }
+                Keyword::INTERVAL => {
+                    parser.advance_token();
+                    Some(interval(parser))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn parse_infix(
+        &self,
+        parser: &mut Parser,
+        expr: &Expr,
+        precedence: u8,
+    ) -> Option<Result<Expr, ParserError>> {
+        if !sounds_like(parser) {
+            return BASE.parse_infix(parser, expr, precedence);
+        }
+        parser.advance_token();
+        parser.advance_token();
+        Some(
+            parser
+                .parse_subexpr(precedence)
+                .map(|right| Expr::BinaryOp {
+                    left: Box::new(expr.clone()),
+                    op: BinaryOperator::Custom(SOUNDS_LIKE.into()),
+                    right: Box::new(right),
+                }),
+        )
+    }
+}
+
+impl Grammar {
+    /// What stands behind `!` and BINARY, which bind closer than all other operators.
+    fn operand(&self, parser: &mut Parser) -> Result<Expr, ParserError> {
+        let expr = parser.parse_subexpr(self.prec_value(Precedence::Period))?;
+        Ok(Expr::Nested(Box::new(expr)))
+    }
+}
+
+fn sounds_like(parser: &Parser) -> bool {
+    let is = |n: usize, text: &str| matches!(&parser.peek_nth_token_ref(n).token, Token::Word(w) if w.quote_style.is_none() && w.value.eq_ignore_ascii_case(text));
+    is(0, "SOUNDS") && is(1, "LIKE")
+}
+
+/// Value and unit of an INTERVAL.
+fn interval(parser: &mut Parser) -> Result<Expr, ParserError> {
+    let value = parser.parse_expr()?;
+    let composite = match &parser.peek_token_ref().token {
+        Token::Word(w) if w.quote_style.is_none() => COMPOSITE_UNITS
+            .iter()
+            .find(|unit| unit.eq_ignore_ascii_case(&w.value)),
+        _ => None,
+    };
+    let unit = match composite {
+        Some(unit) => {
+            parser.advance_token();
+            DateTimeField::Custom(Ident::new(*unit))
+        }
+        None if parser.next_token_is_temporal_unit() => parser.parse_date_time_field()?,
+        None => return parser.expected_ref("a unit", parser.peek_token_ref()),
+    };
+    Ok(Expr::Interval(Interval {
+        value: Box::new(value),
+        leading_field: Some(unit),
+        leading_precision: None,
+        last_field: None,
+        fractional_seconds_precision: None,
+    }))
+}
