@@ -2,8 +2,8 @@
 
 use rusqlite::types::Value;
 
-use crate::server::execute::columns::wire_type;
 use tare_mysql::wire::column::WireType;
+use tare_mysql::wire::types::wire_type;
 use tare_mysql::wire::value;
 
 /// A result that is made here.

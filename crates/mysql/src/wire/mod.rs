@@ -8,6 +8,7 @@ pub mod column;
 pub mod packets;
 pub mod params;
 pub mod reply;
+pub mod types;
 pub mod value;
 
 pub use mysql_common::constants::{CapabilityFlags, ColumnFlags, ColumnType, Command, StatusFlags};

@@ -11,6 +11,7 @@ use sqlparser::ast::{
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::{ColumnDef, TableDef};
 use tare_mysql::wire::column::WireType;
+use tare_mysql::wire::types::{wire_of, wire_type};
 
 use super::name::last_name;
 use super::schema::{Schema, SystemColumn};
@@ -92,10 +93,7 @@ impl<'a> Names<'a> {
         let found = if is_system_schema(database) {
             let column = |c: &SystemColumn| Column {
                 name: c.name.to_owned(),
-                wire: Some(crate::server::wire_type(
-                    &c.column_type.to_lowercase(),
-                    c.nullable,
-                )),
+                wire: Some(wire_type(&c.column_type.to_lowercase(), c.nullable)),
                 stored: true,
             };
             self.schema
@@ -105,7 +103,7 @@ impl<'a> Names<'a> {
             self.definition(database, table).map(|def| {
                 let column = |c: &ColumnDef| Column {
                     name: c.name.clone(),
-                    wire: Some(crate::server::wire_of(c)),
+                    wire: Some(wire_of(c)),
                     stored: def.view.is_none(),
                 };
                 Arc::new(def.columns.iter().map(column).collect::<Vec<_>>())

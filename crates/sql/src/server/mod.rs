@@ -38,7 +38,6 @@ use std::thread::JoinHandle;
 use crate::storage::sync::{Condvar, Mutex};
 
 pub use config::{Config, DEFAULT_PORT, InstrumentValue, ThreadHandling};
-pub(crate) use execute::columns::{wire_of, wire_type};
 pub use start::{Endpoints, StartError};
 
 /// A running server. Dropping it shuts it down.

@@ -172,7 +172,7 @@ impl Source for Served {
         let defs = self.shared.databases.definitions(database, || {
             let path = self.shared.databases.path(database)?;
             let db = rusqlite::Connection::open(path).map_err(storage::Error::from)?;
-            tables::load(&db, "main")
+            tables::load(&db, "main", crate::dialect::ddl::definition)
         });
         let Ok(defs) = defs else { return Vec::new() };
         let mut all: Vec<_> = defs.tables.values().cloned().collect();

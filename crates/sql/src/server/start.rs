@@ -108,7 +108,10 @@ pub fn prepare(config: Config) -> Result<Parts, StartError> {
         password_file: accounts.password_file.clone(),
     };
     let shared = Arc::new(Shared {
-        databases: Arc::new(Databases::new(config.data.clone())),
+        databases: Arc::new(Databases::new(
+            config.data.clone(),
+            crate::dialect::ddl::definition,
+        )),
         registry: Arc::default(),
         globals: Arc::new(globals),
         accounts,

@@ -267,7 +267,7 @@ impl Connection {
     pub fn definitions(&mut self, name: &str) -> Result<Arc<super::databases::Definitions>> {
         self.attach(name)?;
         let databases = self.databases.clone();
-        databases.definitions(name, || tables::load(&self.db, name))
+        databases.definitions(name, || tables::load(&self.db, name, databases.read))
     }
 
     /// One table of a database.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::tables::ReadDefinition;
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
 
@@ -18,6 +19,8 @@ use super::write_lock::WriteLock;
 #[derive(Debug)]
 pub struct Databases {
     directory: PathBuf,
+    /// How the text of a table's definition is read.
+    pub(super) read: ReadDefinition,
     write_locks: RwLock<HashMap<String, Arc<WriteLock>>>,
     /// Raised by each change of a schema: what was translated before may be wrong now.
     generation: AtomicU64,
@@ -34,10 +37,11 @@ pub struct Definitions {
 }
 
 impl Databases {
-    /// The databases of a directory.
-    pub fn new(directory: PathBuf) -> Self {
+    /// The databases of a directory, whose tables' definitions are read so.
+    pub fn new(directory: PathBuf, read: ReadDefinition) -> Self {
         Self {
             directory,
+            read,
             write_locks: RwLock::new(&LOCK_GATES, HashMap::new()),
             generation: AtomicU64::new(1),
             definitions: Mutex::new(&LOCK_DEFINITIONS, HashMap::new()),

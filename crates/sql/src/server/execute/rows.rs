@@ -2,7 +2,7 @@
 
 use mysql_common::constants::StatusFlags;
 
-use super::columns::{Known, describe, wire_in};
+use super::columns::{Known, describe};
 use super::prepare::{self, Bind, Run};
 use crate::dialect::plan::Sql;
 use crate::server::metrics;
@@ -16,6 +16,7 @@ use tare_mysql::error::{Result, SqlError};
 use tare_mysql::wire::bytes::put_lenenc;
 use tare_mysql::wire::column::WireType;
 use tare_mysql::wire::reply;
+use tare_mysql::wire::types::wire_in;
 use tare_mysql::wire::value::{Value, put_binary, put_text};
 
 /// How the rows go to the client.

@@ -2,11 +2,12 @@
 
 use super::names;
 use crate::result::{Rows, Text};
-use crate::server::execute::columns::{put_packet, wire_of, wire_type};
+use crate::server::execute::columns::put_packet;
 use crate::server::session::Session;
 use tare_mysql::error::Result;
 use tare_mysql::wire::column::Column;
 use tare_mysql::wire::reply;
+use tare_mysql::wire::types::{wire_of, wire_type};
 
 fn yes(b: bool) -> Text {
     if b { "YES" } else { "NO" }.into()

@@ -4,17 +4,22 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rusqlite::OptionalExtension;
-use sqlparser::ast::Statement;
 use tare_mysql::error::SqlError;
 use tare_mysql::table::{ColumnDef, IndexDef, TableDef};
 
-use super::{FromSql, META};
-use crate::dialect::name::last_name;
+use super::META;
 use crate::storage::connection::quote;
 use crate::storage::error::Result;
 
+/// Reads a definition out of its MySQL text.
+pub type ReadDefinition = fn(&str) -> Result<TableDef, SqlError>;
+
 /// Reads all definitions of an attached database.
-pub fn load(db: &rusqlite::Connection, database: &str) -> Result<HashMap<String, Arc<TableDef>>> {
+pub fn load(
+    db: &rusqlite::Connection,
+    database: &str,
+    read: ReadDefinition,
+) -> Result<HashMap<String, Arc<TableDef>>> {
     let quoted = quote(database);
     let kept: HashMap<String, String> = match db
         .query_row(
@@ -40,7 +45,7 @@ pub fn load(db: &rusqlite::Connection, database: &str) -> Result<HashMap<String,
         .collect::<rusqlite::Result<_>>()?;
     let mut tables = HashMap::new();
     for (name, kind) in names {
-        let def = match kept.get(&name).map(|text| parse(text)) {
+        let def = match kept.get(&name).map(|text| read(text)) {
             Some(Ok(mut def)) => {
                 def.name.clone_from(&name);
                 if kind == "view" {
@@ -53,22 +58,6 @@ pub fn load(db: &rusqlite::Connection, database: &str) -> Result<HashMap<String,
         tables.insert(name, Arc::new(def));
     }
     Ok(tables)
-}
-
-fn parse(text: &str) -> Result<TableDef, SqlError> {
-    match crate::dialect::parse_one(text)? {
-        Statement::CreateTable(create) => TableDef::from_create(&create),
-        Statement::CreateView(view) => Ok(TableDef {
-            name: last_name(&view.name),
-            view: Some(
-                crate::dialect::names::after_as(text)
-                    .unwrap_or_default()
-                    .to_owned(),
-            ),
-            ..TableDef::default()
-        }),
-        other => Err(SqlError::syntax(format!("'{other}' defines no table"))),
-    }
 }
 
 /// A table that another program made: what SQLite knows of it.

@@ -1,17 +1,14 @@
-//! What a table is in SQLite: the statements that make it, and back; and what CREATE TABLE says.
+//! What a table is in SQLite: the statements that make it, and back.
 //!
 //! The definition is kept as MySQL's CREATE TABLE text in the table `__tare_tables` of each
 //! database; SQLite's own schema has no room for display widths, comments and the like.
 
-mod create;
 mod load;
 mod sqlite;
 mod types;
 
-pub use self::create::FromSql;
-pub use self::load::load;
+pub use self::load::{ReadDefinition, load};
 pub use self::sqlite::{IndexToSqlite, ToSqlite};
-pub use self::types::type_text;
 
 /// Where definitions are kept.
 pub const META: &str = "__tare_tables";

@@ -1,15 +1,16 @@
-//! CREATE TABLE: the definition that its text gives.
+//! CREATE TABLE and CREATE VIEW: the definition that their text gives.
 
 use sqlparser::ast::{
-    ColumnOption, CreateTable, DataType, Expr, IndexColumn, TableConstraint, Value,
+    ColumnOption, CreateTable, DataType, Expr, IndexColumn, Statement, TableConstraint, Value,
 };
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::table::{ColumnDef, ForeignKeyDef, IndexDef, TableDef, literal};
 use tare_mysql::types::base_type;
 
-use super::type_text;
+use super::types::type_text;
 use crate::dialect::name::last_name;
-use crate::dialect::near;
+use crate::dialect::names::after_as;
+use crate::dialect::{near, parse_one};
 
 /// The types of MySQL that the parser knows by nothing but their names.
 const NAMED: &[&str] = &[
@@ -208,6 +209,19 @@ impl FromSql for TableDef {
             other => return Err(SqlError::unsupported(other)),
         }
         Ok(())
+    }
+}
+
+/// The definition that the text of a CREATE TABLE or CREATE VIEW gives.
+pub fn definition(text: &str) -> Result<TableDef> {
+    match parse_one(text)? {
+        Statement::CreateTable(create) => TableDef::from_create(&create),
+        Statement::CreateView(view) => Ok(TableDef {
+            name: last_name(&view.name),
+            view: Some(after_as(text).unwrap_or_default().to_owned()),
+            ..TableDef::default()
+        }),
+        other => Err(SqlError::syntax(format!("'{other}' defines no table"))),
     }
 }
 

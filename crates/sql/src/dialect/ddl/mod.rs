@@ -1,5 +1,10 @@
 //! Changes of the schema.
 
+mod define;
+mod types;
+
+pub use self::define::{FromSql, definition};
+
 use sqlparser::ast::{AlterTableOperation, ColumnDef, TableConstraint};
 use tare_mysql::table::TableDef;
 

@@ -1,0 +1,169 @@
+//! The types of tables' columns on the wire.
+
+use mysql_common::constants::{ColumnFlags, ColumnType};
+
+use super::column::{CHARSET_UTF8MB4, NOT_FIXED, WireType};
+use crate::table::{ColumnDef, TableDef};
+use crate::types::base_type;
+
+/// The wire type of a table's column.
+pub fn wire_of(column: &ColumnDef) -> WireType {
+    let mut wire = wire_type(&column.column_type, column.nullable);
+    if column.auto_increment {
+        wire.flags |= ColumnFlags::AUTO_INCREMENT_FLAG;
+    }
+    wire
+}
+
+/// The wire type of a table's column, with the keys that it is part of: clients change rows through
+/// the primary key's columns.
+pub fn wire_in(table: &TableDef, column: &ColumnDef) -> WireType {
+    let mut wire = wire_of(column);
+    for index in &table.indexes {
+        let Some(at) = index
+            .columns
+            .iter()
+            .position(|c| c.eq_ignore_ascii_case(&column.name))
+        else {
+            continue;
+        };
+        wire.flags |= ColumnFlags::PART_KEY_FLAG;
+        if index.name == "PRIMARY" {
+            wire.flags |= ColumnFlags::PRI_KEY_FLAG;
+        } else if index.unique && index.columns.len() == 1 {
+            wire.flags |= ColumnFlags::UNIQUE_KEY_FLAG;
+        } else if at == 0 {
+            wire.flags |= ColumnFlags::MULTIPLE_KEY_FLAG;
+        }
+    }
+    if !column.nullable && column.default.is_none() && !column.auto_increment {
+        wire.flags |= ColumnFlags::NO_DEFAULT_VALUE_FLAG;
+    }
+    wire
+}
+
+/// A number as a table has it; expressions' numbers are called binary, too.
+fn stored(code: ColumnType, length: u32) -> WireType {
+    WireType {
+        flags: ColumnFlags::empty(),
+        ..WireType::number(code, length)
+    }
+}
+
+/// A time with digits behind the second.
+fn fraction(code: ColumnType, length: u32, digits: Option<u32>) -> WireType {
+    let digits = digits.unwrap_or(0).min(6);
+    WireType {
+        decimals: digits as u8,
+        ..WireType::number(
+            code,
+            if digits > 0 {
+                length + 1 + digits
+            } else {
+                length
+            },
+        )
+    }
+}
+
+/// The wire type for a type as MySQL writes it.
+pub fn wire_type(column_type: &str, nullable: bool) -> WireType {
+    use ColumnType::*;
+    let mut arguments = column_type
+        .split_once('(')
+        .and_then(|(_, rest)| rest.split_once(')'))
+        .map(|(inside, _)| inside)
+        .unwrap_or("")
+        .split(',')
+        .filter_map(|a| a.trim().parse::<u32>().ok());
+    let (first, second) = (arguments.next(), arguments.next());
+    // Without a sign, a number is a character shorter.
+    let minus = u32::from(column_type.contains("unsigned"));
+    let mut wire = match base_type(column_type) {
+        "bool" | "boolean" => stored(MYSQL_TYPE_TINY, 1),
+        "tinyint" => stored(MYSQL_TYPE_TINY, first.unwrap_or(4 - minus)),
+        "smallint" => stored(MYSQL_TYPE_SHORT, 6 - minus),
+        "mediumint" => stored(MYSQL_TYPE_INT24, 9 - minus),
+        "int" => stored(MYSQL_TYPE_LONG, 11 - minus),
+        "bigint" | "integer" => stored(MYSQL_TYPE_LONGLONG, 20),
+        "bit" => WireType::number(MYSQL_TYPE_LONGLONG, 20),
+        "year" => WireType {
+            flags: ColumnFlags::UNSIGNED_FLAG | ColumnFlags::ZEROFILL_FLAG,
+            ..stored(MYSQL_TYPE_YEAR, 4)
+        },
+        "float" => WireType {
+            decimals: NOT_FIXED,
+            ..stored(MYSQL_TYPE_FLOAT, 12)
+        },
+        "double" | "real" => WireType {
+            flags: ColumnFlags::empty(),
+            ..WireType::double()
+        },
+        "decimal" | "numeric" => {
+            let (digits, scale) = (first.unwrap_or(10), second.unwrap_or(0));
+            // A sign and a point.
+            let length = digits + 1 - minus + u32::from(scale > 0);
+            WireType {
+                flags: ColumnFlags::empty(),
+                ..WireType::decimal(length, scale.min(30) as u8)
+            }
+        }
+        "date" => WireType::number(MYSQL_TYPE_DATE, 10),
+        "time" => fraction(MYSQL_TYPE_TIME, 10, first),
+        "datetime" => fraction(MYSQL_TYPE_DATETIME, 19, first),
+        "timestamp" => fraction(MYSQL_TYPE_TIMESTAMP, 19, first),
+        "char" => WireType {
+            code: MYSQL_TYPE_STRING,
+            decimals: 0,
+            ..WireType::text(first.unwrap_or(1))
+        },
+        "varchar" => WireType {
+            decimals: 0,
+            ..WireType::text(first.unwrap_or(255))
+        },
+        "enum" => WireType {
+            code: MYSQL_TYPE_STRING,
+            flags: ColumnFlags::ENUM_FLAG,
+            decimals: 0,
+            ..WireType::text(64)
+        },
+        "set" => WireType {
+            code: MYSQL_TYPE_STRING,
+            flags: ColumnFlags::SET_FLAG,
+            decimals: 0,
+            ..WireType::text(64)
+        },
+        // Only a column that is always NULL has no room for a byte.
+        "binary" if first == Some(0) => WireType::null(),
+        "binary" => WireType::number(MYSQL_TYPE_STRING, first.unwrap_or(1)),
+        "varbinary" => WireType::number(MYSQL_TYPE_VAR_STRING, first.unwrap_or(255)),
+        "tinyblob" | "blob" | "mediumblob" | "longblob" => WireType {
+            flags: ColumnFlags::BLOB_FLAG | ColumnFlags::BINARY_FLAG,
+            ..WireType::blob()
+        },
+        "json" => WireType {
+            code: MYSQL_TYPE_JSON,
+            flags: ColumnFlags::BLOB_FLAG | ColumnFlags::BINARY_FLAG,
+            ..WireType::blob()
+        },
+        kind @ ("tinytext" | "text" | "mediumtext" | "longtext") => WireType {
+            charset: CHARSET_UTF8MB4,
+            flags: ColumnFlags::BLOB_FLAG,
+            length: match kind {
+                "tinytext" => 255 * 4,
+                "text" => 65_535 * 4,
+                "mediumtext" => 16_777_215 * 4,
+                _ => u32::MAX,
+            },
+            ..WireType::blob()
+        },
+        _ => WireType::text(255),
+    };
+    if column_type.contains("unsigned") {
+        wire.flags |= ColumnFlags::UNSIGNED_FLAG;
+    }
+    if !nullable {
+        wire.flags |= ColumnFlags::NOT_NULL_FLAG;
+    }
+    wire
+}
