@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
-use tare_sql::dialect::split::{first, is_blank};
+use tare_dialect::split::{first, is_blank};
 
 use crate::exit::{FAILED, Failure};
 use crate::output::{Format, Rows};

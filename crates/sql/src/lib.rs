@@ -4,7 +4,6 @@
 //! serves it.
 
 pub mod catalog;
-pub mod dialect;
 pub mod result;
 pub mod server;
 pub mod storage;

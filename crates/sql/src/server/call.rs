@@ -9,13 +9,13 @@ use super::execute::internal;
 use super::execute::prepare::{self, Answer, Bind, Run};
 use super::schema::SystemSchema;
 use super::session::{Columns, Session};
-use crate::dialect::plan::{Action, Call, Plan};
-use crate::dialect::schema::{Direction, Rewritten, View as _};
 use crate::result::{Rows, owned};
 use crate::storage;
 use crate::storage::functions::sys::option;
 use crate::sys;
 use crate::sys::procedures::{self, Caller, Kept};
+use tare_dialect::plan::{Action, Call, Plan};
+use tare_dialect::schema::{Direction, Rewritten, View as _};
 use tare_mysql::error::{Result, SqlError};
 
 /// A session that calls a procedure.
@@ -102,7 +102,7 @@ impl Caller for Calling<'_> {
         let generation = self.session.shared.databases.generation();
         let plan = prepare::translate(self.session, statement, generation)?;
         let Action::Write(sql, change) = plan.action else {
-            return Err(crate::dialect::near(statement));
+            return Err(tare_dialect::near(statement));
         };
         prepare::may_change(self.session, &sql, change)?;
         let (connection, catalog) = self.session.connections.system(&sql.catalog)?;

@@ -2,7 +2,7 @@
 
 use tare::Class;
 
-use crate::dialect::plan::Command;
+use tare_dialect::plan::Command;
 
 tare::classes! {
     /// Accepts connections.

@@ -11,10 +11,10 @@ use tare_rows::source::{Account, Database, Scope, Source, Variable};
 use super::shared::Shared;
 use super::state::SessionState;
 use super::status::By;
-use crate::dialect::admin;
 use crate::storage;
 use crate::storage::tables;
 use crate::sys::Sys;
+use tare_dialect::admin;
 
 /// What the tables ask, for one session.
 pub struct Served {
@@ -172,7 +172,7 @@ impl Source for Served {
         let defs = self.shared.databases.definitions(database, || {
             let path = self.shared.databases.path(database)?;
             let db = rusqlite::Connection::open(path).map_err(storage::Error::from)?;
-            tables::load(&db, "main", crate::dialect::ddl::definition)
+            tables::load(&db, "main", tare_dialect::ddl::definition)
         });
         let Ok(defs) = defs else { return Vec::new() };
         let mut all: Vec<_> = defs.tables.values().cloned().collect();

@@ -110,7 +110,7 @@ pub fn prepare(config: Config) -> Result<Parts, StartError> {
     let shared = Arc::new(Shared {
         databases: Arc::new(Databases::new(
             config.data.clone(),
-            crate::dialect::ddl::definition,
+            tare_dialect::ddl::definition,
         )),
         registry: Arc::default(),
         globals: Arc::new(globals),

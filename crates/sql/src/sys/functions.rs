@@ -9,9 +9,9 @@ use std::sync::OnceLock;
 
 use sqlparser::ast::{Expr, Statement};
 
-use crate::dialect::Mode;
-use crate::dialect::rewrite::{Rewriter, raw};
-use crate::dialect::schema::{Rewritten, Routine, Schema};
+use tare_dialect::Mode;
+use tare_dialect::rewrite::{Rewriter, raw};
+use tare_dialect::schema::{Rewritten, Routine, Schema};
 use tare_mysql::error::{Result, SqlError};
 
 /// How a function is evaluated.
@@ -252,8 +252,8 @@ fn hole(i: usize) -> String {
 
 impl Function {
     fn rewrite(&self, select: &str, schema: &mut dyn Schema) -> Result<Rewritten> {
-        let Statement::Query(query) = crate::dialect::parse_one(select)? else {
-            return Err(crate::dialect::near(self.name));
+        let Statement::Query(query) = tare_dialect::parse_one(select)? else {
+            return Err(tare_dialect::near(self.name));
         };
         Rewriter::new(Some("sys"), schema, Mode::default()).rewritten(*query, select)
     }
@@ -290,7 +290,7 @@ impl Routine for Function {
         for (i, argument) in arguments.iter().enumerate() {
             let hole = hole(i);
             let Some((before, after)) = rest.split_once(&hole) else {
-                return Err(crate::dialect::near(self.name));
+                return Err(tare_dialect::near(self.name));
             };
             text.push_str(before);
             text.push_str(argument);

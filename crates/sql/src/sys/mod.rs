@@ -19,7 +19,7 @@ use tare_rows::describe::{Meta, Table};
 use tare_rows::extension::{Extension, Parameter, Routine, RoutineKind};
 use tare_rows::registry;
 
-use crate::dialect::schema::{Direction, SystemColumn};
+use tare_dialect::schema::{Direction, SystemColumn};
 
 /// The version of the sys schema that these views follow.
 pub const VERSION: &str = "2.0.0";

@@ -22,10 +22,10 @@ use tare_mysql::types::parts;
 use tare_rows::describe::{Delete, Insert, Key, Meta, Scan, Table, Update};
 use tare_rows::filter::Filter;
 
-use crate::dialect::Mode;
-use crate::dialect::name::ident;
-use crate::dialect::rewrite::{Rewriter, numeric, select_of};
-use crate::dialect::schema::{Rewritten, Schema, SystemColumn};
+use tare_dialect::Mode;
+use tare_dialect::name::ident;
+use tare_dialect::rewrite::{Rewriter, numeric, select_of};
+use tare_dialect::schema::{Rewritten, Schema, SystemColumn};
 
 macro_rules! files {
     ($($name:literal)*) => {
@@ -189,8 +189,8 @@ impl View {
     }
 
     fn rewrite(&self, schema: &mut dyn Schema) -> Result<Rewritten> {
-        let Statement::Query(query) = crate::dialect::parse_one(&self.definition)? else {
-            return Err(crate::dialect::near(self.name));
+        let Statement::Query(query) = tare_dialect::parse_one(&self.definition)? else {
+            return Err(tare_dialect::near(self.name));
         };
         let rewriter = Rewriter::new(Some("sys"), schema, Mode::default());
         let untyped = rewriter.untyped(&query, self.columns().len());
@@ -239,7 +239,7 @@ impl View {
     }
 }
 
-impl crate::dialect::schema::View for View {
+impl tare_dialect::schema::View for View {
     fn name(&self) -> &'static str {
         self.name
     }

@@ -3,12 +3,12 @@
 use rusqlite::types::Value;
 use sqlparser::ast::Expr;
 
-use crate::dialect::admin::Filter;
 use crate::result::Rows;
 use crate::server::schema::SystemSchema;
 use crate::server::session::Connections;
 use crate::storage;
 use crate::storage::connection::quote;
+use tare_dialect::admin::Filter;
 use tare_mysql::error::{Result, SqlError};
 
 /// Keeps the rows that LIKE or WHERE lets through: SQLite evaluates both, over the rows as JSON.
@@ -62,7 +62,7 @@ fn condition(rows: &Rows, filter: &Filter) -> Result<Option<String>> {
             format!("{first} LIKE '{}' ESCAPE '\\'", pattern.replace('\'', "''"))
         }
         Filter::Where(expr) => {
-            let sql = crate::dialect::translate::expression(
+            let sql = tare_dialect::translate::expression(
                 strip(expr),
                 None,
                 &mut SystemSchema::default(),

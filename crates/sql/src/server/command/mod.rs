@@ -17,8 +17,8 @@ use super::show;
 use super::socket::{PacketReader, ReadError};
 use super::status::{Com, Counter};
 use super::transaction;
-use crate::dialect::split;
 use crate::sys::procedures::Kept;
+use tare_dialect::split;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::wire::reply;
 

@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 use tare::digest::Digest;
 
 use super::text::record;
-use crate::dialect::plan::Action;
 use crate::server::execute;
 use crate::server::execute::columns::{describe_prepared, put_packet};
 use crate::server::execute::prepare::{self, Answer, Run};
@@ -14,6 +13,7 @@ use crate::server::points;
 use crate::server::session::{Columns, Prepared, Session, Tally, malformed};
 use crate::server::status::{Com, Counter};
 use crate::storage::Cursor;
+use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::wire::bytes::Cursor as Bytes;
 use tare_mysql::wire::column::{Column, WireType};
@@ -98,7 +98,7 @@ fn prepare_text(
     if let Action::Rows(sql) | Action::Write(sql, _) = &plan.action {
         prepare::attach(session, sql)?;
         prepare::statement(session, sql, &mut prepared.statement)
-            .map_err(|e| crate::dialect::blame::blame(e, text, session.mode()))?;
+            .map_err(|e| tare_dialect::blame::blame(e, text, session.mode()))?;
         if let (Action::Rows(_), Some(id)) = (&plan.action, prepared.statement) {
             describe_prepared(session, id, sql, &mut prepared.columns)?;
         }

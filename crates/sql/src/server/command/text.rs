@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use tare::digest::Digest;
 
-use crate::dialect::plan::Action;
-use crate::dialect::split;
 use crate::server::execute;
 use crate::server::execute::prepare::{self, Answer, Run};
 use crate::server::metrics;
 use crate::server::points;
 use crate::server::session::{Cached, Columns, Session, Tally};
 use crate::server::status::Counter;
+use tare_dialect::plan::Action;
+use tare_dialect::split;
 use tare_mysql::error::Result;
 
 /// Longer texts than this are bulk loads: they never come again.
@@ -30,7 +30,7 @@ pub fn text_query(session: &mut Session, text: &str) -> Result<()> {
         let (one, after) = (&rest[..end], &rest[next..]);
         let more = !split::is_blank(after);
         if more && !session.client.sends_several() {
-            return Err(crate::dialect::near(
+            return Err(tare_dialect::near(
                 after.trim().chars().take(40).collect::<String>(),
             ));
         }
@@ -122,7 +122,7 @@ fn cached(
 ) -> Result<()> {
     let mut cached = known(session, text, point)?;
     if cached.plan.params > 0 {
-        return Err(crate::dialect::near("?"));
+        return Err(tare_dialect::near("?"));
     }
     cached.columns.digest = cached.digest;
     let plan = cached.plan.clone();
@@ -137,7 +137,7 @@ fn cached(
         },
     };
     let result = execute::run(session, &plan, run)
-        .map_err(|e| crate::dialect::blame::blame(e, text, session.mode()));
+        .map_err(|e| tare_dialect::blame::blame(e, text, session.mode()));
     let keep = result.is_ok()
         && text.len() <= CACHEABLE
         && matches!(

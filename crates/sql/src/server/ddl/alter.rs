@@ -7,12 +7,12 @@ use tare_mysql::error::{Result, SqlError};
 use tare_mysql::table::{TableDef, literal};
 
 use super::{alone, table};
-use crate::dialect::ddl::FromSql;
-use crate::dialect::ddl::TableName;
-use crate::dialect::name::last_name;
 use crate::server::session::Session;
 use crate::storage::connection::quote;
 use crate::storage::tables::{IndexToSqlite, ToSqlite};
+use tare_dialect::ddl::FromSql;
+use tare_dialect::ddl::TableName;
+use tare_dialect::name::last_name;
 
 pub fn rename(session: &mut Session, from: &TableName, to: &TableName) -> Result<()> {
     if from.database != to.database {

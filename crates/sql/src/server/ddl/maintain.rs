@@ -2,7 +2,6 @@
 
 use super::alone::literal;
 use super::table;
-use crate::dialect::ddl::{Maintenance, TableName};
 use crate::result::Rows;
 use crate::server::answer;
 use crate::server::execute::prepare::Answer;
@@ -10,6 +9,7 @@ use crate::server::session::Session;
 use crate::server::transaction;
 use crate::storage;
 use crate::storage::connection::quote;
+use tare_dialect::ddl::{Maintenance, TableName};
 use tare_mysql::error::Result;
 
 /// CHECK, ANALYZE, OPTIMIZE, REPAIR: a row for each table.

@@ -15,11 +15,11 @@ use super::execute::prepare::{self, Answer};
 use super::points;
 use super::session::Session;
 use super::transaction;
-use crate::dialect::ddl::FromSql;
-use crate::dialect::ddl::{Ddl, TableName};
-use crate::dialect::plan::Sql;
 use crate::storage;
 use crate::storage::connection::quote;
+use tare_dialect::ddl::FromSql;
+use tare_dialect::ddl::{Ddl, TableName};
+use tare_dialect::plan::Sql;
 
 /// The metadata locks of a change: of what it names nobody else sees anything meanwhile.
 fn locks(ddl: &Ddl) -> Vec<tare::metadata::Lock> {

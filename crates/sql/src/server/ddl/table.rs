@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::alone;
-use crate::dialect::ddl::TableName;
-use crate::dialect::plan::Sql;
 use crate::server::session::Session;
 use crate::storage;
 use crate::storage::connection::quote;
 use crate::storage::tables::{META, ToSqlite};
+use tare_dialect::ddl::TableName;
+use tare_dialect::plan::Sql;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;

@@ -4,11 +4,11 @@ use rusqlite::types::Value;
 
 use super::prepare::{self, Answer};
 use super::{flush, locks, named, savepoint};
-use crate::dialect::plan::Action;
 use crate::server::ddl;
 use crate::server::session::Session;
 use crate::server::set;
 use crate::server::transaction;
+use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SqlError};
 
 /// Runs an action. `Some`: OK with so many affected rows; `None`: it has answered.

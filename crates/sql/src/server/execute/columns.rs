@@ -5,9 +5,9 @@ use tare_mysql::wire::column::{Column, WireType};
 use tare_mysql::wire::types::{wire_in, wire_type};
 use tare_mysql::wire::value::Value;
 
-use crate::dialect::plan::Sql;
 use crate::server::session::{Columns, Session};
 use crate::storage::{Cursor, StatementId};
+use tare_dialect::plan::Sql;
 
 /// The type of a table's column, where the definitions tell.
 pub(super) type Known<'k> = &'k dyn Fn(&str, &str, &str) -> Option<WireType>;

@@ -1,11 +1,11 @@
 //! Statements of the server's own, on the system schemas.
 
 use super::prepare;
-use crate::dialect::near;
-use crate::dialect::plan::Action;
 use crate::result::Rows;
 use crate::server::session::Session;
 use crate::storage;
+use tare_dialect::near;
+use tare_dialect::plan::Action;
 use tare_mysql::error::Result;
 
 /// The rows of a SELECT on system schemas, written in MySQL's dialect; `?` are the parameters.

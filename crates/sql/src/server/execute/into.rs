@@ -3,10 +3,10 @@
 use rusqlite::types::Value;
 
 use super::prepare::{self, Run};
-use crate::dialect::plan::Sql;
 use crate::result::owned;
 use crate::server::session::Session;
 use crate::storage::Cursor;
+use tare_dialect::plan::Sql;
 use tare_mysql::error::{Result, SqlError};
 
 /// SELECT ... INTO @a, @b: one row's values.

@@ -20,8 +20,8 @@ use super::metrics;
 use super::session::{Session, Tally};
 use super::show;
 use super::status::{Com, Counter};
-use crate::dialect::admin::What;
-use crate::dialect::plan::{Action, Change, Plan};
+use tare_dialect::admin::What;
+use tare_dialect::plan::{Action, Change, Plan};
 use tare_mysql::error::Result;
 
 /// Runs a plan and answers.

@@ -5,10 +5,10 @@ use sqlparser::ast::Expr;
 use tare::digest::Digest;
 
 use super::prepare::{self, Answer, Run};
-use crate::dialect::plan::Action;
 use crate::result::borrowed;
 use crate::server::session::{Columns, Named, Session};
 use crate::storage::Cursor;
+use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SqlError};
 
 fn unknown(name: &str, command: &str) -> SqlError {
@@ -21,7 +21,7 @@ fn unknown(name: &str, command: &str) -> SqlError {
 /// PREPARE name FROM text.
 pub fn prepare(session: &mut Session, name: &str, text: &Expr) -> Result<()> {
     let Value::Text(text) = prepare::evaluate(session, text.clone())? else {
-        return Err(crate::dialect::near("NULL"));
+        return Err(tare_dialect::near("NULL"));
     };
     let generation = session.shared.databases.generation();
     prepare::translate(session, &text, generation)?;

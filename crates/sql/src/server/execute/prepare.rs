@@ -3,7 +3,6 @@
 use rusqlite::types::Value;
 
 use crate::catalog;
-use crate::dialect::plan::{Change, Plan, Sql};
 use crate::server::points;
 use crate::server::schema::SystemSchema;
 use crate::server::session::{Columns, Role, Session, Uses};
@@ -11,6 +10,7 @@ use crate::server::status::Counter;
 use crate::server::transaction;
 use crate::storage;
 use crate::storage::{Cursor, StatementId};
+use tare_dialect::plan::{Change, Plan, Sql};
 use tare_mysql::error::{Result, SqlError};
 
 /// Gives a statement its parameters.
@@ -52,7 +52,7 @@ pub fn translate_in(
 ) -> Result<Plan> {
     let mode = session.mode();
     let mut schema = SystemSchema::with(session.connections.own()?);
-    crate::dialect::translate::translate(text, database, &mut schema, generation, mode)
+    tare_dialect::translate::translate(text, database, &mut schema, generation, mode)
 }
 
 /// Attaches what a statement names, and begins the transaction that it needs.
@@ -160,7 +160,7 @@ pub fn uses(
 /// The value of an expression.
 pub fn evaluate(session: &mut Session, expr: sqlparser::ast::Expr) -> Result<Value> {
     let database = session.state.database();
-    let sql = crate::dialect::translate::expression(
+    let sql = tare_dialect::translate::expression(
         expr,
         database.as_deref(),
         &mut SystemSchema::default(),

@@ -4,7 +4,6 @@ use mysql_common::constants::StatusFlags;
 
 use super::columns::{Known, describe};
 use super::prepare::{self, Bind, Run};
-use crate::dialect::plan::Sql;
 use crate::server::metrics;
 use crate::server::points;
 use crate::server::session::{Columns, Rows, Session, Uses};
@@ -12,6 +11,7 @@ use crate::server::socket::PacketWriter;
 use crate::server::status::Counter;
 use crate::server::transaction::{self, single_statement};
 use crate::storage::{Cursor, StatementId};
+use tare_dialect::plan::Sql;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::wire::bytes::put_lenenc;
 use tare_mysql::wire::column::WireType;

@@ -1,7 +1,6 @@
 //! Statements that change rows.
 
 use super::prepare::{self, Bind, Run};
-use crate::dialect::plan::{Change, Sql};
 use crate::server::metrics;
 use crate::server::points;
 use crate::server::session::{Role, Rows, Session, Uses};
@@ -9,6 +8,7 @@ use crate::server::status::Counter;
 use crate::server::transaction::{self, single_statement};
 use crate::storage::StatementId;
 use crate::storage::write_lock::WriteGuard;
+use tare_dialect::plan::{Change, Sql};
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 

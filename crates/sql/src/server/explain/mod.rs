@@ -4,10 +4,10 @@ use rusqlite::types::Value;
 
 use super::execute::prepare;
 use super::session::Session;
-use crate::dialect::admin::Format;
-use crate::dialect::plan::Sql;
 use crate::result::{Rows, Text};
 use crate::storage;
+use tare_dialect::admin::Format;
+use tare_dialect::plan::Sql;
 use tare_mysql::error::Result;
 
 /// A line of EXPLAIN QUERY PLAN.

@@ -7,14 +7,14 @@ use tare_rows::source::Source;
 
 use super::transaction::Transaction;
 use crate::catalog::{self, Catalog};
-use crate::dialect::Mode;
-use crate::dialect::plan::Sql;
 use crate::server::shared::Shared;
 use crate::server::source::Served;
 use crate::server::state::SessionState;
 use crate::storage;
 use crate::storage::StatementId;
 use crate::storage::{Connection, Control, functions};
+use tare_dialect::Mode;
+use tare_dialect::plan::Sql;
 
 /// Each is opened by the first statement that needs it.
 pub struct Connections {

@@ -7,8 +7,8 @@ use tare::digest::Digest;
 
 use super::connections::Connections;
 use super::tables::Uses;
-use crate::dialect::plan::Plan;
 use crate::storage::StatementId;
+use tare_dialect::plan::Plan;
 use tare_mysql::error::SqlError;
 use tare_mysql::wire::column::WireType;
 use tare_mysql::wire::params::ParamType;

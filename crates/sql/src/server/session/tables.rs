@@ -7,10 +7,10 @@ use tare::table::{Classes, Handle, Table};
 use tare::wait::Wait;
 use tare::{LockDuration, LockType, Namespace, Operation, TableLock, metadata};
 
-use crate::dialect::plan::{Change, Sql};
 use crate::server::points::{MDL, TABLE_IO, TABLE_LOCK};
 use crate::storage::Connection;
 use crate::storage::access::{self, Loop};
+use tare_dialect::plan::{Change, Sql};
 use tare_mysql::error::Result;
 use tare_mysql::table::TableDef;
 

@@ -4,11 +4,11 @@ use rusqlite::types::Value;
 use tare_mysql::error::{Result, SqlError};
 use tare_reader::metrics::Action;
 
-use crate::dialect::admin::{Characteristics, Scope, SetItem};
 use crate::server::execute::prepare;
 use crate::server::session::Session;
 use crate::server::show::CHARSETS;
 use crate::server::transaction;
+use tare_dialect::admin::{Characteristics, Scope, SetItem};
 
 /// What a variable does to metrics when it is set.
 fn monitor(variable: &str) -> Option<Action> {

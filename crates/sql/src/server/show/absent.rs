@@ -1,7 +1,7 @@
 //! What this server never has any of: a result of MySQL's columns and no rows.
 
-use crate::dialect::admin::Absent;
 use crate::result::Rows;
+use tare_dialect::admin::Absent;
 
 /// The empty result.
 pub fn rows(absent: Absent) -> Rows {

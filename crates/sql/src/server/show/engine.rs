@@ -1,9 +1,9 @@
 //! SHOW ENGINE.
 
-use crate::dialect::admin::EngineReport;
 use crate::result::Rows;
 use crate::server::session::Session;
 use crate::server::variables::VERSION;
+use tare_dialect::admin::EngineReport;
 use tare_mysql::error::{Result, SqlError};
 
 /// SHOW ENGINE x STATUS, MUTEX, LOGS.

@@ -20,8 +20,8 @@ use super::execute::internal;
 use super::execute::prepare::Answer;
 use super::explain;
 use super::session::Session;
-use crate::dialect::admin::{Filter, Show, What};
 use crate::result::Rows;
+use tare_dialect::admin::{Filter, Show, What};
 use tare_mysql::error::{Result, SqlError};
 
 /// SHOW.

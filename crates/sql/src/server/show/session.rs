@@ -2,10 +2,10 @@
 
 use tare_mysql::error::Result;
 
-use crate::dialect::admin::Scope;
 use crate::result::Rows;
 use crate::server::session::{Connections, Session};
 use crate::server::state::SessionState;
+use tare_dialect::admin::Scope;
 
 fn scope(scope: Scope) -> tare_rows::source::Scope {
     match scope {

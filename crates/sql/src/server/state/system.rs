@@ -6,8 +6,8 @@ use rusqlite::types::Value;
 use tare_mysql::error::{Result, SqlError};
 
 use super::SessionState;
-use crate::dialect::admin::Scope;
 use crate::server::variables::{Kind, VARIABLES, checked, find};
+use tare_dialect::admin::Scope;
 
 impl SessionState {
     /// Text of a system variable as this session sees it.

@@ -11,7 +11,7 @@ mod totals;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use self::totals::{Accounts, By};
-use crate::dialect::plan::Command;
+use tare_dialect::plan::Command;
 
 macro_rules! counters {
     ($($name:ident $text:literal)*) => {

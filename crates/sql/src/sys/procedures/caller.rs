@@ -3,9 +3,9 @@
 use rusqlite::types::Value;
 
 use super::kept::Kept;
-use crate::dialect::schema::Rewritten;
 use crate::result::Rows;
 use crate::sys::view::View;
+use tare_dialect::schema::Rewritten;
 use tare_mysql::error::Result;
 
 /// What a procedure asks of the session that calls it: everything runs with that session's rights.

@@ -1,6 +1,6 @@
 //! Which procedures there are, and how they are called.
 
-use crate::dialect::schema::{Direction, Procedure};
+use tare_dialect::schema::{Direction, Procedure};
 
 const BOOLEAN: &str = "tinyint(1)";
 const ID: &str = "bigint(20) unsigned";

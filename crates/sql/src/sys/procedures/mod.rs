@@ -15,7 +15,7 @@ use self::caller::Call;
 pub use self::caller::Caller;
 pub use self::kept::Kept;
 pub use self::list::{PROCEDURES, find};
-use crate::dialect::schema::Procedure;
+use tare_dialect::schema::Procedure;
 use tare_mysql::error::{Result, SqlError};
 
 /// Runs a procedure. The results go to the client of the session that calls; the value is that of

@@ -10,9 +10,9 @@ use tare_mysql::error::{Result, SqlError};
 
 use super::set::select_from;
 use super::{Rewriter, raw};
-use crate::dialect::function::{arguments, name_of};
-use crate::dialect::name::ident;
-use crate::dialect::schema::Schema;
+use crate::function::{arguments, name_of};
+use crate::name::ident;
+use crate::schema::Schema;
 
 impl Rewriter<'_> {
     /// Makes a query WITH ROLLUP one that SQLite knows.
@@ -85,7 +85,7 @@ impl Rewriter<'_> {
                 .map(|i| format!("tare_g{i}, tare_k{i}"))
                 .collect();
             let text = format!("SELECT 1 ORDER BY {}", order.join(", "));
-            if let sqlparser::ast::Statement::Query(made) = crate::dialect::parse_one(&text)? {
+            if let sqlparser::ast::Statement::Query(made) = crate::parse_one(&text)? {
                 query.order_by = made.order_by;
             }
         }
@@ -218,7 +218,7 @@ fn replace_keys(schema: &dyn Schema, e: &mut Expr, gone: &[Expr]) {
         return;
     }
     match e {
-        Expr::Function(f) if crate::dialect::function::is_aggregate(schema, &name_of(f)) => {}
+        Expr::Function(f) if crate::function::is_aggregate(schema, &name_of(f)) => {}
         Expr::Function(f) => {
             if let sqlparser::ast::FunctionArguments::List(list) = &mut f.args {
                 for arg in &mut list.args {

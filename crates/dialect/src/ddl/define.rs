@@ -8,9 +8,9 @@ use tare_mysql::table::{ColumnDef, ForeignKeyDef, IndexDef, TableDef, literal};
 use tare_mysql::types::base_type;
 
 use super::types::type_text;
-use crate::dialect::name::last_name;
-use crate::dialect::names::after_as;
-use crate::dialect::{near, parse_one};
+use crate::name::last_name;
+use crate::names::after_as;
+use crate::{near, parse_one};
 
 /// The types of MySQL that the parser knows by nothing but their names.
 const NAMED: &[&str] = &[

@@ -17,7 +17,7 @@ use super::plan::{Action, Change, Command, Plan, Sql};
 use super::rewrite::{Rewriter, change_of, insert_table};
 use super::schema::Schema;
 use super::{Mode, Reading, end, located, near, parse_statement, read, split};
-use crate::dialect::ddl::FromSql;
+use crate::ddl::FromSql;
 
 /// Reads a statement and rewrites it.
 pub fn translate(

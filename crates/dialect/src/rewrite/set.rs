@@ -7,8 +7,8 @@ use sqlparser::ast::{
 use tare_mysql::error::Result;
 
 use super::Rewriter;
-use crate::dialect::name::ident;
-use crate::dialect::{near, parse_one};
+use crate::name::ident;
+use crate::{near, parse_one};
 
 /// `SELECT * FROM (query)`.
 pub(super) fn select_from(query: Query) -> Result<SetExpr> {

@@ -1,8 +1,8 @@
 //! Commands by MySQL's names: what counters and instruments are called after.
 
 use super::{Action, Change};
-use crate::dialect::admin::{Absent, EngineReport, Program, Routine, What};
-use crate::dialect::ddl::{Ddl, Maintenance};
+use crate::admin::{Absent, EngineReport, Program, Routine, What};
+use crate::ddl::{Ddl, Maintenance};
 
 macro_rules! commands {
     ($($name:ident $text:literal)*) => {

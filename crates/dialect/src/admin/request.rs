@@ -2,7 +2,7 @@
 
 use sqlparser::ast::Expr;
 
-use crate::dialect::plan::Sql;
+use crate::plan::Sql;
 
 /// Which value of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

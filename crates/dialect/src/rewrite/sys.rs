@@ -8,10 +8,10 @@ use sqlparser::ast::{
 use tare_mysql::error::{Result, SqlError};
 
 use super::Rewriter;
-use crate::dialect::name::{ident, last_name};
-use crate::dialect::near;
-use crate::dialect::plan::ViewColumn;
-use crate::dialect::schema::SystemColumn;
+use crate::name::{ident, last_name};
+use crate::near;
+use crate::plan::ViewColumn;
+use crate::schema::SystemColumn;
 
 /// What one column of a FROM clause is: its name, and where it comes from if that is a view.
 #[derive(Debug, Clone)]

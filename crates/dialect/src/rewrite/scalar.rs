@@ -5,7 +5,7 @@ use sqlparser::ast::{Expr, GroupByExpr, LimitClause, Query, SelectItem, SetExpr,
 
 use super::select::aggregates;
 use super::{Rewriter, raw};
-use crate::dialect::schema::Schema;
+use crate::schema::Schema;
 
 /// The subqueries that are being visited.
 #[derive(Debug, Default)]

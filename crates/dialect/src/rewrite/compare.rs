@@ -9,7 +9,7 @@ use sqlparser::ast::{
 use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
 
 use super::Rewriter;
-use crate::dialect::types;
+use crate::types;
 
 /// What is known of an operand.
 struct Side {

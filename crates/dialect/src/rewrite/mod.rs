@@ -27,11 +27,11 @@ use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::wire::column::WireType;
 
-use crate::dialect::Mode;
-use crate::dialect::name::{self, ident};
-use crate::dialect::plan::Sql;
-use crate::dialect::schema::Schema;
-use crate::dialect::scope::{Names, Scope};
+use crate::Mode;
+use crate::name::{self, ident};
+use crate::plan::Sql;
+use crate::schema::Schema;
+use crate::scope::{Names, Scope};
 
 /// A piece of SQLite's SQL as an expression: sqlparser prints a number as it stands.
 pub fn raw(text: impl Into<String>) -> Expr {
@@ -64,7 +64,7 @@ pub struct Rewriter<'a> {
     pub database: Option<&'a str>,
     names: Names<'a>,
     /// Names of common table expressions that were in sight before each query, to be restored.
-    outer: Vec<Option<std::collections::HashMap<String, Arc<Vec<crate::dialect::scope::Column>>>>>,
+    outer: Vec<Option<std::collections::HashMap<String, Arc<Vec<crate::scope::Column>>>>>,
     ctes: HashSet<String>,
     sql: Sql,
     exact: bool,

@@ -8,9 +8,9 @@ use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 
 use super::{Rewriter, literal, raw};
-use crate::dialect::grammar::SOUNDS_LIKE;
-use crate::dialect::name::last_name;
-use crate::dialect::{function, near};
+use crate::grammar::SOUNDS_LIKE;
+use crate::name::last_name;
+use crate::{function, near};
 
 impl Rewriter<'_> {
     pub(super) fn expr(&mut self, expr: &mut Expr) -> Result<()> {

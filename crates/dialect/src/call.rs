@@ -10,7 +10,7 @@ use super::near;
 use super::plan::Call;
 use super::rewrite::Rewriter;
 use super::schema::{Direction, Schema};
-use crate::dialect::name::last_name;
+use crate::name::last_name;
 
 /// CALL: of schema sys; there are no other procedures.
 pub fn procedure(

@@ -5,7 +5,7 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 use tare_mysql::error::{Result, SqlError};
 
-use crate::dialect::near;
+use crate::near;
 
 pub(super) fn word(parser: &Parser<'_>) -> String {
     match &parser.peek_token().token {

@@ -9,11 +9,11 @@ use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 
 use super::Rewriter;
-use crate::dialect::name::ident;
-use crate::dialect::plan::Sql;
-use crate::dialect::schema::{Rewritten, Schema};
-use crate::dialect::scope::Column;
-use crate::dialect::{function, names, near, types};
+use crate::name::ident;
+use crate::plan::Sql;
+use crate::schema::{Rewritten, Schema};
+use crate::scope::Column;
+use crate::{function, names, near, types};
 
 /// MySQL cuts a column's name after 256 bytes.
 fn short(name: &str) -> &str {

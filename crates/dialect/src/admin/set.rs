@@ -7,7 +7,7 @@ use tare_mysql::error::{Result, SqlError};
 
 use super::words::{any, expr, identifier, need, take, text, word};
 use super::{Characteristics, Scope, SetItem};
-use crate::dialect::near;
+use crate::near;
 
 pub(super) fn set(parser: &mut Parser<'_>) -> Result<Vec<SetItem>> {
     let mut items = Vec::new();

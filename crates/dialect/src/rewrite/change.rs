@@ -10,12 +10,12 @@ use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 
 use super::{Rewriter, canonical};
-use crate::dialect::name::last_name;
-use crate::dialect::name::quote;
-use crate::dialect::plan::Sql;
-use crate::dialect::schema::Schema;
-use crate::dialect::scope::Names;
-use crate::dialect::{function, near};
+use crate::name::last_name;
+use crate::name::quote;
+use crate::plan::Sql;
+use crate::schema::Schema;
+use crate::scope::Names;
+use crate::{function, near};
 
 /// A table that is changed: database, name, and what expressions call it.
 struct Target {

@@ -4,8 +4,8 @@ use mysql_common::constants::ColumnType;
 use sqlparser::ast::Expr;
 use tare_mysql::wire::column::WireType;
 
-use crate::dialect::scope::Names;
-use crate::dialect::types;
+use crate::scope::Names;
+use crate::types;
 
 /// What a function returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

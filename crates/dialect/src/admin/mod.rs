@@ -18,9 +18,9 @@ pub use self::request::{
 use self::set::set;
 use self::show::show;
 use self::words::{any, expr, identifier, name, need, take, word};
-use crate::dialect::name::last_name;
-use crate::dialect::plan::Action;
-use crate::dialect::{end, near};
+use crate::name::last_name;
+use crate::plan::Action;
+use crate::{end, near};
 
 /// Reads the statement if it is one of these.
 pub fn parse(parser: &mut Parser<'_>) -> Result<Option<Action>> {

@@ -4,8 +4,8 @@ use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
 use tare_mysql::error::{Result, SqlError};
 
 use super::Call;
-use crate::dialect::near;
-use crate::dialect::rewrite::{interval, literal, raw};
+use crate::near;
+use crate::rewrite::{interval, literal, raw};
 
 /// The call as SQLite knows it; `None` when it stays as it is.
 type Made = Result<Option<Expr>>;

@@ -13,11 +13,11 @@ use tare_mysql::table::TableDef;
 
 use super::change::{is_default, is_null};
 use super::{Rewriter, raw};
-use crate::dialect::function::name_of;
-use crate::dialect::name::{last_name, quote};
-use crate::dialect::plan::{Change, Sql};
-use crate::dialect::schema::Schema;
-use crate::dialect::{near, parse_one};
+use crate::function::name_of;
+use crate::name::{last_name, quote};
+use crate::plan::{Change, Sql};
+use crate::schema::Schema;
+use crate::{near, parse_one};
 
 impl Rewriter<'_> {
     /// INSERT and REPLACE into a table, which is known unless it is a system schema's.

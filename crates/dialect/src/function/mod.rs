@@ -1,6 +1,6 @@
 //! MySQL's functions: which there are, what they return, and how SQLite is told.
 
-mod list;
+pub mod list;
 mod made;
 mod result;
 
@@ -13,7 +13,7 @@ pub use self::result::result;
 use super::near;
 use super::rewrite::raw;
 use super::schema::Schema;
-use crate::dialect::name::last_name;
+use crate::name::last_name;
 
 /// How SQLite is told of a call.
 #[derive(Debug, Clone, Copy)]
@@ -164,58 +164,10 @@ fn unknown(name: &str, database: Option<&str>) -> SqlError {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::net::UnixStream;
-    use std::sync::Arc;
-
-    use super::Form;
-    use super::list::{ANY, FUNCTIONS};
-    use crate::server::Config;
-    use crate::server::socket::{Socket, Stream};
-    use crate::server::state::SessionState;
-    use crate::server::variables::Globals;
-    use crate::storage::{Control, functions};
+    use super::list::FUNCTIONS;
 
     #[test]
     fn functions_are_sorted() {
         assert!(FUNCTIONS.is_sorted_by(|a, b| a.name < b.name));
-    }
-
-    /// What the list promises, SQLite has: itself, or from `storage::functions`.
-    #[test]
-    fn sqlite_knows_every_function() {
-        let (stream, _other) = UnixStream::pair().expect("a pair of sockets");
-        let control = Arc::new(Control::new(Arc::new(Stream::new(Socket::Unix(stream)))));
-        let globals = Arc::new(Globals::new(&Config::new("/nowhere"), "", 0));
-        let session = Arc::new(SessionState::new(1, globals, control));
-        let db = rusqlite::Connection::open_in_memory().expect("a database");
-        functions::register(&db, &session).expect("functions");
-        // -1 is as many as one likes; below that, at least two fewer (sqlite3_create_function).
-        let mut known = db
-            .prepare(
-                "SELECT count(*) FROM pragma_function_list
-                 WHERE name = ?1 AND (narg IN (?2, -1) OR narg < -2 AND -2 - narg <= ?2)",
-            )
-            .expect("a list of functions");
-        let mut missing = Vec::new();
-        for function in FUNCTIONS {
-            let name = match function.form {
-                Form::Itself => function.name,
-                Form::To(name) => name,
-                Form::Text(_) | Form::Made(_) => continue,
-            };
-            let most = match function.most {
-                ANY => function.fewest + 2,
-                most => most,
-            };
-            for n in function.fewest..=most {
-                let found: i64 = known
-                    .query_row((name, n), |row| row.get(0))
-                    .expect("a number");
-                if found == 0 {
-                    missing.push(format!("{} with {n} arguments: {name}", function.name));
-                }
-            }
-        }
-        assert!(missing.is_empty(), "{missing:#?}");
     }
 }

@@ -6,8 +6,8 @@ use tare_mysql::error::Result;
 
 use super::words::{any, expr, identifier, name, need, take, text, word};
 use super::{Absent, EngineReport, Filter, Program, Routine, Scope, Show, What, split};
-use crate::dialect::near;
-use crate::dialect::plan::Action;
+use crate::near;
+use crate::plan::Action;
 
 pub(super) fn show(parser: &mut Parser<'_>) -> Result<Action> {
     let mut full = false;
