@@ -29,20 +29,26 @@ fn help_names_the_subcommands_and_the_exit_codes() {
     }
 }
 
+/// The subcommands, as `tare --help` lists them.
+fn subcommands(directory: &Directory) -> Vec<String> {
+    let help = finish(&mut directory.tare(["--help"])).stdout;
+    let list = help.split_once("Commands:\n").expect("a list").1;
+    let names: Vec<String> = list
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .filter(|line| !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .map(str::to_owned)
+        .collect();
+    assert!(names.len() >= 8, "{names:?} in\n{help}");
+    names
+}
+
 #[test]
 fn each_subcommands_help_has_examples() {
     let directory = Directory::new("examples");
-    for subcommand in [
-        "serve",
-        "run",
-        "sql",
-        "ps",
-        "weigh",
-        "top",
-        "querystat",
-        "explain",
-    ] {
-        let help = finish(&mut directory.tare([subcommand, "--help"]));
+    for subcommand in subcommands(&directory) {
+        let help = finish(&mut directory.tare([subcommand.as_str(), "--help"]));
         assert_eq!(help.code, Some(0));
         assert!(
             help.stdout
@@ -50,6 +56,23 @@ fn each_subcommands_help_has_examples() {
             "{}",
             help.stdout
         );
+    }
+}
+
+/// docs/adding.md: a tool is in README's table and in the guide.
+#[test]
+fn each_subcommand_is_in_readme_and_guide() {
+    let directory = Directory::new("documents");
+    let readme = include_str!("../../../README.md");
+    let guide = include_str!("../../../docs/guide.md");
+    for subcommand in subcommands(&directory) {
+        let row = format!("| `tare {subcommand}");
+        assert!(readme.contains(&row), "README.md has no row {row:?}");
+        let tool = format!("tare {subcommand}");
+        let in_a_heading = guide
+            .lines()
+            .any(|line| line.starts_with("## ") && line.contains(&tool));
+        assert!(in_a_heading, "docs/guide.md has no section about {tool}");
     }
 }
 

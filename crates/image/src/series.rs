@@ -4,28 +4,39 @@ use std::fmt;
 
 use crate::elf::Image;
 
-/// Servers whose interface is the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Series {
-    /// MySQL 5.6: functions are called through one table, which is exported as `PFS_v1`.
-    Mysql56,
-    /// MySQL 5.7: functions `pfs_*_v1` are exported and called directly.
-    Mysql57,
-    /// MySQL 8.0: tables of functions are exported, one for each service.
-    Mysql80,
-    /// MariaDB 10.11: functions are called directly and not exported.
-    Mariadb1011,
+/// Describes each series once: the enum, the list of all, and how people call them.
+macro_rules! series {
+    ($($(#[$what:meta])* $name:ident = $called:literal,)*) => {
+        /// Servers whose interface is the same.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Series {
+            $($(#[$what])* $name,)*
+        }
+
+        impl Series {
+            /// All of them, oldest first.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+        }
+
+        impl fmt::Display for Series {
+            fn fmt(&self, into: &mut fmt::Formatter) -> fmt::Result {
+                into.write_str(match self {
+                    $(Self::$name => $called,)*
+                })
+            }
+        }
+    };
 }
 
-impl fmt::Display for Series {
-    fn fmt(&self, into: &mut fmt::Formatter) -> fmt::Result {
-        into.write_str(match self {
-            Self::Mysql56 => "MySQL 5.6",
-            Self::Mysql57 => "MySQL 5.7",
-            Self::Mysql80 => "MySQL 8.0",
-            Self::Mariadb1011 => "MariaDB 10.11",
-        })
-    }
+series! {
+    /// MySQL 5.6: functions are called through one table, which is exported as `PFS_v1`.
+    Mysql56 = "MySQL 5.6",
+    /// MySQL 5.7: functions `pfs_*_v1` are exported and called directly.
+    Mysql57 = "MySQL 5.7",
+    /// MySQL 8.0: tables of functions are exported, one for each service.
+    Mysql80 = "MySQL 8.0",
+    /// MariaDB 10.11: functions are called directly and not exported.
+    Mariadb1011 = "MariaDB 10.11",
 }
 
 /// A server that is known.
@@ -133,5 +144,28 @@ impl Image {
             version,
             build_id: self.build_id().map(str::to_owned),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// docs/adding.md: a series is in the table of docs/door.md.
+    #[test]
+    fn each_series_is_in_the_manual() {
+        let manual = include_str!("../../../docs/door.md");
+        for series in Series::ALL {
+            let row = format!("| {series} |");
+            assert!(manual.contains(&row), "docs/door.md has no row {row:?}");
+        }
+    }
+
+    #[test]
+    fn each_series_of_mysql_has_its_versions() {
+        for &series in Series::ALL {
+            let known = VERSIONS.iter().any(|(each, _)| *each == series);
+            assert!(known || series == Series::Mariadb1011, "{series}");
+        }
     }
 }

@@ -34,6 +34,18 @@ impl Version {
     }
 }
 
+/// A series without a server to test it with does not compile.
+impl From<tare_image::Series> for Version {
+    fn from(series: tare_image::Series) -> Self {
+        match series {
+            tare_image::Series::Mysql56 => Self::Mysql56,
+            tare_image::Series::Mysql57 => Self::Mysql57,
+            tare_image::Series::Mysql80 => Self::Mysql80,
+            tare_image::Series::Mariadb1011 => Self::Mariadb,
+        }
+    }
+}
+
 impl fmt::Display for Version {
     fn fmt(&self, into: &mut fmt::Formatter) -> fmt::Result {
         into.write_str(self.name())

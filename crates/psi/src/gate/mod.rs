@@ -157,13 +157,7 @@ fn prepare(
             ));
         }
     };
-    let series = series::ALL.iter().find(|each| each.series == server.series);
-    let Some(series) = series else {
-        return Err(GateError::Unknown(format!(
-            "{} is not served by this build of Tare",
-            server.series
-        )));
-    };
+    let series = series::of(server.series);
     let places = places::find(host, series, &server)?;
     Ok((server.to_string(), places, series))
 }

@@ -123,9 +123,9 @@ mod tests {
 
     #[test]
     fn every_rule_is_of_a_function_of_a_newer_series() {
-        let names: std::collections::BTreeSet<&str> = series::ALL
+        let names: std::collections::BTreeSet<&str> = tare_image::Series::ALL
             .iter()
-            .flat_map(|series| series.entries)
+            .flat_map(|&each| series::of(each).entries)
             .map(|entry| entry.name)
             .collect();
         let with_rules = names.iter().filter(|name| rule(name).is_some()).count();

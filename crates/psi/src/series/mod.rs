@@ -23,8 +23,15 @@ use fields::field;
 pub use fields::{Area, Digest, Fields, Key as MetadataKey, Share, TableShare};
 pub use functions::Function;
 
-/// Every series that this build serves.
-pub static ALL: &[&gate::Series] = &[&m56::SERIES, &m57::SERIES, &d1011::SERIES, &m80::SERIES];
+/// The structures and entries of a series.
+pub fn of(series: tare_image::Series) -> &'static gate::Series {
+    match series {
+        tare_image::Series::Mysql56 => &m56::SERIES,
+        tare_image::Series::Mysql57 => &m57::SERIES,
+        tare_image::Series::Mysql80 => &m80::SERIES,
+        tare_image::Series::Mariadb1011 => &d1011::SERIES,
+    }
+}
 
 /// What of the interface differs between series.
 pub trait Series: 'static {
