@@ -7,6 +7,7 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::Token;
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::{MONITOR, ROOT};
 use tare_mysql::table::TableDef;
 
 use super::admin::{self, Filter, Format, Show, What};
@@ -348,7 +349,7 @@ fn statement(
             if !grant.grantees.iter().any(|g| {
                 let name = g.to_string();
                 let name = name.split('@').next().unwrap_or_default();
-                ["root", "monitor"].contains(&name.trim_matches(['\'', '`', '"']))
+                [ROOT, MONITOR].contains(&name.trim_matches(['\'', '`', '"']))
             }) =>
         {
             return Err(SqlError::new(

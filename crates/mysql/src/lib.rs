@@ -3,6 +3,8 @@
 //!
 //! No engine, no SQLite, no parser: everything else is built on this.
 
+pub mod charset;
+pub mod date;
 pub mod error;
 pub mod schema;
 pub mod table;

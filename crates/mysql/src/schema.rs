@@ -13,3 +13,10 @@ pub const SYSTEM_SCHEMAS: [&str; 5] = [
 pub fn is_system_schema(name: &str) -> bool {
     SYSTEM_SCHEMAS.iter().any(|s| s.eq_ignore_ascii_case(name))
 }
+
+/// The account that may do everything.
+pub const ROOT: &str = "root";
+/// The account that may read.
+pub const MONITOR: &str = "monitor";
+/// The host part of both.
+pub const LOCALHOST: &str = "localhost";

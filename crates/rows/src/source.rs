@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tare_mysql::schema::{LOCALHOST, ROOT};
 use tare_mysql::table::TableDef;
 use tare_reader::Segment;
 
@@ -51,8 +52,8 @@ pub struct Session {
 impl Default for Session {
     fn default() -> Self {
         Session {
-            user: "root".into(),
-            host: "localhost".into(),
+            user: ROOT.into(),
+            host: LOCALHOST.into(),
             connection_id: 0,
         }
     }

@@ -1,5 +1,7 @@
 //! ENGINES, CHARACTER_SETS, COLLATIONS and their kin: what the server is made of.
 
+use tare_mysql::charset::{self, Charset, Collation};
+
 use crate::cell::Cell;
 use crate::describe::{Spec, Table, col, null};
 use crate::source::Account;
@@ -64,65 +66,6 @@ static ENGINES: Spec<&'static Engine> = Spec::new(
 )
 .expect(2);
 
-struct Collation {
-    name: &'static str,
-    charset: &'static str,
-    id: u32,
-    default: bool,
-    pad: &'static str,
-    sortlen: u32,
-}
-
-const fn collation(name: &'static str, charset: &'static str, id: u32, default: bool) -> Collation {
-    Collation {
-        name,
-        charset,
-        id,
-        default,
-        pad: "PAD SPACE",
-        sortlen: 1,
-    }
-}
-
-/// With MySQL's numbers, which clients send at connect.
-const COLLATIONS_: [Collation; 13] = [
-    collation("latin1_swedish_ci", "latin1", 8, true),
-    collation("latin1_bin", "latin1", 47, false),
-    collation("ascii_general_ci", "ascii", 11, true),
-    collation("ascii_bin", "ascii", 65, false),
-    collation("utf8_general_ci", "utf8", 33, true),
-    collation("utf8_bin", "utf8", 83, false),
-    collation("utf8_unicode_ci", "utf8", 192, false),
-    collation("utf8mb4_general_ci", "utf8mb4", 45, false),
-    collation("utf8mb4_bin", "utf8mb4", 46, false),
-    collation("utf8mb4_unicode_ci", "utf8mb4", 224, false),
-    collation("utf8mb4_unicode_520_ci", "utf8mb4", 246, false),
-    Collation {
-        name: "utf8mb4_0900_ai_ci",
-        charset: "utf8mb4",
-        id: 255,
-        default: true,
-        pad: "NO PAD",
-        sortlen: 0,
-    },
-    Collation {
-        name: "binary",
-        charset: "binary",
-        id: 63,
-        default: true,
-        pad: "NO PAD",
-        sortlen: 1,
-    },
-];
-
-/// The character set of a collation.
-pub fn charset_of(collation: &str) -> Option<&'static str> {
-    COLLATIONS_
-        .iter()
-        .find(|c| c.name.eq_ignore_ascii_case(collation))
-        .map(|c| c.charset)
-}
-
 static COLLATIONS: Spec<&'static Collation> = Spec::new(
     "information_schema",
     "COLLATIONS",
@@ -168,7 +111,7 @@ static COLLATIONS: Spec<&'static Collation> = Spec::new(
             |r| r.pad.into(),
         ),
     ]],
-    |_, _| Ok(Box::new(COLLATIONS_.iter())),
+    |_, _| Ok(Box::new(charset::COLLATIONS.iter())),
 )
 .expect(13);
 
@@ -190,49 +133,9 @@ static APPLICABILITY: Spec<&'static Collation> = Spec::new(
             |r| r.charset.into(),
         ),
     ]],
-    |_, _| Ok(Box::new(COLLATIONS_.iter())),
+    |_, _| Ok(Box::new(charset::COLLATIONS.iter())),
 )
 .expect(13);
-
-struct Charset {
-    name: &'static str,
-    collation: &'static str,
-    description: &'static str,
-    bytes: u32,
-}
-
-const CHARSETS: [Charset; 5] = [
-    Charset {
-        name: "latin1",
-        collation: "latin1_swedish_ci",
-        description: "cp1252 West European",
-        bytes: 1,
-    },
-    Charset {
-        name: "ascii",
-        collation: "ascii_general_ci",
-        description: "US ASCII",
-        bytes: 1,
-    },
-    Charset {
-        name: "utf8",
-        collation: "utf8_general_ci",
-        description: "UTF-8 Unicode",
-        bytes: 3,
-    },
-    Charset {
-        name: "utf8mb4",
-        collation: "utf8mb4_0900_ai_ci",
-        description: "UTF-8 Unicode",
-        bytes: 4,
-    },
-    Charset {
-        name: "binary",
-        collation: "binary",
-        description: "Binary pseudo charset",
-        bytes: 1,
-    },
-];
 
 static CHARACTER_SETS: Spec<&'static Charset> = Spec::new(
     "information_schema",
@@ -261,7 +164,7 @@ static CHARACTER_SETS: Spec<&'static Charset> = Spec::new(
             |r| r.bytes.into(),
         ),
     ]],
-    |_, _| Ok(Box::new(CHARSETS.iter())),
+    |_, _| Ok(Box::new(charset::CHARSETS.iter())),
 )
 .expect(5);
 

@@ -5,6 +5,8 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use tare_mysql::schema::{MONITOR, ROOT};
+
 use super::config::Config;
 use super::random::random;
 
@@ -60,8 +62,8 @@ impl Accounts {
     /// An account's password, and what it may do.
     pub fn find(&self, user: &str) -> Option<(&str, Role)> {
         match user {
-            "root" => Some((&self.root, Role::Root)),
-            "monitor" => Some((&self.monitor, Role::Monitor)),
+            ROOT => Some((&self.root, Role::Root)),
+            MONITOR => Some((&self.monitor, Role::Monitor)),
             _ => None,
         }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tare_mysql::schema::{LOCALHOST, MONITOR, ROOT};
 use tare_mysql::table::TableDef;
 use tare_rows::extension::Extension;
 use tare_rows::options::Options;
@@ -193,11 +194,11 @@ impl Source for Served {
     }
 
     fn accounts(&self) -> Vec<Account> {
-        [("root", true), ("monitor", false)]
+        [(ROOT, true), (MONITOR, false)]
             .into_iter()
             .map(|(user, writer)| Account {
                 user: user.into(),
-                host: "localhost".into(),
+                host: LOCALHOST.into(),
                 plugin: "mysql_native_password".into(),
                 writer,
             })

@@ -15,7 +15,6 @@ pub mod sqlite;
 mod statement;
 pub mod sync;
 pub mod tables;
-pub mod time;
 mod vfs;
 mod words;
 pub mod write_lock;

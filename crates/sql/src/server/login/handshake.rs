@@ -9,13 +9,14 @@ use mysql_common::constants::{CapabilityFlags, StatusFlags};
 use mysql_common::io::ParseBuf;
 use mysql_common::packets::{AuthSwitchRequest, HandshakePacket, HandshakeResponse};
 use mysql_common::proto::{MyDeserialize, MySerialize};
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::ROOT;
+use tare_mysql::wire::bytes::Cursor;
 
 use crate::server::random::random;
 use crate::server::session::{Role, Session, malformed};
 use crate::server::socket::{Socket, Stream};
 use crate::server::variables::VERSION;
-use tare_mysql::error::{Result, SqlError};
-use tare_mysql::wire::bytes::Cursor;
 
 /// What the server can do.
 pub const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
@@ -223,7 +224,7 @@ fn authenticate(
 ) -> Result<()> {
     let shared = session.shared.clone();
     let account = shared.accounts.find(user);
-    if user == "root" && peer_uid(&session.client.stream) == Some(shared.accounts.uid) {
+    if user == ROOT && peer_uid(&session.client.stream) == Some(shared.accounts.uid) {
         session.role = Role::Root;
         return Ok(());
     }

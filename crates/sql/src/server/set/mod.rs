@@ -1,12 +1,12 @@
 //! SET, and what follows from it.
 
 use rusqlite::types::Value;
+use tare_mysql::charset;
 use tare_mysql::error::{Result, SqlError};
 use tare_reader::metrics::Action;
 
 use crate::server::execute::prepare;
 use crate::server::session::Session;
-use crate::server::show::CHARSETS;
 use crate::server::transaction;
 use tare_dialect::admin::{Characteristics, Scope, SetItem};
 
@@ -55,7 +55,7 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
 /// SET NAMES.
 fn set_names(session: &Session, charset: &str, collation: Option<&str>) -> Result<()> {
     let charset = charset.to_ascii_lowercase();
-    if !CHARSETS.iter().any(|c| c.0 == charset) && charset != "default" {
+    if !charset::is_known(&charset) && charset != "default" {
         return Err(SqlError::new(
             1115,
             format!("Unknown character set: '{charset}'"),
@@ -186,7 +186,7 @@ fn variable_changed(session: &mut Session, name: &str) -> Result<()> {
 
 /// A collation has to be known, and to be its character set's.
 fn check_collation(collation: &str, charset: &str) -> Result<()> {
-    let of = tare_rows::information_schema::constants::charset_of(collation)
+    let of = charset::charset_of(collation)
         .ok_or_else(|| SqlError::new(1273, format!("Unknown collation: '{collation}'")))?;
     let same = of == charset || charset == "default" || (of == "utf8" && charset == "utf8mb3");
     if same {

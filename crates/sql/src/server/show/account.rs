@@ -1,8 +1,10 @@
 //! Accounts, and what they may do.
 
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::{MONITOR, ROOT};
+
 use crate::result::Rows;
 use crate::server::session::Session;
-use tare_mysql::error::{Result, SqlError};
 
 /// Privilege, context and comment, as this server's accounts have them.
 const PRIVILEGES: &[(&str, &str, &str)] = &[
@@ -76,8 +78,8 @@ fn account(session: &Session, of: Option<&(String, String)>) -> Result<(String, 
     let own = session.state.user_host();
     let (user, host) = of.cloned().unwrap_or_else(|| own.clone());
     match user.as_str() {
-        "root" => Ok((user, host, true)),
-        "monitor" => Ok((user, host, false)),
+        ROOT => Ok((user, host, true)),
+        MONITOR => Ok((user, host, false)),
         _ if user == own.0 => Ok((user, host, session.is_root())),
         _ => Err(SqlError::new(
             1141,

@@ -48,7 +48,7 @@ fn storage_status(session: &Session) -> String {
     let mut text = format!(
         "\n=====================================\n{} STORAGE MONITOR OUTPUT\n=====================================\n\
          Server {VERSION}, SQLite {}\n------------\nTRANSACTIONS\n------------\n",
-        crate::storage::time::now_local(false).text(),
+        tare_mysql::date::now_local(false).text(),
         rusqlite::version()
     );
     for p in session.shared.registry.list() {

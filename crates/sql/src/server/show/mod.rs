@@ -2,7 +2,6 @@
 
 mod absent;
 mod account;
-mod charset;
 mod columns;
 mod create;
 mod engine;
@@ -13,8 +12,8 @@ mod schema;
 mod session;
 mod status;
 
-pub use self::charset::CHARSETS;
 pub use self::columns::field_list;
+
 use super::answer;
 use super::execute::internal;
 use super::execute::prepare::Answer;

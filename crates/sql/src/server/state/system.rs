@@ -53,7 +53,7 @@ impl SessionState {
             "warning_count" | "error_count" => {
                 return Value::Integer(i64::from(self.warnings.count()));
             }
-            "timestamp" => return Value::Real(crate::storage::time::now_utc().0 as f64),
+            "timestamp" => return Value::Real(tare_mysql::date::now_utc().0 as f64),
             _ if scope == "global" => self.globals.get(name),
             _ => self.text(name),
         };

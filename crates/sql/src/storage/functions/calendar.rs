@@ -2,9 +2,9 @@
 
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
+use tare_mysql::date::{self as time, DateTime};
 
 use super::{date, fresh, int, opt, pure, real, text};
-use crate::storage::time::{self, DateTime};
 
 /// Microseconds (or months) of a composite interval: `'1:30'` MINUTE_SECOND.
 fn interval(unit: &str, value: &str) -> Option<i64> {

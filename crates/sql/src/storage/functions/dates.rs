@@ -2,9 +2,9 @@
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, Result};
+use tare_mysql::date::{self as time, DateTime};
 
 use super::{date, fail, fresh, int, opt, pure, real, text};
-use crate::storage::time::{self, DateTime};
 
 type OfDate = (&'static str, fn(DateTime) -> i64);
 type OfMicros = (&'static str, fn(i64) -> i64);

@@ -383,7 +383,7 @@ pub(super) fn encode(db: &Connection) -> Result<()> {
         use std::sync::atomic::{AtomicI64, Ordering};
         static NEXT: AtomicI64 = AtomicI64::new(0);
         let n = NEXT.fetch_add(1, Ordering::Relaxed);
-        let (seconds, _) = crate::storage::time::now_utc();
+        let (seconds, _) = tare_mysql::date::now_utc();
         Ok(Value::Integer((seconds << 24).wrapping_add(n)))
     })?;
     pure(db, "tare_tuple", -1, |ctx| {

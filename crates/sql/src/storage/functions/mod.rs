@@ -17,9 +17,9 @@ use std::sync::Arc;
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Error, Result};
+use tare_mysql::date::DateTime;
 
 use crate::server::state::SessionState;
-use crate::storage::time::DateTime;
 
 type Answer = Result<Value>;
 

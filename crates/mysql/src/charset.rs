@@ -1,0 +1,120 @@
+//! Character sets and collations.
+
+/// A character set.
+#[derive(Debug)]
+pub struct Charset {
+    /// Its name.
+    pub name: &'static str,
+    /// Its default collation.
+    pub collation: &'static str,
+    /// What it is.
+    pub description: &'static str,
+    /// The most bytes of a character.
+    pub bytes: u32,
+}
+
+/// The character sets that clients may name.
+pub const CHARSETS: &[Charset] = &[
+    Charset {
+        name: "latin1",
+        collation: "latin1_swedish_ci",
+        description: "cp1252 West European",
+        bytes: 1,
+    },
+    Charset {
+        name: "ascii",
+        collation: "ascii_general_ci",
+        description: "US ASCII",
+        bytes: 1,
+    },
+    Charset {
+        name: "utf8",
+        collation: "utf8_general_ci",
+        description: "UTF-8 Unicode",
+        bytes: 3,
+    },
+    Charset {
+        name: "utf8mb4",
+        collation: "utf8mb4_0900_ai_ci",
+        description: "UTF-8 Unicode",
+        bytes: 4,
+    },
+    Charset {
+        name: "binary",
+        collation: "binary",
+        description: "Binary pseudo charset",
+        bytes: 1,
+    },
+];
+
+/// Whether clients may name a character set, in lower case. `utf8mb3` is the longer name of `utf8`.
+pub fn is_known(charset: &str) -> bool {
+    charset == "utf8mb3" || CHARSETS.iter().any(|c| c.name == charset)
+}
+
+/// A collation.
+#[derive(Debug)]
+pub struct Collation {
+    /// Its name.
+    pub name: &'static str,
+    /// Its character set.
+    pub charset: &'static str,
+    /// MySQL's number, which clients send at connect.
+    pub id: u32,
+    /// Whether it is its character set's default.
+    pub default: bool,
+    /// PAD_ATTRIBUTE: whether spaces at the end count.
+    pub pad: &'static str,
+    /// SORTLEN.
+    pub sortlen: u32,
+}
+
+const fn collation(name: &'static str, charset: &'static str, id: u32, default: bool) -> Collation {
+    Collation {
+        name,
+        charset,
+        id,
+        default,
+        pad: "PAD SPACE",
+        sortlen: 1,
+    }
+}
+
+/// The collations that clients may name.
+pub const COLLATIONS: &[Collation] = &[
+    collation("latin1_swedish_ci", "latin1", 8, true),
+    collation("latin1_bin", "latin1", 47, false),
+    collation("ascii_general_ci", "ascii", 11, true),
+    collation("ascii_bin", "ascii", 65, false),
+    collation("utf8_general_ci", "utf8", 33, true),
+    collation("utf8_bin", "utf8", 83, false),
+    collation("utf8_unicode_ci", "utf8", 192, false),
+    collation("utf8mb4_general_ci", "utf8mb4", 45, false),
+    collation("utf8mb4_bin", "utf8mb4", 46, false),
+    collation("utf8mb4_unicode_ci", "utf8mb4", 224, false),
+    collation("utf8mb4_unicode_520_ci", "utf8mb4", 246, false),
+    Collation {
+        name: "utf8mb4_0900_ai_ci",
+        charset: "utf8mb4",
+        id: 255,
+        default: true,
+        pad: "NO PAD",
+        sortlen: 0,
+    },
+    Collation {
+        name: "binary",
+        charset: "binary",
+        id: 63,
+        default: true,
+        pad: "NO PAD",
+        sortlen: 1,
+    },
+];
+
+/// The character set of a collation.
+pub fn charset_of(collation: &str) -> Option<&'static str> {
+    COLLATIONS
+        .iter()
+        .find(|c| c.name.eq_ignore_ascii_case(collation))
+        .map(|c| c.charset)
+}
