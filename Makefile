@@ -3,7 +3,11 @@
 # One target folder, each profile built once: `make test` uses dev (and clippy's metadata),
 # `make build`, `make bench` and `make demo` use release.
 
+SHELL = bash
+.SHELLFLAGS = -o pipefail -c
 CARGO ?= cargo
+# What the tests said, for `make test` to say in its last lines which of them were left out.
+UNIT_LOG = target/unit.log
 # Crates whose behaviour changes with the feature `instrument`. The others are left out of the
 # runs without it, because tare-abi would switch the feature back on for all of them.
 SWITCHED = -p tare -p tare-sql -p tare-cli
@@ -28,11 +32,13 @@ build: ## build target/release/tare, and libtare_psi.so for MySQL and MariaDB se
 
 # Lint is part of the tests: what CI refuses, `make test` refuses.
 test: deps lint unit loom ## everything that must pass, lint included (under 20 minutes on 2 cores)
+	@scripts/left-out $(UNIT_LOG)
 
 unit: deps ## the tests alone, with and without instrumentation
-	$(CARGO) test --workspace --no-fail-fast
-	$(CARGO) test -p tare --no-default-features --no-fail-fast
-	$(CARGO) test -p tare --features os-locks --test locks --test counts
+	@mkdir -p target
+	$(CARGO) test --workspace --no-fail-fast 2>&1 | tee $(UNIT_LOG)
+	$(CARGO) test -p tare --no-default-features --no-fail-fast 2>&1 | tee -a $(UNIT_LOG)
+	$(CARGO) test -p tare --features os-locks --test locks --test counts 2>&1 | tee -a $(UNIT_LOG)
 	$(CARGO) bench -p tare --bench instructions
 	$(CARGO) bench -p tare --bench instructions --no-default-features
 

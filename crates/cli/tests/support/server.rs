@@ -107,8 +107,10 @@ fn connect(socket: &Path) -> Option<Conn> {
 }
 
 /// The socket of a MySQL that was started for the tests: `scripts/servers run 8.0 cargo test`.
-pub fn mysql() -> Option<PathBuf> {
-    std::env::var_os("TARE_TEST_MYSQL").map(PathBuf::from)
+pub fn mysql() -> PathBuf {
+    std::env::var_os("TARE_TEST_MYSQL")
+        .map(PathBuf::from)
+        .expect("TARE_TEST_MYSQL names a socket; run this under `scripts/servers run 8.0`")
 }
 
 /// Somebody who works: selects and updates a table of one row until the value goes.
