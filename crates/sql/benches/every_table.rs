@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tare::{Class, Counter, Kind, Operation};
+use tare_query::catalog::{self};
 use tare_reader::Segment;
 use tare_rows::registry;
 use tare_rows::source::Source;
-use tare_sql::catalog::{self};
 
 const THREADS: usize = 100;
 const DIGESTS: usize = 10_000;

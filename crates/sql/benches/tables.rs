@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
+use tare_query::catalog::{self};
 use tare_reader::Segment;
 use tare_rows::source::Source;
-use tare_sql::catalog::{self};
 
 const THREADS: usize = 500;
 const CLASSES: usize = 1000;

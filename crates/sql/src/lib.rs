@@ -3,7 +3,6 @@
 //! [`server`] is the way in: a [`server::Config`] says what to serve, [`server::Server::start`]
 //! serves it.
 
-pub mod catalog;
 pub mod result;
 pub mod server;
 pub mod storage;

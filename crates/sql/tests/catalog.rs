@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 use tare_mysql::table::{ColumnDef, ForeignKeyDef, IndexDef, TableDef};
+use tare_query::catalog::{self, Catalog, Command};
 use tare_rows::registry;
 use tare_rows::source::{Account, Database, Scope, Source, Variable};
-use tare_sql::catalog::{self, Catalog, Command};
 use tare_sql::storage;
 
 struct Server;

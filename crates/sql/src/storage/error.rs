@@ -1,8 +1,7 @@
 //! What goes wrong in the databases, and what clients are told of it.
 
-use rusqlite::ffi;
 use tare_mysql::error::SqlError;
-use tare_mysql::error::raised::{self, Ticket};
+use tare_mysql::error::raised::Ticket;
 
 use super::words;
 
@@ -111,18 +110,19 @@ impl From<Error> for SqlError {
     }
 }
 
-/// An error of ours for SQLite to report: [`Error::from_sqlite`] finds it again by its code.
-pub fn raise(error: SqlError) -> rusqlite::Error {
-    let code = raised::keep(error).code(ffi::SQLITE_ERROR);
-    rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)
-}
-
 #[cfg(test)]
 mod tests {
-    use rusqlite::Connection;
     use rusqlite::functions::FunctionFlags;
+    use rusqlite::{Connection, ffi};
+    use tare_mysql::error::raised;
 
     use super::*;
+
+    /// As functions and virtual tables do.
+    fn raise(error: SqlError) -> rusqlite::Error {
+        let code = raised::keep(error).code(ffi::SQLITE_ERROR);
+        rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)
+    }
 
     /// A connection with `refuse(text)`, which raises an error with that text.
     fn connection() -> Connection {

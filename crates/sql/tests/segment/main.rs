@@ -13,8 +13,8 @@ mod whole;
 use std::sync::{Barrier, Condvar, Mutex};
 
 use tare::{Config, Counter, Operation};
+use tare_query::catalog;
 use tare_rows::registry;
-use tare_sql::catalog;
 
 use support::start;
 

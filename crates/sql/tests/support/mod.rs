@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use tare_mysql::error::SqlError;
+use tare_query::catalog::{self, Catalog};
 use tare_reader::Segment;
 use tare_rows::source::Source;
-use tare_sql::catalog::{self, Catalog};
 use tare_sql::storage;
 
 /// Tare is one for the process: one test at a time.

@@ -2,7 +2,6 @@
 
 use rusqlite::types::Value;
 
-use crate::catalog;
 use crate::server::points;
 use crate::server::schema::SystemSchema;
 use crate::server::session::{Columns, Role, Session, Uses};
@@ -12,6 +11,7 @@ use crate::storage;
 use crate::storage::{Cursor, StatementId};
 use tare_dialect::plan::{Change, Plan, Sql};
 use tare_mysql::error::{Result, SqlError};
+use tare_query::catalog;
 
 /// Gives a statement its parameters.
 pub type Bind<'b> = &'b mut dyn FnMut(&mut Cursor<'_>) -> Result<()>;

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
+use tare_dialect::Mode;
+use tare_dialect::plan::Sql;
 use tare_mysql::error::{Result, SqlError};
+use tare_query::catalog::{self, Catalog};
 use tare_rows::source::Source;
 
 use super::transaction::Transaction;
-use crate::catalog::{self, Catalog};
 use crate::server::shared::Shared;
 use crate::server::source::Served;
 use crate::server::state::SessionState;
 use crate::storage;
 use crate::storage::StatementId;
 use crate::storage::{Connection, Control, functions};
-use tare_dialect::Mode;
-use tare_dialect::plan::Sql;
 
 /// Each is opened by the first statement that needs it.
 pub struct Connections {

@@ -5,8 +5,7 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 use tare_mysql::error::SqlError;
 
-use super::{int, json, real};
-use crate::storage::error::raise;
+use super::{int, json, raise, real};
 
 fn add<A, D>(db: &Connection, name: &str, args: i32, aggregate: D) -> Result<()>
 where

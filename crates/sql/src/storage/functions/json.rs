@@ -6,8 +6,7 @@ use rusqlite::{Connection, Result};
 use serde_json::Value as Json;
 use tare_mysql::error::SqlError;
 
-use super::{fail, opt, pure, text as argument};
-use crate::storage::error::raise;
+use super::{fail, opt, pure, raise, text as argument};
 
 /// A JSON value of a plain one. A text is a JSON string, unless it is an object or array already:
 /// SQLite does not tell JSON from text.

@@ -9,10 +9,9 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Result};
 use tare_mysql::error::SqlError;
 
-use super::{fail, fresh, real, text};
+use super::{fail, fresh, raise, real, text};
 use crate::server::points::LOCK_SESSION;
 use crate::server::state::SessionState;
-use crate::storage::error::raise;
 use crate::storage::sync::Mutex;
 
 /// Who holds which name, and how many times over.

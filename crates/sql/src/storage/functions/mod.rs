@@ -16,8 +16,9 @@ use std::sync::Arc;
 
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Connection, Error, Result};
+use rusqlite::{Connection, Error, Result, ffi};
 use tare_mysql::date::DateTime;
+use tare_mysql::error::{SqlError, raised};
 
 use crate::server::state::SessionState;
 
@@ -95,6 +96,13 @@ fn number(x: f64) -> Value {
 
 fn fail(message: &str) -> Error {
     Error::UserFunctionError(message.to_owned().into())
+}
+
+/// The error for SQLite to report. It waits in [`tare_mysql::error::raised`], and SQLite carries its
+/// ticket: whoever asked SQLite finds it by the extended code.
+fn raise(error: SqlError) -> Error {
+    let code = raised::keep(error).code(ffi::SQLITE_ERROR);
+    Error::SqliteFailure(ffi::Error::new(code), None)
 }
 
 /// Registers all for a session.

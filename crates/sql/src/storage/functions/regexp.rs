@@ -6,8 +6,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Result};
 use tare_mysql::error::SqlError;
 
-use super::{int, opt, pure, text};
-use crate::storage::error::raise;
+use super::{int, opt, pure, raise, text};
 
 fn wrong(code: u16, message: &str) -> rusqlite::Error {
     raise(SqlError::new(code, message))

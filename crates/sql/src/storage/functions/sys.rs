@@ -6,10 +6,9 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 use tare_mysql::error::SqlError;
 
-use super::{fresh, int, opt, pure, real, text};
+use super::{fresh, int, opt, pure, raise, real, text};
 use crate::server::state::SessionState;
 use crate::server::variables::VERSION;
-use crate::storage::error::raise;
 use crate::sys::functions;
 
 /// An option: the session's `@sys.NAME`, or sys_config's.

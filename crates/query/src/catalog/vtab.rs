@@ -22,7 +22,7 @@ use tare_rows::registry;
 
 use super::state::State;
 use super::types;
-use crate::storage::error::raise;
+use crate::raised::raise;
 
 /// One of a connection's tables.
 #[repr(C)]

@@ -9,11 +9,12 @@ use tare_rows::view::View;
 /// A connection's state, shared by its virtual tables.
 pub(super) struct State {
     source: Arc<dyn Source>,
-    held: Mutex<Held>,
+    shown: Mutex<Shown>,
 }
 
+/// What the tables show, and how long they go on to.
 #[derive(Default)]
-struct Held {
+struct Shown {
     view: Option<View>,
     /// Statements announced by `Catalog::statement` and not yet ended.
     statements: u32,
@@ -21,8 +22,8 @@ struct Held {
     cursors: u32,
 }
 
-impl Held {
-    fn release(&mut self) {
+impl Shown {
+    fn forget_unless_used(&mut self) {
         if self.statements == 0 && self.cursors == 0 {
             self.view = None;
         }
@@ -33,7 +34,7 @@ impl State {
     pub(super) fn new(source: Arc<dyn Source>) -> Self {
         State {
             source,
-            held: Mutex::default(),
+            shown: Mutex::default(),
         }
     }
 
@@ -41,18 +42,18 @@ impl State {
         &self.source
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn shown(&self) -> MutexGuard<'_, Shown> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The statement's view; taken now if this is its first table.
     pub(super) fn view(&self) -> View {
-        let mut held = self.held();
-        if let Some(view) = &held.view {
+        let mut shown = self.shown();
+        if let Some(view) = &shown.view {
             return view.clone();
         }
         let view = self.fresh();
-        held.view = Some(view.clone());
+        shown.view = Some(view.clone());
         view
     }
 
@@ -62,26 +63,26 @@ impl State {
     }
 
     pub(super) fn begin_statement(&self) {
-        let mut held = self.held();
-        if held.statements == 0 {
-            held.view = None;
+        let mut shown = self.shown();
+        if shown.statements == 0 {
+            shown.view = None;
         }
-        held.statements += 1;
+        shown.statements += 1;
     }
 
     pub(super) fn end_statement(&self) {
-        let mut held = self.held();
-        held.statements = held.statements.saturating_sub(1);
-        held.release();
+        let mut shown = self.shown();
+        shown.statements = shown.statements.saturating_sub(1);
+        shown.forget_unless_used();
     }
 
     pub(super) fn open_cursor(&self) {
-        self.held().cursors += 1;
+        self.shown().cursors += 1;
     }
 
     pub(super) fn close_cursor(&self) {
-        let mut held = self.held();
-        held.cursors = held.cursors.saturating_sub(1);
-        held.release();
+        let mut shown = self.shown();
+        shown.cursors = shown.cursors.saturating_sub(1);
+        shown.forget_unless_used();
     }
 }

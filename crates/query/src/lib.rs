@@ -1,0 +1,6 @@
+//! SQL over a source of rows: SQLite evaluates, its virtual tables are those of the system schemas.
+//!
+//! [`catalog`] gives a SQLite connection those tables.
+
+pub mod catalog;
+pub mod raised;
