@@ -12,6 +12,7 @@ use tare_lab::live::{self, Live};
 use tare_lab::machine::{Machine, now};
 use tare_lab::recipe::{FigureIs, Kind, Load, Recipe, shipped};
 use tare_lab::run::{Finished, Runner};
+use tare_lab::sequel::{Sequel, Until};
 use tare_lab::server::Places;
 use tare_lab::store::{Plan, Store};
 use tare_lab::{report, restore, work};
@@ -120,6 +121,14 @@ struct Part {
     /// instead of the recipe's number; 0 measures one cell after the other
     #[arg(long, value_name = "N")]
     turns: Option<u32>,
+
+    /// Go on until every comparison with the baseline is known to so many points, instead of the recipe's repetitions
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    until: Option<f64>,
+
+    /// Go on for so long, such as 90s, 10m or 1h; with --until at most
+    #[arg(long = "for", value_name = "TIME", value_parser = seconds)]
+    time: Option<f64>,
 
     /// Seed of the random order, to draw the same one again
     #[arg(long, value_name = "N")]
@@ -316,6 +325,14 @@ fn plan(args: &Args, dsn: Option<&Dsn>) -> Result<Plan, Failure> {
     if let Some(connections) = &part.connections {
         recipe.connections = connections.clone();
     }
+    let until = until(args).filter(|_| !windows);
+    if until.is_some() {
+        // The first; the others come as they are needed.
+        recipe.run.repetitions = 1;
+        if recipe.baseline.is_none() {
+            return Err(wrong("--until and --for are for recipes with a baseline"));
+        }
+    }
     let (servers, configurations, workloads) = (
         names(&part.server),
         names(&part.configuration),
@@ -347,9 +364,47 @@ fn plan(args: &Args, dsn: Option<&Dsn>) -> Result<Plan, Failure> {
         cells: recipe.plan(seed),
         live,
         rates: std::collections::BTreeMap::new(),
-        sequel: None,
+        sequel: until.map(Sequel::new),
         recipe,
     })
+}
+
+/// What `--quick` resolves, in percent, and how long it tries, in seconds.
+const QUICK: Until = Until {
+    percent: Some(3.0),
+    seconds: Some(600.0),
+};
+
+/// When the run stops by itself; none when its size is given.
+fn until(args: &Args) -> Option<Until> {
+    let part = &args.part;
+    match (part.until, part.time) {
+        (None, None) => (args.quick && part.repetitions.is_none()).then_some(QUICK),
+        (percent, seconds) => Some(Until { percent, seconds }),
+    }
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim().parse();
+    (number.ok())
+        .filter(|percent| (0.01..=100.0).contains(percent))
+        .ok_or_else(|| "give a percentage such as 1% or 0.5%".into())
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let (number, unit) = match text.strip_suffix(['s', 'm', 'h']) {
+        Some(number) => (number, &text[number.len()..]),
+        None => (text, "s"),
+    };
+    let of_unit = match unit {
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => 1.0,
+    };
+    let number: Option<f64> = number.parse().ok();
+    (number.map(|number| number * of_unit))
+        .filter(|seconds| (1.0..=1e7).contains(seconds))
+        .ok_or_else(|| "give a time such as 90s, 10m or 1h".into())
 }
 
 /// Puts the command line's server and load into the recipe.

@@ -78,6 +78,9 @@ pub struct Measured {
     pub rate: Option<f64>,
     /// What the schema collected.
     pub events: Vec<Event>,
+    /// By turns: milliseconds of load before each turn that are not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lead_ms: Option<f64>,
     /// Turn by turn, when there were turns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<Turn>,
@@ -96,6 +99,9 @@ pub struct Turn {
     pub generator: f64,
     /// How long those transactions took on average.
     pub latency_mean_ms: f64,
+    /// What a loop of additions took just before it, in nanoseconds: more of it is a busy neighbour.
+    #[serde(default)]
+    pub probe_ns: f64,
 }
 
 impl Turn {

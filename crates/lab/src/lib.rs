@@ -16,6 +16,7 @@ pub mod live;
 pub mod load;
 pub mod machine;
 pub mod matrix;
+pub mod probe;
 pub mod proc;
 mod processors;
 pub mod progress;

@@ -1,13 +1,15 @@
 //! What the user sees while a matrix runs: a bar with the time left on a terminal, a line for each cell elsewhere.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cell::Outcome;
 use crate::matrix::Cell;
 use crate::recipe::Measure;
+use crate::sequel::{Known, Sequel};
 
 /// The bar, or the lines.
 pub struct Progress {
@@ -15,6 +17,40 @@ pub struct Progress {
     terminal: bool,
     all: usize,
     done: usize,
+    told: Option<Instant>,
+}
+
+/// Between two tellings of what is known so far.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// What is known so far, and how long the rest takes.
+fn so_far(sequel: &Sequel, known: &BTreeMap<String, Vec<Known>>) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (load, comparisons) in known {
+        let starts = comparisons.iter().map(|known| known.starts.len()).max();
+        let each: Vec<String> = comparisons.iter().map(Known::words).collect();
+        let done = match sequel.groups.get(load) {
+            Some(next) if next.done => ", narrow enough",
+            _ => "",
+        };
+        let (starts, each) = (starts.unwrap_or(0), each.join("; "));
+        lines.push(format!("  so far, {load}, {starts} starts{done}: {each}"));
+    }
+    let spent = duration(sequel.spent);
+    lines.push(match (sequel.ended, sequel.seconds_left()) {
+        (Some(ended), _) => format!("  after {spent}: {}", ended.words()),
+        (None, Some(left)) => format!("  {spent} gone, about {} left", duration(left)),
+        (None, None) => format!("  {spent} gone"),
+    });
+    lines
+}
+
+/// Seconds, or minutes.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds < 90.0 => format!("{seconds:.0} s"),
+        seconds => format!("{:.0} min", seconds / 60.0),
+    }
 }
 
 impl Progress {
@@ -41,6 +77,7 @@ impl Progress {
             terminal,
             all,
             done,
+            told: None,
         }
     }
 
@@ -71,6 +108,26 @@ impl Progress {
         } else if outcome.measured().is_none() {
             // What went wrong stays on the screen, above the bar.
             self.bar.println(line);
+        }
+    }
+
+    /// So many cells come in addition.
+    pub fn more(&mut self, cells: usize) {
+        self.all += cells;
+        self.bar.set_length(self.all as u64);
+    }
+
+    /// What is known so far, at most every ten seconds unless that is all.
+    pub fn known(&mut self, sequel: &Sequel, known: &BTreeMap<String, Vec<Known>>) {
+        if sequel.ended.is_none() && self.told.is_some_and(|told| told.elapsed() < PAUSE) {
+            return;
+        }
+        self.told = Some(Instant::now());
+        for line in so_far(sequel, known) {
+            match self.terminal {
+                true => self.bar.println(line),
+                false => eprintln!("{line}"),
+            }
         }
     }
 

@@ -13,7 +13,9 @@ use super::{Drive, Driven, sysbench};
 use crate::cell::{Cpu, Latency};
 use crate::child::{self, Child};
 use crate::interrupt::Interrupt;
+use crate::probe;
 use crate::proc::{self, Machine};
+use crate::recipe::Load;
 use crate::server::Running;
 use crate::trouble::Trouble;
 
@@ -34,7 +36,7 @@ const STILL: u64 = 1;
 const ENDING: u64 = 2;
 
 /// How long a load runs before a turn is measured: until then the caches are another's.
-const LEAD: Duration = Duration::from_millis(20);
+pub const LEAD: Duration = Duration::from_millis(20);
 
 /// How long a load has to begin, or to end, its transactions.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -44,6 +46,8 @@ pub struct Counted {
     child: Child,
     file: File,
     threads: usize,
+    /// Whether it is a command of the user's.
+    own: bool,
     output: PathBuf,
     stopped: Instant,
     still: Duration,
@@ -74,6 +78,10 @@ pub struct Taken {
     pub generator: Cpu,
     /// The machine's time.
     pub machine: Machine,
+    /// Latencies of those of the turn, by bucket.
+    pub latencies: Vec<u64>,
+    /// What a loop of additions took just before, in nanoseconds.
+    pub probe_ns: f64,
 }
 
 /// Counters at one moment.
@@ -108,18 +116,26 @@ impl Counted {
                 Ok(file)
             })
             .map_err(Trouble::at(counts.display()))?;
-        let counted = sysbench::script(drive)?;
-        let mut command = sysbench::command(drive, &running.address, &script)?;
-        command
-            .args(["--time=0", "run"])
-            .env("TARE_COUNTED_SCRIPT", counted)
-            .env("TARE_COUNTED_FILE", counts);
+        let own = drive.parts.workload.load == Load::Command;
+        let mut command = match own {
+            true => super::command::run(drive, running),
+            false => {
+                let counted = sysbench::script(drive)?;
+                let mut command = sysbench::command(drive, &running.address, &script)?;
+                command
+                    .args(["--time=0", "run"])
+                    .env("TARE_COUNTED_SCRIPT", counted);
+                command
+            }
+        };
+        command.env("TARE_COUNTED_FILE", counts);
         drive.dress(&mut command)?;
         let child = Child::start(command, &log, Some(&output))?;
         let mut load = Self {
             child,
             file,
             threads,
+            own,
             output,
             stopped: Instant::now(),
             still: Duration::ZERO,
@@ -162,10 +178,17 @@ impl Counted {
     ///
     /// # Errors
     /// It, or its server, ends.
-    pub fn turn(&mut self, running: &mut Running, time: Duration) -> Result<Taken, Trouble> {
+    pub fn turn(
+        &mut self,
+        running: &mut Running,
+        lead: Duration,
+        time: Duration,
+    ) -> Result<Taken, Trouble> {
         let all = self.counts().map_err(unread)?;
+        let latencies = self.buckets().map_err(unread)?;
+        let probe_ns = probe::additions();
         self.go_on().map_err(unread)?;
-        std::thread::sleep(LEAD);
+        std::thread::sleep(lead);
         let looks = self.looks(running, time);
         self.stand_still();
         self.runs(running)?;
@@ -173,6 +196,9 @@ impl Counted {
         settle(running);
         let around = self.counts().map_err(unread)?.events - all.events;
         let (from, to) = (before.counts, after.counts);
+        let had = latencies.iter();
+        let latencies = self.buckets().map_err(unread)?;
+        let latencies = latencies.iter().zip(had).map(|(now, had)| now - had);
         let measured = (to.measured - from.measured).max(1) as f64;
         Ok(Taken {
             seconds: after.at.duration_since(before.at).as_secs_f64(),
@@ -182,7 +208,40 @@ impl Counted {
             server: after.server - before.server,
             generator: after.generator - before.generator,
             machine: after.machine - before.machine,
+            latencies: latencies.collect(),
+            probe_ns,
         })
+    }
+
+    /// CPU of the server per transaction in each of so many slices after a stand-still, in microseconds; none of slices in which
+    /// no transaction ended.
+    ///
+    /// # Errors
+    /// It, or its server, ends.
+    pub fn slices(
+        &mut self,
+        running: &mut Running,
+        slice: Duration,
+        count: usize,
+    ) -> Result<Vec<Option<f64>>, Trouble> {
+        let read = |load: &Self, running: &Running| -> io::Result<(u64, f64)> {
+            let cpu = running.pid.and_then(proc::cpu).unwrap_or_default();
+            Ok((load.counts()?.events, cpu.seconds))
+        };
+        let mut before = read(self, running).map_err(unread)?;
+        self.go_on().map_err(unread)?;
+        let mut slices = Vec::with_capacity(count);
+        for _ in 0..count {
+            std::thread::sleep(slice);
+            let now = read(self, running).map_err(unread)?;
+            let events = now.0 - before.0;
+            slices.push((events > 0).then(|| (now.1 - before.1) / events as f64 * 1e6));
+            before = now;
+        }
+        self.stand_still();
+        self.runs(running)?;
+        settle(running);
+        Ok(slices)
     }
 
     /// Ends it: what it did in all, and the latencies of its turns.
@@ -204,9 +263,15 @@ impl Counted {
         if !status.success() {
             return Err(self.failed(&child::ended(status)));
         }
-        let mut driven =
-            output::sysbench(&super::wrote(&self.output)).map_err(|what| self.failed(&what))?;
-        driven.latency = Some(self.latency().map_err(unread)?);
+        let driven = match self.own {
+            true => Driven {
+                transactions: self.counts().map_err(unread)?.events as f64,
+                ..Driven::default()
+            },
+            false => {
+                output::sysbench(&super::wrote(&self.output)).map_err(|what| self.failed(&what))?
+            }
+        };
         Ok(driven)
     }
 
@@ -289,28 +354,33 @@ impl Counted {
         Ok(self.each()?.into_iter().fold(Counts::default(), add))
     }
 
-    fn latency(&self) -> io::Result<Latency> {
+    /// Transactions by latency, of all threads.
+    fn buckets(&self) -> io::Result<Vec<u64>> {
         let mut bytes = vec![0; BUCKETS * 8 * self.threads];
         let at = LINE * (1 + self.threads);
         self.file.read_exact_at(&mut bytes, at as u64)?;
-        let counts = self.counts()?;
-        let histogram: Vec<(f64, u64)> = (0..BUCKETS)
-            .map(|bucket| {
-                let threads = bytes.chunks_exact(BUCKETS * 8);
-                (
-                    middle_ms(bucket),
-                    threads.map(|own| number(own, bucket)).sum(),
-                )
-            })
-            .filter(|(_, count)| *count > 0)
-            .collect();
-        Ok(Latency {
-            mean_ms: counts.ns as f64 / counts.measured.max(1) as f64 / 1e6,
-            p95_ms: percentile(&histogram, 0.95),
-            p99_ms: percentile(&histogram, 0.99),
-            max_ms: histogram.last().map_or(0.0, |(value, _)| *value),
-            histogram,
-        })
+        let mut sums = vec![0; BUCKETS];
+        for own in bytes.chunks_exact(BUCKETS * 8) {
+            for (bucket, sum) in sums.iter_mut().enumerate() {
+                *sum += number(own, bucket);
+            }
+        }
+        Ok(sums)
+    }
+}
+
+/// What buckets say; `mean_ms` is known more exactly.
+pub fn latency(buckets: &[u64], mean_ms: f64) -> Latency {
+    let histogram: Vec<(f64, u64)> = (buckets.iter().enumerate())
+        .filter(|(_, count)| **count > 0)
+        .map(|(bucket, count)| (middle_ms(bucket), *count))
+        .collect();
+    Latency {
+        mean_ms,
+        p95_ms: percentile(&histogram, 0.95),
+        p99_ms: percentile(&histogram, 0.99),
+        max_ms: histogram.last().map_or(0.0, |(value, _)| *value),
+        histogram,
     }
 }
 

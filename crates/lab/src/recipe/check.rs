@@ -77,6 +77,9 @@ impl Recipe {
                 if configuration.build == Build::Plain && server.kind != Kind::Tare {
                     return wrong("build = 'plain' is for kind = 'tare'");
                 }
+                if !configuration.switch.is_empty() && server.kind != Kind::Command {
+                    return wrong("switch is for kind = 'command'; other servers have sql");
+                }
                 if configuration.engine == Engine::Tare
                     && !matches!(server.kind, Kind::Mysql | Kind::Mariadb | Kind::Command)
                 {
@@ -105,18 +108,23 @@ impl Recipe {
             return Err("run.turns and run.rebuild do not go together: with turns every server has a fresh copy of the data in each repetition".into());
         }
         for server in &self.servers {
-            if !matches!(server.kind, Kind::Tare | Kind::Mariadb | Kind::Mysql) {
+            if matches!(server.kind, Kind::Dsn | Kind::None) {
                 let name = &server.name;
                 return Err(format!(
-                    "server '{name}': run.turns is for kind = 'tare', 'mariadb' and 'mysql', of which several run at once"
+                    "server '{name}': run.turns is for kind = 'tare', 'mariadb', 'mysql' and 'command', of which several run at once"
                 ));
             }
         }
         for workload in &self.workloads {
             let name = &workload.name;
-            if workload.load != Load::Sysbench || workload.rate.is_some() {
+            let counted = match workload.load {
+                Load::Sysbench => workload.rate.is_none(),
+                Load::Command => workload.counted,
+                Load::Locks => false,
+            };
+            if !counted {
                 return Err(format!(
-                    "workload '{name}': run.turns is for load = 'sysbench' without a rate"
+                    "workload '{name}': run.turns is for load = 'sysbench' without a rate, and load = 'command' with counted = true"
                 ));
             }
             if workload.from != From::Here {
@@ -170,6 +178,9 @@ fn of_workload(workload: &Workload) -> Result<(), String> {
         }
         Load::Command if workload.command.is_empty() => {
             wrong("load = 'command' needs command = ['./load', '{connections}']")
+        }
+        Load::Sysbench | Load::Locks if workload.counted => {
+            wrong("counted is for load = 'command'")
         }
         _ => match &workload.rate {
             Some(_) if workload.load != Load::Sysbench => wrong("rate is for load = 'sysbench'"),

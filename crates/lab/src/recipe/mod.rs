@@ -186,6 +186,8 @@ pub struct Run {
     pub turns: u32,
     /// How long a turn is, in milliseconds.
     pub turn_ms: u32,
+    /// By turns: configurations that a running server can be switched between share one process.
+    pub switch: bool,
     /// A fresh server process for each cell.
     pub restart: bool,
     /// A fresh data directory for each cell.
@@ -213,6 +215,7 @@ impl Default for Run {
             processors: 0,
             turns: 0,
             turn_ms: 150,
+            switch: true,
             restart: true,
             rebuild: false,
             unstable_above: 10.0,
@@ -325,6 +328,9 @@ pub struct Configuration {
     /// Sent when it has started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sql: Vec<String>,
+    /// Shell commands that bring a running server of kind command into this configuration.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub switch: Vec<String>,
     /// The server's allocator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preload: Option<String>,
@@ -412,6 +418,9 @@ pub struct Workload {
     /// Of load command.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
+    /// Of load command: whether it counts its transactions where TARE_COUNTED_FILE says, and so can take turns.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub counted: bool,
     /// The text before the figure that it prints.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figure: Option<String>,

@@ -1,5 +1,7 @@
 //! A cell by itself: its server runs, its load runs, and everything around them is noted.
 
+use std::time::Instant;
+
 use super::{Done, PROBES, Runner, unplanned};
 use crate::ask::Ask;
 use crate::cell::{Measured, Switches};
@@ -8,6 +10,7 @@ use crate::load::{Drive, rate};
 use crate::matrix::{Cell, Key, Parts};
 use crate::proc;
 use crate::server::Running;
+use crate::stats::starts::Costs;
 use crate::trouble::Trouble;
 
 /// How many times a rate is tried until it takes the share of the CPU that was asked for.
@@ -17,7 +20,10 @@ impl Runner<'_> {
     /// Measures one cell by itself.
     pub(super) fn one(&mut self, cell: &Cell, done: &mut Done) -> Result<(), Trouble> {
         done.progress.says(&cell.key.title());
+        let began = Instant::now();
         let measured = self.measure(cell);
+        let start = began.elapsed().as_secs_f64() * self.cells_of(cell) as f64;
+        self.took(&cell.key.load_title(), Costs { start, block: 0.0 });
         match measured {
             Err(Trouble::Interrupted) => return Err(Trouble::Interrupted),
             Err(Trouble::Failed { .. }) => self.start_over(&cell.key.server),
@@ -25,6 +31,13 @@ impl Runner<'_> {
         }
         done.cell(self, cell, measured);
         Ok(())
+    }
+
+    /// Cells that are compared with this one, itself included.
+    fn cells_of(&self, cell: &Cell) -> usize {
+        let keys = self.plan.recipe.keys();
+        let load = cell.key.load();
+        keys.iter().filter(|key| key.load() == load).count()
     }
 
     fn measure(&mut self, cell: &Cell) -> Result<Measured, Trouble> {
@@ -134,6 +147,7 @@ fn measure(drive: &Drive, running: &mut Running, rate: Option<f64>) -> Result<Me
         figure: driven.figure,
         rate,
         events,
+        lead_ms: None,
         turns: Vec::new(),
     })
 }

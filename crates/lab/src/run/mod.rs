@@ -1,11 +1,16 @@
 //! Runs a matrix: each cell alone or side by side by turns, kept as soon as it is done. Whatever a cell does, the next
 //! one starts clean.
 
+mod after;
 mod alone;
+mod noted;
+mod onward;
 mod serve;
+mod switch;
 mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 use crate::cell::{self, Measured, Outcome};
 use crate::dsn::Dsn;
@@ -41,6 +46,8 @@ pub struct Runner<'a> {
     prepared: BTreeSet<String>,
     /// What cannot be had, and why: not tried again.
     unavailable: BTreeMap<String, String>,
+    /// How long each server's loads run before a turn is measured.
+    leads: BTreeMap<String, Duration>,
     /// What was set on a server that is not ours.
     saved: Option<Saved>,
 }
@@ -110,6 +117,7 @@ impl<'a> Runner<'a> {
             namespace: None,
             prepared: BTreeSet::new(),
             unavailable: BTreeMap::new(),
+            leads: BTreeMap::new(),
             saved: None,
         })
     }
@@ -118,18 +126,22 @@ impl<'a> Runner<'a> {
     pub fn run(&mut self) -> Finished {
         // Whatever is started here inherits them.
         let _shared = processors::share(self.plan.recipe.run.processors as usize);
-        let todo = self.todo();
+        let mut todo = self.todo();
         let mut done = Done {
             progress: Progress::new(self.plan.cells.len(), self.results.len()),
             finished: Finished::default(),
         };
-        let ended = match self.plan.recipe.run.turns {
-            0 => todo.iter().try_for_each(|cell| self.one(cell, &mut done)),
-            _ => todo
-                .chunk_by(|one, other| {
-                    (one.repetition, &one.key.server) == (other.repetition, &other.key.server)
-                })
-                .try_for_each(|cells| self.by_turns(cells, &mut done)),
+        let ended = loop {
+            let began = Instant::now();
+            let ended = self.cells(&todo, &mut done);
+            self.spend(began.elapsed());
+            if ended.is_err() {
+                break ended;
+            }
+            todo = self.onward(&mut done);
+            if todo.is_empty() {
+                break Ok(());
+            }
         };
         self.stop();
         if let Some(saved) = self.saved.take() {
@@ -140,6 +152,18 @@ impl<'a> Runner<'a> {
         done.finished.signal = ended.err().and_then(|_| self.interrupt.signal());
         self.store.try_again();
         done.finished
+    }
+
+    /// Measures these cells.
+    fn cells(&mut self, todo: &[Cell], done: &mut Done) -> Result<(), Trouble> {
+        match self.plan.recipe.run.turns {
+            0 => todo.iter().try_for_each(|cell| self.one(cell, done)),
+            _ => todo
+                .chunk_by(|one, other| {
+                    (one.repetition, &one.key.server) == (other.repetition, &other.key.server)
+                })
+                .try_for_each(|cells| self.by_turns(cells, done)),
+        }
     }
 
     /// The cells without figures, whose results are forgotten. Of cells that are measured side by side all are, or none.

@@ -1,63 +1,54 @@
 //! Cells side by side: every configuration of a server runs at once, on a copy of one data directory, and their loads
 //! stand still but in their turns. What the machine does for a second or a minute so hits all of them alike.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 
+use super::noted::Noted;
 use super::serve::wanted;
-use super::{Done, Runner, unplanned};
+use super::switch::{self, Switchboard};
+use super::{Done, Runner, after, unplanned};
 use crate::ask::Ask;
-use crate::cell::{Cpu, Measured, Memory, Switches, Turn};
+
 use crate::events::{self, Totals};
-use crate::load::counted::{Counted, Taken};
+use crate::load::counted::{Counted, LEAD};
 use crate::load::{Drive, Driven};
 use crate::matrix::{Cell, Key};
-use crate::proc::{self, Machine};
-use crate::recipe::{Build, Engine, Recipe};
-use crate::sampler::Threads;
+use crate::recipe::{Build, Configuration, Engine, Kind, Recipe, Server};
 use crate::server::Running;
+use crate::stats::starts::Costs;
 use crate::trouble::Trouble;
 
-/// A server under one configuration, for as long as a repetition has cells of it.
+/// What starting and stopping a server takes of its start alone.
+const STOPPING: f64 = 1.3;
+
+/// A server, for as long as a repetition has cells of it: under one configuration, or under all of them in turn.
 struct Seat {
+    /// Of one that is not switched.
     configuration: String,
     again: bool,
     directory: PathBuf,
     /// Or why it does not.
     running: Result<Running, Trouble>,
+    /// Of one that is.
+    switches: Option<Switchboard>,
 }
 
 /// A cell that is being measured.
 struct Player {
     cell: Cell,
     seat: usize,
-    /// Or why there is none.
-    load: Result<Load, Trouble>,
+    /// What has been noted so far, or why nothing is.
+    noted: Result<Noted, Trouble>,
 }
 
-/// Its load, and what has been noted so far.
-struct Load {
-    counted: Counted,
-    events: Option<Totals>,
-    noted: Noted,
-}
-
-/// The sums of a cell's turns.
-#[derive(Default)]
-struct Noted {
-    turns: Vec<Turn>,
-    server: Cpu,
-    generator: Cpu,
-    machine: Machine,
-    of_server: (u64, u64),
-    of_generator: (u64, u64),
-    memory: Vec<Memory>,
-    /// Transactions of the turns and around them, which switches and events are of.
-    around: u64,
-}
+/// The load of a seat, and what its server had counted when it began.
+type Load = (Counted, Option<Totals>);
 
 impl Runner<'_> {
     /// Measures cells of one server and repetition; those of one workload and number of connections stand together.
@@ -66,6 +57,7 @@ impl Runner<'_> {
     /// Ctrl-C alone: what else goes wrong is a cell's outcome.
     pub(super) fn by_turns(&mut self, cells: &[Cell], done: &mut Done) -> Result<(), Trouble> {
         let recipe = self.plan.recipe.clone();
+        let began = Instant::now();
         let mut seats = match interrupted(self.filled(&recipe, &cells[0].key))? {
             Ok(()) => self.seats(&recipe, cells)?,
             Err(trouble) => {
@@ -75,9 +67,12 @@ impl Runner<'_> {
                 return Ok(());
             }
         };
+        // Starting and stopping servers is for all their loads.
+        let loads = cells.chunk_by(|one, other| one.key.load() == other.key.load());
+        let seated = STOPPING * began.elapsed().as_secs_f64() / loads.count() as f64;
         let mut played = Ok(());
         for group in cells.chunk_by(|one, other| one.key.load() == other.key.load()) {
-            played = self.play(&recipe, group, &mut seats, done);
+            played = self.play(&recipe, group, &mut seats, seated, done);
             if played.is_err() {
                 break;
             }
@@ -93,7 +88,9 @@ impl Runner<'_> {
 
     /// Sees to it that the server's data directory has the tables.
     fn filled(&mut self, recipe: &Recipe, key: &Key) -> Result<(), Trouble> {
-        if self.prepared.contains(&key.server) {
+        let of_command = |server: &Server| server.kind == Kind::Command;
+        if self.prepared.contains(&key.server) || recipe.server(&key.server).is_some_and(of_command)
+        {
             return Ok(());
         }
         // The rows are the same under all configurations: one that needs nothing but the server will do.
@@ -116,7 +113,7 @@ impl Runner<'_> {
         started.map(drop)
     }
 
-    /// Starts the server under each configuration of these cells.
+    /// Starts the server under each configuration of these cells, or once when it can be switched between them.
     fn seats(&mut self, recipe: &Recipe, cells: &[Cell]) -> Result<Vec<Seat>, Trouble> {
         let mut seats: Vec<Seat> = Vec::new();
         for Cell { key, .. } in cells {
@@ -126,67 +123,153 @@ impl Runner<'_> {
             self.interrupt.check()?;
             let filled = self.directory(&key.server);
             let directory = filled.with_extension(seats.len().to_string());
-            let running = (recipe.parts(key).ok_or_else(unplanned)).and_then(|parts| {
-                copy(&filled, &directory)?;
-                let bytes = recipe.data_bytes();
-                self.launch(parts, &directory, bytes, None).start()
-            });
+            let started = self.seated(recipe, key, &filled, &directory);
+            let (running, switches) = match interrupted(started)? {
+                Ok((running, switches)) => (Ok(running), switches),
+                Err(trouble) => (Err(trouble), None),
+            };
             seats.push(Seat {
                 configuration: key.configuration.clone(),
                 again: key.again,
                 directory,
-                running: interrupted(running)?,
+                running,
+                switches,
             });
         }
         Ok(seats)
     }
 
-    /// Measures cells that differ in their configuration alone.
+    fn seated(
+        &mut self,
+        recipe: &Recipe,
+        key: &Key,
+        filled: &Path,
+        directory: &Path,
+    ) -> Result<(Running, Option<Switchboard>), Trouble> {
+        let mut parts = recipe.parts(key).ok_or_else(unplanned)?;
+        match parts.server.kind {
+            Kind::Command => std::fs::create_dir_all(directory)
+                .map_err(Trouble::at("cannot make a directory for the server"))?,
+            _ => copy(filled, directory)?,
+        }
+        let bytes = recipe.data_bytes();
+        if !switch::one_process(recipe, parts.server) {
+            let running = self.launch(parts, directory, bytes, None).start()?;
+            return Ok((running, None));
+        }
+        let all: Vec<&Configuration> = (recipe.configurations.iter())
+            .filter(|each| each.is_for(parts.server))
+            .collect();
+        // As it is before any of them.
+        let bare = Configuration {
+            sql: Vec::new(),
+            switch: Vec::new(),
+            ..parts.configuration.clone()
+        };
+        parts.configuration = &bare;
+        let mut running = self.launch(parts, directory, bytes, None).start()?;
+        let switches = Switchboard::learn(&mut running, &all);
+        match switches {
+            Ok(switches) => Ok((running, Some(switches))),
+            Err(trouble) => {
+                running.stop();
+                Err(trouble)
+            }
+        }
+    }
+
+    /// Measures cells that differ in their configuration alone. `seated` is what their servers' start took, in seconds.
     fn play(
         &mut self,
         recipe: &Recipe,
         group: &[Cell],
         seats: &mut [Seat],
+        seated: f64,
         done: &mut Done,
     ) -> Result<(), Trouble> {
         let run = &recipe.run;
         let load = group[0].key.load_title();
+        let turns = self.turns(&load);
+        let began = Instant::now();
         done.progress.says(&format!("{load}: starting"));
         let mut players = Vec::with_capacity(group.len());
+        let mut loads: BTreeMap<usize, Result<Load, Trouble>> = BTreeMap::new();
         for cell in group {
             let seat = seats.iter().position(|seat| seat.is_of(&cell.key));
             let seat = seat.ok_or_else(unplanned)?;
+            if let Entry::Vacant(entry) = loads.entry(seat) {
+                entry.insert(interrupted(self.load(recipe, &cell.key, &mut seats[seat]))?);
+            }
             players.push(Player {
                 cell: cell.clone(),
                 seat,
-                load: interrupted(self.load(recipe, &cell.key, &mut seats[seat]))?,
+                noted: Ok(Noted::default()),
             });
         }
+        let found_out = Instant::now();
+        let lead = self.lead(&group[0].key, seats, &mut loads, done)?;
+        let found_out = found_out.elapsed();
         let mut rng = Rng::with_seed(self.plan.seed ^ u64::from(group[0].number));
         let mut order: Vec<usize> = (0..players.len()).collect();
-        for turn in 1..=run.turns {
+        let prepared = began.elapsed();
+        for turn in 1..=turns {
             done.progress
-                .says(&format!("{load}: turn {turn} of {}", run.turns));
+                .says(&format!("{load}: turn {turn} of {turns}"));
             rng.shuffle(&mut order);
             for at in &order {
                 self.interrupt.check()?;
                 let player = &mut players[*at];
-                player.turn(&mut seats[player.seat], run.turn_ms)?;
+                let (seat, load) = (&mut seats[player.seat], loads.get_mut(&player.seat));
+                let time = Duration::from_millis(run.turn_ms.into());
+                player.plays(seat, load, |load, running, noted| {
+                    noted.turn(load, running, lead, time)
+                })?;
             }
         }
-        for Player { cell, seat, load } in players {
-            let seat = &mut seats[seat];
-            let measured = match (load, &mut seat.running) {
-                (Ok(load), Ok(running)) => load.end(running, self.interrupt),
+        for player in &mut players {
+            let (seat, load) = (&mut seats[player.seat], loads.get_mut(&player.seat));
+            if seat.switches.is_some() {
+                player.plays(seat, load, |load, running, noted| {
+                    noted.see(load, running, lead)
+                })?;
+            }
+        }
+        let played = began.elapsed() - prepared;
+        let began = Instant::now();
+        let mut driven: BTreeMap<usize, Result<(Driven, Vec<events::Event>), Trouble>> =
+            BTreeMap::new();
+        for (at, load) in loads {
+            let ended = match (load, &mut seats[at].running) {
+                (Ok((load, before)), Ok(running)) => {
+                    let events = before
+                        .map(|before| events::between(&before, &events::totals(&mut running.ask)));
+                    load.end(running, self.interrupt)
+                        .map(|driven| (driven, events.unwrap_or_default()))
+                }
                 (Err(trouble), _) => Err(trouble),
                 (Ok(_), Err(trouble)) => Err(trouble.clone()),
             };
-            let measured = interrupted(measured)?;
+            driven.insert(at, interrupted(ended)?);
+        }
+        for Player { cell, seat, noted } in players {
+            let measured = noted.and_then(|noted| match &driven[&seat] {
+                Ok((driven, events)) => noted.measured(driven, events),
+                Err(trouble) => Err(trouble.clone()),
+            });
             if measured.is_err() {
-                seat.look();
+                seats[seat].look();
             }
             done.cell(self, &cell, measured);
         }
+        // What is found out once is no start's.
+        let around = seated + (prepared - found_out + began.elapsed()).as_secs_f64();
+        self.took(
+            &load,
+            Costs {
+                start: around,
+                block: played.as_secs_f64() / f64::from(turns),
+            },
+        );
         Ok(())
     }
 
@@ -210,18 +293,46 @@ impl Runner<'_> {
         let mut counted = Counted::start(&drive, running)?;
         let warm_up = Duration::from_secs(run.warm_up.into());
         counted.warm_up(running, warm_up, self.interrupt)?;
-        let asks = !matches!(running.ask, Ask::Nobody);
-        Ok(Load {
-            counted,
-            events: asks.then(|| events::totals(&mut running.ask)),
-            noted: Noted::default(),
-        })
+        let asks = !matches!(running.ask, Ask::Nobody) && seat.switches.is_none();
+        let before = asks.then(|| events::totals(&mut running.ask));
+        Ok((counted, before))
+    }
+
+    /// How long the loads of a server run before each turn is measured: found out once, at its first start.
+    fn lead(
+        &mut self,
+        key: &Key,
+        seats: &mut [Seat],
+        loads: &mut BTreeMap<usize, Result<Load, Trouble>>,
+        done: &Done,
+    ) -> Result<Duration, Trouble> {
+        if let Some(lead) = self.leads.get(&key.server) {
+            return Ok(*lead);
+        }
+        let mut lead = LEAD;
+        for (at, load) in loads {
+            let Seat {
+                running, switches, ..
+            } = &mut seats[*at];
+            if let (Ok(running), Some(switches), Ok((load, _))) = (running, switches, load) {
+                let title = key.load_title();
+                done.progress
+                    .says(&format!("{title}: after-effects of switching"));
+                let names = switches.names();
+                // Where it fails, so do the turns, and say it.
+                let found = interrupted(after::lead(running, load, switches, &names))?;
+                lead = lead.max(found.unwrap_or(LEAD));
+            }
+        }
+        self.leads.insert(key.server.clone(), lead);
+        Ok(lead)
     }
 }
 
 impl Seat {
     fn is_of(&self, key: &Key) -> bool {
-        self.configuration == key.configuration && self.again == key.again
+        let alone = self.configuration == key.configuration && self.again == key.again;
+        self.switches.is_some() || alone
     }
 
     /// Something failed: when it was the server, it says so from now on.
@@ -235,116 +346,32 @@ impl Seat {
 }
 
 impl Player {
-    /// Its turn, unless it has failed already.
-    fn turn(&mut self, seat: &mut Seat, turn_ms: u32) -> Result<(), Trouble> {
-        let (Ok(load), Ok(running)) = (&mut self.load, &mut seat.running) else {
+    /// Switches its server to its configuration and does something with its load, unless it has failed already.
+    fn plays(
+        &mut self,
+        seat: &mut Seat,
+        load: Option<&mut Result<Load, Trouble>>,
+        what: impl FnOnce(&mut Counted, &mut Running, &mut Noted) -> Result<(), Trouble>,
+    ) -> Result<(), Trouble> {
+        let Ok(noted) = &mut self.noted else {
             return Ok(());
         };
-        let time = Duration::from_millis(turn_ms.into());
-        if let Err(trouble) = load.turn(running, time) {
-            self.load = interrupted(Err(trouble))?;
+        let result = match (load, &mut seat.running) {
+            (Some(Ok((load, _))), Ok(running)) => {
+                let switched = match &mut seat.switches {
+                    Some(switches) => switches.to(running, &self.cell.key.configuration),
+                    None => Ok(false),
+                };
+                switched.and_then(|_| what(load, running, noted))
+            }
+            (Some(Err(trouble)), _) | (_, Err(trouble)) => Err(trouble.clone()),
+            (None, _) => Err(unplanned()),
+        };
+        if let Err(trouble) = result {
+            self.noted = interrupted(Err(trouble))?;
             seat.look();
         }
         Ok(())
-    }
-}
-
-impl Load {
-    fn turn(&mut self, running: &mut Running, time: Duration) -> Result<(), Trouble> {
-        let (mut of_server, mut of_generator) = (Threads::default(), Threads::default());
-        let (server, generator) = (running.pid, self.counted.id());
-        let mut see = |first: bool| {
-            if let Some(pid) = server {
-                of_server.see(pid, first);
-            }
-            of_generator.see(generator, first);
-        };
-        see(true);
-        let taken = self.counted.turn(running, time)?;
-        see(false);
-        let noted = &mut self.noted;
-        noted.of_server = plus(noted.of_server, of_server.sum());
-        noted.of_generator = plus(noted.of_generator, of_generator.sum());
-        if let Some(stat) = running.pid.and_then(proc::stat) {
-            let second = noted.turns.iter().map(|turn| turn.seconds).sum();
-            noted.memory.push(Memory {
-                second,
-                virtual_kib: stat.virtual_kib,
-                resident_kib: stat.resident_kib,
-            });
-        }
-        noted.add(taken);
-        Ok(())
-    }
-
-    fn end(
-        mut self,
-        running: &mut Running,
-        interrupt: &crate::interrupt::Interrupt,
-    ) -> Result<Measured, Trouble> {
-        let events = self.events.take();
-        let events =
-            events.map(|before| events::between(&before, &events::totals(&mut running.ask)));
-        let driven = self.counted.end(running, interrupt)?;
-        self.noted.measured(driven, events.unwrap_or_default())
-    }
-}
-
-impl Noted {
-    fn add(&mut self, taken: Taken) {
-        self.turns.push(Turn {
-            seconds: taken.seconds,
-            transactions: taken.transactions as f64,
-            server: taken.server.seconds,
-            generator: taken.generator.seconds,
-            latency_mean_ms: taken.latency_mean_ms,
-        });
-        self.server += taken.server;
-        self.generator += taken.generator;
-        self.machine += taken.machine;
-        self.around += taken.around;
-    }
-
-    /// The cell's figures. Queries, errors, switches and events are known of more than the turns: each is told in
-    /// proportion to the transactions.
-    fn measured(self, driven: Driven, events: Vec<events::Event>) -> Result<Measured, Trouble> {
-        let sum = |of: fn(&Turn) -> f64| self.turns.iter().map(of).sum::<f64>();
-        let transactions = sum(|turn| turn.transactions);
-        if transactions == 0.0 {
-            return Err(Trouble::failed(
-                "no transaction ended in a turn: give more turn_ms",
-            ));
-        }
-        let of_all = transactions / driven.transactions;
-        let of_around = transactions / self.around.max(1) as f64;
-        let part = |count: u64| (count as f64 * of_around).round() as u64;
-        Ok(Measured {
-            seconds: sum(|turn| turn.seconds),
-            transactions,
-            queries: driven.queries * of_all,
-            errors: (driven.errors as f64 * of_all).round() as u64,
-            latency: driven.latency,
-            server: Some(self.server),
-            generator: self.generator,
-            machine: self.machine.split(),
-            switches: Switches {
-                machine: self.machine.switches,
-                server_voluntary: part(self.of_server.0),
-                server_involuntary: part(self.of_server.1),
-                generator: part(self.of_generator.0 + self.of_generator.1),
-            },
-            memory: self.memory,
-            events: (events.into_iter())
-                .map(|event| events::Event {
-                    count: part(event.count),
-                    sum_ps: part(event.sum_ps),
-                    ..event
-                })
-                .filter(|event| event.count > 0)
-                .collect(),
-            turns: self.turns,
-            ..Measured::default()
-        })
     }
 }
 
@@ -379,10 +406,6 @@ fn interrupted<T>(result: Result<T, Trouble>) -> Result<Result<T, Trouble>, Trou
     }
 }
 
-fn plus(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
-    (one.0 + other.0, one.1 + other.1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -403,50 +426,5 @@ mod tests {
             "{words}"
         );
         std::fs::remove_dir_all(&place).expect("removed");
-    }
-
-    #[test]
-    fn what_is_known_of_more_than_the_turns_is_told_in_proportion() {
-        let mut noted = Noted::default();
-        for transactions in [30, 50] {
-            noted.add(Taken {
-                seconds: 0.5,
-                transactions,
-                around: 100,
-                server: Cpu {
-                    seconds: 0.25,
-                    ..Cpu::default()
-                },
-                ..Taken::default()
-            });
-        }
-        noted.of_server = (500, 50);
-        let driven = Driven {
-            transactions: 800.0,
-            queries: 16_000.0,
-            errors: 20,
-            ..Driven::default()
-        };
-        let event = events::Event {
-            kind: "statement".into(),
-            name: "statement/sql/select".into(),
-            count: 4_000,
-            sum_ps: 9_000,
-        };
-        let measured = noted.measured(driven, vec![event]).expect("transactions");
-        assert_eq!((measured.seconds, measured.transactions), (1.0, 80.0));
-        assert_eq!((measured.queries, measured.errors), (1_600.0, 2));
-        assert_eq!(measured.switches.server_voluntary, 200);
-        assert_eq!(
-            (measured.events[0].count, measured.events[0].sum_ps),
-            (1_600, 3_600)
-        );
-        let turns = measured.by_turns(crate::recipe::Measure::Throughput);
-        assert_eq!(turns, [(1, 60.0), (2, 100.0)]);
-        assert!(
-            Noted::default()
-                .measured(Driven::default(), Vec::new())
-                .is_err()
-        );
     }
 }

@@ -68,10 +68,10 @@ impl Launch<'_> {
         Ok(running)
     }
 
-    /// Sends the configuration's SQL.
+    /// Sends the configuration's SQL, and runs its commands.
     ///
     /// # Errors
-    /// The server refuses it.
+    /// The server refuses it, or a command fails.
     pub fn configure(&self, running: &mut Running) -> Result<(), Trouble> {
         for statement in &self.configuration.sql {
             running.ask.query(statement).map_err(|error| {
@@ -79,7 +79,7 @@ impl Launch<'_> {
                     .with_log(running.log())
             })?;
         }
-        Ok(())
+        (self.configuration.switch.iter()).try_for_each(|command| running.shell(command))
     }
 
     /// Room for those that a load opens, and for those that it has closed and the server has not yet, when it

@@ -1,6 +1,7 @@
 //! A server that answers, and how loads reach it.
 
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 use mysql::OptsBuilder;
 
@@ -95,6 +96,29 @@ impl Running {
             ),
             log,
         })
+    }
+
+    /// Runs a shell command of the user's for it, its blanks filled.
+    ///
+    /// # Errors
+    /// It fails, or there is no shell.
+    pub fn shell(&self, command: &str) -> Result<(), Trouble> {
+        let socket = self.address.socket.as_ref();
+        let socket = socket.map(|socket| socket.display().to_string());
+        let command = (command.replace("{socket}", &socket.unwrap_or_default()))
+            .replace("{port}", &self.address.port.unwrap_or(0).to_string())
+            .replace("{pid}", &self.pid.unwrap_or(0).to_string());
+        let mut shell = Command::new("sh");
+        for secret in child::SECRETS {
+            shell.env_remove(secret);
+        }
+        let ended = (shell.args(["-c", &command]).stdin(Stdio::null()).output())
+            .map_err(Trouble::at("cannot start sh"))?;
+        match ended.status.success() {
+            true => Ok(()),
+            false => Err(Trouble::failed(format!("'{command}' failed"))
+                .with_log(String::from_utf8_lossy(&ended.stderr).into_owned())),
+        }
     }
 
     /// The end of its log.

@@ -1,0 +1,325 @@
+//! Configurations that a running server can be switched between: what each of them sets is learnt once, and taken back or set
+//! again between turns.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::unplanned;
+use crate::ask::{Ask, Row};
+use crate::matrix::process;
+use crate::recipe::{Configuration, Kind, Recipe, Server};
+use crate::server::Running;
+use crate::trouble::Trouble;
+
+/// Names in one statement: well below any server's packet size.
+const NAMES: usize = 200;
+
+/// What is switched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    Instrument,
+    Consumer,
+    Timer,
+    Metric,
+    Variable,
+}
+
+/// Everything that configurations switch, with its values.
+type State = BTreeMap<(What, String), Vec<Option<String>>>;
+
+/// The configurations of one process.
+pub(super) struct Switchboard {
+    /// What SQL sets; none of servers that are switched by commands.
+    states: BTreeMap<String, State>,
+    /// The commands of the others.
+    commands: BTreeMap<String, Vec<String>>,
+    now: State,
+    /// The configuration that the server is in; none when that is not known.
+    current: Option<String>,
+}
+
+/// Whether one process can serve all configurations of a server in turn.
+pub(super) fn one_process(recipe: &Recipe, server: &Server) -> bool {
+    let all: Vec<&Configuration> = (recipe.configurations.iter())
+        .filter(|each| each.is_for(server))
+        .collect();
+    let alike = |one: &Configuration| {
+        let load = (&one.generator_preload, &one.load_options);
+        format!("{} {load:?}", process(one))
+    };
+    let by_sql =
+        |one: &Configuration| one.switch.is_empty() && one.sql.iter().all(|sql| is_known(sql));
+    let can = match server.kind {
+        Kind::Command => all
+            .iter()
+            .all(|each| !each.switch.is_empty() && each.sql.is_empty()),
+        Kind::Tare | Kind::Mariadb | Kind::Mysql => all.iter().all(|each| by_sql(each)),
+        Kind::Dsn | Kind::None => false,
+    };
+    let kinds: BTreeSet<String> = all.iter().map(|each| alike(each)).collect();
+    recipe.run.switch && can && kinds.len() == 1
+}
+
+/// Whether a statement only sets what can be read, and so taken back.
+fn is_known(sql: &str) -> bool {
+    let sql = sql.trim().to_ascii_lowercase();
+    let tables = ["setup_instruments", "setup_consumers", "setup_timers"];
+    let sets = |table: &&str| sql.starts_with(&format!("update performance_schema.{table} "));
+    tables.iter().any(sets) || variable(&sql).is_some()
+}
+
+/// The variable that a statement sets.
+fn variable(sql: &str) -> Option<String> {
+    let sql = sql.trim().to_ascii_lowercase();
+    let name = sql.strip_prefix("set global ")?.split('=').next()?.trim();
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    // More than one in a statement is not taken apart.
+    let alone = !sql.contains(',') && !sql.contains(';');
+    (alone && !name.is_empty() && name.chars().all(plain)).then(|| name.to_owned())
+}
+
+impl Switchboard {
+    /// Tries each configuration once, and sees that it can be taken back.
+    pub(super) fn learn(
+        running: &mut Running,
+        configurations: &[&Configuration],
+    ) -> Result<Self, Trouble> {
+        let mut switches = Self {
+            states: BTreeMap::new(),
+            commands: BTreeMap::new(),
+            now: State::new(),
+            current: None,
+        };
+        if configurations.iter().any(|each| !each.switch.is_empty()) {
+            let of = |each: &&Configuration| (each.name.clone(), each.switch.clone());
+            switches.commands = configurations.iter().map(of).collect();
+            return Ok(switches);
+        }
+        let variables: BTreeSet<String> = (configurations.iter())
+            .flat_map(|each| &each.sql)
+            .filter_map(|sql| variable(sql))
+            .filter(|name| !name.starts_with("innodb_monitor_"))
+            .collect();
+        let ask = &mut running.ask;
+        let base = read(ask, &variables);
+        for configuration in configurations {
+            for sql in &configuration.sql {
+                send(ask, sql)?;
+            }
+            let state = read(ask, &variables);
+            for sql in between(&state, &base) {
+                send(ask, &sql)?;
+            }
+            let back = read(ask, &variables);
+            if let Some(((_, name), _)) = base
+                .iter()
+                .find(|(key, value)| back.get(key) != Some(value))
+            {
+                let configuration = &configuration.name;
+                return Err(Trouble::failed(format!(
+                    "what configuration '{configuration}' does to {name} cannot be taken back in a running server: give \
+                     run.switch = false, and each has a process of its own"
+                )));
+            }
+            switches.states.insert(configuration.name.clone(), state);
+        }
+        switches.now = base;
+        Ok(switches)
+    }
+
+    /// The configurations.
+    pub(super) fn names(&self) -> Vec<String> {
+        (self.states.keys().chain(self.commands.keys()))
+            .cloned()
+            .collect()
+    }
+
+    /// Switchboard the server; whether there was anything to switch.
+    pub(super) fn to(&mut self, running: &mut Running, name: &str) -> Result<bool, Trouble> {
+        if self.current.as_deref() == Some(name) {
+            return Ok(false);
+        }
+        self.current = None;
+        if let Some(commands) = self.commands.get(name) {
+            (commands.iter()).try_for_each(|command| running.shell(command))?;
+        } else {
+            let state = self.states.get(name).ok_or_else(unplanned)?;
+            for sql in between(&self.now, state) {
+                send(&mut running.ask, &sql)?;
+            }
+            self.now = state.clone();
+        }
+        self.current = Some(name.to_owned());
+        Ok(true)
+    }
+}
+
+fn send(ask: &mut Ask, sql: &str) -> Result<(), Trouble> {
+    let refused = |error| Trouble::failed(format!("the server refused '{}': {error}", short(sql)));
+    ask.query(sql).map(drop).map_err(refused)
+}
+
+fn short(sql: &str) -> String {
+    sql.chars().take(200).collect()
+}
+
+/// What there is; a table that the server does not have is left out.
+fn read(ask: &mut Ask, variables: &BTreeSet<String>) -> State {
+    let mut state = State::new();
+    let mut add = |what: What, rows: Result<Vec<Row>, String>| {
+        for row in rows.unwrap_or_default() {
+            let mut row = row.into_iter();
+            if let Some(Some(name)) = row.next() {
+                state.insert((what, name), row.collect());
+            }
+        }
+    };
+    let schema =
+        |columns: &str, table: &str| format!("SELECT {columns} FROM performance_schema.{table}");
+    add(
+        What::Instrument,
+        ask.query(&schema("NAME, ENABLED, TIMED", "setup_instruments")),
+    );
+    add(
+        What::Consumer,
+        ask.query(&schema("NAME, ENABLED", "setup_consumers")),
+    );
+    add(
+        What::Timer,
+        ask.query(&schema("NAME, TIMER_NAME", "setup_timers")),
+    );
+    // MySQL says enabled and disabled, MariaDB 1 and 0.
+    let metrics = |column: &str, on: &str| {
+        format!(
+            "SELECT NAME, IF({column} = {on}, 'enable', 'disable') FROM information_schema.INNODB_METRICS"
+        )
+    };
+    let rows = ask.query(&metrics("STATUS", "'enabled'"));
+    add(
+        What::Metric,
+        rows.or_else(|_| ask.query(&metrics("ENABLED", "1"))),
+    );
+    for name in variables {
+        let rows = ask.query(&format!(
+            "SHOW GLOBAL VARIABLES LIKE '{}'",
+            name.replace('_', "\\_")
+        ));
+        add(What::Variable, rows);
+    }
+    state
+}
+
+/// The statements that lead from one state to another.
+fn between(from: &State, to: &State) -> Vec<String> {
+    let mut alike: BTreeMap<(What, &Vec<Option<String>>), Vec<&str>> = BTreeMap::new();
+    for ((what, name), value) in to {
+        if from.get(&(*what, name.clone())) != Some(value) {
+            alike.entry((*what, value)).or_default().push(name);
+        }
+    }
+    let mut statements = Vec::new();
+    for ((what, value), names) in alike {
+        let first = value.first().cloned().flatten().unwrap_or_default();
+        let update = |table: &str, sets: &str, names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+            let names = names.join(", ");
+            format!("UPDATE performance_schema.{table} SET {sets} WHERE NAME IN ({names})")
+        };
+        match what {
+            What::Instrument => {
+                let timed = value.get(1).cloned().flatten();
+                let timed = timed
+                    .map(|timed| format!(", TIMED = '{timed}'"))
+                    .unwrap_or_default();
+                let sets = format!("ENABLED = '{first}'{timed}");
+                let of_names = |names| update("setup_instruments", &sets, names);
+                statements.extend(names.chunks(NAMES).map(of_names));
+            }
+            What::Consumer => statements.push(update(
+                "setup_consumers",
+                &format!("ENABLED = '{first}'"),
+                &names,
+            )),
+            What::Timer => statements.push(update(
+                "setup_timers",
+                &format!("TIMER_NAME = '{first}'"),
+                &names,
+            )),
+            What::Metric => {
+                let of_name = |name| format!("SET GLOBAL innodb_monitor_{first} = '{name}'");
+                statements.extend(names.into_iter().map(of_name));
+            }
+            What::Variable => {
+                let number = first.parse::<f64>().is_ok();
+                let value = if number {
+                    first
+                } else {
+                    format!("'{}'", first.replace('\'', "''"))
+                };
+                statements.extend(
+                    names
+                        .into_iter()
+                        .map(|name| format!("SET GLOBAL {name} = {value}")),
+                );
+            }
+        }
+    }
+    statements
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_that_can_be_taken_back_are_known() {
+        assert!(is_known(
+            "UPDATE performance_schema.setup_instruments SET ENABLED = 'NO'"
+        ));
+        assert!(is_known("SET GLOBAL innodb_monitor_disable = 'all'"));
+        assert_eq!(
+            variable("SET GLOBAL long_query_time = 1").as_deref(),
+            Some("long_query_time")
+        );
+        for sql in [
+            "CREATE TABLE t (i INT)",
+            "SET GLOBAL a = 1, b = 2",
+            "SET GLOBAL a = 1; DROP TABLE t",
+            "UPDATE performance_schema.setup_actors SET ENABLED = 'NO'",
+            "SET SESSION a = 1",
+        ] {
+            assert!(!is_known(sql), "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_switch_sets_what_differs_and_back() {
+        let value = |values: &[&str]| {
+            values
+                .iter()
+                .map(|value| Some((*value).to_owned()))
+                .collect()
+        };
+        let state = |timed: &str, metric: &str, limit: &str| -> State {
+            [
+                ((What::Instrument, "a"), value(&["YES", timed])),
+                ((What::Instrument, "b"), value(&["YES", "YES"])),
+                ((What::Metric, "m"), value(&[metric])),
+                ((What::Variable, "v"), value(&[limit])),
+            ]
+            .into_iter()
+            .map(|((what, name), value)| ((what, name.to_owned()), value))
+            .collect()
+        };
+        let (one, other) = (state("NO", "disable", "1"), state("YES", "enable", "ON"));
+        assert_eq!(between(&one, &one), Vec::<String>::new());
+        assert_eq!(
+            between(&one, &other),
+            [
+                "UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE NAME IN ('a')",
+                "SET GLOBAL innodb_monitor_enable = 'm'",
+                "SET GLOBAL v = 'ON'",
+            ]
+        );
+        assert_eq!(between(&other, &one).len(), 3);
+    }
+}

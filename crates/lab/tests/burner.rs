@@ -1,0 +1,163 @@
+//! Real runs with a server whose cost is known: that they run, switch, stop by themselves and go on. What they measure is not
+//! asserted: a busy machine is none of a test's business. scripts/scale-check measures.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+use support::Directory;
+use tare_lab::cell;
+use tare_lab::interrupt::Interrupt;
+use tare_lab::machine::Machine;
+use tare_lab::recipe::Recipe;
+use tare_lab::run::Runner;
+use tare_lab::sequel::{Ended, Sequel, Until};
+use tare_lab::server::Places;
+use tare_lab::stats::starts::{Claim, LEAST_STARTS};
+use tare_lab::store::{Plan, Store};
+
+const RECIPE: &str = include_str!("../examples/burner.toml");
+
+/// Beside the test's own program; cargo builds examples before it runs tests.
+fn burner() -> PathBuf {
+    let own = std::env::current_exe().expect("a program");
+    let target = own
+        .parent()
+        .and_then(Path::parent)
+        .expect("target/debug/deps");
+    let burner = target.join("examples/burner");
+    if !burner.exists() {
+        // `cargo test --test burner` alone does not.
+        let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+        let built = Command::new(cargo)
+            .args(["build", "-p", "tare-lab", "--example", "burner"])
+            .status();
+        assert!(built.expect("cargo").success());
+    }
+    burner
+}
+
+/// The recipe with this machine's program, of little work: it is not optimised.
+fn plan(change: impl Fn(&str) -> String, until: Option<Until>) -> Plan {
+    let burner = burner();
+    let text = RECIPE.replace(
+        "target/release/examples/burner",
+        burner.to_str().expect("a path"),
+    );
+    let text = text.replace(
+        "\"{socket}\"]\n\n[[conf",
+        "\"{socket}\", \"--work\", \"20000\"]\n\n[[conf",
+    );
+    let text = text.replace("turn_ms = 30", "turn_ms = 5");
+    assert!(text.contains("--work") && text.contains("= 5"));
+    let mut recipe = Recipe::parse("burner", &change(&text)).expect("right");
+    if until.is_some() {
+        recipe.run.repetitions = 1;
+    }
+    Plan {
+        name: "burner".into(),
+        quick: false,
+        seed: 7,
+        machine: Machine::default(),
+        cells: recipe.plan(7),
+        live: None,
+        rates: std::collections::BTreeMap::new(),
+        sequel: until.map(Sequel::new),
+        recipe,
+    }
+}
+
+/// A process has one directory for its servers, so that one run at a time is what it can do.
+static ONE: Mutex<()> = Mutex::new(());
+
+fn run(plan: Plan, store: Store, results: Vec<cell::Result>) -> (Plan, Vec<cell::Result>) {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let places = Places::find("/nowhere/tare".into(), None);
+    let interrupt = Interrupt::default();
+    let mut runner =
+        Runner::new(plan, store, results, &places, None, &interrupt).expect("a directory");
+    let finished = runner.run();
+    let (plan, _, results) = runner.into_parts();
+    let troubles: Vec<_> = results
+        .iter()
+        .filter(|result| result.outcome.measured().is_none())
+        .collect();
+    assert_eq!((finished.failed, finished.skipped), (0, 0), "{troubles:?}");
+    (plan, results)
+}
+
+const STARTS: u32 = LEAST_STARTS as u32;
+
+/// Wider than any noise: a run ends as soon as it has the least number of starts.
+const WIDE: Until = Until {
+    percent: Some(1000.0),
+    seconds: None,
+};
+
+#[test]
+fn one_process_is_switched_until_intervals_are_narrow_and_goes_on_where_it_was_stopped() {
+    let directory = Directory::new("burner");
+    let path = directory.path().join("run");
+    let plan = plan(str::to_owned, Some(WIDE));
+    let store = Store::create(&path, &plan).expect("new");
+    let (_, results) = run(plan, store, Vec::new());
+    let (store, mut plan, kept) = Store::open(&path).expect("whole");
+    assert_eq!(
+        (kept.len(), plan.cells.len()),
+        (results.len(), results.len())
+    );
+    let sequel = plan.sequel.clone().expect("one");
+    assert_eq!(
+        (sequel.ended, plan.claim()),
+        (Some(Ended::Narrow), Claim::Ended)
+    );
+    assert_eq!(plan.cells.last().expect("some").repetition, STARTS);
+    for result in &kept {
+        let measured = result.outcome.measured().expect("figures");
+        assert!(measured.lead_ms.expect("known") >= 20.0);
+        assert!(!measured.turns.is_empty() && measured.server.is_some());
+        assert!(measured.turns.iter().all(|turn| turn.probe_ns > 0.0));
+        assert!(measured.latency.as_ref().expect("counted").mean_ms > 0.0);
+    }
+    let next = sequel.groups.values().next().expect("one load");
+    assert!(next.costs.is_some() && next.components.is_some() && next.turns.is_some());
+    // As if it had been interrupted within its last start: that is measured again, and nothing else.
+    let last = |result: &&cell::Result| result.cell.repetition == STARTS;
+    let lost = kept.iter().filter(last).count();
+    let earlier: Vec<cell::Result> = (kept.iter())
+        .filter(|result| !last(result))
+        .cloned()
+        .collect();
+    plan.sequel.as_mut().expect("one").ended = None;
+    assert_eq!(plan.claim(), Claim::SoFar);
+    let (plan, again) = run(plan, store, earlier.clone());
+    assert_eq!(plan.sequel.expect("one").ended, Some(Ended::Narrow));
+    assert_eq!(again.len(), earlier.len() + lost);
+    let turns = |results: &[cell::Result]| {
+        results[0]
+            .outcome
+            .measured()
+            .map(|measured| measured.transactions)
+    };
+    assert_eq!(turns(&again), turns(&earlier), "what was there is kept");
+}
+
+#[test]
+fn without_switching_each_configuration_has_a_process_and_the_time_ends_the_run() {
+    let directory = Directory::new("burner-apart");
+    let path = directory.path().join("run");
+    let until = Until {
+        percent: Some(1e-6),
+        seconds: Some(3.0),
+    };
+    let apart = |text: &str| text.replace("turn_ms = 5", "turn_ms = 5\nswitch = false");
+    let plan = plan(apart, Some(until));
+    let store = Store::create(&path, &plan).expect("new");
+    let (plan, results) = run(plan, store, Vec::new());
+    let sequel = plan.sequel.expect("one");
+    assert_eq!(sequel.ended, Some(Ended::Time));
+    assert!(sequel.spent >= 3.0);
+    assert_eq!(results.len(), plan.cells.len());
+}
