@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::cell::{self, Measured, Memory, Outcome};
 use crate::matrix::Key;
+use crate::probe::Hour;
 use crate::recipe::Measure;
 use crate::stats::compare::{
     Baseline, Comparison, Logs, Moment, Value, Verdict, logs, spread_percent,
@@ -102,6 +103,10 @@ pub struct Analysis {
     pub floor_percent: Option<f64>,
     /// What follows, unstable cells left out.
     pub conclusions: Vec<String>,
+    /// The longest time before a turn that was not measured, in milliseconds.
+    pub lead_ms: Option<f64>,
+    /// What a loop of additions before each turn says of the hour.
+    pub hour: Option<Hour>,
     /// Cells without figures: which, and why.
     pub troubles: Vec<(String, String)>,
 }
@@ -135,9 +140,39 @@ impl Analysis {
         Self {
             conclusions: conclusions(plan, &rows),
             troubles: troubles(results),
+            hour: hour(results),
+            lead_ms: (results.iter())
+                .filter_map(|result| result.outcome.measured()?.lead_ms)
+                .max_by(f64::total_cmp),
             floor_percent,
             rows,
         }
+    }
+
+    /// What there is to know about the intervals, the hour, and what was left out.
+    pub fn notes(&self, plan: &Plan) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let Some(sequel) = &plan.sequel {
+            let minutes = sequel.spent / 60.0;
+            notes.push(match sequel.ended {
+                Some(ended) => format!(
+                    "The run stopped after {minutes:.1} min: {}. Its intervals are of 96 %; the looks before had 1 % to err.",
+                    ended.words()
+                ),
+                None => format!(
+                    "The run was stopped after {minutes:.1} min. Its intervals are of 99 % at every look, and so wider."
+                ),
+            });
+        }
+        if let Some(hour) = &self.hour {
+            notes.push(format!("The hour was {}.", hour.words()));
+        }
+        if let Some(lead) = self.lead_ms {
+            notes.push(format!(
+                "The first {lead:.0} ms of each turn were not measured."
+            ));
+        }
+        notes
     }
 
     /// The row of a key.
@@ -414,6 +449,14 @@ fn conclusions(plan: &Plan, rows: &[Row]) -> Vec<String> {
         }
     }
     lines
+}
+
+fn hour(results: &[cell::Result]) -> Option<Hour> {
+    let measured = results
+        .iter()
+        .filter_map(|result| result.outcome.measured());
+    let turns = measured.flat_map(|measured| &measured.turns);
+    Hour::of(&turns.map(|turn| turn.probe_ns).collect::<Vec<_>>())
 }
 
 fn troubles(results: &[cell::Result]) -> Vec<(String, String)> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::counters::Counts;
 use crate::events::Event;
 use crate::matrix::Cell;
 use crate::recipe::Measure;
@@ -78,6 +79,9 @@ pub struct Measured {
     pub rate: Option<f64>,
     /// What the schema collected.
     pub events: Vec<Event>,
+    /// What the processor counted of the server, where it counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<Counts>,
     /// By turns: milliseconds of load before each turn that are not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead_ms: Option<f64>,
@@ -102,6 +106,9 @@ pub struct Turn {
     /// What a loop of additions took just before it, in nanoseconds: more of it is a busy neighbour.
     #[serde(default)]
     pub probe_ns: f64,
+    /// What the processor counted of the server, where it counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<Counts>,
 }
 
 impl Turn {
@@ -113,6 +120,9 @@ impl Turn {
             Measure::ServerCpu => Some(self.server / transactions * 1e6),
             Measure::GeneratorCpu => Some(self.generator / transactions * 1e6),
             Measure::LatencyMean => Some(self.latency_mean_ms),
+            Measure::Instructions | Measure::Cycles | Measure::CacheMisses | Measure::TlbMisses => {
+                Some(self.counts?.value(measure)? / transactions)
+            }
             Measure::Latency95 | Measure::Latency99 | Measure::Figure => None,
         }
     }
@@ -181,6 +191,20 @@ pub struct Memory {
     pub resident_kib: u64,
 }
 
+impl Counts {
+    fn value(self, measure: Measure) -> Option<f64> {
+        match measure {
+            Measure::Instructions => Some(self.instructions),
+            Measure::Cycles => Some(self.cycles),
+            Measure::CacheMisses => Some(self.cache_misses),
+            Measure::TlbMisses => Some(self.tlb_misses),
+            _ => None,
+        }
+        // Nothing counted is a counter that the machine has not got.
+        .filter(|count| *count > 0.0)
+    }
+}
+
 impl Measured {
     /// One of its figures; `None` when it has not got it.
     pub fn value(&self, measure: Measure) -> Option<f64> {
@@ -194,6 +218,9 @@ impl Measured {
             Measure::Latency95 => latency.map(|latency| latency.p95_ms),
             Measure::Latency99 => latency.map(|latency| latency.p99_ms),
             Measure::Figure => self.figure,
+            Measure::Instructions | Measure::Cycles | Measure::CacheMisses | Measure::TlbMisses => {
+                Some(self.counts?.value(measure)? / transactions)
+            }
         }
     }
 

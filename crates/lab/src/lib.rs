@@ -9,6 +9,7 @@ pub mod ask;
 pub mod cell;
 pub mod child;
 pub mod compare;
+pub mod counters;
 pub mod dsn;
 pub mod events;
 pub mod interrupt;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::counters;
 use crate::stats::median;
 
 /// What a report says of the machine.
@@ -31,6 +32,9 @@ pub struct Machine {
     pub noise: Noise,
     /// The load generator's version.
     pub sysbench: String,
+    /// Why it has no counters of instructions, cycles and misses; none where it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_counters: Option<String>,
     /// When, in UTC.
     pub started: String,
 }
@@ -89,6 +93,7 @@ impl Machine {
                 |_| "not installed".into(),
                 |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
             ),
+            no_counters: counters::missing(),
             started: now(),
         }
     }
@@ -96,8 +101,12 @@ impl Machine {
     /// In one line.
     pub fn words(&self) -> String {
         let guest = if self.guest { ", virtual" } else { "" };
+        let counters = match &self.no_counters {
+            None => String::new(),
+            Some(why) => format!(", no processor counters ({why})"),
+        };
         format!(
-            "{} x {}{guest}, {} MiB, Linux {}, clock {} ({:.0} ns), noise {:.1} % (1 in 20), {:.1} % (worst), load {:.2} at the start",
+            "{} x {}{guest}, {} MiB, Linux {}, clock {} ({:.0} ns), noise {:.1} % (1 in 20), {:.1} % (worst), load {:.2} at the start{counters}",
             self.cpus,
             self.processor,
             self.memory_mib,

@@ -1,7 +1,11 @@
-//! What an event costs, as ratios to one `rdtsc` measured in the same run.
+//! What an event costs, as ratios to one `rdtsc` and to one addition of a loop, both measured in the same run.
+//!
+//! The clock read does not tell a busy hour: with a neighbour on the same core it stays the same, while every path takes half as
+//! long again. The loop of additions does. How its median compares with its fastest round names the hour quiet or busy; in a busy
+//! one the ratios to `rdtsc` are too high, and instruction counts (`--bench instructions`) decide what has changed.
 //!
 //! `cargo bench -p tare --bench engine` writes target/bench/engine.json: for each figure the median
-//! and the quartiles over all rounds in ns, and the ratio of its median to `rdtsc`'s. Rounds of
+//! and the quartiles over all rounds in ns, and the ratios of its median to `rdtsc`'s and to `addition`'s. Rounds of
 //! all figures alternate, so that a change of the processor's speed hits them alike. Nothing is
 //! subtracted: `floor`, `lock_plain`, `statement_plain` and `connect_off` are there for that.
 //!
@@ -62,6 +66,24 @@ fn rdtsc(_: &Objects, n: usize) {
     }
 }
 
+fn addition(_: &Objects, n: usize) {
+    let mut sum = 0u64;
+    for addend in 0..n as u64 {
+        sum = black_box(sum + addend);
+    }
+    black_box(sum);
+}
+
+/// So much longer than in the fastest round the loop of additions may take (median) in a quiet hour. Quiet hours have 1.00 to 1.05,
+/// one with a busy neighbour on the same core 1.9.
+const QUIET: f64 = 1.15;
+
+/// How much longer than in its fastest round the loop of additions took, as a median.
+fn business(additions: &[f64]) -> f64 {
+    let fastest = additions.iter().copied().fold(f64::INFINITY, f64::min);
+    spread(additions.to_vec()).1 / fastest
+}
+
 fn connect(_: &Objects, n: usize) {
     for _ in 0..n {
         let thread = tare::thread::spawn(&CONNECTION, || {
@@ -74,8 +96,9 @@ fn connect(_: &Objects, n: usize) {
 }
 
 /// A figure: its name, how Tare runs, what is timed, how often in a round.
-const FIGURES: [(&str, State, Body, usize); 22] = [
+const FIGURES: [(&str, State, Body, usize); 23] = [
     ("rdtsc", State::Disabled, rdtsc, 20_000),
+    ("addition", State::Disabled, addition, 20_000),
     ("floor", State::Disabled, floor, 20_000),
     ("disabled", State::Disabled, event, 20_000),
     ("off", State::Off, event, 20_000),
@@ -220,14 +243,33 @@ fn main() {
         .map(|(name, s)| (name.as_str(), spread(s.clone()).1))
         .collect();
     let rdtsc = medians.get("rdtsc").copied().unwrap_or(f64::NAN);
+    let of_addition = medians.get("addition").copied().unwrap_or(f64::NAN);
     let mut report = serde_json::Map::new();
+    if let Some(additions) = samples.get("addition") {
+        let business = business(additions);
+        let hour = if business > QUIET { "busy" } else { "quiet" };
+        println!(
+            "a {hour} hour: an addition took {business:.2} times what it took in the fastest round"
+        );
+        if business > QUIET {
+            println!(
+                "ratios to rdtsc are too high by about that; instruction counts decide what changed:"
+            );
+            println!("    cargo bench -p tare --bench instructions");
+        }
+        println!();
+        let hour = serde_json::json!({ "name": hour, "addition_to_fastest": business });
+        report.insert("hour".into(), hour);
+    }
     for (name, all) in &samples {
         let (low, median, high) = spread(all.clone());
-        let ratio = median / rdtsc;
-        println!("{name:28} {median:10.2} ns  [{low:9.2} .. {high:9.2}]  {ratio:8.2} rdtsc");
+        let (ratio, additions) = (median / rdtsc, median / of_addition);
+        println!(
+            "{name:28} {median:10.2} ns  [{low:9.2} .. {high:9.2}]  {ratio:8.2} rdtsc  {additions:9.2} additions"
+        );
         let figure = serde_json::json!({
             "median_ns": median, "quartile1_ns": low, "quartile3_ns": high, "rdtsc": ratio,
-            "rounds": all.len(),
+            "additions": additions, "rounds": all.len(),
         });
         report.insert(name.clone(), figure);
     }
@@ -267,11 +309,12 @@ fn main() {
             .zip(&samples[floor])
             .map(|(a, b)| a - b)
             .collect();
-        let ratio = spread(differences).1 / rdtsc;
-        println!("{label:36} {ratio:8.2} rdtsc  (to reach: {target})");
+        let difference = spread(differences).1;
+        let (ratio, additions) = (difference / rdtsc, difference / of_addition);
+        println!("{label:36} {ratio:8.2} rdtsc  (to reach: {target})  {additions:8.2} additions");
         report.insert(
             label.into(),
-            serde_json::json!({ "rdtsc": ratio, "to_reach": target }),
+            serde_json::json!({ "rdtsc": ratio, "additions": additions, "to_reach": target }),
         );
     }
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/bench");

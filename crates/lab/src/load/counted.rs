@@ -12,6 +12,7 @@ use super::output::{self, percentile};
 use super::{Drive, Driven, sysbench};
 use crate::cell::{Cpu, Latency};
 use crate::child::{self, Child};
+use crate::counters::{self, Counters};
 use crate::interrupt::Interrupt;
 use crate::probe;
 use crate::proc::{self, Machine};
@@ -51,6 +52,8 @@ pub struct Counted {
     output: PathBuf,
     stopped: Instant,
     still: Duration,
+    /// Of the server, where the machine has them.
+    counters: Option<Counters>,
 }
 
 /// What all threads have counted.
@@ -78,6 +81,8 @@ pub struct Taken {
     pub generator: Cpu,
     /// The machine's time.
     pub machine: Machine,
+    /// What the processor counted of the server.
+    pub counts: Option<counters::Counts>,
     /// Latencies of those of the turn, by bucket.
     pub latencies: Vec<u64>,
     /// What a loop of additions took just before, in nanoseconds.
@@ -91,6 +96,7 @@ struct Look {
     server: Cpu,
     generator: Cpu,
     machine: Machine,
+    counted: Option<counters::Counts>,
 }
 
 impl Counted {
@@ -139,6 +145,7 @@ impl Counted {
             output,
             stopped: Instant::now(),
             still: Duration::ZERO,
+            counters: None,
         };
         let begun = drive.interrupt.wait(PATIENCE, || {
             load.runs(running)?;
@@ -149,6 +156,8 @@ impl Counted {
             return Err(load.failed(&format!("did nothing within {} s", PATIENCE.as_secs())));
         }
         load.stand_still();
+        // From here on, when the server has the threads that serve the load.
+        load.counters = running.pid.and_then(|pid| Counters::of(pid).ok());
         Ok(load)
     }
 
@@ -208,6 +217,10 @@ impl Counted {
             server: after.server - before.server,
             generator: after.generator - before.generator,
             machine: after.machine - before.machine,
+            counts: after
+                .counted
+                .zip(before.counted)
+                .map(|(after, before)| after - before),
             latencies: latencies.collect(),
             probe_ns,
         })
@@ -275,7 +288,7 @@ impl Counted {
         Ok(driven)
     }
 
-    fn looks(&self, running: &Running, time: Duration) -> io::Result<(Look, Look)> {
+    fn looks(&mut self, running: &Running, time: Duration) -> io::Result<(Look, Look)> {
         self.say(MEASURING, 1)?;
         let before = self.look(running)?;
         std::thread::sleep(time);
@@ -284,8 +297,12 @@ impl Counted {
         Ok((before, after))
     }
 
-    fn look(&self, running: &Running) -> io::Result<Look> {
+    fn look(&mut self, running: &Running) -> io::Result<Look> {
         Ok(Look {
+            counted: self
+                .counters
+                .as_mut()
+                .and_then(|counters| counters.read().ok()),
             machine: proc::machine(),
             generator: proc::cpu(self.child.id()).unwrap_or_default(),
             server: running.pid.and_then(proc::cpu).unwrap_or_default(),

@@ -125,11 +125,19 @@ pub enum Measure {
     Latency99,
     /// What a command printed.
     Figure,
+    /// The server's instructions per transaction, where the machine counts them; and so on.
+    Instructions,
+    /// Cycles.
+    Cycles,
+    /// Misses of the last cache.
+    CacheMisses,
+    /// Loads whose page was not in the TLB.
+    TlbMisses,
 }
 
 impl Measure {
     /// All of them, in the order of reports.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 11] = [
         Self::Throughput,
         Self::ServerCpu,
         Self::GeneratorCpu,
@@ -137,6 +145,10 @@ impl Measure {
         Self::Latency95,
         Self::Latency99,
         Self::Figure,
+        Self::Instructions,
+        Self::Cycles,
+        Self::CacheMisses,
+        Self::TlbMisses,
     ];
 
     /// Its name for people.
@@ -149,6 +161,10 @@ impl Measure {
             Self::Latency95 => "95 % latency",
             Self::Latency99 => "99 % latency",
             Self::Figure => "figure",
+            Self::Instructions => "instructions/transaction",
+            Self::Cycles => "cycles/transaction",
+            Self::CacheMisses => "cache misses/transaction",
+            Self::TlbMisses => "TLB misses/transaction",
         }
     }
 
@@ -158,7 +174,11 @@ impl Measure {
             Self::Throughput => "/s",
             Self::ServerCpu | Self::GeneratorCpu => "us",
             Self::LatencyMean | Self::Latency95 | Self::Latency99 => "ms",
-            Self::Figure => "",
+            Self::Figure
+            | Self::Instructions
+            | Self::Cycles
+            | Self::CacheMisses
+            | Self::TlbMisses => "",
         }
     }
 

@@ -10,7 +10,15 @@ pub fn amount(plan: &Plan) -> String {
         1 => format!("1 {what}"),
         n => format!("{n} {what}s"),
     };
-    let repetitions = many(run.repetitions, "repetition");
+    // Of a run whose size was not fixed what there was, and starts of different lengths.
+    let last = plan.cells.iter().map(|cell| cell.repetition).max();
+    let repetitions = match (&plan.sequel, last) {
+        (Some(_), Some(last)) if run.turns > 0 => {
+            return format!("{} in turns of {} ms", many(last, "start"), run.turn_ms);
+        }
+        (Some(_), Some(last)) => many(last, "repetition"),
+        _ => many(run.repetitions, "repetition"),
+    };
     match (plan.live.is_some(), run.turns) {
         (true, _) => format!("{repetitions} of windows of {} s", run.seconds),
         (false, 0) => format!("{repetitions} of {} s", run.seconds),

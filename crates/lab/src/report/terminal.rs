@@ -14,6 +14,9 @@ const NAME: usize = 40;
 /// All of it.
 pub fn terminal(plan: &Plan, analysis: &Analysis) -> String {
     let mut text = format!("\n{}\n{}\n", plan.recipe.question, plan.machine.words());
+    for note in analysis.notes(plan) {
+        text.push_str(&format!("{note}\n"));
+    }
     let mut shown = tables::figures(plan, analysis);
     shown.extend(tables::relative(plan, analysis));
     shown.extend(tables::rates(analysis));

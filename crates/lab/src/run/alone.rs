@@ -5,6 +5,7 @@ use std::time::Instant;
 use super::{Done, PROBES, Runner, unplanned};
 use crate::ask::Ask;
 use crate::cell::{Measured, Switches};
+use crate::counters::Counters;
 use crate::events;
 use crate::load::{Drive, rate};
 use crate::matrix::{Cell, Key, Parts};
@@ -119,7 +120,9 @@ fn measure(drive: &Drive, running: &mut Running, rate: Option<f64>) -> Result<Me
     let before = asks.then(|| events::totals(&mut running.ask));
     let machine = proc::machine();
     let cpu = running.pid.and_then(proc::cpu);
+    let counted = running.pid.and_then(|pid| Counters::of(pid).ok());
     let driven = drive.run(running)?;
+    let counts = counted.and_then(|mut counters| counters.read().ok());
     let cpu_after = running.pid.and_then(proc::cpu);
     let machine = proc::machine() - machine;
     let events = match before {
@@ -147,6 +150,7 @@ fn measure(drive: &Drive, running: &mut Running, rate: Option<f64>) -> Result<Me
         figure: driven.figure,
         rate,
         events,
+        counts,
         lead_ms: None,
         turns: Vec::new(),
     })

@@ -95,6 +95,7 @@ impl Noted {
             generator: taken.generator.seconds,
             latency_mean_ms: taken.latency_mean_ms,
             probe_ns: taken.probe_ns,
+            counts: taken.counts,
         });
         self.latencies.resize(taken.latencies.len(), 0);
         for (sum, more) in self.latencies.iter_mut().zip(&taken.latencies) {
@@ -153,6 +154,7 @@ impl Noted {
                 })
                 .filter(|event| event.count > 0)
                 .collect(),
+            counts: self.turns.iter().map(|turn| turn.counts).sum(),
             lead_ms: Some(self.lead.as_secs_f64() * 1e3),
             turns: self.turns,
             ..Measured::default()
