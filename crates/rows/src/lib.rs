@@ -21,6 +21,7 @@ pub mod merged;
 pub mod mysql;
 pub mod options;
 pub mod performance_schema;
+pub mod record;
 pub mod registry;
 pub mod server;
 pub mod show;

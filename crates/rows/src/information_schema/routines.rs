@@ -3,7 +3,7 @@
 
 use crate::cell::Cell;
 use crate::describe::{Column, Spec, Table, col, null};
-use crate::performance_schema::threads::Thread;
+use crate::record::thread::Thread;
 
 const PROCESSLIST_COLUMNS: &[Column<Thread>] = &[
     col(

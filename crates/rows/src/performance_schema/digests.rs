@@ -3,46 +3,10 @@
 use std::sync::Arc;
 
 use super::event::*;
-use super::statements::{HasSums, Sums, sums};
+use super::statements::sums;
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, U64, col, null};
-
-/// The statements of one digest in one schema.
-#[derive(Debug, Clone, Default)]
-pub struct Digest {
-    /// SCHEMA_NAME.
-    pub schema: Option<Arc<str>>,
-    /// DIGEST; NULL in the row of what found no room.
-    pub digest: Option<Arc<str>>,
-    /// DIGEST_TEXT.
-    pub text: Option<Arc<str>>,
-    /// The sums.
-    pub sums: Sums,
-    /// FIRST_SEEN, microseconds since 1970.
-    pub first_seen_us: u64,
-    /// LAST_SEEN, microseconds since 1970.
-    pub last_seen_us: u64,
-    /// QUANTILE_95, QUANTILE_99, QUANTILE_999.
-    pub quantiles: [u64; 3],
-    /// QUERY_SAMPLE_TEXT.
-    pub sample_text: Option<Arc<str>>,
-    /// QUERY_SAMPLE_SEEN, microseconds since 1970.
-    pub sample_seen_us: u64,
-    /// QUERY_SAMPLE_TIMER_WAIT.
-    pub sample_timer_wait: u64,
-}
-
-impl HasStat for Digest {
-    fn stat(&self) -> &Stat {
-        &self.sums.stat
-    }
-}
-
-impl HasSums for Digest {
-    fn sums(&self) -> &Sums {
-        &self.sums
-    }
-}
+use crate::record::digest::Digest;
 
 const HEAD: &[Column<Digest>] = &[
     null(

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::event::{HasOwner, Owner, by_host, by_thread, by_user};
+use super::event::{by_host, by_thread, by_user};
 use super::lists::summaries;
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, U64, col, null};
+use crate::record::event::{HasOwner, Owner};
 use crate::snapshot::By;
 
 /// An error of one owner.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::event::*;
 use super::lists::stats;
 use crate::describe::{Column, I64, Key, Spec, Table, U64, col};
+use crate::record::event::*;
 
 /// File operations by kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use super::event::*;
 use super::lists::summaries;
 use crate::describe::{Column, I64, Key, Spec, Table, U64, col};
+use crate::record::event::*;
 use crate::snapshot::By;
 
 /// The memory of one instrument.

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use super::event::*;
 use super::lists::stats;
-use super::statements::{HasSums, Sums, sums};
+use super::statements::sums;
 use super::tables::Named;
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, U64, col, null};
+use crate::record::event::*;
+use crate::record::statement::{HasSums, Sums};
 
 /// MySQL's type of a program's OBJECT_TYPE.
 pub const OBJECT_TYPE: &str = "enum('EVENT','FUNCTION','PROCEDURE','TABLE','TRIGGER')";

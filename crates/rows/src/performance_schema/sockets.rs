@@ -6,6 +6,7 @@ use super::event::*;
 use super::files::{HasIo, Io, others, reads, writes};
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, U64, col, null};
+use crate::record::event::*;
 
 /// A socket that is open.
 #[derive(Debug, Clone)]

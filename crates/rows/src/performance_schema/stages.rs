@@ -4,24 +4,9 @@ use super::event::*;
 use super::lists::{events, summaries};
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, U64, null};
+use crate::record::event::*;
+use crate::record::stage::Stage;
 use crate::snapshot::{By, Which};
-
-/// A stage.
-#[derive(Debug, Clone, Default)]
-pub struct Stage {
-    /// The common columns.
-    pub event: Event,
-    /// WORK_COMPLETED.
-    pub work_completed: Option<u64>,
-    /// WORK_ESTIMATED.
-    pub work_estimated: Option<u64>,
-}
-
-impl HasEvent for Stage {
-    fn event(&self) -> &Event {
-        &self.event
-    }
-}
 
 const WORK: &[Column<Stage>] = &[
     null(

@@ -9,6 +9,7 @@ use super::event::*;
 use super::lists::stats;
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, U64, col, null};
+use crate::record::event::*;
 
 /// What an object is.
 #[derive(Debug, Clone)]

@@ -4,38 +4,9 @@ use super::event::*;
 use super::lists::{events, stats, summaries};
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, U64, YES_NO, col, null};
+use crate::record::event::*;
+use crate::record::transaction::{Sums, Transaction};
 use crate::snapshot::{By, Which};
-
-/// A transaction.
-#[derive(Debug, Clone, Default)]
-pub struct Transaction {
-    /// The common columns.
-    pub event: Event,
-    /// STATE.
-    pub state: Option<&'static str>,
-    /// TRX_ID.
-    pub trx_id: Option<u64>,
-    /// GTID.
-    pub gtid: Option<String>,
-    /// ACCESS_MODE.
-    pub access_mode: Option<&'static str>,
-    /// ISOLATION_LEVEL.
-    pub isolation_level: Option<&'static str>,
-    /// AUTOCOMMIT.
-    pub autocommit: bool,
-    /// NUMBER_OF_SAVEPOINTS.
-    pub savepoints: Option<u64>,
-    /// NUMBER_OF_ROLLBACK_TO_SAVEPOINT.
-    pub rollbacks_to_savepoint: Option<u64>,
-    /// NUMBER_OF_RELEASE_SAVEPOINT.
-    pub releases: Option<u64>,
-}
-
-impl HasEvent for Transaction {
-    fn event(&self) -> &Event {
-        &self.event
-    }
-}
 
 const STATE: &[Column<Transaction>] = &[
     null(
@@ -125,23 +96,6 @@ const KIND: &[Column<Transaction>] = &[
 ];
 
 const EVENT: &[&[Column<Transaction>]] = &[&identity(), STATE, &times(), KIND, &nesting()];
-
-/// What summaries of transactions sum.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Sums {
-    /// All.
-    pub all: Stat,
-    /// Those that may write.
-    pub read_write: Stat,
-    /// Those that may not.
-    pub read_only: Stat,
-}
-
-impl HasStat for Sums {
-    fn stat(&self) -> &Stat {
-        &self.all
-    }
-}
 
 type Row = Summary<Sums>;
 

@@ -10,7 +10,8 @@ use tare_reader::{FineHistogram, digests};
 use super::host::Host;
 use super::summaries::statement_sums;
 use super::{Made, Snapshot, none, rows};
-use crate::performance_schema::digests::{Bucket, Digest};
+use crate::performance_schema::digests::Bucket;
+use crate::record::digest::Digest;
 
 impl Snapshot {
     /// events_statements_summary_by_digest.

@@ -9,7 +9,7 @@ use super::summaries::Family;
 use super::{By, Made, Snapshot, none};
 use crate::filter::{Admit, Filter};
 use crate::performance_schema::errors::Error;
-use crate::performance_schema::event::Owner;
+use crate::record::event::Owner;
 
 /// What a class's name and documentation say of an error.
 #[derive(Clone)]

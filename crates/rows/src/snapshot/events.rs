@@ -13,11 +13,11 @@ use tare_reader::instances::object;
 use super::host::Host;
 use super::{Made, Once, Snapshot, Which, none, rows};
 use crate::filter::Filter;
-use crate::performance_schema::event::{Event, HasEvent};
-use crate::performance_schema::stages::Stage;
-use crate::performance_schema::statements::{Counters, Statement};
-use crate::performance_schema::transactions::Transaction;
-use crate::performance_schema::waits::Wait;
+use crate::record::event::{Event, HasEvent};
+use crate::record::stage::Stage;
+use crate::record::statement::{Counters, Statement};
+use crate::record::transaction::Transaction;
+use crate::record::wait::Wait;
 
 impl Which {
     pub(super) fn table(self) -> Table {

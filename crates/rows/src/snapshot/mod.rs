@@ -26,12 +26,12 @@ use tare_mysql::error::SqlError;
 use tare_reader::{Classes, Histogram, Names, Thread as Slot};
 
 use crate::describe::Rows;
-use crate::performance_schema::digests::Digest;
-use crate::performance_schema::stages::Stage;
-use crate::performance_schema::statements::Statement;
-use crate::performance_schema::threads::Thread;
-use crate::performance_schema::transactions::Transaction;
-use crate::performance_schema::waits::Wait;
+use crate::record::digest::Digest;
+use crate::record::stage::Stage;
+use crate::record::statement::Statement;
+use crate::record::thread::Thread;
+use crate::record::transaction::Transaction;
+use crate::record::wait::Wait;
 use crate::source::Source;
 use host::Host;
 

@@ -13,7 +13,7 @@ use super::{Done, Made, Snapshot, none, rows};
 use crate::filter::{Admit, Filter};
 use crate::performance_schema::attributes::Attribute;
 use crate::performance_schema::connections::Connections;
-use crate::performance_schema::threads::Thread;
+use crate::record::thread::Thread;
 
 impl Snapshot {
     pub(super) fn names(&self, host: &Host) -> &Names {

@@ -13,12 +13,12 @@ use tare_reader::{Class, Clock, Selection, Thread, Totals};
 use super::host::Host;
 use super::{By, Made, Snapshot, none};
 use crate::filter::Filter;
-use crate::performance_schema::event::{Owner, Stat, Summary};
 use crate::performance_schema::files::{FileIo, Io};
 use crate::performance_schema::memory::Memory;
 use crate::performance_schema::sockets::SocketIo;
-use crate::performance_schema::statements::{self, Counters};
-use crate::performance_schema::transactions;
+use crate::record::event::{Owner, Stat, Summary};
+use crate::record::statement::Counters;
+use crate::record::{statement, transaction};
 use crate::tare::{Contention, HistogramBucket};
 
 /// The families of classes that a table sums.
@@ -90,12 +90,12 @@ fn waits(clock: &Clock, kind: Kind, row: &[Cells]) -> Stat {
 }
 
 /// A statement row's time line and counters.
-pub(super) fn statement_sums(clock: &Clock, kind: Kind, row: &[Cells]) -> statements::Sums {
+pub(super) fn statement_sums(clock: &Clock, kind: Kind, row: &[Cells]) -> statement::Sums {
     let counters: [u64; COUNTERS] = std::array::from_fn(|i| {
         let (line, cell) = counter_cell(i);
         row.get(line).map_or(0, |line| line[cell])
     });
-    statements::Sums {
+    statement::Sums {
         stat: stat(clock, kind, &row[0]),
         lock_time: clock.ps(counters[Counter::LockTime as usize]),
         errors: counters[Counter::Errors as usize],
@@ -104,8 +104,8 @@ pub(super) fn statement_sums(clock: &Clock, kind: Kind, row: &[Cells]) -> statem
     }
 }
 
-fn transaction(clock: &Clock, kind: Kind, row: &[Cells]) -> transactions::Sums {
-    transactions::Sums {
+fn transaction(clock: &Clock, kind: Kind, row: &[Cells]) -> transaction::Sums {
+    transaction::Sums {
         all: stat(clock, kind, &whole(kind, row)),
         read_write: stat(clock, kind, &row[0]),
         read_only: stat(clock, kind, &row[1]),
@@ -369,16 +369,12 @@ impl Snapshot {
     }
 
     /// events_statements_summary_*_by_event_name.
-    pub fn statement_summary(&self, by: By, filter: &Filter) -> Made<Summary<statements::Sums>> {
+    pub fn statement_summary(&self, by: By, filter: &Filter) -> Made<Summary<statement::Sums>> {
         self.summary(by, filter, Family::Statement, statement_sums)
     }
 
     /// events_transactions_summary_*_by_event_name.
-    pub fn transaction_summary(
-        &self,
-        by: By,
-        filter: &Filter,
-    ) -> Made<Summary<transactions::Sums>> {
+    pub fn transaction_summary(&self, by: By, filter: &Filter) -> Made<Summary<transaction::Sums>> {
         self.summary(by, filter, Family::Transaction, transaction)
     }
 

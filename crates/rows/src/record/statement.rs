@@ -1,0 +1,120 @@
+//! A row of events_statements_*, and of their sums.
+
+use std::sync::Arc;
+
+use super::event::{Event, HasEvent, HasStat, Stat, Summary};
+
+/// Gives a macro the list of what a statement counts, in the order of its columns from ROWS_AFFECTED
+/// on: a column's name, which has SUM_ before it in summaries, its field, and what it says of one
+/// statement, and of many if that is something else.
+macro_rules! statement_counters {
+    ($with:ident) => {
+        $with! {
+            "ROWS_AFFECTED" rows_affected "Rows changed.";
+            "ROWS_SENT" rows_sent "Rows sent to the client.", "Rows sent.";
+            "ROWS_EXAMINED" rows_examined "Rows read to find them.", "Rows read.";
+            "CREATED_TMP_DISK_TABLES" created_tmp_disk_tables "Temporary tables on disk.";
+            "CREATED_TMP_TABLES" created_tmp_tables "Temporary tables.";
+            "SELECT_FULL_JOIN" select_full_join "Joins that scanned the inner table.";
+            "SELECT_FULL_RANGE_JOIN" select_full_range_join "Joins by a range on a reference table.";
+            "SELECT_RANGE" select_range "Joins by a range on the first table.";
+            "SELECT_RANGE_CHECK" select_range_check "Joins that chose keys row by row.";
+            "SELECT_SCAN" select_scan "Joins that scanned the first table.";
+            "SORT_MERGE_PASSES" sort_merge_passes "Merge passes of sorts.";
+            "SORT_RANGE" sort_range "Sorts over a range.";
+            "SORT_ROWS" sort_rows "Rows sorted.";
+            "SORT_SCAN" sort_scan "Sorts over a scan.";
+            "NO_INDEX_USED" no_index_used
+                "1 if a table was scanned for want of an index.", "Statements that scanned for want of an index.";
+            "NO_GOOD_INDEX_USED" no_good_index_used
+                "1 if no good index was found.", "Statements that found no good index.";
+        }
+    };
+}
+
+pub(crate) use statement_counters;
+
+macro_rules! fields {
+    ($($name:literal $field:ident $one:literal $(, $many:literal)?;)*) => {
+        /// What a statement counts. The same numbers of one statement and of a sum over many.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "the names are MySQL's column names")]
+        pub struct Counters {
+            $(pub $field: u64,)*
+        }
+    };
+}
+
+statement_counters!(fields);
+
+/// A statement.
+#[derive(Debug, Clone, Default)]
+pub struct Statement {
+    /// The common columns.
+    pub event: Event,
+    /// LOCK_TIME.
+    pub lock_time: u64,
+    /// SQL_TEXT.
+    pub sql_text: Option<Arc<str>>,
+    /// DIGEST.
+    pub digest: Option<Arc<str>>,
+    /// DIGEST_TEXT.
+    pub digest_text: Option<Arc<str>>,
+    /// CURRENT_SCHEMA.
+    pub current_schema: Option<Arc<str>>,
+    /// MYSQL_ERRNO.
+    pub errno: Option<i64>,
+    /// RETURNED_SQLSTATE.
+    pub sqlstate: Option<Arc<str>>,
+    /// MESSAGE_TEXT.
+    pub message_text: Option<Arc<str>>,
+    /// ERRORS.
+    pub errors: u64,
+    /// WARNINGS.
+    pub warnings: u64,
+    /// ROWS_AFFECTED to NO_GOOD_INDEX_USED.
+    pub counters: Counters,
+    /// NESTING_EVENT_LEVEL.
+    pub nesting_event_level: Option<i64>,
+    /// STATEMENT_ID.
+    pub statement_id: Option<u64>,
+}
+
+impl HasEvent for Statement {
+    fn event(&self) -> &Event {
+        &self.event
+    }
+}
+
+/// What summaries of statements sum.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Count and times.
+    pub stat: Stat,
+    /// SUM_LOCK_TIME.
+    pub lock_time: u64,
+    /// SUM_ERRORS.
+    pub errors: u64,
+    /// SUM_WARNINGS.
+    pub warnings: u64,
+    /// The rest.
+    pub counters: Counters,
+}
+
+impl HasStat for Sums {
+    fn stat(&self) -> &Stat {
+        &self.stat
+    }
+}
+
+/// A row that sums statements.
+pub trait HasSums: HasStat {
+    /// The sums.
+    fn sums(&self) -> &Sums;
+}
+
+impl HasSums for Summary<Sums> {
+    fn sums(&self) -> &Sums {
+        &self.sums
+    }
+}
