@@ -244,10 +244,8 @@ fn between(from: &State, to: &State) -> Vec<String> {
                 &format!("TIMER_NAME = '{first}'"),
                 &names,
             )),
-            What::Metric => {
-                let of_name = |name| format!("SET GLOBAL innodb_monitor_{first} = '{name}'");
-                statements.extend(names.into_iter().map(of_name));
-            }
+            // Not one by one: some are switched as modules alone.
+            What::Metric => {}
             What::Variable => {
                 let number = first.parse::<f64>().is_ok();
                 let value = if number {
@@ -263,7 +261,33 @@ fn between(from: &State, to: &State) -> Vec<String> {
             }
         }
     }
+    statements.extend(metrics(from, to));
     statements
+}
+
+/// The statements that set InnoDB's metrics. All of them are set to what most are, and the others one by one after it, because
+/// those of a module that is switched as a whole refuse to be named.
+fn metrics(from: &State, to: &State) -> Vec<String> {
+    let of = |state: &State| -> BTreeMap<String, bool> {
+        let metrics = state.iter().filter(|((what, _), _)| *what == What::Metric);
+        let enabled = |value: &Vec<Option<String>>| value[0].as_deref() == Some("enable");
+        metrics
+            .map(|((_, name), value)| (name.clone(), enabled(value)))
+            .collect()
+    };
+    let (from, to) = (of(from), of(to));
+    if from == to {
+        return Vec::new();
+    }
+    let mostly = to.values().filter(|enabled| **enabled).count() * 2 > to.len();
+    let word = |enabled: bool| if enabled { "enable" } else { "disable" };
+    let set = |enabled: bool, name: &str| {
+        format!("SET GLOBAL innodb_monitor_{} = '{name}'", word(enabled))
+    };
+    let others = to.iter().filter(|(_, enabled)| **enabled != mostly);
+    std::iter::once(set(mostly, "all"))
+        .chain(others.map(|(name, enabled)| set(*enabled, name)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -316,10 +340,16 @@ mod tests {
             between(&one, &other),
             [
                 "UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE NAME IN ('a')",
-                "SET GLOBAL innodb_monitor_enable = 'm'",
                 "SET GLOBAL v = 'ON'",
+                "SET GLOBAL innodb_monitor_enable = 'all'",
             ]
         );
         assert_eq!(between(&other, &one).len(), 3);
+        let mut mixed = one.clone();
+        mixed.insert((What::Metric, "n".into()), value(&["disable"]));
+        mixed.insert((What::Metric, "o".into()), value(&["enable"]));
+        let all = ["disable = 'all'", "enable = 'o'"]
+            .map(|end| format!("SET GLOBAL innodb_monitor_{end}"));
+        assert_eq!(metrics(&one, &mixed), all);
     }
 }
