@@ -1,5 +1,5 @@
 //! Real runs with a server whose cost is known: that they run, switch, stop by themselves and go on. What they measure is not
-//! asserted: a busy machine is none of a test's business. scripts/scale-check measures.
+//! asserted: a busy machine is none of a test's business. The ignored test measures, and writes target/bench/scale.json.
 
 mod support;
 
@@ -8,13 +8,16 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use support::Directory;
+use tare_lab::analysis::Analysis;
 use tare_lab::cell;
 use tare_lab::interrupt::Interrupt;
 use tare_lab::machine::Machine;
-use tare_lab::recipe::Recipe;
+use tare_lab::recipe::{Measure, Recipe};
 use tare_lab::run::Runner;
 use tare_lab::sequel::{Ended, Sequel, Until};
 use tare_lab::server::Places;
+use tare_lab::stats::compare::Verdict;
+use tare_lab::stats::interval::Interval;
 use tare_lab::stats::starts::{Claim, LEAST_STARTS};
 use tare_lab::store::{Plan, Store};
 
@@ -160,4 +163,95 @@ fn without_switching_each_configuration_has_a_process_and_the_time_ends_the_run(
     assert_eq!(sequel.ended, Some(Ended::Time));
     assert!(sequel.spent >= 3.0);
     assert_eq!(results.len(), plan.cells.len());
+}
+
+/// What the burner's configurations of the hundred runs cost more, in percent, and what they are called.
+const COSTS: [(&str, f64); 4] = [
+    ("0 % more", 0.0),
+    ("0.5 %", 0.5),
+    ("1 %", 1.0),
+    ("5 %", 5.0),
+];
+
+#[test]
+#[ignore = "100 real runs take an hour; make test-long. TARE_SCALE_RUNS=10 takes ten"]
+fn a_hundred_real_runs_find_what_is_built_in() {
+    let runs: u64 =
+        std::env::var("TARE_SCALE_RUNS").map_or(100, |runs| runs.parse().expect("a number"));
+    let until = Until {
+        percent: Some(1.0),
+        seconds: Some(180.0),
+    };
+    let more: String = (COSTS.iter())
+        .map(|(name, percent)| {
+            let burner = burner();
+            let burner = burner.display();
+            format!("[[configuration]]\nname = \"{name}\"\nswitch = [\"{burner} set {{socket}} {percent}\"]\n\n")
+        })
+        .collect();
+    let with_all = |text: &str| {
+        // Optimised, the server does its usual work.
+        let text = if cfg!(debug_assertions) {
+            text.to_owned()
+        } else {
+            text.replace("20000", "600000")
+        };
+        let text = text.replace("turn_ms = 5", "turn_ms = 30");
+        text.replace("[[workload]]", &format!("{more}[[workload]]"))
+    };
+    let mut found = std::collections::BTreeMap::new();
+    for seed in 1..=runs {
+        let directory = Directory::new("burner-hundred");
+        let plan = Plan {
+            seed,
+            ..plan(with_all, Some(until))
+        };
+        let store = Store::create(&directory.path().join("run"), &plan).expect("new");
+        let (plan, results) = run(plan, store, Vec::new());
+        let analysis = Analysis::of(&plan, &results);
+        for row in &analysis.rows {
+            if let Some(comparison) = row.comparisons.get(&Measure::ServerCpu) {
+                let of_row: &mut Vec<_> = found.entry(row.key.label()).or_default();
+                of_row.push((
+                    comparison.percent,
+                    comparison.verdict,
+                    plan.sequel.clone().expect("one").spent,
+                ));
+            }
+        }
+    }
+    let truth = |label: &str| match label {
+        "2 %" => 2.0,
+        _ => COSTS
+            .iter()
+            .find(|(name, _)| *name == label)
+            .map_or(0.0, |(_, percent)| *percent),
+    };
+    let mut figures = serde_json::Map::new();
+    for (label, all) in &found {
+        let truth = truth(label);
+        let within = |percent: &Interval| percent.low <= Some(truth) && Some(truth) <= percent.high;
+        let covered = all.iter().filter(|(percent, ..)| within(percent)).count();
+        let different = all
+            .iter()
+            .filter(|(_, verdict, _)| *verdict == Verdict::Different)
+            .count();
+        println!("{label}: {covered} of {runs} within the interval, {different} called different");
+        let intervals: Vec<_> = (all.iter())
+            .map(|(percent, _, seconds)| {
+                serde_json::json!([percent.mean, percent.low, percent.high, seconds])
+            })
+            .collect();
+        figures.insert(
+            label.clone(),
+            serde_json::json!({
+                "truth": truth, "runs": runs, "within": covered, "called_different": different,
+                "mean_low_high_seconds": intervals,
+            }),
+        );
+    }
+    let text = serde_json::to_string_pretty(&figures).expect("figures");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/bench");
+    std::fs::create_dir_all(&path).expect("target/bench");
+    std::fs::write(path.join("scale.json"), text + "\n").expect("written");
 }
