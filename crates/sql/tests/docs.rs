@@ -15,3 +15,20 @@ fn tables_md_is_fresh() {
         "docs/tables.md is stale; write it anew: TARE_REGENERATE=1 cargo test -p tare-sql --test docs"
     );
 }
+
+/// clients.md has one row for each variable that may be set and does nothing.
+#[test]
+fn clients_md_lists_what_is_accepted_and_without_effect() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/clients.md");
+    let text = std::fs::read_to_string(&path).expect("docs/clients.md");
+    let (_, section) = text
+        .split_once("## Accepted and without effect")
+        .expect("the section");
+    let section = section.split("\n## ").next().expect("its text");
+    let rows: Vec<&str> = section.lines().filter(|l| l.starts_with("| `")).collect();
+    let expected: Vec<String> = tare_sql::server::variables::ACCEPTED
+        .iter()
+        .map(|(name, who)| format!("| `{name}` | {who} |"))
+        .collect();
+    assert_eq!(rows, expected);
+}

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use tare::transaction::{Isolation, Mode};
 use tare::{LockDuration, LockType, Namespace};
 
 use crate::server::metrics;
@@ -13,6 +14,13 @@ use crate::storage::metrics as locks;
 use crate::storage::write_lock::WriteGuard;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
+
+/// SQLite has no other isolation.
+const MODE: Mode = Mode {
+    isolation: Isolation::Serializable,
+    read_only: false,
+    autocommit: false,
+};
 
 /// Waits for the right to write to a database.
 pub fn enter(session: &mut Session, database: &str) -> Result<()> {
@@ -114,10 +122,7 @@ pub fn begin(session: &mut Session, read_only: bool) -> Result<()> {
     connection.begin()?;
     session.transaction.open = true;
     session.transaction.read_only = read_only;
-    let mode = tare::transaction::Mode {
-        read_only,
-        ..tare::transaction::Mode::default()
-    };
+    let mode = Mode { read_only, ..MODE };
     session.transaction.point = Some(tare::transaction::start(&points::TRANSACTION, mode));
     Ok(())
 }
@@ -172,5 +177,5 @@ fn end_transaction(session: &mut Session) {
 
 /// The transaction of a statement under autocommit.
 pub fn single_statement() -> tare::transaction::Transaction {
-    tare::transaction::of_statement(&points::TRANSACTION, tare::transaction::Mode::default())
+    tare::transaction::of_statement(&points::TRANSACTION, MODE)
 }

@@ -17,6 +17,35 @@ pub struct Access {
     pub index: Option<String>,
     /// Rows are changed.
     pub writes: bool,
+    /// How its rows are found.
+    pub reads: Reads,
+    /// From the last to the first.
+    pub backward: bool,
+}
+
+/// How rows of a table are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reads {
+    /// Not at all: an INSERT.
+    #[default]
+    Nothing,
+    /// By a key that has to be equal.
+    Lookup,
+    /// By the bounds of a key.
+    Range,
+    /// From end to end, of the table or of an index.
+    Scan,
+}
+
+/// What a statement's program does.
+#[derive(Debug)]
+pub struct Program {
+    /// To the tables of attached databases, the outermost loop first.
+    pub accesses: Vec<Access>,
+    /// How the rows of its one loop can be counted.
+    pub single_loop: Option<Loop>,
+    /// Temporary tables that it fills with rows.
+    pub temporaries: u64,
 }
 
 /// How the steps of SQLite's machine tell how many rows a loop has visited, where there is a single
@@ -46,6 +75,7 @@ struct Op {
     p1: i64,
     p2: i64,
     p3: i64,
+    p4: String,
     p5: i64,
 }
 
@@ -57,6 +87,23 @@ struct Moved {
     writes: bool,
     seeks: bool,
     scans: bool,
+    /// Over all of its rows.
+    full: bool,
+    /// A seek that the bounds of a key follow.
+    range: bool,
+    backward: bool,
+}
+
+impl Moved {
+    fn reads(&self) -> Reads {
+        if self.full {
+            Reads::Scan
+        } else if self.range || self.scans {
+            Reads::Range
+        } else {
+            Reads::Lookup
+        }
+    }
 }
 
 /// OPFLAG_P2ISREG: the table's root page is not known yet.
@@ -73,6 +120,7 @@ fn program(db: &rusqlite::Connection, sql: &str) -> Result<Vec<Op>> {
             p1: row.get(2)?,
             p2: row.get(3)?,
             p3: row.get(4)?,
+            p4: row.get::<_, Option<String>>(5)?.unwrap_or_default(),
             p5: row.get(6)?,
         });
     }
@@ -131,61 +179,125 @@ fn cursors(ops: &[Op]) -> Vec<(i64, Moved)> {
             _ => {}
         }
     }
-    for op in ops {
+    for (at, op) in ops.iter().enumerate() {
         let Some((_, moved)) = cursors.iter_mut().find(|(cursor, _)| *cursor == op.p1) else {
             continue;
         };
         match op.name.as_str() {
-            "SeekGE" | "SeekGT" | "SeekLE" | "SeekLT" | "SeekRowid" | "NotExists" => {
+            "SeekRowid" | "NotExists" => moved.seeks = true,
+            "SeekGE" | "SeekGT" | "SeekLE" | "SeekLT" => {
                 moved.seeks = true;
+                moved.range |= !ends_with_key(ops, at);
             }
-            "Rewind" | "Last" | "Count" => moved.scans = true,
+            "Rewind" | "Last" => moved.scans = true,
+            "Count" => (moved.scans, moved.full) = (true, true),
+            "Next" | "Prev" => {
+                moved.full |= op.p5 & FULL_SCAN != 0;
+                moved.backward |= op.name == "Prev";
+            }
             _ => {}
         }
     }
     cursors
 }
 
-/// What a statement does to the tables of attached databases, the outermost loop first, and how its
-/// rows can be counted.
-pub fn of(
-    db: &rusqlite::Connection,
-    sql: &str,
-    inserts: bool,
-) -> Result<(Vec<Access>, Option<Loop>)> {
+/// SQLITE_STMTSTATUS_FULLSCAN_STEP, in the step of a loop over all rows.
+const FULL_SCAN: i64 = 1;
+
+/// Whether a loop over an index ends where the key that it has sought ends: the end is tested with the
+/// same registers, and nothing has been put into them since.
+fn ends_with_key(ops: &[Op], seek: usize) -> bool {
+    let (seek, Some(end)) = (&ops[seek], ops.get(seek + 1)) else {
+        return false;
+    };
+    matches!(end.name.as_str(), "IdxGT" | "IdxLT")
+        && (end.p1, end.p3, &end.p4) == (seek.p1, seek.p3, &seek.p4)
+}
+
+/// What a statement does to the tables of attached databases.
+pub fn of(db: &rusqlite::Connection, sql: &str, inserts: bool) -> Result<Program> {
     let ops = program(db, sql)?;
     let cursors = cursors(&ops);
     let roots = roots(db)?;
+    let of_table = |moved: &Moved| roots.get(&(moved.database, moved.root));
     let mut found: Vec<Access> = Vec::new();
     for (_, moved) in &cursors {
-        let Some((database, table, index)) = roots.get(&(moved.database, moved.root)) else {
+        let Some((database, table, _)) = of_table(moved) else {
             continue;
         };
-        let at = found
-            .iter()
-            .position(|a| a.database == *database && a.table == *table);
-        let at = at.unwrap_or_else(|| {
-            found.push(Access {
+        let same = |a: &&mut Access| a.database == *database && a.table == *table;
+        match found.iter_mut().find(same) {
+            Some(access) => access.writes |= moved.writes,
+            None => found.push(Access {
                 database: database.clone(),
                 table: table.clone(),
                 index: None,
-                writes: false,
-            });
-            found.len() - 1
-        });
-        let access = &mut found[at];
-        access.writes |= moved.writes && index.is_none();
+                writes: moved.writes,
+                reads: Reads::Nothing,
+                backward: false,
+            }),
+        }
+    }
+    for (_, moved) in &cursors {
+        let Some((database, table, index)) = of_table(moved) else {
+            continue;
+        };
+        let same = |a: &&mut Access| a.database == *database && a.table == *table;
+        let Some(access) = found.iter_mut().find(same) else {
+            continue;
+        };
+        // An INSERT looks whether its key is there: nobody asked for that row.
+        let leads = (moved.seeks || moved.scans) && !(inserts && access.writes);
+        if !leads {
+            continue;
+        }
         // An index that leads somewhere counts before the rows that it leads to.
-        let leads = (moved.seeks || moved.scans) && !inserts;
         match index {
-            Some(index) if leads => access.index = Some(index.clone()),
-            None if leads && moved.seeks && access.index.is_none() => {
-                access.index = Some("PRIMARY".into());
-            }
+            Some(index) => access.index = Some(index.clone()),
+            None if access.index.is_some() => continue,
+            None if moved.seeks => access.index = Some("PRIMARY".into()),
+            None => {}
+        }
+        (access.reads, access.backward) = (moved.reads(), moved.backward);
+    }
+    Ok(Program {
+        accesses: found,
+        single_loop: single_loop(&ops, &cursors),
+        temporaries: temporaries(&ops),
+    })
+}
+
+/// Temporary tables that a loop fills. What stands in a list (`IN (1, 2)`) is put into one, too, which
+/// nobody would call a temporary table.
+fn temporaries(ops: &[Op]) -> u64 {
+    let mut blocks: Vec<(usize, usize, bool)> = Vec::new();
+    for (at, op) in ops.iter().enumerate() {
+        let Ok(to) = usize::try_from(op.p2) else {
+            continue;
+        };
+        match op.name.as_str() {
+            "Next" | "Prev" | "SorterNext" | "VNext" if to <= at => blocks.push((to, at, true)),
+            "Once" if to > at => blocks.push((at, to, false)),
             _ => {}
         }
     }
-    Ok((found, single_loop(&ops, &cursors)))
+    let in_loop = |at: usize| {
+        let around = blocks
+            .iter()
+            .filter(|(from, to, _)| (*from..=*to).contains(&at));
+        around
+            .min_by_key(|(from, to, _)| to - from)
+            .is_some_and(|(.., is_loop)| *is_loop)
+    };
+    let opened = ops
+        .iter()
+        .filter(|op| matches!(op.name.as_str(), "OpenEphemeral" | "OpenAutoindex"));
+    let filled = opened.filter(|open| {
+        ops.iter().enumerate().any(|(at, op)| {
+            matches!(op.name.as_str(), "IdxInsert" | "Insert") && op.p1 == open.p1 && in_loop(at)
+        })
+    });
+    filled.count() as u64
 }
 
 fn single_loop(ops: &[Op], cursors: &[(i64, Moved)]) -> Option<Loop> {
@@ -241,7 +353,7 @@ mod tests {
     }
 
     fn accesses(sql: &str, inserts: bool) -> Vec<(String, Option<String>, bool)> {
-        let (found, _) = of(&connection(), sql, inserts).unwrap();
+        let found = of(&connection(), sql, inserts).unwrap().accesses;
         found
             .into_iter()
             .map(|a| (a.table, a.index, a.writes))
@@ -292,10 +404,59 @@ mod tests {
     }
 
     #[test]
+    fn lookups_ranges_and_scans_are_told_apart() {
+        let read = |sql| {
+            let found = of(&connection(), sql, false).unwrap().accesses;
+            let all = found.iter().map(|a| (a.reads, a.index.clone(), a.backward));
+            all.collect::<Vec<_>>()
+        };
+        let index = |name: &str| Some(name.to_owned());
+        let (id, k) = (index("PRIMARY"), index("k_1"));
+        let one = |reads, index: &Option<String>| vec![(reads, index.clone(), false)];
+        assert_eq!(
+            read("SELECT c FROM shop.t WHERE id = 5"),
+            one(Reads::Lookup, &id)
+        );
+        assert_eq!(
+            read("SELECT c FROM shop.t WHERE k = 5"),
+            one(Reads::Lookup, &k)
+        );
+        assert_eq!(
+            read("SELECT c FROM shop.t WHERE k > 5 AND k < 7"),
+            one(Reads::Range, &k)
+        );
+        assert_eq!(
+            read("SELECT c FROM shop.t WHERE id BETWEEN 5 AND 7"),
+            one(Reads::Range, &id)
+        );
+        assert_eq!(read("SELECT k FROM shop.t"), one(Reads::Scan, &k));
+        assert_eq!(read("SELECT c FROM shop.t"), one(Reads::Scan, &None));
+        assert_eq!(
+            read("SELECT c FROM shop.t WHERE k > 5 ORDER BY k DESC"),
+            [(Reads::Range, k, true)]
+        );
+        assert_eq!(
+            read("SELECT t.c, u.b FROM shop.t, shop.u WHERE u.a = t.c"),
+            [(Reads::Scan, None, false), (Reads::Lookup, id, false)]
+        );
+    }
+
+    #[test]
+    fn a_temporary_table_is_one_that_rows_are_put_into() {
+        let made = |sql| of(&connection(), sql, false).unwrap().temporaries;
+        assert_eq!(made("SELECT DISTINCT c FROM shop.t"), 1);
+        assert_eq!(made("SELECT COUNT(DISTINCT c) FROM shop.t"), 1);
+        assert_eq!(made("SELECT c FROM shop.t"), 0);
+        assert_eq!(made("SELECT c FROM shop.t WHERE id IN (1, 2, 3, 4)"), 0);
+        assert_eq!(made("SELECT c FROM shop.t WHERE c IN ('a', 'b', 'c')"), 0);
+        assert_eq!(made("SELECT c FROM shop.t ORDER BY c"), 0);
+    }
+
+    #[test]
     fn steps_tell_the_rows_that_an_aggregate_visits() {
         let db = connection();
         let visited = |sql: &str, sent: u64| {
-            let (_, steps) = of(&db, sql, false).unwrap();
+            let steps = of(&db, sql, false).unwrap().single_loop;
             let mut statement = db.prepare(sql).unwrap();
             let mut rows = statement.query([]).unwrap();
             while rows.next().unwrap().is_some() {}

@@ -232,7 +232,7 @@ fn variables_take_rows() {
     );
     assert_eq!(
         one(&mut conn, "SELECT @@transaction_isolation"),
-        "READ-COMMITTED"
+        "SERIALIZABLE"
     );
 }
 

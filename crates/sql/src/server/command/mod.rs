@@ -15,9 +15,10 @@ use super::points;
 use super::session::{Next, Session, Transaction, malformed};
 use super::show;
 use super::socket::{PacketReader, ReadError};
-use super::status::{Com, Counter};
+use super::status::{Counter, Request};
 use super::transaction;
 use crate::sys::procedures::Kept;
+use tare_dialect::plan::Command;
 use tare_dialect::split;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::wire::reply;
@@ -45,9 +46,6 @@ mod com {
     pub const STMT_SEND_LONG_DATA: u8 = Command::COM_STMT_SEND_LONG_DATA as u8;
     pub const CHANGE_USER: u8 = Command::COM_CHANGE_USER as u8;
 }
-
-const ADMIN: Option<Com> = Com::of("admin_commands");
-const CHANGE_DB: Option<Com> = Com::of("change_db");
 
 /// Reads one command and answers it.
 pub fn turn(session: &mut Session) -> Next {
@@ -155,7 +153,7 @@ fn command(session: &mut Session, packet: &[u8]) -> Next {
         code,
         com::PING | com::STATISTICS | com::DEBUG | com::RESET_CONNECTION | com::SET_OPTION
     ) {
-        session.registration.status().command(ADMIN);
+        session.registration.status().request(Request::Admin);
     }
     let _point = class_of(code).map(tare::statement::start);
     match answer(session, code, body) {
@@ -216,8 +214,13 @@ fn reset(session: &mut Session) {
     session.statements.named.clear();
     session.locks.tables.clear();
     session.kept = Kept::default();
-    session.transaction = Transaction::default();
     session.state.reset();
+    session.transaction = Transaction::of(&session.state);
+    session.settings.read(&session.state);
+    session.client.wait_at_most(&session.state);
+    // Nothing but memory that is short can fail in these, which the next statement will say.
+    let _ = session.connections.check_values();
+    let _ = session.connections.check_foreign_keys();
 }
 
 fn com_set_option(session: &mut Session, body: &[u8]) -> Result<()> {
@@ -259,7 +262,7 @@ fn com_refresh(session: &mut Session, body: &[u8]) -> Result<()> {
 
 fn com_init_db(session: &mut Session, body: &[u8]) -> Result<()> {
     let name = std::str::from_utf8(body).map_err(|_| malformed())?;
-    session.registration.status().command(CHANGE_DB);
+    session.registration.status().command(Command::ChangeDb);
     session.use_database(name)?;
     session.ok();
     Ok(())
@@ -272,7 +275,7 @@ fn com_field_list(session: &mut Session, body: &[u8]) -> Result<()> {
 }
 
 fn com_change_user(session: &mut Session, body: &[u8]) -> Next {
-    session.registration.status().command(ADMIN);
+    session.registration.status().request(Request::Admin);
     reset(session);
     match login::change_user(session, body) {
         Ok(()) => {

@@ -11,7 +11,7 @@ use crate::server::execute::columns::{describe_prepared, put_packet};
 use crate::server::execute::prepare::{self, Answer, Run};
 use crate::server::points;
 use crate::server::session::{Columns, Prepared, Session, Tally, malformed};
-use crate::server::status::{Com, Counter};
+use crate::server::status::{Counter, Request};
 use crate::storage::Cursor;
 use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SqlError};
@@ -20,12 +20,6 @@ use tare_mysql::wire::column::{Column, WireType};
 use tare_mysql::wire::params::{self, Param};
 use tare_mysql::wire::reply;
 use tare_mysql::wire::value::Value;
-
-const PREPARE: Option<Com> = Com::of("stmt_prepare");
-const EXECUTE: Option<Com> = Com::of("stmt_execute");
-const CLOSE: Option<Com> = Com::of("stmt_close");
-const RESET: Option<Com> = Com::of("stmt_reset");
-const LONG_DATA: Option<Com> = Com::of("stmt_send_long_data");
 
 fn unknown(id: u32, command: &str) -> SqlError {
     SqlError::new(
@@ -51,7 +45,7 @@ pub fn prepare(session: &mut Session, body: &[u8]) -> Result<()> {
     session.registration.begin("Prepare", text);
     let status = session.registration.status();
     status.add(Counter::Queries, 1);
-    status.command(PREPARE);
+    status.request(Request::Prepare);
     session.tally = Tally::default();
     let result = prepare_text(session, text, &point);
     record(session, &point, &result);
@@ -171,7 +165,7 @@ pub fn execute(session: &mut Session, body: &[u8]) -> Result<()> {
     let status = session.registration.status();
     status.add(Counter::Questions, 1);
     status.add(Counter::Queries, 1);
-    status.command(EXECUTE);
+    status.request(Request::Execute);
     session.tally = Tally::default();
     let result = run(session, &mut prepared, cursor);
     record(session, &point, &result);
@@ -246,6 +240,8 @@ fn refresh(session: &mut Session, prepared: &mut Prepared) -> Result<()> {
     prepared.plan = Arc::new(plan);
     prepared.columns = Columns::of(Some(prepared.digest));
     prepared.instance.reprepared();
+    let status = session.registration.status();
+    status.add(Counter::StmtReprepare, 1);
     Ok(())
 }
 
@@ -274,7 +270,7 @@ fn read_types<'b>(prepared: &mut Prepared, cursor: &mut Bytes<'b>) -> Result<&'b
 
 /// COM_STMT_SEND_LONG_DATA.
 pub fn long_data(session: &mut Session, body: &[u8]) {
-    session.registration.status().command(LONG_DATA);
+    session.registration.status().request(Request::SendLongData);
     let mut cursor = Bytes::new(body);
     let (Some(id), Some(index)) = (cursor.u32(), cursor.u16()) else {
         return;
@@ -307,7 +303,7 @@ pub fn long_data(session: &mut Session, body: &[u8]) {
 /// COM_STMT_RESET.
 pub fn reset(session: &mut Session, body: &[u8]) -> Result<()> {
     session.registration.status().add(Counter::Queries, 1);
-    session.registration.status().command(RESET);
+    session.registration.status().request(Request::Reset);
     let id = body
         .try_into()
         .map(u32::from_le_bytes)
@@ -328,7 +324,7 @@ pub fn reset(session: &mut Session, body: &[u8]) -> Result<()> {
 /// COM_STMT_CLOSE.
 pub fn close(session: &mut Session, body: &[u8]) {
     session.registration.status().add(Counter::Queries, 1);
-    session.registration.status().command(CLOSE);
+    session.registration.status().request(Request::Close);
     if let Ok(id) = body.try_into().map(u32::from_le_bytes) {
         close_one(session, id);
     }

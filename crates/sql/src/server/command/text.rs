@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tare::digest::Digest;
 
 use crate::server::execute;
+use crate::server::execute::count;
 use crate::server::execute::prepare::{self, Answer, Run};
 use crate::server::metrics;
 use crate::server::points;
@@ -71,8 +72,9 @@ pub fn record(session: &mut Session, point: &tare::statement::Statement, result:
         session.state.set_row_count(-1);
         point.error(error.code.into(), error.state, &error.message);
     }
-    let tally = session.tally;
-    count_work(session, tally);
+    let status = session.registration.status();
+    count::status(status, &session.tally);
+    status.set(Counter::OpenedTables, session.tables.opened());
     if !point.is_recorded() {
         return;
     }
@@ -84,34 +86,7 @@ pub fn record(session: &mut Session, point: &tare::statement::Statement, result:
             false => point.executes(&named.instance),
         }
     }
-    point.set_all([
-        (tare::Counter::RowsSent, tally.sent),
-        (tare::Counter::RowsExamined, tally.examined),
-        (tare::Counter::RowsAffected, tally.affected),
-        (
-            tare::Counter::Warnings,
-            session.state.warnings.count().into(),
-        ),
-        (tare::Counter::SelectScan, tally.scanned.into()),
-        (tare::Counter::SortScan, tally.sorts),
-    ]);
-}
-
-/// What a statement has done, for SHOW STATUS.
-fn count_work(session: &Session, tally: Tally) {
-    let status = session.registration.status();
-    if tally.examined > 0 {
-        if tally.scanned {
-            status.add(Counter::SelectScan, 1);
-            status.add(Counter::HandlerReadRndNext, tally.examined);
-        } else {
-            status.add(Counter::HandlerReadKey, tally.examined);
-        }
-    }
-    if tally.sorts > 0 {
-        status.add(Counter::SortScan, tally.sorts);
-        status.add(Counter::SortRows, tally.sent);
-    }
+    count::event(point, &session.tally, session.state.warnings.count());
 }
 
 fn cached(

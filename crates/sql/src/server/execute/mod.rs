@@ -2,6 +2,7 @@
 
 mod action;
 pub mod columns;
+pub mod count;
 pub mod flush;
 pub mod internal;
 mod into;
@@ -16,18 +17,17 @@ use std::time::Duration;
 
 use self::prepare::Run;
 use super::call;
-use super::metrics;
-use super::session::{Session, Tally};
+use super::session::Session;
 use super::show;
-use super::status::{Com, Counter};
+use super::status::Counter;
 use tare_dialect::admin::What;
-use tare_dialect::plan::{Action, Change, Plan};
+use tare_dialect::plan::{Action, Plan};
 use tare_mysql::error::Result;
 
 /// Runs a plan and answers.
 pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
     let status = session.registration.status();
-    status.command(Com::of_statement(plan.command));
+    status.command(plan.command);
     let at_most = match plan.action {
         Action::Rows(_) => session.settings.max_execution_time,
         _ => Duration::ZERO,
@@ -56,7 +56,7 @@ pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
             return Ok(());
         }
     };
-    count(&plan.action, &session.tally);
+    count::metrics(&plan.action, &session.tally);
     if let Some(connection) = &mut session.connections.own {
         connection.statement_ended();
     }
@@ -79,31 +79,4 @@ fn shows_warnings(action: &Action) -> bool {
         return false;
     };
     matches!(show.what, What::Warnings { .. } | What::WarningCount { .. })
-}
-
-/// Counts what a statement has done.
-#[inline]
-fn count(action: &Action, tally: &Tally) {
-    if tally.examined != 0 {
-        metrics::DML_READS.add(tally.examined);
-    }
-    match action {
-        Action::Rows(_) => {
-            if tally.sorts != 0 {
-                metrics::STATEMENT_SORTS.add(tally.sorts);
-            }
-            if tally.scanned {
-                metrics::STATEMENT_FULL_SCAN_ROWS.add(tally.examined);
-            }
-        }
-        Action::Write(_, change) if tally.affected != 0 => {
-            let metric = match change {
-                Change::Insert | Change::Replace => &metrics::DML_INSERTS,
-                Change::Update => &metrics::DML_UPDATES,
-                Change::Delete => &metrics::DML_DELETES,
-            };
-            metric.add(tally.affected);
-        }
-        _ => {}
-    }
 }

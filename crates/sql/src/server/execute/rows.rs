@@ -130,6 +130,7 @@ fn send(
             },
         };
         session.tables.end(uses, wait, rows);
+        session.tally.work = Some(uses.work(rows));
     }
     sent
 }

@@ -119,6 +119,7 @@ fn step(
     let last_id = connection.db().last_insert_rowid();
     if let Some(uses) = uses {
         session.tables.end(uses, wait, rows);
+        session.tally.work = Some(uses.work(rows));
     }
     result?;
     Ok(Done {

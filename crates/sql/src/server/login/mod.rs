@@ -100,16 +100,7 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
     if let Some(reader) = &mut session.client.reader {
         reader.set_max_packet(shared.config.max_allowed_packet);
     }
-    // wait_timeout.
-    let idle = session
-        .state
-        .text("wait_timeout")
-        .and_then(|t| t.parse().ok())
-        .unwrap_or(28_800);
-    let _ = session
-        .client
-        .stream
-        .set_read_timeout(Some(Duration::from_secs(idle)));
+    session.client.wait_at_most(&session.state);
     Some(session)
 }
 

@@ -1,10 +1,12 @@
 //! The client at the other end: its socket, and what was agreed on with it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use mysql_common::constants::CapabilityFlags;
 
 use crate::server::socket::{PacketReader, PacketWriter, Stream};
+use crate::server::state::SessionState;
 
 /// Before a client is known it has nothing large to say.
 const LOGIN_PACKET: usize = 64 << 10;
@@ -34,6 +36,14 @@ impl Client {
             capabilities: CapabilityFlags::CLIENT_PROTOCOL_41,
             polled: false,
         }
+    }
+
+    /// wait_timeout: how long it may be idle.
+    pub fn wait_at_most(&self, state: &SessionState) {
+        let seconds = state.text("wait_timeout").and_then(|t| t.parse().ok());
+        let timeout = Duration::from_secs(seconds.unwrap_or(28_800));
+        // An error says that the client has gone, which the next read will say, too.
+        let _ = self.stream.set_read_timeout(Some(timeout));
     }
 
     /// Whether a next command has been read already.

@@ -58,6 +58,9 @@ impl Connections {
             if !self.is_strict() {
                 self.check_values()?;
             }
+            if self.state.text("foreign_key_checks").as_deref() == Some("OFF") {
+                self.check_foreign_keys()?;
+            }
         }
         self.own
             .as_mut()
@@ -169,6 +172,19 @@ impl Connections {
             })?),
             None => Ok(()),
         }
+    }
+
+    /// @@foreign_key_checks.
+    pub fn check_foreign_keys(&mut self) -> Result<()> {
+        let on = self.state.text("foreign_key_checks").as_deref() != Some("OFF");
+        let Some(connection) = self.own.as_mut() else {
+            return Ok(());
+        };
+        connection.batch(match on {
+            true => "PRAGMA foreign_keys=ON",
+            false => "PRAGMA foreign_keys=OFF",
+        })?;
+        Ok(())
     }
 
     fn source(&self) -> Arc<dyn Source> {

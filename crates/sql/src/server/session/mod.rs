@@ -20,7 +20,7 @@ pub use self::connections::Connections;
 pub use self::locks::Locks;
 pub use self::settings::Settings;
 pub use self::statements::{Cached, Columns, Named, Prepared, Statements};
-pub use self::tables::{Rows, Tables, Uses};
+pub use self::tables::{Rows, Tables, Uses, Work};
 pub use self::tally::Tally;
 pub use self::transaction::Transaction;
 pub use super::accounts::Role;
@@ -107,6 +107,7 @@ impl Session {
     ) -> Self {
         Self {
             connections: Connections::new(shared.clone(), state.clone(), control.clone()),
+            transaction: Transaction::of(&state),
             shared,
             state,
             control,
@@ -114,7 +115,6 @@ impl Session {
             role: Role::Monitor,
             client,
             statements: Statements::default(),
-            transaction: Transaction::default(),
             locks: Locks::default(),
             settings: Settings::default(),
             tally: Tally::default(),

@@ -9,7 +9,7 @@ use tare::{LockDuration, LockType, Namespace, Operation, TableLock, metadata};
 
 use crate::server::points::{MDL, TABLE_IO, TABLE_LOCK};
 use crate::storage::Connection;
-use crate::storage::access::{self, Loop};
+use crate::storage::access::{self, Loop, Reads};
 use tare_dialect::plan::{Change, Sql};
 use tare_mysql::error::Result;
 use tare_mysql::table::TableDef;
@@ -37,6 +37,8 @@ struct One {
     table: usize,
     index: Option<usize>,
     writes: bool,
+    reads: Reads,
+    backward: bool,
 }
 
 /// What a statement does to tables, in the places of one session.
@@ -47,6 +49,7 @@ pub struct Uses {
     all: Vec<One>,
     steps: Option<Loop>,
     change: Option<Change>,
+    temporaries: u64,
 }
 
 /// The tables that a session has open.
@@ -54,6 +57,8 @@ pub struct Uses {
 pub struct Tables {
     generation: u64,
     open: Vec<Open>,
+    /// Tables opened since the session began.
+    opened: u64,
     /// By digest, and the databases that the text's names are of.
     known: HashMap<(Digest, Vec<String>), Uses>,
 }
@@ -71,6 +76,39 @@ pub struct Rows {
     pub steps: u64,
 }
 
+/// What an execution of a statement did to tables.
+#[derive(Debug, Clone, Copy, Default)]
+#[allow(missing_docs, reason = "they are MySQL's names, but for the first two")]
+pub struct Work {
+    /// Tables locked, and unlocked again.
+    pub external_locks: u64,
+    /// Temporary tables that SQLite filled.
+    pub temporaries: u64,
+    pub read_first: u64,
+    pub read_key: u64,
+    pub read_last: u64,
+    pub read_next: u64,
+    pub read_prev: u64,
+    pub read_rnd_next: u64,
+    pub select_scan: bool,
+    pub select_range: bool,
+    pub select_full_join: bool,
+    pub select_full_range_join: bool,
+    pub no_index: bool,
+}
+
+impl Work {
+    fn select(&mut self, reads: Reads, is_first: bool) {
+        match (reads, is_first) {
+            (Reads::Scan, true) => self.select_scan = true,
+            (Reads::Scan, false) => self.select_full_join = true,
+            (Reads::Range, true) => self.select_range = true,
+            (Reads::Range, false) => self.select_full_range_join = true,
+            (Reads::Lookup | Reads::Nothing, _) => {}
+        }
+    }
+}
+
 impl Tables {
     /// What a statement does to tables; looked up in its program the first time.
     pub fn uses(
@@ -85,6 +123,7 @@ impl Tables {
             // A table may be another one now.
             *self = Self {
                 generation,
+                opened: self.opened,
                 ..Self::default()
             };
         }
@@ -93,9 +132,9 @@ impl Tables {
             return Ok(known.clone());
         }
         let inserts = matches!(change, Some(Change::Insert | Change::Replace));
-        let (found, steps) = access::of(connection.db(), &sql.text, inserts)?;
+        let program = access::of(connection.db(), &sql.text, inserts)?;
         let mut all = Vec::new();
-        for access in found {
+        for access in program.accesses {
             let Some(def) = connection.table(&access.database, &access.table)? else {
                 continue;
             };
@@ -103,18 +142,20 @@ impl Tables {
             let indexes = &self.open[table].indexes;
             let index = access.index.as_ref();
             let index = index.and_then(|name| indexes.iter().position(|known| known == name));
-            let writes = access.writes;
             all.push(One {
                 table,
                 index,
-                writes,
+                writes: access.writes,
+                reads: access.reads,
+                backward: access.backward,
             });
         }
         let uses = Uses {
             generation,
             all,
-            steps,
+            steps: program.single_loop,
             change,
+            temporaries: program.temporaries,
         };
         if let Some(key) = key {
             if self.known.len() >= REMEMBERED {
@@ -144,7 +185,13 @@ impl Tables {
             indexes,
             held: false,
         });
+        self.opened += 1;
         self.open.len() - 1
+    }
+
+    /// Tables opened since the session began.
+    pub fn opened(&self) -> u64 {
+        self.opened
     }
 
     /// The statement begins: its tables are locked, and what is done to the first of them is timed
@@ -205,6 +252,47 @@ impl Uses {
     /// Whether it was learned from the schemas as they are.
     pub fn is_of(&self, generation: u64) -> bool {
         self.generation == generation
+    }
+
+    /// What an execution did to tables, for SHOW STATUS and the statement's event.
+    pub fn work(&self, rows: Rows) -> Work {
+        let mut work = Work {
+            external_locks: 2 * self.all.len() as u64,
+            temporaries: self.temporaries,
+            ..Work::default()
+        };
+        let is_select = self.change.is_none();
+        for (i, one) in self.all.iter().enumerate() {
+            let is_first = i == 0;
+            // A joined table is looked up for each row at least.
+            let times = if is_first { 1 } else { rows.sent.max(1) };
+            let visited = if is_first { visited(self, rows) } else { times };
+            let following = match one.backward {
+                true => &mut work.read_prev,
+                false => &mut work.read_next,
+            };
+            match one.reads {
+                Reads::Nothing => continue,
+                Reads::Lookup | Reads::Range => {
+                    *following += visited.saturating_sub(times);
+                    work.read_key += times;
+                }
+                Reads::Scan if one.index.is_some() => {
+                    *following += rows.scanned;
+                    match one.backward {
+                        true => work.read_last += 1,
+                        false => work.read_first += 1,
+                    }
+                }
+                // The end of the table is a row that was asked for.
+                Reads::Scan => work.read_rnd_next += rows.scanned + 1,
+            }
+            if is_select {
+                work.select(one.reads, is_first);
+                work.no_index |= one.reads == Reads::Scan;
+            }
+        }
+        work
     }
 
     /// Whether steps of SQLite's machine say more than the rows do.

@@ -1,5 +1,7 @@
 //! What a statement has done, for those who count it.
 
+use super::tables::Work;
+
 /// What a statement has done.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tally {
@@ -9,8 +11,10 @@ pub struct Tally {
     pub examined: u64,
     /// Rows changed.
     pub affected: u64,
-    /// The first table was scanned from end to end.
+    /// A table was scanned from end to end.
     pub scanned: bool,
     /// Sorts.
     pub sorts: u64,
+    /// What it did to tables, where that is recorded.
+    pub work: Option<Work>,
 }

@@ -2,6 +2,8 @@
 
 use mysql_common::constants::StatusFlags;
 
+use crate::server::state::SessionState;
+
 /// The transaction, open or not.
 #[derive(Debug)]
 pub struct Transaction {
@@ -23,22 +25,22 @@ pub struct Transaction {
     pub expects_write: bool,
 }
 
-impl Default for Transaction {
-    fn default() -> Self {
+impl Transaction {
+    /// None is open; the next one is as the session's variables have it.
+    pub fn of(state: &SessionState) -> Self {
+        let is = |name: &str| state.text(name).as_deref() == Some("ON");
         Self {
             open: false,
             read_only: false,
             wrote: false,
             point: None,
-            autocommit: true,
-            always_read_only: false,
+            autocommit: is("autocommit"),
+            always_read_only: is("transaction_read_only"),
             next_read_only: false,
             expects_write: false,
         }
     }
-}
 
-impl Transaction {
     /// What answers say of it.
     pub fn status(&self) -> StatusFlags {
         let mut status = StatusFlags::empty();

@@ -163,14 +163,7 @@ fn variable_changed(session: &mut Session, name: &str) -> Result<()> {
             session.transaction.always_read_only =
                 session.state.text(name).as_deref() == Some("ON");
         }
-        "foreign_key_checks" => {
-            let on = session.state.text(name).as_deref() != Some("OFF");
-            session.connections.own()?.batch(if on {
-                "PRAGMA foreign_keys=ON"
-            } else {
-                "PRAGMA foreign_keys=OFF"
-            })?;
-        }
+        "foreign_key_checks" => session.connections.check_foreign_keys()?,
         "sql_mode" => {
             // Statements are read in another way now.
             session.statements.empty_cache(&mut session.connections);
@@ -179,6 +172,7 @@ fn variable_changed(session: &mut Session, name: &str) -> Result<()> {
         "long_query_time" | "max_execution_time" | "innodb_lock_wait_timeout" => {
             session.settings.read(&session.state);
         }
+        "wait_timeout" => session.client.wait_at_most(&session.state),
         _ => {}
     }
     Ok(())

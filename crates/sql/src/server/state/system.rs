@@ -6,7 +6,7 @@ use rusqlite::types::Value;
 use tare_mysql::error::{Result, SqlError};
 
 use super::SessionState;
-use crate::server::variables::{Kind, VARIABLES, checked, find};
+use crate::server::variables::{Kind, VARIABLES, Variable, checked, find, may_change};
 use tare_dialect::admin::Scope;
 
 impl SessionState {
@@ -69,54 +69,7 @@ impl SessionState {
             return Err(SqlError::unknown_variable(name));
         };
         let name = variable.name;
-        match (variable.kind, scope) {
-            // Elsewhere it can be changed, and then for the server.
-            (Kind::Fixed, Scope::Session) if name == "max_connections" => {
-                return Err(SqlError::new(
-                    1229,
-                    format!(
-                        "Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL"
-                    ),
-                ));
-            }
-            (Kind::Fixed, _) => {
-                return Err(SqlError::new(
-                    1238,
-                    format!("Variable '{name}' is a read only variable"),
-                ));
-            }
-            (Kind::Session, Scope::Global) => {
-                return Err(SqlError::new(
-                    1228,
-                    format!(
-                        "Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL"
-                    ),
-                ));
-            }
-            (Kind::Shared, Scope::Session) => {
-                return Err(SqlError::new(
-                    1621,
-                    format!(
-                        "SESSION variable '{name}' is read-only. Use SET GLOBAL to assign the value"
-                    ),
-                ));
-            }
-            (Kind::Global, Scope::Session) => {
-                return Err(SqlError::new(
-                    1229,
-                    format!(
-                        "Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL"
-                    ),
-                ));
-            }
-            (_, Scope::Global) if !is_root => {
-                return Err(SqlError::new(
-                    1227,
-                    "Access denied; you need (at least one of) the SUPER privilege(s) for this operation",
-                ));
-            }
-            _ => {}
-        }
+        may_set(variable, scope, is_root)?;
         let text = match value {
             None if scope == Scope::Session => {
                 self.system.lock().remove(name);
@@ -129,6 +82,22 @@ impl SessionState {
             self.set_last_insert_id(text.parse().unwrap_or(0));
             return Ok(());
         }
+        let now = match scope {
+            Scope::Global => self.globals.get(name),
+            Scope::Session => self.text(name),
+        };
+        if !may_change(name) && now.as_ref() != Some(&text) {
+            return Err(SqlError::new(
+                1231,
+                format!(
+                    "Variable '{name}' can't be set to the value of '{text}': it has no effect on this server"
+                ),
+            ));
+        }
+        if name == "transaction_isolation" {
+            // What was asked for is less than what is done.
+            return Ok(());
+        }
         let (user, host) = self.user_host();
         self.globals.changes.set(name, user, host);
         match scope {
@@ -138,5 +107,38 @@ impl SessionState {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether a variable can be set in this scope, and by this account.
+fn may_set(variable: &Variable, scope: Scope, is_root: bool) -> Result<()> {
+    let name = variable.name;
+    match (variable.kind, scope) {
+        // Elsewhere it can be changed, and then for the server.
+        (Kind::Fixed, Scope::Session) if name == "max_connections" => Err(SqlError::new(
+            1229,
+            format!("Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL"),
+        )),
+        (Kind::Fixed, _) => Err(SqlError::new(
+            1238,
+            format!("Variable '{name}' is a read only variable"),
+        )),
+        (Kind::Session, Scope::Global) => Err(SqlError::new(
+            1228,
+            format!("Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL"),
+        )),
+        (Kind::Shared, Scope::Session) => Err(SqlError::new(
+            1621,
+            format!("SESSION variable '{name}' is read-only. Use SET GLOBAL to assign the value"),
+        )),
+        (Kind::Global, Scope::Session) => Err(SqlError::new(
+            1229,
+            format!("Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL"),
+        )),
+        (_, Scope::Global) if !is_root => Err(SqlError::new(
+            1227,
+            "Access denied; you need (at least one of) the SUPER privilege(s) for this operation",
+        )),
+        _ => Ok(()),
     }
 }

@@ -4,7 +4,6 @@
 //! up the live sessions and what those that have ended left behind; FLUSH STATUS and TRUNCATE
 //! remember what there was instead of setting anything back, so that totals only grow.
 
-mod list;
 mod server;
 mod totals;
 
@@ -30,12 +29,15 @@ macro_rules! counters {
 counters! {
     BytesReceived "Bytes_received"
     BytesSent "Bytes_sent"
-    CreatedTmpDiskTables "Created_tmp_disk_tables"
     CreatedTmpTables "Created_tmp_tables"
     HandlerCommit "Handler_commit"
     HandlerDelete "Handler_delete"
     HandlerExternalLock "Handler_external_lock"
+    HandlerReadFirst "Handler_read_first"
     HandlerReadKey "Handler_read_key"
+    HandlerReadLast "Handler_read_last"
+    HandlerReadNext "Handler_read_next"
+    HandlerReadPrev "Handler_read_prev"
     HandlerReadRndNext "Handler_read_rnd_next"
     HandlerRollback "Handler_rollback"
     HandlerSavepoint "Handler_savepoint"
@@ -44,12 +46,15 @@ counters! {
     HandlerWrite "Handler_write"
     MaxExecutionTimeExceeded "Max_execution_time_exceeded"
     MaxExecutionTimeSet "Max_execution_time_set"
-    OpenedTableDefinitions "Opened_table_definitions"
     OpenedTables "Opened_tables"
     Queries "Queries"
     Questions "Questions"
+    SelectFullJoin "Select_full_join"
+    SelectFullRangeJoin "Select_full_range_join"
+    SelectRange "Select_range"
     SelectScan "Select_scan"
     SlowQueries "Slow_queries"
+    SortRange "Sort_range"
     SortRows "Sort_rows"
     SortScan "Sort_scan"
     StmtReprepare "Com_stmt_reprepare"
@@ -60,55 +65,38 @@ counters! {
     LockTime "Innodb_row_lock_time"
 }
 
-const COUNTERS: usize = NAMES.len();
-const CELLS: usize = COUNTERS + list::COMMANDS.len();
-
-/// A Com_ counter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Com(u16);
-
-impl Com {
-    /// The counter of a command by the last part of its instrument's name; `None` for those that
-    /// MySQL does not count.
-    pub const fn of(command: &str) -> Option<Self> {
-        let mut at = 0;
-        while at < list::COMMANDS.len() {
-            if same(list::COMMANDS[at].as_bytes(), command.as_bytes()) {
-                return Some(Self((COUNTERS + at) as u16));
-            }
-            at += 1;
-        }
-        None
-    }
-
-    /// A statement's counter.
-    pub fn of_statement(command: Command) -> Option<Self> {
-        const ALL: [Option<Com>; Command::ALL.len()] = {
-            let mut all = [None; Command::ALL.len()];
-            let mut at = 0;
-            while at < all.len() {
-                all[at] = Com::of(Command::ALL[at].name());
-                at += 1;
-            }
-            all
-        };
-        ALL[command as usize]
+impl Counter {
+    /// MySQL's name.
+    pub fn name(self) -> &'static str {
+        NAMES[self as usize]
     }
 }
 
-/// What `==` does, in a constant.
-const fn same(a: &[u8], b: &[u8]) -> bool {
-    if a.len() != b.len() {
-        return false;
-    }
-    let mut at = 0;
-    while at < a.len() {
-        if a[at] != b[at] {
-            return false;
+const COUNTERS: usize = NAMES.len();
+const STATEMENTS: usize = Command::ALL.len();
+const CELLS: usize = COUNTERS + STATEMENTS + REQUESTS.len();
+
+macro_rules! requests {
+    ($($name:ident $text:literal)*) => {
+        /// Commands of the protocol that are no statements, as MySQL counts them.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "they are MySQL's names")]
+        pub enum Request {
+            $($name,)*
         }
-        at += 1;
-    }
-    true
+
+        /// Their names, in order.
+        const REQUESTS: &[&str] = &[$($text,)*];
+    };
+}
+
+requests! {
+    Admin "admin_commands"
+    Close "stmt_close"
+    Execute "stmt_execute"
+    Prepare "stmt_prepare"
+    Reset "stmt_reset"
+    SendLongData "stmt_send_long_data"
 }
 
 /// A number for each counter.
@@ -143,12 +131,16 @@ impl Status {
         self.plus(counter as usize, n);
     }
 
-    /// Counts a command. Only the session itself may.
+    /// Counts a statement by its command. Only the session itself may.
     #[inline]
-    pub fn command(&self, com: Option<Com>) {
-        if let Some(Com(at)) = com {
-            self.plus(usize::from(at), 1);
-        }
+    pub fn command(&self, command: Command) {
+        self.plus(COUNTERS + command as usize, 1);
+    }
+
+    /// Counts a command of the protocol. Only the session itself may.
+    #[inline]
+    pub fn request(&self, request: Request) {
+        self.plus(COUNTERS + STATEMENTS + request as usize, 1);
     }
 
     /// Sets a counter that is counted elsewhere. Only the session itself may.
@@ -207,8 +199,10 @@ pub fn value(cells: &Cells, counter: Counter) -> u64 {
 /// performance_schema's tables leave them to events_statements_summary_*.
 pub fn named(cells: &Cells) -> impl Iterator<Item = (String, u64)> + '_ {
     let own = NAMES.iter().map(|n| (*n).to_owned());
-    let commands = list::COMMANDS.iter().map(|c| format!("Com_{c}"));
-    own.chain(commands).zip(cells.iter().copied())
+    let statements = Command::ALL.iter().map(|command| command.name());
+    let commands = statements.chain(REQUESTS.iter().copied());
+    own.chain(commands.map(|name| format!("Com_{name}")))
+        .zip(cells.iter().copied())
 }
 
 #[cfg(test)]
@@ -219,26 +213,12 @@ mod tests {
     fn a_flush_hides_what_was_and_keeps_the_total() {
         let status = Status::default();
         status.add(Counter::Questions, 3);
-        status.command(Com::of("select"));
+        status.command(Command::Select);
         status.flush();
         status.add(Counter::Questions, 2);
         assert_eq!(value(&status.now(), Counter::Questions), 2);
         assert_eq!(value(&status.total(), Counter::Questions), 5);
         let named: Vec<_> = named(&status.total()).filter(|(_, n)| *n > 0).collect();
         assert_eq!(named, [("Questions".into(), 5), ("Com_select".into(), 1)]);
-    }
-
-    #[test]
-    fn every_command_of_the_servers_is_counted() {
-        for command in [
-            "select",
-            "insert",
-            "show_status",
-            "set_option",
-            "stmt_execute",
-        ] {
-            assert!(Com::of(command).is_some(), "{command}");
-        }
-        assert_eq!(Com::of("nonsense"), None);
     }
 }

@@ -6,109 +6,33 @@ use super::{Cells, Counter, named, value};
 use crate::server::shared::Shared;
 use crate::server::state::SessionState;
 
-/// Names of what MySQL counts and this server does not have, with what a MySQL shows that does not
-/// use it.
-const ABSENT: &[(&str, &str)] = &[
-    ("Acl_cache_items_count", "0"),
-    ("Binlog_cache_disk_use", "0"),
-    ("Binlog_cache_use", "0"),
-    ("Binlog_stmt_cache_disk_use", "0"),
-    ("Binlog_stmt_cache_use", "0"),
-    ("Caching_sha2_password_rsa_public_key", ""),
-    ("Connection_errors_peer_address", "0"),
-    ("Connection_errors_select", "0"),
-    ("Connection_errors_tcpwrap", "0"),
-    ("Delayed_errors", "0"),
-    ("Delayed_insert_threads", "0"),
-    ("Delayed_writes", "0"),
-    ("Handler_discover", "0"),
-    ("Handler_mrr_init", "0"),
-    ("Handler_prepare", "0"),
-    ("Handler_read_first", "0"),
-    ("Handler_read_last", "0"),
-    ("Handler_read_next", "0"),
-    ("Handler_read_prev", "0"),
-    ("Handler_read_rnd", "0"),
-    ("Innodb_buffer_pool_bytes_data", "0"),
-    ("Innodb_buffer_pool_bytes_dirty", "0"),
-    ("Innodb_buffer_pool_dump_status", ""),
-    ("Innodb_buffer_pool_load_status", ""),
-    ("Innodb_buffer_pool_pages_data", "0"),
-    ("Innodb_buffer_pool_pages_dirty", "0"),
-    ("Innodb_buffer_pool_pages_free", "0"),
-    ("Innodb_buffer_pool_pages_misc", "0"),
-    ("Innodb_buffer_pool_pages_total", "0"),
-    ("Innodb_buffer_pool_read_ahead", "0"),
-    ("Innodb_buffer_pool_read_ahead_evicted", "0"),
-    ("Innodb_buffer_pool_read_ahead_rnd", "0"),
-    ("Innodb_buffer_pool_resize_status", ""),
-    ("Innodb_buffer_pool_wait_free", "0"),
-    ("Innodb_data_pending_fsyncs", "0"),
-    ("Innodb_data_pending_reads", "0"),
-    ("Innodb_data_pending_writes", "0"),
-    ("Innodb_dblwr_pages_written", "0"),
-    ("Innodb_dblwr_writes", "0"),
-    ("Innodb_log_waits", "0"),
-    ("Innodb_os_log_pending_fsyncs", "0"),
-    ("Innodb_os_log_pending_writes", "0"),
-    ("Innodb_pages_created", "0"),
-    ("Innodb_row_lock_current_waits", "0"),
-    ("Innodb_truncated_status_writes", "0"),
-    ("Innodb_undo_tablespaces_active", "0"),
-    ("Innodb_undo_tablespaces_explicit", "0"),
-    ("Innodb_undo_tablespaces_implicit", "0"),
-    ("Innodb_undo_tablespaces_total", "0"),
-    ("Key_blocks_not_flushed", "0"),
-    ("Key_blocks_unused", "0"),
-    ("Key_blocks_used", "0"),
-    ("Key_read_requests", "0"),
-    ("Key_reads", "0"),
-    ("Key_write_requests", "0"),
-    ("Key_writes", "0"),
-    ("Locked_connects", "0"),
-    ("Max_execution_time_set_failed", "0"),
-    ("Not_flushed_delayed_rows", "0"),
-    ("Ongoing_anonymous_transaction_count", "0"),
-    ("Open_streams", "0"),
-    ("Rsa_public_key", ""),
-    ("Secondary_engine_execution_count", "0"),
-    ("Select_full_join", "0"),
-    ("Select_full_range_join", "0"),
-    ("Select_range", "0"),
-    ("Select_range_check", "0"),
-    ("Slave_open_temp_tables", "0"),
-    ("Slow_launch_threads", "0"),
-    ("Sort_merge_passes", "0"),
-    ("Sort_range", "0"),
-    ("Ssl_accept_renegotiates", "0"),
-    ("Ssl_accepts", "0"),
-    ("Ssl_callback_cache_hits", "0"),
-    ("Ssl_cipher", ""),
-    ("Ssl_cipher_list", ""),
-    ("Ssl_client_connects", "0"),
-    ("Ssl_connect_renegotiates", "0"),
-    ("Ssl_ctx_verify_depth", "0"),
-    ("Ssl_ctx_verify_mode", "0"),
-    ("Ssl_default_timeout", "0"),
-    ("Ssl_finished_accepts", "0"),
-    ("Ssl_finished_connects", "0"),
-    ("Ssl_server_not_after", ""),
-    ("Ssl_server_not_before", ""),
-    ("Ssl_session_cache_hits", "0"),
-    ("Ssl_session_cache_misses", "0"),
-    ("Ssl_session_cache_mode", "NONE"),
-    ("Ssl_session_cache_overflows", "0"),
-    ("Ssl_session_cache_size", "0"),
-    ("Ssl_session_cache_timeouts", "0"),
-    ("Ssl_sessions_reused", "0"),
-    ("Ssl_used_session_cache_entries", "0"),
-    ("Ssl_verify_depth", "0"),
-    ("Ssl_verify_mode", "0"),
-    ("Ssl_version", ""),
-    ("Table_open_cache_overflows", "0"),
-    ("Tc_log_max_pages_used", "0"),
-    ("Tc_log_page_size", "0"),
-    ("Tc_log_page_waits", "0"),
+/// What is counted with what performance_schema records of tables: without it nothing is known.
+const RECORDED: &[Counter] = &[
+    Counter::CreatedTmpTables,
+    Counter::HandlerExternalLock,
+    Counter::HandlerReadFirst,
+    Counter::HandlerReadKey,
+    Counter::HandlerReadLast,
+    Counter::HandlerReadNext,
+    Counter::HandlerReadPrev,
+    Counter::HandlerReadRndNext,
+    Counter::OpenedTables,
+    Counter::SelectFullJoin,
+    Counter::SelectFullRangeJoin,
+    Counter::SelectRange,
+    Counter::SelectScan,
+    Counter::SortRange,
+    Counter::SortScan,
+];
+
+/// What is read of rows, in tables and indexes.
+const READS: [Counter; 6] = [
+    Counter::HandlerReadFirst,
+    Counter::HandlerReadKey,
+    Counter::HandlerReadLast,
+    Counter::HandlerReadNext,
+    Counter::HandlerReadPrev,
+    Counter::HandlerReadRndNext,
 ];
 
 /// What InnoDB counts and SQLite has, too: the name here, and the metric's.
@@ -137,11 +61,11 @@ const FROM_METRICS: &[(&str, &str)] = &[
     ("Innodb_pages_written", "buffer_pages_written"),
 ];
 
-/// What MySQL shows of a session alone, beside what sessions count.
+/// What is so of each session: no client's connection is compressed or encrypted.
 const OF_SESSION: &[(&str, &str)] = &[
     ("Compression", "OFF"),
-    ("Last_query_cost", "0.000000"),
-    ("Last_query_partial_plans", "0"),
+    ("Ssl_cipher", ""),
+    ("Ssl_version", ""),
 ];
 
 /// What MySQL tells of the server alone, of what sessions count here.
@@ -155,6 +79,11 @@ type Named = (String, String);
 
 /// SQLite's default page size, which nothing here changes.
 const SQLITE_PAGE: u64 = 4096;
+
+/// Whether the server has the fact that a counter of sessions tells.
+fn is_counted(name: &str) -> bool {
+    tare::is_running() || !RECORDED.iter().any(|counter| counter.name() == name)
+}
 
 impl Shared {
     /// SHOW GLOBAL STATUS; with a session, what it has counted itself in place of the server's.
@@ -171,14 +100,10 @@ impl Shared {
                 (name, if server { total } else { own }.to_string())
             })
             .collect();
-        let text = |list: &[(&str, &str)]| -> Vec<Named> {
-            list.iter()
-                .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
-                .collect()
-        };
-        status.extend(text(ABSENT));
+        status.retain(|(name, _)| is_counted(name));
         if session.is_some() {
-            status.extend(text(OF_SESSION));
+            let own = OF_SESSION.iter();
+            status.extend(own.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         }
         status.extend(self.server_status(&total));
         status.extend(self.innodb_status());
@@ -189,6 +114,7 @@ impl Shared {
     pub fn session_status(cells: &Cells) -> Vec<Named> {
         let own = named(cells).filter(|(name, _)| {
             !OF_SERVER.contains(&name.as_str())
+                && is_counted(name)
                 && (!name.starts_with("Com_") || name == "Com_stmt_reprepare")
         });
         own.map(|(name, n)| (name, n.to_string())).collect()
@@ -201,13 +127,11 @@ impl Shared {
             .as_ref()
             .filter(|_| self.config.attach.is_none());
         let metrics = own.map_or_else(Vec::new, |s| tare_reader::metrics::metrics(s.view()));
-        let count = |name: &str| {
-            let found = metrics.iter().find(|m| m.name == name);
-            found.map_or(0, |m| m.ever.count)
+        let count = |(name, metric): &(&str, &str)| {
+            let found = metrics.iter().find(|m| m.name == *metric)?;
+            Some(((*name).to_owned(), found.ever.count.to_string()))
         };
-        let all = FROM_METRICS.iter();
-        all.map(|(name, metric)| ((*name).to_owned(), count(metric).to_string()))
-            .collect()
+        FROM_METRICS.iter().filter_map(count).collect()
     }
 
     fn server_status(&self, total: &Cells) -> Vec<Named> {
@@ -218,9 +142,7 @@ impl Shared {
         let running = self.registry.list();
         let running = running.iter().filter(|p| p.command != "Sleep").count();
         let open = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
-        let read =
-            value(total, Counter::HandlerReadKey) + value(total, Counter::HandlerReadRndNext);
-        let own: [(&str, u64); 27] = [
+        let own: [(&str, u64); 26] = [
             ("Aborted_clients", self.registry.aborted()),
             ("Aborted_connects", c.aborted_connects.load(Relaxed)),
             ("Connection_errors_accept", c.accept_errors.load(Relaxed)),
@@ -241,7 +163,6 @@ impl Shared {
             ("Innodb_row_lock_waits", waits),
             ("Innodb_rows_deleted", value(total, Counter::HandlerDelete)),
             ("Innodb_rows_inserted", value(total, Counter::HandlerWrite)),
-            ("Innodb_rows_read", read),
             ("Innodb_rows_updated", value(total, Counter::HandlerUpdate)),
             ("Max_used_connections", self.registry.peak() as u64),
             ("Open_files", open as u64),
@@ -252,6 +173,7 @@ impl Shared {
             ("Open_tables", self.databases.known_tables() as u64),
             ("Opened_files", crate::storage::opened_files()),
             ("Prepared_stmt_count", c.prepared.load(Relaxed)),
+            // A thread ends with its client: thread_cache_size is 0.
             ("Threads_cached", 0),
             ("Threads_connected", self.registry.len() as u64),
             ("Threads_created", c.threads_created.load(Relaxed)),
@@ -262,6 +184,10 @@ impl Shared {
             .into_iter()
             .map(|(name, n)| (name.to_owned(), n.to_string()))
             .collect();
+        if tare::is_running() {
+            let read: u64 = READS.iter().map(|counter| value(total, *counter)).sum();
+            own.push(("Innodb_rows_read".into(), read.to_string()));
+        }
         let since = uptime.saturating_sub(c.flushed_status.load(Relaxed));
         own.push(("Uptime_since_flush_status".into(), since.to_string()));
         let peak = tare_rows::time::datetime(self.registry.peak_at());

@@ -1,8 +1,7 @@
 //! The system variables: MySQL 8.0's names, which of them can be set, defaults and limits.
 //!
 //! What this server has no counterpart for has the value that says so (`OFF`, empty, 0), or MySQL's
-//! default where it only tunes something; setting it changes what SELECT and SHOW say, and nothing
-//! else.
+//! default where it only tunes something; it cannot be set to anything else (see `effect`).
 
 use super::VERSION;
 use super::variable::Kind::{Both, Fixed, Global, Session, Shared};
@@ -494,7 +493,7 @@ pub static VARIABLES: &[Variable] = &[
     text("tmpdir", Fixed, "/tmp"),
     number("transaction_alloc_block_size", Both, "8192", "1024", "131072"),
     switch("transaction_allow_batching", Session, "OFF"),
-    text("transaction_isolation", Both, "REPEATABLE-READ"),
+    text("transaction_isolation", Both, "SERIALIZABLE"),
     number("transaction_prealloc_size", Both, "4096", "1024", "131072"),
     switch("transaction_read_only", Both, "OFF"),
     word("transaction_write_set_extraction", Both, "OFF"),

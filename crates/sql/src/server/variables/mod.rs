@@ -1,6 +1,7 @@
 //! System variables: which there are, and the server's values of them.
 
 mod check;
+mod effect;
 mod globals;
 mod info;
 mod list;
@@ -8,6 +9,7 @@ mod modes;
 mod variable;
 
 pub use self::check::checked;
+pub use self::effect::{ACCEPTED, may_change};
 pub use self::globals::Globals;
 pub use self::list::VARIABLES;
 pub use self::variable::{Kind, Variable};

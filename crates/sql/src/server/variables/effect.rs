@@ -1,0 +1,95 @@
+//! Which variables do something, and which only may be set.
+//!
+//! A variable that does nothing keeps its value: a SET that would change what SELECT says, and nothing
+//! else, would be a lie.
+
+/// Variables that change what the server does, by name.
+const EFFECTIVE: &[&str] = &[
+    "autocommit",
+    "foreign_key_checks",
+    "identity",
+    "innodb_lock_wait_timeout",
+    "innodb_monitor_disable",
+    "innodb_monitor_enable",
+    "innodb_monitor_reset",
+    "innodb_monitor_reset_all",
+    "last_insert_id",
+    "long_query_time",
+    "max_execution_time",
+    "sql_mode",
+    "transaction_read_only",
+    "wait_timeout",
+];
+
+/// Variables that clients set without being asked to, when they connect or in a dump, and who does. SELECT
+/// says what was set, but for transaction_isolation, which says what is done.
+pub static ACCEPTED: &[(&str, &str)] = &[
+    (
+        "character_set_client",
+        "SET NAMES: every client; texts are UTF-8 whatever it says",
+    ),
+    ("character_set_connection", "SET NAMES"),
+    ("character_set_database", "connectors, when they connect"),
+    ("character_set_results", "SET NAMES; Connector/J sets NULL"),
+    ("character_set_server", "connectors, when they connect"),
+    ("collation_connection", "SET NAMES ... COLLATE"),
+    ("collation_database", "dumps"),
+    ("collation_server", "connectors, when they connect"),
+    (
+        "default_storage_engine",
+        "Django and other frameworks; tables are SQLite's",
+    ),
+    (
+        "group_concat_max_len",
+        "frameworks and Percona's tools; GROUP_CONCAT is not cut",
+    ),
+    ("information_schema_stats_expiry", "mysqldump"),
+    ("interactive_timeout", "mysql, and pools of connections"),
+    (
+        "lock_wait_timeout",
+        "Percona's tools; innodb_lock_wait_timeout is what counts",
+    ),
+    ("net_read_timeout", "mysqldump, Connector/J"),
+    ("net_write_timeout", "mysqldump, Connector/J"),
+    ("sql_notes", "dumps"),
+    ("sql_safe_updates", "mysql --safe-updates"),
+    (
+        "sql_select_limit",
+        "Connector/J's setMaxRows, mysql --safe-updates",
+    ),
+    (
+        "time_zone",
+        "dumps, Connector/J, frameworks; NOW() stays the server's",
+    ),
+    (
+        "transaction_isolation",
+        "frameworks; every transaction is SERIALIZABLE, and the variable says so",
+    ),
+    ("unique_checks", "dumps"),
+];
+
+/// Whether a variable may be set to another value than it has.
+pub fn may_change(name: &str) -> bool {
+    EFFECTIVE.binary_search(&name).is_ok()
+        || ACCEPTED
+            .binary_search_by(|(known, _)| known.cmp(&name))
+            .is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Kind, find};
+    use super::*;
+
+    #[test]
+    fn the_lists_are_sorted_and_name_variables_that_can_be_set() {
+        let accepted: Vec<&str> = ACCEPTED.iter().map(|(name, _)| *name).collect();
+        assert!(EFFECTIVE.is_sorted() && accepted.is_sorted());
+        for name in EFFECTIVE.iter().chain(&accepted) {
+            let variable = find(name).unwrap_or_else(|| panic!("{name}"));
+            assert_ne!(variable.kind, Kind::Fixed, "{name}");
+            assert!(may_change(name), "{name}");
+        }
+        assert!(accepted.iter().all(|name| !EFFECTIVE.contains(name)));
+    }
+}
