@@ -278,6 +278,10 @@ pub trait Table: Sync {
     fn can_truncate(&self) -> bool;
     /// Empties it. Only where `can_truncate`.
     fn truncate(&self, view: &View) -> Result<(), SqlError>;
+    /// Whether it has no rows whatever happens; then its sentence says why.
+    fn is_always_empty(&self) -> bool {
+        false
+    }
     /// A view's SELECT; a table has none.
     fn view_definition(&self) -> Option<&str> {
         None

@@ -90,11 +90,32 @@ fn views(out: &mut String, extension: &dyn Extension) {
     }
 }
 
+/// The tables that never have rows, with the reason.
+fn empty(out: &mut String) {
+    out.push_str(
+        "\n## Tables that are always empty\n\nThey are there for who asks, with MySQL's columns and \
+         keys.\n\n| table | why it is empty |\n|---|---|\n",
+    );
+    for table in registry::all().iter().filter(|t| t.is_always_empty()) {
+        let _ = writeln!(
+            out,
+            "| {}.{} | {} |",
+            table.schema(),
+            table.name(),
+            table.doc()
+        );
+    }
+}
+
 /// The whole page, with the views and routines of schema sys.
 pub fn markdown(extension: &dyn Extension) -> String {
     let mut out = String::from(
         "# Tables\n\nGenerated from the descriptions in crates/rows: do not edit.\n\
          `TARE_REGENERATE=1 cargo test -p tare-sql --test docs` writes it anew.\n",
+    );
+    out.push_str(
+        "\nA column of MySQL's that has nothing to tell here is kept, so that clients find it; its line \
+         says what it always is. Tables that MySQL does not have have no such column.\n",
     );
     for schema in [
         "performance_schema",
@@ -104,12 +125,14 @@ pub fn markdown(extension: &dyn Extension) -> String {
         "mysql",
     ] {
         heading(&mut out, schema);
-        for table in registry::all().iter().filter(|t| t.schema() == schema) {
+        let tables = registry::all().iter().filter(|t| t.schema() == schema);
+        for table in tables.filter(|t| !t.is_always_empty()) {
             about(&mut out, *table);
         }
         if schema == "sys" {
             views(&mut out, extension);
         }
     }
+    empty(&mut out);
     out
 }

@@ -109,6 +109,9 @@ impl Table for Empty {
     fn can_truncate(&self) -> bool {
         false
     }
+    fn is_always_empty(&self) -> bool {
+        true
+    }
     fn truncate(&self, _: &View) -> Result<(), SqlError> {
         Ok(())
     }

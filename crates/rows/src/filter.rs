@@ -28,7 +28,7 @@ pub enum Admit<T> {
     /// One value.
     One(T),
     /// None: a comparison with NULL, or with what the column cannot hold.
-    Nothing,
+    None,
 }
 
 impl<T: PartialEq> Admit<T> {
@@ -37,7 +37,7 @@ impl<T: PartialEq> Admit<T> {
         match self {
             Admit::All => true,
             Admit::One(one) => one == value,
-            Admit::Nothing => false,
+            Admit::None => false,
         }
     }
 }
@@ -48,7 +48,7 @@ impl Admit<&str> {
         match self {
             Admit::All => true,
             Admit::One(one) => one.eq_ignore_ascii_case(name),
-            Admit::Nothing => false,
+            Admit::None => false,
         }
     }
 }
@@ -74,7 +74,7 @@ impl Filter {
     /// The filter on a column of unsigned integers.
     pub fn number(&self, column: &str) -> Admit<u64> {
         match self.find(column) {
-            Some(Operand::Null) => Admit::Nothing,
+            Some(Operand::Null) => Admit::None,
             Some(Operand::Integer(v)) => Admit::One(*v as u64),
             Some(Operand::Text(s)) => s.trim().parse().map_or(Admit::All, Admit::One),
             _ => Admit::All,
@@ -84,7 +84,7 @@ impl Filter {
     /// The filter on a column of strings.
     pub fn text(&self, column: &str) -> Admit<&str> {
         match self.find(column) {
-            Some(Operand::Null) => Admit::Nothing,
+            Some(Operand::Null) => Admit::None,
             Some(Operand::Text(s)) => Admit::One(s),
             _ => Admit::All,
         }
@@ -102,7 +102,7 @@ mod tests {
         filter.push("THREAD_ID", Operand::Null);
         filter.push("EVENT_ID", Operand::Other);
         filter.push("NAME", Operand::Text("Idle".into()));
-        assert_eq!(filter.number("THREAD_ID"), Admit::Nothing);
+        assert_eq!(filter.number("THREAD_ID"), Admit::None);
         assert_eq!(filter.number("EVENT_ID"), Admit::All);
         assert!(filter.text("NAME").admits_name("idle"));
         assert!(!filter.text("NAME").admits_name("idles"));

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use tare_rows::registry;
 
 const REFERENCE: &str = include_str!("fixtures/columns.tsv");
+/// The tables and columns of information_schema, as a MySQL 9.7.4 has them.
+const INFORMATION_SCHEMA: &str = include_str!("fixtures/information_schema.tsv");
 
 fn reference() -> BTreeMap<String, Vec<String>> {
     let mut tables: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -67,6 +69,11 @@ fn descriptions_are_whole() {
         let name = table.name();
         let sentence = |text: &str| text.ends_with('.') && text.len() > 3;
         assert!(sentence(table.doc()), "{name}");
+        if table.is_always_empty() {
+            let says_why =
+                table.doc().to_lowercase().contains("always empty") || table.doc().contains(':');
+            assert!(says_why, "{name}: why is it empty?");
+        }
         for column in &columns {
             assert!(sentence(column.doc), "{name}.{}", column.name);
             let twins = columns
@@ -87,4 +94,31 @@ fn descriptions_are_whole() {
             assert!(update.columns.iter().all(|c| known(c)), "{name}");
         }
     }
+}
+
+/// A column that has nothing to tell is there only because MySQL has it. performance_schema's are all
+/// MySQL's: see above.
+#[test]
+fn no_column_of_our_own_is_constant() {
+    let mysqls = |table: &str, column: &str| {
+        INFORMATION_SCHEMA.lines().any(|line| {
+            line.split_once('\t').is_some_and(|(t, c)| {
+                t.eq_ignore_ascii_case(table) && c.eq_ignore_ascii_case(column)
+            })
+        })
+    };
+    let constant = |doc: &str| doc.contains("lways ") || doc.starts_with("Not ");
+    let mut seen = 0;
+    for table in registry::all().iter().filter(|t| !t.is_always_empty()) {
+        for column in table.columns().iter().filter(|c| constant(c.doc)) {
+            seen += 1;
+            let name = format!("{}.{}.{}", table.schema(), table.name(), column.name);
+            match table.schema() {
+                "tare" => panic!("{name} is always the same, and MySQL has no such column"),
+                "information_schema" => assert!(mysqls(table.name(), column.name), "{name}"),
+                _ => {}
+            }
+        }
+    }
+    assert!(seen > 50, "the columns that say so are found: {seen}");
 }

@@ -1,16 +1,16 @@
 //! information_schema: databases, tables, columns, indexes and what else clients ask for.
 
+pub mod absent;
 pub mod columns;
 pub mod constants;
 pub mod engine;
 pub mod keywords;
 mod listed;
 pub mod metrics;
-pub mod nothing;
+pub mod processlist;
 pub mod routines;
 pub mod schemata;
 pub mod statistics;
-pub mod stored;
 pub mod tables;
 
 use crate::describe::Table;
@@ -22,10 +22,10 @@ pub static TABLES: &[&[&dyn Table]] = &[
     keywords::TABLES,
     metrics::TABLES,
     engine::TABLES,
-    nothing::TABLES,
-    routines::TABLES,
+    absent::TABLES,
+    processlist::TABLES,
     schemata::TABLES,
     statistics::TABLES,
-    stored::TABLES,
+    routines::TABLES,
     tables::TABLES,
 ];

@@ -1,119 +1,356 @@
-//! PROCESSLIST; and what clients ask for that a server without stored programs, partitions and
-//! plugins has none of.
+//! ROUTINES and PARAMETERS: the functions and procedures of schema sys, the only ones there are.
+
+use tare_mysql::types::{Parts, parts};
 
 use crate::cell::Cell;
 use crate::describe::{Column, Spec, Table, col, null};
-use crate::record::thread::Thread;
+use crate::extension::Routine;
+use crate::filter::Filter;
+use crate::time::datetime;
+use crate::view::View;
 
-const PROCESSLIST_COLUMNS: &[Column<Thread>] = &[
+/// A parameter: mode, name and type. What a function gives has no name.
+type Parameter = (Option<&'static str>, Option<&'static str>, &'static str);
+
+struct Row {
+    routine: Routine,
+    parameters: Vec<Parameter>,
+    made: String,
+}
+
+impl Row {
+    fn type_(&self) -> Option<Parts> {
+        self.routine.returns.map(parts)
+    }
+}
+
+fn row(routine: Routine, made: &str) -> Row {
+    let mode = |out| if out { "OUT" } else { "IN" };
+    let result = routine.returns.map(|returns| (None, None, returns));
+    let named = routine
+        .parameters
+        .iter()
+        .map(|p| (Some(mode(p.out)), Some(p.name), p.column_type));
+    Row {
+        parameters: result.into_iter().chain(named).collect(),
+        routine,
+        made: made.to_owned(),
+    }
+}
+
+fn routines(view: &View, filter: &Filter) -> Vec<Row> {
+    let made = datetime(view.snapshot.started());
+    let Some(extension) = view.source.extension() else {
+        return Vec::new();
+    };
+    let schema = filter.text("ROUTINE_SCHEMA");
+    let all = extension.routines().into_iter().map(|r| row(r, &made));
+    all.filter(|_| schema.admits_name("sys")).collect()
+}
+
+fn characters(type_: &Parts) -> Option<u64> {
+    type_.characters()
+}
+
+fn octets(type_: &Parts) -> Option<u64> {
+    // utf8mb4: four bytes a character; the lengths of texts are in bytes already.
+    let each = if type_.base.ends_with("text") { 1 } else { 4 };
+    type_.characters().map(|n| n * each)
+}
+
+fn precision(type_: &Parts) -> Option<u64> {
+    type_.numeric().map(|(precision, _)| precision)
+}
+
+fn scale(type_: &Parts) -> Option<u64> {
+    type_.numeric().and_then(|(_, scale)| scale)
+}
+
+fn charset(type_: &Parts) -> Option<&'static str> {
+    type_.characters().map(|_| "utf8mb4")
+}
+
+fn collation(type_: &Parts) -> Option<&'static str> {
+    type_.characters().map(|_| "utf8mb4_0900_ai_ci")
+}
+
+const ROUTINE_COLUMNS: &[Column<Row>] = &[
+    col("SPECIFIC_NAME", "varchar(64)", "The routine.", |r| {
+        r.routine.name.into()
+    }),
+    col("ROUTINE_CATALOG", "varchar(64)", "Always def.", |_| {
+        "def".into()
+    }),
+    col("ROUTINE_SCHEMA", "varchar(64)", "Always sys.", |_| {
+        "sys".into()
+    }),
+    col("ROUTINE_NAME", "varchar(64)", "The routine.", |r| {
+        r.routine.name.into()
+    }),
     col(
-        "ID",
-        "bigint(21) unsigned",
-        "The connection's number.",
-        |r| Cell::opt(r.processlist_id),
+        "ROUTINE_TYPE",
+        "enum('FUNCTION','PROCEDURE')",
+        "What it is.",
+        |r| r.routine.kind.name().into(),
     ),
-    col("USER", "varchar(32)", "The client's user.", |r: &Thread| {
-        r.user.as_deref().unwrap_or("unauthenticated user").into()
-    })
-    .binary(),
-    col("HOST", "varchar(64)", "The client's host.", |r| {
-        r.host.as_deref().unwrap_or("").into()
-    }),
-    null("DB", "varchar(64)", "The default database.", |r| {
-        Cell::opt(r.db.as_deref())
-    }),
-    col(
-        "COMMAND",
-        "varchar(16)",
-        "Query, Sleep and the like.",
-        |r| r.command.unwrap_or("").into(),
-    ),
-    col("TIME", "int(7)", "Seconds in this command.", |r| {
-        r.time_s.unwrap_or(0).into()
-    }),
-    null("STATE", "varchar(64)", "The stage.", |r| {
-        Cell::opt(r.state.as_deref())
+    null("DATA_TYPE", "longtext", "What a function gives.", |r| {
+        Cell::Text(r.type_().map_or_else(|| "".into(), |t| t.base.into()))
     }),
     null(
-        "INFO",
-        "varchar(65535)",
-        "The statement that it runs.",
-        |r| Cell::opt(r.info.as_deref()),
+        "CHARACTER_MAXIMUM_LENGTH",
+        "bigint(21)",
+        "Its characters, of a text.",
+        |r| Cell::opt(r.type_().as_ref().and_then(characters)),
+    ),
+    null(
+        "CHARACTER_OCTET_LENGTH",
+        "bigint(21)",
+        "Its bytes, of a text.",
+        |r| Cell::opt(r.type_().as_ref().and_then(octets)),
+    ),
+    null(
+        "NUMERIC_PRECISION",
+        "int(10) unsigned",
+        "Its digits, of a number.",
+        |r| Cell::opt(r.type_().as_ref().and_then(precision)),
+    ),
+    null(
+        "NUMERIC_SCALE",
+        "int(10) unsigned",
+        "Its digits behind the point, of a number.",
+        |r| Cell::opt(r.type_().as_ref().and_then(scale)),
+    ),
+    null(
+        "DATETIME_PRECISION",
+        "int(10) unsigned",
+        "NULL: none gives a time.",
+        |_| Cell::Null,
+    ),
+    null(
+        "CHARACTER_SET_NAME",
+        "varchar(64)",
+        "Its character set, of a text.",
+        |r| Cell::opt(r.type_().as_ref().and_then(charset)),
+    ),
+    null(
+        "COLLATION_NAME",
+        "varchar(64)",
+        "Its collation, of a text.",
+        |r| Cell::opt(r.type_().as_ref().and_then(collation)),
+    ),
+    null("DTD_IDENTIFIER", "longtext", "Its type in full.", |r| {
+        Cell::opt(r.routine.returns)
+    }),
+    col(
+        "ROUTINE_BODY",
+        "varchar(8)",
+        "Always SQL, as in MySQL.",
+        |_| "SQL".into(),
+    ),
+    null(
+        "ROUTINE_DEFINITION",
+        "longtext",
+        "The SELECT that a function is, of those that are one.",
+        |r| Cell::opt(r.routine.text),
+    ),
+    null("EXTERNAL_NAME", "binary(0)", "Always NULL.", |_| Cell::Null),
+    col(
+        "EXTERNAL_LANGUAGE",
+        "varchar(64)",
+        "Always SQL, as in MySQL.",
+        |_| "SQL".into(),
+    ),
+    col("PARAMETER_STYLE", "varchar(3)", "Always SQL.", |_| {
+        "SQL".into()
+    }),
+    col(
+        "IS_DETERMINISTIC",
+        "varchar(3)",
+        "NO of what reads tables.",
+        |r| Cell::yes_no(r.routine.kind.name() == "FUNCTION" && r.routine.text.is_none()),
+    ),
+    col(
+        "SQL_DATA_ACCESS",
+        "enum('CONTAINS SQL','NO SQL','READS SQL DATA','MODIFIES SQL DATA')",
+        "What it does to tables.",
+        |r| match (r.routine.kind.name(), r.routine.text) {
+            ("PROCEDURE", _) => "MODIFIES SQL DATA".into(),
+            (_, Some(_)) => "READS SQL DATA".into(),
+            _ => "NO SQL".into(),
+        },
+    ),
+    null("SQL_PATH", "binary(0)", "Always NULL.", |_| Cell::Null),
+    col(
+        "SECURITY_TYPE",
+        "enum('DEFAULT','INVOKER','DEFINER')",
+        "Always INVOKER.",
+        |_| "INVOKER".into(),
+    ),
+    col("CREATED", "timestamp", "When the segment began.", |r| {
+        r.made.as_str().into()
+    }),
+    col(
+        "LAST_ALTERED",
+        "timestamp",
+        "When the segment began.",
+        |r| r.made.as_str().into(),
+    ),
+    col("SQL_MODE", "text", "Always empty.", |_| "".into()),
+    col("ROUTINE_COMMENT", "text", "What it does.", |r| {
+        r.routine.doc.into()
+    }),
+    col(
+        "DEFINER",
+        "varchar(93)",
+        "Always mysql.sys@localhost.",
+        |_| "mysql.sys@localhost".into(),
+    ),
+    col(
+        "CHARACTER_SET_CLIENT",
+        "varchar(64)",
+        "Always utf8mb4.",
+        |_| "utf8mb4".into(),
+    ),
+    col(
+        "COLLATION_CONNECTION",
+        "varchar(64)",
+        "Always utf8mb4_0900_ai_ci.",
+        |_| "utf8mb4_0900_ai_ci".into(),
+    ),
+    col(
+        "DATABASE_COLLATION",
+        "varchar(64)",
+        "Always utf8mb4_0900_ai_ci.",
+        |_| "utf8mb4_0900_ai_ci".into(),
     ),
 ];
 
-static PROCESSLIST: Spec<Thread> = Spec::new(
+static ROUTINES: Spec<Row> = Spec::new(
     "information_schema",
-    "PROCESSLIST",
-    "The connections, from performance_schema.threads.",
-    &[PROCESSLIST_COLUMNS],
+    "ROUTINES",
+    "The functions and procedures of schema sys.",
+    &[ROUTINE_COLUMNS],
+    |view, filter| Ok(Box::new(routines(view, filter).into_iter())),
+)
+.filters(&["ROUTINE_SCHEMA"])
+.expect(48);
+
+struct OfRoutine {
+    routine: &'static str,
+    kind: &'static str,
+    position: u64,
+    parameter: Parameter,
+}
+
+impl OfRoutine {
+    fn type_(&self) -> Parts {
+        parts(self.parameter.2)
+    }
+}
+
+const PARAMETER_COLUMNS: &[Column<OfRoutine>] = &[
+    col("SPECIFIC_CATALOG", "varchar(64)", "Always def.", |_| {
+        "def".into()
+    }),
+    col("SPECIFIC_SCHEMA", "varchar(64)", "Always sys.", |_| {
+        "sys".into()
+    }),
+    col("SPECIFIC_NAME", "varchar(64)", "The routine.", |r| {
+        r.routine.into()
+    }),
+    col(
+        "ORDINAL_POSITION",
+        "bigint(20) unsigned",
+        "From 1 on; 0 is what a function gives.",
+        |r| r.position.into(),
+    ),
+    null("PARAMETER_MODE", "varchar(5)", "IN or OUT.", |r| {
+        Cell::opt(r.parameter.0)
+    }),
+    null("PARAMETER_NAME", "varchar(64)", "The parameter.", |r| {
+        Cell::opt(r.parameter.1)
+    }),
+    null("DATA_TYPE", "longtext", "Its type.", |r| {
+        r.type_().base.into()
+    }),
+    null(
+        "CHARACTER_MAXIMUM_LENGTH",
+        "bigint(21)",
+        "Its characters, of a text.",
+        |r| Cell::opt(characters(&r.type_())),
+    ),
+    null(
+        "CHARACTER_OCTET_LENGTH",
+        "bigint(21)",
+        "Its bytes, of a text.",
+        |r| Cell::opt(octets(&r.type_())),
+    ),
+    null(
+        "NUMERIC_PRECISION",
+        "int(10) unsigned",
+        "Its digits, of a number.",
+        |r| Cell::opt(precision(&r.type_())),
+    ),
+    null(
+        "NUMERIC_SCALE",
+        "bigint(21)",
+        "Its digits behind the point, of a number.",
+        |r| Cell::opt(scale(&r.type_())),
+    ),
+    null(
+        "DATETIME_PRECISION",
+        "int(10) unsigned",
+        "NULL: none is a time.",
+        |_| Cell::Null,
+    ),
+    null(
+        "CHARACTER_SET_NAME",
+        "varchar(64)",
+        "Its character set, of a text.",
+        |r| Cell::opt(charset(&r.type_())),
+    ),
+    null(
+        "COLLATION_NAME",
+        "varchar(64)",
+        "Its collation, of a text.",
+        |r| Cell::opt(collation(&r.type_())),
+    ),
+    col("DTD_IDENTIFIER", "mediumtext", "Its type in full.", |r| {
+        r.parameter.2.into()
+    }),
+    col(
+        "ROUTINE_TYPE",
+        "enum('FUNCTION','PROCEDURE')",
+        "What the routine is.",
+        |r| r.kind.into(),
+    ),
+];
+
+static PARAMETERS: Spec<OfRoutine> = Spec::new(
+    "information_schema",
+    "PARAMETERS",
+    "What the functions and procedures of schema sys are called with.",
+    &[PARAMETER_COLUMNS],
     |view, _| {
-        let threads = view.snapshot.threads(&crate::filter::Filter::all())?;
-        Ok(Box::new(threads.filter(|t| t.processlist_id.is_some())))
+        let all = routines(view, &Filter::all());
+        let rows: Vec<OfRoutine> = all
+            .into_iter()
+            .flat_map(|r| {
+                // A function's first is what it gives.
+                let first = u64::from(r.routine.kind.name() == "PROCEDURE");
+                let numbered = (first..).zip(r.parameters);
+                numbered.map(move |(position, parameter)| OfRoutine {
+                    routine: r.routine.name,
+                    kind: r.routine.kind.name(),
+                    position,
+                    parameter,
+                })
+            })
+            .collect();
+        Ok(Box::new(rows.into_iter()))
     },
 )
-.expect(100);
+.expect(90);
 
-/// The row type of tables that never have rows.
-enum Never {}
-
-macro_rules! empty {
-    ($($static:ident $name:literal $doc:literal: $($column:literal $type:literal,)*;)*) => {
-        $(static $static: Spec<Never> = Spec::new(
-            "information_schema",
-            $name,
-            $doc,
-            &[&[$(null($column, $type, "Never shown: the table has no rows.", |r: &Never| match *r {})),*]],
-            |_, _| Ok(Box::new(std::iter::empty())),
-        )
-        .expect(1);)*
-        /// The tables of this file.
-        pub static TABLES: &[&dyn Table] = &[&PROCESSLIST, $(&$static),*];
-    };
-}
-
-empty! {
-    TRIGGERS "TRIGGERS" "Triggers: there are none that MySQL would know.":
-        "TRIGGER_CATALOG" "varchar(64)", "TRIGGER_SCHEMA" "varchar(64)", "TRIGGER_NAME" "varchar(64)",
-        "EVENT_MANIPULATION" "enum('INSERT','UPDATE','DELETE')", "EVENT_OBJECT_CATALOG" "varchar(64)",
-        "EVENT_OBJECT_SCHEMA" "varchar(64)", "EVENT_OBJECT_TABLE" "varchar(64)",
-        "ACTION_ORDER" "int(10) unsigned", "ACTION_CONDITION" "binary(0)", "ACTION_STATEMENT" "longtext",
-        "ACTION_ORIENTATION" "varchar(3)", "ACTION_TIMING" "enum('BEFORE','AFTER')",
-        "ACTION_REFERENCE_OLD_TABLE" "binary(0)", "ACTION_REFERENCE_NEW_TABLE" "binary(0)",
-        "ACTION_REFERENCE_OLD_ROW" "varchar(3)", "ACTION_REFERENCE_NEW_ROW" "varchar(3)",
-        "CREATED" "timestamp(2)", "SQL_MODE" "text", "DEFINER" "varchar(93)",
-        "CHARACTER_SET_CLIENT" "varchar(64)", "COLLATION_CONNECTION" "varchar(64)",
-        "DATABASE_COLLATION" "varchar(64)",;
-    EVENTS "EVENTS" "Scheduled events: there are none.":
-        "EVENT_CATALOG" "varchar(64)", "EVENT_SCHEMA" "varchar(64)", "EVENT_NAME" "varchar(64)",
-        "DEFINER" "varchar(93)", "TIME_ZONE" "varchar(64)", "EVENT_BODY" "varchar(3)",
-        "EVENT_DEFINITION" "longtext", "EVENT_TYPE" "varchar(9)", "EXECUTE_AT" "datetime",
-        "INTERVAL_VALUE" "varchar(256)", "INTERVAL_FIELD" "varchar(18)", "SQL_MODE" "text",
-        "STARTS" "datetime", "ENDS" "datetime", "STATUS" "varchar(18)", "ON_COMPLETION" "varchar(12)",
-        "CREATED" "timestamp", "LAST_ALTERED" "timestamp", "LAST_EXECUTED" "datetime",
-        "EVENT_COMMENT" "varchar(2048)", "ORIGINATOR" "int(10) unsigned",
-        "CHARACTER_SET_CLIENT" "varchar(64)", "COLLATION_CONNECTION" "varchar(64)",
-        "DATABASE_COLLATION" "varchar(64)",;
-    PARTITIONS "PARTITIONS" "Partitions: there are none.":
-        "TABLE_CATALOG" "varchar(64)", "TABLE_SCHEMA" "varchar(64)", "TABLE_NAME" "varchar(64)",
-        "PARTITION_NAME" "varchar(64)", "SUBPARTITION_NAME" "varchar(64)",
-        "PARTITION_ORDINAL_POSITION" "int(10) unsigned", "SUBPARTITION_ORDINAL_POSITION" "int(10) unsigned",
-        "PARTITION_METHOD" "varchar(13)", "SUBPARTITION_METHOD" "varchar(13)",
-        "PARTITION_EXPRESSION" "varchar(2048)", "SUBPARTITION_EXPRESSION" "varchar(2048)",
-        "PARTITION_DESCRIPTION" "text", "TABLE_ROWS" "bigint(21) unsigned",
-        "AVG_ROW_LENGTH" "bigint(21) unsigned", "DATA_LENGTH" "bigint(21) unsigned",
-        "MAX_DATA_LENGTH" "bigint(21) unsigned", "INDEX_LENGTH" "bigint(21) unsigned",
-        "DATA_FREE" "bigint(21) unsigned", "CREATE_TIME" "timestamp", "UPDATE_TIME" "datetime",
-        "CHECK_TIME" "datetime", "CHECKSUM" "bigint(21)", "PARTITION_COMMENT" "text",
-        "NODEGROUP" "varchar(256)", "TABLESPACE_NAME" "varchar(259)",;
-    SCHEMA_PRIVILEGES "SCHEMA_PRIVILEGES" "Privileges on single databases: there are none; USER_PRIVILEGES has all.":
-        "GRANTEE" "varchar(292)", "TABLE_CATALOG" "varchar(512)", "TABLE_SCHEMA" "varchar(64)",
-        "PRIVILEGE_TYPE" "varchar(64)", "IS_GRANTABLE" "varchar(3)",;
-    TABLE_PRIVILEGES "TABLE_PRIVILEGES" "Privileges on single tables: there are none; USER_PRIVILEGES has all.":
-        "GRANTEE" "varchar(292)", "TABLE_CATALOG" "varchar(512)", "TABLE_SCHEMA" "varchar(64)",
-        "TABLE_NAME" "varchar(64)", "PRIVILEGE_TYPE" "varchar(64)", "IS_GRANTABLE" "varchar(3)",;
-    COLUMN_PRIVILEGES "COLUMN_PRIVILEGES" "Privileges on single columns: there are none; USER_PRIVILEGES has all.":
-        "GRANTEE" "varchar(292)", "TABLE_CATALOG" "varchar(512)", "TABLE_SCHEMA" "varchar(64)",
-        "TABLE_NAME" "varchar(64)", "COLUMN_NAME" "varchar(64)", "PRIVILEGE_TYPE" "varchar(64)",
-        "IS_GRANTABLE" "varchar(3)",;
-}
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[&ROUTINES, &PARAMETERS];

@@ -8,7 +8,7 @@ pub mod digests;
 pub mod errors;
 pub mod event;
 pub mod files;
-pub mod held;
+pub mod handles;
 pub mod host_cache;
 pub mod instances;
 mod lists;
@@ -40,7 +40,7 @@ pub static TABLES: &[&[&dyn Table]] = &[
     digests::TABLES,
     errors::TABLES,
     files::TABLES,
-    held::TABLES,
+    handles::TABLES,
     host_cache::TABLES,
     instances::TABLES,
     log_status::TABLES,

@@ -10,7 +10,7 @@ use tare_reader::{Actor, ActorError};
 
 use super::setup::{properties, yes_no};
 use super::truncate::done;
-use super::{Done, Made, Snapshot, none};
+use super::{Done, Listed, Snapshot, none};
 use crate::describe::Change;
 use crate::filter::Filter;
 use crate::performance_schema::actors::{Rule, ThreadClass};
@@ -39,7 +39,7 @@ fn refused(error: ActorError) -> SqlError {
 
 impl Snapshot {
     /// setup_actors.
-    pub fn actors(&self) -> Made<Rule> {
+    pub fn actors(&self) -> Listed<Rule> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -91,7 +91,7 @@ impl Snapshot {
     }
 
     /// setup_threads.
-    pub fn thread_classes(&self, filter: &Filter) -> Made<ThreadClass> {
+    pub fn thread_classes(&self, filter: &Filter) -> Listed<ThreadClass> {
         let Some(host) = &self.host else {
             return none();
         };

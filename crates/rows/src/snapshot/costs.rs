@@ -8,7 +8,7 @@ use tare_layout::line::{COUNT, EXTRA, memory};
 
 use super::host::Host;
 use super::summaries::Family;
-use super::{Made, Snapshot, none};
+use super::{Listed, Snapshot, none};
 use crate::cost::{Cost, unit};
 use crate::filter::Filter;
 
@@ -35,7 +35,7 @@ fn read_ps(host: &Host, timer: usize) -> f64 {
 
 impl Snapshot {
     /// tare.cost_by_event_name.
-    pub fn costs(&self, filter: &Filter) -> Made<Cost> {
+    pub fn costs(&self, filter: &Filter) -> Listed<Cost> {
         let Some(host) = &self.host else {
             return none();
         };

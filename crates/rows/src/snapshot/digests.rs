@@ -9,13 +9,13 @@ use tare_reader::{FineHistogram, digests};
 
 use super::host::Host;
 use super::summaries::statement_sums;
-use super::{Made, Snapshot, none, rows};
+use super::{Listed, Snapshot, none, rows};
 use crate::performance_schema::digests::Bucket;
 use crate::record::digest::Digest;
 
 impl Snapshot {
     /// events_statements_summary_by_digest.
-    pub fn digests(&self) -> Made<Digest> {
+    pub fn digests(&self) -> Listed<Digest> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -27,7 +27,7 @@ impl Snapshot {
     }
 
     /// INNODB_METRICS.
-    pub fn metrics(&self) -> Made<tare_reader::Metric> {
+    pub fn metrics(&self) -> Listed<tare_reader::Metric> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -53,7 +53,7 @@ impl Snapshot {
     }
 
     /// events_statements_histogram_global.
-    pub fn statement_histogram(&self) -> Made<Bucket> {
+    pub fn statement_histogram(&self) -> Listed<Bucket> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -64,7 +64,7 @@ impl Snapshot {
     }
 
     /// events_statements_histogram_by_digest: every bucket of every digest, as in MySQL.
-    pub fn digest_histograms(&self) -> Made<Bucket> {
+    pub fn digest_histograms(&self) -> Listed<Bucket> {
         let Some(host) = &self.host else {
             return none();
         };

@@ -6,7 +6,7 @@ use tare_reader::line::Cells;
 
 use super::host::Host;
 use super::summaries::Family;
-use super::{By, Made, Snapshot, none};
+use super::{By, Listed, Snapshot, none};
 use crate::filter::{Admit, Filter};
 use crate::performance_schema::errors::Error;
 use crate::record::event::Owner;
@@ -62,7 +62,7 @@ impl Known {
 impl Snapshot {
     /// events_errors_summary_*_by_error: a row for every error that the host knows, and one for those
     /// that found none.
-    pub fn errors(&self, by: By, filter: &Filter) -> Made<Error> {
+    pub fn errors(&self, by: By, filter: &Filter) -> Listed<Error> {
         let Some(host) = &self.host else {
             return none();
         };

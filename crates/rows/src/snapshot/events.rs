@@ -11,7 +11,7 @@ use tare_reader::events::{self, Events, Head, Table};
 use tare_reader::instances::object;
 
 use super::host::Host;
-use super::{Made, Once, Snapshot, Which, none, rows};
+use super::{Listed, Once, Snapshot, Which, none, rows};
 use crate::filter::Filter;
 use crate::record::event::{Event, HasEvent};
 use crate::record::stage::Stage;
@@ -38,7 +38,7 @@ impl Snapshot {
         filter: &Filter,
         read: impl FnOnce(&Events<'_>, Table) -> Vec<E>,
         row: impl Fn(&Host, E) -> Option<R>,
-    ) -> Made<R> {
+    ) -> Listed<R> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -59,7 +59,7 @@ impl Snapshot {
     }
 
     /// events_waits_*.
-    pub fn waits(&self, which: Which, filter: &Filter) -> Made<Wait> {
+    pub fn waits(&self, which: Which, filter: &Filter) -> Listed<Wait> {
         let read = |events: &Events<'_>, table| events.waits(table);
         self.events(&self.waits, which, filter, read, |host, wait| {
             self.wait(host, wait)
@@ -67,7 +67,7 @@ impl Snapshot {
     }
 
     /// events_stages_*.
-    pub fn stages(&self, which: Which, filter: &Filter) -> Made<Stage> {
+    pub fn stages(&self, which: Which, filter: &Filter) -> Listed<Stage> {
         let read = |events: &Events<'_>, table| events.stages(table);
         self.events(&self.stages, which, filter, read, |host, stage| {
             Some(Stage {
@@ -79,7 +79,7 @@ impl Snapshot {
     }
 
     /// events_statements_*.
-    pub fn statements(&self, which: Which, filter: &Filter) -> Made<Statement> {
+    pub fn statements(&self, which: Which, filter: &Filter) -> Listed<Statement> {
         let read = |events: &Events<'_>, table| events.statements(table);
         self.events(&self.statements, which, filter, read, |host, statement| {
             self.statement(host, statement)
@@ -87,7 +87,7 @@ impl Snapshot {
     }
 
     /// events_transactions_*.
-    pub fn transactions(&self, which: Which, filter: &Filter) -> Made<Transaction> {
+    pub fn transactions(&self, which: Which, filter: &Filter) -> Listed<Transaction> {
         let read = |events: &Events<'_>, table| events.transactions(table);
         self.events(
             &self.transactions,

@@ -4,14 +4,14 @@
 //! that is scanned twice (a join with itself, a subquery) shows the same rows twice.
 
 mod actors;
+mod connections;
 mod costs;
 mod digests;
 mod errors;
 mod events;
-mod held;
+mod handles;
 mod host;
 mod objects;
-mod people;
 mod rules;
 mod setup;
 mod status;
@@ -62,9 +62,10 @@ pub enum By {
 }
 
 /// How many ways there are to group.
-const WAYS: usize = By::Host as usize + 1;
+/// How many of them there are.
+const OWNERS: usize = By::Host as usize + 1;
 
-type Made<R> = Result<Rows<R>, SqlError>;
+type Listed<R> = Result<Rows<R>, SqlError>;
 type Done = Result<(), SqlError>;
 type Once<T> = OnceLock<Arc<Vec<T>>>;
 /// Latency histograms by class.
@@ -82,7 +83,7 @@ pub struct Snapshot {
     stages: [Once<Stage>; 3],
     statements: [Once<Statement>; 3],
     transactions: [Once<Transaction>; 3],
-    sums: [[Once<summaries::Lazy>; summaries::FAMILIES]; WAYS],
+    sums: [[Once<summaries::Lazy>; summaries::FAMILIES]; OWNERS],
     histograms: OnceLock<Histograms>,
     objects: OnceLock<objects::Objects>,
     tables: OnceLock<tables::Tables>,
@@ -124,7 +125,7 @@ impl Snapshot {
     }
 }
 
-fn none<R: 'static>() -> Made<R> {
+fn none<R: 'static>() -> Listed<R> {
     Ok(Box::new(std::iter::empty()))
 }
 
@@ -133,7 +134,7 @@ fn rows<T: 'static, R: 'static>(
     kept: &Arc<Vec<T>>,
     row: impl Fn(&T) -> R + 'static,
     keep: impl Fn(&T) -> bool + 'static,
-) -> Made<R> {
+) -> Listed<R> {
     let kept = kept.clone();
     let mut next = 0;
     Ok(Box::new(std::iter::from_fn(move || {

@@ -7,7 +7,7 @@ use tare_reader::instances::{File, Instance, Socket};
 
 use super::host::Host;
 use super::summaries::{file_io, stat};
-use super::{Made, Snapshot, none};
+use super::{Listed, Snapshot, none};
 use crate::filter::Filter;
 use crate::performance_schema::files::{FileIo, Opened};
 use crate::performance_schema::instances::Lock;
@@ -34,7 +34,7 @@ impl Snapshot {
         })
     }
 
-    fn locks(&self, filter: &Filter, wanted: impl Fn(Kind) -> bool) -> Made<Lock> {
+    fn locks(&self, filter: &Filter, wanted: impl Fn(Kind) -> bool) -> Listed<Lock> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -57,22 +57,22 @@ impl Snapshot {
     }
 
     /// mutex_instances.
-    pub fn mutexes(&self, filter: &Filter) -> Made<Lock> {
+    pub fn mutexes(&self, filter: &Filter) -> Listed<Lock> {
         self.locks(filter, |kind| kind == Kind::Mutex)
     }
 
     /// rwlock_instances.
-    pub fn rwlocks(&self, filter: &Filter) -> Made<Lock> {
+    pub fn rwlocks(&self, filter: &Filter) -> Listed<Lock> {
         self.locks(filter, |kind| matches!(kind, Kind::RwLock | Kind::SxLock))
     }
 
     /// cond_instances.
-    pub fn conditions(&self, filter: &Filter) -> Made<Lock> {
+    pub fn conditions(&self, filter: &Filter) -> Listed<Lock> {
         self.locks(filter, |kind| kind == Kind::Cond)
     }
 
     /// events_waits_summary_by_instance.
-    pub fn instance_waits(&self, filter: &Filter) -> Made<InstanceWaits> {
+    pub fn instance_waits(&self, filter: &Filter) -> Listed<InstanceWaits> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -123,7 +123,7 @@ impl Snapshot {
     }
 
     /// file_summary_by_instance.
-    pub fn file_instances(&self, filter: &Filter) -> Made<FileIo> {
+    pub fn file_instances(&self, filter: &Filter) -> Listed<FileIo> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -142,7 +142,7 @@ impl Snapshot {
     }
 
     /// file_instances.
-    pub fn opened_files(&self, filter: &Filter) -> Made<Opened> {
+    pub fn opened_files(&self, filter: &Filter) -> Listed<Opened> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -172,7 +172,7 @@ impl Snapshot {
     }
 
     /// socket_instances.
-    pub fn sockets(&self, filter: &Filter) -> Made<Open> {
+    pub fn sockets(&self, filter: &Filter) -> Listed<Open> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -194,7 +194,7 @@ impl Snapshot {
     }
 
     /// socket_summary_by_instance.
-    pub fn socket_instances(&self, filter: &Filter) -> Made<SocketIo> {
+    pub fn socket_instances(&self, filter: &Filter) -> Listed<SocketIo> {
         let Some(host) = &self.host else {
             return none();
         };

@@ -6,7 +6,7 @@ use tare_reader::{Rule, Switch, WriteError};
 
 use super::setup::yes_no;
 use super::truncate::done;
-use super::{Done, Made, Snapshot, none};
+use super::{Done, Listed, Snapshot, none};
 use crate::describe::Change;
 
 /// The longest schema and object name, in characters.
@@ -24,7 +24,7 @@ fn refused(error: WriteError, name: String) -> SqlError {
 
 impl Snapshot {
     /// setup_objects.
-    pub fn object_rules(&self) -> Made<Rule> {
+    pub fn object_rules(&self) -> Listed<Rule> {
         match &self.host {
             Some(host) => Ok(Box::new(Rule::all(host.view()).into_iter())),
             None => none(),

@@ -10,7 +10,7 @@ use tare_reader::{Class, Classes, WriteError};
 
 use super::host::Host;
 use super::truncate::done;
-use super::{Done, Made, Snapshot, none};
+use super::{Done, Listed, Snapshot, none};
 use crate::describe::Change;
 use crate::filter::Filter;
 use crate::performance_schema::setup::{Consumer, EventTimer, Instrument, Timer};
@@ -62,7 +62,7 @@ pub(super) fn yes_no(change: &Change) -> Result<bool, SqlError> {
 
 impl Snapshot {
     /// setup_instruments.
-    pub fn instruments(&self, filter: &Filter) -> Made<Instrument> {
+    pub fn instruments(&self, filter: &Filter) -> Listed<Instrument> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -128,7 +128,7 @@ impl Snapshot {
     }
 
     /// setup_consumers.
-    pub fn consumers(&self) -> Made<Consumer> {
+    pub fn consumers(&self) -> Listed<Consumer> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -152,7 +152,7 @@ impl Snapshot {
     }
 
     /// setup_timers.
-    pub fn event_timers(&self) -> Made<EventTimer> {
+    pub fn event_timers(&self) -> Listed<EventTimer> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -196,7 +196,7 @@ impl Snapshot {
     }
 
     /// performance_timers.
-    pub fn timers(&self) -> Made<Timer> {
+    pub fn timers(&self) -> Listed<Timer> {
         let Some(host) = &self.host else {
             return none();
         };

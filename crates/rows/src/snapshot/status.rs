@@ -12,7 +12,7 @@ use tare_layout::slot::STATEMENT_DEPTH;
 use tare_reader::classes::text;
 
 use super::host::Host;
-use super::{Made, Snapshot, none};
+use super::{Listed, Snapshot, none};
 use crate::source::Variable;
 use crate::tare::SegmentInfo;
 
@@ -280,7 +280,7 @@ impl Snapshot {
     }
 
     /// tare.segments.
-    pub fn segments(&self) -> Made<SegmentInfo> {
+    pub fn segments(&self) -> Listed<SegmentInfo> {
         let Some(host) = &self.host else {
             return none();
         };

@@ -11,7 +11,7 @@ use tare_reader::names::{Account, Named};
 use tare_reader::{Class, Clock, Selection, Thread, Totals};
 
 use super::host::Host;
-use super::{By, Made, Snapshot, none};
+use super::{By, Listed, Snapshot, none};
 use crate::filter::Filter;
 use crate::performance_schema::files::{FileIo, Io};
 use crate::performance_schema::memory::Memory;
@@ -326,7 +326,7 @@ impl Snapshot {
         filter: &Filter,
         family: Family,
         sums: fn(&Clock, Kind, &[Cells]) -> S,
-    ) -> Made<Summary<S>> {
+    ) -> Listed<Summary<S>> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -359,22 +359,26 @@ impl Snapshot {
     }
 
     /// events_waits_summary_*_by_event_name.
-    pub fn wait_summary(&self, by: By, filter: &Filter) -> Made<Summary<Stat>> {
+    pub fn wait_summary(&self, by: By, filter: &Filter) -> Listed<Summary<Stat>> {
         self.summary(by, filter, Family::Wait, waits)
     }
 
     /// events_stages_summary_*_by_event_name.
-    pub fn stage_summary(&self, by: By, filter: &Filter) -> Made<Summary<Stat>> {
+    pub fn stage_summary(&self, by: By, filter: &Filter) -> Listed<Summary<Stat>> {
         self.summary(by, filter, Family::Stage, waits)
     }
 
     /// events_statements_summary_*_by_event_name.
-    pub fn statement_summary(&self, by: By, filter: &Filter) -> Made<Summary<statement::Sums>> {
+    pub fn statement_summary(&self, by: By, filter: &Filter) -> Listed<Summary<statement::Sums>> {
         self.summary(by, filter, Family::Statement, statement_sums)
     }
 
     /// events_transactions_summary_*_by_event_name.
-    pub fn transaction_summary(&self, by: By, filter: &Filter) -> Made<Summary<transaction::Sums>> {
+    pub fn transaction_summary(
+        &self,
+        by: By,
+        filter: &Filter,
+    ) -> Listed<Summary<transaction::Sums>> {
         self.summary(by, filter, Family::Transaction, transaction)
     }
 
@@ -396,7 +400,7 @@ impl Snapshot {
     }
 
     /// file_summary_by_event_name.
-    pub fn file_summary(&self, filter: &Filter) -> Made<FileIo> {
+    pub fn file_summary(&self, filter: &Filter) -> Listed<FileIo> {
         let row = |(name, io)| FileIo {
             path: "".into(),
             name,
@@ -408,7 +412,7 @@ impl Snapshot {
     }
 
     /// socket_summary_by_event_name.
-    pub fn socket_summary(&self, filter: &Filter) -> Made<SocketIo> {
+    pub fn socket_summary(&self, filter: &Filter) -> Listed<SocketIo> {
         let row = |(name, io)| SocketIo {
             name,
             object_instance_begin: 0,
@@ -419,12 +423,12 @@ impl Snapshot {
     }
 
     /// memory_summary_*_by_event_name.
-    pub fn memory(&self, by: By, filter: &Filter) -> Made<Summary<Memory>> {
+    pub fn memory(&self, by: By, filter: &Filter) -> Listed<Summary<Memory>> {
         self.summary(by, filter, Family::Memory, memory_sums)
     }
 
     /// tare.contention_by_event_name.
-    pub fn contention(&self, filter: &Filter) -> Made<Contention> {
+    pub fn contention(&self, filter: &Filter) -> Listed<Contention> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -464,7 +468,7 @@ impl Snapshot {
     }
 
     /// tare.histogram_by_event_name.
-    pub fn histograms(&self, filter: &Filter) -> Made<HistogramBucket> {
+    pub fn histograms(&self, filter: &Filter) -> Listed<HistogramBucket> {
         let Some(host) = &self.host else {
             return none();
         };

@@ -7,7 +7,7 @@ use tare_reader::objects::{Program, Table};
 
 use super::host::Host;
 use super::summaries::{stat, statement_sums};
-use super::{Made, Snapshot, none};
+use super::{Listed, Snapshot, none};
 use crate::performance_schema::prepared;
 use crate::performance_schema::tables::{Named, ObjectWaits, TableIo, TableLocks};
 use crate::record::event::Stat;
@@ -72,7 +72,7 @@ impl Snapshot {
     }
 
     /// table_io_waits_summary_by_table.
-    pub fn table_io(&self) -> Made<TableIo> {
+    pub fn table_io(&self) -> Listed<TableIo> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -82,7 +82,7 @@ impl Snapshot {
     }
 
     /// table_io_waits_summary_by_index_usage.
-    pub fn index_io(&self) -> Made<TableIo> {
+    pub fn index_io(&self) -> Listed<TableIo> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -96,7 +96,7 @@ impl Snapshot {
     }
 
     /// table_lock_waits_summary_by_table.
-    pub fn table_locks(&self) -> Made<TableLocks> {
+    pub fn table_locks(&self) -> Listed<TableLocks> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -120,7 +120,7 @@ impl Snapshot {
     }
 
     /// objects_summary_global_by_type.
-    pub fn object_waits(&self) -> Made<ObjectWaits> {
+    pub fn object_waits(&self) -> Listed<ObjectWaits> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -138,7 +138,7 @@ impl Snapshot {
     }
 
     /// events_statements_summary_by_program.
-    pub fn programs(&self) -> Made<prepared::Program> {
+    pub fn programs(&self) -> Listed<prepared::Program> {
         let Some(host) = &self.host else {
             return none();
         };

@@ -9,7 +9,7 @@ use tare_reader::{Names, Scope, Selection, Thread as Slot, Whose};
 
 use super::host::Host;
 use super::truncate::done;
-use super::{Done, Made, Snapshot, none, rows};
+use super::{Done, Listed, Snapshot, none, rows};
 use crate::filter::{Admit, Filter};
 use crate::performance_schema::attributes::Attribute;
 use crate::performance_schema::connections::Connections;
@@ -75,7 +75,7 @@ impl Snapshot {
     }
 
     /// threads.
-    pub fn threads(&self, filter: &Filter) -> Made<Thread> {
+    pub fn threads(&self, filter: &Filter) -> Listed<Thread> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -102,7 +102,7 @@ impl Snapshot {
     }
 
     /// session_connect_attrs; of one account's connections where it is given.
-    pub fn attributes(&self, filter: &Filter, of: Option<(String, String)>) -> Made<Attribute> {
+    pub fn attributes(&self, filter: &Filter, of: Option<(String, String)>) -> Listed<Attribute> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -133,7 +133,7 @@ impl Snapshot {
     }
 
     /// accounts.
-    pub fn accounts(&self) -> Made<Connections> {
+    pub fn accounts(&self) -> Listed<Connections> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -155,7 +155,7 @@ impl Snapshot {
     }
 
     /// users.
-    pub fn users(&self) -> Made<Connections> {
+    pub fn users(&self) -> Listed<Connections> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -167,7 +167,7 @@ impl Snapshot {
     }
 
     /// hosts.
-    pub fn hosts(&self) -> Made<Connections> {
+    pub fn hosts(&self) -> Listed<Connections> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -183,7 +183,7 @@ impl Snapshot {
         host: &Host,
         names: &[Option<Named>],
         row: impl Fn(Arc<str>) -> Connections,
-    ) -> Made<Connections> {
+    ) -> Listed<Connections> {
         let mut rows = vec![self.background(host)];
         for named in names.iter().flatten().filter(|n| n.listed) {
             rows.push(Connections {

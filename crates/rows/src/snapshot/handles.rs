@@ -6,13 +6,13 @@ use tare_layout::object::PREPARED_LINES;
 
 use super::summaries::statement_sums;
 use super::tables::named;
-use super::{Made, Snapshot, none};
-use crate::performance_schema::held::{Handle, Lock};
+use super::{Listed, Snapshot, none};
+use crate::performance_schema::handles::{Handle, Lock};
 use crate::performance_schema::prepared::Prepared;
 
 impl Snapshot {
     /// table_handles.
-    pub fn table_handles(&self) -> Made<Handle> {
+    pub fn table_handles(&self) -> Listed<Handle> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -34,7 +34,7 @@ impl Snapshot {
     }
 
     /// metadata_locks.
-    pub fn metadata_locks(&self) -> Made<Lock> {
+    pub fn metadata_locks(&self) -> Listed<Lock> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -54,7 +54,7 @@ impl Snapshot {
     }
 
     /// prepared_statements_instances.
-    pub fn prepared_statements(&self) -> Made<Prepared> {
+    pub fn prepared_statements(&self) -> Listed<Prepared> {
         let Some(host) = &self.host else {
             return none();
         };

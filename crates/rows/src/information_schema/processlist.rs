@@ -1,0 +1,57 @@
+//! PROCESSLIST.
+
+use crate::cell::Cell;
+use crate::describe::{Column, Spec, Table, col, null};
+use crate::record::thread::Thread;
+
+const PROCESSLIST_COLUMNS: &[Column<Thread>] = &[
+    col(
+        "ID",
+        "bigint(21) unsigned",
+        "The connection's number.",
+        |r| Cell::opt(r.processlist_id),
+    ),
+    col("USER", "varchar(32)", "The client's user.", |r: &Thread| {
+        r.user.as_deref().unwrap_or("unauthenticated user").into()
+    })
+    .binary(),
+    col("HOST", "varchar(64)", "The client's host.", |r| {
+        r.host.as_deref().unwrap_or("").into()
+    }),
+    null("DB", "varchar(64)", "The default database.", |r| {
+        Cell::opt(r.db.as_deref())
+    }),
+    col(
+        "COMMAND",
+        "varchar(16)",
+        "Query, Sleep and the like.",
+        |r| r.command.unwrap_or("").into(),
+    ),
+    col("TIME", "int(7)", "Seconds in this command.", |r| {
+        r.time_s.unwrap_or(0).into()
+    }),
+    null("STATE", "varchar(64)", "The stage.", |r| {
+        Cell::opt(r.state.as_deref())
+    }),
+    null(
+        "INFO",
+        "varchar(65535)",
+        "The statement that it runs.",
+        |r| Cell::opt(r.info.as_deref()),
+    ),
+];
+
+static PROCESSLIST: Spec<Thread> = Spec::new(
+    "information_schema",
+    "PROCESSLIST",
+    "The connections, from performance_schema.threads.",
+    &[PROCESSLIST_COLUMNS],
+    |view, _| {
+        let threads = view.snapshot.threads(&crate::filter::Filter::all())?;
+        Ok(Box::new(threads.filter(|t| t.processlist_id.is_some())))
+    },
+)
+.expect(100);
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[&PROCESSLIST];
