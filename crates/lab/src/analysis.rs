@@ -484,6 +484,10 @@ pub fn shown(interval: &Interval) -> String {
         x => format!("{x:.3}"),
     };
     match (interval.low, interval.high) {
+        (Some(low), Some(high)) if high - low >= 200.0 => {
+            // Where hundreds are in doubt, tenths say nothing.
+            format!("{:.0} ± {:.0}", interval.mean, (high - low) / 2.0)
+        }
         (Some(low), Some(high)) => {
             format!("{} ± {}", digits(interval.mean), digits((high - low) / 2.0))
         }

@@ -9,7 +9,22 @@ pub fn percents(text: &str) -> Option<(f64, f64)> {
     (low > 0.0 && low < high && high <= 100.0).then_some((low, high))
 }
 
+/// `"50 % of peak"` as a part of one.
+pub fn of_peak(text: &str) -> Option<f64> {
+    let percent = text.trim().strip_suffix("of peak")?.trim();
+    let percent: f64 = percent.strip_suffix('%')?.trim().parse().ok()?;
+    (percent > 0.0 && percent <= 100.0).then_some(percent / 100.0)
+}
+
 impl Rate {
+    /// The part of the rate that is reached flat out, when it is one.
+    pub fn peak(&self) -> Option<f64> {
+        match self {
+            Self::Fixed(_) => None,
+            Self::Cpu(text) => of_peak(text),
+        }
+    }
+
     /// The rate, when it is a number.
     pub fn fixed(&self) -> Option<f64> {
         match self {
@@ -43,6 +58,21 @@ mod tests {
         assert_eq!(percents(" 5 - 10%"), Some((5.0, 10.0)));
         for wrong in ["40-60", "60-40 %", "0-10 %", "50 %", "10-120 %", "a-b %"] {
             assert_eq!(percents(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_the_peak_is_one_percentage() {
+        assert_eq!(of_peak("50 % of peak"), Some(0.5));
+        assert_eq!(of_peak("12.5% of peak"), Some(0.125));
+        for wrong in [
+            "50 %",
+            "of peak",
+            "0 % of peak",
+            "101 % of peak",
+            "40-60 % of peak",
+        ] {
+            assert_eq!(of_peak(wrong), None, "{wrong}");
         }
     }
 

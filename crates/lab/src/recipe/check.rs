@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Build, Engine, From, Kind, Load, Rate, Recipe, Server, Workload};
-use crate::load::rate::percents;
+use crate::load::rate::{of_peak, percents};
 use crate::published;
 
 /// The MySQL versions that scripts/servers may have.
@@ -185,9 +185,9 @@ fn of_workload(workload: &Workload) -> Result<(), String> {
         _ => match &workload.rate {
             Some(_) if workload.load != Load::Sysbench => wrong("rate is for load = 'sysbench'"),
             Some(Rate::Fixed(rate)) if *rate < 1.0 => wrong("rate has to be 1 or more a second"),
-            Some(Rate::Cpu(text)) if percents(text).is_none() => {
-                wrong("rate = '...' has to be like '40-60 %', of the machine's CPU, or a number")
-            }
+            Some(Rate::Cpu(text)) if percents(text).is_none() && of_peak(text).is_none() => wrong(
+                "rate = '...' has to be like '40-60 %', of the machine's CPU, or like '50 % of peak', or a number",
+            ),
             _ => Ok(()),
         },
     }

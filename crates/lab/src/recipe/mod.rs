@@ -410,7 +410,7 @@ pub enum FigureIs {
 pub enum Rate {
     /// So many.
     Fixed(f64),
-    /// `"40-60 %"`: as many as take this much of the machine's CPU.
+    /// `"40-60 %"`: as many as take this much of the machine's CPU. `"50 % of peak"`: of what is reached flat out.
     Cpu(String),
 }
 

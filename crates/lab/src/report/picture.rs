@@ -161,12 +161,27 @@ pub fn bound(comparison: &Comparison) -> f64 {
     farthest.max(comparison.floor_percent.unwrap_or(0.0))
 }
 
+/// A percentage with its sign; from 100 on, where tenths say nothing, without them.
+fn signed(percent: f64) -> String {
+    match percent.abs() >= 99.95 {
+        true => format!("{percent:+.0}"),
+        false => format!("{percent:+.1}"),
+    }
+}
+
 /// A comparison in a column: `+18.7 % [15.9, 21.9]`, or the bound of what was not seen.
 pub fn short(comparison: &Comparison) -> String {
     let percent = comparison.percent;
     let interval = match (percent.low, percent.high) {
-        (Some(low), Some(high)) => format!("{:+.1} % [{low:+.1}, {high:+.1}]", percent.mean),
-        _ => format!("{:+.1} %", percent.mean),
+        (Some(low), Some(high)) => {
+            format!(
+                "{} % [{}, {}]",
+                signed(percent.mean),
+                signed(low),
+                signed(high)
+            )
+        }
+        _ => format!("{} %", signed(percent.mean)),
     };
     match comparison.verdict {
         Verdict::Different => interval,

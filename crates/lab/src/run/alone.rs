@@ -47,9 +47,10 @@ impl Runner<'_> {
         let parts = recipe.parts(&cell.key).ok_or_else(unplanned)?;
         let rate = match &parts.workload.rate {
             None => None,
-            Some(rate) => Some(match rate.cpu() {
-                None => rate.fixed().unwrap_or(1.0),
-                Some(share) => self.rate(&cell.key, parts, share)?,
+            Some(rate) => Some(match (rate.cpu(), rate.peak()) {
+                (Some(share), _) => self.rate(&cell.key, parts, share)?,
+                (_, Some(part)) => part * self.peak(&cell.key)?,
+                _ => rate.fixed().unwrap_or(1.0),
             }),
         };
         let run = &recipe.run;
@@ -78,6 +79,31 @@ impl Runner<'_> {
         measured
     }
 
+    /// What the baseline reaches flat out: found once for each server, workload and number of connections, and kept, so that
+    /// all configurations get the same rate.
+    fn peak(&mut self, key: &Key) -> Result<f64, Trouble> {
+        let name = format!("{}/{}/{}", key.server, key.workload, key.connections);
+        if let Some(rate) = self.plan.rates.get(&name) {
+            return Ok(*rate);
+        }
+        let recipe = self.plan.recipe.clone();
+        let baseline = Key {
+            configuration: recipe.baseline.clone().unwrap_or(key.configuration.clone()),
+            again: false,
+            ..key.clone()
+        };
+        let parts = recipe.parts(&baseline).ok_or_else(unplanned)?;
+        self.serve(&baseline, parts, recipe.run.rebuild, true)?;
+        if recipe.run.warm_up > 0 {
+            self.drive(parts, key.connections, recipe.run.warm_up, None)?;
+        }
+        let flat_out = self.drive(parts, key.connections, recipe.run.seconds.min(5), None)?;
+        let rate = flat_out.transactions / flat_out.seconds;
+        self.plan.rates.insert(name, rate);
+        self.keep_plan();
+        Ok(rate)
+    }
+
     /// The rate that takes a share of the machine's CPU: found once for each server and workload, and kept.
     fn rate(&mut self, key: &Key, parts: Parts, share: (f64, f64)) -> Result<f64, Trouble> {
         let name = format!("{}/{}", key.server, key.workload);
@@ -98,8 +124,7 @@ impl Runner<'_> {
             busy = busy_percent(&self.drive(parts, PROBES, seconds, Some(rate))?);
         }
         self.plan.rates.insert(name, rate);
-        // It is in memory; a plan that cannot be written now is said at the end.
-        let _ = self.store.write_plan(&self.plan);
+        self.keep_plan();
         Ok(rate)
     }
 }

@@ -54,7 +54,7 @@ impl Runner<'_> {
     }
 
     /// It is in memory; a plan that cannot be written now is said at the end.
-    fn keep_plan(&self) {
+    pub(super) fn keep_plan(&self) {
         let _ = self.store.write_plan(&self.plan);
     }
 }
