@@ -1,17 +1,15 @@
 //! The handshake: who the client is, by its password or by the peer of a Unix socket.
 
-use std::io;
 use std::sync::atomic::Ordering;
 
 use mysql_common::auth::plugins::caching_sha2_password::scramble_sha256;
 use mysql_common::auth::plugins::mysql_native_password::scramble_native;
 use mysql_common::constants::{CapabilityFlags, StatusFlags};
-use mysql_common::io::ParseBuf;
-use mysql_common::packets::{AuthSwitchRequest, HandshakePacket, HandshakeResponse};
-use mysql_common::proto::{MyDeserialize, MySerialize};
+use mysql_common::packets::{AuthSwitchRequest, HandshakePacket};
+use mysql_common::proto::MySerialize;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::ROOT;
-use tare_mysql::wire::bytes::Cursor;
+use tare_mysql::wire::login::Login;
 
 use crate::server::random::random;
 use crate::server::session::{Role, Session, malformed};
@@ -55,10 +53,6 @@ fn scramble() -> [u8; 20] {
     bytes.map(|b| b % 93 + 33)
 }
 
-fn protocol_error(_: io::Error) -> SqlError {
-    SqlError::new(1043, "Bad handshake")
-}
-
 fn put(session: &mut Session, packet: &impl MySerialize) -> Result<()> {
     packet.serialize(session.client.writer.begin());
     session.client.writer.end();
@@ -99,10 +93,10 @@ pub fn handshake(session: &mut Session) -> Result<()> {
     );
     put(session, &greeting)?;
     let packet = read(session)?;
-    let response =
-        HandshakeResponse::deserialize((), &mut ParseBuf(&packet)).map_err(protocol_error)?;
-    if !response
-        .capabilities()
+    let login =
+        Login::of_handshake(&packet).ok_or_else(|| SqlError::new(1043, "Bad handshake"))?;
+    if !login
+        .capabilities
         .contains(CapabilityFlags::CLIENT_PROTOCOL_41)
     {
         return Err(SqlError::new(
@@ -110,75 +104,26 @@ pub fn handshake(session: &mut Session) -> Result<()> {
             "Client does not support authentication protocol requested by server; consider upgrading MySQL client",
         ));
     }
-    session.client.capabilities = response.capabilities() & CAPABILITIES;
-    let user = String::from_utf8_lossy(response.user()).into_owned();
-    let database = response
-        .db_name()
-        .map(|d| String::from_utf8_lossy(d).into_owned());
-    let plugin = response.auth_plugin().map(|p| p.as_bytes().to_vec());
-    let mut attributes: Vec<(String, String)> = response
-        .connect_attributes()
-        .into_iter()
-        .flatten()
-        .collect();
-    // In the order in which they were sent: each name stands before its value, with its length.
-    attributes.sort_by_cached_key(|(name, _)| {
-        let mut sent = vec![name.len() as u8];
-        sent.extend_from_slice(name.as_bytes());
-        packet.windows(sent.len()).rposition(|w| w == sent)
-    });
-    keep_attributes(session, &attributes);
+    session.client.capabilities = login.capabilities & CAPABILITIES;
+    keep_attributes(session, &login.attributes);
     authenticate(
         session,
-        &user,
-        plugin.as_deref(),
-        response.scramble_buf(),
+        &login.user,
+        login.plugin.as_deref(),
+        &login.answer,
         &nonce,
     )?;
-    settle(session, &user, database.filter(|d| !d.is_empty()))
+    settle(session, &login.user, login.database)
 }
 
 /// COM_CHANGE_USER.
 pub fn change_user(session: &mut Session, body: &[u8]) -> Result<()> {
-    let mut cursor = Cursor::new(body);
-    let mut parse = || {
-        let user = cursor.null_str()?;
-        let answer = cursor.u8()?;
-        cursor.take(answer.into())?;
-        let database = cursor.null_str()?;
-        let lossy = |bytes| String::from_utf8_lossy(bytes).into_owned();
-        Some((lossy(user), lossy(database), attributes(&mut cursor)))
-    };
-    let (user, database, attributes) = parse().ok_or_else(malformed)?;
-    keep_attributes(session, &attributes);
+    let login = Login::of_change_user(body).ok_or_else(malformed)?;
+    keep_attributes(session, &login.attributes);
     // The nonce of the handshake must not serve twice: the client is always asked anew.
-    authenticate(session, &user, None, &[], &scramble())?;
+    authenticate(session, &login.user, None, &[], &scramble())?;
     session.state.set_database(None);
-    settle(session, &user, (!database.is_empty()).then_some(database))
-}
-
-/// What follows in COM_CHANGE_USER: character set, plugin, and attributes, each of which may be
-/// missing.
-fn attributes(cursor: &mut Cursor<'_>) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    let mut read = || {
-        cursor.u16()?;
-        cursor.null_str()?;
-        let length = cursor.lenenc()?;
-        let mut inside = Cursor::new(cursor.take(usize::try_from(length).ok()?)?);
-        let mut text = || {
-            let length = inside.lenenc()?;
-            let bytes = inside.take(usize::try_from(length).ok()?)?;
-            Some(String::from_utf8_lossy(bytes).into_owned())
-        };
-        while let (Some(name), Some(value)) = (text(), text()) {
-            found.push((name, value));
-        }
-        Some(())
-    };
-    // A short packet has said all that it wanted.
-    let _ = read();
-    found
+    settle(session, &login.user, login.database)
 }
 
 /// Shows what the client says of itself in session_connect_attrs: as many whole attributes as there
