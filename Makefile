@@ -90,7 +90,7 @@ weigh-quick: deps-weigh build ## run every recipe of tare weigh in its quick for
 test-long: deps ## the same tests with their long settings (fuzz cases, stress); says when it last ran
 	@scripts/test-long
 
-fuzz: ## let libFuzzer look for bytes that break digests and segment validation, 60 s each (needs cargo +nightly and cargo-fuzz)
+fuzz: ## let libFuzzer look for bytes that break segments, packets, statements or digests, 60 s each (needs cargo +nightly and cargo-fuzz)
 	@scripts/fuzz
 
 PREFIX ?= /usr/local

@@ -74,7 +74,7 @@ fn long_and_deep_texts() {
 /// `make test-long` sets TARE_TEST_LONG.
 fn cases() -> u32 {
     if std::env::var_os("TARE_TEST_LONG").is_some() {
-        200_000
+        1_000_000
     } else {
         1_000
     }

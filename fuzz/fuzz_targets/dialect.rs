@@ -1,0 +1,28 @@
+//! Any text, in any sql_mode, is a plan or an error that a client can be told.
+#![no_main]
+
+#[allow(dead_code)]
+#[path = "../../crates/dialect/tests/hostile_statements/mod.rs"]
+mod hostile_statements;
+
+use std::cell::RefCell;
+
+use hostile_statements::{Tables, translate_all};
+use libfuzzer_sys::fuzz_target;
+use tare_dialect::Mode;
+
+thread_local! {
+    static TABLES: RefCell<Tables> = RefCell::default();
+}
+
+fuzz_target!(|input: ([bool; 5], &[u8])| {
+    let ([ansi_quotes, pipes_concat, strict, full_group_by, found_rows], text) = input;
+    let mode = Mode {
+        ansi_quotes,
+        pipes_concat,
+        strict,
+        full_group_by,
+        found_rows,
+    };
+    TABLES.with_borrow_mut(|tables| translate_all(text, tables, mode));
+});
