@@ -93,8 +93,7 @@ pub fn handshake(session: &mut Session) -> Result<()> {
     );
     put(session, &greeting)?;
     let packet = read(session)?;
-    let login =
-        Login::of_handshake(&packet).ok_or_else(|| SqlError::new(1043, "Bad handshake"))?;
+    let login = Login::of_handshake(&packet).ok_or_else(|| SqlError::new(1043, "Bad handshake"))?;
     if !login
         .capabilities
         .contains(CapabilityFlags::CLIENT_PROTOCOL_41)
