@@ -45,9 +45,12 @@ fn n(limit: usize) -> u64 {
     limit as u64
 }
 
+/// A size as it is in effect.
+type Size = fn(&Host) -> u64;
+
 /// MySQL 8.0's variables, as they are in effect: what is autosized shows the size chosen. Histories of
 /// all types share one size, and so do instances of locks and conditions.
-const SIZES: &[(&str, fn(&Host) -> u64)] = &[
+const SIZES: &[(&str, Size)] = &[
     ("accounts_size", |h| n(limits(h).accounts)),
     ("digests_size", |h| n(limits(h).digests)),
     ("error_size", |h| classes(h, Kind::Error)),
@@ -195,10 +198,7 @@ impl Snapshot {
         let mut variables = vec![Variable::new("performance_schema", on)];
         // As in a MySQL that runs without it, nothing has a size where it is off.
         variables.extend(SIZES.iter().map(|(name, size)| {
-            Variable::new(
-                format!("performance_schema_{name}"),
-                host.map_or(0, |host| size(host)),
-            )
+            Variable::new(format!("performance_schema_{name}"), host.map_or(0, *size))
         }));
         if let Some(host) = host {
             let control = host.view().control();
