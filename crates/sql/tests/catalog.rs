@@ -8,7 +8,6 @@ use tare_mysql::table::{ColumnDef, ForeignKeyDef, IndexDef, TableDef};
 use tare_query::catalog::{self, Catalog, Command};
 use tare_rows::registry;
 use tare_rows::source::{Account, Database, Scope, Source, Variable};
-use tare_sql::storage;
 
 struct Server;
 
@@ -291,7 +290,7 @@ fn what_may_not_be_changed_is_refused_as_mysql_does() {
         "INSERT INTO performance_schema.setup_consumers VALUES ('x', 'YES')",
         [],
     );
-    let error = tare_mysql::SqlError::from(storage::Error::from(insert.unwrap_err()));
+    let error = tare_mysql::SqlError::from(tare_store::Error::from(insert.unwrap_err()));
     assert_eq!(error.code, 1142);
     assert!(
         conn.execute(

@@ -8,7 +8,7 @@ pub struct Sample(Connection);
 impl Sample {
     /// Makes it.
     pub fn new() -> rusqlite::Result<Self> {
-        tare_sql::storage::sqlite::configure();
+        tare_store::sqlite::configure();
         let connection = Connection::open_in_memory()?;
         connection.execute_batch(
             "CREATE TABLE t (id INTEGER PRIMARY KEY, c TEXT); INSERT INTO t VALUES (1, 'one')",

@@ -10,7 +10,6 @@ use super::execute::prepare::{self, Answer, Bind, Run};
 use super::schema::SystemSchema;
 use super::session::{Columns, Session};
 use crate::result::{Rows, owned};
-use crate::storage;
 use crate::storage::functions::sys::option;
 use crate::sys;
 use crate::sys::procedures::{self, Caller, Kept};
@@ -111,7 +110,7 @@ impl Caller for Calling<'_> {
         Ok(connection
             .db()
             .execute(&sql.text, parameters)
-            .map_err(storage::Error::from)?)
+            .map_err(tare_store::Error::from)?)
     }
 
     fn truncate(&mut self, schema: &str, table: &str) -> Result<()> {

@@ -1,4 +1,4 @@
-//! The server's metrics: MySQL's names where the meaning is MySQL's. The databases' are in storage.
+//! The server's metrics: MySQL's names where the meaning is MySQL's. The databases' are in tare-store.
 
 tare::metrics! {
     /// Rows looked at.

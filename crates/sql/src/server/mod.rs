@@ -35,7 +35,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
-use crate::storage::sync::{Condvar, Mutex};
+use tare::sync::{Condvar, Mutex};
 
 pub use config::{Config, DEFAULT_PORT, InstrumentValue, ThreadHandling};
 pub use start::{Endpoints, StartError};
@@ -68,7 +68,7 @@ impl Server {
             .name("main".into())
             .spawn(move || {
                 tare::thread::register(&points::THREAD_MAIN);
-                crate::storage::metrics::settle();
+                tare_store::metrics::settle();
                 listeners.run(&scheduler);
                 own.stopping.store(true, Ordering::Release);
                 own.registry.kill_all();

@@ -10,8 +10,8 @@ use tare::sync::PlainMutex;
 use super::points::LOCK_REGISTRY;
 use super::state::SessionState;
 use super::status::{Accounts, By, Cells, Counter, Status};
-use crate::storage::Control;
-use crate::storage::sync::Mutex;
+use tare::sync::Mutex;
+use tare_store::Control;
 
 /// A row of SHOW PROCESSLIST.
 #[derive(Debug, Clone)]

@@ -22,7 +22,7 @@ use super::points::{
 use super::session::{Next, Session};
 use super::shared::Shared;
 use super::transaction;
-use crate::storage::sync::{Condvar, Mutex};
+use tare::sync::{Condvar, Mutex};
 
 /// Stack of a thread that runs statements: sqlparser's recursion is limited to 50 levels, SQLite's
 /// expressions to 1000, and a build without optimization takes some KiB for each.

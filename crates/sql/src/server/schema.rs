@@ -7,10 +7,10 @@ use tare_mysql::table::TableDef;
 use tare_mysql::wire::column::WireType;
 
 use crate::server::variables::{self, Variable};
-use crate::storage::Connection;
 use crate::sys;
 use tare_dialect::function::{Record, find};
 use tare_dialect::schema::{Procedure, Routine, Schema, SystemColumn, View};
+use tare_store::Connection;
 
 /// The system schemas, and a connection's databases where there is one.
 #[derive(Debug, Default)]
@@ -70,9 +70,10 @@ mod tests {
     use crate::server::socket::{Socket, Stream};
     use crate::server::state::SessionState;
     use crate::server::variables::Globals;
-    use crate::storage::{Control, functions};
+    use crate::storage::functions;
     use tare_dialect::function::Form;
     use tare_dialect::function::list::{ANY, FUNCTIONS};
+    use tare_store::Control;
 
     /// What the list promises, SQLite has: itself, or from `storage::functions`.
     #[test]

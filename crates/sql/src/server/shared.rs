@@ -10,7 +10,7 @@ use super::host_cache::HostCache;
 use super::registry::Registry;
 use super::status::{self, Counter};
 use super::variables::Globals;
-use crate::storage::Databases;
+use tare_store::Databases;
 
 /// Counters of SHOW STATUS.
 #[derive(Debug, Default)]

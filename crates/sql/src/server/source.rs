@@ -12,10 +12,9 @@ use tare_rows::source::{Account, Database, Scope, Source, Variable};
 use super::shared::Shared;
 use super::state::SessionState;
 use super::status::By;
-use crate::storage;
-use crate::storage::tables;
 use crate::sys::Sys;
 use tare_dialect::admin;
+use tare_store::tables;
 
 /// What the tables ask, for one session.
 pub struct Served {
@@ -172,7 +171,7 @@ impl Source for Served {
         // are read through a connection of their own.
         let defs = self.shared.databases.definitions(database, || {
             let path = self.shared.databases.path(database)?;
-            let db = rusqlite::Connection::open(path).map_err(storage::Error::from)?;
+            let db = rusqlite::Connection::open(path).map_err(tare_store::Error::from)?;
             tables::load(&db, "main", tare_dialect::ddl::definition)
         });
         let Ok(defs) = defs else { return Vec::new() };

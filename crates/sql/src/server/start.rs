@@ -17,7 +17,7 @@ use super::listen::Listeners;
 use super::shared::{Counters, Shared};
 use super::stop::Stop;
 use super::variables::Globals;
-use crate::storage::Databases;
+use tare_store::Databases;
 
 /// Why a server did not start.
 #[derive(Debug, thiserror::Error)]
@@ -79,7 +79,7 @@ pub struct Parts {
 /// Takes the data directory and the sockets, and starts the recording.
 pub fn prepare(config: Config) -> Result<Parts, StartError> {
     let lock = lock(&config)?;
-    crate::storage::sqlite::configure();
+    tare_store::sqlite::configure();
     let own = record(&config);
     let segment = config.attach.clone().or(own);
     let data = |source| StartError::Data {

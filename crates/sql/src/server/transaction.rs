@@ -10,10 +10,10 @@ use crate::server::metrics;
 use crate::server::points;
 use crate::server::session::Session;
 use crate::server::status::Counter;
-use crate::storage::metrics as locks;
-use crate::storage::write_lock::WriteGuard;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
+use tare_store::metrics as locks;
+use tare_store::write_lock::WriteGuard;
 
 /// SQLite has no other isolation.
 const MODE: Mode = Mode {

@@ -1,28 +1,3 @@
-//! Databases: one SQLite file each, and the sessions' connections to them.
+//! MySQL's functions, on their way to a crate of their own.
 
-pub mod access;
-pub mod connection;
-mod control;
-mod cursor;
-pub mod databases;
-pub mod error;
 pub mod functions;
-mod memory;
-pub mod metrics;
-mod mutex;
-mod points;
-pub mod sqlite;
-mod statement;
-pub mod sync;
-pub mod tables;
-mod vfs;
-mod words;
-pub mod write_lock;
-
-pub use connection::Connection;
-pub use control::{Client, Control};
-pub use cursor::Cursor;
-pub use databases::Databases;
-pub use error::{Error, Result};
-pub use statement::StatementId;
-pub use vfs::{opened_files, temporary_files};

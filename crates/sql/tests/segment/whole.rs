@@ -1,7 +1,6 @@
 //! The segment as a whole: snapshots, its variables and status, a saved one.
 
 use tare_rows::registry;
-use tare_sql::storage;
 
 use super::*;
 
@@ -130,7 +129,7 @@ fn a_saved_segment_answers_every_table_and_changes_none() {
             assert_eq!(one(last), "SELECT 'the last'");
             assert_eq!(one("SELECT state FROM tare.segments"), "dead");
             let update = "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO'";
-            let error = tare_mysql::SqlError::from(storage::Error::from(
+            let error = tare_mysql::SqlError::from(tare_store::Error::from(
                 conn.execute(update, []).unwrap_err(),
             ));
             assert_eq!(error.code, 1105);

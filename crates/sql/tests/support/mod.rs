@@ -11,7 +11,6 @@ use tare_mysql::error::SqlError;
 use tare_query::catalog::{self, Catalog};
 use tare_reader::Segment;
 use tare_rows::source::Source;
-use tare_sql::storage;
 
 /// Tare is one for the process: one test at a time.
 static ONE: Mutex<()> = Mutex::new(());
@@ -97,8 +96,8 @@ impl Running {
     pub fn execute(&self, sql: &str) -> Result<usize, SqlError> {
         self.conn
             .execute(sql, [])
-            .map_err(|e| match storage::Error::from(e) {
-                storage::Error::Raised(error) => error,
+            .map_err(|e| match tare_store::Error::from(e) {
+                tare_store::Error::Raised(error) => error,
                 other => panic!("{sql}: {other}"),
             })
     }

@@ -6,10 +6,9 @@ use sqlparser::ast::Expr;
 use crate::result::Rows;
 use crate::server::schema::SystemSchema;
 use crate::server::session::Connections;
-use crate::storage;
-use crate::storage::connection::quote;
 use tare_dialect::admin::Filter;
 use tare_mysql::error::{Result, SqlError};
+use tare_store::connection::quote;
 
 /// Keeps the rows that LIKE or WHERE lets through: SQLite evaluates both, over the rows as JSON.
 pub fn filtered(connections: &mut Connections, rows: Rows, filter: &Filter) -> Result<Rows> {
@@ -31,12 +30,12 @@ pub fn filtered(connections: &mut Connections, rows: Rows, filter: &Filter) -> R
     let mut statement = connection
         .db()
         .prepare(&sql)
-        .map_err(storage::Error::from)?;
+        .map_err(tare_store::Error::from)?;
     let kept: Vec<i64> = statement
         .query_map([&json], |r| r.get(0))
-        .map_err(storage::Error::from)?
+        .map_err(tare_store::Error::from)?
         .collect::<rusqlite::Result<_>>()
-        .map_err(storage::Error::from)?;
+        .map_err(tare_store::Error::from)?;
     let mut rows = rows;
     let all = std::mem::take(&mut rows.rows);
     let rows_kept = kept

@@ -12,7 +12,6 @@ use crate::server::execute::prepare::{self, Answer, Run};
 use crate::server::points;
 use crate::server::session::{Columns, Prepared, Session, Tally, malformed};
 use crate::server::status::{Counter, Request};
-use crate::storage::Cursor;
 use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::wire::bytes::Cursor as Bytes;
@@ -20,6 +19,7 @@ use tare_mysql::wire::column::{Column, WireType};
 use tare_mysql::wire::params::{self, Param};
 use tare_mysql::wire::reply;
 use tare_mysql::wire::value::Value;
+use tare_store::Cursor;
 
 fn unknown(id: u32, command: &str) -> SqlError {
     SqlError::new(

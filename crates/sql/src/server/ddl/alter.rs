@@ -8,11 +8,11 @@ use tare_mysql::table::{TableDef, literal};
 
 use super::{alone, table};
 use crate::server::session::Session;
-use crate::storage::connection::quote;
-use crate::storage::tables::{IndexToSqlite, ToSqlite};
 use tare_dialect::ddl::FromSql;
 use tare_dialect::ddl::TableName;
 use tare_dialect::name::last_name;
+use tare_store::connection::quote;
+use tare_store::tables::{IndexToSqlite, ToSqlite};
 
 pub fn rename(session: &mut Session, from: &TableName, to: &TableName) -> Result<()> {
     if from.database != to.database {

@@ -2,10 +2,9 @@
 
 use crate::server::session::Session;
 use crate::server::transaction;
-use crate::storage;
-use crate::storage::tables::META;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
+use tare_store::tables::META;
 
 /// CREATE DATABASE.
 pub fn create(session: &mut Session, name: &str, if_not_exists: bool) -> Result<u64> {
@@ -24,8 +23,8 @@ pub fn create(session: &mut Session, name: &str, if_not_exists: bool) -> Result<
         }
         return Err(SqlError::new(1007, message));
     }
-    let db = rusqlite::Connection::open(&path).map_err(storage::Error::from)?;
-    db.execute_batch(&format!("PRAGMA journal_mode=WAL; CREATE TABLE {META} (name TEXT PRIMARY KEY, definition TEXT NOT NULL)")).map_err(storage::Error::from)?;
+    let db = rusqlite::Connection::open(&path).map_err(tare_store::Error::from)?;
+    db.execute_batch(&format!("PRAGMA journal_mode=WAL; CREATE TABLE {META} (name TEXT PRIMARY KEY, definition TEXT NOT NULL)")).map_err(tare_store::Error::from)?;
     session.shared.databases.changed();
     Ok(1)
 }

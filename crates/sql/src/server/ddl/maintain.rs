@@ -7,10 +7,9 @@ use crate::server::answer;
 use crate::server::execute::prepare::Answer;
 use crate::server::session::Session;
 use crate::server::transaction;
-use crate::storage;
-use crate::storage::connection::quote;
 use tare_dialect::ddl::{Maintenance, TableName};
 use tare_mysql::error::Result;
+use tare_store::connection::quote;
 
 /// CHECK, ANALYZE, OPTIMIZE, REPAIR: a row for each table.
 pub fn maintain(
@@ -49,7 +48,7 @@ fn maintain_one(session: &mut Session, name: &TableName, operation: Maintenance)
                 [],
                 |r| r.get(0),
             )
-            .map_err(storage::Error::from)?;
+            .map_err(tare_store::Error::from)?;
         return Ok(if found == "ok" { "OK".into() } else { found });
     }
     session.root_only("INSERT")?;

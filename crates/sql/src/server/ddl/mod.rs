@@ -15,11 +15,10 @@ use super::execute::prepare::{self, Answer};
 use super::points;
 use super::session::Session;
 use super::transaction;
-use crate::storage;
-use crate::storage::connection::quote;
 use tare_dialect::ddl::FromSql;
 use tare_dialect::ddl::{Ddl, TableName};
 use tare_dialect::plan::Sql;
+use tare_store::connection::quote;
 
 /// The metadata locks of a change: of what it names nobody else sees anything meanwhile.
 fn locks(ddl: &Ddl) -> Vec<tare::metadata::Lock> {
@@ -158,7 +157,7 @@ fn create_as(session: &mut Session, name: &TableName, query: &Sql) -> Result<u64
         let rows: i64 = connection
             .db()
             .query_row(&count, [], |r| r.get(0))
-            .map_err(storage::Error::from)?;
+            .map_err(tare_store::Error::from)?;
         Ok(rows as u64)
     })
 }

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use super::alone;
 use crate::server::session::Session;
-use crate::storage;
-use crate::storage::connection::quote;
-use crate::storage::tables::{META, ToSqlite};
 use tare_dialect::ddl::TableName;
 use tare_dialect::plan::Sql;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
+use tare_store::connection::quote;
+use tare_store::tables::{META, ToSqlite};
 
 pub fn find(session: &mut Session, name: &TableName) -> Result<Option<Arc<TableDef>>> {
     if is_system_schema(&name.database) {
@@ -62,7 +61,7 @@ pub fn remember(session: &mut Session, database: &str, def: &TableDef) -> Result
             &format!("INSERT OR REPLACE INTO {quoted}.{META} VALUES (?1, ?2)"),
             [&def.name, &def.to_mysql()],
         )
-        .map_err(storage::Error::from)?;
+        .map_err(tare_store::Error::from)?;
     Ok(())
 }
 
@@ -74,7 +73,7 @@ pub fn forget(session: &mut Session, name: &TableName) -> Result<()> {
     match session.connections.own()?.db().execute(&sql, [&name.table]) {
         // A database that another program made has no such table.
         Err(rusqlite::Error::SqliteFailure(_, Some(m))) if m.starts_with("no such table") => Ok(()),
-        other => Ok(other.map(std::mem::drop).map_err(storage::Error::from)?),
+        other => Ok(other.map(std::mem::drop).map_err(tare_store::Error::from)?),
     }
 }
 

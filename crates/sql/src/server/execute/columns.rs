@@ -6,8 +6,8 @@ use tare_mysql::wire::types::{wire_in, wire_type};
 use tare_mysql::wire::value::Value;
 
 use crate::server::session::{Columns, Session};
-use crate::storage::{Cursor, StatementId};
 use tare_dialect::plan::Sql;
+use tare_store::{Cursor, StatementId};
 
 /// The type of a table's column, where the definitions tell.
 pub(super) type Known<'k> = &'k dyn Fn(&str, &str, &str) -> Option<WireType>;

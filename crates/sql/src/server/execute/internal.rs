@@ -3,7 +3,6 @@
 use super::prepare;
 use crate::result::Rows;
 use crate::server::session::Session;
-use crate::storage;
 use tare_dialect::near;
 use tare_dialect::plan::Action;
 use tare_mysql::error::Result;
@@ -32,18 +31,18 @@ pub fn rows(
     let mut statement = connection
         .db()
         .prepare(text)
-        .map_err(storage::Error::from)?;
+        .map_err(tare_store::Error::from)?;
     let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut rows = Rows::new(&names);
     let mut found = statement
         .query(rusqlite::params_from_iter(parameters))
-        .map_err(storage::Error::from)?;
-    while let Some(row) = found.next().map_err(storage::Error::from)? {
+        .map_err(tare_store::Error::from)?;
+    while let Some(row) = found.next().map_err(tare_store::Error::from)? {
         let values = (0..names.len())
             .map(|i| row.get(i))
             .collect::<rusqlite::Result<_>>()
-            .map_err(storage::Error::from)?;
+            .map_err(tare_store::Error::from)?;
         rows.rows.push(values);
     }
     Ok(rows)

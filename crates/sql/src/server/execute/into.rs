@@ -5,9 +5,9 @@ use rusqlite::types::Value;
 use super::prepare::{self, Run};
 use crate::result::owned;
 use crate::server::session::Session;
-use crate::storage::Cursor;
 use tare_dialect::plan::Sql;
 use tare_mysql::error::{Result, SqlError};
+use tare_store::Cursor;
 
 /// SELECT ... INTO @a, @b: one row's values.
 pub fn select_into(session: &mut Session, sql: &Sql, names: &[String], run: Run<'_>) -> Result<()> {

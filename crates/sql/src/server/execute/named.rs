@@ -7,9 +7,9 @@ use tare::digest::Digest;
 use super::prepare::{self, Answer, Run};
 use crate::result::borrowed;
 use crate::server::session::{Columns, Named, Session};
-use crate::storage::Cursor;
 use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SqlError};
+use tare_store::Cursor;
 
 fn unknown(name: &str, command: &str) -> SqlError {
     SqlError::new(

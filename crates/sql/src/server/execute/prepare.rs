@@ -7,11 +7,10 @@ use crate::server::schema::SystemSchema;
 use crate::server::session::{Columns, Role, Session, Uses};
 use crate::server::status::Counter;
 use crate::server::transaction;
-use crate::storage;
-use crate::storage::{Cursor, StatementId};
 use tare_dialect::plan::{Change, Plan, Sql};
 use tare_mysql::error::{Result, SqlError};
 use tare_query::catalog;
+use tare_store::{Cursor, StatementId};
 
 /// Gives a statement its parameters.
 pub type Bind<'b> = &'b mut dyn FnMut(&mut Cursor<'_>) -> Result<()>;
@@ -170,7 +169,7 @@ pub fn evaluate(session: &mut Session, expr: sqlparser::ast::Expr) -> Result<Val
     Ok(connection
         .db()
         .query_row(&sql.text, [], |row| row.get(0))
-        .map_err(storage::Error::from)?)
+        .map_err(tare_store::Error::from)?)
 }
 
 /// Whether a statement may change the system tables that it names.

@@ -10,7 +10,6 @@ use crate::server::session::{Columns, Rows, Session, Uses};
 use crate::server::socket::PacketWriter;
 use crate::server::status::Counter;
 use crate::server::transaction::{self, single_statement};
-use crate::storage::{Cursor, StatementId};
 use tare_dialect::plan::Sql;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::wire::bytes::put_lenenc;
@@ -18,6 +17,7 @@ use tare_mysql::wire::column::WireType;
 use tare_mysql::wire::reply;
 use tare_mysql::wire::types::wire_in;
 use tare_mysql::wire::value::{Value, put_binary, put_text};
+use tare_store::{Cursor, StatementId};
 
 /// How the rows go to the client.
 struct Form {

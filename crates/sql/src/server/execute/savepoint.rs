@@ -3,8 +3,8 @@
 use crate::server::metrics;
 use crate::server::session::Session;
 use crate::server::status::Counter;
-use crate::storage::connection::quote;
 use tare_mysql::error::{Result, SqlError};
+use tare_store::connection::quote;
 
 /// SAVEPOINT. Outside of a transaction there is nothing to come back to.
 pub fn set(session: &mut Session, name: &str) -> Result<()> {

@@ -6,11 +6,11 @@ use crate::server::points;
 use crate::server::session::{Role, Rows, Session, Uses};
 use crate::server::status::Counter;
 use crate::server::transaction::{self, single_statement};
-use crate::storage::StatementId;
-use crate::storage::write_lock::WriteGuard;
 use tare_dialect::plan::{Change, Sql};
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
+use tare_store::StatementId;
+use tare_store::write_lock::WriteGuard;
 
 /// What SQLite has done for a change.
 #[derive(Default)]

@@ -5,7 +5,6 @@ use rusqlite::types::Value;
 use super::execute::prepare;
 use super::session::Session;
 use crate::result::{Rows, Text};
-use crate::storage;
 use tare_dialect::admin::Format;
 use tare_dialect::plan::Sql;
 use tare_mysql::error::Result;
@@ -36,15 +35,15 @@ pub fn explain(session: &mut Session, sql: &Sql, format: Format) -> Result<Rows>
     let mut statement = connection
         .db()
         .prepare(&sql.text)
-        .map_err(storage::Error::from)?;
+        .map_err(tare_store::Error::from)?;
     let mut lines = Vec::new();
     // Parameters of the explained statement stay NULL.
     let mut found = statement.raw_query();
-    while let Some(row) = found.next().map_err(storage::Error::from)? {
+    while let Some(row) = found.next().map_err(tare_store::Error::from)? {
         lines.push(Line {
-            id: row.get(0).map_err(storage::Error::from)?,
-            parent: row.get(1).map_err(storage::Error::from)?,
-            text: row.get(3).map_err(storage::Error::from)?,
+            id: row.get(0).map_err(tare_store::Error::from)?,
+            parent: row.get(1).map_err(tare_store::Error::from)?,
+            text: row.get(3).map_err(tare_store::Error::from)?,
         });
     }
     Ok(match format {

@@ -14,9 +14,9 @@ use super::session::{Client, Session};
 use super::shared::Shared;
 use super::socket::Stream;
 use super::state::SessionState;
-use crate::storage::{self, Control};
 use tare_mysql::error::SqlError;
 use tare_mysql::wire::reply;
+use tare_store::Control;
 
 /// How long a client may take to say who it is; MySQL's connect_timeout.
 const LOGIN: Duration = Duration::from_secs(10);
@@ -30,7 +30,7 @@ pub struct Incoming {
     pub peer: Option<SocketAddr>,
 }
 
-impl storage::Client for Stream {
+impl tare_store::Client for Stream {
     fn has_gone(&self) -> bool {
         self.is_gone()
     }

@@ -12,9 +12,9 @@ use super::transaction::Transaction;
 use crate::server::shared::Shared;
 use crate::server::source::Served;
 use crate::server::state::SessionState;
-use crate::storage;
-use crate::storage::StatementId;
-use crate::storage::{Connection, Control, functions};
+use crate::storage::functions;
+use tare_store::StatementId;
+use tare_store::{Connection, Control};
 
 /// Each is opened by the first statement that needs it.
 pub struct Connections {
@@ -73,14 +73,14 @@ impl Connections {
         if self.system.is_none() {
             let connection = self.open()?;
             let catalog = catalog::install_schemas(connection.db(), self.source())
-                .map_err(storage::Error::from)?;
+                .map_err(tare_store::Error::from)?;
             self.system = Some((connection, catalog));
         }
         let system = self.system.as_mut().ok_or_else(SqlError::interrupted)?;
         system
             .1
             .ensure(system.0.db(), named)
-            .map_err(storage::Error::from)?;
+            .map_err(tare_store::Error::from)?;
         Ok(system)
     }
 
@@ -153,7 +153,7 @@ impl Connections {
         if open {
             connection.begin()?;
         }
-        self.joined = Some(installed.map_err(storage::Error::from)?);
+        self.joined = Some(installed.map_err(tare_store::Error::from)?);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! The right to write to databases, as long as a session has it.
 
-use crate::storage::write_lock::WriteGuard;
+use tare_store::write_lock::WriteGuard;
 
 /// Databases that may be written to.
 #[derive(Debug, Default)]

@@ -7,11 +7,11 @@ use tare::digest::Digest;
 
 use super::connections::Connections;
 use super::tables::Uses;
-use crate::storage::StatementId;
 use tare_dialect::plan::Plan;
 use tare_mysql::error::SqlError;
 use tare_mysql::wire::column::WireType;
 use tare_mysql::wire::params::ParamType;
+use tare_store::StatementId;
 
 /// Statements of COM_QUERY that a session keeps translated and prepared.
 const CACHE: usize = 256;

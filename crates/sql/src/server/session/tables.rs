@@ -8,11 +8,11 @@ use tare::wait::Wait;
 use tare::{LockDuration, LockType, Namespace, Operation, TableLock, metadata};
 
 use crate::server::points::{MDL, TABLE_IO, TABLE_LOCK};
-use crate::storage::Connection;
-use crate::storage::access::{self, Loop, Reads};
 use tare_dialect::plan::{Change, Sql};
 use tare_mysql::error::Result;
 use tare_mysql::table::TableDef;
+use tare_store::Connection;
+use tare_store::access::{self, Loop, Reads};
 
 /// Statements whose use of tables a session remembers by their digest, so that a text with other
 /// values in it is not looked at again.

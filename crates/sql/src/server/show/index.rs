@@ -3,8 +3,8 @@
 use super::names;
 use crate::result::Rows;
 use crate::server::session::Session;
-use crate::storage::connection::quote;
 use tare_mysql::error::Result;
+use tare_store::connection::quote;
 
 /// SHOW INDEX.
 pub fn indexes(session: &mut Session, database: &Option<String>, table: &str) -> Result<Rows> {

@@ -6,7 +6,7 @@ use tare_mysql::schema::is_system_schema;
 use super::names;
 use crate::result::Rows;
 use crate::server::session::Session;
-use crate::storage::connection::quote;
+use tare_store::connection::quote;
 
 /// SHOW TABLE STATUS.
 pub fn table_status(session: &mut Session, database: &Option<String>) -> Result<Rows> {

@@ -13,9 +13,9 @@ use self::user::UserVariables;
 use self::warnings::Warnings;
 use super::points::LOCK_SESSION;
 use super::variables::Globals;
-use crate::storage::Control;
 use crate::storage::functions::locks::UserLocks;
-use crate::storage::sync::Mutex;
+use tare::sync::Mutex;
+use tare_store::Control;
 
 /// What a session knows about itself; shared with the SQL functions that tell it.
 #[derive(Debug)]

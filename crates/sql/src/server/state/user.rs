@@ -6,7 +6,7 @@ use rusqlite::types::Value;
 use tare_rows::server::UserVariable;
 
 use crate::server::points::LOCK_SESSION;
-use crate::storage::sync::Mutex;
+use tare::sync::Mutex;
 
 /// A session's.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use crate::server::points::LOCK_SESSION;
-use crate::storage::sync::Mutex;
+use tare::sync::Mutex;
 
 /// A row of SHOW WARNINGS.
 #[derive(Debug, Clone)]

@@ -149,7 +149,7 @@ impl Shared {
             ("Connection_errors_internal", c.panics.load(Relaxed)),
             ("Connection_errors_max_connections", c.refused.load(Relaxed)),
             ("Connections", self.registry.total()),
-            ("Created_tmp_files", crate::storage::temporary_files()),
+            ("Created_tmp_files", tare_store::temporary_files()),
             ("Flush_commands", c.flushes.load(Relaxed) + 1),
             ("Innodb_page_size", SQLITE_PAGE),
             (
@@ -171,7 +171,7 @@ impl Shared {
                 self.databases.known_tables() as u64,
             ),
             ("Open_tables", self.databases.known_tables() as u64),
-            ("Opened_files", crate::storage::opened_files()),
+            ("Opened_files", tare_store::opened_files()),
             ("Prepared_stmt_count", c.prepared.load(Relaxed)),
             // A thread ends with its client: thread_cache_size is 0.
             ("Threads_cached", 0),

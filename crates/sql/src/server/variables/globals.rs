@@ -8,7 +8,7 @@ use super::variable::Kind;
 use crate::server::config::Config;
 use crate::server::points::LOCK_GLOBALS;
 use crate::storage::functions::locks::UserLocks;
-use crate::storage::sync::RwLock;
+use tare::sync::RwLock;
 
 /// The server's values.
 #[derive(Debug)]

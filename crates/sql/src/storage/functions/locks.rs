@@ -12,7 +12,7 @@ use tare_mysql::error::SqlError;
 use super::{fail, fresh, raise, real, text};
 use crate::server::points::LOCK_SESSION;
 use crate::server::state::SessionState;
-use crate::storage::sync::Mutex;
+use tare::sync::Mutex;
 
 /// Who holds which name, and how many times over.
 #[derive(Debug)]

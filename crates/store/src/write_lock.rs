@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::points::{COND_GATE, LOCK_GATE};
-use super::sync::{Condvar, Mutex};
+use tare::sync::{Condvar, Mutex};
 
 /// The right to write to one database.
 #[derive(Debug)]

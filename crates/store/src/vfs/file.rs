@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use rusqlite::ffi::{self, sqlite3_file, sqlite3_int64, sqlite3_io_methods};
 use tare::Operation;
 
-use crate::storage::metrics;
+use crate::metrics;
 
 /// An open file: what SQLite sees, what Tare knows, and behind it the real VFS's file.
 #[repr(C)]

@@ -12,8 +12,8 @@ use tare_mysql::table::TableDef;
 
 use super::error::{Error, Result};
 use super::points::{LOCK_DEFINITIONS, LOCK_GATES};
-use super::sync::{Mutex, RwLock};
 use super::write_lock::WriteLock;
+use tare::sync::{Mutex, RwLock};
 
 /// All databases of a data directory.
 #[derive(Debug)]

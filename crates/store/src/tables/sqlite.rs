@@ -6,7 +6,7 @@ use tare_mysql::table::{ColumnDef, IndexDef, TableDef};
 use tare_mysql::types::{base_type, is_integer, is_text};
 
 use super::types::sqlite_type;
-use crate::storage::connection::quote;
+use crate::connection::quote;
 
 /// A table as SQLite has it.
 pub trait ToSqlite {

@@ -8,8 +8,8 @@ use tare_mysql::error::SqlError;
 use tare_mysql::table::{ColumnDef, IndexDef, TableDef};
 
 use super::META;
-use crate::storage::connection::quote;
-use crate::storage::error::Result;
+use crate::connection::quote;
+use crate::error::Result;
 
 /// Reads a definition out of its MySQL text.
 pub type ReadDefinition = fn(&str) -> Result<TableDef, SqlError>;

@@ -1,0 +1,30 @@
+//! The user's databases: one SQLite file each, and the sessions' connections to them.
+//!
+//! SQLite's mutexes, memory and files are instrumented ([`sqlite::configure`]). Whoever opens a
+//! [`Connection`] gives it functions and says who may stop its statements ([`Control`]); whoever
+//! opens [`Databases`] says how the text of a table's definition is read.
+
+pub mod access;
+pub mod connection;
+mod control;
+mod cursor;
+pub mod databases;
+pub mod error;
+mod memory;
+pub mod metrics;
+mod mutex;
+mod points;
+pub mod sqlite;
+mod statement;
+pub mod tables;
+mod vfs;
+mod words;
+pub mod write_lock;
+
+pub use connection::Connection;
+pub use control::{Client, Control};
+pub use cursor::Cursor;
+pub use databases::Databases;
+pub use error::{Error, Result};
+pub use statement::StatementId;
+pub use vfs::{opened_files, temporary_files};
