@@ -140,6 +140,21 @@ fn what_is_wrong_is_named_with_its_line() {
             "40-60 %",
         ),
         (
+            "script = 'oltp_read_only'",
+            "script = 'a'\nrate = '0 % of peak'",
+            "50 % of peak",
+        ),
+        (
+            "script = 'oltp_read_only'",
+            "script = 'a'\ncounted = true",
+            "counted is for load = 'command'",
+        ),
+        (
+            "options = ['--x']",
+            "switch = ['./ctl']",
+            "switch is for kind = 'command'",
+        ),
+        (
             "repetitions = 3",
             "repetitions = 3\nturns = 9\nturn_ms = 0",
             "turn_ms has to be 1",
@@ -152,7 +167,7 @@ fn what_is_wrong_is_named_with_its_line() {
         (
             "repetitions = 3\n[[server]]\nname = 's'\nkind = 'tare'",
             "repetitions = 3\nturns = 9\n[[server]]\nname = 's'\nkind = 'none'",
-            "is for kind = 'tare', 'mariadb' and 'mysql'",
+            "is for kind = 'tare', 'mariadb', 'mysql' and 'command'",
         ),
         (
             "question = 'q'",
