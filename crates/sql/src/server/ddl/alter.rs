@@ -1,7 +1,7 @@
 //! ALTER TABLE: a definition changed, and its table made anew.
 
 use sqlparser::ast::{
-    AlterColumnOperation, AlterTableOperation, MySQLColumnPosition, RenameTableNameKind,
+    AlterColumnOperation, AlterTableOperation, ColumnDef, MySQLColumnPosition, RenameTableNameKind,
 };
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::table::{TableDef, literal};
@@ -169,38 +169,17 @@ fn change(
             column_position,
             ..
         } => {
-            if def.column(&column_def.name.value).is_some() {
-                if *if_not_exists {
-                    return Ok(());
-                }
-                return Err(SqlError::new(
-                    1060,
-                    format!("Duplicate column name '{}'", column_def.name.value),
-                ));
-            }
-            let to = position(def, column_position.as_ref())?;
-            def.add_column(column_def)?;
-            if let Some(column) = def.columns.pop() {
-                def.columns.insert(to, column);
-                sources.insert(to, None);
-            }
+            add_column(
+                def,
+                sources,
+                column_def,
+                *if_not_exists,
+                column_position.as_ref(),
+            )?;
         }
         Op::DropColumn { column_names, .. } => {
             for name in column_names {
-                let at = at_column(def, &name.value).map_err(|_| {
-                    SqlError::new(
-                        1091,
-                        format!("Can't DROP '{0}'; check that column/key exists", name.value),
-                    )
-                })?;
-                def.columns.remove(at);
-                sources.remove(at);
-                for index in &mut def.indexes {
-                    index
-                        .columns
-                        .retain(|c| !c.eq_ignore_ascii_case(&name.value));
-                }
-                def.indexes.retain(|i| !i.columns.is_empty());
+                drop_column(def, sources, &name.value)?;
             }
         }
         Op::ModifyColumn {
@@ -243,19 +222,7 @@ fn change(
             rename_column(def, &old_column_name.value, &new_column_name.value)?;
         }
         Op::AlterColumn { column_name, op } => {
-            let at = at_column(def, &column_name.value)?;
-            match op {
-                AlterColumnOperation::SetDefault { value } => {
-                    def.columns[at].default = Some(match value {
-                        sqlparser::ast::Expr::Value(v) => {
-                            literal(v.value.to_string().trim_matches('\''))
-                        }
-                        other => format!("({other})"),
-                    })
-                }
-                AlterColumnOperation::DropDefault => def.columns[at].default = None,
-                other => return Err(SqlError::unsupported(other)),
-            }
+            alter_column(def, &column_name.value, op)?;
         }
         Op::AddConstraint { constraint, .. } => {
             def.add_constraint(constraint)?;
@@ -291,6 +258,62 @@ fn change(
                 return Err(SqlError::unsupported(format!("ALTER TABLE ... {text}")));
             }
         }
+    }
+    Ok(())
+}
+
+fn add_column(
+    def: &mut TableDef,
+    sources: &mut Vec<Option<String>>,
+    column: &ColumnDef,
+    if_not_exists: bool,
+    to: Option<&MySQLColumnPosition>,
+) -> Result<()> {
+    if def.column(&column.name.value).is_some() {
+        if if_not_exists {
+            return Ok(());
+        }
+        return Err(SqlError::new(
+            1060,
+            format!("Duplicate column name '{}'", column.name.value),
+        ));
+    }
+    let to = position(def, to)?;
+    def.add_column(column)?;
+    if let Some(column) = def.columns.pop() {
+        def.columns.insert(to, column);
+        sources.insert(to, None);
+    }
+    Ok(())
+}
+
+fn drop_column(def: &mut TableDef, sources: &mut Vec<Option<String>>, name: &str) -> Result<()> {
+    let at = at_column(def, name).map_err(|_| {
+        SqlError::new(
+            1091,
+            format!("Can't DROP '{name}'; check that column/key exists"),
+        )
+    })?;
+    def.columns.remove(at);
+    sources.remove(at);
+    for index in &mut def.indexes {
+        index.columns.retain(|c| !c.eq_ignore_ascii_case(name));
+    }
+    def.indexes.retain(|i| !i.columns.is_empty());
+    Ok(())
+}
+
+fn alter_column(def: &mut TableDef, name: &str, op: &AlterColumnOperation) -> Result<()> {
+    let at = at_column(def, name)?;
+    match op {
+        AlterColumnOperation::SetDefault { value } => {
+            def.columns[at].default = Some(match value {
+                sqlparser::ast::Expr::Value(v) => literal(v.value.to_string().trim_matches('\'')),
+                other => format!("({other})"),
+            })
+        }
+        AlterColumnOperation::DropDefault => def.columns[at].default = None,
+        other => return Err(SqlError::unsupported(other)),
     }
     Ok(())
 }

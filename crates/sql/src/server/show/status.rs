@@ -52,41 +52,52 @@ pub fn table_status(session: &mut Session, database: &Option<String>) -> Result<
         "varchar(2048)",
     ]);
     if is_system_schema(&database) {
-        for t in crate::sys::tables_in(&database) {
-            let view = t.view_definition().is_some();
-            // Of a view nothing is known but its name.
-            let number = |n: i64| (!view).then_some(n);
-            rows.push([
-                t.name().into(),
-                tare_rows::show::engine(t).into(),
-                number(10).into(),
-                (!view).then_some("Dynamic").into(),
-                number(0).into(),
-                number(0).into(),
-                number(0).into(),
-                number(0).into(),
-                number(0).into(),
-                number(0).into(),
-                None::<i64>.into(),
-                None::<String>.into(),
-                None::<String>.into(),
-                None::<String>.into(),
-                (!view).then_some("utf8mb4_0900_ai_ci").into(),
-                None::<i64>.into(),
-                (!view).then_some("").into(),
-                if view { "VIEW" } else { "" }.into(),
-            ]);
-        }
-        return Ok(rows);
+        of_system(&mut rows, &database);
+    } else {
+        of_user(session, &mut rows, &database)?;
     }
-    for def in names::definitions(session, &database)? {
+    Ok(rows)
+}
+
+/// The tables and views of a system schema.
+fn of_system(rows: &mut Rows, database: &str) {
+    for t in crate::sys::tables_in(database) {
+        let view = t.view_definition().is_some();
+        // Of a view nothing is known but its name.
+        let number = |n: i64| (!view).then_some(n);
+        rows.push([
+            t.name().into(),
+            tare_rows::show::engine(t).into(),
+            number(10).into(),
+            (!view).then_some("Dynamic").into(),
+            number(0).into(),
+            number(0).into(),
+            number(0).into(),
+            number(0).into(),
+            number(0).into(),
+            number(0).into(),
+            None::<i64>.into(),
+            None::<String>.into(),
+            None::<String>.into(),
+            None::<String>.into(),
+            (!view).then_some("utf8mb4_0900_ai_ci").into(),
+            None::<i64>.into(),
+            (!view).then_some("").into(),
+            if view { "VIEW" } else { "" }.into(),
+        ]);
+    }
+}
+
+/// The tables and views of a user's database.
+fn of_user(session: &mut Session, rows: &mut Rows, database: &str) -> Result<()> {
+    for def in names::definitions(session, database)? {
         let view = def.view.is_some();
         let count = if view {
             None
         } else {
             let sql = format!(
                 "SELECT count(*) FROM {}.{}",
-                quote(&database),
+                quote(database),
                 quote(&def.name)
             );
             session
@@ -122,5 +133,5 @@ pub fn table_status(session: &mut Session, database: &Option<String>) -> Result<
             comment.into(),
         ]);
     }
-    Ok(rows)
+    Ok(())
 }
