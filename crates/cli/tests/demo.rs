@@ -1,43 +1,44 @@
-//! `scripts/demo`, on the binary under test and in its shortest form. Its figures mean nothing here;
-//! what counts is that it ends, prints every part, and leaves nothing behind.
+//! The recipes behind `make demo`, `make bench-server` and `make door-bench`, on the binary under test and in their shortest forms:
+//! what they measure here means nothing; that they say what they are to say, and leave nothing, does.
 
 mod support;
 
-use std::process::Command;
+use std::process::Stdio;
 
+use serde_json::Value;
+use support::weigh::{cells, nothing_is_left, recipe, state, weigh};
 use support::{Directory, Running, finish, wait_for};
 
-/// The demo, its temporary files in `directory`.
-fn demo(directory: &Directory) -> Command {
-    let mut command = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/demo"));
-    command
-        .env("TMPDIR", directory.path())
-        .env("TARE_DEMO_BINARY", support::TARE)
-        .env("TARE_DEMO_BLOCKS", "2")
-        .env("TARE_DEMO_SECONDS", "1");
-    command
-}
-
 #[test]
-fn it_shows_what_it_cost_and_collected_and_leaves_nothing() {
+fn the_demo_shows_what_it_cost_and_collected_and_leaves_nothing_but_its_results() {
     let directory = Directory::new("demo");
-    let finished = finish(&mut demo(&directory));
+    let finished = finish(&mut weigh(
+        &directory,
+        &[
+            "demo",
+            "--repetitions",
+            "2",
+            "--turns",
+            "2",
+            "--output",
+            "out",
+        ],
+    ));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     let shown = &finished.stdout;
     for words in [
-        "\nWhat everything on costs\n",
+        "\ntare, read-only, 2 connections\n",
         "server CPU/transaction, us",
-        " events per second, ",
-        "(with everything off: 0 in all)",
-        "\nTop waits by time\n",
+        "events a second",
+        "\nTop waits by time, ",
         "wait/io/socket/",
-        "\nTop stages by time\n",
+        "\nTop stages by time, ",
         "stage/sql/",
-        "\nTop statements by time\n",
+        "\nTop statements by time, ",
         "statement/com/Execute",
+        "\nDifference in server CPU/transaction from everything off, in percent\n",
+        "\nThe number of README, on this machine\nNothing can be said yet: 2 of the 4 repetitions",
         "\nWhere to look next\n",
-        "\nThe number of README, on this machine\n  Everything on and timed: ",
-        "against the same server with everything off.",
     ] {
         assert!(shown.contains(words), "no {words:?} in:\n{shown}");
     }
@@ -45,43 +46,203 @@ fn it_shows_what_it_cost_and_collected_and_leaves_nothing() {
         !shown.contains('\x1b'),
         "no colours without a terminal:\n{shown}"
     );
-    assert_eq!(directory.names(), Vec::<String>::new());
+    // Off is off: it collected nothing, and is not asked.
+    for cell in cells(&directory).values() {
+        let on = cell["key"]["configuration"] == "everything on and timed";
+        assert_eq!(
+            cell["events"]
+                .as_array()
+                .is_some_and(|events| !events.is_empty()),
+            on,
+            "{}",
+            cell["key"]
+        );
+        assert_eq!(
+            cell["asked"].as_array().map_or(0, Vec::len),
+            if on { 3 } else { 0 }
+        );
+    }
+    nothing_is_left(&directory);
 }
 
 #[test]
-fn interrupted_it_leaves_nothing_either() {
+fn interrupted_the_demo_leaves_nothing_either() {
     for (signal, code) in [("INT", 130), ("TERM", 143)] {
         let directory = Directory::new("stop");
-        let mut running = Running::start(demo(&directory).stderr(std::process::Stdio::piped()));
-        // While the tables are loaded, and sysbench runs.
-        let log = wait_for("the server's directory", || {
-            let name = directory.names().pop()?;
-            let socket = directory.path().join(&name).join("tare.sock");
-            socket.exists().then_some(name)
+        let mut running =
+            Running::start(weigh(&directory, &["demo", "--output", "out"]).stderr(Stdio::null()));
+        wait_for("the servers' directory", || {
+            let mut names = directory.names().into_iter();
+            names.find(|name| name.starts_with("tare-weigh-"))
         });
         running.signal(signal);
-        assert_eq!(
-            running.wait().code(),
-            Some(code),
-            "after SIG{signal} in {log}"
-        );
-        assert!(running.stderr().contains("cleaning up"));
-        assert_eq!(directory.names(), Vec::<String>::new());
-        let ours = directory.path().to_str().expect("UTF-8").to_owned();
-        assert_eq!(
-            commands_with(&ours),
-            Vec::<String>::new(),
-            "processes were left"
-        );
+        assert_eq!(running.wait().code(), Some(code));
+        nothing_is_left(&directory);
     }
 }
 
-/// The command lines, of all processes, that have this in them.
-fn commands_with(text: &str) -> Vec<String> {
-    std::fs::read_dir("/proc")
-        .expect("mounted")
-        .filter_map(|entry| std::fs::read(entry.ok()?.path().join("cmdline")).ok())
-        .map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
-        .filter(|line| line.contains(text))
-        .collect()
+#[test]
+fn idle_connections_tell_memory_at_start_and_for_each() {
+    let directory = Directory::new("memory");
+    let finished = finish(&mut weigh(
+        &directory,
+        &[
+            "memory",
+            "--server",
+            "tare",
+            "--connections",
+            "20",
+            "--repetitions",
+            "1",
+            "--output",
+            "out",
+        ],
+    ));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(
+        finished
+            .stdout
+            .contains("\nResident memory, tare, idle connections, 20 connections\n"),
+        "{}",
+        finished.stdout
+    );
+    assert!(
+        finished
+            .stdout
+            .contains("at start, more than the baseline, MiB"),
+        "{}",
+        finished.stdout
+    );
+    let cells = cells(&directory);
+    assert_eq!(cells.len(), 3);
+    for cell in cells.values() {
+        assert_eq!(state(cell), ("done", ""));
+        let resident = &cell["resident"];
+        let number = |name: &str| resident[name].as_f64();
+        assert!(
+            number("start") > Some(4096.0) && number("connection") > Some(0.0),
+            "{resident}"
+        );
+        let on = cell["key"]["configuration"] != "off";
+        // A segment has a page at least, and no connection of another size than its slot.
+        assert_eq!(number("segment_start") > Some(4.0), on, "{resident}");
+        assert_eq!(number("segment_connection").is_some(), on, "{resident}");
+    }
+    nothing_is_left(&directory);
+}
+
+const TAUGHT: &str = "\
+question = 'q'
+baseline = 'off'
+measure = 'server_cpu'
+per_event = true
+connections = [3]
+[run]
+repetitions = 1
+seconds = 1
+warm_up = 0
+[data]
+rows = 100
+[[server]]
+name = 'tare'
+kind = 'tare'
+sql = ['CREATE DATABASE IF NOT EXISTS mine', 'CREATE TABLE IF NOT EXISTS mine.t (id INT)', 'DELETE FROM mine.t']
+[[configuration]]
+name = 'off'
+options = ['--performance-schema=OFF']
+[[configuration]]
+name = 'on'
+options = ['--performance-schema-instrument=%=ON']
+targets = { alone = 1000.0 }
+[[workload]]
+name = 'alone'
+script = 'oltp_point_select'
+connections = [1]
+before = ['INSERT INTO mine.t VALUES (7)']
+after = ['DELETE FROM mine.t']
+[[workload]]
+name = 'three'
+script = 'oltp_point_select'
+[[ask]]
+title = 'What stands there'
+columns = ['rows', 'sum']
+configurations = ['on']
+sql = 'SELECT COUNT(*), SUM(id) FROM mine.t'
+";
+
+#[test]
+fn statements_before_and_after_questions_targets_and_connections_of_a_workload() {
+    let directory = Directory::new("taught");
+    recipe(&directory, TAUGHT);
+    let finished = finish(&mut weigh(&directory, &["./r.toml", "--output", "out"]));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let cells = cells(&directory);
+    assert_eq!(cells.len(), 2 * 3);
+    for cell in cells.values() {
+        let key = &cell["key"];
+        assert_eq!(state(cell), ("done", ""), "{key}");
+        let alone = key["workload"] == "alone";
+        assert_eq!(key["connections"], if alone { 1 } else { 3 });
+        let rows = &cell["asked"][0]["rows"];
+        match (key["configuration"].as_str(), alone) {
+            (Some("off"), _) => assert_eq!(cell["asked"], Value::Null),
+            // Before the question the row was put there, after it it was taken away: three's is asked of an empty table.
+            (_, true) => assert_eq!(*rows, serde_json::json!([["1", "7"]])),
+            (_, false) => assert_eq!(*rows, serde_json::json!([["0", null]])),
+        }
+    }
+    let shown = &finished.stdout;
+    for words in [
+        "\nWhat stands there, tare",
+        "NULL",
+        "\nTargets, tare, alone, 1 connections\n",
+        "1000 %",
+        "\nWhat an event cost, tare",
+    ] {
+        assert!(shown.contains(words), "no {words:?} in\n{shown}");
+    }
+    nothing_is_left(&directory);
+}
+
+#[test]
+fn what_a_recipe_says_of_parts_that_it_has_not_is_refused() {
+    let directory = Directory::new("untaught");
+    for (right, wrong, words) in [
+        (
+            "alone = 1000.0",
+            "nobody = 1.0",
+            "configuration.targets = 'nobody'",
+        ),
+        (
+            "configurations = ['on']",
+            "configurations = ['never']",
+            "ask.configurations = 'never'",
+        ),
+        ("connections = [1]", "connections = [0]", "give 1 or more"),
+    ] {
+        recipe(&directory, &TAUGHT.replace(right, wrong));
+        let finished = finish(&mut weigh(&directory, &["./r.toml", "--output", "out"]));
+        assert_eq!(finished.code, Some(2), "{finished:?}");
+        assert!(finished.stderr.contains(words), "{}", finished.stderr);
+    }
+    // A statement that the server refuses fails its cells, with the statement.
+    recipe(
+        &directory,
+        &TAUGHT.replace(
+            "DELETE FROM mine.t']\n[[workload]]",
+            "DELETE FROM nowhere.t']\n[[workload]]",
+        ),
+    );
+    let finished = finish(&mut weigh(
+        &directory,
+        &["./r.toml", "--workload", "alone", "--output", "out"],
+    ));
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    assert!(
+        finished
+            .stdout
+            .contains("failed: the server refused 'DELETE FROM nowhere.t'"),
+        "{}",
+        finished.stdout
+    );
 }

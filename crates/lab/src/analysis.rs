@@ -46,6 +46,9 @@ pub struct Row {
     pub histogram: Vec<(f64, u64)>,
     /// The load seen: type, name, a second, a statement, mean time.
     pub load: Vec<Seen>,
+    /// What the server answered to the recipe's questions, in the last repetition.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<cell::Asked>,
 }
 
 /// Means over repetitions.
@@ -234,6 +237,7 @@ fn of_group(plan: &Plan, keys: &[Key], results: &[cell::Result], rng: &mut Rng) 
                 means: means(&measured),
                 histogram: histogram(&measured),
                 load: load(&measured),
+                asked: (measured.last()).map_or_else(Vec::new, |last| last.asked.clone()),
             }
         })
         .collect();

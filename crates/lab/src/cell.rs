@@ -85,9 +85,50 @@ pub struct Measured {
     /// By turns: milliseconds of load before each turn that are not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead_ms: Option<f64>,
+    /// The server's memory with and without idle connections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resident: Option<Resident>,
+    /// What the server answered to the recipe's questions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<Asked>,
     /// Turn by turn, when there were turns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<Turn>,
+}
+
+/// An answer to one of the recipe's questions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The question's title.
+    pub title: String,
+    /// The rows; NULL is none.
+    pub rows: Vec<crate::ask::Row>,
+}
+
+/// Resident memory in KiB, at the start and for each idle connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Resident {
+    /// Of the server's process when it answers.
+    pub start: f64,
+    /// More for each idle connection.
+    pub connection: f64,
+    /// Of Tare's segment, when the process has one.
+    pub segment_start: Option<f64>,
+    /// More for each idle connection.
+    pub segment_connection: Option<f64>,
+}
+
+impl Resident {
+    /// One of its figures.
+    fn value(&self, measure: Measure) -> Option<f64> {
+        match measure {
+            Measure::MemoryStart => Some(self.start),
+            Measure::MemoryConnection => Some(self.connection),
+            Measure::SegmentStart => self.segment_start,
+            Measure::SegmentConnection => self.segment_connection,
+            _ => None,
+        }
+    }
 }
 
 /// One turn of a load among others.
@@ -123,7 +164,13 @@ impl Turn {
             Measure::Instructions | Measure::Cycles | Measure::CacheMisses | Measure::TlbMisses => {
                 Some(self.counts?.value(measure)? / transactions)
             }
-            Measure::Latency95 | Measure::Latency99 | Measure::Figure => None,
+            Measure::Latency95
+            | Measure::Latency99
+            | Measure::Figure
+            | Measure::MemoryStart
+            | Measure::MemoryConnection
+            | Measure::SegmentStart
+            | Measure::SegmentConnection => None,
         }
     }
 }
@@ -208,6 +255,9 @@ impl Counts {
 impl Measured {
     /// One of its figures; `None` when it has not got it.
     pub fn value(&self, measure: Measure) -> Option<f64> {
+        if let Some(resident) = &self.resident {
+            return resident.value(measure);
+        }
         let transactions = (self.transactions > 0.0).then_some(self.transactions)?;
         let latency = self.latency.as_ref();
         match measure {
@@ -221,6 +271,10 @@ impl Measured {
             Measure::Instructions | Measure::Cycles | Measure::CacheMisses | Measure::TlbMisses => {
                 Some(self.counts?.value(measure)? / transactions)
             }
+            Measure::MemoryStart
+            | Measure::MemoryConnection
+            | Measure::SegmentStart
+            | Measure::SegmentConnection => None,
         }
     }
 

@@ -56,6 +56,10 @@ pub fn recipe(dsn: &Dsn, window: u32, repetitions: u32) -> Recipe {
         reference: None,
         baseline: Some("off".into()),
         relative_to: None,
+        per_event: false,
+        answers: None,
+        next: String::new(),
+        asks: Vec::new(),
         show_events: Vec::new(),
         measure: Measure::ServerCpu,
         connections: vec![1],
@@ -76,6 +80,7 @@ pub fn recipe(dsn: &Dsn, window: u32, repetitions: u32) -> Recipe {
             dsn: Some(dsn.shown()),
             command: Vec::new(),
             options: Vec::new(),
+            sql: Vec::new(),
         }],
         configurations: vec![
             configuration(AS_IT_IS, Vec::new()),

@@ -96,7 +96,7 @@ impl Recipe {
         let mut keys = Vec::new();
         for server in &self.servers {
             for workload in &self.workloads {
-                for &connections in &self.connections {
+                for &connections in self.connections_of(workload) {
                     for configuration in self
                         .configurations
                         .iter()

@@ -39,6 +39,25 @@ pub fn stat(pid: u32) -> Option<Stat> {
     })
 }
 
+/// Resident KiB of the mappings of Tare's segment in a process; `None` when it has none.
+pub fn segment_kib(pid: u32) -> Option<f64> {
+    let maps = fs::read_to_string(format!("/proc/{pid}/smaps")).ok()?;
+    let (mut within, mut sum) = (false, None);
+    for line in maps.lines() {
+        let first = line.split(' ').next().unwrap_or_default();
+        match line.strip_prefix("Rss:") {
+            Some(rest) if within => {
+                let kib: f64 = rest.trim().trim_end_matches(" kB").parse().ok()?;
+                *sum.get_or_insert(0.0) += kib;
+            }
+            // A mapping begins with its addresses; what is said of it begins with a name and a colon.
+            None if !first.ends_with(':') => within = line.contains("memfd:tare"),
+            _ => {}
+        }
+    }
+    sum
+}
+
 /// The CPU that a process has used, ended threads included.
 pub fn cpu(pid: u32) -> Option<Cpu> {
     let stat = stat(pid)?;

@@ -2,6 +2,7 @@
 
 mod command;
 pub mod counted;
+mod idle;
 pub mod locks;
 pub mod output;
 pub mod rate;
@@ -11,7 +12,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::cell::{Cpu, Latency};
+use crate::cell::{Cpu, Latency, Resident};
 use crate::child::{self, Child};
 use crate::interrupt::Interrupt;
 use crate::matrix::Parts;
@@ -61,6 +62,8 @@ pub struct Driven {
     pub latency: Option<Latency>,
     /// What a command printed, or fairness.
     pub figure: Option<f64>,
+    /// The server's memory, of load idle.
+    pub resident: Option<Resident>,
     /// Its CPU.
     pub generator: Cpu,
     /// What was seen while it ran.
@@ -74,6 +77,7 @@ impl Drive<'_> {
     /// It fails, does not end, or the server ends.
     pub fn run(&self, running: &mut Running) -> Result<Driven, Trouble> {
         let command = match self.parts.workload.load {
+            Load::Idle => return idle::run(self, running),
             Load::Sysbench => sysbench::run(self, &running.address)?,
             Load::Command => command::run(self, running),
             Load::Locks => self.locks(),
@@ -83,6 +87,7 @@ impl Drive<'_> {
             Load::Sysbench => output::sysbench(&output),
             Load::Command => command::figure(self.parts.workload, &output, seconds),
             Load::Locks => locks::read(&output),
+            Load::Idle => Err("is none".to_owned()),
         }
         .map_err(|what| Trouble::Failed {
             reason: format!("the load generator {what}"),

@@ -13,7 +13,10 @@ use crate::server::{Address, Running, last_line};
 use crate::trouble::Trouble;
 
 /// Scripts of ours, for what sysbench has none.
-const SCRIPTS: [(&str, &str); 1] = [("reconnect", include_str!("../../lua/reconnect.lua"))];
+const SCRIPTS: [(&str, &str); 2] = [
+    ("reconnect", include_str!("../../lua/reconnect.lua")),
+    ("call", include_str!("../../lua/call.lua")),
+];
 
 /// The script that fills the tables that all of them use.
 const PREPARE: &str = "oltp_read_write";

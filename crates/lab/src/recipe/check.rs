@@ -28,9 +28,29 @@ impl Recipe {
             )?;
         }
         unique("workload", self.workloads.iter().map(|each| &each.name))?;
-        unique("number of connections", &self.connections)?;
-        if self.connections.contains(&0) {
-            return Err("connections = [0]: give 1 or more".into());
+        for connections in (self.workloads.iter()).map(|each| self.connections_of(each)) {
+            unique("number of connections", connections)?;
+            if connections.contains(&0) {
+                return Err("connections = [0]: give 1 or more".into());
+            }
+        }
+        for configuration in &self.configurations {
+            for workload in configuration.targets.keys() {
+                known(
+                    "configuration.targets",
+                    workload,
+                    self.workloads.iter().map(|each| &each.name),
+                )?;
+            }
+        }
+        for question in &self.asks {
+            for name in &question.configurations {
+                known(
+                    "ask.configurations",
+                    name,
+                    self.configurations.iter().map(|each| &each.name),
+                )?;
+            }
         }
         if self.run.repetitions == 0 || self.run.seconds == 0 {
             return Err("run.repetitions and run.seconds have to be 1 or more".into());
@@ -120,7 +140,7 @@ impl Recipe {
             let counted = match workload.load {
                 Load::Sysbench => workload.rate.is_none(),
                 Load::Command => workload.counted,
-                Load::Locks => false,
+                Load::Locks | Load::Idle => false,
             };
             if !counted {
                 return Err(format!(

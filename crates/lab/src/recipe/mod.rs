@@ -70,6 +70,15 @@ pub struct Recipe {
     /// What conclusions are drawn from.
     #[serde(default)]
     pub measure: Measure,
+    /// Whether reports say what an event cost: the difference in CPU by the events that were counted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub per_event: bool,
+    /// Printed above the sentences that end a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<String>,
+    /// Printed below them: where to look next.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub next: String,
     /// How many connections the load opens: one group of cells for each.
     pub connections: Vec<u32>,
     /// Repetitions and times.
@@ -90,6 +99,24 @@ pub struct Recipe {
     /// The loads.
     #[serde(rename = "workload")]
     pub workloads: Vec<Workload>,
+    /// What the server is asked once a cell has been measured.
+    #[serde(rename = "ask", default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<Question>,
+}
+
+/// A question to the server of a measured cell; reports show the answers of the last repetition.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Question {
+    /// Above the answer.
+    pub title: String,
+    /// The question.
+    pub sql: String,
+    /// What its columns are called.
+    pub columns: Vec<String>,
+    /// Of which configurations it is asked; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub configurations: Vec<String>,
 }
 
 /// What throughput is told relative to.
@@ -133,11 +160,19 @@ pub enum Measure {
     CacheMisses,
     /// Loads whose page was not in the TLB.
     TlbMisses,
+    /// Resident memory of the server at its start.
+    MemoryStart,
+    /// And what each idle connection adds.
+    MemoryConnection,
+    /// The same of Tare's segment alone.
+    SegmentStart,
+    /// And what each idle connection adds.
+    SegmentConnection,
 }
 
 impl Measure {
     /// All of them, in the order of reports.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 15] = [
         Self::Throughput,
         Self::ServerCpu,
         Self::GeneratorCpu,
@@ -149,6 +184,10 @@ impl Measure {
         Self::Cycles,
         Self::CacheMisses,
         Self::TlbMisses,
+        Self::MemoryStart,
+        Self::MemoryConnection,
+        Self::SegmentStart,
+        Self::SegmentConnection,
     ];
 
     /// Its name for people.
@@ -165,6 +204,10 @@ impl Measure {
             Self::Cycles => "cycles/transaction",
             Self::CacheMisses => "cache misses/transaction",
             Self::TlbMisses => "TLB misses/transaction",
+            Self::MemoryStart => "memory at start",
+            Self::MemoryConnection => "memory/connection",
+            Self::SegmentStart => "segment at start",
+            Self::SegmentConnection => "segment/connection",
         }
     }
 
@@ -179,6 +222,10 @@ impl Measure {
             | Self::Cycles
             | Self::CacheMisses
             | Self::TlbMisses => "",
+            Self::MemoryStart
+            | Self::MemoryConnection
+            | Self::SegmentStart
+            | Self::SegmentConnection => "KiB",
         }
     }
 
@@ -303,6 +350,9 @@ pub struct Server {
     /// Of its command line, in every configuration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
+    /// Sent when it has started, before what the configuration sends.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sql: Vec<String>,
 }
 
 /// Whose Performance Schema.
@@ -363,6 +413,9 @@ pub struct Configuration {
     /// Added to the workload's options.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub load_options: Vec<String>,
+    /// By workload: by how many percent it may be worse than the baseline.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub targets: BTreeMap<String, f64>,
 }
 
 /// What makes a load.
@@ -376,6 +429,8 @@ pub enum Load {
     Command,
     /// Threads that take one lock: ours.
     Locks,
+    /// Connections that ask nothing: what they take of memory.
+    Idle,
 }
 
 /// Where a load comes from.
@@ -429,6 +484,15 @@ pub struct Workload {
     /// Of the generator's command line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
+    /// Instead of the recipe's connections.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub connections: Vec<u32>,
+    /// Sent when the load has warmed up, before it is measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<String>,
+    /// Sent when it has been measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<String>,
     /// Flat out when there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
@@ -496,6 +560,20 @@ impl Recipe {
             .iter()
             .filter(|each| each.is_for(server));
         of_server.find(|each| each.name == name)
+    }
+
+    /// How many connections a workload is measured with.
+    pub fn connections_of<'a>(&'a self, workload: &'a Workload) -> &'a [u32] {
+        match workload.connections.is_empty() {
+            true => &self.connections,
+            false => &workload.connections,
+        }
+    }
+
+    /// The most connections that any load of it opens.
+    pub fn most_connections(&self) -> u32 {
+        let all = (self.workloads.iter()).flat_map(|workload| self.connections_of(workload));
+        all.copied().max().unwrap_or(1)
     }
 
     /// A workload by its name.

@@ -69,13 +69,23 @@ impl Recipe {
         set(&mut self.run.rebuild, quick.rebuild);
         set(&mut self.data.tables, quick.tables);
         set(&mut self.data.rows, quick.rows);
-        set(&mut self.connections, quick.connections);
+        if let Some(connections) = quick.connections {
+            self.connect(connections);
+        }
         self.keep(
             quick.servers.as_deref(),
             quick.configurations.as_deref(),
             quick.workloads.as_deref(),
         )?;
         Ok(self)
+    }
+
+    /// These connections for all workloads.
+    pub fn connect(&mut self, connections: Vec<u32>) {
+        for workload in &mut self.workloads {
+            workload.connections.clear();
+        }
+        self.connections = connections;
     }
 
     /// Leaves out what is not named; `None` keeps all.
@@ -104,6 +114,19 @@ impl Recipe {
             let for_all = each.servers.is_empty();
             each.servers.retain(|server| names.contains(server));
             for_all || !each.servers.is_empty()
+        });
+        // What is said of parts that have gone goes, too.
+        for configuration in &mut self.configurations {
+            let workloads = &self.workloads;
+            configuration
+                .targets
+                .retain(|name, _| workloads.iter().any(|each| each.name == *name));
+        }
+        let there = |name: &String| self.configurations.iter().any(|each| each.name == *name);
+        self.asks.retain_mut(|question| {
+            let of_all = question.configurations.is_empty();
+            question.configurations.retain(there);
+            of_all || !question.configurations.is_empty()
         });
         self.check()
     }

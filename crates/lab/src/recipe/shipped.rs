@@ -27,5 +27,11 @@ shipped!(
     "allocators",
     "locks",
     "generator",
-    "own"
+    "own",
+    "demo",
+    "server",
+    "door",
+    "memory",
+    "events",
+    "late"
 );

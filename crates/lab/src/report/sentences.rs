@@ -115,6 +115,15 @@ fn beside(plan: &Plan, picture: &Picture) -> Option<String> {
     let largest = (picture.lines.iter())
         .filter(|line| line.tone != Tone::Unquoted)
         .max_by(|a, b| size(a).total_cmp(&size(b)))?;
+    let of_memory = [
+        Measure::MemoryStart,
+        Measure::MemoryConnection,
+        Measure::SegmentStart,
+        Measure::SegmentConnection,
+    ];
+    if of_memory.contains(&picture.measure) {
+        return None;
+    }
     let other = match picture.measure {
         Measure::Throughput => Measure::ServerCpu,
         _ => Measure::Throughput,

@@ -4,7 +4,8 @@ use super::picture::short;
 use crate::analysis::{Analysis, Row, Seen, shown};
 use crate::events::KINDS;
 use crate::matrix::Key;
-use crate::recipe::Measure;
+use crate::recipe::{Measure, Question};
+use crate::stats::compare::Comparison;
 use crate::store::Plan;
 
 /// A table.
@@ -417,6 +418,192 @@ pub fn load(plan: &Plan, analysis: &Analysis, names: usize) -> Vec<Table> {
         .filter(|table| !table.rows.is_empty())
         .map(Table::narrow)
         .collect()
+}
+
+/// What the servers answered to the recipe's questions: a table for each question.
+pub fn asked(plan: &Plan, analysis: &Analysis) -> Vec<Table> {
+    let of_question = |question: &Question| {
+        let mut heading: Vec<String> = PLACE.map(str::to_owned).to_vec();
+        heading.extend(question.columns.iter().cloned());
+        let mut rows = Vec::new();
+        for row in analysis.rows.iter().filter(|row| !row.key.again) {
+            let of_row = row
+                .asked
+                .iter()
+                .filter(|asked| asked.title == question.title);
+            for answer in of_row.flat_map(|asked| &asked.rows) {
+                let mut line = place(row);
+                let texts = answer
+                    .iter()
+                    .map(|text| text.clone().unwrap_or_else(|| "NULL".into()));
+                line.extend(texts);
+                line.resize(heading.len(), String::new());
+                rows.push(line);
+            }
+        }
+        Table {
+            title: question.title.clone(),
+            heading,
+            rows,
+            note: String::new(),
+        }
+        .narrow()
+    };
+    let tables = plan.recipe.asks.iter().map(of_question);
+    tables.filter(|table| !table.rows.is_empty()).collect()
+}
+
+/// How each configuration stands to what its recipe wants of it.
+pub fn targets(plan: &Plan, analysis: &Analysis) -> Option<Table> {
+    let measure = plan.recipe.measure;
+    let sign = if measure.more_is_better() { -1.0 } else { 1.0 };
+    let line = |row: &Row| {
+        let parts = plan.recipe.parts(&row.key)?;
+        let target = parts.configuration.targets.get(&row.key.workload)?;
+        let comparison = row.comparisons.get(&measure)?;
+        let ends = comparison.percent.low.zip(comparison.percent.high);
+        let verdict = match ends
+            .map(|(low, high)| ((low * sign).min(high * sign), (low * sign).max(high * sign)))
+        {
+            _ if row.unstable.is_some() => "cannot be told: unstable",
+            Some((_, most)) if most <= *target => "reached",
+            Some((least, _)) if least > *target => "missed",
+            _ => "cannot be told",
+        };
+        let mut line = place(row);
+        line.extend([
+            interval(comparison),
+            format!("{target} %"),
+            verdict.to_owned(),
+        ]);
+        Some(line)
+    };
+    let rows: Vec<_> = (analysis.rows.iter())
+        .filter(|row| !row.key.again)
+        .filter_map(line)
+        .collect();
+    let mut heading: Vec<String> = PLACE.map(str::to_owned).to_vec();
+    heading.extend([
+        format!("difference in {}", measure.title()),
+        "at most".into(),
+        "".into(),
+    ]);
+    let table = Table {
+        title: "Targets".into(),
+        heading,
+        rows,
+        note: "Reached: the whole interval lies within. Missed: the whole interval lies beyond."
+            .into(),
+    };
+    (!table.rows.is_empty()).then(|| table.narrow())
+}
+
+/// Resident memory in absolute figures: percents of a server's memory say little.
+pub fn memory(plan: &Plan, analysis: &Analysis) -> Option<Table> {
+    const SHOWN: [Measure; 4] = [
+        Measure::MemoryStart,
+        Measure::MemoryConnection,
+        Measure::SegmentStart,
+        Measure::SegmentConnection,
+    ];
+    let value = |row: &Row, measure: Measure| row.values.get(&measure).copied();
+    let base = |row: &Row| {
+        let same = |other: &&Row| {
+            other.key.load() == row.key.load()
+                && Some(&other.key.configuration) == plan.recipe.baseline.as_ref()
+        };
+        let all: Vec<f64> = (analysis.rows.iter().filter(same))
+            .filter_map(|other| Some(value(other, Measure::MemoryStart)?.mean))
+            .collect();
+        (!all.is_empty()).then(|| crate::stats::mean(&all))
+    };
+    let line = |row: &Row| {
+        let start = value(row, Measure::MemoryStart)?;
+        let mut line = place(row);
+        line.extend(SHOWN.map(|measure| {
+            value(row, measure)
+                .as_ref()
+                .map_or_else(|| "-".into(), shown)
+        }));
+        let more = base(row).map(|base| format!("{:+.1}", (start.mean - base) / 1024.0));
+        line.push(more.unwrap_or_else(|| "-".into()));
+        Some(line)
+    };
+    let mut heading: Vec<String> = PLACE.map(str::to_owned).to_vec();
+    heading.extend(SHOWN.map(with_unit));
+    heading.push("at start, more than the baseline, MiB".into());
+    let table = Table {
+        title: "Resident memory".into(),
+        heading,
+        rows: analysis.rows.iter().filter_map(line).collect(),
+        note: "Segment: the mapping of Tare's engine, within the server's memory.".into(),
+    };
+    (!table.rows.is_empty()).then(|| table.narrow())
+}
+
+/// What an event cost: the difference in the server's CPU by the events that were counted, with the difference's interval.
+pub fn per_event(plan: &Plan, analysis: &Analysis) -> Option<Table> {
+    if !plan.recipe.per_event {
+        return None;
+    }
+    let line = |row: &Row| {
+        let comparison = row.comparisons.get(&Measure::ServerCpu)?;
+        let cpu_us = row.values.get(&Measure::ServerCpu)?.mean;
+        let throughput = row.values.get(&Measure::Throughput)?.mean;
+        let events = row.load.iter().map(|seen| seen.per_second).sum::<f64>() / throughput;
+        if events == 0.0 {
+            return None;
+        }
+        let percent = comparison.percent;
+        let baseline_us = cpu_us / (1.0 + percent.mean / 100.0);
+        let ns = |percent: f64| format!("{:.1}", percent / 100.0 * baseline_us * 1e3 / events);
+        let end = |end: Option<f64>| end.map_or_else(|| "-".into(), ns);
+        let mut line = place(row);
+        line.extend([
+            format!("{events:.1}"),
+            ns(percent.mean),
+            end(percent.low),
+            end(percent.high),
+        ]);
+        Some(line)
+    };
+    let mut heading: Vec<String> = PLACE.map(str::to_owned).to_vec();
+    let columns = ["events a transaction", "CPU of an event, ns", "from", "to"];
+    heading.extend(columns.map(str::to_owned));
+    let rows = analysis
+        .rows
+        .iter()
+        .filter(|row| !row.key.again)
+        .filter_map(line);
+    let table = Table {
+        title: "What an event cost".into(),
+        heading,
+        rows: rows.collect(),
+        note: String::new(),
+    };
+    (!table.rows.is_empty()).then(|| table.narrow())
+}
+
+/// The columns that say where a row is.
+const PLACE: [&str; 4] = ["server", "workload", "connections", "configuration"];
+
+fn place(row: &Row) -> Vec<String> {
+    let key = &row.key;
+    vec![
+        key.server.clone(),
+        key.workload.clone(),
+        key.connections.to_string(),
+        label(row),
+    ]
+}
+
+/// A difference with its interval, whatever it says.
+fn interval(comparison: &Comparison) -> String {
+    let percent = comparison.percent;
+    match percent.low.zip(percent.high) {
+        Some((low, high)) => format!("{:+.1} % [{low:+.1}, {high:+.1}]", percent.mean),
+        None => format!("{:+.1} %", percent.mean),
+    }
 }
 
 /// SQL's LIKE, with `%` alone.

@@ -21,6 +21,10 @@ pub fn terminal(plan: &Plan, analysis: &Analysis) -> String {
     shown.extend(tables::relative(plan, analysis));
     shown.extend(tables::rates(analysis));
     shown.extend(tables::load(plan, analysis, 0).into_iter().take(1));
+    shown.extend(tables::memory(plan, analysis));
+    shown.extend(tables::per_event(plan, analysis));
+    shown.extend(tables::asked(plan, analysis));
+    shown.extend(tables::targets(plan, analysis));
     for table in &shown {
         text.push_str(&draw(table));
     }
@@ -46,8 +50,14 @@ pub fn terminal(plan: &Plan, analysis: &Analysis) -> String {
         text.push_str(&format!("  {count} {cells} {why}\n"));
     }
     text.push('\n');
+    if let Some(answers) = &plan.recipe.answers {
+        text.push_str(&format!("{answers}\n"));
+    }
     for sentence in sentences(plan, analysis) {
         text.push_str(&format!("{}\n", wrapped(&sentence)));
+    }
+    if !plan.recipe.next.is_empty() {
+        text.push_str(&format!("\n{}\n", plan.recipe.next.trim_end()));
     }
     text
 }

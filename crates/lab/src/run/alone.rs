@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{Done, PROBES, Runner, unplanned};
+use super::{Done, PROBES, Runner, hooks, unplanned};
 use crate::ask::Ask;
 use crate::cell::{Measured, Switches};
 use crate::counters::Counters;
@@ -58,7 +58,14 @@ impl Runner<'_> {
         if run.warm_up > 0 {
             self.drive(parts, cell.key.connections, run.warm_up, rate)?;
         }
-        self.drive(parts, cell.key.connections, run.seconds, rate)
+        if let Some((_, running)) = &mut self.running {
+            hooks::before(&recipe, &cell.key, running)?;
+        }
+        let mut measured = self.drive(parts, cell.key.connections, run.seconds, rate)?;
+        if let Some((_, running)) = &mut self.running {
+            measured.asked = hooks::after(&recipe, &cell.key, running)?;
+        }
+        Ok(measured)
     }
 
     /// Drives the running server, and notes everything around it.
@@ -173,6 +180,8 @@ fn measure(drive: &Drive, running: &mut Running, rate: Option<f64>) -> Result<Me
         },
         memory: driven.samples.memory,
         figure: driven.figure,
+        resident: driven.resident,
+        asked: Vec::new(),
         rate,
         events,
         counts,

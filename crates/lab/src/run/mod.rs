@@ -3,6 +3,7 @@
 
 mod after;
 mod alone;
+mod hooks;
 mod noted;
 mod onward;
 mod serve;

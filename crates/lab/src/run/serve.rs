@@ -153,13 +153,7 @@ impl Runner<'_> {
             directory,
             from: parts.workload.from,
             namespace,
-            connections: recipe
-                .connections
-                .iter()
-                .copied()
-                .max()
-                .unwrap_or(1)
-                .max(PROBES),
+            connections: recipe.most_connections().max(PROBES),
             bytes,
             dsn: self.dsn,
             warm_up: Duration::from_secs(recipe.run.warm_up.max(1).into()),

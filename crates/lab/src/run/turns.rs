@@ -12,7 +12,7 @@ use fastrand::Rng;
 use super::noted::Noted;
 use super::serve::wanted;
 use super::switch::{self, Switchboard};
-use super::{Done, Runner, after, unplanned};
+use super::{Done, Runner, after, hooks, unplanned};
 use crate::ask::Ask;
 
 use crate::events::{self, Totals};
@@ -256,6 +256,14 @@ impl Runner<'_> {
                 Ok((driven, events)) => noted.measured(driven, events),
                 Err(trouble) => Err(trouble.clone()),
             });
+            let measured = measured.and_then(|mut measured| {
+                let running = seats[seat]
+                    .running
+                    .as_mut()
+                    .map_err(|trouble| trouble.clone())?;
+                measured.asked = hooks::after(recipe, &cell.key, running)?;
+                Ok(measured)
+            });
             if measured.is_err() {
                 seats[seat].look();
             }
@@ -293,6 +301,7 @@ impl Runner<'_> {
         let mut counted = Counted::start(&drive, running)?;
         let warm_up = Duration::from_secs(run.warm_up.into());
         counted.warm_up(running, warm_up, self.interrupt)?;
+        hooks::before(recipe, key, running)?;
         let asks = !matches!(running.ask, Ask::Nobody) && seat.switches.is_none();
         let before = asks.then(|| events::totals(&mut running.ask));
         Ok((counted, before))

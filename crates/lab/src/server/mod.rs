@@ -63,6 +63,9 @@ impl Launch<'_> {
             Kind::Command => self.start_command()?,
             Kind::Tare | Kind::Mariadb | Kind::Mysql => self.start_server()?,
         };
+        if !matches!(running.ask, Ask::Nobody) {
+            send(&mut running, &self.server.sql)?;
+        }
         self.configure(&mut running)?;
         events::unseen(&mut running.ask);
         Ok(running)
@@ -73,12 +76,7 @@ impl Launch<'_> {
     /// # Errors
     /// The server refuses it, or a command fails.
     pub fn configure(&self, running: &mut Running) -> Result<(), Trouble> {
-        for statement in &self.configuration.sql {
-            running.ask.query(statement).map_err(|error| {
-                Trouble::failed(format!("the server refused '{statement}': {error}"))
-                    .with_log(running.log())
-            })?;
-        }
+        send(running, &self.configuration.sql)?;
         (self.configuration.switch.iter()).try_for_each(|command| running.shell(command))
     }
 
@@ -237,4 +235,14 @@ impl Launch<'_> {
         };
         Ok(Running::new(Some(child), Some(pid), ask, address))
     }
+}
+
+fn send(running: &mut Running, statements: &[String]) -> Result<(), Trouble> {
+    for statement in statements {
+        running.ask.query(statement).map_err(|error| {
+            Trouble::failed(format!("the server refused '{statement}': {error}"))
+                .with_log(running.log())
+        })?;
+    }
+    Ok(())
 }

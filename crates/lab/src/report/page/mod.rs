@@ -41,6 +41,14 @@ pub fn page(plan: &Plan, results: &[cell::Result], analysis: &Analysis) -> Strin
         html.push_str(&forest::draw(&picture, baseline));
     }
     how(&mut html, plan, results, analysis);
+    section(
+        &mut html,
+        "Targets",
+        &tables::targets(plan, analysis)
+            .iter()
+            .map(table)
+            .collect::<String>(),
+    );
     section(&mut html, "Matrix", &matrix(plan, analysis));
     section(
         &mut html,
@@ -126,6 +134,8 @@ fn figures(plan: &Plan, analysis: &Analysis) -> String {
     let mut all = tables::figures(plan, analysis);
     all.extend(tables::relative(plan, analysis));
     all.extend(tables::rates(analysis));
+    all.extend(tables::memory(plan, analysis));
+    all.extend(tables::per_event(plan, analysis));
     all.push(tables::cpu(analysis));
     all.iter()
         .filter(|table| !table.rows.is_empty())

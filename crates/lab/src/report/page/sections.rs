@@ -186,6 +186,7 @@ pub fn counted(plan: &Plan, analysis: &Analysis) -> String {
             &plot::bars(title, "events", &KINDS, &items),
         );
     }
+    html.extend(tables::asked(plan, analysis).iter().map(super::folded));
     html.extend(
         tables::load(plan, analysis, super::NAMES)
             .iter()
