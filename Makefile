@@ -70,19 +70,25 @@ bench: ## measure the engine against one rdtsc, and reading it; writes target/be
 	$(CARGO) run --release -p tare-reader --example top25
 	$(CARGO) bench -p tare-sql --bench every_table
 
-bench-server: deps build ## measure what instrumentation costs tare serve; writes target/bench/server.json (about 8 minutes)
-	CARGO_TARGET_DIR=target/plain $(CARGO) build --release -p tare-cli --no-default-features
-	@scripts/bench-server
+# Each is a recipe; WEIGH="--quick" makes it short, WEIGH="--repetitions 20" long. Results are in target/weigh.
+WEIGHED = target/weigh
+WEIGH =
+weigh = rm -rf $(WEIGHED)/$(1) && target/release/tare weigh $(1) --output $(WEIGHED)/$(1) $(2) $(WEIGH)
 
-door-bench: deps-weigh build ## measure what Tare costs in unmodified MySQL and MariaDB servers; writes target/bench/door.json (about 50 minutes)
-	@scripts/door-bench
+bench-server: deps-demo build ## measure what instrumentation costs tare serve, in CPU and memory (about 10 minutes)
+	CARGO_TARGET_DIR=target/plain $(CARGO) build --release -p tare-cli --no-default-features
+	@$(call weigh,server)
+	@$(call weigh,memory,--server tare)
+
+door-bench: deps-weigh build ## measure what Tare costs in unmodified MySQL and MariaDB servers, in CPU and memory (about 50 minutes)
+	@$(call weigh,door)
+	@$(call weigh,memory,--server 'mysql 5.7' --server mariadb --server 'mysql 8.0' --server 'mysql 5.6')
 
 demo: deps-demo build ## what everything on costs under sysbench, and what it shows (about 2 minutes)
-	@scripts/demo
+	@$(call weigh,demo)
 
 # Recipe own takes a server and a load of the user's: here tare serve, and sysbench.
 RECIPES = configs versions instruments connect schedulers allocators locks generator own
-WEIGHED = target/weigh
 weigh-quick: deps-weigh build ## run every recipe of tare weigh in its quick form; reports in target/weigh (about 50 minutes; RECIPES="configs connect" runs those)
 	CARGO_TARGET_DIR=target/plain $(CARGO) build --release -p tare-cli --no-default-features
 	@scripts/weigh-quick $(WEIGHED) $(RECIPES)

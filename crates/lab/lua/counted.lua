@@ -7,7 +7,7 @@
 --    a line for each thread  its events; of those that ended while latencies were taken: how many, nanoseconds in all
 --    864 words for each      those events by their latency: 32 buckets from each power of two of microseconds to the next
 --
--- load/counted.rs and scripts/turns.py read it: sysbench itself reports nothing that is shorter than a second.
+-- load/counted.rs reads it: sysbench itself reports nothing that is shorter than a second.
 local ffi = require("ffi")
 ffi.cdef [[
    int open(const char *path, int flags, ...);

@@ -1,6 +1,6 @@
 //! What an event costs a stock server beside its clock reads: constants, because these servers do not say.
 //!
-//! Measured by scripts/measure-events on 2026-11-21 (2 shared CPUs, AMD EPYC, other builds beside it; medians of 5 rounds) and kept in
+//! Measured as recipe events of tare weigh does, on 2026-11-21 (2 shared CPUs, AMD EPYC, other builds beside it; medians of 5 rounds) and kept in
 //! docs/results/2026-11-21-events-{5.6,5.7,8.0,mariadb}.json: counted and timed against everything off, by events counted.
 //! A read of the cycle counter took 9.6 ns there, one of the clock 19.6 ns; `recording` is what is left of timed - counted
 //! after the reads, and below zero where the processor does the rest while it reads.
