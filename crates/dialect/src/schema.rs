@@ -8,7 +8,7 @@ use tare_mysql::Result;
 use tare_mysql::table::TableDef;
 use tare_mysql::wire::column::WireType;
 
-use super::function::Record as Function;
+use super::function::Signature;
 
 /// A column of a system schema's table or view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub trait Schema {
     /// A procedure of schema sys, by name without case.
     fn procedure(&self, name: &str) -> Option<&'static Procedure>;
     /// A function of MySQL's, by name in lower case.
-    fn function(&self, name: &str) -> Option<&'static Function>;
+    fn function(&self, name: &str) -> Option<&'static Signature>;
     /// The type of a system variable, by name in lower case.
     fn variable(&self, name: &str) -> Option<WireType>;
 }

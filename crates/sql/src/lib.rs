@@ -5,5 +5,4 @@
 
 pub mod result;
 pub mod server;
-pub mod storage;
 pub mod sys;

@@ -1,58 +1,47 @@
 //! MySQL's functions: which there are, what they return, and how SQLite is told.
 
-pub mod list;
-mod made;
 mod result;
+mod signature;
 
 use sqlparser::ast::{DuplicateTreatment, Expr, Function, FunctionArgumentList, FunctionArguments};
 use tare_mysql::error::{Result, SqlError};
 
-use self::list::{ANY, Kind};
-pub use self::list::{Function as Record, find};
-pub use self::result::result;
+pub use self::result::{Out, result};
+pub use self::signature::{ANY, Evaluation, Form, Signature};
 use super::near;
 use super::rewrite::raw;
 use super::schema::Schema;
 use crate::name::last_name;
 
-/// How SQLite is told of a call.
-#[derive(Debug, Clone, Copy)]
-pub enum Form {
-    /// SQLite knows it by its name, or `storage::functions` has given it to it.
-    Itself,
-    /// It has another name there.
-    To(&'static str),
-    /// An expression, in which `?` is the arguments.
-    Text(&'static str),
-    /// What only code can tell.
-    Made(fn(&Call<'_>) -> Result<Option<Expr>>),
-}
-
 /// A call, once its arguments have been rewritten.
 #[derive(Debug)]
-pub struct Call<'a> {
+pub struct SqlCall<'a> {
     /// The arguments as they were parsed.
-    args: &'a FunctionArgumentList,
+    pub args: &'a FunctionArgumentList,
     /// And as SQLite reads them.
-    texts: Vec<String>,
-    around: Around<'a>,
+    pub texts: Vec<String>,
+    /// Sums are exact beyond 64 bits.
+    pub exact: bool,
 }
 
-impl Call<'_> {
-    fn all(&self) -> String {
+impl SqlCall<'_> {
+    /// All arguments, separated by commas.
+    pub fn all(&self) -> String {
         self.texts.join(", ")
     }
 
-    fn text(&self, i: usize) -> &str {
+    /// An argument; nothing where there is none.
+    pub fn text(&self, i: usize) -> &str {
         self.texts.get(i).map_or("", String::as_str)
     }
 
-    fn distinct(&self) -> bool {
+    /// Whether DISTINCT is said.
+    pub fn distinct(&self) -> bool {
         self.args.duplicate_treatment == Some(DuplicateTreatment::Distinct)
     }
 
     /// Whether the first argument is a column.
-    fn is_column(&self) -> bool {
+    pub fn is_column(&self) -> bool {
         matches!(
             self.args.args.first().and_then(super::types::plain),
             Some(Expr::Identifier(_) | Expr::CompoundIdentifier(_))
@@ -89,14 +78,16 @@ impl std::fmt::Debug for Around<'_> {
 
 /// Whether a function is one of a group of rows.
 pub fn is_aggregate(schema: &dyn Schema, name: &str) -> bool {
-    schema.function(name).is_some_and(|f| f.kind == Kind::Group)
+    schema
+        .function(name)
+        .is_some_and(|f| f.evaluation == Evaluation::Aggregate)
 }
 
 /// Whether a call with the same arguments gives the same again while a statement runs.
 pub fn is_certain(schema: &dyn Schema, name: &str) -> bool {
     schema
         .function(name)
-        .is_none_or(|f| f.kind != Kind::Uncertain)
+        .is_none_or(|f| f.evaluation != Evaluation::Volatile)
 }
 
 /// The function as SQLite knows it; `None` when it knows it as it is.
@@ -135,10 +126,10 @@ pub fn rewrite(f: &mut Function, around: Around<'_>) -> Result<Option<Expr>> {
     if f.over.is_some() {
         return Ok(None);
     }
-    let call = Call {
+    let call = SqlCall {
         args,
         texts: args.args.iter().map(ToString::to_string).collect(),
-        around,
+        exact: around.exact,
     };
     match function.form {
         // In quotes, or without parentheses, SQLite does not know it.
@@ -151,23 +142,13 @@ pub fn rewrite(f: &mut Function, around: Around<'_>) -> Result<Option<Expr>> {
             Ok(Some(raw(format!("{name}({})", call.all()))))
         }
         Form::Itself => Ok(None),
-        Form::To(to) => Ok(Some(raw(format!("{to}({})", call.all())))),
-        Form::Text(text) => Ok(Some(raw(text.replacen('?', &call.all(), 1)))),
-        Form::Made(make) => make(&call),
+        Form::Renamed(to) => Ok(Some(raw(format!("{to}({})", call.all())))),
+        Form::Template(text) => Ok(Some(raw(text.replacen('?', &call.all(), 1)))),
+        Form::Code(write) => write(&call),
     }
 }
 
 fn unknown(name: &str, database: Option<&str>) -> SqlError {
     let database = database.map_or(String::new(), |database| format!("{database}."));
     SqlError::new(1305, format!("FUNCTION {database}{name} does not exist"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::list::FUNCTIONS;
-
-    #[test]
-    fn functions_are_sorted() {
-        assert!(FUNCTIONS.is_sorted_by(|a, b| a.name < b.name));
-    }
 }

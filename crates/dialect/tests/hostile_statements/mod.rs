@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use tare_dialect::ddl::definition;
-use tare_dialect::function::Record;
-use tare_dialect::function::list::find;
+use tare_dialect::function::Signature;
 use tare_dialect::schema::{Procedure, Routine, Schema, SystemColumn, View};
 use tare_dialect::{Mode, split, translate::translate};
+use tare_functions::find;
 use tare_mysql::Result;
 use tare_mysql::table::TableDef;
 use tare_mysql::wire::column::WireType;
@@ -66,7 +66,7 @@ impl Schema for Tables {
         None
     }
 
-    fn function(&self, name: &str) -> Option<&'static Record> {
+    fn function(&self, name: &str) -> Option<&'static Signature> {
         find(name)
     }
 

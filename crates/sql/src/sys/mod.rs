@@ -7,6 +7,7 @@
 pub mod config;
 pub mod functions;
 pub mod instruments;
+pub mod native;
 pub mod procedures;
 pub mod view;
 

@@ -12,7 +12,7 @@ use super::transaction::Transaction;
 use crate::server::shared::Shared;
 use crate::server::source::Served;
 use crate::server::state::SessionState;
-use crate::storage::functions;
+use crate::sys::native;
 use tare_store::StatementId;
 use tare_store::{Connection, Control};
 
@@ -47,7 +47,9 @@ impl Connections {
     fn open(&self) -> Result<Connection> {
         let (databases, control) = (self.shared.databases.clone(), self.control.clone());
         Ok(Connection::open(databases, control, |db| {
-            functions::register(db, &self.state)
+            let asked: Arc<dyn tare_functions::Session> = self.state.clone();
+            tare_functions::register(db, &asked)?;
+            native::register(db, &self.state)
         })?)
     }
 

@@ -1,7 +1,9 @@
 //! What a session knows about itself, and the SQL functions that it runs know of it.
 
+mod asked;
 mod system;
 mod user;
+mod user_locks;
 mod warnings;
 
 use std::collections::HashMap;
@@ -10,10 +12,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use self::user::UserVariables;
+pub use self::user_locks::UserLocks;
 use self::warnings::Warnings;
 use super::points::LOCK_SESSION;
 use super::variables::Globals;
-use crate::storage::functions::locks::UserLocks;
 use tare::sync::Mutex;
 use tare_store::Control;
 

@@ -7,7 +7,7 @@ use super::list::VARIABLES;
 use super::variable::Kind;
 use crate::server::config::Config;
 use crate::server::points::LOCK_GLOBALS;
-use crate::storage::functions::locks::UserLocks;
+use crate::server::state::UserLocks;
 use tare::sync::RwLock;
 
 /// The server's values.

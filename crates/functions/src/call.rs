@@ -1,30 +1,41 @@
-//! MySQL's functions that SQLite lacks, or that mean something else there.
+//! A call: its arguments as MySQL reads them, and its answer.
 
-mod aggregate;
-mod calendar;
-mod context;
-mod dates;
-mod encode;
-mod json;
-pub mod locks;
-mod numbers;
-mod regexp;
-mod strings;
-pub mod sys;
+use std::ops::Deref;
 
-use std::sync::Arc;
-
-use rusqlite::functions::{Context, FunctionFlags};
+use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Connection, Error, Result, ffi};
+use rusqlite::{Error, Result, ffi};
 use tare_mysql::date::DateTime;
 use tare_mysql::error::{SqlError, raised};
 
-use crate::server::state::SessionState;
+use crate::session::Session;
 
-type Answer = Result<Value>;
+/// A call's value.
+pub type Answer = Result<Value>;
 
-fn text(ctx: &Context<'_>, i: usize) -> Option<String> {
+/// A call.
+pub struct Call<'a> {
+    context: &'a Context<'a>,
+    /// Whose call it is.
+    pub session: &'a dyn Session,
+}
+
+impl<'a> Call<'a> {
+    pub(crate) fn new(context: &'a Context<'a>, session: &'a dyn Session) -> Self {
+        Self { context, session }
+    }
+}
+
+impl<'a> Deref for Call<'a> {
+    type Target = Context<'a>;
+
+    fn deref(&self) -> &Context<'a> {
+        self.context
+    }
+}
+
+/// An argument as text.
+pub fn text(ctx: &Context<'_>, i: usize) -> Option<String> {
     match ctx.get_raw(i) {
         ValueRef::Null => None,
         ValueRef::Integer(n) => Some(n.to_string()),
@@ -34,7 +45,7 @@ fn text(ctx: &Context<'_>, i: usize) -> Option<String> {
 }
 
 /// A number as MySQL reads it out of a text: as far as it goes, else 0.
-fn prefix_number(text: &str) -> f64 {
+pub(crate) fn prefix_number(text: &str) -> f64 {
     let text = text.trim();
     let mut end = 0;
     for (i, c) in text.char_indices() {
@@ -54,7 +65,8 @@ fn prefix_number(text: &str) -> f64 {
         .unwrap_or(0.0)
 }
 
-fn real(ctx: &Context<'_>, i: usize) -> Option<f64> {
+/// An argument as a number.
+pub fn real(ctx: &Context<'_>, i: usize) -> Option<f64> {
     match ctx.get_raw(i) {
         ValueRef::Null => None,
         ValueRef::Integer(n) => Some(n as f64),
@@ -63,7 +75,8 @@ fn real(ctx: &Context<'_>, i: usize) -> Option<f64> {
     }
 }
 
-fn int(ctx: &Context<'_>, i: usize) -> Option<i64> {
+/// An argument as a whole number.
+pub fn int(ctx: &Context<'_>, i: usize) -> Option<i64> {
     match ctx.get_raw(i) {
         ValueRef::Integer(n) => Some(n),
         ValueRef::Text(t) => {
@@ -78,15 +91,27 @@ fn int(ctx: &Context<'_>, i: usize) -> Option<i64> {
     }
 }
 
-fn date(ctx: &Context<'_>, i: usize) -> Option<DateTime> {
+/// The bytes of a text or a BLOB.
+pub fn bytes(ctx: &Context<'_>, i: usize) -> Option<Vec<u8>> {
+    match ctx.get_raw(i) {
+        ValueRef::Null => None,
+        ValueRef::Text(b) | ValueRef::Blob(b) => Some(b.to_vec()),
+        _ => text(ctx, i).map(String::into_bytes),
+    }
+}
+
+/// An argument as a date.
+pub fn date(ctx: &Context<'_>, i: usize) -> Option<DateTime> {
     text(ctx, i).and_then(|t| DateTime::parse(&t))
 }
 
-fn opt<T: Into<Value>>(value: Option<T>) -> Answer {
+/// A value, or NULL.
+pub fn opt<T: Into<Value>>(value: Option<T>) -> Answer {
     Ok(value.map_or(Value::Null, Into::into))
 }
 
-fn number(x: f64) -> Value {
+/// A number, or NULL where it is infinite or none.
+pub fn number(x: f64) -> Value {
     if x.is_finite() {
         Value::Real(x)
     } else {
@@ -94,57 +119,24 @@ fn number(x: f64) -> Value {
     }
 }
 
-fn fail(message: &str) -> Error {
+/// An error without a number.
+pub fn fail(message: &str) -> Error {
     Error::UserFunctionError(message.to_owned().into())
 }
 
-/// The error for SQLite to report. It waits in [`tare_mysql::error::raised`], and SQLite carries its
-/// ticket: whoever asked SQLite finds it by the extended code.
-fn raise(error: SqlError) -> Error {
+/// An error of ours, which whoever asked SQLite finds again by its code.
+pub fn raise(error: SqlError) -> Error {
     let code = raised::keep(error).code(ffi::SQLITE_ERROR);
     Error::SqliteFailure(ffi::Error::new(code), None)
 }
 
-/// Registers all for a session.
-pub fn register(db: &Connection, session: &Arc<SessionState>) -> Result<()> {
-    strings::strings(db)?;
-    numbers::numbers(db, session)?;
-    dates::dates(db)?;
-    sys::sys(db, session)?;
-    calendar::calendar(db)?;
-    encode::encode(db)?;
-    regexp::regexp(db)?;
-    json::json(db)?;
-    aggregate::aggregates(db)?;
-    locks::locks(db, session)?;
-    context::context(db, session)
-}
-
-fn pure(
-    db: &Connection,
-    name: &str,
-    args: i32,
-    f: impl Fn(&Context<'_>) -> Answer + Send + 'static,
-) -> Result<()> {
-    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-    db.create_scalar_function(name, args, flags, move |ctx| f(ctx))
-}
-
-fn fresh(
-    db: &Connection,
-    name: &str,
-    args: i32,
-    f: impl Fn(&Context<'_>) -> Answer + Send + 'static,
-) -> Result<()> {
-    db.create_scalar_function(name, args, FunctionFlags::SQLITE_UTF8, move |ctx| f(ctx))
-}
-
 /// Fills a buffer with random bytes from the system.
-fn random(bytes: &mut [u8]) -> Result<()> {
+pub(crate) fn random(bytes: &mut [u8]) -> Result<()> {
     getrandom::fill(bytes).map_err(|e| Error::UserFunctionError(Box::new(e)))
 }
 
-fn hex(bytes: &[u8], upper: bool) -> String {
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8], upper: bool) -> String {
     bytes
         .iter()
         .map(|b| {

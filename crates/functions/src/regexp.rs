@@ -1,12 +1,72 @@
 //! Regular expressions: REGEXP, and the REGEXP_ functions.
 
 use regex::{Regex, RegexBuilder};
-use rusqlite::functions::Context;
-use rusqlite::types::Value;
-use rusqlite::{Connection, Result};
-use tare_mysql::error::SqlError;
+use rusqlite::Result;
 
-use super::{int, opt, pure, raise, text};
+use crate::prelude::*;
+
+/// By name.
+pub(crate) static FUNCTIONS: &[Function] = &[
+    own("regexp_instr", 2, 6, Int, |ctx| {
+        let (Some(value), Some(re)) = (text(ctx, 0), compiled(ctx, 1, Some(5))?) else {
+            return Ok(Value::Null);
+        };
+        let at = number_or(ctx, 2, 1);
+        let nth = number_or(ctx, 3, 1);
+        let behind = ctx.len() > 4 && int(ctx, 4) == Some(1);
+        let place = tail(&value, at).and_then(|(rest, before)| {
+            let m = re.find_iter(rest).nth(nth.max(1) as usize - 1)?;
+            let end = if behind { m.end() } else { m.start() };
+            Some(before + rest[..end].chars().count() as i64 + 1)
+        });
+        Ok(Value::Integer(place.unwrap_or(0)))
+    }),
+    hidden("regexp_like", 2, 3, Int, "tare_regexp", |ctx| {
+        let Some(value) = text(ctx, 0) else {
+            return Ok(Value::Null);
+        };
+        Ok(compiled(ctx, 1, Some(2))?
+            .map_or(Value::Null, |re| Value::Integer(re.is_match(&value).into())))
+    }),
+    own("regexp_replace", 3, 6, Text, |ctx| {
+        let (Some(value), Some(re), Some(new)) =
+            (text(ctx, 0), compiled(ctx, 1, Some(5))?, text(ctx, 2))
+        else {
+            return Ok(Value::Null);
+        };
+        let at = number_or(ctx, 3, 1);
+        let nth = number_or(ctx, 4, 0);
+        let Some((rest, _)) = tail(&value, at) else {
+            return Err(wrong(
+                3686,
+                "Index out of bounds in regular expression search.",
+            ));
+        };
+        let head = &value[..value.len() - rest.len()];
+        // $1 is a group in both; a name behind $ is none in MySQL.
+        let replaced = if nth > 0 {
+            match re.find_iter(rest).nth(nth as usize - 1) {
+                Some(m) => format!("{}{new}{}", &rest[..m.start()], &rest[m.end()..]),
+                None => rest.to_owned(),
+            }
+        } else {
+            re.replace_all(rest, new.as_str()).into_owned()
+        };
+        Ok(format!("{head}{replaced}").into())
+    }),
+    own("regexp_substr", 2, 5, Text, |ctx| {
+        let (Some(value), Some(re)) = (text(ctx, 0), compiled(ctx, 1, Some(4))?) else {
+            return Ok(Value::Null);
+        };
+        let at = number_or(ctx, 2, 1);
+        let nth = number_or(ctx, 3, 1);
+        opt(tail(&value, at).and_then(|(rest, _)| {
+            re.find_iter(rest)
+                .nth(nth.max(1) as usize - 1)
+                .map(|m| m.as_str().to_owned())
+        }))
+    }),
+];
 
 fn wrong(code: u16, message: &str) -> rusqlite::Error {
     raise(SqlError::new(code, message))
@@ -14,7 +74,7 @@ fn wrong(code: u16, message: &str) -> rusqlite::Error {
 
 /// Compiles once per statement where the pattern is a constant.
 fn compiled(
-    ctx: &Context<'_>,
+    ctx: &Call<'_>,
     i: usize,
     options: Option<usize>,
 ) -> Result<Option<std::sync::Arc<Regex>>> {
@@ -81,71 +141,7 @@ fn tail(s: &str, position: i64) -> Option<(&str, i64)> {
 }
 
 /// A number that may be left out.
-fn number(ctx: &Context<'_>, i: usize, otherwise: i64) -> i64 {
+fn number_or(ctx: &Call<'_>, i: usize, otherwise: i64) -> i64 {
     let given = (i < ctx.len()).then(|| int(ctx, i)).flatten();
     given.unwrap_or(otherwise)
-}
-
-pub(super) fn regexp(db: &Connection) -> Result<()> {
-    for args in [2, 3] {
-        pure(db, "tare_regexp", args, |ctx| {
-            let Some(value) = text(ctx, 0) else {
-                return Ok(Value::Null);
-            };
-            Ok(compiled(ctx, 1, Some(2))?
-                .map_or(Value::Null, |re| Value::Integer(re.is_match(&value).into())))
-        })?;
-    }
-    pure(db, "regexp_replace", -1, |ctx| {
-        let (Some(value), Some(re), Some(new)) =
-            (text(ctx, 0), compiled(ctx, 1, Some(5))?, text(ctx, 2))
-        else {
-            return Ok(Value::Null);
-        };
-        let at = number(ctx, 3, 1);
-        let nth = number(ctx, 4, 0);
-        let Some((rest, _)) = tail(&value, at) else {
-            return Err(wrong(
-                3686,
-                "Index out of bounds in regular expression search.",
-            ));
-        };
-        let head = &value[..value.len() - rest.len()];
-        // $1 is a group in both; a name behind $ is none in MySQL.
-        let replaced = if nth > 0 {
-            match re.find_iter(rest).nth(nth as usize - 1) {
-                Some(m) => format!("{}{new}{}", &rest[..m.start()], &rest[m.end()..]),
-                None => rest.to_owned(),
-            }
-        } else {
-            re.replace_all(rest, new.as_str()).into_owned()
-        };
-        Ok(format!("{head}{replaced}").into())
-    })?;
-    pure(db, "regexp_substr", -1, |ctx| {
-        let (Some(value), Some(re)) = (text(ctx, 0), compiled(ctx, 1, Some(4))?) else {
-            return Ok(Value::Null);
-        };
-        let at = number(ctx, 2, 1);
-        let nth = number(ctx, 3, 1);
-        opt(tail(&value, at).and_then(|(rest, _)| {
-            re.find_iter(rest)
-                .nth(nth.max(1) as usize - 1)
-                .map(|m| m.as_str().to_owned())
-        }))
-    })?;
-    pure(db, "regexp_instr", -1, |ctx| {
-        let (Some(value), Some(re)) = (text(ctx, 0), compiled(ctx, 1, Some(5))?) else {
-            return Ok(Value::Null);
-        };
-        let at = number(ctx, 2, 1);
-        let nth = number(ctx, 3, 1);
-        let behind = ctx.len() > 4 && int(ctx, 4) == Some(1);
-        let place = tail(&value, at).and_then(|(rest, before)| {
-            let m = re.find_iter(rest).nth(nth.max(1) as usize - 1)?;
-            let end = if behind { m.end() } else { m.start() };
-            Some(before + rest[..end].chars().count() as i64 + 1)
-        });
-        Ok(Value::Integer(place.unwrap_or(0)))
-    })
 }

@@ -1,54 +1,28 @@
-//! Aggregate functions that SQLite lacks.
+//! Aggregates that SQLite lacks.
+
+use std::ffi::c_int;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 use tare_mysql::error::SqlError;
 
-use super::{int, json, raise, real};
+use crate::call::{int, raise, real, text};
+use crate::json;
 
-fn add<A, D>(db: &Connection, name: &str, args: i32, aggregate: D) -> Result<()>
+/// Gives a connection an aggregate.
+pub(super) fn add<A, D>(db: &Connection, name: &str, arguments: c_int, aggregate: D) -> Result<()>
 where
-    A: Send + 'static,
+    A: Send + RefUnwindSafe + UnwindSafe + 'static,
     D: Aggregate<A, Value> + Send + 'static,
-    A: std::panic::RefUnwindSafe + std::panic::UnwindSafe,
 {
-    db.create_aggregate_function(
-        name,
-        args,
-        FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC,
-        aggregate,
-    )
-}
-
-pub(super) fn aggregates(db: &Connection) -> Result<()> {
-    add(db, "tare_sum", 1, Sum)?;
-    add(db, "tare_only", 1, Only)?;
-    for (name, sample, root) in [
-        ("tare_stddev", false, true),
-        ("tare_stddev_samp", true, true),
-        ("tare_variance", false, false),
-        ("tare_var_samp", true, false),
-    ] {
-        add(db, name, 1, Spread { sample, root })?;
-    }
-    for (name, start, join) in [
-        (
-            "tare_bit_and",
-            u64::MAX,
-            (|a, b| a & b) as fn(u64, u64) -> u64,
-        ),
-        ("tare_bit_or", 0, |a, b| a | b),
-        ("tare_bit_xor", 0, |a, b| a ^ b),
-    ] {
-        add(db, name, 1, Bits { start, join })?;
-    }
-    add(db, "tare_json_arrayagg", 1, Array)?;
-    add(db, "tare_json_objectagg", 2, Object)
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    db.create_aggregate_function(name, arguments, flags, aggregate)
 }
 
 /// The value of the only row that there is: what a subquery in the place of a value has to have.
-struct Only;
+pub(super) struct Only;
 
 impl Aggregate<Option<Value>, Value> for Only {
     fn init(&self, _: &mut Context<'_>) -> Result<Option<Value>> {
@@ -71,10 +45,10 @@ impl Aggregate<Option<Value>, Value> for Only {
 }
 
 /// SUM that does not stop at 64 bits: counters of a hundred threads' picoseconds go beyond.
-struct Sum;
+pub(super) struct Sum;
 
 #[derive(Default)]
-struct Total {
+pub(super) struct Total {
     whole: i128,
     part: f64,
     is_real: bool,
@@ -119,13 +93,13 @@ fn whole(text: &[u8]) -> Option<i128> {
 }
 
 /// Variance and standard deviation, by Welford's method.
-struct Spread {
-    sample: bool,
-    root: bool,
+pub(super) struct Spread {
+    pub(super) sample: bool,
+    pub(super) root: bool,
 }
 
 #[derive(Default)]
-struct Moments {
+pub(super) struct Moments {
     n: f64,
     mean: f64,
     squares: f64,
@@ -161,9 +135,9 @@ impl Aggregate<Moments, Value> for Spread {
     }
 }
 
-struct Bits {
-    start: u64,
-    join: fn(u64, u64) -> u64,
+pub(super) struct Bits {
+    pub(super) start: u64,
+    pub(super) join: fn(u64, u64) -> u64,
 }
 
 impl Aggregate<Option<u64>, Value> for Bits {
@@ -184,7 +158,7 @@ impl Aggregate<Option<u64>, Value> for Bits {
     }
 }
 
-struct Array;
+pub(super) struct Array;
 
 impl Aggregate<Vec<serde_json::Value>, Value> for Array {
     fn init(&self, _: &mut Context<'_>) -> Result<Vec<serde_json::Value>> {
@@ -203,7 +177,7 @@ impl Aggregate<Vec<serde_json::Value>, Value> for Array {
     }
 }
 
-struct Object;
+pub(super) struct Object;
 
 impl Aggregate<serde_json::Map<String, serde_json::Value>, Value> for Object {
     fn init(&self, _: &mut Context<'_>) -> Result<serde_json::Map<String, serde_json::Value>> {
@@ -215,7 +189,7 @@ impl Aggregate<serde_json::Map<String, serde_json::Value>, Value> for Object {
         ctx: &mut Context<'_>,
         all: &mut serde_json::Map<String, serde_json::Value>,
     ) -> Result<()> {
-        let key = super::text(ctx, 0).unwrap_or_default();
+        let key = text(ctx, 0).unwrap_or_default();
         all.insert(key, json::value(ctx.get_raw(1)));
         Ok(())
     }

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 use tare_mysql::error::SqlError;
 
-use super::{fresh, int, opt, pure, raise, real, text};
+use super::functions;
 use crate::server::state::SessionState;
 use crate::server::variables::VERSION;
-use crate::sys::functions;
+use tare_functions::call::{Answer, opt, raise, real, text};
 
 /// An option: the session's `@sys.NAME`, or sys_config's.
 pub fn option(session: &SessionState, name: &str) -> Option<String> {
@@ -27,7 +28,8 @@ fn number(session: &SessionState, name: &str, default: usize) -> usize {
         .unwrap_or(default)
 }
 
-pub(super) fn sys(db: &Connection, session: &Arc<SessionState>) -> Result<()> {
+/// Gives a connection the functions.
+pub fn register(db: &Connection, session: &Arc<SessionState>) -> Result<()> {
     pure(db, "tare_sys_format_bytes", 1, |ctx| {
         opt(real(ctx, 0).map(functions::format_bytes))
     })?;
@@ -123,42 +125,24 @@ pub(super) fn sys(db: &Connection, session: &Arc<SessionState>) -> Result<()> {
             Ok(Value::Integer(number.unwrap_or(0)))
         })?;
     }
-    // A regular expression that only finds: SUBSTRING_INDEX, for views.
-    pure(db, "substring_index", 3, |ctx| {
-        let (Some(s), Some(by), Some(n)) = (text(ctx, 0), text(ctx, 1), int(ctx, 2)) else {
-            return Ok(Value::Null);
-        };
-        Ok(substring_index(&s, &by, n).to_owned().into())
-    })
+    Ok(())
 }
 
-/// What stands before the n-th `by`, or for a negative number behind the n-th from the end.
-fn substring_index<'t>(text: &'t str, by: &str, n: i64) -> &'t str {
-    if by.is_empty() || n == 0 {
-        return "";
-    }
-    let count = usize::try_from(n.unsigned_abs() - 1).unwrap_or(usize::MAX);
-    if n > 0 {
-        let found = text.match_indices(by).nth(count);
-        return found.map_or(text, |(at, _)| &text[..at]);
-    }
-    let found = text.rmatch_indices(by).nth(count);
-    found.map_or(text, |(at, _)| &text[at + by.len()..])
+fn pure(
+    db: &Connection,
+    name: &str,
+    args: i32,
+    f: impl Fn(&Context<'_>) -> Answer + Send + 'static,
+) -> Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    db.create_scalar_function(name, args, flags, move |ctx| f(ctx))
 }
 
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn parts_are_counted_from_either_end() {
-        for (n, part) in [
-            (1, "a"),
-            (2, "a/b"),
-            (9, "a/b/c"),
-            (-1, "c"),
-            (-2, "b/c"),
-            (0, ""),
-        ] {
-            assert_eq!(super::substring_index("a/b/c", "/", n), part);
-        }
-    }
+fn fresh(
+    db: &Connection,
+    name: &str,
+    args: i32,
+    f: impl Fn(&Context<'_>) -> Answer + Send + 'static,
+) -> Result<()> {
+    db.create_scalar_function(name, args, FunctionFlags::SQLITE_UTF8, move |ctx| f(ctx))
 }

@@ -1,0 +1,100 @@
+//! Functions of the session.
+
+use crate::prelude::*;
+
+/// By name.
+pub(crate) static FUNCTIONS: &[Function] = &[
+    own("connection_id", 0, 0, Unsigned, |ctx| {
+        let s = ctx.session;
+        Ok(Value::Integer(s.id() as i64))
+    })
+    .stable(),
+    own("current_role", 0, 0, Text, |_ctx| {
+        Ok("NONE".to_owned().into())
+    })
+    .stable(),
+    own("current_user", 0, 0, Text, |ctx| {
+        let s = ctx.session;
+        Ok(s.account().into())
+    })
+    .stable(),
+    own("database", 0, 0, Text, |ctx| {
+        let s = ctx.session;
+        Ok(s.database().map_or(Value::Null, Value::Text))
+    })
+    .stable(),
+    own("found_rows", 0, 0, Int, |ctx| {
+        let s = ctx.session;
+        Ok(Value::Integer(s.found_rows()))
+    })
+    .volatile(),
+    own("last_insert_id", 0, 1, Unsigned, last_insert_id).volatile(),
+    own("ps_current_thread_id", 0, 0, Unsigned, |ctx| {
+        Ok(match ctx.session.thread_id() {
+            0 => Value::Null,
+            id => Value::Integer(id as i64),
+        })
+    })
+    .stable(),
+    own("row_count", 0, 0, Int, |ctx| {
+        let s = ctx.session;
+        Ok(Value::Integer(s.row_count()))
+    })
+    .volatile(),
+    renamed("schema", 0, 0, Text, "database").stable(),
+    renamed("session_user", 0, 0, Text, "user").stable(),
+    own("sleep", 1, 1, Int, |ctx| {
+        let Some(seconds) = real(ctx, 0).filter(|s| *s >= 0.0) else {
+            return Err(fail("Incorrect arguments to sleep"));
+        };
+        Ok(Value::Integer(ctx.session.sleep(seconds).into()))
+    })
+    .volatile(),
+    renamed("system_user", 0, 0, Text, "user").stable(),
+    own("user", 0, 0, Text, |ctx| {
+        let s = ctx.session;
+        Ok(s.account().into())
+    })
+    .stable(),
+    own("version", 0, 0, Text, |ctx| {
+        Ok(ctx.session.version().to_owned().into())
+    })
+    .stable(),
+];
+
+/// What the dialect writes.
+pub(crate) static HELPERS: &[Helper] = &[
+    helper("tare_variable", 2, 2, |ctx| {
+        let (scope, name) = (
+            text(ctx, 0).unwrap_or_default(),
+            text(ctx, 1).unwrap_or_default(),
+        );
+        Ok(ctx.session.variable(&scope, &name))
+    })
+    .volatile(),
+    helper("tare_user_variable", 1, 1, |ctx| {
+        Ok(ctx.session.user_variable(&text(ctx, 0).unwrap_or_default()))
+    })
+    .volatile(),
+    helper("tare_set_variable", 2, 2, |ctx| {
+        let value: Value = ctx.get(1)?;
+        ctx.session
+            .set_user_variable(&text(ctx, 0).unwrap_or_default(), value.clone());
+        Ok(value)
+    })
+    .volatile(),
+    helper("tare_updated", 1, 1, |ctx| {
+        ctx.session.count_updated();
+        ctx.get(0)
+    })
+    .volatile(),
+];
+
+fn last_insert_id(ctx: &Call<'_>) -> Answer {
+    if ctx.len() == 0 {
+        return Ok(Value::Integer(ctx.session.last_insert_id()));
+    }
+    let n = int(ctx, 0).unwrap_or(0);
+    ctx.session.set_last_insert_id(n);
+    Ok(Value::Integer(n))
+}

@@ -1,0 +1,188 @@
+//! Sums and differences of dates and times.
+
+use sqlparser::ast::{FunctionArg, FunctionArgExpr};
+
+use crate::prelude::*;
+
+/// By name.
+pub(crate) static FUNCTIONS: &[Function] = &[
+    code("adddate", 2, 2, Moved, date_add),
+    own("addtime", 2, 2, Same(0), |ctx| later(ctx, 1)),
+    code("date_add", 2, 2, Moved, date_add),
+    code("date_sub", 2, 2, Moved, date_sub),
+    own("datediff", 2, 2, Int, |ctx| {
+        opt(date(ctx, 0).zip(date(ctx, 1)).map(|(a, b)| a.days - b.days))
+    }),
+    own("makedate", 2, 2, Date, |ctx| {
+        opt(int(ctx, 0).zip(int(ctx, 1)).and_then(|(y, n)| {
+            let y = match y {
+                0..70 => 2000 + y,
+                70..100 => 1900 + y,
+                _ => y,
+            };
+            (n > 0).then(|| {
+                let (y, m, d) = time::civil_from_days(time::days_from_civil(y, 1, 1) + n - 1);
+                format!("{y:04}-{m:02}-{d:02}")
+            })
+        }))
+    }),
+    own("maketime", 3, 3, Time, |ctx| {
+        let (Some(h), Some(m), Some(s)) = (int(ctx, 0), int(ctx, 1), real(ctx, 2)) else {
+            return Ok(Value::Null);
+        };
+        if !(0..60).contains(&m) || !(0.0..60.0).contains(&s) {
+            return Ok(Value::Null);
+        }
+        let micros = h.abs().min(838) * 3_600_000_000 + m * 60_000_000 + (s * 1e6) as i64;
+        Ok(time::time_text(if h < 0 { -micros } else { micros }).into())
+    }),
+    own("period_add", 2, 2, Int, |ctx| {
+        opt(int(ctx, 0).zip(int(ctx, 1)).map(|(p, n)| {
+            let months = period(p).saturating_add(n);
+            months.div_euclid(12) * 100 + months.rem_euclid(12) + 1
+        }))
+    }),
+    own("period_diff", 2, 2, Int, |ctx| {
+        opt(int(ctx, 0)
+            .zip(int(ctx, 1))
+            .map(|(a, b)| period(a) - period(b)))
+    }),
+    own("sec_to_time", 1, 1, Time, |ctx| {
+        opt(real(ctx, 0).map(|s| time::time_text((s * 1e6) as i64)))
+    }),
+    code("subdate", 2, 2, Moved, date_sub),
+    own("subtime", 2, 2, Same(0), |ctx| later(ctx, -1)),
+    own("timediff", 2, 2, Time, |ctx| {
+        opt(text(ctx, 0).zip(text(ctx, 1)).and_then(|(a, b)| {
+            let total = |t: &str| {
+                DateTime::parse(t)
+                    .map(|d| d.total())
+                    .or_else(|| time::parse_time(t))
+            };
+            Some(time::time_text(total(&a)? - total(&b)?))
+        }))
+    }),
+    own("timestampadd", 3, 3, Text, |ctx| {
+        match (text(ctx, 0), real(ctx, 1), date(ctx, 2)) {
+            (Some(unit), Some(n), Some(d)) => opt(d.add(n, &unit).map(moved)),
+            _ => Ok(Value::Null),
+        }
+    }),
+    own("timestampdiff", 3, 3, Int, |ctx| {
+        opt(text(ctx, 0).and_then(|unit| {
+            date(ctx, 1)
+                .zip(date(ctx, 2))
+                .and_then(|(a, b)| time::difference(unit.trim_start_matches("SQL_TSI_"), a, b))
+        }))
+    }),
+];
+
+/// What the dialect writes.
+pub(crate) static HELPERS: &[Helper] = &[
+    helper("tare_date_add", 3, 3, |ctx| {
+        match (date(ctx, 0), real(ctx, 1), text(ctx, 2)) {
+            (Some(d), Some(n), Some(unit)) => match unit.as_str() {
+                "MICROSECOND" | "SECOND" | "MINUTE" | "HOUR" | "DAY" | "WEEK" | "MONTH"
+                | "QUARTER" | "YEAR" => opt(d.add(n, &unit).map(moved)),
+                _ => Err(fail(&format!("INTERVAL unit {unit} is not supported"))),
+            },
+            _ => Ok(Value::Null),
+        }
+    }),
+    helper("tare_interval", 2, 2, |ctx| {
+        opt(text(ctx, 0)
+            .zip(text(ctx, 1))
+            .and_then(|(unit, value)| amount(&unit, &value)))
+    }),
+];
+
+/// DATE_ADD, ADDDATE.
+fn date_add(call: &SqlCall<'_>) -> Written {
+    moved_by(call, "")
+}
+
+/// DATE_SUB, SUBDATE.
+fn date_sub(call: &SqlCall<'_>) -> Written {
+    moved_by(call, "-")
+}
+
+fn moved_by(call: &SqlCall<'_>, sign: &str) -> Written {
+    let [
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(date)),
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(by)),
+    ] = call.args.args.as_slice()
+    else {
+        return Ok(None);
+    };
+    let (n, unit) =
+        tare_dialect::rewrite::interval(by).unwrap_or_else(|| (by.to_string(), "DAY".into()));
+    sql(format!("tare_date_add({date}, {sign}({n}), '{unit}')"))
+}
+
+/// Microseconds (or months) of a composite interval: `'1:30'` MINUTE_SECOND.
+fn amount(unit: &str, value: &str) -> Option<i64> {
+    let negative = value.trim_start().starts_with('-');
+    let mut numbers: Vec<i64> = value
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|p| !p.is_empty())
+        .map(|p| p.parse().unwrap_or(0))
+        .collect();
+    if unit.ends_with("MICROSECOND")
+        && let Some(last) = value.rsplit(|c: char| !c.is_ascii_digit()).next()
+        && let Some(n) = numbers.last_mut()
+    {
+        // Digits of a fraction: .5 is half a second.
+        *n = format!("{last:0<6}").get(..6)?.parse().ok()?;
+    }
+    const DAY: i64 = 86_400_000_000;
+    const HOUR: i64 = 3_600_000_000;
+    const MINUTE: i64 = 60_000_000;
+    const SECOND: i64 = 1_000_000;
+    let parts: &[i64] = match unit {
+        "SECOND_MICROSECOND" => &[SECOND, 1],
+        "MINUTE_MICROSECOND" => &[MINUTE, SECOND, 1],
+        "MINUTE_SECOND" => &[MINUTE, SECOND],
+        "HOUR_MICROSECOND" => &[HOUR, MINUTE, SECOND, 1],
+        "HOUR_SECOND" => &[HOUR, MINUTE, SECOND],
+        "HOUR_MINUTE" => &[HOUR, MINUTE],
+        "DAY_MICROSECOND" => &[DAY, HOUR, MINUTE, SECOND, 1],
+        "DAY_SECOND" => &[DAY, HOUR, MINUTE, SECOND],
+        "DAY_MINUTE" => &[DAY, HOUR, MINUTE],
+        "DAY_HOUR" => &[DAY, HOUR],
+        "YEAR_MONTH" => &[12, 1],
+        _ => return None,
+    };
+    // Fewer numbers than parts are the last ones.
+    let skip = parts.len().checked_sub(numbers.len())?;
+    let mut sum = 0i64;
+    for (n, part) in numbers.iter().zip(&parts[skip..]) {
+        sum = sum.checked_add(n.checked_mul(*part)?)?;
+    }
+    Some(if negative { -sum } else { sum })
+}
+
+fn period(n: i64) -> i64 {
+    let (year, month) = (n / 100, n % 100);
+    let year = match year {
+        0..70 => 2000 + year,
+        70..100 => 1900 + year,
+        _ => year,
+    };
+    year * 12 + month - 1
+}
+
+/// A date or a time, so much later or earlier.
+fn later(ctx: &Call<'_>, sign: i64) -> Answer {
+    opt(text(ctx, 0).zip(text(ctx, 1)).and_then(|(a, b)| {
+        let by = sign * time::parse_time(&b)?;
+        match DateTime::parse(&a).filter(|d| d.has_time || a.contains('-')) {
+            Some(d) => Some(DateTime::from_total(d.total().checked_add(by)?, true).text()),
+            None => Some(time::time_text(time::parse_time(&a)?.checked_add(by)?)),
+        }
+    }))
+}
+
+/// A date with its time, where it has one.
+fn moved(d: DateTime) -> String {
+    if d.has_time { d.text() } else { d.date_text() }
+}

@@ -1,0 +1,349 @@
+//! JSON paths: what they find in a document, and change.
+
+use rusqlite::Result;
+use serde_json::Value as Json;
+
+use super::{document, text, value};
+use crate::call::text as argument;
+use crate::prelude::*;
+
+/// By name.
+pub(crate) static FUNCTIONS: &[Function] = &[
+    hidden(
+        "json_array_append",
+        3,
+        ANY,
+        Json,
+        "tare_json_array_append",
+        |ctx| edited(ctx, "json_array_append", Edit::Append),
+    ),
+    hidden("json_contains", 2, 3, Int, "tare_json_contains", |ctx| {
+        let (Some(doc), Some(wanted)) = (
+            document(ctx, 0, "json_contains")?,
+            document(ctx, 1, "json_contains")?,
+        ) else {
+            return Ok(Value::Null);
+        };
+        let mut found = vec![&doc];
+        if ctx.len() > 2 {
+            let Some(legs) = legs(ctx, 2)? else {
+                return Ok(Value::Null);
+            };
+            found.clear();
+            walk(&doc, &legs, &mut found);
+        }
+        Ok(found
+            .first()
+            .map_or(Value::Null, |v| Value::Integer(contains(v, &wanted).into())))
+    }),
+    hidden(
+        "json_contains_path",
+        3,
+        ANY,
+        Int,
+        "tare_json_contains_path",
+        |ctx| {
+            let (Some(doc), Some(how)) = (
+                document(ctx, 0, "json_contains_path")?,
+                argument(ctx, 1).map(|t| t.to_lowercase()),
+            ) else {
+                return Ok(Value::Null);
+            };
+            if how != "one" && how != "all" {
+                return Err(fail(
+                    "The oneOrAll argument to json_contains_path may take these values: 'one' or 'all'.",
+                ));
+            }
+            let mut hits = 0;
+            for i in 2..ctx.len() {
+                let Some(legs) = legs(ctx, i)? else {
+                    return Ok(Value::Null);
+                };
+                let mut found = Vec::new();
+                walk(&doc, &legs, &mut found);
+                hits += usize::from(!found.is_empty());
+            }
+            let yes = if how == "one" {
+                hits > 0
+            } else {
+                hits == ctx.len() - 2
+            };
+            Ok(Value::Integer(yes.into()))
+        },
+    ),
+    hidden("json_extract", 2, ANY, Json, "tare_json_extract", |ctx| {
+        let Some(doc) = document(ctx, 0, "json_extract")? else {
+            return Ok(Value::Null);
+        };
+        let mut found = Vec::new();
+        let mut many = ctx.len() > 2;
+        for i in 1..ctx.len() {
+            let Some(legs) = legs(ctx, i)? else {
+                return Ok(Value::Null);
+            };
+            many |= legs
+                .iter()
+                .any(|l| matches!(l, Leg::AnyKey | Leg::AnyIndex | Leg::Deep));
+            walk(&doc, &legs, &mut found);
+        }
+        Ok(match found.as_slice() {
+            [] => Value::Null,
+            [one] if !many => text(one).into(),
+            all => text(&Json::Array(all.iter().map(|v| (*v).clone()).collect())).into(),
+        })
+    }),
+    hidden("json_insert", 3, ANY, Json, "tare_json_insert", |ctx| {
+        edited(ctx, "json_insert", Edit::Insert)
+    }),
+    hidden("json_keys", 1, 2, Json, "tare_json_keys", |ctx| {
+        size(ctx, "json_keys", true)
+    }),
+    hidden("json_length", 1, 2, Int, "tare_json_length", |ctx| {
+        size(ctx, "json_length", false)
+    }),
+    hidden("json_remove", 2, ANY, Json, "tare_json_remove", |ctx| {
+        edited(ctx, "json_remove", Edit::Remove)
+    }),
+    hidden("json_replace", 3, ANY, Json, "tare_json_replace", |ctx| {
+        edited(ctx, "json_replace", Edit::Replace)
+    }),
+    hidden("json_set", 3, ANY, Json, "tare_json_set", |ctx| {
+        edited(ctx, "json_set", Edit::Set)
+    }),
+];
+
+/// What the dialect writes.
+pub(crate) static HELPERS: &[Helper] = &[helper("tare_member_of", 2, 2, |ctx| {
+    let Some(doc) = document(ctx, 1, "member of")? else {
+        return Ok(Value::Null);
+    };
+    let wanted = value(ctx.get_raw(0));
+    Ok(Value::Integer(contains(&doc, &wanted).into()))
+})];
+
+/// One step of a path.
+enum Leg {
+    Key(String),
+    Index(usize),
+    Last(usize),
+    AnyKey,
+    AnyIndex,
+    Deep,
+}
+
+fn path(text: &str) -> Option<Vec<Leg>> {
+    let mut rest = text.trim().strip_prefix('$')?;
+    let mut legs = Vec::new();
+    while !rest.is_empty() {
+        rest = rest.trim_start();
+        if let Some(after) = rest.strip_prefix("**") {
+            legs.push(Leg::Deep);
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix('.') {
+            let after = after.trim_start();
+            if let Some(after) = after.strip_prefix('*') {
+                legs.push(Leg::AnyKey);
+                rest = after;
+            } else if let Some(quoted) = after.strip_prefix('"') {
+                let end = quoted.find('"')?;
+                legs.push(Leg::Key(quoted[..end].to_owned()));
+                rest = &quoted[end + 1..];
+            } else {
+                let end = after.find(['.', '[', ' ', '*']).unwrap_or(after.len());
+                if end == 0 {
+                    return None;
+                }
+                legs.push(Leg::Key(after[..end].to_owned()));
+                rest = &after[end..];
+            }
+        } else if let Some(after) = rest.strip_prefix('[') {
+            let end = after.find(']')?;
+            let inside = after[..end].trim();
+            legs.push(if inside == "*" {
+                Leg::AnyIndex
+            } else if let Some(back) = inside.strip_prefix("last") {
+                let back = back.trim().strip_prefix('-').map_or("0", str::trim);
+                Leg::Last(back.parse().ok()?)
+            } else {
+                Leg::Index(inside.parse().ok()?)
+            });
+            rest = &after[end + 1..];
+        } else if rest.is_empty() {
+            break;
+        } else {
+            return None;
+        }
+    }
+    Some(legs)
+}
+
+fn walk<'v>(value: &'v Json, legs: &[Leg], found: &mut Vec<&'v Json>) {
+    let Some((leg, rest)) = legs.split_first() else {
+        found.push(value);
+        return;
+    };
+    match (leg, value) {
+        (Leg::Key(key), Json::Object(all)) => {
+            if let Some(v) = all.get(key) {
+                walk(v, rest, found);
+            }
+        }
+        (Leg::AnyKey, Json::Object(all)) => all.values().for_each(|v| walk(v, rest, found)),
+        (Leg::AnyIndex, Json::Array(all)) => all.iter().for_each(|v| walk(v, rest, found)),
+        (Leg::Index(i), Json::Array(all)) => {
+            if let Some(v) = all.get(*i) {
+                walk(v, rest, found);
+            }
+        }
+        (Leg::Last(back), Json::Array(all)) => {
+            if let Some(v) = all.len().checked_sub(back + 1).and_then(|i| all.get(i)) {
+                walk(v, rest, found);
+            }
+        }
+        // What is no array is one of itself.
+        (Leg::Index(0) | Leg::Last(0), other) => walk(other, rest, found),
+        (Leg::Deep, value) => {
+            walk(value, rest, found);
+            match value {
+                Json::Array(all) => all.iter().for_each(|v| walk(v, legs, found)),
+                Json::Object(all) => all.values().for_each(|v| walk(v, legs, found)),
+                _ => {}
+            }
+        }
+        _ => {}
+    }
+}
+
+fn legs(ctx: &Call<'_>, i: usize) -> Result<Option<Vec<Leg>>> {
+    match argument(ctx, i) {
+        None => Ok(None),
+        Some(t) => path(&t).map(Some).ok_or_else(|| {
+            raise(SqlError::new(
+                3143,
+                "Invalid JSON path expression. The error is around character position 1.",
+            ))
+        }),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Edit {
+    Set,
+    Insert,
+    Replace,
+    Remove,
+    Append,
+}
+
+fn edit(value: &mut Json, legs: &[Leg], new: Option<&Json>, how: Edit) {
+    let [leg, rest @ ..] = legs else {
+        match (how, new) {
+            (Edit::Set | Edit::Replace, Some(new)) => *value = new.clone(),
+            (Edit::Append, Some(new)) => match value {
+                Json::Array(all) => all.push(new.clone()),
+                other => *other = Json::Array(vec![other.take(), new.clone()]),
+            },
+            _ => {}
+        }
+        return;
+    };
+    let last = rest.is_empty();
+    match (leg, value) {
+        (Leg::Key(key), Json::Object(all)) => {
+            if last && how == Edit::Remove {
+                all.remove(key);
+            } else if last && how != Edit::Append {
+                let there = all.contains_key(key);
+                if let Some(new) = new
+                    && ((there && how != Edit::Insert) || (!there && how != Edit::Replace))
+                {
+                    all.insert(key.clone(), new.clone());
+                }
+            } else if let Some(v) = all.get_mut(key) {
+                edit(v, rest, new, how);
+            }
+        }
+        (leg @ (Leg::Index(_) | Leg::Last(_)), Json::Array(all)) => {
+            let i = match leg {
+                Leg::Index(i) => *i,
+                Leg::Last(back) => all.len().saturating_sub(back + 1),
+                _ => return,
+            };
+            if last && how == Edit::Remove {
+                if i < all.len() {
+                    all.remove(i);
+                }
+            } else if i < all.len() {
+                if !(last && how == Edit::Insert) {
+                    edit(&mut all[i], rest, new, how);
+                }
+            } else if last
+                && matches!(how, Edit::Set | Edit::Insert)
+                && let Some(new) = new
+            {
+                all.push(new.clone());
+            }
+        }
+        _ => {}
+    }
+}
+
+fn contains(target: &Json, candidate: &Json) -> bool {
+    match (target, candidate) {
+        (Json::Array(all), Json::Array(wanted)) => {
+            wanted.iter().all(|w| all.iter().any(|v| contains(v, w)))
+        }
+        (Json::Array(all), one) => all.iter().any(|v| contains(v, one)),
+        (Json::Object(all), Json::Object(wanted)) => wanted
+            .iter()
+            .all(|(k, w)| all.get(k).is_some_and(|v| contains(v, w))),
+        (Json::Number(a), Json::Number(b)) => a.as_f64() == b.as_f64(),
+        (a, b) => a == b,
+    }
+}
+
+/// How many members there are, or what they are called.
+fn size(ctx: &Call<'_>, name: &str, keys: bool) -> Answer {
+    let Some(doc) = document(ctx, 0, name)? else {
+        return Ok(Value::Null);
+    };
+    let mut found = vec![&doc];
+    if ctx.len() > 1 {
+        let Some(legs) = legs(ctx, 1)? else {
+            return Ok(Value::Null);
+        };
+        found.clear();
+        walk(&doc, &legs, &mut found);
+    }
+    Ok(match (found.first(), keys) {
+        (None, _) => Value::Null,
+        (Some(Json::Object(all)), true) => {
+            let mut keys: Vec<&String> = all.keys().collect();
+            keys.sort_by_key(|k| (k.len(), k.as_str()));
+            text(&Json::Array(
+                keys.into_iter().map(|k| k.clone().into()).collect(),
+            ))
+            .into()
+        }
+        (Some(_), true) => Value::Null,
+        (Some(Json::Object(all)), false) => Value::Integer(all.len() as i64),
+        (Some(Json::Array(all)), false) => Value::Integer(all.len() as i64),
+        (Some(_), false) => Value::Integer(1),
+    })
+}
+
+/// A document with values put into places, or taken out of them.
+fn edited(ctx: &Call<'_>, name: &str, how: Edit) -> Answer {
+    let Some(mut doc) = document(ctx, 0, name)? else {
+        return Ok(Value::Null);
+    };
+    let step = if how == Edit::Remove { 1 } else { 2 };
+    for i in (1..ctx.len()).step_by(step) {
+        let Some(legs) = legs(ctx, i)? else {
+            return Ok(Value::Null);
+        };
+        let new = (step == 2 && i + 1 < ctx.len()).then(|| value(ctx.get_raw(i + 1)));
+        edit(&mut doc, &legs, new.as_ref(), how);
+    }
+    Ok(text(&doc).into())
+}

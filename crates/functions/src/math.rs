@@ -1,0 +1,167 @@
+//! Functions of numbers.
+
+use crate::prelude::*;
+use crate::rounding::{rounded, truncated};
+
+/// By name.
+pub(crate) static FUNCTIONS: &[Function] = &[
+    sqlites("abs", 1, 1, Magnitude),
+    own("acos", 1, 1, Double, |ctx| unary(ctx, f64::acos)),
+    own("asin", 1, 1, Double, |ctx| unary(ctx, f64::asin)),
+    code("atan", 1, 2, Double, atan),
+    code("atan2", 1, 2, Double, atan),
+    own("ceil", 1, 1, Whole, |ctx| whole(ctx, f64::ceil)),
+    renamed("ceiling", 1, 1, Whole, "ceil"),
+    own("cos", 1, 1, Double, |ctx| unary(ctx, f64::cos)),
+    own("cot", 1, 1, Double, |ctx| unary(ctx, |x| 1.0 / x.tan())),
+    own("degrees", 1, 1, Double, |ctx| unary(ctx, f64::to_degrees)),
+    own("exp", 1, 1, Double, |ctx| unary(ctx, f64::exp)),
+    own("floor", 1, 1, Whole, |ctx| whole(ctx, f64::floor)),
+    own("ln", 1, 1, Double, |ctx| unary(ctx, f64::ln)),
+    own("log", 1, 2, Double, logarithm),
+    own("log10", 1, 1, Double, |ctx| unary(ctx, f64::log10)),
+    own("log2", 1, 1, Double, |ctx| unary(ctx, f64::log2)),
+    own("mod", 2, 2, Remainder, |ctx| {
+        divided(ctx, i64::checked_rem, |a, b| number(a % b))
+    }),
+    own("pi", 0, 0, Fixed(6), |_ctx| {
+        Ok(Value::Real(std::f64::consts::PI))
+    }),
+    own("pow", 2, 2, Double, |ctx| binary(ctx, f64::powf)),
+    renamed("power", 2, 2, Double, "pow"),
+    own("radians", 1, 1, Double, |ctx| unary(ctx, f64::to_radians)),
+    own("rand", 0, 1, Double, rand).volatile(),
+    hidden("round", 1, 2, Rounded, "tare_round", |ctx| {
+        let digits = if ctx.len() == 2 {
+            match int(ctx, 1) {
+                Some(n) => n.clamp(-30, 30),
+                None => return Ok(Value::Null),
+            }
+        } else {
+            0
+        };
+        Ok(match ctx.get_raw(0) {
+            ValueRef::Null => Value::Null,
+            ValueRef::Integer(n) if digits >= 0 => Value::Integer(n),
+            ValueRef::Integer(n) => {
+                let unit = 10i128.pow(digits.unsigned_abs() as u32);
+                let half = unit / 2 * i128::from(n.signum());
+                Value::Integer(((i128::from(n) + half) / unit * unit) as i64)
+            }
+            _ => number(rounded(real(ctx, 0).unwrap_or(0.0), digits as i32)),
+        })
+    }),
+    hidden("sign", 1, 1, Int, "tare_sign", |ctx| {
+        opt(real(ctx, 0).map(|x| {
+            if x > 0.0 {
+                1i64
+            } else if x < 0.0 {
+                -1
+            } else {
+                0
+            }
+        }))
+    }),
+    own("sin", 1, 1, Double, |ctx| unary(ctx, f64::sin)),
+    own("sqrt", 1, 1, Double, |ctx| unary(ctx, f64::sqrt)),
+    own("tan", 1, 1, Double, |ctx| unary(ctx, f64::tan)),
+    own("truncate", 2, 2, Rounded, |ctx| {
+        Ok(real(ctx, 0).zip(int(ctx, 1)).map_or(Value::Null, |(x, n)| {
+            let cut = truncated(x, n.clamp(-30, 30) as i32);
+            if n <= 0 {
+                Value::Integer(cut as i64)
+            } else {
+                number(cut)
+            }
+        }))
+    }),
+];
+
+/// What the dialect writes.
+pub(crate) static HELPERS: &[Helper] = &[
+    helper("tare_div", 2, 2, |ctx| {
+        divided(ctx, |_, _| None, |a, b| number(a / b))
+    }),
+    helper("tare_intdiv", 2, 2, |ctx| {
+        divided(ctx, i64::checked_div, |a, b| {
+            Value::Integer((a / b).trunc() as i64)
+        })
+    }),
+    helper("atan", 1, 1, |ctx| unary(ctx, f64::atan)),
+    helper("atan2", 2, 2, |ctx| binary(ctx, f64::atan2)),
+];
+
+/// ATAN and ATAN2 are the same.
+fn atan(call: &SqlCall<'_>) -> Written {
+    let name = if call.texts.len() == 2 {
+        "atan2"
+    } else {
+        "atan"
+    };
+    sql(format!("{name}({})", call.all()))
+}
+
+/// A number of a number; NULL where there is none.
+fn unary(ctx: &Call<'_>, f: fn(f64) -> f64) -> Answer {
+    Ok(real(ctx, 0).map_or(Value::Null, |x| number(f(x))))
+}
+
+/// A number of two.
+fn binary(ctx: &Call<'_>, f: fn(f64, f64) -> f64) -> Answer {
+    Ok(real(ctx, 0)
+        .zip(real(ctx, 1))
+        .map_or(Value::Null, |(a, b)| number(f(a, b))))
+}
+
+/// A whole number: one that is whole already stays as it is.
+fn whole(ctx: &Call<'_>, f: fn(f64) -> f64) -> Answer {
+    Ok(match ctx.get_raw(0) {
+        ValueRef::Integer(n) => Value::Integer(n),
+        _ => real(ctx, 0).map_or(Value::Null, |x| Value::Integer(f(x) as i64)),
+    })
+}
+
+/// LOG of a number, or of a base and a number.
+fn logarithm(ctx: &Call<'_>) -> Answer {
+    match ctx.len() {
+        1 => unary(ctx, f64::ln),
+        _ => binary(ctx, |base, x| x.log(base)),
+    }
+}
+
+/// RAND: a fixed number for a fixed seed.
+fn rand(ctx: &Call<'_>) -> Answer {
+    let bits = if ctx.len() == 0 {
+        let mut bytes = [0u8; 8];
+        random(&mut bytes)?;
+        u64::from_le_bytes(bytes)
+    } else {
+        // SplitMix64.
+        let mut z = (int(ctx, 0).unwrap_or(0) as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    };
+    Ok(Value::Real((bits >> 11) as f64 / (1u64 << 53) as f64))
+}
+
+/// What divides: by zero it is NULL, and a warning where @@sql_mode asks for one.
+fn divided(
+    ctx: &Call<'_>,
+    whole: fn(i64, i64) -> Option<i64>,
+    real_of: fn(f64, f64) -> Value,
+) -> Answer {
+    let (Some(a), Some(b)) = (real(ctx, 0), real(ctx, 1)) else {
+        return Ok(Value::Null);
+    };
+    if b == 0.0 {
+        ctx.session.divided_by_zero();
+        return Ok(Value::Null);
+    }
+    if let (ValueRef::Integer(a), ValueRef::Integer(b)) = (ctx.get_raw(0), ctx.get_raw(1))
+        && let Some(n) = whole(a, b)
+    {
+        return Ok(Value::Integer(n));
+    }
+    Ok(real_of(a, b))
+}

@@ -1,0 +1,237 @@
+//! Numbers as texts and bits, and what makes a number.
+
+use crate::prelude::*;
+
+/// By name.
+pub(crate) static FUNCTIONS: &[Function] = &[
+    own("bin", 1, 1, Text, |ctx| {
+        opt(int(ctx, 0).map(|n| format!("{n:b}")))
+    }),
+    own("bit_count", 1, 1, Int, |ctx| {
+        opt(int(ctx, 0).map(|n| i64::from(n.count_ones())))
+    }),
+    own("conv", 3, 3, Text, |ctx| {
+        match (text(ctx, 0), int(ctx, 1), int(ctx, 2)) {
+            (Some(s), Some(from), Some(to)) => opt(conv(&s, from, to)),
+            _ => Ok(Value::Null),
+        }
+    }),
+    own("crc32", 1, 1, Unsigned, |ctx| {
+        opt(text(ctx, 0).map(|s| {
+            let mut crc = flate2::Crc::new();
+            crc.update(s.as_bytes());
+            i64::from(crc.sum())
+        }))
+    }),
+    own("export_set", 3, 5, Text, |ctx| {
+        let (Some(bits), Some(on), Some(off)) = (int(ctx, 0), text(ctx, 1), text(ctx, 2)) else {
+            return Ok(Value::Null);
+        };
+        let separator = if ctx.len() > 3 {
+            text(ctx, 3)
+        } else {
+            Some(",".into())
+        };
+        let n = if ctx.len() > 4 { int(ctx, 4) } else { Some(64) };
+        let (Some(separator), Some(n)) = (separator, n) else {
+            return Ok(Value::Null);
+        };
+        let all: Vec<&str> = (0..n.clamp(0, 64))
+            .map(|i| {
+                if bits >> i & 1 == 1 {
+                    on.as_str()
+                } else {
+                    off.as_str()
+                }
+            })
+            .collect();
+        Ok(all.join(&separator).into())
+    }),
+    own("format", 2, 3, Text, |ctx| {
+        opt(real(ctx, 0).zip(int(ctx, 1)).map(|(x, n)| {
+            let text = format!("{:.*}", n.clamp(0, 30) as usize, x.abs());
+            let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+            let mut grouped = String::new();
+            for (i, c) in whole.chars().enumerate() {
+                if i > 0 && (whole.len() - i) % 3 == 0 {
+                    grouped.push(',');
+                }
+                grouped.push(c);
+            }
+            let sign = if x < 0.0 { "-" } else { "" };
+            if fraction.is_empty() {
+                format!("{sign}{grouped}")
+            } else {
+                format!("{sign}{grouped}.{fraction}")
+            }
+        }))
+    }),
+    own("format_bytes", 1, 1, Text, |ctx| {
+        opt(real(ctx, 0).map(|x| {
+            let units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+            let mut x = x;
+            let mut unit = 0;
+            while x.abs() >= 1024.0 && unit + 1 < units.len() {
+                x /= 1024.0;
+                unit += 1;
+            }
+            if unit == 0 {
+                format!("{x:4} {}", units[0])
+            } else {
+                format!("{x:.2} {}", units[unit])
+            }
+        }))
+    }),
+    own("format_pico_time", 1, 1, Text, |ctx| {
+        opt(real(ctx, 0).map(|x| {
+            let units = [
+                (864e14, "d"),
+                (36e14, "h"),
+                (6e13, "min"),
+                (1e12, "s"),
+                (1e9, "ms"),
+                (1e6, "us"),
+                (1e3, "ns"),
+            ];
+            match units.iter().find(|(size, _)| x.abs() >= *size) {
+                Some((size, unit)) => format!("{:.2} {unit}", x / size),
+                None => format!("{x} ps"),
+            }
+        }))
+    }),
+    own("make_set", 2, ANY, Text, |ctx| {
+        let Some(bits) = int(ctx, 0) else {
+            return Ok(Value::Null);
+        };
+        let all: Vec<String> = (1..ctx.len().min(64))
+            .filter(|i| bits >> (i - 1) & 1 == 1)
+            .filter_map(|i| text(ctx, i))
+            .collect();
+        Ok(all.join(",").into())
+    }),
+    own("oct", 1, 1, Text, |ctx| {
+        opt(int(ctx, 0).map(|n| format!("{n:o}")))
+    }),
+];
+
+/// What the dialect writes.
+pub(crate) static HELPERS: &[Helper] = &[
+    helper("tare_int", 1, 1, whole_number),
+    // A date or time in arithmetic: 2024-01-02 03:04:05 is 20240102030405.
+    helper("tare_moment", 1, 1, |ctx| {
+        Ok(match text(ctx, 0) {
+            None => Value::Null,
+            Some(text) => {
+                let negative = text.starts_with('-');
+                let digits = text.replace(|c: char| !c.is_ascii_digit() && c != '.', "");
+                match digits.parse::<i64>() {
+                    Ok(n) => Value::Integer(if negative { -n } else { n }),
+                    Err(_) => opt(digits
+                        .parse()
+                        .ok()
+                        .map(|x: f64| if negative { -x } else { x }))?,
+                }
+            }
+        })
+    }),
+    helper("tare_xor", 2, 2, |ctx| {
+        opt(int(ctx, 0).zip(int(ctx, 1)).map(|(a, b)| a ^ b))
+    }),
+    helper("tare_real", 1, 1, |ctx| opt(real(ctx, 0))),
+    // A number as it is, a text's as far as it goes.
+    helper("tare_number", 1, 1, |ctx| {
+        Ok(match ctx.get_raw(0) {
+            ValueRef::Null => Value::Null,
+            ValueRef::Integer(n) => Value::Integer(n),
+            ValueRef::Text(t) => {
+                let s = String::from_utf8_lossy(t);
+                match s.trim().parse::<i64>() {
+                    Ok(n) => Value::Integer(n),
+                    Err(_) => number_of(real(ctx, 0).unwrap_or(0.0)),
+                }
+            }
+            _ => Value::Real(real(ctx, 0).unwrap_or(0.0)),
+        })
+    }),
+];
+
+/// CONV: a number's digits in another base.
+fn conv(digits: &str, from: i64, to: i64) -> Option<String> {
+    let (from_base, to_base) = (from.unsigned_abs(), to.unsigned_abs());
+    if !(2..=36).contains(&from_base) || !(2..=36).contains(&to_base) {
+        return None;
+    }
+    let digits = digits.trim();
+    let (negative, digits) = match digits.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, digits),
+    };
+    let mut n = 0u64;
+    for c in digits.chars() {
+        let Some(d) = c.to_digit(from_base as u32) else {
+            break;
+        };
+        n = n.saturating_mul(from_base).saturating_add(d.into());
+    }
+    if negative {
+        n = n.wrapping_neg();
+    }
+    let (sign, mut n) = if to < 0 && (n as i64) < 0 {
+        ("-", (n as i64).unsigned_abs())
+    } else {
+        ("", n)
+    };
+    let mut out = Vec::new();
+    loop {
+        out.push(std::char::from_digit((n % to_base) as u32, to_base as u32)?);
+        n /= to_base;
+        if n == 0 {
+            break;
+        }
+    }
+    let digits: String = out.iter().rev().collect();
+    Some(format!("{sign}{}", digits.to_uppercase()))
+}
+
+fn number_of(x: f64) -> Value {
+    if x.fract() == 0.0 && x.abs() < 9e15 {
+        Value::Integer(x as i64)
+    } else {
+        Value::Real(x)
+    }
+}
+
+/// CAST(x AS SIGNED): a number is rounded, a text is read as far as its digits go.
+fn whole_number(ctx: &Call<'_>) -> Answer {
+    let ValueRef::Text(t) = ctx.get_raw(0) else {
+        return Ok(int(ctx, 0).map_or(Value::Null, Value::Integer));
+    };
+    let text = String::from_utf8_lossy(t);
+    let t = text.trim();
+    let digits = t.strip_prefix(['-', '+']).unwrap_or(t);
+    let (digits, rest) = digits.split_at(digits.bytes().take_while(u8::is_ascii_digit).count());
+    if digits.is_empty() || !rest.is_empty() {
+        ctx.session.truncated("INTEGER", &text);
+    }
+    let n = digits
+        .parse::<u64>()
+        .unwrap_or(if digits.is_empty() { 0 } else { u64::MAX });
+    Ok(Value::Integer(if t.starts_with('-') {
+        (n as i64).wrapping_neg()
+    } else {
+        n as i64
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::conv;
+
+    #[test]
+    fn numbers_change_their_base() {
+        assert_eq!(conv("ff", 16, 10).as_deref(), Some("255"));
+        assert_eq!(conv("-1", 10, 16).as_deref(), Some("FFFFFFFFFFFFFFFF"));
+        assert_eq!(conv("-1", 10, -10).as_deref(), Some("-1"));
+        assert_eq!(conv("1", 1, 10), None);
+    }
+}

@@ -1,0 +1,262 @@
+//! The record of a function, and what it is made with.
+
+use std::ffi::c_int;
+use std::sync::Arc;
+
+use rusqlite::Connection;
+use rusqlite::functions::FunctionFlags;
+use sqlparser::ast::Expr;
+use tare_dialect::function::{ANY, Evaluation, Form, Out, Signature, SqlCall};
+use tare_mysql::error::Result;
+
+use crate::call::{Answer, Call};
+use crate::session::Session;
+
+/// Computes a call's value.
+pub type Scalar = fn(&Call<'_>) -> Answer;
+
+/// Gives a connection an aggregate function under a name, for a number of arguments.
+pub type Aggregated = fn(&Connection, &str, c_int) -> rusqlite::Result<()>;
+
+/// What SQLite runs.
+#[derive(Debug, Clone, Copy)]
+enum Body {
+    Scalar(Scalar),
+    Aggregate(Aggregated),
+}
+
+/// A function that clients call.
+#[derive(Debug)]
+pub struct Function {
+    /// What the dialect knows of it.
+    pub signature: Signature,
+    /// `None`: SQLite has it, or another record has the body.
+    body: Option<Body>,
+}
+
+/// A function that only the dialect calls.
+#[derive(Debug)]
+pub struct Helper {
+    name: &'static str,
+    fewest: u8,
+    most: u8,
+    evaluation: Evaluation,
+    body: Body,
+}
+
+const fn function(
+    name: &'static str,
+    fewest: u8,
+    most: u8,
+    out: Out,
+    form: Form,
+    body: Option<Body>,
+) -> Function {
+    Function {
+        signature: Signature {
+            name,
+            fewest,
+            most,
+            out,
+            form,
+            evaluation: Evaluation::Immutable,
+        },
+        body,
+    }
+}
+
+/// SQLite's own, under its own name.
+pub const fn sqlites(name: &'static str, fewest: u8, most: u8, out: Out) -> Function {
+    function(name, fewest, most, out, Form::Itself, None)
+}
+
+/// One that is another one in SQLite: its own, or that of another record.
+pub const fn renamed(
+    name: &'static str,
+    fewest: u8,
+    most: u8,
+    out: Out,
+    sqlites: &'static str,
+) -> Function {
+    function(name, fewest, most, out, Form::Renamed(sqlites), None)
+}
+
+/// With a body of ours.
+pub const fn own(name: &'static str, fewest: u8, most: u8, out: Out, body: Scalar) -> Function {
+    function(
+        name,
+        fewest,
+        most,
+        out,
+        Form::Itself,
+        Some(Body::Scalar(body)),
+    )
+}
+
+/// With a body of ours under another name: under this one SQLite has another function.
+pub const fn hidden(
+    name: &'static str,
+    fewest: u8,
+    most: u8,
+    out: Out,
+    sqlites: &'static str,
+    body: Scalar,
+) -> Function {
+    let body = Some(Body::Scalar(body));
+    function(name, fewest, most, out, Form::Renamed(sqlites), body)
+}
+
+/// An aggregate of ours, under another name.
+pub const fn aggregated(
+    name: &'static str,
+    fewest: u8,
+    most: u8,
+    out: Out,
+    sqlites: &'static str,
+    body: Aggregated,
+) -> Function {
+    let body = Some(Body::Aggregate(body));
+    function(name, fewest, most, out, Form::Renamed(sqlites), body).aggregate()
+}
+
+/// An expression of SQLite's, in which `?` is the arguments.
+pub const fn template(
+    name: &'static str,
+    fewest: u8,
+    most: u8,
+    out: Out,
+    sql: &'static str,
+) -> Function {
+    function(name, fewest, most, out, Form::Template(sql), None)
+}
+
+/// An expression of SQLite's that code writes.
+pub const fn code(
+    name: &'static str,
+    fewest: u8,
+    most: u8,
+    out: Out,
+    write: fn(&SqlCall<'_>) -> Result<Option<Expr>>,
+) -> Function {
+    function(name, fewest, most, out, Form::Code(write), None)
+}
+
+/// A function that only the dialect calls.
+pub const fn helper(name: &'static str, fewest: u8, most: u8, body: Scalar) -> Helper {
+    Helper {
+        name,
+        fewest,
+        most,
+        evaluation: Evaluation::Immutable,
+        body: Body::Scalar(body),
+    }
+}
+
+/// An aggregate that only the dialect calls.
+pub const fn aggregated_helper(name: &'static str, arguments: u8, body: Aggregated) -> Helper {
+    Helper {
+        name,
+        fewest: arguments,
+        most: arguments,
+        evaluation: Evaluation::Aggregate,
+        body: Body::Aggregate(body),
+    }
+}
+
+impl Function {
+    const fn evaluated(mut self, evaluation: Evaluation) -> Self {
+        self.signature.evaluation = evaluation;
+        self
+    }
+
+    /// Its value stays while a statement runs.
+    pub const fn stable(self) -> Self {
+        self.evaluated(Evaluation::Stable)
+    }
+
+    /// The next call may give another value, or do something.
+    pub const fn volatile(self) -> Self {
+        self.evaluated(Evaluation::Volatile)
+    }
+
+    /// Its value is a group's.
+    pub const fn aggregate(self) -> Self {
+        self.evaluated(Evaluation::Aggregate)
+    }
+
+    /// What SQLite calls it; `None` where it has no function for it.
+    pub fn name_in_sqlite(&self) -> Option<&'static str> {
+        match self.signature.form {
+            Form::Itself => Some(self.signature.name),
+            Form::Renamed(name) => Some(name),
+            Form::Template(_) | Form::Code(_) => None,
+        }
+    }
+
+    pub(crate) fn register(
+        &self,
+        db: &Connection,
+        session: &Arc<dyn Session>,
+    ) -> rusqlite::Result<()> {
+        let (Some(body), Some(name)) = (self.body, self.name_in_sqlite()) else {
+            return Ok(());
+        };
+        let Signature {
+            fewest,
+            most,
+            evaluation,
+            ..
+        } = self.signature;
+        body.register(db, session, name, (fewest, most), evaluation)
+    }
+}
+
+impl Helper {
+    /// The next call may give another value, or do something.
+    pub const fn volatile(mut self) -> Self {
+        self.evaluation = Evaluation::Volatile;
+        self
+    }
+
+    pub(crate) fn register(
+        &self,
+        db: &Connection,
+        session: &Arc<dyn Session>,
+    ) -> rusqlite::Result<()> {
+        let arguments = (self.fewest, self.most);
+        self.body
+            .register(db, session, self.name, arguments, self.evaluation)
+    }
+}
+
+impl Body {
+    fn register(
+        self,
+        db: &Connection,
+        session: &Arc<dyn Session>,
+        name: &str,
+        (fewest, most): (u8, u8),
+        evaluation: Evaluation,
+    ) -> rusqlite::Result<()> {
+        let mut flags = FunctionFlags::SQLITE_UTF8;
+        if evaluation == Evaluation::Immutable {
+            flags |= FunctionFlags::SQLITE_DETERMINISTIC;
+        }
+        let arities = match most {
+            ANY => -1..=-1,
+            most => c_int::from(fewest)..=c_int::from(most),
+        };
+        for arguments in arities {
+            match self {
+                Self::Scalar(body) => {
+                    let session = session.clone();
+                    db.create_scalar_function(name, arguments, flags, move |ctx| {
+                        body(&Call::new(ctx, &*session))
+                    })?;
+                }
+                Self::Aggregate(body) => body(db, name, arguments)?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,49 @@
+//! What functions ask of the session that calls them, and tell it.
+
+use std::fmt::Debug;
+
+use rusqlite::types::Value;
+
+/// The session.
+pub trait Session: Debug + Send + Sync {
+    /// The server's version, as VERSION() tells it.
+    fn version(&self) -> &str;
+    /// The connection's number.
+    fn id(&self) -> u64;
+    /// The thread's number in performance_schema; 0 for a thread that has none.
+    fn thread_id(&self) -> u64;
+    /// `user@host`.
+    fn account(&self) -> String;
+    /// The default database.
+    fn database(&self) -> Option<String>;
+    /// LAST_INSERT_ID().
+    fn last_insert_id(&self) -> i64;
+    /// Sets LAST_INSERT_ID().
+    fn set_last_insert_id(&self, id: i64);
+    /// ROW_COUNT().
+    fn row_count(&self) -> i64;
+    /// FOUND_ROWS().
+    fn found_rows(&self) -> i64;
+    /// ON DUPLICATE KEY UPDATE has updated a row.
+    fn count_updated(&self);
+    /// `@@scope.name`.
+    fn variable(&self, scope: &str, name: &str) -> Value;
+    /// `@name`.
+    fn user_variable(&self, name: &str) -> Value;
+    /// Sets `@name`.
+    fn set_user_variable(&self, name: &str, value: Value);
+    /// A division by zero: a warning, where @@sql_mode asks for one.
+    fn divided_by_zero(&self);
+    /// 1292: a text that is not all of a number.
+    fn truncated(&self, kind: &str, text: &str);
+    /// Waits; whether the statement was interrupted.
+    fn sleep(&self, seconds: f64) -> bool;
+    /// GET_LOCK: takes a lock that nobody else has.
+    fn try_lock(&self, name: &str) -> bool;
+    /// The connection that has a lock.
+    fn lock_owner(&self, name: &str) -> Option<u64>;
+    /// RELEASE_LOCK. `None`: nobody has it; `Some(false)`: somebody else does.
+    fn unlock(&self, name: &str) -> Option<bool>;
+    /// RELEASE_ALL_LOCKS: how many that were.
+    fn unlock_all(&self) -> u64;
+}

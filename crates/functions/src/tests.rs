@@ -1,0 +1,124 @@
+//! The records agree with one another and with SQLite.
+
+use std::sync::Arc;
+
+use rusqlite::types::Value;
+use tare_dialect::function::ANY;
+
+use super::{FAMILIES, Function, Session, find, register};
+
+/// A session of which nothing is known.
+#[derive(Debug)]
+struct Nobody;
+
+impl Session for Nobody {
+    fn version(&self) -> &str {
+        "8.0"
+    }
+    fn id(&self) -> u64 {
+        1
+    }
+    fn thread_id(&self) -> u64 {
+        0
+    }
+    fn account(&self) -> String {
+        "nobody@nowhere".into()
+    }
+    fn database(&self) -> Option<String> {
+        None
+    }
+    fn last_insert_id(&self) -> i64 {
+        0
+    }
+    fn set_last_insert_id(&self, _: i64) {}
+    fn row_count(&self) -> i64 {
+        -1
+    }
+    fn found_rows(&self) -> i64 {
+        0
+    }
+    fn count_updated(&self) {}
+    fn variable(&self, _: &str, _: &str) -> Value {
+        Value::Null
+    }
+    fn user_variable(&self, _: &str) -> Value {
+        Value::Null
+    }
+    fn set_user_variable(&self, _: &str, _: Value) {}
+    fn divided_by_zero(&self) {}
+    fn truncated(&self, _: &str, _: &str) {}
+    fn sleep(&self, _: f64) -> bool {
+        false
+    }
+    fn try_lock(&self, _: &str) -> bool {
+        true
+    }
+    fn lock_owner(&self, _: &str) -> Option<u64> {
+        None
+    }
+    fn unlock(&self, _: &str) -> Option<bool> {
+        None
+    }
+    fn unlock_all(&self) -> u64 {
+        0
+    }
+}
+
+fn all() -> impl Iterator<Item = &'static Function> {
+    FAMILIES.iter().copied().flatten()
+}
+
+fn connection() -> rusqlite::Connection {
+    let db = rusqlite::Connection::open_in_memory().expect("a database");
+    let session: Arc<dyn Session> = Arc::new(Nobody);
+    register(&db, &session).expect("functions");
+    db
+}
+
+#[test]
+fn families_are_sorted_and_no_name_is_there_twice() {
+    for family in FAMILIES {
+        let sorted = family.is_sorted_by(|a, b| a.signature.name < b.signature.name);
+        assert!(sorted, "{}", family[0].signature.name);
+    }
+    let mut names: Vec<&str> = all().map(|f| f.signature.name).collect();
+    names.sort_unstable();
+    let before = names.len();
+    names.dedup();
+    assert_eq!(names.len(), before);
+    assert!(names.iter().all(|n| find(n).is_some_and(|f| f.name == *n)));
+    assert!(find("tare_div").is_none());
+}
+
+/// What a record promises, SQLite has: itself, or from a body.
+#[test]
+fn sqlite_knows_every_function() {
+    let db = connection();
+    // -1 is as many as one likes; below that, at least two fewer (sqlite3_create_function).
+    let mut known = db
+        .prepare(
+            "SELECT count(*) FROM pragma_function_list
+             WHERE name = ?1 AND (narg IN (?2, -1) OR narg < -2 AND -2 - narg <= ?2)",
+        )
+        .expect("a list of functions");
+    let mut missing = Vec::new();
+    for function in all() {
+        let Some(name) = function.name_in_sqlite() else {
+            continue;
+        };
+        let signature = &function.signature;
+        let most = match signature.most {
+            ANY => signature.fewest + 2,
+            most => most,
+        };
+        for n in signature.fewest..=most {
+            let found: i64 = known
+                .query_row((name, n), |row| row.get(0))
+                .expect("a number");
+            if found == 0 {
+                missing.push(format!("{} with {n} arguments: {name}", signature.name));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}

@@ -1,0 +1,217 @@
+//! Texts: their letters, their length, and what is put together of them.
+
+use crate::prelude::*;
+
+/// By name.
+pub(crate) static FUNCTIONS: &[Function] = &[
+    own("ascii", 1, 1, Int, |ctx| {
+        opt(text(ctx, 0).map(|s| i64::from(s.bytes().next().unwrap_or(0))))
+    }),
+    template("bit_length", 1, 1, Int, "(octet_length(?) * 8)"),
+    renamed("char_length", 1, 1, Int, "length"),
+    renamed("character_length", 1, 1, Int, "length"),
+    code("charset", 1, 1, Text, charset),
+    code("coercibility", 1, 1, Int, coercibility),
+    code("collation", 1, 1, Text, collation),
+    own("concat", 1, ANY, Text, concat),
+    own("concat_ws", 2, ANY, Text, |ctx| {
+        let Some(separator) = text(ctx, 0) else {
+            return Ok(Value::Null);
+        };
+        let parts: Vec<String> = (1..ctx.len()).filter_map(|i| text(ctx, i)).collect();
+        Ok(parts.join(&separator).into())
+    }),
+    own("elt", 2, ANY, Text, |ctx| match int(ctx, 0) {
+        Some(n) if n >= 1 && (n as usize) < ctx.len() => opt(text(ctx, n as usize)),
+        _ => Ok(Value::Null),
+    }),
+    own("field", 2, ANY, Int, |ctx| {
+        let Some(what) = text(ctx, 0) else {
+            return Ok(Value::Integer(0));
+        };
+        let at =
+            (1..ctx.len()).find(|&i| text(ctx, i).is_some_and(|t| t.eq_ignore_ascii_case(&what)));
+        Ok(Value::Integer(at.unwrap_or(0) as i64))
+    }),
+    own("find_in_set", 2, 2, Int, |ctx| {
+        opt(text(ctx, 0).zip(text(ctx, 1)).map(|(what, set)| {
+            set.split(',')
+                .position(|p| p.eq_ignore_ascii_case(&what))
+                .map_or(0, |i| i as i64 + 1)
+        }))
+    }),
+    hidden("insert", 4, 4, Text, "tare_insert", |ctx| {
+        let (Some(s), Some(at), Some(n), Some(new)) =
+            (text(ctx, 0), int(ctx, 1), int(ctx, 2), text(ctx, 3))
+        else {
+            return Ok(Value::Null);
+        };
+        let len = s.chars().count() as i64;
+        if at < 1 || at > len {
+            return Ok(s.into());
+        }
+        let n = if n < 0 || at - 1 + n > len {
+            len - at + 1
+        } else {
+            n
+        };
+        let head: String = s.chars().take(at as usize - 1).collect();
+        let tail: String = s.chars().skip((at - 1 + n) as usize).collect();
+        Ok((head + &new + &tail).into())
+    }),
+    renamed("lcase", 1, 1, TextOf, "tare_lower"),
+    renamed("length", 1, 1, Int, "octet_length"),
+    // SQLite's own know ASCII alone.
+    hidden("lower", 1, 1, TextOf, "tare_lower", |ctx| {
+        opt(text(ctx, 0).map(|s| s.to_lowercase()))
+    }),
+    sqlites("octet_length", 1, 1, Int),
+    own("ord", 1, 1, Int, |ctx| {
+        opt(text(ctx, 0).map(|s| s.chars().next().map_or(0, |c| i64::from(u32::from(c)))))
+    }),
+    own("quote", 1, 1, TextOf, |ctx| {
+        Ok(text(ctx, 0)
+            .map_or_else(
+                || "NULL".into(),
+                |s| {
+                    format!(
+                        "'{}'",
+                        s.replace('\\', "\\\\")
+                            .replace('\'', "\\'")
+                            .replace('\0', "\\0")
+                    )
+                },
+            )
+            .into())
+    }),
+    own("repeat", 2, 2, Text, |ctx| {
+        match text(ctx, 0).zip(int(ctx, 1)) {
+            Some((s, n)) => {
+                let n = n.max(0) as usize;
+                if s.len().saturating_mul(n) > 64 << 20 {
+                    Ok(Value::Null)
+                } else {
+                    Ok(s.repeat(n).into())
+                }
+            }
+            None => Ok(Value::Null),
+        }
+    }),
+    hidden("replace", 3, 3, Text, "tare_replace", |ctx| {
+        let (Some(s), Some(from), Some(to)) = (text(ctx, 0), text(ctx, 1), text(ctx, 2)) else {
+            return Ok(Value::Null);
+        };
+        Ok(if from.is_empty() {
+            s
+        } else {
+            s.replace(&from, &to)
+        }
+        .into())
+    }),
+    own("reverse", 1, 1, Text, |ctx| {
+        opt(text(ctx, 0).map(|s| s.chars().rev().collect::<String>()))
+    }),
+    own("soundex", 1, 1, Text, |ctx| {
+        opt(text(ctx, 0).map(|s| soundex(&s)))
+    }),
+    own("space", 1, 1, Text, |ctx| {
+        opt(int(ctx, 0).map(|n| " ".repeat(n.clamp(0, 64 << 20) as usize)))
+    }),
+    own("strcmp", 2, 2, Int, |ctx| {
+        opt(text(ctx, 0)
+            .zip(text(ctx, 1))
+            .map(|(a, b)| a.to_lowercase().cmp(&b.to_lowercase()) as i64))
+    }),
+    renamed("ucase", 1, 1, TextOf, "tare_upper"),
+    hidden("upper", 1, 1, TextOf, "tare_upper", |ctx| {
+        opt(text(ctx, 0).map(|s| s.to_uppercase()))
+    }),
+    template("weight_string", 1, 1, Bytes, "CAST(upper(?) AS BLOB)"),
+];
+
+/// What the dialect writes.
+pub(crate) static HELPERS: &[Helper] = &[
+    helper("concat_", 0, ANY, concat),
+    helper("tare_tuple", 0, ANY, |ctx| {
+        // Rows that differ give texts that differ: each part with its length before it.
+        let mut out = String::new();
+        for i in 0..ctx.len() {
+            let Some(part) = text(ctx, i) else {
+                return Ok(Value::Null);
+            };
+            out.push_str(&format!("{}:{part}", part.len()));
+        }
+        Ok(out.into())
+    }),
+];
+
+/// CHARSET.
+fn charset(call: &SqlCall<'_>) -> Written {
+    sql(if is_binary(call.text(0)) {
+        "'binary'"
+    } else {
+        "'utf8mb4'"
+    })
+}
+
+/// COLLATION.
+fn collation(call: &SqlCall<'_>) -> Written {
+    sql(if is_binary(call.text(0)) {
+        "'binary'"
+    } else {
+        "'utf8mb4_general_ci'"
+    })
+}
+
+/// COERCIBILITY: 2 of a column, 4 of a literal.
+fn coercibility(call: &SqlCall<'_>) -> Written {
+    sql(if call.is_column() { "2" } else { "4" })
+}
+
+fn is_binary(text: &str) -> bool {
+    text.starts_with("X'") || text.starts_with("CAST(") && text.ends_with("AS BLOB)")
+}
+
+fn soundex(s: &str) -> String {
+    let code = |c: char| match c.to_ascii_uppercase() {
+        'B' | 'F' | 'P' | 'V' => '1',
+        'C' | 'G' | 'J' | 'K' | 'Q' | 'S' | 'X' | 'Z' => '2',
+        'D' | 'T' => '3',
+        'L' => '4',
+        'M' | 'N' => '5',
+        'R' => '6',
+        _ => '0',
+    };
+    let mut letters = s.chars().filter(|c| c.is_alphabetic());
+    let Some(first) = letters.next() else {
+        return String::new();
+    };
+    let mut out: String = first.to_uppercase().collect();
+    let mut last = code(first);
+    for c in letters {
+        if matches!(c.to_ascii_uppercase(), 'H' | 'W') {
+            continue;
+        }
+        let d = code(c);
+        if d != '0' && d != last {
+            out.push(d);
+        }
+        last = d;
+    }
+    while out.chars().count() < 4 {
+        out.push('0');
+    }
+    out
+}
+
+/// The arguments one after the other.
+fn concat(ctx: &Call<'_>) -> Answer {
+    let mut out = String::new();
+    for i in 0..ctx.len() {
+        match text(ctx, i) {
+            Some(t) => out.push_str(&t),
+            None => return Ok(Value::Null),
+        }
+    }
+    Ok(out.into())
+}
