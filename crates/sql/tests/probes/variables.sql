@@ -51,6 +51,7 @@ SELECT @@lock_wait_timeout, @@LOCAL.lock_wait_timeout;
 -- mariadb: it allows this
 SELECT @@session.tx_isolation;
 -- mariadb: it has no such variable
+-- tare: every transaction is serializable, and the variable says what is done
 SELECT @@transaction_isolation;
 SELECT DATABASE(), SCHEMA(), USER() = CURRENT_USER(), SESSION_USER() IS NOT NULL, CURRENT_USER IS NOT NULL;
 PREPARE s FROM 'SELECT ? + 1 AS r, ? AS t';
