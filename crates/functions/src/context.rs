@@ -91,7 +91,7 @@ pub(crate) static HELPERS: &[Helper] = &[
 ];
 
 fn last_insert_id(ctx: &Call<'_>) -> Answer {
-    if ctx.len() == 0 {
+    if ctx.is_empty() {
         return Ok(Value::Integer(ctx.session.last_insert_id()));
     }
     let n = int(ctx, 0).unwrap_or(0);

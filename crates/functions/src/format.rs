@@ -4,7 +4,7 @@ use crate::prelude::*;
 
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
-    own("date_format", 2, 2, Text, |ctx| formatted(ctx)),
+    own("date_format", 2, 2, Text, formatted),
     own("get_format", 2, 2, Text, |ctx| {
         opt(text(ctx, 0).zip(text(ctx, 1)).and_then(|(kind, place)| {
             let place = place.to_uppercase();
@@ -32,7 +32,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             .zip(text(ctx, 1))
             .and_then(|(value, pattern)| parse(&value, &pattern)))
     }),
-    own("time_format", 2, 2, Text, |ctx| formatted(ctx)),
+    own("time_format", 2, 2, Text, formatted),
 ];
 
 /// A date or a time as a pattern says.

@@ -131,7 +131,7 @@ fn logarithm(ctx: &Call<'_>) -> Answer {
 
 /// RAND: a fixed number for a fixed seed.
 fn rand(ctx: &Call<'_>) -> Answer {
-    let bits = if ctx.len() == 0 {
+    let bits = if ctx.is_empty() {
         let mut bytes = [0u8; 8];
         random(&mut bytes)?;
         u64::from_le_bytes(bytes)

@@ -89,13 +89,13 @@ fn zone(name: &str, at: i64) -> Option<i64> {
 
 fn utc_timestamp(ctx: &Call<'_>) -> Answer {
     let (seconds, micros) = time::now_utc();
-    let micros = if ctx.len() == 0 { 0 } else { micros };
+    let micros = if ctx.is_empty() { 0 } else { micros };
     Ok(DateTime::from_local(seconds, micros).text().into())
 }
 
 /// Seconds since 1970, now or at a local time.
 fn unix_timestamp(ctx: &Call<'_>) -> Answer {
-    if ctx.len() == 0 {
+    if ctx.is_empty() {
         return Ok(Value::Integer(time::now_utc().0));
     }
     opt(date(ctx, 0).map(|d| {
