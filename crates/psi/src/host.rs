@@ -2,9 +2,8 @@
 
 use engine::{Class, Config, Kind, StartError, table, thread};
 
-use crate::door::keys::{self, Registration};
-use crate::door::{idle, lock, metadata, table as door_table, transaction, word};
-use crate::series::Series;
+use crate::door::{idle, keys, lock, metadata, table as door_table, transaction, word};
+use crate::series::{Registration, Series};
 
 /// Instruments that the server's own engine registers by itself, and what is known of its locks.
 #[derive(Clone, Copy, Debug)]

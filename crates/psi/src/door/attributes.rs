@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use engine::thread;
 
-use super::{lossy, quiet};
+use super::exchange::{lossy, quiet};
 
 /// # Safety
 /// The interface.

@@ -5,9 +5,9 @@ use std::ffi::{c_char, c_int, c_void};
 use engine::wait::Wait;
 use engine::{Kind, Operation, host_lock};
 
-use super::keys::{self, NONE};
+use super::exchange::{NONE, end_wait, give, lend_wait, quiet};
+use super::keys;
 use super::lock::{Instance, Object, end_lock};
-use super::{end_wait, give, lend_wait, quiet};
 
 const _: () = assert!(size_of::<Wait>() <= 56);
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::error;
 
-use super::quiet;
+use super::exchange::quiet;
 use crate::series::Series;
 
 /// A row of the server's own table of errors.

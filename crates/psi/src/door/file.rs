@@ -11,8 +11,8 @@ use engine::file::Instance;
 use engine::wait::Wait;
 use engine::{Kind, Operation, wait};
 
-use super::keys::{self, Known, NONE};
-use super::{c_text, end, give, lend, quiet, take_back};
+use super::exchange::{NONE, c_text, end, give, lend, quiet, take_back};
+use super::keys::{self, Known};
 
 /// What the server keeps for an open file.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use engine::{Class, idle};
 
-use super::keys::NONE;
+use super::exchange::NONE;
 use super::thread;
 
 static CLASS: OnceLock<&'static Class> = OnceLock::new();

@@ -1,16 +1,16 @@
 //! Keys: the numbers by which the server names its instruments.
 
 use std::collections::HashMap;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_char, c_int};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use engine::{Class, Kind, host_lock};
 
+use super::exchange::{c_text, quiet};
 use super::word::Word;
-use super::{c_text, quiet};
-use crate::series::{Info, Series, flag};
+use crate::series::{Info, Registration, Series, flag};
 
 /// Keys that may be given: more than any server registers, its plugins included.
 const KEYS: usize = 8192;
@@ -134,17 +134,6 @@ pub fn register<S: Series>(kind: Kind, name: &str, info: &Registration) -> u32 {
     key
 }
 
-/// What a server says of an instrument besides its name.
-#[derive(Clone, Debug, Default)]
-pub struct Registration {
-    /// Bits of [`flag`].
-    pub flags: u32,
-    /// How short its objects live.
-    pub volatility: u32,
-    /// One sentence.
-    pub documentation: String,
-}
-
 /// Registers `count` instruments of a kind and gives the server their keys.
 ///
 /// # Safety
@@ -209,6 +198,3 @@ pub unsafe extern "C" fn register_stage<S: Series>(
         unsafe { register_all::<S>(Kind::Stage, category, all) };
     });
 }
-
-/// Nothing, as a pointer to the server's own.
-pub const NONE: *mut c_void = ptr::null_mut();

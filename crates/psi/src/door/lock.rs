@@ -18,9 +18,9 @@ use foldhash::HashMap;
 use engine::host_lock::{self, Lock};
 use engine::{Kind, Operation};
 
+use super::exchange::{give, take_back};
 use super::keys::Known;
 use super::word::Word;
-use super::{give, take_back};
 
 const WORD_AT: u32 = 60;
 const CLASS_AT: u32 = 48;

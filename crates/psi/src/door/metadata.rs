@@ -7,8 +7,8 @@ use engine::metadata::Lock;
 use engine::wait::Wait;
 use engine::{Class, LockDuration, LockStatus, LockType};
 
-use super::keys::NONE;
-use super::{end_wait, give, lend_wait, quiet, take_back, thread};
+use super::exchange::{NONE, end_wait, give, lend_wait, quiet, take_back};
+use super::thread;
 use crate::series::Series;
 
 static CLASS: OnceLock<&'static Class> = OnceLock::new();

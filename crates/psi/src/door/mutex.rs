@@ -5,10 +5,10 @@ use std::ffi::{c_char, c_int, c_void};
 use engine::host_lock::{self, Taking};
 use engine::{Kind, Operation};
 
-use super::keys::{self, NONE};
+use super::exchange::{NONE, end, lend, quiet};
+use super::keys;
 use super::lock::{Tagged, end_lock, new_lock, resolve, unlock};
 use super::word::{Word, is_mutex_free};
-use super::{end, lend, quiet};
 
 /// # Safety
 /// The interface.

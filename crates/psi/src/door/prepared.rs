@@ -4,8 +4,8 @@ use std::ffi::{c_char, c_void};
 
 use engine::prepared::Prepared;
 
-use super::keys::NONE;
-use super::{give, quiet, statement, take_back, text};
+use super::exchange::{NONE, give, quiet, take_back, text};
+use super::statement;
 
 /// # Safety
 /// The interface.

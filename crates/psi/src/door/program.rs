@@ -9,8 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use engine::ObjectType;
 use engine::program::{Call, Program};
 
-use super::keys::NONE;
-use super::{end, lend, quiet, text};
+use super::exchange::{NONE, end, lend, quiet, text};
 use crate::series::Series;
 
 type Named = Program<Box<str>>;

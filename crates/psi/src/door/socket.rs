@@ -8,8 +8,8 @@ use engine::socket::Instance;
 use engine::wait::Wait;
 use engine::{Kind, Operation};
 
-use super::keys::{self, NONE};
-use super::{end_wait, give, lend_wait, quiet, take_back};
+use super::exchange::{NONE, end_wait, give, lend_wait, quiet, take_back};
+use super::keys;
 
 /// What the server keeps for a socket.
 #[derive(Debug)]

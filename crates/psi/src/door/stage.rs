@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use engine::stage;
 
-use super::keys::{self, NONE};
+use super::exchange::NONE;
+use super::keys;
 
 /// # Safety
 /// The interface.

@@ -6,9 +6,10 @@ use std::ffi::{c_char, c_void};
 use engine::statement::{self, Statement};
 use engine::{Counter, Kind};
 
-use super::keys::{self, NONE};
-use super::{end, lend, quiet, text, thread};
-use crate::series::Series;
+use super::exchange::{NONE, end, lend, quiet, text};
+use super::keys;
+use super::thread;
+use crate::series::{Outcome, Series};
 
 /// What a statement needs until its end: in the state that the server lends, of more than 300 bytes.
 pub(super) struct Locker {
@@ -244,34 +245,6 @@ pub unsafe extern "C" fn set_statement_no_good_index_used(locker: *mut c_void) {
     if let Some(of) = unsafe { of(locker) } {
         of.statement.set(Counter::NoGoodIndexUsed, 1);
     }
-}
-
-/// How a statement ended, as the server's diagnostics area has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome<'a> {
-    /// Nothing is known.
-    Unknown,
-    /// It changed rows.
-    Changed {
-        /// How many.
-        rows: u64,
-        /// Conditions that it left.
-        warnings: u32,
-    },
-    /// It gave rows.
-    Gave {
-        /// Conditions that it left.
-        warnings: u32,
-    },
-    /// It failed.
-    Failed {
-        /// The error's number.
-        number: u32,
-        /// Five characters.
-        sqlstate: &'a [u8],
-        /// What it says.
-        message: &'a [u8],
-    },
 }
 
 /// # Safety

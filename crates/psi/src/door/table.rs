@@ -7,8 +7,7 @@ use engine::table::{Classes, Handle, Table};
 use engine::wait::Wait;
 use engine::{Operation, TableLock, table};
 
-use super::keys::NONE;
-use super::{end_wait, give, lend_wait, quiet, take_back, text};
+use super::exchange::{NONE, end_wait, give, lend_wait, quiet, take_back, text};
 use crate::series::Series;
 
 static CLASSES: OnceLock<Classes> = OnceLock::new();

@@ -12,9 +12,9 @@ use engine::thread::{self, ConnectionType, Session};
 use engine::wait::Wait;
 use engine::{Command, Kind};
 
-use super::keys::{self, Known, NONE};
+use super::exchange::{NONE, quiet, text};
+use super::keys::{self, Known};
 use super::metadata::Kept;
-use super::{quiet, text};
 
 /// What the server keeps for a thread.
 #[derive(Debug)]

@@ -6,8 +6,7 @@ use std::sync::OnceLock;
 use engine::Class;
 use engine::transaction::{self, Isolation, Mode, Transaction};
 
-use super::keys::NONE;
-use super::{end, lend};
+use super::exchange::{NONE, end, lend};
 
 static CLASS: OnceLock<&'static Class> = OnceLock::new();
 

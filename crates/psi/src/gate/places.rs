@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use tare_image::{Learned, LearnedError, Server};
 
+use super::entry::{Entry, Place, Series};
 use super::host::Host;
-use super::{Entry, Place, Series};
 
 /// What an entry must have to itself.
 pub const ROOM: usize = 16;

@@ -6,8 +6,7 @@ use std::ffi::c_void;
 
 use engine::Namespace;
 
-use crate::door::statement::Outcome;
-use crate::door::{c_text, text};
+use crate::door::exchange::{c_text, text};
 
 /// The longest name of a schema or table: 64 characters of three bytes.
 const LONGEST_NAME: usize = 192;
@@ -81,6 +80,34 @@ pub struct Key {
     pub kind: usize,
     /// Kinds, by number.
     pub namespaces: &'static [Namespace],
+}
+
+/// How a statement ended, as the server's diagnostics area has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome<'a> {
+    /// Nothing is known.
+    Unknown,
+    /// It changed rows.
+    Changed {
+        /// How many.
+        rows: u64,
+        /// Conditions that it left.
+        warnings: u32,
+    },
+    /// It gave rows.
+    Gave {
+        /// Conditions that it left.
+        warnings: u32,
+    },
+    /// It failed.
+    Failed {
+        /// The error's number.
+        number: u32,
+        /// Five characters.
+        sqlstate: &'a [u8],
+        /// What it says.
+        message: &'a [u8],
+    },
 }
 
 /// A table's names.

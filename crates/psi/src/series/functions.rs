@@ -3,12 +3,9 @@
 
 use engine::Kind;
 
-use super::Series;
+use super::{Function, Series};
 use crate::door::*;
 use crate::gate::{Entry, Place};
-
-/// What the interface calls a function, and ours.
-pub type Function = (&'static str, *const ());
 
 /// Names of the interface's functions; ours, as they are for all series but those that say otherwise.
 macro_rules! functions {

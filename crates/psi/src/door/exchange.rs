@@ -1,0 +1,120 @@
+//! What passes between the server and us: objects and lockers that it keeps, texts that it shows, and no panic.
+//!
+//! The contracts are those of the interface: see [`super`].
+
+use std::borrow::Cow;
+use std::ffi::{CStr, c_char, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+
+use engine::wait::Wait;
+
+/// Nothing, as a pointer to the server's own.
+pub const NONE: *mut c_void = ptr::null_mut();
+
+/// Whatever goes wrong within us ends here: a panic must not reach the server.
+#[unsafe(link_section = "tare_hot")]
+pub(crate) fn quiet<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or(otherwise)
+}
+
+/// A text of the server's.
+///
+/// # Safety
+/// `at` is NULL or readable for `length` bytes as long as `'a` lasts.
+pub(crate) unsafe fn text<'a>(at: *const c_char, length: usize) -> Cow<'a, str> {
+    if at.is_null() || length == 0 {
+        return Cow::Borrowed("");
+    }
+    // SAFETY: the caller's promise.
+    lossy(unsafe { std::slice::from_raw_parts(at.cast(), length) })
+}
+
+/// Bytes as a text.
+pub(crate) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    // This reads eight bytes at a time, the other one by one.
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
+    }
+}
+
+/// A text of the server's that ends with a zero byte.
+///
+/// # Safety
+/// `at` is NULL or a C string, as long as `'a` lasts.
+pub(crate) unsafe fn c_text<'a>(at: *const c_char) -> Cow<'a, str> {
+    if at.is_null() {
+        return Cow::Borrowed("");
+    }
+    // SAFETY: the caller's promise.
+    unsafe { CStr::from_ptr(at) }.to_string_lossy()
+}
+
+/// Gives an object to the server.
+pub(crate) fn give<T>(object: T) -> *mut c_void {
+    Box::into_raw(Box::new(object)).cast()
+}
+
+/// Takes an object back that the server destroys.
+///
+/// # Safety
+/// `object` is NULL, or came from [`give`] of the same type and is not used any more.
+pub(crate) unsafe fn take_back<T>(object: *mut c_void) -> Option<Box<T>> {
+    // SAFETY: the caller's promise.
+    (!object.is_null()).then(|| unsafe { Box::from_raw(object.cast()) })
+}
+
+/// Puts `value` into a state of the server's and makes a locker of that.
+///
+/// # Safety
+/// `state` is writable for a `T`, aligned to 8 bytes.
+#[inline(always)]
+pub(crate) unsafe fn lend<T>(state: *mut c_void, value: T) -> *mut c_void {
+    const { assert!(align_of::<T>() <= 8) };
+    // SAFETY: the caller's promise.
+    unsafe { state.cast::<T>().write(value) };
+    state
+}
+
+/// Puts a wait into a state of the server's and makes a locker of that, if it runs. It is made where it shall
+/// lie, and so it is ended there: see [`end_wait`].
+///
+/// # Safety
+/// As [`lend`].
+#[inline(always)]
+pub(crate) unsafe fn lend_wait(state: *mut c_void, wait: impl FnOnce() -> Wait) -> *mut c_void {
+    let place = state.cast::<Wait>();
+    // SAFETY: the caller's promise; what does not run has nothing to be dropped.
+    unsafe {
+        place.write(wait());
+        match (*place).is_running() {
+            true => state,
+            false => NONE,
+        }
+    }
+}
+
+/// Ends the wait of a locker, of which `learn` says what is known now.
+///
+/// # Safety
+/// `locker` came from [`lend_wait`], once.
+#[inline(always)]
+pub(crate) unsafe fn end_wait(locker: *mut c_void, learn: impl FnOnce(&mut Wait)) {
+    let place = locker.cast::<Wait>();
+    // SAFETY: the caller's promise.
+    unsafe {
+        learn(&mut *place);
+        place.drop_in_place();
+    }
+}
+
+/// Takes the value back from a locker, which is over.
+///
+/// # Safety
+/// `locker` came from [`lend`] of the same type, once.
+#[inline(always)]
+pub(crate) unsafe fn end<T>(locker: *mut c_void) -> T {
+    // SAFETY: the caller's promise.
+    unsafe { locker.cast::<T>().read() }
+}

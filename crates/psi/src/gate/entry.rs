@@ -1,0 +1,45 @@
+//! What a series of servers calls, as plain descriptions.
+
+/// Where the server has one of the functions that its instrument points call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A function that the server exports, under this name.
+    Symbol(&'static str),
+    /// What slot `index` of an exported table of functions points to.
+    Slot {
+        /// The table's symbol.
+        table: &'static str,
+        /// The slot.
+        index: usize,
+    },
+    /// Slot `index` of the table behind `PSI_server`, whose addresses were learned at an earlier start.
+    Learned {
+        /// The slot.
+        index: usize,
+    },
+}
+
+/// One function of the interface, and what takes its place.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// What the interface calls it.
+    pub name: &'static str,
+    /// Where the server has it.
+    pub place: Place,
+    /// Ours.
+    pub function: *const (),
+}
+
+// SAFETY: the pointer is to code, which does not change.
+unsafe impl Sync for Entry {}
+
+/// A series of servers: how it is recognised, and what it calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Series {
+    /// Which.
+    pub series: tare_image::Series,
+    /// All functions that its instrument points may call.
+    pub entries: &'static [Entry],
+    /// Starts Tare's engine for it; to be called before anything is patched.
+    pub start: fn() -> Result<(), engine::StartError>,
+}

@@ -1,0 +1,109 @@
+//! What of the interface differs between series, and what most of them have in common.
+
+use engine::{Kind, Namespace, ObjectType, TableLock};
+
+use super::fields::Fields;
+use super::info::{Info, flag};
+use crate::door::word::Word;
+
+/// What the interface calls a function, and ours.
+pub type Function = (&'static str, *const ());
+
+/// What of the interface differs between series.
+pub trait Series: 'static {
+    /// How instruments are registered.
+    type Info: Info;
+
+    /// Whether it tells of each error when it is raised.
+    const TELLS_ERRORS: bool;
+
+    /// Whether it can fork to go into the background.
+    const DAEMONIZES: bool = false;
+
+    /// Its table of errors: the symbol, and how many rows it has.
+    const ERROR_NAMES: Option<(&'static std::ffi::CStr, usize)> = None;
+
+    /// Where its structures have what the interface hands over.
+    const FIELDS: Fields;
+
+    /// Functions that take something else than those of other series.
+    const OWN: &'static [Function] = &[];
+
+    /// Its numbers of the ways to lock a table.
+    fn table_lock(number: i32) -> Option<TableLock> {
+        table_lock(number)
+    }
+
+    /// Its numbers of the types of stored programs.
+    fn program(number: u32) -> Option<ObjectType> {
+        match number {
+            1 => Some(ObjectType::Function),
+            2 => Some(ObjectType::Procedure),
+            3 => Some(ObjectType::Trigger),
+            4 => Some(ObjectType::Event),
+            _ => None,
+        }
+    }
+
+    /// How locks of a class are seen to be free.
+    fn word(kind: Kind, name: &str) -> Word {
+        Word::of(kind, name)
+    }
+
+    /// A registration's flags as [`flag`] has them.
+    fn flags(kind: Kind, flags: u32) -> u32 {
+        match kind {
+            // Of memory, the flag says that it is counted for the server as a whole.
+            Kind::Memory if flags & 1 != 0 => flag::GLOBAL_STATISTICS,
+            Kind::Memory => 0,
+            _ => flags & (flag::SINGLETON | flag::MUTABLE | flag::PROGRESS | flag::SX),
+        }
+    }
+
+    /// Whether the server's own engine enables the instrument at start.
+    fn is_enabled(kind: Kind, name: &str, flags: u32) -> bool {
+        match kind {
+            Kind::Stage => flags & flag::PROGRESS != 0,
+            Kind::Memory => name.starts_with("memory/performance_schema/"),
+            Kind::Transaction | Kind::MetadataLock => false,
+            kind => kind.enabled_by_default(),
+        }
+    }
+}
+
+/// What metadata locks are on, by number, in 8.0; before it as far as there were such locks.
+pub(super) const NAMESPACES: [Namespace; 17] = [
+    Namespace::Global,
+    Namespace::Tablespace,
+    Namespace::Schema,
+    Namespace::Table,
+    Namespace::Function,
+    Namespace::Procedure,
+    Namespace::Trigger,
+    Namespace::Event,
+    Namespace::Commit,
+    Namespace::UserLevelLock,
+    Namespace::LockingService,
+    Namespace::Srid,
+    Namespace::AclCache,
+    Namespace::ColumnStatistics,
+    Namespace::BackupLock,
+    Namespace::ResourceGroups,
+    Namespace::ForeignKey,
+];
+
+/// The ways to lock a table of the server's own locks, from 5.7 on. Those that the parser alone knows
+/// are none.
+pub(super) fn table_lock(number: i32) -> Option<TableLock> {
+    Some(match number {
+        2 => TableLock::Read,
+        3 => TableLock::ReadWithSharedLocks,
+        4 => TableLock::ReadHighPriority,
+        5 => TableLock::ReadNoInsert,
+        6 => TableLock::WriteAllowWrite,
+        8 => TableLock::WriteConcurrentInsert,
+        10 => TableLock::WriteLowPriority,
+        11 => TableLock::Write,
+        _ => return None,
+    })
+}
