@@ -183,7 +183,8 @@ unsafe extern "C" fn create_metadata_lock(
     line: u32,
 ) -> *mut c_void {
     // SAFETY: the interface.
-    let on = unsafe { key.cast::<u8>().as_ref() }.map(|_| unsafe { super::fields::field::<u8>(key, 8) });
+    let on =
+        unsafe { key.cast::<u8>().as_ref() }.map(|_| unsafe { super::fields::field::<u8>(key, 8) });
     let kind = match on {
         Some(0) if kind >= BACKUP_BY_STATEMENTS => INTENTION_EXCLUSIVE,
         Some(0) => SHARED,
