@@ -3,6 +3,4 @@
 //! [`server`] is the way in: a [`server::Config`] says what to serve, [`server::Server::start`]
 //! serves it.
 
-pub mod result;
 pub mod server;
-pub mod sys;

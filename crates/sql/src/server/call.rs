@@ -9,13 +9,13 @@ use super::execute::internal;
 use super::execute::prepare::{self, Answer, Bind, Run};
 use super::schema::SystemSchema;
 use super::session::{Columns, Session};
-use crate::result::{Rows, owned};
-use crate::sys;
-use crate::sys::native::option;
-use crate::sys::procedures::{self, Caller, Kept};
 use tare_dialect::plan::{Action, Call, Plan};
 use tare_dialect::schema::{Direction, Rewritten, View as _};
 use tare_mysql::error::{Result, SqlError};
+use tare_query::result::{Rows, owned};
+use tare_sys as sys;
+use tare_sys::native::option;
+use tare_sys::procedures::{self, Caller, Kept};
 
 /// A session that calls a procedure.
 struct Calling<'s> {
@@ -153,7 +153,7 @@ impl Caller for Calling<'_> {
     }
 
     fn option(&self, name: &str) -> Option<String> {
-        option(&self.session.state, name)
+        option(&*self.session.state, name)
     }
 
     fn database(&self) -> Option<String> {

@@ -10,6 +10,7 @@ mod ddl;
 pub(crate) mod execute;
 mod explain;
 mod host_cache;
+mod instruments;
 mod listen;
 mod login;
 pub mod metrics;

@@ -7,10 +7,10 @@ use tare_mysql::table::TableDef;
 use tare_mysql::wire::column::WireType;
 
 use crate::server::variables::{self, Variable};
-use crate::sys;
 use tare_dialect::function::Signature;
 use tare_dialect::schema::{Procedure, Routine, Schema, SystemColumn, View};
 use tare_store::Connection;
+use tare_sys as sys;
 
 /// The system schemas, and a connection's databases where there is one.
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ impl Schema for SystemSchema<'_> {
     }
 
     fn system_table(&self, schema: &str, table: &str) -> Option<Vec<SystemColumn>> {
-        let found = crate::sys::table(schema, table)?;
+        let found = tare_sys::table(schema, table)?;
         Some(found.columns().iter().map(sys::system_column).collect())
     }
 
@@ -58,5 +58,23 @@ impl Schema for SystemSchema<'_> {
 
     fn variable(&self, name: &str) -> Option<WireType> {
         variables::find(name).map(Variable::wire)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_dialect::rewrite::raw;
+
+    #[test]
+    fn every_body_of_a_function_of_sys_can_be_rewritten() {
+        for function in &sys::functions::FUNCTIONS {
+            let mut schema = SystemSchema::default();
+            let arguments = vec![raw("x"); function.parameters.len()];
+            let (expr, _) = function.call(arguments, &mut schema).expect(function.name);
+            let text = expr.to_string();
+            assert!(!text.contains('?'), "{text}");
+            assert!(function.call(vec![raw("x"); 9], &mut schema).is_err());
+        }
     }
 }

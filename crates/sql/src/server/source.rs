@@ -12,9 +12,9 @@ use tare_rows::source::{Account, Database, Scope, Source, Variable};
 use super::shared::Shared;
 use super::state::SessionState;
 use super::status::By;
-use crate::sys::Sys;
 use tare_dialect::admin;
 use tare_store::tables;
+use tare_sys::Sys;
 
 /// What the tables ask, for one session.
 pub struct Served {

@@ -3,11 +3,11 @@
 use rusqlite::types::Value;
 use sqlparser::ast::Expr;
 
-use crate::result::Rows;
 use crate::server::schema::SystemSchema;
 use crate::server::session::Connections;
 use tare_dialect::admin::Filter;
 use tare_mysql::error::{Result, SqlError};
+use tare_query::result::Rows;
 use tare_store::connection::quote;
 
 /// Keeps the rows that LIKE or WHERE lets through: SQLite evaluates both, over the rows as JSON.

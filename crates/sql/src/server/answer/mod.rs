@@ -10,12 +10,12 @@ use super::execute::columns::put_packet;
 use super::execute::prepare::Answer;
 use super::session::Session;
 use super::socket::PacketWriter;
-use crate::result::{Rows, borrowed};
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::wire::bytes::put_lenenc;
 use tare_mysql::wire::column::{Column, WireType};
 use tare_mysql::wire::reply;
 use tare_mysql::wire::value::{put_binary, put_text};
+use tare_query::result::{Rows, borrowed};
 
 /// Sends a made result.
 pub fn send(session: &mut Session, rows: &Rows, answer: Answer) -> Result<()> {

@@ -17,11 +17,11 @@ use super::show;
 use super::socket::{PacketReader, ReadError};
 use super::status::{Counter, Request};
 use super::transaction;
-use crate::sys::procedures::Kept;
 use tare_dialect::plan::Command;
 use tare_dialect::split;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::wire::reply;
+use tare_sys::procedures::Kept;
 
 /// The commands' codes.
 mod com {

@@ -2,13 +2,13 @@
 
 use super::alone::literal;
 use super::table;
-use crate::result::Rows;
 use crate::server::answer;
 use crate::server::execute::prepare::Answer;
 use crate::server::session::Session;
 use crate::server::transaction;
 use tare_dialect::ddl::{Maintenance, TableName};
 use tare_mysql::error::Result;
+use tare_query::result::Rows;
 use tare_store::connection::quote;
 
 /// CHECK, ANALYZE, OPTIMIZE, REPAIR: a row for each table.

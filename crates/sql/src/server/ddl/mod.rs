@@ -186,7 +186,7 @@ fn not_in_system(session: &mut Session, ddl: &Ddl) -> Result<()> {
         return Ok(());
     };
     if let Ddl::Drop { .. } = ddl
-        && crate::sys::table(&name.database, &name.table).is_some()
+        && tare_sys::table(&name.database, &name.table).is_some()
         && !name.database.eq_ignore_ascii_case("information_schema")
     {
         let (user, host) = session.state.user_host();

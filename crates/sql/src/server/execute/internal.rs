@@ -1,11 +1,11 @@
 //! Statements of the server's own, on the system schemas.
 
 use super::prepare;
-use crate::result::Rows;
 use crate::server::session::Session;
 use tare_dialect::near;
 use tare_dialect::plan::Action;
 use tare_mysql::error::Result;
+use tare_query::result::Rows;
 
 /// The rows of a SELECT on system schemas, written in MySQL's dialect; `?` are the parameters.
 pub fn select(session: &mut Session, query: &str, parameters: &[&str]) -> Result<Rows> {

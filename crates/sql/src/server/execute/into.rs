@@ -3,10 +3,10 @@
 use rusqlite::types::Value;
 
 use super::prepare::{self, Run};
-use crate::result::owned;
 use crate::server::session::Session;
 use tare_dialect::plan::Sql;
 use tare_mysql::error::{Result, SqlError};
+use tare_query::result::owned;
 use tare_store::Cursor;
 
 /// SELECT ... INTO @a, @b: one row's values.

@@ -5,10 +5,10 @@ use sqlparser::ast::Expr;
 use tare::digest::Digest;
 
 use super::prepare::{self, Answer, Run};
-use crate::result::borrowed;
 use crate::server::session::{Columns, Named, Session};
 use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SqlError};
+use tare_query::result::borrowed;
 use tare_store::Cursor;
 
 fn unknown(name: &str, command: &str) -> SqlError {

@@ -4,10 +4,10 @@ use rusqlite::types::Value;
 
 use super::execute::prepare;
 use super::session::Session;
-use crate::result::{Rows, Text};
 use tare_dialect::admin::Format;
 use tare_dialect::plan::Sql;
 use tare_mysql::error::Result;
+use tare_query::result::{Rows, Text};
 
 /// A line of EXPLAIN QUERY PLAN.
 struct Line {

@@ -12,9 +12,9 @@ use super::transaction::Transaction;
 use crate::server::shared::Shared;
 use crate::server::source::Served;
 use crate::server::state::SessionState;
-use crate::sys::native;
 use tare_store::StatementId;
 use tare_store::{Connection, Control};
+use tare_sys::native;
 
 /// Each is opened by the first statement that needs it.
 pub struct Connections {
@@ -49,7 +49,8 @@ impl Connections {
         Ok(Connection::open(databases, control, |db| {
             let asked: Arc<dyn tare_functions::Session> = self.state.clone();
             tare_functions::register(db, &asked)?;
-            native::register(db, &self.state)
+            let asked: Arc<dyn native::Session> = self.state.clone();
+            native::register(db, &asked)
         })?)
     }
 

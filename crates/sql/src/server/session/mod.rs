@@ -27,12 +27,12 @@ pub use super::accounts::Role;
 use super::registry::Registration;
 use super::shared::Shared;
 use super::state::SessionState;
-use crate::sys::procedures::Kept;
 use tare_dialect::Mode;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::wire::reply;
 use tare_store::Control;
+use tare_sys::procedures::Kept;
 
 /// What to do after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

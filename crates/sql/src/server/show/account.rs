@@ -3,8 +3,8 @@
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::{MONITOR, ROOT};
 
-use crate::result::Rows;
 use crate::server::session::Session;
+use tare_query::result::Rows;
 
 /// Privilege, context and comment, as this server's accounts have them.
 const PRIVILEGES: &[(&str, &str, &str)] = &[

@@ -1,13 +1,13 @@
 //! The columns of a table.
 
 use super::names;
-use crate::result::{Rows, Text};
 use crate::server::execute::columns::put_packet;
 use crate::server::session::Session;
 use tare_mysql::error::Result;
 use tare_mysql::wire::column::Column;
 use tare_mysql::wire::reply;
 use tare_mysql::wire::types::{wire_of, wire_type};
+use tare_query::result::{Rows, Text};
 
 fn yes(b: bool) -> Text {
     if b { "YES" } else { "NO" }.into()

@@ -3,13 +3,13 @@
 use tare_mysql::error::{Result, SqlError};
 
 use super::names;
-use crate::result::Rows;
 use crate::server::session::Session;
+use tare_query::result::Rows;
 
 /// SHOW CREATE TABLE.
 pub fn create_text(session: &mut Session, database: &Option<String>, table: &str) -> Result<Rows> {
     if let Some(system) = names::system_table(session, database, table)? {
-        if let Some(view) = crate::sys::view(system.name())
+        if let Some(view) = tare_sys::view(system.name())
             && system.view_definition().is_some()
         {
             let mut rows = Rows::new(&[

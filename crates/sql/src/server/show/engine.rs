@@ -1,10 +1,10 @@
 //! SHOW ENGINE.
 
-use crate::result::Rows;
 use crate::server::session::Session;
 use crate::server::variables::VERSION;
 use tare_dialect::admin::EngineReport;
 use tare_mysql::error::{Result, SqlError};
+use tare_query::result::Rows;
 
 /// SHOW ENGINE x STATUS, MUTEX, LOGS.
 pub fn engine(session: &mut Session, engine: &str, report: EngineReport) -> Result<Rows> {

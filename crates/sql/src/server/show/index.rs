@@ -1,9 +1,9 @@
 //! The indexes of a table.
 
 use super::names;
-use crate::result::Rows;
 use crate::server::session::Session;
 use tare_mysql::error::Result;
+use tare_query::result::Rows;
 use tare_store::connection::quote;
 
 /// SHOW INDEX.

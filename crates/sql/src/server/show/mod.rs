@@ -19,9 +19,9 @@ use super::execute::internal;
 use super::execute::prepare::Answer;
 use super::explain;
 use super::session::Session;
-use crate::result::Rows;
 use tare_dialect::admin::{Filter, Show, What};
 use tare_mysql::error::{Result, SqlError};
+use tare_query::result::Rows;
 
 /// SHOW.
 pub fn show(session: &mut Session, show: &Show, form: Answer) -> Result<()> {

@@ -62,7 +62,7 @@ pub fn system_table(
     if !is_system_schema(&database) {
         return Ok(None);
     }
-    crate::sys::table(&database, table)
+    tare_sys::table(&database, table)
         .map(Some)
         .ok_or_else(|| SqlError::no_such_table(&database, table))
 }

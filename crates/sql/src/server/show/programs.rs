@@ -3,10 +3,10 @@
 use rusqlite::types::Value;
 use tare_mysql::error::{Result, SqlError};
 
-use crate::result::Rows;
 use crate::server::execute::internal;
 use crate::server::session::Session;
 use tare_dialect::admin::{Program, Routine};
+use tare_query::result::Rows;
 
 /// SHOW TRIGGERS.
 pub fn triggers(session: &mut Session, database: &Option<String>) -> Result<Rows> {

@@ -5,8 +5,8 @@ use tare_mysql::error::Result;
 use tare_mysql::schema::{SYSTEM_SCHEMAS, is_system_schema};
 
 use super::names;
-use crate::result::Rows;
 use crate::server::session::Session;
+use tare_query::result::Rows;
 
 /// SHOW DATABASES.
 pub fn databases(session: &Session) -> Rows {
@@ -38,7 +38,7 @@ pub fn tables(session: &mut Session, database: &Option<String>, full: bool) -> R
         } else {
             "BASE TABLE"
         };
-        names.extend(crate::sys::tables_in(&database).into_iter().map(|t| {
+        names.extend(tare_sys::tables_in(&database).into_iter().map(|t| {
             let view = t.view_definition().is_some();
             (t.name().to_owned(), if view { "VIEW" } else { kind })
         }));

@@ -2,10 +2,10 @@
 
 use tare_mysql::error::Result;
 
-use crate::result::Rows;
 use crate::server::session::{Connections, Session};
 use crate::server::state::SessionState;
 use tare_dialect::admin::Scope;
+use tare_query::result::Rows;
 
 fn scope(scope: Scope) -> tare_rows::source::Scope {
     match scope {

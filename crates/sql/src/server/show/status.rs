@@ -4,8 +4,8 @@ use tare_mysql::error::Result;
 use tare_mysql::schema::is_system_schema;
 
 use super::names;
-use crate::result::Rows;
 use crate::server::session::Session;
+use tare_query::result::Rows;
 use tare_store::connection::quote;
 
 /// SHOW TABLE STATUS.
@@ -61,7 +61,7 @@ pub fn table_status(session: &mut Session, database: &Option<String>) -> Result<
 
 /// The tables and views of a system schema.
 fn of_system(rows: &mut Rows, database: &str) {
-    for t in crate::sys::tables_in(database) {
+    for t in tare_sys::tables_in(database) {
         let view = t.view_definition().is_some();
         // Of a view nothing is known but its name.
         let number = |n: i64| (!view).then_some(n);

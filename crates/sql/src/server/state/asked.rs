@@ -4,7 +4,9 @@ use rusqlite::types::Value;
 use tare_functions::Session;
 
 use super::SessionState;
+use crate::server::instruments;
 use crate::server::variables::VERSION;
+use tare_sys::config::SysConfig;
 
 impl Session for SessionState {
     fn version(&self) -> &str {
@@ -85,5 +87,19 @@ impl Session for SessionState {
 
     fn unlock_all(&self) -> u64 {
         self.user_locks().release_all(self.id)
+    }
+}
+
+impl tare_sys::native::Session for SessionState {
+    fn sys_config(&self) -> &SysConfig {
+        self.sys_config()
+    }
+
+    fn system_text(&self, name: &str) -> Option<String> {
+        self.text(name)
+    }
+
+    fn instrument_default(&self, name: &str, timed: bool) -> bool {
+        instruments::default_of(name, timed)
     }
 }

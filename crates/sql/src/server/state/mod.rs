@@ -130,7 +130,7 @@ impl SessionState {
     }
 
     /// The options of schema sys.
-    pub fn sys_config(&self) -> &crate::sys::config::SysConfig {
+    pub fn sys_config(&self) -> &tare_sys::config::SysConfig {
         &self.globals.sys_config
     }
 

@@ -14,7 +14,7 @@ use tare::sync::RwLock;
 #[derive(Debug)]
 pub struct Globals {
     /// The options of schema sys.
-    pub sys_config: crate::sys::config::SysConfig,
+    pub sys_config: tare_sys::config::SysConfig,
     values: RwLock<HashMap<&'static str, String>>,
     /// GET_LOCK.
     pub user_locks: UserLocks,
@@ -66,7 +66,7 @@ impl Globals {
             .into_owned();
         values.insert("hostname", name);
         Self {
-            sys_config: crate::sys::config::SysConfig::load(Some(config.data.join("sys_config"))),
+            sys_config: tare_sys::config::SysConfig::load(Some(config.data.join("sys_config"))),
             changes: Changes::new(&values),
             values: RwLock::new(&LOCK_GLOBALS, values),
             user_locks: UserLocks::default(),

@@ -213,7 +213,7 @@ impl Call<'_> {
         let option = self.caller.option("statement_performance_analyzer.view");
         let named = option.and_then(|name| {
             let name = name.trim_matches('`').to_owned();
-            crate::sys::view(name.strip_prefix("sys.").unwrap_or(&name)).map(|v| v.name())
+            crate::view(name.strip_prefix("sys.").unwrap_or(&name)).map(|v| v.name())
         });
         named.map(str::to_owned).ok_or_else(|| {
             SqlError::signal("45000", 1644, "'custom' shows the view of schema sys that @sys.statement_performance_analyzer.view names: set it",
@@ -223,7 +223,7 @@ impl Call<'_> {
 
     /// A view's rows, of the snapshot in the place of the table.
     pub(super) fn view_of(&mut self, view: &str, snapshot: &Snapshot) -> Result<()> {
-        let Some(view) = crate::sys::view(view) else {
+        let Some(view) = crate::view(view) else {
             return Err(SqlError::no_such_table("sys", view));
         };
         let limit = self.caller.option("statement_performance_analyzer.limit");

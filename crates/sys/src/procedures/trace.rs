@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use rusqlite::types::Value;
 
 use super::caller::{Call, cell};
-use crate::result::Rows;
 use tare_mysql::error::Result;
+use tare_query::result::Rows;
 
 /// Longer than this nobody watches by mistake.
 const LONGEST_S: f64 = 86_400.0;
@@ -268,7 +268,7 @@ impl Call<'_> {
 }
 
 fn time(picoseconds: u64) -> Value {
-    Value::Text(crate::sys::functions::format_time(picoseconds as f64))
+    Value::Text(crate::format::format_time(picoseconds as f64))
 }
 
 /// A text as dot's quoted strings have it.
@@ -297,10 +297,7 @@ fn graph(thread: &str, events: &BTreeMap<u64, Vec<Value>>, debug: bool) -> Strin
             _ => ("ellipse", "orange"),
         };
         let picoseconds = cell(event, 4).parse().unwrap_or(0.0);
-        let mut label = format!(
-            "{name}\\n{}",
-            crate::sys::functions::format_time(picoseconds)
-        );
+        let mut label = format!("{name}\\n{}", crate::format::format_time(picoseconds));
         for more in [&statement, &cell(event, 6)] {
             if !more.is_empty() {
                 label = format!("{label}\\n{}", quoted(more));

@@ -5,8 +5,9 @@
 //! databases. The text is read and rewritten once for the process.
 
 pub mod config;
+mod format;
 pub mod functions;
-pub mod instruments;
+mod names;
 pub mod native;
 pub mod procedures;
 pub mod view;

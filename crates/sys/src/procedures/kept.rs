@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value as Json;
 
-use crate::result::Rows;
+use tare_query::result::Rows;
 
 /// What a session keeps.
 #[derive(Debug, Default)]

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use rusqlite::types::Value;
 
 use super::caller::{Call, cell};
-use crate::result::Rows;
 use tare_mysql::error::{Result, SqlError};
+use tare_query::result::Rows;
 
 /// What is shown once, before anything else.
 const BEFORE: [(&str, &str); 8] = [

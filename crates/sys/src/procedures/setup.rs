@@ -3,7 +3,7 @@
 use tare_mysql::error::{Result, SqlError};
 
 use super::caller::{Call, cell};
-use crate::result::Rows;
+use tare_query::result::Rows;
 
 /// A setup table: its key's columns, and those that can be set.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 use rusqlite::types::Value;
 
 use super::kept::Kept;
-use crate::result::Rows;
-use crate::sys::view::View;
+use crate::view::View;
 use tare_dialect::schema::Rewritten;
 use tare_mysql::error::Result;
+use tare_query::result::Rows;
 
 /// What a procedure asks of the session that calls it: everything runs with that session's rights.
 pub trait Caller {

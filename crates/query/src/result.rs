@@ -6,7 +6,7 @@ use tare_mysql::wire::column::WireType;
 use tare_mysql::wire::types::wire_type;
 use tare_mysql::wire::value;
 
-/// A result that is made here.
+/// A result that is made in memory.
 #[derive(Debug, Clone)]
 pub struct Rows {
     /// What the columns are called.
