@@ -10,7 +10,7 @@ CARGO ?= cargo
 UNIT_LOG = target/unit.log
 # Crates whose behaviour changes with the feature `instrument`. The others are left out of the
 # runs without it, because tare-abi would switch the feature back on for all of them.
-SWITCHED = -p tare -p tare-sql -p tare-cli
+SWITCHED = -p tare -p tare-server -p tare-cli
 SHELL_SCRIPTS = $(shell grep -lE '^\#!/usr/bin/env bash' scripts/* .ci/run)
 
 .DEFAULT_GOAL := help
@@ -68,7 +68,7 @@ bench: ## measure the engine against one rdtsc, and reading it; writes target/be
 	@mkdir -p target/bench
 	$(CARGO) bench -p tare --bench engine
 	$(CARGO) run --release -p tare-reader --example top25
-	$(CARGO) bench -p tare-sql --bench every_table
+	$(CARGO) bench -p tare-server --bench every_table
 
 # Each is a recipe; WEIGH="--quick" makes it short, WEIGH="--repetitions 20" long. Results are in target/weigh.
 WEIGHED = target/weigh

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use tare_sql::server::{Config, DEFAULT_PORT, InstrumentValue, Server, ThreadHandling};
+use tare_server::{Config, DEFAULT_PORT, InstrumentValue, Server, ThreadHandling};
 
 use crate::exit::{FAILED, Failure};
 use crate::serve_options::{ConsumerOptions, SizeOptions, boolean, bytes, instrument};

@@ -5,7 +5,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use tare_layout::control::CONSUMERS;
-use tare_sql::server::InstrumentValue;
+use tare_server::InstrumentValue;
 
 const PREFIX: &str = "performance-schema-consumer-";
 

@@ -1,5 +1,5 @@
 //! `tare serve` as a process: ready lines, options, signals. What the server answers is tested in
-//! tare-sql; here it is asked by the `mariadb` client alone.
+//! tare-server; here it is asked by the `mariadb` client alone.
 
 mod support;
 

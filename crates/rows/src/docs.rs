@@ -111,7 +111,7 @@ fn empty(out: &mut String) {
 pub fn markdown(extension: &dyn Extension) -> String {
     let mut out = String::from(
         "# Tables\n\nGenerated from the descriptions in crates/rows: do not edit.\n\
-         `TARE_REGENERATE=1 cargo test -p tare-sql --test docs` writes it anew.\n",
+         `TARE_REGENERATE=1 cargo test -p tare-server --test docs` writes it anew.\n",
     );
     out.push_str(
         "\nA column of MySQL's that has nothing to tell here is kept, so that clients find it; its line \

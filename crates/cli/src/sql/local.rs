@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tare_reader::{AttachError, Segment, Target};
-use tare_sql::server::{Config, Server};
+use tare_server::{Config, Server};
 
 use super::remote::Remote;
 use super::{Answer, SqlError};

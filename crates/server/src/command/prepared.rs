@@ -1,0 +1,353 @@
+//! COM_STMT_*: statements that are prepared once and executed often.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tare::digest::Digest;
+
+use super::text::record;
+use crate::execute;
+use crate::execute::columns::{describe_prepared, put_packet};
+use crate::execute::prepare::{self, Answer, Run};
+use crate::points;
+use crate::session::{Columns, Prepared, Session, Tally, malformed};
+use crate::status::{Counter, Request};
+use tare_dialect::plan::Action;
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::wire::bytes::Cursor as Bytes;
+use tare_mysql::wire::column::{Column, WireType};
+use tare_mysql::wire::params::{self, Param};
+use tare_mysql::wire::reply;
+use tare_mysql::wire::value::Value;
+use tare_store::Cursor;
+
+fn unknown(id: u32, command: &str) -> SqlError {
+    SqlError::new(
+        1243,
+        format!("Unknown prepared statement handler ({id}) given to {command}"),
+    )
+}
+
+/// COM_STMT_PREPARE.
+pub fn prepare(session: &mut Session, body: &[u8]) -> Result<()> {
+    let text = std::str::from_utf8(body)
+        .map_err(|_| SqlError::new(1300, "Invalid utf8mb4 character string"))?;
+    let text = text.trim_end_matches(|c: char| c.is_whitespace() || c == ';' || c == '\0');
+    if session.statements.prepared.len() >= 16_382 {
+        return Err(SqlError::new(
+            1461,
+            "Can't create more than max_prepared_stmt_count statements (current value: 16382)",
+        ));
+    }
+    let point = tare::statement::start(&points::COM_PREPARE);
+    tare::stage::set(&points::STARTING);
+    point.text(text);
+    session.registration.begin("Prepare", text);
+    let status = session.registration.status();
+    status.add(Counter::Queries, 1);
+    status.request(Request::Prepare);
+    session.tally = Tally::default();
+    let result = prepare_text(session, text, &point);
+    record(session, &point, &result);
+    session
+        .registration
+        .end_query(session.settings.long_query_time);
+    result
+}
+
+fn prepare_text(
+    session: &mut Session,
+    text: &str,
+    point: &tare::statement::Statement,
+) -> Result<()> {
+    let generation = session.shared.databases.generation();
+    let plan = prepare::translate(session, text, generation)?;
+    if matches!(
+        plan.action,
+        Action::Prepare(..) | Action::Execute(..) | Action::Deallocate(_)
+    ) {
+        return Err(SqlError::new(
+            1295,
+            "This command is not supported in the prepared statement protocol yet",
+        ));
+    }
+    let params = plan.params;
+    let id = session.statements.next_id();
+    let digest = Digest::of(text);
+    let mut prepared = Prepared {
+        text: text.into(),
+        digest,
+        database: session.state.database(),
+        plan: Arc::new(plan),
+        statement: None,
+        columns: Columns::of(Some(digest)),
+        types: Vec::new(),
+        long: vec![None; params],
+        long_error: None,
+        instance: tare::prepared::Prepared::new(u64::from(id), None, text),
+    };
+    point.prepares(&prepared.instance);
+    // Errors in the statement are told now, and so is how many columns there will be.
+    let plan = prepared.plan.clone();
+    if let Action::Rows(sql) | Action::Write(sql, _) = &plan.action {
+        prepare::attach(session, sql)?;
+        prepare::statement(session, sql, &mut prepared.statement)
+            .map_err(|e| tare_dialect::blame::blame(e, text, session.mode()))?;
+        if let (Action::Rows(_), Some(id)) = (&plan.action, prepared.statement) {
+            describe_prepared(session, id, sql, &mut prepared.columns)?;
+        }
+    }
+    answer(session, id, params, &prepared.columns);
+    // The types were guessed without a row.
+    prepared.columns.version = 0;
+    session.statements.prepared.insert(id, prepared);
+    session
+        .shared
+        .counters
+        .prepared
+        .fetch_add(1, Ordering::Relaxed);
+    Ok(())
+}
+
+/// Tells the client the statement's number, its parameters and its columns.
+fn answer(session: &mut Session, id: u32, params: usize, columns: &Columns) {
+    let (status, deprecates_eof) = (
+        session.transaction.status(),
+        session.client.deprecates_eof(),
+    );
+    let writer = &mut session.client.writer;
+    let out = writer.begin();
+    out.push(0);
+    out.extend_from_slice(&id.to_le_bytes());
+    out.extend_from_slice(&(columns.wire.len() as u16).to_le_bytes());
+    out.extend_from_slice(&(params as u16).to_le_bytes());
+    out.extend_from_slice(&[0, 0, 0]);
+    writer.end();
+    let mut parameters = Vec::new();
+    let column = Column {
+        schema: "",
+        table: "",
+        org_table: "",
+        name: "?",
+        org_name: "",
+        wire: WireType::text(255),
+    };
+    for _ in 0..params {
+        put_packet(&mut parameters, |out| column.put(out));
+    }
+    for packets in [&parameters, &columns.packets] {
+        if !packets.is_empty() {
+            writer.replay(packets);
+            if !deprecates_eof {
+                reply::eof(writer, status, 0);
+            }
+        }
+    }
+}
+
+/// COM_STMT_EXECUTE.
+pub fn execute(session: &mut Session, body: &[u8]) -> Result<()> {
+    let point = tare::statement::start(&points::COM_EXECUTE);
+    tare::stage::set(&points::STARTING);
+    tare::thread::set_command(tare::Command::Execute);
+    let mut cursor = Bytes::new(body);
+    let (Some(id), Some(_flags), Some(_iterations)) = (cursor.u32(), cursor.u8(), cursor.u32())
+    else {
+        return Err(malformed());
+    };
+    // Taken out, so that the session and its statement can both be changed.
+    let Some(mut prepared) = session.statements.prepared.remove(&id) else {
+        return Err(unknown(id, "mysqld_stmt_execute"));
+    };
+    point.prepared(&prepared.text, &prepared.digest);
+    point.executes(&prepared.instance);
+    session.registration.begin("Execute", &prepared.text);
+    let status = session.registration.status();
+    status.add(Counter::Questions, 1);
+    status.add(Counter::Queries, 1);
+    status.request(Request::Execute);
+    session.tally = Tally::default();
+    let result = run(session, &mut prepared, cursor);
+    record(session, &point, &result);
+    session
+        .registration
+        .end_query(session.settings.long_query_time);
+    tare::thread::set_command(tare::Command::Sleep);
+    for long in &mut prepared.long {
+        *long = None;
+    }
+    session.statements.prepared.insert(id, prepared);
+    result
+}
+
+fn run(session: &mut Session, prepared: &mut Prepared, mut cursor: Bytes<'_>) -> Result<()> {
+    if let Some(error) = prepared.long_error.take() {
+        return Err(error);
+    }
+    refresh(session, prepared)?;
+    let params = prepared.plan.params;
+    let nulls = read_types(prepared, &mut cursor)?;
+    let plan = prepared.plan.clone();
+    let (types, long) = (&prepared.types, &prepared.long);
+    let mut bind = |statement: &mut Cursor<'_>| {
+        let mut values = cursor.clone();
+        for i in 0..params {
+            if nulls[i / 8] & (1 << (i % 8)) != 0 {
+                statement.bind(i + 1, Value::Null)?;
+                continue;
+            }
+            let param = match &long[i] {
+                Some(data) => params::bytes(data),
+                None => params::read(&mut values, types[i]).ok_or_else(malformed)?,
+            };
+            match param {
+                Param::Value(value) => statement.bind(i + 1, value)?,
+                Param::Made(text) => statement.bind(i + 1, Value::Text(text.as_bytes()))?,
+            }
+        }
+        Ok(())
+    };
+    if !matches!(
+        plan.action,
+        Action::Rows(_) | Action::Write(..) | Action::Call(_)
+    ) && params > 0
+    {
+        return Err(SqlError::unsupported("parameters in this statement"));
+    }
+    let run = Run {
+        statement: &mut prepared.statement,
+        columns: &mut prepared.columns,
+        bind: &mut bind,
+        answer: Answer {
+            more: false,
+            binary: true,
+        },
+    };
+    execute::run(session, &plan, run)
+}
+
+/// Translates a statement anew whose schemas are not what they were.
+fn refresh(session: &mut Session, prepared: &mut Prepared) -> Result<()> {
+    let generation = session.shared.databases.generation();
+    if prepared.plan.generation == generation {
+        return Ok(());
+    }
+    let database = prepared.database.as_deref();
+    let plan = prepare::translate_in(session, &prepared.text, database, generation)?;
+    if let Some(old) = prepared.statement.take() {
+        session.connections.close(old);
+    }
+    prepared.plan = Arc::new(plan);
+    prepared.columns = Columns::of(Some(prepared.digest));
+    prepared.instance.reprepared();
+    let status = session.registration.status();
+    status.add(Counter::StmtReprepare, 1);
+    Ok(())
+}
+
+/// Which parameters are NULL; notes the types, which come with the first execution.
+fn read_types<'b>(prepared: &mut Prepared, cursor: &mut Bytes<'b>) -> Result<&'b [u8]> {
+    let params = prepared.plan.params;
+    if params == 0 {
+        return Ok(&[]);
+    }
+    let nulls = cursor.take(params.div_ceil(8)).ok_or_else(malformed)?;
+    match cursor.u8() {
+        Some(1) => {
+            prepared.types.clear();
+            for _ in 0..params {
+                let (Some(code), Some(flags)) = (cursor.u8(), cursor.u8()) else {
+                    return Err(malformed());
+                };
+                prepared.types.push((code, flags & 0x80 != 0));
+            }
+        }
+        Some(0) if prepared.types.len() == params => {}
+        _ => return Err(malformed()),
+    }
+    Ok(nulls)
+}
+
+/// COM_STMT_SEND_LONG_DATA.
+pub fn long_data(session: &mut Session, body: &[u8]) {
+    session.registration.status().request(Request::SendLongData);
+    let mut cursor = Bytes::new(body);
+    let (Some(id), Some(index)) = (cursor.u32(), cursor.u16()) else {
+        return;
+    };
+    let limit = session.shared.config.max_allowed_packet;
+    let Some(prepared) = session.statements.prepared.get_mut(&id) else {
+        return;
+    };
+    match prepared.long.get_mut(usize::from(index)) {
+        Some(slot) => {
+            let data = slot.get_or_insert_default();
+            if data.len() + cursor.rest().len() > limit {
+                prepared.long_error = Some(SqlError::new(
+                    1153,
+                    "Got a packet bigger than 'max_allowed_packet' bytes",
+                ));
+            } else {
+                data.extend_from_slice(cursor.rest());
+            }
+        }
+        None => {
+            prepared.long_error = Some(SqlError::new(
+                1210,
+                "Incorrect arguments to mysqld_stmt_send_long_data",
+            ))
+        }
+    }
+}
+
+/// COM_STMT_RESET.
+pub fn reset(session: &mut Session, body: &[u8]) -> Result<()> {
+    session.registration.status().add(Counter::Queries, 1);
+    session.registration.status().request(Request::Reset);
+    let id = body
+        .try_into()
+        .map(u32::from_le_bytes)
+        .map_err(|_| malformed())?;
+    let prepared = session
+        .statements
+        .prepared
+        .get_mut(&id)
+        .ok_or_else(|| unknown(id, "mysqld_stmt_reset"))?;
+    for long in &mut prepared.long {
+        *long = None;
+    }
+    prepared.long_error = None;
+    session.ok();
+    Ok(())
+}
+
+/// COM_STMT_CLOSE.
+pub fn close(session: &mut Session, body: &[u8]) {
+    session.registration.status().add(Counter::Queries, 1);
+    session.registration.status().request(Request::Close);
+    if let Ok(id) = body.try_into().map(u32::from_le_bytes) {
+        close_one(session, id);
+    }
+}
+
+/// Closes all of them, as when the connection is reset.
+pub fn close_all(session: &mut Session) {
+    let ids: Vec<u32> = session.statements.prepared.keys().copied().collect();
+    for id in ids {
+        close_one(session, id);
+    }
+}
+
+fn close_one(session: &mut Session, id: u32) {
+    let Some(prepared) = session.statements.prepared.remove(&id) else {
+        return;
+    };
+    session
+        .shared
+        .counters
+        .prepared
+        .fetch_sub(1, Ordering::Relaxed);
+    if let Some(statement) = prepared.statement {
+        session.connections.close(statement);
+    }
+}

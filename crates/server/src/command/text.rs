@@ -1,0 +1,162 @@
+//! Statements of COM_QUERY: translated, run, kept.
+
+use std::sync::Arc;
+
+use tare::digest::Digest;
+
+use crate::execute;
+use crate::execute::count;
+use crate::execute::prepare::{self, Answer, Run};
+use crate::metrics;
+use crate::points;
+use crate::session::{Cached, Columns, Session, Tally};
+use crate::status::Counter;
+use tare_dialect::plan::Action;
+use tare_dialect::split;
+use tare_mysql::error::Result;
+
+/// Longer texts than this are bulk loads: they never come again.
+const CACHEABLE: usize = 4096;
+
+/// Runs the statements of a text, one after the other, up to the first that fails.
+pub fn text_query(session: &mut Session, text: &str) -> Result<()> {
+    let mut rest = text.trim_end_matches(|c: char| c.is_whitespace() || c == ';' || c == '\0');
+    loop {
+        // Most texts have no `;` at all.
+        let (end, next) = if rest.contains(';') {
+            split::first(rest)
+        } else {
+            (rest.len(), rest.len())
+        };
+        let (one, after) = (&rest[..end], &rest[next..]);
+        let more = !split::is_blank(after);
+        if more && !session.client.sends_several() {
+            return Err(tare_dialect::near(
+                after.trim().chars().take(40).collect::<String>(),
+            ));
+        }
+        statement(session, one, more)?;
+        if !more {
+            return Ok(());
+        }
+        rest = after;
+    }
+}
+
+fn statement(session: &mut Session, text: &str, more: bool) -> Result<()> {
+    let point = tare::statement::start(&points::QUERY);
+    tare::stage::set(&points::STARTING);
+    tare::thread::set_command(tare::Command::Query);
+    session.registration.begin_query(text);
+    let status = session.registration.status();
+    status.add(Counter::Questions, 1);
+    status.add(Counter::Queries, 1);
+    session.tally = Tally::default();
+    let result = cached(session, text, more, &point);
+    record(session, &point, &result);
+    session
+        .registration
+        .end_query(session.settings.long_query_time);
+    tare::thread::set_command(tare::Command::Sleep);
+    result
+}
+
+/// Tells a statement's event how it went, and the session how it failed.
+pub fn record(session: &mut Session, point: &tare::statement::Statement, result: &Result<()>) {
+    if let Err(error) = result {
+        session.state.warnings.clear();
+        session
+            .state
+            .warnings
+            .add("Error", error.code, error.message.clone());
+        session.state.set_row_count(-1);
+        point.error(error.code.into(), error.state, &error.message);
+    }
+    let status = session.registration.status();
+    count::status(status, &session.tally);
+    status.set(Counter::OpenedTables, session.tables.opened());
+    if !point.is_recorded() {
+        return;
+    }
+    if let Some((name, prepares)) = session.statements.named_now.take()
+        && let Some(named) = session.statements.named.get(&name)
+    {
+        match prepares {
+            true => point.prepares(&named.instance),
+            false => point.executes(&named.instance),
+        }
+    }
+    count::event(point, &session.tally, session.state.warnings.count());
+}
+
+fn cached(
+    session: &mut Session,
+    text: &str,
+    more: bool,
+    point: &tare::statement::Statement,
+) -> Result<()> {
+    let mut cached = known(session, text, point)?;
+    if cached.plan.params > 0 {
+        return Err(tare_dialect::near("?"));
+    }
+    cached.columns.digest = cached.digest;
+    let plan = cached.plan.clone();
+    point.refine(points::statement(plan.command));
+    let run = Run {
+        statement: &mut cached.statement,
+        columns: &mut cached.columns,
+        bind: &mut |_| Ok(()),
+        answer: Answer {
+            more,
+            binary: false,
+        },
+    };
+    let result = execute::run(session, &plan, run)
+        .map_err(|e| tare_dialect::blame::blame(e, text, session.mode()));
+    let keep = result.is_ok()
+        && text.len() <= CACHEABLE
+        && matches!(
+            plan.action,
+            Action::Rows(_) | Action::Write(..) | Action::Begin { .. } | Action::Commit { .. }
+        );
+    if keep {
+        session
+            .statements
+            .keep(text, cached, &mut session.connections);
+    } else if let Some(statement) = cached.statement {
+        session.connections.close(statement);
+    }
+    result
+}
+
+/// The statement of this text, as it was kept or translated now.
+fn known(session: &mut Session, text: &str, point: &tare::statement::Statement) -> Result<Cached> {
+    let generation = session.shared.databases.generation();
+    let old = match session.statements.take(text) {
+        Some(mut cached) if cached.plan.generation == generation => {
+            metrics::STATEMENT_CACHE_HITS.add(1);
+            if point.is_recorded() {
+                let digest = cached.digest.get_or_insert_with(|| Digest::of(text));
+                point.prepared(text, digest);
+            }
+            return Ok(cached);
+        }
+        old => old,
+    };
+    metrics::STATEMENT_CACHE_MISSES.add(1);
+    // Its text is known even if nothing else will be.
+    let digest = point.is_recorded().then(|| Digest::of(text));
+    if let Some(digest) = &digest {
+        point.prepared(text, digest);
+    }
+    if let Some(statement) = old.and_then(|c| c.statement) {
+        session.connections.close(statement);
+    }
+    let plan = prepare::translate(session, text, generation)?;
+    Ok(Cached {
+        digest,
+        plan: Arc::new(plan),
+        statement: None,
+        columns: Columns::default(),
+    })
+}

@@ -1,0 +1,38 @@
+//! Changes of one database as one transaction, which nobody else is in.
+
+use crate::session::Session;
+use crate::transaction;
+use tare_mysql::error::Result;
+use tare_mysql::schema::is_system_schema;
+
+/// Runs changes of a database.
+pub fn run<R>(
+    session: &mut Session,
+    database: &str,
+    changes: impl FnOnce(&mut Session) -> Result<R>,
+) -> Result<R> {
+    if is_system_schema(database) {
+        return Err(session.database_denied(database));
+    }
+    let pass = match session.locks.tables.has(database) {
+        true => None,
+        false => Some(transaction::wait_for(session, database)?),
+    };
+    session.connections.own()?.attach(database)?;
+    session.connections.own()?.begin()?;
+    let result = changes(session).and_then(|r| {
+        session.connections.own()?.execute("COMMIT")?;
+        Ok(r)
+    });
+    if result.is_err() && !session.connections.own()?.is_autocommit() {
+        session.connections.own()?.execute("ROLLBACK")?;
+    }
+    drop(pass);
+    session.shared.databases.changed();
+    result
+}
+
+/// A text as SQLite reads it.
+pub fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}

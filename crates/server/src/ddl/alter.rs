@@ -1,0 +1,374 @@
+//! ALTER TABLE: a definition changed, and its table made anew.
+
+use sqlparser::ast::{
+    AlterColumnOperation, AlterTableOperation, ColumnDef, MySQLColumnPosition, RenameTableNameKind,
+};
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::table::{TableDef, literal};
+
+use super::{alone, table};
+use crate::session::Session;
+use tare_dialect::ddl::FromSql;
+use tare_dialect::ddl::TableName;
+use tare_dialect::name::last_name;
+use tare_store::connection::quote;
+use tare_store::tables::{IndexToSqlite, ToSqlite};
+
+pub fn rename(session: &mut Session, from: &TableName, to: &TableName) -> Result<()> {
+    if from.database != to.database {
+        return Err(SqlError::unsupported("moving a table to another database"));
+    }
+    let mut def = table::existing(session, from)?.as_ref().clone();
+    table::is_there(session, to, false)?;
+    def.name.clone_from(&to.table);
+    alone::run(session, &from.database, |s| rebuild(s, from, &def, None))
+}
+
+pub fn add_last_index(session: &mut Session, name: &TableName, def: &TableDef) -> Result<()> {
+    let Some(index) = def.indexes.last() else {
+        return Ok(());
+    };
+    def.check_indexes()?;
+    let sql = index.to_sqlite(&name.database, &name.table, &name.table);
+    alone::run(session, &name.database, |s| {
+        s.connections.own()?.batch(&sql)?;
+        table::remember(s, &name.database, def)
+    })
+}
+
+pub fn alter(
+    session: &mut Session,
+    name: &TableName,
+    operations: &[AlterTableOperation],
+) -> Result<()> {
+    let old = table::existing(session, name)?;
+    if old.view.is_some() {
+        return Err(SqlError::new(
+            1347,
+            format!("'{}.{}' is not BASE TABLE", name.database, name.table),
+        ));
+    }
+    let mut def = old.as_ref().clone();
+    // Where each of the new columns comes from.
+    let mut sources: Vec<Option<String>> =
+        def.columns.iter().map(|c| Some(c.name.clone())).collect();
+    for operation in operations {
+        change(&mut def, &mut sources, operation)?;
+    }
+    def.check_indexes()?;
+    alone::run(session, &name.database, |s| {
+        rebuild(s, name, &def, Some(&sources))
+    })
+}
+
+/// Makes the table anew as `def` says, and copies its rows: SQLite can alter little in place.
+fn rebuild(
+    session: &mut Session,
+    name: &TableName,
+    def: &TableDef,
+    sources: Option<&[Option<String>]>,
+) -> Result<()> {
+    let db = quote(&name.database);
+    let scratch = format!("__tare_new_{}", def.name);
+    let own: Vec<Option<String>> = def.columns.iter().map(|c| Some(c.name.clone())).collect();
+    let sources = sources.unwrap_or(&own);
+    let (mut into, mut from) = (Vec::new(), Vec::new());
+    for (column, source) in def.columns.iter().zip(sources) {
+        if let Some(source) = source {
+            into.push(quote(&column.name));
+            from.push(quote(source));
+        } else if !column.nullable && column.default.is_none() && !column.auto_increment {
+            // MySQL fills a new NOT NULL column with its type's zero.
+            into.push(quote(&column.name));
+            let text = column.column_type.contains("char") || column.column_type.contains("text");
+            from.push(if text { "''".into() } else { "0".into() });
+        }
+    }
+    let mut all = def.to_sqlite(&name.database, &scratch).into_iter();
+    if let Some(create) = all.next() {
+        session.connections.own()?.batch(&create)?;
+    }
+    session.connections.own()?.batch(&format!(
+        "INSERT INTO {db}.{} ({}) SELECT {} FROM {db}.{}",
+        quote(&scratch),
+        into.join(", "),
+        from.join(", "),
+        quote(&name.table)
+    ))?;
+    session
+        .connections
+        .own()?
+        .batch(&format!("DROP TABLE {db}.{}", quote(&name.table)))?;
+    session.connections.own()?.batch(&format!(
+        "ALTER TABLE {db}.{} RENAME TO {}",
+        quote(&scratch),
+        quote(&def.name)
+    ))?;
+    for index in def.indexes.iter().filter(|i| i.name != "PRIMARY") {
+        session
+            .connections
+            .own()?
+            .batch(&index.to_sqlite(&name.database, &def.name, &def.name))?;
+    }
+    table::forget(session, name)?;
+    table::remember(session, &name.database, def)
+}
+
+/// DROP INDEX.
+pub fn drop_one_index(session: &mut Session, name: &TableName, index: &str) -> Result<()> {
+    let mut def = table::existing(session, name)?.as_ref().clone();
+    drop_index(&mut def, index)?;
+    alone::run(session, &name.database, |s| {
+        s.connections.own()?.batch(&format!(
+            "DROP INDEX {}.{}",
+            quote(&name.database),
+            quote(&format!("{}.{index}", name.table))
+        ))?;
+        table::remember(s, &name.database, &def)
+    })
+}
+
+fn drop_index(def: &mut TableDef, index: &str) -> Result<()> {
+    let before = def.indexes.len();
+    def.indexes.retain(|i| !i.name.eq_ignore_ascii_case(index));
+    if def.indexes.len() == before {
+        return Err(SqlError::new(
+            1091,
+            format!("Can't DROP '{index}'; check that column/key exists"),
+        ));
+    }
+    Ok(())
+}
+
+fn position(def: &TableDef, at: Option<&MySQLColumnPosition>) -> Result<usize> {
+    match at {
+        None => Ok(def.columns.len()),
+        Some(MySQLColumnPosition::First) => Ok(0),
+        Some(MySQLColumnPosition::After(name)) => at_column(def, &name.value).map(|i| i + 1),
+    }
+}
+
+fn at_column(def: &TableDef, name: &str) -> Result<usize> {
+    def.columns
+        .iter()
+        .position(|c| c.name.eq_ignore_ascii_case(name))
+        .ok_or_else(|| SqlError::new(1054, format!("Unknown column '{name}' in '{}'", def.name)))
+}
+
+/// One operation of ALTER TABLE, on the definition.
+fn change(
+    def: &mut TableDef,
+    sources: &mut Vec<Option<String>>,
+    operation: &AlterTableOperation,
+) -> Result<()> {
+    use AlterTableOperation as Op;
+    match operation {
+        Op::AddColumn {
+            column_def,
+            if_not_exists,
+            column_position,
+            ..
+        } => {
+            add_column(
+                def,
+                sources,
+                column_def,
+                *if_not_exists,
+                column_position.as_ref(),
+            )?;
+        }
+        Op::DropColumn { column_names, .. } => {
+            for name in column_names {
+                drop_column(def, sources, &name.value)?;
+            }
+        }
+        Op::ModifyColumn {
+            col_name,
+            data_type,
+            options,
+            column_position,
+        } => {
+            redefine(
+                def,
+                sources,
+                &col_name.value,
+                &col_name.value,
+                data_type,
+                options,
+                column_position.as_ref(),
+            )?;
+        }
+        Op::ChangeColumn {
+            old_name,
+            new_name,
+            data_type,
+            options,
+            column_position,
+        } => {
+            redefine(
+                def,
+                sources,
+                &old_name.value,
+                &new_name.value,
+                data_type,
+                options,
+                column_position.as_ref(),
+            )?;
+        }
+        Op::RenameColumn {
+            old_column_name,
+            new_column_name,
+        } => {
+            rename_column(def, &old_column_name.value, &new_column_name.value)?;
+        }
+        Op::AlterColumn { column_name, op } => {
+            alter_column(def, &column_name.value, op)?;
+        }
+        Op::AddConstraint { constraint, .. } => {
+            def.add_constraint(constraint)?;
+            def.settle();
+        }
+        Op::DropPrimaryKey { .. } => drop_index(def, "PRIMARY")?,
+        Op::DropIndex { name } => drop_index(def, &name.value)?,
+        Op::DropForeignKey { name, .. } => {
+            let before = def.foreign_keys.len();
+            def.foreign_keys.retain(|f| f.name != name.value);
+            if before == def.foreign_keys.len() {
+                return Err(SqlError::new(
+                    1091,
+                    format!("Can't DROP '{}'; check that column/key exists", name.value),
+                ));
+            }
+        }
+        Op::RenameTable { table_name } => {
+            let (RenameTableNameKind::As(name) | RenameTableNameKind::To(name)) = table_name;
+            def.name = last_name(name);
+        }
+        Op::Algorithm { .. }
+        | Op::Lock { .. }
+        | Op::AutoIncrement { .. }
+        | Op::SetOptionsParens { .. } => {}
+        other => {
+            let text = other.to_string();
+            let word = text.split_whitespace().next().unwrap_or("").to_uppercase();
+            if !matches!(
+                word.as_str(),
+                "ENGINE" | "COMMENT" | "ROW_FORMAT" | "DEFAULT" | "CHARSET" | "COLLATE"
+            ) {
+                return Err(SqlError::unsupported(format!("ALTER TABLE ... {text}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn add_column(
+    def: &mut TableDef,
+    sources: &mut Vec<Option<String>>,
+    column: &ColumnDef,
+    if_not_exists: bool,
+    to: Option<&MySQLColumnPosition>,
+) -> Result<()> {
+    if def.column(&column.name.value).is_some() {
+        if if_not_exists {
+            return Ok(());
+        }
+        return Err(SqlError::new(
+            1060,
+            format!("Duplicate column name '{}'", column.name.value),
+        ));
+    }
+    let to = position(def, to)?;
+    def.add_column(column)?;
+    if let Some(column) = def.columns.pop() {
+        def.columns.insert(to, column);
+        sources.insert(to, None);
+    }
+    Ok(())
+}
+
+fn drop_column(def: &mut TableDef, sources: &mut Vec<Option<String>>, name: &str) -> Result<()> {
+    let at = at_column(def, name).map_err(|_| {
+        SqlError::new(
+            1091,
+            format!("Can't DROP '{name}'; check that column/key exists"),
+        )
+    })?;
+    def.columns.remove(at);
+    sources.remove(at);
+    for index in &mut def.indexes {
+        index.columns.retain(|c| !c.eq_ignore_ascii_case(name));
+    }
+    def.indexes.retain(|i| !i.columns.is_empty());
+    Ok(())
+}
+
+fn alter_column(def: &mut TableDef, name: &str, op: &AlterColumnOperation) -> Result<()> {
+    let at = at_column(def, name)?;
+    match op {
+        AlterColumnOperation::SetDefault { value } => {
+            def.columns[at].default = Some(match value {
+                sqlparser::ast::Expr::Value(v) => literal(v.value.to_string().trim_matches('\'')),
+                other => format!("({other})"),
+            })
+        }
+        AlterColumnOperation::DropDefault => def.columns[at].default = None,
+        other => return Err(SqlError::unsupported(other)),
+    }
+    Ok(())
+}
+
+fn rename_column(def: &mut TableDef, old: &str, new: &str) -> Result<()> {
+    let at = at_column(def, old)?;
+    if !old.eq_ignore_ascii_case(new) && def.column(new).is_some() {
+        return Err(SqlError::new(
+            1060,
+            format!("Duplicate column name '{new}'"),
+        ));
+    }
+    def.columns[at].name = new.to_owned();
+    for column in def.indexes.iter_mut().flat_map(|i| &mut i.columns) {
+        if column.eq_ignore_ascii_case(old) {
+            *column = new.to_owned();
+        }
+    }
+    Ok(())
+}
+
+#[allow(clippy::too_many_arguments)]
+fn redefine(
+    def: &mut TableDef,
+    sources: &mut Vec<Option<String>>,
+    old: &str,
+    new: &str,
+    data_type: &sqlparser::ast::DataType,
+    options: &[sqlparser::ast::ColumnOption],
+    to: Option<&MySQLColumnPosition>,
+) -> Result<()> {
+    rename_column(def, old, new)?;
+    let at = at_column(def, new)?;
+    let column = sqlparser::ast::ColumnDef {
+        name: sqlparser::ast::Ident::new(new),
+        data_type: data_type.clone(),
+        options: options
+            .iter()
+            .map(|o| sqlparser::ast::ColumnOptionDef {
+                name: None,
+                option: o.clone(),
+            })
+            .collect(),
+    };
+    def.add_column(&column)?;
+    if let Some(column) = def.columns.pop() {
+        def.columns[at] = column;
+    }
+    if to.is_some() {
+        let column = def.columns.remove(at);
+        let source = sources.remove(at);
+        let at = position(def, to)?;
+        def.columns.insert(at, column);
+        sources.insert(at, source);
+    }
+    def.settle();
+    Ok(())
+}

@@ -1,0 +1,64 @@
+//! Databases, made and dropped.
+
+use crate::session::Session;
+use crate::transaction;
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
+use tare_store::tables::META;
+
+/// CREATE DATABASE.
+pub fn create(session: &mut Session, name: &str, if_not_exists: bool) -> Result<u64> {
+    let path = session.shared.databases.path(name)?;
+    let taken = session
+        .shared
+        .databases
+        .names()
+        .iter()
+        .any(|n| n.eq_ignore_ascii_case(name));
+    if is_system_schema(name) || taken {
+        let message = format!("Can't create database '{name}'; database exists");
+        if if_not_exists {
+            session.state.warnings.add("Note", 1007, message);
+            return Ok(1);
+        }
+        return Err(SqlError::new(1007, message));
+    }
+    let db = rusqlite::Connection::open(&path).map_err(tare_store::Error::from)?;
+    db.execute_batch(&format!("PRAGMA journal_mode=WAL; CREATE TABLE {META} (name TEXT PRIMARY KEY, definition TEXT NOT NULL)")).map_err(tare_store::Error::from)?;
+    session.shared.databases.changed();
+    Ok(1)
+}
+
+/// DROP DATABASE; how many tables it had.
+pub fn drop(session: &mut Session, name: &str, if_exists: bool) -> Result<u64> {
+    if is_system_schema(name) {
+        return Err(SqlError::new(
+            3552,
+            format!("Access to system schema '{name}' is rejected."),
+        ));
+    }
+    if !session.shared.databases.exists(name) {
+        let message = format!("Can't drop database '{name}'; database doesn't exist");
+        if if_exists {
+            session.state.warnings.add("Note", 1008, message);
+            return Ok(0);
+        }
+        return Err(SqlError::new(1008, message));
+    }
+    let tables = session.connections.own()?.definitions(name)?;
+    let count = tables.tables.len() as u64;
+    let pass = transaction::wait_for(session, name)?;
+    session.statements.release(&mut session.connections);
+    session.connections.own()?.forget(name)?;
+    session.shared.databases.remove(name)?;
+    for table in tables.tables.keys() {
+        tare::table::dropped(name, table);
+    }
+    std::mem::drop(pass);
+    session.shared.databases.changed();
+    if session.state.database().as_deref() == Some(name) {
+        session.state.set_database(None);
+        session.registration.set_database(None);
+    }
+    Ok(count)
+}

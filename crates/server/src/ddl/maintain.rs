@@ -1,0 +1,63 @@
+//! Maintenance of tables: CHECK, ANALYZE and their like.
+
+use super::alone::literal;
+use super::table;
+use crate::answer;
+use crate::execute::prepare::Answer;
+use crate::session::Session;
+use crate::transaction;
+use tare_dialect::ddl::{Maintenance, TableName};
+use tare_mysql::error::Result;
+use tare_query::result::Rows;
+use tare_store::connection::quote;
+
+/// CHECK, ANALYZE, OPTIMIZE, REPAIR: a row for each table.
+pub fn maintain(
+    session: &mut Session,
+    tables: &[TableName],
+    operation: Maintenance,
+    answer: Answer,
+) -> Result<()> {
+    let mut rows = Rows::new(&["Table", "Op", "Msg_type", "Msg_text"]);
+    for name in tables {
+        let full = format!("{}.{}", name.database, name.table);
+        let (kind, text) = match maintain_one(session, name, operation) {
+            Ok(text) => ("status", text),
+            Err(error) => ("Error", error.message),
+        };
+        rows.push([
+            full.into(),
+            operation.name().into(),
+            kind.into(),
+            text.into(),
+        ]);
+    }
+    answer::send(session, &rows, answer)
+}
+
+fn maintain_one(session: &mut Session, name: &TableName, operation: Maintenance) -> Result<String> {
+    table::existing(session, name)?;
+    let (db, table) = (quote(&name.database), quote(&name.table));
+    if operation == Maintenance::Check {
+        let found: String = session
+            .connections
+            .own()?
+            .db()
+            .query_row(
+                &format!("PRAGMA {db}.integrity_check({})", literal(&name.table)),
+                [],
+                |r| r.get(0),
+            )
+            .map_err(tare_store::Error::from)?;
+        return Ok(if found == "ok" { "OK".into() } else { found });
+    }
+    session.root_only("INSERT")?;
+    transaction::commit(session)?;
+    let pass = transaction::wait_for(session, &name.database)?;
+    session
+        .connections
+        .own()?
+        .batch(&format!("ANALYZE {db}.{table}"))?;
+    drop(pass);
+    Ok("OK".into())
+}

@@ -1,0 +1,160 @@
+//! Tables and views: found, made, dropped, their definitions written down.
+
+use std::sync::Arc;
+
+use super::alone;
+use crate::session::Session;
+use tare_dialect::ddl::TableName;
+use tare_dialect::plan::Sql;
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
+use tare_mysql::table::TableDef;
+use tare_store::connection::quote;
+use tare_store::tables::{META, ToSqlite};
+
+pub fn find(session: &mut Session, name: &TableName) -> Result<Option<Arc<TableDef>>> {
+    if is_system_schema(&name.database) {
+        let (user, host) = session.state.user_host();
+        return Err(SqlError::new(
+            1142,
+            format!(
+                "command denied to user '{user}'@'{host}' for table '{}'",
+                name.table
+            ),
+        ));
+    }
+    let connection = session.connections.own()?;
+    Ok(connection.table(&name.database, &name.table)?)
+}
+
+pub fn existing(session: &mut Session, name: &TableName) -> Result<Arc<TableDef>> {
+    find(session, name)?.ok_or_else(|| SqlError::no_such_table(&name.database, &name.table))
+}
+
+pub fn is_there(session: &mut Session, name: &TableName, if_not_exists: bool) -> Result<bool> {
+    if find(session, name)?.is_none() {
+        return Ok(false);
+    }
+    let message = format!("Table '{}' already exists", name.table);
+    if if_not_exists {
+        session.state.warnings.add("Note", 1050, message);
+        return Ok(true);
+    }
+    Err(SqlError::new(1050, message))
+}
+
+pub fn create(session: &mut Session, name: &TableName, def: &TableDef) -> Result<()> {
+    for sql in def.to_sqlite(&name.database, &name.table) {
+        session.connections.own()?.batch(&sql)?;
+    }
+    remember(session, &name.database, def)
+}
+
+/// Writes a table's definition down.
+pub fn remember(session: &mut Session, database: &str, def: &TableDef) -> Result<()> {
+    let quoted = quote(database);
+    let connection = session.connections.own()?;
+    connection.batch(&format!("CREATE TABLE IF NOT EXISTS {quoted}.{META} (name TEXT PRIMARY KEY, definition TEXT NOT NULL)"))?;
+    connection
+        .db()
+        .execute(
+            &format!("INSERT OR REPLACE INTO {quoted}.{META} VALUES (?1, ?2)"),
+            [&def.name, &def.to_mysql()],
+        )
+        .map_err(tare_store::Error::from)?;
+    Ok(())
+}
+
+pub fn forget(session: &mut Session, name: &TableName) -> Result<()> {
+    let sql = format!(
+        "DELETE FROM {}.{META} WHERE name = ?1",
+        quote(&name.database)
+    );
+    match session.connections.own()?.db().execute(&sql, [&name.table]) {
+        // A database that another program made has no such table.
+        Err(rusqlite::Error::SqliteFailure(_, Some(m))) if m.starts_with("no such table") => Ok(()),
+        other => Ok(other.map(std::mem::drop).map_err(tare_store::Error::from)?),
+    }
+}
+
+pub fn create_view(
+    session: &mut Session,
+    name: &TableName,
+    query: &Sql,
+    text: &str,
+    or_replace: bool,
+) -> Result<()> {
+    if !query.catalog.is_empty() || query.databases.iter().any(|d| *d != name.database) {
+        return Err(SqlError::unsupported("a view of another database's tables"));
+    }
+    let old = find(session, name)?;
+    if old
+        .as_ref()
+        .is_some_and(|o| o.view.is_none() || !or_replace)
+    {
+        return Err(SqlError::new(
+            1050,
+            format!("Table '{}' already exists", name.table),
+        ));
+    }
+    // SQLite: a view names no database but its own.
+    let own = format!("{}.", quote(&name.database));
+    let select = query.text.replace(&own, "");
+    let def = TableDef {
+        name: name.table.clone(),
+        view: Some(text.to_owned()),
+        ..TableDef::default()
+    };
+    alone::run(session, &name.database, |s| {
+        let (db, view) = (quote(&name.database), quote(&name.table));
+        if old.is_some() {
+            s.connections
+                .own()?
+                .batch(&format!("DROP VIEW {db}.{view}"))?;
+        }
+        s.connections
+            .own()?
+            .batch(&format!("CREATE VIEW {db}.{view} AS {select}"))?;
+        remember(s, &name.database, &def)
+    })
+}
+
+pub fn drop(session: &mut Session, names: &[TableName], if_exists: bool, view: bool) -> Result<()> {
+    let mut missing = Vec::new();
+    for name in names {
+        let known = match find(session, name) {
+            Ok(def) => def.filter(|d| d.view.is_some() == view),
+            Err(e) if e.code == 1049 => None,
+            Err(e) => return Err(e),
+        };
+        if known.is_none() {
+            missing.push(format!("{}.{}", name.database, name.table));
+            continue;
+        }
+        let word = if view { "VIEW" } else { "TABLE" };
+        alone::run(session, &name.database, |s| {
+            s.connections.own()?.batch(&format!(
+                "DROP {word} {}.{}",
+                quote(&name.database),
+                quote(&name.table)
+            ))?;
+            forget(s, name)
+        })?;
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if if_exists {
+        for name in missing {
+            session
+                .state
+                .warnings
+                .add("Note", 1051, format!("Unknown table '{name}'"));
+        }
+        return Ok(());
+    }
+    Err(SqlError::new(
+        1051,
+        format!("Unknown table '{}'", missing.join(",")),
+    ))
+}

@@ -1,0 +1,70 @@
+//! Actions: all that neither returns rows nor changes any.
+
+use rusqlite::types::Value;
+
+use super::prepare::{self, Answer};
+use super::{flush, locks, named, savepoint};
+use crate::ddl;
+use crate::session::Session;
+use crate::set;
+use crate::transaction;
+use tare_dialect::plan::Action;
+use tare_mysql::error::{Result, SqlError};
+
+/// Runs an action. `Some`: OK with so many affected rows; `None`: it has answered.
+pub fn other(session: &mut Session, action: &Action, answer: Answer) -> Result<Option<u64>> {
+    match action {
+        Action::Begin { read_only } => transaction::begin(session, *read_only)?,
+        Action::Commit { chain } => {
+            let read_only = session.transaction.read_only;
+            transaction::commit(session)?;
+            if *chain {
+                transaction::begin(session, read_only)?;
+            }
+        }
+        Action::Rollback { chain } => {
+            let read_only = session.transaction.read_only;
+            transaction::roll_back(session);
+            if *chain {
+                transaction::begin(session, read_only)?;
+            }
+        }
+        Action::Savepoint(name) => savepoint::set(session, name)?,
+        Action::RollbackTo(name) => savepoint::roll_back_to(session, name)?,
+        Action::Release(name) => savepoint::release(session, name)?,
+        Action::Use(name) => session.use_database(name)?,
+        Action::Set(items) => set::set(session, items)?,
+        Action::Kill { id, query_only } => {
+            let id = match prepare::evaluate(session, id.clone())? {
+                Value::Integer(id) if id >= 0 => id as u64,
+                _ => return Err(SqlError::new(1094, "Unknown thread id")),
+            };
+            session.root_only("CONNECTION_ADMIN")?;
+            if !session.shared.registry.kill(id, *query_only) {
+                return Err(SqlError::new(1094, format!("Unknown thread id: {id}")));
+            }
+        }
+        Action::LockTables(tables) => locks::lock(session, tables)?,
+        Action::UnlockTables => session.locks.tables.clear(),
+        Action::Nothing => {}
+        Action::Flush(what) => flush::flush(session, what)?,
+        Action::Shutdown => {
+            session.root_only("SHUTDOWN")?;
+            session.shared.stop.request();
+        }
+        Action::Prepare(name, text) => named::prepare(session, name, text)?,
+        Action::Execute(name, using) => {
+            named::execute(session, name, using, answer)?;
+            return Ok(None);
+        }
+        Action::Deallocate(name) => named::deallocate(session, name)?,
+        Action::Ddl(ddl) => return ddl::run(session, ddl, answer),
+        Action::Call(_)
+        | Action::Rows(_)
+        | Action::Into(..)
+        | Action::Do(_)
+        | Action::Write(..)
+        | Action::Show(_) => {}
+    }
+    Ok(Some(0))
+}

@@ -1,0 +1,30 @@
+//! FLUSH. There are no logs, privileges or tables in memory to be read anew.
+
+use std::sync::atomic::Ordering;
+
+use crate::session::Session;
+use crate::status::By;
+use tare_mysql::error::Result;
+
+/// FLUSH of what is named, in capitals.
+pub fn flush(session: &Session, what: &[String]) -> Result<()> {
+    session.root_only("RELOAD")?;
+    let (counters, registry) = (&session.shared.counters, &session.shared.registry);
+    let has = |word: &str| what.iter().any(|w| w == word);
+    if has("STATUS") {
+        session.registration.status().flush();
+        for by in [By::Account, By::User, By::Host] {
+            registry.truncate_status(by);
+        }
+        registry.flush_peak();
+        let now = session.shared.started.elapsed().as_secs();
+        counters.flushed_status.store(now, Ordering::Relaxed);
+    }
+    if has("HOSTS") {
+        session.shared.hosts.flush();
+    }
+    if has("TABLES") || has("TABLE") {
+        counters.flushes.fetch_add(1, Ordering::Relaxed);
+    }
+    Ok(())
+}

@@ -1,0 +1,32 @@
+//! LOCK TABLES.
+
+use crate::session::Session;
+use crate::transaction;
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
+
+/// Locks the databases of tables (database, table, for writing); what was locked before is not any
+/// more.
+pub fn lock(session: &mut Session, tables: &[(String, String, bool)]) -> Result<()> {
+    session.root_only("LOCK TABLES")?;
+    transaction::commit(session)?;
+    session.locks.tables.clear();
+    let current = session.state.database();
+    for (database, table, write) in tables {
+        let database = match database.is_empty() {
+            true => current.clone().ok_or_else(SqlError::no_database)?,
+            false => database.clone(),
+        };
+        if !is_system_schema(&database) {
+            let connection = session.connections.own()?;
+            if connection.table(&database, table)?.is_none() {
+                return Err(SqlError::no_such_table(&database, table));
+            }
+        }
+        if *write && !session.locks.tables.has(&database) {
+            let pass = transaction::wait_for(session, &database)?;
+            session.locks.tables.add(&database, pass);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! A statement on its way to SQLite: read, its databases attached, prepared, and what it may do.
+
+use rusqlite::types::Value;
+
+use crate::points;
+use crate::schema::SystemSchema;
+use crate::session::{Columns, Role, Session, Uses};
+use crate::status::Counter;
+use crate::transaction;
+use tare_dialect::plan::{Change, Plan, Sql};
+use tare_mysql::error::{Result, SqlError};
+use tare_query::catalog;
+use tare_store::{Cursor, StatementId};
+
+/// Gives a statement its parameters.
+pub type Bind<'b> = &'b mut dyn FnMut(&mut Cursor<'_>) -> Result<()>;
+
+/// What a statement is run with.
+pub struct Run<'r> {
+    /// Prepared; kept for the next time.
+    pub statement: &'r mut Option<StatementId>,
+    /// The result's columns; kept for the next time.
+    pub columns: &'r mut Columns,
+    /// Its parameters.
+    pub bind: Bind<'r>,
+    /// How it is answered.
+    pub answer: Answer,
+}
+
+/// How a statement is answered.
+#[derive(Debug, Clone, Copy)]
+pub struct Answer {
+    /// Another result follows.
+    pub more: bool,
+    /// Rows go in the form of COM_STMT_EXECUTE.
+    pub binary: bool,
+}
+
+/// Reads and rewrites a statement.
+pub fn translate(session: &mut Session, text: &str, generation: u64) -> Result<Plan> {
+    let database = session.state.database();
+    translate_in(session, text, database.as_deref(), generation)
+}
+
+/// The same, with another default database than the session has now.
+pub fn translate_in(
+    session: &mut Session,
+    text: &str,
+    database: Option<&str>,
+    generation: u64,
+) -> Result<Plan> {
+    let mode = session.mode();
+    let mut schema = SystemSchema::with(session.connections.own()?);
+    tare_dialect::translate::translate(text, database, &mut schema, generation, mode)
+}
+
+/// Attaches what a statement names, and begins the transaction that it needs.
+pub fn ready(session: &mut Session, sql: &Sql) -> Result<()> {
+    if session.role == Role::Monitor && !sql.databases.is_empty() {
+        let (user, host) = session.state.user_host();
+        return Err(SqlError::new(
+            1142,
+            format!("SELECT command denied to user '{user}'@'{host}' for table"),
+        ));
+    }
+    if sql.is_system() {
+        // It may ask for metrics: they are to have what this session has done.
+        if let Some(connection) = &mut session.connections.own {
+            connection.gather();
+        }
+    } else if !sql.catalog.is_empty() {
+        session.connections.join_system(&session.transaction)?;
+    }
+    for database in &sql.databases {
+        let connection = session.connections.own()?;
+        if !connection.is_attached(database) {
+            tare::stage::set(&points::OPENING_TABLES);
+            connection.attach(database)?;
+        }
+    }
+    if session.transaction.open {
+        if session.transaction.expects_write
+            && !session.transaction.read_only
+            && let Some(database) = sql.databases.first()
+        {
+            transaction::enter(session, database)?;
+        }
+    } else if !session.transaction.autocommit && (!sql.databases.is_empty() || sql.writes.is_some())
+    {
+        transaction::begin(session, false)?;
+    }
+    Ok(())
+}
+
+/// Attaches what a statement names, before it is prepared.
+pub fn attach(session: &mut Session, sql: &Sql) -> Result<()> {
+    if !sql.catalog.is_empty() && !sql.is_system() {
+        session.connections.join_system(&session.transaction)?;
+    }
+    for database in &sql.databases {
+        session.connections.own()?.attach(database)?;
+    }
+    Ok(())
+}
+
+/// The prepared statement, prepared if need be.
+pub fn statement(
+    session: &mut Session,
+    sql: &Sql,
+    statement: &mut Option<StatementId>,
+) -> Result<StatementId> {
+    let opened = if statement.is_some() {
+        Counter::TableOpenCacheHits
+    } else {
+        Counter::TableOpenCacheMisses
+    };
+    if !sql.databases.is_empty() {
+        session.registration.status().add(opened, 1);
+    }
+    if let Some(id) = *statement {
+        return Ok(id);
+    }
+    tare::stage::set(&points::OPENING_TABLES);
+    let connection = session.connections.of(sql)?;
+    let id = if sql.is_system() {
+        connection.prepare(&sql.text)?.of_system()
+    } else {
+        for database in &sql.databases {
+            // The result's columns will be described by them.
+            connection.definitions(database)?;
+        }
+        connection.prepare(&sql.text)?
+    };
+    *statement = Some(id);
+    Ok(id)
+}
+
+/// Which tables a statement uses, where performance_schema asks for it.
+pub fn uses(
+    session: &mut Session,
+    sql: &Sql,
+    columns: &mut Columns,
+    change: Option<Change>,
+) -> Option<Box<Uses>> {
+    if sql.databases.is_empty() || !tare::is_running() {
+        return None;
+    }
+    let generation = session.shared.databases.generation();
+    if let Some(known) = columns.uses.take().filter(|uses| uses.is_of(generation)) {
+        return Some(known);
+    }
+    let (tables, digest) = (&mut session.tables, columns.digest.as_ref());
+    let connection = session.connections.own.as_mut()?;
+    // What SQLite cannot explain runs all the same.
+    let found = tables.uses(connection, sql, change, digest, generation);
+    found.ok().map(Box::new)
+}
+
+/// The value of an expression.
+pub fn evaluate(session: &mut Session, expr: sqlparser::ast::Expr) -> Result<Value> {
+    let database = session.state.database();
+    let sql = tare_dialect::translate::expression(
+        expr,
+        database.as_deref(),
+        &mut SystemSchema::default(),
+    )?;
+    ready(session, &sql)?;
+    let connection = session.connections.of(&sql)?;
+    Ok(connection
+        .db()
+        .query_row(&sql.text, [], |row| row.get(0))
+        .map_err(tare_store::Error::from)?)
+}
+
+/// Whether a statement may change the system tables that it names.
+pub fn may_change(session: &mut Session, sql: &Sql, change: Change) -> Result<()> {
+    if let Some((schema, _)) = sql.catalog.first()
+        && schema.eq_ignore_ascii_case("information_schema")
+    {
+        return Err(session.database_denied(schema));
+    }
+    session.root_only("SUPER")?;
+    let command = match change {
+        Change::Insert | Change::Replace => catalog::Command::Insert,
+        Change::Update => catalog::Command::Update,
+        Change::Delete => catalog::Command::Delete,
+    };
+    if let Some((schema, table)) = sql.catalog.first() {
+        let catalog = session.connections.system_catalog()?;
+        if let Some(allowed) = catalog.check(command, schema, table) {
+            allowed?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,222 @@
+//! The rows of a statement, on their way to the client.
+
+use mysql_common::constants::StatusFlags;
+
+use super::columns::{Known, describe};
+use super::prepare::{self, Bind, Run};
+use crate::metrics;
+use crate::points;
+use crate::session::{Columns, Rows, Session, Uses};
+use crate::socket::PacketWriter;
+use crate::status::Counter;
+use crate::transaction::{self, single_statement};
+use tare_dialect::plan::Sql;
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::wire::bytes::put_lenenc;
+use tare_mysql::wire::column::WireType;
+use tare_mysql::wire::reply;
+use tare_mysql::wire::types::wire_in;
+use tare_mysql::wire::value::{Value, put_binary, put_text};
+use tare_store::{Cursor, StatementId};
+
+/// How the rows go to the client.
+struct Form {
+    status: StatusFlags,
+    deprecates_eof: bool,
+    binary: bool,
+    /// The most rows; 0 is no limit.
+    most_rows: u64,
+    /// The most bytes; 0 is no limit.
+    most_bytes: u64,
+}
+
+/// Runs a SELECT.
+pub fn rows(session: &mut Session, sql: &Sql, run: Run<'_>) -> Result<()> {
+    prepare::ready(session, sql)?;
+    if let Some(database) = &sql.writes
+        && session.transaction.open
+    {
+        // FOR UPDATE
+        transaction::enter(session, database)?;
+    }
+    let id = prepare::statement(session, sql, run.statement)?;
+    let uses = prepare::uses(session, sql, run.columns, None);
+    let mut status = session.transaction.status();
+    status.set(StatusFlags::SERVER_MORE_RESULTS_EXISTS, run.answer.more);
+    let form = Form {
+        status,
+        deprecates_eof: session.client.deprecates_eof(),
+        binary: run.answer.binary,
+        most_rows: session.shared.config.max_result_rows,
+        most_bytes: session.shared.config.max_result_bytes,
+    };
+    let writer = &session.client.writer;
+    let (mark, sequence, sent_before) = (writer.mark(), writer.sequence(), writer.sent());
+    let snapshot = session
+        .connections
+        .with_catalog(id, sql)?
+        .1
+        .map(|c| c.statement());
+    let single = (!session.transaction.open && !sql.databases.is_empty()).then(single_statement);
+    let result = send(
+        session,
+        sql,
+        id,
+        uses.as_deref(),
+        run.columns,
+        run.bind,
+        &form,
+    );
+    run.columns.uses = uses;
+    session.release();
+    let sent = match result {
+        Ok(sent) => sent,
+        Err(error) => {
+            // What has not been sent yet is taken back; otherwise the error follows the rows.
+            let writer = &mut session.client.writer;
+            if writer.sent() == sent_before {
+                writer.rewind(mark, sequence);
+            }
+            return Err(transaction::after_error(session, error));
+        }
+    };
+    if let Some(single) = single {
+        single.commit();
+        metrics::TRX_NL_RO_COMMITS.add(1);
+        session.registration.status().add(Counter::HandlerCommit, 1);
+    }
+    end(session, sql, id, sent, &form);
+    drop(snapshot);
+    Ok(())
+}
+
+/// Sends the rows, and notes what they took; how many they were.
+fn send(
+    session: &mut Session,
+    sql: &Sql,
+    id: StatementId,
+    uses: Option<&Uses>,
+    columns: &mut Columns,
+    bind: Bind<'_>,
+    form: &Form,
+) -> Result<u64> {
+    let databases = session.shared.databases.clone();
+    let connection = session.connections.with(id)?;
+    tare::stage::set(&points::EXECUTING);
+    let wait = uses.and_then(|uses| session.tables.begin(uses));
+    let mut cursor = connection.run(id)?;
+    bind(&mut cursor)?;
+    let known = |database: &str, table: &str, column: &str| {
+        let defs = databases.known(database)?;
+        let table = defs.tables.get(table)?;
+        table.column(column).map(|c| wire_in(table, c))
+    };
+    let writer = &mut session.client.writer;
+    let sent = send_rows(&mut cursor, sql, columns, &known, writer, form);
+    let (scanned, sorts) = cursor.scan_status();
+    let rows = *sent.as_ref().unwrap_or(&0);
+    session.tally.sent = rows;
+    session.tally.scanned = scanned > 0;
+    session.tally.sorts = sorts as u64;
+    session.tally.examined = rows.max(scanned as u64);
+    if let Some(uses) = uses {
+        let rows = Rows {
+            sent: rows,
+            scanned: scanned as u64,
+            affected: 0,
+            steps: match uses.counts_steps() {
+                true => cursor.steps(),
+                false => 0,
+            },
+        };
+        session.tables.end(uses, wait, rows);
+        session.tally.work = Some(uses.work(rows));
+    }
+    sent
+}
+
+/// Ends a result that has been sent.
+fn end(session: &mut Session, sql: &Sql, id: StatementId, sent: u64, form: &Form) {
+    let found = match &sql.found_rows {
+        None => sent as i64,
+        Some(sql) => count(session, sql, id).unwrap_or(sent as i64),
+    };
+    session.state.set_found_rows(found);
+    session.state.set_row_count(-1);
+    let warnings = session.state.warnings.count();
+    let writer = &mut session.client.writer;
+    if form.deprecates_eof {
+        reply::result_end(writer, form.status, warnings);
+    } else {
+        reply::eof(writer, form.status, warnings);
+    }
+}
+
+/// What a `SELECT count(*)` finds.
+fn count(session: &mut Session, sql: &str, id: StatementId) -> Option<i64> {
+    let connection = session.connections.with(id).ok()?;
+    connection.db().query_row(sql, [], |r| r.get(0)).ok()
+}
+
+/// Steps through the rows and writes them. The caller ends the result.
+fn send_rows(
+    cursor: &mut Cursor<'_>,
+    sql: &Sql,
+    columns: &mut Columns,
+    known: Known<'_>,
+    writer: &mut PacketWriter,
+    form: &Form,
+) -> Result<u64> {
+    let mut row = cursor.step()?;
+    let version = cursor.reprepared() + 1;
+    if columns.version != version || columns.guessed {
+        describe(cursor, sql, columns, known, row);
+        columns.version = version;
+    }
+    put_lenenc(writer.begin(), columns.wire.len() as u64);
+    writer.end();
+    writer.replay(&columns.packets);
+    if !form.deprecates_eof {
+        reply::eof(writer, form.status, 0);
+    }
+    let mut rows = 0;
+    let start = writer.sent();
+    while row {
+        rows += 1;
+        if form.binary {
+            put_binary_row(cursor, &columns.wire, writer.begin());
+        } else {
+            let out = writer.begin();
+            for (i, wire) in columns.wire.iter().enumerate() {
+                put_text(out, cursor.value(i), wire);
+            }
+        }
+        writer.end();
+        writer
+            .flush_if_full()
+            .map_err(|_| SqlError::interrupted())?;
+        if (form.most_rows > 0 && rows > form.most_rows)
+            || (form.most_bytes > 0 && writer.sent() - start > form.most_bytes)
+        {
+            return Err(SqlError::new(
+                1104,
+                "The SELECT would give more rows or bytes than this server's limit on a result; narrow it with WHERE or LIMIT",
+            ));
+        }
+        row = cursor.step()?;
+    }
+    Ok(rows)
+}
+
+#[inline]
+fn put_binary_row(cursor: &Cursor<'_>, wire: &[WireType], out: &mut Vec<u8>) {
+    out.push(0);
+    let nulls = out.len();
+    out.resize(nulls + (wire.len() + 9) / 8, 0);
+    for (i, wire) in wire.iter().enumerate() {
+        match cursor.value(i) {
+            Value::Null => out[nulls + (i + 2) / 8] |= 1 << ((i + 2) % 8),
+            value => put_binary(out, value, wire),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Statements that change rows.
+
+use super::prepare::{self, Bind, Run};
+use crate::metrics;
+use crate::points;
+use crate::session::{Role, Rows, Session, Uses};
+use crate::status::Counter;
+use crate::transaction::{self, single_statement};
+use tare_dialect::plan::{Change, Sql};
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
+use tare_store::StatementId;
+use tare_store::write_lock::WriteGuard;
+
+/// What SQLite has done for a change.
+#[derive(Default)]
+struct Done {
+    examined: u64,
+    changed: u64,
+    last_id: i64,
+}
+
+/// INSERT, REPLACE, UPDATE, DELETE.
+pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> Result<()> {
+    // A database's rows may be made from system tables: what counts is what is written to.
+    let system = sql.writes.as_deref().is_some_and(is_system_schema);
+    may_write(session, sql, change, system)?;
+    prepare::ready(session, sql)?;
+    let database = sql.writes.as_deref().filter(|_| !system);
+    let pass = match database {
+        Some(database) => pass(session, database)?,
+        None => None,
+    };
+    let id = prepare::statement(session, sql, run.statement)?;
+    let uses = prepare::uses(session, sql, run.columns, Some(change));
+    let single = pass.is_some().then(single_statement);
+    tare::stage::set(&points::EXECUTING);
+    let result = step(session, id, uses.as_deref(), run.bind);
+    run.columns.uses = uses;
+    session.release();
+    let done = match result {
+        Ok(done) => done,
+        Err(error) => {
+            drop(pass);
+            return Err(transaction::after_error(session, error));
+        }
+    };
+    drop(pass);
+    if let Some(single) = single {
+        single.commit();
+        metrics::TRX_RW_COMMITS.add(1);
+        session.registration.status().add(Counter::HandlerCommit, 1);
+    }
+    answer(session, sql, change, &done, run.answer.more);
+    Ok(())
+}
+
+/// Whether the account, and the transaction, may change what the statement names.
+fn may_write(session: &mut Session, sql: &Sql, change: Change, system: bool) -> Result<()> {
+    if system {
+        prepare::may_change(session, sql, change)?;
+    } else if session.role == Role::Monitor {
+        let (user, host) = session.state.user_host();
+        return Err(SqlError::new(
+            1142,
+            format!("command denied to user '{user}'@'{host}' for table"),
+        ));
+    }
+    if session.transaction.refuses_writes() && sql.catalog.is_empty() {
+        return Err(SqlError::new(
+            1792,
+            "Cannot execute statement in a READ ONLY transaction.",
+        ));
+    }
+    Ok(())
+}
+
+/// The right to write for one statement; `None` where the session keeps it for longer.
+fn pass(session: &mut Session, database: &str) -> Result<Option<WriteGuard>> {
+    if session.transaction.open {
+        transaction::enter(session, database)?;
+        session.transaction.wrote = true;
+        return Ok(None);
+    }
+    if session.locks.tables.has(database) {
+        return Ok(None);
+    }
+    transaction::wait_for(session, database).map(Some)
+}
+
+fn step(
+    session: &mut Session,
+    id: StatementId,
+    uses: Option<&Uses>,
+    bind: Bind<'_>,
+) -> Result<Done> {
+    let wait = uses.and_then(|uses| session.tables.begin(uses));
+    let connection = session.connections.with(id)?;
+    let mut rows = Rows::default();
+    let result = {
+        let mut cursor = connection.run(id)?;
+        bind(&mut cursor)?;
+        let done = loop {
+            match cursor.step() {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                Err(e) => break Err(e),
+            }
+        };
+        rows.scanned = cursor.scan_status().0 as u64;
+        if uses.is_some_and(Uses::counts_steps) {
+            rows.steps = cursor.steps();
+        }
+        done
+    };
+    if result.is_ok() {
+        rows.affected = connection.changes();
+    }
+    let last_id = connection.db().last_insert_rowid();
+    if let Some(uses) = uses {
+        session.tables.end(uses, wait, rows);
+        session.tally.work = Some(uses.work(rows));
+    }
+    result?;
+    Ok(Done {
+        examined: rows.scanned,
+        changed: rows.affected,
+        last_id,
+    })
+}
+
+/// Counts what was changed, and answers with OK.
+fn answer(session: &mut Session, sql: &Sql, change: Change, done: &Done, more: bool) {
+    let mut affected = done.changed;
+    if sql.counts_updates {
+        affected += session.state.take_updated();
+    }
+    let handler = match change {
+        Change::Insert | Change::Replace => Counter::HandlerWrite,
+        Change::Update => Counter::HandlerUpdate,
+        Change::Delete => Counter::HandlerDelete,
+    };
+    session.registration.status().add(handler, affected);
+    session.tally.affected = affected;
+    if !matches!(change, Change::Insert) {
+        session.tally.examined = affected.max(done.examined);
+    }
+    let mut insert_id = 0;
+    if matches!(change, Change::Insert | Change::Replace) && sql.makes_ids && affected > 0 {
+        // MySQL tells the first of the numbers that one statement made.
+        insert_id = done.last_id - (done.changed as i64 - 1).max(0);
+        session.state.set_last_insert_id(insert_id);
+    }
+    session.done(affected, insert_id.max(0) as u64, more);
+}

@@ -1,0 +1,124 @@
+//! The server behind `tare serve`: listeners, sessions, schedulers, and what a session answers.
+//!
+//! A [`Config`] says what to serve, [`Server::start`] serves it.
+
+mod accounts;
+mod answer;
+mod blocking;
+mod call;
+mod command;
+mod config;
+mod ddl;
+pub(crate) mod execute;
+mod explain;
+mod host_cache;
+mod instruments;
+mod listen;
+mod login;
+pub mod metrics;
+pub mod points;
+mod random;
+mod registry;
+mod scheduler;
+pub(crate) mod schema;
+mod session;
+mod set;
+mod shared;
+mod show;
+pub mod socket;
+mod source;
+mod start;
+pub mod state;
+pub mod status;
+mod stop;
+mod transaction;
+pub mod variables;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+
+use tare::sync::{Condvar, Mutex};
+
+pub use config::{Config, DEFAULT_PORT, InstrumentValue, ThreadHandling};
+pub use start::{Endpoints, StartError};
+
+/// A running server. Dropping it shuts it down.
+#[derive(Debug)]
+pub struct Server {
+    endpoints: Endpoints,
+    shared: Arc<shared::Shared>,
+    acceptor: Mutex<Option<JoinHandle<()>>>,
+    ended: Arc<(Mutex<bool>, Condvar)>,
+}
+
+impl Server {
+    /// Starts listening and returns when clients can connect.
+    pub fn start(config: Config) -> Result<Self, StartError> {
+        let start::Parts {
+            lock,
+            shared,
+            listeners,
+            endpoints,
+        } = start::prepare(config)?;
+        let scheduler = scheduler::Scheduler::start(&shared).map_err(StartError::Thread)?;
+        let ended = Arc::new((
+            Mutex::new(&points::LOCK_ENDED, false),
+            Condvar::new(&points::COND_ENDED),
+        ));
+        let (own, told) = (shared.clone(), ended.clone());
+        let acceptor = std::thread::Builder::new()
+            .name("main".into())
+            .spawn(move || {
+                tare::thread::register(&points::THREAD_MAIN);
+                tare_store::metrics::settle();
+                listeners.run(&scheduler);
+                own.stopping.store(true, Ordering::Release);
+                own.registry.kill_all();
+                scheduler.join(&own);
+                drop(lock);
+                *told.0.lock() = true;
+                told.1.notify_all();
+            })
+            .map_err(StartError::Thread)?;
+        Ok(Self {
+            endpoints,
+            shared,
+            acceptor: Mutex::new(&points::LOCK_ENDED, Some(acceptor)),
+            ended,
+        })
+    }
+
+    /// Where to connect.
+    pub fn endpoints(&self) -> &Endpoints {
+        &self.endpoints
+    }
+
+    /// Stops accepting, interrupts what runs, waits for the sessions to end and closes the
+    /// databases. Any thread may call it, and more than once: a signal's thread does while
+    /// another one is in [`Server::wait`].
+    pub fn shutdown(&self) {
+        self.shared.stop.request();
+        self.wait();
+        let acceptor = self.acceptor.lock().take();
+        if let Some(acceptor) = acceptor {
+            // It has told that it has ended; a panic in it has nobody left to harm.
+            let _ = acceptor.join();
+        }
+    }
+
+    /// Blocks until the server has shut down, on [`Server::shutdown`] or because a client said
+    /// `SHUTDOWN`.
+    pub fn wait(&self) {
+        let mut ended = self.ended.0.lock();
+        while !*ended {
+            self.ended.1.wait(&mut ended);
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shutdown();
+    }
+}

@@ -1,0 +1,225 @@
+//! The handshake: who the client is, by its password or by the peer of a Unix socket.
+
+use std::sync::atomic::Ordering;
+
+use mysql_common::auth::plugins::caching_sha2_password::scramble_sha256;
+use mysql_common::auth::plugins::mysql_native_password::scramble_native;
+use mysql_common::constants::{CapabilityFlags, StatusFlags};
+use mysql_common::packets::{AuthSwitchRequest, HandshakePacket};
+use mysql_common::proto::MySerialize;
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::ROOT;
+use tare_mysql::wire::login::Login;
+
+use crate::random::random;
+use crate::session::{Role, Session, malformed};
+use crate::socket::{Socket, Stream};
+use crate::variables::VERSION;
+
+/// What the server can do.
+pub const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
+    .union(CapabilityFlags::CLIENT_FOUND_ROWS)
+    .union(CapabilityFlags::CLIENT_LONG_FLAG)
+    .union(CapabilityFlags::CLIENT_CONNECT_WITH_DB)
+    .union(CapabilityFlags::CLIENT_IGNORE_SPACE)
+    .union(CapabilityFlags::CLIENT_PROTOCOL_41)
+    .union(CapabilityFlags::CLIENT_INTERACTIVE)
+    .union(CapabilityFlags::CLIENT_TRANSACTIONS)
+    .union(CapabilityFlags::CLIENT_SECURE_CONNECTION)
+    .union(CapabilityFlags::CLIENT_MULTI_STATEMENTS)
+    .union(CapabilityFlags::CLIENT_MULTI_RESULTS)
+    .union(CapabilityFlags::CLIENT_PS_MULTI_RESULTS)
+    .union(CapabilityFlags::CLIENT_PLUGIN_AUTH)
+    .union(CapabilityFlags::CLIENT_CONNECT_ATTRS)
+    .union(CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA)
+    .union(CapabilityFlags::CLIENT_DEPRECATE_EOF);
+
+/// utf8mb4_general_ci.
+const COLLATION: u8 = 45;
+
+/// The uid of the process at the other end of a Unix socket.
+fn peer_uid(stream: &Stream) -> Option<u32> {
+    let Socket::Unix(socket) = stream.socket() else {
+        return None;
+    };
+    let credentials = rustix::net::sockopt::socket_peercred(socket).ok()?;
+    Some(credentials.uid.as_raw())
+}
+
+/// Twenty bytes that are no zero and fit into any client's idea of text.
+fn scramble() -> [u8; 20] {
+    let mut bytes = [0u8; 20];
+    random(&mut bytes);
+    bytes.map(|b| b % 93 + 33)
+}
+
+fn put(session: &mut Session, packet: &impl MySerialize) -> Result<()> {
+    packet.serialize(session.client.writer.begin());
+    session.client.writer.end();
+    session
+        .client
+        .writer
+        .flush()
+        .map_err(|_| SqlError::interrupted())
+}
+
+fn read(session: &mut Session) -> Result<Vec<u8>> {
+    let sequence = session.client.writer.sequence();
+    let reader = session.client.reader.as_mut().ok_or_else(malformed)?;
+    let (packet, next) = reader
+        .read(sequence)
+        .map_err(|_| SqlError::new(1043, "Bad handshake"))?;
+    let packet = packet.to_vec();
+    session.client.writer.set_sequence(next);
+    Ok(packet)
+}
+
+/// A new connection's handshake. An error is told to the client by the caller.
+pub fn handshake(session: &mut Session) -> Result<()> {
+    let nonce = scramble();
+    let mut first = [0u8; 8];
+    first.copy_from_slice(&nonce[..8]);
+    let second: Vec<u8> = nonce[8..].iter().copied().chain([0]).collect();
+    let greeting = HandshakePacket::new(
+        10,
+        VERSION.as_bytes(),
+        session.state.id as u32,
+        first,
+        Some(second),
+        CAPABILITIES,
+        COLLATION,
+        StatusFlags::SERVER_STATUS_AUTOCOMMIT,
+        Some(b"mysql_native_password".as_slice()),
+    );
+    put(session, &greeting)?;
+    let packet = read(session)?;
+    let login = Login::of_handshake(&packet).ok_or_else(|| SqlError::new(1043, "Bad handshake"))?;
+    if !login
+        .capabilities
+        .contains(CapabilityFlags::CLIENT_PROTOCOL_41)
+    {
+        return Err(SqlError::new(
+            1251,
+            "Client does not support authentication protocol requested by server; consider upgrading MySQL client",
+        ));
+    }
+    session.client.capabilities = login.capabilities & CAPABILITIES;
+    keep_attributes(session, &login.attributes);
+    authenticate(
+        session,
+        &login.user,
+        login.plugin.as_deref(),
+        &login.answer,
+        &nonce,
+    )?;
+    settle(session, &login.user, login.database)
+}
+
+/// COM_CHANGE_USER.
+pub fn change_user(session: &mut Session, body: &[u8]) -> Result<()> {
+    let login = Login::of_change_user(body).ok_or_else(malformed)?;
+    keep_attributes(session, &login.attributes);
+    // The nonce of the handshake must not serve twice: the client is always asked anew.
+    authenticate(session, &login.user, None, &[], &scramble())?;
+    session.state.set_database(None);
+    settle(session, &login.user, login.database)
+}
+
+/// Shows what the client says of itself in session_connect_attrs: as many whole attributes as there
+/// is room for.
+fn keep_attributes(session: &Session, attributes: &[(String, String)]) {
+    const ROOM: usize = 248;
+    let mut lines = String::new();
+    let mut lost = false;
+    for (name, value) in attributes {
+        let line = format!("{name}={value}").replace(['\n', '\r'], " ");
+        if lines.len() + line.len() + 1 > ROOM || name.contains('=') {
+            lost = true;
+        } else {
+            lines.push_str(&line);
+            lines.push('\n');
+        }
+    }
+    if lost {
+        let counters = &session.shared.counters;
+        counters.attributes_lost.fetch_add(1, Ordering::Relaxed);
+    }
+    tare::thread::set_attributes(&lines);
+}
+
+fn settle(session: &mut Session, user: &str, database: Option<String>) -> Result<()> {
+    let (_, host) = session.state.user_host();
+    session.state.set_account(user, &host);
+    tare::thread::set_account(user, &host);
+    if let Some(name) = &database {
+        session.use_database(name)?;
+    }
+    session.registration.set_account(user, database.as_deref());
+    Ok(())
+}
+
+/// Checks who the client says it is. Sets the session's role.
+fn authenticate(
+    session: &mut Session,
+    user: &str,
+    plugin: Option<&[u8]>,
+    answer: &[u8],
+    nonce: &[u8; 20],
+) -> Result<()> {
+    let shared = session.shared.clone();
+    let account = shared.accounts.find(user);
+    if user == ROOT && peer_uid(&session.client.stream) == Some(shared.accounts.uid) {
+        session.role = Role::Root;
+        return Ok(());
+    }
+    let native = b"mysql_native_password".as_slice();
+    let sha2 = b"caching_sha2_password".as_slice();
+    let wanted = match plugin {
+        Some(p) if p == sha2 => sha2,
+        _ => native,
+    };
+    // An unknown user goes through the same exchange, so that it cannot be told from a wrong
+    // password.
+    let password = account.map_or("", |(password, _)| password);
+    let mut right = plugin == Some(wanted) && matches(wanted, password, answer, nonce);
+    if !right && (plugin != Some(native) || answer.is_empty()) {
+        let nonce = scramble();
+        let mut data = nonce.to_vec();
+        data.push(0);
+        put(session, &AuthSwitchRequest::new(wanted, data))?;
+        let answer = read(session)?;
+        right = matches(wanted, password, &answer, &nonce);
+    }
+    match account {
+        Some((password, role)) if right && !password.is_empty() => {
+            if wanted == sha2 {
+                // "The password was in the cache": no more to come but OK.
+                session.client.writer.begin().extend_from_slice(&[1, 3]);
+                session.client.writer.end();
+            }
+            session.role = role;
+            Ok(())
+        }
+        _ => {
+            let (_, host) = session.state.user_host();
+            let used = if answer.is_empty() { "NO" } else { "YES" };
+            Err(SqlError::new(
+                1045,
+                format!("Access denied for user '{user}'@'{host}' (using password: {used})"),
+            ))
+        }
+    }
+}
+
+fn matches(plugin: &[u8], password: &str, answer: &[u8], nonce: &[u8; 20]) -> bool {
+    let expected = match plugin {
+        b"caching_sha2_password" => scramble_sha256(nonce, password.as_bytes()).map(|d| d.to_vec()),
+        _ => scramble_native(nonce, password.as_bytes()).map(|d| d.to_vec()),
+    };
+    expected.is_some_and(|data| same(&data, answer))
+}
+
+/// Compares in a time that does not depend on where the difference is.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |d, (x, y)| d | (x ^ y)) == 0
+}

@@ -1,0 +1,196 @@
+//! A session's connections to SQLite: its own, and the one that has only the system schemas.
+
+use std::sync::Arc;
+
+use tare_dialect::Mode;
+use tare_dialect::plan::Sql;
+use tare_mysql::error::{Result, SqlError};
+use tare_query::catalog::{self, Catalog};
+use tare_rows::source::Source;
+
+use super::transaction::Transaction;
+use crate::shared::Shared;
+use crate::source::Served;
+use crate::state::SessionState;
+use tare_store::StatementId;
+use tare_store::{Connection, Control};
+use tare_sys::native;
+
+/// Each is opened by the first statement that needs it.
+pub struct Connections {
+    shared: Arc<Shared>,
+    state: Arc<SessionState>,
+    control: Arc<Control>,
+    /// The user's databases.
+    pub own: Option<Connection>,
+    /// The system schemas: in a connection of their own, so that a transaction's rollback does
+    /// not touch them.
+    pub system: Option<(Connection, Catalog)>,
+    /// The system schemas in the session's own connection, once a statement has joined them with
+    /// a database's tables.
+    pub joined: Option<Catalog>,
+}
+
+impl Connections {
+    /// None yet.
+    pub fn new(shared: Arc<Shared>, state: Arc<SessionState>, control: Arc<Control>) -> Self {
+        Self {
+            shared,
+            state,
+            control,
+            own: None,
+            system: None,
+            joined: None,
+        }
+    }
+
+    fn open(&self) -> Result<Connection> {
+        let (databases, control) = (self.shared.databases.clone(), self.control.clone());
+        Ok(Connection::open(databases, control, |db| {
+            let asked: Arc<dyn tare_functions::Session> = self.state.clone();
+            tare_functions::register(db, &asked)?;
+            let asked: Arc<dyn native::Session> = self.state.clone();
+            native::register(db, &asked)
+        })?)
+    }
+
+    /// The connection that has the user's databases.
+    pub fn own(&mut self) -> Result<&mut Connection> {
+        if self.own.is_none() {
+            self.own = Some(self.open()?);
+            if !self.is_strict() {
+                self.check_values()?;
+            }
+            if self.state.text("foreign_key_checks").as_deref() == Some("OFF") {
+                self.check_foreign_keys()?;
+            }
+        }
+        self.own
+            .as_mut()
+            .ok_or_else(|| SqlError::new(1041, "Out of memory"))
+    }
+
+    /// The connection that has the system schemas and nothing else, with the tables that a
+    /// statement names (schema, table): it makes them when they are first asked for.
+    pub fn system(&mut self, named: &[(String, String)]) -> Result<&mut (Connection, Catalog)> {
+        if self.system.is_none() {
+            let connection = self.open()?;
+            let catalog = catalog::install_schemas(connection.db(), self.source())
+                .map_err(tare_store::Error::from)?;
+            self.system = Some((connection, catalog));
+        }
+        let system = self.system.as_mut().ok_or_else(SqlError::interrupted)?;
+        system
+            .1
+            .ensure(system.0.db(), named)
+            .map_err(tare_store::Error::from)?;
+        Ok(system)
+    }
+
+    /// What is known of the system schemas without a statement.
+    pub fn system_catalog(&mut self) -> Result<&Catalog> {
+        Ok(&self.system(&[])?.1)
+    }
+
+    /// The connection that a statement runs on, with the system tables that it names.
+    pub fn of(&mut self, sql: &Sql) -> Result<&mut Connection> {
+        match sql.is_system() {
+            true => Ok(&mut self.system(&sql.catalog)?.0),
+            false => self.own(),
+        }
+    }
+
+    /// The connection that a statement was prepared on.
+    pub fn with(&mut self, id: StatementId) -> Result<&mut Connection> {
+        match id.is_system() {
+            true => Ok(&mut self.system(&[])?.0),
+            false => self.own(),
+        }
+    }
+
+    /// The connection that a statement was prepared on, and the system tables that it reads.
+    pub fn with_catalog(
+        &mut self,
+        id: StatementId,
+        sql: &Sql,
+    ) -> Result<(&mut Connection, Option<&Catalog>)> {
+        if id.is_system() {
+            let (connection, catalog) = self.system.as_mut().ok_or_else(SqlError::interrupted)?;
+            return Ok((connection, Some(catalog)));
+        }
+        let connection = self.own.as_mut().ok_or_else(SqlError::interrupted)?;
+        let catalog = self.joined.as_ref().filter(|_| !sql.catalog.is_empty());
+        Ok((connection, catalog))
+    }
+
+    /// Finalizes a prepared statement.
+    pub fn close(&mut self, id: StatementId) {
+        let connection = match id.is_system() {
+            true => self.system.as_mut().map(|(connection, _)| connection),
+            false => self.own.as_mut(),
+        };
+        if let Some(connection) = connection {
+            connection.close(id);
+        }
+    }
+
+    /// Gives the session's own connection the system schemas, the first time that a statement
+    /// joins them with a database's tables.
+    pub fn join_system(&mut self, transaction: &Transaction) -> Result<()> {
+        if self.joined.is_some() {
+            return Ok(());
+        }
+        let open = transaction.open;
+        if open && transaction.wrote {
+            return Err(SqlError::unsupported(
+                "joining a system schema with a table for the first time inside a transaction that has written",
+            ));
+        }
+        let source = self.source();
+        let connection = self.own()?;
+        // Made inside a transaction, the tables would go with its rollback. It has only read.
+        if open {
+            connection.execute("COMMIT")?;
+        }
+        let installed = catalog::install(connection.db(), source);
+        if open {
+            connection.begin()?;
+        }
+        self.joined = Some(installed.map_err(tare_store::Error::from)?);
+        Ok(())
+    }
+
+    fn is_strict(&self) -> bool {
+        Mode::of(&self.state.text("sql_mode").unwrap_or_default()).strict
+    }
+
+    /// Strict mode: values that do not fit their columns are refused.
+    pub fn check_values(&mut self) -> Result<()> {
+        let strict = self.is_strict();
+        match self.own.as_mut() {
+            Some(connection) => Ok(connection.batch(if strict {
+                "PRAGMA ignore_check_constraints=OFF"
+            } else {
+                "PRAGMA ignore_check_constraints=ON"
+            })?),
+            None => Ok(()),
+        }
+    }
+
+    /// @@foreign_key_checks.
+    pub fn check_foreign_keys(&mut self) -> Result<()> {
+        let on = self.state.text("foreign_key_checks").as_deref() != Some("OFF");
+        let Some(connection) = self.own.as_mut() else {
+            return Ok(());
+        };
+        connection.batch(match on {
+            true => "PRAGMA foreign_keys=ON",
+            false => "PRAGMA foreign_keys=OFF",
+        })?;
+        Ok(())
+    }
+
+    fn source(&self) -> Arc<dyn Source> {
+        Arc::new(Served::new(self.shared.clone(), self.state.clone()))
+    }
+}

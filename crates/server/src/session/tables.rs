@@ -1,0 +1,328 @@
+//! The tables that a session has open: who reads and writes which, told to performance_schema.
+
+use std::collections::HashMap;
+
+use tare::digest::Digest;
+use tare::table::{Classes, Handle, Table};
+use tare::wait::Wait;
+use tare::{LockDuration, LockType, Namespace, Operation, TableLock, metadata};
+
+use crate::points::{MDL, TABLE_IO, TABLE_LOCK};
+use tare_dialect::plan::{Change, Sql};
+use tare_mysql::error::Result;
+use tare_mysql::table::TableDef;
+use tare_store::Connection;
+use tare_store::access::{self, Loop, Reads};
+
+/// Statements whose use of tables a session remembers by their digest, so that a text with other
+/// values in it is not looked at again.
+const REMEMBERED: usize = 256;
+
+/// A table that the session has open.
+#[derive(Debug)]
+struct Open {
+    database: String,
+    table: String,
+    /// MySQL's names, as the instrument knows them.
+    indexes: Vec<String>,
+    handle: Handle,
+    metadata: metadata::Lock,
+    /// The metadata lock is held.
+    held: bool,
+}
+
+/// What a statement does to one of them.
+#[derive(Debug, Clone, Copy)]
+struct One {
+    table: usize,
+    index: Option<usize>,
+    writes: bool,
+    reads: Reads,
+    backward: bool,
+}
+
+/// What a statement does to tables, in the places of one session.
+#[derive(Debug, Clone)]
+pub struct Uses {
+    /// The generation of the schemas that it was learned from.
+    generation: u64,
+    all: Vec<One>,
+    steps: Option<Loop>,
+    change: Option<Change>,
+    temporaries: u64,
+}
+
+/// The tables that a session has open.
+#[derive(Debug, Default)]
+pub struct Tables {
+    generation: u64,
+    open: Vec<Open>,
+    /// Tables opened since the session began.
+    opened: u64,
+    /// By digest, and the databases that the text's names are of.
+    known: HashMap<(Digest, Vec<String>), Uses>,
+}
+
+/// Rows that a statement has read or changed.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Rows {
+    /// Rows given to the client.
+    pub sent: u64,
+    /// Rows stepped over in scans.
+    pub scanned: u64,
+    /// Rows changed.
+    pub affected: u64,
+    /// Steps of SQLite's machine.
+    pub steps: u64,
+}
+
+/// What an execution of a statement did to tables.
+#[derive(Debug, Clone, Copy, Default)]
+#[allow(missing_docs, reason = "they are MySQL's names, but for the first two")]
+pub struct Work {
+    /// Tables locked, and unlocked again.
+    pub external_locks: u64,
+    /// Temporary tables that SQLite filled.
+    pub temporaries: u64,
+    pub read_first: u64,
+    pub read_key: u64,
+    pub read_last: u64,
+    pub read_next: u64,
+    pub read_prev: u64,
+    pub read_rnd_next: u64,
+    pub select_scan: bool,
+    pub select_range: bool,
+    pub select_full_join: bool,
+    pub select_full_range_join: bool,
+    pub no_index: bool,
+}
+
+impl Work {
+    fn select(&mut self, reads: Reads, is_first: bool) {
+        match (reads, is_first) {
+            (Reads::Scan, true) => self.select_scan = true,
+            (Reads::Scan, false) => self.select_full_join = true,
+            (Reads::Range, true) => self.select_range = true,
+            (Reads::Range, false) => self.select_full_range_join = true,
+            (Reads::Lookup | Reads::Nothing, _) => {}
+        }
+    }
+}
+
+impl Tables {
+    /// What a statement does to tables; looked up in its program the first time.
+    pub fn uses(
+        &mut self,
+        connection: &mut Connection,
+        sql: &Sql,
+        change: Option<Change>,
+        digest: Option<&Digest>,
+        generation: u64,
+    ) -> Result<Uses> {
+        if self.generation != generation {
+            // A table may be another one now.
+            *self = Self {
+                generation,
+                opened: self.opened,
+                ..Self::default()
+            };
+        }
+        let key = digest.map(|digest| (*digest, sql.databases.clone()));
+        if let Some(known) = key.as_ref().and_then(|key| self.known.get(key)) {
+            return Ok(known.clone());
+        }
+        let inserts = matches!(change, Some(Change::Insert | Change::Replace));
+        let program = access::of(connection.db(), &sql.text, inserts)?;
+        let mut all = Vec::new();
+        for access in program.accesses {
+            let Some(def) = connection.table(&access.database, &access.table)? else {
+                continue;
+            };
+            let table = self.open(&access.database, &def);
+            let indexes = &self.open[table].indexes;
+            let index = access.index.as_ref();
+            let index = index.and_then(|name| indexes.iter().position(|known| known == name));
+            all.push(One {
+                table,
+                index,
+                writes: access.writes,
+                reads: access.reads,
+                backward: access.backward,
+            });
+        }
+        let uses = Uses {
+            generation,
+            all,
+            steps: program.single_loop,
+            change,
+            temporaries: program.temporaries,
+        };
+        if let Some(key) = key {
+            if self.known.len() >= REMEMBERED {
+                self.known.clear();
+            }
+            self.known.insert(key, uses.clone());
+        }
+        Ok(uses)
+    }
+
+    fn open(&mut self, database: &str, def: &TableDef) -> usize {
+        let same = |open: &Open| open.database == database && open.table == def.name;
+        if let Some(known) = self.open.iter().position(same) {
+            return known;
+        }
+        let indexes: Vec<String> = def.indexes.iter().map(|index| index.name.clone()).collect();
+        let names: Vec<&str> = indexes.iter().map(String::as_str).collect();
+        let classes = Classes {
+            io: &TABLE_IO,
+            lock: &TABLE_LOCK,
+        };
+        self.open.push(Open {
+            handle: Table::new(classes, database, &def.name, &names).open(),
+            metadata: metadata::Lock::new(&MDL, Namespace::Table, database, &def.name),
+            database: database.to_owned(),
+            table: def.name.clone(),
+            indexes,
+            held: false,
+        });
+        self.opened += 1;
+        self.open.len() - 1
+    }
+
+    /// Tables opened since the session began.
+    pub fn opened(&self) -> u64 {
+        self.opened
+    }
+
+    /// The statement begins: its tables are locked, and what is done to the first of them is timed
+    /// from the stage's beginning on.
+    pub fn begin(&mut self, uses: &Uses) -> Option<Wait> {
+        for one in &uses.all {
+            let open = &mut self.open[one.table];
+            let (lock, kind) = match one.writes {
+                true => (TableLock::WriteExternal, LockType::SharedWrite),
+                false => (TableLock::ReadExternal, LockType::SharedRead),
+            };
+            open.metadata.granted(kind, LockDuration::Transaction);
+            open.held = true;
+            open.handle.locked(lock);
+        }
+        let first = uses.all.first()?;
+        let handle = &self.open[first.table].handle;
+        Some(handle.io_in_stage(operation(uses, first), first.index))
+    }
+
+    /// It has ended: says of how many rows.
+    pub fn end(&mut self, uses: &Uses, wait: Option<Wait>, rows: Rows) {
+        let visited = visited(uses, rows);
+        if let Some(mut wait) = wait {
+            wait.rows(match uses.all.first().is_some_and(|one| one.writes) {
+                true => rows.affected,
+                false => visited,
+            });
+        }
+        for (i, one) in uses.all.iter().enumerate() {
+            let open = &mut self.open[one.table];
+            if i > 0 {
+                // What the first did is timed; the others' part in that is not known.
+                let mut wait = open.handle.io(operation(uses, one), one.index);
+                wait.rows(match one.writes {
+                    true => rows.affected,
+                    false => rows.sent.max(1),
+                });
+            } else if one.writes && uses.change.is_some_and(finds_first) {
+                // The rows were fetched before they were changed.
+                let mut wait = open.handle.io(Operation::Fetch, one.index);
+                wait.rows(visited.max(rows.affected));
+            }
+            open.handle.unlocked();
+        }
+    }
+
+    /// The transaction has ended: nobody is kept from changing a definition any more.
+    pub fn release(&mut self) {
+        for open in self.open.iter_mut().filter(|open| open.held) {
+            open.metadata.released();
+            open.held = false;
+        }
+    }
+}
+
+impl Uses {
+    /// Whether it was learned from the schemas as they are.
+    pub fn is_of(&self, generation: u64) -> bool {
+        self.generation == generation
+    }
+
+    /// What an execution did to tables, for SHOW STATUS and the statement's event.
+    pub fn work(&self, rows: Rows) -> Work {
+        let mut work = Work {
+            external_locks: 2 * self.all.len() as u64,
+            temporaries: self.temporaries,
+            ..Work::default()
+        };
+        let is_select = self.change.is_none();
+        for (i, one) in self.all.iter().enumerate() {
+            let is_first = i == 0;
+            // A joined table is looked up for each row at least.
+            let times = if is_first { 1 } else { rows.sent.max(1) };
+            let visited = if is_first { visited(self, rows) } else { times };
+            let following = match one.backward {
+                true => &mut work.read_prev,
+                false => &mut work.read_next,
+            };
+            match one.reads {
+                Reads::Nothing => continue,
+                Reads::Lookup | Reads::Range => {
+                    *following += visited.saturating_sub(times);
+                    work.read_key += times;
+                }
+                Reads::Scan if one.index.is_some() => {
+                    *following += rows.scanned;
+                    match one.backward {
+                        true => work.read_last += 1,
+                        false => work.read_first += 1,
+                    }
+                }
+                // The end of the table is a row that was asked for.
+                Reads::Scan => work.read_rnd_next += rows.scanned + 1,
+            }
+            if is_select {
+                work.select(one.reads, is_first);
+                work.no_index |= one.reads == Reads::Scan;
+            }
+        }
+        work
+    }
+
+    /// Whether steps of SQLite's machine say more than the rows do.
+    pub fn counts_steps(&self) -> bool {
+        self.steps.is_some()
+    }
+}
+
+/// Whether a change looks for its rows.
+fn finds_first(change: Change) -> bool {
+    matches!(change, Change::Update | Change::Delete)
+}
+
+fn operation(uses: &Uses, one: &One) -> Operation {
+    match uses.change.filter(|_| one.writes) {
+        Some(Change::Insert | Change::Replace) => Operation::Insert,
+        Some(Change::Update) => Operation::Update,
+        Some(Change::Delete) => Operation::DeleteRow,
+        None => Operation::Fetch,
+    }
+}
+
+fn visited(uses: &Uses, rows: Rows) -> u64 {
+    // A scan counts its steps from row to row.
+    let scanned = if rows.scanned > 0 {
+        rows.scanned + 1
+    } else {
+        0
+    };
+    let stepped = uses.steps.map_or(0, |l| l.visited(rows.steps, rows.sent));
+    // A row that was looked for and not found was a fetch, too.
+    rows.sent.max(scanned).max(stepped).max(1)
+}

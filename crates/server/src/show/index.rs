@@ -1,0 +1,83 @@
+//! The indexes of a table.
+
+use super::names;
+use crate::session::Session;
+use tare_mysql::error::Result;
+use tare_query::result::Rows;
+use tare_store::connection::quote;
+
+/// SHOW INDEX.
+pub fn indexes(session: &mut Session, database: &Option<String>, table: &str) -> Result<Rows> {
+    let mut rows = Rows::new(&[
+        "Table",
+        "Non_unique",
+        "Key_name",
+        "Seq_in_index",
+        "Column_name",
+        "Collation",
+        "Cardinality",
+        "Sub_part",
+        "Packed",
+        "Null",
+        "Index_type",
+        "Comment",
+        "Index_comment",
+        "Visible",
+        "Expression",
+    ])
+    .typed(&[
+        "varchar(64)",
+        "int",
+        "varchar(64)",
+        "int unsigned",
+        "varchar(64)",
+        "varchar(1)",
+        "bigint",
+        "bigint",
+        "binary(0)",
+        "varchar(3)",
+        "varchar(11)",
+        "varchar(8)",
+        "varchar(2048)",
+        "varchar(3)",
+        "longtext",
+    ]);
+    if names::system_table(session, database, table)?.is_some() {
+        return Ok(rows);
+    }
+    let (database, def) = names::one(session, database, table)?;
+    for index in &def.indexes {
+        for (i, column) in index.columns.iter().enumerate() {
+            let nullable = def.column(column).is_some_and(|c| c.nullable);
+            let parts: Vec<String> = index.columns[..=i].iter().map(|c| quote(c)).collect();
+            let cardinality = session.connections.own()?.db().query_row(
+                &format!(
+                    "SELECT count(*) FROM (SELECT DISTINCT {} FROM {}.{})",
+                    parts.join(", "),
+                    quote(&database),
+                    quote(&def.name)
+                ),
+                [],
+                |r| r.get::<_, i64>(0),
+            );
+            rows.push([
+                def.name.as_str().into(),
+                i64::from(!index.unique).into(),
+                index.name.as_str().into(),
+                (i as i64 + 1).into(),
+                column.as_str().into(),
+                "A".into(),
+                cardinality.ok().into(),
+                None::<i64>.into(),
+                None::<i64>.into(),
+                if nullable { "YES" } else { "" }.into(),
+                "BTREE".into(),
+                "".into(),
+                "".into(),
+                "YES".into(),
+                None::<String>.into(),
+            ]);
+        }
+    }
+    Ok(rows)
+}

@@ -1,0 +1,109 @@
+//! Databases and tables, by name.
+
+use rusqlite::types::Value;
+use tare_mysql::error::Result;
+use tare_mysql::schema::{SYSTEM_SCHEMAS, is_system_schema};
+
+use super::names;
+use crate::session::Session;
+use tare_query::result::Rows;
+
+/// SHOW DATABASES.
+pub fn databases(session: &Session) -> Rows {
+    let mut rows = Rows::new(&["Database"]);
+    let mut names: Vec<String> = SYSTEM_SCHEMAS.iter().map(|s| (*s).to_owned()).collect();
+    if session.is_root() {
+        names.extend(session.shared.databases.names());
+    }
+    names.sort();
+    for name in names {
+        rows.push([name.into()]);
+    }
+    rows
+}
+
+/// SHOW TABLES.
+pub fn tables(session: &mut Session, database: &Option<String>, full: bool) -> Result<Rows> {
+    let database = names::default_database(session, database)?;
+    let title = format!("Tables_in_{database}");
+    let mut rows = if full {
+        Rows::new(&[&title, "Table_type"])
+    } else {
+        Rows::new(&[&title])
+    };
+    let mut names: Vec<(String, &str)> = Vec::new();
+    if is_system_schema(&database) {
+        let kind = if database.eq_ignore_ascii_case("information_schema") {
+            "SYSTEM VIEW"
+        } else {
+            "BASE TABLE"
+        };
+        names.extend(tare_sys::tables_in(&database).into_iter().map(|t| {
+            let view = t.view_definition().is_some();
+            (t.name().to_owned(), if view { "VIEW" } else { kind })
+        }));
+    } else {
+        names.extend(names::definitions(session, &database)?.iter().map(|d| {
+            (
+                d.name.clone(),
+                if d.view.is_some() {
+                    "VIEW"
+                } else {
+                    "BASE TABLE"
+                },
+            )
+        }));
+    }
+    for (name, kind) in names {
+        rows.rows.push(if full {
+            vec![Value::Text(name), Value::Text(kind.into())]
+        } else {
+            vec![Value::Text(name)]
+        });
+    }
+    Ok(rows)
+}
+
+/// SHOW CREATE DATABASE.
+pub fn create_database(session: &Session, name: &str) -> Result<Rows> {
+    names::default_database(session, &Some(name.to_owned()))?;
+    let mut rows = Rows::new(&["Database", "Create Database"]);
+    rows.push([
+        name.into(),
+        format!("CREATE DATABASE `{name}` /*!40100 DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci */")
+            .into(),
+    ]);
+    Ok(rows)
+}
+
+/// SHOW OPEN TABLES: those of the databases that this session has opened.
+pub fn open_tables(session: &mut Session, database: &Option<String>) -> Result<Rows> {
+    let mut rows = Rows::new(&["Database", "Table", "In_use", "Name_locked"]).typed(&[
+        "varchar(64)",
+        "varchar(64)",
+        "bigint",
+        "bigint",
+    ]);
+    rows.like = 1;
+    let names = match database {
+        Some(name) if session.shared.databases.exists(name) => vec![name.clone()],
+        Some(_) => Vec::new(),
+        None => session.shared.databases.names(),
+    };
+    for name in names {
+        if !session.is_root() || session.shared.databases.known(&name).is_none() {
+            continue;
+        }
+        for def in names::definitions(session, &name)? {
+            if def.view.is_none() {
+                rows.push([
+                    name.as_str().into(),
+                    def.name.as_str().into(),
+                    0i64.into(),
+                    0i64.into(),
+                ]);
+            }
+        }
+    }
+    Ok(rows)
+}

@@ -1,0 +1,216 @@
+//! A client's socket, and the packets on it.
+
+mod reader;
+mod writer;
+
+pub use self::reader::{PacketReader, ReadError};
+pub use self::writer::PacketWriter;
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tare::Operation;
+
+use crate::points::CLIENT_CONNECTION;
+
+/// The socket of a connection, and what is known of its waits.
+pub struct Stream {
+    socket: Socket,
+    point: tare::socket::Instance,
+}
+
+/// A socket.
+pub enum Socket {
+    /// Unix domain socket.
+    Unix(UnixStream),
+    /// TCP.
+    Tcp(TcpStream),
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stream({})", self.as_raw_fd())
+    }
+}
+
+impl Stream {
+    /// A client's socket.
+    pub fn new(socket: Socket) -> Self {
+        let fd = match &socket {
+            Socket::Unix(s) => s.as_raw_fd(),
+            Socket::Tcp(s) => s.as_raw_fd(),
+        };
+        let mut point = tare::socket::Instance::new(&CLIENT_CONNECTION, fd);
+        if let Socket::Tcp(socket) = &socket
+            && let Ok(peer) = socket.peer_addr()
+        {
+            point.peer(&peer.ip().to_string(), peer.port());
+        }
+        Self { socket, point }
+    }
+
+    /// The socket itself.
+    pub fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// Says that the calling thread serves the client.
+    pub fn own(&self) {
+        self.point.own();
+    }
+
+    /// Says whether it waits for the client.
+    pub fn idle(&self, is_idle: bool) {
+        self.point.idle(is_idle);
+    }
+
+    /// Limits how long one read may take.
+    pub fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        match &self.socket {
+            Socket::Unix(s) => s.set_read_timeout(timeout),
+            Socket::Tcp(s) => s.set_read_timeout(timeout),
+        }
+    }
+
+    /// Limits how long one write may take.
+    pub fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        match &self.socket {
+            Socket::Unix(s) => s.set_write_timeout(timeout),
+            Socket::Tcp(s) => s.set_write_timeout(timeout),
+        }
+    }
+
+    /// Ends the conversation: a thread that reads from the socket sees its end.
+    pub fn shutdown(&self, how: Shutdown) {
+        // An error says that the client has already gone.
+        let _ = match &self.socket {
+            Socket::Unix(s) => s.shutdown(how),
+            Socket::Tcp(s) => s.shutdown(how),
+        };
+    }
+
+    fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut wait = self.point.wait(Operation::Recv);
+        let result = self.recv_idle(buffer);
+        if let Ok(n) = result {
+            wait.bytes(n as u64);
+        }
+        result
+    }
+
+    /// Without a wait of its own: the session is idle.
+    fn recv_idle(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &self.socket {
+            Socket::Unix(s) => (&*s).read(buffer),
+            Socket::Tcp(s) => (&*s).read(buffer),
+        }
+    }
+
+    fn send_all(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut wait = self.point.follow(Operation::Send);
+        wait.bytes(bytes.len() as u64);
+        match &self.socket {
+            Socket::Unix(s) => (&*s).write_all(bytes),
+            Socket::Tcp(s) => (&*s).write_all(bytes),
+        }
+    }
+
+    /// Whether the client has closed its end. Does not block.
+    pub fn is_gone(&self) -> bool {
+        let mut polled = [PollFd::new(self, PollFlags::RDHUP)];
+        let closed = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
+        poll(&mut polled, Some(&Timespec::default())).is_ok_and(|n| n > 0)
+            && polled[0].revents().intersects(closed)
+    }
+}
+
+impl AsRawFd for Stream {
+    fn as_raw_fd(&self) -> RawFd {
+        match &self.socket {
+            Socket::Unix(s) => s.as_raw_fd(),
+            Socket::Tcp(s) => s.as_raw_fd(),
+        }
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match &self.socket {
+            Socket::Unix(s) => s.as_fd(),
+            Socket::Tcp(s) => s.as_fd(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tare_mysql::wire::packets::FULL;
+
+    use super::*;
+
+    fn pair() -> (Arc<Stream>, Arc<Stream>) {
+        let (a, b) = UnixStream::pair().expect("a socket pair");
+        (
+            Arc::new(Stream::new(Socket::Unix(a))),
+            Arc::new(Stream::new(Socket::Unix(b))),
+        )
+    }
+
+    #[test]
+    fn large_packets_are_cut_and_joined() {
+        for len in [0, 1, FULL - 1, FULL, FULL + 1, 2 * FULL] {
+            let (a, b) = pair();
+            let sender = std::thread::spawn(move || {
+                let mut writer = PacketWriter::new(a);
+                writer.begin().resize(4 + len, 7);
+                writer.end();
+                writer.flush().expect("the other end reads");
+            });
+            let mut reader = PacketReader::new(b, 64 << 20);
+            let (payload, next) = reader.read(0).expect("a packet");
+            assert_eq!(payload.len(), len);
+            assert!(payload.iter().all(|&x| x == 7));
+            assert_eq!(usize::from(next), len / FULL + 1);
+            sender.join().expect("the sender ends");
+        }
+    }
+
+    #[test]
+    fn a_packet_above_the_limit_is_refused_by_its_header() {
+        let (a, b) = pair();
+        a.send_all(&[0, 0, 1, 0]).expect("sent");
+        let mut reader = PacketReader::new(b, 65_535);
+        assert!(matches!(reader.read(0), Err(ReadError::TooLarge(65_536))));
+    }
+
+    #[test]
+    fn sequence_and_end_are_checked() {
+        let (a, b) = pair();
+        a.send_all(&[1, 0, 0, 3, 9]).expect("sent");
+        let mut reader = PacketReader::new(b, 100);
+        assert!(matches!(
+            reader.read(0),
+            Err(ReadError::OutOfOrder {
+                got: 3,
+                expected: 0
+            })
+        ));
+        let (a, b) = pair();
+        a.send_all(&[9, 0, 0, 0, 1]).expect("sent");
+        drop(a);
+        let mut reader = PacketReader::new(b.clone(), 100);
+        assert!(matches!(reader.read(0), Err(ReadError::Io(_))));
+        assert!(b.is_gone());
+        assert!(matches!(
+            PacketReader::new(b, 100).read(0),
+            Err(ReadError::Closed)
+        ));
+    }
+}

@@ -1,0 +1,200 @@
+//! Packets from a client.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tare_mysql::wire::packets::{FULL, KEEP_BUFFER};
+
+use super::Stream;
+use crate::points::IDLE;
+
+/// What is read at a time: two pages are enough for any sysbench statement, and a larger
+/// packet grows the buffer for as long as it is there.
+const READ_BUFFER: usize = 8 << 10;
+
+/// Why no packet came.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The client closed the connection between two packets.
+    #[error("the client closed the connection")]
+    Closed,
+    /// The packet is larger than max_allowed_packet.
+    #[error("packet of {0} bytes is larger than max_allowed_packet")]
+    TooLarge(usize),
+    /// The sequence number is not the one that must come.
+    #[error("packets out of order: got {got} instead of {expected}")]
+    OutOfOrder {
+        /// What came.
+        got: u8,
+        /// What should have come.
+        expected: u8,
+    },
+    /// The socket failed, or closed in the middle of a packet.
+    #[error("reading from the client: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// Reads packets.
+#[derive(Debug)]
+pub struct PacketReader {
+    stream: Arc<Stream>,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// A packet that came in several pieces of 16 MiB.
+    joined: Vec<u8>,
+    max_packet: usize,
+    received: u64,
+}
+
+impl PacketReader {
+    /// A reader of packets up to `max_packet` bytes.
+    pub fn new(stream: Arc<Stream>, max_packet: usize) -> Self {
+        Self {
+            stream,
+            buffer: vec![0; READ_BUFFER],
+            start: 0,
+            end: 0,
+            joined: Vec::new(),
+            max_packet,
+            received: 0,
+        }
+    }
+
+    /// Bytes received since the connection began.
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Sets max_allowed_packet.
+    pub fn set_max_packet(&mut self, bytes: usize) {
+        self.max_packet = bytes;
+    }
+
+    /// Whether bytes of a next packet have been read already.
+    pub fn has_buffered(&self) -> bool {
+        self.end > self.start
+    }
+
+    /// Reads until `n` bytes are in the buffer. `Ok(false)`: the client closed before the first.
+    fn fill(&mut self, n: usize, idle: bool) -> Result<bool, ReadError> {
+        if self.end - self.start >= n {
+            return Ok(true);
+        }
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        if self.buffer.len() < n {
+            self.buffer.resize(n, 0);
+        }
+        while self.end < n {
+            let result = if idle && self.end == 0 {
+                let idle = tare::idle::start(&IDLE);
+                self.stream.idle(true);
+                let result = self.stream.recv_idle(&mut self.buffer[self.end..]);
+                self.stream.idle(false);
+                drop(idle);
+                result
+            } else {
+                self.stream.recv(&mut self.buffer[self.end..])
+            };
+            match result {
+                Ok(0) if self.end == 0 => return Ok(false),
+                Ok(0) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+                Ok(read) => {
+                    self.end += read;
+                    self.received += read as u64;
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Ok(true)
+    }
+
+    fn header(&mut self, sequence: u8, first: bool) -> Result<usize, ReadError> {
+        if !self.fill(4, first && sequence == 0)? {
+            return Err(if first {
+                ReadError::Closed
+            } else {
+                io::Error::from(io::ErrorKind::UnexpectedEof).into()
+            });
+        }
+        let [a, b, c, got] = [0, 1, 2, 3].map(|i| self.buffer[self.start + i]);
+        self.start += 4;
+        if got != sequence {
+            return Err(ReadError::OutOfOrder {
+                got,
+                expected: sequence,
+            });
+        }
+        Ok(u32::from_le_bytes([a, b, c, 0]) as usize)
+    }
+
+    /// The next packet's payload, and the sequence number that the answer begins with.
+    pub fn read(&mut self, sequence: u8) -> Result<(&[u8], u8), ReadError> {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+            if self.buffer.len() > KEEP_BUFFER {
+                self.buffer = vec![0; READ_BUFFER];
+            }
+            if self.joined.capacity() > KEEP_BUFFER {
+                self.joined = Vec::new();
+            }
+        }
+        let len = self.header(sequence, true)?;
+        let mut next = sequence.wrapping_add(1);
+        // The limit is looked at before a byte of the payload is waited for.
+        if len > self.max_packet {
+            return Err(ReadError::TooLarge(len));
+        }
+        self.payload(len)?;
+        let from = self.start;
+        self.start += len;
+        if len < FULL {
+            return Ok((&self.buffer[from..from + len], next));
+        }
+        self.joined.clear();
+        self.joined
+            .extend_from_slice(&self.buffer[from..from + len]);
+        loop {
+            let len = self.header(next, false)?;
+            next = next.wrapping_add(1);
+            if self.joined.len() + len > self.max_packet {
+                return Err(ReadError::TooLarge(self.joined.len() + len));
+            }
+            self.payload(len)?;
+            self.joined
+                .extend_from_slice(&self.buffer[self.start..self.start + len]);
+            self.start += len;
+            if len < FULL {
+                return Ok((&self.joined, next));
+            }
+        }
+    }
+
+    fn payload(&mut self, len: usize) -> Result<(), ReadError> {
+        if len > 0 && !self.fill(len, false)? {
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+        }
+        Ok(())
+    }
+
+    /// Reads and drops what is on its way, so that a refusal is not lost in a connection reset.
+    pub fn drain(&mut self, for_at_most: Duration, bytes: usize) {
+        if self.stream.set_read_timeout(Some(for_at_most)).is_err() {
+            return;
+        }
+        let mut left = bytes;
+        let mut scrap = vec![0; READ_BUFFER * 8];
+        while left > 0 {
+            match self.stream.recv(&mut scrap) {
+                Ok(0) | Err(_) => return,
+                Ok(n) => left = left.saturating_sub(n),
+            }
+        }
+    }
+}

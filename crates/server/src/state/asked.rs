@@ -1,0 +1,105 @@
+//! What SQL functions ask of the session.
+
+use rusqlite::types::Value;
+use tare_functions::Session;
+
+use super::SessionState;
+use crate::instruments;
+use crate::variables::VERSION;
+use tare_sys::config::SysConfig;
+
+impl Session for SessionState {
+    fn version(&self) -> &str {
+        VERSION
+    }
+
+    fn id(&self) -> u64 {
+        self.id
+    }
+
+    fn thread_id(&self) -> u64 {
+        tare::thread::id()
+    }
+
+    fn account(&self) -> String {
+        self.account()
+    }
+
+    fn database(&self) -> Option<String> {
+        self.database()
+    }
+
+    fn last_insert_id(&self) -> i64 {
+        self.last_insert_id()
+    }
+
+    fn set_last_insert_id(&self, id: i64) {
+        self.set_last_insert_id(id);
+    }
+
+    fn row_count(&self) -> i64 {
+        self.row_count()
+    }
+
+    fn found_rows(&self) -> i64 {
+        self.found_rows()
+    }
+
+    fn count_updated(&self) {
+        self.count_updated();
+    }
+
+    fn variable(&self, scope: &str, name: &str) -> Value {
+        self.variable(scope, name)
+    }
+
+    fn user_variable(&self, name: &str) -> Value {
+        self.user_variables.get(name)
+    }
+
+    fn set_user_variable(&self, name: &str, value: Value) {
+        self.user_variables.set(name, value);
+    }
+
+    fn divided_by_zero(&self) {
+        self.divided_by_zero();
+    }
+
+    fn truncated(&self, kind: &str, text: &str) {
+        self.truncated(kind, text);
+    }
+
+    fn sleep(&self, seconds: f64) -> bool {
+        self.sleep(seconds)
+    }
+
+    fn try_lock(&self, name: &str) -> bool {
+        self.user_locks().try_take(name, self.id)
+    }
+
+    fn lock_owner(&self, name: &str) -> Option<u64> {
+        self.user_locks().owner(name)
+    }
+
+    fn unlock(&self, name: &str) -> Option<bool> {
+        self.user_locks().release(name, self.id)
+    }
+
+    fn unlock_all(&self) -> u64 {
+        self.user_locks().release_all(self.id)
+    }
+}
+
+impl tare_sys::native::Session for SessionState {
+    fn sys_config(&self) -> &SysConfig {
+        self.sys_config()
+    }
+
+    fn system_text(&self, name: &str) -> Option<String> {
+        self.text(name)
+    }
+
+    fn instrument_default(&self, name: &str, timed: bool) -> bool {
+        instruments::default_of(name, timed)
+    }
+}

@@ -1,0 +1,144 @@
+//! System variables as a session sees and sets them.
+
+use std::collections::BTreeMap;
+
+use rusqlite::types::Value;
+use tare_mysql::error::{Result, SqlError};
+
+use super::SessionState;
+use crate::variables::{Kind, VARIABLES, Variable, checked, find, may_change};
+use tare_dialect::admin::Scope;
+
+impl SessionState {
+    /// Text of a system variable as this session sees it.
+    pub fn text(&self, name: &str) -> Option<String> {
+        let own = self.system.lock().get(name).cloned();
+        own.or_else(|| self.globals.get(name))
+    }
+
+    /// All variables as this session sees them.
+    pub fn all(&self, scope: Scope) -> BTreeMap<&'static str, String> {
+        let mut all = self.globals.all();
+        if scope == Scope::Session {
+            for variable in VARIABLES.iter().filter(|v| v.kind == Kind::Session) {
+                all.insert(variable.name, variable.default.to_owned());
+            }
+            for name in [
+                "error_count",
+                "identity",
+                "last_insert_id",
+                "pseudo_thread_id",
+                "timestamp",
+                "warning_count",
+            ] {
+                let value = match self.variable("session", name) {
+                    Value::Integer(n) => n.to_string(),
+                    Value::Real(x) => format!("{x:.6}"),
+                    _ => continue,
+                };
+                all.insert(name, value);
+            }
+            for (name, value) in self.system.lock().iter() {
+                all.insert(name, value.clone());
+            }
+        }
+        all
+    }
+
+    /// `@@scope.name` as a value.
+    pub fn variable(&self, scope: &str, name: &str) -> Value {
+        let text = match name {
+            "last_insert_id" | "identity" => return Value::Integer(self.last_insert_id()),
+            "pseudo_thread_id" => return Value::Integer(self.id as i64),
+            "warning_count" | "error_count" => {
+                return Value::Integer(i64::from(self.warnings.count()));
+            }
+            "timestamp" => return Value::Real(tare_mysql::date::now_utc().0 as f64),
+            _ if scope == "global" => self.globals.get(name),
+            _ => self.text(name),
+        };
+        match (find(name), text) {
+            (Some(variable), Some(text)) => variable.value(text),
+            _ => Value::Null,
+        }
+    }
+
+    /// SET of a system variable; `None` is DEFAULT.
+    pub fn set(&self, scope: Scope, name: &str, value: Option<Value>, is_root: bool) -> Result<()> {
+        let Some(variable) = find(name) else {
+            return Err(SqlError::unknown_variable(name));
+        };
+        let name = variable.name;
+        may_set(variable, scope, is_root)?;
+        let text = match value {
+            None if scope == Scope::Session => {
+                self.system.lock().remove(name);
+                return Ok(());
+            }
+            None => variable.default.to_owned(),
+            Some(value) => checked(variable, value)?,
+        };
+        if matches!(name, "last_insert_id" | "identity") {
+            self.set_last_insert_id(text.parse().unwrap_or(0));
+            return Ok(());
+        }
+        let now = match scope {
+            Scope::Global => self.globals.get(name),
+            Scope::Session => self.text(name),
+        };
+        if !may_change(name) && now.as_ref() != Some(&text) {
+            return Err(SqlError::new(
+                1231,
+                format!(
+                    "Variable '{name}' can't be set to the value of '{text}': it has no effect on this server"
+                ),
+            ));
+        }
+        if name == "transaction_isolation" {
+            // What was asked for is less than what is done.
+            return Ok(());
+        }
+        let (user, host) = self.user_host();
+        self.globals.changes.set(name, user, host);
+        match scope {
+            Scope::Global => self.globals.set(name, text),
+            Scope::Session => {
+                self.system.lock().insert(name, text);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a variable can be set in this scope, and by this account.
+fn may_set(variable: &Variable, scope: Scope, is_root: bool) -> Result<()> {
+    let name = variable.name;
+    match (variable.kind, scope) {
+        // Elsewhere it can be changed, and then for the server.
+        (Kind::Fixed, Scope::Session) if name == "max_connections" => Err(SqlError::new(
+            1229,
+            format!("Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL"),
+        )),
+        (Kind::Fixed, _) => Err(SqlError::new(
+            1238,
+            format!("Variable '{name}' is a read only variable"),
+        )),
+        (Kind::Session, Scope::Global) => Err(SqlError::new(
+            1228,
+            format!("Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL"),
+        )),
+        (Kind::Shared, Scope::Session) => Err(SqlError::new(
+            1621,
+            format!("SESSION variable '{name}' is read-only. Use SET GLOBAL to assign the value"),
+        )),
+        (Kind::Global, Scope::Session) => Err(SqlError::new(
+            1229,
+            format!("Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL"),
+        )),
+        (_, Scope::Global) if !is_root => Err(SqlError::new(
+            1227,
+            "Access denied; you need (at least one of) the SUPER privilege(s) for this operation",
+        )),
+        _ => Ok(()),
+    }
+}

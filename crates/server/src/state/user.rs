@@ -1,0 +1,56 @@
+//! User variables: `@x`.
+
+use std::collections::HashMap;
+
+use rusqlite::types::Value;
+use tare_rows::server::UserVariable;
+
+use crate::points::LOCK_SESSION;
+use tare::sync::Mutex;
+
+/// A session's.
+#[derive(Debug)]
+pub struct UserVariables(Mutex<HashMap<String, Value>>);
+
+impl Default for UserVariables {
+    fn default() -> Self {
+        Self(Mutex::new(&LOCK_SESSION, HashMap::new()))
+    }
+}
+
+impl UserVariables {
+    /// One, NULL when it was never set.
+    pub fn get(&self, name: &str) -> Value {
+        self.0.lock().get(name).cloned().unwrap_or(Value::Null)
+    }
+
+    /// Sets one.
+    pub fn set(&self, name: &str, value: Value) {
+        self.0.lock().insert(name.to_owned(), value);
+    }
+
+    /// Forgets them.
+    pub fn clear(&self) {
+        self.0.lock().clear();
+    }
+
+    /// All of them, by name.
+    pub fn list(&self) -> Vec<UserVariable> {
+        let variables = self.0.lock();
+        let mut all: Vec<_> = variables
+            .iter()
+            .map(|(name, value)| UserVariable {
+                name: name.clone(),
+                value: match value {
+                    Value::Null => None,
+                    Value::Integer(n) => Some(n.to_string()),
+                    Value::Real(x) => Some(x.to_string()),
+                    Value::Text(t) => Some(t.clone()),
+                    Value::Blob(b) => Some(String::from_utf8_lossy(b).into_owned()),
+                },
+            })
+            .collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
+    }
+}

@@ -1,0 +1,65 @@
+//! The locks of GET_LOCK: they have a name and nothing else.
+
+use std::collections::HashMap;
+
+use crate::points::LOCK_SESSION;
+use tare::sync::Mutex;
+
+/// Who holds which name, and how many times over.
+#[derive(Debug)]
+pub struct UserLocks {
+    held: Mutex<HashMap<String, (u64, u32)>>,
+}
+
+impl Default for UserLocks {
+    fn default() -> Self {
+        Self {
+            held: Mutex::new(&LOCK_SESSION, HashMap::new()),
+        }
+    }
+}
+
+impl UserLocks {
+    /// Takes a lock that nobody else holds.
+    pub fn try_take(&self, name: &str, session: u64) -> bool {
+        let mut held = self.held.lock();
+        let entry = held.entry(name.to_owned()).or_insert((session, 0));
+        if entry.0 != session {
+            return false;
+        }
+        entry.1 += 1;
+        true
+    }
+
+    /// The session that holds a lock.
+    pub fn owner(&self, name: &str) -> Option<u64> {
+        self.held.lock().get(name).map(|(owner, _)| *owner)
+    }
+
+    /// `None`: nobody holds it. `Some(false)`: somebody else does.
+    pub fn release(&self, name: &str, session: u64) -> Option<bool> {
+        let mut held = self.held.lock();
+        let entry = held.get_mut(name)?;
+        if entry.0 != session {
+            return Some(false);
+        }
+        entry.1 -= 1;
+        if entry.1 == 0 {
+            held.remove(name);
+        }
+        Some(true)
+    }
+
+    /// Releases all that a session holds. Returns how many that were.
+    pub fn release_all(&self, session: u64) -> u64 {
+        let mut released = 0;
+        self.held.lock().retain(|_, (owner, times)| {
+            let keep = *owner != session;
+            if !keep {
+                released += u64::from(*times);
+            }
+            keep
+        });
+        released
+    }
+}

@@ -1,0 +1,77 @@
+//! The warnings of a statement.
+
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use crate::points::LOCK_SESSION;
+use tare::sync::Mutex;
+
+/// A row of SHOW WARNINGS.
+#[derive(Debug, Clone)]
+pub struct Warning {
+    /// Note, Warning or Error.
+    pub level: &'static str,
+    /// MySQL's number.
+    pub code: u16,
+    /// The text.
+    pub message: String,
+}
+
+/// Of a statement that warns at every row, as many are kept.
+const MOST: usize = 64;
+
+/// The last statement's.
+#[derive(Debug)]
+pub struct Warnings {
+    all: Mutex<Vec<Warning>>,
+    /// How many there are: most statements have none, and take no lock to know it.
+    count: AtomicU16,
+}
+
+impl Default for Warnings {
+    fn default() -> Self {
+        Self {
+            all: Mutex::new(&LOCK_SESSION, Vec::new()),
+            count: AtomicU16::new(0),
+        }
+    }
+}
+
+impl Warnings {
+    /// All of them.
+    pub fn list(&self) -> Vec<Warning> {
+        self.all.lock().clone()
+    }
+
+    /// Adds one.
+    pub fn add(&self, level: &'static str, code: u16, message: impl Into<String>) {
+        let mut all = self.all.lock();
+        if all.len() < MOST {
+            all.push(Warning {
+                level,
+                code,
+                message: message.into(),
+            });
+            self.count.store(all.len() as u16, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether another one would be forgotten.
+    pub fn is_full(&self) -> bool {
+        usize::from(self.count()) >= MOST
+    }
+
+    /// How many there are.
+    #[inline]
+    pub fn count(&self) -> u16 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// Forgets them.
+    #[inline]
+    pub fn clear(&self) {
+        if self.count() > 0 {
+            self.all.lock().clear();
+            self.count.store(0, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! What the server as a whole counts, and all names of MySQL's.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::{Cells, Counter, named, value};
+use crate::shared::Shared;
+use crate::state::SessionState;
+
+/// What is counted with what performance_schema records of tables: without it nothing is known.
+const RECORDED: &[Counter] = &[
+    Counter::CreatedTmpTables,
+    Counter::HandlerExternalLock,
+    Counter::HandlerReadFirst,
+    Counter::HandlerReadKey,
+    Counter::HandlerReadLast,
+    Counter::HandlerReadNext,
+    Counter::HandlerReadPrev,
+    Counter::HandlerReadRndNext,
+    Counter::OpenedTables,
+    Counter::SelectFullJoin,
+    Counter::SelectFullRangeJoin,
+    Counter::SelectRange,
+    Counter::SelectScan,
+    Counter::SortRange,
+    Counter::SortScan,
+];
+
+/// What is read of rows, in tables and indexes.
+const READS: [Counter; 6] = [
+    Counter::HandlerReadFirst,
+    Counter::HandlerReadKey,
+    Counter::HandlerReadLast,
+    Counter::HandlerReadNext,
+    Counter::HandlerReadPrev,
+    Counter::HandlerReadRndNext,
+];
+
+/// What InnoDB counts and SQLite has, too: the name here, and the metric's.
+const FROM_METRICS: &[(&str, &str)] = &[
+    ("Innodb_buffer_pool_pages_flushed", "buffer_pages_written"),
+    (
+        "Innodb_buffer_pool_read_requests",
+        "buffer_pool_read_requests",
+    ),
+    ("Innodb_buffer_pool_reads", "buffer_pool_reads"),
+    (
+        "Innodb_buffer_pool_write_requests",
+        "buffer_pool_write_requests",
+    ),
+    ("Innodb_data_fsyncs", "os_data_fsyncs"),
+    ("Innodb_data_read", "buffer_data_reads"),
+    ("Innodb_data_reads", "os_data_reads"),
+    ("Innodb_data_writes", "os_data_writes"),
+    ("Innodb_data_written", "buffer_data_written"),
+    ("Innodb_log_write_requests", "log_write_requests"),
+    ("Innodb_log_writes", "log_writes"),
+    ("Innodb_num_open_files", "file_num_open_files"),
+    ("Innodb_os_log_fsyncs", "os_log_fsyncs"),
+    ("Innodb_os_log_written", "os_log_bytes_written"),
+    ("Innodb_pages_read", "buffer_pages_read"),
+    ("Innodb_pages_written", "buffer_pages_written"),
+];
+
+/// What is so of each session: no client's connection is compressed or encrypted.
+const OF_SESSION: &[(&str, &str)] = &[
+    ("Compression", "OFF"),
+    ("Ssl_cipher", ""),
+    ("Ssl_version", ""),
+];
+
+/// What MySQL tells of the server alone, of what sessions count here.
+const OF_SERVER: &[&str] = &[
+    "Innodb_row_lock_time",
+    "Table_locks_immediate",
+    "Table_locks_waited",
+];
+
+type Named = (String, String);
+
+/// SQLite's default page size, which nothing here changes.
+const SQLITE_PAGE: u64 = 4096;
+
+/// Whether the server has the fact that a counter of sessions tells.
+fn is_counted(name: &str) -> bool {
+    tare::is_running() || !RECORDED.iter().any(|counter| counter.name() == name)
+}
+
+impl Shared {
+    /// SHOW GLOBAL STATUS; with a session, what it has counted itself in place of the server's.
+    pub fn status(&self, session: Option<&SessionState>) -> Vec<Named> {
+        let total = self.registry.status();
+        let own = session.and_then(|s| {
+            let mut all = self.registry.status_by_session().into_iter();
+            all.find(|(id, _)| *id == s.id).map(|(_, cells)| cells)
+        });
+        let mut status: Vec<Named> = named(own.as_ref().unwrap_or(&total))
+            .zip(named(&total))
+            .map(|((name, own), (_, total))| {
+                let server = OF_SERVER.contains(&name.as_str());
+                (name, if server { total } else { own }.to_string())
+            })
+            .collect();
+        status.retain(|(name, _)| is_counted(name));
+        if session.is_some() {
+            let own = OF_SESSION.iter();
+            status.extend(own.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        }
+        status.extend(self.server_status(&total));
+        status.extend(self.innodb_status());
+        status
+    }
+
+    /// What a session has counted, under the names that status_by_* have.
+    pub fn session_status(cells: &Cells) -> Vec<Named> {
+        let own = named(cells).filter(|(name, _)| {
+            !OF_SERVER.contains(&name.as_str())
+                && is_counted(name)
+                && (!name.starts_with("Com_") || name == "Com_stmt_reprepare")
+        });
+        own.map(|(name, n)| (name, n.to_string())).collect()
+    }
+
+    fn innodb_status(&self) -> Vec<Named> {
+        // Another program's segment says nothing of this server.
+        let own = self
+            .segment
+            .as_ref()
+            .filter(|_| self.config.attach.is_none());
+        let metrics = own.map_or_else(Vec::new, |s| tare_reader::metrics::metrics(s.view()));
+        let count = |(name, metric): &(&str, &str)| {
+            let found = metrics.iter().find(|m| m.name == *metric)?;
+            Some(((*name).to_owned(), found.ever.count.to_string()))
+        };
+        FROM_METRICS.iter().filter_map(count).collect()
+    }
+
+    fn server_status(&self, total: &Cells) -> Vec<Named> {
+        let c = &self.counters;
+        // The second that runs counts: clients divide by it from the first on (mycli's \s).
+        let uptime = self.started.elapsed().as_secs() + 1;
+        let waits = value(total, Counter::TableLocksWaited);
+        let running = self.registry.list();
+        let running = running.iter().filter(|p| p.command != "Sleep").count();
+        let open = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+        let own: [(&str, u64); 26] = [
+            ("Aborted_clients", self.registry.aborted()),
+            ("Aborted_connects", c.aborted_connects.load(Relaxed)),
+            ("Connection_errors_accept", c.accept_errors.load(Relaxed)),
+            ("Connection_errors_internal", c.panics.load(Relaxed)),
+            ("Connection_errors_max_connections", c.refused.load(Relaxed)),
+            ("Connections", self.registry.total()),
+            ("Created_tmp_files", tare_store::temporary_files()),
+            ("Flush_commands", c.flushes.load(Relaxed) + 1),
+            ("Innodb_page_size", SQLITE_PAGE),
+            (
+                "Innodb_row_lock_time_avg",
+                value(total, Counter::LockTime) / waits.max(1),
+            ),
+            (
+                "Innodb_row_lock_time_max",
+                c.longest_lock_wait.load(Relaxed),
+            ),
+            ("Innodb_row_lock_waits", waits),
+            ("Innodb_rows_deleted", value(total, Counter::HandlerDelete)),
+            ("Innodb_rows_inserted", value(total, Counter::HandlerWrite)),
+            ("Innodb_rows_updated", value(total, Counter::HandlerUpdate)),
+            ("Max_used_connections", self.registry.peak() as u64),
+            ("Open_files", open as u64),
+            (
+                "Open_table_definitions",
+                self.databases.known_tables() as u64,
+            ),
+            ("Open_tables", self.databases.known_tables() as u64),
+            ("Opened_files", tare_store::opened_files()),
+            ("Prepared_stmt_count", c.prepared.load(Relaxed)),
+            // A thread ends with its client: thread_cache_size is 0.
+            ("Threads_cached", 0),
+            ("Threads_connected", self.registry.len() as u64),
+            ("Threads_created", c.threads_created.load(Relaxed)),
+            ("Threads_running", running as u64),
+            ("Uptime", uptime),
+        ];
+        let mut own: Vec<Named> = own
+            .into_iter()
+            .map(|(name, n)| (name.to_owned(), n.to_string()))
+            .collect();
+        if tare::is_running() {
+            let read: u64 = READS.iter().map(|counter| value(total, *counter)).sum();
+            own.push(("Innodb_rows_read".into(), read.to_string()));
+        }
+        let since = uptime.saturating_sub(c.flushed_status.load(Relaxed));
+        own.push(("Uptime_since_flush_status".into(), since.to_string()));
+        let peak = tare_rows::time::datetime(self.registry.peak_at());
+        own.push(("Max_used_connections_time".into(), peak));
+        let lost = c.attributes_lost.load(Relaxed);
+        own.push((
+            "Performance_schema_session_connect_attrs_lost".into(),
+            lost.to_string(),
+        ));
+        own
+    }
+}

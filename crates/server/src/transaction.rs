@@ -1,0 +1,181 @@
+//! A session's transaction, and the right to write to databases.
+
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use tare::transaction::{Isolation, Mode};
+use tare::{LockDuration, LockType, Namespace};
+
+use crate::metrics;
+use crate::points;
+use crate::session::Session;
+use crate::status::Counter;
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
+use tare_store::metrics as locks;
+use tare_store::write_lock::WriteGuard;
+
+/// SQLite has no other isolation.
+const MODE: Mode = Mode {
+    isolation: Isolation::Serializable,
+    read_only: false,
+    autocommit: false,
+};
+
+/// Waits for the right to write to a database.
+pub fn enter(session: &mut Session, database: &str) -> Result<()> {
+    if session.locks.has(database) {
+        return Ok(());
+    }
+    let pass = wait_for(session, database)?;
+    session.locks.transaction.add(database, pass);
+    Ok(())
+}
+
+/// Waits for the write lock of a database.
+pub fn wait_for(session: &mut Session, database: &str) -> Result<WriteGuard> {
+    let writers = session.shared.databases.write_lock(database);
+    let id = session.state.id;
+    let mut lock = tare::metadata::Lock::new(&points::MDL, Namespace::Schema, database, "");
+    if let Some(pass) = writers.try_acquire(id) {
+        session
+            .registration
+            .status()
+            .add(Counter::TableLocksImmediate, 1);
+        lock.granted(LockType::Exclusive, LockDuration::Transaction);
+        return Ok(pass.shown(lock));
+    }
+    // Who has one write lock and waits for another may be part of a circle: it gives way soon.
+    let holds = !session.locks.is_empty();
+    let at_most = if holds {
+        session
+            .settings
+            .lock_wait_timeout
+            .min(std::time::Duration::from_millis(200))
+    } else {
+        session.settings.lock_wait_timeout
+    };
+    let control = session.control.clone();
+    let _waits = crate::blocking::blocking();
+    tare::stage::set(&points::WAITING_FOR_COMMIT);
+    locks::LOCK_ROW_LOCK_WAITS.add(1);
+    let wait = lock.wait(LockType::Exclusive, LockDuration::Transaction);
+    let since = Instant::now();
+    let entered = writers.acquire(id, at_most, || control.must_stop());
+    drop(wait);
+    let status = session.registration.status();
+    status.add(Counter::TableLocksWaited, 1);
+    let waited = since.elapsed().as_millis() as u64;
+    status.add(Counter::LockTime, waited);
+    locks::LOCK_ROW_LOCK_TIME.add(waited);
+    let longest = &session.shared.counters.longest_lock_wait;
+    longest.fetch_max(waited, Ordering::Relaxed);
+    match entered {
+        Some(pass) => {
+            lock.granted(LockType::Exclusive, LockDuration::Transaction);
+            Ok(pass.shown(lock))
+        }
+        None if session.control.must_stop() => Err(SqlError::interrupted()),
+        None if holds => {
+            locks::LOCK_DEADLOCKS.add(1);
+            roll_back(session);
+            Err(SqlError::deadlock())
+        }
+        None => {
+            locks::LOCK_TIMEOUTS.add(1);
+            Err(SqlError::lock_timeout())
+        }
+    }
+}
+
+/// What an error means for the transaction: a deadlock rolls it back, as it does in MySQL.
+pub fn after_error(session: &mut Session, error: SqlError) -> SqlError {
+    if error.code == 1213 {
+        session.transaction.expects_write = true;
+        roll_back(session);
+    } else if session.transaction.open
+        && session
+            .connections
+            .own
+            .as_ref()
+            .is_some_and(|c| c.is_autocommit())
+    {
+        // SQLite gave the transaction up: disk full, out of memory.
+        end_transaction(session);
+    }
+    error
+}
+
+/// BEGIN.
+pub fn begin(session: &mut Session, read_only: bool) -> Result<()> {
+    commit(session)?;
+    let read_only =
+        read_only || session.transaction.always_read_only || session.transaction.next_read_only;
+    session.transaction.next_read_only = false;
+    let current = session.state.database();
+    let connection = session.connections.own()?;
+    if let Some(database) = current.filter(|d| !is_system_schema(d)) {
+        // Now: inside the transaction its settings could not be made. That it may have been
+        // dropped is for a statement that names it to say.
+        let _ = connection.attach(&database);
+    }
+    connection.begin()?;
+    session.transaction.open = true;
+    session.transaction.read_only = read_only;
+    let mode = Mode { read_only, ..MODE };
+    session.transaction.point = Some(tare::transaction::start(&points::TRANSACTION, mode));
+    Ok(())
+}
+
+/// COMMIT, if a transaction is open.
+pub fn commit(session: &mut Session) -> Result<()> {
+    if !session.transaction.open {
+        return Ok(());
+    }
+    let result = session.connections.own()?.execute("COMMIT");
+    if let Err(error) = result {
+        roll_back(session);
+        return Err(error.into());
+    }
+    session.registration.status().add(Counter::HandlerCommit, 1);
+    session.transaction.expects_write = session.transaction.wrote;
+    let ended = match session.transaction.wrote {
+        true => &metrics::TRX_RW_COMMITS,
+        false => &metrics::TRX_RO_COMMITS,
+    };
+    ended.add(1);
+    if let Some(point) = session.transaction.point.take() {
+        point.commit();
+    }
+    end_transaction(session);
+    Ok(())
+}
+
+/// ROLLBACK, if a transaction is open.
+pub fn roll_back(session: &mut Session) {
+    if session.transaction.open {
+        metrics::TRX_ROLLBACKS.add(1);
+        session
+            .registration
+            .status()
+            .add(Counter::HandlerRollback, 1);
+        if let Some(connection) = &mut session.connections.own
+            && !connection.is_autocommit()
+        {
+            // It can only fail when there is nothing to roll back.
+            let _ = connection.execute("ROLLBACK");
+        }
+        end_transaction(session);
+    }
+}
+
+fn end_transaction(session: &mut Session) {
+    session.locks.transaction.clear();
+    session.transaction.end();
+    session.tables.release();
+}
+
+/// The transaction of a statement under autocommit.
+pub fn single_statement() -> tare::transaction::Transaction {
+    tare::transaction::of_statement(&points::TRANSACTION, MODE)
+}

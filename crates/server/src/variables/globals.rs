@@ -1,0 +1,124 @@
+//! The server's values.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::info::Changes;
+use super::list::VARIABLES;
+use super::variable::Kind;
+use crate::config::Config;
+use crate::points::LOCK_GLOBALS;
+use crate::state::UserLocks;
+use tare::sync::RwLock;
+
+/// The server's values.
+#[derive(Debug)]
+pub struct Globals {
+    /// The options of schema sys.
+    pub sys_config: tare_sys::config::SysConfig,
+    values: RwLock<HashMap<&'static str, String>>,
+    /// GET_LOCK.
+    pub user_locks: UserLocks,
+    /// Who has set what.
+    pub changes: Changes,
+}
+
+impl Globals {
+    /// The defaults, and what the config says.
+    pub fn new(config: &Config, socket: &str, port: u16) -> Self {
+        let mut values: HashMap<_, _> = VARIABLES
+            .iter()
+            .filter(|variable| variable.kind != Kind::Session)
+            .map(|variable| (variable.name, variable.default.to_owned()))
+            .collect();
+        values.insert("datadir", format!("{}/", config.data.display()));
+        values.insert("socket", socket.to_owned());
+        values.insert("port", port.to_string());
+        values.insert("bind_address", config.bind_address.to_string());
+        values.insert("max_connections", config.max_connections.to_string());
+        values.insert("max_allowed_packet", config.max_allowed_packet.to_string());
+        values.insert(
+            "max_execution_time",
+            config.max_execution_time.as_millis().to_string(),
+        );
+        values.insert(
+            "innodb_lock_wait_timeout",
+            config.lock_wait_timeout.as_secs().max(1).to_string(),
+        );
+        values.insert("thread_handling", config.thread_handling.to_string());
+        values.insert("thread_pool_size", config.thread_pool_size.to_string());
+        values.insert("report_port", port.to_string());
+        values.insert("server_uuid", server_uuid(&config.data));
+        values.insert("innodb_version", rusqlite::version().to_owned());
+        values.insert("tmpdir", std::env::temp_dir().display().to_string());
+        values.insert("open_files_limit", open_files_limit().to_string());
+        values.insert(
+            "performance_schema",
+            if config.performance_schema {
+                "ON"
+            } else {
+                "OFF"
+            }
+            .to_owned(),
+        );
+        let name = rustix::system::uname()
+            .nodename()
+            .to_string_lossy()
+            .into_owned();
+        values.insert("hostname", name);
+        Self {
+            sys_config: tare_sys::config::SysConfig::load(Some(config.data.join("sys_config"))),
+            changes: Changes::new(&values),
+            values: RwLock::new(&LOCK_GLOBALS, values),
+            user_locks: UserLocks::default(),
+        }
+    }
+
+    /// One value.
+    pub fn get(&self, name: &str) -> Option<String> {
+        self.values.read().get(name).cloned()
+    }
+
+    /// SET GLOBAL.
+    pub fn set(&self, name: &'static str, value: String) {
+        self.values.write().insert(name, value);
+    }
+
+    /// All, sorted.
+    pub fn all(&self) -> BTreeMap<&'static str, String> {
+        self.values
+            .read()
+            .iter()
+            .map(|(k, v)| (*k, v.clone()))
+            .collect()
+    }
+}
+
+/// The server's name for itself: made up at its first start, and kept.
+fn server_uuid(data: &std::path::Path) -> String {
+    let path = data.join("server-uuid");
+    if let Ok(kept) = std::fs::read_to_string(&path)
+        && kept.trim().len() == 36
+    {
+        return kept.trim().to_owned();
+    }
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).expect("the system has random bytes");
+    // Version 4, variant 1 of RFC 9562.
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let mut text = String::new();
+    for (i, byte) in bytes.iter().enumerate() {
+        if matches!(i, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push_str(&format!("{byte:02x}"));
+    }
+    // Without a writable directory there is no server either; the next start would say so.
+    let _ = std::fs::write(&path, format!("{text}\n"));
+    text
+}
+
+fn open_files_limit() -> u64 {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    limit.current.unwrap_or(u64::MAX)
+}

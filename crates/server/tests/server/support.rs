@@ -1,0 +1,235 @@
+//! A server for one test, and clients for it.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use mysql::{Conn, OptsBuilder};
+use tare_server::{Config, Server, ThreadHandling};
+
+/// A directory that is gone when the test is.
+pub struct Directory(PathBuf);
+
+impl Directory {
+    pub fn new() -> Self {
+        static LAST: AtomicU32 = AtomicU32::new(0);
+        let n = LAST.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("tare-server-{}-{n}", std::process::id()));
+        std::fs::create_dir(&path).expect("a fresh directory");
+        Self(path)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A server with database `test`.
+pub struct Running {
+    pub server: Server,
+    pub directory: Directory,
+}
+
+pub const PASSWORD: &str = "a root's password";
+pub const MONITOR: &str = "a monitor's password";
+
+/// A server's configuration for a test.
+pub fn config(directory: &Directory) -> Config {
+    let mut config = Config::new(directory.path());
+    config.port = Some(0);
+    config.password = Some(PASSWORD.into());
+    config.monitor_password = Some(MONITOR.into());
+    config.thread_pool_size = 2;
+    config
+}
+
+impl Running {
+    pub fn start() -> Self {
+        Self::with(|_| {})
+    }
+
+    pub fn pool() -> Self {
+        Self::with(|c| c.thread_handling = ThreadHandling::PoolOfThreads)
+    }
+
+    pub fn with(change: impl FnOnce(&mut Config)) -> Self {
+        let directory = Directory::new();
+        let mut config = config(&directory);
+        change(&mut config);
+        let server = Server::start(config).expect("the server starts");
+        let running = Self { server, directory };
+        exec(&mut running.root(), "CREATE DATABASE test");
+        running
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.server.endpoints().socket.clone()
+    }
+
+    pub fn port(&self) -> u16 {
+        self.server.endpoints().port.expect("a port")
+    }
+
+    /// Root by the socket, without a database.
+    pub fn root(&self) -> Conn {
+        let opts = OptsBuilder::new()
+            .socket(self.socket().to_str())
+            .user(Some("root"))
+            .prefer_socket(false);
+        Conn::new(opts).expect("root connects")
+    }
+
+    /// Root by the socket, in database `test`.
+    pub fn client(&self) -> Conn {
+        let mut conn = self.root();
+        exec(&mut conn, "USE test");
+        conn
+    }
+
+    /// Anybody by TCP.
+    pub fn tcp(&self, user: &str, password: Option<&str>) -> mysql::Result<Conn> {
+        let opts = OptsBuilder::new()
+            .ip_or_hostname(Some("127.0.0.1"))
+            .tcp_port(self.port())
+            .prefer_socket(false)
+            .user(Some(user))
+            .pass(password);
+        Conn::new(opts)
+    }
+}
+
+/// Runs a statement that must succeed.
+pub fn exec(conn: &mut Conn, sql: &str) {
+    use mysql::prelude::Queryable;
+    conn.query_drop(sql)
+        .unwrap_or_else(|e| panic!("{sql}: {e}"));
+}
+
+/// The one value of a query, as text; `NULL` for NULL.
+pub fn one(conn: &mut Conn, sql: &str) -> String {
+    let rows = rows(conn, sql);
+    assert_eq!(rows.len(), 1, "{sql}: {rows:?}");
+    rows[0].join("|")
+}
+
+/// A query's rows, as texts.
+pub fn rows(conn: &mut Conn, sql: &str) -> Vec<Vec<String>> {
+    use mysql::prelude::Queryable;
+    let rows: Vec<mysql::Row> = conn.query(sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    rows.into_iter()
+        .map(|row| {
+            row.unwrap()
+                .into_iter()
+                .map(|v| match v {
+                    mysql::Value::NULL => "NULL".to_owned(),
+                    mysql::Value::Bytes(b) => String::from_utf8_lossy(&b).into_owned(),
+                    other => other.as_sql(true),
+                })
+                .collect()
+        })
+        .collect()
+}
+
+/// A query's rows, each as one text.
+pub fn all_of(conn: &mut Conn, sql: &str) -> Vec<String> {
+    rows(conn, sql).into_iter().map(|r| r.join("|")).collect()
+}
+
+/// The error number that a statement fails with; 0 when it does not.
+pub fn errno(conn: &mut Conn, sql: &str) -> u16 {
+    use mysql::prelude::Queryable;
+    code(conn.query_drop(sql))
+}
+
+/// The error number of a result; 0 is success.
+pub fn code<T>(result: mysql::Result<T>) -> u16 {
+    match result {
+        Ok(_) => 0,
+        Err(mysql::Error::MySqlError(e)) => e.code,
+        Err(other) => panic!("no error of the server's: {other}"),
+    }
+}
+
+/// A client that sends what it is told, byte by byte.
+pub struct Raw {
+    pub stream: UnixStream,
+}
+
+impl Raw {
+    /// Connects and reads the greeting.
+    pub fn connect(running: &Running) -> Self {
+        let stream = UnixStream::connect(running.socket()).expect("connects");
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .expect("set");
+        let mut raw = Self { stream };
+        let greeting = raw.read().expect("a greeting");
+        assert_eq!(greeting[0], 10, "protocol version");
+        raw
+    }
+
+    /// Logs in as root, whom the socket lets in without a password.
+    pub fn root(running: &Running) -> Self {
+        let mut raw = Self::connect(running);
+        // PROTOCOL_41, SECURE_CONNECTION, LONG_PASSWORD, MULTI_STATEMENTS.
+        let capabilities: u32 = 0x200 | 0x8000 | 1 | 0x1_0000;
+        let mut packet = capabilities.to_le_bytes().to_vec();
+        packet.extend([0, 0, 0, 1, 45]);
+        packet.extend([0; 23]);
+        packet.extend(b"root\0\0");
+        raw.send(1, &packet);
+        assert_eq!(raw.read().expect("an answer")[0], 0, "OK");
+        raw
+    }
+
+    /// Sends a packet of less than 16 MiB.
+    pub fn send(&mut self, sequence: u8, payload: &[u8]) {
+        let mut packet = (payload.len() as u32).to_le_bytes().to_vec();
+        packet[3] = sequence;
+        packet.extend_from_slice(payload);
+        self.stream.write_all(&packet).expect("sent");
+    }
+
+    /// The next packet; `None` at the end.
+    pub fn read(&mut self) -> Option<Vec<u8>> {
+        let mut header = [0; 4];
+        self.stream.read_exact(&mut header).ok()?;
+        let len = u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize;
+        let mut payload = vec![0; len];
+        self.stream.read_exact(&mut payload).ok()?;
+        Some(payload)
+    }
+
+    /// The error number of the next packet, which must be an error.
+    pub fn error(&mut self) -> u16 {
+        let packet = self.read().expect("an error packet");
+        assert_eq!(packet[0], 0xff, "an error: {packet:?}");
+        u16::from_le_bytes([packet[1], packet[2]])
+    }
+
+    /// Whether the server answers a ping.
+    pub fn pings(&mut self) -> bool {
+        self.send(0, &[0x0e]);
+        self.read().is_some_and(|p| p[0] == 0)
+    }
+}
+
+/// Runs a client that must succeed; what it prints.
+pub fn output(command: &mut std::process::Command) -> String {
+    let shown = format!("{command:?}");
+    let output = command
+        .output()
+        .unwrap_or_else(|e| panic!("{shown}: {e}; run `make deps`"));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{shown}: {text}{errors}");
+    text
+}
