@@ -1,0 +1,40 @@
+//! What the recipe's questions were answered.
+
+use super::labels::{PLACE, place};
+use super::table::Table;
+use crate::analysis::Analysis;
+use crate::recipe::Question;
+use crate::store::Plan;
+
+/// What the servers answered to the recipe's questions: a table for each question.
+pub fn asked(plan: &Plan, analysis: &Analysis) -> Vec<Table> {
+    let of_question = |question: &Question| {
+        let mut heading: Vec<String> = PLACE.map(str::to_owned).to_vec();
+        heading.extend(question.columns.iter().cloned());
+        let mut rows = Vec::new();
+        for row in analysis.rows.iter().filter(|row| !row.key.again) {
+            let of_row = row
+                .asked
+                .iter()
+                .filter(|asked| asked.title == question.title);
+            for answer in of_row.flat_map(|asked| &asked.rows) {
+                let mut line = place(row);
+                let texts = answer
+                    .iter()
+                    .map(|text| text.clone().unwrap_or_else(|| "NULL".into()));
+                line.extend(texts);
+                line.resize(heading.len(), String::new());
+                rows.push(line);
+            }
+        }
+        Table {
+            title: question.title.clone(),
+            heading,
+            rows,
+            note: String::new(),
+        }
+        .narrow()
+    };
+    let tables = plan.recipe.asks.iter().map(of_question);
+    tables.filter(|table| !table.rows.is_empty()).collect()
+}

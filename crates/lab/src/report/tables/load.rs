@@ -1,0 +1,120 @@
+//! The load that was seen: events by type and by name.
+
+use super::labels::{PLACE, place};
+use super::table::Table;
+use crate::analysis::{Analysis, Row, Seen};
+use crate::events::KINDS;
+use crate::store::Plan;
+
+/// How many events of each type, and the most frequent by name, with the ones that the recipe asks for.
+pub fn load(plan: &Plan, analysis: &Analysis, names: usize) -> Vec<Table> {
+    let rows: Vec<&Row> = analysis
+        .rows
+        .iter()
+        .filter(|row| !row.load.is_empty() && !row.key.again)
+        .collect();
+    let mut kinds: Vec<&str> = KINDS.to_vec();
+    kinds.retain(|kind| {
+        rows.iter()
+            .any(|row| row.load.iter().any(|seen| seen.kind == *kind))
+    });
+    let mut types = heading(&["events a second", "events a statement"]);
+    types.extend(kinds.iter().map(|kind| format!("{kind} a statement")));
+    let by_name = |row: &&Row| by_name(row, names, &plan.recipe.show_events);
+    let tables = [
+        Table {
+            title: "Load seen: events by type".into(),
+            heading: types,
+            rows: rows.iter().map(|row| by_type(row, &kinds)).collect(),
+            note: "What the server's Performance Schema collected; memory: allocations and frees."
+                .into(),
+        },
+        Table {
+            title: "Load seen: events by name".into(),
+            heading: heading(&["type", "name", "a second", "a statement", "mean, ns"]),
+            rows: rows.iter().flat_map(by_name).collect(),
+            note: format!(
+                "The {names} most frequent of each cell, and those that the recipe asks for; results.json has all."
+            ),
+        },
+    ];
+    tables
+        .into_iter()
+        .filter(|table| !table.rows.is_empty())
+        .map(Table::narrow)
+        .collect()
+}
+
+fn heading(more: &[&str]) -> Vec<String> {
+    let all = PLACE.iter().chain(more);
+    all.map(|&text| text.to_owned()).collect()
+}
+
+/// A row's events in all, and of each kind.
+fn by_type(row: &Row, kinds: &[&str]) -> Vec<String> {
+    let sum = |of: &dyn Fn(&Seen) -> f64| row.load.iter().map(of).sum::<f64>();
+    let mut line = place(row);
+    line.push(format!("{:.0}", sum(&|seen| seen.per_second)));
+    line.push(format!("{:.2}", sum(&|seen| seen.per_statement)));
+    for kind in kinds {
+        let of_kind = sum(&|seen| {
+            if seen.kind == *kind {
+                seen.per_statement
+            } else {
+                0.0
+            }
+        });
+        line.push(format!("{of_kind:.2}"));
+    }
+    line
+}
+
+/// A row's most frequent events, so many of them, and those whose names match a pattern.
+fn by_name(row: &Row, most: usize, patterns: &[String]) -> Vec<Vec<String>> {
+    let asked = |name: &str| patterns.iter().any(|pattern| like(pattern, name));
+    let shown = row
+        .load
+        .iter()
+        .enumerate()
+        .filter(|(at, seen)| *at < most || asked(&seen.name));
+    let line = |seen: &Seen| {
+        let mut line = place(row);
+        line.extend([
+            seen.kind.clone(),
+            seen.name.clone(),
+            format!("{:.0}", seen.per_second),
+            format!("{:.3}", seen.per_statement),
+            format!("{:.0}", seen.mean_ns),
+        ]);
+        line
+    };
+    shown.map(|(_, seen)| line(seen)).collect()
+}
+
+/// SQL's LIKE, with `%` alone.
+fn like(pattern: &str, name: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('%') else {
+        return pattern == name;
+    };
+    let Some(tail) = name.strip_prefix(start) else {
+        return false;
+    };
+    (0..=tail.len())
+        .filter(|&at| tail.is_char_boundary(at))
+        .any(|at| like(rest, &tail[at..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::like;
+
+    #[test]
+    fn patterns_match_as_in_sql() {
+        assert!(like(
+            "wait/%/LOCK_thd%",
+            "wait/synch/mutex/sql/LOCK_thd_data"
+        ));
+        assert!(like("%", "") && like("a%", "a") && like("a", "a"));
+        assert!(!like("wait/io/%", "wait/synch") && !like("a", "ab") && !like("%b", "ba"));
+    }
+}

@@ -1,0 +1,17 @@
+//! What is the same on the terminal and on the page: tables of texts.
+
+mod asked;
+mod figures;
+mod labels;
+mod load;
+mod resources;
+mod table;
+mod targets;
+
+pub use asked::asked;
+pub use figures::{figures, relative};
+pub use labels::groups;
+pub use load::load;
+pub use resources::{cpu, memory, per_event, rates};
+pub use table::Table;
+pub use targets::targets;
