@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Build, Engine, From, Kind, Load, Rate, Recipe, Server, Workload};
+use super::{Build, Configuration, Engine, From, Kind, Load, Rate, Recipe, Server, Workload};
 use crate::load::rate::{of_peak, percents};
 use crate::published;
 
@@ -12,6 +12,23 @@ const VERSIONS: [&str; 3] = ["5.6", "5.7", "8.0"];
 impl Recipe {
     /// What is wrong, and what to do about it.
     pub(super) fn check(&self) -> Result<(), String> {
+        self.check_lists()?;
+        self.check_mentions()?;
+        if self.run.repetitions == 0 || self.run.seconds == 0 {
+            return Err("run.repetitions and run.seconds have to be 1 or more".into());
+        }
+        self.check_comparison()?;
+        self.servers.iter().try_for_each(of_server)?;
+        (self.configurations.iter()).try_for_each(|each| self.check_configuration(each))?;
+        self.workloads.iter().try_for_each(of_workload)?;
+        match self.run.turns {
+            0 => Ok(()),
+            _ => self.check_turns(),
+        }
+    }
+
+    /// Every list has something, and nothing twice.
+    fn check_lists(&self) -> Result<(), String> {
         some(&self.servers, "[[server]]")?;
         some(&self.configurations, "[[configuration]]")?;
         some(&self.workloads, "[[workload]]")?;
@@ -34,6 +51,11 @@ impl Recipe {
                 return Err("connections = [0]: give 1 or more".into());
             }
         }
+        Ok(())
+    }
+
+    /// Targets and questions name workloads and configurations that there are.
+    fn check_mentions(&self) -> Result<(), String> {
         for configuration in &self.configurations {
             for workload in configuration.targets.keys() {
                 known(
@@ -52,9 +74,11 @@ impl Recipe {
                 )?;
             }
         }
-        if self.run.repetitions == 0 || self.run.seconds == 0 {
-            return Err("run.repetitions and run.seconds have to be 1 or more".into());
-        }
+        Ok(())
+    }
+
+    /// What is compared with is there.
+    fn check_comparison(&self) -> Result<(), String> {
         if let Some(baseline) = &self.baseline {
             known(
                 "baseline",
@@ -71,52 +95,48 @@ impl Recipe {
                 names.join(", ")
             ));
         }
-        for server in &self.servers {
-            of_server(server)?;
+        Ok(())
+    }
+
+    /// A configuration asks of each of its servers what this can do.
+    fn check_configuration(&self, configuration: &Configuration) -> Result<(), String> {
+        for server in &configuration.servers {
+            known(
+                "configuration.servers",
+                server,
+                self.servers.iter().map(|each| &each.name),
+            )?;
         }
-        for configuration in &self.configurations {
-            for server in &configuration.servers {
-                known(
-                    "configuration.servers",
-                    server,
-                    self.servers.iter().map(|each| &each.name),
-                )?;
+        for server in self
+            .servers
+            .iter()
+            .filter(|server| configuration.is_for(server))
+        {
+            let wrong = |what: &str| {
+                let (configuration, server) = (&configuration.name, &server.name);
+                Err(format!(
+                    "configuration '{configuration}' with server '{server}': {what}; name its \
+                     servers in configuration.servers"
+                ))
+            };
+            if configuration.build == Build::Plain && server.kind != Kind::Tare {
+                return wrong("build = 'plain' is for kind = 'tare'");
             }
-            for server in self
-                .servers
-                .iter()
-                .filter(|server| configuration.is_for(server))
+            if !configuration.switch.is_empty() && server.kind != Kind::Command {
+                return wrong("switch is for kind = 'command'; other servers have sql");
+            }
+            if configuration.engine == Engine::Tare
+                && !matches!(server.kind, Kind::Mysql | Kind::Mariadb | Kind::Command)
             {
-                let wrong = |what: &str| {
-                    let (configuration, server) = (&configuration.name, &server.name);
-                    Err(format!(
-                        "configuration '{configuration}' with server '{server}': {what}; name its \
-                         servers in configuration.servers"
-                    ))
-                };
-                if configuration.build == Build::Plain && server.kind != Kind::Tare {
-                    return wrong("build = 'plain' is for kind = 'tare'");
-                }
-                if !configuration.switch.is_empty() && server.kind != Kind::Command {
-                    return wrong("switch is for kind = 'command'; other servers have sql");
-                }
-                if configuration.engine == Engine::Tare
-                    && !matches!(server.kind, Kind::Mysql | Kind::Mariadb | Kind::Command)
-                {
-                    return wrong("engine = 'tare' is for kind = 'mysql', 'mariadb' and 'command'");
-                }
-                if configuration.starts_anew() && server.kind == Kind::Dsn {
-                    return wrong(
-                        "a server that runs already takes no options, preload or environment",
-                    );
-                }
+                return wrong("engine = 'tare' is for kind = 'mysql', 'mariadb' and 'command'");
+            }
+            if configuration.starts_anew() && server.kind == Kind::Dsn {
+                return wrong(
+                    "a server that runs already takes no options, preload or environment",
+                );
             }
         }
-        self.workloads.iter().try_for_each(of_workload)?;
-        match self.run.turns {
-            0 => Ok(()),
-            _ => self.check_turns(),
-        }
+        Ok(())
     }
 
     /// Turns need loads that can stand still, and servers that run side by side.
@@ -155,7 +175,7 @@ impl Recipe {
     }
 }
 
-impl super::Configuration {
+impl Configuration {
     /// Whether this server runs under it.
     pub fn is_for(&self, server: &Server) -> bool {
         self.servers.is_empty() || self.servers.contains(&server.name)

@@ -50,6 +50,9 @@ struct Player {
 /// The load of a seat, and what its server had counted when it began.
 type Load = (Counted, Option<Totals>);
 
+/// What a load did, and the events that its server counted meanwhile.
+type Ended = Result<(Driven, Vec<events::Event>), Trouble>;
+
 impl Runner<'_> {
     /// Measures cells of one server and repetition; those of one workload and number of connections stand together.
     ///
@@ -236,8 +239,29 @@ impl Runner<'_> {
         }
         let played = began.elapsed() - prepared;
         let began = Instant::now();
-        let mut driven: BTreeMap<usize, Result<(Driven, Vec<events::Event>), Trouble>> =
-            BTreeMap::new();
+        let driven = self.ended(loads, seats)?;
+        for player in players {
+            self.told(recipe, player, seats, &driven, done);
+        }
+        // What is found out once is no start's.
+        let around = seated + (prepared - found_out + began.elapsed()).as_secs_f64();
+        self.took(
+            &load,
+            Costs {
+                start: around,
+                block: played.as_secs_f64() / f64::from(turns),
+            },
+        );
+        Ok(())
+    }
+
+    /// Ends the loads of these seats.
+    fn ended(
+        &self,
+        loads: BTreeMap<usize, Result<Load, Trouble>>,
+        seats: &mut [Seat],
+    ) -> Result<BTreeMap<usize, Ended>, Trouble> {
+        let mut driven = BTreeMap::new();
         for (at, load) in loads {
             let ended = match (load, &mut seats[at].running) {
                 (Ok((load, before)), Ok(running)) => {
@@ -251,34 +275,35 @@ impl Runner<'_> {
             };
             driven.insert(at, interrupted(ended)?);
         }
-        for Player { cell, seat, noted } in players {
-            let measured = noted.and_then(|noted| match &driven[&seat] {
-                Ok((driven, events)) => noted.measured(driven, events),
-                Err(trouble) => Err(trouble.clone()),
-            });
-            let measured = measured.and_then(|mut measured| {
-                let running = seats[seat]
-                    .running
-                    .as_mut()
-                    .map_err(|trouble| trouble.clone())?;
-                measured.asked = hooks::after(recipe, &cell.key, running)?;
-                Ok(measured)
-            });
-            if measured.is_err() {
-                seats[seat].look();
-            }
-            done.cell(self, &cell, measured);
+        Ok(driven)
+    }
+
+    /// Tells what was measured of a cell, or why nothing was.
+    fn told(
+        &mut self,
+        recipe: &Recipe,
+        player: Player,
+        seats: &mut [Seat],
+        driven: &BTreeMap<usize, Ended>,
+        done: &mut Done,
+    ) {
+        let Player { cell, seat, noted } = player;
+        let measured = noted.and_then(|noted| match &driven[&seat] {
+            Ok((driven, events)) => noted.measured(driven, events),
+            Err(trouble) => Err(trouble.clone()),
+        });
+        let measured = measured.and_then(|mut measured| {
+            let running = seats[seat]
+                .running
+                .as_mut()
+                .map_err(|trouble| trouble.clone())?;
+            measured.asked = hooks::after(recipe, &cell.key, running)?;
+            Ok(measured)
+        });
+        if measured.is_err() {
+            seats[seat].look();
         }
-        // What is found out once is no start's.
-        let around = seated + (prepared - found_out + began.elapsed()).as_secs_f64();
-        self.took(
-            &load,
-            Costs {
-                start: around,
-                block: played.as_secs_f64() / f64::from(turns),
-            },
-        );
-        Ok(())
+        done.cell(self, &cell, measured);
     }
 
     /// Starts a cell's load, which then stands still.
