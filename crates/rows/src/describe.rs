@@ -9,6 +9,7 @@ use tare_mysql::error::SqlError;
 
 use crate::cell::Cell;
 use crate::filter::Filter;
+pub use crate::record::Rows;
 use crate::view::View;
 
 /// MySQL's type of an event's counters, times and identifiers.
@@ -122,9 +123,6 @@ impl Key {
 
 /// Empties a table.
 pub type Truncate = fn(&View) -> Result<(), SqlError>;
-
-/// The rows of one scan, made one at a time.
-pub type Rows<R> = Box<dyn Iterator<Item = R>>;
 
 /// What an UPDATE assigns: column name and new value.
 pub struct Change {

@@ -41,7 +41,7 @@ pub fn find(schema: &str, name: &str) -> Option<&'static dyn Table> {
 /// A view of this instant.
 pub fn view(source: Arc<dyn Source>) -> View {
     View {
-        snapshot: Arc::new(Snapshot::new(&*source)),
+        snapshot: Arc::new(Snapshot::new(source.segment())),
         source,
         tables: all(),
     }

@@ -1,63 +1,13 @@
 //! file_summary_by_event_name and file_summary_by_instance.
 
-use std::sync::Arc;
-
 use super::event::*;
 use super::lists::stats;
 use crate::describe::{Column, I64, Key, Spec, Table, U64, col};
-use crate::record::event::*;
-
-/// File operations by kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Io {
-    /// All.
-    pub all: Stat,
-    /// Reads.
-    pub read: Stat,
-    /// Bytes read.
-    pub bytes_read: i64,
-    /// Writes.
-    pub write: Stat,
-    /// Bytes written.
-    pub bytes_written: i64,
-    /// Open, close, sync, seek and the rest.
-    pub misc: Stat,
-}
-
-/// The operations of an instrument or of one file.
-#[derive(Debug, Clone)]
-pub struct FileIo {
-    /// The file's path; empty in the summary by event name.
-    pub path: Arc<str>,
-    /// The instrument.
-    pub name: Arc<str>,
-    /// The file's address or number; 0 in the summary by event name.
-    pub object_instance_begin: u64,
-    /// The operations.
-    pub io: Io,
-}
-
-impl HasStat for FileIo {
-    fn stat(&self) -> &Stat {
-        &self.io.all
-    }
-}
+use crate::record::file::{FileIo, HasIo, Opened};
 
 const EVENT_NAME: Column<FileIo> = col("EVENT_NAME", "varchar(128)", "The instrument.", |r| {
     (&*r.name).into()
 });
-
-/// A row that has operations.
-pub trait HasIo: HasStat {
-    /// They.
-    fn io(&self) -> &Io;
-}
-
-impl HasIo for FileIo {
-    fn io(&self) -> &Io {
-        &self.io
-    }
-}
 
 /// COUNT_READ to SUM_NUMBER_OF_BYTES_READ; bytes are of this type.
 pub const fn reads<R: HasIo>(bytes: &'static str) -> [Column<R>; 6] {
@@ -137,17 +87,6 @@ static BY_INSTANCE: Spec<FileIo> = Spec::new(
 .filters(&["EVENT_NAME"])
 .expect(200)
 .truncate(|view| view.snapshot.truncate_file_instances());
-
-/// A file that was opened.
-#[derive(Debug, Clone)]
-pub struct Opened {
-    /// Its path.
-    pub path: Arc<str>,
-    /// The instrument.
-    pub name: Arc<str>,
-    /// How often it is open.
-    pub open: u32,
-}
 
 static INSTANCES: Spec<Opened> = Spec::new(
     "performance_schema",

@@ -1,22 +1,8 @@
 //! mutex_instances and rwlock_instances: the locks that exist, and who holds them. cond_instances.
 
-use std::sync::Arc;
-
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, U64, col, null};
-
-/// A mutex or a rwlock.
-#[derive(Debug, Clone)]
-pub struct Lock {
-    /// Its instrument.
-    pub name: Arc<str>,
-    /// Its address.
-    pub object_instance_begin: u64,
-    /// The thread that holds it exclusively.
-    pub owner: Option<u64>,
-    /// How many hold it shared.
-    pub readers: u32,
-}
+use crate::record::instance::Lock;
 
 const NAME: Column<Lock> = col("NAME", "varchar(128)", "The instrument.", |r| {
     (&*r.name).into()

@@ -4,23 +4,8 @@ use super::event::*;
 use super::lists::summaries;
 use crate::describe::{Column, I64, Key, Spec, Table, U64, col};
 use crate::record::event::*;
+use crate::record::memory::Memory;
 use crate::snapshot::By;
-
-/// The memory of one instrument.
-#[derive(Debug, Clone, Copy, Default)]
-#[allow(missing_docs, reason = "the names are MySQL's column names")]
-pub struct Memory {
-    pub count_alloc: u64,
-    pub count_free: u64,
-    pub bytes_alloc: u64,
-    pub bytes_free: u64,
-    pub low_count: i64,
-    pub count: i64,
-    pub high_count: i64,
-    pub low_bytes: i64,
-    pub bytes: i64,
-    pub high_bytes: i64,
-}
 
 type Row = Summary<Memory>;
 

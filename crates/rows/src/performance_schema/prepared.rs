@@ -1,56 +1,15 @@
 //! prepared_statements_instances and events_statements_summary_by_program: what statements cost by
 //! the thing that they belong to.
 
-use std::sync::Arc;
-
 use super::event::*;
 use super::lists::stats;
 use super::statements::sums;
-use super::tables::Named;
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, U64, col, null};
-use crate::record::event::*;
-use crate::record::statement::{HasSums, Sums};
+use crate::record::prepared::{Prepared, Program};
 
 /// MySQL's type of a program's OBJECT_TYPE.
 pub const OBJECT_TYPE: &str = "enum('EVENT','FUNCTION','PROCEDURE','TABLE','TRIGGER')";
-
-/// A prepared statement.
-#[derive(Debug, Clone)]
-pub struct Prepared {
-    /// OBJECT_INSTANCE_BEGIN.
-    pub address: u64,
-    /// STATEMENT_ID.
-    pub id: u64,
-    /// STATEMENT_NAME.
-    pub name: Option<Arc<str>>,
-    /// SQL_TEXT.
-    pub text: Arc<str>,
-    /// OWNER_THREAD_ID.
-    pub owner: u64,
-    /// OWNER_EVENT_ID.
-    pub event: u64,
-    /// The program that prepared it.
-    pub program: Option<Named>,
-    /// TIMER_PREPARE.
-    pub prepare: u64,
-    /// COUNT_REPREPARE.
-    pub reprepares: u64,
-    /// Its executions.
-    pub sums: Sums,
-}
-
-impl HasStat for Prepared {
-    fn stat(&self) -> &Stat {
-        &self.sums.stat
-    }
-}
-
-impl HasSums for Prepared {
-    fn sums(&self) -> &Sums {
-        &self.sums
-    }
-}
 
 const EXECUTIONS: &[Column<Prepared>] =
     &stats!("COUNT_EXECUTE", "TIMER_EXECUTE", "Executions.", r => r.sums.stat);
@@ -124,29 +83,6 @@ static PREPARED: Spec<Prepared> = Spec::new(
 ])
 .expect(100)
 .truncate(|view| view.snapshot.truncate_prepared());
-
-/// A stored program.
-#[derive(Debug, Clone)]
-pub struct Program {
-    /// It.
-    pub named: Named,
-    /// Its calls.
-    pub calls: Stat,
-    /// The statements in it.
-    pub sums: Sums,
-}
-
-impl HasStat for Program {
-    fn stat(&self) -> &Stat {
-        &self.calls
-    }
-}
-
-impl HasSums for Program {
-    fn sums(&self) -> &Sums {
-        &self.sums
-    }
-}
 
 const STATEMENTS: &[Column<Program>] = &stats!(
     "COUNT_STATEMENTS", "STATEMENTS_WAIT", "Statements run in it.", r => r.sums.stat

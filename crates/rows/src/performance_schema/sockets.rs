@@ -1,31 +1,10 @@
 //! socket_instances, socket_summary_by_event_name, socket_summary_by_instance.
 
-use std::sync::Arc;
-
 use super::event::*;
-use super::files::{HasIo, Io, others, reads, writes};
+use super::files::{others, reads, writes};
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, U64, col, null};
-use crate::record::event::*;
-
-/// A socket that is open.
-#[derive(Debug, Clone)]
-pub struct Open {
-    /// The instrument.
-    pub name: Arc<str>,
-    /// Its address.
-    pub object_instance_begin: u64,
-    /// The thread that serves it.
-    pub thread_id: Option<u64>,
-    /// Its file descriptor.
-    pub descriptor: i32,
-    /// Where its other end is; empty for a Unix socket.
-    pub ip: Arc<str>,
-    /// The port there.
-    pub port: u16,
-    /// IDLE or ACTIVE.
-    pub state: &'static str,
-}
+use crate::record::socket::{Open, SocketIo};
 
 static INSTANCES: Spec<Open> = Spec::new(
     "performance_schema",
@@ -79,29 +58,6 @@ static INSTANCES: Spec<Open> = Spec::new(
 ])
 .filters(&["EVENT_NAME"])
 .expect(100);
-
-/// The operations of an instrument or of one socket.
-#[derive(Debug, Clone)]
-pub struct SocketIo {
-    /// The instrument.
-    pub name: Arc<str>,
-    /// The socket's address; 0 in the summary by event name.
-    pub object_instance_begin: u64,
-    /// The operations.
-    pub io: Io,
-}
-
-impl HasStat for SocketIo {
-    fn stat(&self) -> &Stat {
-        &self.io.all
-    }
-}
-
-impl HasIo for SocketIo {
-    fn io(&self) -> &Io {
-        &self.io
-    }
-}
 
 const EVENT_NAME: Column<SocketIo> = col("EVENT_NAME", "varchar(128)", "The instrument.", |r| {
     (&*r.name).into()

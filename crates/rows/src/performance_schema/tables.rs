@@ -1,32 +1,13 @@
 //! table_io_waits_summary_by_table, table_io_waits_summary_by_index_usage,
 //! table_lock_waits_summary_by_table, objects_summary_global_by_type.
 
-use std::sync::Arc;
-
-use tare_layout::object::{TABLE_LOCKS, TableLock};
+use tare_layout::object::TableLock;
 
 use super::event::*;
 use super::lists::stats;
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, U64, col, null};
-use crate::record::event::*;
-
-/// What an object is.
-#[derive(Debug, Clone)]
-pub struct Named {
-    /// OBJECT_TYPE.
-    pub kind: &'static str,
-    /// OBJECT_SCHEMA.
-    pub schema: Arc<str>,
-    /// OBJECT_NAME.
-    pub name: Arc<str>,
-}
-
-/// A row about an object.
-pub trait HasName: 'static {
-    /// It.
-    fn named(&self) -> &Named;
-}
+use crate::record::object::{HasName, ObjectWaits, TableIo, TableLocks};
 
 /// OBJECT_TYPE, OBJECT_SCHEMA, OBJECT_NAME.
 const fn object<R: HasName>() -> [Column<R>; 3] {
@@ -50,35 +31,6 @@ const OBJECT_KEYS: &[Key] = &[Key::Unique(
     "OBJECT",
     &["OBJECT_TYPE", "OBJECT_SCHEMA", "OBJECT_NAME"],
 )];
-
-/// A table's io, all of it or through one index.
-#[derive(Debug, Clone)]
-pub struct TableIo {
-    /// The table.
-    pub named: Named,
-    /// The index, in the summary by index.
-    pub index: Option<Arc<str>>,
-    /// All.
-    pub all: Stat,
-    /// Fetches.
-    pub read: Stat,
-    /// Inserts, updates, deletes.
-    pub write: Stat,
-    /// Fetches, inserts, updates, deletes.
-    pub each: [Stat; 4],
-}
-
-impl HasName for TableIo {
-    fn named(&self) -> &Named {
-        &self.named
-    }
-}
-
-impl HasStat for TableIo {
-    fn stat(&self) -> &Stat {
-        &self.all
-    }
-}
 
 const IO_READ: &[Column<TableIo>] =
     &stats!("COUNT_READ", "TIMER_READ", "Rows fetched.", r => r.read);
@@ -138,33 +90,6 @@ static BY_INDEX: Spec<TableIo> = Spec::new(
 )])
 .expect(300)
 .truncate(|view| view.snapshot.truncate_table_io());
-
-/// A table's locks.
-#[derive(Debug, Clone)]
-pub struct TableLocks {
-    /// The table.
-    pub named: Named,
-    /// All.
-    pub all: Stat,
-    /// Those that let others read.
-    pub read: Stat,
-    /// The rest.
-    pub write: Stat,
-    /// By [`TableLock`].
-    pub each: [Stat; TABLE_LOCKS],
-}
-
-impl HasName for TableLocks {
-    fn named(&self) -> &Named {
-        &self.named
-    }
-}
-
-impl HasStat for TableLocks {
-    fn stat(&self) -> &Stat {
-        &self.all
-    }
-}
 
 /// The columns of one way to lock.
 macro_rules! lock {
@@ -252,27 +177,6 @@ static LOCKS_BY_TABLE: Spec<TableLocks> = Spec::new(
 .keys(OBJECT_KEYS)
 .expect(100)
 .truncate(|view| view.snapshot.truncate_table_locks());
-
-/// All waits for an object.
-#[derive(Debug, Clone)]
-pub struct ObjectWaits {
-    /// It.
-    pub named: Named,
-    /// They.
-    pub all: Stat,
-}
-
-impl HasName for ObjectWaits {
-    fn named(&self) -> &Named {
-        &self.named
-    }
-}
-
-impl HasStat for ObjectWaits {
-    fn stat(&self) -> &Stat {
-        &self.all
-    }
-}
 
 static OBJECTS: Spec<ObjectWaits> = Spec::new(
     "performance_schema",

@@ -1,12 +1,11 @@
 //! events_waits_*: mutexes, rwlocks, conditions, files, sockets, tables, metadata locks, idle.
 
-use std::sync::Arc;
-
 use super::event::*;
 use super::lists::{events, summaries};
 use crate::cell::Cell;
 use crate::describe::{Column, I64, Key, Spec, Table, U64, col, null};
 use crate::record::event::*;
+use crate::record::instance::InstanceWaits;
 use crate::record::wait::Wait;
 use crate::snapshot::{By, Which};
 
@@ -79,23 +78,6 @@ summaries!(
     wait_summary,
     truncate_wait_summary
 );
-
-/// The waits of one instrumented object.
-#[derive(Debug, Clone)]
-pub struct InstanceWaits {
-    /// Its instrument.
-    pub name: Arc<str>,
-    /// Its address or number.
-    pub object_instance_begin: u64,
-    /// Its waits.
-    pub stat: Stat,
-}
-
-impl HasStat for InstanceWaits {
-    fn stat(&self) -> &Stat {
-        &self.stat
-    }
-}
 
 const INSTANCE_HEAD: &[Column<InstanceWaits>] = &[
     col("EVENT_NAME", "varchar(128)", "The instrument.", |r| {

@@ -1,10 +1,20 @@
-//! The rows of events, threads and digests: what a snapshot gives, and what performance_schema's
+//! The rows of events, threads, objects and digests: what a snapshot gives, and what performance_schema's
 //! tables describe. Plain data: neither side is known here.
 
 pub mod digest;
 pub mod event;
+pub mod file;
+pub mod instance;
+pub mod memory;
+pub mod object;
+pub mod prepared;
+pub mod segment;
+pub mod socket;
 pub mod stage;
 pub mod statement;
 pub mod thread;
 pub mod transaction;
 pub mod wait;
+
+/// The rows of one scan, made one at a time.
+pub type Rows<R> = Box<dyn Iterator<Item = R>>;

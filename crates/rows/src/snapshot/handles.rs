@@ -8,7 +8,7 @@ use super::summaries::statement_sums;
 use super::tables::named;
 use super::{Listed, Snapshot, none};
 use crate::performance_schema::handles::{Handle, Lock};
-use crate::performance_schema::prepared::Prepared;
+use crate::record::prepared::Prepared;
 
 impl Snapshot {
     /// table_handles.

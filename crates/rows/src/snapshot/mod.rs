@@ -23,16 +23,15 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tare_mysql::error::SqlError;
-use tare_reader::{Classes, Histogram, Names, Thread as Slot};
+use tare_reader::{Classes, Histogram, Names, Segment, Thread as Slot};
 
-use crate::describe::Rows;
+use crate::record::Rows;
 use crate::record::digest::Digest;
 use crate::record::stage::Stage;
 use crate::record::statement::Statement;
 use crate::record::thread::Thread;
 use crate::record::transaction::Transaction;
 use crate::record::wait::Wait;
-use crate::source::Source;
 use host::Host;
 
 /// Which table of single events.
@@ -62,7 +61,6 @@ pub enum By {
 }
 
 /// How many ways there are to group.
-/// How many of them there are.
 const OWNERS: usize = By::Host as usize + 1;
 
 type Listed<R> = Result<Rows<R>, SqlError>;
@@ -93,10 +91,10 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// A snapshot of this moment.
-    pub fn new(source: &dyn Source) -> Self {
+    /// A snapshot of this moment, of the segment if there is one.
+    pub fn new(segment: Option<Arc<Segment>>) -> Self {
         Snapshot {
-            host: source.segment().map(Host::new),
+            host: segment.map(Host::new),
             classes: OnceLock::new(),
             names: OnceLock::new(),
             slots: OnceLock::new(),

@@ -9,10 +9,9 @@ use super::host::Host;
 use super::summaries::{file_io, stat};
 use super::{Listed, Snapshot, none};
 use crate::filter::Filter;
-use crate::performance_schema::files::{FileIo, Opened};
-use crate::performance_schema::instances::Lock;
-use crate::performance_schema::sockets::{Open, SocketIo};
-use crate::performance_schema::waits::InstanceWaits;
+use crate::record::file::{FileIo, Opened};
+use crate::record::instance::{InstanceWaits, Lock};
+use crate::record::socket::{Open, SocketIo};
 
 /// The instances of a segment at one moment.
 pub(super) struct Objects {

@@ -13,8 +13,8 @@ use tare_reader::classes::text;
 
 use super::host::Host;
 use super::{Listed, Snapshot, none};
+use crate::record::segment::SegmentInfo;
 use crate::source::Variable;
-use crate::tare::SegmentInfo;
 
 /// Bytes of a thread's connection attributes (`Slot::attributes`).
 const ATTRIBUTES: usize = 31 * 8;

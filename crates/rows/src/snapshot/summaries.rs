@@ -13,13 +13,13 @@ use tare_reader::{Class, Clock, Selection, Thread, Totals};
 use super::host::Host;
 use super::{By, Listed, Snapshot, none};
 use crate::filter::Filter;
-use crate::performance_schema::files::{FileIo, Io};
-use crate::performance_schema::memory::Memory;
-use crate::performance_schema::sockets::SocketIo;
 use crate::record::event::{Owner, Stat, Summary};
+use crate::record::file::{FileIo, Io};
+use crate::record::memory::Memory;
+use crate::record::segment::{Contention, HistogramBucket};
+use crate::record::socket::SocketIo;
 use crate::record::statement::Counters;
 use crate::record::{statement, transaction};
-use crate::tare::{Contention, HistogramBucket};
 
 /// The families of classes that a table sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

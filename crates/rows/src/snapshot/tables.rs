@@ -8,9 +8,9 @@ use tare_reader::objects::{Program, Table};
 use super::host::Host;
 use super::summaries::{stat, statement_sums};
 use super::{Listed, Snapshot, none};
-use crate::performance_schema::prepared;
-use crate::performance_schema::tables::{Named, ObjectWaits, TableIo, TableLocks};
 use crate::record::event::Stat;
+use crate::record::object::{Named, ObjectWaits, TableIo, TableLocks};
+use crate::record::prepared;
 
 /// The tables and programs of a segment at one moment.
 pub(super) struct Tables {
