@@ -357,72 +357,7 @@ pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
             }),
             _ => of(expr, names),
         },
-        Expr::BinaryOp { op, left, right } => {
-            let mut both = || (of(left, names), of(right, names));
-            Some(match op {
-                BinaryOperator::Plus | BinaryOperator::Minus
-                    if matches!(left.as_ref(), Expr::Interval(_))
-                        || matches!(right.as_ref(), Expr::Interval(_)) =>
-                {
-                    let (date, by) = if matches!(left.as_ref(), Expr::Interval(_)) {
-                        (of(right, names), left)
-                    } else {
-                        (of(left, names), right)
-                    };
-                    match date {
-                        Some(t) if t.code == MYSQL_TYPE_DATE => moved(loose(t), by),
-                        Some(t) if t.code == MYSQL_TYPE_TIME => t,
-                        Some(t) if is_temporal(&t) => WireType::number(MYSQL_TYPE_DATETIME, 19),
-                        _ => WireType::text(29),
-                    }
-                }
-                BinaryOperator::Plus | BinaryOperator::Minus | BinaryOperator::Modulo => {
-                    let (a, b) = both();
-                    if a.is_none() || b.is_none() {
-                        return None;
-                    }
-                    match arithmetic(a, b, u8::max) {
-                        // A difference may be negative here, where MySQL gives up with 1690.
-                        t if *op == BinaryOperator::Minus && is_whole(&t) => WireType::bigint(),
-                        t => t,
-                    }
-                }
-                BinaryOperator::Multiply => {
-                    let (a, b) = both();
-                    if a.is_none() || b.is_none() {
-                        return None;
-                    }
-                    arithmetic(a, b, |a, b| a + b)
-                }
-                BinaryOperator::Divide => {
-                    let (a, b) = both();
-                    let exact = |t: &WireType| {
-                        is_whole(t) || matches!(t.code, MYSQL_TYPE_NEWDECIMAL | MYSQL_TYPE_NULL)
-                    };
-                    match (a, b) {
-                        (Some(a), Some(b)) if exact(&a) && exact(&b) => {
-                            WireType::decimal(a.length + 6, (scale(&a) + 4).min(30))
-                        }
-                        (None, Some(b)) | (Some(b), None) if exact(&b) => WireType::decimal(21, 4),
-                        (None, None) => WireType::decimal(21, 4),
-                        _ => WireType::double(),
-                    }
-                }
-                BinaryOperator::MyIntegerDivide => WireType::bigint(),
-                BinaryOperator::BitwiseAnd
-                | BinaryOperator::BitwiseOr
-                | BinaryOperator::BitwiseXor
-                | BinaryOperator::PGBitwiseShiftLeft
-                | BinaryOperator::PGBitwiseShiftRight => WireType::bigint_unsigned(),
-                BinaryOperator::Arrow => json(),
-                BinaryOperator::LongArrow => WireType::text(255),
-                BinaryOperator::Assignment => return of(right, names),
-                _ => WireType {
-                    length: 1,
-                    ..WireType::bigint()
-                },
-            })
-        }
+        Expr::BinaryOp { op, left, right } => of_binary(op, left, right, names),
         Expr::Exists { .. }
         | Expr::IsNull(_)
         | Expr::IsNotNull(_)
@@ -480,6 +415,78 @@ pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
         }
         _ => None,
     }
+}
+
+/// The type of what an operator makes of two operands.
+fn of_binary(
+    op: &BinaryOperator,
+    left: &Expr,
+    right: &Expr,
+    names: &mut Names<'_>,
+) -> Option<WireType> {
+    let mut both = || (of(left, names), of(right, names));
+    Some(match op {
+        BinaryOperator::Plus | BinaryOperator::Minus
+            if matches!(left, Expr::Interval(_)) || matches!(right, Expr::Interval(_)) =>
+        {
+            let (date, by) = if matches!(left, Expr::Interval(_)) {
+                (of(right, names), left)
+            } else {
+                (of(left, names), right)
+            };
+            match date {
+                Some(t) if t.code == MYSQL_TYPE_DATE => moved(loose(t), by),
+                Some(t) if t.code == MYSQL_TYPE_TIME => t,
+                Some(t) if is_temporal(&t) => WireType::number(MYSQL_TYPE_DATETIME, 19),
+                _ => WireType::text(29),
+            }
+        }
+        BinaryOperator::Plus | BinaryOperator::Minus | BinaryOperator::Modulo => {
+            let (a, b) = both();
+            if a.is_none() || b.is_none() {
+                return None;
+            }
+            match arithmetic(a, b, u8::max) {
+                // A difference may be negative here, where MySQL gives up with 1690.
+                t if *op == BinaryOperator::Minus && is_whole(&t) => WireType::bigint(),
+                t => t,
+            }
+        }
+        BinaryOperator::Multiply => {
+            let (a, b) = both();
+            if a.is_none() || b.is_none() {
+                return None;
+            }
+            arithmetic(a, b, |a, b| a + b)
+        }
+        BinaryOperator::Divide => {
+            let (a, b) = both();
+            let exact = |t: &WireType| {
+                is_whole(t) || matches!(t.code, MYSQL_TYPE_NEWDECIMAL | MYSQL_TYPE_NULL)
+            };
+            match (a, b) {
+                (Some(a), Some(b)) if exact(&a) && exact(&b) => {
+                    WireType::decimal(a.length + 6, (scale(&a) + 4).min(30))
+                }
+                (None, Some(b)) | (Some(b), None) if exact(&b) => WireType::decimal(21, 4),
+                (None, None) => WireType::decimal(21, 4),
+                _ => WireType::double(),
+            }
+        }
+        BinaryOperator::MyIntegerDivide => WireType::bigint(),
+        BinaryOperator::BitwiseAnd
+        | BinaryOperator::BitwiseOr
+        | BinaryOperator::BitwiseXor
+        | BinaryOperator::PGBitwiseShiftLeft
+        | BinaryOperator::PGBitwiseShiftRight => WireType::bigint_unsigned(),
+        BinaryOperator::Arrow => json(),
+        BinaryOperator::LongArrow => WireType::text(255),
+        BinaryOperator::Assignment => return of(right, names),
+        _ => WireType {
+            length: 1,
+            ..WireType::bigint()
+        },
+    })
 }
 
 /// System variables whose names tell; a user variable's value decides.

@@ -50,35 +50,8 @@ pub(super) fn set(parser: &mut Parser<'_>) -> Result<Vec<SetItem>> {
             _ => {}
         }
         if take(parser, "TRANSACTION") {
-            let mut said = Characteristics {
-                scope: named,
-                ..Characteristics::default()
-            };
-            loop {
-                if take(parser, "READ") {
-                    said.read_only = Some(
-                        any(parser, &["ONLY", "WRITE"])
-                            .ok_or_else(|| near(parser.peek_token().token))?
-                            == "ONLY",
-                    );
-                } else {
-                    need(parser, "ISOLATION")?;
-                    need(parser, "LEVEL")?;
-                    let level = match any(parser, &["READ", "REPEATABLE", "SERIALIZABLE"]) {
-                        Some("READ") => match any(parser, &["COMMITTED", "UNCOMMITTED"]) {
-                            Some("COMMITTED") => Some("READ-COMMITTED"),
-                            other => other.map(|_| "READ-UNCOMMITTED"),
-                        },
-                        Some("REPEATABLE") => take(parser, "READ").then_some("REPEATABLE-READ"),
-                        other => other,
-                    };
-                    said.isolation = Some(level.ok_or_else(|| near(parser.peek_token().token))?);
-                }
-                if !parser.consume_token(&Token::Comma) {
-                    items.push(SetItem::Transaction(said));
-                    return Ok(items);
-                }
-            }
+            items.push(SetItem::Transaction(characteristics(parser, named)?));
+            return Ok(items);
         }
         let first = identifier(parser)?;
         let mut variable = first.value;
@@ -103,28 +76,64 @@ pub(super) fn set(parser: &mut Parser<'_>) -> Result<Vec<SetItem>> {
         if let Some(user) = variable.strip_prefix('@') {
             items.push(SetItem::User(user.to_lowercase(), expr(parser)?));
         } else {
-            let value = match word(parser).as_str() {
-                "DEFAULT" => {
-                    parser.next_token();
-                    None
-                }
-                // ON is no expression, and a name is a text: SET sql_mode = ANSI.
-                w if !w.is_empty()
-                    && !w.starts_with('@')
-                    && !matches!(parser.peek_nth_token(1).token, Token::LParen)
-                    && !matches!(
-                        w,
-                        "NULL" | "TRUE" | "FALSE" | "NOT" | "CASE" | "BINARY" | "CAST"
-                    ) =>
-                {
-                    Some(Expr::value(Value::SingleQuotedString(text(parser)?)))
-                }
-                _ => Some(expr(parser)?),
-            };
+            let value = value(parser)?;
             items.push(SetItem::System(scope, variable.to_ascii_lowercase(), value));
         }
         if !parser.consume_token(&Token::Comma) {
             return Ok(items);
         }
     }
+}
+
+/// What SET TRANSACTION says: access and isolation.
+fn characteristics(parser: &mut Parser<'_>, scope: Option<Scope>) -> Result<Characteristics> {
+    let mut said = Characteristics {
+        scope,
+        ..Characteristics::default()
+    };
+    loop {
+        if take(parser, "READ") {
+            said.read_only = Some(
+                any(parser, &["ONLY", "WRITE"]).ok_or_else(|| near(parser.peek_token().token))?
+                    == "ONLY",
+            );
+        } else {
+            need(parser, "ISOLATION")?;
+            need(parser, "LEVEL")?;
+            let level = match any(parser, &["READ", "REPEATABLE", "SERIALIZABLE"]) {
+                Some("READ") => match any(parser, &["COMMITTED", "UNCOMMITTED"]) {
+                    Some("COMMITTED") => Some("READ-COMMITTED"),
+                    other => other.map(|_| "READ-UNCOMMITTED"),
+                },
+                Some("REPEATABLE") => take(parser, "READ").then_some("REPEATABLE-READ"),
+                other => other,
+            };
+            said.isolation = Some(level.ok_or_else(|| near(parser.peek_token().token))?);
+        }
+        if !parser.consume_token(&Token::Comma) {
+            return Ok(said);
+        }
+    }
+}
+
+/// The value that a system variable is given; `None` is DEFAULT.
+fn value(parser: &mut Parser<'_>) -> Result<Option<Expr>> {
+    Ok(match word(parser).as_str() {
+        "DEFAULT" => {
+            parser.next_token();
+            None
+        }
+        // ON is no expression, and a name is a text: SET sql_mode = ANSI.
+        w if !w.is_empty()
+            && !w.starts_with('@')
+            && !matches!(parser.peek_nth_token(1).token, Token::LParen)
+            && !matches!(
+                w,
+                "NULL" | "TRUE" | "FALSE" | "NOT" | "CASE" | "BINARY" | "CAST"
+            ) =>
+        {
+            Some(Expr::value(Value::SingleQuotedString(text(parser)?)))
+        }
+        _ => Some(expr(parser)?),
+    })
 }

@@ -37,47 +37,7 @@ pub(super) fn show(parser: &mut Parser<'_>) -> Result<Action> {
             let (database, table) = from_table(parser)?;
             What::Index(database, table)
         }
-        "CREATE" => match any(
-            parser,
-            &[
-                "TABLE",
-                "VIEW",
-                "DATABASE",
-                "SCHEMA",
-                "PROCEDURE",
-                "FUNCTION",
-                "TRIGGER",
-                "EVENT",
-                "USER",
-            ],
-        ) {
-            Some("TABLE") => {
-                let (database, table) = split(&name(parser)?)?;
-                What::CreateTable(database, table)
-            }
-            Some("VIEW") => {
-                let (database, table) = split(&name(parser)?)?;
-                What::CreateView(database, table)
-            }
-            Some("USER") => What::CreateUser(account(parser)?),
-            Some(kind @ ("PROCEDURE" | "FUNCTION" | "TRIGGER" | "EVENT")) => {
-                let (database, program) = split(&name(parser)?)?;
-                let kind = match kind {
-                    "TRIGGER" => Program::Trigger,
-                    "EVENT" => Program::Event,
-                    routine => Program::Routine(routine_of(routine)),
-                };
-                What::CreateProgram(kind, database, program)
-            }
-            Some(_) => {
-                if take(parser, "IF") {
-                    need(parser, "NOT")?;
-                    need(parser, "EXISTS")?;
-                }
-                What::CreateDatabase(identifier(parser)?.value)
-            }
-            None => return Err(near(parser.peek_token().token)),
-        },
+        "CREATE" => created(parser)?,
         "VARIABLES" => What::Variables(scope),
         "STATUS" => What::Status(scope),
         "PROCESSLIST" => What::ProcessList,
@@ -139,16 +99,63 @@ pub(super) fn show(parser: &mut Parser<'_>) -> Result<Action> {
             need(parser, "TABLES")?;
             What::OpenTables(from(parser)?)
         }
-        "ENGINE" => {
-            let engine = text(parser)?;
-            let report = match any(parser, &["STATUS", "MUTEX", "LOGS"]) {
-                Some("STATUS") => EngineReport::Status,
-                Some("MUTEX") => EngineReport::Mutex,
-                Some(_) => EngineReport::Logs,
-                None => return Err(near(parser.peek_token().token)),
-            };
-            What::Engine(engine, report)
-        }
+        "ENGINE" => engine(parser)?,
+        _ => replication(parser, &first, last)?,
+    };
+    let filter = filter(parser, &what)?;
+    Ok(Action::Show(Box::new(Show { what, filter, full })))
+}
+
+/// SHOW CREATE: of which object.
+fn created(parser: &mut Parser<'_>) -> Result<What> {
+    Ok(
+        match any(
+            parser,
+            &[
+                "TABLE",
+                "VIEW",
+                "DATABASE",
+                "SCHEMA",
+                "PROCEDURE",
+                "FUNCTION",
+                "TRIGGER",
+                "EVENT",
+                "USER",
+            ],
+        ) {
+            Some("TABLE") => {
+                let (database, table) = split(&name(parser)?)?;
+                What::CreateTable(database, table)
+            }
+            Some("VIEW") => {
+                let (database, table) = split(&name(parser)?)?;
+                What::CreateView(database, table)
+            }
+            Some("USER") => What::CreateUser(account(parser)?),
+            Some(kind @ ("PROCEDURE" | "FUNCTION" | "TRIGGER" | "EVENT")) => {
+                let (database, program) = split(&name(parser)?)?;
+                let kind = match kind {
+                    "TRIGGER" => Program::Trigger,
+                    "EVENT" => Program::Event,
+                    routine => Program::Routine(routine_of(routine)),
+                };
+                What::CreateProgram(kind, database, program)
+            }
+            Some(_) => {
+                if take(parser, "IF") {
+                    need(parser, "NOT")?;
+                    need(parser, "EXISTS")?;
+                }
+                What::CreateDatabase(identifier(parser)?.value)
+            }
+            None => return Err(near(parser.peek_token().token)),
+        },
+    )
+}
+
+/// Logs, replicas and profiles, most of which no server of ours has.
+fn replication(parser: &mut Parser<'_>, first: &str, last: Token) -> Result<What> {
+    Ok(match first {
         "MASTER" | "BINARY" => {
             if take(parser, "LOG") {
                 need(parser, "STATUS")?;
@@ -188,7 +195,11 @@ pub(super) fn show(parser: &mut Parser<'_>) -> Result<Action> {
             What::Absent(Absent::Profile)
         }
         _ => return Err(near(last)),
-    };
+    })
+}
+
+/// LIKE or WHERE, where the request takes one.
+fn filter(parser: &mut Parser<'_>, what: &What) -> Result<Filter> {
     let can_filter = !matches!(
         what,
         What::CreateTable(..)
@@ -202,7 +213,7 @@ pub(super) fn show(parser: &mut Parser<'_>) -> Result<Action> {
             | What::Engine(..)
             | What::ProcessList
     );
-    let filter = if !can_filter {
+    Ok(if !can_filter {
         Filter::None
     } else if take(parser, "LIKE") {
         Filter::Like(text(parser)?)
@@ -210,8 +221,19 @@ pub(super) fn show(parser: &mut Parser<'_>) -> Result<Action> {
         Filter::Where(Box::new(expr(parser)?))
     } else {
         Filter::None
+    })
+}
+
+/// SHOW ENGINE: which engine's, and which report.
+fn engine(parser: &mut Parser<'_>) -> Result<What> {
+    let engine = text(parser)?;
+    let report = match any(parser, &["STATUS", "MUTEX", "LOGS"]) {
+        Some("STATUS") => EngineReport::Status,
+        Some("MUTEX") => EngineReport::Mutex,
+        Some(_) => EngineReport::Logs,
+        None => return Err(near(parser.peek_token().token)),
     };
-    Ok(Action::Show(Box::new(Show { what, filter, full })))
+    Ok(What::Engine(engine, report))
 }
 
 fn routine_of(word: &str) -> Routine {
