@@ -39,41 +39,10 @@ pub fn parse(parser: &mut Parser<'_>) -> Result<Option<Action>> {
             Action::Use(identifier(parser)?.value)
         }
         "DESCRIBE" | "DESC" | "EXPLAIN" => {
-            let Token::Word(second) = parser.peek_nth_token(1).token else {
+            let Some(action) = describe(parser)? else {
                 return Ok(None);
             };
-            let statement = matches!(
-                second.keyword,
-                Keyword::SELECT
-                    | Keyword::UPDATE
-                    | Keyword::DELETE
-                    | Keyword::INSERT
-                    | Keyword::REPLACE
-                    | Keyword::WITH
-                    | Keyword::FORMAT
-                    | Keyword::EXTENDED
-                    | Keyword::ANALYZE
-                    | Keyword::PARTITIONS
-            );
-            if statement && second.quote_style.is_none() {
-                return Ok(None);
-            }
-            parser.next_token();
-            let table = name(parser)?;
-            let filter = match &parser.peek_token().token {
-                Token::Word(w) => Filter::Like(w.value.clone()),
-                Token::SingleQuotedString(s) => Filter::Like(s.clone()),
-                _ => Filter::None,
-            };
-            if !matches!(filter, Filter::None) {
-                parser.next_token();
-            }
-            let (database, table) = split(&table)?;
-            Action::Show(Box::new(Show {
-                what: What::Columns(database, table),
-                filter,
-                full: false,
-            }))
+            action
         }
         "KILL" => {
             parser.next_token();
@@ -83,61 +52,9 @@ pub fn parse(parser: &mut Parser<'_>) -> Result<Option<Action>> {
                 query_only,
             }
         }
-        "BEGIN" => {
+        "BEGIN" | "START" | "COMMIT" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => {
             parser.next_token();
-            take(parser, "WORK");
-            Action::Begin { read_only: false }
-        }
-        "START" => {
-            parser.next_token();
-            need(parser, "TRANSACTION")?;
-            let mut read_only = false;
-            while parser.peek_token().token != Token::EOF
-                && parser.peek_token().token != Token::SemiColon
-            {
-                if take(parser, "READ") {
-                    read_only = any(parser, &["ONLY", "WRITE"])
-                        .ok_or_else(|| near(parser.peek_token().token))?
-                        == "ONLY";
-                } else {
-                    need(parser, "WITH")?;
-                    need(parser, "CONSISTENT")?;
-                    need(parser, "SNAPSHOT")?;
-                }
-                let _ = parser.consume_token(&Token::Comma);
-            }
-            Action::Begin { read_only }
-        }
-        "COMMIT" | "ROLLBACK" => {
-            parser.next_token();
-            take(parser, "WORK");
-            if first == "ROLLBACK" && take(parser, "TO") {
-                take(parser, "SAVEPOINT");
-                Action::RollbackTo(identifier(parser)?.value)
-            } else {
-                let mut chain = false;
-                if take(parser, "AND") {
-                    chain = !take(parser, "NO");
-                    need(parser, "CHAIN")?;
-                }
-                if take(parser, "NO") || word(parser) == "RELEASE" {
-                    need(parser, "RELEASE")?;
-                }
-                if first == "COMMIT" {
-                    Action::Commit { chain }
-                } else {
-                    Action::Rollback { chain }
-                }
-            }
-        }
-        "SAVEPOINT" => {
-            parser.next_token();
-            Action::Savepoint(identifier(parser)?.value)
-        }
-        "RELEASE" => {
-            parser.next_token();
-            need(parser, "SAVEPOINT")?;
-            Action::Release(identifier(parser)?.value)
+            transaction(parser, &first)?
         }
         "LOCK" | "UNLOCK" => {
             parser.next_token();
@@ -199,6 +116,100 @@ pub fn parse(parser: &mut Parser<'_>) -> Result<Option<Action>> {
     };
     end(parser)?;
     Ok(Some(action))
+}
+
+/// DESCRIBE of a table. EXPLAIN of a statement is none of these.
+fn describe(parser: &mut Parser<'_>) -> Result<Option<Action>> {
+    let Token::Word(second) = parser.peek_nth_token(1).token else {
+        return Ok(None);
+    };
+    let statement = matches!(
+        second.keyword,
+        Keyword::SELECT
+            | Keyword::UPDATE
+            | Keyword::DELETE
+            | Keyword::INSERT
+            | Keyword::REPLACE
+            | Keyword::WITH
+            | Keyword::FORMAT
+            | Keyword::EXTENDED
+            | Keyword::ANALYZE
+            | Keyword::PARTITIONS
+    );
+    if statement && second.quote_style.is_none() {
+        return Ok(None);
+    }
+    parser.next_token();
+    let table = name(parser)?;
+    let filter = match &parser.peek_token().token {
+        Token::Word(w) => Filter::Like(w.value.clone()),
+        Token::SingleQuotedString(s) => Filter::Like(s.clone()),
+        _ => Filter::None,
+    };
+    if !matches!(filter, Filter::None) {
+        parser.next_token();
+    }
+    let (database, table) = split(&table)?;
+    Ok(Some(Action::Show(Box::new(Show {
+        what: What::Columns(database, table),
+        filter,
+        full: false,
+    }))))
+}
+
+/// What begins and ends a transaction or a part of one, after its first word.
+fn transaction(parser: &mut Parser<'_>, first: &str) -> Result<Action> {
+    Ok(match first {
+        "BEGIN" => {
+            take(parser, "WORK");
+            Action::Begin { read_only: false }
+        }
+        "START" => {
+            need(parser, "TRANSACTION")?;
+            let mut read_only = false;
+            while parser.peek_token().token != Token::EOF
+                && parser.peek_token().token != Token::SemiColon
+            {
+                if take(parser, "READ") {
+                    read_only = any(parser, &["ONLY", "WRITE"])
+                        .ok_or_else(|| near(parser.peek_token().token))?
+                        == "ONLY";
+                } else {
+                    need(parser, "WITH")?;
+                    need(parser, "CONSISTENT")?;
+                    need(parser, "SNAPSHOT")?;
+                }
+                let _ = parser.consume_token(&Token::Comma);
+            }
+            Action::Begin { read_only }
+        }
+        "COMMIT" | "ROLLBACK" => {
+            take(parser, "WORK");
+            if first == "ROLLBACK" && take(parser, "TO") {
+                take(parser, "SAVEPOINT");
+                Action::RollbackTo(identifier(parser)?.value)
+            } else {
+                let mut chain = false;
+                if take(parser, "AND") {
+                    chain = !take(parser, "NO");
+                    need(parser, "CHAIN")?;
+                }
+                if take(parser, "NO") || word(parser) == "RELEASE" {
+                    need(parser, "RELEASE")?;
+                }
+                if first == "COMMIT" {
+                    Action::Commit { chain }
+                } else {
+                    Action::Rollback { chain }
+                }
+            }
+        }
+        "SAVEPOINT" => Action::Savepoint(identifier(parser)?.value),
+        _ => {
+            need(parser, "SAVEPOINT")?;
+            Action::Release(identifier(parser)?.value)
+        }
+    })
 }
 
 fn lock_tables(parser: &mut Parser<'_>) -> Result<Action> {
