@@ -1,9 +1,9 @@
 //! From a statement's text to its plan.
 
 use sqlparser::ast::{
-    AlterTable, CreateTableLikeKind, Expr, IndexColumn, IndexConstraint, KeyOrIndexDisplay,
-    NullsDistinctOption, ObjectName, ObjectType, Statement, TableConstraint, TableObject,
-    UniqueConstraint,
+    AlterTable, CreateIndex, CreateTable, CreateTableLikeKind, Expr, IndexColumn, IndexConstraint,
+    KeyOrIndexDisplay, NullsDistinctOption, ObjectName, ObjectType, Statement, TableConstraint,
+    TableObject, UniqueConstraint,
 };
 use sqlparser::tokenizer::Token;
 use tare_mysql::error::{Result, SqlError};
@@ -176,41 +176,7 @@ fn statement(
                 if_not_exists,
             })
         }
-        Statement::CreateTable(create) => {
-            let name = table_name(&create.name, database)?;
-            let if_not_exists = create.if_not_exists;
-            if create.temporary {
-                return Err(SqlError::unsupported("TEMPORARY tables"));
-            }
-            if let Some(
-                CreateTableLikeKind::Plain(like) | CreateTableLikeKind::Parenthesized(like),
-            ) = &create.like
-            {
-                ddl(Ddl::CreateLike {
-                    name,
-                    like: table_name(&like.name, database)?,
-                    if_not_exists,
-                })
-            } else if let Some(query) = create.query {
-                if !create.columns.is_empty() {
-                    return Err(SqlError::unsupported(
-                        "CREATE TABLE with columns and SELECT",
-                    ));
-                }
-                let text = names::after_as(text).unwrap_or(text);
-                ddl(Ddl::CreateAs {
-                    name,
-                    query: Rewriter::new(database, schema, mode).query(*query, text)?,
-                    if_not_exists,
-                })
-            } else {
-                ddl(Ddl::CreateTable {
-                    name,
-                    def: TableDef::from_create(&create)?,
-                    if_not_exists,
-                })
-            }
-        }
+        Statement::CreateTable(create) => ddl(create_table(create, text, database, schema, mode)?),
         Statement::CreateView(view) => {
             if view.materialized || !view.columns.is_empty() {
                 return Err(SqlError::unsupported("a view's column list"));
@@ -230,77 +196,20 @@ fn statement(
             names,
             table,
             ..
-        } => match object_type {
-            ObjectType::Table | ObjectType::View => {
-                let names = names
-                    .iter()
-                    .map(|n| table_name(n, database))
-                    .collect::<Result<_>>()?;
-                ddl(Ddl::Drop {
-                    names,
-                    if_exists,
-                    view: object_type == ObjectType::View,
-                })
-            }
-            ObjectType::Database | ObjectType::Schema => {
-                let [name] = names.as_slice() else {
-                    return Err(near(","));
-                };
-                ddl(Ddl::DropDatabase {
-                    name: last_name(name),
-                    if_exists,
-                })
-            }
-            ObjectType::Index => {
-                let ([index], Some(table)) = (names.as_slice(), &table) else {
-                    return Err(near("INDEX"));
-                };
-                ddl(Ddl::DropIndex {
-                    name: table_name(table, database)?,
-                    index: last_name(index),
-                })
-            }
-            other => return Err(SqlError::unsupported(format!("DROP {other}"))),
-        },
+        } => ddl(dropped(
+            object_type,
+            if_exists,
+            &names,
+            table.as_ref(),
+            database,
+        )?),
         Statement::AlterTable(AlterTable {
             name, operations, ..
         }) => ddl(Ddl::Alter {
             name: table_name(&name, database)?,
             operations,
         }),
-        Statement::CreateIndex(create) => {
-            let name = table_name(&create.table_name, database)?;
-            let index = create
-                .name
-                .as_ref()
-                .map(|n| sqlparser::ast::Ident::new(last_name(n)));
-            let columns: Vec<IndexColumn> = create.columns;
-            let constraint = if create.unique {
-                TableConstraint::Unique(UniqueConstraint {
-                    name: index,
-                    index_name: None,
-                    index_type_display: KeyOrIndexDisplay::None,
-                    index_type: None,
-                    columns,
-                    include: Vec::new(),
-                    index_options: Vec::new(),
-                    characteristics: None,
-                    nulls_distinct: NullsDistinctOption::None,
-                })
-            } else {
-                TableConstraint::Index(IndexConstraint {
-                    display_as_key: true,
-                    name: index,
-                    index_type: None,
-                    columns,
-                    index_options: Vec::new(),
-                })
-            };
-            ddl(Ddl::CreateIndex {
-                name,
-                constraint: Box::new(constraint),
-            })
-        }
+        Statement::CreateIndex(create) => ddl(create_index(create, database)?),
         Statement::Truncate(truncate) => {
             let [table] = truncate.table_names.as_slice() else {
                 return Err(near(","));
@@ -377,6 +286,127 @@ fn statement(
     };
     let command = Command::of(&action);
     Ok((action, command))
+}
+
+/// CREATE TABLE: its columns, another table's, or a query's.
+fn create_table(
+    create: CreateTable,
+    text: &str,
+    database: Option<&str>,
+    schema: &mut dyn Schema,
+    mode: Mode,
+) -> Result<Ddl> {
+    let name = table_name(&create.name, database)?;
+    let if_not_exists = create.if_not_exists;
+    if create.temporary {
+        return Err(SqlError::unsupported("TEMPORARY tables"));
+    }
+    Ok(
+        if let Some(CreateTableLikeKind::Plain(like) | CreateTableLikeKind::Parenthesized(like)) =
+            &create.like
+        {
+            Ddl::CreateLike {
+                name,
+                like: table_name(&like.name, database)?,
+                if_not_exists,
+            }
+        } else if let Some(query) = create.query {
+            if !create.columns.is_empty() {
+                return Err(SqlError::unsupported(
+                    "CREATE TABLE with columns and SELECT",
+                ));
+            }
+            let text = names::after_as(text).unwrap_or(text);
+            Ddl::CreateAs {
+                name,
+                query: Rewriter::new(database, schema, mode).query(*query, text)?,
+                if_not_exists,
+            }
+        } else {
+            Ddl::CreateTable {
+                name,
+                def: TableDef::from_create(&create)?,
+                if_not_exists,
+            }
+        },
+    )
+}
+
+/// DROP: of tables and views, a database or an index.
+fn dropped(
+    object_type: ObjectType,
+    if_exists: bool,
+    names: &[ObjectName],
+    table: Option<&ObjectName>,
+    database: Option<&str>,
+) -> Result<Ddl> {
+    Ok(match object_type {
+        ObjectType::Table | ObjectType::View => {
+            let names = names
+                .iter()
+                .map(|n| table_name(n, database))
+                .collect::<Result<_>>()?;
+            Ddl::Drop {
+                names,
+                if_exists,
+                view: object_type == ObjectType::View,
+            }
+        }
+        ObjectType::Database | ObjectType::Schema => {
+            let [name] = names else {
+                return Err(near(","));
+            };
+            Ddl::DropDatabase {
+                name: last_name(name),
+                if_exists,
+            }
+        }
+        ObjectType::Index => {
+            let ([index], Some(table)) = (names, table) else {
+                return Err(near("INDEX"));
+            };
+            Ddl::DropIndex {
+                name: table_name(table, database)?,
+                index: last_name(index),
+            }
+        }
+        other => return Err(SqlError::unsupported(format!("DROP {other}"))),
+    })
+}
+
+/// CREATE INDEX, as the constraint that ALTER TABLE would add.
+fn create_index(create: CreateIndex, database: Option<&str>) -> Result<Ddl> {
+    let name = table_name(&create.table_name, database)?;
+    let index = create
+        .name
+        .as_ref()
+        .map(|n| sqlparser::ast::Ident::new(last_name(n)));
+    let columns: Vec<IndexColumn> = create.columns;
+    let constraint = if create.unique {
+        TableConstraint::Unique(UniqueConstraint {
+            name: index,
+            index_name: None,
+            index_type_display: KeyOrIndexDisplay::None,
+            index_type: None,
+            columns,
+            include: Vec::new(),
+            index_options: Vec::new(),
+            characteristics: None,
+            nulls_distinct: NullsDistinctOption::None,
+        })
+    } else {
+        TableConstraint::Index(IndexConstraint {
+            display_as_key: true,
+            name: index,
+            index_type: None,
+            columns,
+            index_options: Vec::new(),
+        })
+    };
+    Ok(Ddl::CreateIndex {
+        name,
+        constraint: Box::new(constraint),
+    })
 }
 
 /// An expression by itself, as SET and KILL have them.
