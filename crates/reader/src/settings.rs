@@ -141,6 +141,9 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// Tells a host whose calls do not all arrive that something else may have to, and waits until they do.
 fn tell_host(view: View<'_>) {
     let control = view.control();
+    // One that has not followed the last change hangs, most likely: an UPDATE of a thousand rows waits once.
+    let is_behind =
+        control.followed.load(Ordering::SeqCst) != control.changes.load(Ordering::SeqCst);
     let change = control
         .changes
         .fetch_add(1, Ordering::SeqCst)
@@ -149,6 +152,9 @@ fn tell_host(view: View<'_>) {
         return;
     }
     mapping::wake(&control.changes);
+    if is_behind {
+        return;
+    }
     let deadline = Instant::now() + PATIENCE;
     let has_followed = || {
         let behind = change.wrapping_sub(control.followed.load(Ordering::SeqCst));
