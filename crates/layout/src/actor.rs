@@ -1,8 +1,8 @@
 //! The rules of setup_actors: whose foreground threads are instrumented.
 //!
 //! Any reader adds, changes and takes rules, one reader at a time (`control.truncating`); the host
-//! reads them when a client says who it is. A rule's `turn` is odd while it is written, and whoever
-//! reads it compares the turn before and after.
+//! reads them when a client says who it is. A rule's `sequence` is odd while it is written, and whoever
+//! reads it compares the sequence before and after.
 
 use crate::name::Name;
 use crate::primitive::{AtomicU32, Ordering, fence};
@@ -22,7 +22,7 @@ pub const HISTORY: u32 = 4;
 #[derive(Debug, Default)]
 pub struct Actor {
     /// Odd while the rule is being written.
-    pub turn: AtomicU32,
+    pub sequence: AtomicU32,
     /// [`USED`], [`ENABLED`], [`HISTORY`].
     pub flags: AtomicU32,
     /// `char(60)`, or [`ANY`].
@@ -41,11 +41,11 @@ impl Actor {
     /// What `read` makes of the rule, whole; `None` if it is being written all the time.
     pub fn read<T>(&self, mut read: impl FnMut(&Self, u32) -> T) -> Option<T> {
         for _ in 0..TRIES {
-            let turn = self.turn.load(Ordering::Acquire);
-            if turn.is_multiple_of(2) {
+            let sequence = self.sequence.load(Ordering::Acquire);
+            if sequence.is_multiple_of(2) {
                 let found = read(self, self.flags.load(Ordering::Relaxed));
                 fence(Ordering::Acquire);
-                if self.turn.load(Ordering::Relaxed) == turn {
+                if self.sequence.load(Ordering::Relaxed) == sequence {
                     return Some(found);
                 }
             }
@@ -56,12 +56,14 @@ impl Actor {
 
     /// Changes the rule; the caller is the only one to do so.
     pub fn write(&self, write: impl FnOnce(&Self)) {
-        // A writer that was killed left the turn odd.
-        let turn = self.turn.load(Ordering::Relaxed) & !1;
-        self.turn.store(turn.wrapping_add(1), Ordering::Relaxed);
+        // A writer that was killed left the sequence odd.
+        let sequence = self.sequence.load(Ordering::Relaxed) & !1;
+        self.sequence
+            .store(sequence.wrapping_add(1), Ordering::Relaxed);
         fence(Ordering::Release);
         write(self);
-        self.turn.store(turn.wrapping_add(2), Ordering::Release);
+        self.sequence
+            .store(sequence.wrapping_add(2), Ordering::Release);
     }
 
     /// How well the rule fits: 0 not at all, 1 any user at any host, 2 any user at this host, 3
@@ -140,7 +142,7 @@ mod tests {
     #[test]
     fn a_rule_left_half_written_is_no_rule() {
         let rule = actor("%", "%", ENABLED);
-        rule.turn.store(7, Ordering::Relaxed);
+        rule.sequence.store(7, Ordering::Relaxed);
         assert_eq!(resolve([&rule], "alice", "h1"), (false, false));
         rule.write(|rule| rule.flags.store(USED | HISTORY, Ordering::Relaxed));
         assert_eq!(resolve([&rule], "alice", "h1"), (false, true));

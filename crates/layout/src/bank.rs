@@ -48,7 +48,7 @@ pub struct Bank {
     /// Histogram blocks are not among them, see `blocks`.
     pub used: AtomicU32,
     /// Bumped before and after a thread takes the bank or gives it back: odd = meanwhile.
-    pub turn: AtomicU32,
+    pub sequence: AtomicU32,
     /// Slot + 1 of the present thread, 0 = none.
     pub slot: AtomicU32,
     /// Lines of the arena that base covers.
@@ -88,7 +88,7 @@ impl Default for Bank {
             account: AtomicU32::new(0),
             next_free: AtomicU32::new(0),
             used: AtomicU32::new(0),
-            turn: AtomicU32::new(0),
+            sequence: AtomicU32::new(0),
             slot: AtomicU32::new(0),
             base_used: AtomicU32::new(0),
             blocks: AtomicU32::new(0),
@@ -104,10 +104,11 @@ impl Default for Bank {
     }
 }
 
-/// Planes of figures that lie beside every bank's arena, line for line.
-pub mod plane {
-    /// Totals when the present thread took over, beside rows where it has counted; written by that thread.
-    pub const BASE: usize = 0;
+/// Baselines: copies of totals that lie beside every bank's arena, line for line. Readers subtract them.
+pub mod baseline {
+    /// Totals when the present thread took the bank (*base* for short), beside rows where it has counted; written
+    /// by that thread.
+    pub const OWNER: usize = 0;
     /// Totals when the global tables were last truncated; written by readers.
     pub const TRUNCATED_GLOBAL: usize = 1;
     /// The same for tables by account.
@@ -121,8 +122,8 @@ pub mod plane {
     /// What there was when `thread_instrumentation` was switched off: what tables by account, user,
     /// host and thread show until it is on again. Zero beside rows that were made since.
     pub const FROZEN: usize = 6;
-    /// How many planes there are.
-    pub const PLANES: usize = 7;
+    /// How many baselines there are.
+    pub const COUNT: usize = 7;
     /// Those that remember what all threads of a bank did.
     pub const MERGED: [usize; 5] = [
         TRUNCATED_GLOBAL,

@@ -1,4 +1,4 @@
-//! The control page: what the setup tables say. Besides the planes and `truncated` lines, the
+//! The control page: what the setup tables say. Besides the baselines and `truncated` lines, the
 //! only part of a segment that a reader may write.
 //!
 //! Whoever changes a setting stores it, then calls [`Controls::recompute`], which derives one
@@ -131,8 +131,8 @@ pub struct Control {
     pub timers: [AtomicU8; 8],
     /// Generation of the digest table, from 1; TRUNCATE begins a new one.
     pub digest_generation: AtomicU32,
-    /// Bit of each [`crate::bank::plane`] that readers have written: 0 spares reading it.
-    pub planes_used: AtomicU32,
+    /// Bit of each [`crate::bank::baseline`] that readers have written: 0 spares reading it.
+    pub baselines_used: AtomicU32,
     /// Bit 0: an instance row's `truncated` lines were written.
     pub instances_truncated: AtomicU32,
     /// Who truncates now: 0 = nobody, else a process id. Truncating is one at a time.
@@ -155,7 +155,7 @@ pub struct Control {
     /// `performance_schema_max_digest_sample_age`.
     pub digest_sample_age: AtomicU64,
     /// Which statement histograms were truncated: [`crate::fine::ALL`], [`crate::fine::DIGESTS`]. 0
-    /// spares reading the plane beside them.
+    /// spares reading the baseline beside them.
     pub fine_truncated: AtomicU32,
     /// How much of `changes` the host has followed.
     pub followed: AtomicU32,

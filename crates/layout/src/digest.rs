@@ -52,7 +52,7 @@ pub struct Digest {
     pub text_flags: AtomicU32,
 
     /// Odd while the sample is being replaced.
-    pub sample_turn: AtomicU32,
+    pub sample_sequence: AtomicU32,
     /// Bytes of sample text, and [`SAMPLE_CUT`].
     pub sample_length: AtomicU32,
     /// Ticks when the sample ended.

@@ -5,7 +5,7 @@
 
 use crate::account::{Account, Named};
 use crate::actor::Actor;
-use crate::bank::{Bank, plane};
+use crate::bank::{Bank, baseline};
 use crate::class::ClassEntry;
 use crate::control::Control;
 use crate::digest::Digest;
@@ -160,13 +160,13 @@ pub enum Region {
     DigestIndex,
     Slots,
     Banks,
-    PlaneBase,
-    PlaneGlobal,
-    PlaneAccount,
-    PlaneThread,
-    PlaneUser,
-    PlaneHost,
-    PlaneFrozen,
+    BaselineOwner,
+    BaselineGlobal,
+    BaselineAccount,
+    BaselineThread,
+    BaselineUser,
+    BaselineHost,
+    BaselineFrozen,
     LongWaits,
     LongStages,
     LongStatements,
@@ -227,10 +227,10 @@ pub const BUFFERS: [&str; REGIONS] = [
 /// How many regions there are.
 pub const REGIONS: usize = Region::MetricRows as usize + 1;
 
-/// The regions that a reader may write: the control page and the planes that remember truncation.
+/// The regions that a reader may write: the control page and the baselines that remember truncation.
 pub const fn is_reader_writable(region: usize) -> bool {
     region <= Region::ObjectMasks as usize
-        || (region >= Region::PlaneGlobal as usize && region <= Region::PlaneFrozen as usize)
+        || (region >= Region::BaselineGlobal as usize && region <= Region::BaselineFrozen as usize)
         || region == Region::Accounts as usize
         || region == Region::Users as usize
         || region == Region::Hosts as usize
@@ -361,7 +361,7 @@ fn shapes(l: &Limits, slot: &SlotPlaces, bank: &BankPlaces) -> [(usize, usize); 
     // free bank finds an account with two, whatever came before (see `merge` in the writer).
     // And one for whoever is none of the threads.
     let banks = l.threads + l.accounts + 1;
-    let plane_stride = round_up(l.arena_lines * LINE_BYTES, PAGE);
+    let baseline_stride = round_up(l.arena_lines * LINE_BYTES, PAGE);
     let events = (shared_chunks(l) + l.threads) * CHUNK_EVENTS;
     let text = long_text_words(l) * 8;
     let long_statement = round_up(size_of::<event::Statement>() + text, LINE_BYTES);
@@ -395,13 +395,13 @@ fn shapes(l: &Limits, slot: &SlotPlaces, bank: &BankPlaces) -> [(usize, usize); 
         (8, (l.digests * 2).next_power_of_two()),
         (slot.stride, l.threads),
         (bank.stride, banks),
-        (plane_stride, banks),
-        (plane_stride, banks),
-        (plane_stride, banks),
-        (plane_stride, banks),
-        (plane_stride, banks),
-        (plane_stride, banks),
-        (plane_stride, banks),
+        (baseline_stride, banks),
+        (baseline_stride, banks),
+        (baseline_stride, banks),
+        (baseline_stride, banks),
+        (baseline_stride, banks),
+        (baseline_stride, banks),
+        (baseline_stride, banks),
         (size_of::<event::Wait>(), events),
         (size_of::<event::Stage>(), events),
         (long_statement, events),
@@ -462,10 +462,10 @@ impl Geometry {
         self.regions[region as usize]
     }
 
-    /// The plane region with this number (see [`plane`]).
-    pub const fn plane(&self, number: usize) -> Extent {
-        assert!(number < plane::PLANES);
-        self.regions[Region::PlaneBase as usize + number]
+    /// The baseline region with this number (see [`baseline`]).
+    pub const fn baseline(&self, number: usize) -> Extent {
+        assert!(number < baseline::COUNT);
+        self.regions[Region::BaselineOwner as usize + number]
     }
 
     /// The history_long region of a ring (see [`crate::slot::ring`]).

@@ -297,7 +297,7 @@ pub struct MetadataLock {
     /// Next free lock + 1 while this one is free.
     pub next_free: AtomicU32,
     /// Odd while the names are written.
-    pub turn: AtomicU32,
+    pub sequence: AtomicU32,
     _reserved: AtomicU32,
     /// Address in the host.
     pub address: AtomicU64,

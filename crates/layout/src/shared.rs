@@ -103,7 +103,7 @@ pub struct Shared {
     /// Banks ever used.
     pub banks_used: Alone<AtomicU32>,
     /// Odd while two banks are being merged; totals read meanwhile are read again.
-    pub merge_turn: Alone<AtomicU32>,
+    pub merge_sequence: Alone<AtomicU32>,
     /// Classes registered, number 0 (never one) included.
     pub classes_used: Alone<AtomicU32>,
     /// Instances ever used.
@@ -135,7 +135,7 @@ pub struct Shared {
     /// Digests ever used, number 0 included (bits 0-31), of the generation in bits 32-63.
     pub digests_used: Alone<AtomicU64>,
     /// Odd while a digest is evicted; sums by digest read meanwhile are read again.
-    pub digest_turn: Alone<AtomicU32>,
+    pub digest_sequence: Alone<AtomicU32>,
     /// Bytes of banks touched, in steps of a page: what the memory limit is held against.
     pub bank_bytes: Alone<AtomicU64>,
     /// Chunks of history_long ever asked for: waits, stages, statements, transactions.

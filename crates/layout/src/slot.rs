@@ -127,7 +127,7 @@ pub struct Slot {
     /// [`FREE`] or [`LIVE`]; stored last when a thread comes, first when it goes.
     pub state: AtomicU32,
     /// Bumped before and after the slot changes hands: odd = changing.
-    pub turn: AtomicU32,
+    pub sequence: AtomicU32,
     /// Unique within the segment's life.
     pub thread_id: AtomicU64,
     /// The newest event id given.

@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 use crate::account::{Account, Named};
 use crate::actor::Actor;
-use crate::bank::{Bank, plane};
+use crate::bank::{Bank, baseline};
 use crate::class::ClassEntry;
 use crate::control::{Control, Controls};
 use crate::digest::Digest;
@@ -21,15 +21,15 @@ use crate::primitive::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 use crate::shared::Shared;
 use crate::slot::{STATEMENT_DEPTH, Slot};
 
-/// The planes' regions, by number.
-const PLANES: [Region; plane::PLANES] = [
-    Region::PlaneBase,
-    Region::PlaneGlobal,
-    Region::PlaneAccount,
-    Region::PlaneThread,
-    Region::PlaneUser,
-    Region::PlaneHost,
-    Region::PlaneFrozen,
+/// The baselines' regions, by number.
+const BASELINES: [Region; baseline::COUNT] = [
+    Region::BaselineOwner,
+    Region::BaselineGlobal,
+    Region::BaselineAccount,
+    Region::BaselineThread,
+    Region::BaselineUser,
+    Region::BaselineHost,
+    Region::BaselineFrozen,
 ];
 
 /// A segment of known geometry, mapped at an address.
@@ -281,10 +281,10 @@ impl<'a> View<'a> {
         self.slice(Region::Banks, i, within + 8, FINE_BLOCK_BUCKETS)
     }
 
-    /// The same place in plane `number` beside it.
-    pub fn plane_fine_block(&self, number: usize, i: usize, at: usize) -> &'a [AtomicU32] {
+    /// The same place in baseline `number` beside it.
+    pub fn baseline_fine_block(&self, number: usize, i: usize, at: usize) -> &'a [AtomicU32] {
         let within = at * LINE_BYTES + 8;
-        self.slice(PLANES[number], i, within, FINE_BLOCK_BUCKETS)
+        self.slice(BASELINES[number], i, within, FINE_BLOCK_BUCKETS)
     }
 
     /// Metric `i`.
@@ -397,10 +397,10 @@ impl<'a> View<'a> {
         )
     }
 
-    /// The lines of plane `number` beside bank `i`'s arena.
+    /// The lines of baseline `number` beside bank `i`'s arena.
     #[inline]
-    pub fn plane(&self, number: usize, i: usize) -> &'a [Line] {
-        let region = PLANES[number];
+    pub fn baseline(&self, number: usize, i: usize) -> &'a [Line] {
+        let region = BASELINES[number];
         self.slice(region, i, 0, self.geometry.limits.arena_lines)
     }
 
@@ -410,9 +410,9 @@ impl<'a> View<'a> {
         self.slice(Region::Banks, i, within + 8, BLOCK_BUCKETS)
     }
 
-    /// The same place in plane `number` beside it.
-    pub fn plane_block(&self, number: usize, i: usize, at: usize) -> &'a [AtomicU32] {
-        let region = PLANES[number];
+    /// The same place in baseline `number` beside it.
+    pub fn baseline_block(&self, number: usize, i: usize, at: usize) -> &'a [AtomicU32] {
+        let region = BASELINES[number];
         self.slice(region, i, at * LINE_BYTES + 8, BLOCK_BUCKETS)
     }
 

@@ -9,7 +9,7 @@ use tare_layout::actor::{self, ENABLED, HISTORY, USED};
 use crate::attach::Segment;
 use crate::classes::text;
 use crate::error::WriteError;
-use crate::truncate::Turn;
+use crate::truncate::TruncationLock;
 
 /// A rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl Segment {
     /// [`ActorError`]: there is one, there is no room, or the segment cannot be written.
     pub fn add_actor(&self, new: &Actor) -> Result<(), ActorError> {
         let view = self.writable()?;
-        let _turn = Turn::take(&view.control().truncating)?;
+        let _lock = TruncationLock::take(&view.control().truncating)?;
         let same = |(_, old): &(usize, Actor)| {
             old.host.eq_ignore_ascii_case(&new.host) && old.user == new.user && old.role == new.role
         };
@@ -113,7 +113,7 @@ impl Segment {
         history: Option<bool>,
     ) -> Result<(), WriteError> {
         let view = self.writable()?;
-        let _turn = Turn::take(&view.control().truncating)?;
+        let _lock = TruncationLock::take(&view.control().truncating)?;
         if let Some((_, old)) = actors(view).into_iter().find(|(i, _)| *i == place) {
             let (enabled, history) = (
                 enabled.unwrap_or(old.enabled),
@@ -144,7 +144,7 @@ impl Segment {
 
     fn remove_actors(&self, which: impl Fn(usize) -> bool) -> Result<(), WriteError> {
         let view = self.writable()?;
-        let _turn = Turn::take(&view.control().truncating)?;
+        let _lock = TruncationLock::take(&view.control().truncating)?;
         for (place, _) in actors(view) {
             if which(place) {
                 view.actors()[place].write(|rule| rule.flags.store(0, Ordering::Relaxed));

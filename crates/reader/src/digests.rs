@@ -115,7 +115,7 @@ pub fn used(view: View<'_>) -> usize {
 fn sample(view: View<'_>, id: usize) -> Sample {
     let digest = view.digest(id);
     for _ in 0..16 {
-        let turn = digest.sample_turn.load(Ordering::Acquire);
+        let sequence = digest.sample_sequence.load(Ordering::Acquire);
         let length = digest.sample_length.load(Ordering::Relaxed);
         let cut = length & SAMPLE_CUT != 0;
         let text = long_text(view.digest_sample(id), length & !SAMPLE_CUT);
@@ -125,7 +125,8 @@ fn sample(view: View<'_>, id: usize) -> Sample {
             wait: digest.sample_wait.load(Ordering::Relaxed),
         };
         fence(Ordering::Acquire);
-        if turn.is_multiple_of(2) && digest.sample_turn.load(Ordering::Relaxed) == turn {
+        if sequence.is_multiple_of(2) && digest.sample_sequence.load(Ordering::Relaxed) == sequence
+        {
             return sample;
         }
         std::hint::spin_loop();
@@ -140,7 +141,7 @@ struct Sum {
 }
 
 /// How long a reader waits for a digest to be evicted before it takes what it sees: one takes some
-/// microseconds, a writer that was killed in one leaves the turn odd for good.
+/// microseconds, a writer that was killed in one leaves the sequence odd for good.
 const EVICTION_TRIES: usize = 1000;
 
 impl Banks<'_> {
@@ -164,13 +165,13 @@ impl Banks<'_> {
             digests.retain(|digest| digest.row[0][COUNT] != 0);
             digests
         };
-        let turn = &view.shared().digest_turn.0;
+        let sequence = &view.shared().digest_sequence.0;
         for _ in 0..EVICTION_TRIES {
-            let before = turn.load(Ordering::Acquire);
+            let before = sequence.load(Ordering::Acquire);
             if before.is_multiple_of(2) {
                 let found = read();
                 fence(Ordering::Acquire);
-                if turn.load(Ordering::Relaxed) == before {
+                if sequence.load(Ordering::Relaxed) == before {
                     return found;
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use tare_layout::bank::plane;
+use tare_layout::bank::baseline;
 use tare_layout::fine::{
     ALL, BOUNDS_PS, DIGESTS, FINE_BLOCK_BUCKETS, FINE_BLOCK_LINES, FINE_BLOCKS, FINE_BUCKETS,
     SEED_LINE, Seeds,
@@ -199,7 +199,7 @@ impl Banks<'_> {
         // Before the row's own: it only gains seeds, so that none is taken away that is not there.
         let before = self
             .fine_truncated(DIGESTS)
-            .then(|| seeds(view.plane(plane::TRUNCATED_GLOBAL, bank)));
+            .then(|| seeds(view.baseline(baseline::TRUNCATED_GLOBAL, bank)));
         for bucket in seeds(lines).buckets() {
             additions.add(bucket, 1);
         }
@@ -214,7 +214,7 @@ impl Banks<'_> {
     /// Calls `add` with the buckets of the blocks that a cell of a bank names, less what a truncation kept
     /// beside them.
     fn add_fine(&self, bank: usize, blocks: u64, which: u32, mut add: impl FnMut(usize, u64)) {
-        let (view, number) = (self.view(), plane::TRUNCATED_GLOBAL);
+        let (view, number) = (self.view(), baseline::TRUNCATED_GLOBAL);
         let arena = view.arena(bank);
         let truncated = self.fine_truncated(which);
         for block in 0..FINE_BLOCKS {
@@ -226,7 +226,7 @@ impl Banks<'_> {
                 continue;
             }
             let now = view.fine_block(bank, at);
-            let then = truncated.then(|| view.plane_fine_block(number, bank, at));
+            let then = truncated.then(|| view.baseline_fine_block(number, bank, at));
             let first = block * FINE_BLOCK_BUCKETS;
             for i in 0..FINE_BLOCK_BUCKETS.min(FINE_BUCKETS - first) {
                 let before = then.map_or(0, |then| then[i].load(Ordering::Relaxed));

@@ -1,14 +1,14 @@
 //! `thread_instrumentation`: while it is off, sums by thread, account, user and host stand still.
 //!
 //! The writer counts on, because a thread's bank is what global sums are made of. So what was there is
-//! copied into a plane, which is shown in place of the rows; when the consumer is on again, what was
-//! counted meanwhile is added to the planes of truncation, so that it never shows.
+//! copied into a baseline, which is shown in place of the rows; when the consumer is on again, what was
+//! counted meanwhile is added to the baselines of truncation, so that it never shows.
 //!
 //! Memory goes on: what was allocated before may be freed meanwhile, and what is in use is then true.
 
 use std::sync::atomic::Ordering;
 
-use tare_layout::bank::plane;
+use tare_layout::bank::baseline;
 use tare_layout::control::THREAD;
 use tare_layout::line::{CELLS, EXTRA, HISTOGRAM, Item, MAX, MIN, SUM, Tag};
 use tare_layout::{Kind, View};
@@ -17,34 +17,34 @@ use crate::attach::Segment;
 use crate::classes;
 use crate::error::WriteError;
 use crate::line::{Cells, cells, combine_extremes};
-use crate::truncate::{Filled, Turn, blocks_of, fill_bank, fill_planes, items};
+use crate::truncate::{Filled, TruncationLock, blocks_of, fill_bank, fill_baselines, items};
 
-/// The planes of the tables that stand still.
+/// The baselines of the tables that stand still.
 const SCOPES: [usize; 4] = [
-    plane::TRUNCATED_ACCOUNT,
-    plane::TRUNCATED_USER,
-    plane::TRUNCATED_HOST,
-    plane::TRUNCATED_THREAD,
+    baseline::TRUNCATED_ACCOUNT,
+    baseline::TRUNCATED_USER,
+    baseline::TRUNCATED_HOST,
+    baseline::TRUNCATED_THREAD,
 ];
 
 impl Segment {
     /// Lets sums by thread stand still, or go on.
     pub(crate) fn switch_thread_sums(&self, on: bool) -> Result<(), WriteError> {
         let view = self.writable()?;
-        let _turn = Turn::take(&view.control().truncating)?;
+        let _lock = TruncationLock::take(&view.control().truncating)?;
         if is_frozen(view) != on {
             return Ok(());
         }
         let consumers = &view.control().consumers;
         if on {
             let [account, user, host, thread] = SCOPES;
-            let planes = [account, user, host, thread, plane::FROZEN];
-            fill_planes(view, &planes, thaw_bank);
+            let baselines = [account, user, host, thread, baseline::FROZEN];
+            fill_baselines(view, &baselines, thaw_bank);
             consumers.fetch_or(THREAD, Ordering::SeqCst);
         } else {
-            fill_planes(view, &[plane::FROZEN], |view, bank, filled| {
+            fill_baselines(view, &[baseline::FROZEN], |view, bank, filled| {
                 let wanted = |tag| kind_of(view, tag).is_some_and(freezes);
-                fill_bank(view, plane::FROZEN, bank, wanted, filled);
+                fill_bank(view, baseline::FROZEN, bank, wanted, filled);
             });
             consumers.fetch_and(!THREAD, Ordering::SeqCst);
         }
@@ -82,7 +82,7 @@ pub(crate) fn extremes(view: View<'_>, bank: usize, at: usize) -> (u64, u64) {
 
 fn base(view: View<'_>, bank: usize, at: usize) -> Option<Cells> {
     let covered = view.bank(bank).base_used.load(Ordering::Acquire) as usize;
-    let base = || cells(&view.plane(plane::BASE, bank)[at]);
+    let base = || cells(&view.baseline(baseline::OWNER, bank)[at]);
     (at < covered).then(base)
 }
 
@@ -101,11 +101,11 @@ fn thaw_bank(view: View<'_>, bank: usize, filled: &mut Vec<Filled>) {
     }
 }
 
-/// Adds what a line counted since to the planes, and to what stands still: so may it be done again,
+/// Adds what a line counted since to the baselines, and to what stands still: so may it be done again,
 /// and shows the same at any time between.
 fn thaw_line(view: View<'_>, bank: usize, at: usize, is_time: bool, filled: &mut Vec<Filled>) {
     let arena = view.arena(bank);
-    let frozen = &view.plane(plane::FROZEN, bank)[at];
+    let frozen = &view.baseline(baseline::FROZEN, bank)[at];
     let (live, then) = (cells(&arena[at]), cells(frozen));
     let sums = match is_time {
         true => 1..=SUM,
@@ -117,8 +117,8 @@ fn thaw_line(view: View<'_>, bank: usize, at: usize, is_time: bool, filled: &mut
     }
     let extremes = extremes(view, bank, at);
     for scope in SCOPES {
-        let beside = &view.plane(scope, bank)[at];
-        let own = base(view, bank, at).filter(|_| scope == plane::TRUNCATED_THREAD);
+        let beside = &view.baseline(scope, bank)[at];
+        let own = base(view, bank, at).filter(|_| scope == baseline::TRUNCATED_THREAD);
         for i in summed.clone() {
             let before = beside.get(i).max(own.map_or(0, |base| base[i]));
             // What was not shown then is not shown now.
@@ -140,7 +140,7 @@ fn thaw_line(view: View<'_>, bank: usize, at: usize, is_time: bool, filled: &mut
         filled.push((bank, block, tag));
         let counts = view.block(bank, block).iter();
         for (i, (now, then)) in counts
-            .zip(view.plane_block(plane::FROZEN, bank, block))
+            .zip(view.baseline_block(baseline::FROZEN, bank, block))
             .enumerate()
         {
             let now = now.load(Ordering::Relaxed);
@@ -149,7 +149,7 @@ fn thaw_line(view: View<'_>, bank: usize, at: usize, is_time: bool, filled: &mut
                 continue;
             }
             for scope in SCOPES {
-                let beside = &view.plane_block(scope, bank, block)[i];
+                let beside = &view.baseline_block(scope, bank, block)[i];
                 let sum = beside.load(Ordering::Relaxed).wrapping_add(hidden);
                 beside.store(sum, Ordering::Relaxed);
             }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use tare_layout::bank::plane;
+use tare_layout::bank::baseline;
 use tare_layout::instance::{FILE, SOCKET, index_of};
 use tare_layout::line::{CONTENDED, COUNT, EXTRA, HISTOGRAM, Item, MAX, SUM};
 use tare_layout::object::target;
@@ -170,11 +170,14 @@ impl Banks<'_> {
         let view = self.view();
         let by_slot: HashMap<usize, u64> = threads.iter().map(|t| (t.slot, t.id)).collect();
         self.unmerged(|| {
-            let planes = view.control().planes_used.load(Ordering::Acquire);
-            let truncated = planes & 1 << plane::TRUNCATED_GLOBAL != 0;
+            let baselines = view.control().baselines_used.load(Ordering::Acquire);
+            let truncated = baselines & 1 << baseline::TRUNCATED_GLOBAL != 0;
             let mut rows = Rows::default();
             for bank in 0..self.count() {
-                let (arena, beside) = (view.arena(bank), view.plane(plane::TRUNCATED_GLOBAL, bank));
+                let (arena, beside) = (
+                    view.arena(bank),
+                    view.baseline(baseline::TRUNCATED_GLOBAL, bank),
+                );
                 let slot = view.bank(bank).slot.load(Ordering::Relaxed) as usize;
                 let thread = slot.checked_sub(1).and_then(|slot| by_slot.get(&slot));
                 for (at, tag) in self

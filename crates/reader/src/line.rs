@@ -54,11 +54,11 @@ pub fn shared_cells(line: &Line) -> Cells {
 /// Where a line's baselines lie.
 #[derive(Clone, Copy)]
 pub(crate) struct Beside<'a> {
-    /// The plane of what the bank held when its present thread came.
+    /// The baseline of what the bank held when its present thread came.
     pub base: &'a [Line],
     /// How many lines of it count.
     pub base_used: &'a AtomicU32,
-    /// The plane of the table's truncation, if it ever was truncated.
+    /// The baseline of the table's truncation, if it ever was truncated.
     pub truncated: Option<&'a [Line]>,
     /// Whether the table is about the present thread alone.
     pub of_thread: bool,
@@ -198,7 +198,7 @@ impl Beside<'_> {
         let truncated = self.truncated(at);
         let mut cells = now;
         for (i, cell) in cells.iter_mut().enumerate().skip(1) {
-            let of = |plane: Option<Cells>| plane.map_or(0, |plane| plane[i]);
+            let of = |baseline: Option<Cells>| baseline.map_or(0, |baseline| baseline[i]);
             *cell = cell.saturating_sub(of(base).max(of(truncated)));
         }
         cells

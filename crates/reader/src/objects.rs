@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use tare_layout::bank::plane;
+use tare_layout::bank::baseline;
 use tare_layout::line::{Item, Line};
 use tare_layout::name::load_bytes;
 use tare_layout::object::{
@@ -179,7 +179,7 @@ pub(crate) fn locked(view: View<'_>, index: u32) -> Object {
 fn metadata(view: View<'_>, i: usize) -> Option<Metadata> {
     let entry = view.metadata_lock(i);
     for _ in 0..TRIES {
-        let turn = entry.turn.load(Ordering::Acquire);
+        let sequence = entry.sequence.load(Ordering::Acquire);
         let state = entry.state.load(Ordering::Acquire);
         let (on, kind, duration, status) = MetadataLock::unpack(state)?;
         let some = |text: String| (!text.is_empty()).then(|| text.into());
@@ -196,9 +196,9 @@ fn metadata(view: View<'_>, i: usize) -> Option<Metadata> {
             event: entry.owner_event.load(Ordering::Relaxed),
         };
         fence(Ordering::Acquire);
-        let same = entry.turn.load(Ordering::Relaxed) == turn
+        let same = entry.sequence.load(Ordering::Relaxed) == sequence
             && entry.state.load(Ordering::Relaxed) == state;
-        if turn.is_multiple_of(2) && same {
+        if sequence.is_multiple_of(2) && same {
             return Some(found);
         }
     }
@@ -282,14 +282,17 @@ impl Banks<'_> {
         let view = self.view();
         self.unmerged(|| {
             let control = view.control();
-            let planes = control.planes_used.load(Ordering::Acquire);
-            let truncated = planes & 1 << plane::TRUNCATED_GLOBAL != 0;
+            let baselines = control.baselines_used.load(Ordering::Acquire);
+            let truncated = baselines & 1 << baseline::TRUNCATED_GLOBAL != 0;
             let mut rows = ObjectRows {
                 truncated: control.objects_truncated.load(Ordering::Acquire) != 0,
                 ..ObjectRows::default()
             };
             for bank in 0..self.count() {
-                let (arena, beside) = (view.arena(bank), view.plane(plane::TRUNCATED_GLOBAL, bank));
+                let (arena, beside) = (
+                    view.arena(bank),
+                    view.baseline(baseline::TRUNCATED_GLOBAL, bank),
+                );
                 for (at, tag) in self.items(bank).filter(|(_, tag)| tag.item == Item::Object) {
                     let is_program = tag.lines == PROGRAM_LINES;
                     let sums = rows.counts.entry((tag.id, tag.part)).or_insert_with(|| {

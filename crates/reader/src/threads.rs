@@ -80,10 +80,10 @@ fn thread(view: View<'_>, number: usize) -> Option<Thread> {
         if slot.state.load(Ordering::Acquire) != LIVE {
             return None;
         }
-        let turn = slot.turn.load(Ordering::Acquire);
-        let found = turn.is_multiple_of(2).then(|| read(view, number));
+        let sequence = slot.sequence.load(Ordering::Acquire);
+        let found = sequence.is_multiple_of(2).then(|| read(view, number));
         fence(Ordering::Acquire);
-        let same = slot.turn.load(Ordering::Relaxed) == turn;
+        let same = slot.sequence.load(Ordering::Relaxed) == sequence;
         if same && slot.state.load(Ordering::Relaxed) == LIVE && found.is_some() {
             return found;
         }

@@ -1,14 +1,14 @@
 //! Sums over banks: by event name, for all threads, for each account, for one thread.
 //!
 //! Cells only grow, and banks are never emptied but by being merged into another, during which
-//! `merge_turn` is odd: sums read meanwhile are read again. So a total never goes backwards, and
+//! `merge_sequence` is odd: sums read meanwhile are read again. So a total never goes backwards, and
 //! once the load stops it is exact.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering, fence};
 use std::time::{Duration, Instant};
 
-use tare_layout::bank::{self, plane};
+use tare_layout::bank::{self, baseline};
 use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES, BLOCKS};
 use tare_layout::line::{COUNT, HISTOGRAM, Line, TAG, Tag};
 use tare_layout::{Kind, Region, View};
@@ -34,14 +34,14 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// The plane that remembers what there was when a table of this scope was truncated.
-    pub const fn plane(self) -> usize {
+    /// The baseline that remembers what there was when a table of this scope was truncated.
+    pub const fn baseline(self) -> usize {
         match self {
-            Scope::Global => plane::TRUNCATED_GLOBAL,
-            Scope::Account => plane::TRUNCATED_ACCOUNT,
-            Scope::User => plane::TRUNCATED_USER,
-            Scope::Host => plane::TRUNCATED_HOST,
-            Scope::Thread => plane::TRUNCATED_THREAD,
+            Scope::Global => baseline::TRUNCATED_GLOBAL,
+            Scope::Account => baseline::TRUNCATED_ACCOUNT,
+            Scope::User => baseline::TRUNCATED_USER,
+            Scope::Host => baseline::TRUNCATED_HOST,
+            Scope::Thread => baseline::TRUNCATED_THREAD,
         }
     }
 }
@@ -165,7 +165,7 @@ impl Totals {
         let all = Arc::clone(&self.selection.wanted);
         for (i, wanted) in all.iter().enumerate() {
             // Rows lie a few lines apart, on pages by the thousand: without looking ahead, each would
-            // be waited for in turn.
+            // be waited for in sequence.
             if let Some(next) = all.get(i + AHEAD) {
                 bank.prefetch(next);
             }
@@ -232,29 +232,29 @@ struct Bank<'a> {
     index: &'a [AtomicU16],
     arena: &'a [Line],
     beside: Beside<'a>,
-    /// The plane to read in the rows' place while sums of this scope stand still.
+    /// The baseline to read in the rows' place while sums of this scope stand still.
     frozen: Option<&'a [Line]>,
-    plane: usize,
+    baseline: usize,
 }
 
 impl<'a> Bank<'a> {
-    fn new(view: View<'a>, number: usize, scope: Scope, planes: u32) -> Self {
-        let plane = scope.plane();
-        let truncated = planes & 1 << plane != 0;
-        let frozen = scope != Scope::Global && planes & 1 << plane::FROZEN != 0;
+    fn new(view: View<'a>, number: usize, scope: Scope, baselines: u32) -> Self {
+        let baseline = scope.baseline();
+        let truncated = baselines & 1 << baseline != 0;
+        let frozen = scope != Scope::Global && baselines & 1 << baseline::FROZEN != 0;
         Self {
             view,
             number,
             index: view.class_index(number),
             arena: view.arena(number),
             beside: Beside {
-                base: view.plane(plane::BASE, number),
+                base: view.baseline(baseline::OWNER, number),
                 base_used: &view.bank(number).base_used,
-                truncated: truncated.then(|| view.plane(plane, number)),
+                truncated: truncated.then(|| view.baseline(baseline, number)),
                 of_thread: scope == Scope::Thread,
             },
-            frozen: frozen.then(|| view.plane(plane::FROZEN, number)),
-            plane,
+            frozen: frozen.then(|| view.baseline(baseline::FROZEN, number)),
+            baseline,
         }
     }
 
@@ -295,7 +295,7 @@ impl<'a> Bank<'a> {
             let blocks = now[HISTOGRAM];
             self.beside.time_line(kind, at, now, || {
                 let mut histogram = Histogram::default();
-                self.add_histogram(blocks, Some(self.plane), &mut histogram);
+                self.add_histogram(blocks, Some(self.baseline), &mut histogram);
                 histogram
             })
         } else if kind == Kind::Error {
@@ -317,12 +317,12 @@ impl<'a> Bank<'a> {
         let live = cells(&self.arena[at]);
         self.beside.frozen_time_line(kind, at, then, live, || {
             let mut histogram = Histogram::default();
-            self.add_histogram(live[HISTOGRAM], Some(self.plane), &mut histogram);
+            self.add_histogram(live[HISTOGRAM], Some(self.baseline), &mut histogram);
             histogram
         })
     }
 
-    /// Adds the blocks that a line names, less what a plane holds beside them.
+    /// Adds the blocks that a line names, less what a baseline holds beside them.
     fn add_histogram(&self, blocks: u64, less: Option<usize>, histogram: &mut Histogram) {
         for block in 0..BLOCKS {
             let at = usize::from((blocks >> (16 * block)) as u16);
@@ -330,10 +330,10 @@ impl<'a> Bank<'a> {
                 continue;
             }
             let now = match self.frozen {
-                Some(_) => self.view.plane_block(plane::FROZEN, self.number, at),
+                Some(_) => self.view.baseline_block(baseline::FROZEN, self.number, at),
                 None => self.view.block(self.number, at),
             };
-            let then = less.map(|plane| self.view.plane_block(plane, self.number, at));
+            let then = less.map(|baseline| self.view.baseline_block(baseline, self.number, at));
             let sums = &mut histogram.counts[block * BLOCK_BUCKETS..][..BLOCK_BUCKETS];
             for (i, sum) in sums.iter_mut().enumerate() {
                 let before = then.map_or(0, |then| then[i].load(Ordering::Relaxed));
@@ -353,7 +353,7 @@ pub(crate) fn banks_used(view: View<'_>) -> usize {
 }
 
 /// How long a reader waits for a merge that does not get on before it takes what it sees. A merge copies
-/// half a megabyte at most; a writer that was killed in one leaves the turn odd for good.
+/// half a megabyte at most; a writer that was killed in one leaves the sequence odd for good.
 const MERGE_PATIENCE: Duration = Duration::from_millis(200);
 
 /// How long it waits for merges that follow one another.
@@ -361,11 +361,11 @@ const MERGES_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Runs `read` until no two banks were merged while it ran.
 pub(crate) fn unmerged<T>(view: View<'_>, live: bool, mut read: impl FnMut() -> T) -> T {
-    let turn = &view.shared().merge_turn.0;
+    let sequence = &view.shared().merge_sequence.0;
     let begin = Instant::now();
-    let (mut seen, mut since) = (turn.load(Ordering::Acquire), begin);
+    let (mut seen, mut since) = (sequence.load(Ordering::Acquire), begin);
     loop {
-        let before = turn.load(Ordering::Acquire);
+        let before = sequence.load(Ordering::Acquire);
         if before != seen {
             (seen, since) = (before, Instant::now());
         }
@@ -374,7 +374,7 @@ pub(crate) fn unmerged<T>(view: View<'_>, live: bool, mut read: impl FnMut() -> 
         if before.is_multiple_of(2) || !patient {
             let found = read();
             fence(Ordering::Acquire);
-            if !patient || turn.load(Ordering::Relaxed) == before {
+            if !patient || sequence.load(Ordering::Relaxed) == before {
                 return found;
             }
         }
@@ -426,11 +426,11 @@ impl<'a> Banks<'a> {
         histogram
     }
 
-    fn planes(&self) -> u32 {
-        let used = self.view.control().planes_used.load(Ordering::Acquire);
+    fn baselines(&self) -> u32 {
+        let used = self.view.control().baselines_used.load(Ordering::Acquire);
         match crate::freeze::is_frozen(self.view) {
             true => used,
-            false => used & !(1 << plane::FROZEN),
+            false => used & !(1 << baseline::FROZEN),
         }
     }
 
@@ -445,9 +445,9 @@ impl<'a> Banks<'a> {
     pub fn global_into(&self, totals: &mut Totals) {
         unmerged(self.view, self.live, || {
             totals.clear();
-            let planes = self.planes();
+            let baselines = self.baselines();
             for number in 0..banks_used(self.view) {
-                totals.add_bank(Bank::new(self.view, number, Scope::Global, planes));
+                totals.add_bank(Bank::new(self.view, number, Scope::Global, baselines));
             }
         });
     }
@@ -463,7 +463,7 @@ impl<'a> Banks<'a> {
         let limit = self.view.geometry().limits.accounts;
         unmerged(self.view, self.live, || {
             let mut accounts: Vec<Option<Totals>> = Vec::new();
-            let planes = self.planes();
+            let baselines = self.baselines();
             for number in 0..banks_used(self.view) {
                 let account = self.view.bank(number).account.load(Ordering::Acquire) as usize;
                 let Some(account) = account.checked_sub(1).filter(|i| *i < limit) else {
@@ -474,7 +474,7 @@ impl<'a> Banks<'a> {
                 }
                 accounts[account]
                     .get_or_insert_with(|| Totals::new(selection))
-                    .add_bank(Bank::new(self.view, number, scope, planes));
+                    .add_bank(Bank::new(self.view, number, scope, baselines));
             }
             accounts
         })
@@ -489,15 +489,15 @@ impl<'a> Banks<'a> {
         let owner = self.view.bank(bank);
         let mut totals = Totals::new(selection);
         for _ in 0..TURN_TRIES {
-            let turn = owner.turn.load(Ordering::Acquire);
+            let sequence = owner.sequence.load(Ordering::Acquire);
             if owner.slot.load(Ordering::Relaxed) as usize != slot + 1 {
                 return None;
             }
-            if turn.is_multiple_of(2) {
+            if sequence.is_multiple_of(2) {
                 totals.clear();
-                totals.add_bank(Bank::new(self.view, bank, Scope::Thread, self.planes()));
+                totals.add_bank(Bank::new(self.view, bank, Scope::Thread, self.baselines()));
                 fence(Ordering::Acquire);
-                if owner.turn.load(Ordering::Relaxed) == turn {
+                if owner.sequence.load(Ordering::Relaxed) == sequence {
                     return Some(totals);
                 }
             }
@@ -527,11 +527,11 @@ impl<'a> Banks<'a> {
         unmerged(self.view, self.live, || {
             let mut all: Vec<Option<Histogram>> = vec![None; selection.places.len()];
             let mut counts = vec![0u64; all.len()];
-            let planes = self.planes();
-            let truncated = planes & 1 << plane::TRUNCATED_GLOBAL != 0;
-            let less = truncated.then_some(plane::TRUNCATED_GLOBAL);
+            let baselines = self.baselines();
+            let truncated = baselines & 1 << baseline::TRUNCATED_GLOBAL != 0;
+            let less = truncated.then_some(baseline::TRUNCATED_GLOBAL);
             for number in 0..banks_used(self.view) {
-                let bank = Bank::new(self.view, number, Scope::Global, planes);
+                let bank = Bank::new(self.view, number, Scope::Global, baselines);
                 for class in selection.wanted.iter() {
                     let id = class.class as usize;
                     let Some(at) = wanted(id).then(|| bank.row_of(class)).flatten() else {

@@ -1,5 +1,5 @@
 //! TRUNCATE: a table starts from here. Nothing of the writer's is touched; readers keep beside it,
-//! in the planes, what was there.
+//! in the baselines, what was there.
 //!
 //! While rows are copied, two banks may be merged and their places given to other rows. Then what was
 //! copied may lie beside a row that it is not of: such places are made zero, and all is copied again.
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
 
 use tare_layout::View;
-use tare_layout::bank::plane;
+use tare_layout::bank::baseline;
 use tare_layout::fine::{ALL, DIGESTS, FINE_BLOCK_LINES, FINE_BLOCKS, SEED_LINE};
 use tare_layout::histogram::{BLOCK_LINES, BLOCKS};
 use tare_layout::instance::{FILE, SOCKET};
@@ -35,7 +35,7 @@ impl Segment {
     /// # Errors
     /// [`WriteError`]: the writer has ended, is another user's, or another reader truncates.
     pub fn truncate_classes(&self, scope: Scope, selection: &Selection) -> Result<(), WriteError> {
-        self.fill_plane(scope.plane(), |tag| {
+        self.fill_baseline(scope.baseline(), |tag| {
             tag.item == Item::Class && selection.has(tag.id as usize)
         })
     }
@@ -45,11 +45,11 @@ impl Segment {
     /// # Errors
     /// As [`Segment::truncate_classes`].
     pub fn truncate_instances(&self, which: Instances) -> Result<(), WriteError> {
-        self.fill_plane(plane::TRUNCATED_GLOBAL, |tag| {
+        self.fill_baseline(baseline::TRUNCATED_GLOBAL, |tag| {
             tag.item == Item::Instance && which.has(tag.id)
         })?;
         let view = self.writable()?;
-        let _turn = Turn::take(&view.control().truncating)?;
+        let _lock = TruncationLock::take(&view.control().truncating)?;
         let (shared, limits) = (view.shared(), view.geometry().limits);
         view.control()
             .instances_truncated
@@ -93,10 +93,10 @@ impl Segment {
                 .then(|| view.object(i).kind.load(Ordering::Relaxed) as u8)
                 .and_then(ObjectType::from_u8)
         };
-        self.fill_plane(plane::TRUNCATED_GLOBAL, |tag| {
+        self.fill_baseline(baseline::TRUNCATED_GLOBAL, |tag| {
             tag.item == Item::Object && kind(tag.id).is_some_and(|kind| wanted(kind, tag.part))
         })?;
-        let _turn = Turn::take(&view.control().truncating)?;
+        let _lock = TruncationLock::take(&view.control().truncating)?;
         view.control().objects_truncated.store(1, Ordering::Release);
         let shared = view.shared();
         let used = shared.objects_used.0.load(Ordering::Acquire) as usize;
@@ -132,7 +132,7 @@ impl Segment {
     /// As [`Segment::truncate_classes`].
     pub fn truncate_prepared(&self) -> Result<(), WriteError> {
         let view = self.writable()?;
-        let _turn = Turn::take(&view.control().truncating)?;
+        let _lock = TruncationLock::take(&view.control().truncating)?;
         let used = view.shared().prepared_used.0.load(Ordering::Acquire) as usize;
         for i in 0..used.min(view.geometry().limits.prepared_statements) {
             let entry = view.prepared(i);
@@ -152,7 +152,7 @@ impl Segment {
     /// As [`Segment::truncate_classes`].
     pub fn truncate_connections(&self, whose: Whose) -> Result<(), WriteError> {
         let view = self.writable()?;
-        let _turn = Turn::take(&view.control().truncating)?;
+        let _lock = TruncationLock::take(&view.control().truncating)?;
         let (shared, limits) = (view.shared(), view.geometry().limits);
         let count =
             |used: &AtomicU32, limit: usize| (used.load(Ordering::Acquire) as usize).min(limit);
@@ -185,7 +185,7 @@ impl Segment {
     /// As [`Segment::truncate_classes`].
     pub fn truncate_digests(&self) -> Result<(), WriteError> {
         let view = self.writable()?;
-        let _turn = Turn::take(&view.control().truncating)?;
+        let _lock = TruncationLock::take(&view.control().truncating)?;
         view.control()
             .digest_generation
             .fetch_add(1, Ordering::AcqRel);
@@ -211,7 +211,7 @@ impl Segment {
         self.fill_fine(DIGESTS, |view, bank, filled| {
             let used = view.bank(bank).used.load(Ordering::Acquire) as usize;
             let arena = view.arena(bank);
-            let beside = view.plane(plane::TRUNCATED_GLOBAL, bank);
+            let beside = view.baseline(baseline::TRUNCATED_GLOBAL, bank);
             let is_row = |tag: &Tag| tag.item == Item::Digest && tag.lines > SEED_LINE;
             for (at, tag) in items(arena, used).filter(|(_, tag)| is_row(tag)) {
                 filled.push((bank, at, tag.pack()));
@@ -220,7 +220,7 @@ impl Segment {
             }
         })?;
         let view = self.writable()?;
-        let _turn = Turn::take(&view.control().truncating)?;
+        let _lock = TruncationLock::take(&view.control().truncating)?;
         for id in 0..crate::digests::used(view) {
             // Where nothing was counted the pages may not be there.
             if view.digest(id).shared[0].get(COUNT) != 0 {
@@ -233,15 +233,15 @@ impl Segment {
         Ok(())
     }
 
-    /// Fills the plane beside statement histograms.
+    /// Fills the baseline beside statement histograms.
     fn fill_fine(
         &self,
         which: u32,
         fill: impl Fn(View<'_>, usize, &mut Vec<Filled>),
     ) -> Result<(), WriteError> {
         let flags = &self.writable()?.control().fine_truncated;
-        self.fill(plane::TRUNCATED_GLOBAL, |view, bank, filled| {
-            // Only now is the plane one that the writer keeps.
+        self.fill(baseline::TRUNCATED_GLOBAL, |view, bank, filled| {
+            // Only now is the baseline one that the writer keeps.
             flags.fetch_or(which, Ordering::AcqRel);
             fill(view, bank, filled);
         })
@@ -264,49 +264,57 @@ impl Segment {
         Ok(())
     }
 
-    fn fill_plane(&self, plane: usize, wanted: impl Fn(Tag) -> bool) -> Result<(), WriteError> {
-        self.fill(plane, |view, bank, filled| {
-            fill_bank(view, plane, bank, &wanted, filled);
+    fn fill_baseline(
+        &self,
+        baseline: usize,
+        wanted: impl Fn(Tag) -> bool,
+    ) -> Result<(), WriteError> {
+        self.fill(baseline, |view, bank, filled| {
+            fill_bank(view, baseline, bank, &wanted, filled);
         })
     }
 
-    /// Fills a plane bank by bank, again if two were merged meanwhile.
+    /// Fills a baseline bank by bank, again if two were merged meanwhile.
     fn fill(
         &self,
-        plane: usize,
+        baseline: usize,
         fill: impl Fn(View<'_>, usize, &mut Vec<Filled>),
     ) -> Result<(), WriteError> {
         let view = self.writable()?;
-        let _turn = Turn::take(&view.control().truncating)?;
-        fill_planes(view, &[plane], fill);
+        let _lock = TruncationLock::take(&view.control().truncating)?;
+        fill_baselines(view, &[baseline], fill);
         Ok(())
     }
 }
 
-/// Fills planes bank by bank, again if two banks were merged meanwhile. The caller has the turn.
-pub(crate) fn fill_planes(
+/// Fills baselines bank by bank, again if two banks were merged meanwhile. The caller holds the lock.
+pub(crate) fn fill_baselines(
     view: View<'_>,
-    planes: &[usize],
+    baselines: &[usize],
     fill: impl Fn(View<'_>, usize, &mut Vec<Filled>),
 ) {
-    // First: from now on the writer clears the planes beside each row that it makes.
-    let bits = planes.iter().fold(0, |bits, plane| bits | 1 << plane);
-    view.control().planes_used.fetch_or(bits, Ordering::AcqRel);
-    let merge_turn = &view.shared().merge_turn.0;
+    // First: from now on the writer clears the baselines beside each row that it makes.
+    let bits = baselines
+        .iter()
+        .fold(0, |bits, baseline| bits | 1 << baseline);
+    view.control()
+        .baselines_used
+        .fetch_or(bits, Ordering::AcqRel);
+    let merge_sequence = &view.shared().merge_sequence.0;
     let mut filled = Vec::new();
     for _ in 0..TRIES {
-        let before = merge_turn.load(Ordering::Acquire);
+        let before = merge_sequence.load(Ordering::Acquire);
         for bank in 0..banks_used(view) {
             fill(view, bank, &mut filled);
         }
         fence(Ordering::AcqRel);
-        if before.is_multiple_of(2) && merge_turn.load(Ordering::Relaxed) == before {
+        if before.is_multiple_of(2) && merge_sequence.load(Ordering::Relaxed) == before {
             break;
         }
         std::thread::yield_now();
         for (bank, at, tag) in filled.drain(..) {
-            for plane in planes {
-                clear_strange(view, *plane, bank, at, tag);
+            for baseline in baselines {
+                clear_strange(view, *baseline, bank, at, tag);
             }
         }
     }
@@ -363,12 +371,12 @@ pub(crate) type Filled = (usize, usize, u64);
 
 pub(crate) fn fill_bank(
     view: View<'_>,
-    plane: usize,
+    baseline: usize,
     bank: usize,
     wanted: impl Fn(Tag) -> bool,
     filled: &mut Vec<Filled>,
 ) {
-    let (arena, beside) = (view.arena(bank), view.plane(plane, bank));
+    let (arena, beside) = (view.arena(bank), view.baseline(baseline, bank));
     let used = view.bank(bank).used.load(Ordering::Acquire) as usize;
     for (at, tag) in items(arena, used) {
         if !wanted(tag) {
@@ -377,17 +385,17 @@ pub(crate) fn fill_bank(
         filled.push((bank, at, tag.pack()));
         // While sums by thread stand still, what stands there is what is forgotten.
         let kind = kind_of(view, tag);
-        let frozen = (plane != plane::TRUNCATED_GLOBAL && plane != plane::FROZEN)
+        let frozen = (baseline != baseline::TRUNCATED_GLOBAL && baseline != baseline::FROZEN)
             && kind.is_some_and(freezes)
             && is_frozen(view);
         let from = match frozen {
-            true => view.plane(plane::FROZEN, bank),
+            true => view.baseline(baseline::FROZEN, bank),
             false => arena,
         };
         for i in at..at + tag.lines {
             copy(&from[i], &beside[i]);
             // A line has the extremes of its present thread alone: sums of all also know those before.
-            let of_all = plane != plane::TRUNCATED_THREAD && !frozen;
+            let of_all = baseline != baseline::TRUNCATED_THREAD && !frozen;
             if of_all && kind.is_some_and(|kind| kind.is_time_line(i - at)) {
                 let (min, max) = extremes(view, bank, i);
                 beside[i].set(MIN, min);
@@ -401,10 +409,10 @@ pub(crate) fn fill_bank(
             for (at, tag) in blocks_of(arena, blocks) {
                 filled.push((bank, at, tag));
                 let from = match frozen {
-                    true => view.plane_block(plane::FROZEN, bank, at),
+                    true => view.baseline_block(baseline::FROZEN, bank, at),
                     false => view.block(bank, at),
                 };
-                for (from, to) in from.iter().zip(view.plane_block(plane, bank, at)) {
+                for (from, to) in from.iter().zip(view.baseline_block(baseline, bank, at)) {
                     to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
                 }
             }
@@ -425,9 +433,9 @@ pub(crate) fn blocks_of(arena: &[Line], blocks: u64) -> impl Iterator<Item = (us
     })
 }
 
-/// Copies the blocks of a statement histogram that a cell names into the plane beside them.
+/// Copies the blocks of a statement histogram that a cell names into the baseline beside them.
 fn fill_fine_blocks(view: View<'_>, bank: usize, blocks: u64, filled: &mut Vec<Filled>) {
-    let plane = plane::TRUNCATED_GLOBAL;
+    let baseline = baseline::TRUNCATED_GLOBAL;
     let arena = view.arena(bank);
     for block in 0..FINE_BLOCKS {
         let at = usize::from((blocks >> (16 * block)) as u16);
@@ -440,15 +448,18 @@ fn fill_fine_blocks(view: View<'_>, bank: usize, blocks: u64, filled: &mut Vec<F
         }
         filled.push((bank, at, tag));
         let from = view.fine_block(bank, at);
-        for (from, to) in from.iter().zip(view.plane_fine_block(plane, bank, at)) {
+        for (from, to) in from
+            .iter()
+            .zip(view.baseline_fine_block(baseline, bank, at))
+        {
             to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
         }
     }
 }
 
-/// Makes a plane zero beside an item that is no longer there.
-fn clear_strange(view: View<'_>, plane: usize, bank: usize, at: usize, tag: u64) {
-    let (arena, beside) = (view.arena(bank), view.plane(plane, bank));
+/// Makes a baseline zero beside an item that is no longer there.
+fn clear_strange(view: View<'_>, baseline: usize, bank: usize, at: usize, tag: u64) {
+    let (arena, beside) = (view.arena(bank), view.baseline(baseline, bank));
     let used = view.bank(bank).used.load(Ordering::Acquire) as usize;
     let blocks = view.bank(bank).blocks.load(Ordering::Acquire) as usize;
     let lines = Tag::unpack(tag).map_or(0, |tag| tag.lines);
@@ -496,15 +507,15 @@ fn copy_any(from: &Line, to: &Line) {
 }
 
 /// The right to truncate: one at a time.
-pub(crate) struct Turn<'a>(&'a AtomicU32);
+pub(crate) struct TruncationLock<'a>(&'a AtomicU32);
 
-impl<'a> Turn<'a> {
+impl<'a> TruncationLock<'a> {
     pub(crate) fn take(cell: &'a AtomicU32) -> Result<Self, WriteError> {
         let own = std::process::id();
         let begin = Instant::now();
         loop {
             let holder = match cell.compare_exchange(0, own, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) => return Ok(Turn(cell)),
+                Ok(_) => return Ok(TruncationLock(cell)),
                 Err(holder) => holder,
             };
             // Who died in the middle holds nobody up.
@@ -520,7 +531,7 @@ impl<'a> Turn<'a> {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for TruncationLock<'_> {
     fn drop(&mut self) {
         self.0.store(0, Ordering::Release);
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use support::Running;
 use tare::thread::Session;
-use tare_layout::bank::plane;
+use tare_layout::bank::baseline;
 use tare_layout::class::Kind;
 use tare_layout::control::CONSUMERS;
 use tare_layout::line::{CELLS, COUNT, MAX, MIN, NO_MIN, SUM, error, memory};
@@ -287,8 +287,8 @@ fn banks_may_be_merged_meanwhile() {
         }
     };
     let merges = || {
-        let turn = &running.segment.view().shared().merge_turn.0;
-        turn.load(Ordering::Relaxed) / 2
+        let sequence = &running.segment.view().shared().merge_sequence.0;
+        sequence.load(Ordering::Relaxed) / 2
     };
     let shown = || -> u64 {
         let all = running.banks().accounts(&running.selection());
@@ -339,9 +339,9 @@ fn banks_may_be_merged_meanwhile() {
     assert_eq!(shown(), 0);
 }
 
-/// Whatever another program writes into the planes makes figures wrong, and nothing else.
+/// Whatever another program writes into the baselines makes figures wrong, and nothing else.
 #[test]
-fn nonsense_in_the_planes_makes_figures_wrong_and_nothing_else() {
+fn nonsense_in_the_baselines_makes_figures_wrong_and_nothing_else() {
     let running = Running::new();
     let mut alice = session("alice");
     let view = running.segment.writable().expect("we live");
@@ -349,10 +349,10 @@ fn nonsense_in_the_planes_makes_figures_wrong_and_nothing_else() {
         within(&mut alice, || reads(5));
         switch(&running, false);
         within(&mut alice, || reads(5));
-        for number in 1..plane::PLANES {
+        for number in 1..baseline::COUNT {
             for bank in 0..running.banks().count() {
                 let used = view.bank(bank).used.load(Ordering::Acquire) as usize;
-                for line in &view.plane(number, bank)[..used] {
+                for line in &view.baseline(number, bank)[..used] {
                     (0..CELLS).for_each(|i| line.set(i, nonsense));
                 }
             }

@@ -275,7 +275,7 @@ fn merging_banks_neither_loses_nor_doubles() {
         .segment
         .view()
         .shared()
-        .merge_turn
+        .merge_sequence
         .0
         .load(Ordering::Relaxed)
         / 2;

@@ -256,7 +256,7 @@ fn truncations_hold_while_banks_are_merged() {
             .segment
             .view()
             .shared()
-            .merge_turn
+            .merge_sequence
             .0
             .load(Ordering::Relaxed)
             / 2
@@ -325,7 +325,7 @@ fn files_are_truncated_apart_from_their_class_and_while_banks_are_merged() {
             .segment
             .view()
             .shared()
-            .merge_turn
+            .merge_sequence
             .0
             .load(Ordering::Relaxed)
             / 2

@@ -499,7 +499,7 @@ fn rows_of_objects_are_exact_while_threads_come_and_go() {
         }
     });
     let times = 3 * ROUNDS;
-    let merges = &r.attached.view().shared().merge_turn.0;
+    let merges = &r.attached.view().shared().merge_sequence.0;
     let merges = merges.load(std::sync::atomic::Ordering::Relaxed) / 2;
     assert!(
         merges > 0,

@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering, fence};
 
-use tare_layout::bank::{DORMANT, line_of, plane};
+use tare_layout::bank::{DORMANT, baseline, line_of};
 use tare_layout::line::{CELLS, CONTENDED, COUNT, EXTRA, Line, MAX, MIN, NO_MIN, SUM, TAG, Tag};
 
 use super::bank::combine_extremes;
@@ -96,7 +96,7 @@ impl Engine {
         if at < self.view.bank(number).base_used.load(Ordering::Relaxed) as usize {
             let (arena, base) = (
                 self.view.arena(number),
-                self.view.plane(plane::BASE, number),
+                self.view.baseline(baseline::OWNER, number),
             );
             begin_row(&arena[at..], &base[at..]);
         }
@@ -117,7 +117,7 @@ impl Engine {
     /// counted.
     pub fn sleep(&self, number: usize) {
         let (index, arena) = (self.view.class_index(number), self.view.arena(number));
-        let base = self.view.plane(plane::BASE, number);
+        let base = self.view.baseline(baseline::OWNER, number);
         let bank = self.view.bank(number);
         let put_down = |entry: &AtomicU16| {
             let at = entry.load(Ordering::Relaxed);

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering, fence};
 
 use tare_layout::Kind;
-use tare_layout::bank::{Bank, DORMANT, line_of, plane};
+use tare_layout::bank::{Bank, DORMANT, baseline, line_of};
 use tare_layout::geometry::PAGE;
 use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES};
 use tare_layout::line::{CELLS, HISTOGRAM, Item, LINE_BYTES, Line, MAX, MIN, NO_MIN, TAG, Tag};
@@ -90,7 +90,7 @@ impl Engine {
     /// before counted, too, which is where this one is likely to; elsewhere when it counts there.
     fn begin(&self, number: usize, slot: usize) {
         let bank = self.view.bank(number);
-        turn(bank, || {
+        under_sequence_lock(bank, || {
             let used = bank.used.load(Ordering::Relaxed);
             bank.base_used.store(used, Ordering::Relaxed);
             // Nobody holds a lock in a thread that has not begun.
@@ -110,7 +110,7 @@ impl Engine {
     pub fn give_bank(&self, number: usize) {
         let bank = self.view.bank(number);
         if bank.slot.load(Ordering::Relaxed) != 0 {
-            turn(bank, || {
+            under_sequence_lock(bank, || {
                 self.sleep(number);
                 bank.slot.store(0, Ordering::Relaxed);
             });
@@ -190,12 +190,12 @@ impl Engine {
         arena.get(at..at + lines)
     }
 
-    /// Makes a plane's line zero, touching its page only when it is not.
-    fn clear_plane_line(&self, number: usize, bank: usize, line: &Line) {
-        let written = self.view.control().planes_used.load(Ordering::Relaxed) & 1 << number != 0;
+    /// Makes a baseline's line zero, touching its page only when it is not.
+    fn clear_baseline_line(&self, number: usize, bank: usize, line: &Line) {
+        let written = self.view.control().baselines_used.load(Ordering::Relaxed) & 1 << number != 0;
         // Lines that base never covered are zero as they came.
         let covered =
-            number != plane::BASE || self.view.bank(bank).turn.load(Ordering::Relaxed) > 4;
+            number != baseline::OWNER || self.view.bank(bank).sequence.load(Ordering::Relaxed) > 4;
         if written && covered && line.cells.iter().any(|c| c.load(Ordering::Relaxed) != 0) {
             for i in 0..CELLS {
                 line.set(i, 0);
@@ -254,14 +254,14 @@ impl Engine {
                 line.set(cell, 0);
             }
         }
-        // The planes beside it may hold what a merged bank left there. Base is of classes alone.
+        // The baselines beside it may hold what a merged bank left there. Base is of classes alone.
         let first = match tag.item {
-            Item::Class => plane::BASE,
-            _ => plane::TRUNCATED_GLOBAL,
+            Item::Class => baseline::OWNER,
+            _ => baseline::TRUNCATED_GLOBAL,
         };
-        for number in first..plane::PLANES {
-            for line in &self.view.plane(number, bank)[at..at + tag.lines] {
-                self.clear_plane_line(number, bank, line);
+        for number in first..baseline::COUNT {
+            for line in &self.view.baseline(number, bank)[at..at + tag.lines] {
+                self.clear_baseline_line(number, bank, line);
             }
         }
         lines[0].cells[TAG].store(tag.pack(), Ordering::Release);
@@ -276,8 +276,8 @@ impl Engine {
                 line.set(cell, 0);
             }
         }
-        for line in &self.view.plane(plane::TRUNCATED_GLOBAL, bank)[at..at + lines] {
-            self.clear_plane_line(plane::TRUNCATED_GLOBAL, bank, line);
+        for line in &self.view.baseline(baseline::TRUNCATED_GLOBAL, bank)[at..at + lines] {
+            self.clear_baseline_line(baseline::TRUNCATED_GLOBAL, bank, line);
         }
         arena[at].cells[TAG].store(tag.pack(), Ordering::Release);
     }
@@ -341,13 +341,15 @@ impl Engine {
 }
 
 /// Gives a bank to a thread, or takes it away: readers of what one thread did look again.
-fn turn(bank: &Bank, change: impl FnOnce()) {
-    let turn = bank.turn.load(Ordering::Relaxed);
-    bank.turn.store(turn.wrapping_add(1), Ordering::Relaxed);
+fn under_sequence_lock(bank: &Bank, change: impl FnOnce()) {
+    let sequence = bank.sequence.load(Ordering::Relaxed);
+    bank.sequence
+        .store(sequence.wrapping_add(1), Ordering::Relaxed);
     fence(Ordering::Release);
     change();
-    // Pairs with the reader's second load of `turn`.
-    bank.turn.store(turn.wrapping_add(2), Ordering::Release);
+    // Pairs with the reader's second load of `sequence`.
+    bank.sequence
+        .store(sequence.wrapping_add(2), Ordering::Release);
 }
 
 /// How often a thread looks for a bank. Who holds one for a moment may have been pre-empted: with

@@ -240,9 +240,9 @@ impl Engine {
     /// Takes a digest out of the table. What it counted goes to all else: here what many threads wrote;
     /// what a thread has in its own row counts there from now on, see `digest_row_lives`.
     fn evict(&self, id: u32, generation: u32) {
-        let turn = &self.view.shared().digest_turn.0;
-        let now = turn.load(Ordering::Relaxed) & !1;
-        turn.store(now.wrapping_add(1), Ordering::Relaxed);
+        let sequence = &self.view.shared().digest_sequence.0;
+        let now = sequence.load(Ordering::Relaxed) & !1;
+        sequence.store(now.wrapping_add(1), Ordering::Relaxed);
         std::sync::atomic::fence(Ordering::Release);
         let row = self.view.digest(id as usize);
         let incarnation = (row.state.load(Ordering::Relaxed) >> 32) as u32;
@@ -256,8 +256,8 @@ impl Engine {
             self.move_shared(id);
         }
         self.lose(Lost::DigestsEvicted, 1);
-        // Pairs with the reader's second load of the turn.
-        turn.store(now.wrapping_add(2), Ordering::Release);
+        // Pairs with the reader's second load of the sequence.
+        sequence.store(now.wrapping_add(2), Ordering::Release);
     }
 
     /// Takes a digest out of the index, and moves up those that stand behind it for want of room.
@@ -402,11 +402,11 @@ impl Engine {
     /// Makes `text` the digest's sample, unless another thread is doing so.
     fn fill_sample(&self, id: u32, text: &str, cut_before: bool, now: u64, ticks: u64) {
         let row = self.view.digest(id as usize);
-        let turn = row.sample_turn.load(Ordering::Relaxed);
-        if turn % 2 == 1
+        let sequence = row.sample_sequence.load(Ordering::Relaxed);
+        if sequence % 2 == 1
             || row
-                .sample_turn
-                .compare_exchange(turn, turn + 1, Ordering::AcqRel, Ordering::Relaxed)
+                .sample_sequence
+                .compare_exchange(sequence, sequence + 1, Ordering::AcqRel, Ordering::Relaxed)
                 .is_err()
         {
             return;
@@ -425,8 +425,8 @@ impl Engine {
             .store(cut as u32 | flag, Ordering::Relaxed);
         row.sample_seen.store(now, Ordering::Relaxed);
         row.sample_wait.store(ticks, Ordering::Relaxed);
-        row.sample_turn
-            .store(turn.wrapping_add(2), Ordering::Release);
+        row.sample_sequence
+            .store(sequence.wrapping_add(2), Ordering::Release);
     }
 
     /// Keeps a statement as its digest's sample when it is slower than the sample, or that is too old.

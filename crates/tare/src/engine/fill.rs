@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use tare_layout::actor;
-use tare_layout::bank::plane;
+use tare_layout::bank::baseline;
 use tare_layout::class::EVENT_TYPES;
 use tare_layout::control::{CONSUMERS, CONTENDED, DEFAULT_CONSUMERS, EVERY, THREAD, TIMERS, Timer};
 use tare_layout::header::{HEADER_BYTES, Header, LAYOUT_VERSION, LIVE, MAGIC};
@@ -49,10 +49,10 @@ impl Engine {
             .store(u32::from(no_cycles), Ordering::Relaxed);
         control.digest_generation.store(1, Ordering::Relaxed);
         // Without thread_instrumentation, sums by thread begin frozen at nothing.
-        let frozen = u32::from(consumers & THREAD == 0) << plane::FROZEN;
+        let frozen = u32::from(consumers & THREAD == 0) << baseline::FROZEN;
         control
-            .planes_used
-            .store(1 << plane::BASE | frozen, Ordering::Relaxed);
+            .baselines_used
+            .store(1 << baseline::OWNER | frozen, Ordering::Relaxed);
         control.memory_limit.store(memory_limit, Ordering::Relaxed);
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use tare_layout::bank::plane;
+use tare_layout::bank::baseline;
 use tare_layout::fine::{
     ALL, DIGESTS, FINE_BLOCK_BUCKETS, FINE_BLOCK_LINES, FINE_BLOCKS, SEED_LINE, Seeds,
 };
@@ -60,21 +60,21 @@ impl Engine {
         control.fine_truncated.load(Ordering::Relaxed) & which != 0
     }
 
-    /// The plane beside them, unless nothing was ever written there.
-    fn fine_plane(&self, which: u32, bank: usize) -> Option<&'static [Line]> {
+    /// The baseline beside them, unless nothing was ever written there.
+    fn fine_baseline(&self, which: u32, bank: usize) -> Option<&'static [Line]> {
         self.fine_truncated(which)
-            .then(|| self.view.plane(plane::TRUNCATED_GLOBAL, bank))
+            .then(|| self.view.baseline(baseline::TRUNCATED_GLOBAL, bank))
     }
 
     /// Makes the blocks of a histogram empty, for what it counts from now on, and what a truncation
     /// kept beside them.
     pub fn clear_fine(&self, bank: usize, blocks: u64) {
-        let truncated = self.fine_plane(DIGESTS, bank);
+        let truncated = self.fine_baseline(DIGESTS, bank);
         for (_, at) in fine_blocks(blocks) {
             let lines = &self.view.arena(bank)[at..at + FINE_BLOCK_LINES];
             zero(lines);
-            if let Some(plane) = truncated {
-                zero(&plane[at..at + FINE_BLOCK_LINES]);
+            if let Some(baseline) = truncated {
+                zero(&baseline[at..at + FINE_BLOCK_LINES]);
             }
         }
     }
@@ -90,8 +90,8 @@ impl Engine {
     ) {
         let arena = self.view.arena(bank);
         share_lines(arena, row, arena[row].get(HISTOGRAM), shared);
-        if let Some(plane) = self.fine_plane(DIGESTS, bank) {
-            share_lines(plane, row, arena[row].get(HISTOGRAM), truncated);
+        if let Some(baseline) = self.fine_baseline(DIGESTS, bank) {
+            share_lines(baseline, row, arena[row].get(HISTOGRAM), truncated);
         }
     }
 
@@ -113,18 +113,18 @@ impl Engine {
                     cell.fetch_add(1 << 32, Ordering::Relaxed);
                 }
             }
-            if let Some(plane) = self.fine_plane(ALL, from) {
-                let beside = of(self.view.plane(plane::TRUNCATED_GLOBAL, to), into);
+            if let Some(baseline) = self.fine_baseline(ALL, from) {
+                let beside = of(self.view.baseline(baseline::TRUNCATED_GLOBAL, to), into);
                 for i in 0..FINE_BLOCK_BUCKETS {
                     // Compared with the buckets modulo 2^32: these may wrap.
-                    add_bucket(fine_bucket(beside, i), fine_bucket(of(plane, at), i));
+                    add_bucket(fine_bucket(beside, i), fine_bucket(of(baseline, at), i));
                 }
             }
         }
     }
 }
 
-/// Adds what the blocks, and the seeds in the row at `row`, hold in an arena or in a plane beside one.
+/// Adds what the blocks, and the seeds in the row at `row`, hold in an arena or in a baseline beside one.
 fn share_lines(lines: &[Line], row: usize, blocks: u64, shared: &[AtomicU64]) {
     let add = |bucket: usize, n: u32| {
         if let Some(cell) = shared.get(bucket).filter(|_| n != 0) {

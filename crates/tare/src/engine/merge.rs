@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tare_layout::bank::plane;
+use tare_layout::bank::baseline;
 use tare_layout::class::Kind;
 use tare_layout::geometry::PAGE;
 use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES, BLOCKS};
@@ -53,19 +53,20 @@ impl Engine {
         if used(to) + used(from) > self.view.geometry().limits.arena_lines {
             return false;
         }
-        // One merge at a time; readers see the odd turn and read again.
-        let turn = &self.view.shared().merge_turn.0;
-        let mut now = turn.load(Ordering::Relaxed);
+        // One merge at a time; readers see the odd sequence and read again.
+        let sequence = &self.view.shared().merge_sequence.0;
+        let mut now = sequence.load(Ordering::Relaxed);
         loop {
             now &= !1;
-            match turn.compare_exchange_weak(now, now + 1, Ordering::AcqRel, Ordering::Relaxed) {
+            match sequence.compare_exchange_weak(now, now + 1, Ordering::AcqRel, Ordering::Relaxed)
+            {
                 Ok(_) => break,
                 Err(other) => now = other,
             }
             std::hint::spin_loop();
         }
         self.merge_rows(to, from);
-        turn.store(now.wrapping_add(2), Ordering::Release);
+        sequence.store(now.wrapping_add(2), Ordering::Release);
         true
     }
 
@@ -78,13 +79,13 @@ impl Engine {
             match tag.item {
                 Item::Class => self.merge_class(to, from, at, tag),
                 Item::Instance => {
-                    let before = self.plane_of(plane::TRUNCATED_GLOBAL, from);
-                    let before = before.map(|plane| &plane[at..at + tag.lines]);
+                    let before = self.baseline_of(baseline::TRUNCATED_GLOBAL, from);
+                    let before = before.map(|baseline| &baseline[at..at + tag.lines]);
                     self.add_instance_shared(tag.id, &source[at..at + tag.lines], before);
                 }
                 Item::Object => {
-                    let before = self.plane_of(plane::TRUNCATED_GLOBAL, from);
-                    let before = before.map(|plane| &plane[at..at + tag.lines]);
+                    let before = self.baseline_of(baseline::TRUNCATED_GLOBAL, from);
+                    let before = before.map(|baseline| &baseline[at..at + tag.lines]);
                     self.add_object_shared(tag, &source[at..at + tag.lines], before);
                 }
                 Item::Digest => self.merge_digest(from, at, tag.id),
@@ -120,10 +121,10 @@ impl Engine {
         bank.base_used.store(0, Ordering::Relaxed);
     }
 
-    /// A plane of a bank, unless nothing was ever written there: reading it would make its pages.
-    fn plane_of(&self, number: usize, bank: usize) -> Option<&'static [Line]> {
-        let used = self.view.control().planes_used.load(Ordering::Relaxed);
-        (used & 1 << number != 0).then(|| self.view.plane(number, bank))
+    /// A baseline of a bank, unless nothing was ever written there: reading it would make its pages.
+    fn baseline_of(&self, number: usize, bank: usize) -> Option<&'static [Line]> {
+        let used = self.view.control().baselines_used.load(Ordering::Relaxed);
+        (used & 1 << number != 0).then(|| self.view.baseline(number, bank))
     }
 
     fn merge_class(&self, to: usize, from: usize, at: usize, tag: Tag) {
@@ -138,14 +139,19 @@ impl Engine {
         for (i, line) in lines.iter().enumerate().take(tag.lines) {
             let target = line_number(self.view.arena(to), line);
             add_cells(kind, i, line, &source[at + i]);
-            for number in plane::MERGED {
-                if let Some(of) = self.plane_of(number, from) {
-                    add_cells(kind, i, &self.view.plane(number, to)[target], &of[at + i]);
+            for number in baseline::MERGED {
+                if let Some(of) = self.baseline_of(number, from) {
+                    add_cells(
+                        kind,
+                        i,
+                        &self.view.baseline(number, to)[target],
+                        &of[at + i],
+                    );
                 }
             }
             if kind.is_time_line(i) {
                 if at + i < covered {
-                    combine_extremes(line, &self.view.plane(plane::BASE, from)[at + i]);
+                    combine_extremes(line, &self.view.baseline(baseline::OWNER, from)[at + i]);
                 }
                 self.merge_histogram(tag.id as u16, to, line, from, &source[at + i]);
             }
@@ -177,9 +183,9 @@ impl Engine {
                 }
             }
             let target_at = line_number(self.view.arena(to_bank), &target[0]);
-            for number in plane::MERGED {
-                if let Some(of) = self.plane_of(number, from_bank) {
-                    let into = &self.view.plane(number, to_bank)[target_at..][..BLOCK_LINES];
+            for number in baseline::MERGED {
+                if let Some(of) = self.baseline_of(number, from_bank) {
+                    let into = &self.view.baseline(number, to_bank)[target_at..][..BLOCK_LINES];
                     let pairs = buckets(into).zip(buckets(&of[at..at + BLOCK_LINES]));
                     // These are compared with the buckets modulo 2^32: they may wrap.
                     pairs.for_each(|(into, of)| _ = add_bucket(into, of));

@@ -224,7 +224,7 @@ impl Local {
         self.index.set(view.class_index(number).as_ptr());
         self.arena.set(view.arena(number).as_ptr());
         self.bank.set(view.bank(number));
-        begin_turn(self.slot, |slot| {
+        under_sequence_lock(self.slot, |slot| {
             slot.bank.store(number as u32, Ordering::Relaxed)
         });
         if old != number {
@@ -233,13 +233,16 @@ impl Local {
     }
 }
 
-fn begin_turn(slot: &Slot, change: impl FnOnce(&Slot)) {
-    let turn = slot.turn.load(Ordering::Relaxed);
-    slot.turn.store(turn.wrapping_add(1), Ordering::Relaxed);
+/// Changes what a slot belongs to: readers that meet the change look again.
+fn under_sequence_lock(slot: &Slot, change: impl FnOnce(&Slot)) {
+    let sequence = slot.sequence.load(Ordering::Relaxed);
+    slot.sequence
+        .store(sequence.wrapping_add(1), Ordering::Relaxed);
     std::sync::atomic::fence(Ordering::Release);
     change(slot);
-    // Pairs with the reader's first load of `turn`.
-    slot.turn.store(turn.wrapping_add(2), Ordering::Release);
+    // Pairs with the reader's first load of `sequence`.
+    slot.sequence
+        .store(sequence.wrapping_add(2), Ordering::Release);
 }
 
 /// Makes a slot a new thread's: nothing of the thread before stays.
@@ -249,7 +252,7 @@ fn begin_slot(
     first_text: u64,
     identity: impl FnOnce(&Slot),
 ) {
-    begin_turn(slot, |slot| {
+    under_sequence_lock(slot, |slot| {
         let zero32 =
             |cells: &[&AtomicU32]| cells.iter().for_each(|c| c.store(0, Ordering::Relaxed));
         let zero64 =

@@ -160,8 +160,10 @@ impl Lock {
         let index = found?;
         let entry = local.engine.view.metadata_lock(index);
         // Odd: what a reader finds of the lock before is no longer all there.
-        let turn = entry.turn.load(Ordering::Relaxed);
-        entry.turn.store(turn.wrapping_add(1), Ordering::Relaxed);
+        let sequence = entry.sequence.load(Ordering::Relaxed);
+        entry
+            .sequence
+            .store(sequence.wrapping_add(1), Ordering::Relaxed);
         fence(Ordering::Release);
         let address = local.engine.metadata_lock_address(index);
         entry.address.store(address, Ordering::Relaxed);
@@ -172,7 +174,9 @@ impl Lock {
         ] {
             cell.set(text);
         }
-        entry.turn.store(turn.wrapping_add(2), Ordering::Release);
+        entry
+            .sequence
+            .store(sequence.wrapping_add(2), Ordering::Release);
         self.generation = (local.key >> 32) as u32;
         self.index = index as u32;
         self.entry = entry;

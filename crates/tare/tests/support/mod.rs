@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use tare::{Class, Config};
-use tare_layout::bank::{line_of, plane};
+use tare_layout::bank::{baseline, line_of};
 use tare_layout::control::setup;
 use tare_layout::fine::{FINE_BLOCKS, SEED_LINE, Seeds};
 use tare_layout::geometry::LIMITS;
@@ -203,7 +203,7 @@ impl Segment {
             let line = &self.view.arena(bank)[at + i];
             sum.add_line(line, is_time);
             if is_time {
-                sum.add_extremes(&self.view.plane(plane::BASE, bank)[at + i]);
+                sum.add_extremes(&self.view.baseline(baseline::OWNER, bank)[at + i]);
                 sum.buckets += self.histogram(bank, line);
             }
         }
