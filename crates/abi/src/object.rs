@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int};
 
-use engine::metadata::Lock;
+use engine::metadata::MetadataLock;
 use engine::prepared::Prepared;
 use engine::program::{Call, Program};
 use engine::table::{Classes, Handle, Table};
@@ -22,7 +22,7 @@ pub type tare_table = Table;
 /// `struct tare_table_handle`.
 pub type tare_table_handle = Handle;
 /// `struct tare_metadata_lock`.
-pub type tare_metadata_lock = Lock;
+pub type tare_metadata_lock = MetadataLock;
 /// `struct tare_prepared`.
 pub type tare_prepared = Prepared;
 /// `struct tare_program`.
@@ -262,7 +262,7 @@ pub unsafe extern "C" fn tare_metadata_lock_new(
         // SAFETY: the caller's promise.
         let lock = unsafe {
             let class = need_kind(class, |kind| kind == Kind::MetadataLock)?;
-            Lock::of_column(class, on, &text(schema), &text(name), &text(column))
+            MetadataLock::of_column(class, on, &text(schema), &text(name), &text(column))
         };
         Ok(Box::into_raw(Box::new(lock)))
     })
@@ -335,7 +335,7 @@ pub unsafe extern "C" fn tare_metadata_lock_set(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_metadata_lock_release(lock: *mut tare_metadata_lock) {
     // SAFETY: the caller's promise.
-    unsafe { change(lock, Lock::released) };
+    unsafe { change(lock, MetadataLock::released) };
 }
 
 /// See `tare.h`.

@@ -3,7 +3,7 @@
 use engine::{Class, Config, Kind, StartError, table, thread};
 
 use crate::door::{idle, keys, lock, metadata, table as door_table, transaction, word};
-use crate::series::{Registration, Series};
+use crate::series::{Interface, Registration};
 
 /// Instruments that the server's own engine registers by itself, and what is known of its locks.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,7 @@ const CLASSES: usize = 3072;
 ///
 /// # Errors
 /// [`StartError`]; nothing may be patched then.
-pub fn start<S: Series>(built_in: &BuiltIn) -> Result<(), StartError> {
+pub fn start<S: Interface>(built_in: &BuiltIn) -> Result<(), StartError> {
     let mut config = Config::default();
     config.limits.classes = CLASSES;
     let options = std::env::var(OPTIONS).unwrap_or_default();
@@ -89,7 +89,7 @@ pub fn start<S: Series>(built_in: &BuiltIn) -> Result<(), StartError> {
     Ok(())
 }
 
-fn class<S: Series>(kind: Kind, name: &str) -> Option<&'static Class> {
+fn class<S: Interface>(kind: Kind, name: &str) -> Option<&'static Class> {
     let registration = Registration::default();
     keys::get(keys::register::<S>(kind, name, &registration)).map(|known| known.class)
 }

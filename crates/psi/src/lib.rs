@@ -2,11 +2,11 @@
 //!
 //! `libtare_psi.so` is preloaded into mysqld or mariadbd. Before `main` it finds out which series the
 //! server is of, and puts its own functions in the place of all those that the server's instrument
-//! points call, or of none ([`gate`]). docs/door.md tells how it fits together.
+//! points call, or of none ([`hook`]). docs/door.md tells how it fits together.
 //!
 //! | room | what is there |
 //! |---|---|
-//! | gate | recognises the server, finds the entries, patches them all or none |
+//! | hook | recognises the server, finds the entries, patches them all or none |
 //! | series | per series of servers: its structures that cross the interface, and its entries |
 //! | door | what each call means in Tare's engine, written once |
 
@@ -14,7 +14,7 @@
 #![allow(clippy::missing_safety_doc)]
 
 pub mod door;
-pub mod gate;
+pub mod hook;
 pub mod host;
 pub mod series;
 
@@ -25,5 +25,5 @@ pub mod series;
 static CONSTRUCTOR: extern "C" fn() = constructor;
 
 extern "C" fn constructor() {
-    gate::open();
+    hook::open();
 }

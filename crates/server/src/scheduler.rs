@@ -89,7 +89,7 @@ impl Scheduler {
 fn one_connection(shared: &Arc<Shared>, incoming: Incoming) {
     guarded(shared, || {
         if let Some(mut session) = login::login(shared, incoming) {
-            while command::turn(&mut session) == Next::Continue {}
+            while command::serve_one(&mut session) == Next::Continue {}
             transaction::roll_back(&mut session);
         }
     });
@@ -109,7 +109,7 @@ fn guarded<R>(shared: &Shared, run: impl FnOnce() -> R) -> Option<R> {
 #[derive(Debug)]
 enum Work {
     Connect(Box<Incoming>),
-    Turn(Box<Session>),
+    Serve(Box<Session>),
 }
 
 /// Workers that take turns at all sessions. A session belongs to the poller while it is idle, to
@@ -257,14 +257,14 @@ impl Pool {
                     Box::new(session)
                 })
             }
-            Work::Turn(mut session) => guarded(&self.shared, move || {
+            Work::Serve(mut session) => guarded(&self.shared, move || {
                 let mut thread = session.thread.take()?;
                 let entered = thread.enter();
                 session.client.stream.idle(false);
-                let mut live = command::turn(&mut session) == Next::Continue;
+                let mut live = command::serve_one(&mut session) == Next::Continue;
                 // A client that has sent more already keeps its worker.
                 while live && session.client.has_buffered() {
-                    live = command::turn(&mut session) == Next::Continue;
+                    live = command::serve_one(&mut session) == Next::Continue;
                 }
                 if !live {
                     // While the thread is the session's: its end is recorded as its own.
@@ -325,7 +325,7 @@ impl Pool {
             for event in events.iter() {
                 let session = self.idle.lock().remove(&event.key);
                 if let Some(session) = session {
-                    self.push(Work::Turn(session));
+                    self.push(Work::Serve(session));
                 }
             }
             if self.shared.is_stopping() {

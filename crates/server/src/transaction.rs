@@ -36,7 +36,7 @@ pub fn enter(session: &mut Session, database: &str) -> Result<()> {
 pub fn wait_for(session: &mut Session, database: &str) -> Result<WriteGuard> {
     let writers = session.shared.databases.write_lock(database);
     let id = session.state.id;
-    let mut lock = tare::metadata::Lock::new(&points::MDL, Namespace::Schema, database, "");
+    let mut lock = tare::metadata::MetadataLock::new(&points::MDL, Namespace::Schema, database, "");
     if let Some(pass) = writers.try_acquire(id) {
         session
             .registration

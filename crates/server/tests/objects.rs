@@ -288,7 +288,7 @@ fn metadata_locks_show_what_is_held_and_waited_for() {
         LOCK_DURATION, LOCK_STATUS, OWNER_THREAD_ID FROM performance_schema.metadata_locks \
         ORDER BY OBJECT_NAME";
     let id = tare::thread::id();
-    let mut lock = tare::metadata::Lock::new(&MDL, Namespace::Table, "shop", "orders");
+    let mut lock = tare::metadata::MetadataLock::new(&MDL, Namespace::Table, "shop", "orders");
     let global = "SELECT COUNT_STAR FROM \
         performance_schema.events_waits_summary_global_by_event_name \
         WHERE EVENT_NAME = 'wait/lock/metadata/test/mdl'";
@@ -309,7 +309,7 @@ fn metadata_locks_show_what_is_held_and_waited_for() {
     assert_eq!(r.rows(locks), row("EXCLUSIVE", "STATEMENT TIMEOUT"));
     lock.released();
     assert!(r.rows(locks).is_empty());
-    let mut column = tare::metadata::Lock::of_column(
+    let mut column = tare::metadata::MetadataLock::of_column(
         &MDL,
         Namespace::ColumnStatistics,
         "shop",
@@ -324,7 +324,7 @@ fn metadata_locks_show_what_is_held_and_waited_for() {
         )]
     );
     drop(column);
-    let mut everything = tare::metadata::Lock::new(&MDL, Namespace::Global, "", "");
+    let mut everything = tare::metadata::MetadataLock::new(&MDL, Namespace::Global, "", "");
     everything.granted(LockType::IntentionExclusive, LockDuration::Statement);
     assert_eq!(
         r.rows(locks),
@@ -552,7 +552,7 @@ fn what_finds_no_room_is_counted_as_lost() {
         drop(table.io(Operation::Fetch, Some(0)));
     }
     let locks = names.map(|name| {
-        let mut lock = tare::metadata::Lock::new(&MDL, Namespace::Table, "shop", name);
+        let mut lock = tare::metadata::MetadataLock::new(&MDL, Namespace::Table, "shop", name);
         lock.granted(LockType::Shared, LockDuration::Statement);
         lock
     });

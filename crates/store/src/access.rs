@@ -28,7 +28,7 @@ pub struct Access {
 pub enum Reads {
     /// Not at all: an INSERT.
     #[default]
-    Nothing,
+    None,
     /// By a key that has to be equal.
     Lookup,
     /// By the bounds of a key.
@@ -233,7 +233,7 @@ pub fn of(db: &rusqlite::Connection, sql: &str, inserts: bool) -> Result<Program
                 table: table.clone(),
                 index: None,
                 writes: moved.writes,
-                reads: Reads::Nothing,
+                reads: Reads::None,
                 backward: false,
             }),
         }

@@ -28,12 +28,12 @@ impl Default for WriteLock {
 pub struct WriteGuard {
     of: Arc<WriteLock>,
     /// Its row of metadata_locks.
-    shown: Option<tare::metadata::Lock>,
+    shown: Option<tare::metadata::MetadataLock>,
 }
 
 impl WriteGuard {
     /// The same, shown in metadata_locks.
-    pub fn shown(mut self, lock: tare::metadata::Lock) -> Self {
+    pub fn shown(mut self, lock: tare::metadata::MetadataLock) -> Self {
         self.shown = Some(lock);
         self
     }

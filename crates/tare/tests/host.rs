@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use support::{everything, start};
 use tare::file::Instance;
-use tare::host_lock::{self, Lock};
+use tare::host_lock::{self, HostLock};
 use tare::thread::Session;
 use tare::{Config, LockTiming, Operation};
 
@@ -19,8 +19,8 @@ tare::classes! {
     static HEAP: Memory = "memory/host/heap";
 }
 
-fn lock(instance: u32, counts_all: bool) -> Lock {
-    Lock {
+fn lock(instance: u32, counts_all: bool) -> HostLock {
+    HostLock {
         class: host_lock::class_number(&LOCK),
         instance,
         counts_all,

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use tare_layout::control::CONSUMERS;
 
 use crate::exit::{FAILED, Failure};
-use crate::observe::{Kind, Observed, text};
+use crate::observe::{Observed, Product, text};
 use crate::output::Cell;
 use crate::sql::Target;
 use calibrate::Host;
@@ -66,8 +66,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             "the program has ended: tare.cost_by_event_name has what its instruments cost",
         ));
     }
-    let setup = match observed.about.kind {
-        Kind::Tare => Some(setup(&mut observed)?),
+    let setup = match observed.about.product {
+        Product::Tare => Some(setup(&mut observed)?),
         _ => None,
     };
     let mut host = Host::measure(setup.as_ref());
@@ -83,7 +83,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             .ok_or_else(|| "its process has ended".to_owned()),
         Err(why) => Err(why.clone()),
     };
-    let is_tare = observed.about.kind == Kind::Tare;
+    let is_tare = observed.about.product == Product::Tare;
     let texts = |observed: &mut Observed| match is_tare {
         true => sample::texts_read(observed),
         false => Ok(0.0),

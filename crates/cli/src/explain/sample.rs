@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::calibrate::Host;
 use super::stock;
-use crate::observe::{About, Kind, Observed, Trouble, text, whole};
+use crate::observe::{About, Observed, Product, Trouble, text, whole};
 use crate::output::Cell;
 
 /// An instrument up to a moment, or in an interval.
@@ -143,8 +143,8 @@ pub fn take(observed: &mut Observed) -> Result<Meters, Trouble> {
             meters.insert(name, meter);
         }
     }
-    match observed.about.kind {
-        Kind::Tare => tares(observed, &mut meters)?,
+    match observed.about.product {
+        Product::Tare => tares(observed, &mut meters)?,
         _ => stocks(observed, &mut meters)?,
     }
     Ok(meters)
@@ -210,8 +210,8 @@ pub fn price(meters: &mut Meters, about: &About, host: &Host, timers: &HashMap<S
             .get(&meter.event_type)
             .map_or("CYCLE", String::as_str);
         meter.timer_ns = meter.reads * host.read(timer);
-        (meter.counting_ns, meter.recording_ns) = match about.kind {
-            Kind::Tare => {
+        (meter.counting_ns, meter.recording_ns) = match about.product {
+            Product::Tare => {
                 let unit = host.units.of(name);
                 let (counting, timing) = unit.price(meter.count, meter.count_timed, firsts);
                 // Measured with reads of the counter in it.

@@ -5,7 +5,7 @@
 //! A read of the cycle counter took 9.6 ns there, one of the clock 19.6 ns; `recording` is what is left of timed - counted
 //! after the reads, and below zero where the processor does the rest while it reads.
 
-use crate::observe::{About, Kind};
+use crate::observe::{About, Product};
 
 /// One event.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,8 +67,8 @@ const MARIADB_10_11: Measured = Measured {
 };
 
 fn measured(about: &About) -> &'static Measured {
-    match (about.kind, about.series) {
-        (Kind::MariaDb, _) => &MARIADB_10_11,
+    match (about.product, about.series) {
+        (Product::MariaDb, _) => &MARIADB_10_11,
         (_, (5, ..=6)) => &MYSQL_5_6,
         (_, (5, _)) => &MYSQL_5_7,
         _ => &MYSQL_8_0,
@@ -122,7 +122,7 @@ mod tests {
         }
         let about = About {
             name: String::new(),
-            kind: Kind::MySql,
+            product: Product::MySql,
             version: "5.7.22".into(),
             series: (5, 7),
             recording: true,

@@ -6,7 +6,7 @@ use crate::sql::Target;
 
 /// Whose performance_schema it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum Product {
     /// Tare's engine: `tare serve`, a segment, or a server behind Tare's door.
     Tare,
     /// Oracle's MySQL or one of its kin.
@@ -21,7 +21,7 @@ pub struct About {
     /// What is asked, without a password.
     pub name: String,
     /// Whose performance_schema it is.
-    pub kind: Kind,
+    pub product: Product,
     /// The server's version as it says it.
     pub version: String,
     /// Major and minor, e.g. (5, 7).
@@ -55,13 +55,13 @@ impl About {
         // What answers in MySQL's name may be Tare's engine behind the door; only that has schema tare.
         let segment = ask("SELECT state, pid, program FROM tare.segments").ok();
         let first = segment.as_ref().and_then(|rows| rows.first());
-        let kind = match &segment {
-            Some(_) => Kind::Tare,
-            None if version.contains("MariaDB") || comment.contains("MariaDB") => Kind::MariaDb,
-            None => Kind::MySql,
+        let product = match &segment {
+            Some(_) => Product::Tare,
+            None if version.contains("MariaDB") || comment.contains("MariaDB") => Product::MariaDb,
+            None => Product::MySql,
         };
-        let recording = match kind {
-            Kind::Tare => first.is_some(),
+        let recording = match product {
+            Product::Tare => first.is_some(),
             _ => match ask("SELECT @@performance_schema") {
                 Ok(rows) => rows.first().and_then(|row| real(row.first()?)) == Some(1.0),
                 Err(Trouble::Refused(_)) => false,
@@ -77,7 +77,7 @@ impl About {
         };
         Ok(Self {
             name,
-            kind,
+            product,
             series: series(&version),
             version,
             recording,
@@ -90,18 +90,18 @@ impl About {
 
     /// The server's name and version, for a headline.
     pub fn server(&self) -> String {
-        match (self.kind, self.is_segment) {
-            (Kind::Tare, true) => "segment".to_owned(),
-            (Kind::Tare, false) => format!("Tare {}", self.version),
-            (Kind::MariaDb, _) => self.version.clone(),
-            (Kind::MySql, _) => format!("MySQL {}", self.version),
+        match (self.product, self.is_segment) {
+            (Product::Tare, true) => "segment".to_owned(),
+            (Product::Tare, false) => format!("Tare {}", self.version),
+            (Product::MariaDb, _) => self.version.clone(),
+            (Product::MySql, _) => format!("MySQL {}", self.version),
         }
     }
 
     /// Why its performance_schema is empty, and how to have it filled.
     pub fn silent(&self) -> Option<&'static str> {
-        (!self.recording).then_some(match self.kind {
-            Kind::Tare => "nothing is recorded: the server was started with --performance-schema=OFF",
+        (!self.recording).then_some(match self.product {
+            Product::Tare => "nothing is recorded: the server was started with --performance-schema=OFF",
             _ => "performance_schema is off: start the server with --performance-schema=ON (my.cnf: [mysqld] performance_schema = ON)",
         })
     }

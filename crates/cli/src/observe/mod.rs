@@ -8,7 +8,7 @@ pub mod table;
 use std::fmt;
 use std::time::Duration;
 
-pub use about::{About, Kind};
+pub use about::{About, Product};
 
 use crate::exit::{FAILED, Failure};
 use crate::output::{Cell, Rows};

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Kind, Observed, Trouble};
+use super::{Observed, Product, Trouble};
 
 impl Observed {
     /// Its process id; a sentence when it cannot be told.
     pub fn process(&mut self) -> Result<Result<u32, String>, Trouble> {
-        if self.about.kind == Kind::Tare {
+        if self.about.product == Product::Tare {
             return Ok(self
                 .about
                 .pid

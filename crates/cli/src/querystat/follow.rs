@@ -170,7 +170,7 @@ pub fn own_thread(observed: &mut Observed) -> Result<Option<u64>, Trouble> {
 
 /// Whether the server answers out of a query cache.
 pub fn has_query_cache(observed: &mut Observed) -> Result<bool, Trouble> {
-    if observed.about.kind != crate::observe::Kind::MariaDb {
+    if observed.about.product != crate::observe::Product::MariaDb {
         return Ok(false);
     }
     let rows = observed.rows(

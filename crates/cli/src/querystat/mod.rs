@@ -17,7 +17,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::exit::{FAILED, Failure};
-use crate::observe::{Kind, Observed, Trouble, show};
+use crate::observe::{Observed, Product, Trouble, show};
 use crate::sql::Target;
 use follow::SwitchedOn;
 use watch::Watch;
@@ -175,7 +175,7 @@ fn advice(watch: &Watch) -> Option<String> {
     if watch.follows() {
         return None;
     }
-    let latencies = if watch.observed.about.kind == Kind::Tare {
+    let latencies = if watch.observed.about.product == Product::Tare {
         ""
     } else {
         "a histogram of latencies, "

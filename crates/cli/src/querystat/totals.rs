@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::histogram::Histogram;
-use crate::observe::{Kind, Observed, Trouble, real, text, whole};
+use crate::observe::{Observed, Product, Trouble, real, text, whole};
 
 /// Statements as clients send them: not those inside stored programs, not the protocol's small change.
 pub const IS_STATEMENT: &str = "EVENT_NAME LIKE 'statement/%' AND EVENT_NAME NOT LIKE 'statement/sp/%' \
@@ -49,11 +49,11 @@ impl Totals {
             sum_ps,
             ..Self::default()
         };
-        if observed.about.kind == Kind::MariaDb {
+        if observed.about.product == Product::MariaDb {
             let rows = observed.rows("SHOW GLOBAL STATUS LIKE 'Qcache_hits'")?;
             totals.cache_hits = rows.first().and_then(|row| whole(row.get(1)?));
         }
-        if observed.about.kind == Kind::Tare {
+        if observed.about.product == Product::Tare {
             let rows = observed.rows(&format!(
                 "SELECT EVENT_NAME, BUCKET_TIMER_LOW, BUCKET_TIMER_HIGH, COUNT_BUCKET FROM tare.histogram_by_event_name WHERE {IS_STATEMENT}"
             ))?;

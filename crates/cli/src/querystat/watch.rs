@@ -10,7 +10,7 @@ use super::histogram::Histogram;
 use super::report::{Report, Scheduling, Sum};
 use super::switches::Switches;
 use super::totals::Totals;
-use crate::observe::{Kind, Observed, Trouble, whole};
+use crate::observe::{Observed, Product, Trouble, whole};
 
 /// A server's threads and the scheduler's word on them.
 struct Scheduler {
@@ -113,7 +113,7 @@ impl Watch {
     pub fn report(self) -> Report {
         let (end, totals) = &self.last;
         let (count, sum_ps) = totals.since(&self.first);
-        let is_tare = self.observed.about.kind == Kind::Tare;
+        let is_tare = self.observed.about.product == Product::Tare;
         let hits = |totals: &Totals| totals.cache_hits.and_then(|hits| u64::try_from(hits).ok());
         let cache_hits = hits(totals)
             .zip(hits(&self.first))

@@ -8,7 +8,7 @@ use ratatui::widgets::{Cell, Clear, Paragraph, Row, Table, TableState, Wrap};
 
 use super::keys::HELP;
 use super::pages::PAGES;
-use super::sheet::{Column, Kind};
+use super::sheet::{Column, Measure};
 use super::view::View;
 use crate::observe::show;
 use crate::observe::table::Side;
@@ -105,15 +105,15 @@ fn sums(view: &View) -> Line<'static> {
     for at in [sheet.by_count(), sheet.by_time()] {
         let column = &sheet.columns[at];
         parts.push(match (column.kind, answer.seconds) {
-            (Kind::Count, Some(_)) => {
+            (Measure::Count, Some(_)) => {
                 format!("{}/s {}", show::count(sum(at)), column.head.to_lowercase())
             }
-            (Kind::Count, None) => {
+            (Measure::Count, None) => {
                 format!("{} {}", show::count(sum(at)), column.head.to_lowercase())
             }
-            (Kind::Time, Some(seconds)) => format!("{} in {seconds:.1} s", show::time(sum(at))),
-            (Kind::Time, None) => format!("{} since counting began", show::time(sum(at))),
-            (Kind::GaugeBytes, _) => format!("{} in use", show::bytes(sum(at))),
+            (Measure::Time, Some(seconds)) => format!("{} in {seconds:.1} s", show::time(sum(at))),
+            (Measure::Time, None) => format!("{} since counting began", show::time(sum(at))),
+            (Measure::GaugeBytes, _) => format!("{} in use", show::bytes(sum(at))),
             _ => continue,
         });
     }
@@ -127,7 +127,7 @@ fn sums(view: &View) -> Line<'static> {
 /// A head: with its unit, and marked when the rows are in its order.
 pub fn head(column: &Column, seconds: Option<f64>) -> String {
     match (column.kind, seconds) {
-        (Kind::Count | Kind::Bytes, Some(_)) => format!("{}/s", column.head),
+        (Measure::Count | Measure::Bytes, Some(_)) => format!("{}/s", column.head),
         _ => column.head.to_owned(),
     }
 }
@@ -143,7 +143,7 @@ fn rows(view: &mut View, frame: &mut Frame, area: Rect) {
         .map(|(_, column)| column.width.max(head(column, seconds).len() as u16) + 1)
         .sum();
     let left = area.width.saturating_sub(fixed) as usize;
-    let aligned = |text: String, kind: Kind| {
+    let aligned = |text: String, kind: Measure| {
         let alignment = match kind.side() {
             Side::Left => Alignment::Left,
             Side::Right => Alignment::Right,
@@ -178,7 +178,7 @@ fn rows(view: &mut View, frame: &mut Frame, area: Rect) {
                     if column.width > 0 && column.kind.side() == Side::Left {
                         text = cut(&text, column.width.into());
                     } else if column.width == 0 {
-                        text = if column.kind == Kind::Key {
+                        text = if column.kind == Measure::Key {
                             cut_front(&text, left.max(10))
                         } else {
                             text

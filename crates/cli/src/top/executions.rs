@@ -111,7 +111,7 @@ pub fn look(observed: &mut Observed, keys: &Key) -> Result<Found, Trouble> {
     let snapshot = Snapshot::of(&EXECUTIONS, answer, Instant::now());
     let mut rows = between(&EXECUTIONS, None, &snapshot);
     // Shares are of the statement's time, not of the sum of what overlaps.
-    let share = EXECUTIONS.find(|kind| kind == super::sheet::Kind::Share);
+    let share = EXECUTIONS.find(|kind| kind == super::sheet::Measure::Share);
     for row in &mut rows {
         if let (Some(at), true) = (share, time > 0) {
             row.figures[at] =

@@ -1,17 +1,17 @@
 //! The pages of `tare top`, and what one drills down to.
 
-use super::sheet::{Column, Drill, Kind, Sheet, Since, col, hidden, sheet};
+use super::sheet::{Column, Drill, Measure, Sheet, Since, col, hidden, sheet};
 
-const SHARE: Column = col("%", "", Kind::Share, 5);
-const AVERAGE: Column = col("AVG", "", Kind::Average, 10);
-const TIME: Column = col("TIME", "SUM_TIMER_WAIT", Kind::Time, 10);
+const SHARE: Column = col("%", "", Measure::Share, 5);
+const AVERAGE: Column = col("AVG", "", Measure::Average, 10);
+const TIME: Column = col("TIME", "SUM_TIMER_WAIT", Measure::Time, 10);
 
 // Of a summary `e` by thread, and of a thread `t`.
-const THREAD: Column = col("THREAD", "e.THREAD_ID", Kind::KeyNumber, 7);
-const CONNECTION: Column = col("CONN", "t.PROCESSLIST_ID", Kind::Gauge, 6);
-const USER: Column = col("USER", "t.PROCESSLIST_USER", Kind::Text, 12);
-const FOR: Column = col("FOR", "t.PROCESSLIST_TIME", Kind::GaugeSeconds, 7);
-const NAME: Column = col("NAME", "t.NAME", Kind::Text, 0);
+const THREAD: Column = col("THREAD", "e.THREAD_ID", Measure::KeyNumber, 7);
+const CONNECTION: Column = col("CONN", "t.PROCESSLIST_ID", Measure::Gauge, 6);
+const USER: Column = col("USER", "t.PROCESSLIST_USER", Measure::Text, 12);
+const FOR: Column = col("FOR", "t.PROCESSLIST_TIME", Measure::GaugeSeconds, 7);
+const NAME: Column = col("NAME", "t.NAME", Measure::Text, 0);
 
 /// The pages, in the order of their keys, `1` to `8`.
 pub static PAGES: [Sheet; 8] = [
@@ -28,14 +28,14 @@ const STATEMENTS: Sheet = Sheet {
         &[
             TIME,
             SHARE,
-            col("CALLS", "COUNT_STAR", Kind::Count, 8),
+            col("CALLS", "COUNT_STAR", Measure::Count, 8),
             AVERAGE,
-            col("SENT", "SUM_ROWS_SENT", Kind::Count, 8),
-            col("EXAMINED", "SUM_ROWS_EXAMINED", Kind::Count, 8),
-            col("ERRORS", "SUM_ERRORS", Kind::Count, 6),
-            col("DB", "SCHEMA_NAME", Kind::Key, 12),
-            hidden("DIGEST", Kind::Key),
-            col("STATEMENT", "LEFT(DIGEST_TEXT, 400)", Kind::Text, 0),
+            col("SENT", "SUM_ROWS_SENT", Measure::Count, 8),
+            col("EXAMINED", "SUM_ROWS_EXAMINED", Measure::Count, 8),
+            col("ERRORS", "SUM_ERRORS", Measure::Count, 6),
+            col("DB", "SCHEMA_NAME", Measure::Key, 12),
+            hidden("DIGEST", Measure::Key),
+            col("STATEMENT", "LEFT(DIGEST_TEXT, 400)", Measure::Text, 0),
         ],
     )
 };
@@ -49,10 +49,10 @@ const WAITS: Sheet = Sheet {
         &[
             TIME,
             SHARE,
-            col("WAITS", "COUNT_STAR", Kind::Count, 9),
+            col("WAITS", "COUNT_STAR", Measure::Count, 9),
             AVERAGE,
-            col("EVER MAX", "MAX_TIMER_WAIT", Kind::GaugeTime, 10),
-            col("EVENT", "EVENT_NAME", Kind::Key, 0),
+            col("EVER MAX", "MAX_TIMER_WAIT", Measure::GaugeTime, 10),
+            col("EVENT", "EVENT_NAME", Measure::Key, 0),
         ],
     )
 };
@@ -66,10 +66,10 @@ const STAGES: Sheet = Sheet {
         &[
             TIME,
             SHARE,
-            col("STAGES", "COUNT_STAR", Kind::Count, 9),
+            col("STAGES", "COUNT_STAR", Measure::Count, 9),
             AVERAGE,
-            col("EVER MAX", "MAX_TIMER_WAIT", Kind::GaugeTime, 10),
-            col("STAGE", "EVENT_NAME", Kind::Key, 0),
+            col("EVER MAX", "MAX_TIMER_WAIT", Measure::GaugeTime, 10),
+            col("STAGE", "EVENT_NAME", Measure::Key, 0),
         ],
     )
 };
@@ -82,14 +82,14 @@ const FILES: Sheet = Sheet {
         &[
             TIME,
             SHARE,
-            col("CALLS", "COUNT_STAR", Kind::Count, 8),
+            col("CALLS", "COUNT_STAR", Measure::Count, 8),
             AVERAGE,
-            col("READS", "COUNT_READ", Kind::Count, 7),
-            col("READ", "SUM_NUMBER_OF_BYTES_READ", Kind::Bytes, 10),
-            col("WRITES", "COUNT_WRITE", Kind::Count, 7),
-            col("WRITTEN", "SUM_NUMBER_OF_BYTES_WRITE", Kind::Bytes, 10),
-            col("FILE", "FILE_NAME", Kind::Key, 0),
-            hidden("EVENT_NAME", Kind::Key),
+            col("READS", "COUNT_READ", Measure::Count, 7),
+            col("READ", "SUM_NUMBER_OF_BYTES_READ", Measure::Bytes, 10),
+            col("WRITES", "COUNT_WRITE", Measure::Count, 7),
+            col("WRITTEN", "SUM_NUMBER_OF_BYTES_WRITE", Measure::Bytes, 10),
+            col("FILE", "FILE_NAME", Measure::Key, 0),
+            hidden("EVENT_NAME", Measure::Key),
         ],
     )
 };
@@ -103,14 +103,14 @@ const TABLES: Sheet = Sheet {
         &[
             TIME,
             SHARE,
-            col("ROWS", "COUNT_STAR", Kind::Count, 9),
+            col("ROWS", "COUNT_STAR", Measure::Count, 9),
             AVERAGE,
-            col("FETCHED", "COUNT_FETCH", Kind::Count, 9),
-            col("INSERTED", "COUNT_INSERT", Kind::Count, 8),
-            col("UPDATED", "COUNT_UPDATE", Kind::Count, 8),
-            col("DELETED", "COUNT_DELETE", Kind::Count, 8),
-            col("DB", "OBJECT_SCHEMA", Kind::Key, 14),
-            col("TABLE", "OBJECT_NAME", Kind::Key, 0),
+            col("FETCHED", "COUNT_FETCH", Measure::Count, 9),
+            col("INSERTED", "COUNT_INSERT", Measure::Count, 8),
+            col("UPDATED", "COUNT_UPDATE", Measure::Count, 8),
+            col("DELETED", "COUNT_DELETE", Measure::Count, 8),
+            col("DB", "OBJECT_SCHEMA", Measure::Key, 14),
+            col("TABLE", "OBJECT_NAME", Measure::Key, 0),
         ],
     )
 };
@@ -130,16 +130,16 @@ const LOCKS: Sheet = Sheet {
          SELECT OBJECT_SCHEMA, OBJECT_NAME, 0, 0, 0, 0, CASE WHEN LOCK_STATUS = 'GRANTED' THEN 1 ELSE 0 END, CASE WHEN LOCK_STATUS = 'PENDING' THEN 1 ELSE 0 END \
          FROM performance_schema.metadata_locks WHERE OBJECT_TYPE = 'TABLE' AND OBJECT_SCHEMA <> 'performance_schema') AS L GROUP BY S, N",
         &[
-            col("TIME", "SUM(T)", Kind::Time, 10),
+            col("TIME", "SUM(T)", Measure::Time, 10),
             SHARE,
-            col("LOCKS", "SUM(C)", Kind::Count, 8),
+            col("LOCKS", "SUM(C)", Measure::Count, 8),
             AVERAGE,
-            col("READ", "SUM(R)", Kind::Count, 8),
-            col("WRITE", "SUM(W)", Kind::Count, 8),
-            col("HELD", "SUM(HELD)", Kind::Gauge, 5),
-            col("WAITING", "SUM(PENDING)", Kind::Gauge, 7),
-            col("DB", "S", Kind::Key, 14),
-            col("TABLE", "N", Kind::Key, 0),
+            col("READ", "SUM(R)", Measure::Count, 8),
+            col("WRITE", "SUM(W)", Measure::Count, 8),
+            col("HELD", "SUM(HELD)", Measure::Gauge, 5),
+            col("WAITING", "SUM(PENDING)", Measure::Gauge, 7),
+            col("DB", "S", Measure::Key, 14),
+            col("TABLE", "N", Measure::Key, 0),
         ],
     )
 };
@@ -153,20 +153,20 @@ const THREADS: Sheet = Sheet {
          FROM performance_schema.events_statements_summary_by_thread_by_event_name WHERE COUNT_STAR > 0 GROUP BY THREAD_ID) AS s \
          ON s.THREAD_ID = t.THREAD_ID",
         &[
-            col("TIME", "COALESCE(s.W, 0)", Kind::Time, 10),
+            col("TIME", "COALESCE(s.W, 0)", Measure::Time, 10),
             SHARE,
-            col("CALLS", "COALESCE(s.C, 0)", Kind::Count, 8),
-            col("THREAD", "t.THREAD_ID", Kind::KeyNumber, 7),
+            col("CALLS", "COALESCE(s.C, 0)", Measure::Count, 8),
+            col("THREAD", "t.THREAD_ID", Measure::KeyNumber, 7),
             CONNECTION,
-            col("USER", "t.PROCESSLIST_USER", Kind::Text, 10),
-            col("HOST", "t.PROCESSLIST_HOST", Kind::Text, 12),
-            col("DB", "t.PROCESSLIST_DB", Kind::Text, 10),
-            col("COMMAND", "t.PROCESSLIST_COMMAND", Kind::Text, 8),
+            col("USER", "t.PROCESSLIST_USER", Measure::Text, 10),
+            col("HOST", "t.PROCESSLIST_HOST", Measure::Text, 12),
+            col("DB", "t.PROCESSLIST_DB", Measure::Text, 10),
+            col("COMMAND", "t.PROCESSLIST_COMMAND", Measure::Text, 8),
             FOR,
             col(
                 "STATE, STATEMENT",
                 "COALESCE(NULLIF(CONCAT(COALESCE(t.PROCESSLIST_STATE, ''), ' ', LEFT(COALESCE(t.PROCESSLIST_INFO, ''), 200)), ' '), t.NAME)",
-                Kind::Text,
+                Measure::Text,
                 0,
             ),
         ],
@@ -185,21 +185,26 @@ const MEMORY: Sheet = Sheet {
         "memory",
         "FROM performance_schema.memory_summary_global_by_event_name WHERE COUNT_ALLOC > 0",
         &[
-            col("NOW", "CURRENT_NUMBER_OF_BYTES_USED", Kind::GaugeBytes, 10),
-            col("HIGH", "HIGH_NUMBER_OF_BYTES_USED", Kind::GaugeBytes, 10),
-            col("BLOCKS", "CURRENT_COUNT_USED", Kind::Gauge, 9),
-            col("ALLOCS", "COUNT_ALLOC", Kind::Count, 9),
-            col("FREES", "COUNT_FREE", Kind::Count, 9),
-            col("ALLOCATED", "SUM_NUMBER_OF_BYTES_ALLOC", Kind::Bytes, 10),
-            col("MEMORY", "EVENT_NAME", Kind::Key, 0),
+            col(
+                "NOW",
+                "CURRENT_NUMBER_OF_BYTES_USED",
+                Measure::GaugeBytes,
+                10,
+            ),
+            col("HIGH", "HIGH_NUMBER_OF_BYTES_USED", Measure::GaugeBytes, 10),
+            col("BLOCKS", "CURRENT_COUNT_USED", Measure::Gauge, 9),
+            col("ALLOCS", "COUNT_ALLOC", Measure::Count, 9),
+            col("FREES", "COUNT_FREE", Measure::Count, 9),
+            col("ALLOCATED", "SUM_NUMBER_OF_BYTES_ALLOC", Measure::Bytes, 10),
+            col("MEMORY", "EVENT_NAME", Measure::Key, 0),
         ],
     )
 };
 
 const BY_THREAD: &[Column] = &[
-    col("TIME", "e.SUM_TIMER_WAIT", Kind::Time, 10),
+    col("TIME", "e.SUM_TIMER_WAIT", Measure::Time, 10),
     SHARE,
-    col("COUNT", "e.COUNT_STAR", Kind::Count, 9),
+    col("COUNT", "e.COUNT_STAR", Measure::Count, 9),
     AVERAGE,
     THREAD,
     CONNECTION,
@@ -235,13 +240,13 @@ static TABLE_BY_INDEX: Sheet = Sheet {
         &[
             TIME,
             SHARE,
-            col("ROWS", "COUNT_STAR", Kind::Count, 9),
+            col("ROWS", "COUNT_STAR", Measure::Count, 9),
             AVERAGE,
-            col("FETCHED", "COUNT_FETCH", Kind::Count, 9),
-            col("INSERTED", "COUNT_INSERT", Kind::Count, 8),
-            col("UPDATED", "COUNT_UPDATE", Kind::Count, 8),
-            col("DELETED", "COUNT_DELETE", Kind::Count, 8),
-            col("INDEX (NULL: NONE)", "INDEX_NAME", Kind::Key, 0),
+            col("FETCHED", "COUNT_FETCH", Measure::Count, 9),
+            col("INSERTED", "COUNT_INSERT", Measure::Count, 8),
+            col("UPDATED", "COUNT_UPDATE", Measure::Count, 8),
+            col("DELETED", "COUNT_DELETE", Measure::Count, 8),
+            col("INDEX (NULL: NONE)", "INDEX_NAME", Measure::Key, 0),
         ],
     )
 };
@@ -255,15 +260,20 @@ static LOCK_HOLDERS: Sheet = Sheet {
         "FROM performance_schema.metadata_locks AS l LEFT JOIN performance_schema.threads AS t ON t.THREAD_ID = l.OWNER_THREAD_ID \
          WHERE l.OBJECT_TYPE = 'TABLE' AND l.OBJECT_SCHEMA {0} AND l.OBJECT_NAME {1}",
         &[
-            hidden("l.OBJECT_INSTANCE_BEGIN", Kind::KeyNumber),
-            col("STATUS", "l.LOCK_STATUS", Kind::Text, 8),
-            col("LOCK", "l.LOCK_TYPE", Kind::Text, 20),
-            col("DURATION", "l.LOCK_DURATION", Kind::Text, 11),
-            col("THREAD", "l.OWNER_THREAD_ID", Kind::KeyNumber, 7),
+            hidden("l.OBJECT_INSTANCE_BEGIN", Measure::KeyNumber),
+            col("STATUS", "l.LOCK_STATUS", Measure::Text, 8),
+            col("LOCK", "l.LOCK_TYPE", Measure::Text, 20),
+            col("DURATION", "l.LOCK_DURATION", Measure::Text, 11),
+            col("THREAD", "l.OWNER_THREAD_ID", Measure::KeyNumber, 7),
             CONNECTION,
             USER,
             FOR,
-            col("STATEMENT", "LEFT(t.PROCESSLIST_INFO, 200)", Kind::Text, 0),
+            col(
+                "STATEMENT",
+                "LEFT(t.PROCESSLIST_INFO, 200)",
+                Measure::Text,
+                0,
+            ),
         ],
     )
 };
@@ -279,11 +289,11 @@ static THREAD_EVENTS: Sheet = Sheet {
          SELECT 'wait', EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT FROM performance_schema.events_waits_summary_by_thread_by_event_name \
          WHERE THREAD_ID {0} AND COUNT_STAR > 0) AS e",
         &[
-            col("TIME", "T", Kind::Time, 10),
-            col("COUNT", "C", Kind::Count, 9),
+            col("TIME", "T", Measure::Time, 10),
+            col("COUNT", "C", Measure::Count, 9),
             AVERAGE,
-            col("TYPE", "K", Kind::Key, 9),
-            col("EVENT", "N", Kind::Key, 0),
+            col("TYPE", "K", Measure::Key, 9),
+            col("EVENT", "N", Measure::Key, 0),
         ],
     )
 };
@@ -299,12 +309,17 @@ static MEMORY_BY_THREAD: Sheet = Sheet {
             col(
                 "NOW",
                 "e.CURRENT_NUMBER_OF_BYTES_USED",
-                Kind::GaugeBytes,
+                Measure::GaugeBytes,
                 10,
             ),
-            col("HIGH", "e.HIGH_NUMBER_OF_BYTES_USED", Kind::GaugeBytes, 10),
-            col("ALLOCS", "e.COUNT_ALLOC", Kind::Count, 9),
-            col("FREES", "e.COUNT_FREE", Kind::Count, 9),
+            col(
+                "HIGH",
+                "e.HIGH_NUMBER_OF_BYTES_USED",
+                Measure::GaugeBytes,
+                10,
+            ),
+            col("ALLOCS", "e.COUNT_ALLOC", Measure::Count, 9),
+            col("FREES", "e.COUNT_FREE", Measure::Count, 9),
             THREAD,
             CONNECTION,
             USER,
@@ -321,12 +336,12 @@ pub static EXECUTIONS: Sheet = Sheet {
         "stages and waits",
         "",
         &[
-            col("TIME", "SUM_TIMER_WAIT", Kind::GaugeTime, 10),
+            col("TIME", "SUM_TIMER_WAIT", Measure::GaugeTime, 10),
             SHARE,
-            col("COUNT", "COUNT_STAR", Kind::Gauge, 9),
+            col("COUNT", "COUNT_STAR", Measure::Gauge, 9),
             AVERAGE,
-            col("TYPE", "TYPE", Kind::Key, 9),
-            col("EVENT", "EVENT_NAME", Kind::Key, 0),
+            col("TYPE", "TYPE", Measure::Key, 9),
+            col("EVENT", "EVENT_NAME", Measure::Key, 0),
         ],
     )
 };

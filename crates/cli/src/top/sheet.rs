@@ -2,11 +2,11 @@
 //! between two answers, the sorting and the heads.
 
 use crate::observe::table::Side;
-use crate::observe::{About, Kind as Server, quoted};
+use crate::observe::{About, Product, quoted};
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum Measure {
     /// A text of the row's identity.
     Key,
     /// A number of the row's identity.
@@ -33,7 +33,7 @@ pub enum Kind {
     GaugeSeconds,
 }
 
-impl Kind {
+impl Measure {
     /// Computed from other columns rather than asked for.
     pub fn is_derived(self) -> bool {
         matches!(self, Self::Share | Self::Average)
@@ -66,7 +66,7 @@ pub struct Column {
     /// What is asked of the server; empty when derived.
     pub sql: &'static str,
     /// What it holds.
-    pub kind: Kind,
+    pub kind: Measure,
     /// Characters on the screen; 0 is what is left, as a text that may be long has it.
     pub width: u16,
     /// Not shown: only part of the identity.
@@ -77,7 +77,7 @@ pub struct Column {
 #[derive(Debug)]
 pub enum Drill {
     /// Nowhere.
-    Nothing,
+    None,
     /// To the stages and waits of a statement's last executions.
     Executions,
     /// To rows of another table that belong to this one.
@@ -115,7 +115,12 @@ pub struct Sheet {
 }
 
 /// A column.
-pub(super) const fn col(head: &'static str, sql: &'static str, kind: Kind, width: u16) -> Column {
+pub(super) const fn col(
+    head: &'static str,
+    sql: &'static str,
+    kind: Measure,
+    width: u16,
+) -> Column {
     Column {
         head,
         sql,
@@ -126,7 +131,7 @@ pub(super) const fn col(head: &'static str, sql: &'static str, kind: Kind, width
 }
 
 /// One that is only part of the identity.
-pub(super) const fn hidden(sql: &'static str, kind: Kind) -> Column {
+pub(super) const fn hidden(sql: &'static str, kind: Measure) -> Column {
     Column {
         head: "",
         sql,
@@ -156,7 +161,7 @@ pub(super) const fn sheet(
         recent: None,
         since: ALWAYS,
         hint: "",
-        drill: Drill::Nothing,
+        drill: Drill::None,
     }
 }
 
@@ -188,21 +193,26 @@ impl Sheet {
     }
 
     /// Where a column of this kind is.
-    pub fn find(&self, is: impl Fn(Kind) -> bool) -> Option<usize> {
+    pub fn find(&self, is: impl Fn(Measure) -> bool) -> Option<usize> {
         self.columns.iter().position(|column| is(column.kind))
     }
 
     /// The column that says how long, or how much.
     pub fn by_time(&self) -> usize {
-        self.find(|kind| matches!(kind, Kind::Time | Kind::GaugeTime | Kind::GaugeBytes))
-            .unwrap_or(0)
+        self.find(|kind| {
+            matches!(
+                kind,
+                Measure::Time | Measure::GaugeTime | Measure::GaugeBytes
+            )
+        })
+        .unwrap_or(0)
     }
 
     /// The column that says how often.
     pub fn by_count(&self) -> usize {
-        let counts = self.find(|kind| kind == Kind::Count);
+        let counts = self.find(|kind| kind == Measure::Count);
         counts
-            .or_else(|| self.find(|kind| kind == Kind::Gauge))
+            .or_else(|| self.find(|kind| kind == Measure::Gauge))
             .unwrap_or(0)
     }
 
@@ -216,10 +226,10 @@ impl Sheet {
 
     /// Why this server has no such page.
     pub fn missing(&self, about: &About) -> Option<String> {
-        let (needed, name) = match about.kind {
-            Server::Tare => return None,
-            Server::MySql => (self.since.mysql, "MySQL"),
-            Server::MariaDb => (self.since.mariadb, "MariaDB"),
+        let (needed, name) = match about.product {
+            Product::Tare => return None,
+            Product::MySql => (self.since.mysql, "MySQL"),
+            Product::MariaDb => (self.since.mariadb, "MariaDB"),
         };
         (about.series < needed).then(|| {
             let (major, minor) = needed;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use super::sheet::{Kind, Sheet};
+use super::sheet::{Measure, Sheet};
 use crate::observe::{show, text, whole};
 use crate::output::Cell;
 
@@ -43,7 +43,7 @@ impl Snapshot {
                     key.push(text(&cell));
                 }
                 match column.kind {
-                    Kind::Key | Kind::Text => Value::Text(text(&cell)),
+                    Measure::Key | Measure::Text => Value::Text(text(&cell)),
                     _ => Value::Number(whole(&cell)),
                 }
             });
@@ -71,7 +71,7 @@ impl Snapshot {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Figure {
     /// NULL, or nothing to compute from.
-    Nothing,
+    Empty,
     /// A text.
     Text(String),
     /// A number, in the unit of its column.
@@ -88,16 +88,16 @@ impl Figure {
     }
 
     /// As it is shown in a column of this kind.
-    pub fn shown(&self, kind: Kind) -> String {
+    pub fn shown(&self, kind: Measure) -> String {
         match self {
-            Self::Nothing => String::new(),
+            Self::Empty => String::new(),
             Self::Text(text) => show::line(text),
             Self::Number(n) => match kind {
-                Kind::Time | Kind::Average | Kind::GaugeTime => show::time(*n),
-                Kind::Bytes | Kind::GaugeBytes => show::bytes(*n),
-                Kind::GaugeSeconds => show::time(*n * 1e12),
-                Kind::Share => show::percent(*n),
-                Kind::KeyNumber | Kind::Gauge => format!("{n:.0}"),
+                Measure::Time | Measure::Average | Measure::GaugeTime => show::time(*n),
+                Measure::Bytes | Measure::GaugeBytes => show::bytes(*n),
+                Measure::GaugeSeconds => show::time(*n * 1e12),
+                Measure::Share => show::percent(*n),
+                Measure::KeyNumber | Measure::Gauge => format!("{n:.0}"),
                 _ => show::count(*n),
             },
         }
@@ -147,13 +147,15 @@ pub fn between(sheet: &Sheet, before: Option<&Snapshot>, now: &Snapshot) -> Vec<
             .iter()
             .enumerate()
             .map(|(at, column)| match column.kind {
-                Kind::Share | Kind::Average => Figure::Nothing,
-                Kind::Count | Kind::Bytes => Figure::Number(grown(at) / seconds.unwrap_or(1.0)),
-                Kind::Time => Figure::Number(grown(at)),
+                Measure::Share | Measure::Average => Figure::Empty,
+                Measure::Count | Measure::Bytes => {
+                    Figure::Number(grown(at) / seconds.unwrap_or(1.0))
+                }
+                Measure::Time => Figure::Number(grown(at)),
                 _ => match &values[at] {
                     Value::Text(Some(text)) => Figure::Text(text.clone()),
                     Value::Number(Some(n)) => Figure::Number(*n as f64),
-                    _ => Figure::Nothing,
+                    _ => Figure::Empty,
                 },
             });
         let figures: Vec<Figure> = figures.collect();
@@ -175,7 +177,7 @@ fn derive(sheet: &Sheet, rows: &mut [Row], seconds: f64) {
     let (time, count) = (sheet.by_time(), sheet.by_count());
     let total: f64 = rows.iter().map(|row| row.figures[time].number()).sum();
     // A count was divided by the seconds, a number as it is now was not.
-    let seconds = if sheet.columns[count].kind == Kind::Count {
+    let seconds = if sheet.columns[count].kind == Measure::Count {
         seconds
     } else {
         1.0
@@ -187,14 +189,14 @@ fn derive(sheet: &Sheet, rows: &mut [Row], seconds: f64) {
                 row.figures[count].number() * seconds,
             );
             let (part, whole) = match column.kind {
-                Kind::Share => (time, total),
-                Kind::Average => (time, count),
+                Measure::Share => (time, total),
+                Measure::Average => (time, count),
                 _ => continue,
             };
             row.figures[at] = if whole > 0.0 {
                 Figure::Number(part / whole)
             } else {
-                Figure::Nothing
+                Figure::Empty
             };
         }
     }

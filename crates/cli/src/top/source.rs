@@ -32,7 +32,7 @@ impl Place {
     /// What belongs to a row of this place.
     pub fn below(&self, row: &Row, title: String) -> Option<Self> {
         let sheet = match self.sheet.drill {
-            Drill::Nothing => return None,
+            Drill::None => return None,
             Drill::Executions => &super::pages::EXECUTIONS,
             Drill::To(sheet) => sheet,
         };

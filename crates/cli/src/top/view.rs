@@ -241,14 +241,14 @@ pub fn arranged<'a>(sheet: &Sheet, rows: &'a [Row], order: Order, filter: &str) 
     };
     let mut rows: Vec<&Row> = rows.iter().filter(matches).collect();
     rows.sort_by(|a, b| {
-        use super::snapshot::Figure::{Nothing, Number, Text};
+        use super::snapshot::Figure::{Empty, Number, Text};
         let (x, y) = (&a.figures[order.column], &b.figures[order.column]);
         let by_figure = match (x, y) {
             (Text(x), Text(y)) => y.cmp(x),
             (Number(x), Number(y)) => x.total_cmp(y),
-            (Nothing, Nothing) => std::cmp::Ordering::Equal,
-            (Nothing, _) => std::cmp::Ordering::Less,
-            (_, Nothing) => std::cmp::Ordering::Greater,
+            (Empty, Empty) => std::cmp::Ordering::Equal,
+            (Empty, _) => std::cmp::Ordering::Less,
+            (_, Empty) => std::cmp::Ordering::Greater,
             (x, y) => x.number().total_cmp(&y.number()),
         };
         let by_figure = if order.descending {

@@ -127,7 +127,7 @@ impl Command {
             Action::Prepare(..) => Self::PrepareSql,
             Action::Execute(..) => Self::ExecuteSql,
             Action::Deallocate(_) => Self::DeallocSql,
-            Action::Nothing | Action::Flush(_) => Self::Flush,
+            Action::NoOp | Action::Flush(_) => Self::Flush,
             Action::Shutdown => Self::Shutdown,
             Action::Write(_, Change::Insert) => Self::Insert,
             Action::Write(_, Change::Replace) => Self::Replace,

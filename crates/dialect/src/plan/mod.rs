@@ -137,7 +137,7 @@ pub enum Action {
     /// DEALLOCATE PREPARE name.
     Deallocate(String),
     /// FLUSH STATUS and others that have no meaning here and do no harm.
-    Nothing,
+    NoOp,
     /// FLUSH: what.
     Flush(Vec<String>),
     /// SHUTDOWN.

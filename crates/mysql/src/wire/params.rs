@@ -8,13 +8,13 @@ use super::value::Value;
 /// A parameter's type as the client gave it: type code and whether it is unsigned.
 pub type ParamType = (u8, bool);
 
-/// A parameter's value: of the packet, or made from it.
+/// A parameter's value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Param<'a> {
     /// A value that lies in the packet.
     Value(Value<'a>),
-    /// Text made of a date or time.
-    Made(String),
+    /// The text of a date or time.
+    Temporal(String),
 }
 
 /// Reads one value of a type. `None` when the packet ends too early or has no such type.
@@ -59,9 +59,9 @@ pub fn read<'a>(cursor: &mut Cursor<'a>, (code, unsigned): ParamType) -> Option<
             cursor.array()?,
         )))),
         MYSQL_TYPE_DATE | MYSQL_TYPE_DATETIME | MYSQL_TYPE_TIMESTAMP => {
-            datetime(cursor, code == MYSQL_TYPE_DATE).map(Param::Made)
+            datetime(cursor, code == MYSQL_TYPE_DATE).map(Param::Temporal)
         }
-        MYSQL_TYPE_TIME => time(cursor).map(Param::Made),
+        MYSQL_TYPE_TIME => time(cursor).map(Param::Temporal),
         MYSQL_TYPE_TINY_BLOB
         | MYSQL_TYPE_MEDIUM_BLOB
         | MYSQL_TYPE_LONG_BLOB
@@ -158,7 +158,7 @@ mod tests {
     fn times_become_text() {
         use ColumnType::*;
         let bytes = [7, 0xea, 0x07, 11, 21, 8, 9, 10];
-        let text = |t: &str| Some(Param::Made(t.into()));
+        let text = |t: &str| Some(Param::Temporal(t.into()));
         assert_eq!(
             one(&bytes, MYSQL_TYPE_DATETIME, false),
             text("2026-11-21 08:09:10")

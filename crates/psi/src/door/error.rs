@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use engine::error;
 
 use super::exchange::quiet;
-use crate::series::Series;
+use crate::series::Interface;
 
 /// A row of the server's own table of errors.
 #[repr(C)]
@@ -26,7 +26,7 @@ static LOOKED_FOR: [AtomicU64; 1 << 10] = [const { AtomicU64::new(0) }; 1 << 10]
 
 /// # Safety
 /// The interface.
-pub unsafe extern "C" fn log_error<S: Series>(code: u32, operation: c_int) {
+pub unsafe extern "C" fn log_error<S: Interface>(code: u32, operation: c_int) {
     quiet((), || {
         if let Some(word) = LOOKED_FOR.get(code as usize / 64) {
             let bit = 1 << (code % 64);
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn log_error<S: Series>(code: u32, operation: c_int) {
 }
 
 /// Name and SQLSTATE of an error, from the table that the server exports.
-fn named<S: Series>(code: u32) -> Option<(String, String)> {
+fn named<S: Interface>(code: u32) -> Option<(String, String)> {
     let (symbol, rows) = S::ERROR_NAMES?;
     // SAFETY: a C string; the symbol is only looked for.
     let table: *const c_void = unsafe { libc::dlsym(libc::RTLD_DEFAULT, symbol.as_ptr()) };

@@ -10,7 +10,7 @@ use engine::{Class, Kind, host_lock};
 
 use super::exchange::{c_text, quiet};
 use super::word::Word;
-use crate::series::{Info, Registration, Series, flag};
+use crate::series::{Info, Interface, Registration, flag};
 
 /// Keys that may be given: more than any server registers, its plugins included.
 const KEYS: usize = 8192;
@@ -77,7 +77,7 @@ pub fn of_kind(key: u32, kind: Kind) -> Option<&'static Known> {
 }
 
 /// The key of an instrument; of one that is known by this name already, the same.
-pub fn register<S: Series>(kind: Kind, name: &str, info: &Registration) -> u32 {
+pub fn register<S: Interface>(kind: Kind, name: &str, info: &Registration) -> u32 {
     if name.len() > LONGEST || !name.starts_with(kind.prefix()) {
         return 0;
     }
@@ -138,7 +138,7 @@ pub fn register<S: Series>(kind: Kind, name: &str, info: &Registration) -> u32 {
 ///
 /// # Safety
 /// The interface.
-unsafe fn register_all<S: Series>(
+unsafe fn register_all<S: Interface>(
     kind: Kind,
     category: *const c_char,
     infos: impl Iterator<Item = *mut S::Info>,
@@ -166,7 +166,7 @@ unsafe fn register_all<S: Series>(
 ///
 /// # Safety
 /// The interface.
-pub unsafe extern "C" fn register_row<S: Series, const KIND: u8>(
+pub unsafe extern "C" fn register_row<S: Interface, const KIND: u8>(
     category: *const c_char,
     infos: *mut S::Info,
     count: c_int,
@@ -186,7 +186,7 @@ pub unsafe extern "C" fn register_row<S: Series, const KIND: u8>(
 ///
 /// # Safety
 /// The interface.
-pub unsafe extern "C" fn register_stage<S: Series>(
+pub unsafe extern "C" fn register_stage<S: Interface>(
     category: *const c_char,
     infos: *const *mut S::Info,
     count: c_int,

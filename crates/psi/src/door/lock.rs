@@ -15,7 +15,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use foldhash::HashMap;
 
-use engine::host_lock::{self, Lock};
+use engine::host_lock::{self, HostLock};
 use engine::{Kind, Operation};
 
 use super::exchange::{give, take_back};
@@ -121,9 +121,9 @@ pub(super) unsafe fn end_lock(lock: *mut c_void) {
 ///
 /// # Safety
 /// `lock` came from [`new_lock`], and is not NULL.
-pub(super) unsafe fn resolve(lock: *mut c_void) -> (Lock, Word, *const AtomicU32) {
+pub(super) unsafe fn resolve(lock: *mut c_void) -> (HostLock, Word, *const AtomicU32) {
     if let Some(tagged) = Tagged::of(lock) {
-        let lock = Lock {
+        let lock = HostLock {
             class: tagged.class(),
             instance: tagged.instance().map_or(0, |instance| instance.id),
             counts_all: false,
@@ -133,7 +133,7 @@ pub(super) unsafe fn resolve(lock: *mut c_void) -> (Lock, Word, *const AtomicU32
     // SAFETY: as in `end_lock`.
     let object = unsafe { &*lock.cast::<Object>() };
     let Instance { known, id } = object.instance;
-    let lock = Lock {
+    let lock = HostLock {
         class: known.number,
         instance: id,
         counts_all: id != 0 && are_unlocks_counted(),

@@ -3,13 +3,13 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
 
-use engine::metadata::Lock;
+use engine::metadata::MetadataLock;
 use engine::wait::Wait;
 use engine::{Class, LockDuration, LockStatus, LockType};
 
 use super::exchange::{NONE, end_wait, give, lend_wait, quiet, take_back};
 use super::thread;
-use crate::series::Series;
+use crate::series::Interface;
 
 static CLASS: OnceLock<&'static Class> = OnceLock::new();
 
@@ -21,7 +21,7 @@ pub fn set_class(class: &'static Class) {
 /// What the server keeps for a metadata lock.
 #[derive(Debug)]
 pub(super) struct Metadata {
-    lock: Lock,
+    lock: MetadataLock,
     kind: LockType,
     duration: LockDuration,
     /// What it is on, as the server has it.
@@ -76,7 +76,7 @@ const STATUSES: [LockStatus; 7] = [
 /// # Safety
 /// The interface.
 #[unsafe(link_section = "tare_hot")]
-pub unsafe extern "C" fn create_metadata_lock<S: Series>(
+pub unsafe extern "C" fn create_metadata_lock<S: Interface>(
     _identity: *mut c_void,
     key: *const c_void,
     kind: c_int,
@@ -115,7 +115,7 @@ pub unsafe extern "C" fn create_metadata_lock<S: Series>(
         let Some((on, schema, name)) = (unsafe { S::FIELDS.metadata_key(key) }) else {
             return NONE;
         };
-        let mut lock = Lock::new(class, on, &schema, &name);
+        let mut lock = MetadataLock::new(class, on, &schema, &name);
         lock.show(kind, duration, status);
         give(Metadata {
             lock,

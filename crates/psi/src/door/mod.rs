@@ -1,7 +1,7 @@
 //! What each call of the interface means in Tare's engine.
 //!
 //! Written once; what differs between series (where a field lies in a structure of the server's, how
-//! a class is registered) comes from [`crate::series::Series`].
+//! a class is registered) comes from [`crate::series::Interface`].
 //!
 //! Whatever the server is given as a pointer is ours to read back, and the server's to keep: it never
 //! looks behind it. What a call needs until its end lies in the state that the server lends for it.

@@ -10,7 +10,7 @@ use engine::ObjectType;
 use engine::program::{Call, Program};
 
 use super::exchange::{NONE, end, lend, quiet, text};
-use crate::series::Series;
+use crate::series::Interface;
 
 type Named = Program<Box<str>>;
 type Key = (u8, String, String);
@@ -23,7 +23,7 @@ const _: () = assert!(size_of::<Call>() <= 40);
 ///
 /// # Safety
 /// The interface; the names are readable as long as `'a` lasts.
-unsafe fn named<'a, S: Series>(
+unsafe fn named<'a, S: Interface>(
     number: u32,
     (schema, schema_length): (*const c_char, u32),
     (name, name_length): (*const c_char, u32),
@@ -41,7 +41,7 @@ unsafe fn named<'a, S: Series>(
 
 /// # Safety
 /// The interface.
-pub unsafe extern "C" fn get_sp_share<S: Series>(
+pub unsafe extern "C" fn get_sp_share<S: Interface>(
     number: u32,
     schema: *const c_char,
     schema_length: u32,
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn end_sp(locker: *mut c_void) {
 
 /// # Safety
 /// The interface.
-pub unsafe extern "C" fn drop_sp<S: Series>(
+pub unsafe extern "C" fn drop_sp<S: Interface>(
     number: u32,
     schema: *const c_char,
     schema_length: u32,

@@ -9,7 +9,7 @@ use engine::{Counter, Kind};
 use super::exchange::{NONE, end, lend, quiet, text};
 use super::keys;
 use super::thread;
-use crate::series::{Outcome, Series};
+use crate::series::{Interface, Outcome};
 
 /// What a statement needs until its end: in the state that the server lends, of more than 300 bytes.
 pub(super) struct Locker {
@@ -29,7 +29,7 @@ impl Locker {
     ///
     /// # Safety
     /// The interface.
-    unsafe fn digest<S: Series>(&mut self) {
+    unsafe fn digest<S: Interface>(&mut self) {
         if self.storage.is_null() || self.text.is_null() {
             return;
         }
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn start_statement(
 /// # Safety
 /// The interface.
 #[unsafe(link_section = "tare_hot")]
-pub unsafe extern "C" fn set_statement_text<S: Series>(
+pub unsafe extern "C" fn set_statement_text<S: Interface>(
     locker: *mut c_void,
     statement: *const c_char,
     length: u32,
@@ -175,7 +175,7 @@ pub unsafe extern "C" fn digest_start(locker: *mut c_void) -> *mut c_void {
 /// # Safety
 /// The interface.
 #[unsafe(link_section = "tare_hot")]
-pub unsafe extern "C" fn digest_end<S: Series>(locker: *mut c_void, storage: *const c_void) {
+pub unsafe extern "C" fn digest_end<S: Interface>(locker: *mut c_void, storage: *const c_void) {
     // SAFETY: the interface.
     let Some(of) = (unsafe { of(locker) }) else {
         return;
@@ -250,7 +250,10 @@ pub unsafe extern "C" fn set_statement_no_good_index_used(locker: *mut c_void) {
 /// # Safety
 /// The interface.
 #[unsafe(link_section = "tare_hot")]
-pub unsafe extern "C" fn end_statement<S: Series>(locker: *mut c_void, diagnostics: *const c_void) {
+pub unsafe extern "C" fn end_statement<S: Interface>(
+    locker: *mut c_void,
+    diagnostics: *const c_void,
+) {
     if locker.is_null() {
         return;
     }

@@ -8,7 +8,7 @@ use engine::wait::Wait;
 use engine::{Operation, TableLock, table};
 
 use super::exchange::{NONE, end_wait, give, lend_wait, quiet, take_back, text};
-use crate::series::Series;
+use crate::series::Interface;
 
 static CLASSES: OnceLock<Classes> = OnceLock::new();
 
@@ -21,7 +21,7 @@ const _: () = assert!(size_of::<Wait>() <= 64);
 
 /// # Safety
 /// The interface.
-pub unsafe extern "C" fn get_table_share<S: Series>(
+pub unsafe extern "C" fn get_table_share<S: Interface>(
     temporary: u8,
     share: *const c_void,
 ) -> *mut c_void {
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn end_table_io_wait(locker: *mut c_void, rows: u64) {
 /// # Safety
 /// The interface.
 #[unsafe(link_section = "tare_hot")]
-pub unsafe extern "C" fn start_table_lock_wait<S: Series>(
+pub unsafe extern "C" fn start_table_lock_wait<S: Interface>(
     state: *mut c_void,
     table: *mut c_void,
     operation: c_int,

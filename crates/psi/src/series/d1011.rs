@@ -1,5 +1,5 @@
 //! MariaDB 10.11: calls go to 135 functions that are not exported. They stand in one table, which is found
-//! behind `PSI_server` of a server that runs; the gate keeps it by build.
+//! behind `PSI_server` of a server that runs; `hook` keeps it by build.
 //!
 //! The table's order is that of mysql/psi/psi.h in libmariadbd-dev, counted by a program.
 
@@ -8,17 +8,17 @@ use std::ffi::{c_char, c_int, c_void};
 use engine::{Namespace, ObjectType, TableLock};
 
 use super::functions::{names, slots};
-use super::{Area, Digest, Fields, Function, MetadataKey, PlainInfo, Series, Share};
+use super::{Area, Digest, Fields, Function, Interface, MetadataKey, PlainInfo, Share};
 use crate::door::{metadata, prepared, thread, transaction};
-use crate::gate::Entry;
-use crate::{gate, host};
+use crate::hook::Entry;
+use crate::{hook, host};
 
 /// The series.
 #[derive(Debug)]
 pub struct D1011;
 
 /// MariaDB 10.11.
-pub static SERIES: gate::Series = gate::Series {
+pub static SERIES: hook::ServerHooks = hook::ServerHooks {
     series: tare_image::Series::Mariadb1011,
     entries: ENTRIES,
     start: || host::start::<D1011>(&BUILT_IN),
@@ -45,7 +45,7 @@ const NAMESPACES: [Namespace; 9] = [
     Namespace::UserLevelLock,
 ];
 
-impl Series for D1011 {
+impl Interface for D1011 {
     type Info = PlainInfo;
 
     const TELLS_ERRORS: bool = false;

@@ -3,14 +3,14 @@
 
 use engine::Kind;
 
-use super::{Function, Series};
+use super::{Function, Interface};
 use crate::door::*;
-use crate::gate::{Entry, Place};
+use crate::hook::{Entry, Place};
 
 /// Names of the interface's functions; ours, as they are for all series but those that say otherwise.
 macro_rules! functions {
     ($($name:literal => $function:expr;)*) => {
-        impl<S: Series> Shared<S> {
+        impl<S: Interface> Shared<S> {
             const ALL: &'static [Function] = &[$(($name, $function as *const ())),*];
         }
     };
@@ -197,7 +197,7 @@ functions! {
 }
 
 /// An entry of a series.
-pub(super) const fn entry<S: Series>(name: &'static str, place: Place) -> Entry {
+pub(super) const fn entry<S: Interface>(name: &'static str, place: Place) -> Entry {
     let function = match (find(S::OWN, name), find(Shared::<S>::ALL, name)) {
         (Some(function), _) | (None, Some(function)) => function,
         // Ends the build and says which name is in neither list.
@@ -212,7 +212,7 @@ pub(super) const fn entry<S: Series>(name: &'static str, place: Place) -> Entry 
 
 /// The entries in the slots of tables: each with its symbol, unless its addresses are learned, and the names of
 /// its functions from the first slot to the last.
-pub(super) const fn slots<S: Series, const N: usize>(
+pub(super) const fn slots<S: Interface, const N: usize>(
     tables: &[(Option<&'static str>, &[&'static str])],
 ) -> [Entry; N] {
     let mut entries = [Entry {
@@ -272,9 +272,9 @@ mod tests {
 
     use super::super::{d1011, m56, m57::M57, of};
     use super::*;
-    use crate::gate;
+    use crate::hook;
 
-    fn all() -> impl Iterator<Item = &'static gate::Series> {
+    fn all() -> impl Iterator<Item = &'static hook::ServerHooks> {
         tare_image::Series::ALL.iter().map(|&series| of(series))
     }
 

@@ -9,18 +9,18 @@ use std::ffi::c_void;
 use engine::{Kind, TableLock};
 
 use super::functions::{names, slots};
-use super::{Area, Digest, Fields, Function, MetadataKey, PlainInfo, Series, Share};
+use super::{Area, Digest, Fields, Function, Interface, MetadataKey, PlainInfo, Share};
 use crate::door::table;
 use crate::door::word::Word;
-use crate::gate::Entry;
-use crate::{gate, host};
+use crate::hook::Entry;
+use crate::{hook, host};
 
 /// The series.
 #[derive(Debug)]
 pub struct M56;
 
 /// MySQL 5.6.
-pub static SERIES: gate::Series = gate::Series {
+pub static SERIES: hook::ServerHooks = hook::ServerHooks {
     series: tare_image::Series::Mysql56,
     entries: ENTRIES,
     start: || host::start::<M56>(&BUILT_IN),
@@ -41,7 +41,7 @@ const OF_THE_C_LIBRARY: [&str; 4] = [
     "wait/synch/mutex/innodb/ut_list_mutex",
 ];
 
-impl Series for M56 {
+impl Interface for M56 {
     type Info = PlainInfo;
 
     const TELLS_ERRORS: bool = false;

@@ -2,22 +2,22 @@
 //! `PSI_server`'s table, which leads to the same.
 
 use super::functions::entry;
-use super::{Area, Digest, Fields, MetadataKey, PlainInfo, Series, Share};
-use crate::gate::{Entry, Place};
-use crate::{gate, host};
+use super::{Area, Digest, Fields, Interface, MetadataKey, PlainInfo, Share};
+use crate::hook::{Entry, Place};
+use crate::{hook, host};
 
 /// The series.
 #[derive(Debug)]
 pub struct M57;
 
 /// MySQL 5.7.
-pub static SERIES: gate::Series = gate::Series {
+pub static SERIES: hook::ServerHooks = hook::ServerHooks {
     series: tare_image::Series::Mysql57,
     entries: ENTRIES,
     start: || host::start::<M57>(&host::BuiltIn::MYSQL),
 };
 
-impl Series for M57 {
+impl Interface for M57 {
     type Info = PlainInfo;
 
     const TELLS_ERRORS: bool = false;

@@ -4,22 +4,22 @@
 use engine::Kind;
 
 use super::functions::{names, slots};
-use super::{Area, Digest, DocumentedInfo, Fields, MetadataKey, Series, Share, flag};
-use crate::gate::Entry;
-use crate::{gate, host};
+use super::{Area, Digest, DocumentedInfo, Fields, Interface, MetadataKey, Share, flag};
+use crate::hook::Entry;
+use crate::{hook, host};
 
 /// The series.
 #[derive(Debug)]
 pub struct M80;
 
 /// MySQL 8.0.
-pub static SERIES: gate::Series = gate::Series {
+pub static SERIES: hook::ServerHooks = hook::ServerHooks {
     series: tare_image::Series::Mysql80,
     entries: ENTRIES,
     start: || host::start::<M80>(&host::BuiltIn::MYSQL),
 };
 
-impl Series for M80 {
+impl Interface for M80 {
     type Info = DocumentedInfo;
 
     const TELLS_ERRORS: bool = true;

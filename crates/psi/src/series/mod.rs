@@ -4,23 +4,23 @@
 //! `tests/` compares them with what real servers show.
 
 pub mod d1011;
-mod difference;
 mod fields;
 mod functions;
 mod info;
+mod interface;
 pub mod m56;
 pub mod m57;
 pub mod m80;
 
-use crate::gate;
+use crate::hook;
 
-pub use difference::{Function, Series};
-use difference::{NAMESPACES, table_lock};
 pub use fields::{Area, Digest, Fields, Key as MetadataKey, Outcome, Share, TableShare};
 pub use info::{DocumentedInfo, Info, PlainInfo, Registration, flag};
+pub use interface::{Function, Interface};
+use interface::{NAMESPACES, table_lock};
 
 /// The structures and entries of a series.
-pub fn of(series: tare_image::Series) -> &'static gate::Series {
+pub fn of(series: tare_image::Series) -> &'static hook::ServerHooks {
     match series {
         tare_image::Series::Mysql56 => &m56::SERIES,
         tare_image::Series::Mysql57 => &m57::SERIES,

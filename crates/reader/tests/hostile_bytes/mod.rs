@@ -104,7 +104,8 @@ pub fn real() -> &'static [u8] {
         };
         let rows = tare::table::Table::new(classes, "hostile", "t1", &["PRIMARY", "k"]);
         let mut handle = rows.open();
-        let mut metadata = tare::metadata::Lock::new(&MDL, Namespace::Table, "hostile", "t1");
+        let mut metadata =
+            tare::metadata::MetadataLock::new(&MDL, Namespace::Table, "hostile", "t1");
         let prepared = tare::prepared::Prepared::new(1, Some("p"), "SELECT 1");
         let program = tare::program::Program::new(ObjectType::Procedure, "hostile", "p");
         for round in 0..5 {

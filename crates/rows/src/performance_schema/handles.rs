@@ -76,7 +76,7 @@ static HANDLES: Spec<Handle> = Spec::new(
 
 /// A metadata lock.
 #[derive(Debug, Clone)]
-pub struct Lock {
+pub struct MetadataLock {
     /// OBJECT_TYPE.
     pub on: &'static str,
     /// OBJECT_SCHEMA.
@@ -99,7 +99,7 @@ pub struct Lock {
     pub event: u64,
 }
 
-static METADATA: Spec<Lock> = Spec::new(
+static METADATA: Spec<MetadataLock> = Spec::new(
     "performance_schema",
     "metadata_locks",
     "The metadata locks that sessions hold or wait for.",
@@ -108,7 +108,7 @@ static METADATA: Spec<Lock> = Spec::new(
             "OBJECT_TYPE",
             "varchar(64)",
             "What is locked: TABLE, SCHEMA, GLOBAL.",
-            |r: &Lock| r.on.into(),
+            |r: &MetadataLock| r.on.into(),
         ),
         null("OBJECT_SCHEMA", "varchar(64)", "Its schema.", |r| {
             Cell::opt(r.schema.as_deref())

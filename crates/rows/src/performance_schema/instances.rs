@@ -2,16 +2,16 @@
 
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, U64, col, null};
-use crate::record::instance::Lock;
+use crate::record::instance::LockInstance;
 
-const NAME: Column<Lock> = col("NAME", "varchar(128)", "The instrument.", |r| {
+const NAME: Column<LockInstance> = col("NAME", "varchar(128)", "The instrument.", |r| {
     (&*r.name).into()
 });
-const BEGIN: Column<Lock> = col("OBJECT_INSTANCE_BEGIN", U64, "Its address.", |r| {
+const BEGIN: Column<LockInstance> = col("OBJECT_INSTANCE_BEGIN", U64, "Its address.", |r| {
     r.object_instance_begin.into()
 });
 
-static MUTEXES: Spec<Lock> = Spec::new(
+static MUTEXES: Spec<LockInstance> = Spec::new(
     "performance_schema",
     "mutex_instances",
     "The mutexes that exist.",
@@ -34,7 +34,7 @@ static MUTEXES: Spec<Lock> = Spec::new(
 ])
 .filters(&["NAME"]);
 
-static RWLOCKS: Spec<Lock> = Spec::new(
+static RWLOCKS: Spec<LockInstance> = Spec::new(
     "performance_schema",
     "rwlock_instances",
     "The read-write locks that exist.",
@@ -63,7 +63,7 @@ static RWLOCKS: Spec<Lock> = Spec::new(
 ])
 .filters(&["NAME"]);
 
-static CONDITIONS: Spec<Lock> = Spec::new(
+static CONDITIONS: Spec<LockInstance> = Spec::new(
     "performance_schema",
     "cond_instances",
     "The conditions that exist.",

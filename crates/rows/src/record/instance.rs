@@ -6,7 +6,7 @@ use super::event::{HasStat, Stat};
 
 /// A mutex or a rwlock.
 #[derive(Debug, Clone)]
-pub struct Lock {
+pub struct LockInstance {
     /// Its instrument.
     pub name: Arc<str>,
     /// Its address.

@@ -7,7 +7,7 @@ use tare_layout::object::PREPARED_LINES;
 use super::summaries::statement_sums;
 use super::tables::named;
 use super::{Listed, Snapshot, none};
-use crate::performance_schema::handles::{Handle, Lock};
+use crate::performance_schema::handles::{Handle, MetadataLock};
 use crate::record::prepared::Prepared;
 
 impl Snapshot {
@@ -34,22 +34,26 @@ impl Snapshot {
     }
 
     /// metadata_locks.
-    pub fn metadata_locks(&self) -> Listed<Lock> {
+    pub fn metadata_locks(&self) -> Listed<MetadataLock> {
         let Some(host) = &self.host else {
             return none();
         };
-        let rows = host.banks().metadata_locks().into_iter().map(|lock| Lock {
-            on: lock.on.text(),
-            schema: lock.schema,
-            name: lock.name,
-            column: lock.column,
-            address: lock.address,
-            kind: lock.kind.text(),
-            duration: lock.duration.text(),
-            status: lock.status.text(),
-            owner: lock.owner,
-            event: lock.event,
-        });
+        let rows = host
+            .banks()
+            .metadata_locks()
+            .into_iter()
+            .map(|lock| MetadataLock {
+                on: lock.on.text(),
+                schema: lock.schema,
+                name: lock.name,
+                column: lock.column,
+                address: lock.address,
+                kind: lock.kind.text(),
+                duration: lock.duration.text(),
+                status: lock.status.text(),
+                owner: lock.owner,
+                event: lock.event,
+            });
         Ok(Box::new(rows))
     }
 

@@ -10,7 +10,7 @@ use super::summaries::{file_io, stat};
 use super::{Listed, Snapshot, none};
 use crate::filter::Filter;
 use crate::record::file::{FileIo, Opened};
-use crate::record::instance::{InstanceWaits, Lock};
+use crate::record::instance::{InstanceWaits, LockInstance};
 use crate::record::socket::{Open, SocketIo};
 
 /// The instances of a segment at one moment.
@@ -33,7 +33,7 @@ impl Snapshot {
         })
     }
 
-    fn locks(&self, filter: &Filter, wanted: impl Fn(Kind) -> bool) -> Listed<Lock> {
+    fn locks(&self, filter: &Filter, wanted: impl Fn(Kind) -> bool) -> Listed<LockInstance> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -44,7 +44,7 @@ impl Snapshot {
                 continue;
             };
             if wanted(class.kind) && name.admits_name(&class.name) {
-                locks.push(Lock {
+                locks.push(LockInstance {
                     name: class.name.clone(),
                     object_instance_begin: instance.address,
                     owner: instance.owner,
@@ -56,17 +56,17 @@ impl Snapshot {
     }
 
     /// mutex_instances.
-    pub fn mutexes(&self, filter: &Filter) -> Listed<Lock> {
+    pub fn mutexes(&self, filter: &Filter) -> Listed<LockInstance> {
         self.locks(filter, |kind| kind == Kind::Mutex)
     }
 
     /// rwlock_instances.
-    pub fn rwlocks(&self, filter: &Filter) -> Listed<Lock> {
+    pub fn rwlocks(&self, filter: &Filter) -> Listed<LockInstance> {
         self.locks(filter, |kind| matches!(kind, Kind::RwLock | Kind::SxLock))
     }
 
     /// cond_instances.
-    pub fn conditions(&self, filter: &Filter) -> Listed<Lock> {
+    pub fn conditions(&self, filter: &Filter) -> Listed<LockInstance> {
         self.locks(filter, |kind| kind == Kind::Cond)
     }
 

@@ -173,7 +173,7 @@ impl Snapshot {
                 groups: self.global(host, family).clone(),
                 listed: vec![(0, Owner::default())],
             },
-            By::Account => self.people(
+            By::Account => self.accounts_grouped(
                 host,
                 by,
                 family,
@@ -184,7 +184,7 @@ impl Snapshot {
                     ..Owner::default()
                 },
             ),
-            By::User => self.people(
+            By::User => self.accounts_grouped(
                 host,
                 by,
                 family,
@@ -194,7 +194,7 @@ impl Snapshot {
                     ..Owner::default()
                 },
             ),
-            By::Host => self.people(
+            By::Host => self.accounts_grouped(
                 host,
                 by,
                 family,
@@ -222,7 +222,7 @@ impl Snapshot {
 
     /// Accounts' sums, those of one user or host together. `number` says which group an account
     /// belongs to; group 0 is that of threads without one.
-    fn people(
+    fn accounts_grouped(
         &self,
         host: &Host,
         by: By,

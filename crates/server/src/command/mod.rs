@@ -48,7 +48,7 @@ mod com {
 }
 
 /// Reads one command and answers it.
-pub fn turn(session: &mut Session) -> Next {
+pub fn serve_one(session: &mut Session) -> Next {
     let Some(mut reader) = session.client.reader.take() else {
         return Next::Quit;
     };

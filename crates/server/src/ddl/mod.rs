@@ -21,9 +21,9 @@ use tare_dialect::plan::Sql;
 use tare_store::connection::quote;
 
 /// The metadata locks of a change: of what it names nobody else sees anything meanwhile.
-fn locks(ddl: &Ddl) -> Vec<tare::metadata::Lock> {
+fn locks(ddl: &Ddl) -> Vec<tare::metadata::MetadataLock> {
     let lock = |on: Namespace, database: &str, table: &str| {
-        let mut lock = tare::metadata::Lock::new(&points::MDL, on, database, table);
+        let mut lock = tare::metadata::MetadataLock::new(&points::MDL, on, database, table);
         lock.granted(LockType::Exclusive, LockDuration::Transaction);
         lock
     };

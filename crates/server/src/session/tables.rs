@@ -26,7 +26,7 @@ struct Open {
     /// MySQL's names, as the instrument knows them.
     indexes: Vec<String>,
     handle: Handle,
-    metadata: metadata::Lock,
+    metadata: metadata::MetadataLock,
     /// The metadata lock is held.
     held: bool,
 }
@@ -104,7 +104,7 @@ impl Work {
             (Reads::Scan, false) => self.select_full_join = true,
             (Reads::Range, true) => self.select_range = true,
             (Reads::Range, false) => self.select_full_range_join = true,
-            (Reads::Lookup | Reads::Nothing, _) => {}
+            (Reads::Lookup | Reads::None, _) => {}
         }
     }
 }
@@ -179,7 +179,7 @@ impl Tables {
         };
         self.open.push(Open {
             handle: Table::new(classes, database, &def.name, &names).open(),
-            metadata: metadata::Lock::new(&MDL, Namespace::Table, database, &def.name),
+            metadata: metadata::MetadataLock::new(&MDL, Namespace::Table, database, &def.name),
             database: database.to_owned(),
             table: def.name.clone(),
             indexes,
@@ -272,7 +272,7 @@ impl Uses {
                 false => &mut work.read_next,
             };
             match one.reads {
-                Reads::Nothing => continue,
+                Reads::None => continue,
                 Reads::Lookup | Reads::Range => {
                     *following += visited.saturating_sub(times);
                     work.read_key += times;

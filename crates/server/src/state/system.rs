@@ -6,7 +6,7 @@ use rusqlite::types::Value;
 use tare_mysql::error::{Result, SqlError};
 
 use super::SessionState;
-use crate::variables::{Kind, VARIABLES, Variable, checked, find, may_change};
+use crate::variables::{Settable, VARIABLES, Variable, checked, find, may_change};
 use tare_dialect::admin::Scope;
 
 impl SessionState {
@@ -20,7 +20,7 @@ impl SessionState {
     pub fn all(&self, scope: Scope) -> BTreeMap<&'static str, String> {
         let mut all = self.globals.all();
         if scope == Scope::Session {
-            for variable in VARIABLES.iter().filter(|v| v.kind == Kind::Session) {
+            for variable in VARIABLES.iter().filter(|v| v.settable == Settable::Session) {
                 all.insert(variable.name, variable.default.to_owned());
             }
             for name in [
@@ -113,25 +113,25 @@ impl SessionState {
 /// Whether a variable can be set in this scope, and by this account.
 fn may_set(variable: &Variable, scope: Scope, is_root: bool) -> Result<()> {
     let name = variable.name;
-    match (variable.kind, scope) {
+    match (variable.settable, scope) {
         // Elsewhere it can be changed, and then for the server.
-        (Kind::Fixed, Scope::Session) if name == "max_connections" => Err(SqlError::new(
+        (Settable::Fixed, Scope::Session) if name == "max_connections" => Err(SqlError::new(
             1229,
             format!("Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL"),
         )),
-        (Kind::Fixed, _) => Err(SqlError::new(
+        (Settable::Fixed, _) => Err(SqlError::new(
             1238,
             format!("Variable '{name}' is a read only variable"),
         )),
-        (Kind::Session, Scope::Global) => Err(SqlError::new(
+        (Settable::Session, Scope::Global) => Err(SqlError::new(
             1228,
             format!("Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL"),
         )),
-        (Kind::Shared, Scope::Session) => Err(SqlError::new(
+        (Settable::Shared, Scope::Session) => Err(SqlError::new(
             1621,
             format!("SESSION variable '{name}' is read-only. Use SET GLOBAL to assign the value"),
         )),
-        (Kind::Global, Scope::Session) => Err(SqlError::new(
+        (Settable::Global, Scope::Session) => Err(SqlError::new(
             1229,
             format!("Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL"),
         )),

@@ -78,7 +78,7 @@ pub fn may_change(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Kind, find};
+    use super::super::{Settable, find};
     use super::*;
 
     #[test]
@@ -87,7 +87,7 @@ mod tests {
         assert!(EFFECTIVE.is_sorted() && accepted.is_sorted());
         for name in EFFECTIVE.iter().chain(&accepted) {
             let variable = find(name).unwrap_or_else(|| panic!("{name}"));
-            assert_ne!(variable.kind, Kind::Fixed, "{name}");
+            assert_ne!(variable.settable, Settable::Fixed, "{name}");
             assert!(may_change(name), "{name}");
         }
         assert!(accepted.iter().all(|name| !EFFECTIVE.contains(name)));

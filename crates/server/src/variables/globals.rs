@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::info::Changes;
 use super::list::VARIABLES;
-use super::variable::Kind;
+use super::variable::Settable;
 use crate::config::Config;
 use crate::points::LOCK_GLOBALS;
 use crate::state::UserLocks;
@@ -27,7 +27,7 @@ impl Globals {
     pub fn new(config: &Config, socket: &str, port: u16) -> Self {
         let mut values: HashMap<_, _> = VARIABLES
             .iter()
-            .filter(|variable| variable.kind != Kind::Session)
+            .filter(|variable| variable.settable != Settable::Session)
             .map(|variable| (variable.name, variable.default.to_owned()))
             .collect();
         values.insert("datadir", format!("{}/", config.data.display()));

@@ -8,7 +8,7 @@ use tare_rows::server::VariableInfo;
 
 use super::Globals;
 use super::list::VARIABLES;
-use super::variable::Kind;
+use super::variable::Settable;
 
 /// Who has set what.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Globals {
         let set = self.changes.set.lock();
         VARIABLES
             .iter()
-            .filter(|variable| variable.kind != Kind::Session)
+            .filter(|variable| variable.settable != Settable::Session)
             .map(|variable| {
                 let set = set.get(variable.name).cloned();
                 VariableInfo {

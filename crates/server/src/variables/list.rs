@@ -4,7 +4,7 @@
 //! default where it only tunes something; it cannot be set to anything else (see `effect`).
 
 use super::VERSION;
-use super::variable::Kind::{Both, Fixed, Global, Session, Shared};
+use super::variable::Settable::{Both, Fixed, Global, Session, Shared};
 use super::variable::{Variable, number, real, switch, text, word};
 
 /// All of them, by name; the config replaces some defaults.

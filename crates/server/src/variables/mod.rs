@@ -12,7 +12,7 @@ pub use self::check::checked;
 pub use self::effect::{ACCEPTED, may_change};
 pub use self::globals::Globals;
 pub use self::list::VARIABLES;
-pub use self::variable::{Kind, Variable};
+pub use self::variable::{Settable, Variable};
 
 /// What the server calls itself. Clients look at the number before they ask for anything, so it
 /// is the MySQL whose tables and protocol are served.

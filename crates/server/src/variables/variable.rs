@@ -5,7 +5,7 @@ use tare_mysql::wire::column::WireType;
 
 /// Who may set it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum Settable {
     /// Cannot be set.
     Fixed,
     /// Can be set, by the session and for the server.
@@ -39,7 +39,7 @@ pub struct Variable {
     /// In lower case.
     pub name: &'static str,
     /// Who may set it.
-    pub kind: Kind,
+    pub settable: Settable,
     /// What its values are.
     pub value_type: Type,
     /// Where the config says nothing.
@@ -52,13 +52,13 @@ pub struct Variable {
 
 const fn variable(
     name: &'static str,
-    kind: Kind,
+    settable: Settable,
     value_type: Type,
     default: &'static str,
 ) -> Variable {
     Variable {
         name,
-        kind,
+        settable,
         value_type,
         default,
         min: "0",
@@ -67,24 +67,24 @@ const fn variable(
 }
 
 /// ON or OFF.
-pub const fn switch(name: &'static str, kind: Kind, default: &'static str) -> Variable {
-    variable(name, kind, Type::Switch, default)
+pub const fn switch(name: &'static str, settable: Settable, default: &'static str) -> Variable {
+    variable(name, settable, Type::Switch, default)
 }
 
 /// ON, OFF and more.
-pub const fn word(name: &'static str, kind: Kind, default: &'static str) -> Variable {
-    variable(name, kind, Type::Word, default)
+pub const fn word(name: &'static str, settable: Settable, default: &'static str) -> Variable {
+    variable(name, settable, Type::Word, default)
 }
 
 /// Any text.
-pub const fn text(name: &'static str, kind: Kind, default: &'static str) -> Variable {
-    variable(name, kind, Type::Text, default)
+pub const fn text(name: &'static str, settable: Settable, default: &'static str) -> Variable {
+    variable(name, settable, Type::Text, default)
 }
 
 /// A whole number.
 pub const fn number(
     name: &'static str,
-    kind: Kind,
+    settable: Settable,
     default: &'static str,
     min: &'static str,
     max: &'static str,
@@ -92,14 +92,14 @@ pub const fn number(
     Variable {
         min,
         max,
-        ..variable(name, kind, Type::Number, default)
+        ..variable(name, settable, Type::Number, default)
     }
 }
 
 /// A number with a fraction.
 pub const fn real(
     name: &'static str,
-    kind: Kind,
+    settable: Settable,
     default: &'static str,
     min: &'static str,
     max: &'static str,
@@ -107,7 +107,7 @@ pub const fn real(
     Variable {
         min,
         max,
-        ..variable(name, kind, Type::Real, default)
+        ..variable(name, settable, Type::Real, default)
     }
 }
 

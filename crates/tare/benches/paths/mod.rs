@@ -77,7 +77,7 @@ pub type Body = fn(&Objects, usize);
 pub struct Objects {
     plain: PlainMutex<u64>,
     instrumented: Mutex<u64>,
-    table: RefCell<(Handle, metadata::Lock)>,
+    table: RefCell<(Handle, metadata::MetadataLock)>,
 }
 
 impl Objects {
@@ -88,7 +88,7 @@ impl Objects {
             instrumented: Mutex::new(&LOCK, 0),
             table: RefCell::new((
                 Table::new(CLASSES, "test", "t", &["PRIMARY"]).open(),
-                metadata::Lock::new(&MDL, Namespace::Table, "test", "t"),
+                metadata::MetadataLock::new(&MDL, Namespace::Table, "test", "t"),
             )),
         }
     }

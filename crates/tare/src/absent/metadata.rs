@@ -7,9 +7,9 @@ use tare_layout::object::{LockDuration, LockStatus, LockType, Namespace};
 
 /// What a session locks.
 #[derive(Debug)]
-pub struct Lock(&'static Class);
+pub struct MetadataLock(&'static Class);
 
-impl Lock {
+impl MetadataLock {
     /// A lock.
     #[inline(always)]
     pub fn new(class: &'static Class, _: Namespace, _: &str, _: &str) -> Self {

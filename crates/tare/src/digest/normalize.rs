@@ -39,9 +39,9 @@ pub fn normalize(sql: &[u8], limit: usize, out: &mut Vec<u8>) -> Extent {
 
 /// What a token written is to the tokens behind it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TokenKind {
     /// Before the first token.
-    Nothing,
+    Start,
     /// `?`
     Value,
     /// `?, ...`
@@ -73,7 +73,7 @@ const TAKES_NULL: u8 = 2;
 
 #[derive(Clone, Copy)]
 struct Written {
-    kind: Kind,
+    kind: TokenKind,
     flags: u8,
     /// Where the token and the blank before it start in the output.
     start: usize,
@@ -81,8 +81,8 @@ struct Written {
     second: usize,
 }
 
-const NOTHING: Written = Written {
-    kind: Kind::Nothing,
+const START: Written = Written {
+    kind: TokenKind::Start,
     flags: 0,
     start: 0,
     second: 0,
@@ -106,7 +106,7 @@ impl<'o> Writer<'o> {
         Self {
             out,
             limit,
-            history: [NOTHING; HISTORY],
+            history: [START; HISTORY],
             written: 0,
         }
     }
@@ -117,7 +117,7 @@ impl<'o> Writer<'o> {
                 return Extent::Truncated;
             }
         }
-        if self.last(0).kind == Kind::Semicolon {
+        if self.last(0).kind == TokenKind::Semicolon {
             self.take_back(1);
         }
         Extent::Whole
@@ -127,7 +127,7 @@ impl<'o> Writer<'o> {
         if back < self.written {
             self.history[(self.written - 1 - back) % HISTORY]
         } else {
-            NOTHING
+            START
         }
     }
 
@@ -138,9 +138,15 @@ impl<'o> Writer<'o> {
 
     /// Makes sure that `length` bytes fit, and the blank before them; writes the blank.
     #[inline]
-    fn begin(&mut self, kind: Kind, flags: u8, length: usize, glued: bool) -> Result<(), Full> {
+    fn begin(
+        &mut self,
+        kind: TokenKind,
+        flags: u8,
+        length: usize,
+        glued: bool,
+    ) -> Result<(), Full> {
         let start = self.out.len();
-        let blank = usize::from(!glued && start != 0 && self.last(0).kind != Kind::At);
+        let blank = usize::from(!glued && start != 0 && self.last(0).kind != TokenKind::At);
         if blank + length > self.limit - start {
             return Err(Full);
         }
@@ -158,14 +164,14 @@ impl<'o> Writer<'o> {
     }
 
     #[inline]
-    fn put_text(&mut self, kind: Kind, flags: u8, text: &str) -> Result<(), Full> {
+    fn put_text(&mut self, kind: TokenKind, flags: u8, text: &str) -> Result<(), Full> {
         self.begin(kind, flags, text.len(), false)?;
         self.out.extend_from_slice(text.as_bytes());
         Ok(())
     }
 
     #[inline]
-    fn put_byte(&mut self, kind: Kind, flags: u8, byte: u8, glued: bool) -> Result<(), Full> {
+    fn put_byte(&mut self, kind: TokenKind, flags: u8, byte: u8, glued: bool) -> Result<(), Full> {
         self.begin(kind, flags, 1, glued)?;
         self.out.push(byte);
         Ok(())
@@ -177,14 +183,16 @@ impl<'o> Writer<'o> {
             Token::Name(name) | Token::Quoted(name) => self.name(name),
             Token::Literal => self.value(),
             Token::Ellipsis => self.ellipsis(),
-            Token::Introducer => self.put_text(Kind::Other, 0, "(_charset)"),
+            Token::Introducer => self.put_text(TokenKind::Other, 0, "(_charset)"),
             Token::More => self.more(),
-            Token::HintOpen => self.put_text(Kind::HintOpen, 0, "/*+"),
-            Token::HintClose if self.last(0).kind == Kind::HintOpen => {
+            Token::HintOpen => self.put_text(TokenKind::HintOpen, 0, "/*+"),
+            Token::HintClose if self.last(0).kind == TokenKind::HintOpen => {
                 self.take_back(1);
                 Ok(())
             }
-            Token::HintClose => self.put_text(Kind::Other, STARTS_EXPRESSION | TAKES_NULL, "*/"),
+            Token::HintClose => {
+                self.put_text(TokenKind::Other, STARTS_EXPRESSION | TAKES_NULL, "*/")
+            }
             Token::Operator(text) => {
                 let starts = matches!(text, "<<" | ">>" | "||" | "&&");
                 let flags = if starts {
@@ -192,14 +200,14 @@ impl<'o> Writer<'o> {
                 } else {
                     TAKES_NULL
                 };
-                self.put_text(Kind::Other, flags, text)
+                self.put_text(TokenKind::Other, flags, text)
             }
             Token::Byte(byte) => self.byte(byte, tokens),
         }
     }
 
     fn name(&mut self, name: &[u8]) -> Result<(), Full> {
-        self.begin(Kind::Name, 0, name.len() + 2, false)?;
+        self.begin(TokenKind::Name, 0, name.len() + 2, false)?;
         self.out.push(b'`');
         self.out.extend_from_slice(name);
         self.out.push(b'`');
@@ -226,9 +234,9 @@ impl<'o> Writer<'o> {
             tokens.allow_hint();
         }
         let kind = if flags & keywords::IN != 0 {
-            Kind::In
+            TokenKind::In
         } else {
-            Kind::Other
+            TokenKind::Other
         };
         let mut written = 0;
         if flags & keywords::STARTS_EXPRESSION != 0 {
@@ -248,17 +256,17 @@ impl<'o> Writer<'o> {
             // A dotted name in a hint is shown without its points.
             b'.' if tokens.in_hint() => return Ok(()),
             b'@' if tokens.in_hint() && tokens.follows_name_by(1) => {
-                return self.put_byte(Kind::At, 0, byte, true);
+                return self.put_byte(TokenKind::At, 0, byte, true);
             }
-            b'@' => (Kind::At, 0),
-            b'(' => (Kind::Open, both),
-            b',' => (Kind::Comma, both),
+            b'@' => (TokenKind::At, 0),
+            b'(' => (TokenKind::Open, both),
+            b',' => (TokenKind::Comma, both),
             // An empty statement between two is nothing.
-            b';' if self.last(0).kind == Kind::Semicolon => return Ok(()),
-            b';' => (Kind::Semicolon, 0),
-            b'.' | b'}' => (Kind::Other, 0),
-            b'*' | b'/' | b'%' | b'^' | b'|' | b'&' => (Kind::Other, both),
-            _ => (Kind::Other, TAKES_NULL),
+            b';' if self.last(0).kind == TokenKind::Semicolon => return Ok(()),
+            b';' => (TokenKind::Semicolon, 0),
+            b'.' | b'}' => (TokenKind::Other, 0),
+            b'*' | b'/' | b'%' | b'^' | b'|' | b'&' => (TokenKind::Other, both),
+            _ => (TokenKind::Other, TAKES_NULL),
         };
         self.put_byte(kind, flags, byte, false)
     }
@@ -266,8 +274,8 @@ impl<'o> Writer<'o> {
     /// Signs side by side are one entry, for a literal may take any number of them back.
     fn sign(&mut self, sign: u8) -> Result<(), Full> {
         let before = self.last(0);
-        self.put_byte(Kind::Sign, STARTS_EXPRESSION | TAKES_NULL, sign, false)?;
-        if before.kind == Kind::Sign {
+        self.put_byte(TokenKind::Sign, STARTS_EXPRESSION | TAKES_NULL, sign, false)?;
+        if before.kind == TokenKind::Sign {
             let second = if before.second > before.start {
                 before.second
             } else {
@@ -283,16 +291,16 @@ impl<'o> Writer<'o> {
         self.fold_sign();
         if self.value_and_comma_wait() {
             self.take_back(2);
-            self.put_text(Kind::Values, 0, "?, ...")
+            self.put_text(TokenKind::Values, 0, "?, ...")
         } else {
-            self.put_text(Kind::Value, 0, "?")
+            self.put_text(TokenKind::Value, 0, "?")
         }
     }
 
     /// Of several signs the first may be binary; all others are unary.
     fn fold_sign(&mut self) {
         let sign = self.last(0);
-        if sign.kind != Kind::Sign {
+        if sign.kind != TokenKind::Sign {
             return;
         }
         if sign.second > sign.start {
@@ -305,28 +313,29 @@ impl<'o> Writer<'o> {
     }
 
     fn value_and_comma_wait(&self) -> bool {
-        self.last(0).kind == Kind::Comma && matches!(self.last(1).kind, Kind::Value | Kind::Values)
+        self.last(0).kind == TokenKind::Comma
+            && matches!(self.last(1).kind, TokenKind::Value | TokenKind::Values)
     }
 
     fn ellipsis(&mut self) -> Result<(), Full> {
         match self.last(0).kind {
-            Kind::Open => self.put_text(Kind::Values, 0, "?, ..."),
+            TokenKind::Open => self.put_text(TokenKind::Values, 0, "?, ..."),
             _ => self.value(),
         }
     }
 
     fn more(&mut self) -> Result<(), Full> {
         match self.last(0).kind {
-            Kind::Row => self.rows(Kind::Rows),
-            Kind::WideRow => self.rows(Kind::WideRows),
+            TokenKind::Row => self.rows(TokenKind::Rows),
+            TokenKind::WideRow => self.rows(TokenKind::WideRows),
             _ => Ok(()),
         }
     }
 
     /// In place of the row just written.
-    fn rows(&mut self, kind: Kind) -> Result<(), Full> {
+    fn rows(&mut self, kind: TokenKind) -> Result<(), Full> {
         self.take_back(1);
-        let row = if kind == Kind::Rows {
+        let row = if kind == TokenKind::Rows {
             "(?) /* , ... */"
         } else {
             "(...) /* , ... */"
@@ -336,22 +345,30 @@ impl<'o> Writer<'o> {
 
     fn close(&mut self) -> Result<(), Full> {
         let (row, rows) = match self.last(0).kind {
-            Kind::Value => (Kind::Row, Kind::Rows),
-            Kind::Values => (Kind::WideRow, Kind::WideRows),
-            _ => return self.put_text(Kind::Other, 0, ")"),
+            TokenKind::Value => (TokenKind::Row, TokenKind::Rows),
+            TokenKind::Values => (TokenKind::WideRow, TokenKind::WideRows),
+            _ => return self.put_text(TokenKind::Other, 0, ")"),
         };
-        if self.last(1).kind != Kind::Open {
-            return self.put_text(Kind::Other, 0, ")");
+        if self.last(1).kind != TokenKind::Open {
+            return self.put_text(TokenKind::Other, 0, ")");
         }
         self.take_back(2);
-        if self.last(0).kind == Kind::In {
-            return self.put_text(Kind::Other, 0, "(...)");
+        if self.last(0).kind == TokenKind::In {
+            return self.put_text(TokenKind::Other, 0, "(...)");
         }
         let before = self.last(1).kind;
-        if self.last(0).kind == Kind::Comma && (before == row || before == rows) {
+        if self.last(0).kind == TokenKind::Comma && (before == row || before == rows) {
             self.take_back(1);
             return self.rows(rows);
         }
-        self.put_text(row, 0, if row == Kind::Row { "(?)" } else { "(...)" })
+        self.put_text(
+            row,
+            0,
+            if row == TokenKind::Row {
+                "(?)"
+            } else {
+                "(...)"
+            },
+        )
     }
 }

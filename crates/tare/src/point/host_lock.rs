@@ -23,7 +23,7 @@ use tare_layout::event::Operation;
 /// A lock, as the host knows it: the numbers of its class and of its instance (0 = it has none) in the
 /// segment that records now. They are good until Tare is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lock {
+pub struct HostLock {
     /// [`class_number`]
     pub class: u16,
     /// [`new_instance`], or 0.
@@ -74,7 +74,7 @@ pub struct Taking {
     start: u64,
     /// Event id, 0 = no event.
     id: u64,
-    lock: Lock,
+    lock: HostLock,
     operation: Operation,
     bits: u8,
     #[cfg(feature = "late")]
@@ -91,7 +91,11 @@ const fn mode(operation: Operation) -> LockMode {
 /// The thread is about to take a lock that `is_free` can see to be free or not. Nothing is to be ended
 /// where nothing comes back.
 #[inline(always)]
-pub fn take(lock: Lock, operation: Operation, is_free: impl FnOnce() -> bool) -> Option<Taking> {
+pub fn take(
+    lock: HostLock,
+    operation: Operation,
+    is_free: impl FnOnce() -> bool,
+) -> Option<Taking> {
     let local = local()?;
     let bits = local.bits(lock.class);
     if bits & effective::COUNT == 0 {
@@ -137,7 +141,7 @@ pub fn is_counted_free(class: u16, is_free: impl FnOnce() -> bool) -> bool {
 
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-fn take_slow(local: &Local, lock: Lock, operation: Operation, bits: u8) -> Option<Taking> {
+fn take_slow(local: &Local, lock: HostLock, operation: Operation, bits: u8) -> Option<Taking> {
     local.edge.set(0);
     let is_timed = bits & effective::TIME != 0;
     if !is_timed && !is_event(bits) {

@@ -3,7 +3,7 @@
 use std::sync::atomic::{Ordering, fence};
 
 use tare_layout::control::effective;
-use tare_layout::object::{self, MetadataLock, target};
+use tare_layout::object::{self, target};
 
 use super::wait::{self, Wait};
 use crate::class::Class;
@@ -17,7 +17,7 @@ use tare_layout::object::{LockDuration, LockStatus, LockType, Namespace};
 /// ```
 /// use tare::{LockDuration, LockType, Namespace};
 /// tare::classes! { static MDL: MetadataLock = "wait/lock/metadata/app/mdl"; }
-/// let mut lock = tare::metadata::Lock::new(&MDL, Namespace::Table, "shop", "orders");
+/// let mut lock = tare::metadata::MetadataLock::new(&MDL, Namespace::Table, "shop", "orders");
 /// lock.granted(LockType::SharedRead, LockDuration::Transaction);
 /// lock.released();
 /// {
@@ -27,7 +27,7 @@ use tare_layout::object::{LockDuration, LockStatus, LockType, Namespace};
 /// lock.granted(LockType::Exclusive, LockDuration::Statement);
 /// ```
 #[derive(Debug)]
-pub struct Lock {
+pub struct MetadataLock {
     class: &'static Class,
     on: Namespace,
     schema: Box<str>,
@@ -38,16 +38,16 @@ pub struct Lock {
     /// The entry's number.
     index: u32,
     /// The entry.
-    entry: *const MetadataLock,
+    entry: *const object::MetadataLock,
 }
 
 // SAFETY: the pointer is to atomics in a segment, and only looked at through a local that keeps that
 // segment mapped.
-unsafe impl Send for Lock {}
+unsafe impl Send for MetadataLock {}
 // SAFETY: as above.
-unsafe impl Sync for Lock {}
+unsafe impl Sync for MetadataLock {}
 
-impl Lock {
+impl MetadataLock {
     /// A lock on an object, not held. Empty texts are NULL in the table.
     pub fn new(class: &'static Class, on: Namespace, schema: &str, name: &str) -> Self {
         Self {
@@ -98,9 +98,9 @@ impl Lock {
     pub fn failed(&mut self, status: LockStatus) {
         if let Some(entry) = self.shown()
             && let Some((on, kind, duration, _)) =
-                MetadataLock::unpack(entry.state.load(Ordering::Relaxed))
+                object::MetadataLock::unpack(entry.state.load(Ordering::Relaxed))
         {
-            let state = MetadataLock::pack(on, kind, duration, status);
+            let state = object::MetadataLock::pack(on, kind, duration, status);
             entry.state.store(state, Ordering::Release);
         }
     }
@@ -132,12 +132,12 @@ impl Lock {
         let event = local.slot.event_id.load(Ordering::Relaxed);
         entry.owner_thread.store(thread, Ordering::Relaxed);
         entry.owner_event.store(event, Ordering::Relaxed);
-        let state = MetadataLock::pack(self.on, kind, duration, status);
+        let state = object::MetadataLock::pack(self.on, kind, duration, status);
         entry.state.store(state, Ordering::Release);
     }
 
     #[inline]
-    fn known(&self, local: &Local) -> Option<&'static MetadataLock> {
+    fn known(&self, local: &Local) -> Option<&'static object::MetadataLock> {
         if self.generation != (local.key >> 32) as u32 {
             return None;
         }
@@ -147,13 +147,13 @@ impl Lock {
     }
 
     #[inline]
-    fn shown(&self) -> Option<&'static MetadataLock> {
+    fn shown(&self) -> Option<&'static object::MetadataLock> {
         self.known(attached()?)
     }
 
     #[cold]
     #[inline(never)]
-    fn make(&mut self, local: &Local) -> Option<&'static MetadataLock> {
+    fn make(&mut self, local: &Local) -> Option<&'static object::MetadataLock> {
         let found = local
             .own_metadata_lock()
             .or_else(|| local.engine.new_metadata_lock());
@@ -184,7 +184,7 @@ impl Lock {
     }
 }
 
-impl Drop for Lock {
+impl Drop for MetadataLock {
     fn drop(&mut self) {
         if self.entry.is_null() {
             return;

@@ -6,17 +6,17 @@ use crate::class::Class;
 
 /// A lock's point when none is compiled in.
 #[derive(Debug)]
-pub struct Lock(Absent);
+pub struct LockPoint(Absent);
 
-impl Lock {
+impl LockPoint {
     pub const fn new(_: &'static Class) -> Self {
         Self(Absent)
     }
 }
 
-impl sealed::Sealed for Lock {}
+impl sealed::Sealed for LockPoint {}
 
-impl Point for Lock {
+impl Point for LockPoint {
     const MUTEX: Self = Self(Absent);
     const RWLOCK: Self = Self(Absent);
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use super::futex;
-use super::instrumented::{Cond, Lock};
+use super::instrumented::{Cond, LockPoint};
 use super::mutex::RawMutex;
 use crate::class::Class;
 
@@ -33,7 +33,7 @@ pub struct Condvar {
     point: Cond,
 }
 
-type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex<Lock>, T>;
+type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex<LockPoint>, T>;
 
 /// Whether a wait ended because its time was over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ impl Condvar {
         // letting it go changes `notifications`, and the kernel does not let us sleep.
         let notifications = self.notifications.load(Ordering::Relaxed);
         // SAFETY: the raw mutex is locked by this guard, and is again before the guard is used.
-        let mutex: &RawMutex<Lock> = unsafe { MutexGuard::mutex(guard).raw() };
+        let mutex: &RawMutex<LockPoint> = unsafe { MutexGuard::mutex(guard).raw() };
         mutex.release_for_wait();
         let in_time = futex::wait(&self.notifications, notifications, deadline);
         mutex.reacquire_after_wait();

@@ -27,14 +27,14 @@ const HELD_EXCLUSIVE: u64 = 1 << 63;
 
 /// What a lock keeps for Tare: its class, and its number in the segment that records now.
 #[derive(Debug)]
-pub struct Lock {
+pub struct LockPoint {
     class: &'static Class,
     /// Bits 48-63 generation, 32-47 class number, 0-31 instance id. Found out at the first
     /// acquisition under each generation, so that a lock older than Tare's start is known, too.
     number: AtomicU64,
 }
 
-impl Lock {
+impl LockPoint {
     pub const fn new(class: &'static Class) -> Self {
         Self {
             class,
@@ -158,9 +158,9 @@ impl Lock {
     }
 }
 
-impl sealed::Sealed for Lock {}
+impl sealed::Sealed for LockPoint {}
 
-impl Point for Lock {
+impl Point for LockPoint {
     const MUTEX: Self = Self::new(&UNNAMED_MUTEX);
     const RWLOCK: Self = Self::new(&UNNAMED_RWLOCK);
 
@@ -225,7 +225,7 @@ impl Point for Lock {
     }
 }
 
-impl Drop for Lock {
+impl Drop for LockPoint {
     fn drop(&mut self) {
         let number = *self.number.get_mut();
         if number as u32 != 0 {
@@ -282,13 +282,13 @@ fn operation(class: &Class, mode: LockMode) -> Operation {
 /// What a condition variable keeps for Tare.
 #[derive(Debug)]
 pub struct Cond {
-    lock: Lock,
+    lock: LockPoint,
 }
 
 impl Cond {
     pub const fn new(class: &'static Class) -> Self {
         Self {
-            lock: Lock::new(class),
+            lock: LockPoint::new(class),
         }
     }
 

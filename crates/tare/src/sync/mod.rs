@@ -39,27 +39,27 @@ use std::ops::{Deref, DerefMut};
 
 use crate::class::Class;
 pub use condvar::{Condvar, WaitTimeoutResult};
-use instrumented::Lock;
+use instrumented::LockPoint;
 pub use no_point::Absent;
 pub use plain::{PlainMutex, PlainRwLock};
 pub use point::{LockMode, Point};
 
 /// The mutex that [`Mutex`] wraps, for hosts that lock and unlock by hand.
-pub type RawMutex<P = Lock> = mutex::RawMutex<P>;
+pub type RawMutex<P = LockPoint> = mutex::RawMutex<P>;
 /// The lock that [`RwLock`] wraps.
-pub type RawRwLock<P = Lock> = rwlock::RawRwLock<P>;
+pub type RawRwLock<P = LockPoint> = rwlock::RawRwLock<P>;
 
-impl mutex::RawMutex<Lock> {
+impl mutex::RawMutex<LockPoint> {
     /// A free mutex.
     pub const fn new(class: &'static Class) -> Self {
-        Self::with(Lock::new(class))
+        Self::with(LockPoint::new(class))
     }
 }
 
-impl rwlock::RawRwLock<Lock> {
+impl rwlock::RawRwLock<LockPoint> {
     /// A free lock.
     pub const fn new(class: &'static Class) -> Self {
-        Self::with(Lock::new(class))
+        Self::with(LockPoint::new(class))
     }
 }
 

@@ -3,12 +3,12 @@
 use std::sync::{Condvar as Std, Mutex};
 use std::time::{Duration, Instant};
 
-use super::super::instrumented::{Cond, Lock};
+use super::super::instrumented::{Cond, LockPoint};
 use super::super::mutex::RawMutex;
 use super::locked;
 use crate::class::Class;
 
-type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex<Lock>, T>;
+type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex<LockPoint>, T>;
 
 /// Waits for something another thread says.
 #[derive(Debug)]
@@ -96,7 +96,7 @@ impl Condvar {
         let mut notifications = locked(&self.notifications);
         let before = *notifications;
         // SAFETY: the raw mutex is locked by this guard, and is again before the guard is used.
-        let mutex: &RawMutex<Lock> = unsafe { MutexGuard::mutex(guard).raw() };
+        let mutex: &RawMutex<LockPoint> = unsafe { MutexGuard::mutex(guard).raw() };
         mutex.release_for_wait();
         while *notifications == before {
             let Some(deadline) = deadline else {

@@ -115,7 +115,7 @@ impl Addresses {
             0 => code.extend((target.function as u64).to_le_bytes()),
             _ => code.extend(
                 rule(target.name)
-                    .map_or(Returns::Nothing, |rule| rule.returns)
+                    .map_or(Returns::Zero, |rule| rule.returns)
                     .code(),
             ),
         }

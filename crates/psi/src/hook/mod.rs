@@ -1,4 +1,4 @@
-//! The gate: recognises the server, finds its entries, and patches all of them or none.
+//! Hooks: recognises the server, finds its entries, and patches all of them or none.
 //!
 //! | file | what it does |
 //! |---|---|
@@ -21,12 +21,12 @@ use std::io::Write as _;
 use tare_image::{CHECK_VARIABLE, REFUSED, REQUIRE_VARIABLE, Recognition};
 
 use crate::{door, series};
-pub use entry::{Entry, Place, Series};
+pub use entry::{Entry, Place, ServerHooks};
 use host::Host;
 
 /// Why a server keeps its own Performance Schema.
 #[derive(Debug, thiserror::Error)]
-pub enum GateError {
+pub enum HookError {
     /// It is not one of those that are known.
     #[error("{0}")]
     Unknown(String),
@@ -87,12 +87,12 @@ fn answer(host: &Host, recognition: Recognition) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-fn enter(host: &Host, recognition: Recognition) -> Result<String, GateError> {
+fn enter(host: &Host, recognition: Recognition) -> Result<String, HookError> {
     if let Recognition::Server(server) = &recognition
         && let Some(why) = host.is_off(server.series)
     {
         // Calls that the server makes all the same find its own functions, as without us.
-        return Err(GateError::Off(why));
+        return Err(HookError::Off(why));
     }
     let (server, places, series) = prepare(host, recognition)?;
     (series.start)()?;
@@ -105,12 +105,12 @@ fn enter(host: &Host, recognition: Recognition) -> Result<String, GateError> {
 fn prepare(
     host: &Host,
     recognition: Recognition,
-) -> Result<(String, places::Places, &'static Series), GateError> {
+) -> Result<(String, places::Places, &'static ServerHooks), HookError> {
     let server = match recognition {
         Recognition::Server(server) => server,
-        Recognition::Unknown(why) => return Err(GateError::Unknown(why)),
+        Recognition::Unknown(why) => return Err(HookError::Unknown(why)),
         Recognition::Other => {
-            return Err(GateError::Unknown(
+            return Err(HookError::Unknown(
                 "this program exports no Performance Schema: it was stripped, or built without"
                     .into(),
             ));

@@ -10,7 +10,7 @@ use crate::door::word::Word;
 pub type Function = (&'static str, *const ());
 
 /// What of the interface differs between series.
-pub trait Series: 'static {
+pub trait Interface: 'static {
     /// How instruments are registered.
     type Info: Info;
 

@@ -35,7 +35,7 @@ unsafe impl Sync for Entry {}
 
 /// A series of servers: how it is recognised, and what it calls.
 #[derive(Clone, Copy, Debug)]
-pub struct Series {
+pub struct ServerHooks {
     /// Which.
     pub series: tare_image::Series,
     /// All functions that its instrument points may call.

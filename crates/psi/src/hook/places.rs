@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use tare_image::{Learned, LearnedError, Server};
 
-use super::entry::{Entry, Place, Series};
+use super::entry::{Entry, Place, ServerHooks};
 use super::host::Host;
 
 /// What an entry must have to itself.
@@ -96,7 +96,7 @@ impl Places {
 }
 
 /// Finds every entry, or says what is wrong with one.
-pub fn find(host: &Host, series: &Series, server: &Server) -> Result<Places, PlaceError> {
+pub fn find(host: &Host, series: &ServerHooks, server: &Server) -> Result<Places, PlaceError> {
     let entries = series.entries;
     covers_exported_tables(host, entries)?;
     let learned = learned(host, entries, server)?;

@@ -29,7 +29,7 @@ pub struct Rule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returns {
     /// 0: no locker, no object.
-    Nothing,
+    Zero,
     /// What it got as its third argument.
     Third,
 }
@@ -38,7 +38,7 @@ impl Returns {
     /// `xor eax, eax` or `mov rax, rdx`; `ret`.
     pub fn code(self) -> &'static [u8] {
         match self {
-            Self::Nothing => &[0x31, 0xc0, 0xc3],
+            Self::Zero => &[0x31, 0xc0, 0xc3],
             Self::Third => &[0x48, 0x89, 0xd0, 0xc3],
         }
     }
@@ -70,7 +70,7 @@ pub fn rule(name: &str) -> Option<Rule> {
     let rests = |needs| Rule {
         needs,
         for_good: false,
-        returns: Returns::Nothing,
+        returns: Returns::Zero,
         resumed: None,
     };
     let until = |needs| Rule {
