@@ -87,62 +87,72 @@ const COSTS: &[Column<Cost>] = &[
     col(
         "event_type",
         "enum('idle','wait','stage','statement','transaction','memory')",
-        "The type of its events.",
+        "The event type.",
         |r| r.kind.into(),
     ),
     col(
         "enabled",
         "enum('YES','NO')",
-        "Whether its events are counted now.",
+        "Whether events are recorded now.",
         |r| yes(r.enabled),
     ),
     null(
         "timed",
         "enum('YES','NO')",
-        "Whether they are timed now; NULL if they have no duration.",
+        "Whether events are timed now; NULL if they have no duration.",
         |r| r.timed.map_or(Cell::Null, yes),
     ),
     col(
         "count_star",
         U64,
-        "Events counted; of memory, allocations and frees.",
+        "Events counted; for memory, allocations and frees.",
         |r| r.count.into(),
     ),
     col(
         "count_timed",
         U64,
-        "Those of them that were timed. A lock that is taken at the first try is not, unless lock_timing is every.",
+        "Events that were timed. A lock acquired at the first try is not timed unless lock_timing is `every`.",
         |r| r.count_timed.into(),
     ),
-    col("timer_reads", U64, "Clock reads for them.", |r| {
+    col("timer_reads", U64, "Timer reads for these events.", |r| {
         r.timer_reads.into()
     }),
     col(
         "sum_cost_timer",
         U64,
-        "Their cost, in picoseconds: reads by what a read of the event type's timer was measured to cost on this machine (performance_timers.TIMER_OVERHEAD).",
+        "What the timer reads cost, in picoseconds: their number times the measured cost of one \
+         read (performance_timers.TIMER_OVERHEAD).",
         |r| r.timer.into(),
     ),
     col(
         "sum_cost_recording",
         "bigint(20)",
-        "Keeping sum, extremes and histogram, in picoseconds; below zero where the processor does the rest while it reads the clock.",
+        "What updating sum, minimum, maximum and histogram costs, in picoseconds. Negative where \
+         the processor overlaps this work with the timer read.",
         |r| Cell::Signed(r.recording),
     ),
     col(
         "sum_cost_counting",
         U64,
-        "Counting, in picoseconds: what is left when TIMED is NO.",
+        "What counting costs, in picoseconds: the cost that remains when TIMED is NO.",
         |r| r.counting.into(),
     ),
-    col("sum_cost", U64, "All three.", |r| r.sum().into()),
-    col("avg_cost", U64, "The same for one event.", |r| {
-        r.sum().checked_div(r.count).unwrap_or(0).into()
-    }),
+    col(
+        "sum_cost",
+        U64,
+        "The sum of the three costs, in picoseconds.",
+        |r| r.sum().into(),
+    ),
+    col(
+        "avg_cost",
+        U64,
+        "The average cost of one event, in picoseconds.",
+        |r| r.sum().checked_div(r.count).unwrap_or(0).into(),
+    ),
     col(
         "cost_pct",
         "double",
-        "Its share of what all instruments cost, in percent.",
+        "The percentage of the cost of all instruments.",
         |r| Cell::Real(r.share),
     ),
 ];
@@ -154,7 +164,8 @@ fn yes(is: bool) -> Cell<'static> {
 static COST_BY_NAME: Spec<Cost> = Spec::new(
     "tare",
     "cost_by_event_name",
-    "What each instrument has cost the program in CPU: events seen by the cost of one. `tare explain` has the same for an interval, beside the program's CPU.",
+    "The estimated CPU cost of each instrument: events times the cost of one event. `tare explain` \
+     computes it for an interval and compares it with the CPU time of the program.",
     &[COSTS],
     |view, filter| view.snapshot.costs(filter),
 )

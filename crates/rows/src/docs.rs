@@ -13,13 +13,16 @@ fn heading(out: &mut String, schema: &str) {
              MySQL 8.0.15 (`setup_timers`: of 5.7). Times are in picoseconds; event timers count \
              from the start of the segment."
         }
-        "tare" => "What MySQL does not have.",
-        "information_schema" => "What clients ask for about databases, tables and columns.",
-        "sys" => {
-            "What people read: views over the tables above, with the columns of MySQL 8.0.15's. A view \
-             `x$NAME` has raw numbers where `NAME` has texts like `1.50 ms` and `4.00 KiB`."
+        "tare" => {
+            "What MySQL has no table for: lock contention, histograms of all event types, the cost of each instrument, \
+             the attached segments."
         }
-        _ => "What clients ask for at connect.",
+        "information_schema" => "Metadata of databases, tables, columns and routines.",
+        "sys" => {
+            "Views, functions and procedures over the tables above. The views have the columns of MySQL 8.0.15's. \
+             A view `x$NAME` shows raw numbers where `NAME` shows text such as `1.50 ms` or `4.00 KiB`."
+        }
+        _ => "Accounts and their privileges.",
     };
     let _ = write!(out, "\n## {schema}\n\n{about}\n");
 }
@@ -35,16 +38,16 @@ fn about(out: &mut String, table: &dyn Table) {
     if let Some(update) = table.update() {
         let _ = write!(
             out,
-            "\nUPDATE may set {}, with effect at once.\n",
+            "\nUPDATE may change {}. The change takes effect at once.\n",
             update.columns.join(", ")
         );
     }
     if table.can_truncate() {
         out.push_str("\nTRUNCATE TABLE is allowed.");
         if table.columns().iter().any(|c| c.name == "END_EVENT_ID") {
-            out.push_str(" It forgets the timed events that have ended.");
+            out.push_str(" It removes timed events that have ended.");
         } else if table.columns().iter().any(|c| c.name == "MAX_TIMER_WAIT") {
-            out.push_str(" A minimum or maximum from before it is then within 25 %.");
+            out.push_str(" Minima and maxima after it are accurate to 25 %.");
         }
         out.push('\n');
     }
@@ -67,7 +70,7 @@ fn views(out: &mut String, extension: &dyn Extension) {
         let columns: Vec<&str> = view.columns().iter().map(|c| c.name).collect();
         let raw = view.name().strip_prefix("x$");
         let columns = match raw.filter(|name| views.iter().any(|v| v.name() == *name)) {
-            Some(name) => format!("those of `{name}`, raw"),
+            Some(name) => format!("as `{name}`, with raw numbers"),
             None => columns.join(", "),
         };
         let _ = writeln!(out, "| {} | {} | {columns} |", view.name(), view.doc());
@@ -93,8 +96,8 @@ fn views(out: &mut String, extension: &dyn Extension) {
 /// The tables that never have rows, with the reason.
 fn empty(out: &mut String) {
     out.push_str(
-        "\n## Tables that are always empty\n\nThey are there for who asks, with MySQL's columns and \
-         keys.\n\n| table | why it is empty |\n|---|---|\n",
+        "\n## Tables that are always empty\n\nThey exist for clients that query them, and have MySQL's \
+         columns and keys.\n\n| table | contents, and why it is empty |\n|---|---|\n",
     );
     for table in registry::all().iter().filter(|t| t.is_always_empty()) {
         let _ = writeln!(
@@ -110,12 +113,12 @@ fn empty(out: &mut String) {
 /// The whole page, with the views and routines of schema sys.
 pub fn markdown(extension: &dyn Extension) -> String {
     let mut out = String::from(
-        "# Tables\n\nGenerated from the descriptions in crates/rows: do not edit.\n\
-         `TARE_REGENERATE=1 cargo test -p tare-server --test docs` writes it anew.\n",
+        "# Tables\n\nGenerated from the descriptions in crates/rows and crates/sys. Do not edit; regenerate with\n\
+         `TARE_REGENERATE=1 cargo test -p tare-server --test docs`.\n",
     );
     out.push_str(
-        "\nA column of MySQL's that has nothing to tell here is kept, so that clients find it; its line \
-         says what it always is. Tables that MySQL does not have have no such column.\n",
+        "\nColumns that MySQL has but Tare has no value for are kept, so that clients find them. Their \
+         description says \"Always\". Tables of Tare's own have no such columns.\n",
     );
     for schema in [
         "performance_schema",

@@ -30,63 +30,47 @@ const USER: &[Column<Account>] = &[
         r.user.as_str().into()
     })
     .binary(),
-    col("Select_priv", NY, "Whether it may read.", |_| ny(true)),
-    right("Insert_priv", "Whether it may insert."),
-    right(
-        "Update_priv",
-        "Whether it may update, setup tables included.",
-    ),
-    right("Delete_priv", "Whether it may delete."),
-    right("Create_priv", "Whether it may create."),
-    right("Drop_priv", "Whether it may drop and truncate."),
-    right("Reload_priv", "Whether it may flush."),
-    right("Shutdown_priv", "Whether it may shut the server down."),
-    col(
-        "Process_priv",
-        NY,
-        "Whether it may see other connections.",
-        |_| ny(true),
-    ),
-    right("File_priv", "Whether it may read and write files."),
-    right("Grant_priv", "Whether it may grant what it may."),
-    right("References_priv", "Whether it may refer to other tables."),
-    right("Index_priv", "Whether it may make indexes."),
-    right("Alter_priv", "Whether it may alter tables."),
-    col(
-        "Show_db_priv",
-        NY,
-        "Whether it may see all databases.",
-        |_| ny(true),
-    ),
+    col("Select_priv", NY, "SELECT privilege.", |_| ny(true)),
+    right("Insert_priv", "INSERT privilege."),
+    right("Update_priv", "UPDATE privilege, setup tables included."),
+    right("Delete_priv", "DELETE privilege."),
+    right("Create_priv", "CREATE privilege."),
+    right("Drop_priv", "DROP privilege, which includes TRUNCATE."),
+    right("Reload_priv", "RELOAD privilege."),
+    right("Shutdown_priv", "SHUTDOWN privilege."),
+    col("Process_priv", NY, "PROCESS privilege.", |_| ny(true)),
+    right("File_priv", "FILE privilege."),
+    right("Grant_priv", "GRANT OPTION."),
+    right("References_priv", "REFERENCES privilege."),
+    right("Index_priv", "INDEX privilege."),
+    right("Alter_priv", "ALTER privilege."),
+    col("Show_db_priv", NY, "SHOW DATABASES privilege.", |_| {
+        ny(true)
+    }),
     right(
         "Super_priv",
-        "Whether it may end other connections and set global variables.",
+        "SUPER privilege: ends other connections and sets global variables.",
     ),
     right(
         "Create_tmp_table_priv",
-        "Whether it may create temporary tables.",
+        "CREATE TEMPORARY TABLES privilege.",
     ),
-    right("Lock_tables_priv", "Whether it may lock tables."),
-    col("Execute_priv", NY, "Whether it may call routines.", |_| {
-        ny(true)
-    }),
-    right("Repl_slave_priv", "Whether it may replicate."),
-    right("Repl_client_priv", "Whether it may ask about replication."),
-    right("Create_view_priv", "Whether it may create views."),
-    right("Show_view_priv", "Whether it may see views' definitions."),
-    right("Create_routine_priv", "Whether it may create routines."),
-    right("Alter_routine_priv", "Whether it may alter routines."),
-    right("Create_user_priv", "Whether it may create accounts."),
-    right("Event_priv", "Whether it may create events."),
-    right("Trigger_priv", "Whether it may create triggers."),
-    right(
-        "Create_tablespace_priv",
-        "Whether it may create tablespaces.",
-    ),
+    right("Lock_tables_priv", "LOCK TABLES privilege."),
+    col("Execute_priv", NY, "EXECUTE privilege.", |_| ny(true)),
+    right("Repl_slave_priv", "REPLICATION SLAVE privilege."),
+    right("Repl_client_priv", "REPLICATION CLIENT privilege."),
+    right("Create_view_priv", "CREATE VIEW privilege."),
+    right("Show_view_priv", "SHOW VIEW privilege."),
+    right("Create_routine_priv", "CREATE ROUTINE privilege."),
+    right("Alter_routine_priv", "ALTER ROUTINE privilege."),
+    right("Create_user_priv", "CREATE USER privilege."),
+    right("Event_priv", "EVENT privilege."),
+    right("Trigger_priv", "TRIGGER privilege."),
+    right("Create_tablespace_priv", "CREATE TABLESPACE privilege."),
     col(
         "ssl_type",
         "enum('','ANY','X509','SPECIFIED')",
-        "Always empty: TLS is not asked for.",
+        "Always empty: TLS is not required.",
         |_| "".into(),
     ),
     col("ssl_cipher", "blob", "Always empty.", |_| "".into()),
@@ -104,25 +88,31 @@ const USER: &[Column<Account>] = &[
     col("max_user_connections", LIMIT, "Always 0: no limit.", |_| {
         Cell::Unsigned(0)
     }),
-    col("plugin", "char(64)", "How it authenticates.", |r| {
+    col("plugin", "char(64)", "The authentication plugin.", |r| {
         r.plugin.as_str().into()
     }),
-    null("authentication_string", "text", "Never shown.", |_| {
-        Cell::Null
-    }),
+    null(
+        "authentication_string",
+        "text",
+        "Always NULL: never shown.",
+        |_| Cell::Null,
+    ),
     col("password_expired", NY, "Always N.", |_| ny(false)),
-    null("password_last_changed", "timestamp", "Not kept.", |_| {
-        Cell::Null
-    }),
+    null(
+        "password_last_changed",
+        "timestamp",
+        "Always NULL: not recorded.",
+        |_| Cell::Null,
+    ),
     null(
         "password_lifetime",
         "smallint(5) unsigned",
-        "Always NULL: no limit.",
+        "Always NULL: passwords do not expire.",
         |_| Cell::Null,
     ),
     col("account_locked", NY, "Always N.", |_| ny(false)),
-    right("Create_role_priv", "Whether it may create roles."),
-    right("Drop_role_priv", "Whether it may drop roles."),
+    right("Create_role_priv", "CREATE ROLE privilege."),
+    right("Drop_role_priv", "DROP ROLE privilege."),
     null(
         "Password_reuse_history",
         "smallint(5) unsigned",
@@ -167,34 +157,34 @@ const DB: &[Column<Grant>] = &[
         r.account.user.as_str().into()
     })
     .binary(),
-    right_here("Select_priv", "Whether it may read."),
-    right_here("Insert_priv", "Whether it may insert."),
-    right_here("Update_priv", "Whether it may update."),
-    right_here("Delete_priv", "Whether it may delete."),
-    right_here("Create_priv", "Whether it may create."),
-    right_here("Drop_priv", "Whether it may drop."),
-    right_here("Grant_priv", "Whether it may grant what it may."),
-    right_here("References_priv", "Whether it may refer to other tables."),
-    right_here("Index_priv", "Whether it may make indexes."),
-    right_here("Alter_priv", "Whether it may alter tables."),
+    right_here("Select_priv", "SELECT privilege."),
+    right_here("Insert_priv", "INSERT privilege."),
+    right_here("Update_priv", "UPDATE privilege."),
+    right_here("Delete_priv", "DELETE privilege."),
+    right_here("Create_priv", "CREATE privilege."),
+    right_here("Drop_priv", "DROP privilege."),
+    right_here("Grant_priv", "GRANT OPTION."),
+    right_here("References_priv", "REFERENCES privilege."),
+    right_here("Index_priv", "INDEX privilege."),
+    right_here("Alter_priv", "ALTER privilege."),
     right_here(
         "Create_tmp_table_priv",
-        "Whether it may create temporary tables.",
+        "CREATE TEMPORARY TABLES privilege.",
     ),
-    right_here("Lock_tables_priv", "Whether it may lock tables."),
-    right_here("Create_view_priv", "Whether it may create views."),
-    right_here("Show_view_priv", "Whether it may see views' definitions."),
-    right_here("Create_routine_priv", "Whether it may create routines."),
-    right_here("Alter_routine_priv", "Whether it may alter routines."),
-    right_here("Execute_priv", "Whether it may call routines."),
-    right_here("Event_priv", "Whether it may create events."),
-    right_here("Trigger_priv", "Whether it may create triggers."),
+    right_here("Lock_tables_priv", "LOCK TABLES privilege."),
+    right_here("Create_view_priv", "CREATE VIEW privilege."),
+    right_here("Show_view_priv", "SHOW VIEW privilege."),
+    right_here("Create_routine_priv", "CREATE ROUTINE privilege."),
+    right_here("Alter_routine_priv", "ALTER ROUTINE privilege."),
+    right_here("Execute_priv", "EXECUTE privilege."),
+    right_here("Event_priv", "EVENT privilege."),
+    right_here("Trigger_priv", "TRIGGER privilege."),
 ];
 
 static DBS: Spec<Grant> = Spec::new(
     "mysql",
     "db",
-    "What each account may do to each database.",
+    "The privileges of each account on each database.",
     &[DB],
     |view, _| {
         let databases = view.source.databases();
@@ -217,9 +207,9 @@ static DBS: Spec<Grant> = Spec::new(
 static TIME_ZONE_NAME: Empty = Empty::new(
     "mysql",
     "time_zone_name",
-    "Named time zones: none is loaded, times are UTC.",
+    "Named time zones. Always empty: none are loaded.",
     &[&[
-        always("Name", "char(64)", "The name."),
+        always("Name", "char(64)", "The variable's name."),
         always("Time_zone_id", "int(10) unsigned", "The zone's number."),
     ]],
 )
@@ -231,7 +221,7 @@ const HOST: Meta = always("Host", "char(60)", "The host part of the account.");
 static TABLES_PRIV: Empty = Empty::new(
     "mysql",
     "tables_priv",
-    "Rights in single tables: always empty, there are none.",
+    "Table privileges. Always empty: privileges are global.",
     &[&[
         HOST,
         always("Db", "char(64)", "The database."),
@@ -251,7 +241,7 @@ const COLUMN_PRIV: &str = "set('Select','Insert','Update','References')";
 static COLUMNS_PRIV: Empty = Empty::new(
     "mysql",
     "columns_priv",
-    "Rights in single columns: always empty, there are none.",
+    "Column privileges. Always empty: privileges are global.",
     &[&[
         HOST,
         always("Db", "char(64)", "The database."),
@@ -268,13 +258,13 @@ static COLUMNS_PRIV: Empty = Empty::new(
 static PROCS_PRIV: Empty = Empty::new(
     "mysql",
     "procs_priv",
-    "Rights to single routines: always empty, there are none.",
+    "Routine privileges. Always empty: privileges are global.",
     &[&[
         HOST,
         always("Db", "char(64)", "The database."),
         always("User", "char(32)", "The user."),
         always("Routine_name", "char(64)", "The routine."),
-        always("Routine_type", "enum('FUNCTION','PROCEDURE')", "What it is."),
+        always("Routine_type", "enum('FUNCTION','PROCEDURE')", "FUNCTION or PROCEDURE."),
         always("Grantor", "char(93)", "Who has granted them."),
         always("Proc_priv", "set('Execute','Alter Routine','Grant')", "The rights."),
         always("Timestamp", "timestamp", "When."),
@@ -286,11 +276,11 @@ static PROCS_PRIV: Empty = Empty::new(
 static GENERAL_LOG: Empty = Empty::new(
     "mysql",
     "general_log",
-    "Statements: always empty, nothing is logged. See events_statements_history_long.",
+    "The general query log. Always empty: nothing is logged; see events_statements_history_long.",
     &[&[
         always("event_time", "timestamp(6)", "When."),
         always("user_host", "mediumtext", "Who."),
-        always("thread_id", "bigint(21) unsigned", "The connection."),
+        always("thread_id", "bigint(21) unsigned", "The connection's number."),
         always("server_id", "int(10) unsigned", "@@server_id."),
         always("command_type", "varchar(64)", "The command."),
         always("argument", "mediumblob", "The statement."),
@@ -301,7 +291,7 @@ static GENERAL_LOG: Empty = Empty::new(
 static SLOW_LOG: Empty = Empty::new(
     "mysql",
     "slow_log",
-    "Slow statements: always empty, nothing is logged. See events_statements_history_long.",
+    "The slow query log. Always empty: nothing is logged; see events_statements_history_long.",
     &[&[
         always("start_time", "timestamp(6)", "When."),
         always("user_host", "mediumtext", "Who."),
@@ -314,7 +304,7 @@ static SLOW_LOG: Empty = Empty::new(
         always("insert_id", "int(11)", "The AUTO_INCREMENT value."),
         always("server_id", "int(10) unsigned", "@@server_id."),
         always("sql_text", "mediumblob", "The statement."),
-        always("thread_id", "bigint(21) unsigned", "The connection."),
+        always("thread_id", "bigint(21) unsigned", "The connection's number."),
     ]],
 );
 

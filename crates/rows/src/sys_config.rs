@@ -20,21 +20,30 @@ fn value(changes: &[Change], column: &str) -> Option<String> {
 static SYS_CONFIG: Spec<Setting> = Spec::new(
     "sys",
     "sys_config",
-    "Options of the sys schema, for sessions that do not set a user variable `@sys.NAME`.",
+    "Options of schema sys. A session can override one with a user variable `@sys.NAME`.",
     &[&[
-        col("variable", "varchar(128)", "The option.", |r: &Setting| {
-            r.variable.as_str().into()
-        }),
-        null("value", "varchar(128)", "Its value; can be set.", |r| {
-            Cell::opt(r.value.as_deref())
-        }),
-        null("set_time", "timestamp", "When it was last set.", |r| {
-            Cell::opt(r.set_time.as_deref())
-        }),
+        col(
+            "variable",
+            "varchar(128)",
+            "The option's name.",
+            |r: &Setting| r.variable.as_str().into(),
+        ),
+        null(
+            "value",
+            "varchar(128)",
+            "The option's value; can be updated.",
+            |r| Cell::opt(r.value.as_deref()),
+        ),
+        null(
+            "set_time",
+            "timestamp",
+            "When the value was last set.",
+            |r| Cell::opt(r.set_time.as_deref()),
+        ),
         null(
             "set_by",
             "varchar(128)",
-            "Who set it; NULL for what the server came with.",
+            "The user who set it; NULL for a default.",
             |r| Cell::opt(r.set_by.as_deref()),
         ),
     ]],

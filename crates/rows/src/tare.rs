@@ -8,17 +8,17 @@ const CONTENTION: &[Column<Contention>] = &[
     col("event_name", "varchar(128)", "The instrument.", |r| {
         (&*r.name).into()
     }),
-    col("count_star", U64, "Acquisitions.", |r| r.count.into()),
+    col("count_star", U64, "Lock acquisitions.", |r| r.count.into()),
     col(
         "count_contended",
         U64,
-        "Acquisitions that had to wait.",
+        "Lock acquisitions that had to wait.",
         |r| r.contended.into(),
     ),
     col(
         "contended_pct",
         "double",
-        "The share of those, in percent.",
+        "The percentage of acquisitions that had to wait.",
         |r| {
             Cell::Real(if r.count == 0 {
                 0.0
@@ -30,13 +30,13 @@ const CONTENTION: &[Column<Contention>] = &[
     col(
         "sum_timer_wait",
         U64,
-        "Time waited in all, in picoseconds.",
+        "Total wait time, in picoseconds.",
         |r| r.sum.into(),
     ),
     col(
         "avg_timer_contended",
         U64,
-        "Average of a contended acquisition, in picoseconds.",
+        "The average wait of a contended acquisition, in picoseconds.",
         |r| r.sum.checked_div(r.contended).unwrap_or(0).into(),
     ),
     col(
@@ -48,19 +48,19 @@ const CONTENTION: &[Column<Contention>] = &[
     null(
         "p50_timer_wait",
         U64,
-        "The median of the timed waits, in picoseconds, within 12.5 %; NULL if none was timed.",
+        "The median of the timed waits, in picoseconds, accurate to 12.5 %; NULL if none was timed.",
         |r| Cell::opt(r.percentiles.map(|p| p[0])),
     ),
     null(
         "p95_timer_wait",
         U64,
-        "95 % of the timed waits took at most this; NULL if none was timed.",
+        "The 95th percentile of the timed waits, in picoseconds; NULL if none was timed.",
         |r| Cell::opt(r.percentiles.map(|p| p[1])),
     ),
     null(
         "p99_timer_wait",
         U64,
-        "99 % of the timed waits took at most this; NULL if none was timed.",
+        "The 99th percentile of the timed waits, in picoseconds; NULL if none was timed.",
         |r| Cell::opt(r.percentiles.map(|p| p[2])),
     ),
 ];
@@ -68,7 +68,7 @@ const CONTENTION: &[Column<Contention>] = &[
 static CONTENTION_BY_NAME: Spec<Contention> = Spec::new(
     "tare",
     "contention_by_event_name",
-    "Locks by instrument: how often they are taken, how often that had to wait, and how long.",
+    "Lock contention by instrument: acquisitions, how many of them had to wait, and how long.",
     &[CONTENTION],
     |view, filter| view.snapshot.contention(filter),
 )
@@ -82,28 +82,28 @@ const HISTOGRAM: &[Column<HistogramBucket>] = &[
     col(
         "bucket_number",
         "int(10) unsigned",
-        "The bucket; only those with events are listed.",
+        "The bucket's number. Buckets without events are not listed.",
         |r| r.number.into(),
     ),
     col(
         "bucket_timer_low",
         U64,
-        "The shortest time that falls into it, in picoseconds.",
+        "The lower bound of the bucket, in picoseconds.",
         |r| r.low.into(),
     ),
     col(
         "bucket_timer_high",
         U64,
-        "The shortest time beyond it, in picoseconds.",
+        "The upper bound of the bucket, in picoseconds.",
         |r| r.high.into(),
     ),
-    col("count_bucket", U64, "Timed events in it.", |r| {
+    col("count_bucket", U64, "Timed events in this bucket.", |r| {
         r.count.into()
     }),
     col(
         "bucket_quantile",
         "double",
-        "The share of timed events in it and the buckets below.",
+        "The fraction of timed events that are in this bucket or a lower one.",
         |r| Cell::Real(r.quantile),
     ),
 ];
@@ -111,7 +111,7 @@ const HISTOGRAM: &[Column<HistogramBucket>] = &[
 static HISTOGRAM_BY_NAME: Spec<HistogramBucket> = Spec::new(
     "tare",
     "histogram_by_event_name",
-    "Latency histograms of every type of event, by instrument.",
+    "Latency histograms of all event types, by instrument.",
     &[HISTOGRAM],
     |view, filter| view.snapshot.histograms(filter),
 )
@@ -120,13 +120,21 @@ static HISTOGRAM_BY_NAME: Spec<HistogramBucket> = Spec::new(
 .expect(10_000);
 
 const SEGMENT: &[Column<SegmentInfo>] = &[
-    col("pid", U64, "The process that writes it.", |r| r.pid.into()),
-    col("path", "varchar(512)", "Where it was attached.", |r| {
-        r.path.as_str().into()
+    col("pid", U64, "The process that writes the segment.", |r| {
+        r.pid.into()
     }),
-    col("program", "varchar(256)", "That process's program.", |r| {
-        r.program.as_str().into()
-    }),
+    col(
+        "path",
+        "varchar(512)",
+        "The path through which it was attached.",
+        |r| r.path.as_str().into(),
+    ),
+    col(
+        "program",
+        "varchar(256)",
+        "The program of that process.",
+        |r| r.program.as_str().into(),
+    ),
     col(
         "layout_version",
         "int(10) unsigned",
@@ -136,7 +144,7 @@ const SEGMENT: &[Column<SegmentInfo>] = &[
     col(
         "state",
         "enum('live','stopped','dead')",
-        "Whether it is being written: dead if the writer ended without saying so.",
+        "The state of the writer: live, stopped, or dead if it ended without stopping the engine.",
         |r| r.state.into(),
     ),
     col(
@@ -148,39 +156,49 @@ const SEGMENT: &[Column<SegmentInfo>] = &[
     null(
         "uptime_s",
         "double",
-        "Seconds recorded; NULL once the writer is gone.",
+        "Seconds since recording began; NULL once the writer has ended.",
         |r| Cell::opt(r.uptime_s),
     ),
     null(
         "resident_bytes",
         U64,
-        "Memory that the segment takes.",
+        "Resident memory of the segment, in bytes.",
         |r| Cell::opt(r.resident_bytes),
     ),
-    col("address_bytes", U64, "Address space that it spans.", |r| {
-        r.address_bytes.into()
-    }),
-    col("bank_bytes", U64, "Memory of the threads' counters.", |r| {
-        r.bank_bytes.into()
-    }),
+    col(
+        "address_bytes",
+        U64,
+        "Address space of the segment, in bytes.",
+        |r| r.address_bytes.into(),
+    ),
+    col(
+        "bank_bytes",
+        U64,
+        "Memory used by the threads' counters, in bytes.",
+        |r| r.bank_bytes.into(),
+    ),
     col(
         "memory_limit",
         U64,
-        "Limit on the threads' counters; 0 if there is none.",
+        "The limit on that memory, in bytes; 0 for no limit.",
         |r| r.memory_limit.into(),
     ),
-    col("threads", U64, "Threads now.", |r| r.threads.into()),
-    col("classes", U64, "Instruments registered.", |r| {
+    col("threads", U64, "Instrumented threads now.", |r| {
+        r.threads.into()
+    }),
+    col("classes", U64, "Registered instruments.", |r| {
         r.classes.into()
     }),
     col(
         "instances",
         U64,
-        "Locks, conditions and sockets now.",
+        "Instrumented mutexes, rwlocks, conditions and sockets now.",
         |r| r.instances.into(),
     ),
-    col("files", U64, "Files seen.", |r| r.files.into()),
-    col("accounts", U64, "Accounts seen.", |r| r.accounts.into()),
+    col("files", U64, "Instrumented files.", |r| r.files.into()),
+    col("accounts", U64, "Accounts that have connected.", |r| {
+        r.accounts.into()
+    }),
     col(
         "digests",
         U64,
@@ -190,16 +208,19 @@ const SEGMENT: &[Column<SegmentInfo>] = &[
     col(
         "clock",
         "enum('tsc','clock_gettime')",
-        "What ticks are.",
+        "The clock that the ticks come from.",
         |r| r.clock.into(),
     ),
-    col("ticks_per_second", U64, "How fast they tick.", |r| {
-        r.ticks_per_second.into()
-    }),
+    col(
+        "ticks_per_second",
+        U64,
+        "The frequency of that clock, in ticks per second.",
+        |r| r.ticks_per_second.into(),
+    ),
     col(
         "lock_timing",
         "enum('contended','every')",
-        "Which lock acquisitions are timed.",
+        "Which lock acquisitions are timed: contended ones, or every one.",
         |r| r.lock_timing.into(),
     ),
 ];
@@ -213,41 +234,41 @@ macro_rules! lost {
 }
 
 const LOST: &[Column<SegmentInfo>] = lost! {
-    "threads_lost" Threads "Threads beyond the limit.",
-    "thread_events_lost" ThreadEvents "Events of threads without a slot.",
-    "signal_events_lost" SignalEvents "Events of signal handlers that interrupted the first event of a kind.",
-    "classes_lost" Classes "Instruments beyond the limit.",
+    "threads_lost" Threads "Threads not instrumented because the limit was reached.",
+    "thread_events_lost" ThreadEvents "Events of threads that were not instrumented.",
+    "signal_events_lost" SignalEvents "Events in signal handlers that interrupted the registration of an instrument or a row.",
+    "classes_lost" Classes "Instruments not registered because the limit was reached.",
     "class_events_lost" ClassEvents "Events of instruments that were not registered.",
-    "instances_lost" Instances "Locks and conditions beyond the limit.",
-    "files_lost" Files "Files beyond the limit.",
-    "accounts_lost" Accounts "Accounts beyond the limit.",
-    "users_lost" Users "Users beyond the limit.",
-    "hosts_lost" Hosts "Hosts beyond the limit.",
-    "schemas_lost" Schemas "Default databases beyond the limit.",
-    "digests_lost" Digests "Statements counted as all else, because their digest found no room.",
-    "digests_evicted" DigestsEvicted "Digests that made room for others; what they had counted is all else's.",
-    "rows_lost" Rows "Events that found no row within the memory limit.",
-    "histograms_lost" Histograms "Times that found no room in a histogram.",
-    "nested_statements_lost" NestedStatements "Statements nested too deep.",
-    "nested_waits_lost" NestedWaits "Waits nested too deep to be shown as current.",
-    "clock_backwards" ClockBackwards "Events that ended before they began, by the clock.",
-    "timer_changes" TimerChanges "Events whose timer was changed while they ran: counted, not timed.",
-    "instance_events_lost" InstanceEvents "Lock acquisitions whose count by instance found no room.",
-    "forks" Forks "Children that run without Tare.",
-    "tables_lost" Tables "Tables beyond the limit.",
-    "programs_lost" Programs "Stored programs beyond the limit.",
-    "indexes_lost" Indexes "Indexes beyond the limit: their io is shown for the table alone.",
-    "table_handles_lost" TableHandles "Open tables beyond the limit.",
-    "metadata_locks_lost" MetadataLocks "Metadata locks beyond the limit.",
-    "prepared_statements_lost" PreparedStatements "Prepared statements beyond the limit.",
-    "sockets_lost" Sockets "Sockets beyond the limit.",
-    "metrics_lost" Metrics "Metrics beyond the limit.",
+    "instances_lost" Instances "Mutexes, rwlocks and conditions not instrumented because the limit was reached.",
+    "files_lost" Files "Files not recorded because the limit was reached.",
+    "accounts_lost" Accounts "Accounts not recorded because the limit was reached.",
+    "users_lost" Users "Users not recorded because the limit was reached.",
+    "hosts_lost" Hosts "Hosts not recorded because the limit was reached.",
+    "schemas_lost" Schemas "Default databases not recorded because the limit was reached.",
+    "digests_lost" Digests "Statements counted in the row with DIGEST NULL because the digest table was full.",
+    "digests_evicted" DigestsEvicted "Digests evicted for newer ones. What they had counted moved to the row with DIGEST NULL.",
+    "rows_lost" Rows "Events not counted because the memory limit was reached.",
+    "histograms_lost" Histograms "Times missing from histograms because there was no room.",
+    "nested_statements_lost" NestedStatements "Statements not recorded because they were nested too deeply.",
+    "nested_waits_lost" NestedWaits "Waits not shown as current because they were nested too deeply.",
+    "clock_backwards" ClockBackwards "Events that ended before they began, according to the clock.",
+    "timer_changes" TimerChanges "Events counted but not timed because their timer changed while they ran.",
+    "instance_events_lost" InstanceEvents "Lock acquisitions not counted by instance because there was no room.",
+    "forks" Forks "Child processes that run without instrumentation.",
+    "tables_lost" Tables "Tables not recorded because the limit was reached.",
+    "programs_lost" Programs "Stored programs not recorded because the limit was reached.",
+    "indexes_lost" Indexes "Indexes not recorded because the limit was reached: their I/O is counted for the table only.",
+    "table_handles_lost" TableHandles "Table handles not recorded because the limit was reached.",
+    "metadata_locks_lost" MetadataLocks "Metadata locks not recorded because the limit was reached.",
+    "prepared_statements_lost" PreparedStatements "Prepared statements not recorded because the limit was reached.",
+    "sockets_lost" Sockets "Sockets not recorded because the limit was reached.",
+    "metrics_lost" Metrics "Metrics not recorded because the limit was reached.",
 };
 
 static SEGMENTS: Spec<SegmentInfo> = Spec::new(
     "tare",
     "segments",
-    "The segments that these tables show: whose they are, what they hold and what was lost.",
+    "The segments that these tables show: the program, the contents, and what could not be recorded.",
     &[SEGMENT, LOST],
     |view, _| view.snapshot.segments(),
 )

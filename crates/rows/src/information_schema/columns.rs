@@ -58,88 +58,91 @@ const COLUMNS: &[Column<Row>] = &[
     col(
         "ORDINAL_POSITION",
         "int(10) unsigned",
-        "Its place, from 1.",
+        "The position, from 1.",
         |r| r.position.into(),
     ),
-    null("COLUMN_DEFAULT", "longtext", "Its default.", |r| {
+    null("COLUMN_DEFAULT", "longtext", "The default value.", |r| {
         Cell::opt(r.default.as_deref())
     }),
     col(
         "IS_NULLABLE",
         "varchar(3)",
-        "Whether it can be NULL.",
+        "Whether the column can be NULL.",
         |r| Cell::yes_no(r.nullable),
     ),
     null(
         "DATA_TYPE",
         "longtext",
-        "Its type without length and sign.",
+        "The data type without length and attributes.",
         |r| r.parts.base.as_str().into(),
     ),
     null(
         "CHARACTER_MAXIMUM_LENGTH",
         "bigint(21)",
-        "The most characters.",
+        "The maximum length, in characters.",
         |r| Cell::opt(r.characters()),
     ),
     null(
         "CHARACTER_OCTET_LENGTH",
         "bigint(21)",
-        "The most bytes.",
+        "The maximum length, in bytes.",
         |r| Cell::opt(r.characters().map(|n| n * r.bytes_per_character())),
     ),
     null(
         "NUMERIC_PRECISION",
         "bigint(10) unsigned",
-        "Digits of a number.",
+        "The numeric precision, in digits.",
         |r| Cell::opt(r.parts.numeric().map(|(precision, _)| precision)),
     ),
     null(
         "NUMERIC_SCALE",
         "bigint(10) unsigned",
-        "Digits behind the point.",
+        "The numeric scale: digits after the decimal point.",
         |r| Cell::opt(r.parts.numeric().and_then(|(_, scale)| scale)),
     ),
     null(
         "DATETIME_PRECISION",
         "int(10) unsigned",
-        "Digits of a second's fraction.",
+        "The fractional seconds precision, in digits.",
         |r| Cell::opt(r.parts.fraction()),
     ),
     null(
         "CHARACTER_SET_NAME",
         "varchar(64)",
-        "Its character set.",
+        "The character set.",
         |r| Cell::opt(r.parts.is_text().then_some(r.charset.as_str())),
     ),
-    null("COLLATION_NAME", "varchar(64)", "Its collation.", |r| {
+    null("COLLATION_NAME", "varchar(64)", "The collation.", |r| {
         Cell::opt(r.parts.is_text().then_some(r.collation.as_str()))
     }),
-    col("COLUMN_TYPE", "mediumtext", "Its whole type.", |r| {
-        r.column_type.as_str().into()
-    }),
+    col(
+        "COLUMN_TYPE",
+        "mediumtext",
+        "The data type with length and attributes.",
+        |r| r.column_type.as_str().into(),
+    ),
     col(
         "COLUMN_KEY",
         "enum('','PRI','UNI','MUL')",
-        "Its part in keys.",
+        "PRI, UNI or MUL for a column of a key.",
         |r| r.key.into(),
     ),
     null(
         "EXTRA",
         "varchar(56)",
-        "auto_increment and the like.",
+        "Further attributes, such as auto_increment.",
         |r| r.extra.as_str().into(),
     ),
     null(
         "PRIVILEGES",
         "varchar(154)",
-        "What this account may do with it.",
+        "The privileges of the current account on the column.",
         |r| r.privileges.into(),
     ),
     col(
         "COLUMN_COMMENT",
         "text",
-        "Its comment; in the catalog's own tables what it shows.",
+        "The comment; for the system schemas, what the column shows.",
         |r| r.comment.as_str().into(),
     ),
     col("GENERATION_EXPRESSION", "longtext", "Always empty.", |_| {

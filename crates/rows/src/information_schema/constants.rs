@@ -36,29 +36,29 @@ static ENGINES: Spec<&'static Engine> = Spec::new(
         col(
             "ENGINE",
             "varchar(64)",
-            "The engine.",
+            "The storage engine.",
             |r: &&'static Engine| r.name.into(),
         ),
         col(
             "SUPPORT",
             "varchar(8)",
-            "Whether it is there; DEFAULT for the one that tables get.",
+            "YES, or DEFAULT for the default storage engine.",
             |r| r.support.into(),
         ),
-        col("COMMENT", "varchar(80)", "What it is.", |r| {
+        col("COMMENT", "varchar(80)", "A description.", |r| {
             r.comment.into()
         }),
         null(
             "TRANSACTIONS",
             "varchar(3)",
-            "Whether it has transactions.",
+            "Whether it supports transactions.",
             |r| r.transactions.into(),
         ),
         null("XA", "varchar(3)", "Always NO.", |_| Cell::text("NO")),
         null(
             "SAVEPOINTS",
             "varchar(3)",
-            "Whether it has savepoints.",
+            "Whether it supports savepoints.",
             |r| r.transactions.into(),
         ),
     ]],
@@ -69,7 +69,7 @@ static ENGINES: Spec<&'static Engine> = Spec::new(
 static COLLATIONS: Spec<&'static Collation> = Spec::new(
     "information_schema",
     "COLLATIONS",
-    "The collations that clients may name.",
+    "The available collations.",
     &[&[
         col(
             "COLLATION_NAME",
@@ -80,7 +80,7 @@ static COLLATIONS: Spec<&'static Collation> = Spec::new(
         col(
             "CHARACTER_SET_NAME",
             "varchar(64)",
-            "Its character set.",
+            "The character set.",
             |r| r.charset.into(),
         ),
         col(
@@ -92,7 +92,7 @@ static COLLATIONS: Spec<&'static Collation> = Spec::new(
         col(
             "IS_DEFAULT",
             "varchar(3)",
-            "Yes if it is its character set's default.",
+            "Yes for the default collation of its character set.",
             |r| Cell::text(if r.default { "Yes" } else { "" }),
         ),
         col("IS_COMPILED", "varchar(3)", "Always Yes.", |_| {
@@ -101,13 +101,13 @@ static COLLATIONS: Spec<&'static Collation> = Spec::new(
         col(
             "SORTLEN",
             "int(10) unsigned",
-            "Memory that sorting takes, as MySQL counts it.",
+            "The memory factor for sorting, as in MySQL.",
             |r| r.sortlen.into(),
         ),
         col(
             "PAD_ATTRIBUTE",
             "enum('PAD SPACE','NO PAD')",
-            "Whether trailing spaces are ignored.",
+            "PAD SPACE if trailing spaces are ignored in comparisons, else NO PAD.",
             |r| r.pad.into(),
         ),
     ]],
@@ -118,7 +118,7 @@ static COLLATIONS: Spec<&'static Collation> = Spec::new(
 static APPLICABILITY: Spec<&'static Collation> = Spec::new(
     "information_schema",
     "COLLATION_CHARACTER_SET_APPLICABILITY",
-    "Which collation belongs to which character set.",
+    "The character set of each collation.",
     &[&[
         col(
             "COLLATION_NAME",
@@ -129,7 +129,7 @@ static APPLICABILITY: Spec<&'static Collation> = Spec::new(
         col(
             "CHARACTER_SET_NAME",
             "varchar(64)",
-            "Its character set.",
+            "The character set.",
             |r| r.charset.into(),
         ),
     ]],
@@ -140,7 +140,7 @@ static APPLICABILITY: Spec<&'static Collation> = Spec::new(
 static CHARACTER_SETS: Spec<&'static Charset> = Spec::new(
     "information_schema",
     "CHARACTER_SETS",
-    "The character sets that clients may name.",
+    "The available character sets.",
     &[&[
         col(
             "CHARACTER_SET_NAME",
@@ -151,16 +151,16 @@ static CHARACTER_SETS: Spec<&'static Charset> = Spec::new(
         col(
             "DEFAULT_COLLATE_NAME",
             "varchar(64)",
-            "Its default collation.",
+            "The default collation.",
             |r| r.collation.into(),
         ),
-        col("DESCRIPTION", "varchar(2048)", "What it is.", |r| {
+        col("DESCRIPTION", "varchar(2048)", "A description.", |r| {
             r.description.into()
         }),
         col(
             "MAXLEN",
             "int(10) unsigned",
-            "Bytes that a character may take.",
+            "The most bytes that a character takes.",
             |r| r.bytes.into(),
         ),
     ]],
@@ -188,7 +188,7 @@ struct Privilege {
 static USER_PRIVILEGES: Spec<Privilege> = Spec::new(
     "information_schema",
     "USER_PRIVILEGES",
-    "What each account may do.",
+    "The global privileges of each account.",
     &[&[
         col(
             "GRANTEE",
@@ -199,7 +199,7 @@ static USER_PRIVILEGES: Spec<Privilege> = Spec::new(
         col("TABLE_CATALOG", "varchar(512)", "Always def.", |_| {
             Cell::text("def")
         }),
-        col("PRIVILEGE_TYPE", "varchar(64)", "What it may do.", |r| {
+        col("PRIVILEGE_TYPE", "varchar(64)", "The privilege.", |r| {
             r.name.into()
         }),
         col("IS_GRANTABLE", "varchar(3)", "Always NO.", |_| {
@@ -255,7 +255,7 @@ const PLUGINS_: [Plugin; 4] = [
 static PLUGINS: Spec<&'static Plugin> = Spec::new(
     "information_schema",
     "PLUGINS",
-    "What the server is made of, in the form of MySQL's plugins.",
+    "Parts of the server, listed as MySQL lists its plugins.",
     &[&[
         col(
             "PLUGIN_NAME",
@@ -269,33 +269,42 @@ static PLUGINS: Spec<&'static Plugin> = Spec::new(
         col("PLUGIN_STATUS", "varchar(10)", "Always ACTIVE.", |_| {
             Cell::text("ACTIVE")
         }),
-        col("PLUGIN_TYPE", "varchar(80)", "What kind it is.", |r| {
-            r.kind.into()
-        }),
+        col(
+            "PLUGIN_TYPE",
+            "varchar(80)",
+            "The type, such as STORAGE ENGINE or AUTHENTICATION.",
+            |r| r.kind.into(),
+        ),
         col("PLUGIN_TYPE_VERSION", "varchar(20)", "Always 1.0.", |_| {
             Cell::text("1.0")
         }),
         null(
             "PLUGIN_LIBRARY",
             "varchar(64)",
-            "NULL: it is built in.",
+            "Always NULL: plugins are built in.",
             |_| Cell::Null,
         ),
         null(
             "PLUGIN_LIBRARY_VERSION",
             "varchar(20)",
-            "NULL: it is built in.",
+            "Always NULL: plugins are built in.",
             |_| Cell::Null,
         ),
-        null("PLUGIN_AUTHOR", "varchar(64)", "Tare's authors.", |_| {
-            Cell::text("Tare")
-        }),
-        null("PLUGIN_DESCRIPTION", "longtext", "What it is.", |r| {
+        null(
+            "PLUGIN_AUTHOR",
+            "varchar(64)",
+            "The authors of Tare.",
+            |_| Cell::text("Tare"),
+        ),
+        null("PLUGIN_DESCRIPTION", "longtext", "A description.", |r| {
             r.what.into()
         }),
-        null("PLUGIN_LICENSE", "varchar(80)", "Tare's own.", |_| {
-            Cell::text("MIT OR Apache-2.0")
-        }),
+        null(
+            "PLUGIN_LICENSE",
+            "varchar(80)",
+            "The licence of Tare.",
+            |_| Cell::text("MIT OR Apache-2.0"),
+        ),
         col("LOAD_OPTION", "varchar(64)", "Always FORCE.", |_| {
             Cell::text("FORCE")
         }),

@@ -34,45 +34,59 @@ const TRX: &[Column<Trx>] = &[
                 .unwrap_or(event.thread_id << 32 | event.event_id),
         )
     }),
-    col("trx_state", "varchar(13)", "RUNNING.", |_| {
+    col("trx_state", "varchar(13)", "Always RUNNING.", |_| {
         Cell::text("RUNNING")
     }),
-    col("trx_started", "datetime", "When it began.", |r| {
-        Cell::opt(r.started.as_deref())
-    }),
+    col(
+        "trx_started",
+        "datetime",
+        "When the transaction started.",
+        |r| Cell::opt(r.started.as_deref()),
+    ),
     null(
         "trx_requested_lock_id",
         "varchar(126)",
-        "Not recorded.",
+        "Always NULL: not recorded.",
         |_| Cell::Null,
     ),
-    null("trx_wait_started", "datetime", "Not recorded.", |_| {
-        Cell::Null
-    }),
+    null(
+        "trx_wait_started",
+        "datetime",
+        "Always NULL: not recorded.",
+        |_| Cell::Null,
+    ),
     col("trx_weight", BIG, "Always 0.", |_| Cell::Unsigned(0)),
-    col("trx_mysql_thread_id", BIG, "Its connection.", |r| {
-        Cell::Unsigned(
-            r.thread
-                .as_ref()
-                .and_then(|t| t.processlist_id)
-                .unwrap_or(0),
-        )
-    }),
+    col(
+        "trx_mysql_thread_id",
+        BIG,
+        "The connection's number.",
+        |r| {
+            Cell::Unsigned(
+                r.thread
+                    .as_ref()
+                    .and_then(|t| t.processlist_id)
+                    .unwrap_or(0),
+            )
+        },
+    ),
     null(
         "trx_query",
         "varchar(1024)",
-        "The statement that it runs.",
+        "The statement that is running.",
         |r| Cell::opt(r.thread.as_ref().and_then(|t| t.info.as_deref())),
     ),
-    null("trx_operation_state", "varchar(64)", "The stage.", |r| {
-        Cell::opt(r.thread.as_ref().and_then(|t| t.state.as_deref()))
-    }),
+    null(
+        "trx_operation_state",
+        "varchar(64)",
+        "The current stage.",
+        |r| Cell::opt(r.thread.as_ref().and_then(|t| t.state.as_deref())),
+    ),
     col("trx_tables_in_use", BIG, "Always 0.", |_| Cell::Unsigned(0)),
     col("trx_tables_locked", BIG, "Always 0.", |_| Cell::Unsigned(0)),
     col(
         "trx_lock_structs",
         BIG,
-        "Always 0: SQLite locks a database.",
+        "Always 0: SQLite locks whole databases.",
         |_| Cell::Unsigned(0),
     ),
     col("trx_lock_memory_bytes", BIG, "Always 0.", |_| {
@@ -86,7 +100,7 @@ const TRX: &[Column<Trx>] = &[
     col(
         "trx_isolation_level",
         "varchar(16)",
-        "Its isolation level.",
+        "The isolation level.",
         |r| Cell::text(r.transaction.isolation_level.unwrap_or("SERIALIZABLE")),
     ),
     col("trx_unique_checks", "int(1)", "Always 1.", |_| {
@@ -98,7 +112,7 @@ const TRX: &[Column<Trx>] = &[
     null(
         "trx_last_foreign_key_error",
         "varchar(256)",
-        "Not recorded.",
+        "Always NULL: not recorded.",
         |_| Cell::Null,
     ),
     col("trx_adaptive_hash_latched", "int(1)", "Always 0.", |_| {
@@ -110,13 +124,13 @@ const TRX: &[Column<Trx>] = &[
     col(
         "trx_is_read_only",
         "int(1)",
-        "Whether it was begun READ ONLY.",
+        "1 if its access mode is READ ONLY, else 0.",
         |r| Cell::Signed((r.transaction.access_mode == Some("READ ONLY")).into()),
     ),
     col(
         "trx_autocommit_non_locking",
         "int(1)",
-        "Whether it is a single statement's.",
+        "1 if it is a single statement under autocommit, else 0.",
         |r| Cell::Signed(r.transaction.autocommit.into()),
     ),
 ];
@@ -151,7 +165,7 @@ fn open_transactions(view: &View) -> Result<Vec<Trx>, tare_mysql::error::SqlErro
 static INNODB_TRX: Spec<Trx> = Spec::new(
     "information_schema",
     "INNODB_TRX",
-    "The transactions that are open, from events_transactions_current.",
+    "The open transactions, from events_transactions_current.",
     &[TRX],
     |view, _| Ok(Box::new(open_transactions(view)?.into_iter())),
 )
@@ -189,17 +203,28 @@ fn stored(view: &View) -> Vec<Stored> {
 }
 
 const TABLES_: &[Column<Stored>] = &[
-    col("TABLE_ID", BIG, "Its number.", |r: &Stored| r.id.into()),
-    col("NAME", "varchar(655)", "Database and table.", |r| {
-        format!("{}/{}", r.schema, r.table.name).into()
-    }),
+    col(
+        "TABLE_ID",
+        BIG,
+        "The number that identifies it.",
+        |r: &Stored| r.id.into(),
+    ),
+    col(
+        "NAME",
+        "varchar(655)",
+        "The table, as database/table.",
+        |r| format!("{}/{}", r.schema, r.table.name).into(),
+    ),
     col("FLAG", "int(11)", "Always 0.", |_| Cell::Signed(0)),
-    col("N_COLS", "int(11)", "Columns.", |r| {
+    col("N_COLS", "int(11)", "The number of columns.", |r| {
         Cell::Signed(r.table.columns.len() as i64)
     }),
-    col("SPACE", "bigint(20)", "Its database's file.", |r| {
-        r.space.into()
-    }),
+    col(
+        "SPACE",
+        "bigint(20)",
+        "The SPACE of the database's file.",
+        |r| r.space.into(),
+    ),
     null("ROW_FORMAT", "varchar(12)", "Always Dynamic.", |_| {
         Cell::text("Dynamic")
     }),
@@ -209,7 +234,7 @@ const TABLES_: &[Column<Stored>] = &[
     null(
         "SPACE_TYPE",
         "varchar(10)",
-        "General: one file holds a database.",
+        "Always General: a database is one file.",
         |_| Cell::text("General"),
     ),
     col("INSTANT_COLS", "int(11)", "Always 0.", |_| Cell::Signed(0)),
@@ -218,41 +243,49 @@ const TABLES_: &[Column<Stored>] = &[
 static INNODB_TABLES: Spec<Stored> = Spec::new(
     "information_schema",
     "INNODB_TABLES",
-    "The tables of the databases, as their engine keeps them.",
+    "The tables, as InnoDB's data dictionary would list them.",
     &[TABLES_],
     |view, _| Ok(Box::new(stored(view).into_iter())),
 )
 .expect(50);
 
 const TABLESTATS: &[Column<Stored>] = &[
-    col("TABLE_ID", BIG, "Its number.", |r: &Stored| r.id.into()),
-    col("NAME", "varchar(193)", "Database and table.", |r| {
-        format!("{}/{}", r.schema, r.table.name).into()
-    }),
+    col(
+        "TABLE_ID",
+        BIG,
+        "The number that identifies it.",
+        |r: &Stored| r.id.into(),
+    ),
+    col(
+        "NAME",
+        "varchar(193)",
+        "The table, as database/table.",
+        |r| format!("{}/{}", r.schema, r.table.name).into(),
+    ),
     col(
         "STATS_INITIALIZED",
         "varchar(193)",
         "Always Uninitialized.",
         |_| Cell::text("Uninitialized"),
     ),
-    col("NUM_ROWS", BIG, "Not known: 0.", |_| Cell::Unsigned(0)),
-    col("CLUST_INDEX_SIZE", BIG, "Not known: 0.", |_| {
+    col("NUM_ROWS", BIG, "Always 0: unknown.", |_| Cell::Unsigned(0)),
+    col("CLUST_INDEX_SIZE", BIG, "Always 0: unknown.", |_| {
         Cell::Unsigned(0)
     }),
-    col("OTHER_INDEX_SIZE", BIG, "Not known: 0.", |_| {
+    col("OTHER_INDEX_SIZE", BIG, "Always 0: unknown.", |_| {
         Cell::Unsigned(0)
     }),
-    col("MODIFIED_COUNTER", BIG, "Not counted: 0.", |_| {
+    col("MODIFIED_COUNTER", BIG, "Always 0: not counted.", |_| {
         Cell::Unsigned(0)
     }),
-    col("AUTOINC", BIG, "Not known: 0.", |_| Cell::Unsigned(0)),
+    col("AUTOINC", BIG, "Always 0: unknown.", |_| Cell::Unsigned(0)),
     col("REF_COUNT", "int(11)", "Always 0.", |_| Cell::Signed(0)),
 ];
 
 static INNODB_TABLESTATS: Spec<Stored> = Spec::new(
     "information_schema",
     "INNODB_TABLESTATS",
-    "What is known of the tables' sizes.",
+    "Statistics of the tables in INNODB_TABLES.",
     &[TABLESTATS],
     |view, _| Ok(Box::new(stored(view).into_iter())),
 )
@@ -271,20 +304,25 @@ struct Part {
 }
 
 const COLUMNS_: &[Column<Part>] = &[
-    col("TABLE_ID", BIG, "Its table.", |r: &Part| r.table_id.into()),
+    col("TABLE_ID", BIG, "The TABLE_ID of the table.", |r: &Part| {
+        r.table_id.into()
+    }),
     col("NAME", "varchar(193)", "The column.", |r| {
         r.name.as_str().into()
     }),
-    col("POS", BIG, "Its place, from 0.", |r| r.position.into()),
+    col("POS", BIG, "The position, from 0.", |r| r.position.into()),
     col(
         "MTYPE",
         "int(11)",
-        "The engine's type: not told, 0.",
+        "The engine's type. Always 0: unknown.",
         |_| Cell::Signed(0),
     ),
-    col("PRTYPE", "int(11)", "256: it cannot be NULL.", |r| {
-        Cell::Signed(if r.nullable { 0 } else { 256 })
-    }),
+    col(
+        "PRTYPE",
+        "int(11)",
+        "256 if the column is NOT NULL, else 0.",
+        |r| Cell::Signed(if r.nullable { 0 } else { 256 }),
+    ),
     col("LEN", "int(11)", "Always 0.", |_| Cell::Signed(0)),
     col("HAS_DEFAULT", "int(1)", "Always 0.", |_| Cell::Signed(0)),
     null("DEFAULT_VALUE", "text", "Always NULL.", |_| Cell::Null),
@@ -293,7 +331,7 @@ const COLUMNS_: &[Column<Part>] = &[
 static INNODB_COLUMNS: Spec<Part> = Spec::new(
     "information_schema",
     "INNODB_COLUMNS",
-    "The columns of those tables.",
+    "The columns of the tables in INNODB_TABLES.",
     &[COLUMNS_],
     |view, _| {
         let mut parts = Vec::new();
@@ -341,21 +379,36 @@ fn indexes(view: &View) -> Vec<(Part, Vec<String>)> {
 }
 
 const INDEXES: &[Column<Part>] = &[
-    col("INDEX_ID", BIG, "Its number.", |r: &Part| r.id.into()),
+    col(
+        "INDEX_ID",
+        BIG,
+        "The number that identifies it.",
+        |r: &Part| r.id.into(),
+    ),
     col("NAME", "varchar(193)", "The index.", |r| {
         r.name.as_str().into()
     }),
-    col("TABLE_ID", BIG, "Its table.", |r| r.table_id.into()),
-    col("TYPE", "int(11)", "3 primary, 2 unique, 0 neither.", |r| {
-        Cell::Signed(r.kind)
+    col("TABLE_ID", BIG, "The TABLE_ID of the table.", |r| {
+        r.table_id.into()
     }),
-    col("N_FIELDS", "int(11)", "Columns.", |r| {
+    col(
+        "TYPE",
+        "int(11)",
+        "3 for the primary key, 2 for a unique index, 0 for any other.",
+        |r| Cell::Signed(r.kind),
+    ),
+    col("N_FIELDS", "int(11)", "The number of columns.", |r| {
         Cell::Signed(r.fields)
     }),
-    col("PAGE_NO", "int(11)", "Not told: 0.", |_| Cell::Signed(0)),
-    col("SPACE", "int(11)", "Its database's file.", |r| {
-        r.space.into()
+    col("PAGE_NO", "int(11)", "Always 0: unknown.", |_| {
+        Cell::Signed(0)
     }),
+    col(
+        "SPACE",
+        "int(11)",
+        "The SPACE of the database's file.",
+        |r| r.space.into(),
+    ),
     col("MERGE_THRESHOLD", "int(11)", "Always 0.", |_| {
         Cell::Signed(0)
     }),
@@ -364,23 +417,25 @@ const INDEXES: &[Column<Part>] = &[
 static INNODB_INDEXES: Spec<Part> = Spec::new(
     "information_schema",
     "INNODB_INDEXES",
-    "The indexes of those tables.",
+    "The indexes of the tables in INNODB_TABLES.",
     &[INDEXES],
     |view, _| Ok(Box::new(indexes(view).into_iter().map(|(part, _)| part))),
 );
 
 const FIELDS: &[Column<Part>] = &[
-    col("INDEX_ID", BIG, "Its index.", |r: &Part| r.id.into()),
+    col("INDEX_ID", BIG, "The INDEX_ID of the index.", |r: &Part| {
+        r.id.into()
+    }),
     col("NAME", "varchar(193)", "The column.", |r| {
         r.name.as_str().into()
     }),
-    col("POS", BIG, "Its place, from 0.", |r| r.position.into()),
+    col("POS", BIG, "The position, from 0.", |r| r.position.into()),
 ];
 
 static INNODB_FIELDS: Spec<Part> = Spec::new(
     "information_schema",
     "INNODB_FIELDS",
-    "The columns of those indexes.",
+    "The columns of the indexes in INNODB_INDEXES.",
     &[FIELDS],
     |view, _| {
         let fields = indexes(view).into_iter().flat_map(|(index, columns)| {
@@ -422,9 +477,12 @@ fn spaces(view: &View) -> Vec<Space> {
 }
 
 const SPACES: &[Column<Space>] = &[
-    col("SPACE", "int(11) unsigned", "Its number.", |r: &Space| {
-        r.id.into()
-    }),
+    col(
+        "SPACE",
+        "int(11) unsigned",
+        "The number that identifies it.",
+        |r: &Space| r.id.into(),
+    ),
     col("NAME", "varchar(655)", "The database.", |r| {
         r.name.as_str().into()
     }),
@@ -434,9 +492,12 @@ const SPACES: &[Column<Space>] = &[
     null("ROW_FORMAT", "varchar(22)", "Always Any.", |_| {
         Cell::text("Any")
     }),
-    col("PAGE_SIZE", "int(11) unsigned", "SQLite's default.", |_| {
-        Cell::Unsigned(4096)
-    }),
+    col(
+        "PAGE_SIZE",
+        "int(11) unsigned",
+        "The page size: SQLite's default.",
+        |_| Cell::Unsigned(4096),
+    ),
     col("ZIP_PAGE_SIZE", "int(11) unsigned", "Always 0.", |_| {
         Cell::Unsigned(0)
     }),
@@ -446,8 +507,12 @@ const SPACES: &[Column<Space>] = &[
     col("FS_BLOCK_SIZE", "int(11) unsigned", "Always 4096.", |_| {
         Cell::Unsigned(4096)
     }),
-    col("FILE_SIZE", BIG, "Not told: 0.", |_| Cell::Unsigned(0)),
-    col("ALLOCATED_SIZE", BIG, "Not told: 0.", |_| Cell::Unsigned(0)),
+    col("FILE_SIZE", BIG, "Always 0: unknown.", |_| {
+        Cell::Unsigned(0)
+    }),
+    col("ALLOCATED_SIZE", BIG, "Always 0: unknown.", |_| {
+        Cell::Unsigned(0)
+    }),
     col("SERVER_VERSION", "varchar(10)", "SQLite's version.", |r| {
         r.version.as_str().into()
     }),
@@ -460,16 +525,19 @@ const SPACES: &[Column<Space>] = &[
 static INNODB_TABLESPACES: Spec<Space> = Spec::new(
     "information_schema",
     "INNODB_TABLESPACES",
-    "The databases' files.",
+    "The databases' files, as tablespaces.",
     &[SPACES],
     |view, _| Ok(Box::new(spaces(view).into_iter())),
 )
 .expect(10);
 
 const DATAFILES: &[Column<Space>] = &[
-    null("SPACE", "varbinary(256)", "Its number.", |r: &Space| {
-        Cell::owned(r.id.to_string())
-    }),
+    null(
+        "SPACE",
+        "varbinary(256)",
+        "The number that identifies it.",
+        |r: &Space| Cell::owned(r.id.to_string()),
+    ),
     col(
         "PATH",
         "varchar(512)",
@@ -481,7 +549,7 @@ const DATAFILES: &[Column<Space>] = &[
 static INNODB_DATAFILES: Spec<Space> = Spec::new(
     "information_schema",
     "INNODB_DATAFILES",
-    "Where the databases' files lie.",
+    "The paths of the databases' files.",
     &[DATAFILES],
     |view, _| Ok(Box::new(spaces(view).into_iter())),
 )

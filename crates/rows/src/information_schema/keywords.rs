@@ -86,15 +86,15 @@ struct Keyword {
 static KEYWORDS: Spec<Keyword> = Spec::new(
     "information_schema",
     "KEYWORDS",
-    "The words of MySQL 8.0's grammar.",
+    "The keywords of MySQL 8.0.",
     &[&[
-        null("WORD", "varchar(29)", "The word.", |r: &Keyword| {
+        null("WORD", "varchar(29)", "The keyword.", |r: &Keyword| {
             r.word.into()
         }),
         null(
             "RESERVED",
             "int(11)",
-            "Whether it needs backticks as a name.",
+            "1 if the word is reserved and must be quoted as an identifier, else 0.",
             |r| i64::from(r.reserved).into(),
         ),
     ]],

@@ -19,10 +19,10 @@ fn moment(seconds: Option<u64>) -> Cell<'static> {
 
 macro_rules! figures {
     ($($part:ident $count:literal $max:literal $min:literal $average:literal $since:literal;)*) => {[$([
-        col($count, BIG, concat!("What it is at, ", $since, "."), |m: &Metric| m.$part.count.into()),
-        null($max, BIG, concat!("The most it was at, ", $since, "."), |m| largest(&m.$part)),
-        null($min, BIG, concat!("The least a value was at, ", $since, "."), |m| Cell::opt(m.$part.min)),
-        null($average, "float(12,0)", concat!("What a counter counted in a second, ", $since, "."), |m| {
+        col($count, BIG, concat!("The value ", $since, "."), |m: &Metric| m.$part.count.into()),
+        null($max, BIG, concat!("The maximum ", $since, "."), |m| largest(&m.$part)),
+        null($min, BIG, concat!("The minimum ", $since, "; NULL for a counter."), |m| Cell::opt(m.$part.min)),
+        null($average, "float(12,0)", concat!("The average per second ", $since, "; NULL for a value."), |m| {
             Cell::opt(m.$part.average)
         }),
     ]),*]};
@@ -34,45 +34,51 @@ fn largest(figures: &Figures) -> Cell<'static> {
 
 const NAMES: &[Column<Metric>] = &[
     col("NAME", TEXT, "The metric.", |m| m.name.as_str().into()),
-    col(
-        "SUBSYSTEM",
-        TEXT,
-        "What it belongs to; `module_` before it means all of them.",
-        |m| m.subsystem.as_str().into(),
-    ),
+    col("SUBSYSTEM", TEXT, "The subsystem.", |m| {
+        m.subsystem.as_str().into()
+    }),
 ];
 
 const FIGURES: [[Column<Metric>; 4]; 2] = figures! {
-    ever "COUNT" "MAX_COUNT" "MIN_COUNT" "AVG_COUNT" "since it was first enabled";
-    since_reset "COUNT_RESET" "MAX_COUNT_RESET" "MIN_COUNT_RESET" "AVG_COUNT_RESET" "since it was reset";
+    ever "COUNT" "MAX_COUNT" "MIN_COUNT" "AVG_COUNT" "since the metric was first enabled";
+    since_reset "COUNT_RESET" "MAX_COUNT_RESET" "MIN_COUNT_RESET" "AVG_COUNT_RESET" "since the last reset";
 };
 
 const REST: &[Column<Metric>] = &[
-    null("TIME_ENABLED", "datetime", "When it was enabled.", |m| {
-        moment(m.enabled_s)
-    }),
-    null("TIME_DISABLED", "datetime", "When it was disabled.", |m| {
-        moment(m.disabled_s)
-    }),
+    null(
+        "TIME_ENABLED",
+        "datetime",
+        "When the metric was last enabled.",
+        |m| moment(m.enabled_s),
+    ),
+    null(
+        "TIME_DISABLED",
+        "datetime",
+        "When the metric was last disabled.",
+        |m| moment(m.disabled_s),
+    ),
     null(
         "TIME_ELAPSED",
         BIG,
-        "Seconds since it was enabled, or until it was disabled.",
+        "Seconds since the metric was enabled, or from then until it was disabled.",
         |m| Cell::opt(m.elapsed_s),
     ),
-    null("TIME_RESET", "datetime", "When it was reset.", |m| {
-        moment(m.reset_s)
-    }),
-    col("STATUS", TEXT, "Whether it is counted now.", |m| {
+    null(
+        "TIME_RESET",
+        "datetime",
+        "When the metric was last reset.",
+        |m| moment(m.reset_s),
+    ),
+    col("STATUS", TEXT, "enabled or disabled.", |m| {
         Cell::text(if m.enabled { "enabled" } else { "disabled" })
     }),
     col(
         "TYPE",
         TEXT,
-        "Counter, value, status_counter, set_owner or set_member.",
+        "The type: counter, value, status_counter, set_owner or set_member.",
         |m| Cell::text(m.kind.text()),
     ),
-    col("COMMENT", TEXT, "What it is.", |m| {
+    col("COMMENT", TEXT, "What the metric measures.", |m| {
         m.documentation.as_str().into()
     }),
 ];
@@ -80,8 +86,8 @@ const REST: &[Column<Metric>] = &[
 static INNODB_METRICS: Spec<Metric> = Spec::new(
     "information_schema",
     "INNODB_METRICS",
-    "The metrics that the host names itself. SET GLOBAL innodb_monitor_enable, _disable, _reset and \
-     _reset_all switch them.",
+    "Metrics that the instrumented program defines. SET GLOBAL innodb_monitor_enable, _disable, \
+     _reset and _reset_all control them.",
     &[NAMES, &FIGURES[0], &FIGURES[1], REST],
     |view, _| view.snapshot.metrics(),
 )

@@ -11,9 +11,12 @@ const PROCESSLIST_COLUMNS: &[Column<Thread>] = &[
         "The connection's number.",
         |r| Cell::opt(r.processlist_id),
     ),
-    col("USER", "varchar(32)", "The client's user.", |r: &Thread| {
-        r.user.as_deref().unwrap_or("unauthenticated user").into()
-    })
+    col(
+        "USER",
+        "varchar(32)",
+        "The user of the connection.",
+        |r: &Thread| r.user.as_deref().unwrap_or("unauthenticated user").into(),
+    )
     .binary(),
     col("HOST", "varchar(64)", "The client's host.", |r| {
         r.host.as_deref().unwrap_or("").into()
@@ -24,19 +27,22 @@ const PROCESSLIST_COLUMNS: &[Column<Thread>] = &[
     col(
         "COMMAND",
         "varchar(16)",
-        "Query, Sleep and the like.",
+        "The command that the thread runs, such as Query or Sleep.",
         |r| r.command.unwrap_or("").into(),
     ),
-    col("TIME", "int(7)", "Seconds in this command.", |r| {
-        r.time_s.unwrap_or(0).into()
-    }),
-    null("STATE", "varchar(64)", "The stage.", |r| {
+    col(
+        "TIME",
+        "int(7)",
+        "Seconds since the command or state began.",
+        |r| r.time_s.unwrap_or(0).into(),
+    ),
+    null("STATE", "varchar(64)", "The current stage.", |r| {
         Cell::opt(r.state.as_deref())
     }),
     null(
         "INFO",
         "varchar(65535)",
-        "The statement that it runs.",
+        "The statement that is running.",
         |r| Cell::opt(r.info.as_deref()),
     ),
 ];
@@ -44,7 +50,7 @@ const PROCESSLIST_COLUMNS: &[Column<Thread>] = &[
 static PROCESSLIST: Spec<Thread> = Spec::new(
     "information_schema",
     "PROCESSLIST",
-    "The connections, from performance_schema.threads.",
+    "The connections.",
     &[PROCESSLIST_COLUMNS],
     |view, _| {
         let threads = view.snapshot.threads(&crate::filter::Filter::all())?;

@@ -90,57 +90,63 @@ const ROUTINE_COLUMNS: &[Column<Row>] = &[
     col(
         "ROUTINE_TYPE",
         "enum('FUNCTION','PROCEDURE')",
-        "What it is.",
+        "FUNCTION or PROCEDURE.",
         |r| r.routine.kind.name().into(),
     ),
-    null("DATA_TYPE", "longtext", "What a function gives.", |r| {
-        Cell::Text(r.type_().map_or_else(|| "".into(), |t| t.base.into()))
-    }),
+    null(
+        "DATA_TYPE",
+        "longtext",
+        "The type that a function returns.",
+        |r| Cell::Text(r.type_().map_or_else(|| "".into(), |t| t.base.into())),
+    ),
     null(
         "CHARACTER_MAXIMUM_LENGTH",
         "bigint(21)",
-        "Its characters, of a text.",
+        "The maximum length of a string, in characters.",
         |r| Cell::opt(r.type_().as_ref().and_then(characters)),
     ),
     null(
         "CHARACTER_OCTET_LENGTH",
         "bigint(21)",
-        "Its bytes, of a text.",
+        "The maximum length of a string, in bytes.",
         |r| Cell::opt(r.type_().as_ref().and_then(octets)),
     ),
     null(
         "NUMERIC_PRECISION",
         "int(10) unsigned",
-        "Its digits, of a number.",
+        "The numeric precision, in digits.",
         |r| Cell::opt(r.type_().as_ref().and_then(precision)),
     ),
     null(
         "NUMERIC_SCALE",
         "int(10) unsigned",
-        "Its digits behind the point, of a number.",
+        "The numeric scale: digits after the decimal point.",
         |r| Cell::opt(r.type_().as_ref().and_then(scale)),
     ),
     null(
         "DATETIME_PRECISION",
         "int(10) unsigned",
-        "NULL: none gives a time.",
+        "Always NULL: no function returns a time.",
         |_| Cell::Null,
     ),
     null(
         "CHARACTER_SET_NAME",
         "varchar(64)",
-        "Its character set, of a text.",
+        "The character set of a string.",
         |r| Cell::opt(r.type_().as_ref().and_then(charset)),
     ),
     null(
         "COLLATION_NAME",
         "varchar(64)",
-        "Its collation, of a text.",
+        "The collation of a string.",
         |r| Cell::opt(r.type_().as_ref().and_then(collation)),
     ),
-    null("DTD_IDENTIFIER", "longtext", "Its type in full.", |r| {
-        Cell::opt(r.routine.returns)
-    }),
+    null(
+        "DTD_IDENTIFIER",
+        "longtext",
+        "The data type with length and attributes.",
+        |r| Cell::opt(r.routine.returns),
+    ),
     col(
         "ROUTINE_BODY",
         "varchar(8)",
@@ -150,7 +156,7 @@ const ROUTINE_COLUMNS: &[Column<Row>] = &[
     null(
         "ROUTINE_DEFINITION",
         "longtext",
-        "The SELECT that a function is, of those that are one.",
+        "The SELECT of a function that is written in SQL, else NULL.",
         |r| Cell::opt(r.routine.text),
     ),
     null("EXTERNAL_NAME", "binary(0)", "Always NULL.", |_| Cell::Null),
@@ -166,13 +172,13 @@ const ROUTINE_COLUMNS: &[Column<Row>] = &[
     col(
         "IS_DETERMINISTIC",
         "varchar(3)",
-        "NO of what reads tables.",
+        "YES for a function that reads no tables, else NO.",
         |r| Cell::yes_no(r.routine.kind.name() == "FUNCTION" && r.routine.text.is_none()),
     ),
     col(
         "SQL_DATA_ACCESS",
         "enum('CONTAINS SQL','NO SQL','READS SQL DATA','MODIFIES SQL DATA')",
-        "What it does to tables.",
+        "How the routine uses tables: NO SQL, READS SQL DATA or MODIFIES SQL DATA.",
         |r| match (r.routine.kind.name(), r.routine.text) {
             ("PROCEDURE", _) => "MODIFIES SQL DATA".into(),
             (_, Some(_)) => "READS SQL DATA".into(),
@@ -186,17 +192,14 @@ const ROUTINE_COLUMNS: &[Column<Row>] = &[
         "Always INVOKER.",
         |_| "INVOKER".into(),
     ),
-    col("CREATED", "timestamp", "When the segment began.", |r| {
+    col("CREATED", "timestamp", "When recording began.", |r| {
         r.made.as_str().into()
     }),
-    col(
-        "LAST_ALTERED",
-        "timestamp",
-        "When the segment began.",
-        |r| r.made.as_str().into(),
-    ),
+    col("LAST_ALTERED", "timestamp", "When recording began.", |r| {
+        r.made.as_str().into()
+    }),
     col("SQL_MODE", "text", "Always empty.", |_| "".into()),
-    col("ROUTINE_COMMENT", "text", "What it does.", |r| {
+    col("ROUTINE_COMMENT", "text", "What the routine does.", |r| {
         r.routine.doc.into()
     }),
     col(
@@ -261,7 +264,7 @@ const PARAMETER_COLUMNS: &[Column<OfRoutine>] = &[
     col(
         "ORDINAL_POSITION",
         "bigint(20) unsigned",
-        "From 1 on; 0 is what a function gives.",
+        "The parameter's position, from 1; 0 for the return value of a function.",
         |r| r.position.into(),
     ),
     null("PARAMETER_MODE", "varchar(5)", "IN or OUT.", |r| {
@@ -270,58 +273,61 @@ const PARAMETER_COLUMNS: &[Column<OfRoutine>] = &[
     null("PARAMETER_NAME", "varchar(64)", "The parameter.", |r| {
         Cell::opt(r.parameter.1)
     }),
-    null("DATA_TYPE", "longtext", "Its type.", |r| {
+    null("DATA_TYPE", "longtext", "The data type.", |r| {
         r.type_().base.into()
     }),
     null(
         "CHARACTER_MAXIMUM_LENGTH",
         "bigint(21)",
-        "Its characters, of a text.",
+        "The maximum length of a string, in characters.",
         |r| Cell::opt(characters(&r.type_())),
     ),
     null(
         "CHARACTER_OCTET_LENGTH",
         "bigint(21)",
-        "Its bytes, of a text.",
+        "The maximum length of a string, in bytes.",
         |r| Cell::opt(octets(&r.type_())),
     ),
     null(
         "NUMERIC_PRECISION",
         "int(10) unsigned",
-        "Its digits, of a number.",
+        "The numeric precision, in digits.",
         |r| Cell::opt(precision(&r.type_())),
     ),
     null(
         "NUMERIC_SCALE",
         "bigint(21)",
-        "Its digits behind the point, of a number.",
+        "The numeric scale: digits after the decimal point.",
         |r| Cell::opt(scale(&r.type_())),
     ),
     null(
         "DATETIME_PRECISION",
         "int(10) unsigned",
-        "NULL: none is a time.",
+        "Always NULL: no parameter is a time.",
         |_| Cell::Null,
     ),
     null(
         "CHARACTER_SET_NAME",
         "varchar(64)",
-        "Its character set, of a text.",
+        "The character set of a string.",
         |r| Cell::opt(charset(&r.type_())),
     ),
     null(
         "COLLATION_NAME",
         "varchar(64)",
-        "Its collation, of a text.",
+        "The collation of a string.",
         |r| Cell::opt(collation(&r.type_())),
     ),
-    col("DTD_IDENTIFIER", "mediumtext", "Its type in full.", |r| {
-        r.parameter.2.into()
-    }),
+    col(
+        "DTD_IDENTIFIER",
+        "mediumtext",
+        "The data type with length and attributes.",
+        |r| r.parameter.2.into(),
+    ),
     col(
         "ROUTINE_TYPE",
         "enum('FUNCTION','PROCEDURE')",
-        "What the routine is.",
+        "FUNCTION or PROCEDURE.",
         |r| r.kind.into(),
     ),
 ];
@@ -329,7 +335,7 @@ const PARAMETER_COLUMNS: &[Column<OfRoutine>] = &[
 static PARAMETERS: Spec<OfRoutine> = Spec::new(
     "information_schema",
     "PARAMETERS",
-    "What the functions and procedures of schema sys are called with.",
+    "The parameters and return values of the functions and procedures of schema sys.",
     &[PARAMETER_COLUMNS],
     |view, _| {
         let all = routines(view, &Filter::all());

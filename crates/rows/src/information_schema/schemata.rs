@@ -15,13 +15,13 @@ const COLUMNS: &[Column<Database>] = &[
     col(
         "DEFAULT_CHARACTER_SET_NAME",
         "varchar(64)",
-        "Its default character set.",
+        "The default character set.",
         |r| r.charset.as_str().into(),
     ),
     col(
         "DEFAULT_COLLATION_NAME",
         "varchar(64)",
-        "Its default collation.",
+        "The default collation.",
         |r| r.collation.as_str().into(),
     ),
     null("SQL_PATH", "binary(0)", "Always NULL.", |_| Cell::Null),

@@ -86,35 +86,43 @@ const STATISTICS_COLUMNS: &[Column<Part>] = &[
     col(
         "SEQ_IN_INDEX",
         "int(10) unsigned",
-        "The column's place in it, from 1.",
+        "The column's position in the index, from 1.",
         |r| r.seq.into(),
     ),
     null("COLUMN_NAME", "varchar(64)", "The column.", |r| {
         r.column.as_str().into()
     }),
-    null("COLLATION", "varchar(1)", "A if it is sorted.", |r| {
-        if r.hash { Cell::Null } else { Cell::text("A") }
-    }),
-    null("CARDINALITY", "bigint(21)", "Not estimated.", |_| {
-        Cell::Null
-    }),
+    null(
+        "COLLATION",
+        "varchar(1)",
+        "A if the column is sorted in ascending order, else NULL.",
+        |r| {
+            if r.hash { Cell::Null } else { Cell::text("A") }
+        },
+    ),
+    null(
+        "CARDINALITY",
+        "bigint(21)",
+        "Always NULL: not estimated.",
+        |_| Cell::Null,
+    ),
     null(
         "SUB_PART",
         "bigint(21)",
-        "NULL: whole columns are indexed.",
+        "Always NULL: only whole columns are indexed.",
         |_| Cell::Null,
     ),
     null("PACKED", "binary(0)", "Always NULL.", |_| Cell::Null),
     col(
         "NULLABLE",
         "varchar(3)",
-        "YES if the column can be NULL.",
+        "YES if the column can be NULL, else empty.",
         |r| Cell::text(if r.nullable { "YES" } else { "" }),
     ),
     col(
         "INDEX_TYPE",
         "varchar(11)",
-        "HASH in the catalog's own tables, else BTREE.",
+        "HASH for tables of the system schemas, else BTREE.",
         |r| Cell::text(if r.hash { "HASH" } else { "BTREE" }),
     ),
     col("COMMENT", "varchar(8)", "Always empty.", |_| Cell::text("")),
@@ -212,31 +220,31 @@ const USAGE_COLUMNS: &[Column<Usage>] = &[
     col(
         "ORDINAL_POSITION",
         "int(10) unsigned",
-        "Its place in the constraint, from 1.",
+        "The column's position in the constraint, from 1.",
         |r| r.position.into(),
     ),
     null(
         "POSITION_IN_UNIQUE_CONSTRAINT",
         "int(10) unsigned",
-        "Its place in the key referred to.",
+        "The column's position in the referenced key.",
         |r| Cell::opt(r.referenced.as_ref().map(|_| r.position)),
     ),
     null(
         "REFERENCED_TABLE_SCHEMA",
         "varchar(64)",
-        "The database referred to.",
+        "The referenced database.",
         |r| Cell::opt(r.referenced.as_ref().map(|_| r.schema.as_str())),
     ),
     null(
         "REFERENCED_TABLE_NAME",
         "varchar(64)",
-        "The table referred to.",
+        "The referenced table.",
         |r| Cell::opt(r.referenced.as_ref().map(|(table, _)| table.as_str())),
     ),
     null(
         "REFERENCED_COLUMN_NAME",
         "varchar(64)",
-        "The column referred to.",
+        "The referenced column.",
         |r| Cell::opt(r.referenced.as_ref().map(|(_, column)| column.as_str())),
     ),
 ];
@@ -244,7 +252,7 @@ const USAGE_COLUMNS: &[Column<Usage>] = &[
 static KEY_COLUMN_USAGE: Spec<Usage> = Spec::new(
     "information_schema",
     "KEY_COLUMN_USAGE",
-    "The columns of unique and foreign keys.",
+    "The columns of primary, unique and foreign keys.",
     &[USAGE_COLUMNS],
     |view, filter| Ok(Box::new(usages(view, filter).into_iter())),
 )
@@ -310,7 +318,7 @@ const CONSTRAINT_COLUMNS: &[Column<Constraint>] = &[
 static TABLE_CONSTRAINTS: Spec<Constraint> = Spec::new(
     "information_schema",
     "TABLE_CONSTRAINTS",
-    "The unique and foreign keys.",
+    "The primary, unique and foreign keys.",
     &[CONSTRAINT_COLUMNS],
     |view, filter| Ok(Box::new(constraints(view, filter).into_iter())),
 )
@@ -338,13 +346,13 @@ const REFERENTIAL_COLUMNS: &[Column<Foreign>] = &[
     col(
         "UNIQUE_CONSTRAINT_SCHEMA",
         "varchar(64)",
-        "The database referred to.",
+        "The referenced database.",
         |r| r.0.as_str().into(),
     ),
     null(
         "UNIQUE_CONSTRAINT_NAME",
         "varchar(64)",
-        "The key referred to.",
+        "The referenced key.",
         |_| Cell::text("PRIMARY"),
     ),
     col(
@@ -353,25 +361,19 @@ const REFERENTIAL_COLUMNS: &[Column<Foreign>] = &[
         "Always NONE.",
         |_| Cell::text("NONE"),
     ),
-    col(
-        "UPDATE_RULE",
-        RULES,
-        "What an UPDATE there does here.",
-        |r| r.2.on_update.as_str().into(),
-    ),
-    col(
-        "DELETE_RULE",
-        RULES,
-        "What a DELETE there does here.",
-        |r| r.2.on_delete.as_str().into(),
-    ),
+    col("UPDATE_RULE", RULES, "The action ON UPDATE.", |r| {
+        r.2.on_update.as_str().into()
+    }),
+    col("DELETE_RULE", RULES, "The action ON DELETE.", |r| {
+        r.2.on_delete.as_str().into()
+    }),
     col("TABLE_NAME", "varchar(64)", "The table.", |r| {
         r.1.as_str().into()
     }),
     col(
         "REFERENCED_TABLE_NAME",
         "varchar(64)",
-        "The table referred to.",
+        "The referenced table.",
         |r| r.2.table.as_str().into(),
     ),
 ];

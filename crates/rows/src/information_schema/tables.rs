@@ -81,13 +81,13 @@ const COLUMNS: &[Column<Row>] = &[
     col(
         "TABLE_TYPE",
         "enum('BASE TABLE','VIEW','SYSTEM VIEW')",
-        "What it is.",
+        "BASE TABLE, VIEW or SYSTEM VIEW.",
         |r| r.kind().into(),
     ),
-    null("ENGINE", "varchar(64)", "What stores it.", |r| {
+    null("ENGINE", "varchar(64)", "The storage engine.", |r| {
         Cell::opt(r.engine())
     }),
-    null("VERSION", "int(2)", "10, as in MySQL.", |r| {
+    null("VERSION", "int(2)", "Always 10, as in MySQL.", |r| {
         if r.is_view() {
             Cell::Null
         } else {
@@ -97,7 +97,7 @@ const COLUMNS: &[Column<Row>] = &[
     null(
         "ROW_FORMAT",
         "enum('Fixed','Dynamic','Compressed','Redundant','Compact','Paged')",
-        "How rows are stored.",
+        "The row format.",
         |r| {
             if r.is_view() {
                 Cell::Null
@@ -109,7 +109,7 @@ const COLUMNS: &[Column<Row>] = &[
     null(
         "TABLE_ROWS",
         BIG,
-        "About how many rows; NULL: not known.",
+        "The approximate number of rows; NULL if unknown.",
         |r| match &r.table {
             AnyTable::Catalog(t)
                 if t.schema() != "information_schema" && t.view_definition().is_none() =>
@@ -119,31 +119,48 @@ const COLUMNS: &[Column<Row>] = &[
             _ => Cell::Null,
         },
     ),
-    null("AVG_ROW_LENGTH", BIG, "Not known: NULL.", |_| Cell::Null),
-    null("DATA_LENGTH", BIG, "Not known: NULL.", |_| Cell::Null),
-    null("MAX_DATA_LENGTH", BIG, "0: no limit is known.", |r| {
+    null("AVG_ROW_LENGTH", BIG, "Always NULL: unknown.", |_| {
+        Cell::Null
+    }),
+    null("DATA_LENGTH", BIG, "Always NULL: unknown.", |_| Cell::Null),
+    null(
+        "MAX_DATA_LENGTH",
+        BIG,
+        "Always 0: no limit is known.",
+        |r| Cell::opt(r.base().map(|_| 0u64)),
+    ),
+    null("INDEX_LENGTH", BIG, "Always NULL: unknown.", |_| Cell::Null),
+    null("DATA_FREE", BIG, "Always 0: not counted by table.", |r| {
         Cell::opt(r.base().map(|_| 0u64))
     }),
-    null("INDEX_LENGTH", BIG, "Not known: NULL.", |_| Cell::Null),
-    null("DATA_FREE", BIG, "0: not counted by table.", |r| {
-        Cell::opt(r.base().map(|_| 0u64))
+    null("AUTO_INCREMENT", BIG, "Always NULL: unknown.", |_| {
+        Cell::Null
     }),
-    null("AUTO_INCREMENT", BIG, "Not known: NULL.", |_| Cell::Null),
     null(
         "CREATE_TIME",
         "timestamp",
-        "When it was made; NULL for a user's table.",
+        "When the table was created; NULL for a user table.",
         |r| match &r.table {
             AnyTable::User(_) => Cell::Null,
             AnyTable::Catalog(_) => r.started.as_str().into(),
         },
     ),
-    null("UPDATE_TIME", "datetime", "Not recorded.", |_| Cell::Null),
-    null("CHECK_TIME", "datetime", "Not recorded.", |_| Cell::Null),
+    null(
+        "UPDATE_TIME",
+        "datetime",
+        "Always NULL: not recorded.",
+        |_| Cell::Null,
+    ),
+    null(
+        "CHECK_TIME",
+        "datetime",
+        "Always NULL: not recorded.",
+        |_| Cell::Null,
+    ),
     null(
         "TABLE_COLLATION",
         "varchar(64)",
-        "Its default collation.",
+        "The default collation.",
         |r| {
             if r.is_view() {
                 Cell::Null
@@ -152,7 +169,12 @@ const COLUMNS: &[Column<Row>] = &[
             }
         },
     ),
-    null("CHECKSUM", "bigint(21)", "Not computed.", |_| Cell::Null),
+    null(
+        "CHECKSUM",
+        "bigint(21)",
+        "Always NULL: not computed.",
+        |_| Cell::Null,
+    ),
     null("CREATE_OPTIONS", "varchar(256)", "Always empty.", |r| {
         if r.is_view() {
             Cell::Null
@@ -163,7 +185,7 @@ const COLUMNS: &[Column<Row>] = &[
     null(
         "TABLE_COMMENT",
         "text",
-        "Its comment; VIEW for a view.",
+        "The comment; VIEW for a view.",
         |r| match &r.table {
             _ if r.is_view() => Cell::text("VIEW"),
             AnyTable::User(t) => t.comment.as_str().into(),
@@ -203,7 +225,7 @@ const VIEW_COLUMNS: &[Column<Row>] = &[
     col("TABLE_NAME", "varchar(64)", "The view.", |r| {
         r.name().into()
     }),
-    null("VIEW_DEFINITION", "longtext", "Its SELECT.", |r| {
+    null("VIEW_DEFINITION", "longtext", "The view's SELECT.", |r| {
         Cell::opt(r.definition())
     }),
     col(
@@ -215,9 +237,12 @@ const VIEW_COLUMNS: &[Column<Row>] = &[
     col("IS_UPDATABLE", "enum('NO','YES')", "Always NO.", |_| {
         Cell::text("NO")
     }),
-    null("DEFINER", "varchar(93)", "Who made it; root.", |_| {
-        Cell::text("root@localhost")
-    }),
+    null(
+        "DEFINER",
+        "varchar(93)",
+        "Always root: views belong to root.",
+        |_| Cell::text("root@localhost"),
+    ),
     null("SECURITY_TYPE", "varchar(7)", "Always INVOKER.", |_| {
         Cell::text("INVOKER")
     }),

@@ -24,20 +24,23 @@ const ACTORS: &[Column<Rule>] = &[
         (&*r.actor.user).into()
     })
     .binary(),
-    col("ROLE", "char(32)", "Not used, as in MySQL.", |r: &Rule| {
-        (&*r.actor.role).into()
-    })
+    col(
+        "ROLE",
+        "char(32)",
+        "Always NULL, as in MySQL.",
+        |r: &Rule| (&*r.actor.role).into(),
+    )
     .binary(),
     col(
         "ENABLED",
         YES_NO,
-        "Whether new threads are instrumented; can be set.",
+        "Whether new foreground threads are instrumented; can be updated.",
         |r| Cell::yes_no(r.actor.enabled),
     ),
     col(
         "HISTORY",
         YES_NO,
-        "Whether their events are kept in history; can be set.",
+        "Whether events of new threads go to the history tables; can be updated.",
         |r| Cell::yes_no(r.actor.history),
     ),
 ];
@@ -45,7 +48,7 @@ const ACTORS: &[Column<Rule>] = &[
 static SETUP_ACTORS: Spec<Rule> = Spec::new(
     "performance_schema",
     "setup_actors",
-    "Whose new connections are instrumented; the rule that fits best decides.",
+    "Which connections are instrumented. The most specific matching rule decides.",
     &[ACTORS],
     |view, _| view.snapshot.actors(),
 )
@@ -84,32 +87,34 @@ pub struct ThreadClass {
 }
 
 const THREADS: &[Column<ThreadClass>] = &[
-    col("NAME", "varchar(128)", "The class.", |r| (&*r.name).into()),
+    col("NAME", "varchar(128)", "The thread instrument.", |r| {
+        (&*r.name).into()
+    }),
     col(
         "ENABLED",
         YES_NO,
-        "Whether new background threads of it are instrumented; can be set.",
+        "Whether new background threads of this kind are instrumented; can be updated.",
         |r| Cell::yes_no(r.enabled),
     ),
     col(
         "HISTORY",
         YES_NO,
-        "Whether their events are kept in history; can be set.",
+        "Whether events of new threads go to the history tables; can be updated.",
         |r| Cell::yes_no(r.history),
     ),
     col(
         "PROPERTIES",
         "set('singleton','user')",
-        "Whether there is one such thread, whether it serves a user.",
+        "Properties of such threads: singleton, user.",
         |r| r.properties.as_str().into(),
     ),
     col(
         "VOLATILITY",
         "int(11)",
-        "How short-lived its threads are; 0 if that is not known.",
+        "How short-lived such threads are; 0 if unknown.",
         |r| r.volatility.into(),
     ),
-    null("DOCUMENTATION", "longtext", "What they do.", |r| {
+    null("DOCUMENTATION", "longtext", "What such threads do.", |r| {
         Cell::opt(r.documentation.as_deref())
     }),
 ];
@@ -117,7 +122,7 @@ const THREADS: &[Column<ThreadClass>] = &[
 static SETUP_THREADS: Spec<ThreadClass> = Spec::new(
     "performance_schema",
     "setup_threads",
-    "The classes of threads, and how new ones of them begin.",
+    "The thread instruments, with the settings that new threads start with.",
     &[THREADS],
     |view, filter| view.snapshot.thread_classes(filter),
 )

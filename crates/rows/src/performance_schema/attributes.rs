@@ -17,13 +17,16 @@ pub struct Attribute {
 macro_rules! columns {
     () => {
         &[&[
-            col("PROCESSLIST_ID", U64, "The connection.", |r: &Attribute| {
-                r.processlist_id.into()
-            }),
+            col(
+                "PROCESSLIST_ID",
+                U64,
+                "The connection's number.",
+                |r: &Attribute| r.processlist_id.into(),
+            ),
             col(
                 "ATTR_NAME",
                 "varchar(32)",
-                "The attribute.",
+                "The attribute's name.",
                 |r: &Attribute| (&*r.name).into(),
             )
             .binary(),
@@ -37,7 +40,7 @@ macro_rules! columns {
             null(
                 "ORDINAL_POSITION",
                 "int(11)",
-                "In which order the client sent it, from 0.",
+                "The attribute's position among those that the client sent, from 0.",
                 |r: &Attribute| r.ordinal_position.into(),
             ),
         ]]
@@ -48,7 +51,7 @@ const KEYS: &[Key] = &[Key::Primary(&["PROCESSLIST_ID", "ATTR_NAME"])];
 static ALL: Spec<Attribute> = Spec::new(
     "performance_schema",
     "session_connect_attrs",
-    "What clients said of themselves when they connected.",
+    "Connection attributes that clients sent.",
     columns!(),
     |view, filter| view.snapshot.attributes(filter, None),
 )
@@ -58,7 +61,7 @@ static ALL: Spec<Attribute> = Spec::new(
 static ACCOUNT: Spec<Attribute> = Spec::new(
     "performance_schema",
     "session_account_connect_attrs",
-    "What clients of this account said of themselves when they connected.",
+    "Connection attributes that clients of the current account sent.",
     columns!(),
     |view, filter| {
         let session = view.source.session();

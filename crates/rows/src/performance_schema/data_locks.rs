@@ -7,7 +7,7 @@ use crate::empty::{Empty, always, maybe};
 static DATA_LOCKS: Empty = Empty::new(
     "performance_schema",
     "data_locks",
-    "Locks on rows. Always empty: SQLite locks databases, and metadata_locks shows who holds one.",
+    "Row locks. Always empty: SQLite locks whole databases; metadata_locks shows who holds a lock.",
     &[&[
         always("ENGINE", "varchar(32)", "The storage engine."),
         always("ENGINE_LOCK_ID", "varchar(128)", "The engine's name for the lock."),
@@ -21,7 +21,7 @@ static DATA_LOCKS: Empty = Empty::new(
         maybe("INDEX_NAME", "varchar(64)", "The locked index."),
         always("OBJECT_INSTANCE_BEGIN", U64, "Address of the lock."),
         always("LOCK_TYPE", "varchar(32)", "RECORD or TABLE."),
-        always("LOCK_MODE", "varchar(32)", "How it is locked."),
+        always("LOCK_MODE", "varchar(32)", "The lock mode."),
         always("LOCK_STATUS", "varchar(32)", "GRANTED or WAITING."),
         maybe("LOCK_DATA", "varchar(8192)", "The locked row."),
     ]],
@@ -37,7 +37,7 @@ static DATA_LOCKS: Empty = Empty::new(
 static DATA_LOCK_WAITS: Empty = Empty::new(
     "performance_schema",
     "data_lock_waits",
-    "Who waits for whose lock on rows. Always empty: SQLite locks no rows.",
+    "Waits for row locks. Always empty: SQLite has no row locks.",
     &[&[
         always("ENGINE", "varchar(32)", "The storage engine."),
         always("REQUESTING_ENGINE_LOCK_ID", "varchar(128)", "The lock of who waits."),
@@ -65,7 +65,7 @@ static DATA_LOCK_WAITS: Empty = Empty::new(
 static USER_DEFINED_FUNCTIONS: Empty = Empty::new(
     "performance_schema",
     "user_defined_functions",
-    "Functions from loaded libraries. Always empty: none can be loaded.",
+    "Loadable functions. Always empty: none can be loaded.",
     &[&[
         always("UDF_NAME", "varchar(64)", "The function."),
         always("UDF_RETURN_TYPE", "varchar(20)", "What it returns."),

@@ -18,7 +18,7 @@ const HEAD: &[Column<Digest>] = &[
     null(
         "DIGEST",
         "varchar(64)",
-        "The SHA-256 of the normalized statement; NULL sums what found no room.",
+        "The SHA-256 of the normalized statement; NULL for the sum of statements that found no room in the table.",
         |r| Cell::opt(r.digest.as_deref()),
     ),
     null(
@@ -33,46 +33,49 @@ const TAIL: &[Column<Digest>] = &[
     col(
         "FIRST_SEEN",
         "timestamp(6)",
-        "When it was first seen.",
+        "When such a statement first ran.",
         |r| timestamp(r.first_seen_us),
     ),
-    col("LAST_SEEN", "timestamp(6)", "When it was last seen.", |r| {
-        timestamp(r.last_seen_us)
-    }),
+    col(
+        "LAST_SEEN",
+        "timestamp(6)",
+        "When such a statement last ran.",
+        |r| timestamp(r.last_seen_us),
+    ),
     col(
         "QUANTILE_95",
         U64,
-        "95 % of its statements took at most this.",
+        "The 95th percentile of their time, in picoseconds.",
         |r| r.quantiles[0].into(),
     ),
     col(
         "QUANTILE_99",
         U64,
-        "99 % of its statements took at most this.",
+        "The 99th percentile of their time, in picoseconds.",
         |r| r.quantiles[1].into(),
     ),
     col(
         "QUANTILE_999",
         U64,
-        "99.9 % of its statements took at most this.",
+        "The 99.9th percentile of their time, in picoseconds.",
         |r| r.quantiles[2].into(),
     ),
     null(
         "QUERY_SAMPLE_TEXT",
         "longtext",
-        "One of its statements in full.",
+        "A sample statement with its literals.",
         |r| Cell::opt(r.sample_text.as_deref()),
     ),
     col(
         "QUERY_SAMPLE_SEEN",
         "timestamp(6)",
-        "When that one was seen.",
+        "When the sample statement ran.",
         |r| timestamp(r.sample_seen_us),
     ),
     col(
         "QUERY_SAMPLE_TIMER_WAIT",
         U64,
-        "How long that one took.",
+        "How long the sample statement took, in picoseconds.",
         |r| r.sample_timer_wait.into(),
     ),
 ];
@@ -122,7 +125,7 @@ const OF_DIGEST: &[Column<Bucket>] = &[
     null(
         "DIGEST",
         "varchar(64)",
-        "The statement's digest; NULL for what found no room.",
+        "The statement's digest; NULL for statements whose digest found no room in the table.",
         |r| Cell::opt(r.digest.as_deref()),
     ),
 ];
@@ -131,32 +134,34 @@ const BUCKET: &[Column<Bucket>] = &[
     col(
         "BUCKET_NUMBER",
         "int(10) unsigned",
-        "The bucket, from 0.",
+        "The bucket's number, from 0.",
         |r| r.number.into(),
     ),
     col(
         "BUCKET_TIMER_LOW",
         U64,
-        "The shortest time that falls into it, in picoseconds.",
+        "The lower bound of the bucket, in picoseconds.",
         |r| r.low.into(),
     ),
     col(
         "BUCKET_TIMER_HIGH",
         U64,
-        "Where the next bucket begins.",
+        "The upper bound of the bucket, in picoseconds.",
         |r| r.high.into(),
     ),
-    col("COUNT_BUCKET", U64, "Statements in it.", |r| r.count.into()),
+    col("COUNT_BUCKET", U64, "Statements in this bucket.", |r| {
+        r.count.into()
+    }),
     col(
         "COUNT_BUCKET_AND_LOWER",
         U64,
-        "Statements in it and those before.",
+        "Statements in this bucket and all lower ones.",
         |r| r.lower.into(),
     ),
     col(
         "BUCKET_QUANTILE",
         "double(7,6)",
-        "Their share of all.",
+        "The fraction of all statements that are in this bucket or a lower one.",
         |r| r.quantile.into(),
     ),
 ];
@@ -164,7 +169,7 @@ const BUCKET: &[Column<Bucket>] = &[
 static BY_DIGEST: Spec<Bucket> = Spec::new(
     "performance_schema",
     "events_statements_histogram_by_digest",
-    "How long the statements of each digest took.",
+    "A latency histogram of the statements of each digest.",
     &[OF_DIGEST, BUCKET],
     |view, _| view.snapshot.digest_histograms(),
 )
@@ -178,7 +183,7 @@ static BY_DIGEST: Spec<Bucket> = Spec::new(
 static GLOBAL: Spec<Bucket> = Spec::new(
     "performance_schema",
     "events_statements_histogram_global",
-    "How long all statements took.",
+    "A latency histogram of all statements.",
     &[BUCKET],
     |view, _| view.snapshot.statement_histogram(),
 )

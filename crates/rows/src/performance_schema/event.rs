@@ -15,21 +15,18 @@ pub const fn identity<R: HasEvent>() -> [Column<R>; 4] {
         col(
             "EVENT_ID",
             U64,
-            "The event's number, counted in its thread.",
+            "The event's number, unique within its thread.",
             |r| r.event().event_id.into(),
         ),
         null(
             "END_EVENT_ID",
             U64,
-            "The thread's last event number when this one ended; NULL while it runs.",
+            "The thread's latest EVENT_ID when this event ended; NULL while it runs.",
             |r| Cell::opt(r.event().end_event_id),
         ),
-        col(
-            "EVENT_NAME",
-            "varchar(128)",
-            "The instrument that made the event.",
-            |r| (&*r.event().name).into(),
-        ),
+        col("EVENT_NAME", "varchar(128)", "The instrument.", |r| {
+            (&*r.event().name).into()
+        }),
     ]
 }
 
@@ -39,25 +36,25 @@ pub const fn times<R: HasEvent>() -> [Column<R>; 4] {
         null(
             "SOURCE",
             "varchar(64)",
-            "File and line of the instrument point. Tare does not know it: NULL.",
+            "Source file and line of the instrument point. Always NULL: Tare does not record it.",
             |r| Cell::opt(r.event().source.as_deref()),
         ),
         null(
             "TIMER_START",
             U64,
-            "When it began, in picoseconds; NULL if it is counted only.",
+            "When it began, in picoseconds; NULL if it is counted but not timed.",
             |r| Cell::opt(r.event().timer_start),
         ),
         null(
             "TIMER_END",
             U64,
-            "When it ended, or the time of this reading while it runs.",
+            "When it ended; while it runs, the time of this query.",
             |r| Cell::opt(r.event().timer_end),
         ),
         null(
             "TIMER_WAIT",
             U64,
-            "How long it took, or has taken so far.",
+            "How long it took, or has taken so far, in picoseconds.",
             |r| Cell::opt(r.event().timer_wait),
         ),
     ]
@@ -72,13 +69,13 @@ pub const fn nesting<R: HasEvent>() -> [Column<R>; 2] {
         null(
             "NESTING_EVENT_ID",
             U64,
-            "EVENT_ID of the event within which this one ran.",
+            "EVENT_ID of the enclosing event.",
             |r| Cell::opt(r.event().nesting_event_id),
         ),
         null(
             "NESTING_EVENT_TYPE",
             NESTING,
-            "The type of that event.",
+            "The type of the enclosing event.",
             |r| Cell::opt(r.event().nesting_event_type),
         ),
     ]

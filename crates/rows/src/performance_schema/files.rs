@@ -32,7 +32,7 @@ pub const fn writes<R: HasIo>(bytes: &'static str) -> [Column<R>; 6] {
 /// COUNT_MISC to MAX_TIMER_MISC.
 pub const fn others<R: HasIo>() -> [Column<R>; 5] {
     stats!(
-        "COUNT_MISC", "TIMER_MISC", "Other operations: open, close, sync, connect.",
+        "COUNT_MISC", "TIMER_MISC", "Other operations, such as open, close, sync and connect.",
         r => r.io().misc
     )
 }
@@ -68,9 +68,12 @@ static BY_INSTANCE: Spec<FileIo> = Spec::new(
                 |r: &FileIo| (&*r.path).into(),
             ),
             EVENT_NAME,
-            col("OBJECT_INSTANCE_BEGIN", U64, "The file's number.", |r| {
-                r.object_instance_begin.into()
-            }),
+            col(
+                "OBJECT_INSTANCE_BEGIN",
+                U64,
+                "A number that stands for the file object.",
+                |r| r.object_instance_begin.into(),
+            ),
         ],
         &timing(),
         &reads(I64),
@@ -91,7 +94,7 @@ static BY_INSTANCE: Spec<FileIo> = Spec::new(
 static INSTANCES: Spec<Opened> = Spec::new(
     "performance_schema",
     "file_instances",
-    "The files that were opened, and how often they are open now.",
+    "The files that were opened, and how many times each is open now.",
     &[&[
         col(
             "FILE_NAME",
@@ -105,7 +108,7 @@ static INSTANCES: Spec<Opened> = Spec::new(
         col(
             "OPEN_COUNT",
             "int(10) unsigned",
-            "How often it is open.",
+            "How many times it is open now.",
             |r| r.open.into(),
         ),
     ]],

@@ -29,7 +29,7 @@ pub struct Handle {
 static HANDLES: Spec<Handle> = Spec::new(
     "performance_schema",
     "table_handles",
-    "The tables that sessions have open, and how they have locked them.",
+    "Open tables of each session, with their table locks.",
     &[&[
         col("OBJECT_TYPE", "varchar(64)", "TABLE.", |r: &Handle| {
             r.kind.into()
@@ -40,25 +40,34 @@ static HANDLES: Spec<Handle> = Spec::new(
         col("OBJECT_NAME", "varchar(64)", "The table.", |r| {
             (&*r.name).into()
         }),
-        col("OBJECT_INSTANCE_BEGIN", U64, "The handle's address.", |r| {
-            r.address.into()
-        }),
-        null("OWNER_THREAD_ID", U64, "Who has it open.", |r| {
-            Cell::opt(r.owner)
-        }),
-        null("OWNER_EVENT_ID", U64, "The event that opened it.", |r| {
-            Cell::opt(r.event)
-        }),
+        col(
+            "OBJECT_INSTANCE_BEGIN",
+            U64,
+            "The table handle's address in memory.",
+            |r| r.address.into(),
+        ),
+        null(
+            "OWNER_THREAD_ID",
+            U64,
+            "The thread that has the table open.",
+            |r| Cell::opt(r.owner),
+        ),
+        null(
+            "OWNER_EVENT_ID",
+            U64,
+            "The event in which it was opened.",
+            |r| Cell::opt(r.event),
+        ),
         null(
             "INTERNAL_LOCK",
             "varchar(64)",
-            "The server's lock on it.",
+            "The table lock at SQL level.",
             |r| Cell::opt(r.internal),
         ),
         null(
             "EXTERNAL_LOCK",
             "varchar(64)",
-            "The storage engine's lock on it.",
+            "The table lock at storage engine level.",
             |r| Cell::opt(r.external),
         ),
     ]],
@@ -107,43 +116,63 @@ static METADATA: Spec<MetadataLock> = Spec::new(
         col(
             "OBJECT_TYPE",
             "varchar(64)",
-            "What is locked: TABLE, SCHEMA, GLOBAL.",
+            "The type of the locked object: TABLE, SCHEMA, GLOBAL and so on.",
             |r: &MetadataLock| r.on.into(),
         ),
-        null("OBJECT_SCHEMA", "varchar(64)", "Its schema.", |r| {
-            Cell::opt(r.schema.as_deref())
-        }),
-        null("OBJECT_NAME", "varchar(64)", "Its name.", |r| {
+        null(
+            "OBJECT_SCHEMA",
+            "varchar(64)",
+            "The object's schema.",
+            |r| Cell::opt(r.schema.as_deref()),
+        ),
+        null("OBJECT_NAME", "varchar(64)", "The object's name.", |r| {
             Cell::opt(r.name.as_deref())
         }),
-        null("COLUMN_NAME", "varchar(64)", "Its column.", |r| {
-            Cell::opt(r.column.as_deref())
-        }),
-        col("OBJECT_INSTANCE_BEGIN", U64, "The lock's address.", |r| {
-            r.address.into()
-        }),
-        col("LOCK_TYPE", "varchar(32)", "How it is locked.", |r| {
+        null(
+            "COLUMN_NAME",
+            "varchar(64)",
+            "The locked column, if any.",
+            |r| Cell::opt(r.column.as_deref()),
+        ),
+        col(
+            "OBJECT_INSTANCE_BEGIN",
+            U64,
+            "The lock object's address in memory.",
+            |r| r.address.into(),
+        ),
+        col("LOCK_TYPE", "varchar(32)", "The lock mode.", |r| {
             r.kind.into()
         }),
         col(
             "LOCK_DURATION",
             "varchar(32)",
-            "For how long: STATEMENT, TRANSACTION, EXPLICIT.",
+            "When the lock is released: STATEMENT, TRANSACTION or EXPLICIT.",
             |r| r.duration.into(),
         ),
         col(
             "LOCK_STATUS",
             "varchar(32)",
-            "GRANTED, or PENDING while its session waits.",
+            "GRANTED, or PENDING while the session waits for it.",
             |r| r.status.into(),
         ),
-        null("SOURCE", "varchar(64)", "Not known to Tare: NULL.", |_| {
-            Cell::Null
-        }),
-        null("OWNER_THREAD_ID", U64, "Who asked for it.", |r| {
-            r.owner.into()
-        }),
-        null("OWNER_EVENT_ID", U64, "In which event.", |r| r.event.into()),
+        null(
+            "SOURCE",
+            "varchar(64)",
+            "Always NULL: Tare does not record it.",
+            |_| Cell::Null,
+        ),
+        null(
+            "OWNER_THREAD_ID",
+            U64,
+            "The thread that requested the lock.",
+            |r| r.owner.into(),
+        ),
+        null(
+            "OWNER_EVENT_ID",
+            U64,
+            "The event in which it was requested.",
+            |r| r.event.into(),
+        ),
     ]],
     |view, _| view.snapshot.metadata_locks(),
 )

@@ -13,15 +13,15 @@ const fn never(name: &'static str, doc: &'static str) -> Column<HostSeen> {
 static HOST_CACHE: Spec<HostSeen> = Spec::new(
     "performance_schema",
     "host_cache",
-    "The addresses that clients came from by TCP, and how their connections failed.",
+    "Client addresses of TCP connections, with counts of connection errors.",
     &[&[
-        col("IP", "varchar(64)", "The address.", |r: &HostSeen| {
+        col("IP", "varchar(64)", "The client's IP address.", |r: &HostSeen| {
             Cell::owned(r.ip.to_string())
         }),
         null(
             "HOST",
             "varchar(255)",
-            "Its name: localhost, or NULL; names are not resolved.",
+            "The host name: localhost or NULL, because names are not resolved.",
             |r: &HostSeen| {
                 if r.ip.is_loopback() {
                     "localhost".into()
@@ -34,16 +34,16 @@ static HOST_CACHE: Spec<HostSeen> = Spec::new(
         col(
             "HOST_VALIDATED",
             "enum('YES','NO')",
-            "Whether the name is known.",
+            "Whether the host name is known.",
             |r: &HostSeen| Cell::yes_no(r.ip.is_loopback()),
         ),
         col(
             "SUM_CONNECT_ERRORS",
             I64,
-            "Failed handshakes since the last connection that succeeded.",
+            "Failed handshakes since the last successful connection.",
             |r: &HostSeen| (r.sum_connect_errors as i64).into(),
         ),
-        never("COUNT_HOST_BLOCKED_ERRORS", "Always 0: nobody is blocked."),
+        never("COUNT_HOST_BLOCKED_ERRORS", "Always 0: no host is ever blocked."),
         never(
             "COUNT_NAMEINFO_TRANSIENT_ERRORS",
             "Always 0: names are not resolved.",
@@ -64,83 +64,83 @@ static HOST_CACHE: Spec<HostSeen> = Spec::new(
         never("COUNT_FCRDNS_ERRORS", "Always 0: names are not resolved."),
         never(
             "COUNT_HOST_ACL_ERRORS",
-            "Always 0: every host that can connect may.",
+            "Always 0: no host is refused.",
         ),
         col(
             "COUNT_NO_AUTH_PLUGIN_ERRORS",
             I64,
-            "Clients that cannot authenticate in a way that the server has.",
+            "Clients that support no authentication plugin of the server.",
             |r: &HostSeen| (r.no_auth_plugin_errors as i64).into(),
         ),
-        never("COUNT_AUTH_PLUGIN_ERRORS", "Always 0: no plugin can fail."),
+        never("COUNT_AUTH_PLUGIN_ERRORS", "Always 0: authentication plugins are built in and report no errors."),
         col(
             "COUNT_HANDSHAKE_ERRORS",
             I64,
-            "Connections that broke off or made no sense before the client was known.",
+            "Connections that ended, or sent malformed packets, during the handshake.",
             |r: &HostSeen| (r.handshake_errors as i64).into(),
         ),
         never(
             "COUNT_PROXY_USER_ERRORS",
-            "Always 0: there are no proxy users.",
+            "Always 0: proxy users are not supported.",
         ),
         never(
             "COUNT_PROXY_USER_ACL_ERRORS",
-            "Always 0: there are no proxy users.",
+            "Always 0: proxy users are not supported.",
         ),
         col(
             "COUNT_AUTHENTICATION_ERRORS",
             I64,
-            "Wrong users or passwords.",
+            "Failed authentications: unknown user or wrong password.",
             |r: &HostSeen| (r.authentication_errors as i64).into(),
         ),
         never(
             "COUNT_SSL_ERRORS",
-            "Always 0: connections by TCP are not encrypted.",
+            "Always 0: TLS is not supported.",
         ),
         never(
             "COUNT_MAX_USER_CONNECTIONS_ERRORS",
-            "Always 0: there is no such limit.",
+            "Always 0: there is no limit per user.",
         ),
         never(
             "COUNT_MAX_USER_CONNECTIONS_PER_HOUR_ERRORS",
-            "Always 0: there is no such limit.",
+            "Always 0: there is no limit per user.",
         ),
         col(
             "COUNT_DEFAULT_DATABASE_ERRORS",
             I64,
-            "Default databases that do not exist, or are not for the user.",
+            "Connections refused because their default database does not exist or is not accessible.",
             |r: &HostSeen| (r.default_database_errors as i64).into(),
         ),
         never(
             "COUNT_INIT_CONNECT_ERRORS",
-            "Always 0: init_connect is not run.",
+            "Always 0: init_connect is not supported.",
         ),
         col(
             "COUNT_LOCAL_ERRORS",
             I64,
-            "The server's own failures.",
+            "Errors of the server itself, such as lack of resources.",
             |r: &HostSeen| (r.local_errors as i64).into(),
         ),
         never(
             "COUNT_UNKNOWN_ERRORS",
-            "Always 0: every failure is of a kind above.",
+            "Always 0: every error is counted in a column above.",
         ),
         col(
             "FIRST_SEEN",
             "timestamp",
-            "The first connection.",
+            "When a client first connected from this address.",
             |r: &HostSeen| Cell::owned(datetime(r.first_seen)),
         ),
         col(
             "LAST_SEEN",
             "timestamp",
-            "The last connection.",
+            "When a client last connected from this address.",
             |r: &HostSeen| Cell::owned(datetime(r.last_seen)),
         ),
         null(
             "FIRST_ERROR_SEEN",
             "timestamp",
-            "The first failure.",
+            "When an error of this address was first counted.",
             |r: &HostSeen| {
                 r.first_error_seen
                     .map_or(Cell::Null, |t| Cell::owned(datetime(t)))
@@ -149,7 +149,7 @@ static HOST_CACHE: Spec<HostSeen> = Spec::new(
         null(
             "LAST_ERROR_SEEN",
             "timestamp",
-            "The last failure.",
+            "When an error of this address was last counted.",
             |r: &HostSeen| {
                 r.last_error_seen
                     .map_or(Cell::Null, |t| Cell::owned(datetime(t)))

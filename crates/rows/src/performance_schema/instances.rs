@@ -7,21 +7,24 @@ use crate::record::instance::LockInstance;
 const NAME: Column<LockInstance> = col("NAME", "varchar(128)", "The instrument.", |r| {
     (&*r.name).into()
 });
-const BEGIN: Column<LockInstance> = col("OBJECT_INSTANCE_BEGIN", U64, "Its address.", |r| {
-    r.object_instance_begin.into()
-});
+const BEGIN: Column<LockInstance> = col(
+    "OBJECT_INSTANCE_BEGIN",
+    U64,
+    "Its address in memory.",
+    |r| r.object_instance_begin.into(),
+);
 
 static MUTEXES: Spec<LockInstance> = Spec::new(
     "performance_schema",
     "mutex_instances",
-    "The mutexes that exist.",
+    "The existing mutexes.",
     &[&[
         NAME,
         BEGIN,
         null(
             "LOCKED_BY_THREAD_ID",
             U64,
-            "The thread that holds it; NULL if none does.",
+            "The thread that holds the mutex; NULL if it is free.",
             |r| Cell::opt(r.owner),
         ),
     ]],
@@ -37,20 +40,20 @@ static MUTEXES: Spec<LockInstance> = Spec::new(
 static RWLOCKS: Spec<LockInstance> = Spec::new(
     "performance_schema",
     "rwlock_instances",
-    "The read-write locks that exist.",
+    "The existing read-write locks.",
     &[&[
         NAME,
         BEGIN,
         null(
             "WRITE_LOCKED_BY_THREAD_ID",
             U64,
-            "The thread that holds it to write; NULL if none does.",
+            "The thread that holds the exclusive lock; NULL if none does.",
             |r| Cell::opt(r.owner),
         ),
         col(
             "READ_LOCKED_BY_COUNT",
             "int(10) unsigned",
-            "How many threads hold it to read.",
+            "How many threads hold a shared lock.",
             |r| r.readers.into(),
         ),
     ]],
@@ -66,7 +69,7 @@ static RWLOCKS: Spec<LockInstance> = Spec::new(
 static CONDITIONS: Spec<LockInstance> = Spec::new(
     "performance_schema",
     "cond_instances",
-    "The conditions that exist.",
+    "The existing condition variables.",
     &[&[NAME, BEGIN]],
     |view, filter| view.snapshot.conditions(filter),
 )

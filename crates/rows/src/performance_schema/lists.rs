@@ -10,7 +10,11 @@ macro_rules! events {
         static CURRENT: Spec<$row> = Spec::new(
             "performance_schema",
             concat!("events_", $plural, "_current"),
-            concat!("The ", $one, " that each thread is in, or its last one."),
+            concat!(
+                "The current ",
+                $one,
+                " of each thread, or its most recent one."
+            ),
             $columns,
             |view, filter| view.snapshot.$rows(Which::Current, filter),
         )
@@ -22,7 +26,7 @@ macro_rules! events {
         static HISTORY: Spec<$row> = Spec::new(
             "performance_schema",
             concat!("events_", $plural, "_history"),
-            concat!("The last ", $plural, " of each thread."),
+            concat!("The most recent ", $plural, " of each thread."),
             $columns,
             |view, filter| view.snapshot.$rows(Which::History, filter),
         )
@@ -34,7 +38,7 @@ macro_rules! events {
         static HISTORY_LONG: Spec<$row> = Spec::new(
             "performance_schema",
             concat!("events_", $plural, "_history_long"),
-            concat!("The last ", $plural, " of all threads."),
+            concat!("The most recent ", $plural, " of all threads."),
             $columns,
             |view, filter| view.snapshot.$rows(Which::HistoryLong, filter),
         )
@@ -119,16 +123,16 @@ macro_rules! stats {
     ($count:expr, $times:expr, $doc:expr, $r:ident => $stat:expr $(, $more:expr)?) => {
         [
             col($count, U64, $doc, |$r| $stat.count.into()),
-            col(concat!("SUM_", $times), U64, "Their time in all.", |$r| {
+            col(concat!("SUM_", $times), U64, "Their total time, in picoseconds.", |$r| {
                 $stat.sum.into()
             }),
-            col(concat!("MIN_", $times), U64, "The shortest.", |$r| {
+            col(concat!("MIN_", $times), U64, "The shortest time.", |$r| {
                 $stat.min.into()
             }),
-            col(concat!("AVG_", $times), U64, "The average.", |$r| {
+            col(concat!("AVG_", $times), U64, "The average time.", |$r| {
                 $stat.avg().into()
             }),
-            col(concat!("MAX_", $times), U64, "The longest.", |$r| {
+            col(concat!("MAX_", $times), U64, "The longest time.", |$r| {
                 $stat.max.into()
             }),
             $($more,)?

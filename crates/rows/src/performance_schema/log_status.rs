@@ -7,19 +7,19 @@ use crate::server::LogStatus;
 static LOG_STATUS: Spec<LogStatus> = Spec::new(
     "performance_schema",
     "log_status",
-    "Where the logs stand: one row.",
+    "The positions of the server's logs, in one row.",
     &[&[
         col(
             "SERVER_UUID",
             "char(36)",
-            "@@server_uuid.",
+            "The server's UUID.",
             |r: &LogStatus| r.server_uuid.as_str().into(),
         )
         .binary(),
         col(
             "LOCAL",
             "json",
-            "The binary log: there is none, and its position is 0.",
+            "Binary log position, as JSON. Always position 0: there is no binary log.",
             |_| {
                 "{\"gtid_executed\": \"\", \"binary_log_file\": \"\", \"binary_log_position\": 0}"
                     .into()
@@ -28,13 +28,13 @@ static LOG_STATUS: Spec<LogStatus> = Spec::new(
         col(
             "REPLICATION",
             "json",
-            "The channels: there are none.",
+            "Replication channels, as JSON. Always an empty list.",
             |_| "{\"channels\": []}".into(),
         ),
         col(
             "STORAGE_ENGINES",
             "json",
-            "The bytes in each database's write-ahead log.",
+            "The bytes in each database's write-ahead log, as JSON.",
             |r: &LogStatus| {
                 let logs = r
                     .logs

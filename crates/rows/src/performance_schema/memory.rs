@@ -17,37 +17,49 @@ const COLUMNS: &[Column<Row>] = &[
     col(
         "SUM_NUMBER_OF_BYTES_ALLOC",
         U64,
-        "Bytes allocated in all.",
+        "Bytes allocated, in total.",
         |r| r.sums.bytes_alloc.into(),
     ),
     col(
         "SUM_NUMBER_OF_BYTES_FREE",
         U64,
-        "Bytes freed in all.",
+        "Bytes freed, in total.",
         |r| r.sums.bytes_free.into(),
     ),
-    col("LOW_COUNT_USED", I64, "The fewest blocks in use.", |r| {
-        r.sums.low_count.into()
-    }),
-    col("CURRENT_COUNT_USED", I64, "Blocks in use.", |r| {
-        r.sums.count.into()
-    }),
-    col("HIGH_COUNT_USED", I64, "The most blocks in use.", |r| {
-        r.sums.high_count.into()
-    }),
+    col(
+        "LOW_COUNT_USED",
+        I64,
+        "The low-water mark of blocks in use.",
+        |r| r.sums.low_count.into(),
+    ),
+    col(
+        "CURRENT_COUNT_USED",
+        I64,
+        "Allocated blocks that are in use now.",
+        |r| r.sums.count.into(),
+    ),
+    col(
+        "HIGH_COUNT_USED",
+        I64,
+        "The high-water mark of blocks in use.",
+        |r| r.sums.high_count.into(),
+    ),
     col(
         "LOW_NUMBER_OF_BYTES_USED",
         I64,
-        "The fewest bytes in use.",
+        "The low-water mark of bytes in use.",
         |r| r.sums.low_bytes.into(),
     ),
-    col("CURRENT_NUMBER_OF_BYTES_USED", I64, "Bytes in use.", |r| {
-        r.sums.bytes.into()
-    }),
+    col(
+        "CURRENT_NUMBER_OF_BYTES_USED",
+        I64,
+        "Bytes in use now.",
+        |r| r.sums.bytes.into(),
+    ),
     col(
         "HIGH_NUMBER_OF_BYTES_USED",
         I64,
-        "The most bytes in use.",
+        "The high-water mark of bytes in use.",
         |r| r.sums.high_bytes.into(),
     ),
 ];
@@ -56,7 +68,7 @@ summaries!(
     Row,
     "memory",
     "event_name",
-    "Memory allocated and freed",
+    "Memory usage",
     [&by_name(), COLUMNS],
     "EVENT_NAME",
     300,

@@ -10,7 +10,7 @@ const RULES: &[Column<Rule>] = &[
     col(
         "OBJECT_TYPE",
         OBJECT_TYPE,
-        "What it is about.",
+        "The object type.",
         |r: &Rule| r.kind.text().into(),
     ),
     null(
@@ -28,13 +28,13 @@ const RULES: &[Column<Rule>] = &[
     col(
         "ENABLED",
         YES_NO,
-        "Whether such objects are counted; can be set.",
+        "Whether events of these objects are recorded; can be updated.",
         |r| Cell::yes_no(r.enabled),
     ),
     col(
         "TIMED",
         YES_NO,
-        "Whether they are timed too; can be set.",
+        "Whether these events are timed; can be updated.",
         |r| Cell::yes_no(r.timed),
     ),
 ];
@@ -42,8 +42,8 @@ const RULES: &[Column<Rule>] = &[
 static SETUP_OBJECTS: Spec<Rule> = Spec::new(
     "performance_schema",
     "setup_objects",
-    "Which tables and programs are counted: a rule of an object's name counts before one of its schema, and \
-     that before one of any.",
+    "Which tables and stored programs are instrumented. A rule for the object's name takes \
+     precedence over one for its schema, and that over one for any schema.",
     &[RULES],
     |view, _| view.snapshot.object_rules(),
 )

@@ -17,48 +17,70 @@ const EXECUTIONS: &[Column<Prepared>] =
 static PREPARED: Spec<Prepared> = Spec::new(
     "performance_schema",
     "prepared_statements_instances",
-    "The statements that sessions have prepared, and what executing them has cost.",
+    "Prepared statements of each session, with statistics of their executions.",
     &[
         &[
             col(
                 "OBJECT_INSTANCE_BEGIN",
                 U64,
-                "The statement's address.",
+                "The prepared statement's address in memory.",
                 |r: &Prepared| r.address.into(),
             ),
-            col("STATEMENT_ID", U64, "Its number in the protocol.", |r| {
-                r.id.into()
-            }),
+            col(
+                "STATEMENT_ID",
+                U64,
+                "The statement's number in the protocol.",
+                |r| r.id.into(),
+            ),
             null(
                 "STATEMENT_NAME",
                 "varchar(64)",
-                "Its name; NULL for one of the binary protocol.",
+                "The statement's name; NULL if it was prepared with the binary protocol.",
                 |r| Cell::opt(r.name.as_deref()),
             ),
-            col("SQL_TEXT", "longtext", "Its text.", |r| (&*r.text).into()),
-            col("OWNER_THREAD_ID", U64, "Whose it is.", |r| r.owner.into()),
-            col("OWNER_EVENT_ID", U64, "The event that prepared it.", |r| {
-                r.event.into()
+            col("SQL_TEXT", "longtext", "The statement's text.", |r| {
+                (&*r.text).into()
             }),
+            col(
+                "OWNER_THREAD_ID",
+                U64,
+                "The thread that prepared it.",
+                |r| r.owner.into(),
+            ),
+            col(
+                "OWNER_EVENT_ID",
+                U64,
+                "The event in which it was prepared.",
+                |r| r.event.into(),
+            ),
             null(
                 "OWNER_OBJECT_TYPE",
                 OBJECT_TYPE,
-                "The program that prepared it: its type.",
+                "The type of the stored program that prepared it.",
                 |r| Cell::opt(r.program.as_ref().map(|p| p.kind)),
             ),
-            null("OWNER_OBJECT_SCHEMA", "varchar(64)", "Its schema.", |r| {
-                Cell::opt(r.program.as_ref().map(|p| &*p.schema))
-            }),
-            null("OWNER_OBJECT_NAME", "varchar(64)", "Its name.", |r| {
-                Cell::opt(r.program.as_ref().map(|p| &*p.name))
-            }),
-            col("TIMER_PREPARE", U64, "What preparing it took.", |r| {
-                r.prepare.into()
-            }),
+            null(
+                "OWNER_OBJECT_SCHEMA",
+                "varchar(64)",
+                "The object's schema.",
+                |r| Cell::opt(r.program.as_ref().map(|p| &*p.schema)),
+            ),
+            null(
+                "OWNER_OBJECT_NAME",
+                "varchar(64)",
+                "The object's name.",
+                |r| Cell::opt(r.program.as_ref().map(|p| &*p.name)),
+            ),
+            col(
+                "TIMER_PREPARE",
+                U64,
+                "How long preparing it took, in picoseconds.",
+                |r| r.prepare.into(),
+            ),
             col(
                 "COUNT_REPREPARE",
                 U64,
-                "How often it was prepared anew, because a table had changed.",
+                "How often it was reprepared because a table had changed.",
                 |r| r.reprepares.into(),
             ),
         ],
@@ -85,22 +107,28 @@ static PREPARED: Spec<Prepared> = Spec::new(
 .truncate(|view| view.snapshot.truncate_prepared());
 
 const STATEMENTS: &[Column<Program>] = &stats!(
-    "COUNT_STATEMENTS", "STATEMENTS_WAIT", "Statements run in it.", r => r.sums.stat
+    "COUNT_STATEMENTS", "STATEMENTS_WAIT", "Statements run by the program.", r => r.sums.stat
 );
 
 static PROGRAMS: Spec<Program> = Spec::new(
     "performance_schema",
     "events_statements_summary_by_program",
-    "Stored programs: their calls, and the statements in them.",
+    "Stored programs: their calls, and the statements that they ran.",
     &[
         &[
-            col("OBJECT_TYPE", OBJECT_TYPE, "What it is.", |r: &Program| {
-                r.named.kind.into()
-            }),
-            col("OBJECT_SCHEMA", "varchar(64)", "Its schema.", |r| {
-                (&*r.named.schema).into()
-            }),
-            col("OBJECT_NAME", "varchar(64)", "Its name.", |r| {
+            col(
+                "OBJECT_TYPE",
+                OBJECT_TYPE,
+                "The object type.",
+                |r: &Program| r.named.kind.into(),
+            ),
+            col(
+                "OBJECT_SCHEMA",
+                "varchar(64)",
+                "The object's schema.",
+                |r| (&*r.named.schema).into(),
+            ),
+            col("OBJECT_NAME", "varchar(64)", "The object's name.", |r| {
                 (&*r.named.name).into()
             }),
         ],

@@ -19,7 +19,7 @@ const THREAD: &[Meta] = &[
 static REPLICATION_APPLIER_CONFIGURATION: Empty = Empty::new(
     "performance_schema",
     "replication_applier_configuration",
-    "Settings of the replica's applier. Always empty: the server does not replicate.",
+    "Configuration of the replica's applier. Always empty: the server does not replicate.",
     &[&[
         CHANNEL,
         always("DESIRED_DELAY", "int(11)", "Seconds that the replica stays behind on purpose."),
@@ -59,7 +59,7 @@ static REPLICATION_APPLIER_GLOBAL_FILTERS: Empty = Empty::new(
 static REPLICATION_APPLIER_STATUS: Empty = Empty::new(
     "performance_schema",
     "replication_applier_status",
-    "What the applier does. Always empty: the server does not replicate.",
+    "Status of the applier. Always empty: the server does not replicate.",
     &[&[
         CHANNEL,
         always("SERVICE_STATE", "enum('ON','OFF')", "Whether it runs."),
@@ -73,7 +73,7 @@ static REPLICATION_APPLIER_STATUS: Empty = Empty::new(
 static REPLICATION_APPLIER_STATUS_BY_COORDINATOR: Empty = Empty::new(
     "performance_schema",
     "replication_applier_status_by_coordinator",
-    "What the applier's coordinator does. Always empty: the server does not replicate.",
+    "Status of the applier's coordinator. Always empty: the server does not replicate.",
     &[&[CHANNEL], THREAD, &[
         maybe("LAST_PROCESSED_TRANSACTION", "char(57)", "GTID of the last transaction that was scheduled."),
         always("LAST_PROCESSED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", "timestamp(6)", "When the last transaction that was scheduled was committed at its origin."),
@@ -95,7 +95,7 @@ static REPLICATION_APPLIER_STATUS_BY_COORDINATOR: Empty = Empty::new(
 static REPLICATION_APPLIER_STATUS_BY_WORKER: Empty = Empty::new(
     "performance_schema",
     "replication_applier_status_by_worker",
-    "What the applier's workers do. Always empty: the server does not replicate.",
+    "Status of the applier's workers. Always empty: the server does not replicate.",
     &[&[CHANNEL, always("WORKER_ID", U64, "The worker.")], THREAD, &[
         maybe("LAST_APPLIED_TRANSACTION", "char(57)", "GTID of the last transaction that was applied."),
         always("LAST_APPLIED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", "timestamp(6)", "When the last transaction that was applied was committed at its origin."),
@@ -125,7 +125,7 @@ static REPLICATION_APPLIER_STATUS_BY_WORKER: Empty = Empty::new(
 static REPLICATION_CONNECTION_CONFIGURATION: Empty = Empty::new(
     "performance_schema",
     "replication_connection_configuration",
-    "How the source is reached. Always empty: the server does not replicate.",
+    "Configuration of the connection to the source. Always empty: the server does not replicate.",
     &[&[
         CHANNEL,
         always("HOST", "char(60)", "Host of the source."),
@@ -156,7 +156,7 @@ static REPLICATION_CONNECTION_CONFIGURATION: Empty = Empty::new(
 static REPLICATION_CONNECTION_STATUS: Empty = Empty::new(
     "performance_schema",
     "replication_connection_status",
-    "What the connection to the source does. Always empty: the server does not replicate.",
+    "Status of the connection to the source. Always empty: the server does not replicate.",
     &[&[
         CHANNEL,
         always("GROUP_NAME", "char(36)", "The replication group."),
@@ -189,7 +189,7 @@ static REPLICATION_CONNECTION_STATUS: Empty = Empty::new(
 static REPLICATION_GROUP_MEMBER_STATS: Empty = Empty::new(
     "performance_schema",
     "replication_group_member_stats",
-    "What the group's members have done. Always empty: the server is in no group.",
+    "Statistics of the members of the replication group. Always empty: the server does not replicate.",
     &[&[
         CHANNEL,
         always("VIEW_ID", "char(60)", "The group's view."),
@@ -211,7 +211,7 @@ static REPLICATION_GROUP_MEMBER_STATS: Empty = Empty::new(
 static REPLICATION_GROUP_MEMBERS: Empty = Empty::new(
     "performance_schema",
     "replication_group_members",
-    "The group's members. Always empty: the server is in no group.",
+    "Members of the replication group. Always empty: the server does not replicate.",
     &[&[
         CHANNEL,
         always("MEMBER_ID", "char(36)", "server_uuid of the member."),

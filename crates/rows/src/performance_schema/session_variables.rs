@@ -42,15 +42,21 @@ fn of_threads(
 static VARIABLES_BY_THREAD: Spec<OfThread> = Spec::new(
     "performance_schema",
     "variables_by_thread",
-    "System variables as each session sees them.",
+    "Session system variables of each session.",
     &[&[
         THREAD,
-        col("VARIABLE_NAME", "varchar(64)", "The name.", |r| {
-            r.name.as_str().into()
-        }),
-        null("VARIABLE_VALUE", "varchar(1024)", "The value.", |r| {
-            Cell::opt(r.value.as_deref())
-        }),
+        col(
+            "VARIABLE_NAME",
+            "varchar(64)",
+            "The variable's name.",
+            |r| r.name.as_str().into(),
+        ),
+        null(
+            "VARIABLE_VALUE",
+            "varchar(1024)",
+            "The variable's value.",
+            |r| Cell::opt(r.value.as_deref()),
+        ),
     ]],
     |view, _| {
         let all = view.source.variables_by_session().into_iter();
@@ -68,16 +74,16 @@ static VARIABLES_BY_THREAD: Spec<OfThread> = Spec::new(
 static USER_VARIABLES: Spec<OfThread> = Spec::new(
     "performance_schema",
     "user_variables_by_thread",
-    "The sessions' own variables (@a).",
+    "User-defined variables (@name) of each session.",
     &[&[
         THREAD,
         col(
             "VARIABLE_NAME",
             "varchar(64)",
-            "The name, without the @.",
+            "The variable's name, without the @.",
             |r| r.name.as_str().into(),
         ),
-        null("VARIABLE_VALUE", "longblob", "The value.", |r| {
+        null("VARIABLE_VALUE", "longblob", "The variable's value.", |r| {
             Cell::opt(r.value.as_deref())
         }),
     ]],
@@ -98,21 +104,21 @@ static USER_VARIABLES: Spec<OfThread> = Spec::new(
 static VARIABLES_INFO: Spec<VariableInfo> = Spec::new(
     "performance_schema",
     "variables_info",
-    "Where the system variables' values come from.",
+    "Where the value of each system variable comes from.",
     &[&[
-        col("VARIABLE_NAME", "varchar(64)", "The name.", |r: &VariableInfo| {
+        col("VARIABLE_NAME", "varchar(64)", "The variable's name.", |r: &VariableInfo| {
             r.name.as_str().into()
         }),
         null(
             "VARIABLE_SOURCE",
             "enum('COMPILED','GLOBAL','SERVER','EXPLICIT','EXTRA','USER','LOGIN','COMMAND_LINE','PERSISTED','DYNAMIC')",
-            "COMPILED is the default; DYNAMIC was set at run time.",
+            "COMPILED for the default, DYNAMIC if it was set at run time, and so on.",
             |r: &VariableInfo| r.source.into(),
         ),
         null(
             "VARIABLE_PATH",
             "varchar(1024)",
-            "The file that it was read from.",
+            "The option file that it was read from.",
             |r: &VariableInfo| r.path.as_str().into(),
         ),
         null("MIN_VALUE", "varchar(64)", "The smallest value.", |r: &VariableInfo| {
@@ -124,11 +130,11 @@ static VARIABLES_INFO: Spec<VariableInfo> = Spec::new(
         null("SET_TIME", "timestamp(6)", "When it was set.", |r: &VariableInfo| {
             r.set.as_ref().map_or(Cell::Null, |s| Cell::owned(timestamp_of(s.0)))
         }),
-        null("SET_USER", "char(32)", "By whom.", |r: &VariableInfo| {
+        null("SET_USER", "char(32)", "The user who set it.", |r: &VariableInfo| {
             Cell::opt(r.set.as_ref().map(|s| s.1.as_str()))
         })
         .binary(),
-        null("SET_HOST", "char(60)", "From which host.", |r: &VariableInfo| {
+        null("SET_HOST", "char(60)", "The host of that user.", |r: &VariableInfo| {
             Cell::opt(r.set.as_ref().map(|s| s.2.as_str()))
         })
         .binary(),
@@ -140,7 +146,7 @@ static VARIABLES_INFO: Spec<VariableInfo> = Spec::new(
 static PERSISTED: Spec<Variable> = Spec::new(
     "performance_schema",
     "persisted_variables",
-    "What SET PERSIST has kept for the next start.",
+    "System variables that SET PERSIST saved for the next start.",
     &[&[NAME, VALUE]],
     |view, _| Ok(Box::new(view.source.persisted_variables().into_iter())),
 )

@@ -34,36 +34,39 @@ const INSTRUMENTS: &[Column<Instrument>] = &[
     col(
         "ENABLED",
         YES_NO,
-        "Whether its events are counted; can be set.",
+        "Whether events are recorded; can be updated.",
         |r| Cell::yes_no(r.enabled),
     ),
     null(
         "TIMED",
         YES_NO,
-        "Whether they are timed too; can be set. NULL for what has no duration.",
+        "Whether events are timed; can be updated. NULL for events without a duration.",
         |r| r.timed.map_or(Cell::Null, Cell::yes_no),
     ),
     col(
         "PROPERTIES",
         PROPERTIES,
-        "What kind of instrument it is.",
+        "Properties of the instrument, such as singleton or global_statistics.",
         |r| r.properties.as_str().into(),
     ),
     col(
         "VOLATILITY",
         "int(11)",
-        "How short-lived its objects are; 0 if that is not known.",
+        "How short-lived the instrumented objects are; 0 if unknown.",
         |r| r.volatility.into(),
     ),
-    null("DOCUMENTATION", "longtext", "What it instruments.", |r| {
-        Cell::opt(r.documentation.as_deref())
-    }),
+    null(
+        "DOCUMENTATION",
+        "longtext",
+        "What the instrument measures.",
+        |r| Cell::opt(r.documentation.as_deref()),
+    ),
 ];
 
 static SETUP_INSTRUMENTS: Spec<Instrument> = Spec::new(
     "performance_schema",
     "setup_instruments",
-    "The instruments, and whether they are on.",
+    "The instruments, and whether they are enabled and timed.",
     &[INSTRUMENTS],
     |view, filter| view.snapshot.instruments(filter),
 )
@@ -91,14 +94,19 @@ pub struct Consumer {
 static SETUP_CONSUMERS: Spec<Consumer> = Spec::new(
     "performance_schema",
     "setup_consumers",
-    "Where events go, and whether they do. Without thread_instrumentation there are no single events, and sums by thread, account, user and host stand still; those of memory go on.",
+    "The consumers, and whether they are enabled. While thread_instrumentation is disabled, \
+     individual events are not recorded, and summaries by thread, account, user and host do not \
+     change, except those of memory.",
     &[&[
         col("NAME", "varchar(64)", "The consumer.", |r: &Consumer| {
             r.name.into()
         }),
-        col("ENABLED", YES_NO, "Whether it is on; can be set.", |r| {
-            Cell::yes_no(r.enabled)
-        }),
+        col(
+            "ENABLED",
+            YES_NO,
+            "Whether the consumer is enabled; can be updated.",
+            |r| Cell::yes_no(r.enabled),
+        ),
     ]],
     |view, _| view.snapshot.consumers(),
 )
@@ -126,7 +134,7 @@ pub struct EventTimer {
 static SETUP_TIMERS: Spec<EventTimer> = Spec::new(
     "performance_schema",
     "setup_timers",
-    "Which clock times which type of event.",
+    "The timer used for each event type.",
     &[&[
         col(
             "NAME",
@@ -137,7 +145,7 @@ static SETUP_TIMERS: Spec<EventTimer> = Spec::new(
         col(
             "TIMER_NAME",
             "enum('CYCLE','NANOSECOND','MICROSECOND','MILLISECOND','TICK')",
-            "Its clock; can be set.",
+            "The timer; can be updated.",
             |r| r.timer.into(),
         ),
     ]],
@@ -168,27 +176,30 @@ pub struct Timer {
 static PERFORMANCE_TIMERS: Spec<Timer> = Spec::new(
     "performance_schema",
     "performance_timers",
-    "The clocks there are, as measured at the start.",
+    "The available timers, as measured at startup.",
     &[&[
         col(
             "TIMER_NAME",
             "enum('CYCLE','NANOSECOND','MICROSECOND','MILLISECOND')",
-            "The clock.",
+            "The timer.",
             |r: &Timer| r.name.into(),
         ),
         null(
             "TIMER_FREQUENCY",
             I64,
-            "Ticks in a second; NULL if there is no such clock.",
+            "Ticks per second; NULL if the timer is not available.",
             |r| Cell::opt(r.frequency),
         ),
-        null("TIMER_RESOLUTION", I64, "The least step, in ticks.", |r| {
-            Cell::opt(r.resolution)
-        }),
+        null(
+            "TIMER_RESOLUTION",
+            I64,
+            "The timer's resolution, in ticks.",
+            |r| Cell::opt(r.resolution),
+        ),
         null(
             "TIMER_OVERHEAD",
             I64,
-            "Cycles that one reading costs.",
+            "What one reading costs, in CPU cycles.",
             |r| Cell::opt(r.overhead),
         ),
     ]],

@@ -9,7 +9,7 @@ use crate::record::socket::{Open, SocketIo};
 static INSTANCES: Spec<Open> = Spec::new(
     "performance_schema",
     "socket_instances",
-    "The sockets that are open, and who is at their other end.",
+    "The open sockets, and who is connected to each.",
     &[&[
         col(
             "EVENT_NAME",
@@ -17,13 +17,16 @@ static INSTANCES: Spec<Open> = Spec::new(
             "The instrument.",
             |r: &Open| (&*r.name).into(),
         ),
-        col("OBJECT_INSTANCE_BEGIN", U64, "The socket's address.", |r| {
-            r.object_instance_begin.into()
-        }),
+        col(
+            "OBJECT_INSTANCE_BEGIN",
+            U64,
+            "The socket object's address in memory.",
+            |r| r.object_instance_begin.into(),
+        ),
         null(
             "THREAD_ID",
             U64,
-            "The thread that serves it; NULL for one that listens.",
+            "The thread that serves it; NULL for a listening socket.",
             |r| Cell::opt(r.thread_id),
         ),
         col("SOCKET_ID", "int(11)", "Its file descriptor.", |r| {
@@ -32,19 +35,19 @@ static INSTANCES: Spec<Open> = Spec::new(
         col(
             "IP",
             "varchar(64)",
-            "The client's address, or where it listens; empty for a Unix socket.",
+            "The client's IP address, or the address it listens on; empty for a Unix socket.",
             |r| (&*r.ip).into(),
         ),
         col(
             "PORT",
             "int(11)",
-            "The client's port, or where it listens; 0 for a Unix socket.",
+            "The client's port, or the port it listens on; 0 for a Unix socket.",
             |r| i64::from(r.port).into(),
         ),
         col(
             "STATE",
             "enum('IDLE','ACTIVE')",
-            "IDLE while its thread waits for the client.",
+            "IDLE while its thread waits for the client, else ACTIVE.",
             |r| r.state.into(),
         ),
     ]],
@@ -88,9 +91,12 @@ static BY_INSTANCE: Spec<SocketIo> = Spec::new(
     &[
         &[
             EVENT_NAME,
-            col("OBJECT_INSTANCE_BEGIN", U64, "The socket's address.", |r| {
-                r.object_instance_begin.into()
-            }),
+            col(
+                "OBJECT_INSTANCE_BEGIN",
+                U64,
+                "The socket object's address in memory.",
+                |r| r.object_instance_begin.into(),
+            ),
         ],
         &timing(),
         &reads(U64),

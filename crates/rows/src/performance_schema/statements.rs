@@ -20,10 +20,10 @@ macro_rules! columns {
                 col("SUM_LOCK_TIME", U64, "Time spent waiting for table locks.", |r| {
                     r.sums().lock_time.into()
                 }),
-                col("SUM_ERRORS", U64, "Statements that ended in an error.", |r| {
+                col("SUM_ERRORS", U64, "Statements that failed.", |r| {
                     r.sums().errors.into()
                 }),
-                col("SUM_WARNINGS", U64, "Warnings left.", |r| {
+                col("SUM_WARNINGS", U64, "Warnings raised.", |r| {
                     r.sums().warnings.into()
                 }),
                 $(col(concat!("SUM_", $name), U64, columns!(@ $one $(, $many)?), |r| {
@@ -52,7 +52,7 @@ const TEXT: &[Column<Statement>] = &[
     null(
         "SQL_TEXT",
         "longtext",
-        "The statement, cut to the length that a slot keeps.",
+        "The statement's text, truncated if it is too long.",
         |r| Cell::opt(r.sql_text.as_deref()),
     ),
     null(
@@ -70,67 +70,62 @@ const TEXT: &[Column<Statement>] = &[
     null(
         "CURRENT_SCHEMA",
         "varchar(64)",
-        "The default database when it ran.",
+        "The default database when the statement ran.",
         |r| Cell::opt(r.current_schema.as_deref()),
     ),
     null(
         "OBJECT_TYPE",
         "varchar(64)",
-        "The stored program that ran it; none here.",
+        "The type of the stored program that ran it. Always NULL.",
         |_| Cell::Null,
     ),
     null(
         "OBJECT_SCHEMA",
         "varchar(64)",
-        "The stored program's schema; none here.",
+        "The stored program's schema. Always NULL.",
         |_| Cell::Null,
     ),
     null(
         "OBJECT_NAME",
         "varchar(64)",
-        "The stored program's name; none here.",
+        "The stored program's name. Always NULL.",
         |_| Cell::Null,
     ),
     null(
         "OBJECT_INSTANCE_BEGIN",
         U64,
-        "The statement object's address; not recorded.",
+        "The statement object's address. Always NULL: not recorded.",
         |_| Cell::Null,
     ),
     null(
         "MYSQL_ERRNO",
         "int(11)",
-        "The error's number; 0 if it succeeded.",
+        "The error number; 0 if the statement succeeded.",
         |r| Cell::opt(r.errno),
     ),
-    null(
-        "RETURNED_SQLSTATE",
-        "varchar(5)",
-        "The error's SQLSTATE.",
-        |r| Cell::opt(r.sqlstate.as_deref()),
-    ),
-    null("MESSAGE_TEXT", "varchar(128)", "The error's text.", |r| {
+    null("RETURNED_SQLSTATE", "varchar(5)", "The SQLSTATE.", |r| {
+        Cell::opt(r.sqlstate.as_deref())
+    }),
+    null("MESSAGE_TEXT", "varchar(128)", "The error message.", |r| {
         Cell::opt(r.message_text.as_deref())
     }),
-    col("ERRORS", U64, "1 if it ended in an error.", |r| {
+    col("ERRORS", U64, "1 if the statement failed, else 0.", |r| {
         r.errors.into()
     }),
-    col("WARNINGS", U64, "Warnings that it left.", |r| {
-        r.warnings.into()
-    }),
+    col("WARNINGS", U64, "Warnings raised.", |r| r.warnings.into()),
 ];
 
 const TAIL: &[Column<Statement>] = &[
     null(
         "NESTING_EVENT_LEVEL",
         "int(11)",
-        "How deep it is nested in statements.",
+        "How deeply the statement is nested in other statements.",
         |r| Cell::opt(r.nesting_event_level),
     ),
     null(
         "STATEMENT_ID",
         U64,
-        "The statement's number in the server.",
+        "The statement's number, unique in the server.",
         |r| Cell::opt(r.statement_id),
     ),
 ];

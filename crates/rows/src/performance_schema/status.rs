@@ -27,9 +27,12 @@ const HOST: Column<Counter> = null("HOST", "char(60)", "The host.", |r: &Counter
     Cell::opt(r.host.as_deref())
 })
 .binary();
-const NAME: Column<Counter> = col("VARIABLE_NAME", "varchar(64)", "The counter.", |r| {
-    r.name.as_str().into()
-});
+const NAME: Column<Counter> = col(
+    "VARIABLE_NAME",
+    "varchar(64)",
+    "The status variable.",
+    |r| r.name.as_str().into(),
+);
 const VALUE: Column<Counter> = null("VARIABLE_VALUE", "varchar(1024)", "Its value.", |r| {
     r.value.as_str().into()
 });
@@ -69,7 +72,7 @@ fn counters(view: &View, filter: &Filter, by: StatusBy) -> Result<Rows<Counter>,
 static BY_THREAD: Spec<Counter> = Spec::new(
     "performance_schema",
     "status_by_thread",
-    "Status counters by session.",
+    "Status variables by session.",
     &[&[THREAD, NAME, VALUE]],
     |view, filter| counters(view, filter, StatusBy::Thread),
 )
@@ -83,7 +86,7 @@ static BY_THREAD: Spec<Counter> = Spec::new(
 static BY_ACCOUNT: Spec<Counter> = Spec::new(
     "performance_schema",
     "status_by_account",
-    "Status counters by account, of sessions that have ended, too.",
+    "Status variables by account, ended sessions included.",
     &[&[USER, HOST, NAME, VALUE]],
     |view, filter| counters(view, filter, StatusBy::Account),
 )
@@ -97,7 +100,7 @@ static BY_ACCOUNT: Spec<Counter> = Spec::new(
 static BY_USER: Spec<Counter> = Spec::new(
     "performance_schema",
     "status_by_user",
-    "Status counters by user, of sessions that have ended, too.",
+    "Status variables by user, ended sessions included.",
     &[&[USER, NAME, VALUE]],
     |view, filter| counters(view, filter, StatusBy::User),
 )
@@ -111,7 +114,7 @@ static BY_USER: Spec<Counter> = Spec::new(
 static BY_HOST: Spec<Counter> = Spec::new(
     "performance_schema",
     "status_by_host",
-    "Status counters by host, of sessions that have ended, too.",
+    "Status variables by host, ended sessions included.",
     &[&[HOST, NAME, VALUE]],
     |view, filter| counters(view, filter, StatusBy::Host),
 )

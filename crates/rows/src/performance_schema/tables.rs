@@ -15,13 +15,16 @@ const fn object<R: HasName>() -> [Column<R>; 3] {
         null(
             "OBJECT_TYPE",
             "varchar(64)",
-            "What it is: TABLE, PROCEDURE.",
+            "The object type, such as TABLE or PROCEDURE.",
             |r| r.named().kind.into(),
         ),
-        null("OBJECT_SCHEMA", "varchar(64)", "Its schema.", |r| {
-            (&*r.named().schema).into()
-        }),
-        null("OBJECT_NAME", "varchar(64)", "Its name.", |r| {
+        null(
+            "OBJECT_SCHEMA",
+            "varchar(64)",
+            "The object's schema.",
+            |r| (&*r.named().schema).into(),
+        ),
+        null("OBJECT_NAME", "varchar(64)", "The object's name.", |r| {
             (&*r.named().name).into()
         }),
     ]
@@ -68,10 +71,10 @@ static BY_TABLE: Spec<TableIo> = Spec::new(
 static BY_INDEX: Spec<TableIo> = Spec::new(
     "performance_schema",
     "table_io_waits_summary_by_index_usage",
-    "Rows fetched, inserted, updated and deleted, by index; the row without one is of those that used none.",
+    "Rows fetched, inserted, updated and deleted, by index. INDEX_NAME is NULL for accesses without an index.",
     &[
         &object(),
-        &[null("INDEX_NAME", "varchar(64)", "The index; NULL for none.", |r: &TableIo| {
+        &[null("INDEX_NAME", "varchar(64)", "The index; NULL for accesses without an index.", |r: &TableIo| {
             Cell::opt(r.index.as_deref())
         })],
         &timing(),
@@ -104,58 +107,57 @@ macro_rules! lock {
 }
 
 const LOCK_READ: &[Column<TableLocks>] =
-    &stats!("COUNT_READ", "TIMER_READ", "Locks to read.", r => r.read);
+    &stats!("COUNT_READ", "TIMER_READ", "Read locks.", r => r.read);
 const LOCK_WRITE: &[Column<TableLocks>] =
-    &stats!("COUNT_WRITE", "TIMER_WRITE", "Locks to write.", r => r.write);
-const LOCK_READ_NORMAL: &[Column<TableLocks>] =
-    &lock!("READ_NORMAL", Read, "Ordinary locks to read");
+    &stats!("COUNT_WRITE", "TIMER_WRITE", "Write locks.", r => r.write);
+const LOCK_READ_NORMAL: &[Column<TableLocks>] = &lock!("READ_NORMAL", Read, "Ordinary read locks");
 const LOCK_READ_WITH_SHARED_LOCKS: &[Column<TableLocks>] = &lock!(
     "READ_WITH_SHARED_LOCKS",
     ReadWithSharedLocks,
-    "Locks of SELECT ... FOR SHARE"
+    "Read locks of SELECT ... FOR SHARE"
 );
 const LOCK_READ_HIGH_PRIORITY: &[Column<TableLocks>] = &lock!(
     "READ_HIGH_PRIORITY",
     ReadHighPriority,
-    "Locks of SELECT HIGH_PRIORITY"
+    "Read locks of SELECT HIGH_PRIORITY"
 );
 const LOCK_READ_NO_INSERT: &[Column<TableLocks>] = &lock!(
     "READ_NO_INSERT",
     ReadNoInsert,
-    "Locks to read that keep inserts out"
+    "Read locks that exclude concurrent inserts"
 );
 const LOCK_READ_EXTERNAL: &[Column<TableLocks>] = &lock!(
     "READ_EXTERNAL",
     ReadExternal,
-    "The storage engine's locks to read"
+    "Read locks at storage engine level"
 );
 const LOCK_WRITE_ALLOW_WRITE: &[Column<TableLocks>] = &lock!(
     "WRITE_ALLOW_WRITE",
     WriteAllowWrite,
-    "Locks to write that let others write"
+    "Write locks that allow concurrent writes"
 );
 const LOCK_WRITE_CONCURRENT_INSERT: &[Column<TableLocks>] = &lock!(
     "WRITE_CONCURRENT_INSERT",
     WriteConcurrentInsert,
-    "Locks of concurrent inserts"
+    "Write locks of concurrent inserts"
 );
 const LOCK_WRITE_LOW_PRIORITY: &[Column<TableLocks>] = &lock!(
     "WRITE_LOW_PRIORITY",
     WriteLowPriority,
-    "Locks of LOW_PRIORITY changes"
+    "Write locks of LOW_PRIORITY statements"
 );
 const LOCK_WRITE_NORMAL: &[Column<TableLocks>] =
-    &lock!("WRITE_NORMAL", Write, "Ordinary locks to write");
+    &lock!("WRITE_NORMAL", Write, "Ordinary write locks");
 const LOCK_WRITE_EXTERNAL: &[Column<TableLocks>] = &lock!(
     "WRITE_EXTERNAL",
     WriteExternal,
-    "The storage engine's locks to write"
+    "Write locks at storage engine level"
 );
 
 static LOCKS_BY_TABLE: Spec<TableLocks> = Spec::new(
     "performance_schema",
     "table_lock_waits_summary_by_table",
-    "Locks on tables, by table and kind.",
+    "Table locks, by table and lock mode.",
     &[
         &object(),
         &timing(),
@@ -181,7 +183,7 @@ static LOCKS_BY_TABLE: Spec<TableLocks> = Spec::new(
 static OBJECTS: Spec<ObjectWaits> = Spec::new(
     "performance_schema",
     "objects_summary_global_by_type",
-    "A table's io and locks together; a program's calls.",
+    "Table I/O and table locks together, by table; calls, by stored program.",
     &[&object(), &timing()],
     |view, _| view.snapshot.object_waits(),
 )

@@ -8,10 +8,10 @@ const COLUMNS: &[Column<Thread>] = &[
     col(
         "THREAD_ID",
         U64,
-        "The thread's number; never used again.",
+        "The thread's number; never reused.",
         |r| r.thread_id.into(),
     ),
-    col("NAME", "varchar(128)", "Its instrument, thread/...", |r| {
+    col("NAME", "varchar(128)", "The thread instrument.", |r| {
         (&*r.name).into()
     }),
     col(
@@ -30,13 +30,13 @@ const COLUMNS: &[Column<Thread>] = &[
     null(
         "PROCESSLIST_ID",
         U64,
-        "The connection's number, as SHOW PROCESSLIST has it.",
+        "The connection's number, as in SHOW PROCESSLIST.",
         |r| Cell::opt(r.processlist_id),
     ),
     null(
         "PROCESSLIST_USER",
         "varchar(32)",
-        "The client's user.",
+        "The user of the connection.",
         |r: &Thread| Cell::opt(r.user.as_deref()),
     )
     .binary(),
@@ -55,40 +55,46 @@ const COLUMNS: &[Column<Thread>] = &[
     null(
         "PROCESSLIST_COMMAND",
         "varchar(16)",
-        "Query, Sleep and the like.",
+        "The command that the thread runs, such as Query or Sleep.",
         |r| Cell::opt(r.command),
     ),
-    null("PROCESSLIST_TIME", I64, "Seconds in this command.", |r| {
-        Cell::opt(r.time_s)
-    }),
-    null("PROCESSLIST_STATE", "varchar(64)", "The stage.", |r| {
-        Cell::opt(r.state.as_deref())
-    }),
+    null(
+        "PROCESSLIST_TIME",
+        I64,
+        "Seconds since the command or state began.",
+        |r| Cell::opt(r.time_s),
+    ),
+    null(
+        "PROCESSLIST_STATE",
+        "varchar(64)",
+        "The current stage.",
+        |r| Cell::opt(r.state.as_deref()),
+    ),
     null(
         "PROCESSLIST_INFO",
         "longtext",
-        "The statement that it runs.",
+        "The statement that is running.",
         |r| Cell::opt(r.info.as_deref()),
     ),
     null(
         "PARENT_THREAD_ID",
         U64,
-        "The thread that started it.",
+        "The thread that created it.",
         |r| Cell::opt(r.parent_thread_id),
     ),
-    null("ROLE", "varchar(64)", "Not used, as in MySQL.", |_| {
+    null("ROLE", "varchar(64)", "Always NULL, as in MySQL.", |_| {
         Cell::Null
     }),
     col(
         "INSTRUMENTED",
         YES_NO,
-        "Whether its events are recorded; can be set.",
+        "Whether the thread's events are recorded; can be updated.",
         |r| Cell::yes_no(r.instrumented),
     ),
     col(
         "HISTORY",
         YES_NO,
-        "Whether its events are kept in history; can be set.",
+        "Whether the thread's events go to the history tables; can be updated.",
         |r| Cell::yes_no(r.history),
     ),
     null(
@@ -97,18 +103,24 @@ const COLUMNS: &[Column<Thread>] = &[
         "TCP/IP, SSL/TLS or Socket.",
         |r| Cell::opt(r.connection_type),
     ),
-    null("THREAD_OS_ID", U64, "The kernel's number of it.", |r| {
-        Cell::opt(r.os_id)
-    }),
-    null("RESOURCE_GROUP", "varchar(64)", "Not used here.", |_| {
-        Cell::Null
-    }),
+    null(
+        "THREAD_OS_ID",
+        U64,
+        "The operating system's thread number.",
+        |r| Cell::opt(r.os_id),
+    ),
+    null(
+        "RESOURCE_GROUP",
+        "varchar(64)",
+        "Always NULL: resource groups are not supported.",
+        |_| Cell::Null,
+    ),
 ];
 
 static THREADS: Spec<Thread> = Spec::new(
     "performance_schema",
     "threads",
-    "The threads of the program.",
+    "The threads of the server, or of the observed program.",
     &[COLUMNS],
     |view, filter| view.snapshot.threads(filter),
 )

@@ -12,40 +12,40 @@ const STATE: &[Column<Transaction>] = &[
     null(
         "STATE",
         "enum('ACTIVE','COMMITTED','ROLLED BACK')",
-        "How it stands or ended.",
+        "ACTIVE, COMMITTED or ROLLED BACK.",
         |r| Cell::opt(r.state),
     ),
-    null("TRX_ID", U64, "The storage engine's number of it.", |r| {
-        Cell::opt(r.trx_id)
-    }),
     null(
-        "GTID",
-        "varchar(64)",
-        "Its global identifier, or AUTOMATIC.",
-        |r| Cell::opt(r.gtid.as_deref()),
+        "TRX_ID",
+        U64,
+        "The storage engine's transaction number.",
+        |r| Cell::opt(r.trx_id),
     ),
+    null("GTID", "varchar(64)", "The GTID, or AUTOMATIC.", |r| {
+        Cell::opt(r.gtid.as_deref())
+    }),
     null(
         "XID_FORMAT_ID",
         "int(11)",
-        "XA format; NULL without XA.",
+        "The XA format ID; NULL for other transactions.",
         |_| Cell::Null,
     ),
     null(
         "XID_GTRID",
         "varchar(130)",
-        "XA global part; NULL without XA.",
+        "The XA global transaction ID; NULL for other transactions.",
         |_| Cell::Null,
     ),
     null(
         "XID_BQUAL",
         "varchar(130)",
-        "XA branch; NULL without XA.",
+        "The XA branch qualifier; NULL for other transactions.",
         |_| Cell::Null,
     ),
     null(
         "XA_STATE",
         "varchar(64)",
-        "XA state; NULL without XA.",
+        "The XA state; NULL for other transactions.",
         |_| Cell::Null,
     ),
 ];
@@ -54,43 +54,43 @@ const KIND: &[Column<Transaction>] = &[
     null(
         "ACCESS_MODE",
         "enum('READ ONLY','READ WRITE')",
-        "Whether it may write.",
+        "READ ONLY or READ WRITE.",
         |r| Cell::opt(r.access_mode),
     ),
     null(
         "ISOLATION_LEVEL",
         "varchar(64)",
-        "Its isolation level.",
+        "The isolation level.",
         |r| Cell::opt(r.isolation_level),
     ),
     col(
         "AUTOCOMMIT",
         YES_NO,
-        "Whether a single statement opened it.",
+        "Whether autocommit was on when it began.",
         |r| Cell::yes_no(r.autocommit),
     ),
     null(
         "NUMBER_OF_SAVEPOINTS",
         U64,
-        "SAVEPOINT statements in it.",
+        "SAVEPOINT statements in the transaction.",
         |r| Cell::opt(r.savepoints),
     ),
     null(
         "NUMBER_OF_ROLLBACK_TO_SAVEPOINT",
         U64,
-        "ROLLBACK TO SAVEPOINT statements in it.",
+        "ROLLBACK TO SAVEPOINT statements in the transaction.",
         |r| Cell::opt(r.rollbacks_to_savepoint),
     ),
     null(
         "NUMBER_OF_RELEASE_SAVEPOINT",
         U64,
-        "RELEASE SAVEPOINT statements in it.",
+        "RELEASE SAVEPOINT statements in the transaction.",
         |r| Cell::opt(r.releases),
     ),
     null(
         "OBJECT_INSTANCE_BEGIN",
         U64,
-        "Not used, as in MySQL.",
+        "Always NULL, as in MySQL.",
         |_| Cell::Null,
     ),
 ];

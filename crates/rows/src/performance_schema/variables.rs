@@ -7,13 +7,18 @@ use crate::filter::Filter;
 use crate::source::{Scope, Variable};
 use crate::view::View;
 
-pub(super) const NAME: Column<Variable> = col("VARIABLE_NAME", "varchar(64)", "The name.", |r| {
-    r.name.as_str().into()
-});
-pub(super) const VALUE: Column<Variable> =
-    null("VARIABLE_VALUE", "varchar(1024)", "The value.", |r| {
-        r.value.as_str().into()
-    });
+pub(super) const NAME: Column<Variable> = col(
+    "VARIABLE_NAME",
+    "varchar(64)",
+    "The variable's name.",
+    |r| r.name.as_str().into(),
+);
+pub(super) const VALUE: Column<Variable> = null(
+    "VARIABLE_VALUE",
+    "varchar(1024)",
+    "The variable's value.",
+    |r| r.value.as_str().into(),
+);
 const KEYS: &[Key] = &[Key::Primary(&["VARIABLE_NAME"])];
 
 fn named(all: Vec<Variable>, filter: &Filter) -> Result<Rows<Variable>, SqlError> {
@@ -39,7 +44,7 @@ fn status(view: &View, scope: Scope, filter: &Filter) -> Result<Rows<Variable>, 
 static GLOBAL_VARIABLES: Spec<Variable> = Spec::new(
     "performance_schema",
     "global_variables",
-    "The server's system variables.",
+    "The server's global system variables.",
     &[&[NAME, VALUE]],
     |view, filter| variables(view, Scope::Global, filter),
 )
@@ -50,7 +55,7 @@ static GLOBAL_VARIABLES: Spec<Variable> = Spec::new(
 static SESSION_VARIABLES: Spec<Variable> = Spec::new(
     "performance_schema",
     "session_variables",
-    "The system variables as this connection sees them.",
+    "System variables of the current session.",
     &[&[NAME, VALUE]],
     |view, filter| variables(view, Scope::Session, filter),
 )
@@ -61,7 +66,7 @@ static SESSION_VARIABLES: Spec<Variable> = Spec::new(
 static GLOBAL_STATUS: Spec<Variable> = Spec::new(
     "performance_schema",
     "global_status",
-    "The server's status counters.",
+    "The server's global status variables.",
     &[&[NAME, VALUE]],
     |view, filter| status(view, Scope::Global, filter),
 )
@@ -72,7 +77,7 @@ static GLOBAL_STATUS: Spec<Variable> = Spec::new(
 static SESSION_STATUS: Spec<Variable> = Spec::new(
     "performance_schema",
     "session_status",
-    "The status counters as this connection sees them.",
+    "Status variables of the current session.",
     &[&[NAME, VALUE]],
     |view, filter| status(view, Scope::Session, filter),
 )

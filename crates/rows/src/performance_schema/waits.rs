@@ -13,19 +13,19 @@ const OBJECT: &[Column<Wait>] = &[
     null(
         "SPINS",
         "int(10) unsigned",
-        "How often the lock was tried before the thread parked; NULL where that is not counted.",
+        "Spin rounds before the thread slept; NULL where they are not counted.",
         |r| Cell::opt(r.spins),
     ),
     null(
         "OBJECT_SCHEMA",
         "varchar(64)",
-        "The schema of the table waited for.",
+        "The schema of the table.",
         |r| Cell::opt(r.object_schema.as_deref()),
     ),
     null(
         "OBJECT_NAME",
         "varchar(512)",
-        "The file, socket address or table waited for.",
+        "The file, socket address or table.",
         |r| Cell::opt(r.object_name.as_deref()),
     ),
     null("INDEX_NAME", "varchar(64)", "The index used.", |r| {
@@ -34,13 +34,13 @@ const OBJECT: &[Column<Wait>] = &[
     null(
         "OBJECT_TYPE",
         "varchar(64)",
-        "FILE, SOCKET, TABLE and the like; NULL for locks inside the program.",
+        "FILE, SOCKET, TABLE and so on; NULL for a mutex, rwlock or condition.",
         |r| Cell::opt(r.object_type),
     ),
     col(
         "OBJECT_INSTANCE_BEGIN",
         U64,
-        "The instrumented object's address, or its number.",
+        "The instrumented object's address in memory, or its number.",
         |r| r.object_instance_begin.into(),
     ),
 ];
@@ -49,18 +49,21 @@ const OPERATION: &[Column<Wait>] = &[
     col(
         "OPERATION",
         "varchar(32)",
-        "What was waited for: lock, read, write, fetch.",
+        "The operation: lock, read, write, fetch and so on.",
         |r| r.operation.into(),
     ),
     null(
         "NUMBER_OF_BYTES",
         I64,
-        "Bytes read or written, rows for table io.",
+        "Bytes read or written; for table I/O, rows.",
         |r| Cell::opt(r.number_of_bytes),
     ),
-    null("FLAGS", "int(10) unsigned", "Not used, as in MySQL.", |r| {
-        Cell::opt(r.flags)
-    }),
+    null(
+        "FLAGS",
+        "int(10) unsigned",
+        "Always NULL, as in MySQL.",
+        |r| Cell::opt(r.flags),
+    ),
 ];
 
 const EVENT: &[&[Column<Wait>]] = &[&identity(), &times(), OBJECT, &nesting(), OPERATION];
@@ -86,7 +89,7 @@ const INSTANCE_HEAD: &[Column<InstanceWaits>] = &[
     col(
         "OBJECT_INSTANCE_BEGIN",
         U64,
-        "The instrumented object's address, or its number.",
+        "The instrumented object's address in memory, or its number.",
         |r| r.object_instance_begin.into(),
     ),
 ];
@@ -94,7 +97,7 @@ const INSTANCE_HEAD: &[Column<InstanceWaits>] = &[
 static INSTANCE: Spec<InstanceWaits> = Spec::new(
     "performance_schema",
     "events_waits_summary_by_instance",
-    "Waits for each mutex, rwlock, condition, file and socket that exists.",
+    "Waits by existing mutex, rwlock, condition, file and socket.",
     &[INSTANCE_HEAD, &timing()],
     |view, filter| view.snapshot.instance_waits(filter),
 )

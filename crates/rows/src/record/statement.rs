@@ -12,22 +12,22 @@ macro_rules! statement_counters {
         $with! {
             "ROWS_AFFECTED" rows_affected "Rows changed.";
             "ROWS_SENT" rows_sent "Rows sent to the client.", "Rows sent.";
-            "ROWS_EXAMINED" rows_examined "Rows read to find them.", "Rows read.";
-            "CREATED_TMP_DISK_TABLES" created_tmp_disk_tables "Temporary tables on disk.";
-            "CREATED_TMP_TABLES" created_tmp_tables "Temporary tables.";
-            "SELECT_FULL_JOIN" select_full_join "Joins that scanned the inner table.";
-            "SELECT_FULL_RANGE_JOIN" select_full_range_join "Joins by a range on a reference table.";
-            "SELECT_RANGE" select_range "Joins by a range on the first table.";
-            "SELECT_RANGE_CHECK" select_range_check "Joins that chose keys row by row.";
-            "SELECT_SCAN" select_scan "Joins that scanned the first table.";
-            "SORT_MERGE_PASSES" sort_merge_passes "Merge passes of sorts.";
-            "SORT_RANGE" sort_range "Sorts over a range.";
+            "ROWS_EXAMINED" rows_examined "Rows examined.", "Rows examined.";
+            "CREATED_TMP_DISK_TABLES" created_tmp_disk_tables "Internal temporary tables created on disk.";
+            "CREATED_TMP_TABLES" created_tmp_tables "Internal temporary tables created.";
+            "SELECT_FULL_JOIN" select_full_join "Joins that scanned a joined table because no index could be used.";
+            "SELECT_FULL_RANGE_JOIN" select_full_range_join "Joins that used a range search on a reference table.";
+            "SELECT_RANGE" select_range "Joins that used a range of the first table.";
+            "SELECT_RANGE_CHECK" select_range_check "Joins without keys that checked for key usage after each row.";
+            "SELECT_SCAN" select_scan "Joins that scanned the whole first table.";
+            "SORT_MERGE_PASSES" sort_merge_passes "Merge passes of the sort algorithm.";
+            "SORT_RANGE" sort_range "Sorts of rows read by a range.";
             "SORT_ROWS" sort_rows "Rows sorted.";
-            "SORT_SCAN" sort_scan "Sorts over a scan.";
+            "SORT_SCAN" sort_scan "Sorts of rows read by a table scan.";
             "NO_INDEX_USED" no_index_used
-                "1 if a table was scanned for want of an index.", "Statements that scanned for want of an index.";
+                "1 if a table was scanned because no index could be used.", "Statements that scanned a table because no index could be used.";
             "NO_GOOD_INDEX_USED" no_good_index_used
-                "1 if no good index was found.", "Statements that found no good index.";
+                "1 if no good index was found for a table.", "Statements for which no good index was found.";
         }
     };
 }

@@ -1,4 +1,4 @@
--- How often and how long each host used files.
+-- File I/O by host.
 -- time: io_latency
 SELECT
   IFNULL(HOST, 'background') AS host,

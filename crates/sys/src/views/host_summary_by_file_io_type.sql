@@ -1,4 +1,4 @@
--- How often and how long each host used files, by kind of file.
+-- File I/O by host and instrument.
 -- time: total_latency max_latency
 SELECT
   IFNULL(HOST, 'background') AS host,

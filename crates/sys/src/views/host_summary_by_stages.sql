@@ -1,4 +1,4 @@
--- How long each host spent in each stage.
+-- Stages by host.
 -- time: total_latency avg_latency
 SELECT
   IFNULL(HOST, 'background') AS host,

@@ -1,4 +1,4 @@
--- What the statements of each host amount to.
+-- Statement statistics by host.
 -- time: total_latency max_latency lock_latency
 SELECT
   IFNULL(HOST, 'background') AS host,

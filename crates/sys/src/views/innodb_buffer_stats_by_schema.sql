@@ -1,4 +1,4 @@
--- Pages of a shared buffer pool, by schema: none, each session of SQLite has its own cache.
+-- Buffer pool pages by schema. Always empty: SQLite has a page cache for each connection instead.
 -- bytes: allocated data
 SELECT
   NULL AS object_schema,

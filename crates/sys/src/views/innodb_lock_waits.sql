@@ -1,4 +1,4 @@
--- Transactions that wait for a lock of rows, and those that hold it.
+-- Transactions that wait for a row lock, and the transactions that block them.
 -- statement: waiting_query blocking_query
 SELECT
   r.trx_wait_started AS wait_started,

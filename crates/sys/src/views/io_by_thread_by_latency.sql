@@ -1,4 +1,4 @@
--- How long each thread used files.
+-- File I/O latency by thread.
 -- time: total_latency min_latency avg_latency max_latency
 SELECT
   IF(t.PROCESSLIST_ID IS NULL, SUBSTRING_INDEX(t.NAME, '/', -1), CONCAT(t.PROCESSLIST_USER, '@', t.PROCESSLIST_HOST)) AS user,

@@ -1,4 +1,4 @@
--- The bytes read from and written to each file.
+-- File I/O by file, most bytes first.
 -- path: file
 -- bytes: total_read avg_read total_written avg_write total
 SELECT

@@ -1,4 +1,4 @@
--- How long each file was used.
+-- File I/O by file, longest total latency first.
 -- path: file
 -- time: total_latency read_latency write_latency misc_latency
 SELECT

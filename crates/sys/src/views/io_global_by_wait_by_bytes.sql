@@ -1,4 +1,4 @@
--- The bytes read and written, by kind of file.
+-- File I/O by instrument, most bytes first.
 -- time: total_latency min_latency avg_latency max_latency
 -- bytes: total_read avg_read total_written avg_written total_requested
 SELECT

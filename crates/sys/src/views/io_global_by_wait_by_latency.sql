@@ -1,4 +1,4 @@
--- How long files were used, by kind of file.
+-- File I/O by instrument, longest total latency first.
 -- time: total_latency avg_latency max_latency read_latency write_latency misc_latency
 -- bytes: total_read avg_read total_written avg_written
 SELECT

@@ -1,4 +1,4 @@
--- The last uses of files, by thread.
+-- The most recent file I/O operations, by thread.
 -- path: file
 -- time: latency
 -- bytes: requested

@@ -1,4 +1,4 @@
--- The memory that each host has in use.
+-- Memory in use by host.
 -- bytes: current_allocated current_avg_alloc current_max_alloc total_allocated
 SELECT
   IFNULL(HOST, 'background') AS host,

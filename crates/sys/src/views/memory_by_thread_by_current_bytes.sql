@@ -1,4 +1,4 @@
--- The memory that each thread has in use.
+-- Memory in use by thread.
 -- bytes: current_allocated current_avg_alloc current_max_alloc total_allocated
 SELECT
   m.thread_id AS thread_id,

@@ -1,4 +1,4 @@
--- The memory that each user has in use.
+-- Memory in use by user.
 -- bytes: current_allocated current_avg_alloc current_max_alloc total_allocated
 SELECT
   IFNULL(USER, 'background') AS user,

@@ -1,4 +1,4 @@
--- The memory in use, by what it is used for.
+-- Memory in use by instrument.
 -- bytes: current_alloc current_avg_alloc high_alloc high_avg_alloc
 SELECT
   EVENT_NAME AS event_name,

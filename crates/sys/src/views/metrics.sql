@@ -1,4 +1,4 @@
--- Status counters, metrics, memory and the time in one list.
+-- Status variables, InnoDB metrics, memory and the current time in one list.
 SELECT LOWER(VARIABLE_NAME) AS Variable_name, VARIABLE_VALUE AS Variable_value, 'Global Status' AS Type, 'YES' AS Enabled
 FROM performance_schema.global_status
 UNION ALL

@@ -1,4 +1,4 @@
--- How often and how long rows were reached through each index.
+-- Row operations and latency by index.
 -- time: select_latency insert_latency update_latency delete_latency
 SELECT
   OBJECT_SCHEMA AS table_schema,

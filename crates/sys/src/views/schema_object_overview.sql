@@ -1,4 +1,4 @@
--- How many objects of each type each database has.
+-- The number of objects by database and type.
 SELECT o.db AS db, o.object_type AS object_type, COUNT(*) AS count
 FROM (
   SELECT TABLE_SCHEMA AS db, TABLE_TYPE AS object_type FROM information_schema.TABLES

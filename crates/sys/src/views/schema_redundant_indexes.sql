@@ -1,4 +1,4 @@
--- Indexes that another one makes superfluous, and how to drop them.
+-- Indexes made redundant by another index, with the statement that drops them.
 SELECT
   r.table_schema AS table_schema,
   r.table_name AS table_name,

@@ -1,4 +1,4 @@
--- Connections that wait for a metadata lock of a table, and those that hold it.
+-- Connections that wait for a table's metadata lock, and the connections that block them.
 -- statement: waiting_query
 SELECT
   g.OBJECT_SCHEMA AS object_schema,

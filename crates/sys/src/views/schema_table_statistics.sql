@@ -1,4 +1,4 @@
--- What was done with each table and with its file, where it has one of its own.
+-- Row operations and file I/O by table; file I/O only where a table has a file of its own.
 -- time: total_latency fetch_latency insert_latency update_latency delete_latency io_read_latency io_write_latency io_misc_latency
 -- bytes: io_read io_write
 SELECT

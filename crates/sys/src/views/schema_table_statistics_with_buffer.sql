@@ -1,4 +1,4 @@
--- What was done with each table, with its file and with its pages in a buffer pool.
+-- Row operations, file I/O and buffer pool pages by table.
 -- time: fetch_latency insert_latency update_latency delete_latency io_read_latency io_write_latency io_misc_latency
 -- bytes: io_read io_write innodb_buffer_allocated innodb_buffer_data innodb_buffer_free
 SELECT

@@ -1,4 +1,4 @@
--- Tables that were read without an index.
+-- Tables that were read by full scans.
 -- time: latency
 SELECT
   OBJECT_SCHEMA AS object_schema,

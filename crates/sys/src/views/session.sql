@@ -1,4 +1,4 @@
--- What every connection is doing, and what it did last.
+-- What each connection is doing, with its last statement and wait.
 -- time: statement_latency lock_latency last_statement_latency last_wait_latency trx_latency
 -- bytes: current_memory
 -- statement: current_statement last_statement

@@ -1,4 +1,4 @@
--- Every normalised statement, the one that took most time first.
+-- All normalized statements, longest total latency first.
 -- statement: query
 -- time: total_latency max_latency avg_latency lock_latency
 SELECT

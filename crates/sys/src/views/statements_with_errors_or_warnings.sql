@@ -1,4 +1,4 @@
--- Normalised statements that failed or gave warnings.
+-- Normalized statements with errors or warnings.
 -- statement: query
 SELECT
   DIGEST_TEXT AS query,

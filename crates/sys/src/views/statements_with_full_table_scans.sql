@@ -1,4 +1,4 @@
--- Normalised statements that read a table without a good index.
+-- Normalized statements that scanned a table or found no good index.
 -- statement: query
 -- time: total_latency
 SELECT

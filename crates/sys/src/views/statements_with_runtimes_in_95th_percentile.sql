@@ -1,4 +1,4 @@
--- The normalised statements whose average time is among the longest twentieth.
+-- Normalized statements whose average latency is in the top 5 %.
 -- statement: query
 -- time: total_latency max_latency avg_latency
 SELECT

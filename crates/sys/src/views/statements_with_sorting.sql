@@ -1,4 +1,4 @@
--- Normalised statements that sorted rows.
+-- Normalized statements that sorted rows.
 -- statement: query
 -- time: total_latency
 SELECT

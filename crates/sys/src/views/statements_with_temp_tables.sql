@@ -1,4 +1,4 @@
--- Normalised statements that made temporary tables.
+-- Normalized statements that created internal temporary tables.
 -- statement: query
 -- time: total_latency
 SELECT

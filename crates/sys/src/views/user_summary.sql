@@ -1,4 +1,4 @@
--- What the statements, files, connections and memory of each user amount to.
+-- Statements, file I/O, connections and memory by user.
 -- time: statement_latency statement_avg_latency file_io_latency
 -- bytes: current_memory total_memory_allocated
 SELECT

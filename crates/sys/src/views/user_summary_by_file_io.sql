@@ -1,4 +1,4 @@
--- How often and how long each user used files.
+-- File I/O by user.
 -- time: io_latency
 SELECT
   IFNULL(USER, 'background') AS user,

@@ -1,4 +1,4 @@
--- How often and how long each user used files, by kind of file.
+-- File I/O by user and instrument.
 -- time: latency max_latency
 SELECT
   IFNULL(USER, 'background') AS user,

@@ -1,4 +1,4 @@
--- How long each user spent in each stage.
+-- Stages by user.
 -- time: total_latency avg_latency
 SELECT
   IFNULL(USER, 'background') AS user,

@@ -1,4 +1,4 @@
--- What the statements of each user amount to.
+-- Statement statistics by user.
 -- time: total_latency max_latency lock_latency
 SELECT
   IFNULL(USER, 'background') AS user,

@@ -1,4 +1,4 @@
--- What the server waited for, by class of wait, the largest average first.
+-- Waits by class, longest average latency first.
 -- time: total_latency min_latency avg_latency max_latency
 SELECT
   SUBSTRING_INDEX(EVENT_NAME, '/', 3) AS event_class,

@@ -1,4 +1,4 @@
--- What each host waited for, other than for its client.
+-- Waits by host and event, without idle time.
 -- time: total_latency avg_latency max_latency
 SELECT
   IFNULL(HOST, 'background') AS host,

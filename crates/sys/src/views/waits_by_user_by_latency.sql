@@ -1,4 +1,4 @@
--- What each user waited for, other than for its client.
+-- Waits by user and event, without idle time.
 -- time: total_latency avg_latency max_latency
 SELECT
   IFNULL(USER, 'background') AS user,

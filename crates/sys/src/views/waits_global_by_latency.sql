@@ -1,4 +1,4 @@
--- What the server waited for, other than for its clients.
+-- Waits by event, without idle time, longest total latency first.
 -- time: total_latency avg_latency max_latency
 SELECT
   EVENT_NAME AS events,

@@ -1,4 +1,4 @@
--- The average time, in microseconds, that 95 of 100 normalised statements do not exceed.
+-- The 95th percentile of the average latencies of normalized statements, in microseconds.
 SELECT c.avg_us AS avg_us, c.percentile AS percentile
 FROM (
   SELECT

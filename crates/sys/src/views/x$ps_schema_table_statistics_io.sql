@@ -1,4 +1,4 @@
--- What was done with the files of each table, or of each database where that is one file.
+-- File I/O by table, or by database where a database is one file.
 SELECT
   sys.extract_schema_from_file_name(FILE_NAME) AS table_schema,
   sys.extract_table_from_file_name(FILE_NAME) AS table_name,

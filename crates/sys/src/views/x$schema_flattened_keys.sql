@@ -1,4 +1,4 @@
--- Each index of the user's tables, with its columns in one list.
+-- The indexes of user tables, each with its columns in one list.
 SELECT
   TABLE_SCHEMA AS table_schema,
   TABLE_NAME AS table_name,
