@@ -112,7 +112,17 @@ fn what_is_wrong_is_named_with_its_line() {
         (
             "kind = 'tare'",
             "kind = 'mysql'\nversion = '4.1'",
-            "there are 5.6, 5.7, 8.0",
+            "there are 5.6, 5.7, 8.0, 9.7",
+        ),
+        (
+            "kind = 'tare'",
+            "kind = 'mariadb'\nversion = '10.0'",
+            "there are 11.4, 11.8",
+        ),
+        (
+            "kind = 'tare'",
+            "kind = 'tare'\nversion = '8.0'",
+            "is for kind = 'mysql' or 'mariadb'",
         ),
         (
             "kind = 'tare'",

@@ -6,8 +6,14 @@ use super::{Build, Configuration, Engine, From, Kind, Load, Rate, Recipe, Server
 use crate::load::rate::{of_peak, percents};
 use crate::published;
 
-/// The MySQL versions that scripts/servers may have.
-const VERSIONS: [&str; 3] = ["5.6", "5.7", "8.0"];
+/// The versions of a kind that scripts/servers may have, besides this system's own MariaDB.
+fn versions(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Mysql => &["5.6", "5.7", "8.0", "9.7"],
+        Kind::Mariadb => &["11.4", "11.8"],
+        _ => &[],
+    }
+}
 
 impl Recipe {
     /// What is wrong, and what to do about it.
@@ -200,10 +206,13 @@ fn of_server(server: &Server) -> Result<(), String> {
             wrong("kind = 'command' needs command = ['./program', 'argument']")
         }
         _ => match &server.version {
-            Some(_) if server.kind != Kind::Mysql => wrong("version is for kind = 'mysql'"),
-            Some(version) if !VERSIONS.contains(&version.as_str()) => wrong(&format!(
+            Some(_) if versions(server.kind).is_empty() => {
+                wrong("version is for kind = 'mysql' or 'mariadb'")
+            }
+            Some(_) if server.program.is_some() => wrong("it has both a version and a program"),
+            Some(version) if !versions(server.kind).contains(&version.as_str()) => wrong(&format!(
                 "version = '{version}': there are {}",
-                VERSIONS.join(", ")
+                versions(server.kind).join(", ")
             )),
             _ => Ok(()),
         },

@@ -335,7 +335,7 @@ pub struct Server {
     pub name: String,
     /// What it is.
     pub kind: Kind,
-    /// Of kind mysql: which one.
+    /// Of kinds mysql and mariadb: which one; a MariaDB without is this system's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// Instead: the user's own build.
