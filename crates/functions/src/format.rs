@@ -46,142 +46,143 @@ fn formatted(ctx: &Call<'_>) -> Answer {
 
 /// STR_TO_DATE: reads a text by a pattern.
 fn parse(value: &str, pattern: &str) -> Option<String> {
-    let mut rest = value;
-    let (mut year, mut month, mut day) = (0i64, 0i64, 0i64);
-    let (mut hour, mut minute, mut second, mut micros) = (0i64, 0i64, 0i64, 0i64);
-    let (mut has_date, mut has_time, mut afternoon, mut fraction) = (false, false, None, false);
-    let mut yearday = None;
-    let number = |rest: &mut &str, most: usize| -> Option<i64> {
-        let digits = rest
-            .bytes()
-            .take(most)
-            .take_while(u8::is_ascii_digit)
-            .count();
-        let n = rest.get(..digits)?.parse().ok()?;
-        *rest = &rest[digits..];
-        Some(n)
-    };
-    let word = |rest: &mut &str, names: &[&str], short: bool| -> Option<i64> {
-        let lower = rest.to_lowercase();
-        for (i, name) in names.iter().enumerate() {
-            let name = name.to_lowercase();
-            let name = if short { &name[..3] } else { &name };
-            if lower.starts_with(name) {
-                *rest = &rest[name.len()..];
-                return Some(i as i64 + 1);
-            }
-        }
-        None
-    };
-    let mut expanded = pattern
+    let pattern = pattern
         .replace("%T", "%H:%i:%S")
         .replace("%r", "%h:%i:%S %p");
-    expanded = expanded.replace("%s", "%S");
-    let mut chars = expanded.chars();
+    let mut reading = Reading {
+        rest: value,
+        ..Reading::default()
+    };
+    let mut chars = pattern.chars();
     while let Some(c) = chars.next() {
         if c.is_whitespace() {
-            rest = rest.trim_start();
-            continue;
+            reading.rest = reading.rest.trim_start();
+        } else if c == '%' {
+            reading.part(chars.next()?)?;
+        } else {
+            reading.rest = reading.rest.strip_prefix(c)?;
         }
-        if c != '%' {
-            rest = rest.strip_prefix(c)?;
-            continue;
-        }
-        match chars.next()? {
-            'Y' => {
-                year = number(&mut rest, 4)?;
-                has_date = true;
-            }
+    }
+    reading.text()
+}
+
+/// What STR_TO_DATE has read, and what it has still to read.
+#[derive(Default)]
+struct Reading<'t> {
+    rest: &'t str,
+    year: i64,
+    month: i64,
+    day: i64,
+    hour: i64,
+    minute: i64,
+    second: i64,
+    micros: i64,
+    /// %j.
+    yearday: Option<i64>,
+    /// %p.
+    afternoon: Option<bool>,
+    has_date: bool,
+    has_time: bool,
+    has_micros: bool,
+}
+
+impl Reading<'_> {
+    /// Reads the part that a letter behind `%` stands for; `None` where the text has no such part.
+    fn part(&mut self, letter: char) -> Option<()> {
+        match letter {
+            'Y' => self.year = self.number(4)?,
             'y' => {
-                let n = number(&mut rest, 2)?;
-                year = if n < 70 { 2000 + n } else { 1900 + n };
-                has_date = true;
+                let n = self.number(2)?;
+                self.year = if n < 70 { 2000 + n } else { 1900 + n };
             }
-            'm' | 'c' => {
-                month = number(&mut rest, 2)?;
-                has_date = true;
-            }
-            'd' | 'e' => {
-                day = number(&mut rest, 2)?;
-                has_date = true;
-            }
+            'm' | 'c' => self.month = self.number(2)?,
+            'M' => self.month = self.word(&time::MONTHS, false)?,
+            'b' => self.month = self.word(&time::MONTHS, true)?,
+            'd' | 'e' => self.day = self.number(2)?,
             'D' => {
-                day = number(&mut rest, 2)?;
-                rest = rest.get(2..)?;
-                has_date = true;
+                self.day = self.number(2)?;
+                // 1st, 2nd, 3rd.
+                self.rest = self.rest.get(2..)?;
             }
-            'j' => {
-                yearday = Some(number(&mut rest, 3)?);
-                has_date = true;
-            }
-            'M' => {
-                month = word(&mut rest, &time::MONTHS, false)?;
-                has_date = true;
-            }
-            'b' => {
-                month = word(&mut rest, &time::MONTHS, true)?;
-                has_date = true;
-            }
-            'W' => {
-                word(&mut rest, &time::DAYS, false)?;
-            }
-            'a' => {
-                word(&mut rest, &time::DAYS, true)?;
-            }
-            'H' | 'k' | 'h' | 'I' | 'l' => {
-                hour = number(&mut rest, 2)?;
-                has_time = true;
-            }
-            'i' => {
-                minute = number(&mut rest, 2)?;
-                has_time = true;
-            }
-            'S' => {
-                second = number(&mut rest, 2)?;
-                has_time = true;
-            }
+            'j' => self.yearday = Some(self.number(3)?),
+            'W' => _ = self.word(&time::DAYS, false)?,
+            'a' => _ = self.word(&time::DAYS, true)?,
+            'H' | 'k' | 'h' | 'I' | 'l' => self.hour = self.number(2)?,
+            'i' => self.minute = self.number(2)?,
+            'S' | 's' => self.second = self.number(2)?,
             'f' => {
-                let digits = rest.bytes().take(6).take_while(u8::is_ascii_digit).count();
-                micros = format!("{:0<6}", rest.get(..digits)?).parse().ok()?;
-                rest = &rest[digits..];
-                has_time = true;
-                fraction = true;
+                let fraction = self.digits(6)?;
+                self.micros = format!("{fraction:0<6}").parse().ok()?;
+                self.has_micros = true;
             }
             'p' => {
-                let lower = rest.get(..2)?.to_lowercase();
-                afternoon = Some(match lower.as_str() {
+                self.afternoon = Some(match self.rest.get(..2)?.to_lowercase().as_str() {
                     "am" => false,
                     "pm" => true,
                     _ => return None,
                 });
-                rest = &rest[2..];
+                self.rest = &self.rest[2..];
             }
-            '%' => rest = rest.strip_prefix('%')?,
+            '%' => self.rest = self.rest.strip_prefix('%')?,
             _ => return None,
         }
+        self.has_date |= "YymcMbdeDj".contains(letter);
+        self.has_time |= "HkhIliSsf".contains(letter);
+        Some(())
     }
-    if let Some(pm) = afternoon {
-        hour = hour % 12 + if pm { 12 } else { 0 };
+
+    /// So many digits at most, as they stand.
+    fn digits(&mut self, most: usize) -> Option<&str> {
+        let digits = self.rest.bytes().take(most);
+        let digits = digits.take_while(u8::is_ascii_digit).count();
+        let (found, rest) = self.rest.split_at_checked(digits)?;
+        self.rest = rest;
+        Some(found)
     }
-    if let Some(n) = yearday {
-        (_, month, day) = time::civil_from_days(time::days_from_civil(year, 1, 1) + n - 1);
+
+    fn number(&mut self, most: usize) -> Option<i64> {
+        self.digits(most)?.parse().ok()
     }
-    if hour > 23 || minute > 59 || second > 59 {
-        return None;
+
+    /// A name of a list, or its first three letters: its place, from 1.
+    fn word(&mut self, names: &[&str], short: bool) -> Option<i64> {
+        for (i, name) in names.iter().enumerate() {
+            let name = if short { &name[..3] } else { name };
+            let found = self.rest.get(..name.len());
+            if found.is_some_and(|found| found.eq_ignore_ascii_case(name)) {
+                self.rest = &self.rest[name.len()..];
+                return Some(i as i64 + 1);
+            }
+        }
+        None
     }
-    if has_date && (!(1..=12).contains(&month) || day < 1 || day > time::days_in_month(year, month))
-    {
-        return None;
+
+    /// The date, the time or both; `None` where there is no such day or hour.
+    fn text(mut self) -> Option<String> {
+        if let Some(afternoon) = self.afternoon {
+            self.hour = self.hour % 12 + if afternoon { 12 } else { 0 };
+        }
+        if let Some(n) = self.yearday {
+            let first = time::days_from_civil(self.year, 1, 1);
+            (_, self.month, self.day) = time::civil_from_days(first + n - 1);
+        }
+        let (year, month, day) = (self.year, self.month, self.day);
+        let (hour, minute, second) = (self.hour, self.minute, self.second);
+        let is_time = hour <= 23 && minute <= 59 && second <= 59;
+        let is_date =
+            (1..=12).contains(&month) && (1..=time::days_in_month(year, month)).contains(&day);
+        if !is_time || self.has_date && !is_date {
+            return None;
+        }
+        let mut clock = format!("{hour:02}:{minute:02}:{second:02}");
+        if self.has_micros {
+            clock.push_str(&format!(".{:06}", self.micros));
+        }
+        let date = format!("{year:04}-{month:02}-{day:02}");
+        Some(match (self.has_date, self.has_time) {
+            (true, true) => format!("{date} {clock}"),
+            (true, false) => date,
+            (false, _) => clock,
+        })
     }
-    let clock = if fraction {
-        format!("{hour:02}:{minute:02}:{second:02}.{micros:06}")
-    } else {
-        format!("{hour:02}:{minute:02}:{second:02}")
-    };
-    let date = format!("{year:04}-{month:02}-{day:02}");
-    Some(match (has_date, has_time) {
-        (true, true) => format!("{date} {clock}"),
-        (true, false) => date,
-        (false, _) => clock,
-    })
 }
