@@ -7,6 +7,7 @@ use sqlparser::ast::{
 use tare_mysql::error::SqlError;
 
 use super::{Mode, parse_statement, read};
+use crate::join::constraint;
 
 /// The error in MySQL's words: 1054 and 1052 with the clause.
 pub fn blame(error: SqlError, sql: &str, mode: Mode) -> SqlError {
@@ -162,20 +163,6 @@ fn of_select(select: &Select, name: &Name<'_>) -> Found {
     }
     let having = select.having.as_ref()?;
     within(having, name).map(|w| ("having clause", w))
-}
-
-fn constraint(operator: &JoinOperator) -> Option<&JoinConstraint> {
-    match operator {
-        JoinOperator::Join(c)
-        | JoinOperator::Inner(c)
-        | JoinOperator::Left(c)
-        | JoinOperator::LeftOuter(c)
-        | JoinOperator::Right(c)
-        | JoinOperator::RightOuter(c)
-        | JoinOperator::CrossJoin(c)
-        | JoinOperator::StraightJoin(c) => Some(c),
-        _ => None,
-    }
 }
 
 fn condition(operator: &JoinOperator) -> Option<&Expr> {

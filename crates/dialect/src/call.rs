@@ -1,8 +1,6 @@
 //! CALL: which procedure, and with what.
 
-use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, SelectItem, SetExpr, Statement,
-};
+use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, SelectItem};
 use tare_mysql::error::{Result, SqlError};
 
 use super::Mode;
@@ -11,6 +9,7 @@ use super::plan::Call;
 use super::rewrite::Rewriter;
 use super::schema::{Direction, Schema};
 use crate::name::last_name;
+use crate::node::{self, query};
 
 /// CALL: of schema sys; there are no other procedures.
 pub fn procedure(
@@ -75,18 +74,14 @@ pub fn procedure(
             ));
         }
     }
-    let mut query = match super::parse_one("SELECT 1")? {
-        Statement::Query(query) => query,
-        other => return Err(near(other)),
-    };
-    if let SetExpr::Select(select) = query.body.as_mut()
-        && !arguments.is_empty()
-    {
-        select.projection = arguments.into_iter().map(SelectItem::UnnamedExpr).collect();
+    if arguments.is_empty() {
+        arguments.push(node::number(1));
     }
+    let items = arguments.into_iter().map(SelectItem::UnnamedExpr).collect();
+    let query = query::query(query::select(items));
     Ok(Call {
         procedure,
-        values: Rewriter::new(database, schemas, Mode::default()).query(*query, text)?,
+        values: Rewriter::new(database, schemas, Mode::default()).query(query, text)?,
         variables,
     })
 }

@@ -1,10 +1,12 @@
 //! Functions that choose, and those that do nothing.
 
+use sqlparser::ast::Expr;
+
 use crate::prelude::*;
 
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
-    template("any_value", 1, 1, Same(0), "(?)"),
+    code("any_value", 1, 1, Same(0), any_value),
     code("benchmark", 2, 2, Int, benchmark).volatile(),
     code("coalesce", 1, ANY, Merged(0), coalesce),
     code("default", 1, 1, Same(0), kept),
@@ -21,11 +23,11 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             .count();
         Ok(Value::Integer(below as i64))
     }),
-    template("isnull", 1, 1, Int, "((?) IS NULL)"),
+    code("isnull", 1, 1, Int, isnull),
     renamed("least", 2, ANY, Merged(0), "min"),
-    template("load_file", 1, 1, Bytes, "NULL"),
-    template("master_pos_wait", 2, 4, Int, "NULL"),
-    code("name_const", 2, 2, Same(1), last),
+    code("load_file", 1, 1, Bytes, nothing),
+    code("master_pos_wait", 2, 4, Int, nothing),
+    code("name_const", 2, 2, Same(1), value),
     sqlites("nullif", 2, 2, Same(0)),
     code("values", 1, 1, Same(0), kept),
 ];
@@ -38,24 +40,47 @@ pub(crate) static HELPERS: &[Helper] = &[helper("isnull", 1, 1, |ctx| {
 })];
 
 /// DEFAULT and VALUES: the rewriter of INSERT knows them.
-fn kept(_: &SqlCall<'_>) -> Written {
-    Ok(None)
+fn kept(call: SqlCall) -> Written {
+    Ok(call.kept())
+}
+
+/// ANY_VALUE: SQLite takes the value of any row without being told.
+fn any_value(call: SqlCall) -> Written {
+    let [value] = plain(call)?;
+    Ok(node::nested(value))
 }
 
 /// COALESCE: SQLite's takes two arguments at least.
-fn coalesce(call: &SqlCall<'_>) -> Written {
-    match call.texts.as_slice() {
-        [only] => sql(format!("({only})")),
-        _ => Ok(None),
+fn coalesce(call: SqlCall) -> Written {
+    if call.len() > 1 {
+        return Ok(call.kept());
     }
+    let [value] = plain(call)?;
+    Ok(node::nested(value))
 }
 
-/// The last argument.
-fn last(call: &SqlCall<'_>) -> Written {
-    sql(format!("({})", call.text(call.texts.len() - 1)))
+/// ISNULL.
+fn isnull(call: SqlCall) -> Written {
+    let [value] = plain(call)?;
+    let value = Box::new(node::nested(value));
+    Ok(node::nested(Expr::IsNull(value)))
+}
+
+/// What needs files of the server, or another server.
+fn nothing(_: SqlCall) -> Written {
+    Ok(node::null())
+}
+
+/// NAME_CONST: the value.
+fn value(call: SqlCall) -> Written {
+    let [_, value] = plain(call)?;
+    Ok(node::nested(value))
 }
 
 /// BENCHMARK: always 0, once the expression has been evaluated.
-fn benchmark(call: &SqlCall<'_>) -> Written {
-    sql(format!("iif(({}) IS NULL, 0, 0)", call.text(1)))
+fn benchmark(call: SqlCall) -> Written {
+    let [_, value] = plain(call)?;
+    let evaluated = Expr::IsNull(Box::new(node::nested(value)));
+    let zero = || node::number(0);
+    Ok(node::call("iif", vec![evaluated, zero(), zero()]))
 }

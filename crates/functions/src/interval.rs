@@ -1,6 +1,8 @@
 //! Sums and differences of dates and times.
 
-use sqlparser::ast::{FunctionArg, FunctionArgExpr};
+use sqlparser::ast::Expr;
+use tare_dialect::near;
+use tare_dialect::rewrite::interval;
 
 use crate::prelude::*;
 
@@ -97,26 +99,24 @@ pub(crate) static HELPERS: &[Helper] = &[
 ];
 
 /// DATE_ADD, ADDDATE.
-fn date_add(call: &SqlCall<'_>) -> Written {
-    moved_by(call, "")
+fn date_add(call: SqlCall) -> Written {
+    moved_by(call, |n| n)
 }
 
 /// DATE_SUB, SUBDATE.
-fn date_sub(call: &SqlCall<'_>) -> Written {
-    moved_by(call, "-")
+fn date_sub(call: SqlCall) -> Written {
+    moved_by(call, node::negative)
 }
 
-fn moved_by(call: &SqlCall<'_>, sign: &str) -> Written {
-    let [
-        FunctionArg::Unnamed(FunctionArgExpr::Expr(date)),
-        FunctionArg::Unnamed(FunctionArgExpr::Expr(by)),
-    ] = call.args.args.as_slice()
-    else {
-        return Ok(None);
+/// A number of days stands for an INTERVAL of them.
+fn moved_by(call: SqlCall, sign: fn(Expr) -> Expr) -> Written {
+    let [date, by] = plain(call)?;
+    let (n, unit) = match by {
+        Expr::Interval(by) => interval(by).ok_or_else(|| near("INTERVAL"))?,
+        days => (days, "DAY".to_owned()),
     };
-    let (n, unit) =
-        tare_dialect::rewrite::interval(by).unwrap_or_else(|| (by.to_string(), "DAY".into()));
-    sql(format!("tare_date_add({date}, {sign}({n}), '{unit}')"))
+    let arguments = vec![date, sign(node::nested(n)), node::text(&unit)];
+    Ok(node::call("tare_date_add", arguments))
 }
 
 /// Microseconds (or months) of a composite interval: `'1:30'` MINUTE_SECOND.

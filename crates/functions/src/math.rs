@@ -92,13 +92,9 @@ pub(crate) static HELPERS: &[Helper] = &[
 ];
 
 /// ATAN and ATAN2 are the same.
-fn atan(call: &SqlCall<'_>) -> Written {
-    let name = if call.texts.len() == 2 {
-        "atan2"
-    } else {
-        "atan"
-    };
-    sql(format!("{name}({})", call.all()))
+fn atan(call: SqlCall) -> Written {
+    let name = if call.len() == 2 { "atan2" } else { "atan" };
+    Ok(node::call(name, call.into_arguments()))
 }
 
 /// A number of a number; NULL where there is none.

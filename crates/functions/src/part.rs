@@ -31,7 +31,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         }))
     }),
     own("lpad", 3, 3, Text, |ctx| padded(ctx, true)),
-    template("ltrim", 1, 1, Text, "tare_ltrim(?, ' ')"),
+    code("ltrim", 1, 1, Text, ltrim),
     renamed("mid", 3, 3, Text, "tare_substr"),
     own("right", 2, 2, TextOf, |ctx| {
         opt(text(ctx, 0).zip(int(ctx, 1)).map(|(s, n)| {
@@ -40,7 +40,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         }))
     }),
     own("rpad", 3, 3, Text, |ctx| padded(ctx, false)),
-    template("rtrim", 1, 1, Text, "tare_rtrim(?, ' ')"),
+    code("rtrim", 1, 1, Text, rtrim),
     hidden("substr", 2, 3, Text, "tare_substr", substring),
     renamed("substring", 2, 3, Text, "tare_substr"),
     own("substring_index", 3, 3, Text, |ctx| {
@@ -73,16 +73,32 @@ pub(crate) static HELPERS: &[Helper] = &[
 ];
 
 /// INSTR is LOCATE the other way round.
-fn instr(call: &SqlCall<'_>) -> Written {
-    sql(format!("locate({}, {})", call.text(1), call.text(0)))
+fn instr(call: SqlCall) -> Written {
+    let [text, part] = plain(call)?;
+    Ok(node::call("locate", vec![part, text]))
+}
+
+/// LTRIM: spaces at the beginning.
+fn ltrim(call: SqlCall) -> Written {
+    without_spaces(call, "tare_ltrim")
+}
+
+/// RTRIM: spaces at the end.
+fn rtrim(call: SqlCall) -> Written {
+    without_spaces(call, "tare_rtrim")
 }
 
 /// TRIM: the second argument is what is taken away.
-fn trim(call: &SqlCall<'_>) -> Written {
-    match call.texts.len() {
-        1 => sql(format!("tare_trim({}, ' ')", call.all())),
-        _ => Ok(None),
+fn trim(call: SqlCall) -> Written {
+    match call.len() {
+        1 => without_spaces(call, "tare_trim"),
+        _ => Ok(call.kept()),
     }
+}
+
+fn without_spaces(call: SqlCall, helper: &str) -> Written {
+    let [text] = plain(call)?;
+    Ok(node::call(helper, vec![text, node::text(" ")]))
 }
 
 /// Characters `from` (1 is the first, negative counts from the end) and on, as MySQL counts them.

@@ -119,24 +119,13 @@ pub const fn aggregated(
     function(name, fewest, most, out, Form::Renamed(sqlites), body).aggregate()
 }
 
-/// An expression of SQLite's, in which `?` is the arguments.
-pub const fn template(
-    name: &'static str,
-    fewest: u8,
-    most: u8,
-    out: Out,
-    sql: &'static str,
-) -> Function {
-    function(name, fewest, most, out, Form::Template(sql), None)
-}
-
-/// An expression of SQLite's that code writes.
+/// An expression of SQLite's that code makes.
 pub const fn code(
     name: &'static str,
     fewest: u8,
     most: u8,
     out: Out,
-    write: fn(&SqlCall<'_>) -> Result<Option<Expr>>,
+    write: fn(SqlCall) -> Result<Expr>,
 ) -> Function {
     function(name, fewest, most, out, Form::Code(write), None)
 }
@@ -189,7 +178,7 @@ impl Function {
         match self.signature.form {
             Form::Itself => Some(self.signature.name),
             Form::Renamed(name) => Some(name),
-            Form::Template(_) | Form::Code(_) => None,
+            Form::Code(_) => None,
         }
     }
 

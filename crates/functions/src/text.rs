@@ -1,5 +1,7 @@
 //! Texts: their letters, their length, and what is put together of them.
 
+use sqlparser::ast::{BinaryOperator, DataType};
+
 use crate::prelude::*;
 
 /// By name.
@@ -7,7 +9,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     own("ascii", 1, 1, Int, |ctx| {
         opt(text(ctx, 0).map(|s| i64::from(s.bytes().next().unwrap_or(0))))
     }),
-    template("bit_length", 1, 1, Int, "(octet_length(?) * 8)"),
+    code("bit_length", 1, 1, Int, bit_length),
     renamed("char_length", 1, 1, Int, "length"),
     renamed("character_length", 1, 1, Int, "length"),
     code("charset", 1, 1, Text, charset),
@@ -126,7 +128,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     hidden("upper", 1, 1, TextOf, "tare_upper", |ctx| {
         opt(text(ctx, 0).map(|s| s.to_uppercase()))
     }),
-    template("weight_string", 1, 1, Bytes, "CAST(upper(?) AS BLOB)"),
+    code("weight_string", 1, 1, Bytes, weight_string),
 ];
 
 /// What the dialect writes.
@@ -145,31 +147,42 @@ pub(crate) static HELPERS: &[Helper] = &[
     }),
 ];
 
+/// BIT_LENGTH: eight for each byte.
+fn bit_length(call: SqlCall) -> Written {
+    let bytes = node::call("octet_length", plain::<1>(call)?.into());
+    let bits = node::binary(bytes, BinaryOperator::Multiply, node::number(8));
+    Ok(node::nested(bits))
+}
+
+/// WEIGHT_STRING: the bytes that a text without case is compared by.
+fn weight_string(call: SqlCall) -> Written {
+    let upper = node::call("upper", plain::<1>(call)?.into());
+    Ok(node::cast(upper, DataType::Blob(None)))
+}
+
 /// CHARSET.
-fn charset(call: &SqlCall<'_>) -> Written {
-    sql(if is_binary(call.text(0)) {
-        "'binary'"
+fn charset(call: SqlCall) -> Written {
+    let [value] = plain(call)?;
+    Ok(node::text(if node::is_bytes(&value) {
+        "binary"
     } else {
-        "'utf8mb4'"
-    })
+        "utf8mb4"
+    }))
 }
 
 /// COLLATION.
-fn collation(call: &SqlCall<'_>) -> Written {
-    sql(if is_binary(call.text(0)) {
-        "'binary'"
+fn collation(call: SqlCall) -> Written {
+    let [value] = plain(call)?;
+    Ok(node::text(if node::is_bytes(&value) {
+        "binary"
     } else {
-        "'utf8mb4_general_ci'"
-    })
+        "utf8mb4_general_ci"
+    }))
 }
 
 /// COERCIBILITY: 2 of a column, 4 of a literal.
-fn coercibility(call: &SqlCall<'_>) -> Written {
-    sql(if call.is_column() { "2" } else { "4" })
-}
-
-fn is_binary(text: &str) -> bool {
-    text.starts_with("X'") || text.starts_with("CAST(") && text.ends_with("AS BLOB)")
+fn coercibility(call: SqlCall) -> Written {
+    Ok(node::number(if call.is_column() { 2 } else { 4 }))
 }
 
 fn soundex(s: &str) -> String {

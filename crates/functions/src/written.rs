@@ -1,13 +1,15 @@
 //! Calls that SQLite is told of in other words.
 
 use sqlparser::ast::Expr;
-use tare_dialect::rewrite::raw;
+use tare_dialect::function::SqlCall;
+use tare_dialect::near;
 use tare_mysql::Result;
 
-/// SQLite's expression for a call; `None` leaves it as it is.
-pub(crate) type Written = Result<Option<Expr>>;
+/// SQLite's expression for a call.
+pub(crate) type Written = Result<Expr>;
 
-/// The expression that a text is.
-pub(crate) fn sql(text: impl AsRef<str>) -> Written {
-    Ok(Some(raw(text.as_ref())))
+/// A call's arguments, of which its record says how many there are.
+pub(crate) fn plain<const N: usize>(call: SqlCall) -> Result<[Expr; N]> {
+    let arguments = call.into_arguments();
+    arguments.try_into().map_err(|_| near("*"))
 }

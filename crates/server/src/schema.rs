@@ -64,17 +64,17 @@ impl Schema for SystemSchema<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_dialect::rewrite::raw;
+    use tare_dialect::node::column;
 
     #[test]
     fn every_body_of_a_function_of_sys_can_be_rewritten() {
         for function in &sys::functions::FUNCTIONS {
             let mut schema = SystemSchema::default();
-            let arguments = vec![raw("x"); function.parameters.len()];
+            let arguments = vec![column("x"); function.parameters.len()];
             let (expr, _) = function.call(arguments, &mut schema).expect(function.name);
             let text = expr.to_string();
             assert!(!text.contains('?'), "{text}");
-            assert!(function.call(vec![raw("x"); 9], &mut schema).is_err());
+            assert!(function.call(vec![column("x"); 9], &mut schema).is_err());
         }
     }
 }

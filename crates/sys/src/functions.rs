@@ -5,12 +5,14 @@
 //! them named once, in a derived table of its own, so that no name of an argument can mean a column
 //! of a table that the SELECT reads.
 
+use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
-use sqlparser::ast::{Expr, Statement};
+use sqlparser::ast::{Expr, Query, Statement, Value, visit_expressions_mut};
 
 use tare_dialect::Mode;
-use tare_dialect::rewrite::{Rewriter, raw};
+use tare_dialect::node;
+use tare_dialect::rewrite::Rewriter;
 use tare_dialect::schema::{Rewritten, Routine, Schema};
 use tare_mysql::error::{Result, SqlError};
 
@@ -246,11 +248,6 @@ pub fn find(name: &str) -> Option<&'static Function> {
     FUNCTIONS.iter().find(|f| f.name.eq_ignore_ascii_case(name))
 }
 
-/// Where an argument goes.
-fn hole(i: usize) -> String {
-    format!("?{}", i + 1)
-}
-
 impl Function {
     fn rewrite(&self, select: &str, schema: &mut dyn Schema) -> Result<Rewritten> {
         let Statement::Query(query) = tare_dialect::parse_one(select)? else {
@@ -277,27 +274,35 @@ impl Routine for Function {
                 ),
             ));
         }
-        let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
         let Body::Select(select) = self.body else {
-            let text = format!("tare_sys_{}({})", self.name, arguments.join(", "));
-            return Ok((raw(text), &[]));
+            let name = format!("tare_sys_{}", self.name);
+            return Ok((node::call(&name, arguments), &[]));
         };
         let made = self.rewritten.get_or_init(|| self.rewrite(select, schema));
         let Rewritten { query, catalog } = made.as_ref().map_err(Clone::clone)?;
-        let select = query.to_string();
-        // Piece by piece: an argument may itself have something that looks like a hole.
-        let mut text = String::with_capacity(select.len() + 64);
-        let mut rest = select.as_str();
-        for (i, argument) in arguments.iter().enumerate() {
-            let hole = hole(i);
-            let Some((before, after)) = rest.split_once(&hole) else {
-                return Err(tare_dialect::near(self.name));
-            };
-            text.push_str(before);
-            text.push_str(argument);
-            rest = after;
+        let mut query = query.clone();
+        let filled = fill(&mut query, &arguments);
+        if filled != arguments.len() {
+            return Err(tare_dialect::near(self.name));
         }
-        text.push_str(rest);
-        Ok((raw(format!("({text})")), catalog))
+        Ok((Expr::Subquery(Box::new(query)), catalog))
     }
+}
+
+/// Puts the arguments in the places of `?1`, `?2` and so on, and returns how many places there were.
+/// What is put there is not looked at again: a statement may have parameters of its own.
+fn fill(query: &mut Query, arguments: &[Expr]) -> usize {
+    let mut filled = 0;
+    let _ = visit_expressions_mut(query, |e| {
+        if let Expr::Value(v) = e
+            && let Value::Placeholder(hole) = &v.value
+            && let Some(Ok(n)) = hole.strip_prefix('?').map(str::parse::<usize>)
+            && let Some(argument) = n.checked_sub(1).and_then(|i| arguments.get(i))
+        {
+            *e = argument.clone();
+            filled += 1;
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    filled
 }

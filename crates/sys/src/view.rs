@@ -24,7 +24,8 @@ use tare_rows::filter::Filter;
 
 use tare_dialect::Mode;
 use tare_dialect::name::ident;
-use tare_dialect::rewrite::{Rewriter, numeric, select_of};
+use tare_dialect::node;
+use tare_dialect::rewrite::Rewriter;
 use tare_dialect::schema::{Rewritten, Schema, SystemColumn};
 
 macro_rules! files {
@@ -196,13 +197,13 @@ impl View {
         let untyped = rewriter.untyped(&query, self.columns().len());
         let found = rewriter.rewritten(*query, &self.definition)?;
         Ok(Rewritten {
-            query: self.typed(found.query, &untyped)?,
+            query: self.typed(found.query, &untyped),
             ..found
         })
     }
 
     /// The query with a numeric type for what is a number and has none.
-    fn typed(&self, query: Query, untyped: &[usize]) -> Result<Query> {
+    fn typed(&self, query: Query, untyped: &[usize]) -> Query {
         let is_number = |meta: &Meta| parts(meta.column_type).numeric().is_some();
         let columns = self.columns();
         if !columns
@@ -210,17 +211,18 @@ impl View {
             .enumerate()
             .any(|(i, meta)| untyped.contains(&i) && is_number(meta))
         {
-            return Ok(query);
+            return query;
         }
         let of = |(i, meta): (usize, &Meta)| {
             let column = Expr::Identifier(ident(meta.name));
             let cast = untyped.contains(&i) && is_number(meta);
             SelectItem::ExprWithAlias {
-                expr: if cast { numeric(column) } else { column },
+                expr: if cast { node::numeric(column) } else { column },
                 alias: ident(meta.name),
             }
         };
-        select_of(columns.iter().enumerate().map(of).collect(), query)
+        let items = columns.iter().enumerate().map(of).collect();
+        node::query::select_of(items, query)
     }
 
     /// The CREATE VIEW that MySQL would show.

@@ -5,8 +5,11 @@ mod types;
 
 pub use self::define::{FromSql, definition};
 
-use sqlparser::ast::{AlterTableOperation, ColumnDef, TableConstraint};
+use sqlparser::ast::{AlterTableOperation, ColumnDef, ObjectName, TableConstraint};
+use tare_mysql::error::Result;
 use tare_mysql::table::TableDef;
+
+use crate::name::resolve;
 
 /// A table by database and name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +18,14 @@ pub struct TableName {
     pub database: String,
     /// The table.
     pub table: String,
+}
+
+impl TableName {
+    /// Of a name, in a session with a default database or without.
+    pub fn of(name: &ObjectName, database: Option<&str>) -> Result<Self> {
+        let (database, table) = resolve(name, database)?;
+        Ok(Self { database, table })
+    }
 }
 
 /// What is done to tables whose definitions stay.

@@ -3,8 +3,7 @@
 use sqlparser::ast::Expr;
 use tare_mysql::error::Result;
 
-use super::SqlCall;
-use super::result::Out;
+use super::call::SqlCall;
 
 /// As many arguments as one likes.
 pub const ANY: u8 = u8::MAX;
@@ -29,10 +28,59 @@ pub enum Form {
     Itself,
     /// It has another name there.
     Renamed(&'static str),
-    /// An expression, in which `?` is the arguments.
-    Template(&'static str),
-    /// What only code can tell; `None` leaves the call as it is.
-    Code(fn(&SqlCall<'_>) -> Result<Option<Expr>>),
+    /// What only code can tell.
+    Code(fn(SqlCall) -> Result<Expr>),
+}
+
+/// What a function returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Out {
+    /// BIGINT.
+    Int,
+    /// BIGINT UNSIGNED.
+    Unsigned,
+    /// DOUBLE.
+    Double,
+    /// VARCHAR.
+    Text,
+    /// VARBINARY.
+    Bytes,
+    /// DATE.
+    Date,
+    /// DATETIME.
+    DateTime,
+    /// TIME.
+    Time,
+    /// JSON.
+    Json,
+    /// The type of an argument.
+    Same(usize),
+    /// What all arguments from this one on can become.
+    Merged(usize),
+    /// A date stays a date, unless hours or less are added; a text stays a text.
+    Moved,
+    /// The type of SUM, AVG.
+    Sum,
+    /// AVG: four more digits.
+    Average,
+    /// ROUND, TRUNCATE: as many digits as the second argument says.
+    Rounded,
+    /// FLOOR, CEIL.
+    Whole,
+    /// MOD.
+    Remainder,
+    /// DOUBLE with that many digits behind the point.
+    Fixed(u8),
+    /// VARCHAR; the characters of NULL alone are bytes.
+    TextOf,
+    /// ABS: the type of its argument, and a DOUBLE of NULL.
+    Magnitude,
+    /// UNIX_TIMESTAMP: with as many digits as its argument has.
+    Epoch,
+    /// FROM_UNIXTIME: a text, where a format is given.
+    FromEpoch,
+    /// STR_TO_DATE: what the format says.
+    Formatted,
 }
 
 /// A function of MySQL's.

@@ -1,6 +1,6 @@
 //! Commands by MySQL's names: what counters and instruments are called after.
 
-use super::{Action, Change};
+use super::action::{Action, Change};
 use crate::admin::{Absent, EngineReport, Program, Routine, What};
 use crate::ddl::{Ddl, Maintenance};
 

@@ -3,13 +3,12 @@
 //! What is a table's column stays as it is, so that its indexes serve.
 
 use mysql_common::constants::ColumnType;
-use sqlparser::ast::{
-    BinaryOperator, Expr, GroupByExpr, Ident, ObjectName, Select, SelectItem, Value,
-};
+use sqlparser::ast::{BinaryOperator, Expr, GroupByExpr, Select, SelectItem, Value};
 use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
 
 use super::Rewriter;
-use crate::types;
+use super::rewriter::Conversion;
+use crate::{node, types};
 
 /// What is known of an operand.
 struct Side {
@@ -38,28 +37,15 @@ impl Side {
     }
 }
 
-/// What is done to an operand once it has been rewritten.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Conversion {
-    /// A number of its text.
-    Number,
-    /// A number of the digits of a date or a time.
-    Digits,
-}
-
 impl Conversion {
     fn apply(self, operand: &mut Expr) {
         let function = match self {
             Self::Number => "tare_number",
             Self::Digits => "tare_moment",
         };
-        replace(operand, |e| super::raw(format!("{function}({e})")));
+        node::replace(operand, |e| node::call(function, vec![e]));
     }
 }
-
-/// The conversions of the operands of the expressions that are being visited, the innermost last.
-#[derive(Debug, Default)]
-pub struct Conversions(Vec<Vec<(usize, Conversion)>>);
 
 /// An operand by its number.
 fn operand(expr: &mut Expr, i: usize) -> Option<&mut Expr> {
@@ -74,32 +60,20 @@ fn operand(expr: &mut Expr, i: usize) -> Option<&mut Expr> {
     }
 }
 
-fn replace(expr: &mut Expr, with: impl FnOnce(Expr) -> Expr) {
-    let old = std::mem::replace(expr, super::raw("0"));
-    *expr = with(old);
-}
-
-fn number(n: i64) -> Expr {
-    Expr::value(Value::Number(n.to_string(), false))
-}
-
 /// Makes an operand a number: a literal now, and everything else once it has been rewritten.
 fn as_number(expr: &mut Expr, i: usize, later: &mut Vec<(usize, Conversion)>) {
     if let Expr::Value(v) = expr
         && let Value::SingleQuotedString(s) | Value::DoubleQuotedString(s) = &v.value
         && let Ok(n) = s.trim().parse::<i64>()
     {
-        *expr = number(n);
+        *expr = node::number(n);
         return;
     }
     later.push((i, Conversion::Number));
 }
 
 fn without_case(expr: &mut Expr) {
-    replace(expr, |e| Expr::Collate {
-        expr: Box::new(e),
-        collation: ObjectName::from(vec![Ident::new("nocase")]),
-    });
+    node::replace(expr, |e| node::collate(e, "nocase"));
 }
 
 /// A date without a time, compared with a DATETIME, is its midnight.
@@ -225,7 +199,7 @@ impl Rewriter<'_> {
                         && let Value::HexStringLiteral(hex) = &v.value
                         && let Ok(n) = u64::from_str_radix(hex, 16)
                     {
-                        **side = number(n as i64);
+                        **side = node::number(n as i64);
                     }
                 }
             }

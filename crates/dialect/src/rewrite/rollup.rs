@@ -3,15 +3,15 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, GroupByExpr, GroupByWithModifier, Query, Select, SelectItem, SetExpr, SetOperator,
-    SetQuantifier, Value, visit_expressions_mut,
+    Expr, GroupByExpr, GroupByWithModifier, Ident, Query, Select, SelectItem, SetExpr, Value,
+    visit_expressions_mut,
 };
 use tare_mysql::error::{Result, SqlError};
 
-use super::set::select_from;
-use super::{Rewriter, raw};
+use super::Rewriter;
 use crate::function::{arguments, name_of};
 use crate::name::ident;
+use crate::node::{self, query};
 use crate::schema::Schema;
 
 impl Rewriter<'_> {
@@ -45,49 +45,21 @@ impl Rewriter<'_> {
                 &keys,
                 kept,
             )));
-            all = Some(match all {
-                None => level,
-                Some(left) => SetExpr::SetOperation {
-                    op: SetOperator::Union,
-                    set_quantifier: SetQuantifier::All,
-                    left: Box::new(left),
-                    right: Box::new(level),
-                },
-            });
+            all = Some(query::union_all(all, level));
         }
         let Some(all) = all else { return Ok(()) };
         let inner = Query {
             with: query.with.take(),
-            body: Box::new(all),
-            order_by: None,
-            limit_clause: None,
-            fetch: None,
-            locks: Vec::new(),
-            for_clause: None,
-            settings: None,
-            format_clause: None,
-            pipe_operators: Vec::new(),
+            ..query::of_body(all)
         };
-        let mut outer = select_from(inner)?;
-        if let SetExpr::Select(outer) = &mut outer {
-            outer.projection = columns
-                .iter()
-                .enumerate()
-                .map(|(i, name)| SelectItem::ExprWithAlias {
-                    expr: Expr::Identifier(ident(&format!("tare_c{i}"))),
-                    alias: ident(name),
-                })
-                .collect();
-        }
-        *query.body = outer;
+        let items = columns.iter().enumerate().map(|(i, name)| {
+            query::aliased(Expr::Identifier(ident(&format!("tare_c{i}"))), ident(name))
+        });
+        query.body = query::select_of(items.collect(), inner).body;
         if query.order_by.is_none() {
-            let order: Vec<String> = (0..keys.len())
-                .map(|i| format!("tare_g{i}, tare_k{i}"))
-                .collect();
-            let text = format!("SELECT 1 ORDER BY {}", order.join(", "));
-            if let sqlparser::ast::Statement::Query(made) = crate::parse_one(&text)? {
-                query.order_by = made.order_by;
-            }
+            let by = |i| [format!("tare_g{i}"), format!("tare_k{i}")];
+            let by = (0..keys.len()).flat_map(by);
+            query.order_by = Some(query::order_by(by.map(Ident::new)));
         }
         Ok(())
     }
@@ -145,14 +117,13 @@ fn level(schema: &dyn Schema, select: &Select, by: &[Expr], keys: &[Expr], kept:
         let _ = visit_expressions_mut(e, |e| {
             if let Expr::Function(f) = e
                 && name_of(f) == "grouping"
-                && let sqlparser::ast::FunctionArguments::List(list) = &f.args
             {
-                let bits = arguments(list).iter().fold(0, |bits, argument| {
+                let bits = arguments(f).iter().fold(0, |bits, argument| {
                     let away = keys[kept..].iter().any(|k| same(k, argument))
                         || by[kept..].iter().any(|k| same(k, argument));
                     bits * 2 + i64::from(away)
                 });
-                *e = raw(bits.to_string());
+                *e = node::number(bits);
             }
             ControlFlow::<()>::Continue(())
         });
@@ -194,17 +165,17 @@ fn level(schema: &dyn Schema, select: &Select, by: &[Expr], keys: &[Expr], kept:
     for (i, key) in keys.iter().enumerate() {
         let gone = i >= kept;
         level.projection.push(SelectItem::ExprWithAlias {
-            expr: if gone { raw("NULL") } else { key.clone() },
+            expr: if gone { node::null() } else { key.clone() },
             alias: ident(&format!("tare_k{i}")),
         });
         level.projection.push(SelectItem::ExprWithAlias {
-            expr: raw(if gone { "1" } else { "0" }),
+            expr: node::number(gone.into()),
             alias: ident(&format!("tare_g{i}")),
         });
     }
     level.group_by = if kept == 0 {
         // One group of all rows, if there are any.
-        GroupByExpr::Expressions(vec![raw("'all'")], Vec::new())
+        GroupByExpr::Expressions(vec![node::text("all")], Vec::new())
     } else {
         GroupByExpr::Expressions(keys[..kept].to_vec(), Vec::new())
     };
@@ -214,7 +185,7 @@ fn level(schema: &dyn Schema, select: &Select, by: &[Expr], keys: &[Expr], kept:
 /// Outside of aggregates, a key that is rolled up is NULL.
 fn replace_keys(schema: &dyn Schema, e: &mut Expr, gone: &[Expr]) {
     if gone.iter().any(|k| same(k, e)) {
-        *e = raw("NULL");
+        *e = node::null();
         return;
     }
     match e {

@@ -1,20 +1,15 @@
 //! Subqueries in the place of a value: SQLite takes the first row, and MySQL refuses a second one
 //! (1242).
 
-use sqlparser::ast::{Expr, GroupByExpr, LimitClause, Query, SelectItem, SetExpr, Value};
+use sqlparser::ast::{
+    Expr, GroupByExpr, Ident, LimitClause, ObjectName, Query, SelectItem, SetExpr, Value,
+};
 
+use super::Rewriter;
 use super::select::aggregates;
-use super::{Rewriter, raw};
+use crate::name::ident;
+use crate::node::{self, query};
 use crate::schema::Schema;
-
-/// The subqueries that are being visited.
-#[derive(Debug, Default)]
-pub struct Subqueries {
-    /// Of ANY and ALL, which may have many rows.
-    many: Vec<*const Expr>,
-    /// In the place of a value, which might turn out to have many.
-    one: Vec<*const Expr>,
-}
 
 impl Rewriter<'_> {
     /// Before its parts are rewritten.
@@ -41,10 +36,23 @@ impl Rewriter<'_> {
         if let Expr::Subquery(query) = expr
             && self.subqueries.one.pop_if(|one| *one == place).is_some()
         {
-            *expr = raw(format!(
-                "(WITH \"tare one\"(v) AS ({query}) SELECT tare_only(v) FROM \"tare one\")"
-            ));
+            let query = std::mem::replace(query.as_mut(), query::query(query::select(Vec::new())));
+            *expr = Expr::Subquery(Box::new(only(query)));
         }
+    }
+}
+
+/// `WITH "tare one" (v) AS (query) SELECT tare_only(v) FROM "tare one"`.
+fn only(query: Query) -> Query {
+    let (rows, value) = (ident("tare one"), Ident::new("v"));
+    let only = node::call("tare_only", vec![Expr::Identifier(value.clone())]);
+    let select = query::select_from(
+        vec![query::unnamed(only)],
+        query::table(ObjectName::from(rows.clone())),
+    );
+    Query {
+        with: Some(query::with(query::table_alias(rows, vec![value]), query)),
+        ..query::query(select)
     }
 }
 

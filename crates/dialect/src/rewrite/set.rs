@@ -1,51 +1,17 @@
 //! UNION and its kin, and queries in parentheses: SQLite has neither parentheses around the parts
 //! of a compound nor ORDER BY within them.
 
-use sqlparser::ast::{
-    Expr, Parens, Query, SelectItem, SetExpr, SetOperator, SetQuantifier, Statement, Values,
-};
+use sqlparser::ast::{Expr, Query, SetExpr, SetOperator, SetQuantifier, Values};
 use tare_mysql::error::Result;
 
 use super::Rewriter;
 use crate::name::ident;
-use crate::{near, parse_one};
+use crate::near;
+use crate::node::query;
 
 /// `SELECT * FROM (query)`.
-pub(super) fn select_from(query: Query) -> Result<SetExpr> {
-    let Statement::Query(mut outer) = parse_one("SELECT * FROM (SELECT 1) AS q")? else {
-        return Err(near("SELECT"));
-    };
-    if let SetExpr::Select(select) = outer.body.as_mut()
-        && let Some(table) = select.from.first_mut()
-        && let sqlparser::ast::TableFactor::Derived { subquery, .. } = &mut table.relation
-    {
-        **subquery = query;
-    }
-    Ok(*outer.body)
-}
-
-/// `SELECT items FROM (query)`.
-pub fn select_of(items: Vec<SelectItem>, query: Query) -> Result<Query> {
-    let mut body = select_from(query)?;
-    if let SetExpr::Select(select) = &mut body {
-        select.projection = items;
-    }
-    Ok(query_of(body))
-}
-
-fn query_of(body: SetExpr) -> Query {
-    Query {
-        with: None,
-        body: Box::new(body),
-        order_by: None,
-        limit_clause: None,
-        fetch: None,
-        locks: Vec::new(),
-        for_clause: None,
-        settings: None,
-        format_clause: None,
-        pipe_operators: Vec::new(),
-    }
+fn all_of(query: Query) -> SetExpr {
+    *query::select_of(vec![query::all()], query).body
 }
 
 fn is_bare(query: &Query) -> bool {
@@ -65,14 +31,14 @@ impl Rewriter<'_> {
             } else if is_bare(query) {
                 *query = *inner;
             } else {
-                *query.body = select_from(*inner)?;
+                *query.body = all_of(*inner);
             }
         }
-        self.parts(query.body.as_mut(), true)?;
+        self.parts(query.body.as_mut())?;
         self.rolled_up(query)
     }
 
-    fn parts(&mut self, body: &mut SetExpr, first: bool) -> Result<()> {
+    fn parts(&mut self, body: &mut SetExpr) -> Result<()> {
         match body {
             SetExpr::SetOperation {
                 op,
@@ -91,33 +57,33 @@ impl Rewriter<'_> {
                         "{op} ALL"
                     )));
                 }
-                self.parts(left, first)?;
-                self.parts(right, false)?;
+                self.parts(left)?;
+                self.parts(right)?;
                 // SQLite reads from left to right: what is meant to be joined first goes inside.
                 if matches!(right.as_ref(), SetExpr::SetOperation { .. }) {
                     let inner = std::mem::replace(right, empty());
-                    **right = select_from(query_of(*inner))?;
+                    **right = all_of(query::of_body(*inner));
                 }
                 Ok(())
             }
             SetExpr::Query(query) => {
-                let mut inner = std::mem::replace(query.as_mut(), query_of(*empty()));
+                let mut inner = std::mem::replace(query.as_mut(), query::of_body(*empty()));
                 if is_bare(&inner) {
                     *body = *inner.body;
-                    self.parts(body, first)
+                    self.parts(body)
                 } else {
                     // Its own ORDER BY and LIMIT stay inside.
                     if inner.with.is_none() && inner.limit_clause.is_none() {
                         inner.order_by = None;
                         *body = *inner.body;
-                        return self.parts(body, first);
+                        return self.parts(body);
                     }
-                    *body = select_from(inner)?;
+                    *body = all_of(inner);
                     Ok(())
                 }
             }
             SetExpr::Values(values) if values.explicit_row => {
-                *body = rows(values, first)?;
+                *body = rows(values)?;
                 Ok(())
             }
             _ => Ok(()),
@@ -134,33 +100,14 @@ fn empty() -> Box<SetExpr> {
 }
 
 /// VALUES ROW(1, 2), ROW(3, 4): MySQL calls the columns column_0, column_1.
-fn rows(values: &Values, _first: bool) -> Result<SetExpr> {
-    let mut all: Option<SetExpr> = None;
+fn rows(values: &Values) -> Result<SetExpr> {
+    let mut all = None;
     for row in &values.rows {
-        let row: &Parens<Vec<Expr>> = row;
-        let Statement::Query(query) = parse_one("SELECT 1")? else {
-            return Err(near("VALUES"));
-        };
-        let mut body = *query.body;
-        if let SetExpr::Select(select) = &mut body {
-            select.projection = row
-                .iter()
-                .enumerate()
-                .map(|(i, expr)| SelectItem::ExprWithAlias {
-                    expr: expr.clone(),
-                    alias: ident(&format!("column_{i}")),
-                })
-                .collect();
-        }
-        all = Some(match all {
-            None => body,
-            Some(left) => SetExpr::SetOperation {
-                op: SetOperator::Union,
-                set_quantifier: SetQuantifier::All,
-                left: Box::new(left),
-                right: Box::new(body),
-            },
-        });
+        let named =
+            |(i, expr): (usize, &Expr)| query::aliased(expr.clone(), ident(&format!("column_{i}")));
+        let select = query::select(row.iter().enumerate().map(named).collect());
+        let row = SetExpr::Select(Box::new(select));
+        all = Some(query::union_all(all, row));
     }
     all.ok_or_else(|| near("VALUES"))
 }

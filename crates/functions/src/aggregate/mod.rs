@@ -2,9 +2,8 @@
 
 mod body;
 
-use sqlparser::ast::{FunctionArgumentClause, Value as Literal};
+use sqlparser::ast::{Expr, FunctionArgumentClause, Value as Literal};
 use tare_dialect::near;
-use tare_dialect::rewrite::{literal, raw};
 
 use self::body::{Array, Bits, Object, Only, Spread, add};
 use crate::prelude::*;
@@ -118,75 +117,91 @@ pub(crate) static HELPERS: &[Helper] = &[
 ];
 
 /// COUNT: a text counts once whatever its case.
-fn count(call: &SqlCall<'_>) -> Written {
-    match call.texts.as_slice() {
-        [] => Err(near(")")),
-        [value] if call.distinct() && !call.is_column() => {
-            sql(format!("count(DISTINCT {value} COLLATE NOCASE)"))
-        }
-        [_] => Ok(None),
-        _ if call.distinct() => sql(format!(
-            "count(DISTINCT tare_tuple({}) COLLATE NOCASE)",
-            call.all()
-        )),
-        [_, second, ..] => Err(near(format!(", {second}"))),
+fn count(call: SqlCall) -> Written {
+    if !call.distinct() {
+        return match call.arguments().as_slice() {
+            [_, second, ..] => Err(near(format!(", {second}"))),
+            [] if call.is_empty() => Err(near(")")),
+            _ => Ok(call.kept()),
+        };
     }
+    if call.len() == 1 && call.is_column() {
+        return Ok(call.kept());
+    }
+    let mut values = call.into_arguments();
+    let value = match values.len() {
+        0 => return Err(near("*")),
+        1 => values.remove(0),
+        _ => node::call("tare_tuple", values),
+    };
+    Ok(distinct("count", without_case(value), Vec::new()))
 }
 
 /// SUM, exact where SQLite's would stop.
-fn sum(call: &SqlCall<'_>) -> Written {
+fn sum(call: SqlCall) -> Written {
     if !call.exact {
-        return Ok(None);
+        return Ok(call.kept());
     }
-    let distinct = if call.distinct() { "DISTINCT " } else { "" };
-    sql(format!("tare_sum({distinct}{})", call.all()))
+    let distinct = call.distinct();
+    let arguments = call.into_arguments();
+    Ok(node::aggregate("tare_sum", distinct, arguments, Vec::new()))
 }
 
 /// GROUP_CONCAT(DISTINCT a, b ORDER BY c SEPARATOR 'x').
-fn group_concat(call: &SqlCall<'_>) -> Written {
-    let (args, texts) = (call.args, call.texts.as_slice());
-    let mut separator = "','".to_owned();
-    let mut order = String::new();
-    for clause in &args.clauses {
+fn group_concat(call: SqlCall) -> Written {
+    let mut separator = node::text(",");
+    let mut order = Vec::new();
+    for clause in call.clauses() {
         match clause {
             FunctionArgumentClause::Separator(value) => {
                 separator = match &value.value {
-                    Literal::SingleQuotedString(s) | Literal::DoubleQuotedString(s) => literal(s),
-                    other => other.to_string(),
+                    Literal::SingleQuotedString(s) | Literal::DoubleQuotedString(s) => {
+                        node::text(s)
+                    }
+                    _ => Expr::Value(value.clone()),
                 };
             }
-            FunctionArgumentClause::OrderBy(by) => {
-                let by: Vec<String> = by.iter().map(ToString::to_string).collect();
-                order = format!(" ORDER BY {}", by.join(", "));
-            }
+            FunctionArgumentClause::OrderBy(_) => order = vec![clause.clone()],
             _ => {}
         }
     }
-    let value = if texts.len() == 1 {
-        texts[0].clone()
-    } else {
-        format!("concat_({})", texts.join(", "))
+    let is_distinct = call.distinct();
+    let is_column = call.is_column() && call.len() == 1;
+    let mut values = call.into_arguments();
+    let value = match values.len() {
+        1 => values.remove(0),
+        _ => node::call("concat_", values),
     };
-    Ok(Some(if call.distinct() {
-        // SQLite: DISTINCT aggregates take one argument; its separator is a comma then.
-        let value = if call.is_column() && texts.len() == 1 {
-            value
-        } else {
-            format!("({value} COLLATE NOCASE)")
-        };
-        if separator == "','" {
-            raw(format!("group_concat(DISTINCT {value}{order})"))
-        } else {
-            raw(format!(
-                "replace(group_concat(DISTINCT replace({value}, ',', char(31)) COLLATE NOCASE{order}), ',', {separator})"
-            ))
-        }
+    if !is_distinct {
+        let arguments = vec![value, separator];
+        return Ok(node::aggregate("group_concat", false, arguments, order));
+    }
+    // SQLite: DISTINCT aggregates take one argument; its separator is a comma then.
+    let value = if is_column {
+        value
     } else {
-        raw(format!("group_concat({value}, {separator}{order})"))
-    }))
+        node::nested(without_case(value))
+    };
+    let comma = || node::text(",");
+    if separator == comma() {
+        return Ok(distinct("group_concat", value, order));
+    }
+    // No comma of a value is taken for one between two of them.
+    let stand_in = node::call("char", vec![node::number(31)]);
+    let value = node::call("replace", vec![value, comma(), stand_in]);
+    let all = distinct("group_concat", without_case(value), order);
+    Ok(node::call("replace", vec![all, comma(), separator]))
+}
+
+fn distinct(name: &str, value: Expr, clauses: Vec<FunctionArgumentClause>) -> Expr {
+    node::aggregate(name, true, vec![value], clauses)
+}
+
+fn without_case(value: Expr) -> Expr {
+    node::collate(value, "NOCASE")
 }
 
 /// GROUPING has a meaning under WITH ROLLUP only, whose rewriter knows it.
-fn grouping(_: &SqlCall<'_>) -> Written {
+fn grouping(_: SqlCall) -> Written {
     Err(SqlError::new(1111, "Invalid use of group function"))
 }

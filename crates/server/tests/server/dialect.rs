@@ -203,6 +203,12 @@ fn changes() {
         "INSERT INTO t (k, n) VALUES ('a', 100) ON DUPLICATE KEY UPDATE n = VALUES(n) + n",
     );
     assert_eq!(one(&mut conn, "SELECT n FROM t WHERE k = 'a'"), "107");
+    // The refused row's columns compare as their types do: a text as a text, without case.
+    exec(
+        &mut conn,
+        "INSERT INTO t (k) VALUES ('a') ON DUPLICATE KEY UPDATE n = IF(VALUES(k) = 'A' AND VALUES(k) <> 'x', n + 1, 0)",
+    );
+    assert_eq!(one(&mut conn, "SELECT n FROM t WHERE k = 'a'"), "108");
     exec(&mut conn, "INSERT IGNORE INTO t (k) VALUES ('a'), ('e')");
     exec(&mut conn, "REPLACE INTO t (k, n) VALUES ('b', 9)");
     exec(&mut conn, "INSERT INTO t SET k = 'f', n = 3");

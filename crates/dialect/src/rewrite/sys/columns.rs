@@ -1,16 +1,13 @@
-//! Schema sys: its views where they are named, its functions where they are called, and which columns
-//! of a result are a view's.
+//! Which columns of a result are a view's of schema sys, and which have no type in SQLite.
 
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, Select, SelectItem,
-    SetExpr, TableAlias, TableFactor,
+    Expr, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableFactor,
 };
-use tare_mysql::error::{Result, SqlError};
 
-use super::Rewriter;
-use crate::name::{ident, last_name};
-use crate::near;
+use crate::join::shares_columns;
+use crate::name::last_name;
 use crate::plan::ViewColumn;
+use crate::rewrite::Rewriter;
 use crate::schema::SystemColumn;
 
 /// What one column of a FROM clause is: its name, and where it comes from if that is a view.
@@ -26,85 +23,6 @@ struct Known {
 type Columns = (Vec<Option<ViewColumn>>, Vec<Option<ViewColumn>>);
 
 impl Rewriter<'_> {
-    /// Puts a view's query in the place of its name. After its parts have been rewritten: the query
-    /// has been, too.
-    pub(super) fn expand(&mut self, factor: &mut TableFactor) -> Result<()> {
-        let TableFactor::Table { name, alias, .. } = factor else {
-            return Ok(());
-        };
-        if name.0.len() == 1 && self.ctes.contains(&last_name(name).to_lowercase()) {
-            return Ok(());
-        }
-        let (database, table) = self.resolve(name)?;
-        if !database.eq_ignore_ascii_case("sys") {
-            return Ok(());
-        }
-        let Some(view) = self.names.schema.view(&table) else {
-            return Ok(());
-        };
-        let found = view.query(self.names.schema)?;
-        self.sql.catalog.extend(found.catalog.iter().cloned());
-        let called = alias.take().unwrap_or_else(|| TableAlias {
-            explicit: true,
-            name: ident(&table),
-            columns: Vec::new(),
-            at: None,
-        });
-        *factor = TableFactor::Derived {
-            lateral: false,
-            subquery: Box::new(found.query.clone()),
-            alias: Some(called),
-            sample: None,
-        };
-        Ok(())
-    }
-
-    /// A call of one of sys's functions; `None` when it is another one.
-    pub(super) fn routine(&mut self, call: &mut Function) -> Result<Option<Expr>> {
-        let name = last_name(&call.name);
-        let unknown =
-            |schema: &str| SqlError::new(1305, format!("FUNCTION {schema}.{name} does not exist"));
-        let found = match call.name.0.as_slice() {
-            [_] => match self.database {
-                Some(database) if database.eq_ignore_ascii_case("sys") => {
-                    self.names.schema.routine(&name)
-                }
-                _ => None,
-            },
-            [schema, _] => {
-                let schema = schema
-                    .as_ident()
-                    .map(|i| i.value.clone())
-                    .unwrap_or_default();
-                if !schema.eq_ignore_ascii_case("sys") {
-                    return Err(unknown(&schema));
-                }
-                Some(
-                    self.names
-                        .schema
-                        .routine(&name)
-                        .ok_or_else(|| unknown("sys"))?,
-                )
-            }
-            _ => None,
-        };
-        let Some(function) = found else {
-            return Ok(None);
-        };
-        let arguments = match &mut call.args {
-            FunctionArguments::List(list) => std::mem::take(&mut list.args),
-            _ => Vec::new(),
-        };
-        let arguments = arguments.into_iter().map(|argument| match argument {
-            FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) => Ok(e),
-            other => Err(near(other)),
-        });
-        let arguments = arguments.collect::<Result<Vec<_>>>()?;
-        let (expr, catalog) = function.call(arguments, self.names.schema)?;
-        self.sql.catalog.extend(catalog.iter().cloned());
-        Ok(Some(expr))
-    }
-
     /// The columns of a view's SELECT, by number, that have no type in SQLite: there, a text would compare
     /// with their numbers as a text.
     pub fn untyped(&self, query: &Query, columns: usize) -> Vec<usize> {
@@ -126,7 +44,7 @@ impl Rewriter<'_> {
     }
 
     /// Which columns of a result are a view's.
-    pub(super) fn view_columns(&self, query: &Query) -> Columns {
+    pub(in crate::rewrite) fn view_columns(&self, query: &Query) -> Columns {
         let SetExpr::Select(select) = query.body.as_ref() else {
             return Columns::default();
         };
@@ -169,13 +87,14 @@ impl Rewriter<'_> {
         match item {
             SelectItem::Wildcard(_) => from.0.then(|| from.1.clone()),
             SelectItem::QualifiedWildcard(kind, _) => {
-                let table = kind.to_string();
-                let table = table.trim_end_matches(".*").rsplit('.').next()?;
-                let table = table.trim_matches(['`', '"']);
+                let SelectItemQualifiedWildcardKind::ObjectName(name) = kind else {
+                    return None;
+                };
+                let table = last_name(name);
                 let columns: Vec<Known> = from
                     .1
                     .iter()
-                    .filter(|k| k.table.eq_ignore_ascii_case(table))
+                    .filter(|k| k.table.eq_ignore_ascii_case(&table))
                     .cloned()
                     .collect();
                 (!columns.is_empty()).then_some(columns)
@@ -197,12 +116,11 @@ impl Rewriter<'_> {
 
     /// The columns of a FROM clause as far as they are known, and whether they all are.
     fn from(&self, select: &Select) -> (bool, Vec<Known>) {
-        let mut all = true;
+        let mut all = !shares_columns(&select.from);
         let mut columns = Vec::new();
         for table in &select.from {
-            let joins = table.joins.iter();
-            all &= joins.clone().all(|j| !shares_columns(&j.join_operator));
-            for factor in std::iter::once(&table.relation).chain(joins.map(|j| &j.relation)) {
+            let joined = table.joins.iter().map(|j| &j.relation);
+            for factor in std::iter::once(&table.relation).chain(joined) {
                 match self.factor(factor) {
                     Some(more) => columns.extend(more),
                     None => all = false,
@@ -263,12 +181,6 @@ impl Rewriter<'_> {
             _ => None,
         }
     }
-}
-
-/// A join whose columns are fewer than its tables'.
-fn shares_columns(operator: &sqlparser::ast::JoinOperator) -> bool {
-    let text = format!("{operator:?}");
-    text.contains("Using(") || text.contains("Natural")
 }
 
 /// The column that an expression names.

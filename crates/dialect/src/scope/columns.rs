@@ -1,118 +1,20 @@
-//! Names in sight of an expression: the columns of a FROM clause, and their types as far as they
-//! are known before SQLite has prepared anything.
+//! The columns of tables, queries and select lists.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    Cte, Expr, Ident, ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
-    SetExpr, TableAlias, TableFactor, TableWithJoins,
+    Cte, Expr, ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
+    TableAlias, TableFactor, TableWithJoins,
 };
-use tare_mysql::schema::is_system_schema;
-use tare_mysql::table::{ColumnDef, TableDef};
-use tare_mysql::wire::column::WireType;
-use tare_mysql::wire::types::{wire_of, wire_type};
 
-use super::name::last_name;
-use super::schema::{Schema, SystemColumn};
-use super::types;
-
-/// A column in sight.
-#[derive(Debug, Clone)]
-pub struct Column {
-    /// Its name.
-    pub name: String,
-    /// Its type, where that is known.
-    pub wire: Option<WireType>,
-    /// Whether it is a table's own: then SQLite knows its affinity and its collation.
-    pub stored: bool,
-}
-
-/// A table of a FROM clause.
-#[derive(Debug, Clone)]
-pub struct Relation {
-    /// What expressions call it.
-    pub alias: String,
-    /// Its database, where it has no alias.
-    pub database: Option<String>,
-    /// Its columns; `None` when they are not known.
-    pub columns: Option<Arc<Vec<Column>>>,
-}
-
-/// The tables of one SELECT.
-#[derive(Debug, Clone, Default)]
-pub struct Scope {
-    /// In the order of FROM.
-    pub relations: Vec<Relation>,
-}
-
-/// Where the columns of tables are found.
-pub struct Names<'a> {
-    /// The session's default database.
-    pub database: Option<&'a str>,
-    /// Where tables are looked up.
-    pub schema: &'a mut dyn Schema,
-    /// Columns of common table expressions in sight, the innermost last.
-    pub ctes: HashMap<String, Arc<Vec<Column>>>,
-    known: HashMap<(String, String), Option<Arc<Vec<Column>>>>,
-    /// SELECTs around the one that is looked at, the innermost last.
-    pub scopes: Vec<Scope>,
-    depth: usize,
-}
+use super::{Column, Names, Relation, Scope};
+use crate::name::last_name;
+use crate::types;
 
 /// Subqueries deeper than this have columns of unknown type: the search is quadratic in depth.
 const DEPTH: usize = 12;
 
-impl<'a> Names<'a> {
-    /// For a session with a default database or without.
-    pub fn new(database: Option<&'a str>, schema: &'a mut dyn Schema) -> Self {
-        Self {
-            database,
-            schema,
-            ctes: HashMap::new(),
-            known: HashMap::new(),
-            scopes: Vec::new(),
-            depth: 0,
-        }
-    }
-
-    /// The definition of a database's table.
-    pub fn definition(&mut self, database: &str, table: &str) -> Option<Arc<TableDef>> {
-        if is_system_schema(database) {
-            return None;
-        }
-        self.schema.user_table(database, table).ok().flatten()
-    }
-
-    /// The columns of a table.
-    fn table(&mut self, database: &str, table: &str) -> Option<Arc<Vec<Column>>> {
-        let key = (database.to_owned(), table.to_owned());
-        if let Some(found) = self.known.get(&key) {
-            return found.clone();
-        }
-        let found = if is_system_schema(database) {
-            let column = |c: &SystemColumn| Column {
-                name: c.name.to_owned(),
-                wire: Some(wire_type(&c.column_type.to_lowercase(), c.nullable)),
-                stored: true,
-            };
-            self.schema
-                .system_table(database, table)
-                .map(|columns| Arc::new(columns.iter().map(column).collect::<Vec<_>>()))
-        } else {
-            self.definition(database, table).map(|def| {
-                let column = |c: &ColumnDef| Column {
-                    name: c.name.clone(),
-                    wire: Some(wire_of(c)),
-                    stored: def.view.is_none(),
-                };
-                Arc::new(def.columns.iter().map(column).collect::<Vec<_>>())
-            })
-        };
-        self.known.insert(key, found.clone());
-        found
-    }
-
+impl Names<'_> {
     fn named(&mut self, name: &ObjectName) -> Option<Arc<Vec<Column>>> {
         let part = |i: usize| {
             name.0
@@ -307,40 +209,6 @@ impl<'a> Names<'a> {
             }
         }
         Some(columns)
-    }
-
-    /// The column that an expression names, in the innermost SELECT that has one.
-    pub fn column_of(&self, expr: &Expr) -> Option<&Column> {
-        let (table, name) = match expr {
-            Expr::Nested(inner) => return self.column_of(inner),
-            Expr::Identifier(name) => (None, name),
-            Expr::CompoundIdentifier(parts) => match parts.as_slice() {
-                [.., table, name] => (Some(table), name),
-                _ => return None,
-            },
-            _ => return None,
-        };
-        self.find(table, name)
-    }
-
-    fn find(&self, table: Option<&Ident>, name: &Ident) -> Option<&Column> {
-        for scope in self.scopes.iter().rev() {
-            for relation in &scope.relations {
-                if table.is_some_and(|t| !relation.alias.eq_ignore_ascii_case(&t.value)) {
-                    continue;
-                }
-                let Some(columns) = &relation.columns else {
-                    continue;
-                };
-                let found = columns
-                    .iter()
-                    .find(|c| c.name.eq_ignore_ascii_case(&name.value));
-                if found.is_some() {
-                    return found;
-                }
-            }
-        }
-        None
     }
 }
 

@@ -1,0 +1,47 @@
+//! SQLite's text for a statement, and what is known of it.
+
+use tare_mysql::wire::column::WireType;
+
+use crate::schema::SystemColumn;
+
+/// A column of a view of schema sys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ViewColumn {
+    /// What the statement calls the view.
+    pub table: String,
+    /// The view.
+    pub view: &'static str,
+    /// The column.
+    pub column: SystemColumn,
+}
+
+/// SQLite's text for a statement.
+#[derive(Debug, Clone, Default)]
+pub struct Sql {
+    /// The text.
+    pub text: String,
+    /// Databases it names, to be attached before it is prepared.
+    pub databases: Vec<String>,
+    /// Tables of system schemas it names: schema, table.
+    pub catalog: Vec<(String, String)>,
+    /// Types of the result's columns where the expression tells: from the first column on up to
+    /// the first `*`, and from the last one back.
+    pub hints: (Vec<Option<WireType>>, Vec<Option<WireType>>),
+    /// Columns of the result that are a view's of schema sys, counted like `hints`.
+    pub views: (Vec<Option<ViewColumn>>, Vec<Option<ViewColumn>>),
+    /// An INSERT into a table with AUTO_INCREMENT.
+    pub makes_ids: bool,
+    /// The database that is written to, or locked by FOR UPDATE.
+    pub writes: Option<String>,
+    /// ON DUPLICATE KEY UPDATE: a row that is updated counts twice.
+    pub counts_updates: bool,
+    /// SQL_CALC_FOUND_ROWS: counts the rows that there would be without LIMIT.
+    pub found_rows: Option<String>,
+}
+
+impl Sql {
+    /// Whether it names system schemas, and no database's tables.
+    pub fn is_system(&self) -> bool {
+        !self.catalog.is_empty() && self.databases.is_empty()
+    }
+}

@@ -1,0 +1,10 @@
+//! UPDATE and DELETE: their tables and the rows of them.
+
+mod delete;
+mod target;
+mod update;
+
+/// Whether a column's value is another one, byte by byte.
+pub(super) fn differs(column: &str, value: &str) -> String {
+    format!("{column} IS NOT ({value}) COLLATE BINARY")
+}

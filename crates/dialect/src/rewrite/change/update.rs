@@ -1,0 +1,175 @@
+//! UPDATE.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{AssignmentTarget, Expr, ObjectName, Update, visit_expressions};
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
+
+use super::differs;
+use crate::name::{last_name, quote};
+use crate::plan::Sql;
+use crate::rewrite::Rewriter;
+use crate::schema::Schema;
+use crate::scope::Names;
+use crate::{function, near};
+
+impl Rewriter<'_> {
+    /// UPDATE.
+    pub fn update(mut self, mut update: Update) -> Result<Sql> {
+        if update.from.is_some() || update.returning.is_some() {
+            return Err(near("FROM"));
+        }
+        let scope = self.names.tables(std::slice::from_ref(&update.table));
+        self.names.scopes.push(scope);
+        if !update.table.joins.is_empty() {
+            return self.update_joined(update);
+        }
+        let target = self.target(&update.table.relation)?;
+        self.sql.writes = Some(target.database.clone());
+        let or = match update.or {
+            Some(_) => " OR IGNORE",
+            None => "",
+        };
+        let mut sql = format!("UPDATE{or} {}", target.sql());
+        let mut changed = Vec::new();
+        let mut certain = true;
+        for (i, assignment) in update.assignments.iter_mut().enumerate() {
+            let AssignmentTarget::ColumnName(name) = &assignment.target else {
+                return Err(near("("));
+            };
+            let column = last_name(name);
+            if let Some(default) =
+                self.default_value(&target.database, &target.table, &column, &assignment.value)?
+            {
+                assignment.value = default;
+            }
+            certain &= is_certain(&*self.names.schema, &assignment.value);
+            self.visit(&mut assignment.value)?;
+            let word = if i == 0 { " SET" } else { "," };
+            sql.push_str(&format!("{word} {} = {}", quote(&column), assignment.value));
+            changed.push(differs(&quote(&column), &assignment.value.to_string()));
+        }
+        let tail = self.some_rows(
+            &target,
+            update.selection.take(),
+            update.order_by,
+            update.limit,
+        )?;
+        sql.push_str(&tail);
+        // MySQL neither writes nor counts a row that stays as it is.
+        if certain && !self.mode.found_rows && !is_system_schema(&target.database) {
+            let word = if tail.is_empty() { "WHERE" } else { "AND" };
+            sql.push_str(&format!(" {word} ({})", changed.join(" OR ")));
+        }
+        self.sql.text = sql;
+        Ok(self.sql)
+    }
+
+    /// UPDATE of one of several tables that are joined.
+    fn update_joined(mut self, mut update: Update) -> Result<Sql> {
+        let mut called: Option<String> = None;
+        let mut columns = Vec::new();
+        for assignment in &mut update.assignments {
+            let AssignmentTarget::ColumnName(name) = &assignment.target else {
+                return Err(near("("));
+            };
+            let of = owner(&self.names, name).ok_or_else(|| {
+                let text = name.to_string().replace('`', "");
+                SqlError::new(1054, format!("Unknown column '{text}' in 'field list'"))
+            })?;
+            if called
+                .as_ref()
+                .is_some_and(|c| !c.eq_ignore_ascii_case(&of))
+            {
+                return Err(SqlError::unsupported("UPDATE of columns of several tables"));
+            }
+            called = Some(of);
+            columns.push(last_name(name));
+            self.visit(&mut assignment.value)?;
+        }
+        let called = called.ok_or_else(|| near("SET"))?;
+        let target = self.named_target(std::slice::from_ref(&update.table), &called)?;
+        self.sql.writes = Some(target.database.clone());
+        let selection = match update.selection.take() {
+            Some(mut selection) => {
+                self.visit(&mut selection)?;
+                format!(" WHERE {selection}")
+            }
+            None => String::new(),
+        };
+        self.visit(&mut update.table)?;
+        let values: Vec<String> = update
+            .assignments
+            .iter()
+            .enumerate()
+            .map(|(i, a)| format!("{} AS tare_v{i}", a.value))
+            .collect();
+        let sets: Vec<String> = columns
+            .iter()
+            .enumerate()
+            .map(|(i, c)| format!("{} = tare_q.tare_v{i}", quote(c)))
+            .collect();
+        let name = quote(target.called());
+        let changed: Vec<String> = columns
+            .iter()
+            .enumerate()
+            .map(|(i, c)| {
+                differs(
+                    &format!("{name}.{}", quote(c)),
+                    &format!("tare_q.tare_v{i}"),
+                )
+            })
+            .collect();
+        let mut sql = format!(
+            "UPDATE {} SET {} FROM (SELECT {name}.rowid AS tare_r, {} FROM {}{selection}) AS tare_q WHERE {name}.rowid = tare_q.tare_r",
+            target.sql(),
+            sets.join(", "),
+            values.join(", "),
+            update.table
+        );
+        if !self.mode.found_rows {
+            sql.push_str(&format!(" AND ({})", changed.join(" OR ")));
+        }
+        self.sql.text = sql;
+        Ok(self.sql)
+    }
+}
+
+/// What calls the table that has an assigned column.
+fn owner(names: &Names<'_>, column: &ObjectName) -> Option<String> {
+    let scope = names.scopes.last()?;
+    let name = last_name(column);
+    let table = column
+        .0
+        .len()
+        .checked_sub(2)
+        .and_then(|i| column.0[i].as_ident())
+        .map(|i| i.value.clone());
+    scope
+        .relations
+        .iter()
+        .find(|r| match &table {
+            Some(table) => r.alias.eq_ignore_ascii_case(table),
+            None => r
+                .columns
+                .as_ref()
+                .is_some_and(|c| c.iter().any(|c| c.name.eq_ignore_ascii_case(&name))),
+        })
+        .map(|r| r.alias.clone())
+}
+
+/// Whether an expression gives the same again when it is evaluated twice.
+fn is_certain(schema: &dyn Schema, expr: &Expr) -> bool {
+    let mut certain = true;
+    let _ = visit_expressions(expr, |e| {
+        certain &= match e {
+            Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => false,
+            Expr::BinaryOp { op, .. } => *op != sqlparser::ast::BinaryOperator::Assignment,
+            Expr::Function(f) => function::is_certain(schema, &function::name_of(f)),
+            _ => true,
+        };
+        ControlFlow::<()>::Continue(())
+    });
+    certain
+}

@@ -1,0 +1,39 @@
+//! CAST and CONVERT.
+
+use sqlparser::ast::{CharacterLength, DataType, ExactNumberInfo, Expr};
+
+use crate::node::{self, call};
+
+/// A value as the type that MySQL makes of it.
+pub(super) fn cast(value: Expr, data_type: &DataType) -> Expr {
+    use DataType::*;
+    let digits = |n: Option<u64>| node::digits(n.unwrap_or(0).to_string());
+    match data_type {
+        Signed | SignedInteger | Int(_) | Integer(_) | BigInt(_) | Unsigned | UnsignedInteger => {
+            call("tare_int", vec![value])
+        }
+        Decimal(info) | Numeric(info) | Dec(info) => {
+            let scale = match info {
+                ExactNumberInfo::PrecisionAndScale(_, scale) => *scale,
+                _ => 0,
+            };
+            let number = call("tare_number", vec![value]);
+            call("tare_round", vec![number, node::number(scale)])
+        }
+        Double(_) | DoublePrecision | Float(_) | Real => call("tare_real", vec![value]),
+        Date => call("date", vec![value]),
+        Datetime(n) | Timestamp(n, _) => call("tare_datetime", vec![value, digits(*n)]),
+        Time(n, _) => call("tare_time", vec![value, digits(*n)]),
+        Binary(_) | Varbinary(_) => node::cast(value, Blob(None)),
+        Char(Some(CharacterLength::IntegerLength { length, .. })) => call(
+            "tare_substr",
+            vec![
+                node::cast(value, Text),
+                node::number(1),
+                digits(Some(*length)),
+            ],
+        ),
+        JSON => call("tare_json", vec![value]),
+        _ => node::cast(value, Text),
+    }
+}

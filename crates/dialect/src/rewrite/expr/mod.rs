@@ -1,0 +1,232 @@
+//! Expressions: operators, literals, variables and casts as SQLite has them.
+
+mod cast;
+mod operator;
+mod subquery;
+mod variable;
+
+use sqlparser::ast::{
+    DateTimeField, Expr, Interval, MemberOf, TrimWhereField, UnaryOperator, Value, ValueWithSpan,
+};
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
+
+use self::cast::cast;
+use self::operator::minus;
+use super::Rewriter;
+use crate::name::last_name;
+use crate::node::{self, call, nested};
+use crate::{function, near};
+
+impl Rewriter<'_> {
+    /// An expression whose parts have been rewritten, as SQLite has it.
+    pub(super) fn expr(&mut self, expr: Expr) -> Result<Expr> {
+        Ok(match expr {
+            Expr::Value(value) => literal(value)?,
+            Expr::Identifier(name) if name.quote_style.is_none() && name.value.starts_with('@') => {
+                self.variable(&name.value, None)?
+            }
+            Expr::CompoundIdentifier(parts) => self.compound(parts)?,
+            Expr::BinaryOp { left, op, right } => self.operation(*left, op, *right)?,
+            Expr::UnaryOp {
+                op: UnaryOperator::Minus,
+                expr,
+            } => minus(*expr),
+            Expr::UnaryOp {
+                op: UnaryOperator::BangNot,
+                expr,
+            } => nested(node::not(nested(*expr))),
+            Expr::RLike {
+                negated,
+                expr,
+                pattern,
+                ..
+            } => nested(node::negated(
+                negated,
+                call("tare_regexp", vec![*expr, *pattern]),
+            )),
+            Expr::Like {
+                negated,
+                any,
+                expr,
+                pattern,
+                escape_char,
+            } => nested(Expr::Like {
+                negated,
+                any,
+                expr,
+                pattern,
+                // MySQL's LIKE has `\` as its escape unless told otherwise.
+                escape_char: escape_char.or_else(|| Some(Box::new(node::text("\\")))),
+            }),
+            Expr::IsTrue(expr) => nested(Expr::IsTrue(Box::new(nested(*expr)))),
+            Expr::IsUnknown(expr) => nested(Expr::IsNull(Box::new(nested(*expr)))),
+            Expr::IsNotUnknown(expr) => nested(Expr::IsNotNull(Box::new(nested(*expr)))),
+            Expr::AnyOp {
+                left,
+                compare_op,
+                right,
+                ..
+            } => subquery::any(*left, compare_op, *right)?,
+            Expr::AllOp {
+                left,
+                compare_op,
+                right,
+            } => subquery::all(*left, compare_op, *right)?,
+            Expr::MemberOf(MemberOf { value, array }) => {
+                call("tare_member_of", vec![*value, *array])
+            }
+            Expr::MatchAgainst { .. } => return Err(SqlError::unsupported("MATCH ... AGAINST")),
+            Expr::Function(mut call) => match self.routine(&mut call)? {
+                Some(routine) => routine,
+                None => function::rewrite(
+                    call,
+                    function::Around {
+                        database: self.database,
+                        exact: self.exact,
+                        schema: &*self.names.schema,
+                    },
+                )?,
+            },
+            other => conversion(other)?,
+        })
+    }
+
+    /// A name of several parts.
+    fn compound(&self, mut parts: Vec<sqlparser::ast::Ident>) -> Result<Expr> {
+        if parts[0].quote_style.is_none() && parts[0].value.starts_with('@') {
+            if !parts[0].value.starts_with("@@") {
+                // A user variable's name may have points: @sys.statement_truncate_len.
+                let name: Vec<&str> = parts.iter().map(|p| p.value.as_str()).collect();
+                return self.variable(&name.join("."), None);
+            }
+            return match parts.as_slice() {
+                [scope, name] => self.variable(&scope.value, Some(&name.value)),
+                _ => Err(near(Expr::CompoundIdentifier(parts))),
+            };
+        }
+        if parts.len() == 3 && is_system_schema(&parts[0].value) {
+            // A view is a derived table, which is in no schema.
+            if parts[0].value.eq_ignore_ascii_case("sys")
+                && self.names.schema.view(&parts[1].value).is_some()
+            {
+                parts.remove(0);
+            } else {
+                for part in &mut parts {
+                    part.value.make_ascii_lowercase();
+                }
+            }
+        }
+        Ok(Expr::CompoundIdentifier(parts))
+    }
+}
+
+/// Functions that have a grammar of their own, and casts.
+fn conversion(expr: Expr) -> Result<Expr> {
+    Ok(match expr {
+        Expr::Cast {
+            kind,
+            expr,
+            data_type,
+            ..
+        } => {
+            if kind != sqlparser::ast::CastKind::Cast {
+                return Err(near("::"));
+            }
+            cast(*expr, &data_type)
+        }
+        Expr::Convert {
+            expr, data_type, ..
+        } => cast(*expr, &data_type.unwrap_or(sqlparser::ast::DataType::Text)),
+        Expr::Prefixed { prefix, value } => {
+            let binary = prefix.value.eq_ignore_ascii_case("_binary");
+            if binary && !node::is_bytes(&value) {
+                node::cast(*value, sqlparser::ast::DataType::Blob(None))
+            } else {
+                *value
+            }
+        }
+        Expr::Collate { expr, collation } => {
+            let name = last_name(&collation);
+            let exact = name.ends_with("_bin") || name == "binary" || name.ends_with("_cs");
+            nested(node::collate(
+                *expr,
+                if exact { "BINARY" } else { "NOCASE" },
+            ))
+        }
+        Expr::Substring {
+            expr,
+            substring_from,
+            substring_for,
+            ..
+        } => {
+            if substring_from.is_none() && substring_for.is_none() {
+                return Err(near(")"));
+            }
+            let from = substring_from.map_or_else(|| node::number(1), |from| *from);
+            let mut arguments = vec![*expr, from];
+            arguments.extend(substring_for.map(|n| *n));
+            call("tare_substr", arguments)
+        }
+        Expr::Trim {
+            trim_where,
+            trim_what,
+            expr,
+            ..
+        } => {
+            let name = match trim_where {
+                Some(TrimWhereField::Leading) => "tare_ltrim",
+                Some(TrimWhereField::Trailing) => "tare_rtrim",
+                _ => "tare_trim",
+            };
+            let what = trim_what.map_or_else(|| node::text(" "), |what| *what);
+            call(name, vec![*expr, what])
+        }
+        Expr::Position { expr, r#in } => call("instr", vec![*r#in, *expr]),
+        Expr::Ceil { expr, .. } => call("ceil", vec![*expr]),
+        Expr::Floor { expr, .. } => call("floor", vec![*expr]),
+        Expr::Extract { field, expr, .. } => {
+            let field = field.to_string().to_uppercase();
+            call("tare_extract", vec![node::text(&field), *expr])
+        }
+        // DATE '2026-01-01' is a text.
+        Expr::TypedString(typed) => literal(typed.value)?,
+        other => other,
+    })
+}
+
+fn literal(value: ValueWithSpan) -> Result<Expr> {
+    Ok(match &value.value {
+        Value::SingleQuotedString(s)
+        | Value::DoubleQuotedString(s)
+        | Value::NationalStringLiteral(s) => node::text(s),
+        Value::HexStringLiteral(hex) if hex.len() % 2 == 1 => node::bytes(format!("0{hex}")),
+        Value::SingleQuotedByteStringLiteral(bits) => {
+            node::bits(u64::from_str_radix(bits, 2).map_err(|_| near(bits))?)
+        }
+        Value::Number(n, _) => match n.parse::<u64>() {
+            Ok(n) if i64::try_from(n).is_err() => node::bits(n),
+            _ => Expr::Value(value),
+        },
+        _ => Expr::Value(value),
+    })
+}
+
+/// Number and unit of an INTERVAL.
+pub fn interval(interval: Interval) -> Option<(Expr, String)> {
+    Some(match interval.leading_field? {
+        // A composite unit's text is read, as months or as microseconds.
+        DateTimeField::Custom(unit) => {
+            let simple = match unit.value.as_str() {
+                "YEAR_MONTH" => "MONTH",
+                _ => "MICROSECOND",
+            };
+            let number = call(
+                "tare_interval",
+                vec![node::text(&unit.value), *interval.value],
+            );
+            (number, simple.into())
+        }
+        simple => (*interval.value, simple.to_string().to_uppercase()),
+    })
+}

@@ -1,0 +1,107 @@
+//! Operators.
+
+use sqlparser::ast::{BinaryOperator, Expr, Value};
+use tare_mysql::error::Result;
+
+use super::interval;
+use crate::grammar::SOUNDS_LIKE;
+use crate::near;
+use crate::node::{self, binary, call, nested};
+use crate::rewrite::Rewriter;
+
+impl Rewriter<'_> {
+    /// `left op right`.
+    pub(super) fn operation(&self, left: Expr, op: BinaryOperator, right: Expr) -> Result<Expr> {
+        let of = |name: &str, left, right| call(name, vec![left, right]);
+        Ok(match op {
+            BinaryOperator::Divide => of("tare_div", left, right),
+            BinaryOperator::MyIntegerDivide => of("tare_intdiv", left, right),
+            BinaryOperator::Modulo => of("mod", left, right),
+            BinaryOperator::BitwiseXor => of("tare_xor", left, right),
+            BinaryOperator::StringConcat if self.mode.pipes_concat => of("concat", left, right),
+            BinaryOperator::Arrow => of("tare_json_extract", left, right),
+            BinaryOperator::LongArrow => call(
+                "tare_json_unquote",
+                vec![of("tare_json_extract", left, right)],
+            ),
+            BinaryOperator::Regexp => of("tare_regexp", left, right),
+            BinaryOperator::Spaceship => nested(node::is(left, right)),
+            BinaryOperator::Custom(op) if op == SOUNDS_LIKE => {
+                let code = |e| call("soundex", vec![e]);
+                nested(binary(code(left), BinaryOperator::Eq, code(right)))
+            }
+            BinaryOperator::Xor => nested(binary(truth(left), BinaryOperator::NotEq, truth(right))),
+            BinaryOperator::StringConcat => {
+                nested(binary(nested(left), BinaryOperator::Or, nested(right)))
+            }
+            BinaryOperator::Overlaps => {
+                nested(binary(nested(left), BinaryOperator::And, nested(right)))
+            }
+            op @ (BinaryOperator::PGBitwiseShiftLeft | BinaryOperator::PGBitwiseShiftRight) => {
+                nested(binary(left, op, right))
+            }
+            BinaryOperator::Assignment => match node::user_variable_name(&left) {
+                Some(name) => of("tare_set_variable", name.clone(), right),
+                None => return Err(near(":=")),
+            },
+            op @ (BinaryOperator::Plus | BinaryOperator::Minus)
+                if matches!(left, Expr::Interval(_)) || matches!(right, Expr::Interval(_)) =>
+            {
+                moved(left, op == BinaryOperator::Minus, right)?
+            }
+            op @ (BinaryOperator::Plus
+            | BinaryOperator::Minus
+            | BinaryOperator::Multiply
+            | BinaryOperator::Gt
+            | BinaryOperator::Lt
+            | BinaryOperator::GtEq
+            | BinaryOperator::LtEq
+            | BinaryOperator::Eq
+            | BinaryOperator::NotEq
+            | BinaryOperator::And
+            | BinaryOperator::Or
+            | BinaryOperator::BitwiseOr
+            | BinaryOperator::BitwiseAnd) => binary(left, op, right),
+            other => return Err(near(other)),
+        })
+    }
+}
+
+/// Whether a value is true, as 0 or 1.
+fn truth(expr: Expr) -> Expr {
+    let number = call("tare_number", vec![expr]);
+    nested(binary(number, BinaryOperator::NotEq, node::number(0)))
+}
+
+/// A date and an INTERVAL that is added to it or, from its right only, taken from it.
+fn moved(left: Expr, minus: bool, right: Expr) -> Result<Expr> {
+    let (date, by) = match (left, right) {
+        (Expr::Interval(_), Expr::Interval(_)) => return Err(near("INTERVAL")),
+        (date, Expr::Interval(by)) => (date, by),
+        (Expr::Interval(by), date) if !minus => (date, by),
+        _ => return Err(near("INTERVAL")),
+    };
+    let (number, unit) = interval(by).ok_or_else(|| near("INTERVAL"))?;
+    let number = nested(number);
+    let number = if minus {
+        node::negative(number)
+    } else {
+        number
+    };
+    Ok(call("tare_date_add", vec![date, number, node::text(&unit)]))
+}
+
+/// `-expr`. `--` would begin a comment, so that only a plain number stands without parentheses.
+pub(super) fn minus(expr: Expr) -> Expr {
+    if expr == node::bits(1 << 63) {
+        // The one number that has no positive.
+        return expr;
+    }
+    let plain = matches!(&expr, Expr::Value(v)
+        if matches!(&v.value, Value::Number(n, _) if n.starts_with(|c: char| c.is_ascii_digit())));
+    if plain {
+        node::negative(expr)
+    } else {
+        nested(node::negative(nested(expr)))
+    }
+}

@@ -1,0 +1,106 @@
+//! ON DUPLICATE KEY UPDATE.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use sqlparser::ast::{Assignment, AssignmentTarget, Expr, Ident, visit_expressions_mut};
+use tare_mysql::error::Result;
+
+use super::Target;
+use crate::function::{arguments, name_of};
+use crate::name::{ident, last_name, quote};
+use crate::near;
+use crate::rewrite::Rewriter;
+use crate::rewrite::change::differs;
+use crate::scope::{Column, Relation, Scope};
+
+/// What SQLite calls the row that was refused.
+const EXCLUDED: &str = "excluded";
+
+impl Rewriter<'_> {
+    /// What is done to a row that is there already. `alias` is what the refused row is called.
+    pub(super) fn conflict(
+        &mut self,
+        target: &Target<'_>,
+        assignments: Vec<Assignment>,
+        alias: Option<&str>,
+    ) -> Result<String> {
+        self.sql.counts_updates = !self.mode.found_rows;
+        let scope = self.two_rows(target);
+        self.names.scopes.push(scope);
+        let mut sets = Vec::new();
+        let mut changed = Vec::new();
+        for mut assignment in assignments {
+            let AssignmentTarget::ColumnName(name) = &assignment.target else {
+                return Err(near("("));
+            };
+            let column = last_name(name);
+            if let Some(value) =
+                self.default_value(&target.database, &target.table, &column, &assignment.value)?
+            {
+                assignment.value = value;
+            }
+            excluded(&mut assignment.value, alias);
+            self.visit(&mut assignment.value)?;
+            let (name, value) = (quote(&column), assignment.value.to_string());
+            changed.push(differs(&name, &value));
+            // The first assignment counts the row as one that was updated.
+            sets.push(match (sets.is_empty(), self.sql.counts_updates) {
+                (true, true) => format!("{name} = tare_updated({value})"),
+                _ => format!("{name} = {value}"),
+            });
+        }
+        let mut sql = format!(" ON CONFLICT DO UPDATE SET {}", sets.join(", "));
+        if self.sql.counts_updates {
+            // A row that stays as it is counts for nothing.
+            sql.push_str(&format!(" WHERE {}", changed.join(" OR ")));
+        }
+        Ok(sql)
+    }
+
+    /// The row that is there, and the one that was refused: of its columns SQLite knows no affinity.
+    fn two_rows(&mut self, target: &Target<'_>) -> Scope {
+        let columns = self.names.table(&target.database, &target.table);
+        let refused = columns.as_ref().map(|columns| {
+            let loose = columns.iter().cloned().map(|column| Column {
+                stored: false,
+                ..column
+            });
+            Arc::new(loose.collect())
+        });
+        let relation = |alias: &str, columns| Relation {
+            alias: alias.to_owned(),
+            database: None,
+            columns,
+        };
+        Scope {
+            relations: vec![
+                relation(&target.table, columns),
+                relation(EXCLUDED, refused),
+            ],
+        }
+    }
+}
+
+/// VALUES(c) and the row's alias are the row that was refused.
+fn excluded(expr: &mut Expr, alias: Option<&str>) {
+    let _ = visit_expressions_mut(expr, |e| {
+        let column = match e {
+            Expr::Function(f) if name_of(f) == "values" => match arguments(f).as_slice() {
+                [Expr::Identifier(column)] => Some(column.value.clone()),
+                [Expr::CompoundIdentifier(parts)] => parts.last().map(|p| p.value.clone()),
+                _ => None,
+            },
+            Expr::CompoundIdentifier(parts)
+                if parts.len() == 2 && alias.is_some_and(|a| parts[0].value == a) =>
+            {
+                Some(parts[1].value.clone())
+            }
+            _ => None,
+        };
+        if let Some(column) = column {
+            *e = Expr::CompoundIdentifier(vec![Ident::new(EXCLUDED), ident(&column)]);
+        }
+        ControlFlow::<()>::Continue(())
+    });
+}

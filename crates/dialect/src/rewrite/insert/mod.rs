@@ -1,0 +1,161 @@
+//! INSERT and REPLACE: their rows, defaults and ON DUPLICATE KEY UPDATE.
+
+mod conflict;
+mod default;
+mod rows;
+
+use std::sync::Arc;
+
+use sqlparser::ast::{AssignmentTarget, Insert, OnInsert, TableObject};
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
+use tare_mysql::table::TableDef;
+
+use self::rows::Rows;
+use super::Rewriter;
+use crate::name::{last_name, quote};
+use crate::near;
+use crate::node::query;
+use crate::plan::{Change, Sql};
+use crate::schema::Schema;
+
+/// The table that rows go to, and which of its columns they have.
+struct Target<'d> {
+    database: String,
+    table: String,
+    /// Unknown in a system schema.
+    def: Option<&'d TableDef>,
+    /// The columns that the statement names; none stands for all.
+    names: Vec<String>,
+}
+
+impl<'d> Target<'d> {
+    /// The columns of a row, in its order; none where they are not known.
+    fn columns(&self) -> Vec<&str> {
+        match self.def {
+            Some(def) if self.names.is_empty() => {
+                def.columns.iter().map(|c| c.name.as_str()).collect()
+            }
+            _ => self.names.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// The column with AUTO_INCREMENT.
+    fn auto(&self) -> Option<&'d str> {
+        let column = self.def.and_then(TableDef::auto_increment)?;
+        Some(&column.name)
+    }
+
+    /// `database.table (columns)`.
+    fn sql(&self) -> String {
+        let (database, table) = (quote(&self.database), quote(&self.table));
+        if self.names.is_empty() {
+            return format!("{database}.{table}");
+        }
+        let names: Vec<String> = self.names.iter().map(|n| quote(n)).collect();
+        format!("{database}.{table} ({})", names.join(", "))
+    }
+}
+
+impl Rewriter<'_> {
+    /// INSERT and REPLACE into a table, which is known unless it is a system schema's.
+    pub fn insert(mut self, mut insert: Insert, def: Option<&TableDef>) -> Result<Sql> {
+        let TableObject::TableName(name) = &insert.table else {
+            return Err(near("FUNCTION"));
+        };
+        if insert.partitioned.is_some() || insert.returning.is_some() || insert.overwrite {
+            return Err(SqlError::unsupported("PARTITION and RETURNING in INSERT"));
+        }
+        let (database, table) = self.resolve(name)?;
+        self.note(&database, &table);
+        let target = Target {
+            database,
+            table,
+            def,
+            names: names(&mut insert)?,
+        };
+        self.sql.writes = Some(target.database.clone());
+        self.sql.makes_ids = target.auto().is_some();
+        target.has_columns()?;
+        if self.mode.strict && !insert.ignore {
+            target.has_defaults()?;
+        }
+        let source = insert.source.take().ok_or_else(|| near("DEFAULT"))?;
+        let rows = self.rows(&target, *source)?;
+        let word = if insert.replace_into {
+            "REPLACE"
+        } else {
+            "INSERT"
+        };
+        let or = if insert.ignore { " OR IGNORE" } else { "" };
+        let into = format!("{word}{or} INTO {}", target.sql());
+        self.sql.text = match (insert.on.take(), rows) {
+            (None, Rows::Listed(rows) | Rows::Selected(rows)) => format!("{into} {rows}"),
+            (Some(OnInsert::DuplicateKeyUpdate(assignments)), rows) => {
+                let rows = match rows {
+                    Rows::Listed(rows) => rows,
+                    // Otherwise SQLite takes ON for a join's.
+                    Rows::Selected(rows) => format!("SELECT * FROM ({rows}) WHERE true"),
+                };
+                let alias = insert
+                    .insert_alias
+                    .as_ref()
+                    .map(|a| last_name(&a.row_alias));
+                let update = self.conflict(&target, assignments, alias.as_deref())?;
+                format!("{into} {rows}{update}")
+            }
+            (Some(OnInsert::OnConflict(_)), _) => return Err(near("ON CONFLICT")),
+            (Some(other), _) => return Err(near(other)),
+        };
+        Ok(self.sql)
+    }
+}
+
+/// The columns that an INSERT names. `SET a = 1` becomes a row of them.
+fn names(insert: &mut Insert) -> Result<Vec<String>> {
+    let mut names: Vec<String> = insert.columns.iter().map(last_name).collect();
+    if !insert.assignments.is_empty() {
+        let mut row = Vec::new();
+        for assignment in std::mem::take(&mut insert.assignments) {
+            let AssignmentTarget::ColumnName(name) = &assignment.target else {
+                return Err(near("("));
+            };
+            names.push(last_name(name));
+            row.push(assignment.value);
+        }
+        insert.source = Some(Box::new(query::values(vec![row])));
+    }
+    for (i, name) in names.iter().enumerate() {
+        if names[..i].iter().any(|n| n.eq_ignore_ascii_case(name)) {
+            return Err(SqlError::new(
+                1110,
+                format!("Column '{name}' specified twice"),
+            ));
+        }
+    }
+    Ok(names)
+}
+
+/// What kind of change an INSERT is.
+pub fn change_of(insert: &Insert) -> Change {
+    if insert.replace_into {
+        Change::Replace
+    } else {
+        Change::Insert
+    }
+}
+
+/// The definition of an INSERT's table; `None` in a system schema.
+pub fn insert_table(
+    schema: &mut dyn Schema,
+    database: &str,
+    table: &str,
+) -> Result<Option<Arc<TableDef>>> {
+    if is_system_schema(database) {
+        return Ok(None);
+    }
+    match schema.user_table(database, table)? {
+        None => Err(SqlError::no_such_table(database, table)),
+        some => Ok(some),
+    }
+}

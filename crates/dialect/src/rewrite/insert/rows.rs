@@ -1,0 +1,109 @@
+//! The rows of an INSERT.
+
+use sqlparser::ast::{Expr, Query, SetExpr, Value, Values};
+use tare_mysql::error::{Result, SqlError};
+
+use super::Target;
+use crate::node;
+use crate::rewrite::Rewriter;
+
+/// Where the rows come from, in SQLite's text.
+pub(super) enum Rows {
+    /// VALUES, or DEFAULT VALUES.
+    Listed(String),
+    /// A query.
+    Selected(String),
+}
+
+impl Rewriter<'_> {
+    /// What is inserted.
+    pub(super) fn rows(&mut self, target: &Target<'_>, mut source: Query) -> Result<Rows> {
+        let plain =
+            source.with.is_none() && source.order_by.is_none() && source.limit_clause.is_none();
+        let SetExpr::Values(values) = source.body.as_mut() else {
+            return self.selected(source);
+        };
+        if !plain {
+            return self.selected(source);
+        }
+        self.listed(target, values)?;
+        if !values.rows.iter().all(|row| row.is_empty()) {
+            return Ok(Rows::Listed(values.to_string()));
+        }
+        if values.rows.len() != 1 {
+            return Err(SqlError::unsupported("several rows of defaults"));
+        }
+        Ok(Rows::Listed("DEFAULT VALUES".into()))
+    }
+
+    fn selected(&mut self, mut source: Query) -> Result<Rows> {
+        self.visit(&mut source)?;
+        Ok(Rows::Selected(source.to_string()))
+    }
+
+    fn listed(&mut self, target: &Target<'_>, values: &mut Values) -> Result<()> {
+        values.explicit_row = false;
+        values.value_keyword = false;
+        let columns = target.columns();
+        let auto = target.auto();
+        for (n, row) in values.rows.iter_mut().enumerate() {
+            let of_defaults = row.is_empty() && target.names.is_empty();
+            if row.len() != columns.len() && !columns.is_empty() && !of_defaults {
+                return Err(SqlError::new(
+                    1136,
+                    format!("Column count doesn't match value count at row {}", n + 1),
+                ));
+            }
+            for (i, cell) in row.iter_mut().enumerate() {
+                let column = columns.get(i).copied().unwrap_or_default();
+                let counts = auto.is_some_and(|a| a.eq_ignore_ascii_case(column));
+                self.cell(target, column, counts, cell)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A value of a column, which may be the one with AUTO_INCREMENT.
+    fn cell(
+        &mut self,
+        target: &Target<'_>,
+        column: &str,
+        counts: bool,
+        cell: &mut Expr,
+    ) -> Result<()> {
+        if let Some(value) = self.default_value(&target.database, &target.table, column, cell)? {
+            *cell = value;
+        } else if is_null(cell) && !counts && !target.is_nullable(column) {
+            // SQLite takes NULL for the next number of an INTEGER PRIMARY KEY.
+            return Err(SqlError::cannot_be_null(column));
+        }
+        self.visit(cell)?;
+        if counts && may_be_zero(cell) {
+            node::replace(cell, |e| node::call("nullif", vec![e, node::number(0)]));
+        }
+        Ok(())
+    }
+}
+
+impl Target<'_> {
+    /// Whether NULL may go to a column, as far as it is known.
+    fn is_nullable(&self, column: &str) -> bool {
+        let column = self.def.and_then(|def| def.column(column));
+        column.is_none_or(|c| c.nullable)
+    }
+}
+
+fn may_be_zero(cell: &Expr) -> bool {
+    match cell {
+        Expr::Value(v) => match &v.value {
+            Value::Number(n, _) => n.parse::<i64>().map_or(true, |n| n == 0),
+            _ => true,
+        },
+        _ => true,
+    }
+}
+
+/// An expression that is NULL when it is read.
+fn is_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(v) if v.value == Value::Null)
+}

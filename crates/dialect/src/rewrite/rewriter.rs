@@ -1,0 +1,92 @@
+//! What a rewrite knows and gathers.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use sqlparser::ast::{Expr, ObjectName};
+use tare_mysql::error::Result;
+use tare_mysql::schema::is_system_schema;
+
+use crate::Mode;
+use crate::name;
+use crate::plan::Sql;
+use crate::schema::Schema;
+use crate::scope::{Column, Names};
+
+/// The subqueries that are being visited.
+#[derive(Debug, Default)]
+pub(super) struct Subqueries {
+    /// Of ANY and ALL, which may have many rows.
+    pub(super) many: Vec<*const Expr>,
+    /// In the place of a value, which might turn out to have many.
+    pub(super) one: Vec<*const Expr>,
+}
+
+/// What is done to an operand once it has been rewritten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Conversion {
+    /// A number of its text.
+    Number,
+    /// A number of the digits of a date or a time.
+    Digits,
+}
+
+/// The conversions of the operands of the expressions that are being visited, the innermost last.
+#[derive(Debug, Default)]
+pub(super) struct Conversions(pub(super) Vec<Vec<(usize, Conversion)>>);
+
+/// What a rewrite knows and gathers.
+pub struct Rewriter<'a> {
+    /// The session's default database.
+    pub database: Option<&'a str>,
+    pub(super) names: Names<'a>,
+    /// Names of common table expressions that were in sight before each query, to be restored.
+    pub(super) outer: Vec<Option<HashMap<String, Arc<Vec<Column>>>>>,
+    pub(super) ctes: HashSet<String>,
+    pub(super) sql: Sql,
+    pub(super) exact: bool,
+    pub(super) mode: Mode,
+    pub(super) subqueries: Subqueries,
+    pub(super) conversions: Conversions,
+}
+
+impl<'a> Rewriter<'a> {
+    /// For a session's default database.
+    pub fn new(database: Option<&'a str>, schema: &'a mut dyn Schema, mode: Mode) -> Self {
+        Self {
+            database,
+            names: Names::new(database, schema),
+            outer: Vec::new(),
+            ctes: HashSet::new(),
+            sql: Sql::default(),
+            exact: false,
+            mode,
+            subqueries: Subqueries::default(),
+            conversions: Conversions::default(),
+        }
+    }
+
+    /// Database and table of a name.
+    pub fn resolve(&self, name: &ObjectName) -> Result<(String, String)> {
+        name::resolve(name, self.database)
+    }
+
+    pub(super) fn note(&mut self, database: &str, table: &str) {
+        if is_system_schema(database) {
+            self.sql
+                .catalog
+                .push((database.to_ascii_lowercase(), table.to_ascii_lowercase()));
+        } else if !self.sql.databases.iter().any(|d| d == database) {
+            self.sql.databases.push(database.to_owned());
+        }
+    }
+}
+
+/// System schemas and their tables compare without case.
+pub fn canonical(database: String, table: String) -> (String, String) {
+    if is_system_schema(&database) {
+        (database.to_ascii_lowercase(), table.to_ascii_lowercase())
+    } else {
+        (database, table)
+    }
+}

@@ -1,0 +1,124 @@
+//! What MySQL refuses in a SELECT, and SQLite would not, or not in MySQL's words.
+
+use sqlparser::ast::{
+    Expr, LimitClause, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor, Value,
+};
+use tare_mysql::error::{Result, SqlError};
+
+use crate::join::shares_columns;
+use crate::near;
+use crate::rewrite::Rewriter;
+use crate::scope::Column;
+
+impl Rewriter<'_> {
+    /// Two columns of a derived table may not be called the same.
+    pub(super) fn unique_columns(&mut self, select: &Select) -> Result<()> {
+        for from in &select.from {
+            let joined = from.joins.iter().map(|j| &j.relation);
+            for factor in std::iter::once(&from.relation).chain(joined) {
+                let TableFactor::Derived {
+                    subquery, alias, ..
+                } = factor
+                else {
+                    continue;
+                };
+                if alias.as_ref().is_some_and(|a| !a.columns.is_empty())
+                    || matches!(subquery.body.as_ref(), SetExpr::Select(s) if shares_columns(&s.from))
+                {
+                    continue;
+                }
+                let columns = self.names.columns(subquery).unwrap_or_default();
+                for (i, one) in columns.iter().enumerate() {
+                    let again = |c: &Column| c.name.eq_ignore_ascii_case(&one.name);
+                    if !one.name.is_empty() && columns[..i].iter().any(again) {
+                        return Err(SqlError::new(
+                            1060,
+                            format!("Duplicate column name '{}'", one.name),
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Two tables of one FROM may not be called the same.
+    pub(super) fn unique_names(&self) -> Result<()> {
+        let Some(scope) = self.names.scopes.last() else {
+            return Ok(());
+        };
+        for (i, one) in scope.relations.iter().enumerate() {
+            let again = scope.relations[..i].iter().any(|other| {
+                !one.alias.is_empty()
+                    && other.alias.eq_ignore_ascii_case(&one.alias)
+                    && other.database == one.database
+            });
+            if again {
+                return Err(SqlError::new(
+                    1066,
+                    format!("Not unique table/alias: '{}'", one.alias),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// What SQLite would not refuse, or not in MySQL's words.
+    pub(in crate::rewrite) fn check(&self, query: &Query) -> Result<()> {
+        if let (SetExpr::Select(select), Some(order)) = (query.body.as_ref(), &query.order_by)
+            && let OrderByKind::Expressions(by) = &order.kind
+        {
+            positions(
+                by.iter().map(|o| &o.expr),
+                &select.projection,
+                "order clause",
+            )?;
+        }
+        let Some(limit) = &query.limit_clause else {
+            return Ok(());
+        };
+        let bounds = match limit {
+            LimitClause::LimitOffset { limit, offset, .. } => {
+                [limit.as_ref(), offset.as_ref().map(|o| &o.value)]
+            }
+            LimitClause::OffsetCommaLimit { offset, limit } => [Some(limit), Some(offset)],
+        };
+        for bound in bounds.into_iter().flatten() {
+            let plain = matches!(bound, Expr::Value(v)
+                if matches!(&v.value, Value::Placeholder(_))
+                    || matches!(&v.value, Value::Number(n, _) if n.parse::<u64>().is_ok()));
+            if !plain {
+                return Err(near(bound));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Numbers in GROUP BY and ORDER BY are places in the select list.
+pub(super) fn positions<'e>(
+    by: impl Iterator<Item = &'e Expr>,
+    projection: &[SelectItem],
+    clause: &str,
+) -> Result<()> {
+    let star = projection.iter().any(|i| {
+        matches!(
+            i,
+            SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..)
+        )
+    });
+    for expr in by {
+        if let Expr::Value(v) = expr
+            && let Value::Number(n, _) = &v.value
+            && let Ok(place) = n.parse::<usize>()
+            && !star
+            && !(1..=projection.len()).contains(&place)
+        {
+            return Err(SqlError::new(
+                1054,
+                format!("Unknown column '{place}' in '{clause}'"),
+            ));
+        }
+    }
+    Ok(())
+}

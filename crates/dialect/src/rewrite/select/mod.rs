@@ -1,0 +1,154 @@
+//! SELECT: its columns' names and types, and what SQLite's has no like of.
+
+mod check;
+mod having;
+mod hints;
+mod named;
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    Distinct, Expr, GroupByExpr, JoinOperator, LockType, ObjectNamePart, Query, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, SetExpr, TableFactor,
+};
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
+
+use self::check::positions;
+use super::Rewriter;
+use crate::plan::Sql;
+use crate::schema::{Rewritten, Schema};
+use crate::{function, near};
+
+impl Rewriter<'_> {
+    /// SELECT.
+    pub fn query(mut self, mut query: Query, text: &str) -> Result<Sql> {
+        self.select_statement(&mut query, text)?;
+        Ok(self.sql)
+    }
+
+    /// A query of system tables, still a tree.
+    pub fn rewritten(mut self, mut query: Query, text: &str) -> Result<Rewritten> {
+        self.select_statement(&mut query, text)?;
+        Ok(Rewritten {
+            query,
+            catalog: self.sql.catalog,
+        })
+    }
+
+    fn select_statement(&mut self, query: &mut Query, text: &str) -> Result<()> {
+        self.exact = self.reads_system(query);
+        self.name_columns(query, text);
+        let types = self.names.columns(query);
+        self.hints(query, types);
+        self.sql.views = self.view_columns(query);
+        let lock = query.locks.iter().any(|l| l.lock_type == LockType::Update);
+        let found = calculates_found_rows(query);
+        self.visit(query)?;
+        self.sql.text = query.to_string();
+        if found {
+            query.limit_clause = None;
+            query.order_by = None;
+            self.sql.found_rows = Some(format!("SELECT count(*) FROM ({query})"));
+        }
+        if lock {
+            self.sql.writes = self.sql.databases.first().cloned();
+        }
+        Ok(())
+    }
+
+    /// Whether a table of a system schema is named: their counters' sums may exceed 64 bits.
+    fn reads_system(&self, query: &Query) -> bool {
+        let mut found = false;
+        let _ = sqlparser::ast::visit_relations(query, |name| {
+            found |= self.resolve(name).is_ok_and(|(d, _)| is_system_schema(&d));
+            ControlFlow::<()>::Continue(())
+        });
+        found
+    }
+
+    pub(in crate::rewrite) fn select(&mut self, select: &mut Select) -> Result<()> {
+        if select.into.is_some() {
+            return Err(near("INTO"));
+        }
+        let straight = select
+            .select_modifiers
+            .take()
+            .is_some_and(|m| m.straight_join);
+        select.optimizer_hints.clear();
+        if matches!(select.distinct, Some(Distinct::All)) {
+            select.distinct = None;
+        }
+        for item in &mut select.projection {
+            // `db.t.*`: SQLite knows the table by its name alone.
+            if let SelectItem::QualifiedWildcard(
+                SelectItemQualifiedWildcardKind::ObjectName(name),
+                _,
+            ) = item
+                && name.0.len() > 1
+                && let Some(last) = name.0.pop()
+            {
+                name.0 = vec![last];
+            }
+        }
+        // FROM DUAL is no table.
+        if let [one] = select.from.as_slice()
+            && one.joins.is_empty()
+            && matches!(&one.relation, TableFactor::Table { name, .. }
+                if matches!(name.0.as_slice(), [ObjectNamePart::Identifier(i)] if i.value.eq_ignore_ascii_case("dual")))
+        {
+            select.from.clear();
+        }
+        if select.from.is_empty()
+            && select
+                .projection
+                .iter()
+                .any(|i| matches!(i, SelectItem::Wildcard(_)))
+        {
+            return Err(SqlError::new(1096, "No tables used"));
+        }
+        self.unique_names()?;
+        self.unique_columns(select)?;
+        self.full_group_by(select)?;
+        if let GroupByExpr::Expressions(by, _) = &select.group_by {
+            positions(by.iter(), &select.projection, "group statement")?;
+        }
+        for table in &mut select.from {
+            for join in &mut table.joins {
+                match &join.join_operator {
+                    // SQLite keeps the order of a CROSS JOIN.
+                    JoinOperator::StraightJoin(on) => {
+                        join.join_operator = JoinOperator::CrossJoin(on.clone());
+                    }
+                    JoinOperator::Join(on) | JoinOperator::Inner(on) if straight => {
+                        join.join_operator = JoinOperator::CrossJoin(on.clone());
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.having(select);
+        self.group_without_case(select);
+        Ok(())
+    }
+}
+
+/// Whether an aggregate function is called, outside of subqueries and windows.
+pub(in crate::rewrite) fn aggregates(schema: &dyn Schema, expr: &Expr) -> bool {
+    let mut found = false;
+    let _ = sqlparser::ast::visit_expressions(expr, |e| {
+        if let Expr::Function(f) = e
+            && f.over.is_none()
+            && function::is_aggregate(schema, &function::name_of(f))
+        {
+            found = true;
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    found
+}
+
+fn calculates_found_rows(query: &Query) -> bool {
+    matches!(query.body.as_ref(), SetExpr::Select(s)
+        if s.select_modifiers.as_ref().is_some_and(|m| m.sql_calc_found_rows))
+}

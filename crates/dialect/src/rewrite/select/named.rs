@@ -1,0 +1,127 @@
+//! What a result's columns are called.
+
+use sqlparser::ast::{Expr, Query, SelectItem, SetExpr, TableFactor, UnaryOperator, Value};
+
+use crate::name::ident;
+use crate::names;
+use crate::rewrite::Rewriter;
+
+impl Rewriter<'_> {
+    pub(super) fn name_columns(&self, query: &mut Query, text: &str) {
+        let mut body = &mut query.body;
+        let select = loop {
+            match body.as_mut() {
+                SetExpr::Select(select) => break select,
+                SetExpr::SetOperation { left, .. } => body = left,
+                SetExpr::Query(query) => body = &mut query.body,
+                _ => return,
+            }
+        };
+        let texts = names::projection(text);
+        let known = texts.len() == select.projection.len();
+        for (i, item) in select.projection.iter_mut().enumerate() {
+            let SelectItem::UnnamedExpr(expr) = item else {
+                continue;
+            };
+            let name = match literal_or_column(expr) {
+                // A view's columns keep their own names, and information_schema is made of views.
+                Expr::Identifier(_) | Expr::CompoundIdentifier(_)
+                    if self
+                        .database
+                        .is_some_and(|d| d.eq_ignore_ascii_case("information_schema"))
+                        && !expr.to_string().contains('@')
+                        || names_information_schema(&select.from)
+                            && !expr.to_string().contains('@') =>
+                {
+                    continue;
+                }
+                Expr::Identifier(name)
+                    if name.quote_style.is_some() || !name.value.starts_with('@') =>
+                {
+                    name.value.clone()
+                }
+                Expr::CompoundIdentifier(parts)
+                    if parts[0].quote_style.is_some() || !parts[0].value.starts_with("@@") =>
+                {
+                    parts.last().map(|p| p.value.clone()).unwrap_or_default()
+                }
+                Expr::Prefixed { value, .. } if matches!(value.as_ref(), Expr::Value(_)) => {
+                    match value.as_ref() {
+                        Expr::Value(v) => literal_name(&v.value).unwrap_or_default(),
+                        _ => String::new(),
+                    }
+                }
+                Expr::Value(v) => match literal_name(&v.value) {
+                    Some(name) => name,
+                    None if known => inner_text(&texts[i]).to_owned(),
+                    None => v.value.to_string(),
+                },
+                _ if known => texts[i].clone(),
+                other => other.to_string(),
+            };
+            *item = SelectItem::ExprWithAlias {
+                expr: expr.clone(),
+                alias: ident(short(&name)),
+            };
+        }
+    }
+}
+
+/// MySQL cuts a column's name after 256 bytes.
+fn short(name: &str) -> &str {
+    let mut end = name.len().min(256);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    &name[..end]
+}
+
+/// Whether the columns keep the names that information_schema's views give them. Two of them are
+/// made otherwise, and their columns are called as they are asked for.
+fn names_information_schema(from: &[sqlparser::ast::TableWithJoins]) -> bool {
+    let of = |factor: &TableFactor| {
+        matches!(factor, TableFactor::Table { name, .. }
+            if name.0.len() == 2
+                && !["key_column_usage", "table_constraints"].iter().any(|t| {
+                    name.0[1].as_ident().is_some_and(|i| i.value.eq_ignore_ascii_case(t))
+                })
+                && name.0[0].as_ident().is_some_and(|i| i.value.eq_ignore_ascii_case("information_schema")))
+    };
+    from.iter()
+        .any(|t| of(&t.relation) || t.joins.iter().any(|j| of(&j.relation)))
+}
+
+/// What MySQL names a column after: parentheses and a plus are forgotten.
+fn literal_or_column(expr: &Expr) -> &Expr {
+    let mut inner = expr;
+    loop {
+        match inner {
+            Expr::Nested(e) => inner = e,
+            Expr::UnaryOp {
+                op: UnaryOperator::Plus,
+                expr: e,
+            } => inner = e,
+            Expr::Value(_)
+            | Expr::Identifier(_)
+            | Expr::CompoundIdentifier(_)
+            | Expr::Prefixed { .. } => {
+                return inner;
+            }
+            _ => return expr,
+        }
+    }
+}
+
+fn literal_name(value: &Value) -> Option<String> {
+    match value {
+        Value::SingleQuotedString(s)
+        | Value::DoubleQuotedString(s)
+        | Value::NationalStringLiteral(s) => Some(s.trim_start().to_owned()),
+        Value::Number(n, _) => Some(n.clone()),
+        _ => None,
+    }
+}
+
+fn inner_text(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | '+'))
+}

@@ -1,0 +1,94 @@
+//! Schema sys: its views where they are named, its functions where they are called, and which columns
+//! of a result are a view's.
+
+mod columns;
+
+use sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, TableAlias, TableFactor,
+};
+use tare_mysql::error::{Result, SqlError};
+
+use super::Rewriter;
+use crate::name::{ident, last_name};
+use crate::near;
+
+impl Rewriter<'_> {
+    /// Puts a view's query in the place of its name. After its parts have been rewritten: the query
+    /// has been, too.
+    pub(super) fn expand(&mut self, factor: &mut TableFactor) -> Result<()> {
+        let TableFactor::Table { name, alias, .. } = factor else {
+            return Ok(());
+        };
+        if name.0.len() == 1 && self.ctes.contains(&last_name(name).to_lowercase()) {
+            return Ok(());
+        }
+        let (database, table) = self.resolve(name)?;
+        if !database.eq_ignore_ascii_case("sys") {
+            return Ok(());
+        }
+        let Some(view) = self.names.schema.view(&table) else {
+            return Ok(());
+        };
+        let found = view.query(self.names.schema)?;
+        self.sql.catalog.extend(found.catalog.iter().cloned());
+        let called = alias.take().unwrap_or_else(|| TableAlias {
+            explicit: true,
+            name: ident(&table),
+            columns: Vec::new(),
+            at: None,
+        });
+        *factor = TableFactor::Derived {
+            lateral: false,
+            subquery: Box::new(found.query.clone()),
+            alias: Some(called),
+            sample: None,
+        };
+        Ok(())
+    }
+
+    /// A call of one of sys's functions; `None` when it is another one.
+    pub(super) fn routine(&mut self, call: &mut Function) -> Result<Option<Expr>> {
+        let name = last_name(&call.name);
+        let unknown =
+            |schema: &str| SqlError::new(1305, format!("FUNCTION {schema}.{name} does not exist"));
+        let found = match call.name.0.as_slice() {
+            [_] => match self.database {
+                Some(database) if database.eq_ignore_ascii_case("sys") => {
+                    self.names.schema.routine(&name)
+                }
+                _ => None,
+            },
+            [schema, _] => {
+                let schema = schema
+                    .as_ident()
+                    .map(|i| i.value.clone())
+                    .unwrap_or_default();
+                if !schema.eq_ignore_ascii_case("sys") {
+                    return Err(unknown(&schema));
+                }
+                Some(
+                    self.names
+                        .schema
+                        .routine(&name)
+                        .ok_or_else(|| unknown("sys"))?,
+                )
+            }
+            _ => None,
+        };
+        let Some(function) = found else {
+            return Ok(None);
+        };
+        let arguments = match &mut call.args {
+            FunctionArguments::List(list) => std::mem::take(&mut list.args),
+            _ => Vec::new(),
+        };
+        let arguments = arguments.into_iter().map(|argument| match argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) => Ok(e),
+            other => Err(near(other)),
+        });
+        let arguments = arguments.collect::<Result<Vec<_>>>()?;
+        let (expr, catalog) = function.call(arguments, self.names.schema)?;
+        self.sql.catalog.extend(catalog.iter().cloned());
+        Ok(Some(expr))
+    }
+}

@@ -1,0 +1,151 @@
+//! The one walk over a statement: what is done before and after the parts of each node.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    Expr, LimitClause, ObjectName, ObjectNamePart, Query, Select, SetExpr, TableFactor, VisitMut,
+    VisitorMut,
+};
+use tare_mysql::error::{Result, SqlError};
+
+use super::rewriter::{Rewriter, canonical};
+use crate::name::ident;
+use crate::node;
+use crate::scope::Scope;
+
+impl Rewriter<'_> {
+    /// Rewrites a part of the statement and all of its parts.
+    pub(super) fn visit<T: VisitMut>(&mut self, node: &mut T) -> Result<()> {
+        match node.visit(self) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(error) => Err(error),
+        }
+    }
+}
+
+impl VisitorMut for Rewriter<'_> {
+    type Break = SqlError;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<SqlError> {
+        if let Err(error) = self.check(query).and_then(|()| self.arrange(query)) {
+            return ControlFlow::Break(error);
+        }
+        let outer = query.with.as_ref().map(|_| self.names.ctes.clone());
+        self.outer.push(outer);
+        self.names.with(query);
+        if let Some(with) = &query.with {
+            self.ctes.extend(
+                with.cte_tables
+                    .iter()
+                    .map(|c| c.alias.name.value.to_lowercase()),
+            );
+        }
+        // ORDER BY sees what its SELECT sees.
+        let scope = match query.body.as_ref() {
+            SetExpr::Select(select) => self.names.scope(select),
+            _ => Scope::default(),
+        };
+        self.names.scopes.push(scope);
+        if let Err(error) = self.distinct_order(query) {
+            return ControlFlow::Break(error);
+        }
+        query.locks.clear();
+        if let Some(LimitClause::OffsetCommaLimit { offset, limit }) = &query.limit_clause {
+            query.limit_clause = Some(LimitClause::LimitOffset {
+                limit: Some(limit.clone()),
+                offset: Some(sqlparser::ast::Offset {
+                    value: offset.clone(),
+                    rows: sqlparser::ast::OffsetRows::None,
+                }),
+                limit_by: Vec::new(),
+            });
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _query: &mut Query) -> ControlFlow<SqlError> {
+        self.names.scopes.pop();
+        if let Some(Some(outer)) = self.outer.pop() {
+            self.names.ctes = outer;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
+        let scope = self.names.scope(select);
+        self.names.scopes.push(scope);
+        match self.select(select) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+
+    fn post_visit_select(&mut self, _select: &mut Select) -> ControlFlow<SqlError> {
+        self.names.scopes.pop();
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
+        self.compare(expr);
+        self.enter_subquery(expr);
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<SqlError> {
+        if let TableFactor::Derived { alias: None, .. } = factor {
+            return ControlFlow::Break(SqlError::new(
+                1248,
+                "Every derived table must have its own alias",
+            ));
+        }
+        let TableFactor::Table {
+            name,
+            index_hints,
+            partitions,
+            ..
+        } = factor
+        else {
+            return ControlFlow::Continue(());
+        };
+        index_hints.clear();
+        partitions.clear();
+        if let [ObjectNamePart::Identifier(i)] = name.0.as_slice()
+            && self.ctes.contains(&i.value.to_lowercase())
+        {
+            return ControlFlow::Continue(());
+        }
+        match self.resolve(name) {
+            Ok((database, table)) => {
+                self.note(&database, &table);
+                let (database, table) = canonical(database, table);
+                if database == "sys" && self.names.schema.view(&table).is_some() {
+                    // Its query takes its place on the way back, and is not visited.
+                    return ControlFlow::Continue(());
+                }
+                if database == "sys" && self.names.schema.system_table("sys", &table).is_none() {
+                    return ControlFlow::Break(SqlError::no_such_table("sys", &table));
+                }
+                *name = ObjectName::from(vec![ident(&database), ident(&table)]);
+                ControlFlow::Continue(())
+            }
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<SqlError> {
+        match self.expand(factor) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
+        self.convert(expr);
+        match self.expr(node::take(expr)) {
+            Ok(rewritten) => *expr = rewritten,
+            Err(error) => return ControlFlow::Break(error),
+        }
+        self.leave_subquery(expr);
+        ControlFlow::Continue(())
+    }
+}

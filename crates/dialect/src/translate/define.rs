@@ -1,0 +1,186 @@
+//! CREATE and DROP.
+
+use sqlparser::ast::{
+    CreateIndex, CreateTable, CreateTableLikeKind, CreateView, Ident, IndexConstraint,
+    KeyOrIndexDisplay, NullsDistinctOption, ObjectName, ObjectType, Statement, TableConstraint,
+    UniqueConstraint,
+};
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::table::TableDef;
+
+use super::statement::Around;
+use crate::ddl::{Ddl, FromSql, TableName};
+use crate::name::last_name;
+use crate::{names, near};
+
+impl Around<'_> {
+    /// What a statement creates or drops. It is the last that is asked: a statement that is none of
+    /// these is none at all.
+    pub(super) fn definition(&mut self, statement: Statement) -> Result<Ddl> {
+        Ok(match statement {
+            Statement::CreateDatabase {
+                db_name,
+                if_not_exists,
+                ..
+            } => Ddl::CreateDatabase {
+                name: last_name(&db_name),
+                if_not_exists,
+            },
+            Statement::CreateSchema {
+                schema_name,
+                if_not_exists,
+                ..
+            } => Ddl::CreateDatabase {
+                name: schema_name.to_string().trim_matches('`').to_owned(),
+                if_not_exists,
+            },
+            Statement::CreateTable(create) => create_table(self, create)?,
+            Statement::CreateView(view) => create_view(self, view)?,
+            Statement::CreateIndex(create) => create_index(create, self.database)?,
+            Statement::Drop {
+                object_type,
+                if_exists,
+                names,
+                table,
+                ..
+            } => dropped(
+                object_type,
+                if_exists,
+                &names,
+                table.as_ref(),
+                self.database,
+            )?,
+            other => {
+                let text = other.to_string();
+                return Err(near(text.chars().take(60).collect::<String>()));
+            }
+        })
+    }
+}
+
+fn create_view(around: &mut Around<'_>, view: CreateView) -> Result<Ddl> {
+    if view.materialized || !view.columns.is_empty() {
+        return Err(SqlError::unsupported("a view's column list"));
+    }
+    let text = names::after_as(around.text)
+        .unwrap_or(around.text)
+        .to_owned();
+    Ok(Ddl::CreateView {
+        query: around.rewriter().query(*view.query, &text)?,
+        name: around.name(&view.name)?,
+        text,
+        or_replace: view.or_replace,
+    })
+}
+
+/// CREATE TABLE: its columns, another table's, or a query's.
+fn create_table(around: &mut Around<'_>, create: CreateTable) -> Result<Ddl> {
+    let name = around.name(&create.name)?;
+    let if_not_exists = create.if_not_exists;
+    if create.temporary {
+        return Err(SqlError::unsupported("TEMPORARY tables"));
+    }
+    Ok(
+        if let Some(CreateTableLikeKind::Plain(like) | CreateTableLikeKind::Parenthesized(like)) =
+            &create.like
+        {
+            Ddl::CreateLike {
+                name,
+                like: around.name(&like.name)?,
+                if_not_exists,
+            }
+        } else if let Some(query) = create.query {
+            if !create.columns.is_empty() {
+                return Err(SqlError::unsupported(
+                    "CREATE TABLE with columns and SELECT",
+                ));
+            }
+            let text = names::after_as(around.text).unwrap_or(around.text);
+            Ddl::CreateAs {
+                name,
+                query: around.rewriter().query(*query, text)?,
+                if_not_exists,
+            }
+        } else {
+            Ddl::CreateTable {
+                name,
+                def: TableDef::from_create(&create)?,
+                if_not_exists,
+            }
+        },
+    )
+}
+
+/// DROP: of tables and views, a database or an index.
+fn dropped(
+    object_type: ObjectType,
+    if_exists: bool,
+    names: &[ObjectName],
+    table: Option<&ObjectName>,
+    database: Option<&str>,
+) -> Result<Ddl> {
+    Ok(match object_type {
+        ObjectType::Table | ObjectType::View => {
+            let names = names
+                .iter()
+                .map(|n| TableName::of(n, database))
+                .collect::<Result<_>>()?;
+            Ddl::Drop {
+                names,
+                if_exists,
+                view: object_type == ObjectType::View,
+            }
+        }
+        ObjectType::Database | ObjectType::Schema => {
+            let [name] = names else {
+                return Err(near(","));
+            };
+            Ddl::DropDatabase {
+                name: last_name(name),
+                if_exists,
+            }
+        }
+        ObjectType::Index => {
+            let ([index], Some(table)) = (names, table) else {
+                return Err(near("INDEX"));
+            };
+            Ddl::DropIndex {
+                name: TableName::of(table, database)?,
+                index: last_name(index),
+            }
+        }
+        other => return Err(SqlError::unsupported(format!("DROP {other}"))),
+    })
+}
+
+/// CREATE INDEX, as the constraint that ALTER TABLE would add.
+fn create_index(create: CreateIndex, database: Option<&str>) -> Result<Ddl> {
+    let name = TableName::of(&create.table_name, database)?;
+    let index = create.name.as_ref().map(|n| Ident::new(last_name(n)));
+    let columns = create.columns;
+    let constraint = if create.unique {
+        TableConstraint::Unique(UniqueConstraint {
+            name: index,
+            index_name: None,
+            index_type_display: KeyOrIndexDisplay::None,
+            index_type: None,
+            columns,
+            include: Vec::new(),
+            index_options: Vec::new(),
+            characteristics: None,
+            nulls_distinct: NullsDistinctOption::None,
+        })
+    } else {
+        TableConstraint::Index(IndexConstraint {
+            display_as_key: true,
+            name: index,
+            index_type: None,
+            columns,
+            index_options: Vec::new(),
+        })
+    };
+    Ok(Ddl::CreateIndex {
+        name,
+        constraint: Box::new(constraint),
+    })
+}

@@ -1,0 +1,87 @@
+//! From a statement's text to its plan.
+
+mod define;
+mod maintain;
+mod statement;
+
+use sqlparser::ast::{Expr, SelectItem};
+use tare_mysql::error::{Result, SqlError};
+
+use self::maintain::maintenance;
+use self::statement::Around;
+use crate::admin;
+use crate::node::query;
+use crate::plan::{Action, Command, Plan, Sql};
+use crate::rewrite::Rewriter;
+use crate::schema::Schema;
+use crate::{Mode, Reading, located, parse_statement, read, split};
+
+/// Reads a statement and rewrites it.
+pub fn translate(
+    text: &str,
+    database: Option<&str>,
+    schema: &mut dyn Schema,
+    generation: u64,
+    mode: Mode,
+) -> Result<Plan> {
+    plan(text, database, schema, generation, mode).map_err(|e| located(e, text))
+}
+
+fn plan(
+    text: &str,
+    database: Option<&str>,
+    schema: &mut dyn Schema,
+    generation: u64,
+    mode: Mode,
+) -> Result<Plan> {
+    if split::is_blank(text) {
+        return Err(SqlError::new(1065, "Query was empty"));
+    }
+    let opened = split::open_comments(text);
+    let text = opened.as_deref().unwrap_or(text);
+    let Reading {
+        mut parser,
+        params,
+        into,
+    } = read(text, mode)?;
+    if into.file {
+        return Err(SqlError::new(
+            1290,
+            "The MySQL server is running with the --secure-file-priv option so it cannot execute this statement",
+        ));
+    }
+    let plan = |action, command| Plan {
+        action,
+        params,
+        command,
+        generation,
+    };
+    if let Some(action) = admin::parse(&mut parser)? {
+        let command = Command::of(&action);
+        return Ok(plan(action, command));
+    }
+    let action = match maintenance(&mut parser, database)? {
+        Some(action) => action,
+        None => Around {
+            text,
+            database,
+            schema,
+            mode,
+        }
+        .statement(parse_statement(&mut parser)?)?,
+    };
+    let command = Command::of(&action);
+    let action = match action {
+        Action::Rows(sql) if into.nowhere => return Ok(plan(Action::Do(sql), Command::Do)),
+        Action::Rows(sql) if !into.variables.is_empty() => Action::Into(sql, into.variables),
+        other => other,
+    };
+    Ok(plan(action, command))
+}
+
+/// An expression by itself, as SET and KILL have them.
+pub fn expression(expr: Expr, database: Option<&str>, schema: &mut dyn Schema) -> Result<Sql> {
+    let text = format!("SELECT {expr}");
+    let query = query::query(query::select(vec![SelectItem::UnnamedExpr(expr)]));
+    Rewriter::new(database, schema, Mode::default()).query(query, &text)
+}

@@ -1,0 +1,143 @@
+//! What a statement that sqlparser has read does.
+
+use sqlparser::ast::{Grant, Insert, ObjectName, RenameTable, Statement, TableObject};
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::{MONITOR, ROOT};
+
+use crate::admin::{Filter, Format, Show, What};
+use crate::ddl::{Ddl, TableName};
+use crate::plan::{Action, Change};
+use crate::rewrite::{Rewriter, change_of, insert_table};
+use crate::schema::Schema;
+use crate::{Mode, call, near};
+
+/// A statement's text, and the session that it is read for.
+pub(super) struct Around<'a> {
+    pub(super) text: &'a str,
+    pub(super) database: Option<&'a str>,
+    pub(super) schema: &'a mut dyn Schema,
+    pub(super) mode: Mode,
+}
+
+impl Around<'_> {
+    /// What a statement does.
+    pub(super) fn statement(&mut self, statement: Statement) -> Result<Action> {
+        Ok(match statement {
+            Statement::Query(query) => {
+                let text = self.text;
+                Action::Rows(self.rewriter().query(*query, text)?)
+            }
+            Statement::Insert(insert) => self.insert(insert)?,
+            Statement::Update(update) => {
+                Action::Write(self.rewriter().update(update)?, Change::Update)
+            }
+            Statement::Delete(delete) => {
+                Action::Write(self.rewriter().delete(delete)?, Change::Delete)
+            }
+            Statement::Explain {
+                statement,
+                analyze,
+                format,
+                ..
+            } => {
+                let format = match format.map(|f| f.to_string().to_uppercase()) {
+                    Some(f) if f.ends_with("JSON") => Format::Json,
+                    Some(f) if f.ends_with("TREE") => Format::Tree,
+                    _ if analyze => Format::Tree,
+                    _ => Format::Traditional,
+                };
+                self.explain(*statement, format)?
+            }
+            Statement::Call(call) => {
+                let (text, database) = (self.text, self.database);
+                Action::Call(Box::new(call::procedure(
+                    call,
+                    text,
+                    database,
+                    self.schema,
+                )?))
+            }
+            Statement::Truncate(truncate) => {
+                let [table] = truncate.table_names.as_slice() else {
+                    return Err(near(","));
+                };
+                ddl(Ddl::Truncate(self.name(&table.name)?))
+            }
+            Statement::RenameTable(renames) => ddl(Ddl::Rename(self.renamed(&renames)?)),
+            Statement::AlterTable(alter) => ddl(Ddl::Alter {
+                name: self.name(&alter.name)?,
+                operations: alter.operations,
+            }),
+            Statement::Grant(grant) if !is_of_known(&grant) => {
+                return Err(SqlError::new(
+                    1410,
+                    "You are not allowed to create a user with GRANT",
+                ));
+            }
+            Statement::CreateUser(_)
+            | Statement::AlterUser(_)
+            | Statement::Grant(_)
+            | Statement::Revoke(_) => {
+                return Err(SqlError::unsupported(
+                    "accounts other than root and monitor",
+                ));
+            }
+            Statement::CreateFunction(_)
+            | Statement::CreateProcedure { .. }
+            | Statement::CreateTrigger(_) => {
+                return Err(SqlError::unsupported("stored programs"));
+            }
+            other => ddl(self.definition(other)?),
+        })
+    }
+
+    pub(super) fn rewriter(&mut self) -> Rewriter<'_> {
+        Rewriter::new(self.database, self.schema, self.mode)
+    }
+
+    /// A qualified name.
+    pub(super) fn name(&self, name: &ObjectName) -> Result<TableName> {
+        TableName::of(name, self.database)
+    }
+
+    fn insert(&mut self, insert: Insert) -> Result<Action> {
+        let change = change_of(&insert);
+        let TableObject::TableName(name) = &insert.table else {
+            return Err(near("FUNCTION"));
+        };
+        let name = self.name(name)?;
+        let def = insert_table(self.schema, &name.database, &name.table)?;
+        let sql = self.rewriter().insert(insert, def.as_deref())?;
+        Ok(Action::Write(sql, change))
+    }
+
+    fn explain(&mut self, statement: Statement, format: Format) -> Result<Action> {
+        let (Action::Rows(mut sql) | Action::Write(mut sql, _)) = self.statement(statement)? else {
+            return Err(near("EXPLAIN"));
+        };
+        sql.text = format!("EXPLAIN QUERY PLAN {}", sql.text);
+        Ok(Action::Show(Box::new(Show {
+            what: What::Explain(sql, format),
+            filter: Filter::None,
+            full: false,
+        })))
+    }
+
+    fn renamed(&self, renames: &[RenameTable]) -> Result<Vec<(TableName, TableName)>> {
+        let pair = |r: &RenameTable| Ok((self.name(&r.old_name)?, self.name(&r.new_name)?));
+        renames.iter().map(pair).collect()
+    }
+}
+
+fn ddl(ddl: Ddl) -> Action {
+    Action::Ddl(Box::new(ddl))
+}
+
+/// Whether one of the accounts that there are is granted something.
+fn is_of_known(grant: &Grant) -> bool {
+    grant.grantees.iter().any(|grantee| {
+        let name = grantee.to_string();
+        let name = name.split('@').next().unwrap_or_default();
+        [ROOT, MONITOR].contains(&name.trim_matches(['\'', '`', '"']))
+    })
+}
