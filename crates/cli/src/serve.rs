@@ -126,7 +126,7 @@ Examples:
              --performance-schema-consumer-events-waits-current=ON
 
   mariadb --socket /tmp/tare/tare.sock performance_schema \\
-          -e 'SELECT * FROM events_waits_summary_global_by_event_name ORDER BY SUM_TIMER_WAIT DESC LIMIT 10'
+          -e 'SELECT * FROM sys.waits_global_by_latency LIMIT 10'
 
   tare serve --defaults-file=/etc/tare.cnf --data /tmp/tare --performance-schema-digests-size=200
 

@@ -20,8 +20,8 @@ use remote::Remote;
 /// Run SQL on a running program, a saved segment or a server
 ///
 /// Without a target, `tare sql` asks the only running program that uses Tare (`tare ps` lists
-/// them). Nothing is sent to that program: its segment is read from outside. It answers the same
-/// while the program hangs and after it has crashed.
+/// them). Nothing is sent to that program: its segment is read from outside. It answers even
+/// while the program hangs, and after it has crashed.
 ///
 /// The schemas are performance_schema, information_schema and sys with MySQL's tables, and tare
 /// with what MySQL does not have. Times are in picoseconds, as in MySQL. UPDATE on the setup tables

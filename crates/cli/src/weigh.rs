@@ -26,7 +26,7 @@ const WRONG: u8 = 2;
 /// Measure what instrumentation costs, on this machine and under a load
 ///
 /// Runs a matrix of servers, configurations, workloads and connections in random order, with an A/A
-/// control. Reports by how much they differ, with 95 % intervals, and what was counted meanwhile.
+/// control. Reports the differences with 95 % intervals, and the events counted meanwhile.
 /// Keeps each result as it comes, in a directory with report.html, results.csv and results.json.
 ///
 /// RECIPE is one of tare's own (--list) or the path of yours; docs/weigh.md describes both.
@@ -48,7 +48,7 @@ pub struct Args {
     #[arg(long, requires = "recipe")]
     print: bool,
 
-    /// The same question in a few minutes
+    /// Run the recipe's short form, which takes a few minutes
     #[arg(long)]
     quick: bool,
 
@@ -122,11 +122,11 @@ struct Part {
     #[arg(long, value_name = "N")]
     turns: Option<u32>,
 
-    /// Go on until every comparison with the baseline is known to so many points, instead of the recipe's repetitions
+    /// Measure until every comparison with the baseline is known to this many percentage points, instead of the recipe's repetitions
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     until: Option<f64>,
 
-    /// Go on for so long, such as 90s, 10m or 1h; with --until at most
+    /// Measure for this long, such as 90s, 10m or 1h; with --until, at most this long
     #[arg(long = "for", value_name = "TIME", value_parser = seconds)]
     time: Option<f64>,
 
@@ -184,7 +184,8 @@ Examples:
   tare weigh --resume weigh/configs-2026-11-21-140305
   tare weigh compare weigh/yesterday weigh/today --worse 2%
   tare weigh configs --print >mine.toml; tare weigh ./mine.toml
-  tare weigh own --load 'redis-benchmark -p {port} -q -t get' --figure 'GET:' -- ./myserver --port '{port}'
+  tare weigh own --load 'redis-benchmark -p {port} -q -t get' --figure 'GET:' \\
+                 -- ./myserver --port '{port}'
   tare weigh own --dsn mysql://root@127.0.0.1:3306/ --password-file ~/.tare-password
 
 Exit code: 0 when every cell has figures or cannot have any here, which is then named; 1 when some
@@ -214,7 +215,7 @@ pub fn main(args: Args) -> Result<ExitCode, Failure> {
     // What a killed run left comes first.
     for directory in work::tidy() {
         eprintln!(
-            "tare: removed what a killed run left: {}",
+            "tare: removed leftovers of a killed run: {}",
             directory.display()
         );
     }

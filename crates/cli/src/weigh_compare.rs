@@ -17,7 +17,7 @@ const WORSE: u8 = 1;
 /// The command line is wrong, or there is nothing to compare.
 const WRONG: u8 = 2;
 
-/// Compare two runs, yesterday's build with today's
+/// Compare two runs, such as yesterday's build and today's
 ///
 /// Takes the directories of two runs of a recipe, and compares each cell that both have. A cell is called worse when
 /// its whole interval, made wider for the number of comparisons, lies beyond --worse.
@@ -55,8 +55,9 @@ Examples:
   tare weigh compare weigh/yesterday weigh/today
   tare weigh compare weigh/yesterday weigh/today --worse 5% --same 'not compiled in' --format json
 
-Exit code: 1 when the evidence says that B is worse than A by more than --worse somewhere; 0 when it does not say so, which
-may mean that it cannot tell: that is printed; 2 for a wrong command line, or runs that cannot be compared.";
+Exit code: 1 when B is worse than A by more than --worse in some comparison, beyond its interval; 0
+when no comparison shows that (it may be too noisy to tell: the output says so); 2 for a wrong
+command line, or runs that cannot be compared.";
 
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let (first, first_results) = open(&args.first)?;

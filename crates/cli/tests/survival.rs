@@ -3,21 +3,23 @@
 //! MariaDB and MySQL 5.7 in every run; 5.6, 8.0, and ten minutes of connections coming and going, by
 //! `make test-long`.
 
+#[path = "survival/load.rs"]
+mod load;
 #[path = "support/servers.rs"]
 mod servers;
 mod support;
+#[path = "survival/unknown.rs"]
+mod unknown;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use rustix::process::Signal;
-use tare_image::Image;
 
+use load::{checksums, fill, read_its_own_tables, under_load};
 use servers::{Engine, Server, Version, command_line, library, make_data, tare_run};
 use support::{Directory, finish, wait_for};
 
@@ -75,130 +77,6 @@ fn stretch() -> Duration {
 /// How many connections come and go at once.
 fn crowd() -> usize {
     if is_long() { 1000 } else { 100 }
-}
-
-const TABLES: usize = 4;
-
-fn fill(connection: &mut Conn) {
-    connection
-        .query_drop("CREATE DATABASE hard")
-        .expect("database");
-    for table in 0..TABLES {
-        let create = format!(
-            "CREATE TABLE hard.t{table} (id INT NOT NULL PRIMARY KEY, n INT NOT NULL, note VARCHAR(60), KEY (n)) ENGINE = InnoDB"
-        );
-        connection.query_drop(create).expect("table");
-        let rows: Vec<String> = (0..500)
-            .map(|id| format!("({id}, {id} % 7, 'row {id}')"))
-            .collect();
-        let insert = format!("INSERT INTO hard.t{table} VALUES {}", rows.join(", "));
-        connection.query_drop(insert).expect("rows");
-    }
-}
-
-/// What the tables hold, as the server computes it.
-fn checksums(connection: &mut Conn) -> BTreeMap<String, Option<u64>> {
-    let names: Vec<String> = (0..TABLES).map(|table| format!("hard.t{table}")).collect();
-    let rows: Vec<(String, Option<u64>)> = connection
-        .query(format!("CHECKSUM TABLE {}", names.join(", ")))
-        .expect("checksums");
-    assert!(
-        rows.len() == TABLES && rows.iter().all(|(_, sum)| sum.is_some()),
-        "{rows:?}"
-    );
-    rows.into_iter().collect()
-}
-
-/// Work that changes the same row up and down again, in transactions: at rest it is as before, and after a
-/// crash, too.
-fn work(connection: &mut Conn, seed: usize) -> mysql::Result<()> {
-    let (table, id) = (seed % TABLES, seed * 31 % 500);
-    connection.query_drop(format!("SELECT * FROM hard.t{table} WHERE id = {id}"))?;
-    connection.query_drop(format!(
-        "SELECT COUNT(*) FROM hard.t{table} WHERE n = {}",
-        seed % 7
-    ))?;
-    connection.query_drop("BEGIN")?;
-    connection.query_drop(format!(
-        "UPDATE hard.t{table} SET n = n + 1 WHERE id = {id}"
-    ))?;
-    connection.query_drop(format!(
-        "UPDATE hard.t{table} SET n = n - 1 WHERE id = {id}"
-    ))?;
-    connection.query_drop("COMMIT")?;
-    connection.exec_drop("SELECT note FROM hard.t0 WHERE id = ?", (id,))
-}
-
-/// Runs `meanwhile` while threads come, work and go; gives how many connections there were. A connection
-/// may only fail once the server is to go.
-fn under_load(server: &Server, threads: usize, meanwhile: impl FnOnce()) -> usize {
-    let (stop, served, failed) = (
-        AtomicBool::new(false),
-        AtomicUsize::new(0),
-        AtomicUsize::new(0),
-    );
-    std::thread::scope(|scope| {
-        for thread in 0..threads {
-            let (stop, served, failed) = (&stop, &served, &failed);
-            scope.spawn(move || {
-                let mut turn = thread;
-                while !stop.load(Ordering::Relaxed) {
-                    turn += threads;
-                    let worked = server.try_connect().and_then(|mut connection| {
-                        (0..3).try_for_each(|step| work(&mut connection, turn + step))
-                    });
-                    match worked {
-                        Ok(()) => served.fetch_add(1, Ordering::Relaxed),
-                        // Two of them at one row: the server chooses one, and it goes on.
-                        Err(mysql::Error::MySqlError(error))
-                            if [1205, 1213].contains(&error.code) =>
-                        {
-                            0
-                        }
-                        Err(_) if stop.load(Ordering::Relaxed) => 0,
-                        Err(_) => failed.fetch_add(1, Ordering::Relaxed),
-                    };
-                }
-            });
-        }
-        // Stopped also when what happens meanwhile panics.
-        struct Stop<'a>(&'a AtomicBool);
-        impl Drop for Stop<'_> {
-            fn drop(&mut self) {
-                self.0.store(true, Ordering::Relaxed);
-            }
-        }
-        let _stop = Stop(&stop);
-        wait_for("the load to begin", || {
-            (served.load(Ordering::Relaxed) > threads / 4).then_some(())
-        });
-        assert_eq!(failed.load(Ordering::Relaxed), 0, "{}", server.log());
-        meanwhile();
-    });
-    served.load(Ordering::Relaxed)
-}
-
-/// Everything of the server's own performance_schema and sys, whatever it shows.
-fn read_its_own_tables(server: &Server) {
-    let mut connection = server.connect();
-    let tables: Vec<(String, String)> = connection
-        .query(
-            "SELECT table_schema, table_name FROM information_schema.tables
-             WHERE table_schema IN ('performance_schema', 'sys')",
-        )
-        .expect("tables");
-    assert!(tables.len() > 50, "{tables:?}");
-    for (schema, table) in tables {
-        // An error of the server's is an answer, too: some views need what is switched off.
-        match connection.query_drop(format!("SELECT * FROM `{schema}`.`{table}`")) {
-            Ok(()) | Err(mysql::Error::MySqlError(_)) => {}
-            Err(error) => panic!(
-                "{}: {schema}.{table}: {error}\n{}",
-                server.version,
-                server.log()
-            ),
-        }
-    }
 }
 
 fn a_server_stops_in_good_order(version: Version) {
@@ -444,132 +322,6 @@ fn bootstrap_runs_as_ever(version: Version) {
     let done = support::finish_with_input(&mut command, "CREATE DATABASE made_in_bootstrap;\n");
     assert_eq!(done.code, Some(0), "{version}: {done:?}");
     assert!(directory.path().join("data/made_in_bootstrap").is_dir());
-}
-
-/// A program that looks like MySQL 5.7 from outside, of no version that is known.
-const STRANGER: &str = r#"
-#include <stdlib.h>
-#include <stdio.h>
-void *PSI_hook, *PSI_server;
-char server_version[60];
-int pfs_start_mutex_wait_v1(void) { return 7; }
-int main(void) {
-    printf("called %d\n", pfs_start_mutex_wait_v1());
-    fflush(stdout);
-    return system("echo \"child has [$LD_PRELOAD]\"; exit 3") >> 8;
-}
-"#;
-
-fn stranger(directory: &Directory) -> String {
-    let (source, program) = (
-        directory.path().join("stranger.c"),
-        directory.path().join("mysqld"),
-    );
-    std::fs::write(&source, STRANGER).expect("written");
-    let built = finish(
-        Command::new("cc")
-            .arg("-rdynamic")
-            .arg("-o")
-            .arg(&program)
-            .arg(&source),
-    );
-    assert_eq!(built.code, Some(0), "{built:?}");
-    program.to_string_lossy().into_owned()
-}
-
-#[test]
-fn a_server_that_is_not_known_starts_unchanged_and_says_so() {
-    let directory = Directory::new("stranger");
-    let program = stranger(&directory);
-    let unchanged = "called 7\nchild has []\n";
-    let done = finish(
-        directory
-            .tare(["run", "--library"])
-            .arg(library())
-            .args(["--", &program]),
-    );
-    assert_eq!(
-        (done.code, done.stdout.as_str()),
-        (Some(3), unchanged),
-        "{done:?}"
-    );
-    assert_eq!(done.stderr.lines().count(), 1, "{done:?}");
-    assert!(
-        done.stderr.contains("another version; it starts unchanged"),
-        "{done:?}"
-    );
-    // By the library alone: one line, too, and what it starts does not inherit it.
-    let mut preloaded = Command::new(&program);
-    preloaded.env("LD_PRELOAD", library());
-    let done = finish(&mut preloaded);
-    assert_eq!(
-        (done.code, done.stdout.as_str()),
-        (Some(3), unchanged),
-        "{done:?}"
-    );
-    assert!(
-        done.stderr.starts_with("tare: ") && done.stderr.lines().count() == 1,
-        "{done:?}"
-    );
-    // Required, it does not start.
-    let done = finish(
-        directory
-            .tare(["run", "--require", "--library"])
-            .arg(library())
-            .args(["--", &program]),
-    );
-    assert_eq!((done.code, done.stdout.as_str()), (Some(4), ""), "{done:?}");
-    let done = finish(preloaded.env("TARE_PSI_REQUIRE", "1"));
-    assert_eq!((done.code, done.stdout.as_str()), (Some(4), ""), "{done:?}");
-}
-
-#[test]
-fn a_stripped_or_changed_server_starts_unchanged() {
-    // One function's name is another, as if it were not there.
-    let renamed = |program: &mut [u8], _: &Image| {
-        let at = place_of(program, b"pfs_unlock_mutex_v1\0");
-        program[at + 4] = b'_';
-    };
-    refused(Version::Mysql57, renamed, "pfs_");
-}
-
-#[test]
-#[ignore = "MySQL 5.6 takes minutes: make test-long"]
-fn a_server_whose_functions_are_not_told_apart_starts_unchanged() {
-    // One slot leads where another does.
-    let misled = |program: &mut [u8], image: &Image| {
-        let table = image.symbol("PFS_v1").expect("exported");
-        let slots = image.bytes(table.address, 97 * 8).expect("in the file");
-        let at = place_of(program, slots);
-        program.copy_within(at + 43 * 8..at + 44 * 8, at + 41 * 8);
-    };
-    refused(Version::Mysql56, misled, "are one function");
-}
-
-fn place_of(bytes: &[u8], part: &[u8]) -> usize {
-    let mut windows = bytes.windows(part.len());
-    windows.position(|window| window == part).expect("there")
-}
-
-/// Changes a server's program, and has it refused.
-fn refused(version: Version, change: impl FnOnce(&mut [u8], &Image), why: &str) {
-    let directory = Directory::new("changed");
-    let line = command_line(version, directory.path());
-    let mut bytes = std::fs::read(&line[0]).expect("the server");
-    let image = Image::open(Path::new(&line[0])).expect("a program");
-    change(&mut bytes, &image);
-    let program = directory.path().join("mysqld");
-    std::fs::write(&program, bytes).expect("written");
-    let made = finish(Command::new("chmod").arg("755").arg(&program));
-    assert_eq!(made.code, Some(0));
-    let command = [
-        program.to_string_lossy().into_owned(),
-        "--no-defaults".into(),
-        "--nonsense".into(),
-    ];
-    let done = finish(&mut tare_run(&directory, &command));
-    assert_eq!(done.code, Some(4), "{done:?}");
-    assert!(done.stderr.contains(why), "{done:?}");
 }
 
 #[test]

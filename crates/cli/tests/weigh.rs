@@ -529,7 +529,7 @@ fn a_killed_run_is_tidied_up_by_the_next() {
     );
     let Finished { stderr, .. } = finish(&mut weigh(&directory, &["--restore"]));
     assert!(
-        stderr.contains("removed what a killed run left"),
+        stderr.contains("removed leftovers of a killed run"),
         "{stderr}"
     );
     nothing_is_left(&directory);

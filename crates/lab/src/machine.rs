@@ -153,28 +153,11 @@ fn noise() -> Noise {
 
 /// The time in UTC, as `2026-11-21 14:03:05`.
 pub fn now() -> String {
-    let seconds = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    date(seconds.map_or(0, |since| since.as_secs()))
+    date(jiff::Timestamp::now())
 }
 
-/// Seconds since 1970 as a date: Howard Hinnant's civil_from_days.
-fn date(seconds: u64) -> String {
-    let (days, of_day) = ((seconds / 86_400) as i64 + 719_468, seconds % 86_400);
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
+fn date(at: jiff::Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
 #[cfg(test)]
@@ -183,10 +166,11 @@ mod tests {
 
     #[test]
     fn seconds_become_dates() {
-        assert_eq!(date(0), "1970-01-01 00:00:00");
-        assert_eq!(date(951_782_399), "2000-02-28 23:59:59");
-        assert_eq!(date(951_782_400), "2000-02-29 00:00:00");
-        assert_eq!(date(1_795_269_785), "2026-11-21 14:03:05");
+        let utc = |seconds| date(jiff::Timestamp::from_second(seconds).expect("in range"));
+        assert_eq!(utc(0), "1970-01-01 00:00:00");
+        assert_eq!(utc(951_782_399), "2000-02-28 23:59:59");
+        assert_eq!(utc(951_782_400), "2000-02-29 00:00:00");
+        assert_eq!(utc(1_795_269_785), "2026-11-21 14:03:05");
     }
 
     #[test]

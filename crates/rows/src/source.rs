@@ -143,11 +143,6 @@ pub trait Source: Send + Sync {
         Vec::new()
     }
 
-    /// What SET PERSIST has kept.
-    fn persisted_variables(&self) -> Vec<Variable> {
-        Vec::new()
-    }
-
     /// The addresses that clients came from.
     fn host_cache(&self) -> Vec<HostSeen> {
         Vec::new()

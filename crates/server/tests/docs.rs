@@ -1,6 +1,6 @@
-//! docs/tables.md is what the descriptions say.
+//! The documents: what is derived is fresh, and links lead somewhere.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[test]
 fn tables_md_is_fresh() {
@@ -12,7 +12,7 @@ fn tables_md_is_fresh() {
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         kept == fresh,
-        "docs/tables.md is stale; write it anew: TARE_REGENERATE=1 cargo test -p tare-server --test docs"
+        "docs/tables.md is stale; regenerate it: TARE_REGENERATE=1 cargo test -p tare-server --test docs"
     );
 }
 
@@ -31,4 +31,62 @@ fn clients_md_lists_what_is_accepted_and_without_effect() {
         .map(|(name, who)| format!("| `{name}` | {who} |"))
         .collect();
     assert_eq!(rows, expected);
+}
+
+/// A heading's anchor, as GitHub makes it.
+fn anchor(heading: &str) -> String {
+    let kept = |c: char| match c {
+        ' ' => Some('-'),
+        c if c.is_alphanumeric() || "-_".contains(c) => Some(c.to_ascii_lowercase()),
+        _ => None,
+    };
+    heading
+        .trim_start_matches('#')
+        .trim()
+        .chars()
+        .filter_map(kept)
+        .collect()
+}
+
+/// Where the Markdown links of a text lead, without those to other sites.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let prose = text.lines().filter(|line| !line.starts_with("    "));
+    prose
+        .flat_map(|line| line.split("](").skip(1))
+        .filter_map(|rest| rest.split(')').next())
+        .filter(|target| !target.contains("://"))
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut pages: Vec<PathBuf> = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"]
+        .map(|name| root.join(name))
+        .into();
+    let docs = std::fs::read_dir(root.join("docs")).expect("docs");
+    pages.extend(docs.map(|entry| entry.expect("an entry").path()));
+    pages.retain(|page| page.extension().is_some_and(|e| e == "md"));
+    assert!(pages.len() > 10);
+    let mut broken = Vec::new();
+    for page in &pages {
+        let text = std::fs::read_to_string(page).expect("a page");
+        for link in links(&text) {
+            let (file, section) = link.split_once('#').unwrap_or((link, ""));
+            let target = match file {
+                "" => page.clone(),
+                file => page.parent().expect("a folder").join(file),
+            };
+            let there = match section {
+                "" => target.exists(),
+                section => std::fs::read_to_string(&target).is_ok_and(|text| {
+                    let mut headings = text.lines().filter(|line| line.starts_with('#'));
+                    headings.any(|heading| anchor(heading) == section)
+                }),
+            };
+            if !there {
+                broken.push(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
 }

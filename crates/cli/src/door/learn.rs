@@ -41,7 +41,7 @@ pub fn if_new(program: &Path, image: &Image, server: &Server) -> Result<Option<S
         })?;
     let path = learned.save().map_err(|error| error.to_string())?;
     Ok(Some(format!(
-        "learned this build's table of functions, once for all its starts ({})",
+        "found this build's table of functions; later starts use {}",
         path.display()
     )))
 }

@@ -26,9 +26,9 @@ use report::Seen;
 ///
 /// Counts the events of each instrument for an interval and multiplies them by the cost of one
 /// event: its clock reads, as measured on this machine, and its counting. Prints the sum as CPU
-/// time and as a share of the server's CPU, the ten instruments that cost most for what they tell,
-/// and what counting instead of timing, another timer, or switching off would save, each with its
-/// SQL. Changes nothing.
+/// time and as a share of the server's CPU, the ten instruments with the highest cost relative to
+/// the time that they measure, and what counting instead of timing, another timer, or switching off
+/// would save, each with its SQL. Changes nothing.
 ///
 /// tare explain computes; tare weigh measures.
 #[derive(clap::Args)]
@@ -48,9 +48,9 @@ Examples:
   tare explain --pid 4711 -i 30
   MYSQL_PWD=$(cat secret) tare explain --dsn mysql://monitor@127.0.0.1:3306
 
-The server's CPU can be read on its own machine; elsewhere costs are CPU seconds only. The cost of one
-event is measured here for Tare's engine, in a second before the interval; for stock servers it is a
-constant from docs/results.
+On another machine than the server's, costs are in CPU seconds only, without the share. For Tare's
+engine the cost of one event is measured here, in a second before the interval; for stock servers
+it is a constant from docs/results.
 
 Exit code: 1 when the server does not answer, 3 when there is no segment, or more than one to choose
 from.";

@@ -149,7 +149,9 @@ impl Seen {
             ));
         }
         text.push(String::new());
-        text.push("Instruments that cost most for what they tell:".to_owned());
+        text.push(
+            "Instruments with the highest cost relative to the time that they measure:".to_owned(),
+        );
         text.extend(self.table(statements));
         text.push(String::new());
         text.extend(self.savings());
@@ -163,8 +165,8 @@ impl Seen {
             ("% OF CPU", Side::Right),
             ("EVENTS/s", Side::Right),
             ("/STATEMENT", Side::Right),
-            ("COST OF ONE", Side::Right),
-            ("TOLD BY ONE", Side::Right),
+            ("COST/EVENT", Side::Right),
+            ("TIME/EVENT", Side::Right),
             ("TIMED", Side::Left),
             ("INSTRUMENT", Side::Left),
         ];

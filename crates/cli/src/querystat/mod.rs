@@ -58,8 +58,8 @@ Examples:
   MYSQL_PWD=$(cat secret) tare querystat -i 1 --for 60 --dsn mysql://monitor@127.0.0.1:3306
 
 Pre-emption can be observed on the server's own machine, by root or with the capability cap_perfmon
-(or with kernel.perf_event_paranoid at 0 or below). The account needs SELECT on performance_schema.*;
---switch-on also needs UPDATE.
+(or with kernel.perf_event_paranoid at 0 or below). The account needs SELECT on
+performance_schema.*; --switch-on also needs UPDATE.
 
 Exit code: 1 when the server does not answer or goes away, 3 when there is no segment, or more than
 one to choose from.";
@@ -99,7 +99,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         }
     };
     say(&format!(
-        "tare querystat  {headline}; Ctrl-C ends it and sums up\n"
+        "tare querystat  {headline}; Ctrl-C stops and prints a summary\n"
     ));
     let ended = run(args, &mut watch, &stop);
     if let Some(switched) = switched

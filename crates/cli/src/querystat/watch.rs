@@ -45,7 +45,7 @@ impl Watch {
         let has_cache = super::follow::has_query_cache(&mut observed)?;
         let follower = Follower::start(&mut observed, own_thread, has_cache)?;
         let scheduler = match &follower {
-            None => Err("statements are not followed one by one".to_owned()),
+            None => Err("the server does not record individual statements".to_owned()),
             Some(_) => Scheduler::start(&mut observed, own_thread)?,
         };
         let totals = Totals::ask(&mut observed, own_thread)?;
@@ -158,7 +158,7 @@ impl Scheduler {
         let own = tasks(pid);
         if !threads.values().any(|thread| own.contains(thread)) {
             return Ok(Err(format!(
-                "process {pid} has other threads than the server says: it runs in another pid namespace"
+                "the threads of process {pid} are not those that the server reports: it runs in another pid namespace"
             )));
         }
         let Some(offset) = clock::measure(observed, own_thread)? else {

@@ -119,7 +119,7 @@ impl Sampler {
         if now.rows.is_empty() && !place.sheet.hint.is_empty() {
             notes.push(place.sheet.hint.to_owned());
         } else if rows.is_empty() {
-            notes.push("nothing of this happened in the interval".to_owned());
+            notes.push("nothing happened in this interval".to_owned());
         }
         if !self.observed.about.was_live {
             notes.push("a saved segment: totals of the whole recording".into());

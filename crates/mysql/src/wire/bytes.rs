@@ -1,30 +1,20 @@
 //! Integers and strings as the protocol writes them.
+//!
+//! mysql_common writes them. Packets are read here: its `ParseBuf` takes the length bytes 0xfb and 0xff for 0,
+//! where a malformed packet has to be refused.
+
+use mysql_common::io::BufMutExt as _;
 
 /// Appends a length-encoded integer.
 #[inline]
 pub fn put_lenenc(out: &mut Vec<u8>, n: u64) {
-    match n {
-        0..=250 => out.push(n as u8),
-        251..=0xffff => {
-            out.push(0xfc);
-            out.extend_from_slice(&(n as u16).to_le_bytes());
-        }
-        0x1_0000..=0xff_ffff => {
-            out.push(0xfd);
-            out.extend_from_slice(&(n as u32).to_le_bytes()[..3]);
-        }
-        _ => {
-            out.push(0xfe);
-            out.extend_from_slice(&n.to_le_bytes());
-        }
-    }
+    out.put_lenenc_int(n);
 }
 
 /// Appends a length-encoded string.
 #[inline]
 pub fn put_lenenc_str(out: &mut Vec<u8>, text: &[u8]) {
-    put_lenenc(out, text.len() as u64);
-    out.extend_from_slice(text);
+    out.put_lenenc_str(text);
 }
 
 /// Appends an integer in decimal as a length-encoded string, without allocating.
@@ -48,7 +38,7 @@ pub fn put_lenenc_int_text(out: &mut Vec<u8>, magnitude: u64, negative: bool) {
     put_lenenc_str(out, &digits[at..]);
 }
 
-/// Reads a packet from front to back; every read is `None` past its end.
+/// Reads a packet from front to back. A read past its end, or of a malformed length, is `None`.
 #[derive(Debug, Clone)]
 pub struct Cursor<'a> {
     rest: &'a [u8],
@@ -148,6 +138,14 @@ mod tests {
             assert!(cursor.rest().is_empty());
             assert_eq!(Cursor::new(&out[..out.len() - 1]).lenenc(), None);
         }
+    }
+
+    #[test]
+    fn malformed_lengths_are_refused() {
+        for packet in [&[0xfb, b'a'][..], &[0xff, b'a'], &[5, b'a'], &[0xfe; 9]] {
+            assert_eq!(Cursor::new(packet).lenenc_str(), None, "{packet:?}");
+        }
+        assert_eq!(Cursor::new(b"no zero byte").null_str(), None);
     }
 
     #[test]

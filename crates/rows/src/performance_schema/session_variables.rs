@@ -2,11 +2,10 @@
 
 use tare_mysql::error::SqlError;
 
-use super::variables::{NAME, VALUE};
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Rows, Spec, Table, U64, col, null};
+use crate::empty::{Empty, always, maybe};
 use crate::server::VariableInfo;
-use crate::source::Variable;
 use crate::time::timestamp_of;
 use crate::view::View;
 
@@ -143,15 +142,16 @@ static VARIABLES_INFO: Spec<VariableInfo> = Spec::new(
 )
 .expect(600);
 
-static PERSISTED: Spec<Variable> = Spec::new(
+static PERSISTED: Empty = Empty::new(
     "performance_schema",
     "persisted_variables",
-    "System variables that SET PERSIST saved for the next start.",
-    &[&[NAME, VALUE]],
-    |view, _| Ok(Box::new(view.source.persisted_variables().into_iter())),
+    "System variables saved for the next start. Always empty: SET PERSIST sets the global value only.",
+    &[&[
+        always("VARIABLE_NAME", "varchar(64)", "The variable's name."),
+        maybe("VARIABLE_VALUE", "varchar(1024)", "The variable's value."),
+    ]],
 )
-.keys(&[Key::Primary(&["VARIABLE_NAME"])])
-.expect(5);
+.keys(&[Key::Primary(&["VARIABLE_NAME"])]);
 
 /// The tables of this file.
 pub static TABLES: &[&dyn Table] = &[

@@ -173,7 +173,7 @@ impl Shared {
             ("Open_tables", self.databases.known_tables() as u64),
             ("Opened_files", tare_store::opened_files()),
             ("Prepared_stmt_count", c.prepared.load(Relaxed)),
-            // A thread ends with its client: thread_cache_size is 0.
+            // Always true: a thread ends with its connection, and thread_cache_size is 0 and stays so.
             ("Threads_cached", 0),
             ("Threads_connected", self.registry.len() as u64),
             ("Threads_created", c.threads_created.load(Relaxed)),

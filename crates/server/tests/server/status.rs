@@ -37,6 +37,17 @@ fn every_name_is_there_once() {
     assert_eq!(one(&mut conn, commands), "1");
 }
 
+/// Threads_cached is 0 because there is no cache: no setting could make it another number.
+#[test]
+fn threads_are_never_cached() {
+    let running = Running::start();
+    let mut conn = running.client();
+    drop(running.client());
+    assert_eq!(number(&mut conn, "GLOBAL", "Threads_cached"), 0);
+    assert_eq!(one(&mut conn, "SELECT @@GLOBAL.thread_cache_size"), "0");
+    assert_eq!(errno(&mut conn, "SET GLOBAL thread_cache_size = 8"), 1231);
+}
+
 /// What raises a counter: the statements before it, and the one that does.
 type Raise = (&'static str, &'static [&'static str], &'static str);
 

@@ -1,0 +1,135 @@
+//! Servers that are not known, or not as they should be: each starts unchanged, or is refused.
+
+use std::path::Path;
+use std::process::Command;
+
+use tare_image::Image;
+
+use super::servers::{Version, command_line, library, tare_run};
+use super::support::{Directory, finish};
+
+/// A program that looks like MySQL 5.7 from outside, of no version that is known.
+const STRANGER: &str = r#"
+#include <stdlib.h>
+#include <stdio.h>
+void *PSI_hook, *PSI_server;
+char server_version[60];
+int pfs_start_mutex_wait_v1(void) { return 7; }
+int main(void) {
+    printf("called %d\n", pfs_start_mutex_wait_v1());
+    fflush(stdout);
+    return system("echo \"child has [$LD_PRELOAD]\"; exit 3") >> 8;
+}
+"#;
+
+fn stranger(directory: &Directory) -> String {
+    let (source, program) = (
+        directory.path().join("stranger.c"),
+        directory.path().join("mysqld"),
+    );
+    std::fs::write(&source, STRANGER).expect("written");
+    let built = finish(
+        Command::new("cc")
+            .arg("-rdynamic")
+            .arg("-o")
+            .arg(&program)
+            .arg(&source),
+    );
+    assert_eq!(built.code, Some(0), "{built:?}");
+    program.to_string_lossy().into_owned()
+}
+
+#[test]
+fn a_server_that_is_not_known_starts_unchanged_and_says_so() {
+    let directory = Directory::new("stranger");
+    let program = stranger(&directory);
+    let unchanged = "called 7\nchild has []\n";
+    let done = finish(
+        directory
+            .tare(["run", "--library"])
+            .arg(library())
+            .args(["--", &program]),
+    );
+    assert_eq!(
+        (done.code, done.stdout.as_str()),
+        (Some(3), unchanged),
+        "{done:?}"
+    );
+    assert_eq!(done.stderr.lines().count(), 1, "{done:?}");
+    assert!(
+        done.stderr.contains("another version; it starts unchanged"),
+        "{done:?}"
+    );
+    // By the library alone: one line, too, and what it starts does not inherit it.
+    let mut preloaded = Command::new(&program);
+    preloaded.env("LD_PRELOAD", library());
+    let done = finish(&mut preloaded);
+    assert_eq!(
+        (done.code, done.stdout.as_str()),
+        (Some(3), unchanged),
+        "{done:?}"
+    );
+    assert!(
+        done.stderr.starts_with("tare: ") && done.stderr.lines().count() == 1,
+        "{done:?}"
+    );
+    // Required, it does not start.
+    let done = finish(
+        directory
+            .tare(["run", "--require", "--library"])
+            .arg(library())
+            .args(["--", &program]),
+    );
+    assert_eq!((done.code, done.stdout.as_str()), (Some(4), ""), "{done:?}");
+    let done = finish(preloaded.env("TARE_PSI_REQUIRE", "1"));
+    assert_eq!((done.code, done.stdout.as_str()), (Some(4), ""), "{done:?}");
+}
+
+#[test]
+fn a_stripped_or_changed_server_starts_unchanged() {
+    // One function's name is another, as if it were not there.
+    let renamed = |program: &mut [u8], _: &Image| {
+        let at = place_of(program, b"pfs_unlock_mutex_v1\0");
+        program[at + 4] = b'_';
+    };
+    refused(Version::Mysql57, renamed, "pfs_");
+}
+
+#[test]
+#[ignore = "MySQL 5.6 takes minutes: make test-long"]
+fn a_server_whose_functions_are_not_told_apart_starts_unchanged() {
+    // One slot leads where another does.
+    let misled = |program: &mut [u8], image: &Image| {
+        let table = image.symbol("PFS_v1").expect("exported");
+        let slots = image.bytes(table.address, 97 * 8).expect("in the file");
+        let at = place_of(program, slots);
+        program.copy_within(at + 43 * 8..at + 44 * 8, at + 41 * 8);
+    };
+    refused(Version::Mysql56, misled, "are one function");
+}
+
+fn place_of(bytes: &[u8], part: &[u8]) -> usize {
+    let mut windows = bytes.windows(part.len());
+    windows.position(|window| window == part).expect("there")
+}
+
+/// Changes a server's program, and has it refused.
+fn refused(version: Version, change: impl FnOnce(&mut [u8], &Image), why: &str) {
+    let directory = Directory::new("changed");
+    let line = command_line(version, directory.path());
+    let mut bytes = std::fs::read(&line[0]).expect("the server");
+    let image = Image::open(Path::new(&line[0])).expect("a program");
+    change(&mut bytes, &image);
+    let program = directory.path().join("mysqld");
+    std::fs::write(&program, bytes).expect("written");
+    let made = finish(Command::new("chmod").arg("755").arg(&program));
+    assert_eq!(made.code, Some(0));
+    let command = [
+        program.to_string_lossy().into_owned(),
+        "--no-defaults".into(),
+        "--nonsense".into(),
+    ];
+    let done = finish(&mut tare_run(&directory, &command));
+    assert_eq!(done.code, Some(4), "{done:?}");
+    assert!(done.stderr.contains(why), "{done:?}");
+}
