@@ -1,7 +1,7 @@
 //! CALL: which procedure, and with what.
 
+use crate::error::{Error, Result};
 use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, SelectItem};
-use tare_mysql::error::{Result, SqlError};
 
 use super::Mode;
 use super::near;
@@ -20,7 +20,7 @@ pub fn procedure(
 ) -> Result<Call> {
     let name = last_name(&call.name);
     let schema = match call.name.0.as_slice() {
-        [_] => database.ok_or_else(SqlError::no_database)?.to_owned(),
+        [_] => database.ok_or(Error::NoDatabase)?.to_owned(),
         [schema, _] => schema
             .as_ident()
             .map(|i| i.value.clone())
@@ -31,10 +31,10 @@ pub fn procedure(
         .procedure(&name)
         .filter(|_| schema.eq_ignore_ascii_case("sys"));
     let Some(procedure) = found else {
-        return Err(SqlError::new(
-            1305,
-            format!("PROCEDURE {schema}.{name} does not exist"),
-        ));
+        return Err(Error::NoSuchRoutine {
+            kind: "PROCEDURE",
+            name: format!("{schema}.{name}"),
+        });
     };
     let mut arguments = Vec::new();
     if let FunctionArguments::List(list) = call.args {
@@ -46,15 +46,12 @@ pub fn procedure(
         }
     }
     if arguments.len() != procedure.parameters.len() {
-        return Err(SqlError::new(
-            1318,
-            format!(
-                "Incorrect number of arguments for PROCEDURE sys.{}; expected {}, got {}",
-                procedure.name,
-                procedure.parameters.len(),
-                arguments.len()
-            ),
-        ));
+        return Err(Error::ArgumentCount {
+            kind: "PROCEDURE",
+            name: procedure.name,
+            expected: procedure.parameters.len(),
+            got: arguments.len(),
+        });
     }
     let variable = |e: &Expr| match e {
         Expr::Identifier(i) if i.quote_style.is_none() && !i.value.starts_with("@@") => {
@@ -65,13 +62,10 @@ pub fn procedure(
     let variables: Vec<Option<String>> = arguments.iter().map(variable).collect();
     for (variable, (direction, parameter, _)) in variables.iter().zip(procedure.parameters) {
         if *direction == Direction::Out && variable.is_none() {
-            return Err(SqlError::new(
-                1414,
-                format!(
-                    "OUT or INOUT argument {parameter} for routine sys.{} is not a variable",
-                    procedure.name
-                ),
-            ));
+            return Err(Error::NoVariable {
+                parameter,
+                procedure: procedure.name,
+            });
         }
     }
     if arguments.is_empty() {

@@ -3,7 +3,7 @@
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 
 use super::near;
-use tare_mysql::error::{Result, SqlError};
+use crate::error::{Error, Result};
 
 /// The last part of a name.
 pub fn last_name(name: &ObjectName) -> String {
@@ -19,7 +19,7 @@ pub fn resolve(name: &ObjectName, database: Option<&str>) -> Result<(String, Str
     let part = |p: &ObjectNamePart| p.as_ident().map(|i| i.value.clone()).unwrap_or_default();
     match name.0.as_slice() {
         [table] => {
-            let database = database.ok_or_else(SqlError::no_database)?.to_owned();
+            let database = database.ok_or(Error::NoDatabase)?.to_owned();
             Ok((database, part(table)))
         }
         [database, table] => Ok((part(database), part(table))),

@@ -94,12 +94,9 @@ fn trimmed(text: &str) -> &str {
     text.trim().trim_end_matches(';')
 }
 
-/// Where a line's column is in a text; both count from 1.
-pub fn offset(sql: &str, line: usize, column: usize) -> usize {
-    Lines::new(sql).offset(Location {
-        line: line as u64,
-        column: column as u64,
-    })
+/// Where a line's column is in a text; both count from 1. A text has no other place than its end.
+pub fn offset(sql: &str, at: Location) -> usize {
+    Lines::new(sql).offset(at)
 }
 
 fn text(sql: &str, start: Option<usize>, end: usize) -> String {

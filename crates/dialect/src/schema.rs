@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::error::Result;
 use sqlparser::ast::{Expr, Query};
-use tare_mysql::Result;
 use tare_mysql::table::TableDef;
 use tare_mysql::wire::column::WireType;
 
@@ -73,7 +73,11 @@ pub struct Procedure {
 /// The tables, views, functions and variables that statements name.
 pub trait Schema {
     /// A table or view of the user's; `None` where there is none.
-    fn user_table(&mut self, database: &str, table: &str) -> Result<Option<Arc<TableDef>>>;
+    fn user_table(
+        &mut self,
+        database: &str,
+        table: &str,
+    ) -> tare_mysql::Result<Option<Arc<TableDef>>>;
     /// The columns of a system schema's table or view.
     fn system_table(&self, schema: &str, table: &str) -> Option<Vec<SystemColumn>>;
     /// A view of schema sys, by name without case.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
 use sqlparser::ast::Expr;
+use tare_dialect::error::Result;
 use tare_dialect::function::{ANY, Evaluation, Form, Out, Signature, SqlCall};
-use tare_mysql::error::Result;
 
 use crate::call::{Answer, Call};
 use crate::session::Session;

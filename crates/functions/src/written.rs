@@ -1,9 +1,9 @@
 //! Calls that SQLite is told of in other words.
 
 use sqlparser::ast::Expr;
+use tare_dialect::error::Result;
 use tare_dialect::function::SqlCall;
 use tare_dialect::near;
-use tare_mysql::Result;
 
 /// SQLite's expression for a call.
 pub(crate) type Written = Result<Expr>;

@@ -94,14 +94,14 @@ impl Caller for Calling<'_> {
     }
 
     fn rewritten(&mut self, view: &sys::View) -> Result<Rewritten> {
-        view.query(&mut SystemSchema::default()).cloned()
+        Ok(view.query(&mut SystemSchema::default()).cloned()?)
     }
 
     fn change(&mut self, statement: &str, parameters: &[&str]) -> Result<usize> {
         let generation = self.session.shared.databases.generation();
         let plan = prepare::translate(self.session, statement, generation)?;
         let Action::Write(sql, change) = plan.action else {
-            return Err(tare_dialect::near(statement));
+            return Err(tare_dialect::near(statement).into());
         };
         prepare::may_change(self.session, &sql, change)?;
         let (connection, catalog) = self.session.connections.system(&sql.catalog)?;

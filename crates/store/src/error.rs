@@ -3,7 +3,7 @@
 use tare_mysql::error::SqlError;
 use tare_mysql::error::raised::Ticket;
 
-use super::words;
+use super::words::{self, UnknownColumn};
 
 /// The result of what is asked of a database.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -63,6 +63,14 @@ impl Error {
                 code,
                 message: message.into(),
             },
+        }
+    }
+
+    /// The column that a statement names and SQLite does not find.
+    pub fn column(&self) -> Option<UnknownColumn<'_>> {
+        match self {
+            Self::Sqlite { message, .. } => words::column(message),
+            _ => None,
         }
     }
 

@@ -28,3 +28,4 @@ pub use databases::Databases;
 pub use error::{Error, Result};
 pub use statement::StatementId;
 pub use vfs::{opened_files, temporary_files};
+pub use words::UnknownColumn;

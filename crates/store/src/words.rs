@@ -3,6 +3,15 @@
 use rusqlite::ffi;
 use tare_mysql::error::SqlError;
 
+/// A column that SQLite does not find, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnknownColumn<'m> {
+    /// No table has it.
+    None(&'m str),
+    /// More than one table has it.
+    Several(&'m str),
+}
+
 /// What SQLite says, in MySQL's words. `code` is SQLite's extended result code.
 pub(super) fn from_sqlite(code: i32, message: &str) -> SqlError {
     match code {
@@ -70,6 +79,20 @@ pub(super) fn from_sqlite(code: i32, message: &str) -> SqlError {
     }
 }
 
+/// The column that SQLite's message is about.
+pub(super) fn column(message: &str) -> Option<UnknownColumn<'_>> {
+    if let Some(name) = message.strip_prefix("no such column: ") {
+        return Some(UnknownColumn::None(name));
+    }
+    if let Some(name) = message.strip_prefix("ambiguous column name: ") {
+        return Some(UnknownColumn::Several(name));
+    }
+    let (_, name) = message
+        .strip_prefix("table ")?
+        .split_once(" has no column named ")?;
+    Some(UnknownColumn::None(name))
+}
+
 /// SQLite has one code for all that is wrong with a statement's text; the message tells.
 fn from_message(message: &str) -> SqlError {
     let after = |prefix: &str| message.strip_prefix(prefix);
@@ -80,14 +103,14 @@ fn from_message(message: &str) -> SqlError {
             None => SqlError::new(1051, format!("Unknown table '{name}'")),
         };
     }
-    if let Some(name) = after("no such column: ") {
-        return SqlError::new(1054, format!("Unknown column '{name}' in 'field list'"));
-    }
-    if let Some((table, column)) =
-        after("table ").and_then(|m| m.split_once(" has no column named "))
-    {
-        let _ = table;
-        return SqlError::new(1054, format!("Unknown column '{column}' in 'field list'"));
+    match column(message) {
+        Some(UnknownColumn::None(name)) => {
+            return SqlError::new(1054, format!("Unknown column '{name}' in 'field list'"));
+        }
+        Some(UnknownColumn::Several(name)) => {
+            return SqlError::new(1052, format!("Column '{name}' in field list is ambiguous"));
+        }
+        None => {}
     }
     // `1st ORDER BY term out of range - should be between 1 and 1`
     if let Some((place, _)) = message.split_once(" term out of range") {
@@ -100,9 +123,6 @@ fn from_message(message: &str) -> SqlError {
     }
     if let Some(name) = after("no such function: ") {
         return SqlError::new(1305, format!("FUNCTION {name} does not exist"));
-    }
-    if let Some(name) = after("ambiguous column name: ") {
-        return SqlError::new(1052, format!("Column '{name}' in field list is ambiguous"));
     }
     if let Some(name) = after("unknown database ") {
         return SqlError::unknown_database(name.trim_matches(['"', '\'']));

@@ -11,10 +11,10 @@ use std::sync::OnceLock;
 use sqlparser::ast::{Expr, Query, Statement, Value, visit_expressions_mut};
 
 use tare_dialect::Mode;
+use tare_dialect::error::{Error, Result};
 use tare_dialect::node;
 use tare_dialect::rewrite::Rewriter;
 use tare_dialect::schema::{Rewritten, Routine, Schema};
-use tare_mysql::error::{Result, SqlError};
 
 /// How a function is evaluated.
 #[derive(Debug, Clone, Copy)]
@@ -264,15 +264,12 @@ impl Routine for Function {
         schema: &mut dyn Schema,
     ) -> Result<(Expr, &[(String, String)])> {
         if arguments.len() != self.parameters.len() {
-            return Err(SqlError::new(
-                1318,
-                format!(
-                    "Incorrect number of arguments for FUNCTION sys.{}; expected {}, got {}",
-                    self.name,
-                    self.parameters.len(),
-                    arguments.len()
-                ),
-            ));
+            return Err(Error::ArgumentCount {
+                kind: "FUNCTION",
+                name: self.name,
+                expected: self.parameters.len(),
+                got: arguments.len(),
+            });
         }
         let Body::Select(select) = self.body else {
             let name = format!("tare_sys_{}", self.name);

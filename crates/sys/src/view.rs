@@ -17,7 +17,8 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use sqlparser::ast::{Expr, Query, SelectItem, Statement};
-use tare_mysql::error::{Result, SqlError};
+use tare_dialect::error::Result;
+use tare_mysql::error::SqlError;
 use tare_mysql::types::parts;
 use tare_rows::describe::{Delete, Insert, Key, Meta, Scan, Table, Update};
 use tare_rows::filter::Filter;

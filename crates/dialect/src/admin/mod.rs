@@ -5,11 +5,11 @@ mod set;
 mod show;
 mod words;
 
+use crate::error::Result;
 use sqlparser::ast::ObjectName;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
-use tare_mysql::error::Result;
 
 pub use self::request::{
     Absent, Characteristics, EngineReport, Filter, Format, Program, Routine, Scope, SetItem, Show,
@@ -20,7 +20,7 @@ use self::show::show;
 use self::words::{any, expr, identifier, name, need, take, word};
 use crate::name::last_name;
 use crate::plan::Action;
-use crate::{end, near};
+use crate::{at, end, near};
 
 /// Reads the statement if it is one of these.
 pub fn parse(parser: &mut Parser<'_>) -> Result<Option<Action>> {
@@ -58,7 +58,7 @@ pub fn parse(parser: &mut Parser<'_>) -> Result<Option<Action>> {
         }
         "LOCK" | "UNLOCK" => {
             parser.next_token();
-            any(parser, &["TABLES", "TABLE"]).ok_or_else(|| near(parser.peek_token().token))?;
+            any(parser, &["TABLES", "TABLE"]).ok_or_else(|| at(&parser.peek_token()))?;
             if first == "UNLOCK" {
                 Action::UnlockTables
             } else {
@@ -172,7 +172,7 @@ fn transaction(parser: &mut Parser<'_>, first: &str) -> Result<Action> {
             {
                 if take(parser, "READ") {
                     read_only = any(parser, &["ONLY", "WRITE"])
-                        .ok_or_else(|| near(parser.peek_token().token))?
+                        .ok_or_else(|| at(&parser.peek_token()))?
                         == "ONLY";
                 } else {
                     need(parser, "WITH")?;
@@ -221,9 +221,8 @@ fn lock_tables(parser: &mut Parser<'_>) -> Result<Action> {
             identifier(parser)?;
         }
         take(parser, "LOW_PRIORITY");
-        let write = any(parser, &["READ", "WRITE"])
-            .ok_or_else(|| near(parser.peek_token().token))?
-            == "WRITE";
+        let write =
+            any(parser, &["READ", "WRITE"]).ok_or_else(|| at(&parser.peek_token()))? == "WRITE";
         take(parser, "LOCAL");
         tables.push((database.unwrap_or_default(), table, write));
         if !parser.consume_token(&Token::Comma) {

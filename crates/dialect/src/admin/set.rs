@@ -1,13 +1,13 @@
 //! SET: its assignments.
 
+use crate::error::{Error, Result};
 use sqlparser::ast::{Expr, Value};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
-use tare_mysql::error::{Result, SqlError};
 
 use super::words::{any, expr, identifier, need, take, text, word};
 use super::{Characteristics, Scope, SetItem};
-use crate::near;
+use crate::{at, near};
 
 pub(super) fn set(parser: &mut Parser<'_>) -> Result<Vec<SetItem>> {
     let mut items = Vec::new();
@@ -30,7 +30,7 @@ pub(super) fn set(parser: &mut Parser<'_>) -> Result<Vec<SetItem>> {
         return Ok(vec![SetItem::Names(text(parser)?, None)]);
     }
     if take(parser, "PASSWORD") {
-        return Err(SqlError::unsupported(
+        return Err(Error::unsupported(
             "accounts other than root and monitor, and SET PASSWORD",
         ));
     }
@@ -71,7 +71,7 @@ pub(super) fn set(parser: &mut Parser<'_>) -> Result<Vec<SetItem>> {
             variable = format!("{variable}.{}", identifier(parser)?.value);
         }
         if !parser.consume_token(&Token::Eq) && !parser.consume_token(&Token::Assignment) {
-            return Err(near(parser.peek_token().token));
+            return Err(at(&parser.peek_token()));
         }
         if let Some(user) = variable.strip_prefix('@') {
             items.push(SetItem::User(user.to_lowercase(), expr(parser)?));
@@ -94,8 +94,7 @@ fn characteristics(parser: &mut Parser<'_>, scope: Option<Scope>) -> Result<Char
     loop {
         if take(parser, "READ") {
             said.read_only = Some(
-                any(parser, &["ONLY", "WRITE"]).ok_or_else(|| near(parser.peek_token().token))?
-                    == "ONLY",
+                any(parser, &["ONLY", "WRITE"]).ok_or_else(|| at(&parser.peek_token()))? == "ONLY",
             );
         } else {
             need(parser, "ISOLATION")?;
@@ -108,7 +107,7 @@ fn characteristics(parser: &mut Parser<'_>, scope: Option<Scope>) -> Result<Char
                 Some("REPEATABLE") => take(parser, "READ").then_some("REPEATABLE-READ"),
                 other => other,
             };
-            said.isolation = Some(level.ok_or_else(|| near(parser.peek_token().token))?);
+            said.isolation = Some(level.ok_or_else(|| at(&parser.peek_token()))?);
         }
         if !parser.consume_token(&Token::Comma) {
             return Ok(said);

@@ -1,13 +1,13 @@
 //! SHOW: what it asks for.
 
+use crate::error::Result;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
-use tare_mysql::error::Result;
 
 use super::words::{any, expr, identifier, name, need, take, text, word};
 use super::{Absent, EngineReport, Filter, Program, Routine, Scope, Show, What, split};
-use crate::near;
 use crate::plan::Action;
+use crate::{at, near};
 
 pub(super) fn show(parser: &mut Parser<'_>) -> Result<Action> {
     let mut full = false;
@@ -52,8 +52,8 @@ pub(super) fn show(parser: &mut Parser<'_>) -> Result<Action> {
             parser.next_token();
             parser.next_token();
             parser.next_token();
-            let what = any(parser, &["WARNINGS", "ERRORS"])
-                .ok_or_else(|| near(parser.peek_token().token))?;
+            let what =
+                any(parser, &["WARNINGS", "ERRORS"]).ok_or_else(|| at(&parser.peek_token()))?;
             What::WarningCount {
                 errors: what == "ERRORS",
             }
@@ -148,7 +148,7 @@ fn created(parser: &mut Parser<'_>) -> Result<What> {
                 }
                 What::CreateDatabase(identifier(parser)?.value)
             }
-            None => return Err(near(parser.peek_token().token)),
+            None => return Err(at(&parser.peek_token())),
         },
     )
 }
@@ -164,7 +164,7 @@ fn replication(parser: &mut Parser<'_>, first: &str, last: Token) -> Result<What
                 match any(parser, &["STATUS", "LOGS"]) {
                     Some("STATUS") => What::Absent(Absent::BinaryLogStatus),
                     Some(_) => What::BinaryLogs,
-                    None => return Err(near(parser.peek_token().token)),
+                    None => return Err(at(&parser.peek_token())),
                 }
             }
         }
@@ -184,7 +184,7 @@ fn replication(parser: &mut Parser<'_>, first: &str, last: Token) -> Result<What
                 What::Absent(Absent::ReplicaStatus)
             }
             Some(_) => What::Absent(Absent::Replicas),
-            None => return Err(near(parser.peek_token().token)),
+            None => return Err(at(&parser.peek_token())),
         },
         "REPLICAS" => What::Absent(Absent::Replicas),
         "PROFILES" => What::Absent(Absent::Profiles),
@@ -231,7 +231,7 @@ fn engine(parser: &mut Parser<'_>) -> Result<What> {
         Some("STATUS") => EngineReport::Status,
         Some("MUTEX") => EngineReport::Mutex,
         Some(_) => EngineReport::Logs,
-        None => return Err(near(parser.peek_token().token)),
+        None => return Err(at(&parser.peek_token())),
     };
     Ok(What::Engine(engine, report))
 }
@@ -252,7 +252,7 @@ fn from(parser: &mut Parser<'_>) -> Result<Option<String>> {
 }
 
 fn from_table(parser: &mut Parser<'_>) -> Result<(Option<String>, String)> {
-    any(parser, &["FROM", "IN"]).ok_or_else(|| near(parser.peek_token().token))?;
+    any(parser, &["FROM", "IN"]).ok_or_else(|| at(&parser.peek_token()))?;
     let (mut database, table) = split(&name(parser)?)?;
     if let Some(other) = from(parser)? {
         database = Some(other);
@@ -284,9 +284,7 @@ fn account(parser: &mut Parser<'_>) -> Result<Option<(String, String)>> {
     if word(parser) == "CURRENT_USER" {
         parser.next_token();
         if parser.consume_token(&Token::LParen) {
-            parser
-                .expect_token(&Token::RParen)
-                .map_err(tare_mysql::error::SqlError::syntax)?;
+            parser.expect_token(&Token::RParen)?;
         }
         return Ok(None);
     }

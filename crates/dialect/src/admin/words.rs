@@ -1,11 +1,11 @@
 //! Words: the next piece of a statement, taken when it is the one looked for.
 
+use crate::error::{Error, Result};
 use sqlparser::ast::{Expr, Ident, ObjectName};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
-use tare_mysql::error::{Result, SqlError};
 
-use crate::near;
+use crate::{at, near};
 
 pub(super) fn word(parser: &Parser<'_>) -> String {
     match &parser.peek_token().token {
@@ -26,7 +26,7 @@ pub(super) fn need(parser: &mut Parser<'_>, expected: &str) -> Result<()> {
     if take(parser, expected) {
         Ok(())
     } else {
-        Err(near(parser.peek_token().token))
+        Err(at(&parser.peek_token()))
     }
 }
 
@@ -40,15 +40,15 @@ pub(super) fn any<'w>(parser: &mut Parser<'_>, words: &[&'w str]) -> Option<&'w 
 }
 
 pub(super) fn name(parser: &mut Parser<'_>) -> Result<ObjectName> {
-    parser.parse_object_name(false).map_err(SqlError::syntax)
+    parser.parse_object_name(false).map_err(Error::from)
 }
 
 pub(super) fn identifier(parser: &mut Parser<'_>) -> Result<Ident> {
-    parser.parse_identifier().map_err(SqlError::syntax)
+    parser.parse_identifier().map_err(Error::from)
 }
 
 pub(super) fn expr(parser: &mut Parser<'_>) -> Result<Expr> {
-    parser.parse_expr().map_err(SqlError::syntax)
+    parser.parse_expr().map_err(Error::from)
 }
 
 pub(super) fn text(parser: &mut Parser<'_>) -> Result<String> {

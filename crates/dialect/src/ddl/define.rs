@@ -1,9 +1,9 @@
 //! CREATE TABLE and CREATE VIEW: the definition that their text gives.
 
+use crate::error::{Error, Result};
 use sqlparser::ast::{
     ColumnOption, CreateTable, DataType, Expr, IndexColumn, Statement, TableConstraint, Value,
 };
-use tare_mysql::error::{Result, SqlError};
 use tare_mysql::table::{ColumnDef, ForeignKeyDef, IndexDef, TableDef, literal};
 use tare_mysql::types::base_type;
 
@@ -70,17 +70,14 @@ impl FromSql for TableDef {
         }
         def.settle();
         if def.columns.is_empty() {
-            return Err(SqlError::new(1113, "A table must have at least 1 column"));
+            return Err(Error::NoColumns);
         }
         for (i, column) in def.columns.iter().enumerate() {
             if def.columns[..i]
                 .iter()
                 .any(|c| c.name.eq_ignore_ascii_case(&column.name))
             {
-                return Err(SqlError::new(
-                    1060,
-                    format!("Duplicate column name '{}'", column.name),
-                ));
+                return Err(Error::DuplicateColumn(column.name.clone()));
             }
         }
         def.comment = table_comment(create);
@@ -118,7 +115,7 @@ impl FromSql for TableDef {
                 ColumnOption::Default(expr) => c.default = Some(default_text(expr, &c.column_type)),
                 ColumnOption::PrimaryKey(_) => {
                     if self.primary().is_some() {
-                        return Err(SqlError::new(1068, "Multiple primary key defined"));
+                        return Err(Error::TwoPrimaryKeys);
                     }
                     self.indexes.insert(0, index("PRIMARY", true));
                 }
@@ -137,7 +134,7 @@ impl FromSql for TableDef {
                     match text.join(" ").as_str() {
                         "AUTO_INCREMENT" => c.auto_increment = true,
                         "KEY" => self.indexes.insert(0, index("PRIMARY", true)),
-                        other => return Err(SqlError::unsupported(other)),
+                        other => return Err(Error::unsupported(other)),
                     }
                 }
                 ColumnOption::ForeignKey(f) => {
@@ -147,7 +144,7 @@ impl FromSql for TableDef {
                 }
                 ColumnOption::Check(check) => self.checks.push(check.expr.to_string()),
                 ColumnOption::CharacterSet(_) | ColumnOption::Invisible => {}
-                other => return Err(SqlError::unsupported(other)),
+                other => return Err(Error::unsupported(other)),
             }
         }
         self.columns.push(c);
@@ -159,7 +156,7 @@ impl FromSql for TableDef {
         match constraint {
             TableConstraint::PrimaryKey(key) => {
                 if self.indexes.iter().any(|i| i.name == "PRIMARY") {
-                    return Err(SqlError::new(1068, "Multiple primary key defined"));
+                    return Err(Error::TwoPrimaryKeys);
                 }
                 let index = IndexDef {
                     name: "PRIMARY".into(),
@@ -204,16 +201,20 @@ impl FromSql for TableDef {
             }
             TableConstraint::Check(check) => self.checks.push(check.expr.to_string()),
             TableConstraint::FulltextOrSpatial(_) => {
-                return Err(SqlError::unsupported("FULLTEXT and SPATIAL indexes"));
+                return Err(Error::unsupported("FULLTEXT and SPATIAL indexes"));
             }
-            other => return Err(SqlError::unsupported(other)),
+            other => return Err(Error::unsupported(other)),
         }
         Ok(())
     }
 }
 
 /// The definition that the text of a CREATE TABLE or CREATE VIEW gives.
-pub fn definition(text: &str) -> Result<TableDef> {
+pub fn definition(text: &str) -> tare_mysql::Result<TableDef> {
+    Ok(defined(text)?)
+}
+
+fn defined(text: &str) -> Result<TableDef> {
     match parse_one(text)? {
         Statement::CreateTable(create) => TableDef::from_create(&create),
         Statement::CreateView(view) => Ok(TableDef {
@@ -221,7 +222,7 @@ pub fn definition(text: &str) -> Result<TableDef> {
             view: Some(after_as(text).unwrap_or_default().to_owned()),
             ..TableDef::default()
         }),
-        other => Err(SqlError::syntax(format!("'{other}' defines no table"))),
+        other => Err(near(other)),
     }
 }
 

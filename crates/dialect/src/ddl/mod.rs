@@ -5,8 +5,8 @@ mod types;
 
 pub use self::define::{FromSql, definition};
 
+use crate::error::Result;
 use sqlparser::ast::{AlterTableOperation, ColumnDef, ObjectName, TableConstraint};
-use tare_mysql::error::Result;
 use tare_mysql::table::TableDef;
 
 use crate::name::resolve;

@@ -5,7 +5,7 @@ use sqlparser::ast::{
     FunctionArgumentList, FunctionArguments,
 };
 
-use tare_mysql::error::Result;
+use crate::error::Result;
 
 use crate::name::last_name;
 use crate::{near, node};

@@ -3,8 +3,8 @@
 mod call;
 mod signature;
 
+use crate::error::{Error, Result};
 use sqlparser::ast::{Expr, Function, FunctionArguments};
-use tare_mysql::error::{Result, SqlError};
 
 pub use self::call::{SqlCall, arguments, name_of};
 pub use self::signature::{ANY, Evaluation, Form, Out, Signature};
@@ -66,10 +66,7 @@ pub fn rewrite(call: Function, around: Around<'_>) -> Result<Expr> {
     let call = SqlCall::new(call, around.exact);
     let n = call.len();
     if n < function.fewest.into() || function.most != ANY && n > function.most.into() {
-        return Err(SqlError::new(
-            1582,
-            format!("Incorrect parameter count in the call to native function '{written}'"),
-        ));
+        return Err(Error::ParameterCount(written));
     }
     if windowed {
         return Ok(call.kept());
@@ -82,7 +79,10 @@ pub fn rewrite(call: Function, around: Around<'_>) -> Result<Expr> {
     }
 }
 
-fn unknown(name: &str, database: Option<&str>) -> SqlError {
+fn unknown(name: &str, database: Option<&str>) -> Error {
     let database = database.map_or(String::new(), |database| format!("{database}."));
-    SqlError::new(1305, format!("FUNCTION {database}{name} does not exist"))
+    Error::NoSuchRoutine {
+        kind: "FUNCTION",
+        name: format!("{database}{name}"),
+    }
 }

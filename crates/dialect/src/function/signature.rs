@@ -1,7 +1,7 @@
 //! What the dialect knows of a function.
 
+use crate::error::Result;
 use sqlparser::ast::Expr;
-use tare_mysql::error::Result;
 
 use super::call::SqlCall;
 

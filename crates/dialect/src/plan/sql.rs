@@ -2,6 +2,7 @@
 
 use tare_mysql::wire::column::WireType;
 
+use crate::clauses::Names;
 use crate::schema::SystemColumn;
 
 /// A column of a view of schema sys.
@@ -35,6 +36,8 @@ pub struct Sql {
     pub writes: Option<String>,
     /// ON DUPLICATE KEY UPDATE: a row that is updated counts twice.
     pub counts_updates: bool,
+    /// The columns that the statement names, and where.
+    pub names: Names,
     /// SQL_CALC_FOUND_ROWS: counts the rows that there would be without LIMIT.
     pub found_rows: Option<String>,
 }

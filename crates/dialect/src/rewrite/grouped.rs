@@ -1,10 +1,10 @@
 //! ONLY_FULL_GROUP_BY: a column that is neither grouped by nor decided by what is. Only what is
 //! wrong for certain is refused: plain columns of one table, whose keys are known.
 
+use crate::error::{Error, Result};
 use sqlparser::ast::{
     Distinct, Expr, GroupByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor,
 };
-use tare_mysql::error::{Result, SqlError};
 
 use super::Rewriter;
 use super::select::aggregates;
@@ -65,14 +65,10 @@ impl Rewriter<'_> {
                 _ => true,
             });
             if !selected && self.names.column_of(&order.expr).is_some() {
-                return Err(SqlError::new(
-                    3065,
-                    format!(
-                        "Expression #{} of ORDER BY clause is not in SELECT list, references column \
-                         '{name}' which is not in SELECT list; this is incompatible with DISTINCT",
-                        i + 1
-                    ),
-                ));
+                return Err(Error::NotSelected {
+                    place: i + 1,
+                    column: name.to_owned(),
+                });
             }
         }
         Ok(())
@@ -151,26 +147,11 @@ impl Rewriter<'_> {
                 continue;
             }
             let place = i + 1;
-            let full = format!("{database}.{table}.{name}");
+            let column = format!("{database}.{table}.{name}");
             return Err(if by.is_empty() {
-                SqlError::new(
-                    1140,
-                    format!(
-                        "In aggregated query without GROUP BY, expression #{place} of SELECT list \
-                         contains nonaggregated column '{full}'; this is incompatible with \
-                         sql_mode=only_full_group_by"
-                    ),
-                )
+                Error::NotAggregated { place, column }
             } else {
-                SqlError::new(
-                    1055,
-                    format!(
-                        "Expression #{place} of SELECT list is not in GROUP BY clause and contains \
-                         nonaggregated column '{full}' which is not functionally dependent on \
-                         columns in GROUP BY clause; this is incompatible with \
-                         sql_mode=only_full_group_by"
-                    ),
-                )
+                Error::NotGrouped { place, column }
             });
         }
         Ok(())

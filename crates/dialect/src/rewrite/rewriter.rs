@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::error::Result;
 use sqlparser::ast::{Expr, ObjectName};
-use tare_mysql::error::Result;
 use tare_mysql::schema::is_system_schema;
 
 use crate::Mode;

@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 
+use crate::error::{Clause, Error, Result};
 use sqlparser::ast::{
     Expr, GroupByExpr, GroupByWithModifier, Ident, Query, Select, SelectItem, SetExpr, Value,
     visit_expressions_mut,
 };
-use tare_mysql::error::{Result, SqlError};
 
 use super::Rewriter;
 use crate::function::{arguments, name_of};
@@ -27,7 +27,7 @@ impl Rewriter<'_> {
             return Ok(());
         }
         if modifiers.iter().any(|m| *m != GroupByWithModifier::Rollup) {
-            return Err(SqlError::unsupported("GROUP BY with this modifier"));
+            return Err(Error::unsupported("GROUP BY with this modifier"));
         }
         modifiers.clear();
         let by = by.clone();
@@ -79,8 +79,9 @@ fn key(expr: &Expr, projection: &[SelectItem]) -> Result<Expr> {
             .checked_sub(1)
             .and_then(|i| projection.get(i))
             .and_then(item)
-            .ok_or_else(|| {
-                SqlError::new(1054, format!("Unknown column '{n}' in 'group statement'"))
+            .ok_or_else(|| Error::UnknownColumn {
+                name: n.to_string(),
+                clause: Clause::Group,
             });
     }
     if let Expr::Identifier(name) = expr {
@@ -105,7 +106,7 @@ fn columns(projection: &[SelectItem]) -> Result<Vec<String>> {
                 Ok(parts.last().map(|p| p.value.clone()).unwrap_or_default())
             }
             SelectItem::UnnamedExpr(other) => Ok(other.to_string()),
-            _ => Err(SqlError::unsupported("* with ROLLUP")),
+            _ => Err(Error::unsupported("* with ROLLUP")),
         })
         .collect()
 }

@@ -1,8 +1,8 @@
 //! UNION and its kin, and queries in parentheses: SQLite has neither parentheses around the parts
 //! of a compound nor ORDER BY within them.
 
+use crate::error::{Error, Result};
 use sqlparser::ast::{Expr, Query, SetExpr, SetOperator, SetQuantifier, Values};
-use tare_mysql::error::Result;
 
 use super::Rewriter;
 use crate::name::ident;
@@ -53,9 +53,7 @@ impl Rewriter<'_> {
                     *op = SetOperator::Except;
                 }
                 if *op != SetOperator::Union && *set_quantifier == SetQuantifier::All {
-                    return Err(tare_mysql::error::SqlError::unsupported(format!(
-                        "{op} ALL"
-                    )));
+                    return Err(Error::unsupported(format!("{op} ALL")));
                 }
                 self.parts(left)?;
                 self.parts(right)?;

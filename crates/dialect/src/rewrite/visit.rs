@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 
+use crate::error::{Error, Result};
 use sqlparser::ast::{
     Expr, LimitClause, ObjectName, ObjectNamePart, Query, Select, SetExpr, TableFactor, VisitMut,
     VisitorMut,
 };
-use tare_mysql::error::{Result, SqlError};
 
 use super::rewriter::{Rewriter, canonical};
 use crate::name::ident;
@@ -24,9 +24,9 @@ impl Rewriter<'_> {
 }
 
 impl VisitorMut for Rewriter<'_> {
-    type Break = SqlError;
+    type Break = Error;
 
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<SqlError> {
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         if let Err(error) = self.check(query).and_then(|()| self.arrange(query)) {
             return ControlFlow::Break(error);
         }
@@ -63,7 +63,7 @@ impl VisitorMut for Rewriter<'_> {
         ControlFlow::Continue(())
     }
 
-    fn post_visit_query(&mut self, _query: &mut Query) -> ControlFlow<SqlError> {
+    fn post_visit_query(&mut self, _query: &mut Query) -> ControlFlow<Error> {
         self.names.scopes.pop();
         if let Some(Some(outer)) = self.outer.pop() {
             self.names.ctes = outer;
@@ -71,7 +71,7 @@ impl VisitorMut for Rewriter<'_> {
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
         let scope = self.names.scope(select);
         self.names.scopes.push(scope);
         match self.select(select) {
@@ -80,23 +80,20 @@ impl VisitorMut for Rewriter<'_> {
         }
     }
 
-    fn post_visit_select(&mut self, _select: &mut Select) -> ControlFlow<SqlError> {
+    fn post_visit_select(&mut self, _select: &mut Select) -> ControlFlow<Error> {
         self.names.scopes.pop();
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
         self.compare(expr);
         self.enter_subquery(expr);
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<SqlError> {
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
         if let TableFactor::Derived { alias: None, .. } = factor {
-            return ControlFlow::Break(SqlError::new(
-                1248,
-                "Every derived table must have its own alias",
-            ));
+            return ControlFlow::Break(Error::NoAlias);
         }
         let TableFactor::Table {
             name,
@@ -123,7 +120,10 @@ impl VisitorMut for Rewriter<'_> {
                     return ControlFlow::Continue(());
                 }
                 if database == "sys" && self.names.schema.system_table("sys", &table).is_none() {
-                    return ControlFlow::Break(SqlError::no_such_table("sys", &table));
+                    return ControlFlow::Break(Error::NoSuchTable {
+                        database: "sys".into(),
+                        table,
+                    });
                 }
                 *name = ObjectName::from(vec![ident(&database), ident(&table)]);
                 ControlFlow::Continue(())
@@ -132,14 +132,14 @@ impl VisitorMut for Rewriter<'_> {
         }
     }
 
-    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<SqlError> {
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
         match self.expand(factor) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
     }
 
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
         self.convert(expr);
         match self.expr(node::take(expr)) {
             Ok(rewritten) => *expr = rewritten,

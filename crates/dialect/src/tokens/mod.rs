@@ -8,7 +8,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 pub use self::place::COMPOSITE_UNITS;
 use self::place::{after_table, closing, in_cast, is, is_call, is_name, unit_follows, upper};
-use super::Mode;
+use crate::mode::Mode;
 
 /// Variables of SELECT ... INTO.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! CREATE and DROP.
 
+use crate::error::{Error, Result};
 use sqlparser::ast::{
     CreateIndex, CreateTable, CreateTableLikeKind, CreateView, Ident, IndexConstraint,
     KeyOrIndexDisplay, NullsDistinctOption, ObjectName, ObjectType, Statement, TableConstraint,
     UniqueConstraint,
 };
-use tare_mysql::error::{Result, SqlError};
 use tare_mysql::table::TableDef;
 
 use super::statement::Around;
@@ -60,7 +60,7 @@ impl Around<'_> {
 
 fn create_view(around: &mut Around<'_>, view: CreateView) -> Result<Ddl> {
     if view.materialized || !view.columns.is_empty() {
-        return Err(SqlError::unsupported("a view's column list"));
+        return Err(Error::unsupported("a view's column list"));
     }
     let text = names::after_as(around.text)
         .unwrap_or(around.text)
@@ -78,7 +78,7 @@ fn create_table(around: &mut Around<'_>, create: CreateTable) -> Result<Ddl> {
     let name = around.name(&create.name)?;
     let if_not_exists = create.if_not_exists;
     if create.temporary {
-        return Err(SqlError::unsupported("TEMPORARY tables"));
+        return Err(Error::unsupported("TEMPORARY tables"));
     }
     Ok(
         if let Some(CreateTableLikeKind::Plain(like) | CreateTableLikeKind::Parenthesized(like)) =
@@ -91,9 +91,7 @@ fn create_table(around: &mut Around<'_>, create: CreateTable) -> Result<Ddl> {
             }
         } else if let Some(query) = create.query {
             if !create.columns.is_empty() {
-                return Err(SqlError::unsupported(
-                    "CREATE TABLE with columns and SELECT",
-                ));
+                return Err(Error::unsupported("CREATE TABLE with columns and SELECT"));
             }
             let text = names::after_as(around.text).unwrap_or(around.text);
             Ddl::CreateAs {
@@ -149,7 +147,7 @@ fn dropped(
                 index: last_name(index),
             }
         }
-        other => return Err(SqlError::unsupported(format!("DROP {other}"))),
+        other => return Err(Error::unsupported(format!("DROP {other}"))),
     })
 }
 

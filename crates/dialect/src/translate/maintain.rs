@@ -1,12 +1,12 @@
 //! ANALYZE, OPTIMIZE and CHECK TABLE.
 
+use crate::error::Result;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
-use tare_mysql::error::{Result, SqlError};
 
 use crate::ddl::{Ddl, Maintenance, TableName};
 use crate::plan::Action;
-use crate::{end, near};
+use crate::{at, end};
 
 /// ANALYZE, OPTIMIZE, CHECK and REPAIR TABLE, with a list of tables.
 pub(super) fn maintenance(
@@ -28,12 +28,12 @@ pub(super) fn maintenance(
         parser.next_token();
     }
     if !is(parser, "table") && !is(parser, "tables") {
-        return Err(near(parser.peek_token().token));
+        return Err(at(&parser.peek_token()));
     }
     parser.next_token();
     let mut tables = Vec::new();
     loop {
-        let name = parser.parse_object_name(false).map_err(SqlError::syntax)?;
+        let name = parser.parse_object_name(false)?;
         tables.push(TableName::of(&name, database)?);
         if !parser.consume_token(&Token::Comma) {
             break;

@@ -4,8 +4,8 @@ mod define;
 mod maintain;
 mod statement;
 
+use crate::error::{Error, Result};
 use sqlparser::ast::{Expr, SelectItem};
-use tare_mysql::error::{Result, SqlError};
 
 use self::maintain::maintenance;
 use self::statement::Around;
@@ -14,7 +14,7 @@ use crate::node::query;
 use crate::plan::{Action, Command, Plan, Sql};
 use crate::rewrite::Rewriter;
 use crate::schema::Schema;
-use crate::{Mode, Reading, located, parse_statement, read, split};
+use crate::{Mode, Reading, parse_statement, read, split};
 
 /// Reads a statement and rewrites it.
 pub fn translate(
@@ -24,7 +24,7 @@ pub fn translate(
     generation: u64,
     mode: Mode,
 ) -> Result<Plan> {
-    plan(text, database, schema, generation, mode).map_err(|e| located(e, text))
+    plan(text, database, schema, generation, mode).map_err(|error| error.shown_in(text))
 }
 
 fn plan(
@@ -35,7 +35,7 @@ fn plan(
     mode: Mode,
 ) -> Result<Plan> {
     if split::is_blank(text) {
-        return Err(SqlError::new(1065, "Query was empty"));
+        return Err(Error::Empty);
     }
     let opened = split::open_comments(text);
     let text = opened.as_deref().unwrap_or(text);
@@ -45,10 +45,7 @@ fn plan(
         into,
     } = read(text, mode)?;
     if into.file {
-        return Err(SqlError::new(
-            1290,
-            "The MySQL server is running with the --secure-file-priv option so it cannot execute this statement",
-        ));
+        return Err(Error::NoFiles);
     }
     let plan = |action, command| Plan {
         action,
@@ -68,7 +65,7 @@ fn plan(
             schema,
             mode,
         }
-        .statement(parse_statement(&mut parser)?)?,
+        .named(parse_statement(&mut parser)?)?,
     };
     let command = Command::of(&action);
     let action = match action {

@@ -1,10 +1,11 @@
 //! What a statement that sqlparser has read does.
 
+use crate::error::{Error, Result};
 use sqlparser::ast::{Grant, Insert, ObjectName, RenameTable, Statement, TableObject};
-use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::{MONITOR, ROOT};
 
 use crate::admin::{Filter, Format, Show, What};
+use crate::clauses::Names;
 use crate::ddl::{Ddl, TableName};
 use crate::plan::{Action, Change};
 use crate::rewrite::{Rewriter, change_of, insert_table};
@@ -20,8 +21,24 @@ pub(super) struct Around<'a> {
 }
 
 impl Around<'_> {
+    /// What a statement does, and which columns it names.
+    pub(super) fn named(&mut self, statement: Statement) -> Result<Action> {
+        let names = Names::of(&statement);
+        let mut action = self.statement(statement)?;
+        match &mut action {
+            Action::Rows(sql) | Action::Write(sql, _) => sql.names = names,
+            Action::Show(show) => {
+                if let What::Explain(sql, _) = &mut show.what {
+                    sql.names = names;
+                }
+            }
+            _ => {}
+        }
+        Ok(action)
+    }
+
     /// What a statement does.
-    pub(super) fn statement(&mut self, statement: Statement) -> Result<Action> {
+    fn statement(&mut self, statement: Statement) -> Result<Action> {
         Ok(match statement {
             Statement::Query(query) => {
                 let text = self.text;
@@ -69,23 +86,18 @@ impl Around<'_> {
                 operations: alter.operations,
             }),
             Statement::Grant(grant) if !is_of_known(&grant) => {
-                return Err(SqlError::new(
-                    1410,
-                    "You are not allowed to create a user with GRANT",
-                ));
+                return Err(Error::NoGrant);
             }
             Statement::CreateUser(_)
             | Statement::AlterUser(_)
             | Statement::Grant(_)
             | Statement::Revoke(_) => {
-                return Err(SqlError::unsupported(
-                    "accounts other than root and monitor",
-                ));
+                return Err(Error::unsupported("accounts other than root and monitor"));
             }
             Statement::CreateFunction(_)
             | Statement::CreateProcedure { .. }
             | Statement::CreateTrigger(_) => {
-                return Err(SqlError::unsupported("stored programs"));
+                return Err(Error::unsupported("stored programs"));
             }
             other => ddl(self.definition(other)?),
         })

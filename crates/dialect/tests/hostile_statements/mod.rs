@@ -89,7 +89,7 @@ pub fn translate_all(bytes: &[u8], tables: &mut Tables, mode: Mode) {
         match translate(statement, Some("test"), tables, 1, mode) {
             Ok(plan) => assert_eq!(plan.generation, 1),
             Err(error) => assert!(
-                error.code >= 1000 && !error.message.is_empty(),
+                error.code() >= 1000 && !error.to_string().is_empty(),
                 "{statement:?}: {error:?}"
             ),
         }

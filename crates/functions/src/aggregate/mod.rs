@@ -3,7 +3,7 @@
 mod body;
 
 use sqlparser::ast::{Expr, FunctionArgumentClause, Value as Literal};
-use tare_dialect::near;
+use tare_dialect::{Error, near};
 
 use self::body::{Array, Bits, Object, Only, Spread, add};
 use crate::prelude::*;
@@ -203,5 +203,5 @@ fn without_case(value: Expr) -> Expr {
 
 /// GROUPING has a meaning under WITH ROLLUP only, whose rewriter knows it.
 fn grouping(_: SqlCall) -> Written {
-    Err(SqlError::new(1111, "Invalid use of group function"))
+    Err(Error::NoGroups)
 }

@@ -91,8 +91,7 @@ fn prepare_text(
     let plan = prepared.plan.clone();
     if let Action::Rows(sql) | Action::Write(sql, _) = &plan.action {
         prepare::attach(session, sql)?;
-        prepare::statement(session, sql, &mut prepared.statement)
-            .map_err(|e| tare_dialect::blame::blame(e, text, session.mode()))?;
+        prepare::statement(session, sql, &mut prepared.statement)?;
         if let (Action::Rows(_), Some(id)) = (&plan.action, prepared.statement) {
             describe_prepared(session, id, sql, &mut prepared.columns)?;
         }

@@ -31,9 +31,9 @@ pub fn text_query(session: &mut Session, text: &str) -> Result<()> {
         let (one, after) = (&rest[..end], &rest[next..]);
         let more = !split::is_blank(after);
         if more && !session.client.sends_several() {
-            return Err(tare_dialect::near(
-                after.trim().chars().take(40).collect::<String>(),
-            ));
+            return Err(
+                tare_dialect::near(after.trim().chars().take(40).collect::<String>()).into(),
+            );
         }
         statement(session, one, more)?;
         if !more {
@@ -97,7 +97,7 @@ fn cached(
 ) -> Result<()> {
     let mut cached = known(session, text, point)?;
     if cached.plan.params > 0 {
-        return Err(tare_dialect::near("?"));
+        return Err(tare_dialect::near("?").into());
     }
     cached.columns.digest = cached.digest;
     let plan = cached.plan.clone();
@@ -111,8 +111,7 @@ fn cached(
             binary: false,
         },
     };
-    let result = execute::run(session, &plan, run)
-        .map_err(|e| tare_dialect::blame::blame(e, text, session.mode()));
+    let result = execute::run(session, &plan, run);
     let keep = result.is_ok()
         && text.len() <= CACHEABLE
         && matches!(

@@ -12,7 +12,7 @@ pub fn select(session: &mut Session, query: &str, parameters: &[&str]) -> Result
     let generation = session.shared.databases.generation();
     let plan = prepare::translate(session, query, generation)?;
     let Action::Rows(sql) = plan.action else {
-        return Err(near(query));
+        return Err(near(query).into());
     };
     let mut rows = rows(session, &sql.catalog, &sql.text, parameters)?;
     rows.wire = sql.hints.0;

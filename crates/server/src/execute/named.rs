@@ -21,7 +21,7 @@ fn unknown(name: &str, command: &str) -> SqlError {
 /// PREPARE name FROM text.
 pub fn prepare(session: &mut Session, name: &str, text: &Expr) -> Result<()> {
     let Value::Text(text) = prepare::evaluate(session, text.clone())? else {
-        return Err(tare_dialect::near("NULL"));
+        return Err(tare_dialect::near("NULL").into());
     };
     let generation = session.shared.databases.generation();
     prepare::translate(session, &text, generation)?;

@@ -10,7 +10,7 @@ use crate::transaction;
 use tare_dialect::plan::{Change, Plan, Sql};
 use tare_mysql::error::{Result, SqlError};
 use tare_query::catalog;
-use tare_store::{Cursor, StatementId};
+use tare_store::{Cursor, StatementId, UnknownColumn};
 
 /// Gives a statement its parameters.
 pub type Bind<'b> = &'b mut dyn FnMut(&mut Cursor<'_>) -> Result<()>;
@@ -51,7 +51,8 @@ pub fn translate_in(
 ) -> Result<Plan> {
     let mode = session.mode();
     let mut schema = SystemSchema::with(session.connections.own()?);
-    tare_dialect::translate::translate(text, database, &mut schema, generation, mode)
+    let plan = tare_dialect::translate::translate(text, database, &mut schema, generation, mode);
+    Ok(plan?)
 }
 
 /// Attaches what a statement names, and begins the transaction that it needs.
@@ -122,17 +123,29 @@ pub fn statement(
     }
     tare::stage::set(&points::OPENING_TABLES);
     let connection = session.connections.of(sql)?;
+    let refused = |error| refused(error, sql);
     let id = if sql.is_system() {
-        connection.prepare(&sql.text)?.of_system()
+        let id = connection.prepare(&sql.text).map_err(refused)?;
+        id.of_system()
     } else {
         for database in &sql.databases {
             // The result's columns will be described by them.
             connection.definitions(database)?;
         }
-        connection.prepare(&sql.text)?
+        connection.prepare(&sql.text).map_err(refused)?
     };
     *statement = Some(id);
     Ok(id)
+}
+
+/// Why SQLite does not prepare a statement. Of a column it tells the name alone; the plan knows where it
+/// is written.
+pub fn refused(error: tare_store::Error, sql: &Sql) -> SqlError {
+    match error.column() {
+        Some(UnknownColumn::None(name)) => sql.names.unknown(name).into(),
+        Some(UnknownColumn::Several(name)) => sql.names.ambiguous(name).into(),
+        None => error.into(),
+    }
 }
 
 /// Which tables a statement uses, where performance_schema asks for it.

@@ -35,7 +35,7 @@ pub fn explain(session: &mut Session, sql: &Sql, format: Format) -> Result<Rows>
     let mut statement = connection
         .db()
         .prepare(&sql.text)
-        .map_err(tare_store::Error::from)?;
+        .map_err(|error| prepare::refused(error.into(), sql))?;
     let mut lines = Vec::new();
     // Parameters of the explained statement stay NULL.
     let mut found = statement.raw_query();

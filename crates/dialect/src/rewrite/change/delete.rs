@@ -1,7 +1,7 @@
 //! DELETE.
 
+use crate::error::{Error, Result};
 use sqlparser::ast::{Delete, FromTable, ObjectName, TableFactor, TableWithJoins};
-use tare_mysql::error::{Result, SqlError};
 
 use crate::name::{last_name, quote};
 use crate::near;
@@ -35,12 +35,12 @@ impl Rewriter<'_> {
                 return Err(if targets.is_empty() {
                     near(",")
                 } else {
-                    SqlError::unsupported("DELETE of rows of several tables")
+                    Error::unsupported("DELETE of rows of several tables")
                 });
             };
             let target = self.named_target(&tables, &last_name(name)).map_err(|_| {
                 let text = name.to_string().replace('`', "");
-                SqlError::new(1109, format!("Unknown table '{text}' in MULTI DELETE"))
+                Error::UnknownTarget(text)
             })?;
             self.sql.writes = Some(target.database.clone());
             let selection = match delete.selection.take() {

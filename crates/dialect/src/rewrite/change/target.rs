@@ -1,7 +1,7 @@
 //! The table that is changed, and which of its rows.
 
+use crate::error::{Error, Result};
 use sqlparser::ast::{Expr, OrderByExpr, TableFactor, TableWithJoins};
-use tare_mysql::error::{Result, SqlError};
 
 use crate::name::{last_name, quote};
 use crate::rewrite::{Rewriter, canonical};
@@ -31,10 +31,7 @@ impl Target {
 impl Rewriter<'_> {
     pub(super) fn target(&mut self, table: &TableFactor) -> Result<Target> {
         let TableFactor::Table { name, alias, .. } = table else {
-            return Err(SqlError::new(
-                1288,
-                "The target table of the UPDATE or DELETE is not updatable",
-            ));
+            return Err(Error::NoTarget);
         };
         let (database, table) = self.resolve(name)?;
         self.note(&database, &table);
@@ -65,10 +62,7 @@ impl Rewriter<'_> {
                 }
             }
         }
-        Err(SqlError::new(
-            1288,
-            format!("The target table {called} of the UPDATE is not updatable"),
-        ))
+        Err(Error::NotUpdatable(called.to_owned()))
     }
 
     /// WHERE, ORDER BY and LIMIT of an UPDATE or DELETE: SQLite has no LIMIT there, but rowids.

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use crate::error::{Clause, Error, Result};
 use sqlparser::ast::{AssignmentTarget, Expr, ObjectName, Update, visit_expressions};
-use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 
 use super::differs;
@@ -76,13 +76,16 @@ impl Rewriter<'_> {
             };
             let of = owner(&self.names, name).ok_or_else(|| {
                 let text = name.to_string().replace('`', "");
-                SqlError::new(1054, format!("Unknown column '{text}' in 'field list'"))
+                Error::UnknownColumn {
+                    name: text,
+                    clause: Clause::FieldList,
+                }
             })?;
             if called
                 .as_ref()
                 .is_some_and(|c| !c.eq_ignore_ascii_case(&of))
             {
-                return Err(SqlError::unsupported("UPDATE of columns of several tables"));
+                return Err(Error::unsupported("UPDATE of columns of several tables"));
             }
             called = Some(of);
             columns.push(last_name(name));

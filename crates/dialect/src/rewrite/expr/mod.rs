@@ -5,10 +5,10 @@ mod operator;
 mod subquery;
 mod variable;
 
+use crate::error::{Error, Result};
 use sqlparser::ast::{
     DateTimeField, Expr, Interval, MemberOf, TrimWhereField, UnaryOperator, Value, ValueWithSpan,
 };
-use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 
 use self::cast::cast;
@@ -76,7 +76,7 @@ impl Rewriter<'_> {
             Expr::MemberOf(MemberOf { value, array }) => {
                 call("tare_member_of", vec![*value, *array])
             }
-            Expr::MatchAgainst { .. } => return Err(SqlError::unsupported("MATCH ... AGAINST")),
+            Expr::MatchAgainst { .. } => return Err(Error::unsupported("MATCH ... AGAINST")),
             Expr::Function(mut call) => match self.routine(&mut call)? {
                 Some(routine) => routine,
                 None => function::rewrite(

@@ -1,7 +1,7 @@
 //! Operators.
 
+use crate::error::Result;
 use sqlparser::ast::{BinaryOperator, Expr, Value};
-use tare_mysql::error::Result;
 
 use super::interval;
 use crate::grammar::SOUNDS_LIKE;

@@ -1,7 +1,7 @@
 //! `left op ANY (query)`, `left op ALL (query)`: the least or greatest of the query's rows decides.
 
+use crate::error::Result;
 use sqlparser::ast::{BinaryOperator, Expr, Ident, Query, Select, SetExpr, TableFactor};
-use tare_mysql::error::Result;
 
 use crate::near;
 use crate::node::{self, binary, call, nested, query};

@@ -1,7 +1,7 @@
 //! User variables and system variables.
 
+use crate::error::{Error, Result};
 use sqlparser::ast::Expr;
-use tare_mysql::error::{Result, SqlError};
 
 use crate::near;
 use crate::node;
@@ -20,7 +20,7 @@ impl Rewriter<'_> {
             }
             let name = name.to_ascii_lowercase();
             if self.names.schema.variable(&name).is_none() {
-                return Err(SqlError::unknown_variable(&name));
+                return Err(Error::UnknownVariable(name));
             }
             let arguments = vec![node::text(&scope), node::text(&name)];
             return Ok(node::call("tare_variable", arguments));

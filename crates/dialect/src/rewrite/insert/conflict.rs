@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use crate::error::Result;
 use sqlparser::ast::{Assignment, AssignmentTarget, Expr, Ident, visit_expressions_mut};
-use tare_mysql::error::Result;
 
 use super::Target;
 use crate::function::{arguments, name_of};

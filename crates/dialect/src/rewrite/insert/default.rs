@@ -1,7 +1,7 @@
 //! The defaults of columns.
 
+use crate::error::{Clause, Error, Result};
 use sqlparser::ast::Expr;
-use tare_mysql::error::{Result, SqlError};
 
 use super::Target;
 use crate::function::{arguments, name_of};
@@ -33,16 +33,16 @@ impl Rewriter<'_> {
             return Ok(None);
         };
         let Some(found) = def.column(column) else {
-            return Err(SqlError::new(
-                1054,
-                format!("Unknown column '{column}' in 'field list'"),
-            ));
+            return Err(Error::UnknownColumn {
+                name: column.to_owned(),
+                clause: Clause::FieldList,
+            });
         };
         Ok(Some(match &found.default {
             Some(default) if default == "CURRENT_TIMESTAMP" => node::call("now", Vec::new()),
             Some(default) => node::stored_default(default.replace("\\\\", "\\")),
             None if found.nullable || found.auto_increment => node::null(),
-            None => return Err(no_default(column)),
+            None => return Err(Error::NoDefault(column.to_owned())),
         }))
     }
 }
@@ -66,7 +66,7 @@ impl Target<'_> {
                     .iter()
                     .any(|n| n.eq_ignore_ascii_case(&column.name))
             {
-                return Err(no_default(&column.name));
+                return Err(Error::NoDefault(column.name.clone()));
             }
         }
         Ok(())
@@ -77,19 +77,12 @@ impl Target<'_> {
         let Some(def) = self.def else { return Ok(()) };
         match self.names.iter().find(|n| def.column(n).is_none()) {
             None => Ok(()),
-            Some(name) => Err(SqlError::new(
-                1054,
-                format!("Unknown column '{name}' in 'field list'"),
-            )),
+            Some(name) => Err(Error::UnknownColumn {
+                name: name.clone(),
+                clause: Clause::FieldList,
+            }),
         }
     }
-}
-
-fn no_default(column: &str) -> SqlError {
-    SqlError::new(
-        1364,
-        format!("Field '{column}' doesn't have a default value"),
-    )
 }
 
 /// Whether it is the word DEFAULT.

@@ -6,8 +6,8 @@ mod rows;
 
 use std::sync::Arc;
 
+use crate::error::{Error, Result};
 use sqlparser::ast::{AssignmentTarget, Insert, OnInsert, TableObject};
-use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
 
@@ -64,7 +64,7 @@ impl Rewriter<'_> {
             return Err(near("FUNCTION"));
         };
         if insert.partitioned.is_some() || insert.returning.is_some() || insert.overwrite {
-            return Err(SqlError::unsupported("PARTITION and RETURNING in INSERT"));
+            return Err(Error::unsupported("PARTITION and RETURNING in INSERT"));
         }
         let (database, table) = self.resolve(name)?;
         self.note(&database, &table);
@@ -127,10 +127,7 @@ fn names(insert: &mut Insert) -> Result<Vec<String>> {
     }
     for (i, name) in names.iter().enumerate() {
         if names[..i].iter().any(|n| n.eq_ignore_ascii_case(name)) {
-            return Err(SqlError::new(
-                1110,
-                format!("Column '{name}' specified twice"),
-            ));
+            return Err(Error::AssignedTwice(name.clone()));
         }
     }
     Ok(names)
@@ -155,7 +152,10 @@ pub fn insert_table(
         return Ok(None);
     }
     match schema.user_table(database, table)? {
-        None => Err(SqlError::no_such_table(database, table)),
+        None => Err(Error::NoSuchTable {
+            database: database.into(),
+            table: table.into(),
+        }),
         some => Ok(some),
     }
 }

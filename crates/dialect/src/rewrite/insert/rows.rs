@@ -1,7 +1,7 @@
 //! The rows of an INSERT.
 
+use crate::error::{Error, Result};
 use sqlparser::ast::{Expr, Query, SetExpr, Value, Values};
-use tare_mysql::error::{Result, SqlError};
 
 use super::Target;
 use crate::node;
@@ -31,7 +31,7 @@ impl Rewriter<'_> {
             return Ok(Rows::Listed(values.to_string()));
         }
         if values.rows.len() != 1 {
-            return Err(SqlError::unsupported("several rows of defaults"));
+            return Err(Error::unsupported("several rows of defaults"));
         }
         Ok(Rows::Listed("DEFAULT VALUES".into()))
     }
@@ -49,10 +49,7 @@ impl Rewriter<'_> {
         for (n, row) in values.rows.iter_mut().enumerate() {
             let of_defaults = row.is_empty() && target.names.is_empty();
             if row.len() != columns.len() && !columns.is_empty() && !of_defaults {
-                return Err(SqlError::new(
-                    1136,
-                    format!("Column count doesn't match value count at row {}", n + 1),
-                ));
+                return Err(Error::ValueCount(n + 1));
             }
             for (i, cell) in row.iter_mut().enumerate() {
                 let column = columns.get(i).copied().unwrap_or_default();
@@ -75,7 +72,7 @@ impl Rewriter<'_> {
             *cell = value;
         } else if is_null(cell) && !counts && !target.is_nullable(column) {
             // SQLite takes NULL for the next number of an INTEGER PRIMARY KEY.
-            return Err(SqlError::cannot_be_null(column));
+            return Err(Error::NotNull(column.into()));
         }
         self.visit(cell)?;
         if counts && may_be_zero(cell) {

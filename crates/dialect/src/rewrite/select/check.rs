@@ -1,9 +1,9 @@
 //! What MySQL refuses in a SELECT, and SQLite would not, or not in MySQL's words.
 
+use crate::error::{Clause, Error, Result};
 use sqlparser::ast::{
     Expr, LimitClause, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor, Value,
 };
-use tare_mysql::error::{Result, SqlError};
 
 use crate::join::shares_columns;
 use crate::near;
@@ -31,10 +31,7 @@ impl Rewriter<'_> {
                 for (i, one) in columns.iter().enumerate() {
                     let again = |c: &Column| c.name.eq_ignore_ascii_case(&one.name);
                     if !one.name.is_empty() && columns[..i].iter().any(again) {
-                        return Err(SqlError::new(
-                            1060,
-                            format!("Duplicate column name '{}'", one.name),
-                        ));
+                        return Err(Error::DuplicateColumn(one.name.clone()));
                     }
                 }
             }
@@ -54,10 +51,7 @@ impl Rewriter<'_> {
                     && other.database == one.database
             });
             if again {
-                return Err(SqlError::new(
-                    1066,
-                    format!("Not unique table/alias: '{}'", one.alias),
-                ));
+                return Err(Error::DuplicateTable(one.alias.clone()));
             }
         }
         Ok(())
@@ -71,7 +65,7 @@ impl Rewriter<'_> {
             positions(
                 by.iter().map(|o| &o.expr),
                 &select.projection,
-                "order clause",
+                Clause::Order,
             )?;
         }
         let Some(limit) = &query.limit_clause else {
@@ -99,7 +93,7 @@ impl Rewriter<'_> {
 pub(super) fn positions<'e>(
     by: impl Iterator<Item = &'e Expr>,
     projection: &[SelectItem],
-    clause: &str,
+    clause: Clause,
 ) -> Result<()> {
     let star = projection.iter().any(|i| {
         matches!(
@@ -114,10 +108,10 @@ pub(super) fn positions<'e>(
             && !star
             && !(1..=projection.len()).contains(&place)
         {
-            return Err(SqlError::new(
-                1054,
-                format!("Unknown column '{place}' in '{clause}'"),
-            ));
+            return Err(Error::UnknownColumn {
+                name: place.to_string(),
+                clause,
+            });
         }
     }
     Ok(())

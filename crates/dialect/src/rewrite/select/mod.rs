@@ -7,11 +7,11 @@ mod named;
 
 use std::ops::ControlFlow;
 
+use crate::error::{Clause, Error, Result};
 use sqlparser::ast::{
     Distinct, Expr, GroupByExpr, JoinOperator, LockType, ObjectNamePart, Query, Select, SelectItem,
     SelectItemQualifiedWildcardKind, SetExpr, TableFactor,
 };
-use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 
 use self::check::positions;
@@ -105,13 +105,13 @@ impl Rewriter<'_> {
                 .iter()
                 .any(|i| matches!(i, SelectItem::Wildcard(_)))
         {
-            return Err(SqlError::new(1096, "No tables used"));
+            return Err(Error::NoTables);
         }
         self.unique_names()?;
         self.unique_columns(select)?;
         self.full_group_by(select)?;
         if let GroupByExpr::Expressions(by, _) = &select.group_by {
-            positions(by.iter(), &select.projection, "group statement")?;
+            positions(by.iter(), &select.projection, Clause::Group)?;
         }
         for table in &mut select.from {
             for join in &mut table.joins {

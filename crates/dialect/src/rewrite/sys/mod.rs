@@ -3,10 +3,10 @@
 
 mod columns;
 
+use crate::error::{Error, Result};
 use sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, TableAlias, TableFactor,
 };
-use tare_mysql::error::{Result, SqlError};
 
 use super::Rewriter;
 use crate::name::{ident, last_name};
@@ -49,8 +49,10 @@ impl Rewriter<'_> {
     /// A call of one of sys's functions; `None` when it is another one.
     pub(super) fn routine(&mut self, call: &mut Function) -> Result<Option<Expr>> {
         let name = last_name(&call.name);
-        let unknown =
-            |schema: &str| SqlError::new(1305, format!("FUNCTION {schema}.{name} does not exist"));
+        let unknown = |schema: &str| Error::NoSuchRoutine {
+            kind: "FUNCTION",
+            name: format!("{schema}.{name}"),
+        };
         let found = match call.name.0.as_slice() {
             [_] => match self.database {
                 Some(database) if database.eq_ignore_ascii_case("sys") => {

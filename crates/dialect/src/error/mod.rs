@@ -1,0 +1,298 @@
+//! Why a statement has no plan.
+
+mod place;
+
+pub use self::place::Place;
+
+use std::fmt::Display;
+
+use sqlparser::parser::ParserError;
+use sqlparser::tokenizer::{TokenWithSpan, TokenizerError};
+use tare_mysql::error::SqlError;
+
+/// The result of whatever is made of a statement.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What is wrong with a statement. The text is MySQL's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Nothing but space and comments.
+    #[error("Query was empty")]
+    Empty,
+    /// It is not SQL, or not SQL that is known here.
+    #[error("You have an error in your SQL syntax; {0}")]
+    Syntax(Place),
+    /// It is understood, and this server cannot do it.
+    #[error("This version of Tare doesn't yet support '{0}'")]
+    Unsupported(String),
+    /// A table has no database, and the session has none.
+    #[error("No database selected")]
+    NoDatabase,
+    /// There is no such table.
+    #[error("{}", SqlError::no_such_table(database, table).message)]
+    NoSuchTable {
+        /// Its database.
+        database: String,
+        /// The table.
+        table: String,
+    },
+    /// There is no such system variable.
+    #[error("Unknown system variable '{0}'")]
+    UnknownVariable(String),
+    /// There is no such column.
+    #[error("Unknown column '{name}' in '{clause}'")]
+    UnknownColumn {
+        /// As it is written.
+        name: String,
+        /// Where it is written.
+        clause: Clause,
+    },
+    /// Several tables have the column.
+    #[error("Column '{name}' in {clause} is ambiguous")]
+    AmbiguousColumn {
+        /// As it is written.
+        name: String,
+        /// Where it is written.
+        clause: Clause,
+    },
+    /// A table has two columns of the name.
+    #[error("Duplicate column name '{0}'")]
+    DuplicateColumn(String),
+    /// Two tables of a FROM clause are called so.
+    #[error("Not unique table/alias: '{0}'")]
+    DuplicateTable(String),
+    /// An INSERT names a column twice.
+    #[error("Column '{0}' specified twice")]
+    AssignedTwice(String),
+    /// A row of an INSERT is too long or too short; counted from 1.
+    #[error("Column count doesn't match value count at row {0}")]
+    ValueCount(usize),
+    /// NULL for a column that cannot be NULL.
+    #[error("Column '{0}' cannot be null")]
+    NotNull(String),
+    /// A column is left out that has no default.
+    #[error("Field '{0}' doesn't have a default value")]
+    NoDefault(String),
+    /// ONLY_FULL_GROUP_BY without GROUP BY.
+    #[error(
+        "In aggregated query without GROUP BY, expression #{place} of SELECT list contains \
+         nonaggregated column '{column}'; this is incompatible with sql_mode=only_full_group_by"
+    )]
+    NotAggregated {
+        /// Of the expression, from 1.
+        place: usize,
+        /// With its database and table.
+        column: String,
+    },
+    /// ONLY_FULL_GROUP_BY with GROUP BY.
+    #[error(
+        "Expression #{place} of SELECT list is not in GROUP BY clause and contains nonaggregated \
+         column '{column}' which is not functionally dependent on columns in GROUP BY clause; this \
+         is incompatible with sql_mode=only_full_group_by"
+    )]
+    NotGrouped {
+        /// Of the expression, from 1.
+        place: usize,
+        /// With its database and table.
+        column: String,
+    },
+    /// ORDER BY what DISTINCT has not selected.
+    #[error(
+        "Expression #{place} of ORDER BY clause is not in SELECT list, references column '{column}' \
+         which is not in SELECT list; this is incompatible with DISTINCT"
+    )]
+    NotSelected {
+        /// Of the expression, from 1.
+        place: usize,
+        /// As it is written.
+        column: String,
+    },
+    /// An aggregate function where there are no groups.
+    #[error("Invalid use of group function")]
+    NoGroups,
+    /// A derived table without a name.
+    #[error("Every derived table must have its own alias")]
+    NoAlias,
+    /// `*` without a FROM clause.
+    #[error("No tables used")]
+    NoTables,
+    /// What an UPDATE of several tables names is no table.
+    #[error("The target table {0} of the UPDATE is not updatable")]
+    NotUpdatable(String),
+    /// What UPDATE or DELETE changes is no table.
+    #[error("The target table of the UPDATE or DELETE is not updatable")]
+    NoTarget,
+    /// DELETE names a table that its FROM clause has not.
+    #[error("Unknown table '{0}' in MULTI DELETE")]
+    UnknownTarget(String),
+    /// There is no such function or procedure.
+    #[error("{kind} {name} does not exist")]
+    NoSuchRoutine {
+        /// FUNCTION or PROCEDURE.
+        kind: &'static str,
+        /// With its schema.
+        name: String,
+    },
+    /// A function of MySQL's is called with too few or too many arguments.
+    #[error("Incorrect parameter count in the call to native function '{0}'")]
+    ParameterCount(String),
+    /// A function or procedure of schema sys is called with too few or too many arguments.
+    #[error("Incorrect number of arguments for {kind} sys.{name}; expected {expected}, got {got}")]
+    ArgumentCount {
+        /// FUNCTION or PROCEDURE.
+        kind: &'static str,
+        /// Its name.
+        name: &'static str,
+        /// How many it takes.
+        expected: usize,
+        /// How many it is given.
+        got: usize,
+    },
+    /// What a procedure returns has to go to a variable.
+    #[error("OUT or INOUT argument {parameter} for routine sys.{procedure} is not a variable")]
+    NoVariable {
+        /// The parameter.
+        parameter: &'static str,
+        /// The procedure.
+        procedure: &'static str,
+    },
+    /// INTO OUTFILE and DUMPFILE.
+    #[error(
+        "The MySQL server is running with the --secure-file-priv option so it cannot execute this statement"
+    )]
+    NoFiles,
+    /// GRANT for an account that is not there.
+    #[error("You are not allowed to create a user with GRANT")]
+    NoGrant,
+    /// A table has two primary keys.
+    #[error("Multiple primary key defined")]
+    TwoPrimaryKeys,
+    /// A table has no columns.
+    #[error("A table must have at least 1 column")]
+    NoColumns,
+    /// What whoever has the tables says.
+    #[error("{}", .0.message)]
+    Schema(SqlError),
+}
+
+impl Error {
+    /// What this server cannot do.
+    pub fn unsupported(what: impl Display) -> Self {
+        Self::Unsupported(what.to_string())
+    }
+
+    /// MySQL's number.
+    pub fn code(&self) -> u16 {
+        match self {
+            Self::Empty => 1065,
+            Self::Syntax(_) => 1064,
+            Self::Unsupported(_) => 1235,
+            Self::NoDatabase => 1046,
+            Self::NoSuchTable { database, table } => SqlError::no_such_table(database, table).code,
+            Self::UnknownVariable(_) => 1193,
+            Self::UnknownColumn { .. } => 1054,
+            Self::AmbiguousColumn { .. } => 1052,
+            Self::DuplicateColumn(_) => 1060,
+            Self::DuplicateTable(_) => 1066,
+            Self::AssignedTwice(_) => 1110,
+            Self::ValueCount(_) => 1136,
+            Self::NotNull(_) => 1048,
+            Self::NoDefault(_) => 1364,
+            Self::NotAggregated { .. } => 1140,
+            Self::NotGrouped { .. } => 1055,
+            Self::NotSelected { .. } => 3065,
+            Self::NoGroups => 1111,
+            Self::NoAlias => 1248,
+            Self::NoTables => 1096,
+            Self::NotUpdatable(_) | Self::NoTarget => 1288,
+            Self::UnknownTarget(_) => 1109,
+            Self::NoSuchRoutine { .. } => 1305,
+            Self::ParameterCount(_) => 1582,
+            Self::ArgumentCount { .. } => 1318,
+            Self::NoVariable { .. } => 1414,
+            Self::NoFiles => 1290,
+            Self::NoGrant => 1410,
+            Self::TwoPrimaryKeys => 1068,
+            Self::NoColumns => 1113,
+            Self::Schema(error) => error.code,
+        }
+    }
+
+    /// The same, with a syntax error's place shown as MySQL shows it: what the text says from there on.
+    pub fn shown_in(self, sql: &str) -> Self {
+        match self {
+            Self::Syntax(place) => Self::Syntax(place.shown_in(sql)),
+            other => other,
+        }
+    }
+}
+
+impl From<Error> for SqlError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Schema(error) => error,
+            other => Self::new(other.code(), other.to_string()),
+        }
+    }
+}
+
+impl From<SqlError> for Error {
+    fn from(error: SqlError) -> Self {
+        Self::Schema(error)
+    }
+}
+
+impl From<ParserError> for Error {
+    fn from(error: ParserError) -> Self {
+        Self::Syntax(Place::of_parser(&error))
+    }
+}
+
+impl From<TokenizerError> for Error {
+    fn from(error: TokenizerError) -> Self {
+        Self::Syntax(Place::At(error.location))
+    }
+}
+
+/// 1064 at a word.
+pub fn near(word: impl Display) -> Error {
+    Error::Syntax(Place::Near(word.to_string()))
+}
+
+/// 1064 at a token.
+pub fn at(token: &TokenWithSpan) -> Error {
+    Error::Syntax(Place::At(token.span.start))
+}
+
+/// A part of a statement, as MySQL calls it in its errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clause {
+    /// The select list, or the columns that are written.
+    FieldList,
+    /// FROM, with USING.
+    From,
+    /// ON.
+    On,
+    /// WHERE.
+    Where,
+    /// GROUP BY.
+    Group,
+    /// HAVING.
+    Having,
+    /// ORDER BY.
+    Order,
+}
+
+impl Display for Clause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::FieldList => "field list",
+            Self::From => "from clause",
+            Self::On => "on clause",
+            Self::Where => "where clause",
+            Self::Group => "group statement",
+            Self::Having => "having clause",
+            Self::Order => "order clause",
+        })
+    }
+}

@@ -1,0 +1,112 @@
+//! Where a text stops being SQL.
+
+use std::fmt::{self, Display};
+
+use sqlparser::parser::ParserError;
+use sqlparser::tokenizer::Location;
+
+use crate::names;
+
+/// The place of a syntax error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// Of the first token that is wrong.
+    At(Location),
+    /// Of a word, or of what the parser has read so: where the text has it last.
+    Near(String),
+    /// Of none: the text ends too soon, or the parser gives up.
+    End(String),
+    /// What the text says from the place on, and in which line, from 1.
+    Shown {
+        /// The text, at most [`SHOWN`] characters.
+        text: String,
+        /// The line.
+        line: usize,
+    },
+}
+
+/// MySQL shows so many characters.
+pub const SHOWN: usize = 80;
+
+impl Place {
+    /// The place that sqlparser tells. Its errors are texts, and where one has a place, it ends
+    /// with it: ` at Line: 1, Column: 8`.
+    pub(super) fn of_parser(error: &ParserError) -> Self {
+        let place = |text: &str| {
+            let (_, place) = text.rsplit_once(" at Line: ")?;
+            let (line, column) = place.split_once(", Column: ")?;
+            Some(Location::new(
+                line.trim().parse().ok()?,
+                column.trim().parse().ok()?,
+            ))
+        };
+        let text = error.to_string();
+        match place(&text) {
+            Some(place) => Self::At(place),
+            None => Self::End(text),
+        }
+    }
+
+    /// The same, as MySQL shows it.
+    pub(super) fn shown_in(self, sql: &str) -> Self {
+        let offset = match &self {
+            Self::At(at) => names::offset(sql, *at),
+            Self::Near(word) if !word.is_empty() => sql
+                .to_lowercase()
+                .rfind(&word.to_lowercase())
+                .filter(|&at| sql.is_char_boundary(at))
+                .unwrap_or(sql.len()),
+            Self::Near(_) | Self::End(_) => sql.len(),
+            Self::Shown { .. } => return self,
+        };
+        Self::Shown {
+            text: sql[offset..].trim_start().chars().take(SHOWN).collect(),
+            line: sql[..offset].matches('\n').count() + 1,
+        }
+    }
+}
+
+impl Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let manual = "check the manual that corresponds to your MySQL server version for the right syntax to use";
+        match self {
+            Self::At(at) => write!(f, "{manual} at line {}, column {}", at.line, at.column),
+            Self::Near(word) => write!(f, "{manual} near '{word}'"),
+            Self::End(text) => f.write_str(text),
+            Self::Shown { text, line } => write!(f, "{manual} near '{text}' at line {line}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_shown_from_there_on() {
+        let sql = "SELECT 1\nFORM t";
+        for (place, text, line) in [
+            (Place::At(Location::new(2, 1)), "FORM t", 2),
+            (Place::At(Location::new(1, 8)), "1\nFORM t", 1),
+            // No token: the end.
+            (Place::At(Location::new(0, 0)), "", 2),
+            (Place::Near("form".into()), "FORM t", 2),
+            (Place::Near("nowhere".into()), "", 2),
+            (Place::End("too deep".into()), "", 2),
+        ] {
+            let shown = Place::Shown {
+                text: text.into(),
+                line,
+            };
+            assert_eq!(place.shown_in(sql), shown, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_parsers_place_is_taken_from_its_error() {
+        let error = ParserError::ParserError("Expected: x, found: y at Line: 3, Column: 14".into());
+        assert_eq!(Place::of_parser(&error), Place::At(Location::new(3, 14)));
+        let error = ParserError::RecursionLimitExceeded;
+        assert!(matches!(Place::of_parser(&error), Place::End(_)));
+    }
+}

@@ -1,0 +1,54 @@
+//! From a text to sqlparser's tree.
+
+use sqlparser::ast::Statement;
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+
+use crate::error::{Result, at, near};
+use crate::grammar::Grammar;
+use crate::mode::Mode;
+use crate::tokens;
+
+/// A statement's tokens, ready to be parsed.
+pub struct Reading {
+    /// The parser.
+    pub parser: Parser<'static>,
+    /// Number of `?`.
+    pub params: usize,
+    /// SELECT ... INTO.
+    pub into: tokens::Into,
+}
+
+/// A parser, with `?` numbered in the order of the text.
+pub fn read(sql: &str, mode: Mode) -> Result<Reading> {
+    let tokens: Vec<TokenWithSpan> = Tokenizer::new(&Grammar, sql).tokenize_with_location()?;
+    let (tokens, params, into) = tokens::prepare(tokens, mode).map_err(near)?;
+    Ok(Reading {
+        parser: Parser::new(&Grammar).with_tokens_with_locations(tokens),
+        params,
+        into,
+    })
+}
+
+/// Reads one statement that sqlparser knows.
+pub fn parse_one(sql: &str) -> Result<Statement> {
+    let mut reading = read(sql, Mode::default())?;
+    parse_statement(&mut reading.parser)
+}
+
+/// Reads one statement and nothing after it.
+pub fn parse_statement(parser: &mut Parser<'_>) -> Result<Statement> {
+    let statement = parser.parse_statement()?;
+    end(parser)?;
+    Ok(statement)
+}
+
+/// Nothing but `;` may follow.
+pub fn end(parser: &mut Parser<'_>) -> Result<()> {
+    while parser.consume_token(&Token::SemiColon) {}
+    let next = parser.peek_token();
+    match next.token {
+        Token::EOF => Ok(()),
+        _ => Err(at(&next)),
+    }
+}
