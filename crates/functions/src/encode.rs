@@ -2,14 +2,13 @@
 
 use data_encoding::BASE64;
 use sha1::Digest as _;
+use sqlparser::ast::{Expr, Value as Literal};
 
 use crate::prelude::*;
 
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
-    hidden("char", 1, ANY, Bytes, "tare_char", |ctx| {
-        characters(ctx, false)
-    }),
+    code("char", 1, ANY, Bytes, char),
     own("from_base64", 1, 1, Bytes, |ctx| {
         opt(text(ctx, 0).and_then(|s| from_base64(&s)))
     }),
@@ -68,11 +67,27 @@ pub(crate) static HELPERS: &[Helper] = &[
     helper("sha", 1, 1, |ctx| {
         opt(text(ctx, 0).map(|s| hex(&sha1::Sha1::digest(s), false)))
     }),
-    helper("tare_char_text", 0, ANY, |ctx| characters(ctx, true)),
+    helper("tare_char", 1, ANY, characters),
 ];
 
+/// CHAR: of numbers, so that 0x41 is 65.
+fn char(call: SqlCall) -> Written {
+    let arguments = call.into_arguments().into_iter().map(|argument| {
+        let Expr::Value(value) = &argument else {
+            return argument;
+        };
+        match &value.value {
+            Literal::HexStringLiteral(hex) => {
+                u64::from_str_radix(hex, 16).map_or(argument, node::bits)
+            }
+            _ => argument,
+        }
+    });
+    Ok(node::call("tare_char", arguments.collect()))
+}
+
 /// The characters of numbers.
-fn characters(ctx: &Call<'_>, as_text: bool) -> Answer {
+fn characters(ctx: &Call<'_>) -> Answer {
     let mut out = Vec::new();
     for i in 0..ctx.len() {
         if let Some(n) = int(ctx, i) {
@@ -81,11 +96,7 @@ fn characters(ctx: &Call<'_>, as_text: bool) -> Answer {
             out.extend_from_slice(&all[skip..]);
         }
     }
-    Ok(if as_text {
-        String::from_utf8(out).map_or(Value::Null, Value::Text)
-    } else {
-        Value::Blob(out)
-    })
+    Ok(Value::Blob(out))
 }
 
 /// MySQL breaks lines after 76 characters.

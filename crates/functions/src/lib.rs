@@ -7,6 +7,7 @@
 mod address;
 mod aggregate;
 pub mod call;
+mod charset;
 mod context;
 mod control;
 mod date;
@@ -64,6 +65,7 @@ pub static FAMILIES: &[&[Function]] = &[
 /// The functions that only the dialect calls: operators, casts, variables.
 static HELPERS: &[&[Helper]] = &[
     aggregate::HELPERS,
+    charset::HELPERS,
     context::HELPERS,
     control::HELPERS,
     date::HELPERS,

@@ -36,6 +36,8 @@ pub trait Session: Debug + Send + Sync {
     fn divided_by_zero(&self);
     /// 1292: a text that is not all of a number.
     fn truncated(&self, kind: &str, text: &str);
+    /// Bytes are no text of a character set, from these on: a warning. Returns whether @@sql_mode is strict.
+    fn invalid_text(&self, charset: &str, bytes: &[u8]) -> bool;
     /// Waits; whether the statement was interrupted.
     fn sleep(&self, seconds: f64) -> bool;
     /// GET_LOCK: takes a lock that nobody else has.

@@ -47,6 +47,9 @@ impl Session for Nobody {
     fn set_user_variable(&self, _: &str, _: Value) {}
     fn divided_by_zero(&self) {}
     fn truncated(&self, _: &str, _: &str) {}
+    fn invalid_text(&self, _: &str, _: &[u8]) -> bool {
+        true
+    }
     fn sleep(&self, _: f64) -> bool {
         false
     }

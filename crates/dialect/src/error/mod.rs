@@ -39,6 +39,9 @@ pub enum Error {
     /// There is no such system variable.
     #[error("Unknown system variable '{0}'")]
     UnknownVariable(String),
+    /// There is no such character set here.
+    #[error("Unknown character set: '{0}'")]
+    UnknownCharset(String),
     /// There is no such column.
     #[error("Unknown column '{name}' in '{clause}'")]
     UnknownColumn {
@@ -190,6 +193,7 @@ impl Error {
             Self::NoDatabase => 1046,
             Self::NoSuchTable { database, table } => SqlError::no_such_table(database, table).code,
             Self::UnknownVariable(_) => 1193,
+            Self::UnknownCharset(_) => 1115,
             Self::UnknownColumn { .. } => 1054,
             Self::AmbiguousColumn { .. } => 1052,
             Self::DuplicateColumn(_) => 1060,

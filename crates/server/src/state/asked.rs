@@ -69,6 +69,10 @@ impl Session for SessionState {
         self.truncated(kind, text);
     }
 
+    fn invalid_text(&self, charset: &str, bytes: &[u8]) -> bool {
+        self.invalid_text(charset, bytes)
+    }
+
     fn sleep(&self, seconds: f64) -> bool {
         self.sleep(seconds)
     }

@@ -39,3 +39,16 @@ SELECT GROUP_CONCAT('a'), GROUP_CONCAT(NULL);
 SELECT CONCAT('a', 1.50, NULL IS NULL), CONCAT(1e3);
 SELECT 'abc' || 'def';
 SELECT TRIM(NULL), REPLACE(NULL, 'a', 'b');
+SELECT CHAR(65 USING utf8mb4), CHAR(0xC3A9 USING utf8mb4), CHAR(233 USING latin1), CHAR(128 USING latin1);
+SELECT CHAR(65, 255, 66, 67, 68 USING utf8mb4);
+SHOW WARNINGS;
+-- mariadb: it gives a question mark
+SELECT CONVERT(x'41c3' USING utf8mb4), CONVERT(x'4142' USING utf8mb4);
+-- mariadb: it writes the byte otherwise
+SHOW WARNINGS;
+SELECT CONVERT('aé€' USING ascii), CONVERT('€ж' USING latin1);
+SELECT HEX(CONVERT('é' USING binary)), HEX(CHAR(255 USING binary)), HEX(CHAR(0x4142, 67));
+SELECT CHAR(65 USING nosuch);
+SET sql_mode = '';
+SELECT CHAR(65, 255, 66 USING utf8mb4);
+SHOW WARNINGS;

@@ -1,7 +1,10 @@
 //! CAST and CONVERT.
 
-use sqlparser::ast::{CharacterLength, DataType, ExactNumberInfo, Expr};
+use sqlparser::ast::{CharacterLength, DataType, ExactNumberInfo, Expr, ObjectName};
+use tare_mysql::charset::is_known;
 
+use crate::error::{Error, Result};
+use crate::name::last_name;
 use crate::node::{self, call};
 
 /// A value as the type that MySQL makes of it.
@@ -36,4 +39,18 @@ pub(super) fn cast(value: Expr, data_type: &DataType) -> Expr {
         JSON => call("tare_json", vec![value]),
         _ => node::cast(value, Text),
     }
+}
+
+/// CONVERT(value USING charset).
+pub(super) fn converted(value: Expr, charset: &ObjectName) -> Result<Expr> {
+    let charset = last_name(charset).to_ascii_lowercase();
+    if !is_known(&charset) {
+        return Err(Error::UnknownCharset(charset));
+    }
+    let charset = match charset.as_str() {
+        "binary" => return Ok(node::cast(value, DataType::Blob(None))),
+        "utf8mb3" => "utf8",
+        other => other,
+    };
+    Ok(call("tare_convert", vec![value, node::text(charset)]))
 }

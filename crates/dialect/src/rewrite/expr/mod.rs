@@ -11,7 +11,7 @@ use sqlparser::ast::{
 };
 use tare_mysql::schema::is_system_schema;
 
-use self::cast::cast;
+use self::cast::{cast, converted};
 use self::operator::minus;
 use super::Rewriter;
 use crate::name::last_name;
@@ -136,8 +136,14 @@ fn conversion(expr: Expr) -> Result<Expr> {
             cast(*expr, &data_type)
         }
         Expr::Convert {
-            expr, data_type, ..
-        } => cast(*expr, &data_type.unwrap_or(sqlparser::ast::DataType::Text)),
+            expr,
+            data_type,
+            charset,
+            ..
+        } => match (data_type, charset) {
+            (None, Some(charset)) => converted(*expr, &charset)?,
+            (data_type, _) => cast(*expr, &data_type.unwrap_or(sqlparser::ast::DataType::Text)),
+        },
         Expr::Prefixed { prefix, value } => {
             let binary = prefix.value.eq_ignore_ascii_case("_binary");
             if binary && !node::is_bytes(&value) {

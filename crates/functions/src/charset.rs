@@ -1,0 +1,103 @@
+//! CONVERT(... USING ...): a text in another character set, or the text that bytes are in one. SQLite's
+//! texts are UTF-8, so that a character which the set lacks becomes a question mark.
+
+use crate::prelude::*;
+
+/// What the dialect writes.
+pub(crate) static HELPERS: &[Helper] = &[helper("tare_convert", 2, 2, |ctx| {
+    let Some(charset) = text(ctx, 1) else {
+        return Ok(Value::Null);
+    };
+    let ValueRef::Blob(bytes) = ctx.get_raw(0) else {
+        return opt(text(ctx, 0).map(|text| represented(&text, &charset)));
+    };
+    Ok(match charset.as_str() {
+        "latin1" => bytes
+            .iter()
+            .map(|b| of_latin1(*b))
+            .collect::<String>()
+            .into(),
+        "ascii" => {
+            if let Some(wrong) = bytes.iter().position(|b| !b.is_ascii()) {
+                ctx.session.invalid_text(&charset, shown(&bytes[wrong..]));
+            }
+            let letters = bytes
+                .iter()
+                .map(|b| if b.is_ascii() { *b as char } else { '?' });
+            letters.collect::<String>().into()
+        }
+        _ => of_utf8(ctx, &charset, bytes),
+    })
+})];
+
+/// MySQL shows three of the bytes that are no text.
+fn shown(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len().min(3)]
+}
+
+/// A text of UTF-8; `utf8` has characters of three bytes at most. What is none is NULL in strict
+/// mode, and ends at the first wrong byte otherwise.
+fn of_utf8(ctx: &Call<'_>, charset: &str, bytes: &[u8]) -> Value {
+    let mut text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
+    };
+    if charset != "utf8mb4"
+        && let Some((wide, _)) = text.char_indices().find(|(_, c)| c.len_utf8() > 3)
+    {
+        text = &text[..wide];
+    }
+    if text.len() < bytes.len() {
+        let strict = ctx
+            .session
+            .invalid_text(charset, shown(&bytes[text.len()..]));
+        if strict {
+            return Value::Null;
+        }
+    }
+    text.to_owned().into()
+}
+
+/// A text with question marks for the characters that a set lacks.
+fn represented(text: &str, charset: &str) -> String {
+    let has = |c: &char| match charset {
+        "ascii" => c.is_ascii(),
+        "latin1" => (0..=u8::MAX).any(|byte| of_latin1(byte) == *c),
+        "utf8" => c.len_utf8() <= 3,
+        _ => true,
+    };
+    text.chars()
+        .map(|c| if c.is_ascii() || has(&c) { c } else { '?' })
+        .collect()
+}
+
+/// MySQL's latin1 is Windows' code page 1252, whose five unused bytes are control characters.
+fn of_latin1(byte: u8) -> char {
+    /// 0x80 to 0x9f, from Unicode's table of code page 1252.
+    const HIGH: [char; 32] = [
+        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž',
+        '\u{8f}', '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}',
+        'ž', 'Ÿ',
+    ];
+    match byte {
+        0x80..=0x9f => HIGH[usize::from(byte - 0x80)],
+        other => char::from(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latin1_is_code_page_1252() {
+        assert_eq!(of_latin1(b'A'), 'A');
+        assert_eq!(of_latin1(0x80), '€');
+        assert_eq!(of_latin1(0x9f), 'Ÿ');
+        assert_eq!(of_latin1(0xe9), 'é');
+        assert_eq!(represented("aé€ж😀", "latin1"), "aé€??");
+        assert_eq!(represented("aéж", "ascii"), "a??");
+        assert_eq!(represented("ж😀", "utf8"), "ж?");
+        assert_eq!(represented("ж😀", "utf8mb4"), "ж😀");
+    }
+}
