@@ -4,12 +4,13 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, GroupByExpr, JoinConstraint, OrderByKind, Query, Select, SelectItem, SetExpr, Statement,
-    TableFactor, visit_expressions,
+    AssignmentTarget, Expr, GroupByExpr, JoinConstraint, OrderByKind, Query, Select, SelectItem,
+    SetExpr, Statement, TableFactor, visit_expressions,
 };
 
 use crate::error::{Clause, Error};
 use crate::join::constraint;
+use crate::name::whole_name;
 
 /// The names of columns that a statement writes, as it writes them: `a`, `t.a`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,8 +63,9 @@ impl Names {
             Statement::Explain { statement, .. } => self.statement(statement),
             Statement::Update(update) => {
                 for assignment in &update.assignments {
-                    let target = assignment.target.to_string().replace(['`', '"'], "");
-                    self.add(Clause::FieldList, target);
+                    if let AssignmentTarget::ColumnName(name) = &assignment.target {
+                        self.add(Clause::FieldList, whole_name(name));
+                    }
                     self.within(Clause::FieldList, &assignment.value);
                 }
                 self.within_some(Clause::Where, update.selection.as_ref());
@@ -73,7 +75,7 @@ impl Names {
             }
             Statement::Insert(insert) => {
                 for column in &insert.columns {
-                    self.add(Clause::FieldList, column.to_string().replace('`', ""));
+                    self.add(Clause::FieldList, whole_name(column));
                 }
                 if let Some(source) = &insert.source {
                     self.query(source);
@@ -128,7 +130,7 @@ impl Names {
                 Some(JoinConstraint::On(on)) => self.within(Clause::On, on),
                 Some(JoinConstraint::Using(columns)) => {
                     for column in columns {
-                        self.add(Clause::From, column.to_string().replace('`', ""));
+                        self.add(Clause::From, whole_name(column));
                     }
                 }
                 _ => {}

@@ -14,6 +14,13 @@ pub fn last_name(name: &ObjectName) -> String {
         .unwrap_or_default()
 }
 
+/// All parts of a name, with points between them.
+pub fn whole_name(name: &ObjectName) -> String {
+    let parts = name.0.iter().filter_map(|p| p.as_ident());
+    let parts: Vec<&str> = parts.map(|i| i.value.as_str()).collect();
+    parts.join(".")
+}
+
 /// Database and table of a name, in a session with a default database or without.
 pub fn resolve(name: &ObjectName, database: Option<&str>) -> Result<(String, String)> {
     let part = |p: &ObjectNamePart| p.as_ident().map(|i| i.value.clone()).unwrap_or_default();

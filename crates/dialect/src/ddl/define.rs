@@ -8,6 +8,7 @@ use tare_mysql::table::{ColumnDef, ForeignKeyDef, IndexDef, TableDef, literal};
 use tare_mysql::types::base_type;
 
 use super::types::type_text;
+use crate::function::name_of;
 use crate::name::last_name;
 use crate::names::after_as;
 use crate::{near, parse_one};
@@ -112,7 +113,7 @@ impl FromSql for TableDef {
                 ColumnOption::Null => c.nullable = true,
                 ColumnOption::NotNull => c.nullable = false,
                 ColumnOption::Default(Expr::Value(v)) if v.value == Value::Null => c.default = None,
-                ColumnOption::Default(expr) => c.default = Some(default_text(expr, &c.column_type)),
+                ColumnOption::Default(expr) => c.default = Some(default_text(expr)),
                 ColumnOption::PrimaryKey(_) => {
                     if self.primary().is_some() {
                         return Err(Error::TwoPrimaryKeys);
@@ -226,7 +227,7 @@ fn defined(text: &str) -> Result<TableDef> {
     }
 }
 
-fn default_text(expr: &Expr, column_type: &str) -> String {
+fn default_text(expr: &Expr) -> String {
     match expr {
         Expr::Value(v) => match &v.value {
             Value::SingleQuotedString(s) | Value::DoubleQuotedString(s) => literal(s),
@@ -238,20 +239,13 @@ fn default_text(expr: &Expr, column_type: &str) -> String {
             expr,
             op: sqlparser::ast::UnaryOperator::Minus,
         } => literal(&format!("-{expr}")),
-        other => {
-            let text = other.to_string().to_uppercase();
-            if text.starts_with("CURRENT_TIMESTAMP")
-                || text.starts_with("NOW(")
-                || text.starts_with("LOCALTIME")
-            {
-                let _ = column_type;
-                "CURRENT_TIMESTAMP".into()
-            } else {
-                format!("({other})")
-            }
-        }
+        Expr::Function(f) if NOW.contains(&name_of(f).as_str()) => "CURRENT_TIMESTAMP".into(),
+        other => format!("({other})"),
     }
 }
+
+/// What the moment of a row is called.
+const NOW: [&str; 4] = ["current_timestamp", "now", "localtime", "localtimestamp"];
 
 fn table_comment(create: &CreateTable) -> String {
     use sqlparser::ast::{CommentDef, CreateTableOptions, SqlOption};

@@ -10,7 +10,7 @@ pub use self::call::{SqlCall, arguments, name_of};
 pub use self::signature::{ANY, Evaluation, Form, Out, Signature};
 use super::near;
 use super::schema::Schema;
-use crate::name::last_name;
+use crate::name::{last_name, whole_name};
 
 /// How a statement is rewritten: what a function has to know of it.
 #[derive(Clone, Copy)]
@@ -48,8 +48,7 @@ pub fn rewrite(call: Function, around: Around<'_>) -> Result<Expr> {
     let written = last_name(&call.name);
     let name = name_of(&call);
     if call.name.0.len() > 1 {
-        let whole = call.name.to_string().replace(['`', '"'], "");
-        return Err(unknown(&whole, None));
+        return Err(unknown(&whole_name(&call.name), None));
     }
     if matches!(call.args, FunctionArguments::Subquery(_)) {
         return Err(near(&written));

@@ -232,7 +232,7 @@ fn replace_keys(schema: &dyn Schema, e: &mut Expr, gone: &[Expr]) {
     }
 }
 
-/// Whether two expressions are the same column or text.
+/// Whether two expressions are the same column, or the same.
 fn same(a: &Expr, b: &Expr) -> bool {
     let last = |e: &Expr| match e {
         Expr::Identifier(i) => Some(i.value.to_lowercase()),
@@ -241,7 +241,7 @@ fn same(a: &Expr, b: &Expr) -> bool {
     };
     match (last(a), last(b)) {
         (Some(a), Some(b)) => a == b,
-        (None, None) => a.to_string() == b.to_string(),
+        (None, None) => a == b,
         _ => false,
     }
 }

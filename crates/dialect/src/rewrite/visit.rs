@@ -14,6 +14,12 @@ use crate::node;
 use crate::scope::Scope;
 
 impl Rewriter<'_> {
+    /// An expression of no statement.
+    pub fn expression(mut self, mut expr: Expr) -> Result<Expr> {
+        self.visit(&mut expr)?;
+        Ok(expr)
+    }
+
     /// Rewrites a part of the statement and all of its parts.
     pub(super) fn visit<T: VisitMut>(&mut self, node: &mut T) -> Result<()> {
         match node.visit(self) {

@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use sqlparser::ast::{
     CreateIndex, CreateTable, CreateTableLikeKind, CreateView, Ident, IndexConstraint,
-    KeyOrIndexDisplay, NullsDistinctOption, ObjectName, ObjectType, Statement, TableConstraint,
-    UniqueConstraint,
+    KeyOrIndexDisplay, NullsDistinctOption, ObjectName, ObjectType, SchemaName, Statement,
+    TableConstraint, UniqueConstraint,
 };
 use tare_mysql::table::TableDef;
 
@@ -27,11 +27,11 @@ impl Around<'_> {
                 if_not_exists,
             },
             Statement::CreateSchema {
-                schema_name,
+                schema_name: SchemaName::Simple(name),
                 if_not_exists,
                 ..
             } => Ddl::CreateDatabase {
-                name: schema_name.to_string().trim_matches('`').to_owned(),
+                name: last_name(&name),
                 if_not_exists,
             },
             Statement::CreateTable(create) => create_table(self, create)?,

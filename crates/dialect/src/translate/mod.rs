@@ -82,3 +82,9 @@ pub fn expression(expr: Expr, database: Option<&str>, schema: &mut dyn Schema) -
     let query = query::query(query::select(vec![SelectItem::UnnamedExpr(expr)]));
     Rewriter::new(database, schema, Mode::default()).query(query, &text)
 }
+
+/// A condition by itself, as SHOW has it, over columns of the rows that are shown: SQLite's text.
+pub fn condition(expr: Expr, schema: &mut dyn Schema) -> Result<String> {
+    let expr = Rewriter::new(None, schema, Mode::default()).expression(expr)?;
+    Ok(expr.to_string())
+}

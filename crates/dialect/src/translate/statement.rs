@@ -1,12 +1,16 @@
 //! What a statement that sqlparser has read does.
 
 use crate::error::{Error, Result};
-use sqlparser::ast::{Grant, Insert, ObjectName, RenameTable, Statement, TableObject};
+use sqlparser::ast::AnalyzeFormatKind::{Assignment, Keyword};
+use sqlparser::ast::{
+    AnalyzeFormat, Grant, GranteeName, Insert, ObjectName, RenameTable, Statement, TableObject,
+};
 use tare_mysql::schema::{MONITOR, ROOT};
 
 use crate::admin::{Filter, Format, Show, What};
 use crate::clauses::Names;
 use crate::ddl::{Ddl, TableName};
+use crate::name::last_name;
 use crate::plan::{Action, Change};
 use crate::rewrite::{Rewriter, change_of, insert_table};
 use crate::schema::Schema;
@@ -57,9 +61,13 @@ impl Around<'_> {
                 format,
                 ..
             } => {
-                let format = match format.map(|f| f.to_string().to_uppercase()) {
-                    Some(f) if f.ends_with("JSON") => Format::Json,
-                    Some(f) if f.ends_with("TREE") => Format::Tree,
+                let format = match format {
+                    Some(Keyword(AnalyzeFormat::JSON) | Assignment(AnalyzeFormat::JSON)) => {
+                        Format::Json
+                    }
+                    Some(Keyword(AnalyzeFormat::TREE) | Assignment(AnalyzeFormat::TREE)) => {
+                        Format::Tree
+                    }
                     _ if analyze => Format::Tree,
                     _ => Format::Traditional,
                 };
@@ -148,8 +156,11 @@ fn ddl(ddl: Ddl) -> Action {
 /// Whether one of the accounts that there are is granted something.
 fn is_of_known(grant: &Grant) -> bool {
     grant.grantees.iter().any(|grantee| {
-        let name = grantee.to_string();
-        let name = name.split('@').next().unwrap_or_default();
-        [ROOT, MONITOR].contains(&name.trim_matches(['\'', '`', '"']))
+        let name = match &grantee.name {
+            Some(GranteeName::UserHost { user, .. }) => user.value.clone(),
+            Some(GranteeName::ObjectName(name)) => last_name(name),
+            None => return false,
+        };
+        [ROOT, MONITOR].contains(&name.as_str())
     })
 }

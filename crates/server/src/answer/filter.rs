@@ -61,16 +61,7 @@ fn condition(rows: &Rows, filter: &Filter) -> Result<Option<String>> {
             format!("{first} LIKE '{}' ESCAPE '\\'", pattern.replace('\'', "''"))
         }
         Filter::Where(expr) => {
-            let sql = tare_dialect::translate::expression(
-                strip(expr),
-                None,
-                &mut SystemSchema::default(),
-            )?;
-            sql.text
-                .strip_prefix("SELECT ")
-                .map(|t| t.rsplit_once(" AS ").map_or(t, |(e, _)| e))
-                .unwrap_or_default()
-                .to_owned()
+            tare_dialect::translate::condition(strip(expr), &mut SystemSchema::default())?
         }
     }))
 }

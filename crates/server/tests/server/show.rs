@@ -92,6 +92,10 @@ fn rows_are_kept_by_like_and_where() {
         ("SHOW TABLES LIKE 'b'", vec!["b"]),
         ("SHOW TABLES WHERE Tables_in_test = 'a'", vec!["a"]),
         (
+            "SHOW TABLES WHERE Tables_in_test = 'a' AND ' AS b' <> 'b'",
+            vec!["a"],
+        ),
+        (
             "SHOW SESSION VARIABLES WHERE Variable_name = 'autocommit' AND Value = 'ON'",
             vec!["autocommit|ON"],
         ),

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use sqlparser::ast::{Delete, FromTable, ObjectName, TableFactor, TableWithJoins};
 
-use crate::name::{last_name, quote};
+use crate::name::{last_name, quote, whole_name};
 use crate::near;
 use crate::plan::Sql;
 use crate::rewrite::Rewriter;
@@ -38,10 +38,9 @@ impl Rewriter<'_> {
                     Error::unsupported("DELETE of rows of several tables")
                 });
             };
-            let target = self.named_target(&tables, &last_name(name)).map_err(|_| {
-                let text = name.to_string().replace('`', "");
-                Error::UnknownTarget(text)
-            })?;
+            let target = self
+                .named_target(&tables, &last_name(name))
+                .map_err(|_| Error::UnknownTarget(whole_name(name)))?;
             self.sql.writes = Some(target.database.clone());
             let selection = match delete.selection.take() {
                 Some(mut selection) => {

@@ -7,7 +7,7 @@ use sqlparser::ast::{AssignmentTarget, Expr, ObjectName, Update, visit_expressio
 use tare_mysql::schema::is_system_schema;
 
 use super::differs;
-use crate::name::{last_name, quote};
+use crate::name::{last_name, quote, whole_name};
 use crate::plan::Sql;
 use crate::rewrite::Rewriter;
 use crate::schema::Schema;
@@ -74,12 +74,9 @@ impl Rewriter<'_> {
             let AssignmentTarget::ColumnName(name) = &assignment.target else {
                 return Err(near("("));
             };
-            let of = owner(&self.names, name).ok_or_else(|| {
-                let text = name.to_string().replace('`', "");
-                Error::UnknownColumn {
-                    name: text,
-                    clause: Clause::FieldList,
-                }
+            let of = owner(&self.names, name).ok_or_else(|| Error::UnknownColumn {
+                name: whole_name(name),
+                clause: Clause::FieldList,
             })?;
             if called
                 .as_ref()

@@ -19,19 +19,18 @@ impl Rewriter<'_> {
         };
         let texts = names::projection(text);
         let known = texts.len() == select.projection.len();
+        let inside = self
+            .database
+            .is_some_and(|d| d.eq_ignore_ascii_case("information_schema"));
+        let keeps_names = inside || names_information_schema(&select.from);
         for (i, item) in select.projection.iter_mut().enumerate() {
             let SelectItem::UnnamedExpr(expr) = item else {
                 continue;
             };
             let name = match literal_or_column(expr) {
                 // A view's columns keep their own names, and information_schema is made of views.
-                Expr::Identifier(_) | Expr::CompoundIdentifier(_)
-                    if self
-                        .database
-                        .is_some_and(|d| d.eq_ignore_ascii_case("information_schema"))
-                        && !expr.to_string().contains('@')
-                        || names_information_schema(&select.from)
-                            && !expr.to_string().contains('@') =>
+                column @ (Expr::Identifier(_) | Expr::CompoundIdentifier(_))
+                    if keeps_names && !is_variable(column) =>
                 {
                     continue;
                 }
@@ -74,6 +73,15 @@ fn short(name: &str) -> &str {
         end -= 1;
     }
     &name[..end]
+}
+
+fn is_variable(expr: &Expr) -> bool {
+    let first = match expr {
+        Expr::Identifier(name) => Some(name),
+        Expr::CompoundIdentifier(parts) => parts.first(),
+        _ => None,
+    };
+    first.is_some_and(|name| name.quote_style.is_none() && name.value.starts_with('@'))
 }
 
 /// Whether the columns keep the names that information_schema's views give them. Two of them are
