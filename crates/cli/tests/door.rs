@@ -20,6 +20,24 @@ mod steps;
 use comparing::compare;
 use servers::Version;
 
+/// docs/adding.md: a series that no test compares with its own engine, or kills, fails here.
+#[test]
+fn each_series_is_tested() {
+    for series in tare_image::Series::ALL {
+        let version = Version::from(*series);
+        let compared = format!("compare(Version::{version:?})");
+        assert!(
+            include_str!("door.rs").contains(&compared),
+            "door.rs: {series}"
+        );
+        let killed = format!("= {version:?}");
+        assert!(
+            include_str!("survival.rs").contains(&killed),
+            "survival.rs: {series}"
+        );
+    }
+}
+
 #[test]
 fn mariadb_counts_the_same() {
     compare(Version::Mariadb);

@@ -93,13 +93,18 @@ fn views(out: &mut String, extension: &dyn Extension) {
     }
 }
 
-/// The tables that never have rows, with the reason.
-fn empty(out: &mut String) {
+/// The tables and views that never have rows, with the reason.
+fn empty(out: &mut String, extension: &dyn Extension) {
     out.push_str(
         "\n## Tables that are always empty\n\nThey exist for clients that query them, and have MySQL's \
          columns and keys.\n\n| table | contents, and why it is empty |\n|---|---|\n",
     );
-    for table in registry::all().iter().filter(|t| t.is_always_empty()) {
+    let tables = registry::all().iter().filter(|t| t.is_always_empty());
+    let views = extension.tables();
+    let views = views
+        .iter()
+        .filter(|v| v.doc().contains("Always empty") && !v.name().starts_with("x$"));
+    for table in tables.copied().chain(views.copied()) {
         let _ = writeln!(
             out,
             "| {}.{} | {} |",
@@ -136,6 +141,6 @@ pub fn markdown(extension: &dyn Extension) -> String {
             views(&mut out, extension);
         }
     }
-    empty(&mut out);
+    empty(&mut out, extension);
     out
 }

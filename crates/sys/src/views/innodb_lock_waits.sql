@@ -1,4 +1,4 @@
--- Transactions that wait for a row lock, and the transactions that block them.
+-- Transactions that wait for a row lock, and the transactions that block them. Always empty: SQLite has no row locks.
 -- statement: waiting_query blocking_query
 SELECT
   r.trx_wait_started AS wait_started,
