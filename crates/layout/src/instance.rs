@@ -33,7 +33,10 @@ pub struct Instance {
     pub next_free: AtomicU32,
     /// Generation of the next id given.
     pub generation: AtomicU32,
-    _reserved: [AtomicU64; 5],
+    /// 0 = nothing was ever counted in `shared`, and nothing is in `truncated`.
+    pub shared_used: AtomicU32,
+    _reserved0: AtomicU32,
+    _reserved: [AtomicU64; 4],
     /// Counts of threads that had no row of their own left for it; written with atomic adds.
     pub shared: Line,
     /// The same when the table was last truncated; written by readers.
@@ -62,7 +65,9 @@ pub struct Socket {
     pub owner_thread: AtomicU64,
     /// 1 = its thread waits for the other end to send.
     pub is_idle: AtomicU32,
-    _reserved: [AtomicU32; 3],
+    /// 0 = nothing was ever counted in `shared`, and nothing is in `truncated`.
+    pub shared_used: AtomicU32,
+    _reserved: [AtomicU32; 2],
     /// The address of the other end, as text.
     pub ip: Name<8>,
     /// Counts of threads that had no row of their own left: read, write, miscellaneous.

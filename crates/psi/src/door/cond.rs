@@ -5,31 +5,26 @@ use std::ffi::{c_char, c_int, c_void};
 use engine::wait::Wait;
 use engine::{Kind, Operation, host_lock};
 
-use super::exchange::{NONE, end_wait, give, lend_wait, quiet};
+use super::exchange::{NONE, end_wait, lend_wait};
 use super::keys;
-use super::lock::{Instance, Object, end_lock};
+use super::lock::{end_lock, new_lock, resolve};
 
 const _: () = assert!(size_of::<Wait>() <= 56);
 
 /// # Safety
 /// The interface.
 pub unsafe extern "C" fn init_cond(key: u32, identity: *const c_void) -> *mut c_void {
-    quiet(NONE, || {
-        let Some(known) = keys::of_kind(key, Kind::Cond) else {
-            return NONE;
-        };
-        give(Object {
-            at: identity.cast(),
-            instance: Instance::new(known, identity.addr()),
-        })
-    })
+    match keys::packed(key) {
+        Some(known) if known.is(Kind::Cond) => new_lock(known, identity),
+        _ => NONE,
+    }
 }
 
 /// # Safety
 /// The interface.
 pub unsafe extern "C" fn destroy_cond(cond: *mut c_void) {
     // SAFETY: the interface.
-    quiet((), || unsafe { end_lock(cond) });
+    unsafe { end_lock(cond) };
 }
 
 /// # Safety
@@ -46,13 +41,20 @@ pub unsafe extern "C" fn start_cond_wait(
         return NONE;
     }
     // SAFETY: the interface: made by `init_cond`.
-    let Instance { known, id } = unsafe { &*cond.cast::<Object>() }.instance;
+    let (lock, ..) = unsafe { resolve(cond) };
+    let Some(known) = keys::by_number(lock.class) else {
+        return NONE;
+    };
     let operation = match operation {
         0 => Operation::Wait,
         _ => Operation::TimedWait,
     };
     // SAFETY: the interface: 56 bytes.
-    unsafe { lend_wait(state, || host_lock::wait(known.class, id, operation)) }
+    unsafe {
+        lend_wait(state, || {
+            host_lock::wait(known.class, lock.instance, operation)
+        })
+    }
 }
 
 /// # Safety

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use engine::{Class, Kind, host_lock};
@@ -22,37 +22,78 @@ const LONGEST: usize = 128;
 pub struct Known {
     /// The class.
     pub class: &'static Class,
-    /// Its number in the segment.
-    pub number: u16,
-    /// How a lock of this class is seen to be free.
-    pub word: Word,
-    /// How many of its objects have an instance of their own.
-    pub instances: AtomicU32,
 }
 
 static TABLE: [AtomicPtr<Known>; KEYS] = [const { AtomicPtr::new(ptr::null_mut()) }; KEYS];
 
-/// Of each key that is a stage's what a change of stages needs: bits 0-15 the class's number, bit 16 that it is
-/// one, bit 17 that it reports its progress. In a sixteenth of the memory of what the others lead to.
-static STAGES: [AtomicU32; KEYS] = [const { AtomicU32::new(0) }; KEYS];
+/// The same of each key in a word, in a sixteenth of the memory of what [`TABLE`] leads to. 0 = it was never given.
+static PACKED: [AtomicU32; KEYS] = [const { AtomicU32::new(0) }; KEYS];
 
-/// A stage, as a change of stages needs it.
-#[derive(Clone, Copy, Debug)]
-pub struct Stage {
-    /// Its class's number.
-    pub number: u16,
+/// What a key stands for, as far as locks and stages need it.
+///
+/// | bits 0-15 | bits 16-20 | bits 21-23 | bit 24 |
+/// |---|---|---|---|
+/// | number of its class | its kind, never 0 | [`Word`] of its locks | it reports its progress |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packed(u32);
+
+impl Packed {
+    fn new(kind: Kind, number: u16, word: Word, has_progress: bool) -> Self {
+        Self(
+            u32::from(number)
+                | u32::from(kind as u8) << 16
+                | u32::from(word as u8) << 21
+                | u32::from(has_progress) << 24,
+        )
+    }
+
+    /// The number of its class in the segment.
+    #[inline(always)]
+    pub fn number(self) -> u16 {
+        self.0 as u16
+    }
+
+    /// Whether it is of this kind.
+    #[inline(always)]
+    pub fn is(self, kind: Kind) -> bool {
+        self.0 >> 16 & 31 == u32::from(kind as u8)
+    }
+
+    /// How a lock of its class is seen to be free.
+    #[inline(always)]
+    pub fn word(self) -> Word {
+        Word::from_u8((self.0 >> 21 & 7) as u8)
+    }
+
     /// It reports its progress.
-    pub has_progress: bool,
+    #[inline(always)]
+    pub fn has_progress(self) -> bool {
+        self.0 >> 24 != 0
+    }
+}
+
+/// What a key stands for, in a word.
+#[inline(always)]
+pub fn packed(key: u32) -> Option<Packed> {
+    let packed = PACKED.get(key as usize)?.load(Ordering::Relaxed);
+    (packed != 0).then_some(Packed(packed))
 }
 
 /// The stage that a key stands for.
 #[inline(always)]
-pub fn stage(key: u32) -> Option<Stage> {
-    let packed = STAGES.get(key as usize)?.load(Ordering::Relaxed);
-    (packed >> 16 != 0).then_some(Stage {
-        number: packed as u16,
-        has_progress: packed >> 17 != 0,
-    })
+pub fn stage(key: u32) -> Option<Packed> {
+    packed(key).filter(|known| known.is(Kind::Stage))
+}
+
+/// Keys by the numbers of their classes, 0 = none.
+static KEY_OF: [AtomicU16; CLASSES] = [const { AtomicU16::new(0) }; CLASSES];
+/// More than the segment has room for.
+const CLASSES: usize = 4096;
+
+/// What the class with this number is.
+pub fn by_number(number: u16) -> Option<&'static Known> {
+    let key = KEY_OF.get(usize::from(number))?.load(Ordering::Relaxed);
+    get(u32::from(key))
 }
 
 struct Names {
@@ -116,17 +157,14 @@ pub fn register<S: Interface>(kind: Kind, name: &str, info: &Registration) -> u3
     };
     let class: &'static Class = Box::leak(Box::new(class));
     let number = host_lock::class_number(class);
-    let known = Box::leak(Box::new(Known {
-        class,
-        number,
-        word: S::word(kind, name),
-        instances: AtomicU32::new(0),
-    }));
+    let known = Box::leak(Box::new(Known { class }));
     let key = names.next;
-    if kind == Kind::Stage {
-        let has_progress = u32::from(info.flags & flag::PROGRESS != 0);
-        let packed = has_progress << 17 | 1 << 16 | u32::from(number);
-        STAGES[key as usize].store(packed, Ordering::Relaxed);
+    let word = S::word(kind, name);
+    let has_progress = info.flags & flag::PROGRESS != 0;
+    let packed = Packed::new(kind, number, word, has_progress);
+    PACKED[key as usize].store(packed.0, Ordering::Relaxed);
+    if let Some(cell) = KEY_OF.get(usize::from(number)).filter(|_| number != 0) {
+        cell.store(key as u16, Ordering::Relaxed);
     }
     TABLE[key as usize].store(known, Ordering::Release);
     names.next += 1;

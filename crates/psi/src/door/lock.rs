@@ -11,15 +11,13 @@
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{LazyLock, Mutex, PoisonError};
-
-use foldhash::HashMap;
 
 use engine::host_lock::{self, HostLock};
 use engine::{Kind, Operation};
 
-use super::exchange::{give, take_back};
-use super::keys::Known;
+use super::by_address::{ByAddress, Inserted};
+use super::exchange::{give, quiet, take_back};
+use super::keys::Packed;
 use super::word::Word;
 
 const WORD_AT: u32 = 60;
@@ -32,43 +30,61 @@ const ADDRESS_MASK: usize = HAS_INSTANCE - 1;
 /// A lock, or a condition, of which more is kept than fits into a word.
 #[derive(Debug)]
 pub struct Object {
-    pub(super) at: *const AtomicU32,
-    pub(super) instance: Instance,
-}
-
-/// One of a class's.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Instance {
-    pub known: &'static Known,
+    at: *const AtomicU32,
+    class: u16,
     /// 0 = it has no row.
-    pub id: u32,
+    instance: u32,
+    word: Word,
 }
 
-impl Instance {
-    /// One more of the class; it gets a row if it is one of the first.
-    pub fn new(known: &'static Known, address: usize) -> Self {
-        let number = known.instances.fetch_add(1, Ordering::Relaxed);
-        let id = match number < INSTANCES || known.class.kind() == Kind::Cond {
-            true => host_lock::new_instance(known.class, address),
-            false => {
-                host_lock::instance_lost(known.number);
-                0
-            }
-        };
-        Self { known, id }
-    }
-
-    fn end(self) {
-        self.known.instances.fetch_sub(1, Ordering::Relaxed);
-        if self.id != 0 {
-            host_lock::end_instance(self.id);
-        }
-    }
-}
+/// Locks of each class, by number, that have an instance.
+static WITH_INSTANCE: [AtomicU32; CLASS_MASK + 1] = [const { AtomicU32::new(0) }; CLASS_MASK + 1];
 
 /// Locks of a class that have instances: classes with more (InnoDB's page latches) would fill a table that
-/// nobody reads. What has none is counted as lost. Conditions all have: each has a box of its own anyway, and there are few.
+/// nobody reads. What has none is counted as lost. Conditions all have: there are few.
 const INSTANCES: u32 = 256;
+
+/// The instance of one more lock of a class, 0 = none: if it is one of the first, and counted. The server's
+/// own locks, which are there before its first client, have one in any case, because their instrument may be
+/// switched on.
+fn new_instance(known: Packed, address: usize) -> u32 {
+    let class = known.number();
+    if SERVES.load(Ordering::Relaxed) && !host_lock::is_active(class) {
+        return 0;
+    }
+    let Some(count) = WITH_INSTANCE.get(usize::from(class)) else {
+        return 0;
+    };
+    if count.load(Ordering::Relaxed) >= INSTANCES && !known.is(Kind::Cond) {
+        host_lock::instance_lost(class);
+        return 0;
+    }
+    let instance = host_lock::new_instance(class, address);
+    if instance != 0 {
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+    instance
+}
+
+fn end_instance(class: u16, instance: u32) {
+    if instance != 0 {
+        if let Some(count) = WITH_INSTANCE.get(usize::from(class)) {
+            count.fetch_sub(1, Ordering::Relaxed);
+        }
+        host_lock::end_instance(instance);
+    }
+}
+
+/// Whether a client has come, yet.
+static SERVES: AtomicBool = AtomicBool::new(false);
+
+/// A client comes.
+pub(super) fn serve() {
+    // Looked at first: a line that all threads read.
+    if !SERVES.load(Ordering::Relaxed) {
+        SERVES.store(true, Ordering::Relaxed);
+    }
+}
 
 /// Whether instances count every acquisition: option `lock_instances=every`.
 static COUNTS_ALL: AtomicBool = AtomicBool::new(false);
@@ -83,38 +99,49 @@ pub fn are_unlocks_counted() -> bool {
     COUNTS_ALL.load(Ordering::Relaxed)
 }
 
-/// What the server keeps for a lock.
-pub(super) fn new_lock(known: &'static Known, identity: *const c_void) -> *mut c_void {
-    let instance = Instance::new(known, identity.addr());
-    let at = identity.wrapping_byte_add(known.word.offset());
-    match Tagged::new(known, at.expose_provenance(), instance.id != 0) {
-        Some(tagged) => {
-            match instance.id {
-                0 => instance.end(),
-                _ => tagged.keep(instance),
-            }
-            std::ptr::without_provenance_mut(tagged.0)
+/// What the server keeps for a lock or a condition.
+pub(super) fn new_lock(known: Packed, identity: *const c_void) -> *mut c_void {
+    let instance = new_instance(known, identity.addr());
+    let at = identity.wrapping_byte_add(known.word().offset());
+    if let Some(tagged) = Tagged::new(known, at.expose_provenance()) {
+        if instance == 0 {
+            return tagged.pointer();
         }
-        None => give(Object {
-            at: at.cast(),
-            instance,
-        }),
+        if let Some(tagged) = tagged.keep(instance) {
+            return tagged.pointer();
+        }
     }
+    give(Object {
+        at: at.cast(),
+        class: known.number(),
+        instance,
+        word: known.word(),
+    })
 }
 
 /// A lock is gone.
 ///
 /// # Safety
-/// `lock` came from [`new_lock`], or is a condition's object.
+/// `lock` came from [`new_lock`].
+#[inline(always)]
 pub(super) unsafe fn end_lock(lock: *mut c_void) {
-    let instance = match Tagged::of(lock) {
-        Some(tagged) => tagged.forget(),
-        // SAFETY: without a word's number it is the address of an object, and the server is done with it.
-        None => unsafe { take_back::<Object>(lock) }.map(|object| object.instance),
-    };
-    if let Some(instance) = instance {
-        instance.end();
+    match Tagged::of(lock) {
+        Some(tagged) if !tagged.has_instance() => {}
+        // SAFETY: the caller's promise.
+        tagged => unsafe { end_instance_of(lock, tagged) },
     }
+}
+
+#[inline(never)]
+unsafe fn end_instance_of(lock: *mut c_void, tagged: Option<Tagged>) {
+    quiet((), || match tagged {
+        Some(tagged) => end_instance(tagged.class(), tagged.forget()),
+        // SAFETY: without a word's number it is the address of an object, and the server is done with it.
+        None => match unsafe { take_back::<Object>(lock) } {
+            Some(object) => end_instance(object.class, object.instance),
+            None => {}
+        },
+    });
 }
 
 /// The lock's numbers, and where its word is of what kind: for what is not [`Tagged`], or has to wait.
@@ -125,20 +152,19 @@ pub(super) unsafe fn resolve(lock: *mut c_void) -> (HostLock, Word, *const Atomi
     if let Some(tagged) = Tagged::of(lock) {
         let lock = HostLock {
             class: tagged.class(),
-            instance: tagged.instance().map_or(0, |instance| instance.id),
+            instance: tagged.instance(),
             counts_all: false,
         };
         return (lock, tagged.word(), tagged.at());
     }
     // SAFETY: as in `end_lock`.
     let object = unsafe { &*lock.cast::<Object>() };
-    let Instance { known, id } = object.instance;
     let lock = HostLock {
-        class: known.number,
-        instance: id,
-        counts_all: id != 0 && are_unlocks_counted(),
+        class: object.class,
+        instance: object.instance,
+        counts_all: object.instance != 0 && are_unlocks_counted(),
     };
-    (lock, known.word.if_known(), object.at)
+    (lock, object.word.if_known(), object.at)
 }
 
 /// A lock is let go.
@@ -150,7 +176,7 @@ pub(super) unsafe fn unlock(lock: *mut c_void, operation: Operation) {
         return;
     }
     // SAFETY: as in `end_lock`.
-    let instance = unsafe { &*lock.cast::<Object>() }.instance.id;
+    let instance = unsafe { &*lock.cast::<Object>() }.instance;
     if instance != 0 && are_unlocks_counted() {
         match operation {
             Operation::Lock => host_lock::released(instance, operation),
@@ -164,18 +190,20 @@ pub(super) unsafe fn unlock(lock: *mut c_void, operation: Operation) {
 pub(super) struct Tagged(usize);
 
 impl Tagged {
-    fn new(known: &Known, at: usize, has_instance: bool) -> Option<Self> {
-        let (class, word) = (usize::from(known.number), known.word.if_known());
+    /// Without an instance.
+    fn new(known: Packed, at: usize) -> Option<Self> {
+        let (class, word) = (usize::from(known.number()), known.word().if_known());
         let fits = at <= ADDRESS_MASK && class != 0 && class <= CLASS_MASK;
         // A mutex's word is looked at without a question what it is.
-        let is_unknown_mutex = word == Word::Unknown && known.class.kind() == Kind::Mutex;
+        let is_unknown_mutex = word == Word::Unknown && known.is(Kind::Mutex);
         if !fits || is_unknown_mutex || are_unlocks_counted() {
             return None;
         }
-        let has_instance = if has_instance { HAS_INSTANCE } else { 0 };
-        Some(Self(
-            (word as usize) << WORD_AT | class << CLASS_AT | has_instance | at,
-        ))
+        Some(Self((word as usize) << WORD_AT | class << CLASS_AT | at))
+    }
+
+    fn pointer(self) -> *mut c_void {
+        std::ptr::without_provenance_mut(self.0)
     }
 
     /// Of what the server kept, if that is no object.
@@ -199,44 +227,41 @@ impl Tagged {
         std::ptr::with_exposed_provenance(self.0 & ADDRESS_MASK)
     }
 
-    fn instance(self) -> Option<Instance> {
-        self.with_instances(|instances, at| instances.get(&at).copied())
+    #[inline(always)]
+    fn has_instance(self) -> bool {
+        self.0 & HAS_INSTANCE != 0
     }
 
-    fn keep(self, instance: Instance) {
-        let before = self.with_instances(|instances, at| instances.insert(at, instance));
-        // The server took another's memory for it without a word.
-        if let Some(before) = before {
-            before.end();
+    /// Its instance, 0 = none.
+    fn instance(self) -> u32 {
+        let index = match self.has_instance() {
+            true => BY_ADDRESS.get(self.0 & ADDRESS_MASK),
+            false => None,
+        };
+        index.map_or(0, host_lock::instance_at)
+    }
+
+    /// The same with this instance; `None` where there is no room for it.
+    fn keep(self, instance: u32) -> Option<Self> {
+        let index = host_lock::index_of(instance);
+        match BY_ADDRESS.insert(self.0 & ADDRESS_MASK, index) {
+            Inserted::New => {}
+            Inserted::InPlaceOf(before) => {
+                end_instance(self.class(), host_lock::instance_at(before));
+            }
+            Inserted::NoRoom => return None,
         }
+        Some(Self(self.0 | HAS_INSTANCE))
     }
 
-    /// Its instance, which is nobody's now.
-    fn forget(self) -> Option<Instance> {
-        self.with_instances(|instances, at| instances.remove(&at))
-    }
-
-    /// Calls `work` with the instances among which its own is, if it has one.
-    fn with_instances(
-        self,
-        work: impl FnOnce(&mut HashMap<usize, Instance>, usize) -> Option<Instance>,
-    ) -> Option<Instance> {
-        if self.0 & HAS_INSTANCE == 0 {
-            return None;
-        }
-        let at = self.0 & ADDRESS_MASK;
-        // Locks lie in structures of hundreds of bytes.
-        let part = &BY_ADDRESS[at / 64 % PARTS];
-        work(&mut part.lock().unwrap_or_else(PoisonError::into_inner), at)
+    /// Its instance, which is nobody's now; 0 = none.
+    fn forget(self) -> u32 {
+        let index = BY_ADDRESS.remove(self.0 & ADDRESS_MASK);
+        index.map_or(0, host_lock::instance_at)
     }
 }
 
-/// So many that threads that wait at once do not wait for one another here, too.
-const PARTS: usize = 64;
-
-/// Instances by where the lock's word is.
-static BY_ADDRESS: LazyLock<[Mutex<HashMap<usize, Instance>>; PARTS]> =
-    LazyLock::new(|| std::array::from_fn(|_| Mutex::default()));
+static BY_ADDRESS: ByAddress = ByAddress::new();
 
 #[cfg(test)]
 mod tests {

@@ -16,6 +16,7 @@
 //! length. This is the invariant that the SAFETY comments below call "the interface".
 
 pub mod attributes;
+mod by_address;
 pub mod cond;
 pub mod error;
 pub(crate) mod exchange;

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 use engine::host_lock::{self, Taking};
 use engine::{Kind, Operation};
 
-use super::exchange::{NONE, end, lend, quiet};
+use super::exchange::{NONE, end, lend};
 use super::keys;
 use super::lock::{Tagged, end_lock, new_lock, resolve, unlock};
 use super::word::{Word, is_mutex_free};
@@ -13,17 +13,17 @@ use super::word::{Word, is_mutex_free};
 /// # Safety
 /// The interface.
 pub unsafe extern "C" fn init_mutex(key: u32, identity: *const c_void) -> *mut c_void {
-    quiet(NONE, || match keys::of_kind(key, Kind::Mutex) {
-        Some(known) => new_lock(known, identity),
-        None => NONE,
-    })
+    match keys::packed(key) {
+        Some(known) if known.is(Kind::Mutex) => new_lock(known, identity),
+        _ => NONE,
+    }
 }
 
 /// # Safety
 /// The interface.
 pub unsafe extern "C" fn destroy_mutex(mutex: *mut c_void) {
     // SAFETY: the interface.
-    quiet((), || unsafe { end_lock(mutex) });
+    unsafe { end_lock(mutex) };
 }
 
 /// # Safety

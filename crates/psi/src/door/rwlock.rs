@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 use engine::host_lock::{self, Taking};
 use engine::{Kind, Operation};
 
-use super::exchange::{NONE, end, lend, quiet};
+use super::exchange::{NONE, end, lend};
 use super::keys;
 use super::lock::{Tagged, end_lock, new_lock, resolve, unlock};
 use super::word::is_free;
@@ -13,18 +13,19 @@ use super::word::is_free;
 /// # Safety
 /// The interface.
 pub unsafe extern "C" fn init_rwlock(key: u32, identity: *const c_void) -> *mut c_void {
-    quiet(NONE, || {
-        let known = keys::get(key)
-            .filter(|known| matches!(known.class.kind(), Kind::RwLock | Kind::SxLock));
-        known.map_or(NONE, |known| new_lock(known, identity))
-    })
+    match keys::packed(key) {
+        Some(known) if known.is(Kind::RwLock) || known.is(Kind::SxLock) => {
+            new_lock(known, identity)
+        }
+        _ => NONE,
+    }
 }
 
 /// # Safety
 /// The interface.
 pub unsafe extern "C" fn destroy_rwlock(rwlock: *mut c_void) {
     // SAFETY: the interface.
-    quiet((), || unsafe { end_lock(rwlock) });
+    unsafe { end_lock(rwlock) };
 }
 
 /// The interface's operations: what is waited for, and whether it is only tried.

@@ -14,8 +14,8 @@ use super::keys;
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_stage(key: u32, file: *const c_char, line: c_int) -> *mut c_void {
     if let Some(known) = keys::stage(key)
-        && !known.has_progress
-        && stage::is_set_at_hand(known.number)
+        && !known.has_progress()
+        && stage::is_set_at_hand(known.number())
     {
         return NONE;
     }
@@ -32,8 +32,8 @@ unsafe extern "C" fn start_stage_slow(key: u32, _file: *const c_char, _line: c_i
         stage::end();
         return NONE;
     };
-    stage::set_number(known.number);
-    match known.has_progress {
+    stage::set_number(known.number());
+    match known.has_progress() {
         true => progress(),
         false => NONE,
     }

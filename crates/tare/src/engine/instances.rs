@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
+use tare_layout::control::effective::COUNT as COUNTS;
 use tare_layout::instance::{FILE, GENERATION_MASK, INDEX_BITS, SOCKET, index_of};
 use tare_layout::line::{COUNT, EXTRA, Line, MAX, MIN, SUM};
 use tare_layout::primitive::{AtomicU32, AtomicU64};
@@ -35,8 +36,11 @@ impl Engine {
         let generation = next_generation(&instance.generation);
         instance.class.store(u32::from(class), Ordering::Relaxed);
         instance.address.store(address as u64, Ordering::Relaxed);
-        for line in [&instance.shared, &instance.truncated] {
-            clear(line);
+        // Most instances never need them, and they are two lines of memory.
+        if instance.shared_used.load(Ordering::Relaxed) != 0 {
+            instance.shared_used.store(0, Ordering::Relaxed);
+            clear(&instance.shared);
+            clear(&instance.truncated);
         }
         let id = generation << INDEX_BITS | index as u32;
         instance.id.store(id, Ordering::Release);
@@ -64,6 +68,20 @@ impl Engine {
         {
             let head = &self.view.shared().free_instances.0;
             freelist::push(head, index_of(id), &instance.next_free);
+        }
+    }
+
+    /// Whether anything of a class is counted in some thread now.
+    pub fn is_active(&self, class: u16) -> bool {
+        let effective = self.view.controls().effective.get(usize::from(class));
+        effective.is_some_and(|bits| bits.load(Ordering::Relaxed) & COUNTS != 0)
+    }
+
+    /// The id of the instance that has this index now, 0 = none.
+    pub fn instance_at(&self, index: usize) -> u32 {
+        match index < self.view.geometry().limits.instances {
+            true => self.view.instance(index).id.load(Ordering::Relaxed),
+            false => 0,
         }
     }
 
@@ -104,8 +122,11 @@ impl Engine {
         socket.owner_thread.store(0, Ordering::Relaxed);
         socket.is_idle.store(0, Ordering::Relaxed);
         socket.ip.set("");
-        for line in socket.shared.iter().chain(&socket.truncated) {
-            clear(line);
+        if socket.shared_used.load(Ordering::Relaxed) != 0 {
+            socket.shared_used.store(0, Ordering::Relaxed);
+            for line in socket.shared.iter().chain(&socket.truncated) {
+                clear(line);
+            }
         }
         let id = SOCKET | generation << INDEX_BITS | index as u32;
         socket.id.store(id, Ordering::Release);
@@ -230,9 +251,15 @@ impl Engine {
         if id & FILE != 0 {
             self.live_file(id).map(|f| &f.shared[operation.min(2)])
         } else if id & SOCKET != 0 {
-            self.live_socket(id).map(|s| &s.shared[operation.min(2)])
+            self.live_socket(id).map(|s| {
+                s.shared_used.store(1, Ordering::Relaxed);
+                &s.shared[operation.min(2)]
+            })
         } else {
-            self.live_instance(id).map(|i| &i.shared)
+            self.live_instance(id).map(|i| {
+                i.shared_used.store(1, Ordering::Relaxed);
+                &i.shared
+            })
         }
     }
 

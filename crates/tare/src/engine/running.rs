@@ -51,6 +51,19 @@ pub(crate) fn pin() {
     }
 }
 
+/// The engine that is [`pin`]ned, if it records now.
+#[inline]
+pub(crate) fn pinned() -> Option<&'static Engine> {
+    // SAFETY: null, or leaked by `pin`.
+    let engine: &Engine = unsafe { PINNED.load(Ordering::Acquire).as_ref() }?;
+    (engine.generation == GENERATION.load(Ordering::Relaxed)).then_some(engine)
+}
+
+/// Whether it is this engine that is pinned and records now. It does not in a child of fork: the system is not asked.
+pub(super) fn is_running(engine: &Engine) -> bool {
+    pinned().is_some_and(|pinned| std::ptr::eq(pinned, engine))
+}
+
 /// The engine of this generation, unless it has been stopped meanwhile. The caller is busy.
 pub(crate) fn engine(generation: u32) -> Option<AtHand> {
     // SAFETY: null, or leaked by `pin`.

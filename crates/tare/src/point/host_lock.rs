@@ -16,6 +16,8 @@ use super::wait::{self, Start, Wait};
 use crate::class::Class;
 use crate::engine::hot::{self, attached, local};
 use crate::engine::local::{Local, is_event};
+use crate::engine::running::pinned;
+use crate::engine::state::Engine;
 use crate::sync::LockMode;
 use crate::sync::instrumented::{count, hold};
 use tare_layout::event::Operation;
@@ -44,26 +46,51 @@ pub fn is_counted(class: &Class) -> bool {
     local().is_some_and(|local| local.bits(local.number(class)) & effective::COUNT != 0)
 }
 
-/// An instance of a class of kind Mutex, RwLock, SxLock or Cond, 0 = there is no room. It is to be ended.
-pub fn new_instance(class: &Class, address: usize) -> u32 {
-    hot::with_running(|engine| match engine.number(class) {
+/// Whether anything of a class, by its number, is counted in some thread now.
+#[inline]
+pub fn is_active(class: u16) -> bool {
+    with(|engine| engine.is_active(class)).unwrap_or(false)
+}
+
+/// An instance of a class of kind Mutex, RwLock, SxLock or Cond, by the class's number; 0 = there is no room. It is
+/// to be ended.
+pub fn new_instance(class: u16, address: usize) -> u32 {
+    match class {
         0 => 0,
-        number => engine.new_instance(number, address),
-    })
-    .unwrap_or(0)
+        class => with(|engine| engine.new_instance(class, address)).unwrap_or(0),
+    }
+}
+
+/// The index of an instance, which is less than [`MAX_INSTANCES`]: for a host that has no room for more.
+pub fn index_of(instance: u32) -> usize {
+    tare_layout::instance::index_of(instance)
+}
+
+/// Instances have indexes below this.
+pub const MAX_INSTANCES: usize = 1 << tare_layout::instance::INDEX_BITS;
+
+/// The instance that has an index now; 0 = none.
+pub fn instance_at(index: usize) -> u32 {
+    with(|engine| engine.instance_at(index)).unwrap_or(0)
+}
+
+/// With the engine that records now. What is done with it takes no lock: it may interrupt itself.
+#[inline]
+fn with<T>(work: impl FnOnce(&Engine) -> T) -> Option<T> {
+    match pinned() {
+        Some(engine) => Some(work(engine)),
+        None => hot::with_running(work),
+    }
 }
 
 /// Counts a lock of a class, by its number, that the host gives no instance: `Performance_schema_%_instances_lost`.
 pub fn instance_lost(class: u16) {
-    match attached() {
-        Some(local) => local.engine.lose_instance(class),
-        None => hot::with(|engine| engine.lose_instance(class)),
-    }
+    with(|engine| engine.lose_instance(class));
 }
 
 /// Ends an instance.
 pub fn end_instance(instance: u32) {
-    hot::with(|engine| engine.end_instance(instance));
+    with(|engine| engine.end_instance(instance));
 }
 
 /// A lock that is waited for; without [`Taking::end`] the wait is not counted.

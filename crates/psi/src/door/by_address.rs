@@ -1,0 +1,146 @@
+//! Instances by where their lock is: found without a lock, in one line of memory.
+//!
+//! Connections make and end some twenty locks each, in one structure of the server's. So a lock's place follows its address:
+//! locks in the same [`REGION`] share a bucket, which is a cache line.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Entries of a bucket.
+const ENTRIES: usize = 8;
+/// A power of two. A server's own locks fill an eighth; where there is no room, a lock has an object.
+const BUCKETS: usize = 1 << 12;
+/// Bytes whose locks share a bucket.
+const REGION_BITS: u32 = 10;
+/// Buckets that an entry may lie in: its own, and those behind it.
+const PROBES: usize = 4;
+
+/// Bits of an entry that are the index of its instance; above it is the address, of which the lowest two bits are 0.
+const INDEX_BITS: u32 = 19;
+const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
+const ALIGN_BITS: u32 = 2;
+/// Addresses of a program have no more.
+const ADDRESS_BITS: u32 = 47;
+const _: () = assert!(ADDRESS_BITS - ALIGN_BITS + INDEX_BITS <= u64::BITS);
+
+#[repr(C, align(64))]
+struct Bucket([AtomicU64; ENTRIES]);
+
+/// What [`ByAddress::insert`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Inserted {
+    New,
+    /// Of the instance with this index.
+    InPlaceOf(usize),
+    NoRoom,
+}
+
+/// Indexes of instances by address.
+pub(super) struct ByAddress([Bucket; BUCKETS]);
+
+impl ByAddress {
+    pub const fn new() -> Self {
+        Self([const { Bucket([const { AtomicU64::new(0) }; ENTRIES]) }; BUCKETS])
+    }
+
+    /// Where entries of an address may lie, in order.
+    fn buckets(&self, address: usize) -> impl Iterator<Item = &[AtomicU64; ENTRIES]> {
+        // Multiplied by 2^64 divided by the golden ratio, as Knuth advises: neighbours get far from one another.
+        let region = (address >> REGION_BITS) as u64;
+        let first = (region.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
+        (0..PROBES).map(move |probe| &self.0[(first + probe) % BUCKETS].0)
+    }
+
+    /// Remembers the instance of a lock. What is known of that address is replaced: the server took the memory of
+    /// another lock, which it did not end.
+    pub fn insert(&self, address: usize, index: usize) -> Inserted {
+        let (Some(key), true) = (key(address), index as u64 <= INDEX_MASK) else {
+            return Inserted::NoRoom;
+        };
+        let order = Ordering::Relaxed;
+        for bucket in self.buckets(address) {
+            let same = |cell: &&AtomicU64| cell.load(order) & !INDEX_MASK == key;
+            if let Some(cell) = bucket.iter().find(same) {
+                let before = cell.swap(key | index as u64, order);
+                return Inserted::InPlaceOf((before & INDEX_MASK) as usize);
+            }
+            let take = |cell: &AtomicU64| {
+                let entry = key | index as u64;
+                cell.load(order) == 0 && cell.compare_exchange(0, entry, order, order).is_ok()
+            };
+            if bucket.iter().any(take) {
+                return Inserted::New;
+            }
+        }
+        Inserted::NoRoom
+    }
+
+    /// The index of the instance of the lock there.
+    pub fn get(&self, address: usize) -> Option<usize> {
+        let (_, entry) = self.find(address)?;
+        Some((entry & INDEX_MASK) as usize)
+    }
+
+    /// The same, which is forgotten.
+    pub fn remove(&self, address: usize) -> Option<usize> {
+        let (cell, entry) = self.find(address)?;
+        cell.store(0, Ordering::Relaxed);
+        Some((entry & INDEX_MASK) as usize)
+    }
+
+    fn find(&self, address: usize) -> Option<(&AtomicU64, u64)> {
+        let key = key(address)?;
+        self.buckets(address).flatten().find_map(|cell| {
+            let entry = cell.load(Ordering::Relaxed);
+            (entry & !INDEX_MASK == key).then_some((cell, entry))
+        })
+    }
+}
+
+/// An address, as it lies in an entry; never 0.
+fn key(address: usize) -> Option<u64> {
+    let fits =
+        address != 0 && address >> ADDRESS_BITS == 0 && address.trailing_zeros() >= ALIGN_BITS;
+    fits.then_some((address as u64) >> ALIGN_BITS << INDEX_BITS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static TABLE: ByAddress = ByAddress::new();
+
+    #[test]
+    fn what_was_inserted_is_found_until_it_is_removed() {
+        let address = |i: usize| 0x7fff_1234_0000 + i * 40;
+        for i in 0..1000 {
+            assert_eq!(TABLE.insert(address(i), i), Inserted::New, "{i}");
+        }
+        assert_eq!(TABLE.insert(address(0), 7), Inserted::InPlaceOf(0));
+        assert_eq!(TABLE.insert(address(0), 0), Inserted::InPlaceOf(7));
+        for i in 0..1000 {
+            assert_eq!(TABLE.get(address(i)), Some(i));
+            assert_eq!(TABLE.get(address(i) + 4), None);
+            assert_eq!(TABLE.remove(address(i)), Some(i));
+            assert_eq!(TABLE.get(address(i)), None);
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        static SMALL: ByAddress = ByAddress::new();
+        for (address, index) in [
+            (0, 1),
+            (0x1002, 1),
+            (1 << ADDRESS_BITS, 1),
+            (0x1000, 1 << INDEX_BITS),
+        ] {
+            assert_eq!(SMALL.insert(address, index), Inserted::NoRoom);
+        }
+        let room = PROBES * ENTRIES;
+        for i in 0..room {
+            assert_eq!(SMALL.insert(0x10_0000 + i * 4, i), Inserted::New);
+        }
+        let one_more = SMALL.insert(0x10_0000 + room * 4, room);
+        assert_eq!(one_more, Inserted::NoRoom);
+    }
+}
