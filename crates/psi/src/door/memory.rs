@@ -7,6 +7,13 @@ use engine::{Kind, memory};
 
 use super::keys;
 
+/// The number of the class that a key stands for.
+#[inline(always)]
+fn class(key: u32) -> Option<u16> {
+    let known = keys::packed(key).filter(|known| known.is(Kind::Memory))?;
+    Some(known.number())
+}
+
 /// The key to free by, 0 = it was not counted.
 ///
 /// # Safety
@@ -15,8 +22,8 @@ use super::keys;
 pub unsafe extern "C" fn memory_alloc(key: u32, bytes: usize, owner: *mut *mut c_void) -> u32 {
     // SAFETY: the interface.
     unsafe { nobodys(owner) };
-    match keys::of_kind(key, Kind::Memory) {
-        Some(known) if memory::was_allocated(known.class, bytes) => key,
+    match class(key) {
+        Some(class) if memory::was_allocated_as(class, bytes) => key,
         _ => 0,
     }
 }
@@ -43,15 +50,11 @@ pub unsafe extern "C" fn memory_realloc(
 ) -> u32 {
     // SAFETY: the interface.
     unsafe { nobodys(owner) };
-    match keys::of_kind(key, Kind::Memory) {
-        Some(known) => {
-            memory::freed(known.class, before);
-            match memory::was_allocated(known.class, bytes) {
-                true => key,
-                false => 0,
-            }
-        }
-        None => 0,
+    let Some(class) = class(key) else { return 0 };
+    memory::freed_as(class, before);
+    match memory::was_allocated_as(class, bytes) {
+        true => key,
+        false => 0,
     }
 }
 
@@ -67,7 +70,7 @@ pub unsafe extern "C" fn memory_claim(key: u32, _bytes: usize, owner: *mut *mut 
 /// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn memory_free(key: u32, bytes: usize, _owner: *mut c_void) {
-    if let Some(known) = keys::of_kind(key, Kind::Memory) {
-        memory::freed(known.class, bytes);
+    if let Some(class) = class(key) {
+        memory::freed_as(class, bytes);
     }
 }

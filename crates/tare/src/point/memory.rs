@@ -87,9 +87,51 @@ pub fn allocated(class: &Class, bytes: usize) {
 #[inline]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub fn was_allocated(class: &Class, bytes: usize) -> bool {
+    class.kind() == Kind::Memory && count_allocation(class, bytes)
+}
+
+/// The same by the class's number ([`class_number`](crate::host_lock::class_number)), for a host that keeps it; the
+/// class is one of memory.
+#[inline]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+pub fn was_allocated_as(number: u16, bytes: usize) -> bool {
+    count_allocation(number, bytes)
+}
+
+/// What a class of memory is known by.
+trait Numbered: Copy {
+    fn in_thread(self, local: &Local) -> u16;
+    fn outside(self, engine: &Engine) -> u16;
+}
+
+impl Numbered for &Class {
+    #[inline(always)]
+    fn in_thread(self, local: &Local) -> u16 {
+        local.number(self)
+    }
+
+    fn outside(self, engine: &Engine) -> u16 {
+        engine.number(self)
+    }
+}
+
+impl Numbered for u16 {
+    #[inline(always)]
+    fn in_thread(self, _: &Local) -> u16 {
+        self
+    }
+
+    fn outside(self, _: &Engine) -> u16 {
+        self
+    }
+}
+
+#[inline(always)]
+fn count_allocation(class: impl Numbered, bytes: usize) -> bool {
     let mut counted = false;
     let away = |engine: &Engine, place| {
-        counted = count_away(engine, place, class, |row| row.allocated(bytes));
+        let number = class.outside(engine);
+        counted = count_away(engine, place, number, |row| row.allocated(bytes));
     };
     if let Some((local, number)) = counting(class, away)
         && let Some(line) = local.row(number, 0)
@@ -104,8 +146,23 @@ pub fn was_allocated(class: &Class, bytes: usize) -> bool {
 #[inline]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub fn freed(class: &Class, bytes: usize) {
+    if class.kind() == Kind::Memory {
+        count_free(class, bytes);
+    }
+}
+
+/// The same by the class's number, see [`was_allocated_as`].
+#[inline]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+pub fn freed_as(number: u16, bytes: usize) {
+    count_free(number, bytes);
+}
+
+#[inline(always)]
+fn count_free(class: impl Numbered, bytes: usize) {
     let away = |engine: &Engine, place| {
-        count_away(engine, place, class, |row| row.freed(bytes));
+        let number = class.outside(engine);
+        count_away(engine, place, number, |row| row.freed(bytes));
     };
     if let Some((local, number)) = counting(class, away)
         && let Some(line) = local.row(number, 0)
@@ -205,18 +262,17 @@ fn balance(line: &Line) -> (i64, i64) {
 /// has left, its name for one: that is counted in a free bank of its account, or what it allocated
 /// would never be seen to go. What is done outside of sessions is counted for nobody.
 #[inline(always)]
-fn counting<'a>(class: &Class, away: impl FnOnce(&Engine, Away)) -> Option<(&'a Local, u16)> {
-    if class.kind() != Kind::Memory {
-        return None;
-    }
+fn counting<'a>(
+    class: impl Numbered,
+    away: impl FnOnce(&Engine, Away),
+) -> Option<(&'a Local, u16)> {
     let local = local_or(away)?;
-    let number = local.number(class);
+    let number = class.in_thread(local);
     (local.bits(number) & effective::COUNT != 0).then_some((local, number))
 }
 
 #[inline(always)]
-fn count_away(engine: &Engine, place: Away, class: &Class, count: impl FnOnce(&Row<'_>)) -> bool {
-    let number = engine.number(class);
+fn count_away(engine: &Engine, place: Away, number: u16, count: impl FnOnce(&Row<'_>)) -> bool {
     let flags = &engine.view.controls().effective[usize::from(number)];
     if flags.load(Ordering::Relaxed) & effective::COUNT == 0 {
         return false;

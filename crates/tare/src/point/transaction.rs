@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 
 use tare_layout::class::EventType;
 use tare_layout::control::effective;
@@ -181,11 +182,29 @@ impl Transaction {
     #[inline]
     pub fn commit(self) {
         self.state.set(at::COMMITTED);
+        self.finish();
     }
 
     /// Ends it as rolled back, as dropping does.
     #[inline]
-    pub fn rollback(self) {}
+    pub fn rollback(self) {
+        self.finish();
+    }
+
+    /// What dropping does, among the code of a statement.
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+    fn finish(self) {
+        ManuallyDrop::new(self).end();
+    }
+
+    #[inline(always)]
+    fn end(&self) {
+        if self.key != 0
+            && let Some(local) = attached().filter(|local| local.key == self.key)
+        {
+            end(local, &self.open, 0, self.state.get());
+        }
+    }
 
     /// Says which number the engine knows it by.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
@@ -224,10 +243,6 @@ impl Transaction {
 impl Drop for Transaction {
     #[inline]
     fn drop(&mut self) {
-        if self.key != 0
-            && let Some(local) = attached().filter(|local| local.key == self.key)
-        {
-            end(local, &self.open, 0, self.state.get());
-        }
+        self.end();
     }
 }
