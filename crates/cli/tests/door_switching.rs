@@ -6,7 +6,7 @@ mod servers;
 mod support;
 
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
@@ -14,9 +14,6 @@ use mysql::prelude::Queryable;
 use servers::{Engine, Server, Version};
 
 const SELECTS: u64 = 50;
-/// How long a statement sleeps.
-const SLEEP: Duration = Duration::from_secs(1);
-
 fn switch(server: &Server, value: &str) {
     for table in ["setup_instruments", "setup_consumers"] {
         server.tare(&format!(
@@ -35,6 +32,15 @@ fn number(server: &Server, kind: &str, column: &str, event: &str) -> u64 {
         "SELECT {column} AS n FROM performance_schema.events_{kind}_summary_global_by_event_name \
          WHERE EVENT_NAME = '{event}'"
     ));
+    rows[0]["n"].as_u64().expect("a number")
+}
+
+/// Mutexes of a class of which each connection has one.
+fn listed_locks(server: &Server) -> u64 {
+    let rows = server.tare(
+        "SELECT COUNT(*) AS n FROM performance_schema.mutex_instances \
+         WHERE NAME = 'wait/synch/mutex/sql/THD::LOCK_thd_data'",
+    );
     rows[0]["n"].as_u64().expect("a number")
 }
 
@@ -60,13 +66,11 @@ fn counts(server: &Server) -> Vec<u64> {
     EXACT.iter().map(of).collect()
 }
 
-/// Has a connection sleep for [`SLEEP`], and returns once it does.
+/// Has a connection sleep until it is woken, and returns once it does.
 fn sleep(server: &Server, mut connection: Conn) -> JoinHandle<Conn> {
     let sleeps = std::thread::spawn(move || {
-        let seconds = SLEEP.as_secs();
-        connection
-            .query_drop(format!("SELECT SLEEP({seconds})"))
-            .expect("slept");
+        // Whether that is an error depends on the server.
+        let _woken = connection.query_drop("SELECT SLEEP(1000)");
         connection
     });
     support::wait_for("a sleeping thread", || {
@@ -77,6 +81,12 @@ fn sleep(server: &Server, mut connection: Conn) -> JoinHandle<Conn> {
         (rows[0]["n"].as_u64() == Some(1)).then_some(())
     });
     sleeps
+}
+
+/// Ends the statement of connection `id`, which sleeps.
+fn wake(by: &mut Conn, id: u32, sleeps: JoinHandle<Conn>) -> Conn {
+    by.query_drop(format!("KILL QUERY {id}")).expect("woken");
+    sleeps.join().expect("the sleeping thread")
 }
 
 fn calls_rest_and_arrive_again(version: Version) {
@@ -94,6 +104,8 @@ fn calls_rest_and_arrive_again(version: Version) {
             .expect("inserted");
     }
     let mut sleeper = server.connect();
+    let sleeper_id = sleeper.connection_id();
+    let mut slept = Duration::ZERO;
     let mut before = vec![0; EXACT.len()];
     for round in 0..3 {
         switch(&server, "YES");
@@ -105,11 +117,13 @@ fn calls_rest_and_arrive_again(version: Version) {
         for (i, (_, event)) in EXACT.iter().enumerate() {
             assert_eq!(now[i] - before[i], SELECTS, "{event} in round {round}");
         }
+        let began = Instant::now();
         let sleeps = sleep(&server, sleeper);
         switch(&server, "NO");
         let mut at_rest = counts(&server);
         select(&mut connection);
-        sleeper = sleeps.join().expect("the sleeping thread");
+        sleeper = wake(&mut connection, sleeper_id, sleeps);
+        slept = slept.max(began.elapsed());
         // The statement that slept began before: what begins is finished.
         at_rest[0] += 1;
         assert_eq!(
@@ -133,17 +147,29 @@ fn calls_rest_and_arrive_again(version: Version) {
     server.tare(
         "UPDATE performance_schema.setup_instruments SET ENABLED = 'NO' WHERE NAME LIKE 'statement/%'",
     );
+    let began = Instant::now();
     let sleeps = sleep(&server, sleeper);
     switch(&server, "NO");
-    sleeper = sleeps.join().expect("the sleeping thread");
-    std::thread::sleep(3 * SLEEP);
+    sleeper = wake(&mut connection, sleeper_id, sleeps);
+    slept = slept.max(began.elapsed());
+    // So that a stage that goes on until now would be the longest.
+    std::thread::sleep(slept);
     switch(&server, "YES");
     sleeper.query_drop("SELECT 1").expect("selected");
     let longest = number(&server, "stages", "MAX_TIMER_WAIT", "stage/sql/User sleep");
     assert!(
-        u128::from(longest) < 3 * SLEEP.as_nanos() * 1000,
+        u128::from(longest) <= slept.as_nanos() * 1000,
         "a stage of {longest} ps was made up"
     );
+    // Of a connection's locks none is listed that was made while it was off.
+    switch(&server, "NO");
+    let listed = listed_locks(&server);
+    let unlisted = server.connect();
+    assert_eq!(listed_locks(&server), listed);
+    switch(&server, "YES");
+    let more = server.connect();
+    assert_eq!(listed_locks(&server), listed + 1);
+    drop((unlisted, more));
     server.stop();
 }
 
