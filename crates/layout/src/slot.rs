@@ -18,6 +18,9 @@ pub const FREE: u32 = 0;
 /// A live thread.
 pub const LIVE: u32 = 1;
 
+/// In place of a bank's number: the thread has counted nothing, yet.
+pub const NO_BANK: u32 = u32::MAX;
+
 /// What a thread's client asked for: `threads.PROCESSLIST_COMMAND`.
 pub const COMMANDS: [&str; 34] = [
     "Sleep",
@@ -84,6 +87,7 @@ pub enum Command {
 
 impl Command {
     /// The command with this number.
+    #[inline]
     pub fn from_number(number: i32) -> Option<Self> {
         const ALL: [Command; 19] = [
             Command::Sleep,
@@ -132,7 +136,7 @@ pub struct Slot {
     pub thread_id: AtomicU64,
     /// The newest event id given.
     pub event_id: AtomicU64,
-    /// Its bank.
+    /// Its bank, or [`NO_BANK`].
     pub bank: AtomicU32,
     /// Statements open now.
     pub statement_depth: AtomicU32,

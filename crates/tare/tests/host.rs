@@ -30,7 +30,7 @@ fn lock(instance: u32, counts_all: bool) -> HostLock {
 #[test]
 fn a_free_lock_is_counted_and_one_that_waits_is_timed() {
     let tare = everything(Default::default());
-    let instance = host_lock::new_instance(&LOCK, 0x1000);
+    let instance = host_lock::new_instance(host_lock::class_number(&LOCK), 0x1000);
     let lock = lock(instance, false);
     // The first event of a class makes its row: that is not done in passing.
     assert!(!host_lock::is_counted_free(lock.class, || true));
@@ -54,7 +54,7 @@ fn a_free_lock_is_counted_and_one_that_waits_is_timed() {
 #[test]
 fn an_instance_that_counts_all_says_who_holds_it() {
     let tare = everything(Default::default());
-    let instance = host_lock::new_instance(&LOCK, 0x1000);
+    let instance = host_lock::new_instance(host_lock::class_number(&LOCK), 0x1000);
     let lock = lock(instance, true);
     assert!(host_lock::take(lock, Operation::Lock, || true).is_none());
     assert_eq!(tare.instance(instance, 0).count, 1);
@@ -166,4 +166,36 @@ fn a_thread_stays_in_a_session() {
     .expect("no panic");
     assert_ne!(SEEN.load(Ordering::Relaxed), 0);
     assert_eq!(tare.total(&QUERY).count, 1);
+}
+
+#[test]
+fn a_session_takes_a_bank_when_it_counts() {
+    let tare = start(Config::nothing());
+    let lock = lock(0, false);
+    let sessions = |n: usize| -> Vec<Session> { (0..n).map(|_| Session::new(&WORKER)).collect() };
+    let count_in = |session: &mut Session, user: &str| {
+        let _entered = session.enter();
+        tare::thread::set_account(user, "localhost");
+        assert!(host_lock::take(lock, Operation::Lock, || true).is_none());
+    };
+    let before = tare.banks();
+    let mut idle = sessions(8);
+    for session in &mut idle {
+        count_in(session, "off");
+    }
+    assert_eq!((tare.banks(), tare.total(&LOCK).count), (before, 0));
+    tare.set_instrument(&LOCK, true, true);
+    // Those that were there count from now on, for their account.
+    for session in &mut idle {
+        count_in(session, "off");
+    }
+    assert_eq!((tare.banks(), tare.total(&LOCK).count), (before + 8, 8));
+    drop(idle);
+    // Banks of an account serve its next sessions.
+    let mut again = sessions(8);
+    for session in &mut again {
+        count_in(session, "off");
+    }
+    assert_eq!((tare.banks(), tare.total(&LOCK).count), (before + 8, 16));
+    assert_eq!(tare.losses(), []);
 }

@@ -1,5 +1,6 @@
 //! Connection attributes: what a client says of itself.
 
+use std::borrow::Cow;
 use std::ffi::{c_char, c_int, c_void};
 
 use engine::thread;
@@ -19,31 +20,43 @@ pub unsafe extern "C" fn set_thread_connect_attrs(
         }
         // SAFETY: the interface: so many bytes.
         let bytes = unsafe { std::slice::from_raw_parts(buffer.cast(), length as usize) };
-        thread::set_attributes(&lines(bytes));
+        let mut room = [0; KEPT];
+        thread::set_attributes(&lines(bytes, &mut room));
         0
     })
 }
 
-/// Pairs of texts, each behind its length, as lines.
-fn lines(mut bytes: &[u8]) -> String {
-    let mut lines = Vec::with_capacity(bytes.len());
+/// More than the engine keeps of a session's, by a character.
+const KEPT: usize = 256;
+
+/// Pairs of texts, each behind its length, as lines; what there is no room for is cut.
+fn lines<'a>(mut bytes: &[u8], room: &'a mut [u8]) -> Cow<'a, str> {
+    let mut used = 0;
+    let mut put = |text: &[u8]| {
+        let length = text.len().min(room.len() - used);
+        let place = &mut room[used..used + length];
+        place.copy_from_slice(&text[..length]);
+        used += length;
+        // But for the one between two pairs.
+        if text != b"\n" && place.contains(&b'\n') {
+            let breaks = place.iter_mut().filter(|byte| **byte == b'\n');
+            breaks.for_each(|byte| *byte = b' ');
+        }
+    };
+    let mut is_first = true;
     while let Some((key, rest)) = one(bytes)
         && let Some((value, rest)) = one(rest)
     {
         bytes = rest;
-        if !lines.is_empty() {
-            lines.push(b'\n');
+        if !is_first {
+            put(b"\n");
         }
-        for (text, between) in [(key, &b"="[..]), (value, b"")] {
-            lines.extend(text.iter().map(|byte| match byte {
-                b'\n' => b' ',
-                other => *other,
-            }));
-            lines.extend(between);
-        }
+        is_first = false;
+        put(key);
+        put(b"=");
+        put(value);
     }
-    // As a whole: it is read eight bytes at a time.
-    String::from_utf8(lines).unwrap_or_else(|bad| lossy(bad.as_bytes()).into_owned())
+    lossy(&room[..used])
 }
 
 /// A text behind its length, and the rest.
@@ -70,20 +83,24 @@ fn one(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 mod tests {
     use super::*;
 
+    fn of(bytes: &[u8]) -> String {
+        lines(bytes, &mut [0; KEPT]).into_owned()
+    }
+
     #[test]
     fn pairs_become_lines() {
-        assert_eq!(
-            lines(b"\x03_os\x05Linux\x04_pid\x0242"),
-            "_os=Linux\n_pid=42"
-        );
-        let long = [&b"\x01k\xfc\x00\x01"[..], &[b'v'; 256]].concat();
-        assert_eq!(lines(&long), format!("k={}", "v".repeat(256)));
+        assert_eq!(of(b"\x03_os\x05Linux\x04_pid\x0242"), "_os=Linux\n_pid=42");
+        assert_eq!(of(b"\x01a\x03b\nc"), "a=b c");
+        let long = [&b"\x01k\xfc\xc8\x00"[..], &[b'v'; 200]].concat();
+        assert_eq!(of(&long), format!("k={}", "v".repeat(200)));
     }
 
     #[test]
     fn what_is_cut_is_left_out() {
-        assert_eq!(lines(b"\x03_os\x05Linux\x04_pid\x09"), "_os=Linux");
-        assert_eq!(lines(b"\xfe\xff\xff\xff\xff\xff\xff\xff\xffx"), "");
-        assert_eq!(lines(b""), "");
+        assert_eq!(of(b"\x03_os\x05Linux\x04_pid\x09"), "_os=Linux");
+        assert_eq!(of(b"\xfe\xff\xff\xff\xff\xff\xff\xff\xffx"), "");
+        assert_eq!(of(b""), "");
+        let long = [&b"\x01k\xfc\xe8\x03"[..], &[b'v'; 1000]].concat();
+        assert_eq!(of(&long), format!("k={}", "v".repeat(KEPT - 2)));
     }
 }

@@ -14,6 +14,7 @@ use engine::{Command, Kind};
 
 use super::exchange::{NONE, quiet, text};
 use super::keys::{self, Known};
+use super::lock;
 use super::metadata::Kept;
 
 /// What the server keeps for a thread.
@@ -29,11 +30,32 @@ pub struct Thread {
     /// PROCESSLIST_INFO was given by itself.
     has_info: Cell<bool>,
     /// The default schema as it was told last.
-    schema: UnsafeCell<Vec<u8>>,
+    schema: UnsafeCell<Schema>,
+}
+
+/// MySQL's limit of a schema's name: 64 characters.
+const LONGEST_SCHEMA: usize = 64 * 3;
+
+#[derive(Debug)]
+struct Schema {
+    length: usize,
+    name: [u8; LONGEST_SCHEMA],
+}
+
+impl Schema {
+    fn set(&mut self, name: &[u8]) {
+        // A longer one is none of the server's.
+        let fits = name.len() <= LONGEST_SCHEMA;
+        self.length = if fits { name.len() } else { 0 };
+        self.name[..self.length].copy_from_slice(&name[..self.length]);
+    }
+
+    fn is(&self, name: &[u8]) -> bool {
+        self.name[..self.length] == *name
+    }
 }
 
 thread_local! {
-    static CURRENT: Cell<*mut Thread> = const { Cell::new(ptr::null_mut()) };
     /// Its destructor ends the session of a thread of the system that ends with one.
     static ENDING: Ending = const { Ending };
 }
@@ -51,7 +73,13 @@ impl Drop for Ending {
 #[inline(always)]
 pub(super) fn current<'a>() -> Option<&'a Thread> {
     // SAFETY: null, or made by `new`, and not deleted as long as a thread has it.
-    unsafe { CURRENT.get().as_ref() }
+    unsafe { current_place().as_ref() }
+}
+
+/// The same, null = none.
+#[inline(always)]
+fn current_place() -> *mut Thread {
+    thread::of_host().cast()
 }
 
 fn new(known: &'static Known, parent: u64) -> *mut Thread {
@@ -61,22 +89,25 @@ fn new(known: &'static Known, parent: u64) -> *mut Thread {
         metadata: UnsafeCell::new(Kept::new()),
         serves_client: Cell::new(false),
         has_info: Cell::new(false),
-        schema: UnsafeCell::new(Vec::new()),
+        schema: UnsafeCell::new(Schema {
+            length: 0,
+            name: [0; LONGEST_SCHEMA],
+        }),
     }))
 }
 
-/// Makes `thread` the calling thread's, or none.
+/// Makes the thread at `place` the calling one's, or none.
 ///
 /// # Safety
-/// `thread` is null or made by `new`, and no other thread's.
-unsafe fn attach(thread: *mut Thread) {
+/// `place` is null or made by `new`, and no other thread's.
+unsafe fn attach(place: *mut Thread) {
     // Too late in a thread's life, nobody would tell when it ends.
-    if ENDING.try_with(|_| {}).is_err() && !thread.is_null() {
+    if ENDING.try_with(|_| {}).is_err() && !place.is_null() {
         return;
     }
-    CURRENT.set(thread);
+    thread::set_of_host(place.cast());
     // SAFETY: the caller's promise.
-    match unsafe { thread.as_ref() } {
+    match unsafe { place.as_ref() } {
         // SAFETY: left by `attach` of another or by `delete_*` before it is freed.
         Some(thread) => unsafe { thread.session.stay() },
         None => thread::leave_session(),
@@ -102,11 +133,11 @@ extern "C" fn begin(start: *mut c_void) -> *mut c_void {
         engine::follow_forks(false);
         engine::settings::watch();
         if let Some(known) = start.known {
-            let thread = new(known, start.parent);
+            let session = new(known, start.parent);
             // SAFETY: just made.
             unsafe {
-                (*thread).session.set_os_id(libc::gettid() as u64);
-                attach(thread);
+                (*session).session.set_os_id(thread::os_id());
+                attach(session);
             }
         }
     });
@@ -150,18 +181,20 @@ pub unsafe extern "C" fn new_thread(
             return NONE;
         };
         let parent = current().map_or(0, |thread| thread.session.id());
-        let thread = new(known, parent);
+        let made = new(known, parent);
         // SAFETY: just made.
         let Thread {
             session,
             serves_client,
             ..
-        } = unsafe { &*thread };
+        } = unsafe { &*made };
         serves_client.set(processlist_id != 0);
+        if processlist_id != 0 {
+            lock::serve();
+        }
         session.set_processlist_id(processlist_id);
-        // SAFETY: gettid has no preconditions.
-        session.set_os_id(unsafe { libc::gettid() as u64 });
-        thread.cast()
+        session.set_os_id(thread::os_id());
+        made.cast()
     })
 }
 
@@ -171,6 +204,9 @@ pub unsafe extern "C" fn set_thread_id(thread: *mut c_void, id: u64) {
     // SAFETY: the interface.
     if let Some(thread) = unsafe { thread.cast::<Thread>().as_ref() } {
         thread.serves_client.set(id != 0);
+        if id != 0 {
+            lock::serve();
+        }
         thread.session.set_processlist_id(id);
     }
 }
@@ -179,16 +215,15 @@ pub unsafe extern "C" fn set_thread_id(thread: *mut c_void, id: u64) {
 /// The interface.
 pub unsafe extern "C" fn set_thread_os_id(thread: *mut c_void) {
     // SAFETY: the interface.
-    if let Some(thread) = unsafe { thread.cast::<Thread>().as_ref() } {
-        // SAFETY: gettid has no preconditions.
-        thread.session.set_os_id(unsafe { libc::gettid() as u64 });
+    if let Some(of) = unsafe { thread.cast::<Thread>().as_ref() } {
+        of.session.set_os_id(thread::os_id());
     }
 }
 
 /// # Safety
 /// The interface.
 pub unsafe extern "C" fn get_thread() -> *mut c_void {
-    CURRENT.get().cast()
+    current_place().cast()
 }
 
 /// # Safety
@@ -230,7 +265,7 @@ pub unsafe extern "C" fn switch_thread(thread: *mut c_void) {
 /// The interface.
 pub unsafe extern "C" fn delete_current_thread() {
     quiet((), || {
-        let thread = CURRENT.get();
+        let thread = current_place();
         if !thread.is_null() {
             // SAFETY: this thread's, and it leaves it.
             unsafe {
@@ -251,7 +286,7 @@ pub unsafe extern "C" fn delete_thread(thread: *mut c_void) {
         }
         // SAFETY: the interface: no thread has it but perhaps this one, which leaves it.
         unsafe {
-            if thread == CURRENT.get() {
+            if thread == current_place() {
                 attach(ptr::null_mut());
             }
             drop(Box::from_raw(thread));
@@ -295,8 +330,7 @@ pub unsafe extern "C" fn set_thread_db(name: *const c_char, length: c_int) {
         let name = unsafe { text(name, length.max(0) as usize) };
         // SAFETY: this thread's alone, and nothing below comes back here.
         let schema = unsafe { &mut *thread.schema.get() };
-        schema.clear();
-        schema.extend_from_slice(name.as_bytes());
+        schema.set(name.as_bytes());
         thread::set_db(&name);
     });
 }
@@ -304,7 +338,7 @@ pub unsafe extern "C" fn set_thread_db(name: *const c_char, length: c_int) {
 /// Whether a schema is the thread's default one, as it was told last.
 pub(super) fn is_default_schema(name: &[u8]) -> bool {
     // SAFETY: as in `set_thread_db`.
-    current().is_some_and(|thread| unsafe { &*thread.schema.get() } == name)
+    current().is_some_and(|thread| unsafe { &*thread.schema.get() }.is(name))
 }
 
 /// # Safety

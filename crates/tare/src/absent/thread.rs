@@ -32,6 +32,18 @@ pub const fn id() -> u64 {
     0
 }
 
+/// 0.
+#[inline(always)]
+pub const fn os_id() -> u64 {
+    0
+}
+
+/// NULL.
+#[inline(always)]
+pub const fn of_host() -> *mut () {
+    std::ptr::null_mut()
+}
+
 /// Functions that do nothing.
 macro_rules! nothing {
     ($($name:ident($($type:ty),*);)*) => {
@@ -52,6 +64,7 @@ nothing! {
     set_info(&str);
     set_connection_type(ConnectionType);
     set_os_id(u64);
+    set_of_host(*mut ());
     set_attributes(&str);
 }
 

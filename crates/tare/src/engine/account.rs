@@ -3,7 +3,7 @@
 //! Looked up when a client connects or changes its default schema. Numbers are given in order and
 //! never taken back, so that a search is a walk over those in use.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use tare_layout::account::{Named, READY};
 use tare_layout::shared::Lost;
@@ -105,35 +105,33 @@ impl Engine {
 
     /// Counts a connection of this account.
     pub fn connected(&self, account: Account) {
-        for (current, total) in self.connections(account) {
+        self.connections(account, |current, total| {
             current.fetch_add(1, Ordering::Relaxed);
             total.fetch_add(1, Ordering::Relaxed);
-        }
+        });
     }
 
     /// Counts the end of one.
     pub fn disconnected(&self, account: Account) {
-        for (current, _) in self.connections(account) {
+        self.connections(account, |current, _| {
             current.fetch_sub(1, Ordering::Relaxed);
-        }
+        });
     }
 
-    fn connections(
-        &self,
-        account: Account,
-    ) -> impl Iterator<
-        Item = (
-            &'static tare_layout::primitive::AtomicU64,
-            &'static tare_layout::primitive::AtomicU64,
-        ),
-    > {
-        let view = self.view;
-        let row = (account.number != 0).then(|| view.account(account.number as usize));
-        let user = (account.user != 0).then(|| view.user(account.user as usize));
-        let host = (account.host != 0).then(|| view.host(account.host as usize));
-        let row = row.map(|a| (&a.current, &a.total));
-        let user = user.map(|u| (&u.current, &u.total));
-        let host = host.map(|h| (&h.current, &h.total));
-        row.into_iter().chain(user).chain(host)
+    /// Those of the account, its user and its host: now, and ever.
+    #[inline(always)]
+    fn connections(&self, account: Account, count: impl Fn(&AtomicU64, &AtomicU64)) {
+        if account.number != 0 {
+            let row = self.view.account(account.number as usize);
+            count(&row.current, &row.total);
+        }
+        if account.user != 0 {
+            let row = self.view.user(account.user as usize);
+            count(&row.current, &row.total);
+        }
+        if account.host != 0 {
+            let row = self.view.host(account.host as usize);
+            count(&row.current, &row.total);
+        }
     }
 }

@@ -84,11 +84,16 @@ impl Local {
         // statement is beyond what async-signal-safety allows its host.)
         let cache = unsafe { &mut *self.digests.get() };
         let limit = self.engine.view.geometry().limits.digest_text_bytes;
-        bump(&self.bank.get().read_texts, 1);
+        let bank = self.own_bank();
+        if let Some(bank) = bank {
+            bump(&bank.read_texts, 1);
+        }
         cache.text.clear();
         cache.text.reserve_exact(limit);
         if digest::normalize(text.as_bytes(), limit, &mut cache.text) == Extent::Truncated {
-            bump(&self.bank.get().cut_digests, 1);
+            if let Some(bank) = bank {
+                bump(&bank.cut_digests, 1);
+            }
         }
         let digest = Digest::of_normalized(&cache.text);
         self.engine.find_digest(generation, schema, &digest, text)
@@ -205,7 +210,8 @@ impl Local {
             return Some(line);
         }
         let _making = self.making()?;
-        let (bank, header) = (self.bank_number.get(), self.bank.get());
+        let header = self.make_bank()?;
+        let bank = self.bank_number.get();
         let place = |probe: usize| &header.digests[(found.id as usize + probe) % DIGEST_ENTRIES];
         let cell = (0..DIGEST_ENTRIES).map(place).find(|cell| {
             let entry = cell.load(Ordering::Relaxed);
@@ -238,8 +244,8 @@ impl Local {
 impl Digest {
     /// The digest of a statement. A thread that records counts that it read a text for one.
     pub fn of(sql: &str) -> Self {
-        if let Some(local) = attached() {
-            bump(&local.bank.get().read_texts, 1);
+        if let Some(bank) = attached().and_then(|local| local.own_bank()) {
+            bump(&bank.read_texts, 1);
         }
         let mut text = Vec::with_capacity(digest::MAX_DIGEST_LENGTH);
         digest::normalize(sql.as_bytes(), digest::MAX_DIGEST_LENGTH, &mut text);

@@ -46,6 +46,10 @@ struct Hot {
     lost_under: Cell<u32>,
     /// The account that the thread had when it left.
     account: Cell<u32>,
+    /// The thread's number in the operating system, 0 = nobody asked.
+    os_id: Cell<u32>,
+    /// The host's own.
+    of_host: Cell<*mut ()>,
 }
 
 impl Hot {
@@ -62,6 +66,8 @@ impl Hot {
             lost: Cell::new(0),
             lost_under: Cell::new(0),
             account: Cell::new(0),
+            os_id: Cell::new(0),
+            of_host: Cell::new(ptr::null_mut()),
         }
     }
 }
@@ -416,11 +422,13 @@ pub(crate) fn forget_in_child() {
         hot.local.set(ptr::null());
         hot.sessions.set(0);
         hot.mode.set(Mode::New);
+        hot.os_id.set(0);
     });
 }
 
 /// In a child of fork that Tare goes with: the thread has another number.
 pub(crate) fn renumber_in_child(os_id: u64) {
+    HOT.with(|hot| hot.os_id.set(os_id as u32));
     if let Some(local) = attached() {
         local.slot.os_id.store(os_id, Ordering::Relaxed);
     }
@@ -483,7 +491,24 @@ pub(crate) fn leave_session((local, generation): Before) {
     });
 }
 
-fn os_thread_id() -> u64 {
-    // SAFETY: gettid has no preconditions.
-    unsafe { libc::gettid() as u64 }
+/// What the host keeps for the calling thread.
+#[inline(always)]
+pub(crate) fn of_host() -> *mut () {
+    HOT.with(|hot| hot.of_host.get())
+}
+
+/// See [`of_host`].
+pub(crate) fn set_of_host(place: *mut ()) {
+    HOT.with(|hot| hot.of_host.set(place));
+}
+
+/// The thread's number in the operating system, which is asked once.
+pub(crate) fn os_thread_id() -> u64 {
+    HOT.with(|hot| {
+        if hot.os_id.get() == 0 {
+            // SAFETY: gettid has no preconditions.
+            hot.os_id.set(unsafe { libc::gettid() } as u32);
+        }
+        u64::from(hot.os_id.get())
+    })
 }

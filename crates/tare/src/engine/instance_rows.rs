@@ -62,7 +62,7 @@ impl Local {
     #[cold]
     #[inline(never)]
     fn instance_slow(&self, id: u32) -> Option<usize> {
-        let bank = self.bank.get();
+        let bank = self.own_bank()?;
         let lines = Engine::instance_lines(id);
         let mut free = None;
         for probe in 0..INSTANCE_PROBES {

@@ -102,7 +102,9 @@ pub fn descriptor() -> std::io::Result<OwnedFd> {
 /// Whether from now on, when this process forks while it has but one thread, Tare goes with the child, and the
 /// parent does not record any more: for servers that put themselves into the background.
 pub fn follow_forks(follow: bool) {
-    FOLLOWS_FORKS.store(follow, Ordering::Relaxed);
+    if FOLLOWS_FORKS.load(Ordering::Relaxed) != follow {
+        FOLLOWS_FORKS.store(follow, Ordering::Relaxed);
+    }
 }
 
 /// Whether the fork that is under way takes Tare along.

@@ -37,7 +37,7 @@ pub(crate) struct Local {
     pub(super) mask: *const AtomicU8,
     /// The bank's class index.
     pub(super) index: Cell<*const AtomicU16>,
-    /// The bank's arena.
+    /// The bank's arena; null as long as there is no bank.
     pub(super) arena: Cell<*const Line>,
     /// The slot.
     pub slot: &'static Slot,
@@ -71,7 +71,7 @@ pub(crate) struct Local {
     pub(super) object_masks: &'static [AtomicU8],
     /// The bank's fixed part.
     pub bank: Cell<&'static Bank>,
-    /// Number of the bank.
+    /// Number of the bank. Looked at through [`Local::has_bank`].
     pub bank_number: Cell<usize>,
     /// Keeps the segment mapped; everything above points into it.
     /// Let go by hand, because the local outlives the thread.
@@ -86,6 +86,8 @@ pub(crate) struct Local {
     pub(super) metric_flags: *const AtomicU8,
     /// The slot's row of metrics.
     pub(super) metric_row: *const AtomicU64,
+    /// `state_text`, `info` or `attributes` of the slot were written.
+    pub has_texts: Cell<bool>,
     /// The account.
     pub account: Cell<Account>,
     /// Event ids of the open statements.
@@ -246,6 +248,7 @@ impl Local {
             return None;
         }
         let _making = self.making()?;
+        self.make_bank()?;
         let at = self.engine.awaken(self.bank_number.get(), class)?;
         Some(self.line(at + i))
     }

@@ -39,7 +39,7 @@ impl Local {
     #[cold]
     #[inline(never)]
     fn object_row_slow(&self, id: u32, part: u8, lines: usize) -> Option<usize> {
-        let bank = self.bank.get();
+        let bank = self.own_bank()?;
         let mut free = None;
         for probe in 0..PROBES {
             let cell = &bank.objects[place(id, part, probe)];

@@ -124,7 +124,7 @@ impl Engine {
 
     /// The indexes of a table, which the caller knows to be there.
     fn indexes(&self, id: u32) -> impl Iterator<Item = (usize, &'static object::Index)> {
-        let view = self.view;
+        let view = &self.view;
         let limit = view.geometry().limits.indexes;
         let mut next = view
             .object(index_of(id))

@@ -63,7 +63,11 @@ pub fn follow(follower: Follower) {
 /// Starts the thread that waits for readers' changes, once. It takes no signals and sleeps in a futex; a child of
 /// fork does not have it.
 pub fn watch() {
-    if FOLLOWER.load(Ordering::Acquire).is_null() || WATCHES.swap(true, Ordering::Relaxed) {
+    // Looked at first: each of a host's threads may come by.
+    if FOLLOWER.load(Ordering::Acquire).is_null()
+        || WATCHES.load(Ordering::Relaxed)
+        || WATCHES.swap(true, Ordering::Relaxed)
+    {
         return;
     }
     let running = {

@@ -5,60 +5,66 @@ use std::cell::{Cell, UnsafeCell};
 use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
+use tare_layout::bank::Bank;
 use tare_layout::control::thread_mask;
 use tare_layout::event;
 use tare_layout::geometry::FIRST_TEXT_BYTES;
 use tare_layout::shared::Lost;
-use tare_layout::slot::{FREE, LIVE, Slot, ring};
+use tare_layout::slot::{FREE, LIVE, NO_BANK, Slot, ring};
 
 use super::account::Account;
 use super::local::{Local, OfStatement, OpenStage, Rings};
 use super::pending::Pending;
+use super::running::is_running;
 use super::state::Engine;
 use super::{clock, freelist, hot};
 use crate::class::Class;
 
 impl Local {
-    /// A slot with a bank; `None` when there is none left, which the caller counts.
+    /// A slot; `None` when there is none left, which the caller counts. It has no bank until it counts something: a
+    /// connection of a server with everything off never does.
     pub fn make(
         engine: &Arc<Engine>,
         class: &'static Class,
         parent: u64,
         os_id: u64,
     ) -> Option<*mut Local> {
-        let view = engine.view;
+        let view = &engine.view;
         let shared = view.shared();
         let threads = view.geometry().limits.threads;
         let link = |i: usize| (i < threads).then(|| &view.slot(i).next_free);
         let number = freelist::pop(&shared.free_slots.0, link)
             .or_else(|| freelist::take_new(&shared.slots_used.0, threads))?;
         let slot = view.slot(number);
-        let Some(bank_number) = engine.take_bank_patiently(0, number) else {
-            freelist::push(&shared.free_slots.0, number, &slot.next_free);
-            return None;
-        };
+        let parked = engine.locals.of(number);
         let class_number = engine.number(class);
+        // SAFETY: null, or made by `new`, and left by the thread that had the slot before.
+        let before = unsafe { parked.load(Ordering::Acquire).cast::<Self>().as_ref() };
+        let has_texts = before.is_some_and(|before| before.has_texts.get());
         let first_text = view.geometry().limits.text_ring_bytes - FIRST_TEXT_BYTES;
+        if has_texts {
+            slot.state_text.set("");
+            slot.info.set("");
+            slot.attributes.set("");
+        }
         begin_slot(slot, view.statements(number), first_text as u64, |slot| {
             let id = shared.next_thread_id.0.fetch_add(1, Ordering::Relaxed);
             slot.thread_id.store(id, Ordering::Relaxed);
             slot.class.store(u32::from(class_number), Ordering::Relaxed);
             slot.parent_id.store(parent, Ordering::Relaxed);
             slot.os_id.store(os_id, Ordering::Relaxed);
-            slot.bank.store(bank_number as u32, Ordering::Relaxed);
+            slot.bank.store(NO_BANK, Ordering::Relaxed);
             slot.command_since.store(clock::now(), Ordering::Relaxed);
         });
         let (instrumented, history) = engine.thread_class(class_number);
         let mask = thread_mask(instrumented, history);
         view.thread_masks()[number].store(mask, Ordering::Relaxed);
-        let parked = engine.locals.of(number);
         let local = match parked.load(Ordering::Acquire).cast::<Self>() {
             place if place.is_null() => {
-                let made = Self::new(engine, number, bank_number);
+                let made = Self::new(engine, number);
                 if made.is_null() {
-                    engine.give_bank(bank_number);
                     end_slot(engine, number);
                     return None;
                 }
@@ -67,7 +73,7 @@ impl Local {
             }
             place => {
                 // SAFETY: made by `new`, and left by the thread that had the slot before.
-                unsafe { (*place).renew(engine, bank_number) };
+                unsafe { (*place).renew(engine) };
                 place
             }
         };
@@ -75,16 +81,16 @@ impl Local {
     }
 
     /// A slot's local; null when there is no memory.
-    fn new(engine: &Arc<Engine>, number: usize, bank_number: usize) -> *mut Local {
-        let view = engine.view;
+    fn new(engine: &Arc<Engine>, number: usize) -> *mut Local {
+        let view = &engine.view;
         let value = Local {
             key: u64::from(engine.generation) << 32 | number as u64,
             effective: view.controls().effective.as_ptr(),
             mask: &view.thread_masks()[number],
             object_masks: view.object_masks(),
-            index: Cell::new(view.class_index(bank_number).as_ptr()),
-            arena: Cell::new(view.arena(bank_number).as_ptr()),
-            bank: Cell::new(view.bank(bank_number)),
+            index: Cell::new(no_bank::INDEX.as_ptr()),
+            arena: Cell::new(std::ptr::null()),
+            bank: Cell::new(no_bank::bank()),
             slot: view.slot(number),
             rings: Rings {
                 waits: view.ring_waits(number),
@@ -98,7 +104,7 @@ impl Local {
             },
             metric_flags: view.metric_flags().as_ptr(),
             metric_row: view.metric_row(number).as_ptr(),
-            bank_number: Cell::new(bank_number),
+            bank_number: Cell::new(no_bank::NUMBER),
             engine: ManuallyDrop::new(Arc::clone(engine)),
             pending: Pending::default(),
             edge: Cell::new(0),
@@ -112,6 +118,7 @@ impl Local {
             of_statement: Default::default(),
             transaction_id: Cell::new(0),
             cursors: Default::default(),
+            has_texts: Cell::new(false),
             account: Cell::default(),
             schema: Cell::new(0),
             digests: UnsafeCell::default(),
@@ -130,12 +137,8 @@ impl Local {
 
     /// Makes it a new thread's. What the thread before knew of digests is as good for this one; the ids of
     /// open statements and what they counted are written when one begins.
-    fn renew(&mut self, engine: &Arc<Engine>, bank_number: usize) {
-        let view = engine.view;
-        self.index.set(view.class_index(bank_number).as_ptr());
-        self.arena.set(view.arena(bank_number).as_ptr());
-        self.bank.set(view.bank(bank_number));
-        self.bank_number.set(bank_number);
+    fn renew(&mut self, engine: &Arc<Engine>) {
+        self.leave_bank();
         self.engine = ManuallyDrop::new(Arc::clone(engine));
         self.pending = Pending::default();
         self.edge.set(0);
@@ -146,6 +149,7 @@ impl Local {
         self.of_statement = OfStatement::default();
         self.transaction_id.set(0);
         self.cursors = Default::default();
+        self.has_texts.set(false);
         self.account.take();
         self.schema.set(0);
         self.program.set(0);
@@ -174,21 +178,25 @@ impl Local {
     pub unsafe fn leave(local: *mut Local) {
         // SAFETY: the caller's promise.
         let local = unsafe { &mut *local };
-        if !local.engine.is_ours() {
+        if !is_running(&local.engine) && !local.engine.is_ours() {
             // In a child of fork: slot and bank are in use by the parent's thread. What stays
             // behind is memory of a process that runs without Tare.
             return;
         }
         local.settle();
-        for number in 0..ring::RINGS {
-            local.engine.give_chunk(local.slot_number(), number);
+        if has_had_events(local.slot) {
+            for number in 0..ring::RINGS {
+                local.engine.give_chunk(local.slot_number(), number);
+            }
         }
         local.engine.disconnected(local.account.get());
         while let Some(index) = local.own_metadata_lock() {
             local.engine.end_metadata_lock(index);
         }
-        // The slot last: whoever takes it needs a bank, too, and there are only so many.
-        local.engine.give_bank(local.bank_number.get());
+        // The slot last: whoever takes it may need a bank, too, and there are only so many.
+        if local.has_bank() {
+            local.engine.give_bank(local.bank_number.get());
+        }
         let number = local.slot_number();
         // SAFETY: nobody uses it any more: whoever takes the slot makes it anew.
         let engine = unsafe { ManuallyDrop::take(&mut local.engine) };
@@ -198,7 +206,7 @@ impl Local {
     /// Moves the thread to a bank of another account.
     pub fn change_account(&self, account: Account) {
         let before = self.account.get();
-        if before.number != account.number {
+        if before.number != account.number && self.has_bank() {
             self.settle();
             let _unbanked = hot::unbanked();
             let old = self.bank_number.get();
@@ -218,18 +226,87 @@ impl Local {
         self.account.set(account);
     }
 
+    /// Whether it has counted anything since it came, or since its account changed.
+    #[inline(always)]
+    pub fn has_bank(&self) -> bool {
+        self.bank_number.get() != no_bank::NUMBER
+    }
+
+    /// Its bank, for what is written there. `None` when there is none left, which is counted, or in a signal
+    /// handler that interrupted the taking of one.
+    #[inline(always)]
+    pub fn own_bank(&self) -> Option<&'static Bank> {
+        match self.has_bank() {
+            true => Some(self.bank.get()),
+            false => {
+                let _making = self.making()?;
+                self.make_bank()
+            }
+        }
+    }
+
+    /// The same for a caller that may make things.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn make_bank(&self) -> Option<&'static Bank> {
+        if !self.has_bank() {
+            let account = self.account.get().number;
+            match self.engine.take_bank_patiently(account, self.slot_number()) {
+                Some(number) => self.use_bank(number),
+                None => self.engine.lose(Lost::Rows, 1),
+            }
+        }
+        self.has_bank().then(|| self.bank.get())
+    }
+
+    fn leave_bank(&self) {
+        self.index.set(no_bank::INDEX.as_ptr());
+        self.bank.set(no_bank::bank());
+        self.bank_number.set(no_bank::NUMBER);
+    }
+
     fn use_bank(&self, number: usize) {
-        let view = self.engine.view;
-        let old = self.bank_number.replace(number);
-        self.index.set(view.class_index(number).as_ptr());
+        let view = &self.engine.view;
+        let old = self.bank_number.get();
+        // A signal handler that finds the bank finds a whole one.
         self.arena.set(view.arena(number).as_ptr());
+        compiler_fence(Ordering::SeqCst);
         self.bank.set(view.bank(number));
+        compiler_fence(Ordering::SeqCst);
+        self.bank_number.set(number);
+        self.index.set(view.class_index(number).as_ptr());
         under_sequence_lock(self.slot, |slot| {
             slot.bank.store(number as u32, Ordering::Relaxed)
         });
-        if old != number {
+        if old != number && old != no_bank::NUMBER {
             self.engine.give_bank(old);
         }
+    }
+}
+
+/// Where the pointers of a thread lead that has no bank: to nothing, which nobody writes.
+mod no_bank {
+    use std::mem::MaybeUninit;
+    use std::sync::atomic::AtomicU16;
+
+    use tare_layout::bank::Bank;
+
+    /// Stands for its number.
+    pub const NUMBER: usize = usize::MAX;
+
+    /// Of each class: it has no row.
+    pub static INDEX: [AtomicU16; 1 << 16] = [const { AtomicU16::new(0) }; 1 << 16];
+
+    struct Zeroes<T>(MaybeUninit<T>);
+    // SAFETY: its contents are shared by reference only, and are `Sync`.
+    unsafe impl<T: Sync> Sync for Zeroes<T> {}
+
+    static BANK: Zeroes<Bank> = Zeroes(MaybeUninit::zeroed());
+
+    /// One whose indexes name nothing.
+    pub fn bank() -> &'static Bank {
+        // SAFETY: integers, of which all zeroes is a value.
+        unsafe { BANK.0.assume_init_ref() }
     }
 }
 
@@ -245,7 +322,12 @@ fn under_sequence_lock(slot: &Slot, change: impl FnOnce(&Slot)) {
         .store(sequence.wrapping_add(2), Ordering::Release);
 }
 
-/// Makes a slot a new thread's: nothing of the thread before stays.
+/// Whether the slot's thread, or the last one, had an event that is shown or kept.
+fn has_had_events(slot: &Slot) -> bool {
+    slot.event_id.load(Ordering::Relaxed) != 0
+}
+
+/// Makes a slot a new thread's: nothing of the thread before stays but texts, which are the caller's.
 fn begin_slot(
     slot: &Slot,
     open_statements: &[event::Statement],
@@ -264,24 +346,20 @@ fn begin_slot(
             &slot.command,
         ]);
         zero32(&[&slot.connection_type, &slot.schema, &slot.stage]);
+        // Whatever is cleared here begins with an event's id. Lines that nobody wrote are not touched.
+        if has_had_events(slot) {
+            zero64(&slot.pushed.each_ref());
+            zero32(&slot.chunk.each_ref());
+            slot.waits.iter().for_each(|w| w.clear());
+            slot.current_stage.clear();
+            slot.transaction.clear();
+            // Those nested in it are shown up to the slot's depth only, and are another page.
+            open_statements[0].clear();
+        }
         zero64(&[&slot.event_id, &slot.processlist_id]);
         slot.text_at.store(first_text, Ordering::Relaxed);
-        slot.pushed
-            .iter()
-            .for_each(|p| p.store(0, Ordering::Relaxed));
-        slot.chunk
-            .iter()
-            .for_each(|c| c.store(0, Ordering::Relaxed));
         slot.command
             .store(tare_layout::slot::Command::Daemon as u32, Ordering::Relaxed);
-        slot.state_text.set("");
-        slot.info.set("");
-        slot.attributes.set("");
-        slot.waits.iter().for_each(|w| w.clear());
-        slot.current_stage.clear();
-        slot.transaction.clear();
-        // Those nested in it are shown up to the slot's depth only, and are another page.
-        open_statements[0].clear();
         identity(slot);
     });
     slot.state.store(LIVE, Ordering::Release);

@@ -42,7 +42,7 @@ impl Prepared {
         let Some(local) = local() else {
             return Self { id: 0 };
         };
-        let view = local.engine.view;
+        let view = &local.engine.view;
         let made = local.engine.new_prepared(|entry, index| {
             let cut = floor_boundary(text, view.geometry().limits.sql_text_bytes);
             store_bytes(view.prepared_text(index), &text.as_bytes()[..cut]);
@@ -72,7 +72,7 @@ impl Prepared {
         let Some(local) = local() else { return };
         let id = self.id(local);
         if let Some(entry) = live(local, id) {
-            let view = local.engine.view;
+            let view = &local.engine.view;
             let cut = floor_boundary(text, view.geometry().limits.sql_text_bytes);
             entry.text_length.store(0, Ordering::Relaxed);
             store_bytes(view.prepared_text(index_of(id)), &text.as_bytes()[..cut]);

@@ -269,8 +269,10 @@ impl Statement {
         };
         let limit = local.engine.view.geometry().limits.sql_text_bytes;
         let cut = floor_boundary(text, limit);
-        if cut < text.len() {
-            bump(&local.bank.get().cut_texts, 1);
+        if cut < text.len()
+            && let Some(bank) = local.own_bank()
+        {
+            bump(&bank.cut_texts, 1);
         }
         let position = append(local, &text.as_bytes()[..cut]);
         let length = cut as u64 | if cut < text.len() { at::TRUNCATED } else { 0 };
@@ -445,9 +447,11 @@ impl Statement {
             program::count(local, self.program, timed.then_some(ticks), counted);
         }
         let time = timed.then(|| (ticks, Place::of(local.engine.buckets.of(ticks))));
-        if let Some((_, bucket)) = time {
+        if let Some((_, bucket)) = time
+            && let Some(bank) = local.own_bank()
+        {
             let spill = || local.engine.view.fine_spill();
-            local.count_fine(&local.bank.get().statements, None, bucket, spill);
+            local.count_fine(&bank.statements, None, bucket, spill);
         }
         if let Some(found) = self.digest.get() {
             let seen = if known != 0 { known } else { clock::now() };

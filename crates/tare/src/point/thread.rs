@@ -117,6 +117,7 @@ pub fn set_command(command: Command) {
 /// `PROCESSLIST_STATE`, where the host has one besides its stages; empty = the stage's name.
 pub fn set_state(text: &str) {
     if let Some(local) = local() {
+        local.has_texts.set(true);
         local.slot.state_text.set(text);
     }
 }
@@ -124,6 +125,7 @@ pub fn set_state(text: &str) {
 /// `PROCESSLIST_INFO`, where it is not the statement's text; empty = the statement's.
 pub fn set_info(text: &str) {
     if let Some(local) = local() {
+        local.has_texts.set(true);
         local.slot.info.set(text);
     }
 }
@@ -138,6 +140,23 @@ pub fn set_connection_type(connection: ConnectionType) {
     }
 }
 
+/// A pointer of the host's own for the calling thread, null at first: beside what every event reads anyway, where a
+/// thread-local of a shared library would be a call into the dynamic linker.
+#[inline(always)]
+pub fn of_host() -> *mut () {
+    hot::of_host()
+}
+
+/// See [`of_host`].
+pub fn set_of_host(place: *mut ()) {
+    hot::set_of_host(place);
+}
+
+/// The calling thread's id in the operating system.
+pub fn os_id() -> u64 {
+    hot::os_thread_id()
+}
+
 /// The thread's id in the operating system, where it is not the calling thread's own.
 pub fn set_os_id(id: u64) {
     if let Some(local) = local() {
@@ -148,6 +167,7 @@ pub fn set_os_id(id: u64) {
 /// Attributes that the client gave, as `key=value` lines; what is beyond 248 bytes is cut.
 pub fn set_attributes(lines: &str) {
     if let Some(local) = local() {
+        local.has_texts.set(true);
         local.slot.attributes.set(lines);
     }
 }
