@@ -134,13 +134,16 @@ pub(super) unsafe fn end_lock(lock: *mut c_void) {
 
 #[inline(never)]
 unsafe fn end_instance_of(lock: *mut c_void, tagged: Option<Tagged>) {
-    quiet((), || match tagged {
-        Some(tagged) => end_instance(tagged.class(), tagged.forget()),
-        // SAFETY: without a word's number it is the address of an object, and the server is done with it.
-        None => match unsafe { take_back::<Object>(lock) } {
-            Some(object) => end_instance(object.class, object.instance),
-            None => {}
-        },
+    quiet((), || {
+        let (class, instance) = match tagged {
+            Some(tagged) => (tagged.class(), tagged.forget()),
+            // SAFETY: without a word's number it is the address of an object, and the server is done with it.
+            None => match unsafe { take_back::<Object>(lock) } {
+                Some(object) => (object.class, object.instance),
+                None => return,
+            },
+        };
+        end_instance(class, instance);
     });
 }
 

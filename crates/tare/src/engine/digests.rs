@@ -90,10 +90,9 @@ impl Local {
         }
         cache.text.clear();
         cache.text.reserve_exact(limit);
-        if digest::normalize(text.as_bytes(), limit, &mut cache.text) == Extent::Truncated {
-            if let Some(bank) = bank {
-                bump(&bank.cut_digests, 1);
-            }
+        let extent = digest::normalize(text.as_bytes(), limit, &mut cache.text);
+        if let Some(bank) = bank.filter(|_| extent == Extent::Truncated) {
+            bump(&bank.cut_digests, 1);
         }
         let digest = Digest::of_normalized(&cache.text);
         self.engine.find_digest(generation, schema, &digest, text)
