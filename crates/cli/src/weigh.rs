@@ -26,7 +26,7 @@ const WRONG: u8 = 2;
 /// Measure what instrumentation costs, on this machine and under a load
 ///
 /// Runs a matrix of servers, configurations, workloads and connections in random order, with an A/A
-/// control. Reports the differences with 95 % intervals, and the events counted meanwhile.
+/// control. Reports the differences with their intervals, and the events counted meanwhile.
 /// Keeps each result as it comes, in a directory with report.html, results.csv and results.json.
 ///
 /// RECIPE is one of tare's own (--list) or the path of yours; docs/weigh.md describes both.

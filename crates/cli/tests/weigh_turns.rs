@@ -190,3 +190,89 @@ fn a_server_that_dies_in_a_turn_fails_its_cells_alone() {
     }
     nothing_is_left(&directory);
 }
+
+/// Two configurations of one process beside one of its own, and a workload with a rate.
+const SHARED: &str = "\
+question = 'q'
+baseline = 'off'
+connections = [2]
+[run]
+repetitions = 1
+turns = 6
+turn_ms = 100
+warm_up = 0
+[data]
+rows = 100
+[[server]]
+name = 'tare'
+kind = 'tare'
+[[configuration]]
+name = 'disabled'
+options = ['--performance-schema=OFF']
+[[configuration]]
+name = 'off'
+options = ['--performance-schema=ON']
+sql = [\"UPDATE performance_schema.setup_instruments SET ENABLED = 'NO', TIMED = 'NO'\"]
+[[configuration]]
+name = 'on'
+options = ['--performance-schema=ON']
+sql = [\"UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES'\"]
+[[workload]]
+name = 'flat out'
+script = 'oltp_point_select'
+[[workload]]
+name = 'at half'
+script = 'oltp_point_select'
+rate = '50 % of peak'
+[[workload]]
+name = 'at forty'
+script = 'oltp_point_select'
+rate = 40
+[[ask]]
+title = 'How it is set'
+columns = ['enabled']
+configurations = ['off', 'on']
+sql = \"SELECT DISTINCT ENABLED FROM performance_schema.setup_instruments WHERE NAME LIKE 'statement/sql/%'\"
+";
+
+#[test]
+fn a_process_is_switched_beside_others_and_rates_are_the_same_for_all() {
+    let directory = Directory::new("turns-shared");
+    recipe(&directory, SHARED);
+    let finished = finish(&mut weigh(&directory, &["./r.toml", "--output", "out"]));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let plan = std::fs::read_to_string(directory.path().join("out/plan.json")).expect("written");
+    let plan: Value = serde_json::from_str(&plan).expect("JSON");
+    let peak = plan["rates"]["tare/at half/2"].as_f64().expect("found");
+    let cells = cells(&directory);
+    assert_eq!(cells.len(), 3 * 4);
+    for cell in cells.values() {
+        let key = &cell["key"];
+        assert_eq!(state(cell), ("done", ""), "{key}");
+        let configuration = key["configuration"].as_str();
+        let events = cell["events"].as_array().map_or(0, Vec::len);
+        assert_eq!(events > 0, configuration == Some("on"), "{key}");
+        let expected = match configuration {
+            Some("on") => serde_json::json!([["YES"]]),
+            Some("off") => serde_json::json!([["NO"]]),
+            _ => Value::Null,
+        };
+        assert_eq!(cell["asked"][0]["rows"], expected, "{key}");
+        let number = |name: &str| cell[name].as_f64().expect("a number");
+        match key["workload"].as_str() {
+            Some("flat out") => assert_eq!(cell["rate"], Value::Null),
+            Some("at half") => assert!((number("rate") - peak / 2.0).abs() < 1e-6 * peak, "{key}"),
+            _ => {
+                // A machine that is slow does less; that it does not do more is the rate's doing.
+                assert_eq!(cell["rate"].as_f64(), Some(40.0));
+                let most = 40.0 * (4.0 * number("seconds") + 1.0);
+                assert!(
+                    number("transactions") < most,
+                    "{key}: {}",
+                    number("transactions")
+                );
+            }
+        }
+    }
+    nothing_is_left(&directory);
+}

@@ -3,7 +3,8 @@
 -- TARE_COUNTED_SCRIPT is that script: a name of sysbench's own, or a path. TARE_COUNTED_FILE is a file of lines of 64 bytes:
 --
 --    first line              what whoever reads it says: whether latencies are taken now; nanoseconds for which
---                            the load stood still; whether it is to end
+--                            the load stood still; whether it is to end; nanoseconds from one event of a thread to its
+--                            next, on average, and 0 for no pause
 --    a line for each thread  its events; of those that ended while latencies were taken: how many, nanoseconds in all
 --    864 words for each      those events by their latency: 32 buckets from each power of two of microseconds to the next
 --
@@ -15,6 +16,7 @@ ffi.cdef [[
    void *mmap(void *address, size_t bytes, int protection, int flags, int descriptor, long offset);
    typedef struct { long seconds, nanoseconds; } tare_time;
    int clock_gettime(int clock, tare_time *time);
+   int usleep(unsigned int microseconds);
 ]]
 local READ_WRITE, SHARED, O_RDWR, MONOTONIC = 3, 1, 2, 1
 local LINE, BUCKETS, OF_TWO = 8, 864, 32
@@ -26,6 +28,10 @@ local counted_init, counted_event = thread_init, event
 local time = ffi.new("tare_time")
 local word = ffi.typeof("uint64_t *")
 local head, own, buckets
+-- When the next event is due, and the pause that this was reckoned with.
+local due, paced = 0, 0
+-- So long at a time: a load that is to end does not sleep on.
+local NAP = 20e6
 
 -- Nanoseconds that this load has run: what it stood still is no latency.
 local function clock()
@@ -46,8 +52,24 @@ function thread_init()
    if counted_init then counted_init() end
 end
 
+-- Waits until the next event is due: at random, as clients come (exponentially distributed pauses). Returns since when it has been:
+-- an event that is late has waited.
+local function await()
+   local pause = tonumber(head[3])
+   if pause == 0 then return clock() end
+   if pause ~= paced then due, paced = clock(), pause end
+   due = due - pause * math.log(1 - sysbench.rand.uniform_double())
+   local now = clock()
+   if now >= due then return due end
+   while now < due and head[2] == 0 do
+      ffi.C.usleep(math.min(due - now, NAP) / 1000)
+      now = clock()
+   end
+   return now
+end
+
 function event()
-   local began = clock()
+   local began = await()
    local ended = counted_event()
    local took = clock() - began
    own[0] = own[0] + 1

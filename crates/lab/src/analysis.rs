@@ -9,9 +9,7 @@ use crate::cell::{self, Measured, Memory, Outcome};
 use crate::matrix::Key;
 use crate::probe::Hour;
 use crate::recipe::Measure;
-use crate::stats::compare::{
-    Baseline, Comparison, Logs, Moment, Value, Verdict, logs, spread_percent,
-};
+use crate::stats::compare::{Baseline, Comparison, Logs, Moment, Value, logs, spread_percent};
 use crate::stats::interval::Interval;
 use crate::stats::phase::{self, Phase};
 use crate::stats::{mean, median};
@@ -104,8 +102,6 @@ pub struct Analysis {
     pub rows: Vec<Row>,
     /// What the A/A pairs differ by, of the recipe's measure: the largest.
     pub floor_percent: Option<f64>,
-    /// What follows, unstable cells left out.
-    pub conclusions: Vec<String>,
     /// The longest time before a turn that was not measured, in milliseconds.
     pub lead_ms: Option<f64>,
     /// What a loop of additions before each turn says of the hour.
@@ -141,7 +137,6 @@ impl Analysis {
             .filter_map(|row| row.comparisons.get(&plan.recipe.measure)?.floor_percent);
         let floor_percent = floors.max_by(f64::total_cmp);
         Self {
-            conclusions: conclusions(plan, &rows),
             troubles: troubles(results),
             hour: hour(results),
             lead_ms: (results.iter())
@@ -157,13 +152,14 @@ impl Analysis {
         let mut notes = Vec::new();
         if let Some(sequel) = &plan.sequel {
             let minutes = sequel.spent / 60.0;
+            let confidence = plan.claim().confidence();
             notes.push(match sequel.ended {
                 Some(ended) => format!(
-                    "The run stopped after {minutes:.1} min: {}. Its intervals are of 96 %; the looks before had 1 % to err.",
+                    "The run stopped after {minutes:.1} min: {}. The intervals of its differences are of {confidence} %; the looks before had 1 % to err.",
                     ended.words()
                 ),
                 None => format!(
-                    "The run was stopped after {minutes:.1} min. Its intervals are of 99 % at every look, and so wider."
+                    "The run was stopped after {minutes:.1} min. The intervals of its differences are of {confidence} % at every look, and so wider."
                 ),
             });
         }
@@ -392,67 +388,6 @@ fn phases(rows: &mut [Row]) {
             rows[at].phase = Some(phase);
         }
     }
-}
-
-/// For each server, workload and configuration: what it costs, in one line.
-fn conclusions(plan: &Plan, rows: &[Row]) -> Vec<String> {
-    let measure = plan.recipe.measure;
-    let Some(baseline) = &plan.recipe.baseline else {
-        return Vec::new();
-    };
-    let mut lines = Vec::new();
-    let mut seen = std::collections::BTreeSet::new();
-    for row in rows.iter().filter(|row| row.key.configuration != *baseline) {
-        let curve = (&row.key.server, &row.key.workload, &row.key.configuration);
-        if !seen.insert(curve) {
-            continue;
-        }
-        let of_curve = |each: &&Row| {
-            (
-                &each.key.server,
-                &each.key.workload,
-                &each.key.configuration,
-            ) == curve
-        };
-        let found: Vec<(&Row, &Comparison)> = (rows.iter().filter(of_curve))
-            .filter_map(|each| Some((each, each.comparisons.get(&measure)?)))
-            .filter(|(_, comparison)| comparison.verdict != Verdict::Unstable)
-            .collect();
-        let different: Vec<_> = found
-            .iter()
-            .filter(|(_, comparison)| comparison.verdict == Verdict::Different)
-            .collect();
-        let name = format!("{}, {}, {}", curve.0, curve.1, curve.2);
-        let title = measure.title();
-        if found.is_empty() {
-            continue;
-        } else if found
-            .iter()
-            .all(|(_, comparison)| comparison.verdict == Verdict::TooFew)
-        {
-            lines.push(format!("{name}: too few repetitions to say"));
-        } else if different.is_empty() {
-            let below =
-                (found.iter()).map(|(_, comparison)| comparison.percent.farthest().unwrap_or(0.0));
-            let below = below.fold(0.0, f64::max);
-            lines.push(format!(
-                "{name}: {title} not distinguishable from {baseline} (below {below:.1} %)"
-            ));
-        } else {
-            let each: Vec<String> = (different.iter())
-                .map(|(row, comparison)| {
-                    let Interval { mean, low, high } = comparison.percent;
-                    let (low, high) = (low.unwrap_or(mean), high.unwrap_or(mean));
-                    format!(
-                        "{mean:+.1} % [{low:+.1}, {high:+.1}] at {} connections",
-                        row.key.connections
-                    )
-                })
-                .collect();
-            lines.push(format!("{name}: {title} {}", each.join("; ")));
-        }
-    }
-    lines
 }
 
 fn hour(results: &[cell::Result]) -> Option<Hour> {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::cell;
 use crate::matrix::Key;
 use crate::recipe::Measure;
+use crate::run::switch;
 use crate::stats::compare::{Baseline, Logs, Moment, Value, logs, percent};
 use crate::stats::starts::{
     Allocation, Claim, Components, Costs, LEAST_STARTS, Start, allocate, effect, pooled,
@@ -64,7 +65,7 @@ pub struct Next {
     pub turns: Option<usize>,
     /// What its starts and blocks took so far.
     pub costs: Option<Costs>,
-    /// Its comparisons' variances.
+    /// The variances of its comparisons, of those that need most.
     pub components: Option<Components>,
     /// Starts that it needs in all, and seconds until then.
     pub starts: Option<usize>,
@@ -77,6 +78,8 @@ pub struct Next {
 pub struct Known {
     /// Of which cell.
     pub key: Key,
+    /// Whether the baseline is another process, so that starts differ more.
+    pub apart: bool,
     /// Its starts.
     pub starts: Vec<Start>,
 }
@@ -179,11 +182,19 @@ impl Next {
             .filter(|known| known.starts.len() + LACKING > done)
             .collect();
         self.done = target.is_some_and(|target| kept.iter().all(|known| known.is_narrow(target)));
-        let components: Vec<Components> = (kept.iter())
-            .filter_map(|known| Components::of(&known.starts))
-            .collect();
-        self.components = pooled(&components);
-        let (Some(components), Some(costs)) = (self.components, self.costs) else {
+        let of_kind = |apart: bool| {
+            let same = kept.iter().filter(|known| known.apart == apart);
+            let all: Vec<Components> = same
+                .filter_map(|known| Components::of(&known.starts))
+                .collect();
+            pooled(&all)
+        };
+        let kinds: Vec<Components> = [false, true].into_iter().filter_map(of_kind).collect();
+        let between = |kind: &&Components| kind.between;
+        self.components = (kinds.iter())
+            .max_by(|one, other| between(one).total_cmp(&between(other)))
+            .copied();
+        let (Some(_), Some(costs)) = (self.components, self.costs) else {
             return;
         };
         let last = (kept.iter().filter_map(|known| known.starts.last())).map(|start| start.turns);
@@ -193,7 +204,7 @@ impl Next {
             turns,
             starts,
             seconds_left,
-        } = allocate(components, costs, done, last, half, left);
+        } = allocate(&kinds, costs, done, last, half, left);
         (self.turns, self.starts, self.seconds_left) = (Some(turns), starts, seconds_left);
     }
 }
@@ -212,33 +223,35 @@ pub fn known(plan: &Plan, results: &[cell::Result]) -> BTreeMap<String, Vec<Know
 
 fn of_group(plan: &Plan, keys: &[Key], results: &[cell::Result]) -> Vec<Known> {
     let is_baseline = |key: &&Key| plan.recipe.baseline.as_ref() == Some(&key.configuration);
-    let Some(baseline) = keys.iter().find(is_baseline) else {
+    let Some(baseline_key) = keys.iter().find(is_baseline) else {
         return Vec::new();
     };
     let again = Key {
         again: true,
-        ..baseline.clone()
+        ..baseline_key.clone()
     };
     // The steadiest measure first; of loads without a server the recipe's.
     let measure = [Measure::ServerCpu, plan.recipe.measure]
         .into_iter()
-        .find(|measure| !of_key(baseline, *measure, results).is_empty());
+        .find(|measure| !of_key(baseline_key, *measure, results).is_empty());
     let Some(measure) = measure else {
         return Vec::new();
     };
     let baseline = Baseline {
-        first: of_key(baseline, measure, results),
+        first: of_key(baseline_key, measure, results),
         again: of_key(&again, measure, results),
     };
     let mut known: Vec<Known> = (keys.iter().filter(|key| !is_baseline(key)))
         .map(|key| Known {
             key: key.clone(),
+            apart: !switch::one_process(&plan.recipe, baseline_key, key),
             starts: baseline.starts(&of_key(key, measure, results)),
         })
         .collect();
     if known.is_empty() {
         // A/A alone.
         known.push(Known {
+            apart: !switch::one_process(&plan.recipe, &again, &again),
             key: again,
             starts: baseline.control_starts(),
         });

@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 use tare_lab::analysis::Analysis;
 use tare_lab::recipe::Measure;
 use tare_lab::report;
+use tare_lab::report::picture::{Picture, Tone};
+use tare_lab::sequel::{Ended, Sequel, Until};
 use tare_lab::stats::compare::Verdict;
 use tare_lab::stats::phase::Phase;
 
@@ -75,23 +77,12 @@ fn what_is_unstable_is_marked_and_not_concluded_from() {
         .collect();
     let expected = [("off".to_owned(), 256), ("timed".to_owned(), 64)];
     assert_eq!(unstable, expected.into_iter().collect());
-    let conclusion = |name: &str| {
-        let mut lines = analysis.conclusions.iter();
-        lines
-            .find(|line| line.contains(&format!(", {name}: ")))
-            .unwrap_or_else(|| panic!("{:?}", analysis.conclusions))
-    };
-    assert!(conclusion("disabled").contains("not distinguishable from baseline (below "));
-    let off = conclusion("off");
-    assert!(
-        off.contains("at 64 connections") && !off.contains("at 256 connections"),
-        "{off}"
-    );
-    let timed = conclusion("timed");
-    assert!(
-        timed.contains("at 256 connections") && !timed.contains("at 64 connections"),
-        "{timed}"
-    );
+    let picture = Picture::of(&plan, &analysis).expect("comparisons");
+    for line in &picture.lines {
+        let key = (line.row.key.label(), line.row.key.connections);
+        let quoted = line.tone != Tone::Unquoted;
+        assert_eq!(quoted, !unstable.contains(&key), "{}", line.label);
+    }
     assert_eq!(analysis.troubles.len(), 1);
     let shown = report::terminal(&plan, &analysis);
     for words in [
@@ -269,4 +260,40 @@ fn the_terminal_draws_every_comparison() {
     );
     // Every line begins its axis at the same place: the values stand under one another.
     assert!(shown.lines().last().is_some_and(|line| !line.is_empty()));
+}
+
+#[test]
+fn the_page_and_the_terminal_say_what_the_intervals_are_of() {
+    let (mut plan, results) = support::run();
+    let ended = |ended| {
+        let until = Until {
+            seconds: Some(60.0),
+            ..Until::default()
+        };
+        let mut sequel = Sequel::new(until);
+        sequel.ended = ended;
+        Some(sequel)
+    };
+    for (sequel, confidence, note) in [
+        (None, "95 %", None),
+        (ended(Some(Ended::Time)), "96 %", Some("the time is over")),
+        (ended(None), "99 %", Some("99 % at every look")),
+    ] {
+        plan.sequel = sequel;
+        let analysis = Analysis::of(&plan, &results);
+        let shown = report::terminal(&plan, &analysis);
+        let page = report::page::page(&plan, &results, &analysis);
+        assert!(shown.contains(&format!("{confidence} interval")), "{shown}");
+        assert!(page.contains(&format!("in percent, with {confidence} intervals")));
+        for other in ["95 %", "96 %", "99 %"] {
+            let says = |text: &str| text.contains(&format!("{other} interval"));
+            assert!(
+                other == confidence || !(says(&shown) || says(&page)),
+                "{other}"
+            );
+        }
+        if let Some(note) = note {
+            assert!(shown.contains(note) && page.contains(note), "{note}");
+        }
+    }
 }

@@ -53,8 +53,8 @@ fn plan(change: impl Fn(&str) -> String, until: Option<Until>) -> Plan {
         "\"{socket}\"]\n\n[[conf",
         "\"{socket}\", \"--work\", \"20000\"]\n\n[[conf",
     );
-    let text = text.replace("turn_ms = 30", "turn_ms = 5");
-    assert!(text.contains("--work") && text.contains("= 5"));
+    let text = text.replace("turn_ms = 30", "turn_ms = 20");
+    assert!(text.contains("--work") && text.contains("turn_ms = 20"));
     let mut recipe = Recipe::parse("burner", &change(&text)).expect("right");
     if until.is_some() {
         recipe.run.repetitions = 1;
@@ -155,7 +155,7 @@ fn without_switching_each_configuration_has_a_process_and_the_time_ends_the_run(
         percent: Some(1e-6),
         seconds: Some(3.0),
     };
-    let apart = |text: &str| text.replace("turn_ms = 5", "turn_ms = 5\nswitch = false");
+    let apart = |text: &str| text.replace("turn_ms = 20", "turn_ms = 20\nswitch = false");
     let plan = plan(apart, Some(until));
     let store = Store::create(&path, &plan).expect("new");
     let (plan, results) = run(plan, store, Vec::new());
@@ -196,7 +196,7 @@ fn a_hundred_real_runs_find_what_is_built_in() {
         } else {
             text.replace("20000", "600000")
         };
-        let text = text.replace("turn_ms = 5", "turn_ms = 30");
+        let text = text.replace("turn_ms = 20", "turn_ms = 30");
         text.replace("[[workload]]", &format!("{more}[[workload]]"))
     };
     let mut found = std::collections::BTreeMap::new();

@@ -138,6 +138,7 @@ fn run(machine: &mut Machine, effects: &[f64], shared: bool, until: Until) -> Ru
     let mut known: Vec<Known> = (0..effects.len())
         .map(|at| Known {
             key: key(at),
+            apart: !shared,
             starts: Vec::new(),
         })
         .collect();

@@ -35,6 +35,7 @@ const OF_TWO: f64 = 32.0;
 const MEASURING: u64 = 0;
 const STILL: u64 = 1;
 const ENDING: u64 = 2;
+const PAUSE: u64 = 3;
 
 /// How long a load runs before a turn is measured: until then the caches are another's.
 pub const LEAD: Duration = Duration::from_millis(20);
@@ -181,6 +182,15 @@ impl Counted {
         self.stand_still();
         settle(running);
         Ok(())
+    }
+
+    /// From now on so many transactions a second, and no longer as many as can be.
+    ///
+    /// # Errors
+    /// Its file cannot be written.
+    pub fn pace(&self, rate: f64) -> Result<(), Trouble> {
+        let pause = 1e9 * self.threads as f64 / rate.max(1e-3);
+        self.say(PAUSE, pause.max(1.0) as u64).map_err(unread)
     }
 
     /// Its turn.

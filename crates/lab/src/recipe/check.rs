@@ -164,13 +164,13 @@ impl Recipe {
         for workload in &self.workloads {
             let name = &workload.name;
             let counted = match workload.load {
-                Load::Sysbench => workload.rate.is_none(),
+                Load::Sysbench => !matches!(&workload.rate, Some(rate) if rate.cpu().is_some()),
                 Load::Command => workload.counted,
                 Load::Locks | Load::Idle => false,
             };
             if !counted {
                 return Err(format!(
-                    "workload '{name}': run.turns is for load = 'sysbench' without a rate, and load = 'command' with counted = true"
+                    "workload '{name}': run.turns is for load = 'sysbench' without a rate of the machine's CPU, and load = 'command' with counted = true"
                 ));
             }
             if workload.from != From::Here {

@@ -4,6 +4,9 @@ use super::picture::{Mark, Tone};
 use super::terminal::{in_characters, wrapped};
 use crate::compare::{Compared, Comparisons, Verdict};
 
+/// What the intervals of two runs are of, in percent.
+const CONFIDENCE: u32 = 95;
+
 /// All of it: a picture, what is worse, what cannot be told, and what to trust.
 pub fn compared(comparisons: &Comparisons) -> String {
     let measure = comparisons.measure.title();
@@ -17,7 +20,7 @@ pub fn compared(comparisons: &Comparisons) -> String {
         .iter()
         .map(|cell| mark(cell, comparisons))
         .collect();
-    let mut text = in_characters(&title, &marks);
+    let mut text = in_characters(&title, &marks, CONFIDENCE);
     text.push('\n');
     for sentence in sentences(comparisons) {
         text.push_str(&format!("{}\n", wrapped(&sentence)));

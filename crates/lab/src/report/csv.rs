@@ -81,7 +81,7 @@ pub fn results(results: &[cell::Result]) -> String {
 
 /// comparisons.csv.
 pub fn comparisons(analysis: &Analysis) -> String {
-    let mut text = "server,workload,connections,configuration,again,measure,percent,low_95,high_95,floor,pairs,verdict,unstable,phase\n".to_owned();
+    let mut text = "server,workload,connections,configuration,again,measure,percent,low,high,confidence,floor,pairs,verdict,unstable,phase\n".to_owned();
     for row in &analysis.rows {
         for (measure, comparison) in &row.comparisons {
             let number =
@@ -98,6 +98,7 @@ pub fn comparisons(analysis: &Analysis) -> String {
                     comparison.percent.mean.to_string(),
                     number(comparison.percent.low),
                     number(comparison.percent.high),
+                    comparison.claim.confidence().to_string(),
                     number(comparison.floor_percent),
                     comparison.pairs.to_string(),
                     word(&comparison.verdict),

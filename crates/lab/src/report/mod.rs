@@ -3,7 +3,7 @@
 mod compared;
 mod csv;
 pub mod page;
-mod picture;
+pub mod picture;
 mod sentences;
 mod setting;
 mod tables;

@@ -155,12 +155,6 @@ pub fn range(marks: &[Mark]) -> Option<(f64, f64)> {
     Some((low - margin, high + margin))
 }
 
-/// The difference below which this comparison would have seen nothing, in percent.
-pub fn bound(comparison: &Comparison) -> f64 {
-    let farthest = comparison.percent.farthest().unwrap_or(0.0);
-    farthest.max(comparison.floor_percent.unwrap_or(0.0))
-}
-
 /// A percentage with its sign; from 100 on, where tenths say nothing, without them.
 fn signed(percent: f64) -> String {
     match percent.abs() >= 99.95 {
@@ -185,7 +179,9 @@ pub fn short(comparison: &Comparison) -> String {
     };
     match comparison.verdict {
         Verdict::Different => interval,
-        Verdict::NotDistinguishable => format!("not distinguishable, < {:.1} %", bound(comparison)),
+        Verdict::NotDistinguishable => {
+            format!("not distinguishable, < {:.1} %", comparison.bound())
+        }
         Verdict::TooFew => format!("{interval}, no interval"),
         Verdict::Unstable => format!("{interval} *"),
     }

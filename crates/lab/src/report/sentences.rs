@@ -1,6 +1,6 @@
 //! The three sentences that matter, made from the results: what was found, what could not be told, and what to trust.
 
-use super::picture::{Line, Picture, Tone, bound};
+use super::picture::{Line, Picture, Tone};
 use super::setting;
 use crate::analysis::{Analysis, Row, shown};
 use crate::recipe::Measure;
@@ -50,7 +50,7 @@ fn found(plan: &Plan, picture: &Picture) -> String {
             format!(
                 "{measure} of {} cannot be told from that of {baseline}: a difference, if there is one, is below {:.1} %.",
                 only.label,
-                bound(only.comparison)
+                only.comparison.bound()
             )
         }
         ([], _) => format!(
@@ -84,7 +84,7 @@ fn not_told(plan: &Plan, picture: &Picture) -> Option<String> {
     let mut same: Vec<&Line> = (picture.lines.iter())
         .filter(|line| line.tone == Tone::Same)
         .collect();
-    same.sort_by(|a, b| bound(a.comparison).total_cmp(&bound(b.comparison)));
+    same.sort_by(|a, b| a.comparison.bound().total_cmp(&b.comparison.bound()));
     let measure = picture.measure.title();
     let quoted = (picture.lines.iter())
         .filter(|line| line.tone != Tone::Unquoted)
@@ -96,15 +96,15 @@ fn not_told(plan: &Plan, picture: &Picture) -> Option<String> {
             "{} is not distinguishable from {}: a difference in {measure} below {:.1} % would not have been seen there.",
             only.label,
             baseline(plan),
-            bound(only.comparison)
+            only.comparison.bound()
         )),
         [first, .., last] => Some(format!(
             "{} are not distinguishable from {}; what could hide there is below {:.1} % ({}) to below {:.1} % ({}).",
             same.len(),
             baseline(plan),
-            bound(first.comparison),
+            first.comparison.bound(),
             first.label,
-            bound(last.comparison),
+            last.comparison.bound(),
             last.label
         )),
     }
@@ -137,7 +137,7 @@ fn beside(plan: &Plan, picture: &Picture) -> Option<String> {
         ),
         Verdict::NotDistinguishable => format!(
             "In {title}, {label} is not distinguishable from {baseline} (a difference below {:.1} % would not have been seen).",
-            bound(comparison)
+            comparison.bound()
         ),
         Verdict::TooFew | Verdict::Unstable => return None,
     })

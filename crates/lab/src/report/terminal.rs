@@ -33,7 +33,7 @@ pub fn terminal(plan: &Plan, analysis: &Analysis) -> String {
         let measure = picture.measure.title();
         let title = format!("Difference in {measure} from {baseline}, in percent");
         let marks: Vec<Mark> = picture.lines.iter().map(Line::mark).collect();
-        text.push_str(&in_characters(&title, &marks));
+        text.push_str(&in_characters(&title, &marks, plan.claim().confidence()));
     }
     let mut reasons: Vec<(&str, usize)> = Vec::new();
     for (_, why) in &analysis.troubles {
@@ -63,7 +63,7 @@ pub fn terminal(plan: &Plan, analysis: &Analysis) -> String {
 }
 
 /// The page's first picture: a dot with its interval for each comparison, zero, and the floor as shade.
-pub fn in_characters(title: &str, marks: &[Mark]) -> String {
+pub fn in_characters(title: &str, marks: &[Mark], confidence: u32) -> String {
     let Some((low, high)) = range(marks) else {
         return String::new();
     };
@@ -95,7 +95,9 @@ pub fn in_characters(title: &str, marks: &[Mark]) -> String {
             mark.value
         ));
     }
-    text.push_str("  \u{25cf} difference  \u{25cb} none that can be told  ? not to be quoted  \u{2500} 95 % interval  \u{2502} zero");
+    text.push_str(&format!(
+        "  \u{25cf} difference  \u{25cb} none that can be told  ? not to be quoted  \u{2500} {confidence} % interval  \u{2502} zero"
+    ));
     if marks.iter().any(|mark| mark.floor.is_some()) {
         text.push_str("  \u{2591} A/A floor");
     }

@@ -63,7 +63,8 @@ impl Runner<'_> {
         }
         let mut measured = self.drive(parts, cell.key.connections, run.seconds, rate)?;
         if let Some((_, running)) = &mut self.running {
-            measured.asked = hooks::after(&recipe, &cell.key, running)?;
+            measured.asked = hooks::asked(&recipe, &cell.key, running)?;
+            hooks::after(&recipe, &cell.key, running)?;
         }
         Ok(measured)
     }

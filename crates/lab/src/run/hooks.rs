@@ -2,7 +2,7 @@
 
 use crate::cell::Asked;
 use crate::matrix::Key;
-use crate::recipe::Recipe;
+use crate::recipe::{Question, Recipe};
 use crate::server::Running;
 use crate::trouble::Trouble;
 
@@ -18,33 +18,47 @@ pub(super) fn before(recipe: &Recipe, key: &Key, running: &mut Running) -> Resul
         .try_for_each(|sql| send(running, sql).map(drop))
 }
 
-/// Asks the recipe's questions of this configuration, then sends the workload's statements for after.
+/// The recipe's questions about this configuration.
+fn questions<'a>(recipe: &'a Recipe, key: &Key) -> impl Iterator<Item = &'a Question> {
+    let name = key.configuration.clone();
+    (recipe.asks.iter()).filter(move |question| {
+        question.configurations.is_empty() || question.configurations.contains(&name)
+    })
+}
+
+/// Whether there is one.
+pub(super) fn asks(recipe: &Recipe, key: &Key) -> bool {
+    questions(recipe, key).next().is_some()
+}
+
+/// Asks them.
 ///
 /// # Errors
 /// The server refuses one.
-pub(super) fn after(
+pub(super) fn asked(
     recipe: &Recipe,
     key: &Key,
     running: &mut Running,
 ) -> Result<Vec<Asked>, Trouble> {
-    let of_key = |names: &[String]| names.is_empty() || names.contains(&key.configuration);
-    let mut asked = Vec::new();
-    for question in recipe
-        .asks
-        .iter()
-        .filter(|question| of_key(&question.configurations))
-    {
-        asked.push(Asked {
+    let ask = |question: &Question| {
+        Ok(Asked {
             title: question.title.clone(),
             rows: send(running, &question.sql)?,
-        });
-    }
+        })
+    };
+    questions(recipe, key).map(ask).collect()
+}
+
+/// Sends the workload's statements for after.
+///
+/// # Errors
+/// The server refuses one.
+pub(super) fn after(recipe: &Recipe, key: &Key, running: &mut Running) -> Result<(), Trouble> {
     let workload = recipe.workload(&key.workload);
     let statements = workload.map_or(&[][..], |workload| &workload.after);
     statements
         .iter()
-        .try_for_each(|sql| send(running, sql).map(drop))?;
-    Ok(asked)
+        .try_for_each(|sql| send(running, sql).map(drop))
 }
 
 fn send(running: &mut Running, sql: &str) -> Result<Vec<crate::ask::Row>, Trouble> {

@@ -7,7 +7,7 @@ mod hooks;
 mod noted;
 mod onward;
 mod serve;
-mod switch;
+pub(crate) mod switch;
 mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -77,6 +77,8 @@ impl Noted {
         lead: Duration,
     ) -> Result<(), Trouble> {
         if !matches!(running.ask, Ask::Nobody) {
+            // What was under way at the switch ends, and counts as it began.
+            load.turn(running, lead, SEEN / 4)?;
             let before = events::totals(&mut running.ask);
             let taken = load.turn(running, lead, SEEN)?;
             let after = events::totals(&mut running.ask);

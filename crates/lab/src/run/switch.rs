@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::unplanned;
 use crate::ask::{Ask, Row};
-use crate::matrix::process;
+use crate::matrix::{Key, process};
 use crate::recipe::{Configuration, Kind, Recipe, Server};
 use crate::server::Running;
 use crate::trouble::Trouble;
@@ -37,26 +37,52 @@ pub(super) struct Switchboard {
     current: Option<String>,
 }
 
-/// Whether one process can serve all configurations of a server in turn.
-pub(super) fn one_process(recipe: &Recipe, server: &Server) -> bool {
-    let all: Vec<&Configuration> = (recipe.configurations.iter())
-        .filter(|each| each.is_for(server))
-        .collect();
-    let alike = |one: &Configuration| {
-        let load = (&one.generator_preload, &one.load_options);
-        format!("{} {load:?}", process(one))
-    };
+/// The configurations of a server that one process serves in turn, this one among them. None when it has a process of its
+/// own: because nobody can share it, or because what it sets cannot be taken back.
+pub(super) fn together<'a>(
+    recipe: &'a Recipe,
+    server: &Server,
+    configuration: &Configuration,
+) -> Vec<&'a Configuration> {
     let by_sql =
         |one: &Configuration| one.switch.is_empty() && one.sql.iter().all(|sql| is_known(sql));
-    let can = match server.kind {
-        Kind::Command => all
-            .iter()
-            .all(|each| !each.switch.is_empty() && each.sql.is_empty()),
-        Kind::Tare | Kind::Mariadb | Kind::Mysql => all.iter().all(|each| by_sql(each)),
+    let can = |one: &Configuration| match server.kind {
+        Kind::Command => !one.switch.is_empty() && one.sql.is_empty(),
+        Kind::Tare | Kind::Mariadb | Kind::Mysql => by_sql(one),
         Kind::Dsn | Kind::None => false,
     };
-    let kinds: BTreeSet<String> = all.iter().map(|each| alike(each)).collect();
-    recipe.run.switch && can && kinds.len() == 1
+    if !recipe.run.switch || !can(configuration) {
+        return Vec::new();
+    }
+    let all = || {
+        recipe
+            .configurations
+            .iter()
+            .filter(|each| each.is_for(server))
+    };
+    let shares = |one: &&Configuration| can(one) && place(one) == place(configuration);
+    let together: Vec<&Configuration> = all().filter(shares).collect();
+    // Alone in its process: an A/A pair beside others is two processes, as they are.
+    let alone = together.len() < 2 && all().count() > 1;
+    if alone { Vec::new() } else { together }
+}
+
+/// Whether two cells of a server are measured in one process.
+pub(crate) fn one_process(recipe: &Recipe, one: &Key, other: &Key) -> bool {
+    let (Some(one), Some(other)) = (recipe.parts(one), recipe.parts(other)) else {
+        return false;
+    };
+    let together = together(recipe, one.server, one.configuration);
+    (together.iter()).any(|each| each.name == other.configuration.name)
+}
+
+/// What is the same of configurations that share a process: all but what is switched.
+fn place(configuration: &Configuration) -> String {
+    let load = (
+        &configuration.generator_preload,
+        &configuration.load_options,
+    );
+    format!("{} {load:?}", process(configuration))
 }
 
 /// Whether a statement only sets what can be read, and so taken back.
@@ -313,6 +339,39 @@ mod tests {
         ] {
             assert!(!is_known(sql), "{sql}");
         }
+    }
+
+    #[test]
+    fn configurations_share_a_process_where_they_can_and_the_others_have_their_own() {
+        let recipe = Recipe::find("configs").expect("shipped");
+        let server = recipe.server("tare").expect("there");
+        let of = |name: &str| -> Vec<&str> {
+            let configuration = recipe.configuration(server, name).expect("there");
+            let together = together(&recipe, server, configuration);
+            together.iter().map(|each| each.name.as_str()).collect()
+        };
+        let shared = [
+            "off",
+            "global counted",
+            "global timed",
+            "thread counted",
+            "thread timed",
+            "thread all-cycles",
+        ];
+        for name in shared {
+            assert_eq!(of(name), shared);
+        }
+        assert_eq!(of("not compiled in"), [""; 0]);
+        assert_eq!(of("disabled"), [""; 0]);
+        let mut apart = recipe.clone();
+        apart.run.switch = false;
+        let off = apart.configuration(server, "off").expect("there");
+        assert!(super::together(&apart, server, off).is_empty());
+        // An A/A pair with nothing beside it is one process.
+        let mut alone = recipe.clone();
+        alone.configurations.retain(|each| each.name == "off");
+        let off = alone.configuration(server, "off").expect("there");
+        assert_eq!(super::together(&alone, server, off).len(), 1);
     }
 
     #[test]

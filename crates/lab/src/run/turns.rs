@@ -1,6 +1,8 @@
 //! Cells side by side: every configuration of a server runs at once, on a copy of one data directory, and their loads
 //! stand still but in their turns. What the machine does for a second or a minute so hits all of them alike.
 
+mod paced;
+
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
@@ -14,11 +16,11 @@ use super::serve::wanted;
 use super::switch::{self, Switchboard};
 use super::{Done, Runner, after, hooks, unplanned};
 use crate::ask::Ask;
-
+use crate::cell::{Asked, Measured};
 use crate::events::{self, Totals};
 use crate::load::counted::{Counted, LEAD};
 use crate::load::{Drive, Driven};
-use crate::matrix::{Cell, Key};
+use crate::matrix::{Cell, Key, Parts};
 use crate::recipe::{Build, Configuration, Engine, Kind, Recipe, Server};
 use crate::server::Running;
 use crate::stats::starts::Costs;
@@ -27,11 +29,13 @@ use crate::trouble::Trouble;
 /// What starting and stopping a server takes of its start alone.
 const STOPPING: f64 = 1.3;
 
-/// A server, for as long as a repetition has cells of it: under one configuration, or under all of them in turn.
+/// A server, for as long as a repetition has cells of it: under one configuration, or under several in turn.
 struct Seat {
-    /// Of one that is not switched.
-    configuration: String,
+    /// Whose it is: those that it is switched between, or one.
+    configurations: Vec<String>,
+    /// Of one that is not switched: which of the A/A pair.
     again: bool,
+    shared: bool,
     directory: PathBuf,
     /// Or why it does not.
     running: Result<Running, Trouble>,
@@ -116,7 +120,7 @@ impl Runner<'_> {
         started.map(drop)
     }
 
-    /// Starts the server under each configuration of these cells, or once when it can be switched between them.
+    /// Starts a server for each process that these cells need.
     fn seats(&mut self, recipe: &Recipe, cells: &[Cell]) -> Result<Vec<Seat>, Trouble> {
         let mut seats: Vec<Seat> = Vec::new();
         for Cell { key, .. } in cells {
@@ -124,16 +128,25 @@ impl Runner<'_> {
                 continue;
             }
             self.interrupt.check()?;
-            let filled = self.directory(&key.server);
-            let directory = filled.with_extension(seats.len().to_string());
-            let started = self.seated(recipe, key, &filled, &directory);
+            let parts = recipe.parts(key).ok_or_else(unplanned)?;
+            let together = switch::together(recipe, parts.server, parts.configuration);
+            let directory = self
+                .directory(&key.server)
+                .with_extension(seats.len().to_string());
+            let started = self.seated(recipe, parts, &together, &directory);
             let (running, switches) = match interrupted(started)? {
                 Ok((running, switches)) => (Ok(running), switches),
                 Err(trouble) => (Err(trouble), None),
             };
+            let shared = !together.is_empty();
+            let configurations = match shared {
+                true => together.iter().map(|each| each.name.clone()).collect(),
+                false => vec![key.configuration.clone()],
+            };
             seats.push(Seat {
-                configuration: key.configuration.clone(),
+                configurations,
                 again: key.again,
+                shared,
                 directory,
                 running,
                 switches,
@@ -142,37 +155,36 @@ impl Runner<'_> {
         Ok(seats)
     }
 
+    /// Starts a server on a copy of its data, and learns to switch it where that is what it is for.
     fn seated(
-        &mut self,
+        &self,
         recipe: &Recipe,
-        key: &Key,
-        filled: &Path,
+        parts: Parts,
+        together: &[&Configuration],
         directory: &Path,
     ) -> Result<(Running, Option<Switchboard>), Trouble> {
-        let mut parts = recipe.parts(key).ok_or_else(unplanned)?;
         match parts.server.kind {
             Kind::Command => std::fs::create_dir_all(directory)
                 .map_err(Trouble::at("cannot make a directory for the server"))?,
-            _ => copy(filled, directory)?,
+            _ => copy(&self.directory(&parts.server.name), directory)?,
         }
         let bytes = recipe.data_bytes();
-        if !switch::one_process(recipe, parts.server) {
+        if together.is_empty() {
             let running = self.launch(parts, directory, bytes, None).start()?;
             return Ok((running, None));
         }
-        let all: Vec<&Configuration> = (recipe.configurations.iter())
-            .filter(|each| each.is_for(parts.server))
-            .collect();
         // As it is before any of them.
         let bare = Configuration {
             sql: Vec::new(),
             switch: Vec::new(),
             ..parts.configuration.clone()
         };
-        parts.configuration = &bare;
+        let parts = Parts {
+            configuration: &bare,
+            ..parts
+        };
         let mut running = self.launch(parts, directory, bytes, None).start()?;
-        let switches = Switchboard::learn(&mut running, &all);
-        match switches {
+        match Switchboard::learn(&mut running, together) {
             Ok(switches) => Ok((running, Some(switches))),
             Err(trouble) => {
                 running.stop();
@@ -211,6 +223,7 @@ impl Runner<'_> {
         }
         let found_out = Instant::now();
         let lead = self.lead(&group[0].key, seats, &mut loads, done)?;
+        let rate = self.paced(recipe, &group[0].key, seats, &mut loads)?;
         let found_out = found_out.elapsed();
         let mut rng = Rng::with_seed(self.plan.seed ^ u64::from(group[0].number));
         let mut order: Vec<usize> = (0..players.len()).collect();
@@ -240,9 +253,7 @@ impl Runner<'_> {
         let played = began.elapsed() - prepared;
         let began = Instant::now();
         let driven = self.ended(loads, seats)?;
-        for player in players {
-            self.told(recipe, player, seats, &driven, done);
-        }
+        self.told(recipe, players, seats, &driven, rate, done);
         // What is found out once is no start's.
         let around = seated + (prepared - found_out + began.elapsed()).as_secs_f64();
         self.took(
@@ -278,32 +289,45 @@ impl Runner<'_> {
         Ok(driven)
     }
 
-    /// Tells what was measured of a cell, or why nothing was.
+    /// What was measured of each cell and what its server answers, or why there is nothing.
     fn told(
         &mut self,
         recipe: &Recipe,
-        player: Player,
+        players: Vec<Player>,
         seats: &mut [Seat],
         driven: &BTreeMap<usize, Ended>,
+        rate: Option<f64>,
         done: &mut Done,
     ) {
-        let Player { cell, seat, noted } = player;
-        let measured = noted.and_then(|noted| match &driven[&seat] {
-            Ok((driven, events)) => noted.measured(driven, events),
-            Err(trouble) => Err(trouble.clone()),
-        });
-        let measured = measured.and_then(|mut measured| {
-            let running = seats[seat]
-                .running
-                .as_mut()
-                .map_err(|trouble| trouble.clone())?;
-            measured.asked = hooks::after(recipe, &cell.key, running)?;
-            Ok(measured)
-        });
-        if measured.is_err() {
-            seats[seat].look();
+        let mut all: Vec<(Cell, usize, Result<Measured, Trouble>)> = Vec::new();
+        for Player { cell, seat, noted } in players {
+            let measured = noted.and_then(|noted| match &driven[&seat] {
+                Ok((driven, events)) => noted.measured(driven, events),
+                Err(trouble) => Err(trouble.clone()),
+            });
+            let measured = measured.and_then(|mut measured| {
+                measured.asked = seats[seat].asked(recipe, &cell.key)?;
+                measured.rate = rate;
+                Ok(measured)
+            });
+            all.push((cell, seat, measured));
         }
-        done.cell(self, &cell, measured);
+        // What a process's cells share is taken away when all of them have been asked about.
+        let mut after: BTreeMap<usize, Result<(), Trouble>> = BTreeMap::new();
+        for (cell, seat, _) in &all {
+            let running = &mut seats[*seat].running;
+            after.entry(*seat).or_insert_with(|| match running {
+                Ok(running) => hooks::after(recipe, &cell.key, running),
+                Err(trouble) => Err(trouble.clone()),
+            });
+        }
+        for (cell, seat, measured) in all {
+            let measured = measured.and_then(|measured| after[&seat].clone().map(|()| measured));
+            if measured.is_err() {
+                seats[seat].look();
+            }
+            done.cell(self, &cell, measured);
+        }
     }
 
     /// Starts a cell's load, which then stands still.
@@ -365,8 +389,18 @@ impl Runner<'_> {
 
 impl Seat {
     fn is_of(&self, key: &Key) -> bool {
-        let alone = self.configuration == key.configuration && self.again == key.again;
-        self.switches.is_some() || alone
+        self.configurations.contains(&key.configuration) && (self.shared || self.again == key.again)
+    }
+
+    /// What its server answers to the recipe's questions about a cell, in the cell's configuration.
+    fn asked(&mut self, recipe: &Recipe, key: &Key) -> Result<Vec<Asked>, Trouble> {
+        let running = self.running.as_mut().map_err(|trouble| trouble.clone())?;
+        if let Some(switches) = &mut self.switches
+            && hooks::asks(recipe, key)
+        {
+            switches.to(running, &key.configuration)?;
+        }
+        hooks::asked(recipe, key, running)
     }
 
     /// Something failed: when it was the server, it says so from now on.

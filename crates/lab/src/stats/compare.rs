@@ -151,6 +151,12 @@ impl Baseline {
 }
 
 impl Comparison {
+    /// The difference below which this comparison would have seen nothing, in percent: the end of its interval that is farther
+    /// from zero.
+    pub fn bound(&self) -> f64 {
+        self.percent.farthest().unwrap_or(0.0)
+    }
+
     /// As it is printed: the difference with its interval, or that there is none to be seen.
     pub fn words(&self) -> String {
         let signed = |x: f64| format!("{x:+.2} %");
@@ -163,8 +169,7 @@ impl Comparison {
         match self.verdict {
             Verdict::Different => interval,
             Verdict::NotDistinguishable => {
-                let below = self.percent.farthest().unwrap_or(0.0);
-                format!("not distinguishable (below {below:.2} %)")
+                format!("not distinguishable (below {:.2} %)", self.bound())
             }
             Verdict::TooFew => {
                 let pairs = self.pairs;

@@ -12,6 +12,9 @@ use super::{deviation, mean, student};
 /// The part of a start's turns that is left out at either end.
 const TRIM: f64 = 0.2;
 
+/// What the intervals of a run of a fixed size are of.
+const FIXED: f64 = 0.95;
+
 /// Of the run's 5 % to err, what looks may spend, and what is left for the end.
 const LOOKS: f64 = 0.01;
 const END: f64 = 0.04;
@@ -112,6 +115,18 @@ pub enum Claim {
     SoFar,
 }
 
+impl Claim {
+    /// How sure its intervals are, in percent.
+    pub fn confidence(self) -> u32 {
+        let sure = match self {
+            Self::Fixed => FIXED,
+            Self::Ended => 1.0 - END,
+            Self::SoFar => 1.0 - LOOKS,
+        };
+        (100.0 * sure).round() as u32
+    }
+}
+
 /// Both variances, of logarithms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Components {
@@ -197,7 +212,7 @@ pub fn effect(starts: &[Start], claim: Claim) -> Interval {
 /// How many standard errors an interval of so many starts reaches; infinite where it has no end.
 pub fn reach(starts: usize, claim: Claim) -> f64 {
     match claim {
-        Claim::Fixed => student::quantile(0.95, starts - 1),
+        Claim::Fixed => student::quantile(FIXED, starts - 1),
         Claim::Ended => student::quantile(1.0 - END, starts - 1),
         Claim::SoFar => {
             let n = starts as f64;
@@ -257,9 +272,10 @@ fn needed(components: Components, turns: usize, half: f64) -> usize {
     high
 }
 
-/// How to go on after `done` starts, the last of `last` blocks. `half` is the target, of logarithms; `left` the seconds that remain.
+/// How to go on after `done` starts, the last of `last` blocks. `kinds` has the components of each kind of comparison, one at least: within
+/// a process, and between two. `half` is the target, of logarithms; `left` the seconds that remain.
 pub fn allocate(
-    components: Components,
+    kinds: &[Components],
     costs: Costs,
     done: usize,
     last: usize,
@@ -277,7 +293,11 @@ pub fn allocate(
     }
     let time = |turns: usize, starts: usize| starts as f64 * (costs.start + block * turns as f64);
     let Some(half) = half else {
-        let optimum = (costs.start / block * components.within / components.between).sqrt();
+        // The kind that is known least decides.
+        let variance = |kind: &&Components| kind.of_start(last);
+        let widest = (kinds.iter()).max_by(|one, other| variance(one).total_cmp(&variance(other)));
+        let widest = widest.copied().unwrap_or_default();
+        let optimum = (costs.start / block * widest.within / widest.between).sqrt();
         let turns = match optimum.is_finite() {
             true => (optimum as usize).clamp(least, most),
             false => most,
@@ -290,7 +310,10 @@ pub fn allocate(
     };
     let candidates = (0..).map(|step| (least as f64 * 1.15_f64.powi(step)) as usize);
     let (turns, starts) = (candidates.take_while(|turns| *turns <= most))
-        .map(|turns| (turns, needed(components, turns, half)))
+        .map(|turns| {
+            let each = kinds.iter().map(|kind| needed(*kind, turns, half));
+            (turns, each.max().unwrap_or(LEAST_STARTS))
+        })
         .min_by(|one, other| time(one.0, one.1).total_cmp(&time(other.0, other.1)))
         .unwrap_or((least, LEAST_STARTS));
     let rest = time(turns, starts.saturating_sub(done).max(1));
@@ -341,8 +364,8 @@ mod tests {
             between: 1e-6,
             within: 4e-2,
         };
-        let few = allocate(noisy_starts, costs, 2, 40, Some(0.01), None);
-        let many = allocate(noisy_turns, costs, 2, 40, Some(0.01), None);
+        let few = allocate(&[noisy_starts], costs, 2, 40, Some(0.01), None);
+        let many = allocate(&[noisy_turns], costs, 2, 40, Some(0.01), None);
         assert!(few.turns <= 10 && many.turns > 80, "{few:?} {many:?}");
         assert!(few.starts > many.starts, "{few:?} {many:?}");
         // Kalibera and Jones: sqrt(3/0.2 * 0.04/0.0009) = 25.8.
@@ -350,9 +373,15 @@ mod tests {
             between: 9e-4,
             within: 4e-2,
         };
-        assert_eq!(allocate(known, costs, 2, 40, None, None).turns, 25);
+        assert_eq!(allocate(&[known], costs, 2, 40, None, None).turns, 25);
+        // What is known least decides, not the mean of all.
+        let both = allocate(&[noisy_starts, noisy_turns], costs, 2, 40, Some(0.01), None);
+        assert!(
+            both.starts >= few.starts && both.turns > few.turns,
+            "{both:?}"
+        );
         // With half a minute left for six more starts none may take more than five seconds.
-        let hurried = allocate(noisy_turns, costs, 2, 40, None, Some(30.0));
+        let hurried = allocate(&[noisy_turns], costs, 2, 40, None, Some(30.0));
         assert_eq!(hurried.turns, 10);
     }
 

@@ -12,9 +12,11 @@ const ROW: f64 = 20.0;
 const MANY: usize = 60;
 
 /// The whole of it.
-pub fn draw(picture: &Picture, baseline: &str) -> String {
+pub fn draw(picture: &Picture, baseline: &str, confidence: u32) -> String {
     let measure = picture.measure.title();
-    let title = format!("Difference in {measure} from {baseline}, in percent, with 95 % intervals");
+    let title = format!(
+        "Difference in {measure} from {baseline}, in percent, with {confidence} % intervals"
+    );
     let close = if picture.lines.len() > MANY {
         " close"
     } else {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::escape;
 use crate::analysis::{Analysis, Row};
-use crate::report::picture::{Tone, bound};
+use crate::report::picture::Tone;
 use crate::stats::compare::Verdict;
 use crate::store::Plan;
 
@@ -114,7 +114,7 @@ fn cell(plan: &Plan, row: &Row, strongest: f64) -> String {
     let mean = comparison.percent.mean;
     let text = match comparison.verdict {
         Verdict::Different => format!("{mean:+.1}"),
-        Verdict::NotDistinguishable => format!("&lt; {:.1}", bound(comparison)),
+        Verdict::NotDistinguishable => format!("&lt; {:.1}", comparison.bound()),
         Verdict::TooFew => format!("{mean:+.1} ?"),
         Verdict::Unstable => format!("{mean:+.1} *"),
     };

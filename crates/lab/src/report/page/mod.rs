@@ -38,7 +38,7 @@ pub fn page(plan: &Plan, results: &[cell::Result], analysis: &Analysis) -> Strin
     html.push_str("</div>\n");
     if let Some(picture) = Picture::of(plan, analysis) {
         let baseline = plan.recipe.baseline.as_deref().unwrap_or("the baseline");
-        html.push_str(&forest::draw(&picture, baseline));
+        html.push_str(&forest::draw(&picture, baseline, plan.claim().confidence()));
     }
     how(&mut html, plan, results, analysis);
     section(
@@ -95,6 +95,9 @@ fn how(html: &mut String, plan: &Plan, results: &[cell::Result], analysis: &Anal
     html.push_str("<ul class=\"machine\">\n");
     for words in setting::words(plan, done) {
         let _ = writeln!(html, "<li>{}</li>", escape(&words));
+    }
+    for note in analysis.notes(plan) {
+        let _ = writeln!(html, "<li>{}</li>", escape(&note));
     }
     let stolen = crate::analysis::stolen(&analysis.rows);
     let _ = writeln!(
