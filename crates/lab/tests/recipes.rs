@@ -71,10 +71,10 @@ fn the_matrix_of_configs_is_that_of_the_study() {
     );
     let names: BTreeSet<String> = recipe.keys().iter().map(|key| key.label()).collect();
     for name in [
-        "baseline",
-        "baseline again",
+        "not compiled in",
         "disabled",
         "off",
+        "off again",
         "global counted",
         "global timed",
         "thread counted",
@@ -296,11 +296,15 @@ fn with_turns_what_is_compared_stays_together_and_so_does_a_server() {
     let first: BTreeSet<_> = plan.chunks(12).map(|cells| cells[0].key.load()).collect();
     assert!(first.len() > 1, "each repetition has an order of its own");
     for (wrong, words) in [
-        ("rate = 100", "without a rate"),
+        ("rate = '40-60 %'", "without a rate of the machine's CPU"),
         ("from = 'tcp'", "from = 'here'"),
     ] {
         let text = text.replace("name = 'w'", &format!("name = 'w'\n{wrong}"));
         let error = refused(&text);
         assert!(error.contains(words), "{error}");
+    }
+    for right in ["rate = 100", "rate = '50 % of peak'"] {
+        let text = text.replace("name = 'w'", &format!("name = 'w'\n{right}"));
+        assert!(Recipe::parse("mine.toml", &text).is_ok(), "{right}");
     }
 }
