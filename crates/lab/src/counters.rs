@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::io;
+use std::time::Duration;
 
-use perf_event::events::{Cache, CacheId, CacheOp, CacheResult, Hardware};
+use perf_event::events::{Cache, CacheId, CacheOp, CacheResult, Event, Hardware};
 use perf_event::{Builder, Counter, ReadFormat};
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +34,11 @@ impl Counters {
     /// # Errors
     /// The machine has none, or they are not for us.
     pub fn of(pid: u32) -> io::Result<Self> {
+        Self::opened(pid, of_task)
+    }
+
+    /// Those that `open` gives for a thread, with the kernel's part or without.
+    fn opened(pid: u32, open: fn(i32, bool) -> io::Result<[Counter; 4]>) -> io::Result<Self> {
         let tasks: Vec<i32> = fs::read_dir(format!("/proc/{pid}/task"))?
             .flatten()
             .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
@@ -41,7 +47,7 @@ impl Counters {
             return Err(io::Error::other("too many threads to count"));
         }
         // What the server does in the kernel is its cost, too, where we may see that.
-        let all = |kernel: bool| tasks.iter().map(|task| of_task(*task, kernel)).collect();
+        let all = |kernel: bool| tasks.iter().map(|task| open(*task, kernel)).collect();
         let counters: io::Result<Vec<_>> = all(true);
         counters.or_else(|_| all(false)).map(Self)
     }
@@ -79,32 +85,40 @@ fn of_task(task: i32, kernel: bool) -> io::Result<[Counter; 4]> {
         operation: CacheOp::READ,
         result: CacheResult::MISS,
     };
-    let dress = |builder: &mut Builder| -> io::Result<Counter> {
-        let times = ReadFormat::TOTAL_TIME_ENABLED | ReadFormat::TOTAL_TIME_RUNNING;
-        builder
-            .observe_pid(task)
-            .any_cpu()
-            .inherit(true)
-            .enabled(true);
-        builder.read_format(times).exclude_kernel(!kernel);
-        builder.build()
-    };
     Ok([
-        dress(&mut Builder::new(Hardware::INSTRUCTIONS))?,
-        dress(&mut Builder::new(Hardware::CPU_CYCLES))?,
-        dress(&mut Builder::new(Hardware::CACHE_MISSES))?,
-        dress(&mut Builder::new(tlb))?,
+        counting(task, kernel, Hardware::INSTRUCTIONS)?,
+        counting(task, kernel, Hardware::CPU_CYCLES)?,
+        counting(task, kernel, Hardware::CACHE_MISSES)?,
+        counting(task, kernel, tlb)?,
     ])
+}
+
+/// A counter of a thread and of those that it starts.
+fn counting(task: i32, kernel: bool, event: impl Event) -> io::Result<Counter> {
+    let times = ReadFormat::TOTAL_TIME_ENABLED | ReadFormat::TOTAL_TIME_RUNNING;
+    let mut builder = Builder::new(event);
+    builder
+        .observe_pid(task)
+        .any_cpu()
+        .inherit(true)
+        .enabled(true);
+    builder.read_format(times).exclude_kernel(!kernel);
+    builder.build()
 }
 
 /// Where events take turns on the counters, the count is that of a part of the time.
 fn scaled(counter: &mut Counter) -> io::Result<f64> {
     let data = counter.read_full()?;
     let times = data.time_enabled().zip(data.time_running());
+    Ok(whole(data.count(), times))
+}
+
+/// What was counted while the event ran, for all the time that it was enabled.
+fn whole(count: u64, times: Option<(Duration, Duration)>) -> f64 {
     let part = times.map_or(1.0, |(enabled, running)| {
         enabled.as_secs_f64() / running.as_secs_f64().max(1e-9)
     });
-    Ok(data.count() as f64 * part.max(1.0))
+    count as f64 * part.max(1.0)
 }
 
 impl std::ops::Sub for Counts {
@@ -134,6 +148,59 @@ impl std::iter::Sum for Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The kernel's own counts, which machines without the processor's have.
+    fn of_the_kernel(task: i32, kernel: bool) -> io::Result<[Counter; 4]> {
+        use perf_event::events::Software;
+        Ok([
+            counting(task, kernel, Software::TASK_CLOCK)?,
+            counting(task, kernel, Software::PAGE_FAULTS)?,
+            counting(task, kernel, Software::CONTEXT_SWITCHES)?,
+            counting(task, kernel, Software::DUMMY)?,
+        ])
+    }
+
+    #[test]
+    fn what_each_thread_counts_is_summed_in_its_place() {
+        let counters = Counters::opened(std::process::id(), of_the_kernel);
+        let mut counters = match counters {
+            Ok(counters) => counters,
+            // A sandbox that has no perf_event_open at all: the fields below are then all that is checked.
+            Err(error) => return println!("perf_event_open is not for us here: {error}"),
+        };
+        assert!(!counters.0.is_empty());
+        let before = counters.read().expect("read");
+        let touched = std::thread::spawn(|| {
+            let mut pages = vec![0u8; 4 << 20];
+            pages.iter_mut().step_by(4096).for_each(|page| *page += 1);
+            std::hint::black_box(pages).len()
+        });
+        assert_eq!(touched.join().expect("ended"), 4 << 20);
+        let counted = counters.read().expect("read") - before;
+        // CPU in the first place, in nanoseconds, and page faults in the second: of the thread that was started since, too.
+        assert!(counted.instructions > 0.0, "{counted:?}");
+        assert!(counted.cycles >= 1.0, "{counted:?}");
+        assert_eq!(counted.tlb_misses, 0.0);
+    }
+
+    #[test]
+    fn an_event_that_took_turns_is_counted_for_all_of_the_time() {
+        let ms = Duration::from_millis;
+        assert_eq!(whole(100, Some((ms(40), ms(10)))), 400.0);
+        assert_eq!(whole(100, Some((ms(40), ms(40)))), 100.0);
+        assert_eq!(whole(100, None), 100.0);
+        let counts = |n: f64| Counts {
+            instructions: n,
+            cycles: 2.0 * n,
+            cache_misses: 3.0 * n,
+            tlb_misses: 4.0 * n,
+        };
+        assert_eq!(
+            [counts(1.0), counts(2.0)].into_iter().sum::<Counts>(),
+            counts(3.0)
+        );
+        assert_eq!(counts(3.0) - counts(1.0), counts(2.0));
+    }
 
     #[test]
     fn where_there_are_counters_a_loop_is_counted_and_elsewhere_a_reason_is_given() {

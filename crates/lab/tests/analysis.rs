@@ -5,6 +5,8 @@ mod support;
 use std::collections::BTreeSet;
 
 use tare_lab::analysis::Analysis;
+use tare_lab::cell::Outcome;
+use tare_lab::counters::Counts;
 use tare_lab::recipe::Measure;
 use tare_lab::report;
 use tare_lab::report::picture::{Picture, Tone};
@@ -296,4 +298,50 @@ fn the_page_and_the_terminal_say_what_the_intervals_are_of() {
             assert!(shown.contains(note) && page.contains(note), "{note}");
         }
     }
+}
+
+#[test]
+fn what_a_processor_counts_is_told_per_transaction_and_compared() {
+    let (plan, mut results) = support::run();
+    let cost = |name: &str| {
+        let found = support::COSTS.iter().find(|(known, _)| *known == name);
+        found.map_or(1.0, |(_, cost)| *cost)
+    };
+    for result in &mut results {
+        let more = cost(&result.cell.key.configuration);
+        if let Outcome::Done(measured) = &mut result.outcome {
+            let of = |each: f64| each * more * measured.transactions;
+            measured.counts = Some(Counts {
+                instructions: of(2e5),
+                cycles: of(1e5),
+                cache_misses: of(40.0),
+                tlb_misses: of(8.0),
+            });
+        }
+    }
+    let analysis = Analysis::of(&plan, &results);
+    for row in analysis.rows.iter().filter(|row| row.done > 1) {
+        let more = cost(&row.key.configuration);
+        for (measure, each) in [
+            (Measure::Instructions, 2e5),
+            (Measure::Cycles, 1e5),
+            (Measure::CacheMisses, 40.0),
+            (Measure::TlbMisses, 8.0),
+        ] {
+            let mean = row.values[&measure].mean;
+            assert!(
+                (mean / (each * more) - 1.0).abs() < 1e-9,
+                "{measure:?}: {mean}"
+            );
+            if let Some(comparison) = row.comparisons.get(&measure) {
+                let percent = 100.0 * (more - 1.0);
+                assert!(
+                    (comparison.percent.mean - percent).abs() < 1e-6,
+                    "{measure:?}"
+                );
+            }
+        }
+    }
+    let shown = report::terminal(&plan, &analysis);
+    assert!(shown.contains("instructions/transaction"), "{shown}");
 }
