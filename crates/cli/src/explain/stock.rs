@@ -21,10 +21,14 @@ pub struct Unit {
 /// A server, and the nanoseconds measured: wait, stage, statement, each counted and timed, and memory.
 struct Measured {
     name: &'static str,
+    /// How the version of that server begins.
+    version: &'static str,
     wait: (f64, f64),
     stage: (f64, f64),
     statement: (f64, f64),
     memory: f64,
+    /// What was measured on another server, and on which.
+    borrowed: &'static str,
 }
 
 /// Reads of the machine that measured, in nanoseconds: cycle counter, clock.
@@ -32,38 +36,45 @@ const READ_NS: (f64, f64) = (9.6, 19.6);
 
 const MYSQL_5_7: Measured = Measured {
     name: "MySQL 5.7.22",
+    version: "5.7.22",
     wait: (11.0, 17.1),
     stage: (5.8, 21.1),
     statement: (54.8, 99.5),
     // Not told from zero.
     memory: 3.3,
+    borrowed: "",
 };
 
 const MYSQL_8_0: Measured = Measured {
     name: "MySQL 8.0.15",
+    version: "8.0.15",
     wait: (6.7, 11.7),
     stage: (3.7, 13.3),
     statement: (161.1, 235.3),
     memory: 0.0,
+    borrowed: "",
 };
 
 const MYSQL_5_6: Measured = Measured {
     name: "MySQL 5.6.24",
-    // Locks can be instrumented at its start alone: 5.7.22's.
-    wait: (11.0, 17.1),
+    version: "5.6.24",
+    // Locks can be instrumented at its start alone, and it has no statements within procedures, by which the others were measured.
+    wait: MYSQL_5_7.wait,
     stage: (1.7, 29.6),
-    // It has no statements within procedures, by which the others were measured: 5.7.22's.
-    statement: (54.8, 99.5),
+    statement: MYSQL_5_7.statement,
     memory: 0.0,
+    borrowed: "waits and statements on MySQL 5.7.22",
 };
 
 const MARIADB_10_11: Measured = Measured {
     name: "MariaDB 10.11.19",
+    version: "10.11.",
     wait: (2.3, 11.2),
     stage: (2.2, 18.2),
     statement: (70.4, 128.9),
-    // Not told from zero (quartiles -123 and 80): MySQL 5.7.22's.
-    memory: 3.3,
+    // Not told from zero here (quartiles -123 and 80).
+    memory: MYSQL_5_7.memory,
+    borrowed: "memory on MySQL 5.7.22",
 };
 
 fn measured(about: &About) -> &'static Measured {
@@ -75,12 +86,24 @@ fn measured(about: &About) -> &'static Measured {
     }
 }
 
-/// Where a server's constants come from, for the report.
+/// Where a server's constants come from, for the report: on which version they were measured, and whether it is this one.
 pub fn source(about: &About) -> String {
-    format!(
-        "Unit costs apart from clock reads: constants measured on {} (docs/results/2026-11-21-events-*.json).",
-        measured(about).name
-    )
+    let measured = measured(about);
+    let mut text = format!(
+        "Unit costs apart from clock reads: constants measured on {} (docs/results/2026-11-21-events-*.json)",
+        measured.name
+    );
+    if !measured.borrowed.is_empty() {
+        text.push_str(&format!("; {}", measured.borrowed));
+    }
+    text.push_str("; a transaction's are taken to be a wait's.");
+    if !about.version.starts_with(measured.version) {
+        text.push_str(&format!(
+            "\nThis server is {}: nobody has measured it, and its events may cost something else.",
+            about.version
+        ));
+    }
+    text
 }
 
 /// The unit costs of a type of event.
@@ -120,21 +143,47 @@ mod tests {
                 measured.name
             );
         }
-        let about = About {
+        let unit = unit(&about("5.7.22", (5, 7)), "wait");
+        assert!(
+            (unit.counting_ns + unit.recording_ns + unit.reads * READ_NS.0 - 17.1).abs() < 1e-9
+        );
+    }
+
+    fn about(version: &str, series: (u32, u32)) -> About {
+        About {
             name: String::new(),
-            product: Product::MySql,
-            version: "5.7.22".into(),
-            series: (5, 7),
+            product: match version.contains("MariaDB") {
+                true => Product::MariaDb,
+                false => Product::MySql,
+            },
+            version: version.into(),
+            series,
             recording: true,
             is_segment: false,
             was_live: true,
             connection_id: 1,
             pid: None,
-        };
-        let unit = unit(&about, "wait");
+        }
+    }
+
+    #[test]
+    fn what_was_measured_on_another_version_is_said() {
+        let own = source(&about("5.7.22-log", (5, 7)));
         assert!(
-            (unit.counting_ns + unit.recording_ns + unit.reads * READ_NS.0 - 17.1).abs() < 1e-9
+            own.contains("measured on MySQL 5.7.22 ") && !own.contains("This server is"),
+            "{own}"
         );
-        assert!(source(&about).contains("MySQL 5.7.22"));
+        for (version, series, words) in [
+            ("5.7.44", (5, 7), "This server is 5.7.44"),
+            ("8.4.3", (8, 4), "This server is 8.4.3"),
+            ("9.7.0", (9, 7), "constants measured on MySQL 8.0.15"),
+            ("5.6.24", (5, 6), "waits and statements on MySQL 5.7.22"),
+            ("10.11.19-MariaDB", (10, 11), "memory on MySQL 5.7.22"),
+            ("11.4.2-MariaDB", (11, 4), "This server is 11.4.2-MariaDB"),
+        ] {
+            let text = source(&about(version, series));
+            assert!(text.contains(words), "{version}: {text}");
+        }
+        assert!(!source(&about("10.11.19-MariaDB", (10, 11))).contains("This server is"));
     }
 }
