@@ -68,14 +68,25 @@ fn found(plan: &Plan, picture: &Picture) -> String {
             verb(only.comparison),
             amount(only.comparison)
         ),
-        ([first, .., last], _) => format!(
-            "{} of {quoted} comparisons show a difference in {measure} from {baseline}: from {} ({}) to {} ({}).",
-            different.len(),
-            signed(first.comparison),
-            first.label,
-            signed(last.comparison),
-            last.label
-        ),
+        (several, _) => {
+            // Of both directions the farthest.
+            let by_mean = |a: &&&Line, b: &&&Line| {
+                let mean = |line: &Line| line.comparison.percent.mean;
+                mean(a).total_cmp(&mean(b))
+            };
+            let ends = several
+                .iter()
+                .max_by(by_mean)
+                .zip(several.iter().min_by(by_mean));
+            let words = |line: &Line| format!("{} ({})", signed(line.comparison), line.label);
+            let ends =
+                ends.map(|(most, least)| format!("from {} to {}", words(most), words(least)));
+            format!(
+                "{} of {quoted} comparisons show a difference in {measure} from {baseline}: {}.",
+                several.len(),
+                ends.unwrap_or_default()
+            )
+        }
     }
 }
 
