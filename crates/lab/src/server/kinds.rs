@@ -21,8 +21,8 @@ pub struct Started {
     pub pid_file: PathBuf,
 }
 
-/// Options that every mysqld and mariadbd of ours gets: a load that fits into memory, and commits that do not wait
-/// for the disk, which would hide what is measured.
+/// Options that every mysqld and mariadbd of ours gets: a load that fits into memory, commits that do not wait for the
+/// disk, which would hide what is measured, and patience with clients that stand still in the middle of a word.
 fn common(launch: &Launch) -> Vec<String> {
     let pool = (launch.bytes * 2).clamp(128 << 20, 4 << 30) >> 20;
     vec![
@@ -32,6 +32,9 @@ fn common(launch: &Launch) -> Vec<String> {
         "--sync-binlog=0".into(),
         "--max-prepared-stmt-count=1048576".into(),
         "--back-log=4096".into(),
+        "--connect-timeout=3600".into(),
+        "--net-read-timeout=3600".into(),
+        "--net-write-timeout=3600".into(),
     ]
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::interval::{FEWEST, Interval};
 use super::starts::{Claim, Components, LEAST_STARTS, Start, effect};
-use super::{deviation, mean};
+use super::mean;
 
 /// When a value was measured: only values of the same moment are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -184,8 +184,8 @@ impl Comparison {
     }
 }
 
-/// The spread of a cell between repetitions, in percent, after what its whole group has in common in a
-/// repetition is taken out. `None` below three repetitions.
+/// The spread of a cell between repetitions, in percent, after what its whole group has in common in a repetition is taken out, and
+/// what few turns vary by. `None` below three repetitions.
 pub fn spread_percent(values: &Logs, group: &[Logs]) -> Option<f64> {
     let common: Logs = (values.keys())
         .map(|moment| {
@@ -196,8 +196,8 @@ pub fn spread_percent(values: &Logs, group: &[Logs]) -> Option<f64> {
         })
         .collect();
     let starts = starts(values, &[&common]);
-    let means: Vec<f64> = starts.iter().map(|start| start.mean).collect();
-    (means.len() >= 3).then(|| percent(deviation(&means)))
+    let components = Components::of(&starts)?;
+    (starts.len() >= 3).then(|| percent(components.between.sqrt()))
 }
 
 /// A difference of logarithms in percent.
