@@ -89,18 +89,22 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         false => Ok(0.0),
     };
     let texts_before = texts(&mut observed)?;
+    let questions_before = sample::questions(&mut observed)?;
     let before = sample::take(&mut observed)?;
     let (began, cpu_before) = (Instant::now(), cpu(&process));
     std::thread::sleep(args.interval);
     let (seconds, cpu_after) = (began.elapsed().as_secs_f64(), cpu(&process));
     let after = sample::take(&mut observed)?;
+    let questions = sample::questions(&mut observed)?;
+    let questions = (questions.zip(questions_before)).map(|(after, before)| after - before);
     let texts = texts(&mut observed)? - texts_before;
     let text_bytes = match is_tare {
         true => sample::text_bytes(&mut observed)?,
         false => 0.0,
     };
     let mut meters = sample::between(&before, &after);
-    sample::price(&mut meters, &observed.about, &host, &timers);
+    let statements = sample::statements(&meters, questions);
+    sample::price(&mut meters, &observed.about, &host, &timers, statements);
     let source = match is_tare {
         true => host.units.words(),
         false => stock::source(&observed.about),
@@ -115,6 +119,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         seconds,
         cpu: cpu_before.and_then(|before| Ok(cpu_after? - before)),
         meters,
+        questions,
         texts,
         texts_ns: host.units.texts(texts, text_bytes),
         timers,

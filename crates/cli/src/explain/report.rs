@@ -20,6 +20,8 @@ pub struct Seen {
     pub cpu: Result<f64, String>,
     /// What was counted.
     pub meters: Meters,
+    /// Statements that the server says it answered.
+    pub questions: Option<f64>,
     /// Texts of statements that were read for their digests.
     pub texts: f64,
     /// CPU for that, in nanoseconds.
@@ -74,7 +76,7 @@ impl Seen {
                 format!(", {percent:.2} % of the server's CPU")
             })
         };
-        let statements = statements(&self.meters);
+        let statements = statements(&self.meters, self.questions);
         let mut text = vec![
             format!("tare explain  {}, {:.1} s", self.headline, self.seconds),
             String::new(),
@@ -321,6 +323,7 @@ mod tests {
                 ),
             ]
             .into(),
+            questions: None,
             texts: 0.0,
             texts_ns: 0.0,
             timers: [

@@ -59,8 +59,25 @@ impl Meter {
 /// The instruments at one moment, by name.
 pub type Meters = HashMap<String, Meter>;
 
+/// Statements that the server has answered in all; none of a program that does not count them.
+pub fn questions(observed: &mut Observed) -> Result<Option<f64>, Trouble> {
+    match observed.rows("SHOW GLOBAL STATUS LIKE 'Questions'") {
+        Ok(rows) => Ok(rows.first().and_then(|row| text(row.get(1)?)?.parse().ok())),
+        Err(Trouble::Refused(_)) => Ok(None),
+        Err(lost) => Err(lost),
+    }
+}
+
+/// Statements of an interval: those that were counted or, where their instruments are off, those that the server says it answered.
+pub fn statements(meters: &Meters, questions: Option<f64>) -> f64 {
+    match counted(meters) {
+        none if none == 0.0 => questions.unwrap_or(0.0),
+        counted => counted,
+    }
+}
+
 /// Statements that clients sent, among all that was counted.
-pub fn statements(meters: &Meters) -> f64 {
+fn counted(meters: &Meters) -> f64 {
     let is = |name: &str| {
         name.starts_with("statement/")
             && !name.starts_with("statement/sp/")
@@ -196,10 +213,15 @@ pub fn text_bytes(observed: &mut Observed) -> Result<f64, Trouble> {
     Ok(bytes.and_then(|bytes| bytes.parse().ok()).unwrap_or(0.0))
 }
 
-/// Says what the events of an interval have cost.
-pub fn price(meters: &mut Meters, about: &About, host: &Host, timers: &HashMap<String, String>) {
-    let statements = statements(meters);
-    // Where no statements are counted, nobody knows which events come together.
+/// Says what the events of an interval with so many statements have cost.
+pub fn price(
+    meters: &mut Meters,
+    about: &About,
+    host: &Host,
+    timers: &HashMap<String, String>,
+    statements: f64,
+) {
+    // Where nobody counts statements, nobody knows which events come together.
     let firsts = if statements > 0.0 {
         statements
     } else {
@@ -220,7 +242,7 @@ pub fn price(meters: &mut Meters, about: &About, host: &Host, timers: &HashMap<S
             _ => {
                 let unit = stock::unit(about, &meter.event_type);
                 (
-                    meter.count * unit.counting_ns,
+                    meter.count * unit.counting_ns + firsts.min(meter.count) * unit.cold_ns,
                     meter.count_timed * unit.recording_ns,
                 )
             }
@@ -271,6 +293,48 @@ pub fn timers(observed: &mut Observed) -> Result<(HashMap<String, String>, bool)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn statements_are_those_counted_or_those_that_the_server_says() {
+        let of = |name: &str, count: f64| {
+            let meter = Meter {
+                count,
+                ..Meter::default()
+            };
+            (name.to_owned(), meter)
+        };
+        let waits: Meters = [of("wait/io/file/a", 70.0)].into();
+        assert_eq!(statements(&waits, Some(7.0)), 7.0);
+        assert_eq!(statements(&waits, None), 0.0);
+        let both: Meters = [of("wait/io/file/a", 70.0), of("statement/sql/select", 6.0)].into();
+        assert_eq!(statements(&both, Some(7.0)), 6.0);
+    }
+
+    #[test]
+    fn the_first_event_of_a_statement_finds_its_memory_cold() {
+        let about = super::stock::about_for_tests("5.7.22", (5, 7));
+        let meter = |count| Meter {
+            event_type: "wait".into(),
+            count,
+            ..Meter::default()
+        };
+        let cost = |count: f64, statements: f64| {
+            let mut meters: Meters = [("wait/io/file/a".to_owned(), meter(count))].into();
+            price(
+                &mut meters,
+                &about,
+                &Host::default(),
+                &HashMap::new(),
+                statements,
+            );
+            meters["wait/io/file/a"].cost_ns()
+        };
+        let unit = stock::unit(&about, "wait");
+        let cold = |firsts: f64| 100.0 * unit.counting_ns + firsts * unit.cold_ns;
+        assert!(unit.cold_ns > 0.0);
+        assert!((cost(100.0, 10.0) - cold(10.0)).abs() < 1e-6);
+        assert!((cost(100.0, 1_000.0) - cold(100.0)).abs() < 1e-6);
+    }
 
     #[test]
     fn only_what_came_costs() {

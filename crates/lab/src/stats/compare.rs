@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::interval::{FEWEST, Interval};
-use super::starts::{Claim, Components, LEAST_STARTS, Start, effect};
 use super::mean;
+use super::starts::{Claim, Components, LEAST_STARTS, Start, effect};
 
 /// When a value was measured: only values of the same moment are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
