@@ -104,6 +104,8 @@ pub struct Analysis {
     pub floor_percent: Option<f64>,
     /// The longest time before a turn that was not measured, in milliseconds.
     pub lead_ms: Option<f64>,
+    /// What other programs took of the machine's processors meanwhile, in percent.
+    pub others_percent: Option<f64>,
     /// What a loop of additions before each turn says of the hour.
     pub hour: Option<Hour>,
     /// Cells without figures: which, and why.
@@ -139,6 +141,7 @@ impl Analysis {
         Self {
             troubles: troubles(results),
             hour: hour(results),
+            others_percent: others(plan, results),
             lead_ms: (results.iter())
                 .filter_map(|result| result.outcome.measured()?.lead_ms)
                 .max_by(f64::total_cmp),
@@ -165,6 +168,11 @@ impl Analysis {
         }
         if let Some(hour) = &self.hour {
             notes.push(format!("The hour was {}.", hour.words()));
+        }
+        if let Some(others) = self.others_percent {
+            notes.push(format!(
+                "Other programs took {others:.0} % of the machine's processors meanwhile."
+            ));
         }
         if let Some(lead) = self.lead_ms {
             notes.push(format!(
@@ -388,6 +396,19 @@ fn phases(rows: &mut [Row]) {
             rows[at].phase = Some(phase);
         }
     }
+}
+
+/// What was busy while cells were measured, and was neither their server nor their load; none where a server is elsewhere.
+fn others(plan: &Plan, results: &[cell::Result]) -> Option<f64> {
+    let cpus = plan.machine.cpus.max(1) as f64;
+    let (mut sum, mut seconds) = (0.0, 0.0);
+    for one in (results.iter()).filter_map(|result| result.outcome.measured()) {
+        let own = one.generator.seconds + one.server.map_or(0.0, |cpu| cpu.seconds);
+        sum += (one.machine.user + one.machine.system) / 100.0 * one.seconds - own / cpus;
+        seconds += one.seconds;
+    }
+    let percent = 100.0 * sum / seconds;
+    (percent.is_finite() && percent >= 0.0).then_some(percent)
 }
 
 fn hour(results: &[cell::Result]) -> Option<Hour> {

@@ -5,7 +5,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use tare_lab::analysis::Analysis;
-use tare_lab::cell::Outcome;
+use tare_lab::cell::{Cpu, Outcome};
 use tare_lab::counters::Counts;
 use tare_lab::recipe::Measure;
 use tare_lab::report;
@@ -344,4 +344,31 @@ fn what_a_processor_counts_is_told_per_transaction_and_compared() {
     }
     let shown = report::terminal(&plan, &analysis);
     assert!(shown.contains("instructions/transaction"), "{shown}");
+}
+
+#[test]
+fn what_others_took_of_the_machine_is_said() {
+    let (mut plan, mut results) = support::run();
+    plan.machine.cpus = 2;
+    for result in &mut results {
+        if let Outcome::Done(measured) = &mut result.outcome {
+            // All of both processors was busy, and half of one with the server and its load.
+            measured.machine.user = 60.0;
+            measured.machine.system = 40.0;
+            let half = 0.5 * measured.seconds;
+            measured.generator.seconds = 0.2 * half;
+            measured.server = Some(Cpu {
+                seconds: 0.8 * half,
+                ..Cpu::default()
+            });
+        }
+    }
+    let analysis = Analysis::of(&plan, &results);
+    let others = analysis.others_percent.expect("known");
+    assert!((others - 75.0).abs() < 1e-6, "{others}");
+    let shown = report::terminal(&plan, &analysis);
+    assert!(
+        shown.contains("Other programs took 75 % of the machine's processors"),
+        "{shown}"
+    );
 }
