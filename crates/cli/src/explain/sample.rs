@@ -70,9 +70,11 @@ pub fn questions(observed: &mut Observed) -> Result<Option<f64>, Trouble> {
 
 /// Statements of an interval: those that were counted or, where their instruments are off, those that the server says it answered.
 pub fn statements(meters: &Meters, questions: Option<f64>) -> f64 {
-    match counted(meters) {
-        none if none == 0.0 => questions.unwrap_or(0.0),
-        counted => counted,
+    let counted = counted(meters);
+    if counted > 0.0 {
+        counted
+    } else {
+        questions.unwrap_or(0.0)
     }
 }
 
