@@ -1,5 +1,5 @@
 //! What MySQL's clients know, whichever server answers them: errors with their numbers and
-//! SQLSTATEs, types, character sets, what a table is, and the packets of the wire protocol.
+//! SQLSTATEs, types, character sets, system variables, what a table is, and the packets of the wire protocol.
 //!
 //! No engine, no SQLite, no parser: everything else is built on this.
 
@@ -9,6 +9,7 @@ pub mod error;
 pub mod schema;
 pub mod table;
 pub mod types;
+pub mod variable;
 pub mod wire;
 
 pub use error::{Result, SqlError};

@@ -1,8 +1,9 @@
 //! Variables and status counters: the server's, and performance_schema's own.
 
 use crate::server::VariableInfo;
-use crate::source::{Scope, Variable};
+use crate::source::Variable;
 use crate::view::View;
+use tare_mysql::variable::Scope;
 
 fn merged(mut server: Vec<Variable>, own: Vec<Variable>) -> Vec<Variable> {
     // What the segment says is the truth; a server may not contradict it.

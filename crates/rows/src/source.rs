@@ -4,20 +4,12 @@ use std::sync::Arc;
 
 use tare_mysql::schema::{LOCALHOST, ROOT};
 use tare_mysql::table::TableDef;
+use tare_mysql::variable::Scope;
 use tare_reader::Segment;
 
 use crate::extension::Extension;
 use crate::options::Options;
 use crate::server::{HostSeen, LogStatus, Owned, StatusBy, UserVariable, VariableInfo};
-
-/// GLOBAL or SESSION, for variables and status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// The server's values.
-    Global,
-    /// The values as this connection sees them.
-    Session,
-}
 
 /// A system variable or a status counter.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use tare_mysql::Result;
 use tare_mysql::table::TableDef;
 use tare_mysql::wire::column::WireType;
 
-use crate::variables::{self, Variable};
 use tare_dialect::function::Signature;
 use tare_dialect::schema::{Procedure, Routine, Schema, SystemColumn, View};
+use tare_mysql::variable::{self, Variable};
 use tare_store::Connection;
 use tare_sys as sys;
 
@@ -57,7 +57,7 @@ impl Schema for SystemSchema<'_> {
     }
 
     fn variable(&self, name: &str) -> Option<WireType> {
-        variables::find(name).map(Variable::wire)
+        variable::find(name).map(Variable::wire)
     }
 }
 

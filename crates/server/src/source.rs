@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use tare_mysql::schema::{LOCALHOST, MONITOR, ROOT};
 use tare_mysql::table::TableDef;
+use tare_mysql::variable::Scope;
 use tare_rows::extension::Extension;
 use tare_rows::options::Options;
 use tare_rows::server::{HostSeen, LogStatus, Owned, StatusBy, UserVariable, VariableInfo};
-use tare_rows::source::{Account, Database, Scope, Source, Variable};
+use tare_rows::source::{Account, Database, Source, Variable};
 
 use super::shared::Shared;
 use super::state::SessionState;
 use super::status::By;
-use tare_dialect::admin;
 use tare_store::tables;
 use tare_sys::Sys;
 
@@ -50,10 +50,6 @@ impl Source for Served {
     }
 
     fn variables(&self, scope: Scope) -> Vec<Variable> {
-        let scope = match scope {
-            Scope::Global => admin::Scope::Global,
-            Scope::Session => admin::Scope::Session,
-        };
         self.state
             .all(scope)
             .into_iter()
@@ -108,7 +104,7 @@ impl Source for Served {
         states
             .map(|state| Owned {
                 connection_id: Some(state.id),
-                values: variables(state.all(admin::Scope::Session)),
+                values: variables(state.all(Scope::Session)),
                 ..Owned::default()
             })
             .collect()

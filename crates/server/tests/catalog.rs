@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 use tare_mysql::table::{ColumnDef, ForeignKeyDef, IndexDef, TableDef};
+use tare_mysql::variable::Scope;
 use tare_query::catalog::{self, Catalog, Command};
 use tare_rows::registry;
-use tare_rows::source::{Account, Database, Scope, Source, Variable};
+use tare_rows::source::{Account, Database, Source, Variable};
 
 struct Server;
 

@@ -12,8 +12,7 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
 pub use self::request::{
-    Absent, Characteristics, EngineReport, Filter, Format, Program, Routine, Scope, SetItem, Show,
-    What,
+    Absent, Characteristics, EngineReport, Filter, Format, Program, Routine, SetItem, Show, What,
 };
 use self::set::set;
 use self::show::show;

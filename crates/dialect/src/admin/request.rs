@@ -3,15 +3,7 @@
 use sqlparser::ast::Expr;
 
 use crate::plan::Sql;
-
-/// Which value of a variable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// The session's.
-    Session,
-    /// The server's.
-    Global,
-}
+use tare_mysql::variable::Scope;
 
 /// What SET TRANSACTION says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -6,8 +6,9 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
 use super::words::{any, expr, identifier, need, take, text, word};
-use super::{Characteristics, Scope, SetItem};
+use super::{Characteristics, SetItem};
 use crate::{at, near};
+use tare_mysql::variable::Scope;
 
 pub(super) fn set(parser: &mut Parser<'_>) -> Result<Vec<SetItem>> {
     let mut items = Vec::new();

@@ -5,9 +5,10 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
 use super::words::{any, expr, identifier, name, need, take, text, word};
-use super::{Absent, EngineReport, Filter, Program, Routine, Scope, Show, What, split};
+use super::{Absent, EngineReport, Filter, Program, Routine, Show, What, split};
 use crate::plan::Action;
 use crate::{at, near};
+use tare_mysql::variable::Scope;
 
 pub(super) fn show(parser: &mut Parser<'_>) -> Result<Action> {
     let mut full = false;

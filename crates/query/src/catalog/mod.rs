@@ -19,8 +19,9 @@ use rusqlite::Connection;
 use rusqlite::vtab::Module;
 use tare_mysql::error::SqlError;
 use tare_mysql::schema::{SYSTEM_SCHEMAS, is_system_schema};
+use tare_mysql::variable::Scope;
 use tare_rows::describe::Table;
-use tare_rows::source::{Scope, Source, Variable};
+use tare_rows::source::{Source, Variable};
 use tare_rows::{merged, registry};
 
 use self::state::State;

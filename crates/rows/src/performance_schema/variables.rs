@@ -4,8 +4,9 @@ use tare_mysql::error::SqlError;
 
 use crate::describe::{Column, Key, Rows, Spec, Table, col, null};
 use crate::filter::Filter;
-use crate::source::{Scope, Variable};
+use crate::source::Variable;
 use crate::view::View;
+use tare_mysql::variable::Scope;
 
 pub(super) const NAME: Column<Variable> = col(
     "VARIABLE_NAME",

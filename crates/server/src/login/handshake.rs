@@ -14,7 +14,7 @@ use tare_mysql::wire::login::Login;
 use crate::random::random;
 use crate::session::{Role, Session, malformed};
 use crate::socket::{Socket, Stream};
-use crate::variables::VERSION;
+use tare_mysql::variable::VERSION;
 
 /// What the server can do.
 pub const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD

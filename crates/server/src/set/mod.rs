@@ -8,7 +8,8 @@ use tare_reader::metrics::Action;
 use crate::execute::prepare;
 use crate::session::Session;
 use crate::transaction;
-use tare_dialect::admin::{Characteristics, Scope, SetItem};
+use tare_dialect::admin::{Characteristics, SetItem};
+use tare_mysql::variable::Scope;
 
 /// What a variable does to metrics when it is set.
 fn monitor(variable: &str) -> Option<Action> {

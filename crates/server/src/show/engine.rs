@@ -1,9 +1,9 @@
 //! SHOW ENGINE.
 
 use crate::session::Session;
-use crate::variables::VERSION;
 use tare_dialect::admin::EngineReport;
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::variable::VERSION;
 use tare_query::result::Rows;
 
 /// SHOW ENGINE x STATUS, MUTEX, LOGS.

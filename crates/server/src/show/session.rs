@@ -4,15 +4,8 @@ use tare_mysql::error::Result;
 
 use crate::session::{Connections, Session};
 use crate::state::SessionState;
-use tare_dialect::admin::Scope;
+use tare_mysql::variable::Scope;
 use tare_query::result::Rows;
-
-fn scope(scope: Scope) -> tare_rows::source::Scope {
-    match scope {
-        Scope::Global => tare_rows::source::Scope::Global,
-        Scope::Session => tare_rows::source::Scope::Session,
-    }
-}
 
 fn listed(all: Vec<tare_rows::source::Variable>) -> Rows {
     let mut rows = Rows::new(&["Variable_name", "Value"]);
@@ -24,12 +17,12 @@ fn listed(all: Vec<tare_rows::source::Variable>) -> Rows {
 
 /// SHOW VARIABLES.
 pub fn variables(connections: &mut Connections, of: Scope) -> Result<Rows> {
-    Ok(listed(connections.system_catalog()?.variables(scope(of))))
+    Ok(listed(connections.system_catalog()?.variables(of)))
 }
 
 /// SHOW STATUS.
 pub fn status(connections: &mut Connections, of: Scope) -> Result<Rows> {
-    Ok(listed(connections.system_catalog()?.status(scope(of))))
+    Ok(listed(connections.system_catalog()?.status(of)))
 }
 
 /// SHOW PROCESSLIST.

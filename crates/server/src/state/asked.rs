@@ -5,7 +5,7 @@ use tare_functions::Session;
 
 use super::SessionState;
 use crate::instruments;
-use crate::variables::VERSION;
+use tare_mysql::variable::VERSION;
 use tare_sys::config::SysConfig;
 
 impl Session for SessionState {

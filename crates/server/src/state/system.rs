@@ -6,8 +6,9 @@ use rusqlite::types::Value;
 use tare_mysql::error::{Result, SqlError};
 
 use super::SessionState;
-use crate::variables::{Settable, VARIABLES, Variable, checked, find, may_change};
-use tare_dialect::admin::Scope;
+use crate::variables::may_change;
+use tare_mysql::variable::{Settable, Scope, VARIABLES, find};
+use tare_query::result::{borrowed, owned};
 
 impl SessionState {
     /// Text of a system variable as this session sees it.
@@ -58,7 +59,7 @@ impl SessionState {
             _ => self.text(name),
         };
         match (find(name), text) {
-            (Some(variable), Some(text)) => variable.value(text),
+            (Some(variable), Some(text)) => owned(variable.value(&text)),
             _ => Value::Null,
         }
     }
@@ -69,14 +70,14 @@ impl SessionState {
             return Err(SqlError::unknown_variable(name));
         };
         let name = variable.name;
-        may_set(variable, scope, is_root)?;
+        variable.may_set(scope, is_root)?;
         let text = match value {
             None if scope == Scope::Session => {
                 self.system.lock().remove(name);
                 return Ok(());
             }
             None => variable.default.to_owned(),
-            Some(value) => checked(variable, value)?,
+            Some(value) => variable.checked(borrowed(&value))?,
         };
         if matches!(name, "last_insert_id" | "identity") {
             self.set_last_insert_id(text.parse().unwrap_or(0));
@@ -107,38 +108,5 @@ impl SessionState {
             }
         }
         Ok(())
-    }
-}
-
-/// Whether a variable can be set in this scope, and by this account.
-fn may_set(variable: &Variable, scope: Scope, is_root: bool) -> Result<()> {
-    let name = variable.name;
-    match (variable.settable, scope) {
-        // Elsewhere it can be changed, and then for the server.
-        (Settable::Fixed, Scope::Session) if name == "max_connections" => Err(SqlError::new(
-            1229,
-            format!("Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL"),
-        )),
-        (Settable::Fixed, _) => Err(SqlError::new(
-            1238,
-            format!("Variable '{name}' is a read only variable"),
-        )),
-        (Settable::Session, Scope::Global) => Err(SqlError::new(
-            1228,
-            format!("Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL"),
-        )),
-        (Settable::Shared, Scope::Session) => Err(SqlError::new(
-            1621,
-            format!("SESSION variable '{name}' is read-only. Use SET GLOBAL to assign the value"),
-        )),
-        (Settable::Global, Scope::Session) => Err(SqlError::new(
-            1229,
-            format!("Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL"),
-        )),
-        (_, Scope::Global) if !is_root => Err(SqlError::new(
-            1227,
-            "Access denied; you need (at least one of) the SUPER privilege(s) for this operation",
-        )),
-        _ => Ok(()),
     }
 }

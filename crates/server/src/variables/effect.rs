@@ -78,8 +78,8 @@ pub fn may_change(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Settable, find};
     use super::*;
+    use tare_mysql::variable::{Settable, find};
 
     #[test]
     fn the_lists_are_sorted_and_name_variables_that_can_be_set() {

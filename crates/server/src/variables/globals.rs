@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::info::Changes;
-use super::list::VARIABLES;
-use super::variable::Settable;
 use crate::config::Config;
 use crate::points::LOCK_GLOBALS;
 use crate::state::UserLocks;
 use tare::sync::RwLock;
+use tare_mysql::variable::{Settable, VARIABLES};
 
 /// The server's values.
 #[derive(Debug)]

@@ -7,8 +7,7 @@ use tare::sync::PlainMutex;
 use tare_rows::server::VariableInfo;
 
 use super::Globals;
-use super::list::VARIABLES;
-use super::variable::Settable;
+use tare_mysql::variable::{Settable, VARIABLES};
 
 /// Who has set what.
 #[derive(Debug)]

@@ -1,7 +1,11 @@
 //! What a system variable is.
 
-use rusqlite::types::Value;
-use tare_mysql::wire::column::WireType;
+use crate::wire::column::WireType;
+use crate::wire::value::Value;
+
+/// What a server of Tare's calls itself. Clients look at the number before they ask for anything, so
+/// it is the MySQL whose tables and protocol are served.
+pub const VERSION: &str = concat!("8.0.15-tare-", env!("CARGO_PKG_VERSION"));
 
 /// Who may set it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,13 +131,14 @@ impl Variable {
     }
 
     /// What SELECT shows of a text that the variable has.
-    pub fn value(&self, text: String) -> Value {
+    pub fn value<'t>(&self, text: &'t str) -> Value<'t> {
         let number = match self.value_type {
-            Type::Switch => Some(Value::Integer((text == "ON").into())),
-            Type::Number => text.parse::<i128>().ok().map(|n| Value::Integer(n as i64)),
+            Type::Switch => Some(Value::Int((text == "ON").into())),
+            // An unsigned number travels as its bits.
+            Type::Number => text.parse::<i128>().ok().map(|n| Value::Int(n as i64)),
             Type::Real => text.parse().ok().map(Value::Real),
             Type::Word | Type::Text => None,
         };
-        number.unwrap_or(Value::Text(text))
+        number.unwrap_or(Value::Text(text.as_bytes()))
     }
 }

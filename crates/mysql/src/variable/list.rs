@@ -1,11 +1,10 @@
 //! The system variables: MySQL 8.0's names, which of them can be set, defaults and limits.
 //!
 //! What this server has no counterpart for has the value that says so (`OFF`, empty, 0), or MySQL's
-//! default where it only tunes something; it cannot be set to anything else (see `effect`).
+//! default where it only tunes something; whoever answers refuses to set it to anything else.
 
-use super::VERSION;
-use super::variable::Settable::{Both, Fixed, Global, Session, Shared};
-use super::variable::{Variable, number, real, switch, text, word};
+use super::record::Settable::{Both, Fixed, Global, Session, Shared};
+use super::record::{VERSION, Variable, number, real, switch, text, word};
 
 /// All of them, by name; the config replaces some defaults.
 #[rustfmt::skip] // One variable, one line.

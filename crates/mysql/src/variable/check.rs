@@ -1,0 +1,119 @@
+//! Who may set a variable, and to which values.
+
+use super::Scope;
+use super::modes::modes;
+use super::record::{Settable, Type, Variable};
+use crate::error::{Result, SqlError};
+use crate::wire::value::Value;
+
+impl Variable {
+    /// Whether it can be set in this scope, and by this account: 1227, 1228, 1229, 1238 or 1621.
+    pub fn may_set(&self, scope: Scope, is_root: bool) -> Result<()> {
+        let name = self.name;
+        match (self.settable, scope) {
+            // Elsewhere it can be changed, and then for the server.
+            (Settable::Fixed, Scope::Session) if name == "max_connections" => Err(SqlError::new(
+                1229,
+                format!("Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL"),
+            )),
+            (Settable::Fixed, _) => Err(SqlError::new(
+                1238,
+                format!("Variable '{name}' is a read only variable"),
+            )),
+            (Settable::Session, Scope::Global) => Err(SqlError::new(
+                1228,
+                format!(
+                    "Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL"
+                ),
+            )),
+            (Settable::Shared, Scope::Session) => Err(SqlError::new(
+                1621,
+                format!(
+                    "SESSION variable '{name}' is read-only. Use SET GLOBAL to assign the value"
+                ),
+            )),
+            (Settable::Global, Scope::Session) => Err(SqlError::new(
+                1229,
+                format!("Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL"),
+            )),
+            (_, Scope::Global) if !is_root => Err(SqlError::new(
+                1227,
+                "Access denied; you need (at least one of) the SUPER privilege(s) for this operation",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The text of a new value, if the variable may have it; otherwise 1231, 1232 or 1298.
+    pub fn checked(&self, value: Value<'_>) -> Result<String> {
+        let name = self.name;
+        let text = match value {
+            Value::Null if name == "character_set_results" => return Ok(String::new()),
+            Value::Null => return Err(self.wrong("NULL")),
+            Value::Int(n) => n.to_string(),
+            Value::Real(x) => x.to_string(),
+            Value::Text(t) | Value::Blob(t) => String::from_utf8_lossy(t).into_owned(),
+        };
+        match self.value_type {
+            Type::Switch | Type::Word => {
+                let word = text.to_ascii_uppercase();
+                return match word.as_str() {
+                    "1" | "ON" | "TRUE" => Ok("ON".into()),
+                    "0" | "OFF" | "FALSE" => Ok("OFF".into()),
+                    _ if self.value_type == Type::Word => Ok(word),
+                    _ => Err(self.wrong(&text)),
+                };
+            }
+            Type::Number | Type::Real if text.parse::<f64>().is_err() => {
+                return Err(SqlError::new(
+                    1232,
+                    format!("Incorrect argument type to variable '{name}'"),
+                ));
+            }
+            _ => {}
+        }
+        if name == "sql_mode" {
+            return modes(&text).ok_or_else(|| self.wrong(&text));
+        }
+        if name == "time_zone" && !is_time_zone(&text) {
+            return Err(SqlError::new(
+                1298,
+                format!("Unknown or incorrect time zone: '{text}'"),
+            ));
+        }
+        if name.ends_with("isolation")
+            && !matches!(
+                text.to_ascii_uppercase().as_str(),
+                "READ-UNCOMMITTED" | "READ-COMMITTED" | "REPEATABLE-READ" | "SERIALIZABLE"
+            )
+        {
+            return Err(self.wrong(&text));
+        }
+        Ok(text)
+    }
+
+    /// 1231.
+    pub fn wrong(&self, value: &str) -> SqlError {
+        SqlError::new(
+            1231,
+            format!(
+                "Variable '{}' can't be set to the value of '{value}'",
+                self.name
+            ),
+        )
+    }
+}
+
+/// SYSTEM, UTC, or an offset like +02:00: no named zones are loaded.
+fn is_time_zone(text: &str) -> bool {
+    if matches!(text.to_ascii_uppercase().as_str(), "SYSTEM" | "UTC") {
+        return true;
+    }
+    let Some(rest) = text.strip_prefix(['+', '-']) else {
+        return false;
+    };
+    rest.split_once(':').is_some_and(|(h, m)| {
+        let (h, m) = (h.parse::<u32>(), m.parse::<u32>());
+        matches!((h, m), (Ok(0..=14), Ok(0..=59)))
+    })
+}
