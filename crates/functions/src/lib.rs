@@ -30,7 +30,7 @@ mod uuid;
 mod window;
 mod written;
 
-pub use self::record::{Function, Helper};
+pub use self::record::{Function, Helper, Scalar, scalar};
 pub use self::session::Session;
 
 use std::collections::HashMap;

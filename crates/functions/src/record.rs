@@ -218,6 +218,19 @@ impl Helper {
     }
 }
 
+/// Gives a connection a function of ours, under a name and for a number of arguments.
+pub fn scalar(
+    db: &Connection,
+    session: &Arc<dyn Session>,
+    name: &str,
+    arguments: u8,
+    evaluation: Evaluation,
+    body: Scalar,
+) -> rusqlite::Result<()> {
+    let arguments = (arguments, arguments);
+    Body::Scalar(body).register(db, session, name, arguments, evaluation)
+}
+
 impl Body {
     fn register(
         self,

@@ -32,6 +32,10 @@ pub trait Session: Debug + Send + Sync {
     fn user_variable(&self, name: &str) -> Value;
     /// Sets `@name`.
     fn set_user_variable(&self, name: &str, value: Value);
+    /// An option of schema sys, as sys_config has it; `None` for NULL, and for what is no option.
+    fn sys_option(&self, name: &str) -> Option<String>;
+    /// Whether an instrument of this name is enabled, or `timed`, where nobody has said anything.
+    fn instrument_default(&self, name: &str, timed: bool) -> bool;
     /// A division by zero: a warning, where @@sql_mode asks for one.
     fn divided_by_zero(&self);
     /// 1292: a text that is not all of a number.

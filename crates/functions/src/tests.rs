@@ -45,6 +45,12 @@ impl Session for Nobody {
         Value::Null
     }
     fn set_user_variable(&self, _: &str, _: Value) {}
+    fn sys_option(&self, _: &str) -> Option<String> {
+        None
+    }
+    fn instrument_default(&self, _: &str, _: bool) -> bool {
+        true
+    }
     fn divided_by_zero(&self) {}
     fn truncated(&self, _: &str, _: &str) {}
     fn invalid_text(&self, _: &str, _: &[u8]) -> bool {

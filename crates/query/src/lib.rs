@@ -3,5 +3,4 @@
 //! [`catalog`] gives a SQLite connection those tables; [`result`] is for rows that no statement gave.
 
 pub mod catalog;
-pub mod raised;
 pub mod result;

@@ -14,7 +14,7 @@ use tare_dialect::schema::{Direction, Rewritten, View as _};
 use tare_mysql::error::{Result, SqlError};
 use tare_query::result::{Rows, owned};
 use tare_sys as sys;
-use tare_sys::native::option;
+use tare_sys::option::option;
 use tare_sys::procedures::{self, Caller, Kept};
 
 /// A session that calls a procedure.

@@ -6,21 +6,25 @@
 //! of a table that the SELECT reads.
 
 use std::ops::ControlFlow;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use sqlparser::ast::{Expr, Query, Statement, Value, visit_expressions_mut};
 
 use tare_dialect::Mode;
 use tare_dialect::error::{Error, Result};
+use tare_dialect::function::Evaluation::{self, Immutable, Stable};
 use tare_dialect::node;
 use tare_dialect::rewrite::Rewriter;
 use tare_dialect::schema::{Rewritten, Routine, Schema};
+use tare_functions::{Scalar, Session, scalar};
+
+use crate::native;
 
 /// How a function is evaluated.
 #[derive(Debug, Clone, Copy)]
 pub enum Body {
-    /// By the SQLite function `tare_sys_NAME`.
-    Native,
+    /// By the SQLite function `tare_sys_NAME`, which is this.
+    Native(Evaluation, Scalar),
     /// By a SELECT in MySQL's dialect.
     Select(&'static str),
 }
@@ -68,21 +72,21 @@ pub static FUNCTIONS: [Function; 24] = [
         "The database that a file's path belongs to.",
         &[("path", "varchar(512)")],
         "varchar(64)",
-        Body::Native,
+        Body::Native(Immutable, native::extract_schema_from_file_name),
     ),
     function(
         "extract_table_from_file_name",
         "The table that a file's path belongs to, where a table has a file of its own.",
         &[("path", "varchar(512)")],
         "varchar(64)",
-        Body::Native,
+        Body::Native(Immutable, native::extract_table_from_file_name),
     ),
     function(
         "format_bytes",
         "Formats a number of bytes, as 4.00 KiB.",
         &[("bytes", "text")],
         "text",
-        Body::Native,
+        Body::Native(Immutable, native::format_bytes),
     ),
     function(
         "format_path",
@@ -90,35 +94,35 @@ pub static FUNCTIONS: [Function; 24] = [
          @@datadir, becomes that variable's name.",
         &[("in_path", "varchar(512)")],
         "varchar(512)",
-        Body::Native,
+        Body::Native(Stable, native::format_path),
     ),
     function(
         "format_statement",
         "Shortens a statement to @sys.statement_truncate_len characters by cutting out the middle.",
         &[("statement", "longtext")],
         "longtext",
-        Body::Native,
+        Body::Native(Stable, native::format_statement),
     ),
     function(
         "format_time",
         "Formats a time in picoseconds, as 1.50 ms.",
         &[("picoseconds", "text")],
         "text",
-        Body::Native,
+        Body::Native(Immutable, native::format_time),
     ),
     function(
         "list_add",
         "Adds a value to a comma-separated list such as sql_mode.",
         &[("in_list", "text"), ("in_add_value", "text")],
         "text",
-        Body::Native,
+        Body::Native(Immutable, native::list_add),
     ),
     function(
         "list_drop",
         "Removes a value from a comma-separated list.",
         &[("in_list", "text"), ("in_drop_value", "text")],
         "text",
-        Body::Native,
+        Body::Native(Immutable, native::list_drop),
     ),
     function(
         "ps_is_account_enabled",
@@ -139,14 +143,14 @@ pub static FUNCTIONS: [Function; 24] = [
         "Whether an instrument is enabled by default.",
         &[("in_instrument", "varchar(128)")],
         YES_NO,
-        Body::Native,
+        Body::Native(Immutable, native::ps_is_instrument_default_enabled),
     ),
     function(
         "ps_is_instrument_default_timed",
         "Whether an instrument is timed by default.",
         &[("in_instrument", "varchar(128)")],
         YES_NO,
-        Body::Native,
+        Body::Native(Immutable, native::ps_is_instrument_default_timed),
     ),
     function(
         "ps_is_thread_instrumented",
@@ -188,7 +192,7 @@ pub static FUNCTIONS: [Function; 24] = [
         "Quotes an identifier with backticks.",
         &[("in_identifier", "text")],
         "text",
-        Body::Native,
+        Body::Native(Immutable, native::quote_identifier),
     ),
     function(
         "sys_get_config",
@@ -198,28 +202,28 @@ pub static FUNCTIONS: [Function; 24] = [
             ("in_default_value", "varchar(128)"),
         ],
         "varchar(128)",
-        Body::Native,
+        Body::Native(Stable, native::sys_get_config),
     ),
     function(
         "version_major",
         "The server's major version.",
         &[],
         "tinyint(3) unsigned",
-        Body::Native,
+        Body::Native(Immutable, native::version_major),
     ),
     function(
         "version_minor",
         "The server's minor version.",
         &[],
         "tinyint(3) unsigned",
-        Body::Native,
+        Body::Native(Immutable, native::version_minor),
     ),
     function(
         "version_patch",
         "The server's patch version.",
         &[],
         "tinyint(3) unsigned",
-        Body::Native,
+        Body::Native(Immutable, native::version_patch),
     ),
     // Not functions that MySQL has: what the SELECTs above need.
     function(
@@ -227,14 +231,14 @@ pub static FUNCTIONS: [Function; 24] = [
         "Refuses what is no consumer.",
         &[("in_consumer", "text")],
         "text",
-        Body::Native,
+        Body::Native(Immutable, native::tare_no_consumer),
     ),
     function(
         "tare_trx_limit",
         "The length at which ps_thread_trx_info stops.",
         &[],
         "bigint(20)",
-        Body::Native,
+        Body::Native(Stable, native::tare_trx_limit),
     ),
 ];
 
@@ -246,6 +250,18 @@ pub fn public() -> impl Iterator<Item = &'static Function> {
 /// A function by its name, without case.
 pub fn find(name: &str) -> Option<&'static Function> {
     FUNCTIONS.iter().find(|f| f.name.eq_ignore_ascii_case(name))
+}
+
+/// Gives a connection the functions that are not SELECTs.
+pub fn register(db: &rusqlite::Connection, session: &Arc<dyn Session>) -> rusqlite::Result<()> {
+    for function in &FUNCTIONS {
+        if let Body::Native(evaluation, body) = function.body {
+            let arguments = function.parameters.len() as u8;
+            let name = format!("tare_sys_{}", function.name);
+            scalar(db, session, &name, arguments, evaluation, body)?;
+        }
+    }
+    Ok(())
 }
 
 impl Function {

@@ -8,7 +8,8 @@ pub mod config;
 mod format;
 pub mod functions;
 mod names;
-pub mod native;
+mod native;
+pub mod option;
 pub mod procedures;
 pub mod view;
 
@@ -64,7 +65,7 @@ impl Extension for Sys {
             doc: f.doc,
             text: match f.body {
                 functions::Body::Select(text) => Some(text),
-                functions::Body::Native => None,
+                functions::Body::Native(..) => None,
             },
             parameters: f
                 .parameters

@@ -1,113 +1,126 @@
-//! Functions of schema sys that read no table. Those here ask the session; [`pure`] has the others.
+//! The bodies of functions of schema sys that read no table.
 
-mod pure;
+use rusqlite::types::{Value, ValueRef};
 
-use std::sync::Arc;
-
-use rusqlite::functions::{Context, FunctionFlags};
-use rusqlite::types::Value;
-use rusqlite::{Connection, Result};
-
-use crate::config::SysConfig;
+use crate::option::number;
 use crate::{format, names};
-use tare_functions::call::{Answer, opt, text};
+use tare_functions::call::{Answer, Call, opt, raise, real, text};
+use tare_mysql::error::SqlError;
 
-/// What these functions ask of the session that calls them.
-pub trait Session: tare_functions::Session {
-    /// The options of schema sys.
-    fn sys_config(&self) -> &SysConfig;
+/// Variables that format_path knows paths by.
+const PATHS: [&str; 6] = [
+    "datadir",
+    "tmpdir",
+    "basedir",
+    "innodb_data_home_dir",
+    "innodb_log_group_home_dir",
+    "slave_load_tmpdir",
+];
 
-    /// A system variable as text.
-    fn system_text(&self, name: &str) -> Option<String>;
-
-    /// Whether the server enables, or times, an instrument of this name when nobody has said anything.
-    fn instrument_default(&self, name: &str, timed: bool) -> bool;
+pub(super) fn extract_schema_from_file_name(ctx: &Call<'_>) -> Answer {
+    opt(text(ctx, 0).and_then(|p| names::schema_of_file(&p).map(str::to_owned)))
 }
 
-/// An option: the session's `@sys.NAME`, or sys_config's.
-pub fn option(session: &dyn Session, name: &str) -> Option<String> {
-    match session.user_variable(&format!("sys.{name}")) {
-        Value::Text(text) => Some(text),
-        Value::Integer(n) => Some(n.to_string()),
-        Value::Real(x) => Some(x.to_string()),
-        _ => session.sys_config().get(name),
+pub(super) fn extract_table_from_file_name(ctx: &Call<'_>) -> Answer {
+    opt(text(ctx, 0).and_then(|p| names::table_of_file(&p).map(str::to_owned)))
+}
+
+pub(super) fn format_bytes(ctx: &Call<'_>) -> Answer {
+    opt(real(ctx, 0).map(format::format_bytes))
+}
+
+pub(super) fn format_path(ctx: &Call<'_>) -> Answer {
+    let known = |name| match ctx.session.variable("session", name) {
+        Value::Text(path) => Some((name, path)),
+        _ => None,
+    };
+    let known: Vec<(&str, String)> = PATHS.into_iter().filter_map(known).collect();
+    opt(text(ctx, 0).map(|path| names::format_path(&path, &known)))
+}
+
+pub(super) fn format_statement(ctx: &Call<'_>) -> Answer {
+    let limit = number(ctx.session, "statement_truncate_len", 64);
+    opt(text(ctx, 0).map(|t| format::format_statement(&t, limit)))
+}
+
+pub(super) fn format_time(ctx: &Call<'_>) -> Answer {
+    // What a view says in the place of a time stays: `Still Waiting`.
+    if let ValueRef::Text(text) = ctx.get_raw(0)
+        && !text.first().is_some_and(|c| b"-+.0123456789 ".contains(c))
+    {
+        return Ok(Value::Text(String::from_utf8_lossy(text).into_owned()));
     }
+    opt(real(ctx, 0).map(format::format_time))
 }
 
-fn number(session: &dyn Session, name: &str, default: usize) -> usize {
-    option(session, name)
-        .and_then(|text| text.trim().parse().ok())
-        .unwrap_or(default)
+pub(super) fn list_add(ctx: &Call<'_>) -> Answer {
+    let value = listed(ctx, "list_add", "in_add_value")?;
+    Ok(names::list_add(text(ctx, 0).as_deref(), &value).into())
 }
 
-/// Gives a connection the functions.
-pub fn register(db: &Connection, session: &Arc<dyn Session>) -> Result<()> {
-    pure::register(db)?;
-    let s = session.clone();
-    fresh(db, "tare_sys_format_statement", 1, move |ctx| {
-        let limit = number(&*s, "statement_truncate_len", 64);
-        opt(text(ctx, 0).map(|t| format::format_statement(&t, limit)))
-    })?;
-    let s = session.clone();
-    fresh(db, "tare_sys_format_path", 1, move |ctx| {
-        let variables = [
-            "datadir",
-            "tmpdir",
-            "basedir",
-            "innodb_data_home_dir",
-            "innodb_log_group_home_dir",
-            "slave_load_tmpdir",
-        ];
-        let known: Vec<(&str, String)> = variables
-            .into_iter()
-            .filter_map(|name| Some((name, s.system_text(name)?)))
-            .collect();
-        opt(text(ctx, 0).map(|path| names::format_path(&path, &known)))
-    })?;
-    let s = session.clone();
-    fresh(db, "tare_sys_sys_get_config", 2, move |ctx| {
-        let value = text(ctx, 0).and_then(|name| s.sys_config().get(&name));
-        opt(value.or_else(|| text(ctx, 1)))
-    })?;
-    let s = session.clone();
-    fresh(db, "tare_sys_tare_trx_limit", 0, move |_| {
-        Ok(Value::Integer(
-            number(&*s, "ps_thread_trx_info.max_length", 65_535) as i64,
-        ))
-    })?;
-    for (name, timed) in [("enabled", false), ("timed", true)] {
-        let s = session.clone();
-        pure::add(
-            db,
-            &format!("tare_sys_ps_is_instrument_default_{name}"),
-            1,
-            move |ctx| {
-                opt(text(ctx, 0).map(|name| {
-                    let on = s.instrument_default(&name, timed);
-                    if on { "YES" } else { "NO" }.to_owned()
-                }))
-            },
-        )?;
-    }
-    for (i, name) in ["major", "minor", "patch"].into_iter().enumerate() {
-        let s = session.clone();
-        pure::add(db, &format!("tare_sys_version_{name}"), 0, move |_| {
-            let number = s
-                .version()
-                .split(['.', '-'])
-                .nth(i)
-                .and_then(|n| n.parse().ok());
-            Ok(Value::Integer(number.unwrap_or(0)))
-        })?;
-    }
-    Ok(())
+pub(super) fn list_drop(ctx: &Call<'_>) -> Answer {
+    let value = listed(ctx, "list_drop", "in_drop_value")?;
+    opt(text(ctx, 0).map(|list| names::list_drop(&list, &value)))
 }
 
-fn fresh(
-    db: &Connection,
-    name: &str,
-    args: i32,
-    f: impl Fn(&Context<'_>) -> Answer + Send + 'static,
-) -> Result<()> {
-    db.create_scalar_function(name, args, FunctionFlags::SQLITE_UTF8, move |ctx| f(ctx))
+/// A value of a list, which is not NULL.
+fn listed(ctx: &Call<'_>, function: &str, parameter: &str) -> rusqlite::Result<String> {
+    text(ctx, 1).ok_or_else(|| {
+        let message =
+            format!("Function sys.{function}: {parameter} input variable should not be NULL");
+        raise(SqlError::signal("02200", 1138, message))
+    })
+}
+
+pub(super) fn ps_is_instrument_default_enabled(ctx: &Call<'_>) -> Answer {
+    instrument_default(ctx, false)
+}
+
+pub(super) fn ps_is_instrument_default_timed(ctx: &Call<'_>) -> Answer {
+    instrument_default(ctx, true)
+}
+
+fn instrument_default(ctx: &Call<'_>, timed: bool) -> Answer {
+    opt(text(ctx, 0).map(|name| {
+        let on = ctx.session.instrument_default(&name, timed);
+        if on { "YES" } else { "NO" }.to_owned()
+    }))
+}
+
+pub(super) fn quote_identifier(ctx: &Call<'_>) -> Answer {
+    opt(text(ctx, 0).map(|name| names::quote_identifier(&name)))
+}
+
+pub(super) fn sys_get_config(ctx: &Call<'_>) -> Answer {
+    let value = text(ctx, 0).and_then(|name| ctx.session.sys_option(&name));
+    opt(value.or_else(|| text(ctx, 1)))
+}
+
+pub(super) fn tare_no_consumer(ctx: &Call<'_>) -> Answer {
+    let name = text(ctx, 0).unwrap_or_default();
+    let message = format!("Invalid argument error: {name} in function sys.ps_is_consumer_enabled.");
+    Err(raise(SqlError::new(3047, message)))
+}
+
+pub(super) fn tare_trx_limit(ctx: &Call<'_>) -> Answer {
+    let limit = number(ctx.session, "ps_thread_trx_info.max_length", 65_535);
+    Ok(Value::Integer(limit as i64))
+}
+
+pub(super) fn version_major(ctx: &Call<'_>) -> Answer {
+    version(ctx, 0)
+}
+
+pub(super) fn version_minor(ctx: &Call<'_>) -> Answer {
+    version(ctx, 1)
+}
+
+pub(super) fn version_patch(ctx: &Call<'_>) -> Answer {
+    version(ctx, 2)
+}
+
+fn version(ctx: &Call<'_>, part: usize) -> Answer {
+    let mut parts = ctx.session.version().split(['.', '-']);
+    let number = parts.nth(part).and_then(|n| n.parse().ok());
+    Ok(Value::Integer(number.unwrap_or(0)))
 }

@@ -22,7 +22,7 @@ use tare_rows::registry;
 
 use super::state::State;
 use super::types;
-use crate::raised::raise;
+use tare_functions::call::raise;
 
 /// One of a connection's tables.
 #[repr(C)]

@@ -14,7 +14,6 @@ use crate::source::Served;
 use crate::state::SessionState;
 use tare_store::StatementId;
 use tare_store::{Connection, Control};
-use tare_sys::native;
 
 /// Each is opened by the first statement that needs it.
 pub struct Connections {
@@ -49,8 +48,7 @@ impl Connections {
         Ok(Connection::open(databases, control, |db| {
             let asked: Arc<dyn tare_functions::Session> = self.state.clone();
             tare_functions::register(db, &asked)?;
-            let asked: Arc<dyn native::Session> = self.state.clone();
-            native::register(db, &asked)
+            tare_sys::functions::register(db, &asked)
         })?)
     }
 

@@ -6,7 +6,6 @@ use tare_functions::Session;
 use super::SessionState;
 use crate::instruments;
 use tare_mysql::variable::VERSION;
-use tare_sys::config::SysConfig;
 
 impl Session for SessionState {
     fn version(&self) -> &str {
@@ -61,6 +60,14 @@ impl Session for SessionState {
         self.user_variables.set(name, value);
     }
 
+    fn sys_option(&self, name: &str) -> Option<String> {
+        self.sys_config().get(name)
+    }
+
+    fn instrument_default(&self, name: &str, timed: bool) -> bool {
+        instruments::default_of(name, timed)
+    }
+
     fn divided_by_zero(&self) {
         self.divided_by_zero();
     }
@@ -91,19 +98,5 @@ impl Session for SessionState {
 
     fn unlock_all(&self) -> u64 {
         self.user_locks().release_all(self.id)
-    }
-}
-
-impl tare_sys::native::Session for SessionState {
-    fn sys_config(&self) -> &SysConfig {
-        self.sys_config()
-    }
-
-    fn system_text(&self, name: &str) -> Option<String> {
-        self.text(name)
-    }
-
-    fn instrument_default(&self, name: &str, timed: bool) -> bool {
-        instruments::default_of(name, timed)
     }
 }
