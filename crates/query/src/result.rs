@@ -37,6 +37,19 @@ impl Rows {
         self
     }
 
+    /// A column's type: the one that is known, or that of its first value.
+    pub fn type_of(&self, column: usize) -> WireType {
+        if let Some(Some(wire)) = self.wire.get(column) {
+            return *wire;
+        }
+        let mut values = self.rows.iter().filter_map(|row| row.get(column));
+        match values.find(|v| !matches!(v, Value::Null)) {
+            Some(Value::Integer(_)) => WireType::bigint(),
+            Some(Value::Real(_)) => WireType::double(),
+            _ => WireType::text(255),
+        }
+    }
+
     /// Adds a row.
     pub fn push<const N: usize>(&mut self, row: [Text; N]) {
         self.rows.push(row.into_iter().map(|t| t.0).collect());

@@ -7,12 +7,12 @@ use super::blocking::blocking;
 use super::execute;
 use super::execute::internal;
 use super::execute::prepare::{self, Answer, Bind, Run};
-use super::schema::SystemSchema;
 use super::session::{Columns, Session};
-use tare_dialect::plan::{Action, Call, Plan};
+use tare_dialect::plan::{Action, Call, Plan, Sql};
 use tare_dialect::schema::{Direction, Rewritten, View as _};
 use tare_mysql::error::{Result, SqlError};
 use tare_query::result::{Rows, owned};
+use tare_query::schema::SystemSchema;
 use tare_sys as sys;
 use tare_sys::option::option;
 use tare_sys::procedures::{self, Caller, Kept};
@@ -90,11 +90,17 @@ impl Caller for Calling<'_> {
         sqlite: &str,
         parameters: &[&str],
     ) -> Result<Rows> {
-        internal::rows(self.session, tables, sqlite, parameters)
+        let sql = Sql {
+            text: sqlite.to_owned(),
+            catalog: tables.to_vec(),
+            ..Sql::default()
+        };
+        let system = self.session.connections.system()?;
+        system.select(&sql, &internal::texts(parameters))
     }
 
     fn rewritten(&mut self, view: &sys::View) -> Result<Rewritten> {
-        Ok(view.query(&mut SystemSchema::default()).cloned()?)
+        Ok(view.query(&mut SystemSchema::new(&sys::Sys)).cloned()?)
     }
 
     fn change(&mut self, statement: &str, parameters: &[&str]) -> Result<usize> {
@@ -104,21 +110,13 @@ impl Caller for Calling<'_> {
             return Err(tare_dialect::near(statement).into());
         };
         prepare::may_change(self.session, &sql, change)?;
-        let (connection, catalog) = self.session.connections.system(&sql.catalog)?;
-        let _snapshot = catalog.statement();
-        let parameters = rusqlite::params_from_iter(parameters);
-        Ok(connection
-            .db()
-            .execute(&sql.text, parameters)
-            .map_err(tare_store::Error::from)?)
+        let system = self.session.connections.system()?;
+        let rows = system.change(&sql, &internal::texts(parameters))?;
+        Ok(rows as usize)
     }
 
     fn truncate(&mut self, schema: &str, table: &str) -> Result<()> {
-        let catalog = self.session.connections.system_catalog()?;
-        match catalog.truncate(schema, table) {
-            Some(result) => Ok(result?),
-            None => Ok(()),
-        }
+        self.session.connections.system()?.truncate(schema, table)
     }
 
     fn statement(&mut self, text: &str) -> Result<()> {

@@ -16,13 +16,13 @@ pub mod view;
 pub use functions::Function;
 pub use view::View;
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use tare_rows::describe::{Meta, Table};
+use tare_query::programs::Programs;
+use tare_rows::describe::Table;
 use tare_rows::extension::{Extension, Parameter, Routine, RoutineKind};
-use tare_rows::registry;
 
-use tare_dialect::schema::{Direction, SystemColumn};
+use tare_dialect::schema::{Direction, Procedure};
 
 /// The version of the sys schema that these views follow.
 pub const VERSION: &str = "2.0.0";
@@ -97,31 +97,24 @@ fn parameter(out: bool, name: &'static str, column_type: &'static str) -> Parame
     }
 }
 
-/// A table of the system schemas or a view of schema sys, by names without case.
-pub fn table(schema: &str, name: &str) -> Option<&'static dyn Table> {
-    registry::find(schema, name).or_else(|| {
-        let sys = schema.eq_ignore_ascii_case("sys");
-        Some(view(name).filter(|_| sys)?)
-    })
-}
+impl Programs for Sys {
+    fn view(&self, name: &str) -> Option<&'static dyn tare_dialect::schema::View> {
+        view(name).map(|v| v as &dyn tare_dialect::schema::View)
+    }
 
-/// The tables and views of one system schema, sorted.
-pub fn tables_in(schema: &str) -> Vec<&'static dyn Table> {
-    let mut found: Vec<&'static dyn Table> = registry::tables_in(schema).collect();
-    found.extend(
-        Sys.tables()
-            .into_iter()
-            .filter(|t| t.schema().eq_ignore_ascii_case(schema)),
-    );
-    found.sort_by_key(|t| t.name());
-    found
-}
+    fn routine(&self, name: &str) -> Option<&'static dyn tare_dialect::schema::Routine> {
+        functions::find(name).map(|f| f as &dyn tare_dialect::schema::Routine)
+    }
 
-/// What the dialect asks of a column.
-pub fn system_column(meta: &Meta) -> SystemColumn {
-    SystemColumn {
-        name: meta.name,
-        column_type: meta.column_type,
-        nullable: meta.nullable,
+    fn procedure(&self, name: &str) -> Option<&'static Procedure> {
+        procedures::find(name)
+    }
+
+    fn register(
+        &self,
+        db: &rusqlite::Connection,
+        session: &Arc<dyn tare_functions::Session>,
+    ) -> rusqlite::Result<()> {
+        functions::register(db, session)
     }
 }

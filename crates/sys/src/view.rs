@@ -225,21 +225,6 @@ impl View {
         let items = columns.iter().enumerate().map(of).collect();
         node::query::select_of(items, query)
     }
-
-    /// The CREATE VIEW that MySQL would show.
-    pub fn create_view(&self) -> String {
-        let columns: Vec<String> = self
-            .columns()
-            .iter()
-            .map(|c| format!("`{}`", c.name))
-            .collect();
-        format!(
-            "CREATE ALGORITHM=TEMPTABLE DEFINER=`mysql.sys`@`localhost` SQL SECURITY INVOKER VIEW `{}` ({}) AS {}",
-            self.name,
-            columns.join(","),
-            self.definition
-        )
-    }
 }
 
 impl tare_dialect::schema::View for View {
@@ -249,7 +234,7 @@ impl tare_dialect::schema::View for View {
     fn columns(&self) -> Vec<SystemColumn> {
         columns_of(self.name)
             .iter()
-            .map(super::system_column)
+            .map(tare_query::schema::system_column)
             .collect()
     }
     fn query(&self, schema: &mut dyn Schema) -> Result<&Rewritten> {

@@ -5,6 +5,15 @@ pub const FULL: usize = 0xff_ffff;
 /// Buffers that grew beyond this are given back after the statement that needed them.
 pub const KEEP_BUFFER: usize = 256 << 10;
 
+/// Appends a packet without a number; the number is given when it is sent.
+pub fn put_packet(out: &mut Vec<u8>, payload: impl FnOnce(&mut Vec<u8>)) {
+    let at = out.len();
+    out.extend_from_slice(&[0; 4]);
+    payload(out);
+    let len = (out.len() - at - 4) as u32;
+    out[at..at + 3].copy_from_slice(&len.to_le_bytes()[..3]);
+}
+
 /// Packets gathered in one buffer, to be sent together.
 #[derive(Debug)]
 pub struct Packets {

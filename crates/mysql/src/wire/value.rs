@@ -83,6 +83,25 @@ pub fn display_real(x: f64, single: bool) -> String {
     }
 }
 
+/// Appends a row of the binary protocol; `value` tells the value of a column.
+#[inline]
+pub fn put_binary_row<'v>(
+    out: &mut Vec<u8>,
+    types: &[WireType],
+    value: impl Fn(usize) -> Value<'v>,
+) {
+    out.push(0);
+    let nulls = out.len();
+    // The bits of the first two columns are reserved.
+    out.resize(nulls + (types.len() + 9) / 8, 0);
+    for (i, wire) in types.iter().enumerate() {
+        match value(i) {
+            Value::Null => out[nulls + (i + 2) / 8] |= 1 << ((i + 2) % 8),
+            value => put_binary(out, value, wire),
+        }
+    }
+}
+
 /// Appends a value that is not NULL to a row of the binary protocol.
 pub fn put_binary(out: &mut Vec<u8>, value: Value<'_>, wire: &WireType) {
     use ColumnType::*;
@@ -218,6 +237,18 @@ mod tests {
         assert_eq!(text(Value::Real(0.1), WireType::double()), "0.1");
         assert_eq!(text(Value::Real(1e20), WireType::double()), "1e20");
         assert_eq!(text(Value::Real(1e300), WireType::decimal(60, 2)), "1e300");
+    }
+
+    #[test]
+    fn nulls_of_a_binary_row_are_bits() {
+        let types = [WireType::bigint(); 7];
+        let mut out = Vec::new();
+        put_binary_row(&mut out, &types, |i| match i {
+            0 | 6 => Value::Null,
+            i => Value::Int(i as i64),
+        });
+        assert_eq!(out[..3], [0, 0b100, 0b1]);
+        assert_eq!(out.len(), 3 + 5 * 8);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use tare::digest::Digest;
 
 use super::text::record;
 use crate::execute;
-use crate::execute::columns::{describe_prepared, put_packet};
+use crate::execute::columns::describe_prepared;
 use crate::execute::prepare::{self, Answer, Run};
 use crate::points;
 use crate::session::{Columns, Prepared, Session, Tally, malformed};
@@ -16,6 +16,7 @@ use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::wire::bytes::Cursor as Bytes;
 use tare_mysql::wire::column::{Column, WireType};
+use tare_mysql::wire::packets::put_packet;
 use tare_mysql::wire::params::{self, Param};
 use tare_mysql::wire::reply;
 use tare_mysql::wire::value::Value;
@@ -98,7 +99,7 @@ fn prepare_text(
     }
     answer(session, id, params, &prepared.columns);
     // The types were guessed without a row.
-    prepared.columns.version = 0;
+    prepared.columns.types.version = 0;
     session.statements.prepared.insert(id, prepared);
     session
         .shared
@@ -118,7 +119,7 @@ fn answer(session: &mut Session, id: u32, params: usize, columns: &Columns) {
     let out = writer.begin();
     out.push(0);
     out.extend_from_slice(&id.to_le_bytes());
-    out.extend_from_slice(&(columns.wire.len() as u16).to_le_bytes());
+    out.extend_from_slice(&(columns.types.wire.len() as u16).to_le_bytes());
     out.extend_from_slice(&(params as u16).to_le_bytes());
     out.extend_from_slice(&[0, 0, 0]);
     writer.end();

@@ -18,6 +18,7 @@ use super::transaction;
 use tare_dialect::ddl::FromSql;
 use tare_dialect::ddl::{Ddl, TableName};
 use tare_dialect::plan::Sql;
+use tare_query::programs;
 use tare_store::connection::quote;
 
 /// The metadata locks of a change: of what it names nobody else sees anything meanwhile.
@@ -60,11 +61,8 @@ pub fn run(session: &mut Session, ddl: &Ddl, answer: Answer) -> Result<Option<u6
         && is_system_schema(&name.database)
     {
         session.root_only("DROP")?;
-        let done = session
-            .connections
-            .system_catalog()?
-            .truncate(&name.database, &name.table);
-        done.ok_or_else(|| SqlError::no_such_table(&name.database, &name.table))??;
+        let system = session.connections.system()?;
+        system.truncate(&name.database, &name.table)?;
         return Ok(Some(0));
     }
     session.root_only("CREATE, ALTER, DROP")?;
@@ -186,7 +184,7 @@ fn not_in_system(session: &mut Session, ddl: &Ddl) -> Result<()> {
         return Ok(());
     };
     if let Ddl::Drop { .. } = ddl
-        && tare_sys::table(&name.database, &name.table).is_some()
+        && programs::table(&tare_sys::Sys, &name.database, &name.table).is_some()
         && !name.database.eq_ignore_ascii_case("information_schema")
     {
         let (user, host) = session.state.user_host();

@@ -1,5 +1,7 @@
 //! Statements of the server's own, on the system schemas.
 
+use rusqlite::types::Value;
+
 use super::prepare;
 use crate::session::Session;
 use tare_dialect::near;
@@ -14,36 +16,14 @@ pub fn select(session: &mut Session, query: &str, parameters: &[&str]) -> Result
     let Action::Rows(sql) = plan.action else {
         return Err(near(query).into());
     };
-    let mut rows = rows(session, &sql.catalog, &sql.text, parameters)?;
-    rows.wire = sql.hints.0;
-    Ok(rows)
+    session
+        .connections
+        .system()?
+        .select(&sql, &texts(parameters))
 }
 
-/// The rows of SQLite's text for a SELECT that names these tables.
-pub fn rows(
-    session: &mut Session,
-    named: &[(String, String)],
-    text: &str,
-    parameters: &[&str],
-) -> Result<Rows> {
-    let (connection, catalog) = session.connections.system(named)?;
-    let _snapshot = catalog.statement();
-    let mut statement = connection
-        .db()
-        .prepare(text)
-        .map_err(tare_store::Error::from)?;
-    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut rows = Rows::new(&names);
-    let mut found = statement
-        .query(rusqlite::params_from_iter(parameters))
-        .map_err(tare_store::Error::from)?;
-    while let Some(row) = found.next().map_err(tare_store::Error::from)? {
-        let values = (0..names.len())
-            .map(|i| row.get(i))
-            .collect::<rusqlite::Result<_>>()
-            .map_err(tare_store::Error::from)?;
-        rows.rows.push(values);
-    }
-    Ok(rows)
+/// Parameters as SQLite takes them.
+pub fn texts(parameters: &[&str]) -> Vec<Value> {
+    let texts = parameters.iter();
+    texts.map(|text| Value::Text((*text).to_owned())).collect()
 }

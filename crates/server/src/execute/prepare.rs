@@ -3,14 +3,15 @@
 use rusqlite::types::Value;
 
 use crate::points;
-use crate::schema::SystemSchema;
 use crate::session::{Columns, Role, Session, Uses};
 use crate::status::Counter;
 use crate::transaction;
 use tare_dialect::plan::{Change, Plan, Sql};
 use tare_mysql::error::{Result, SqlError};
-use tare_query::catalog;
-use tare_store::{Cursor, StatementId, UnknownColumn};
+use tare_query::schema::SystemSchema;
+use tare_query::system::refused;
+use tare_store::{Cursor, StatementId};
+use tare_sys::Sys;
 
 /// Gives a statement its parameters.
 pub type Bind<'b> = &'b mut dyn FnMut(&mut Cursor<'_>) -> Result<()>;
@@ -50,7 +51,7 @@ pub fn translate_in(
     generation: u64,
 ) -> Result<Plan> {
     let mode = session.mode();
-    let mut schema = SystemSchema::with(session.connections.own()?);
+    let mut schema = SystemSchema::with(&Sys, session.connections.own()?);
     let plan = tare_dialect::translate::translate(text, database, &mut schema, generation, mode);
     Ok(plan?)
 }
@@ -138,16 +139,6 @@ pub fn statement(
     Ok(id)
 }
 
-/// Why SQLite does not prepare a statement. Of a column it tells the name alone; the plan knows where it
-/// is written.
-pub fn refused(error: tare_store::Error, sql: &Sql) -> SqlError {
-    match error.column() {
-        Some(UnknownColumn::None(name)) => sql.names.unknown(name).into(),
-        Some(UnknownColumn::Several(name)) => sql.names.ambiguous(name).into(),
-        None => error.into(),
-    }
-}
-
 /// Which tables a statement uses, where performance_schema asks for it.
 pub fn uses(
     session: &mut Session,
@@ -175,7 +166,7 @@ pub fn evaluate(session: &mut Session, expr: sqlparser::ast::Expr) -> Result<Val
     let sql = tare_dialect::translate::expression(
         expr,
         database.as_deref(),
-        &mut SystemSchema::default(),
+        &mut SystemSchema::new(&Sys),
     )?;
     ready(session, &sql)?;
     let connection = session.connections.of(&sql)?;
@@ -193,16 +184,5 @@ pub fn may_change(session: &mut Session, sql: &Sql, change: Change) -> Result<()
         return Err(session.database_denied(schema));
     }
     session.root_only("SUPER")?;
-    let command = match change {
-        Change::Insert | Change::Replace => catalog::Command::Insert,
-        Change::Update => catalog::Command::Update,
-        Change::Delete => catalog::Command::Delete,
-    };
-    if let Some((schema, table)) = sql.catalog.first() {
-        let catalog = session.connections.system_catalog()?;
-        if let Some(allowed) = catalog.check(command, schema, table) {
-            allowed?;
-        }
-    }
-    Ok(())
+    session.connections.system()?.may_change(sql, change)
 }

@@ -2,7 +2,6 @@
 
 use mysql_common::constants::StatusFlags;
 
-use super::columns::{Known, describe};
 use super::prepare::{self, Bind, Run};
 use crate::metrics;
 use crate::points;
@@ -13,10 +12,12 @@ use crate::transaction::{self, single_statement};
 use tare_dialect::plan::Sql;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::wire::bytes::put_lenenc;
-use tare_mysql::wire::column::WireType;
+use tare_mysql::wire::column::{Column, WireType};
+use tare_mysql::wire::packets::put_packet;
 use tare_mysql::wire::reply;
 use tare_mysql::wire::types::wire_in;
-use tare_mysql::wire::value::{Value, put_binary, put_text};
+use tare_mysql::wire::value::{put_binary_row, put_text};
+use tare_query::rows::{Sink, each_row};
 use tare_store::{Cursor, StatementId};
 
 /// How the rows go to the client.
@@ -111,8 +112,15 @@ fn send(
         let table = defs.tables.get(table)?;
         table.column(column).map(|c| wire_in(table, c))
     };
-    let writer = &mut session.client.writer;
-    let sent = send_rows(&mut cursor, sql, columns, &known, writer, form);
+    let Columns { types, packets, .. } = columns;
+    let mut sink = Sending {
+        writer: &mut session.client.writer,
+        packets,
+        form,
+        rows: 0,
+        start: 0,
+    };
+    let sent = each_row(&mut cursor, sql, types, &known, &mut sink);
     let (scanned, sorts) = cursor.scan_status();
     let rows = *sent.as_ref().unwrap_or(&0);
     session.tally.sent = rows;
@@ -158,65 +166,64 @@ fn count(session: &mut Session, sql: &str, id: StatementId) -> Option<i64> {
     connection.db().query_row(sql, [], |r| r.get(0)).ok()
 }
 
-/// Steps through the rows and writes them. The caller ends the result.
-fn send_rows(
-    cursor: &mut Cursor<'_>,
-    sql: &Sql,
-    columns: &mut Columns,
-    known: Known<'_>,
-    writer: &mut PacketWriter,
-    form: &Form,
-) -> Result<u64> {
-    let mut row = cursor.step()?;
-    let version = cursor.reprepared() + 1;
-    if columns.version != version || columns.guessed {
-        describe(cursor, sql, columns, known, row);
-        columns.version = version;
+/// A client that takes rows.
+struct Sending<'s> {
+    writer: &'s mut PacketWriter,
+    /// The column definitions as packets.
+    packets: &'s mut Vec<u8>,
+    form: &'s Form,
+    rows: u64,
+    /// What had been sent before the first row.
+    start: u64,
+}
+
+impl Sink for Sending<'_> {
+    fn describe(&mut self) {
+        self.packets.clear();
     }
-    put_lenenc(writer.begin(), columns.wire.len() as u64);
-    writer.end();
-    writer.replay(&columns.packets);
-    if !form.deprecates_eof {
-        reply::eof(writer, form.status, 0);
+
+    fn column(&mut self, column: &Column<'_>) {
+        put_packet(self.packets, |out| column.put(out));
     }
-    let mut rows = 0;
-    let start = writer.sent();
-    while row {
-        rows += 1;
-        if form.binary {
-            put_binary_row(cursor, &columns.wire, writer.begin());
+
+    fn begin(&mut self, types: &[WireType]) {
+        put_lenenc(self.writer.begin(), types.len() as u64);
+        self.writer.end();
+        self.writer.replay(self.packets);
+        if !self.form.deprecates_eof {
+            reply::eof(self.writer, self.form.status, 0);
+        }
+        self.start = self.writer.sent();
+    }
+
+    #[inline]
+    fn row(&mut self, cursor: &Cursor<'_>, types: &[WireType]) -> Result<()> {
+        let out = self.writer.begin();
+        if self.form.binary {
+            put_binary_row(out, types, |i| cursor.value(i));
         } else {
-            let out = writer.begin();
-            for (i, wire) in columns.wire.iter().enumerate() {
+            for (i, wire) in types.iter().enumerate() {
                 put_text(out, cursor.value(i), wire);
             }
         }
-        writer.end();
-        writer
+        self.writer.end();
+        self.writer
             .flush_if_full()
             .map_err(|_| SqlError::interrupted())?;
-        if (form.most_rows > 0 && rows > form.most_rows)
-            || (form.most_bytes > 0 && writer.sent() - start > form.most_bytes)
+        self.rows += 1;
+        let Form {
+            most_rows,
+            most_bytes,
+            ..
+        } = *self.form;
+        if (most_rows > 0 && self.rows > most_rows)
+            || (most_bytes > 0 && self.writer.sent() - self.start > most_bytes)
         {
             return Err(SqlError::new(
                 1104,
                 "The SELECT would give more rows or bytes than this server's limit on a result; narrow it with WHERE or LIMIT",
             ));
         }
-        row = cursor.step()?;
-    }
-    Ok(rows)
-}
-
-#[inline]
-fn put_binary_row(cursor: &Cursor<'_>, wire: &[WireType], out: &mut Vec<u8>) {
-    out.push(0);
-    let nulls = out.len();
-    out.resize(nulls + (wire.len() + 9) / 8, 0);
-    for (i, wire) in wire.iter().enumerate() {
-        match cursor.value(i) {
-            Value::Null => out[nulls + (i + 2) / 8] |= 1 << ((i + 2) % 8),
-            value => put_binary(out, value, wire),
-        }
+        Ok(())
     }
 }

@@ -6,6 +6,7 @@ use tare_dialect::Mode;
 use tare_dialect::plan::Sql;
 use tare_mysql::error::{Result, SqlError};
 use tare_query::catalog::{self, Catalog};
+use tare_query::system::{System, register};
 use tare_rows::source::Source;
 
 use super::transaction::Transaction;
@@ -14,6 +15,7 @@ use crate::source::Served;
 use crate::state::SessionState;
 use tare_store::StatementId;
 use tare_store::{Connection, Control};
+use tare_sys::Sys;
 
 /// Each is opened by the first statement that needs it.
 pub struct Connections {
@@ -24,7 +26,7 @@ pub struct Connections {
     pub own: Option<Connection>,
     /// The system schemas: in a connection of their own, so that a transaction's rollback does
     /// not touch them.
-    pub system: Option<(Connection, Catalog)>,
+    pub system: Option<System>,
     /// The system schemas in the session's own connection, once a statement has joined them with
     /// a database's tables.
     pub joined: Option<Catalog>,
@@ -43,12 +45,14 @@ impl Connections {
         }
     }
 
+    fn asked(&self) -> Arc<dyn tare_functions::Session> {
+        self.state.clone()
+    }
+
     fn open(&self) -> Result<Connection> {
         let (databases, control) = (self.shared.databases.clone(), self.control.clone());
         Ok(Connection::open(databases, control, |db| {
-            let asked: Arc<dyn tare_functions::Session> = self.state.clone();
-            tare_functions::register(db, &asked)?;
-            tare_sys::functions::register(db, &asked)
+            register(db, &self.asked(), &Sys)
         })?)
     }
 
@@ -68,32 +72,20 @@ impl Connections {
             .ok_or_else(|| SqlError::new(1041, "Out of memory"))
     }
 
-    /// The connection that has the system schemas and nothing else, with the tables that a
-    /// statement names (schema, table): it makes them when they are first asked for.
-    pub fn system(&mut self, named: &[(String, String)]) -> Result<&mut (Connection, Catalog)> {
+    /// The system schemas.
+    pub fn system(&mut self) -> Result<&mut System> {
         if self.system.is_none() {
-            let connection = self.open()?;
-            let catalog = catalog::install_schemas(connection.db(), self.source())
-                .map_err(tare_store::Error::from)?;
-            self.system = Some((connection, catalog));
+            let (databases, control) = (self.shared.databases.clone(), self.control.clone());
+            let opened = System::open(databases, control, self.source(), &self.asked(), &Sys);
+            self.system = Some(opened?);
         }
-        let system = self.system.as_mut().ok_or_else(SqlError::interrupted)?;
-        system
-            .1
-            .ensure(system.0.db(), named)
-            .map_err(tare_store::Error::from)?;
-        Ok(system)
-    }
-
-    /// What is known of the system schemas without a statement.
-    pub fn system_catalog(&mut self) -> Result<&Catalog> {
-        Ok(&self.system(&[])?.1)
+        self.system.as_mut().ok_or_else(SqlError::interrupted)
     }
 
     /// The connection that a statement runs on, with the system tables that it names.
     pub fn of(&mut self, sql: &Sql) -> Result<&mut Connection> {
         match sql.is_system() {
-            true => Ok(&mut self.system(&sql.catalog)?.0),
+            true => Ok(self.system()?.ensure(&sql.catalog)?.connection()),
             false => self.own(),
         }
     }
@@ -101,7 +93,7 @@ impl Connections {
     /// The connection that a statement was prepared on.
     pub fn with(&mut self, id: StatementId) -> Result<&mut Connection> {
         match id.is_system() {
-            true => Ok(&mut self.system(&[])?.0),
+            true => Ok(self.system()?.connection()),
             false => self.own(),
         }
     }
@@ -113,7 +105,7 @@ impl Connections {
         sql: &Sql,
     ) -> Result<(&mut Connection, Option<&Catalog>)> {
         if id.is_system() {
-            let (connection, catalog) = self.system.as_mut().ok_or_else(SqlError::interrupted)?;
+            let (connection, catalog) = self.system()?.parts();
             return Ok((connection, Some(catalog)));
         }
         let connection = self.own.as_mut().ok_or_else(SqlError::interrupted)?;
@@ -124,7 +116,7 @@ impl Connections {
     /// Finalizes a prepared statement.
     pub fn close(&mut self, id: StatementId) {
         let connection = match id.is_system() {
-            true => self.system.as_mut().map(|(connection, _)| connection),
+            true => self.system.as_mut().map(System::connection),
             false => self.own.as_mut(),
         };
         if let Some(connection) = connection {

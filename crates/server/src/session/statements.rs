@@ -9,8 +9,8 @@ use super::connections::Connections;
 use super::tables::Uses;
 use tare_dialect::plan::Plan;
 use tare_mysql::error::SqlError;
-use tare_mysql::wire::column::WireType;
 use tare_mysql::wire::params::ParamType;
+use tare_query::columns::Types;
 use tare_store::StatementId;
 
 /// Statements of COM_QUERY that a session keeps translated and prepared.
@@ -91,11 +91,7 @@ pub struct Columns {
     /// The packets, but for their sequence numbers.
     pub packets: Vec<u8>,
     /// How each column's values are written.
-    pub wire: Vec<WireType>,
-    /// Which version of the prepared statement they belong to; 0 is none yet.
-    pub version: i32,
-    /// Whether the values of the first row had a say.
-    pub guessed: bool,
+    pub types: Types,
     /// Which tables the statement uses, once it is known.
     pub uses: Option<Box<Uses>>,
     /// Of its text, where performance_schema asks for it.

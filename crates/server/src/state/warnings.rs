@@ -4,17 +4,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 use crate::points::LOCK_SESSION;
 use tare::sync::Mutex;
-
-/// A row of SHOW WARNINGS.
-#[derive(Debug, Clone)]
-pub struct Warning {
-    /// Note, Warning or Error.
-    pub level: &'static str,
-    /// MySQL's number.
-    pub code: u16,
-    /// The text.
-    pub message: String,
-}
+use tare_query::show::Warning;
 
 /// Of a statement that warns at every row, as many are kept.
 const MOST: usize = 64;

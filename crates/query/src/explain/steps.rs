@@ -1,64 +1,17 @@
-//! EXPLAIN: SQLite's plan in MySQL's columns.
+//! A plan's lines as the steps of MySQL's EXPLAIN: which table is read how.
 
-use rusqlite::types::Value;
-
-use super::execute::prepare;
-use super::session::Session;
-use tare_dialect::admin::Format;
-use tare_dialect::plan::Sql;
-use tare_mysql::error::Result;
-use tare_query::result::{Rows, Text};
-
-/// A line of EXPLAIN QUERY PLAN.
-struct Line {
-    id: i64,
-    parent: i64,
-    text: String,
-}
+use super::Line;
 
 /// A row of EXPLAIN.
 #[derive(Default)]
-struct Step {
-    id: Option<i64>,
-    select_type: &'static str,
-    table: Option<String>,
-    kind: Option<&'static str>,
-    key: Option<String>,
-    reference: Option<String>,
-    extra: Vec<&'static str>,
-}
-
-/// EXPLAIN of a statement.
-pub fn explain(session: &mut Session, sql: &Sql, format: Format) -> Result<Rows> {
-    prepare::ready(session, sql)?;
-    let connection = session.connections.of(sql)?;
-    let mut statement = connection
-        .db()
-        .prepare(&sql.text)
-        .map_err(|error| prepare::refused(error.into(), sql))?;
-    let mut lines = Vec::new();
-    // Parameters of the explained statement stay NULL.
-    let mut found = statement.raw_query();
-    while let Some(row) = found.next().map_err(tare_store::Error::from)? {
-        lines.push(Line {
-            id: row.get(0).map_err(tare_store::Error::from)?,
-            parent: row.get(1).map_err(tare_store::Error::from)?,
-            text: row.get(3).map_err(tare_store::Error::from)?,
-        });
-    }
-    Ok(match format {
-        Format::Traditional => table(&steps(&lines)),
-        Format::Json => {
-            let mut rows = Rows::new(&["EXPLAIN"]);
-            rows.push([json(&steps(&lines)).into()]);
-            rows
-        }
-        Format::Tree => {
-            let mut rows = Rows::new(&["EXPLAIN"]);
-            rows.push([tree(&lines).into()]);
-            rows
-        }
-    })
+pub(super) struct Step {
+    pub(super) id: Option<i64>,
+    pub(super) select_type: &'static str,
+    pub(super) table: Option<String>,
+    pub(super) kind: Option<&'static str>,
+    pub(super) key: Option<String>,
+    pub(super) reference: Option<String>,
+    pub(super) extra: Vec<&'static str>,
 }
 
 /// What `SEARCH t USING INDEX i (a=?)` says.
@@ -124,7 +77,8 @@ fn access(text: &str) -> Option<Step> {
     })
 }
 
-fn steps(lines: &[Line]) -> Vec<Step> {
+/// The steps of a plan.
+pub(super) fn steps(lines: &[Line]) -> Vec<Step> {
     // Each subquery, union part or derived table is a SELECT with a number of its own.
     let mut selects: Vec<(i64, i64, &'static str)> = vec![(0, 1, "SIMPLE")];
     let mut steps: Vec<Step> = Vec::new();
@@ -212,105 +166,4 @@ fn steps(lines: &[Line]) -> Vec<Step> {
         });
     }
     steps
-}
-
-fn table(steps: &[Step]) -> Rows {
-    let mut rows = Rows::new(&[
-        "id",
-        "select_type",
-        "table",
-        "partitions",
-        "type",
-        "possible_keys",
-        "key",
-        "key_len",
-        "ref",
-        "rows",
-        "filtered",
-        "Extra",
-    ]);
-    for step in steps {
-        let count = match step.kind {
-            Some("const" | "eq_ref") => Some(1i64),
-            _ => None,
-        };
-        rows.push([
-            step.id.into(),
-            step.select_type.into(),
-            step.table.as_deref().into(),
-            None::<String>.into(),
-            step.kind.into(),
-            step.key.as_deref().into(),
-            step.key.as_deref().into(),
-            None::<String>.into(),
-            step.reference.as_deref().into(),
-            count.into(),
-            Text(
-                step.table
-                    .as_ref()
-                    .map_or(Value::Null, |_| Value::Real(100.0)),
-            ),
-            Some(step.extra.join("; ")).filter(|e| !e.is_empty()).into(),
-        ]);
-    }
-    rows.wire = vec![None; 12];
-    rows.wire[0] = Some(tare_mysql::wire::column::WireType::bigint_unsigned());
-    rows.wire[9] = Some(tare_mysql::wire::column::WireType::bigint_unsigned());
-    rows.wire[10] = Some(tare_mysql::wire::column::WireType {
-        decimals: 2,
-        ..tare_mysql::wire::column::WireType::double()
-    });
-    rows
-}
-
-fn json(steps: &[Step]) -> String {
-    use serde_json::json;
-    let one = |step: &Step| match &step.table {
-        None => json!({"message": "No tables used"}),
-        Some(table) => {
-            let mut of = serde_json::Map::new();
-            of.insert("table_name".into(), table.as_str().into());
-            of.insert("access_type".into(), step.kind.unwrap_or("ALL").into());
-            if let Some(key) = &step.key {
-                of.insert("key".into(), key.as_str().into());
-            }
-            if let Some(reference) = &step.reference {
-                of.insert(
-                    "ref".into(),
-                    reference.split(',').collect::<Vec<_>>().into(),
-                );
-            }
-            if step.extra.contains(&"Using index") {
-                of.insert("using_index".into(), true.into());
-            }
-            of.into()
-        }
-    };
-    let mut block = serde_json::Map::new();
-    block.insert("select_id".into(), 1.into());
-    match steps {
-        [step] => {
-            block.insert("table".into(), one(step));
-        }
-        many => {
-            let all: Vec<_> = many.iter().map(|s| json!({"table": one(s)})).collect();
-            block.insert("nested_loop".into(), all.into());
-        }
-    }
-    serde_json::to_string_pretty(&json!({"query_block": block})).unwrap_or_default()
-}
-
-fn tree(lines: &[Line]) -> String {
-    let mut depth: Vec<(i64, usize)> = vec![(0, 0)];
-    let mut out = String::new();
-    for line in lines {
-        let level = depth
-            .iter()
-            .rev()
-            .find(|(id, _)| *id == line.parent)
-            .map_or(0, |(_, d)| *d);
-        depth.push((line.id, level + 1));
-        out.push_str(&format!("{}-> {}\n", "    ".repeat(level), line.text));
-    }
-    out
 }

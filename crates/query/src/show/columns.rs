@@ -1,13 +1,9 @@
 //! The columns of a table.
 
 use super::names;
-use crate::execute::columns::put_packet;
-use crate::session::Session;
+use super::session::Session;
+use crate::result::{Rows, Text};
 use tare_mysql::error::Result;
-use tare_mysql::wire::column::Column;
-use tare_mysql::wire::reply;
-use tare_mysql::wire::types::{wire_of, wire_type};
-use tare_query::result::{Rows, Text};
 
 fn yes(b: bool) -> Text {
     if b { "YES" } else { "NO" }.into()
@@ -15,7 +11,7 @@ fn yes(b: bool) -> Text {
 
 /// SHOW COLUMNS.
 pub fn columns(
-    session: &mut Session,
+    session: &mut dyn Session,
     database: &Option<String>,
     table: &str,
     full: bool,
@@ -96,47 +92,4 @@ pub fn columns(
         );
     }
     Ok(rows)
-}
-
-/// COM_FIELD_LIST.
-pub fn field_list(session: &mut Session, table: &str) -> Result<()> {
-    let mut packets = Vec::new();
-    let database = names::default_database(session, &None)?;
-    if let Some(system) = names::system_table(session, &None, table)? {
-        for c in system.columns() {
-            let wire = wire_type(&c.column_type.to_lowercase(), c.nullable);
-            let column = Column {
-                schema: &database,
-                table,
-                org_table: table,
-                name: c.name,
-                org_name: c.name,
-                wire,
-            };
-            put_packet(&mut packets, |out| {
-                column.put(out);
-                out.push(0xfb);
-            });
-        }
-    } else {
-        let (_, def) = names::one(session, &None, table)?;
-        for c in &def.columns {
-            let column = Column {
-                schema: &database,
-                table,
-                org_table: table,
-                name: &c.name,
-                org_name: &c.name,
-                wire: wire_of(c),
-            };
-            put_packet(&mut packets, |out| {
-                column.put(out);
-                out.push(0xfb);
-            });
-        }
-    }
-    session.client.writer.replay(&packets);
-    let status = session.transaction.status();
-    reply::eof(&mut session.client.writer, status, 0);
-    Ok(())
 }

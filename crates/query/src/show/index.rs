@@ -1,13 +1,13 @@
 //! The indexes of a table.
 
 use super::names;
-use crate::session::Session;
+use super::session::Session;
+use crate::result::Rows;
 use tare_mysql::error::Result;
-use tare_query::result::Rows;
 use tare_store::connection::quote;
 
 /// SHOW INDEX.
-pub fn indexes(session: &mut Session, database: &Option<String>, table: &str) -> Result<Rows> {
+pub fn indexes(session: &mut dyn Session, database: &Option<String>, table: &str) -> Result<Rows> {
     let mut rows = Rows::new(&[
         "Table",
         "Non_unique",
@@ -50,16 +50,12 @@ pub fn indexes(session: &mut Session, database: &Option<String>, table: &str) ->
         for (i, column) in index.columns.iter().enumerate() {
             let nullable = def.column(column).is_some_and(|c| c.nullable);
             let parts: Vec<String> = index.columns[..=i].iter().map(|c| quote(c)).collect();
-            let cardinality = session.connections.own()?.db().query_row(
-                &format!(
-                    "SELECT count(*) FROM (SELECT DISTINCT {} FROM {}.{})",
-                    parts.join(", "),
-                    quote(&database),
-                    quote(&def.name)
-                ),
-                [],
-                |r| r.get::<_, i64>(0),
-            );
+            let cardinality = session.count(&format!(
+                "SELECT count(*) FROM (SELECT DISTINCT {} FROM {}.{})",
+                parts.join(", "),
+                quote(&database),
+                quote(&def.name)
+            ));
             rows.push([
                 def.name.as_str().into(),
                 i64::from(!index.unique).into(),
@@ -67,7 +63,7 @@ pub fn indexes(session: &mut Session, database: &Option<String>, table: &str) ->
                 (i as i64 + 1).into(),
                 column.as_str().into(),
                 "A".into(),
-                cardinality.ok().into(),
+                cardinality.into(),
                 None::<i64>.into(),
                 None::<i64>.into(),
                 if nullable { "YES" } else { "" }.into(),

@@ -1,29 +1,49 @@
-//! What the dialect is told: the tables of this server.
+//! What the dialect is told: the tables of the system schemas, and a connection's databases.
 
 use std::sync::Arc;
 
 use tare_mysql::Result;
 use tare_mysql::table::TableDef;
+use tare_mysql::variable::{self, Variable};
 use tare_mysql::wire::column::WireType;
 
+use crate::programs::{self, Programs};
 use tare_dialect::function::Signature;
 use tare_dialect::schema::{Procedure, Routine, Schema, SystemColumn, View};
-use tare_mysql::variable::{self, Variable};
+use tare_rows::describe::Meta;
 use tare_store::Connection;
-use tare_sys as sys;
 
 /// The system schemas, and a connection's databases where there is one.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct SystemSchema<'c> {
+    programs: &'static dyn Programs,
     connection: Option<&'c mut Connection>,
 }
 
 impl<'c> SystemSchema<'c> {
-    /// With the databases of a connection.
-    pub fn with(connection: &'c mut Connection) -> Self {
+    /// The system schemas alone.
+    pub fn new(programs: &'static dyn Programs) -> Self {
         Self {
+            programs,
+            connection: None,
+        }
+    }
+
+    /// With the databases of a connection.
+    pub fn with(programs: &'static dyn Programs, connection: &'c mut Connection) -> Self {
+        Self {
+            programs,
             connection: Some(connection),
         }
+    }
+}
+
+/// What the dialect asks of a column.
+pub fn system_column(meta: &Meta) -> SystemColumn {
+    SystemColumn {
+        name: meta.name,
+        column_type: meta.column_type,
+        nullable: meta.nullable,
     }
 }
 
@@ -36,20 +56,20 @@ impl Schema for SystemSchema<'_> {
     }
 
     fn system_table(&self, schema: &str, table: &str) -> Option<Vec<SystemColumn>> {
-        let found = tare_sys::table(schema, table)?;
-        Some(found.columns().iter().map(sys::system_column).collect())
+        let found = programs::table(self.programs, schema, table)?;
+        Some(found.columns().iter().map(system_column).collect())
     }
 
     fn view(&self, name: &str) -> Option<&'static dyn View> {
-        sys::view(name).map(|v| v as &dyn View)
+        self.programs.view(name)
     }
 
     fn routine(&self, name: &str) -> Option<&'static dyn Routine> {
-        sys::functions::find(name).map(|f| f as &dyn Routine)
+        self.programs.routine(name)
     }
 
     fn procedure(&self, name: &str) -> Option<&'static Procedure> {
-        sys::procedures::find(name)
+        self.programs.procedure(name)
     }
 
     fn function(&self, name: &str) -> Option<&'static Signature> {
@@ -58,23 +78,5 @@ impl Schema for SystemSchema<'_> {
 
     fn variable(&self, name: &str) -> Option<WireType> {
         variable::find(name).map(Variable::wire)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tare_dialect::node::column;
-
-    #[test]
-    fn every_body_of_a_function_of_sys_can_be_rewritten() {
-        for function in &sys::functions::FUNCTIONS {
-            let mut schema = SystemSchema::default();
-            let arguments = vec![column("x"); function.parameters.len()];
-            let (expr, _) = function.call(arguments, &mut schema).expect(function.name);
-            let text = expr.to_string();
-            assert!(!text.contains('?'), "{text}");
-            assert!(function.call(vec![column("x"); 9], &mut schema).is_err());
-        }
     }
 }

@@ -3,53 +3,52 @@
 use rusqlite::types::Value;
 use tare_mysql::error::{Result, SqlError};
 
-use crate::execute::internal;
-use crate::session::Session;
+use super::session::Session;
+use crate::result::Rows;
 use tare_dialect::admin::{Program, Routine};
-use tare_query::result::Rows;
 
 /// SHOW TRIGGERS.
-pub fn triggers(session: &mut Session, database: &Option<String>) -> Result<Rows> {
+pub fn triggers(session: &mut dyn Session, database: &Option<String>) -> Result<Rows> {
     let query = format!(
         "{TRIGGERS} WHERE {} ORDER BY 1, 2",
         of("TRIGGER_SCHEMA", database)
     );
-    let mut rows = internal::select(session, &query, &[])?;
+    let mut rows = session.select(&query, &[])?;
     // LIKE looks at the table.
     rows.like = 2;
     Ok(rows)
 }
 
 /// SHOW EVENTS.
-pub fn events(session: &mut Session, database: &Option<String>) -> Result<Rows> {
+pub fn events(session: &mut dyn Session, database: &Option<String>) -> Result<Rows> {
     let query = format!(
         "{EVENTS} WHERE {} ORDER BY 1, 2",
         of("EVENT_SCHEMA", database)
     );
-    let mut rows = internal::select(session, &query, &[])?;
+    let mut rows = session.select(&query, &[])?;
     rows.like = 1;
     Ok(rows)
 }
 
 /// SHOW PROCEDURE STATUS, SHOW FUNCTION STATUS.
-pub fn routines(session: &mut Session, routine: Routine) -> Result<Rows> {
+pub fn routines(session: &mut dyn Session, routine: Routine) -> Result<Rows> {
     let word = routine.word();
     let query = format!("{ROUTINES} WHERE ROUTINE_TYPE = '{word}' ORDER BY 1, 2");
-    let mut rows = internal::select(session, &query, &[])?;
+    let mut rows = session.select(&query, &[])?;
     rows.like = 1;
     Ok(rows)
 }
 
 /// SHOW CREATE PROCEDURE, FUNCTION, TRIGGER, EVENT.
 pub fn show_program(
-    session: &mut Session,
+    session: &mut dyn Session,
     program: Program,
     database: &Option<String>,
     name: &str,
 ) -> Result<Rows> {
     let database = match database {
         Some(name) => name.clone(),
-        None => session.state.database().ok_or_else(SqlError::no_database)?,
+        None => session.database().ok_or_else(SqlError::no_database)?,
     };
     let routine = match program {
         Program::Trigger => return Err(SqlError::new(1360, "Trigger does not exist")),
@@ -57,8 +56,7 @@ pub fn show_program(
         Program::Routine(routine) => routine,
     };
     let word = routine.word();
-    let found = internal::select(
-        session,
+    let found = session.select(
         "SELECT ROUTINE_NAME, SQL_MODE, ROUTINE_DEFINITION FROM information_schema.ROUTINES \
          WHERE ROUTINE_SCHEMA = ? AND ROUTINE_NAME = ? AND ROUTINE_TYPE = ?",
         &[&database, name, word],

@@ -5,16 +5,15 @@ use tare_mysql::error::Result;
 use tare_mysql::schema::{SYSTEM_SCHEMAS, is_system_schema};
 
 use super::names;
-use crate::session::Session;
-use tare_query::result::Rows;
+use super::session::Session;
+use crate::programs;
+use crate::result::Rows;
 
 /// SHOW DATABASES.
-pub fn databases(session: &Session) -> Rows {
+pub fn databases(session: &dyn Session) -> Rows {
     let mut rows = Rows::new(&["Database"]);
     let mut names: Vec<String> = SYSTEM_SCHEMAS.iter().map(|s| (*s).to_owned()).collect();
-    if session.is_root() {
-        names.extend(session.shared.databases.names());
-    }
+    names.extend(session.databases());
     names.sort();
     for name in names {
         rows.push([name.into()]);
@@ -23,7 +22,7 @@ pub fn databases(session: &Session) -> Rows {
 }
 
 /// SHOW TABLES.
-pub fn tables(session: &mut Session, database: &Option<String>, full: bool) -> Result<Rows> {
+pub fn tables(session: &mut dyn Session, database: &Option<String>, full: bool) -> Result<Rows> {
     let database = names::default_database(session, database)?;
     let title = format!("Tables_in_{database}");
     let mut rows = if full {
@@ -38,12 +37,16 @@ pub fn tables(session: &mut Session, database: &Option<String>, full: bool) -> R
         } else {
             "BASE TABLE"
         };
-        names.extend(tare_sys::tables_in(&database).into_iter().map(|t| {
-            let view = t.view_definition().is_some();
-            (t.name().to_owned(), if view { "VIEW" } else { kind })
-        }));
+        names.extend(
+            programs::tables_in(session.programs(), &database)
+                .into_iter()
+                .map(|t| {
+                    let view = t.view_definition().is_some();
+                    (t.name().to_owned(), if view { "VIEW" } else { kind })
+                }),
+        );
     } else {
-        names.extend(names::definitions(session, &database)?.iter().map(|d| {
+        names.extend(session.definitions(&database)?.iter().map(|d| {
             (
                 d.name.clone(),
                 if d.view.is_some() {
@@ -65,7 +68,7 @@ pub fn tables(session: &mut Session, database: &Option<String>, full: bool) -> R
 }
 
 /// SHOW CREATE DATABASE.
-pub fn create_database(session: &Session, name: &str) -> Result<Rows> {
+pub fn create_database(session: &dyn Session, name: &str) -> Result<Rows> {
     names::default_database(session, &Some(name.to_owned()))?;
     let mut rows = Rows::new(&["Database", "Create Database"]);
     rows.push([
@@ -77,7 +80,7 @@ pub fn create_database(session: &Session, name: &str) -> Result<Rows> {
 }
 
 /// SHOW OPEN TABLES: those of the databases that this session has opened.
-pub fn open_tables(session: &mut Session, database: &Option<String>) -> Result<Rows> {
+pub fn open_tables(session: &mut dyn Session, database: &Option<String>) -> Result<Rows> {
     let mut rows = Rows::new(&["Database", "Table", "In_use", "Name_locked"]).typed(&[
         "varchar(64)",
         "varchar(64)",
@@ -86,15 +89,14 @@ pub fn open_tables(session: &mut Session, database: &Option<String>) -> Result<R
     ]);
     rows.like = 1;
     let names = match database {
-        Some(name) if session.shared.databases.exists(name) => vec![name.clone()],
-        Some(_) => Vec::new(),
-        None => session.shared.databases.names(),
+        Some(name) => vec![name.clone()],
+        None => session.databases(),
     };
     for name in names {
-        if !session.is_root() || session.shared.databases.known(&name).is_none() {
+        if session.may_see(&name).is_err() || !session.is_open(&name) {
             continue;
         }
-        for def in names::definitions(session, &name)? {
+        for def in session.definitions(&name)? {
             if def.view.is_none() {
                 rows.push([
                     name.as_str().into(),

@@ -3,8 +3,8 @@
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::{MONITOR, ROOT};
 
-use crate::session::Session;
-use tare_query::result::Rows;
+use super::session::Session;
+use crate::result::Rows;
 
 /// Privilege, context and comment, as this server's accounts have them.
 const PRIVILEGES: &[(&str, &str, &str)] = &[
@@ -74,8 +74,8 @@ pub fn privileges() -> Rows {
 }
 
 /// User and host of an account; whether it may do everything.
-fn account(session: &Session, of: Option<&(String, String)>) -> Result<(String, String, bool)> {
-    let own = session.state.user_host();
+fn account(session: &dyn Session, of: Option<&(String, String)>) -> Result<(String, String, bool)> {
+    let own = session.account();
     let (user, host) = of.cloned().unwrap_or_else(|| own.clone());
     match user.as_str() {
         ROOT => Ok((user, host, true)),
@@ -89,7 +89,7 @@ fn account(session: &Session, of: Option<&(String, String)>) -> Result<(String, 
 }
 
 /// SHOW GRANTS.
-pub fn grants(session: &mut Session, of: Option<&(String, String)>) -> Result<Rows> {
+pub fn grants(session: &mut dyn Session, of: Option<&(String, String)>) -> Result<Rows> {
     let (user, host, all) = account(session, of)?;
     let mut rows = Rows::new(&[&format!("Grants for {user}@{host}")]);
     if all {
@@ -106,7 +106,7 @@ pub fn grants(session: &mut Session, of: Option<&(String, String)>) -> Result<Ro
 }
 
 /// SHOW CREATE USER.
-pub fn show_user(session: &mut Session, of: Option<&(String, String)>) -> Result<Rows> {
+pub fn show_user(session: &mut dyn Session, of: Option<&(String, String)>) -> Result<Rows> {
     let (user, host, _) = account(session, of).map_err(|_| {
         let (user, host) = of.cloned().unwrap_or_default();
         SqlError::new(

@@ -4,12 +4,13 @@ use tare_mysql::error::Result;
 use tare_mysql::schema::is_system_schema;
 
 use super::names;
-use crate::session::Session;
-use tare_query::result::Rows;
+use super::session::Session;
+use crate::programs::{self, Programs};
+use crate::result::Rows;
 use tare_store::connection::quote;
 
 /// SHOW TABLE STATUS.
-pub fn table_status(session: &mut Session, database: &Option<String>) -> Result<Rows> {
+pub fn table_status(session: &mut dyn Session, database: &Option<String>) -> Result<Rows> {
     let database = names::default_database(session, database)?;
     let mut rows = Rows::new(&[
         "Name",
@@ -52,7 +53,7 @@ pub fn table_status(session: &mut Session, database: &Option<String>) -> Result<
         "varchar(2048)",
     ]);
     if is_system_schema(&database) {
-        of_system(&mut rows, &database);
+        of_system(session.programs(), &mut rows, &database);
     } else {
         of_user(session, &mut rows, &database)?;
     }
@@ -60,8 +61,8 @@ pub fn table_status(session: &mut Session, database: &Option<String>) -> Result<
 }
 
 /// The tables and views of a system schema.
-fn of_system(rows: &mut Rows, database: &str) {
-    for t in tare_sys::tables_in(database) {
+fn of_system(programs: &dyn Programs, rows: &mut Rows, database: &str) {
+    for t in programs::tables_in(programs, database) {
         let view = t.view_definition().is_some();
         // Of a view nothing is known but its name.
         let number = |n: i64| (!view).then_some(n);
@@ -89,8 +90,8 @@ fn of_system(rows: &mut Rows, database: &str) {
 }
 
 /// The tables and views of a user's database.
-fn of_user(session: &mut Session, rows: &mut Rows, database: &str) -> Result<()> {
-    for def in names::definitions(session, database)? {
+fn of_user(session: &mut dyn Session, rows: &mut Rows, database: &str) -> Result<()> {
+    for def in session.definitions(database)? {
         let view = def.view.is_some();
         let count = if view {
             None
@@ -100,12 +101,7 @@ fn of_user(session: &mut Session, rows: &mut Rows, database: &str) -> Result<()>
                 quote(database),
                 quote(&def.name)
             );
-            session
-                .connections
-                .own()?
-                .db()
-                .query_row(&sql, [], |r| r.get::<_, i64>(0))
-                .ok()
+            session.count(&sql)
         };
         let (engine, comment) = if view {
             (None, "VIEW")

@@ -1,25 +1,22 @@
 //! Rows that are made here, on their way to the client.
 
-mod filter;
-
 use mysql_common::constants::StatusFlags;
 use rusqlite::types::Value;
 
-pub use self::filter::filtered;
-use super::execute::columns::put_packet;
 use super::execute::prepare::Answer;
 use super::session::Session;
 use super::socket::PacketWriter;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::wire::bytes::put_lenenc;
 use tare_mysql::wire::column::{Column, WireType};
+use tare_mysql::wire::packets::put_packet;
 use tare_mysql::wire::reply;
-use tare_mysql::wire::value::{put_binary, put_text};
+use tare_mysql::wire::value::{put_binary_row, put_text};
 use tare_query::result::{Rows, borrowed};
 
 /// Sends a made result.
 pub fn send(session: &mut Session, rows: &Rows, answer: Answer) -> Result<()> {
-    let wire: Vec<WireType> = (0..rows.names.len()).map(|i| wire(rows, i)).collect();
+    let wire: Vec<WireType> = (0..rows.names.len()).map(|i| rows.type_of(i)).collect();
     let mut status = session.transaction.status();
     status.set(StatusFlags::SERVER_MORE_RESULTS_EXISTS, answer.more);
     let deprecates_eof = session.client.deprecates_eof();
@@ -47,19 +44,6 @@ pub fn send(session: &mut Session, rows: &Rows, answer: Answer) -> Result<()> {
     Ok(())
 }
 
-/// A column's type: the one that is known, or that of its first value.
-fn wire(rows: &Rows, column: usize) -> WireType {
-    if let Some(Some(wire)) = rows.wire.get(column) {
-        return *wire;
-    }
-    let mut values = rows.rows.iter().map(|row| &row[column]);
-    match values.find(|v| !matches!(v, Value::Null)) {
-        Some(Value::Integer(_)) => WireType::bigint(),
-        Some(Value::Real(_)) => WireType::double(),
-        _ => WireType::text(255),
-    }
-}
-
 fn definitions(rows: &Rows, wire: &[WireType]) -> Vec<u8> {
     let mut packets = Vec::new();
     for (name, wire) in rows.names.iter().zip(wire) {
@@ -79,15 +63,7 @@ fn definitions(rows: &Rows, wire: &[WireType]) -> Vec<u8> {
 fn put(writer: &mut PacketWriter, row: &[Value], wire: &[WireType], binary: bool) {
     let out = writer.begin();
     if binary {
-        out.push(0);
-        let nulls = out.len();
-        out.resize(nulls + (row.len() + 9) / 8, 0);
-        for (i, (value, wire)) in row.iter().zip(wire).enumerate() {
-            match value {
-                Value::Null => out[nulls + (i + 2) / 8] |= 1 << ((i + 2) % 8),
-                value => put_binary(out, borrowed(value), wire),
-            }
-        }
+        put_binary_row(out, wire, |i| borrowed(&row[i]));
     } else {
         for (value, wire) in row.iter().zip(wire) {
             put_text(out, borrowed(value), wire);

@@ -3,15 +3,18 @@
 use tare_mysql::error::{Result, SqlError};
 
 use super::names;
-use crate::session::Session;
-use tare_query::result::Rows;
+use super::session::Session;
+use crate::result::Rows;
+use tare_rows::describe::Table;
 
 /// SHOW CREATE TABLE.
-pub fn create_text(session: &mut Session, database: &Option<String>, table: &str) -> Result<Rows> {
+pub fn create_text(
+    session: &mut dyn Session,
+    database: &Option<String>,
+    table: &str,
+) -> Result<Rows> {
     if let Some(system) = names::system_table(session, database, table)? {
-        if let Some(view) = tare_sys::view(system.name())
-            && system.view_definition().is_some()
-        {
+        if let Some(text) = create_view(system) {
             let mut rows = Rows::new(&[
                 "View",
                 "Create View",
@@ -19,8 +22,8 @@ pub fn create_text(session: &mut Session, database: &Option<String>, table: &str
                 "collation_connection",
             ]);
             rows.push([
-                view.name().into(),
-                view.create_view().into(),
+                system.name().into(),
+                text.into(),
                 "utf8mb4".into(),
                 "utf8mb4_0900_ai_ci".into(),
             ]);
@@ -54,15 +57,27 @@ pub fn create_text(session: &mut Session, database: &Option<String>, table: &str
     Ok(rows)
 }
 
+/// The CREATE VIEW of a view of schema sys, as MySQL would show it.
+pub fn create_view(view: &dyn Table) -> Option<String> {
+    let definition = view.view_definition()?;
+    let columns = view.columns().into_iter();
+    let columns: Vec<String> = columns.map(|c| format!("`{}`", c.name)).collect();
+    Some(format!(
+        "CREATE ALGORITHM=TEMPTABLE DEFINER=`mysql.sys`@`localhost` SQL SECURITY INVOKER VIEW `{}` ({}) AS {definition}",
+        view.name(),
+        columns.join(","),
+    ))
+}
+
 /// SHOW CREATE VIEW.
-pub fn show_view(session: &mut Session, database: &Option<String>, view: &str) -> Result<Rows> {
+pub fn show_view(session: &mut dyn Session, database: &Option<String>, view: &str) -> Result<Rows> {
     let rows = create_text(session, database, view)?;
     if rows.names.first().is_some_and(|n| n == "View") {
         return Ok(rows);
     }
     let database = match database {
         Some(name) => name.clone(),
-        None => session.state.database().unwrap_or_default(),
+        None => session.database().unwrap_or_default(),
     };
     Err(SqlError::new(
         1347,

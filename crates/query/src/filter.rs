@@ -3,16 +3,16 @@
 use rusqlite::types::Value;
 use sqlparser::ast::Expr;
 
+use crate::result::Rows;
 use crate::schema::SystemSchema;
-use crate::session::Connections;
+use crate::show::Session;
 use tare_dialect::admin::Filter;
 use tare_mysql::error::{Result, SqlError};
-use tare_query::result::Rows;
 use tare_store::connection::quote;
 
 /// Keeps the rows that LIKE or WHERE lets through: SQLite evaluates both, over the rows as JSON.
-pub fn filtered(connections: &mut Connections, rows: Rows, filter: &Filter) -> Result<Rows> {
-    let Some(condition) = condition(&rows, filter)? else {
+pub fn filtered(session: &mut dyn Session, rows: Rows, filter: &Filter) -> Result<Rows> {
+    let Some(condition) = condition(session, &rows, filter)? else {
         return Ok(rows);
     };
     let json = json(&rows)?;
@@ -26,9 +26,8 @@ pub fn filtered(connections: &mut Connections, rows: Rows, filter: &Filter) -> R
         "SELECT key FROM (SELECT key, {} FROM json_each(?1)) WHERE {condition} ORDER BY key",
         columns.join(", ")
     );
-    let connection = connections.own()?;
-    let mut statement = connection
-        .db()
+    let mut statement = session
+        .evaluator()?
         .prepare(&sql)
         .map_err(tare_store::Error::from)?;
     let kept: Vec<i64> = statement
@@ -49,7 +48,7 @@ pub fn filtered(connections: &mut Connections, rows: Rows, filter: &Filter) -> R
 }
 
 /// The filter as SQLite's text, over columns of the rows' names.
-fn condition(rows: &Rows, filter: &Filter) -> Result<Option<String>> {
+fn condition(session: &dyn Session, rows: &Rows, filter: &Filter) -> Result<Option<String>> {
     Ok(Some(match filter {
         Filter::None => return Ok(None),
         Filter::Like(pattern) => {
@@ -61,7 +60,7 @@ fn condition(rows: &Rows, filter: &Filter) -> Result<Option<String>> {
             format!("{first} LIKE '{}' ESCAPE '\\'", pattern.replace('\'', "''"))
         }
         Filter::Where(expr) => {
-            tare_dialect::translate::condition(strip(expr), &mut SystemSchema::default())?
+            tare_dialect::translate::condition(strip(expr), &mut SystemSchema::new(session.programs()))?
         }
     }))
 }

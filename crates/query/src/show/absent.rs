@@ -1,7 +1,7 @@
 //! What this server never has any of: a result of MySQL's columns and no rows.
 
+use crate::result::Rows;
 use tare_dialect::admin::Absent;
-use tare_query::result::Rows;
 
 /// The empty result.
 pub fn rows(absent: Absent) -> Rows {

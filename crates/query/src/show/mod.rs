@@ -6,35 +6,36 @@ mod columns;
 mod create;
 mod engine;
 mod index;
-mod names;
+pub mod names;
 mod programs;
 mod schema;
 mod session;
+mod state;
 mod status;
 
-pub use self::columns::field_list;
+pub use self::session::{PROCESSES, Session, Warning};
 
-use super::answer;
-use super::execute::internal;
-use super::execute::prepare::Answer;
-use super::explain;
-use super::session::Session;
+use crate::explain;
+use crate::filter::filtered;
+use crate::result::Rows;
 use tare_dialect::admin::{Filter, Show, What};
 use tare_mysql::error::{Result, SqlError};
-use tare_query::result::Rows;
 
-/// SHOW.
-pub fn show(session: &mut Session, show: &Show, form: Answer) -> Result<()> {
-    let rows = rows(session, show)?;
-    let mut rows = answer::filtered(&mut session.connections, rows, &show.filter)?;
+/// The rows of a SHOW, or of EXPLAIN.
+///
+/// # Errors
+/// MySQL's, where the session may not see what is asked for, or it is not there.
+pub fn rows(session: &mut dyn Session, show: &Show) -> Result<Rows> {
+    let rows = made(session, show)?;
+    let mut rows = filtered(session, rows, &show.filter)?;
     if let (Filter::Like(pattern), What::Tables(_) | What::Databases) = (&show.filter, &show.what) {
         // MySQL says what was looked for in the heading.
         rows.names[0].push_str(&format!(" ({pattern})"));
     }
-    answer::send(session, &rows, form)
+    Ok(rows)
 }
 
-fn rows(session: &mut Session, show: &Show) -> Result<Rows> {
+fn made(session: &mut dyn Session, show: &Show) -> Result<Rows> {
     match &show.what {
         What::Databases => Ok(schema::databases(session)),
         What::Tables(database) => schema::tables(session, database, show.full),
@@ -43,26 +44,23 @@ fn rows(session: &mut Session, show: &Show) -> Result<Rows> {
         What::Index(database, table) => index::indexes(session, database, table),
         What::CreateTable(database, table) => create::create_text(session, database, table),
         What::CreateDatabase(name) => schema::create_database(session, name),
-        What::Variables(scope) => session::variables(&mut session.connections, *scope),
-        What::Status(scope) => session::status(&mut session.connections, *scope),
-        What::ProcessList => Ok(session::processes(session, show.full)),
-        What::Warnings { errors, limit } => Ok(session::warnings(&session.state, *errors, *limit)),
-        What::WarningCount { errors } => Ok(session::warning_count(&session.state, *errors)),
-        What::Engines => internal::select(
-            session,
+        What::Variables(scope) => state::variables(session, *scope),
+        What::Status(scope) => state::status(session, *scope),
+        What::ProcessList => state::processes(session, show.full),
+        What::Warnings { errors, limit } => Ok(state::warnings(session.warnings(), *errors, *limit)),
+        What::WarningCount { errors } => Ok(state::warning_count(session.warnings(), *errors)),
+        What::Engines => session.select(
             "SELECT ENGINE AS Engine, SUPPORT AS Support, COMMENT AS Comment, \
              TRANSACTIONS AS Transactions, XA, SAVEPOINTS AS Savepoints FROM information_schema.ENGINES",
             &[],
         ),
-        What::Collation => internal::select(
-            session,
+        What::Collation => session.select(
             "SELECT COLLATION_NAME AS Collation, CHARACTER_SET_NAME AS Charset, ID AS Id, \
              IS_DEFAULT AS `Default`, IS_COMPILED AS Compiled, SORTLEN AS Sortlen, PAD_ATTRIBUTE AS Pad_attribute \
              FROM information_schema.COLLATIONS ORDER BY 1",
             &[],
         ),
-        What::Charset => internal::select(
-            session,
+        What::Charset => session.select(
             "SELECT CHARACTER_SET_NAME AS Charset, DESCRIPTION AS Description, \
              DEFAULT_COLLATE_NAME AS `Default collation`, MAXLEN AS Maxlen FROM information_schema.CHARACTER_SETS ORDER BY 1",
             &[],
@@ -87,13 +85,12 @@ fn rows(session: &mut Session, show: &Show) -> Result<Rows> {
         }
         What::BinaryLogs => Err(SqlError::new(1381, "You are not using binary logging")),
         What::Privileges => Ok(account::privileges()),
-        What::Plugins => internal::select(
-            session,
+        What::Plugins => session.select(
             "SELECT PLUGIN_NAME AS Name, PLUGIN_STATUS AS Status, PLUGIN_TYPE AS Type, \
              PLUGIN_LIBRARY AS Library, PLUGIN_LICENSE AS License FROM information_schema.PLUGINS",
             &[],
         ),
         What::Absent(absent) => Ok(absent::rows(*absent)),
-        What::Explain(sql, format) => explain::explain(session, sql, *format),
+        What::Explain(sql, format) => Ok(explain::explained(&session.plan(sql)?, *format)),
     }
 }

@@ -1,0 +1,50 @@
+//! What schema sys adds to the tables, as the evaluator needs it.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use rusqlite::Connection;
+use tare_dialect::schema::{Procedure, Routine, View};
+use tare_rows::describe::Table;
+use tare_rows::extension::Extension;
+use tare_rows::registry;
+
+/// The views, functions and procedures of schema sys. The crate that has them is above this one:
+/// whoever evaluates statements hands them in.
+pub trait Programs: Extension + Debug {
+    /// A view, by its name without case.
+    fn view(&self, name: &str) -> Option<&'static dyn View>;
+    /// A function, by its name without case.
+    fn routine(&self, name: &str) -> Option<&'static dyn Routine>;
+    /// A procedure, by its name without case.
+    fn procedure(&self, name: &str) -> Option<&'static Procedure>;
+    /// Gives a connection the functions that are not SELECTs.
+    ///
+    /// # Errors
+    /// SQLite's, where it cannot take one.
+    fn register(
+        &self,
+        db: &Connection,
+        session: &Arc<dyn tare_functions::Session>,
+    ) -> rusqlite::Result<()>;
+}
+
+/// A table of the system schemas or a view of schema sys, by names without case.
+pub fn table(programs: &dyn Programs, schema: &str, name: &str) -> Option<&'static dyn Table> {
+    registry::find(schema, name).or_else(|| {
+        if !schema.eq_ignore_ascii_case("sys") {
+            return None;
+        }
+        let mut views = programs.tables().into_iter();
+        views.find(|view| view.name().eq_ignore_ascii_case(name))
+    })
+}
+
+/// The tables and views of one system schema, sorted.
+pub fn tables_in(programs: &dyn Programs, schema: &str) -> Vec<&'static dyn Table> {
+    let mut found: Vec<&'static dyn Table> = registry::tables_in(schema).collect();
+    let views = programs.tables().into_iter();
+    found.extend(views.filter(|t| t.schema().eq_ignore_ascii_case(schema)));
+    found.sort_by_key(|t| t.name());
+    found
+}

@@ -1,0 +1,74 @@
+//! The rows of a statement that runs, on their way to whoever asked.
+
+use tare_dialect::plan::Sql;
+use tare_mysql::error::Result;
+use tare_mysql::wire::column::{Column, WireType};
+use tare_store::Cursor;
+
+use crate::columns::{Known, Types, describe};
+use crate::result::{Rows, owned};
+
+/// Whoever takes a result: the columns, then the rows.
+pub trait Sink {
+    /// The columns are told anew: those that were known are out of date.
+    fn describe(&mut self);
+    /// A column.
+    fn column(&mut self, column: &Column<'_>);
+    /// The columns are known; rows follow.
+    fn begin(&mut self, types: &[WireType]);
+    /// The row at which the cursor stands.
+    ///
+    /// # Errors
+    /// The sink takes no more rows: the statement ends with this error.
+    fn row(&mut self, cursor: &Cursor<'_>, types: &[WireType]) -> Result<()>;
+}
+
+/// Steps through the rows of a statement whose parameters are bound; how many there were.
+///
+/// # Errors
+/// The statement's, or the sink's.
+pub fn each_row<S: Sink>(
+    cursor: &mut Cursor<'_>,
+    sql: &Sql,
+    types: &mut Types,
+    known: Known<'_>,
+    sink: &mut S,
+) -> Result<u64> {
+    let mut row = cursor.step()?;
+    let version = cursor.reprepared() + 1;
+    if types.version != version || types.guessed {
+        sink.describe();
+        describe(cursor, sql, types, known, row, &mut |column| {
+            sink.column(column);
+        });
+        types.version = version;
+    }
+    sink.begin(&types.wire);
+    let mut rows = 0;
+    while row {
+        rows += 1;
+        sink.row(cursor, &types.wire)?;
+        row = cursor.step()?;
+    }
+    Ok(rows)
+}
+
+impl Sink for Rows {
+    fn describe(&mut self) {
+        self.names.clear();
+    }
+
+    fn column(&mut self, column: &Column<'_>) {
+        self.names.push(column.name.to_owned());
+    }
+
+    fn begin(&mut self, types: &[WireType]) {
+        self.wire = types.iter().copied().map(Some).collect();
+    }
+
+    fn row(&mut self, cursor: &Cursor<'_>, types: &[WireType]) -> Result<()> {
+        let values = (0..types.len()).map(|i| owned(cursor.value(i)));
+        self.rows.push(values.collect());
+        Ok(())
+    }
+}

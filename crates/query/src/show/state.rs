@@ -1,0 +1,71 @@
+//! What sessions have and do: variables, status, the process list, warnings.
+
+use rusqlite::types::Value;
+use tare_mysql::error::Result;
+use tare_mysql::variable::Scope;
+use tare_rows::source::Variable;
+
+use super::session::{Session, Warning};
+use crate::result::Rows;
+
+fn listed(all: Vec<Variable>) -> Rows {
+    let mut rows = Rows::new(&["Variable_name", "Value"]);
+    for variable in all {
+        rows.push([variable.name.into(), variable.value.into()]);
+    }
+    rows
+}
+
+/// SHOW VARIABLES.
+pub fn variables(session: &mut dyn Session, of: Scope) -> Result<Rows> {
+    Ok(listed(session.catalog()?.variables(of)))
+}
+
+/// SHOW STATUS.
+pub fn status(session: &mut dyn Session, of: Scope) -> Result<Rows> {
+    Ok(listed(session.catalog()?.status(of)))
+}
+
+/// Characters of a statement that SHOW PROCESSLIST without FULL shows, as MySQL does.
+const SHOWN: usize = 100;
+
+/// SHOW PROCESSLIST.
+pub fn processes(session: &mut dyn Session, full: bool) -> Result<Rows> {
+    let mut rows = session.processes()?;
+    if !full {
+        for info in rows.rows.iter_mut().filter_map(|row| row.last_mut()) {
+            if let Value::Text(text) = info
+                && let Some((end, _)) = text.char_indices().nth(SHOWN)
+            {
+                text.truncate(end);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+fn of_level(all: Vec<Warning>, errors: bool) -> impl Iterator<Item = Warning> {
+    let all = all.into_iter();
+    all.filter(move |w| !errors || w.level == "Error")
+}
+
+/// SHOW WARNINGS, SHOW ERRORS.
+pub fn warnings(all: Vec<Warning>, errors: bool, limit: (usize, usize)) -> Rows {
+    let mut rows = Rows::new(&["Level", "Code", "Message"]).typed(&[
+        "varchar(7)",
+        "int unsigned",
+        "varchar(512)",
+    ]);
+    for w in of_level(all, errors).skip(limit.0).take(limit.1) {
+        rows.push([w.level.into(), i64::from(w.code).into(), w.message.into()]);
+    }
+    rows
+}
+
+/// SHOW COUNT(*) WARNINGS, ERRORS.
+pub fn warning_count(all: Vec<Warning>, errors: bool) -> Rows {
+    let name = if errors { "error" } else { "warning" };
+    let mut rows = Rows::new(&[&format!("@@session.{name}_count")]).typed(&["bigint unsigned"]);
+    rows.push([(of_level(all, errors).count() as i64).into()]);
+    rows
+}
