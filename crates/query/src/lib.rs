@@ -18,5 +18,7 @@ pub mod programs;
 pub mod result;
 pub mod rows;
 pub mod schema;
+pub mod segment;
+pub mod set;
 pub mod show;
 pub mod system;

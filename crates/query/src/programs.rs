@@ -4,7 +4,10 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use rusqlite::Connection;
+use tare_dialect::ddl::Ddl;
 use tare_dialect::schema::{Procedure, Routine, View};
+use tare_mysql::error::SqlError;
+use tare_mysql::schema::is_system_schema;
 use tare_rows::describe::Table;
 use tare_rows::extension::Extension;
 use tare_rows::registry;
@@ -47,4 +50,20 @@ pub fn tables_in(programs: &dyn Programs, schema: &str) -> Vec<&'static dyn Tabl
     found.extend(views.filter(|t| t.schema().eq_ignore_ascii_case(schema)));
     found.sort_by_key(|t| t.name());
     found
+}
+
+/// The system schemas stay as they are: 1044 for a change of them, and 1142 for a DROP of their
+/// tables. `None` for a change of something else.
+pub fn refusal(programs: &dyn Programs, ddl: &Ddl, account: &(String, String)) -> Option<SqlError> {
+    let tables = ddl.tables();
+    let name = tables.iter().find(|n| is_system_schema(&n.database))?;
+    let (user, host) = account;
+    if let Ddl::Drop { .. } = ddl
+        && table(programs, &name.database, &name.table).is_some()
+        && !name.database.eq_ignore_ascii_case("information_schema")
+    {
+        return Some(SqlError::command_denied("DROP", user, host, &name.table));
+    }
+    let database = name.database.to_lowercase();
+    Some(SqlError::database_denied(user, host, &database))
 }

@@ -1,7 +1,8 @@
 //! The rows of a statement that runs, on their way to whoever asked.
 
+use rusqlite::types::Value;
 use tare_dialect::plan::Sql;
-use tare_mysql::error::Result;
+use tare_mysql::error::{Result, SqlError};
 use tare_mysql::wire::column::{Column, WireType};
 use tare_store::Cursor;
 
@@ -51,6 +52,42 @@ pub fn each_row<S: Sink>(
         row = cursor.step()?;
     }
     Ok(rows)
+}
+
+/// 1329, a warning: SELECT ... INTO has found nothing, and the variables stay.
+pub const NO_DATA: &str = "No data - zero rows fetched, selected, or processed";
+
+/// The one row of SELECT ... INTO.
+#[derive(Debug)]
+pub struct OneRow {
+    width: usize,
+    /// The values, once the row was taken.
+    pub row: Option<Vec<Value>>,
+}
+
+impl OneRow {
+    /// For so many variables.
+    pub fn of(width: usize) -> Self {
+        Self { width, row: None }
+    }
+
+    /// Takes the row at which the cursor stands.
+    ///
+    /// # Errors
+    /// 1222 where it has another number of columns, 1172 where it is the second.
+    pub fn take(&mut self, cursor: &Cursor<'_>) -> Result<()> {
+        if cursor.columns() != self.width {
+            return Err(SqlError::new(
+                1222,
+                "The used SELECT statements have a different number of columns",
+            ));
+        }
+        if self.row.is_some() {
+            return Err(SqlError::new(1172, "Result consisted of more than one row"));
+        }
+        self.row = Some((0..self.width).map(|i| owned(cursor.value(i))).collect());
+        Ok(())
+    }
 }
 
 impl Sink for Rows {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tare_mysql::Result;
+use tare_mysql::error::{Result, SqlError};
 use tare_mysql::table::TableDef;
 use tare_mysql::variable::{self, Variable};
 use tare_mysql::wire::column::WireType;
@@ -17,15 +17,34 @@ use tare_store::Connection;
 #[derive(Debug)]
 pub struct SystemSchema<'c> {
     programs: &'static dyn Programs,
-    connection: Option<&'c mut Connection>,
+    databases: Databases<'c>,
+}
+
+/// The users' databases.
+#[derive(Debug)]
+enum Databases<'c> {
+    /// They are not looked at.
+    Unknown,
+    /// There are none.
+    None,
+    /// Those of a connection.
+    Of(&'c mut Connection),
 }
 
 impl<'c> SystemSchema<'c> {
-    /// The system schemas alone.
+    /// The system schemas; users' databases are not looked at.
     pub fn new(programs: &'static dyn Programs) -> Self {
         Self {
             programs,
-            connection: None,
+            databases: Databases::Unknown,
+        }
+    }
+
+    /// The system schemas, and no other database.
+    pub fn alone(programs: &'static dyn Programs) -> Self {
+        Self {
+            programs,
+            databases: Databases::None,
         }
     }
 
@@ -33,7 +52,7 @@ impl<'c> SystemSchema<'c> {
     pub fn with(programs: &'static dyn Programs, connection: &'c mut Connection) -> Self {
         Self {
             programs,
-            connection: Some(connection),
+            databases: Databases::Of(connection),
         }
     }
 }
@@ -49,9 +68,10 @@ pub fn system_column(meta: &Meta) -> SystemColumn {
 
 impl Schema for SystemSchema<'_> {
     fn user_table(&mut self, database: &str, table: &str) -> Result<Option<Arc<TableDef>>> {
-        match &mut self.connection {
-            Some(connection) => Ok(connection.table(database, table)?),
-            None => Ok(None),
+        match &mut self.databases {
+            Databases::Unknown => Ok(None),
+            Databases::None => Err(SqlError::unknown_database(database)),
+            Databases::Of(connection) => Ok(connection.table(database, table)?),
         }
     }
 

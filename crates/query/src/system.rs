@@ -91,8 +91,11 @@ impl System {
         &mut self.connection
     }
 
-    /// Runs a statement once.
-    fn once<T>(
+    /// Prepares a statement, hands its cursor over, and forgets the statement.
+    ///
+    /// # Errors
+    /// The statement's, or those of `run`.
+    pub fn once<T>(
         &mut self,
         sql: &Sql,
         parameters: &[Value],

@@ -11,6 +11,7 @@
 
 pub mod cell;
 pub mod cost;
+pub mod defaults;
 pub mod describe;
 pub mod docs;
 pub mod empty;

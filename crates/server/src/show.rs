@@ -64,7 +64,7 @@ impl show::Session for Session {
         internal::select(self, query, parameters)
     }
 
-    fn plan(&mut self, sql: &Sql) -> Result<Vec<Line>> {
+    fn query_plan(&mut self, sql: &Sql) -> Result<Vec<Line>> {
         prepare::ready(self, sql)?;
         explain::lines(self.connections.of(sql)?.db(), sql)
     }

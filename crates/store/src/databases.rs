@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::tables::ReadDefinition;
+use tare_mysql::error::SqlError;
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
 
@@ -18,7 +19,8 @@ use tare::sync::{Mutex, RwLock};
 /// All databases of a data directory.
 #[derive(Debug)]
 pub struct Databases {
-    directory: PathBuf,
+    /// `None`: there are none.
+    directory: Option<PathBuf>,
     /// How the text of a table's definition is read.
     pub(super) read: ReadDefinition,
     write_locks: RwLock<HashMap<String, Arc<WriteLock>>>,
@@ -39,6 +41,17 @@ pub struct Definitions {
 impl Databases {
     /// The databases of a directory, whose tables' definitions are read so.
     pub fn new(directory: PathBuf, read: ReadDefinition) -> Self {
+        Self::of(Some(directory), read)
+    }
+
+    /// No databases: any name is unknown.
+    pub fn none() -> Self {
+        Self::of(None, |_| {
+            Err(SqlError::internal("a definition without a database"))
+        })
+    }
+
+    fn of(directory: Option<PathBuf>, read: ReadDefinition) -> Self {
         Self {
             directory,
             read,
@@ -46,11 +59,6 @@ impl Databases {
             generation: AtomicU64::new(1),
             definitions: Mutex::new(&LOCK_DEFINITIONS, HashMap::new()),
         }
-    }
-
-    /// The directory.
-    pub fn directory(&self) -> &Path {
-        &self.directory
     }
 
     /// The file of a database, whether or not it exists. Error 1102 for what cannot be a name.
@@ -66,7 +74,10 @@ impl Databases {
         if bad {
             return Err(Error::BadName(name.to_owned()));
         }
-        Ok(self.directory.join(format!("{name}.db")))
+        match &self.directory {
+            Some(directory) => Ok(directory.join(format!("{name}.db"))),
+            None => Err(Error::UnknownDatabase(name.to_owned())),
+        }
     }
 
     /// Whether there is such a database; system schemas are.
@@ -76,7 +87,8 @@ impl Databases {
 
     /// The names of the user's databases, sorted.
     pub fn names(&self) -> Vec<String> {
-        let Ok(entries) = std::fs::read_dir(&self.directory) else {
+        let entries = self.directory.as_ref().map(std::fs::read_dir);
+        let Some(Ok(entries)) = entries else {
             return Vec::new();
         };
         let mut names: Vec<String> = entries

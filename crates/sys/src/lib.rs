@@ -11,6 +11,7 @@ mod names;
 mod native;
 pub mod option;
 pub mod procedures;
+pub mod segment;
 pub mod view;
 
 pub use functions::Function;

@@ -107,6 +107,14 @@ impl SqlError {
         Self::new(1030, format!("Got error '{what}' from storage engine"))
     }
 
+    /// 1044: this account has no rights in this database.
+    pub fn database_denied(user: &str, host: &str, database: &str) -> Self {
+        Self::new(
+            1044,
+            format!("Access denied for user '{user}'@'{host}' to database '{database}'"),
+        )
+    }
+
     /// 1142: this account may not do that to this table.
     pub fn command_denied(command: &str, user: &str, host: &str, table: &str) -> Self {
         let message =

@@ -19,6 +19,7 @@ use crate::explain;
 use crate::filter::filtered;
 use crate::result::Rows;
 use tare_dialect::admin::{Filter, Show, What};
+use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SqlError};
 
 /// The rows of a SHOW, or of EXPLAIN.
@@ -33,6 +34,14 @@ pub fn rows(session: &mut dyn Session, show: &Show) -> Result<Rows> {
         rows.names[0].push_str(&format!(" ({pattern})"));
     }
     Ok(rows)
+}
+
+/// SHOW WARNINGS leaves the warnings of the statement before.
+pub fn keeps_warnings(action: &Action) -> bool {
+    let Action::Show(show) = action else {
+        return false;
+    };
+    matches!(show.what, What::Warnings { .. } | What::WarningCount { .. })
 }
 
 fn made(session: &mut dyn Session, show: &Show) -> Result<Rows> {
@@ -91,6 +100,6 @@ fn made(session: &mut dyn Session, show: &Show) -> Result<Rows> {
             &[],
         ),
         What::Absent(absent) => Ok(absent::rows(*absent)),
-        What::Explain(sql, format) => Ok(explain::explained(&session.plan(sql)?, *format)),
+        What::Explain(sql, format) => Ok(explain::explained(&session.query_plan(sql)?, *format)),
     }
 }

@@ -43,7 +43,7 @@ pub trait Session {
     /// The rows of a SELECT on system schemas, in MySQL's dialect; `?` are the parameters.
     fn select(&mut self, query: &str, parameters: &[&str]) -> Result<Rows>;
     /// The lines of EXPLAIN QUERY PLAN, which the statement's text begins with.
-    fn plan(&mut self, sql: &Sql) -> Result<Vec<Line>>;
+    fn query_plan(&mut self, sql: &Sql) -> Result<Vec<Line>>;
     /// The process list, in the columns of [`PROCESSES`]; INFO in full.
     fn processes(&mut self) -> Result<Rows>;
     /// SHOW ENGINE INNODB STATUS: what is done in the users' databases now. 1235 where none is

@@ -230,16 +230,7 @@ fn change(
         }
         Op::DropPrimaryKey { .. } => drop_index(def, "PRIMARY")?,
         Op::DropIndex { name } => drop_index(def, &name.value)?,
-        Op::DropForeignKey { name, .. } => {
-            let before = def.foreign_keys.len();
-            def.foreign_keys.retain(|f| f.name != name.value);
-            if before == def.foreign_keys.len() {
-                return Err(SqlError::new(
-                    1091,
-                    format!("Can't DROP '{}'; check that column/key exists", name.value),
-                ));
-            }
-        }
+        Op::DropForeignKey { name, .. } => drop_foreign_key(def, &name.value)?,
         Op::RenameTable { table_name } => {
             let (RenameTableNameKind::As(name) | RenameTableNameKind::To(name)) = table_name;
             def.name = last_name(name);
@@ -248,16 +239,29 @@ fn change(
         | Op::Lock { .. }
         | Op::AutoIncrement { .. }
         | Op::SetOptionsParens { .. } => {}
-        other => {
-            let text = other.to_string();
-            let word = text.split_whitespace().next().unwrap_or("").to_uppercase();
-            if !matches!(
-                word.as_str(),
-                "ENGINE" | "COMMENT" | "ROW_FORMAT" | "DEFAULT" | "CHARSET" | "COLLATE"
-            ) {
-                return Err(SqlError::unsupported(format!("ALTER TABLE ... {text}")));
-            }
-        }
+        other => table_option(other)?,
+    }
+    Ok(())
+}
+
+/// An option of the table: those that change nothing here are taken, and no others.
+fn table_option(operation: &AlterTableOperation) -> Result<()> {
+    let text = operation.to_string();
+    let word = text.split_whitespace().next().unwrap_or("").to_uppercase();
+    match word.as_str() {
+        "ENGINE" | "COMMENT" | "ROW_FORMAT" | "DEFAULT" | "CHARSET" | "COLLATE" => Ok(()),
+        _ => Err(SqlError::unsupported(format!("ALTER TABLE ... {text}"))),
+    }
+}
+
+fn drop_foreign_key(def: &mut TableDef, name: &str) -> Result<()> {
+    let before = def.foreign_keys.len();
+    def.foreign_keys.retain(|f| f.name != name);
+    if before == def.foreign_keys.len() {
+        return Err(SqlError::new(
+            1091,
+            format!("Can't DROP '{name}'; check that column/key exists"),
+        ));
     }
     Ok(())
 }

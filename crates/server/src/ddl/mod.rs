@@ -7,7 +7,7 @@ mod maintain;
 mod table;
 
 use tare::{LockDuration, LockType, Namespace};
-use tare_mysql::error::{Result, SqlError};
+use tare_mysql::error::Result;
 use tare_mysql::schema::is_system_schema;
 
 use self::alone::literal;
@@ -66,7 +66,10 @@ pub fn run(session: &mut Session, ddl: &Ddl, answer: Answer) -> Result<Option<u6
         return Ok(Some(0));
     }
     session.root_only("CREATE, ALTER, DROP")?;
-    not_in_system(session, ddl)?;
+    let account = session.state.user_host();
+    if let Some(error) = programs::refusal(&tare_sys::Sys, ddl, &account) {
+        return Err(error);
+    }
     transaction::commit(session)?;
     let _locks = locks(ddl);
     let result = change(session, ddl);
@@ -175,20 +178,4 @@ fn truncate(session: &mut Session, name: &TableName) -> Result<()> {
         }
         Ok(())
     })
-}
-
-/// The system schemas stay as they are: 1044, and 1142 for their tables' end.
-fn not_in_system(session: &mut Session, ddl: &Ddl) -> Result<()> {
-    let tables = ddl.tables();
-    let Some(name) = tables.iter().find(|n| is_system_schema(&n.database)) else {
-        return Ok(());
-    };
-    if let Ddl::Drop { .. } = ddl
-        && programs::table(&tare_sys::Sys, &name.database, &name.table).is_some()
-        && !name.database.eq_ignore_ascii_case("information_schema")
-    {
-        let (user, host) = session.state.user_host();
-        return Err(SqlError::command_denied("DROP", &user, &host, &name.table));
-    }
-    Err(session.database_denied(&name.database.to_lowercase()))
 }

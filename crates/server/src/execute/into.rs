@@ -1,44 +1,25 @@
 //! SELECT ... INTO @variable, and DO.
 
-use rusqlite::types::Value;
-
 use super::prepare::{self, Run};
 use crate::session::Session;
 use tare_dialect::plan::Sql;
-use tare_mysql::error::{Result, SqlError};
-use tare_query::result::owned;
+use tare_mysql::error::Result;
+use tare_query::rows::{NO_DATA, OneRow};
 use tare_store::Cursor;
 
 /// SELECT ... INTO @a, @b: one row's values.
 pub fn select_into(session: &mut Session, sql: &Sql, names: &[String], run: Run<'_>) -> Result<()> {
-    let mut row: Option<Vec<Value>> = None;
-    let mut rows = 0;
+    let mut one = OneRow::of(names.len());
     let more = run.answer.more;
-    each_row(session, sql, run, &mut |cursor| {
-        if cursor.columns() != names.len() {
-            return Err(SqlError::new(
-                1222,
-                "The used SELECT statements have a different number of columns",
-            ));
-        }
-        rows += 1;
-        if rows > 1 {
-            return Err(SqlError::new(1172, "Result consisted of more than one row"));
-        }
-        row = Some((0..names.len()).map(|i| owned(cursor.value(i))).collect());
-        Ok(())
-    })?;
-    match row {
+    each_row(session, sql, run, &mut |cursor| one.take(cursor))?;
+    let rows = u64::from(one.row.is_some());
+    match one.row {
         Some(values) => {
             for (name, value) in names.iter().zip(values) {
                 session.state.user_variables.set(name, value);
             }
         }
-        None => session.state.warnings.add(
-            "Warning",
-            1329,
-            "No data - zero rows fetched, selected, or processed",
-        ),
+        None => session.state.warnings.add("Warning", 1329, NO_DATA),
     }
     session.done(rows, 0, more);
     Ok(())

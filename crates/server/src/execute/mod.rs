@@ -20,9 +20,9 @@ use super::call;
 use super::session::Session;
 use super::show;
 use super::status::Counter;
-use tare_dialect::admin::What;
 use tare_dialect::plan::{Action, Plan};
 use tare_mysql::error::Result;
+use tare_query::show::keeps_warnings;
 
 /// Runs a plan and answers.
 pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
@@ -36,7 +36,7 @@ pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
         status.add(Counter::MaxExecutionTimeSet, 1);
     }
     session.control.begin(at_most);
-    if !shows_warnings(&plan.action) {
+    if !keeps_warnings(&plan.action) {
         session.state.warnings.clear();
     }
     let answer = run.answer;
@@ -71,12 +71,4 @@ pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
         }
         other => other,
     }
-}
-
-/// SHOW WARNINGS leaves the warnings of the statement before.
-fn shows_warnings(action: &Action) -> bool {
-    let Action::Show(show) = action else {
-        return false;
-    };
-    matches!(show.what, What::Warnings { .. } | What::WarningCount { .. })
 }

@@ -196,10 +196,7 @@ impl Session {
     /// 1044: this account has no rights in a database.
     pub fn database_denied(&self, name: &str) -> SqlError {
         let (user, host) = self.state.user_host();
-        SqlError::new(
-            1044,
-            format!("Access denied for user '{user}'@'{host}' to database '{name}'"),
-        )
+        SqlError::database_denied(&user, &host, name)
     }
 
     /// Lets go of the metadata locks, unless a transaction holds them.

@@ -1,7 +1,6 @@
 //! SET, and what follows from it.
 
 use rusqlite::types::Value;
-use tare_mysql::charset;
 use tare_mysql::error::{Result, SqlError};
 use tare_reader::metrics::Action;
 
@@ -9,18 +8,8 @@ use crate::execute::prepare;
 use crate::session::Session;
 use crate::transaction;
 use tare_dialect::admin::{Characteristics, SetItem};
-use tare_mysql::variable::Scope;
-
-/// What a variable does to metrics when it is set.
-fn monitor(variable: &str) -> Option<Action> {
-    Some(match variable {
-        "innodb_monitor_enable" => Action::Enable,
-        "innodb_monitor_disable" => Action::Disable,
-        "innodb_monitor_reset" => Action::Reset,
-        "innodb_monitor_reset_all" => Action::ResetAll,
-        _ => return None,
-    })
-}
+use tare_mysql::variable::{Scope, find};
+use tare_query::set::{STILL_ENABLED, act_on_metrics, monitor, names};
 
 /// SET of variables, of the character set, of transactions.
 pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
@@ -31,7 +20,10 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
                 session.state.user_variables.set(name, value);
             }
             SetItem::Names(charset, collation) => {
-                set_names(session, charset, collation.as_deref())?;
+                for (name, value) in names(charset, collation.as_deref())? {
+                    let value = Some(Value::Text(value));
+                    session.state.set(Scope::Session, name, value, true)?;
+                }
             }
             SetItem::Transaction(said) => set_transaction(session, said)?,
             SetItem::System(scope, name, expr) => {
@@ -53,33 +45,6 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
     Ok(())
 }
 
-/// SET NAMES.
-fn set_names(session: &Session, charset: &str, collation: Option<&str>) -> Result<()> {
-    let charset = charset.to_ascii_lowercase();
-    if !charset::is_known(&charset) && charset != "default" {
-        return Err(SqlError::new(
-            1115,
-            format!("Unknown character set: '{charset}'"),
-        ));
-    }
-    let set = |name: &str, value: String| {
-        let value = Some(Value::Text(value));
-        session.state.set(Scope::Session, name, value, true)
-    };
-    if let Some(collation) = collation {
-        check_collation(collation, &charset)?;
-        set("collation_connection", collation.to_ascii_lowercase())?;
-    }
-    for name in [
-        "character_set_client",
-        "character_set_connection",
-        "character_set_results",
-    ] {
-        set(name, charset.clone())?;
-    }
-    Ok(())
-}
-
 /// SET GLOBAL innodb_monitor_enable and its kin; the text that the variable then has.
 fn set_monitor(
     session: &Session,
@@ -97,24 +62,13 @@ fn set_monitor(
     if scope != Scope::Global || !session.is_root() {
         return Ok(asked);
     }
-    let (meant, done) = match &session.shared.segment {
-        Some(segment) => segment
-            .act_on_metrics(&asked, action)
-            .map_err(|e| SqlError::new(1105, e.to_string()))?,
-        None => (0, 0),
+    let Some(variable) = find(name) else {
+        return Err(SqlError::unknown_variable(name));
     };
-    if meant == 0 {
-        return Err(SqlError::new(
-            1231,
-            format!("Variable '{name}' can't be set to the value of '{asked}'"),
-        ));
-    }
-    if done < meant {
-        session.state.warnings.add(
-            "Warning",
-            1105,
-            "Metrics that are enabled keep their figures: disable them first",
-        );
+    let segment = session.shared.segment.as_deref();
+    if !act_on_metrics(segment, variable, &asked, action)? {
+        let warnings = &session.state.warnings;
+        warnings.add("Warning", 1105, STILL_ENABLED);
     }
     Ok(asked)
 }
@@ -177,18 +131,4 @@ fn variable_changed(session: &mut Session, name: &str) -> Result<()> {
         _ => {}
     }
     Ok(())
-}
-
-/// A collation has to be known, and to be its character set's.
-fn check_collation(collation: &str, charset: &str) -> Result<()> {
-    let of = charset::charset_of(collation)
-        .ok_or_else(|| SqlError::new(1273, format!("Unknown collation: '{collation}'")))?;
-    let same = of == charset || charset == "default" || (of == "utf8" && charset == "utf8mb3");
-    if same {
-        return Ok(());
-    }
-    Err(SqlError::new(
-        1253,
-        format!("COLLATION '{collation}' is not valid for CHARACTER SET '{charset}'"),
-    ))
 }

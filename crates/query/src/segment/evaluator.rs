@@ -1,0 +1,346 @@
+//! The evaluator: a plan and a segment, made into a result.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use rusqlite::types::Value;
+use sqlparser::ast::Expr;
+use tare_dialect::blame::blame;
+use tare_dialect::ddl::Ddl;
+use tare_dialect::plan::{Action, Change, Plan, Sql};
+use tare_dialect::{Mode, near, translate};
+use tare_functions::Session as _;
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
+use tare_reader::Segment;
+use tare_rows::options::Options;
+use tare_store::{Client, Control, Databases};
+
+use super::source::Attached;
+use super::state::State;
+use crate::programs::{Programs, refusal};
+use crate::result::Rows;
+use crate::rows::{NO_DATA, OneRow};
+use crate::schema::SystemSchema;
+use crate::show::{self, Session as _, keeps_warnings};
+use crate::system::System;
+
+/// What a statement gave.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// A result.
+    Rows(Rows),
+    /// No result; so many rows were changed.
+    Changed(u64),
+}
+
+/// Evaluates statements on one segment. Each statement sees one snapshot of it.
+pub struct Evaluator {
+    pub(super) system: System,
+    pub(super) state: Arc<State>,
+    pub(super) programs: &'static dyn Programs,
+    /// PREPARE: texts by the statements' names in lower case.
+    named: HashMap<String, String>,
+}
+
+impl fmt::Debug for Evaluator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Evaluator")
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Nobody waits at the other end of a connection.
+#[derive(Debug)]
+struct Nobody;
+
+impl Client for Nobody {
+    fn has_gone(&self) -> bool {
+        false
+    }
+
+    fn hang_up(&self) {}
+}
+
+impl Evaluator {
+    /// Opens one. `options` are those of schema sys, whose programs are handed in.
+    ///
+    /// # Errors
+    /// SQLite's, where it has no memory.
+    pub fn open(
+        segment: Arc<Segment>,
+        programs: &'static dyn Programs,
+        options: Arc<dyn Options + Send + Sync>,
+    ) -> Result<Self> {
+        tare_store::sqlite::configure();
+        let state = Arc::new(State::new(segment, options));
+        let source = Arc::new(Attached {
+            state: state.clone(),
+            programs,
+        });
+        let asked: Arc<dyn tare_functions::Session> = state.clone();
+        let control = Arc::new(Control::new(Arc::new(Nobody)));
+        let databases = Arc::new(Databases::none());
+        Ok(Self {
+            system: System::open(databases, control, source, &asked, programs)?,
+            state,
+            programs,
+            named: HashMap::new(),
+        })
+    }
+
+    /// How @@sql_mode has statements read.
+    fn mode(&self) -> Mode {
+        Mode::of(&self.state.text("sql_mode").unwrap_or_default())
+    }
+
+    /// Reads a statement.
+    ///
+    /// # Errors
+    /// 1064 and others for what is no statement, or none that is known.
+    pub fn plan(&self, text: &str) -> Result<Plan> {
+        let mut schema = SystemSchema::alone(self.programs);
+        let database = self.state.database();
+        translate::translate(text, database.as_deref(), &mut schema, 0, self.mode())
+    }
+
+    /// Evaluates a statement without parameters.
+    ///
+    /// # Errors
+    /// MySQL's; 1235 for what a segment cannot do.
+    pub fn query(&mut self, text: &str) -> Result<Outcome> {
+        let plan = self.plan(text)?;
+        if plan.params > 0 {
+            return Err(near("?"));
+        }
+        let evaluated = self.evaluate(&plan, &[]);
+        evaluated.map_err(|error| self.blamed(error, text))
+    }
+
+    /// The error, with the clause of the statement that it is about.
+    pub fn blamed(&self, error: SqlError, text: &str) -> SqlError {
+        blame(error, text, self.mode())
+    }
+
+    /// Evaluates a plan with its parameters. CALL is for whoever has the procedures.
+    ///
+    /// # Errors
+    /// MySQL's; 1235 for what a segment cannot do.
+    pub fn evaluate(&mut self, plan: &Plan, parameters: &[Value]) -> Result<Outcome> {
+        if !keeps_warnings(&plan.action) {
+            self.state.kept().warnings.clear();
+        }
+        let refused = || {
+            let name = plan.command.name().replace('_', " ").to_uppercase();
+            Err(SqlError::unsupported(format!("{name} on a segment")))
+        };
+        match &plan.action {
+            Action::Rows(sql) => return self.rows(sql, parameters),
+            Action::Show(show) => {
+                let rows = show::rows(self, show)?;
+                self.state.kept().found_rows = rows.rows.len() as i64;
+                return Ok(Outcome::Rows(rows));
+            }
+            Action::Write(sql, change) => {
+                let changed = self.change(sql, *change, parameters)?;
+                return Ok(Outcome::Changed(changed));
+            }
+            Action::Into(sql, names) => self.into_variables(sql, names, parameters)?,
+            Action::Do(sql) => {
+                self.names_no_database(sql)?;
+                self.system.select(sql, parameters)?;
+            }
+            Action::Set(items) => self.set(items)?,
+            Action::Use(name) => {
+                self.may_see(name)?;
+                self.state.kept().database = Some(name.clone());
+            }
+            Action::Ddl(ddl) => match (&**ddl, refusal(self.programs, ddl, &self.account())) {
+                (Ddl::Truncate(name), _) if is_system_schema(&name.database) => {
+                    self.system.truncate(&name.database, &name.table)?;
+                }
+                (_, Some(error)) => return Err(error),
+                (_, None) => return refused(),
+            },
+            Action::Prepare(name, text) => self.prepare(name, text)?,
+            Action::Execute(name, using) => return self.execute(name, using),
+            Action::Deallocate(name) => {
+                if self.named.remove(&name.to_lowercase()).is_none() {
+                    return Err(unknown(name, "DEALLOCATE PREPARE"));
+                }
+            }
+            // The tables of the system schemas take no part in transactions, in MySQL as here.
+            Action::Begin { .. }
+            | Action::Commit { .. }
+            | Action::Rollback { .. }
+            | Action::UnlockTables
+            | Action::Nothing => {}
+            Action::Savepoint(_)
+            | Action::RollbackTo(_)
+            | Action::Release(_)
+            | Action::Kill { .. }
+            | Action::LockTables(_)
+            | Action::Flush(_)
+            | Action::Shutdown
+            | Action::Call(_) => return refused(),
+        }
+        self.state.kept().row_count = 0;
+        Ok(Outcome::Changed(0))
+    }
+
+    /// 1049: a segment has no databases but the system schemas.
+    pub(super) fn names_no_database(&self, sql: &Sql) -> Result<()> {
+        match sql.databases.first() {
+            Some(name) => Err(SqlError::unknown_database(name)),
+            None => Ok(()),
+        }
+    }
+
+    fn rows(&mut self, sql: &Sql, parameters: &[Value]) -> Result<Outcome> {
+        self.names_no_database(sql)?;
+        let rows = self.system.select(sql, parameters)?;
+        let mut found = rows.rows.len() as i64;
+        if let Some(count) = &sql.found_rows {
+            let db = self.system.connection().db();
+            found = db.query_row(count, [], |row| row.get(0)).unwrap_or(found);
+        }
+        let mut kept = self.state.kept();
+        kept.found_rows = found;
+        kept.row_count = -1;
+        drop(kept);
+        Ok(Outcome::Rows(rows))
+    }
+
+    /// INSERT, UPDATE or DELETE; how many rows.
+    fn change(&mut self, sql: &Sql, change: Change, parameters: &[Value]) -> Result<u64> {
+        self.names_no_database(sql)?;
+        if let Some((schema, _)) = sql.catalog.first()
+            && schema.eq_ignore_ascii_case("information_schema")
+        {
+            let (user, host) = self.account();
+            return Err(SqlError::database_denied(&user, &host, schema));
+        }
+        self.system.may_change(sql, change)?;
+        let changed = self.system.change(sql, parameters)?;
+        self.state.kept().row_count = changed as i64;
+        Ok(changed)
+    }
+
+    /// SELECT ... INTO @a, @b.
+    fn into_variables(&mut self, sql: &Sql, names: &[String], parameters: &[Value]) -> Result<()> {
+        self.names_no_database(sql)?;
+        let mut one = OneRow::of(names.len());
+        self.system.once(sql, parameters, |cursor| {
+            while cursor.step()? {
+                one.take(cursor)?;
+            }
+            Ok(())
+        })?;
+        match one.row {
+            Some(values) => {
+                for (name, value) in names.iter().zip(values) {
+                    self.state.set_user_variable(name, value);
+                }
+            }
+            None => self.state.warn("Warning", 1329, NO_DATA),
+        }
+        Ok(())
+    }
+
+    /// The value of an expression.
+    pub(super) fn value(&mut self, expr: Expr) -> Result<Value> {
+        let mut schema = SystemSchema::alone(self.programs);
+        let database = self.state.database();
+        let sql = translate::expression(expr, database.as_deref(), &mut schema)?;
+        self.names_no_database(&sql)?;
+        let rows = self.system.select(&sql, &[])?.rows;
+        let first = rows
+            .into_iter()
+            .next()
+            .and_then(|row| row.into_iter().next());
+        Ok(first.unwrap_or(Value::Null))
+    }
+
+    /// The values of a SELECT of expressions: the arguments of a CALL.
+    ///
+    /// # Errors
+    /// Those of the expressions.
+    pub fn values(&mut self, sql: &Sql) -> Result<Vec<Value>> {
+        self.names_no_database(sql)?;
+        let rows = self.system.select(sql, &[])?.rows;
+        Ok(rows.into_iter().next().unwrap_or_default())
+    }
+
+    /// The rows of a SELECT on system schemas, in MySQL's dialect; `?` are the parameters.
+    ///
+    /// # Errors
+    /// The statement's, and 1064 for another statement.
+    pub fn select(&mut self, query: &str, parameters: &[&str]) -> Result<Rows> {
+        let Action::Rows(sql) = self.plan(query)?.action else {
+            return Err(near(query));
+        };
+        self.system.select(&sql, &texts(parameters))
+    }
+
+    /// INSERT, UPDATE or DELETE in system schemas, as [`Evaluator::select`]; how many rows.
+    ///
+    /// # Errors
+    /// The statement's, and 1064 for another statement.
+    pub fn write(&mut self, statement: &str, parameters: &[&str]) -> Result<u64> {
+        let Action::Write(sql, change) = self.plan(statement)?.action else {
+            return Err(near(statement));
+        };
+        self.change(&sql, change, &texts(parameters))
+    }
+
+    /// The system schemas.
+    pub fn system(&mut self) -> &mut System {
+        &mut self.system
+    }
+
+    /// What SQL functions ask.
+    pub fn asked(&self) -> &dyn tare_functions::Session {
+        &*self.state
+    }
+
+    /// Adds a warning to those of the statement.
+    pub fn warn(&self, code: u16, message: &str) {
+        self.state.warn("Warning", code, message);
+    }
+
+    fn prepare(&mut self, name: &str, text: &Expr) -> Result<()> {
+        let Value::Text(text) = self.value(text.clone())? else {
+            return Err(near("NULL"));
+        };
+        self.plan(&text)?;
+        self.named.insert(name.to_lowercase(), text);
+        Ok(())
+    }
+
+    fn execute(&mut self, name: &str, using: &[Expr]) -> Result<Outcome> {
+        let text = self.named.get(&name.to_lowercase());
+        let text = text.cloned().ok_or_else(|| unknown(name, "EXECUTE"))?;
+        let plan = self.plan(&text)?;
+        if plan.params != using.len() || matches!(plan.action, Action::Execute(..)) {
+            return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
+        }
+        let values = using.iter().map(|e| self.value(e.clone()));
+        let values = values.collect::<Result<Vec<_>>>()?;
+        self.evaluate(&plan, &values)
+    }
+}
+
+fn texts(parameters: &[&str]) -> Vec<Value> {
+    let texts = parameters.iter();
+    texts.map(|text| Value::Text((*text).to_owned())).collect()
+}
+
+/// 1243.
+fn unknown(name: &str, command: &str) -> SqlError {
+    SqlError::new(
+        1243,
+        format!("Unknown prepared statement handler ({name}) given to {command}"),
+    )
+}

@@ -1,0 +1,239 @@
+//! What the evaluator knows of itself, and the SQL functions that it runs know of it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rusqlite::types::Value;
+use tare_functions::Session;
+use tare_mysql::schema::{LOCALHOST, ROOT};
+use tare_mysql::variable::{Scope, VERSION, find};
+use tare_reader::Segment;
+use tare_rows::defaults;
+use tare_rows::options::Options;
+use tare_rows::snapshot::Snapshot;
+
+use super::variables::{OWN, is_own};
+use crate::result::owned;
+use crate::show::Warning;
+
+/// Of a statement that warns at every row, as many warnings are kept.
+const WARNINGS: usize = 64;
+
+/// What the evaluator knows of itself.
+pub(super) struct State {
+    pub(super) segment: Arc<Segment>,
+    pub(super) options: Arc<dyn Options + Send + Sync>,
+    kept: Mutex<Kept>,
+}
+
+/// What statements change.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) database: Option<String>,
+    /// What SET has set, by the variable's name.
+    pub(super) system: HashMap<&'static str, String>,
+    /// `@x`.
+    pub(super) user: HashMap<String, Value>,
+    pub(super) warnings: Vec<Warning>,
+    pub(super) last_insert_id: i64,
+    pub(super) row_count: i64,
+    pub(super) found_rows: i64,
+    /// GET_LOCK: how often each name is held. Nobody else is there to hold one.
+    locks: HashMap<String, u32>,
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State")
+            .field("kept", &self.kept)
+            .finish_non_exhaustive()
+    }
+}
+
+impl State {
+    /// Of a session that begins.
+    pub(super) fn new(segment: Arc<Segment>, options: Arc<dyn Options + Send + Sync>) -> Self {
+        Self {
+            segment,
+            options,
+            kept: Mutex::new(Kept {
+                database: None,
+                system: HashMap::new(),
+                user: HashMap::new(),
+                warnings: Vec::new(),
+                last_insert_id: 0,
+                row_count: -1,
+                found_rows: 0,
+                locks: HashMap::new(),
+            }),
+        }
+    }
+
+    pub(super) fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The text of one of the evaluator's own variables.
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        let set = self.kept().system.get(name).cloned();
+        let default = || {
+            find(name)
+                .filter(|_| is_own(name))
+                .map(|v| v.default.to_owned())
+        };
+        set.or_else(default)
+    }
+
+    /// The variables that are known, but for performance_schema's own.
+    pub(super) fn variables(&self, scope: Scope) -> BTreeMap<&'static str, String> {
+        let mut all = BTreeMap::new();
+        for variable in OWN.into_iter().filter_map(find) {
+            let value = match scope {
+                Scope::Session => self.text(variable.name).unwrap_or_default(),
+                Scope::Global => variable.default.to_owned(),
+            };
+            all.insert(variable.name, value);
+        }
+        all
+    }
+
+    /// Adds a warning.
+    pub(super) fn warn(&self, level: &'static str, code: u16, message: impl Into<String>) {
+        let warnings = &mut self.kept().warnings;
+        if warnings.len() < WARNINGS {
+            warnings.push(Warning {
+                level,
+                code,
+                message: message.into(),
+            });
+        }
+    }
+
+    /// A variable of performance_schema, as the segment has it.
+    fn of_segment(&self, name: &str) -> Option<String> {
+        let all = Snapshot::new(Some(self.segment.clone())).variables();
+        all.into_iter().find(|v| v.name == name).map(|v| v.value)
+    }
+}
+
+impl Session for State {
+    fn version(&self) -> &str {
+        VERSION
+    }
+
+    /// Of the program's connections this is none.
+    fn id(&self) -> u64 {
+        0
+    }
+
+    fn thread_id(&self) -> u64 {
+        0
+    }
+
+    fn account(&self) -> String {
+        format!("{ROOT}@{LOCALHOST}")
+    }
+
+    fn database(&self) -> Option<String> {
+        self.kept().database.clone()
+    }
+
+    fn last_insert_id(&self) -> i64 {
+        self.kept().last_insert_id
+    }
+
+    fn set_last_insert_id(&self, id: i64) {
+        self.kept().last_insert_id = id;
+    }
+
+    fn row_count(&self) -> i64 {
+        self.kept().row_count
+    }
+
+    fn found_rows(&self) -> i64 {
+        self.kept().found_rows
+    }
+
+    fn count_updated(&self) {}
+
+    fn variable(&self, scope: &str, name: &str) -> Value {
+        let text = match name {
+            "last_insert_id" | "identity" => return Value::Integer(self.last_insert_id()),
+            "pseudo_thread_id" => return Value::Integer(0),
+            "warning_count" | "error_count" => {
+                return Value::Integer(self.kept().warnings.len() as i64);
+            }
+            "timestamp" => return Value::Real(tare_mysql::date::now_utc().0 as f64),
+            _ if is_own(name) && scope == "global" => find(name).map(|v| v.default.to_owned()),
+            _ if is_own(name) => self.text(name),
+            _ if name.starts_with("performance_schema") => self.of_segment(name),
+            _ => None,
+        };
+        match (find(name), text) {
+            (Some(variable), Some(text)) => owned(variable.value(&text)),
+            _ => Value::Null,
+        }
+    }
+
+    fn user_variable(&self, name: &str) -> Value {
+        let value = self.kept().user.get(name).cloned();
+        value.unwrap_or(Value::Null)
+    }
+
+    fn set_user_variable(&self, name: &str, value: Value) {
+        self.kept().user.insert(name.to_owned(), value);
+    }
+
+    fn sys_option(&self, name: &str) -> Option<String> {
+        let options = self.options.rows().into_iter();
+        let mut named = options.filter(|o| o.variable.eq_ignore_ascii_case(name));
+        named.next()?.value
+    }
+
+    fn instrument_default(&self, name: &str, timed: bool) -> bool {
+        defaults::of_kind(name, timed)
+    }
+
+    fn divided_by_zero(&self) {
+        let mode = self.text("sql_mode").unwrap_or_default();
+        if mode.contains("ERROR_FOR_DIVISION_BY_ZERO") {
+            self.warn("Warning", 1365, "Division by 0");
+        }
+    }
+
+    fn truncated(&self, kind: &str, text: &str) {
+        let message = format!("Truncated incorrect {kind} value: '{text}'");
+        self.warn("Warning", 1292, message);
+    }
+
+    fn sleep(&self, seconds: f64) -> bool {
+        std::thread::sleep(Duration::from_secs_f64(seconds.min(31_536_000.0)));
+        false
+    }
+
+    fn try_lock(&self, name: &str) -> bool {
+        *self.kept().locks.entry(name.to_owned()).or_insert(0) += 1;
+        true
+    }
+
+    fn lock_owner(&self, name: &str) -> Option<u64> {
+        self.kept().locks.contains_key(name).then_some(self.id())
+    }
+
+    fn unlock(&self, name: &str) -> Option<bool> {
+        let locks = &mut self.kept().locks;
+        let times = locks.get_mut(name)?;
+        *times -= 1;
+        if *times == 0 {
+            locks.remove(name);
+        }
+        Some(true)
+    }
+
+    fn unlock_all(&self) -> u64 {
+        let locks = std::mem::take(&mut self.kept().locks);
+        locks.into_values().map(u64::from).sum()
+    }
+}

@@ -1,0 +1,84 @@
+//! What SET of some variables means, whoever has the session.
+
+use tare_mysql::charset;
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::variable::Variable;
+use tare_reader::Segment;
+use tare_reader::metrics::Action;
+
+/// What a variable does to metrics when it is set.
+pub fn monitor(variable: &str) -> Option<Action> {
+    Some(match variable {
+        "innodb_monitor_enable" => Action::Enable,
+        "innodb_monitor_disable" => Action::Disable,
+        "innodb_monitor_reset" => Action::Reset,
+        "innodb_monitor_reset_all" => Action::ResetAll,
+        _ => return None,
+    })
+}
+
+/// 1105, a warning of SET GLOBAL innodb_monitor_reset_all.
+pub const STILL_ENABLED: &str = "Metrics that are enabled keep their figures: disable them first";
+
+/// SET GLOBAL of a variable of [`monitor`]; whether all metrics that were meant let it be done,
+/// otherwise [`STILL_ENABLED`] is to be told.
+///
+/// # Errors
+/// 1231 where no metric is meant, 1105 where the segment cannot be written to.
+pub fn act_on_metrics(
+    segment: Option<&Segment>,
+    variable: &Variable,
+    asked: &str,
+    action: Action,
+) -> Result<bool> {
+    let (meant, done) = match segment {
+        Some(segment) => segment
+            .act_on_metrics(asked, action)
+            .map_err(|e| SqlError::new(1105, e.to_string()))?,
+        None => (0, 0),
+    };
+    match meant {
+        0 => Err(variable.wrong(asked)),
+        _ => Ok(done == meant),
+    }
+}
+
+/// The variables that SET NAMES sets, and their values.
+///
+/// # Errors
+/// 1115, 1253 or 1273.
+pub fn names(charset: &str, collation: Option<&str>) -> Result<Vec<(&'static str, String)>> {
+    let charset = charset.to_ascii_lowercase();
+    if !charset::is_known(&charset) && charset != "default" {
+        return Err(SqlError::new(
+            1115,
+            format!("Unknown character set: '{charset}'"),
+        ));
+    }
+    let mut set = Vec::new();
+    if let Some(collation) = collation {
+        check_collation(collation, &charset)?;
+        set.push(("collation_connection", collation.to_ascii_lowercase()));
+    }
+    let of_charset = [
+        "character_set_client",
+        "character_set_connection",
+        "character_set_results",
+    ];
+    set.extend(of_charset.map(|name| (name, charset.clone())));
+    Ok(set)
+}
+
+/// A collation has to be known, and to be its character set's.
+fn check_collation(collation: &str, charset: &str) -> Result<()> {
+    let of = charset::charset_of(collation)
+        .ok_or_else(|| SqlError::new(1273, format!("Unknown collation: '{collation}'")))?;
+    let same = of == charset || charset == "default" || (of == "utf8" && charset == "utf8mb3");
+    if same {
+        return Ok(());
+    }
+    Err(SqlError::new(
+        1253,
+        format!("COLLATION '{collation}' is not valid for CHARACTER SET '{charset}'"),
+    ))
+}
