@@ -10,7 +10,7 @@ use tare_reader::{Segment, Target};
 
 use crate::exit::Failure;
 use crate::output::{Cell, Format, Rows};
-use crate::sql::{Answer, Local};
+use crate::sql::{Answer, Local, Session};
 
 /// List the running programs that use Tare
 ///
@@ -92,7 +92,8 @@ fn row(found: &Found) -> Option<Vec<Cell>> {
 
 /// Program, threads, events and start, as the segment has them.
 fn facts(segment: Segment) -> Result<[Cell; 4], String> {
-    let mut session = Local::of(Arc::new(segment)).map_err(|failure| failure.message)?;
+    let local = Local::of(Arc::new(segment)).map_err(|failure| failure.message)?;
+    let mut session = Session::Local(Box::new(local));
     let answer = session.query(QUESTION).map_err(|error| error.to_string())?;
     let Answer::Rows(Rows { rows, .. }) = answer else {
         return Err("no answer".to_owned());

@@ -1,5 +1,6 @@
 //! `tare sql`: statements in, rows out.
 
+mod cell;
 pub mod local;
 mod remote;
 
@@ -146,12 +147,21 @@ impl Session {
         }
     }
 
-    /// Runs one statement.
-    pub fn query(&mut self, statement: &str) -> Result<Answer, SqlError> {
+    /// Runs one statement, and hands each of its results over: a CALL may have several.
+    pub fn run(&mut self, statement: &str, take: &mut dyn FnMut(Answer)) -> Result<(), SqlError> {
         match self {
-            Self::Local(session) => session.query(statement),
-            Self::Remote(session) => session.query(statement),
+            Self::Local(session) => session.run(statement, take),
+            Self::Remote(session) => session.run(statement, take),
         }
+    }
+
+    /// The first result of a statement.
+    pub fn query(&mut self, statement: &str) -> Result<Answer, SqlError> {
+        let mut first = None;
+        self.run(statement, &mut |answer| {
+            first.get_or_insert(answer);
+        })?;
+        Ok(first.unwrap_or(Answer::Changed(0)))
     }
 }
 
@@ -178,20 +188,35 @@ enum Step {
 }
 
 fn run_one(session: &mut Session, statement: &str, format: Format) -> Step {
-    let text = match session.query(statement) {
-        Ok(Answer::Rows(rows)) => rows.show(format),
+    let mut step = Step::Done;
+    let mut last = None;
+    let ran = session.run(statement, &mut |answer| {
+        // What has no rows is told once, at the statement's end.
+        match answer {
+            Answer::Changed(rows) => last = Some(rows),
+            Answer::Rows(_) if matches!(step, Step::NobodyListens) => {}
+            Answer::Rows(rows) => {
+                last = None;
+                step = print(&rows.show(format));
+            }
+        }
+    });
+    if let Err(error) = ran {
+        eprintln!("{error}");
+        return Step::Failed;
+    }
+    match (step, last) {
         // Scripts want rows and nothing else.
-        Ok(Answer::Changed(rows)) if format == Format::Table => match rows {
+        (Step::Done, Some(rows)) if format == Format::Table => print(&match rows {
             0 => "OK\n".to_owned(),
             1 => "1 row changed\n".to_owned(),
             n => format!("{n} rows changed\n"),
-        },
-        Ok(Answer::Changed(_)) => String::new(),
-        Err(error) => {
-            eprintln!("{error}");
-            return Step::Failed;
-        }
-    };
+        }),
+        (step, _) => step,
+    }
+}
+
+fn print(text: &str) -> Step {
     let mut stdout = std::io::stdout().lock();
     match stdout
         .write_all(text.as_bytes())

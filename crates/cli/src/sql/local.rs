@@ -1,27 +1,23 @@
-//! A segment to ask, evaluated in this process.
-//!
-//! By a private server over that segment: SQL has one way in, so that `tare sql` and
-//! `tare serve` cannot answer differently.
+//! A segment to ask, evaluated in this process: no server and no socket.
 
-use std::fs::DirBuilder;
-use std::io;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
+use tare_mysql::wire::ColumnType;
+use tare_mysql::wire::bytes::Cursor;
+use tare_mysql::wire::column::WireType;
+use tare_mysql::wire::value::{Value, put_text};
+use tare_query::result::{Rows as Made, borrowed};
+use tare_query::segment::Outcome;
 use tare_reader::{AttachError, Segment, Target};
-use tare_server::{Config, Server};
 
-use super::remote::Remote;
+use super::cell::{Kind, of_text};
 use super::{Answer, SqlError};
 use crate::exit::{FAILED, Failure, NO_SEGMENT};
+use crate::output::{Cell, Rows};
 
-/// A server for ourselves alone, and the connection to it.
-pub struct Local {
-    // Declared, and so closed, before the server that it is connected to.
-    connection: Remote,
-    _server: Server,
-}
+/// A session on a segment.
+pub struct Local(tare_sys::segment::Session);
 
 impl Local {
     /// Attaches to the segment that is meant.
@@ -32,29 +28,74 @@ impl Local {
 
     /// Over a segment that is attached to already.
     pub fn of(segment: Arc<Segment>) -> Result<Self, Failure> {
-        let cannot = |what: &str, error: &dyn std::fmt::Display| {
-            Failure::new(FAILED, format!("cannot {what}: {error}"))
-        };
-        // Of the socket only its being connected is needed: the directory goes again at once, so
-        // that nothing is left behind however we end.
-        let directory =
-            Directory::new().map_err(|error| cannot("make a temporary directory", &error))?;
-        let mut config = Config::new(&directory.0);
-        config.skip_networking = true;
-        config.performance_schema = false;
-        config.max_connections = 1;
-        config.attach = Some(segment);
-        let server = Server::start(config).map_err(|error| cannot("evaluate SQL", &error))?;
-        let connection = Remote::connect_socket(&server.endpoints().socket)?;
-        Ok(Self {
-            connection,
-            _server: server,
-        })
+        let session = tare_sys::segment::Session::open(segment);
+        session
+            .map(Self)
+            .map_err(|error| Failure::new(FAILED, format!("cannot evaluate SQL: {error}")))
     }
 
-    /// Runs one statement.
-    pub fn query(&mut self, statement: &str) -> Result<Answer, SqlError> {
-        self.connection.query(statement)
+    /// Runs one statement, and hands each of its results over.
+    pub fn run(&mut self, statement: &str, take: &mut dyn FnMut(Answer)) -> Result<(), SqlError> {
+        let done = self.0.query(statement, &mut |outcome| {
+            take(match outcome {
+                Outcome::Rows(rows) => Answer::Rows(shown(&rows)),
+                Outcome::Changed(rows) => Answer::Changed(rows),
+            });
+        });
+        Ok(done?)
+    }
+}
+
+impl From<tare_mysql::SqlError> for SqlError {
+    fn from(error: tare_mysql::SqlError) -> Self {
+        Self {
+            errno: error.code,
+            sqlstate: error.state.to_owned(),
+            message: error.message,
+        }
+    }
+}
+
+/// A result as a client of a server would get it.
+fn shown(made: &Made) -> Rows {
+    let types: Vec<WireType> = (0..made.names.len()).map(|i| made.type_of(i)).collect();
+    let cells = |row: &Vec<_>| {
+        let values = row.iter().map(borrowed).zip(&types);
+        values.map(|(value, wire)| cell(value, wire)).collect()
+    };
+    Rows {
+        columns: made.names.clone(),
+        rows: made.rows.iter().map(cells).collect(),
+    }
+}
+
+fn cell(value: Value<'_>, wire: &WireType) -> Cell {
+    let kind = kind(wire.code);
+    match value {
+        Value::Null => return Cell::Null,
+        Value::Int(n) if kind == Kind::Whole && (n >= 0 || wire.is_unsigned()) => {
+            return Cell::Unsigned(n as u64);
+        }
+        _ => {}
+    }
+    let mut text = Vec::new();
+    put_text(&mut text, value, wire);
+    let text = Cursor::new(&text).lenenc_str().unwrap_or_default();
+    of_text(String::from_utf8_lossy(text).into_owned(), kind)
+}
+
+fn kind(code: ColumnType) -> Kind {
+    use ColumnType as T;
+    match code {
+        T::MYSQL_TYPE_TINY
+        | T::MYSQL_TYPE_SHORT
+        | T::MYSQL_TYPE_INT24
+        | T::MYSQL_TYPE_LONG
+        | T::MYSQL_TYPE_LONGLONG
+        | T::MYSQL_TYPE_YEAR => Kind::Whole,
+        T::MYSQL_TYPE_FLOAT | T::MYSQL_TYPE_DOUBLE => Kind::Real,
+        T::MYSQL_TYPE_DECIMAL | T::MYSQL_TYPE_NEWDECIMAL => Kind::Decimal,
+        _ => Kind::Text,
     }
 }
 
@@ -78,26 +119,23 @@ pub fn target(pid: Option<u32>, segment: Option<&Path>) -> Target {
     }
 }
 
-/// A directory that only we can enter, removed when the value goes.
-struct Directory(PathBuf);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Directory {
-    fn new() -> io::Result<Self> {
-        let base = std::env::temp_dir();
-        for number in 0.. {
-            let path = base.join(format!("tare-sql-{}-{number}", std::process::id()));
-            match DirBuilder::new().mode(0o700).create(&path) {
-                Ok(()) => return Ok(Self(path)),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-        unreachable!("the loop ends by returning")
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+    #[test]
+    fn values_are_what_a_server_would_send() {
+        let unsigned = WireType::bigint_unsigned();
+        assert_eq!(cell(Value::Int(-1), &unsigned), Cell::Unsigned(u64::MAX));
+        assert_eq!(cell(Value::Int(-1), &WireType::bigint()), Cell::Signed(-1));
+        assert_eq!(cell(Value::Null, &unsigned), Cell::Null);
+        assert_eq!(cell(Value::Real(2.5), &WireType::double()), Cell::Real(2.5));
+        let decimal = WireType::decimal(10, 4);
+        assert_eq!(
+            cell(Value::Int(2), &decimal),
+            Cell::Decimal("2.0000".into())
+        );
+        let text = WireType::text(3);
+        assert_eq!(cell(Value::Text(b"12"), &text), Cell::Text("12".into()));
     }
 }

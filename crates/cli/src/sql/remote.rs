@@ -7,6 +7,7 @@ use mysql::consts::ColumnType;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Opts, OptsBuilder, Value};
 
+use super::cell::{Kind, of_text};
 use super::{Answer, SqlError};
 use crate::exit::{FAILED, Failure};
 use crate::output::{Cell, Rows};
@@ -77,30 +78,34 @@ impl Remote {
         })
     }
 
-    /// Runs one statement.
-    pub fn query(&mut self, statement: &str) -> Result<Answer, SqlError> {
+    /// Runs one statement, and hands each of its results over.
+    pub fn run(&mut self, statement: &str, take: &mut dyn FnMut(Answer)) -> Result<(), SqlError> {
         let mut result = self.0.query_iter(statement)?;
-        let columns = result.columns().as_ref().to_vec();
-        if columns.is_empty() {
-            return Ok(Answer::Changed(result.affected_rows()));
+        while let Some(set) = result.iter() {
+            let columns = set.columns().as_ref().to_vec();
+            if columns.is_empty() {
+                take(Answer::Changed(set.affected_rows()));
+                continue;
+            }
+            let mut rows = Rows {
+                columns: columns
+                    .iter()
+                    .map(|column| column.name_str().into_owned())
+                    .collect(),
+                rows: Vec::new(),
+            };
+            for row in set {
+                let cells = row?
+                    .unwrap_raw()
+                    .into_iter()
+                    .zip(&columns)
+                    .map(|(value, column)| cell(value.unwrap_or(Value::NULL), column.column_type()))
+                    .collect();
+                rows.rows.push(cells);
+            }
+            take(Answer::Rows(rows));
         }
-        let mut rows = Rows {
-            columns: columns
-                .iter()
-                .map(|column| column.name_str().into_owned())
-                .collect(),
-            rows: Vec::new(),
-        };
-        for row in result.by_ref() {
-            let cells = row?
-                .unwrap_raw()
-                .into_iter()
-                .zip(&columns)
-                .map(|(value, column)| cell(value.unwrap_or(Value::NULL), column.column_type()))
-                .collect();
-            rows.rows.push(cells);
-        }
-        Ok(Answer::Rows(rows))
+        Ok(())
     }
 }
 
@@ -120,23 +125,18 @@ fn cell(value: Value, column_type: ColumnType) -> Cell {
     let text = String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     use ColumnType as T;
-    match column_type {
+    let kind = match column_type {
         T::MYSQL_TYPE_TINY
         | T::MYSQL_TYPE_SHORT
         | T::MYSQL_TYPE_INT24
         | T::MYSQL_TYPE_LONG
         | T::MYSQL_TYPE_LONGLONG
-        | T::MYSQL_TYPE_YEAR => match (text.parse(), text.parse()) {
-            (Ok(n), _) => Cell::Unsigned(n),
-            (_, Ok(n)) => Cell::Signed(n),
-            _ => Cell::Text(text),
-        },
-        T::MYSQL_TYPE_FLOAT | T::MYSQL_TYPE_DOUBLE => {
-            text.parse().map_or(Cell::Text(text), Cell::Real)
-        }
-        T::MYSQL_TYPE_DECIMAL | T::MYSQL_TYPE_NEWDECIMAL => Cell::Decimal(text),
-        _ => Cell::Text(text),
-    }
+        | T::MYSQL_TYPE_YEAR => Kind::Whole,
+        T::MYSQL_TYPE_FLOAT | T::MYSQL_TYPE_DOUBLE => Kind::Real,
+        T::MYSQL_TYPE_DECIMAL | T::MYSQL_TYPE_NEWDECIMAL => Kind::Decimal,
+        _ => Kind::Text,
+    };
+    of_text(text, kind)
 }
 
 impl From<mysql::Error> for SqlError {
