@@ -176,7 +176,7 @@ impl Evaluator {
             | Action::Commit { .. }
             | Action::Rollback { .. }
             | Action::UnlockTables
-            | Action::Nothing => {}
+            | Action::NoOp => {}
             Action::Savepoint(_)
             | Action::RollbackTo(_)
             | Action::Release(_)

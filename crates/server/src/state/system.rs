@@ -7,7 +7,7 @@ use tare_mysql::error::{Result, SqlError};
 
 use super::SessionState;
 use crate::variables::may_change;
-use tare_mysql::variable::{Settable, Scope, VARIABLES, find};
+use tare_mysql::variable::{Scope, Settable, VARIABLES, find};
 use tare_query::result::{borrowed, owned};
 
 impl SessionState {
