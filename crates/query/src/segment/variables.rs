@@ -46,7 +46,7 @@ pub(super) fn may_change(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use tare_mysql::variable::{Kind, find};
+    use tare_mysql::variable::{Settable, find};
 
     use super::*;
 
@@ -58,7 +58,11 @@ mod tests {
         }
         for name in SETTABLE {
             assert!(is_own(name), "{name}");
-            assert_eq!(find(name).map(|v| v.kind), Some(Kind::Both), "{name}");
+            assert_eq!(
+                find(name).map(|v| v.settable),
+                Some(Settable::Both),
+                "{name}"
+            );
         }
     }
 }
