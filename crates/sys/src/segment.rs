@@ -48,13 +48,13 @@ impl Session {
     pub fn query(&mut self, text: &str, take: &mut dyn FnMut(Outcome)) -> Result<()> {
         let plan = self.evaluator.plan(text)?;
         if plan.params > 0 {
-            return Err(near("?"));
+            return Err(near("?").into());
         }
         let last = match &plan.action {
             Action::Call(call) => self.call(call, take),
             _ => self.evaluator.evaluate(&plan, &[]),
         };
-        take(last.map_err(|error| self.evaluator.blamed(error, text))?);
+        take(last?);
         Ok(())
     }
 
@@ -107,7 +107,7 @@ impl Caller for Calling<'_> {
     }
 
     fn rewritten(&mut self, view: &View) -> Result<Rewritten> {
-        view.query(&mut SystemSchema::new(&Sys)).cloned()
+        Ok(view.query(&mut SystemSchema::new(&Sys)).cloned()?)
     }
 
     fn change(&mut self, statement: &str, parameters: &[&str]) -> Result<usize> {

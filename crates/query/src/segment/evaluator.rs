@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use rusqlite::types::Value;
 use sqlparser::ast::Expr;
-use tare_dialect::blame::blame;
 use tare_dialect::ddl::Ddl;
 use tare_dialect::plan::{Action, Change, Plan, Sql};
 use tare_dialect::{Mode, near, translate};
@@ -103,7 +102,8 @@ impl Evaluator {
     pub fn plan(&self, text: &str) -> Result<Plan> {
         let mut schema = SystemSchema::alone(self.programs);
         let database = self.state.database();
-        translate::translate(text, database.as_deref(), &mut schema, 0, self.mode())
+        let plan = translate::translate(text, database.as_deref(), &mut schema, 0, self.mode());
+        Ok(plan?)
     }
 
     /// Evaluates a statement without parameters.
@@ -113,15 +113,9 @@ impl Evaluator {
     pub fn query(&mut self, text: &str) -> Result<Outcome> {
         let plan = self.plan(text)?;
         if plan.params > 0 {
-            return Err(near("?"));
+            return Err(near("?").into());
         }
-        let evaluated = self.evaluate(&plan, &[]);
-        evaluated.map_err(|error| self.blamed(error, text))
-    }
-
-    /// The error, with the clause of the statement that it is about.
-    pub fn blamed(&self, error: SqlError, text: &str) -> SqlError {
-        blame(error, text, self.mode())
+        self.evaluate(&plan, &[])
     }
 
     /// Evaluates a plan with its parameters. CALL is for whoever has the procedures.
@@ -279,7 +273,7 @@ impl Evaluator {
     /// The statement's, and 1064 for another statement.
     pub fn select(&mut self, query: &str, parameters: &[&str]) -> Result<Rows> {
         let Action::Rows(sql) = self.plan(query)?.action else {
-            return Err(near(query));
+            return Err(near(query).into());
         };
         self.system.select(&sql, &texts(parameters))
     }
@@ -290,7 +284,7 @@ impl Evaluator {
     /// The statement's, and 1064 for another statement.
     pub fn write(&mut self, statement: &str, parameters: &[&str]) -> Result<u64> {
         let Action::Write(sql, change) = self.plan(statement)?.action else {
-            return Err(near(statement));
+            return Err(near(statement).into());
         };
         self.change(&sql, change, &texts(parameters))
     }
@@ -312,7 +306,7 @@ impl Evaluator {
 
     fn prepare(&mut self, name: &str, text: &Expr) -> Result<()> {
         let Value::Text(text) = self.value(text.clone())? else {
-            return Err(near("NULL"));
+            return Err(near("NULL").into());
         };
         self.plan(&text)?;
         self.named.insert(name.to_lowercase(), text);

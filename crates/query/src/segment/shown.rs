@@ -52,7 +52,7 @@ impl Session for Evaluator {
     fn query_plan(&mut self, sql: &Sql) -> Result<Vec<Line>> {
         self.names_no_database(sql)?;
         let system = self.system.ensure(&sql.catalog)?;
-        explain::lines(system.connection().db(), &sql.text)
+        explain::lines(system.connection().db(), sql)
     }
 
     fn processes(&mut self) -> Result<Rows> {
