@@ -141,7 +141,7 @@ impl Evaluator {
                 let changed = self.change(sql, *change, parameters)?;
                 return Ok(Outcome::Changed(changed));
             }
-            Action::Into(sql, names) => self.into_variables(sql, names, parameters)?,
+            Action::Into(sql, names) => self.select_into(sql, names, parameters)?,
             Action::Do(sql) => {
                 self.names_no_database(sql)?;
                 self.system.select(sql, parameters)?;
@@ -223,7 +223,7 @@ impl Evaluator {
     }
 
     /// SELECT ... INTO @a, @b.
-    fn into_variables(&mut self, sql: &Sql, names: &[String], parameters: &[Value]) -> Result<()> {
+    fn select_into(&mut self, sql: &Sql, names: &[String], parameters: &[Value]) -> Result<()> {
         self.names_no_database(sql)?;
         let mut one = OneRow::of(names.len());
         self.system.once(sql, parameters, |cursor| {
