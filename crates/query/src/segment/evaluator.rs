@@ -8,7 +8,7 @@ use rusqlite::types::Value;
 use sqlparser::ast::Expr;
 use tare_dialect::ddl::Ddl;
 use tare_dialect::plan::{Action, Change, Plan, Sql};
-use tare_dialect::{Mode, near, translate};
+use tare_dialect::{near, translate};
 use tare_functions::Session as _;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
@@ -90,11 +90,6 @@ impl Evaluator {
         })
     }
 
-    /// How @@sql_mode has statements read.
-    fn mode(&self) -> Mode {
-        Mode::of(&self.state.text("sql_mode").unwrap_or_default())
-    }
-
     /// Reads a statement.
     ///
     /// # Errors
@@ -102,7 +97,8 @@ impl Evaluator {
     pub fn plan(&self, text: &str) -> Result<Plan> {
         let mut schema = SystemSchema::alone(self.programs);
         let database = self.state.database();
-        let plan = translate::translate(text, database.as_deref(), &mut schema, 0, self.mode());
+        let plan =
+            translate::translate(text, database.as_deref(), &mut schema, 0, self.state.mode());
         Ok(plan?)
     }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rusqlite::types::Value;
+use tare_dialect::Mode;
 use tare_functions::Session;
 use tare_mysql::schema::{LOCALHOST, ROOT};
 use tare_mysql::variable::{Scope, VERSION, find};
@@ -84,6 +85,11 @@ impl State {
                 .map(|v| v.default.to_owned())
         };
         set.or_else(default)
+    }
+
+    /// How @@sql_mode has statements read.
+    pub(super) fn mode(&self) -> Mode {
+        Mode::of(&self.text("sql_mode").unwrap_or_default())
     }
 
     /// The variables that are known, but for performance_schema's own.
@@ -206,6 +212,13 @@ impl Session for State {
     fn truncated(&self, kind: &str, text: &str) {
         let message = format!("Truncated incorrect {kind} value: '{text}'");
         self.warn("Warning", 1292, message);
+    }
+
+    fn invalid_text(&self, charset: &str, bytes: &[u8]) -> bool {
+        let digits: String = bytes.iter().map(|b| format!("{b:02X}")).collect();
+        let message = format!("Invalid {charset} character string: '{digits}'");
+        self.warn("Warning", 1300, message);
+        self.mode().strict
     }
 
     fn sleep(&self, seconds: f64) -> bool {
