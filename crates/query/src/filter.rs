@@ -59,9 +59,10 @@ fn condition(session: &dyn Session, rows: &Rows, filter: &Filter) -> Result<Opti
                 .unwrap_or_default();
             format!("{first} LIKE '{}' ESCAPE '\\'", pattern.replace('\'', "''"))
         }
-        Filter::Where(expr) => {
-            tare_dialect::translate::condition(strip(expr), &mut SystemSchema::new(session.programs()))?
-        }
+        Filter::Where(expr) => tare_dialect::translate::condition(
+            strip(expr),
+            &mut SystemSchema::new(session.programs()),
+        )?,
     }))
 }
 
