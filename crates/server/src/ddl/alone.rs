@@ -19,6 +19,23 @@ pub fn run<R>(
         false => Some(transaction::wait_for(session, database)?),
     };
     session.connections.own()?.attach(database)?;
+    // SQLite deletes the rows of a table that it drops, and would do to others what their foreign
+    // keys say. In MySQL a change of the schema changes no rows of another table.
+    session
+        .connections
+        .own()?
+        .batch("PRAGMA foreign_keys=OFF")?;
+    let result = transaction(session, changes);
+    session.connections.check_foreign_keys()?;
+    drop(pass);
+    session.shared.databases.changed();
+    result
+}
+
+fn transaction<R>(
+    session: &mut Session,
+    changes: impl FnOnce(&mut Session) -> Result<R>,
+) -> Result<R> {
     session.connections.own()?.begin()?;
     let result = changes(session).and_then(|r| {
         session.connections.own()?.execute("COMMIT")?;
@@ -27,8 +44,6 @@ pub fn run<R>(
     if result.is_err() && !session.connections.own()?.is_autocommit() {
         session.connections.own()?.execute("ROLLBACK")?;
     }
-    drop(pass);
-    session.shared.databases.changed();
     result
 }
 

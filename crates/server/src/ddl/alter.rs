@@ -6,7 +6,7 @@ use sqlparser::ast::{
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::table::{TableDef, literal};
 
-use super::{alone, table};
+use super::{alone, foreign, table};
 use crate::session::Session;
 use tare_dialect::ddl::FromSql;
 use tare_dialect::ddl::TableName;
@@ -21,7 +21,13 @@ pub fn rename(session: &mut Session, from: &TableName, to: &TableName) -> Result
     let mut def = table::existing(session, from)?.as_ref().clone();
     table::is_there(session, to, false)?;
     def.name.clone_from(&to.table);
-    alone::run(session, &from.database, |s| rebuild(s, from, &def, None))
+    alone::run(session, &from.database, |s| {
+        // SQLite changes the text of foreign keys that refer to a table that it renames.
+        foreign::rename_in_place(s, from, to)?;
+        rebuild(s, to, &def, None)?;
+        table::forget(s, from)?;
+        foreign::follow(s, from, to)
+    })
 }
 
 pub fn add_last_index(session: &mut Session, name: &TableName, def: &TableDef) -> Result<()> {
@@ -56,8 +62,27 @@ pub fn alter(
         change(&mut def, &mut sources, operation)?;
     }
     def.check_indexes()?;
+    foreign::may_drop_columns(session, name, &old, &def, &sources)?;
+    let to = TableName {
+        database: name.database.clone(),
+        table: def.name.clone(),
+    };
+    if to != *name {
+        table::is_there(session, &to, false)?;
+    }
     alone::run(session, &name.database, |s| {
-        rebuild(s, name, &def, Some(&sources))
+        if to != *name {
+            foreign::rename_in_place(s, name, &to)?;
+            table::forget(s, name)?;
+        }
+        rebuild(s, &to, &def, Some(&sources))?;
+        if to != *name {
+            foreign::follow(s, name, &to)?;
+        }
+        match def.foreign_keys == old.foreign_keys {
+            true => Ok(()),
+            false => foreign::check_rows(s, &to),
+        }
     })
 }
 

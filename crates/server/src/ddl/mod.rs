@@ -3,6 +3,7 @@
 mod alone;
 mod alter;
 mod database;
+mod foreign;
 mod maintain;
 mod table;
 
@@ -166,6 +167,7 @@ fn create_as(session: &mut Session, name: &TableName, query: &Sql) -> Result<u64
 /// TRUNCATE: numbers of AUTO_INCREMENT begin anew.
 fn truncate(session: &mut Session, name: &TableName) -> Result<()> {
     let def = table::existing(session, name)?;
+    foreign::may_truncate(session, name)?;
     let (db, table) = (quote(&name.database), quote(&name.table));
     alone::run(session, &name.database, |s| {
         let connection = s.connections.own()?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::alone;
+use super::{alone, foreign};
 use crate::session::Session;
 use tare_dialect::ddl::TableName;
 use tare_dialect::plan::Sql;
@@ -120,18 +120,27 @@ pub fn create_view(
 }
 
 pub fn drop(session: &mut Session, names: &[TableName], if_exists: bool, view: bool) -> Result<()> {
-    let mut missing = Vec::new();
+    let (mut missing, mut there) = (Vec::new(), Vec::new());
     for name in names {
         let known = match find(session, name) {
             Ok(def) => def.filter(|d| d.view.is_some() == view),
             Err(e) if e.code == 1049 => None,
             Err(e) => return Err(e),
         };
-        if known.is_none() {
-            missing.push(format!("{}.{}", name.database, name.table));
-            continue;
+        match known {
+            Some(_) => there.push(name),
+            None => missing.push(format!("{}.{}", name.database, name.table)),
         }
-        let word = if view { "VIEW" } else { "TABLE" };
+    }
+    if !missing.is_empty() && !if_exists {
+        return Err(SqlError::new(
+            1051,
+            format!("Unknown table '{}'", missing.join(",")),
+        ));
+    }
+    foreign::may_drop(session, &there)?;
+    let word = if view { "VIEW" } else { "TABLE" };
+    for name in there {
         alone::run(session, &name.database, |s| {
             s.connections.own()?.batch(&format!(
                 "DROP {word} {}.{}",
@@ -141,20 +150,11 @@ pub fn drop(session: &mut Session, names: &[TableName], if_exists: bool, view: b
             forget(s, name)
         })?;
     }
-    if missing.is_empty() {
-        return Ok(());
+    for name in missing {
+        session
+            .state
+            .warnings
+            .add("Note", 1051, format!("Unknown table '{name}'"));
     }
-    if if_exists {
-        for name in missing {
-            session
-                .state
-                .warnings
-                .add("Note", 1051, format!("Unknown table '{name}'"));
-        }
-        return Ok(());
-    }
-    Err(SqlError::new(
-        1051,
-        format!("Unknown table '{}'", missing.join(",")),
-    ))
+    Ok(())
 }

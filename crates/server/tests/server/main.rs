@@ -7,6 +7,7 @@ mod auth;
 mod clients;
 mod columns;
 mod dialect;
+mod foreign;
 mod objects;
 mod packets;
 mod recorded;

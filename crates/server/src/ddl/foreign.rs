@@ -1,0 +1,152 @@
+//! What foreign keys of other tables forbid, and what they follow. SQLite's are of one database.
+
+use std::sync::Arc;
+
+use super::table;
+use crate::session::Session;
+use tare_dialect::ddl::TableName;
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::table::{ForeignKeyDef, TableDef};
+use tare_store::connection::quote;
+
+/// Whether @@foreign_key_checks is on.
+fn checked(session: &Session) -> bool {
+    session.state.text("foreign_key_checks").as_deref() != Some("OFF")
+}
+
+/// The other tables that refer to a table: their definitions, and one of the keys that do.
+fn referring(session: &mut Session, name: &TableName) -> Result<Vec<(Arc<TableDef>, usize)>> {
+    let known = session.connections.own()?.definitions(&name.database)?;
+    let mut found = Vec::new();
+    for def in known.tables.values().filter(|d| d.name != name.table) {
+        let key = def.foreign_keys.iter().position(|k| k.table == name.table);
+        found.extend(key.map(|key| (def.clone(), key)));
+    }
+    found.sort_by(|a, b| a.0.name.cmp(&b.0.name));
+    Ok(found)
+}
+
+/// 3730: a table that another one refers to is dropped only along with it.
+pub fn may_drop(session: &mut Session, names: &[&TableName]) -> Result<()> {
+    if !checked(session) {
+        return Ok(());
+    }
+    for name in names {
+        for (child, key) in referring(session, name)? {
+            let goes_too = names
+                .iter()
+                .any(|n| n.database == name.database && n.table == child.name);
+            if !goes_too {
+                return Err(SqlError::new(
+                    3730,
+                    format!(
+                        "Cannot drop table '{}' referenced by a foreign key constraint '{}' on table '{}'.",
+                        name.table, child.foreign_keys[key].name, child.name
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// 1701: a table that another one refers to is not emptied by TRUNCATE.
+pub fn may_truncate(session: &mut Session, name: &TableName) -> Result<()> {
+    if !checked(session) {
+        return Ok(());
+    }
+    let Some((child, key)) = referring(session, name)?.into_iter().next() else {
+        return Ok(());
+    };
+    Err(SqlError::new(
+        1701,
+        format!(
+            "Cannot truncate a table referenced in a foreign key constraint (`{}`.`{}`, CONSTRAINT `{}`)",
+            name.database, child.name, child.foreign_keys[key].name
+        ),
+    ))
+}
+
+/// 1828 and 1829: a column that a foreign key needs stays.
+pub fn may_drop_columns(
+    session: &mut Session,
+    name: &TableName,
+    old: &TableDef,
+    new: &TableDef,
+    sources: &[Option<String>],
+) -> Result<()> {
+    let gone = |column: &String| {
+        let stays = |s: &Option<String>| s.as_ref().is_some_and(|s| s.eq_ignore_ascii_case(column));
+        old.column(column).is_some() && !sources.iter().any(stays)
+    };
+    for key in &new.foreign_keys {
+        if let Some(column) = key.columns.iter().find(|c| gone(c)) {
+            let message = format!(
+                "Cannot drop column '{column}': needed in a foreign key constraint '{}'",
+                key.name
+            );
+            return Err(SqlError::new(1828, message));
+        }
+    }
+    for (child, _) in referring(session, name)? {
+        let to_it = |k: &&ForeignKeyDef| k.table == name.table;
+        for key in child.foreign_keys.iter().filter(to_it) {
+            if let Some(column) = key.referred.iter().find(|c| gone(c)) {
+                let message = format!(
+                    "Cannot drop column '{column}': needed in a foreign key constraint '{}' of table '{}'",
+                    key.name, child.name
+                );
+                return Err(SqlError::new(1829, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// 1452: the rows of a table that has been made anew refer to rows that are there.
+pub fn check_rows(session: &mut Session, name: &TableName) -> Result<()> {
+    if !checked(session) {
+        return Ok(());
+    }
+    let sql = format!(
+        "SELECT 1 FROM pragma_foreign_key_check({}, {}) LIMIT 1",
+        super::literal(&name.table),
+        super::literal(&name.database)
+    );
+    let broken = session.connections.own()?.db().prepare(&sql);
+    let broken = broken.and_then(|mut s| s.exists([]));
+    if broken.map_err(tare_store::Error::from)? {
+        return Err(SqlError::new(
+            1452,
+            "Cannot add or update a child row: a foreign key constraint fails",
+        ));
+    }
+    Ok(())
+}
+
+/// The foreign keys of other tables follow a table to its new name. Inside of the change.
+pub fn follow(session: &mut Session, from: &TableName, to: &TableName) -> Result<()> {
+    for (child, _) in referring(session, from)? {
+        let mut def = child.as_ref().clone();
+        for key in def
+            .foreign_keys
+            .iter_mut()
+            .filter(|k| k.table == from.table)
+        {
+            key.table.clone_from(&to.table);
+        }
+        table::remember(session, &from.database, &def)?;
+    }
+    Ok(())
+}
+
+/// Renames a table in SQLite, and with it what refers to it.
+pub fn rename_in_place(session: &mut Session, from: &TableName, to: &TableName) -> Result<()> {
+    session.connections.own()?.batch(&format!(
+        "ALTER TABLE {}.{} RENAME TO {}",
+        quote(&from.database),
+        quote(&from.table),
+        quote(&to.table)
+    ))?;
+    Ok(())
+}
