@@ -6,12 +6,14 @@
 
 mod address;
 mod aggregate;
+mod assign;
 pub mod call;
 mod charset;
 mod context;
 mod control;
 mod date;
 mod encode;
+mod exact;
 mod format;
 mod interval;
 mod json;
@@ -65,11 +67,13 @@ pub static FAMILIES: &[&[Function]] = &[
 /// The functions that only the dialect calls: operators, casts, variables.
 static HELPERS: &[&[Helper]] = &[
     aggregate::HELPERS,
+    assign::HELPERS,
     charset::HELPERS,
     context::HELPERS,
     control::HELPERS,
     date::HELPERS,
     encode::HELPERS,
+    exact::HELPERS,
     interval::HELPERS,
     json::HELPERS,
     json::path::HELPERS,
@@ -89,8 +93,12 @@ pub fn find(name: &str) -> Option<&'static Signature> {
     index.get(name).copied()
 }
 
-/// Gives a connection the functions that SQLite lacks or has otherwise, for a session.
+/// Gives a connection the functions and collations that SQLite lacks or has otherwise, for a
+/// session.
 pub fn register(db: &Connection, session: &Arc<dyn Session>) -> rusqlite::Result<()> {
+    db.create_collation(exact::COLLATION, |a, b| {
+        tare_mysql::decimal::compare(a.as_bytes(), b.as_bytes())
+    })?;
     for function in FAMILIES.iter().copied().flatten() {
         function.register(db, session)?;
     }

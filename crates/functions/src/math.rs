@@ -1,5 +1,8 @@
 //! Functions of numbers.
 
+use tare_mysql::decimal::Decimal;
+
+use crate::exact;
 use crate::prelude::*;
 use crate::rounding::{rounded, truncated};
 
@@ -10,13 +13,17 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     own("asin", 1, 1, Double, |ctx| unary(ctx, f64::asin)),
     code("atan", 1, 2, Double, atan),
     code("atan2", 1, 2, Double, atan),
-    own("ceil", 1, 1, Whole, |ctx| whole(ctx, f64::ceil)),
+    own("ceil", 1, 1, Whole, |ctx| {
+        whole(ctx, f64::ceil, Decimal::ceil)
+    }),
     renamed("ceiling", 1, 1, Whole, "ceil"),
     own("cos", 1, 1, Double, |ctx| unary(ctx, f64::cos)),
     own("cot", 1, 1, Double, |ctx| unary(ctx, |x| 1.0 / x.tan())),
     own("degrees", 1, 1, Double, |ctx| unary(ctx, f64::to_degrees)),
     own("exp", 1, 1, Double, |ctx| unary(ctx, f64::exp)),
-    own("floor", 1, 1, Whole, |ctx| whole(ctx, f64::floor)),
+    own("floor", 1, 1, Whole, |ctx| {
+        whole(ctx, f64::floor, Decimal::floor)
+    }),
     own("ln", 1, 1, Double, |ctx| unary(ctx, f64::ln)),
     own("log", 1, 2, Double, logarithm),
     own("log10", 1, 1, Double, |ctx| unary(ctx, f64::log10)),
@@ -43,6 +50,9 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         Ok(match ctx.get_raw(0) {
             ValueRef::Null => Value::Null,
             ValueRef::Integer(n) if digits >= 0 => Value::Integer(n),
+            ValueRef::Text(_) => exact::decimal(ctx, 0).map_or(Value::Null, |d| {
+                Value::Text(d.rounded(digits.min(d.scale())).text())
+            }),
             ValueRef::Integer(n) => {
                 let unit = 10i128.pow(digits.unsigned_abs() as u32);
                 let half = unit / 2 * i128::from(n.signum());
@@ -66,6 +76,10 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     own("sqrt", 1, 1, Double, |ctx| unary(ctx, f64::sqrt)),
     own("tan", 1, 1, Double, |ctx| unary(ctx, f64::tan)),
     own("truncate", 2, 2, Rounded, |ctx| {
+        if let (ValueRef::Text(_), Some(n)) = (ctx.get_raw(0), int(ctx, 1)) {
+            let cut = |d: Decimal| d.truncated(n.clamp(-65, d.scale())).text();
+            return opt(exact::decimal(ctx, 0).map(cut));
+        }
         Ok(real(ctx, 0).zip(int(ctx, 1)).map_or(Value::Null, |(x, n)| {
             let cut = truncated(x, n.clamp(-30, 30) as i32);
             if n <= 0 {
@@ -79,10 +93,10 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 
 /// What the dialect writes.
 pub(crate) static HELPERS: &[Helper] = &[
-    helper("tare_div", 2, 2, |ctx| {
+    helper("tare_div", 2, 3, |ctx| {
         divided(ctx, |_, _| None, |a, b| number(a / b))
     }),
-    helper("tare_intdiv", 2, 2, |ctx| {
+    helper("tare_intdiv", 2, 3, |ctx| {
         divided(ctx, i64::checked_div, |a, b| {
             Value::Integer((a / b).trunc() as i64)
         })
@@ -110,8 +124,12 @@ fn binary(ctx: &Call<'_>, f: fn(f64, f64) -> f64) -> Answer {
 }
 
 /// A whole number: one that is whole already stays as it is.
-fn whole(ctx: &Call<'_>, f: fn(f64) -> f64) -> Answer {
+fn whole(ctx: &Call<'_>, f: fn(f64) -> f64, of: fn(&Decimal) -> Decimal) -> Answer {
     Ok(match ctx.get_raw(0) {
+        ValueRef::Text(_) => {
+            let whole = exact::decimal(ctx, 0).and_then(|d| of(&d).to_whole());
+            whole.map_or(Value::Null, exact::integer)
+        }
         ValueRef::Integer(n) => Value::Integer(n),
         _ => real(ctx, 0).map_or(Value::Null, |x| Value::Integer(f(x) as i64)),
     })
@@ -151,8 +169,7 @@ fn divided(
         return Ok(Value::Null);
     };
     if b == 0.0 {
-        ctx.session.divided_by_zero();
-        return Ok(Value::Null);
+        return exact::by_zero(ctx, 2);
     }
     if let (ValueRef::Integer(a), ValueRef::Integer(b)) = (ctx.get_raw(0), ctx.get_raw(1))
         && let Some(n) = whole(a, b)

@@ -117,6 +117,12 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 /// What the dialect writes.
 pub(crate) static HELPERS: &[Helper] = &[
     helper("tare_int", 1, 1, whole_number),
+    helper("tare_uint", 1, 1, |ctx| {
+        Ok(match whole_number(ctx)? {
+            Value::Integer(n) => crate::exact::integer((n as u64).into()),
+            other => other,
+        })
+    }),
     // A date or time in arithmetic: 2024-01-02 03:04:05 is 20240102030405.
     helper("tare_moment", 1, 1, |ctx| {
         Ok(match text(ctx, 0) {

@@ -36,12 +36,14 @@ pub trait Session: Debug + Send + Sync {
     fn sys_option(&self, name: &str) -> Option<String>;
     /// Whether an instrument of this name is enabled, or `timed`, where nobody has said anything.
     fn instrument_default(&self, name: &str, timed: bool) -> bool;
-    /// A division by zero: a warning, where @@sql_mode asks for one.
-    fn divided_by_zero(&self);
+    /// A division by zero: a warning, where @@sql_mode asks for one. Whether it does.
+    fn divided_by_zero(&self) -> bool;
     /// 1292: a text that is not all of a number.
     fn truncated(&self, kind: &str, text: &str);
     /// Bytes are no text of a character set, from these on: a warning. Returns whether @@sql_mode is strict.
     fn invalid_text(&self, charset: &str, bytes: &[u8]) -> bool;
+    /// A warning, by MySQL's number.
+    fn warn(&self, code: u16, message: &str);
     /// Waits; whether the statement was interrupted.
     fn sleep(&self, seconds: f64) -> bool;
     /// GET_LOCK: takes a lock that nobody else has.

@@ -51,11 +51,14 @@ impl Session for Nobody {
     fn instrument_default(&self, _: &str, _: bool) -> bool {
         true
     }
-    fn divided_by_zero(&self) {}
+    fn divided_by_zero(&self) -> bool {
+        false
+    }
     fn truncated(&self, _: &str, _: &str) {}
     fn invalid_text(&self, _: &str, _: &[u8]) -> bool {
         true
     }
+    fn warn(&self, _: u16, _: &str) {}
     fn sleep(&self, _: f64) -> bool {
         false
     }

@@ -1,6 +1,7 @@
 //! Texts: their letters, their length, and what is put together of them.
 
 use sqlparser::ast::{BinaryOperator, DataType};
+use tare_mysql::collation;
 
 use crate::prelude::*;
 
@@ -133,6 +134,18 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 
 /// What the dialect writes.
 pub(crate) static HELPERS: &[Helper] = &[
+    helper("tare_greatest_text", 2, ANY, |ctx| {
+        extreme(ctx, std::cmp::Ordering::Greater)
+    }),
+    helper("tare_least_text", 2, ANY, |ctx| {
+        extreme(ctx, std::cmp::Ordering::Less)
+    }),
+    helper("tare_nullif_text", 2, 2, |ctx| {
+        match text(ctx, 0).zip(text(ctx, 1)) {
+            Some((a, b)) if collation::compare(&a, &b).is_eq() => Ok(Value::Null),
+            _ => ctx.get(0),
+        }
+    }),
     helper("concat_", 0, ANY, concat),
     helper("tare_tuple", 0, ANY, |ctx| {
         // Rows that differ give texts that differ: each part with its length before it.
@@ -227,4 +240,21 @@ fn concat(ctx: &Call<'_>) -> Answer {
         }
     }
     Ok(out.into())
+}
+
+/// GREATEST and LEAST of texts; NULL where one is.
+fn extreme(ctx: &Call<'_>, way: std::cmp::Ordering) -> Answer {
+    let mut best: Option<String> = None;
+    for i in 0..ctx.len() {
+        let Some(value) = text(ctx, i) else {
+            return Ok(Value::Null);
+        };
+        if best
+            .as_ref()
+            .is_none_or(|b| collation::compare(&value, b) == way)
+        {
+            best = Some(value);
+        }
+    }
+    opt(best)
 }

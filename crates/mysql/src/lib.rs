@@ -4,7 +4,9 @@
 //! No engine, no SQLite, no parser: everything else is built on this.
 
 pub mod charset;
+pub mod collation;
 pub mod date;
+pub mod decimal;
 pub mod error;
 pub mod schema;
 pub mod table;

@@ -20,6 +20,32 @@ pub fn is_text(column_type: &str) -> bool {
     base.ends_with("char") || base.ends_with("text") || base == "enum" || base == "set"
 }
 
+/// The members of an ENUM or a SET, out of their quotes.
+pub fn members(column_type: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut rest = column_type;
+    while let Some(open) = rest.find('\'') {
+        let (mut member, mut end) = (String::new(), rest.len());
+        let mut chars = rest[open + 1..].char_indices().peekable();
+        while let Some((at, c)) = chars.next() {
+            match c {
+                '\'' if matches!(chars.peek(), Some((_, '\''))) => {
+                    chars.next();
+                    member.push('\'');
+                }
+                '\'' => {
+                    end = open + 1 + at + 1;
+                    break;
+                }
+                c => member.push(c),
+            }
+        }
+        all.push(member);
+        rest = &rest[end..];
+    }
+    all
+}
+
 /// A column type taken apart.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parts {
@@ -127,6 +153,15 @@ impl Parts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn members_come_out_of_their_quotes() {
+        assert_eq!(
+            members("enum('b','it''s','a,c','')"),
+            ["b", "it's", "a,c", ""]
+        );
+        assert!(members("int").is_empty());
+    }
 
     #[test]
     fn types_come_apart() {

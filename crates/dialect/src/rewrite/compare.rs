@@ -3,10 +3,11 @@
 //! What is a table's column stays as it is, so that its indexes serve.
 
 use mysql_common::constants::ColumnType;
-use sqlparser::ast::{BinaryOperator, Expr, GroupByExpr, Select, SelectItem, Value};
+use sqlparser::ast::{BinaryOperator, DataType, Expr, GroupByExpr, Select, SelectItem, Value};
 use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
 
 use super::Rewriter;
+use super::exact::plan::exact_text;
 use super::rewriter::Conversion;
 use crate::{node, types};
 
@@ -42,6 +43,10 @@ impl Conversion {
         let function = match self {
             Self::Number => "tare_number",
             Self::Digits => "tare_moment",
+            Self::Real => "tare_real",
+            Self::Read => "tare_exact",
+            Self::Text => return node::replace(operand, |e| node::cast(e, DataType::Text)),
+            Self::Exact => return node::replace(operand, exact_text),
         };
         node::replace(operand, |e| node::call(function, vec![e]));
     }
@@ -177,6 +182,9 @@ impl Rewriter<'_> {
     }
 
     fn comparable(&mut self, expr: &mut Expr, later: &mut Vec<(usize, Conversion)>) {
+        if self.compare_exact(expr, later) {
+            return;
+        }
         match expr {
             Expr::BinaryOp {
                 left,

@@ -1,7 +1,9 @@
 //! Statements on rows: their tree is changed in place until its text is SQLite's.
 
+mod assign;
 mod change;
 mod compare;
+mod exact;
 mod expr;
 mod grouped;
 mod insert;
@@ -13,6 +15,7 @@ mod set;
 mod sys;
 mod visit;
 
+pub use self::assign::converted;
 pub use self::expr::interval;
 pub use self::insert::{change_of, insert_table};
 pub use self::rewriter::Rewriter;

@@ -7,6 +7,8 @@ use crate::error::Result;
 use sqlparser::ast::{Expr, ObjectName};
 use tare_mysql::schema::is_system_schema;
 
+use super::assign::given::Assigned;
+use super::exact::plan::Plan;
 use crate::Mode;
 use crate::name;
 use crate::plan::Sql;
@@ -29,6 +31,14 @@ pub(super) enum Conversion {
     Number,
     /// A number of the digits of a date or a time.
     Digits,
+    /// A double.
+    Real,
+    /// A whole number of its text, where it says one.
+    Read,
+    /// A text, to be compared with exact numbers.
+    Text,
+    /// A text that brings the collation of exact numbers.
+    Exact,
 }
 
 /// The conversions of the operands of the expressions that are being visited, the innermost last.
@@ -48,6 +58,10 @@ pub struct Rewriter<'a> {
     pub(super) mode: Mode,
     pub(super) subqueries: Subqueries,
     pub(super) conversions: Conversions,
+    /// Of the expressions that are being visited, the innermost last.
+    pub(super) exact_plans: Vec<Plan>,
+    /// The columns that this UPDATE has given values.
+    pub(super) assigned: Assigned,
 }
 
 impl<'a> Rewriter<'a> {
@@ -63,6 +77,8 @@ impl<'a> Rewriter<'a> {
             mode,
             subqueries: Subqueries::default(),
             conversions: Conversions::default(),
+            exact_plans: Vec::new(),
+            assigned: Assigned::default(),
         }
     }
 

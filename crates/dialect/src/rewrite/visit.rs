@@ -93,6 +93,7 @@ impl VisitorMut for Rewriter<'_> {
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
         self.compare(expr);
+        self.enter_exact(expr);
         self.enter_subquery(expr);
         ControlFlow::Continue(())
     }
@@ -147,11 +148,15 @@ impl VisitorMut for Rewriter<'_> {
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
         self.convert(expr);
-        match self.expr(node::take(expr)) {
-            Ok(rewritten) => *expr = rewritten,
-            Err(error) => return ControlFlow::Break(error),
+        let exact = self.exact_plans.pop().unwrap_or_default();
+        if !exact.call(expr) {
+            match self.expr(node::take(expr)) {
+                Ok(rewritten) => *expr = rewritten,
+                Err(error) => return ControlFlow::Break(error),
+            }
         }
         self.leave_subquery(expr);
+        exact.wrap(expr);
         ControlFlow::Continue(())
     }
 }

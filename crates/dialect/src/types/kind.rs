@@ -126,7 +126,11 @@ pub fn arithmetic(a: Option<WireType>, b: Option<WireType>, digits: fn(u8, u8) -
         || b.code == MYSQL_TYPE_NEWDECIMAL && is_whole(&a)
     {
         let digits = digits(scale(&a), scale(&b)).min(30);
-        return WireType::decimal(a.length + b.length + 1, digits);
+        let mut sum = WireType::decimal(a.length + b.length + 1, digits);
+        if a.is_unsigned() && b.is_unsigned() {
+            sum.flags |= ColumnFlags::UNSIGNED_FLAG;
+        }
+        return sum;
     }
     WireType::double()
 }

@@ -12,7 +12,7 @@ use tare_mysql::wire::column::WireType;
 pub use self::kind::{is_number, is_temporal, is_text, loose, merged};
 pub use self::literal::{is_interval, of_cast};
 
-use self::kind::{arithmetic, is_whole, json, scale};
+use self::kind::{arithmetic, is_whole, json, scale, whole};
 use self::literal::{moved, of_literal};
 use self::result::result;
 use crate::function::{arguments, name_of};
@@ -129,8 +129,10 @@ fn of_binary(
                 return None;
             }
             match arithmetic(a, b, u8::max) {
-                // A difference may be negative here, where MySQL gives up with 1690.
-                t if *op == BinaryOperator::Minus && is_whole(&t) => WireType::bigint(),
+                // The sign is the dividend's.
+                t if *op == BinaryOperator::Modulo && is_whole(&t) => {
+                    whole(a.is_some_and(|a| a.is_unsigned()))
+                }
                 t => t,
             }
         }
@@ -155,7 +157,10 @@ fn of_binary(
                 _ => WireType::double(),
             }
         }
-        BinaryOperator::MyIntegerDivide => WireType::bigint(),
+        BinaryOperator::MyIntegerDivide => {
+            let (a, b) = both();
+            whole([a, b].iter().flatten().any(WireType::is_unsigned))
+        }
         BinaryOperator::BitwiseAnd
         | BinaryOperator::BitwiseOr
         | BinaryOperator::BitwiseXor

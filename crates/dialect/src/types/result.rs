@@ -4,7 +4,7 @@ use mysql_common::constants::ColumnType;
 use sqlparser::ast::Expr;
 use tare_mysql::wire::column::WireType;
 
-use super::kind::{arithmetic, average, is_temporal, is_text, json, loose, merged, sum};
+use super::kind::{arithmetic, average, is_temporal, is_text, json, loose, merged, sum, whole};
 use super::literal::{fraction_of, is_interval, moved, of_format, rounded};
 use crate::scope::Names;
 
@@ -64,6 +64,11 @@ pub fn result(name: &str, arguments: &[&Expr], names: &mut Names<'_>) -> Option<
             Some(t) if t.is_unsigned() => WireType::bigint_unsigned(),
             _ => WireType::bigint(),
         },
-        Remainder => arithmetic(of(0), of(1), u8::max),
+        Remainder => match arithmetic(of(0), of(1), u8::max) {
+            t if t.code == ColumnType::MYSQL_TYPE_LONGLONG => {
+                whole(of(0).is_some_and(|t| t.is_unsigned()))
+            }
+            t => t,
+        },
     })
 }

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
-use rusqlite::types::{Value, ValueRef};
+use rusqlite::types::Value;
 use rusqlite::{Connection, Result};
 use tare_mysql::error::SqlError;
 
@@ -42,54 +42,6 @@ impl Aggregate<Option<Value>, Value> for Only {
     fn finalize(&self, _: &mut Context<'_>, only: Option<Option<Value>>) -> Result<Value> {
         Ok(only.flatten().unwrap_or(Value::Null))
     }
-}
-
-/// SUM that does not stop at 64 bits: counters of a hundred threads' picoseconds go beyond.
-pub(super) struct Sum;
-
-#[derive(Default)]
-pub(super) struct Total {
-    whole: i128,
-    part: f64,
-    is_real: bool,
-    some: bool,
-}
-
-impl Aggregate<Total, Value> for Sum {
-    fn init(&self, _: &mut Context<'_>) -> Result<Total> {
-        Ok(Total::default())
-    }
-
-    fn step(&self, ctx: &mut Context<'_>, total: &mut Total) -> Result<()> {
-        match ctx.get_raw(0) {
-            ValueRef::Null => return Ok(()),
-            ValueRef::Integer(n) => total.whole += i128::from(n),
-            ValueRef::Text(t) if let Some(n) = whole(t) => total.whole += n,
-            _ => {
-                total.is_real = true;
-                total.part += real(ctx, 0).unwrap_or(0.0);
-            }
-        }
-        total.some = true;
-        Ok(())
-    }
-
-    fn finalize(&self, _: &mut Context<'_>, total: Option<Total>) -> Result<Value> {
-        let Some(total) = total.filter(|t| t.some) else {
-            return Ok(Value::Null);
-        };
-        if total.is_real {
-            return Ok(Value::Real(total.whole as f64 + total.part));
-        }
-        Ok(match i64::try_from(total.whole) {
-            Ok(n) => Value::Integer(n),
-            Err(_) => Value::Text(total.whole.to_string()),
-        })
-    }
-}
-
-fn whole(text: &[u8]) -> Option<i128> {
-    std::str::from_utf8(text).ok()?.parse().ok()
 }
 
 /// Variance and standard deviation, by Welford's method.

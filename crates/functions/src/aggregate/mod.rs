@@ -1,6 +1,7 @@
 //! Functions of groups of rows.
 
 mod body;
+mod exact;
 
 use sqlparser::ast::{Expr, FunctionArgumentClause, Value as Literal};
 use tare_dialect::{Error, near};
@@ -113,7 +114,12 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 /// What the dialect writes.
 pub(crate) static HELPERS: &[Helper] = &[
     aggregated_helper("tare_only", 1, |db, name, n| add(db, name, n, Only)),
-    aggregated_helper("tare_sum", 1, |db, name, n| add(db, name, n, body::Sum)),
+    aggregated_helper("tare_avg", 1, |db, name, n| {
+        exact::add(db, name, n, exact::Exact { average: true })
+    }),
+    aggregated_helper("tare_sum", 1, |db, name, n| {
+        exact::add(db, name, n, exact::Exact { average: false })
+    }),
 ];
 
 /// COUNT: a text counts once whatever its case.

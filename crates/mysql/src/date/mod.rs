@@ -8,6 +8,7 @@ mod clock;
 mod format;
 mod interval;
 mod now;
+pub mod read;
 mod week;
 
 pub use self::civil::{civil_from_days, days_from_civil, days_in_month};

@@ -13,8 +13,8 @@ pub type ParamType = (u8, bool);
 pub enum Param<'a> {
     /// A value that lies in the packet.
     Value(Value<'a>),
-    /// The text of a date or time.
-    Temporal(String),
+    /// A text that is made of it: a date or time, or an integer that SQLite does not have.
+    Made(String),
 }
 
 /// Reads one value of a type. `None` when the packet ends too early or has no such type.
@@ -46,8 +46,14 @@ pub fn read<'a>(cursor: &mut Cursor<'a>, (code, unsigned): ParamType) -> Option<
                 (n as i32).into()
             })
         }
-        // A u64 above i64::MAX is kept as its bits; see storage.
-        MYSQL_TYPE_LONGLONG => int(cursor.u64()? as i64),
+        MYSQL_TYPE_LONGLONG => {
+            let n = cursor.u64()?;
+            match i64::try_from(n) {
+                // SQLite has no such integer: see docs/types.md.
+                Err(_) if unsigned => Some(Param::Made(n.to_string())),
+                _ => int(n as i64),
+            }
+        }
         MYSQL_TYPE_FLOAT => {
             let x = f32::from_le_bytes(cursor.array()?);
             // The shortest decimal that is this float, as MySQL reads it: 0.1f is 0.1.
@@ -59,9 +65,9 @@ pub fn read<'a>(cursor: &mut Cursor<'a>, (code, unsigned): ParamType) -> Option<
             cursor.array()?,
         )))),
         MYSQL_TYPE_DATE | MYSQL_TYPE_DATETIME | MYSQL_TYPE_TIMESTAMP => {
-            datetime(cursor, code == MYSQL_TYPE_DATE).map(Param::Temporal)
+            datetime(cursor, code == MYSQL_TYPE_DATE).map(Param::Made)
         }
-        MYSQL_TYPE_TIME => time(cursor).map(Param::Temporal),
+        MYSQL_TYPE_TIME => time(cursor).map(Param::Made),
         MYSQL_TYPE_TINY_BLOB
         | MYSQL_TYPE_MEDIUM_BLOB
         | MYSQL_TYPE_LONG_BLOB
@@ -150,7 +156,11 @@ mod tests {
             one(&[0xff; 4], MYSQL_TYPE_LONG, true),
             int(i64::from(u32::MAX))
         );
-        assert_eq!(one(&[0xff; 8], MYSQL_TYPE_LONGLONG, true), int(-1));
+        assert_eq!(one(&[0xff; 8], MYSQL_TYPE_LONGLONG, false), int(-1));
+        assert_eq!(
+            one(&[0xff; 8], MYSQL_TYPE_LONGLONG, true),
+            Some(Param::Made("18446744073709551615".into()))
+        );
         assert_eq!(one(&[0xff; 7], MYSQL_TYPE_LONGLONG, true), None);
     }
 
@@ -158,7 +168,7 @@ mod tests {
     fn times_become_text() {
         use ColumnType::*;
         let bytes = [7, 0xea, 0x07, 11, 21, 8, 9, 10];
-        let text = |t: &str| Some(Param::Temporal(t.into()));
+        let text = |t: &str| Some(Param::Made(t.into()));
         assert_eq!(
             one(&bytes, MYSQL_TYPE_DATETIME, false),
             text("2026-11-21 08:09:10")

@@ -7,13 +7,14 @@ use mysql_common::constants::ColumnType;
 
 use super::bytes::{put_lenenc_int_text, put_lenenc_str};
 use super::column::{NOT_FIXED, WireType};
+use crate::decimal::Decimal;
 
 /// A value as SQLite has it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value<'a> {
     /// NULL.
     Null,
-    /// An integer; in an unsigned column the bits of a `u64`.
+    /// An integer; in an unsigned column the bits of a `u64`. What is beyond `i64` comes as text.
     Int(i64),
     /// A floating-point number.
     Real(f64),
@@ -35,12 +36,29 @@ pub fn put_text(out: &mut Vec<u8>, value: Value<'_>, wire: &WireType) {
                 put_lenenc_int_text(out, n.unsigned_abs(), true);
             }
         }
+        Value::Text(text) if wire.code == ColumnType::MYSQL_TYPE_NEWDECIMAL => {
+            put_decimal(out, text, wire);
+        }
         Value::Text(text) | Value::Blob(text) => put_lenenc_str(out, text),
         Value::Int(n) => put_lenenc_str(
             out,
             format!("{n}.{:0>1$}", "", usize::from(wire.decimals)).as_bytes(),
         ),
         Value::Real(x) => put_real(out, x, wire),
+    }
+}
+
+/// A DECIMAL, with as many digits behind the point as its column has.
+fn put_decimal(out: &mut Vec<u8>, text: &[u8], wire: &WireType) {
+    let point = text.iter().position(|c| *c == b'.');
+    let digits = point.map_or(0, |at| text.len() - at - 1);
+    if digits == usize::from(wire.decimals) {
+        return put_lenenc_str(out, text);
+    }
+    let found = std::str::from_utf8(text).ok().and_then(Decimal::parse);
+    match found {
+        Some(d) => put_lenenc_str(out, d.rounded(wire.decimals.into()).text().as_bytes()),
+        None => put_lenenc_str(out, text),
     }
 }
 
@@ -132,7 +150,9 @@ fn to_int(value: Value<'_>) -> i64 {
         Value::Text(t) | Value::Blob(t) => {
             let text = String::from_utf8_lossy(t);
             let text = text.trim();
+            let unsigned = || text.parse::<u64>().map(|n| n as i64);
             text.parse()
+                .or_else(|_| unsigned())
                 .unwrap_or_else(|_| text.parse::<f64>().unwrap_or(0.0).round() as i64)
         }
     }

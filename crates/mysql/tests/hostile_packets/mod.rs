@@ -35,7 +35,7 @@ pub fn bind(code: u8, unsigned: bool, bytes: &[u8]) {
     assert!(bytes.ends_with(cursor.rest()));
     let value = match &param {
         Param::Value(value) => *value,
-        Param::Temporal(text) => Value::Text(text.as_bytes()),
+        Param::Made(text) => Value::Text(text.as_bytes()),
     };
     let code = ColumnType::try_from(code).expect("read");
     let mut wire = WireType::bigint_unsigned();
@@ -53,7 +53,7 @@ pub fn bind(code: u8, unsigned: bool, bytes: &[u8]) {
         }
     }
     // Dates are read as text, which the server normalises; NULL has no form.
-    if value == Value::Null || matches!(param, Param::Temporal(_)) {
+    if value == Value::Null || matches!(param, Param::Made(_)) {
         return;
     }
     let mut written = Vec::new();

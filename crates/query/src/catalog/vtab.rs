@@ -179,15 +179,17 @@ impl CatalogTable {
     }
 }
 
-/// A cell on its way to SQLite, which has no unsigned integers: their bits travel as an `i64`, and
-/// whoever sends it on reads the column's type and turns it back.
+/// A cell on its way to SQLite. An integer beyond `i64` goes as text: see docs/types.md.
 struct Sent<'a>(Cell<'a>);
 
 impl ToSql for Sent<'_> {
     fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match &self.0 {
             Cell::Null => ValueRef::Null,
-            Cell::Unsigned(v) => ValueRef::Integer(*v as i64),
+            Cell::Unsigned(v) => match i64::try_from(*v) {
+                Ok(v) => ValueRef::Integer(v),
+                Err(_) => return Ok(ToSqlOutput::Owned(Value::Text(v.to_string()))),
+            },
             Cell::Signed(v) => ValueRef::Integer(*v),
             Cell::Real(v) => ValueRef::Real(*v),
             Cell::Text(s) => ValueRef::Text(s.as_bytes()),
@@ -321,11 +323,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unsigned_travels_as_its_bit_pattern() {
+    fn what_is_beyond_64_bits_with_a_sign_travels_as_text() {
         let sent = Sent(Cell::from(u64::MAX));
         assert_eq!(
             sent.to_sql().unwrap(),
-            ToSqlOutput::Borrowed(ValueRef::Integer(-1))
+            ToSqlOutput::Owned(Value::Text("18446744073709551615".into()))
         );
     }
 }

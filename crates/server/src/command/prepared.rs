@@ -202,7 +202,7 @@ fn run(session: &mut Session, prepared: &mut Prepared, mut cursor: Bytes<'_>) ->
             };
             match param {
                 Param::Value(value) => statement.bind(i + 1, value)?,
-                Param::Temporal(text) => statement.bind(i + 1, Value::Text(text.as_bytes()))?,
+                Param::Made(text) => statement.bind(i + 1, Value::Text(text.as_bytes()))?,
             }
         }
         Ok(())

@@ -68,8 +68,8 @@ impl Session for SessionState {
         instruments::default_of(name, timed)
     }
 
-    fn divided_by_zero(&self) {
-        self.divided_by_zero();
+    fn divided_by_zero(&self) -> bool {
+        self.divided_by_zero()
     }
 
     fn truncated(&self, kind: &str, text: &str) {
@@ -78,6 +78,10 @@ impl Session for SessionState {
 
     fn invalid_text(&self, charset: &str, bytes: &[u8]) -> bool {
         self.invalid_text(charset, bytes)
+    }
+
+    fn warn(&self, code: u16, message: &str) {
+        self.warnings.add("Warning", code, message);
     }
 
     fn sleep(&self, seconds: f64) -> bool {

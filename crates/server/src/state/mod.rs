@@ -136,14 +136,16 @@ impl SessionState {
     }
 
     /// 1365, where @@sql_mode asks for it.
-    pub fn divided_by_zero(&self) {
+    pub fn divided_by_zero(&self) -> bool {
         if self.warnings.is_full() {
-            return;
+            return false;
         }
         let mode = self.text("sql_mode").unwrap_or_default();
-        if mode.contains("ERROR_FOR_DIVISION_BY_ZERO") {
+        let asks = mode.contains("ERROR_FOR_DIVISION_BY_ZERO");
+        if asks {
             self.warnings.add("Warning", 1365, "Division by 0");
         }
+        asks
     }
 
     /// 1292: a text is not all a number.

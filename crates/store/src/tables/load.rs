@@ -8,6 +8,7 @@ use tare_mysql::error::SqlError;
 use tare_mysql::table::{ColumnDef, IndexDef, TableDef};
 
 use super::META;
+use super::types::mysql_type;
 use crate::connection::quote;
 use crate::error::Result;
 
@@ -85,7 +86,7 @@ fn observe(db: &rusqlite::Connection, database: &str, name: &str) -> Result<Tabl
             "real" => "double".into(),
             "text" => "longtext".into(),
             "blob" => "longblob".into(),
-            _ => declared,
+            _ => mysql_type(&declared),
         };
         def.columns.push(ColumnDef {
             name: column,

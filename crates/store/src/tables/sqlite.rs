@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
+use tare_mysql::decimal::Decimal;
 use tare_mysql::table::{ColumnDef, IndexDef, TableDef};
-use tare_mysql::types::{base_type, is_integer, is_text};
+use tare_mysql::types::{base_type, is_integer, is_text, parts};
 
-use super::types::sqlite_type;
+use super::types::{is_exact, sqlite_type};
 use crate::connection::quote;
 
 /// A table as SQLite has it.
@@ -41,7 +42,10 @@ impl ToSqlite for TableDef {
                 sql.push_str(" NOT NULL");
             }
             if let Some(default) = &column.default {
-                let _ = write!(sql, " DEFAULT ({})", sqlite_default(default));
+                let _ = write!(sql, " DEFAULT ({})", sqlite_default(column, default));
+            }
+            if is_exact(&column.column_type) && !is_rowid {
+                sql.push_str(" COLLATE tare_decimal");
             }
             if is_text(&column.column_type) && !column.binary {
                 sql.push_str(" COLLATE NOCASE");
@@ -98,7 +102,9 @@ impl ToSqlite for TableDef {
         match self.primary()?.columns.as_slice() {
             [one] => self
                 .column(one)
-                .filter(|c| is_integer(&c.column_type) && !c.column_type.starts_with("bit")),
+                .filter(|c| is_integer(&c.column_type) && !c.column_type.starts_with("bit"))
+                // SQLite's rowid has a sign.
+                .filter(|c| !is_exact(&c.column_type)),
             _ => None,
         }
     }
@@ -150,8 +156,13 @@ fn fits(column: &ColumnDef, is_rowid: bool) -> Option<(u16, String)> {
         "smallint" => whole(16),
         "mediumint" => whole(24),
         "int" => whole(32),
-        // All 64 bits of an unsigned one are in use.
-        "bigint" if is_rowid || unsigned => None,
+        "bigint" if unsigned => Some((
+            1264,
+            format!(
+                "{name} IS NULL OR typeof({name}) = 'text' OR typeof({name}) = 'integer' AND {name} >= 0"
+            ),
+        )),
+        "bigint" if is_rowid => None,
         "bigint" => Some((1264, format!("typeof({name}) <> 'text'"))),
         "char" | "varchar" => argument().map(|n| (1406, format!("length({name}) <= {n}"))),
         "binary" | "varbinary" => {
@@ -162,10 +173,21 @@ fn fits(column: &ColumnDef, is_rowid: bool) -> Option<(u16, String)> {
 }
 
 /// A default as SQLite computes it: its own CURRENT_TIMESTAMP is UTC, MySQL's is local time.
-fn sqlite_default(default: &str) -> String {
+fn sqlite_default(column: &ColumnDef, default: &str) -> String {
     if default == "CURRENT_TIMESTAMP" {
-        "datetime('now', 'localtime')".into()
-    } else {
-        default.replace("\\\\", "\\")
+        return "datetime('now', 'localtime')".into();
     }
+    let exact = is_exact(&column.column_type)
+        .then(|| column.plain_default())
+        .flatten()
+        .and_then(|text| Decimal::parse(&text));
+    if let Some(number) = exact {
+        let scale = parts(&column.column_type).numeric().and_then(|n| n.1);
+        let text = number.rounded(scale.unwrap_or(0) as i64).text();
+        return match text.parse::<i64>() {
+            Ok(n) if base_type(&column.column_type) == "bigint" => n.to_string(),
+            _ => format!("'{text}'"),
+        };
+    }
+    default.replace("\\\\", "\\")
 }

@@ -2,6 +2,29 @@
 
 use tare_mysql::types::base_type;
 
+/// BIGINT UNSIGNED.
+pub(super) const UNSIGNED: &str = "unsigned blob";
+
+/// A column's type as MySQL has it, out of what SQLite was told.
+pub(super) fn mysql_type(declared: &str) -> String {
+    match declared {
+        UNSIGNED => "bigint unsigned".into(),
+        _ => match declared.strip_prefix("decimal text") {
+            Some(rest) => match rest.strip_prefix(" unsigned") {
+                Some(inside) => format!("decimal{inside} unsigned"),
+                None => format!("decimal{rest}"),
+            },
+            None => declared.to_owned(),
+        },
+    }
+}
+
+/// Whether values are exact numbers that SQLite's integers cannot hold.
+pub(super) fn is_exact(column_type: &str) -> bool {
+    let base = base_type(column_type);
+    base == "decimal" || base == "bigint" && column_type.contains("unsigned")
+}
+
 /// A type whose affinity in SQLite is the right one. SQLite's grammar wants all words before the
 /// parentheses: `decimal unsigned(10,2)`.
 pub(super) fn sqlite_type(column_type: &str) -> String {
@@ -21,6 +44,10 @@ pub(super) fn sqlite_type(column_type: &str) -> String {
         "json" => "json text".into(),
         "bit" => format!("bit int{arguments}"),
         "year" => "year int".into(),
+        // Exact numbers, see docs/types.md: texts with a collation, and no affinity at all where an
+        // integer may be larger than SQLite's.
+        "decimal" => format!("decimal text{unsigned}{arguments}"),
+        "bigint" if !unsigned.is_empty() => UNSIGNED.into(),
         _ => format!("{base}{unsigned}{arguments}"),
     }
 }

@@ -4,6 +4,8 @@ mod delete;
 mod target;
 mod update;
 
+pub(super) use self::update::is_certain;
+
 /// Whether a column's value is another one, byte by byte.
 pub(super) fn differs(column: &str, value: &str) -> String {
     format!("{column} IS NOT ({value}) COLLATE BINARY")

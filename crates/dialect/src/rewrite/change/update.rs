@@ -3,16 +3,17 @@
 use std::ops::ControlFlow;
 
 use crate::error::{Clause, Error, Result};
-use sqlparser::ast::{AssignmentTarget, Expr, ObjectName, Update, visit_expressions};
+use sqlparser::ast::{AssignmentTarget, Expr, ObjectName, OrderByExpr, Update, visit_expressions};
 use tare_mysql::schema::is_system_schema;
 
 use super::differs;
+use super::target::Target;
 use crate::name::{last_name, quote, whole_name};
 use crate::plan::Sql;
 use crate::rewrite::Rewriter;
 use crate::schema::Schema;
 use crate::scope::Names;
-use crate::{function, near};
+use crate::{function, near, node};
 
 impl Rewriter<'_> {
     /// UPDATE.
@@ -32,9 +33,9 @@ impl Rewriter<'_> {
             None => "",
         };
         let mut sql = format!("UPDATE{or} {}", target.sql());
-        let mut changed = Vec::new();
+        let mut sets = Vec::new();
         let mut certain = true;
-        for (i, assignment) in update.assignments.iter_mut().enumerate() {
+        for assignment in &mut update.assignments {
             let AssignmentTarget::ColumnName(name) = &assignment.target else {
                 return Err(near("("));
             };
@@ -44,12 +45,26 @@ impl Rewriter<'_> {
             {
                 assignment.value = default;
             }
-            certain &= is_certain(&*self.names.schema, &assignment.value);
+            let once = is_certain(&*self.names.schema, &assignment.value);
+            certain &= once;
+            self.assigned.mark(&mut assignment.value)?;
+            let given = self.given(&assignment.value);
             self.visit(&mut assignment.value)?;
-            let word = if i == 0 { " SET" } else { "," };
-            sql.push_str(&format!("{word} {} = {}", quote(&column), assignment.value));
-            changed.push(differs(&quote(&column), &assignment.value.to_string()));
+            let def = self.names.definition(&target.database, &target.table);
+            let value = node::take(&mut assignment.value);
+            let value = self.converted(def.as_deref(), &column, given, value, !or.is_empty());
+            self.assigned.add(&column, &value, once);
+            // The last value that a column is given counts.
+            sets.retain(|(name, _): &(String, String)| !name.eq_ignore_ascii_case(&column));
+            sets.push((column, value.to_string()));
         }
+        let changed: Vec<String> = sets.iter().map(|(c, v)| differs(&quote(c), v)).collect();
+        let all: Vec<String> = sets
+            .iter()
+            .map(|(c, v)| format!("{} = {v}", quote(c)))
+            .collect();
+        sql.push_str(&format!(" SET {}", all.join(", ")));
+        self.in_order(&target, &sets, &update.order_by)?;
         let tail = self.some_rows(
             &target,
             update.selection.take(),
@@ -66,10 +81,32 @@ impl Rewriter<'_> {
         Ok(self.sql)
     }
 
+    /// SQLite changes rows in an order of its own, which shows where a key may be there twice for a
+    /// while.
+    fn in_order(
+        &mut self,
+        target: &Target,
+        sets: &[(String, String)],
+        order: &[OrderByExpr],
+    ) -> Result<()> {
+        let Some(def) = self.names.definition(&target.database, &target.table) else {
+            return Ok(());
+        };
+        let unique = def.indexes.iter().filter(|i| i.unique);
+        let keys: Vec<&String> = unique.flat_map(|i| &i.columns).collect();
+        let is_key = |name: &String| keys.iter().any(|k| k.eq_ignore_ascii_case(name));
+        if !order.is_empty() && sets.iter().any(|(name, _)| is_key(name)) {
+            return Err(Error::unsupported(
+                "UPDATE of a unique key's column with ORDER BY",
+            ));
+        }
+        Ok(())
+    }
+
     /// UPDATE of one of several tables that are joined.
     fn update_joined(mut self, mut update: Update) -> Result<Sql> {
         let mut called: Option<String> = None;
-        let mut columns = Vec::new();
+        let (mut columns, mut given) = (Vec::new(), Vec::new());
         for assignment in &mut update.assignments {
             let AssignmentTarget::ColumnName(name) = &assignment.target else {
                 return Err(near("("));
@@ -86,10 +123,13 @@ impl Rewriter<'_> {
             }
             called = Some(of);
             columns.push(last_name(name));
+            given.push(self.given(&assignment.value));
             self.visit(&mut assignment.value)?;
         }
         let called = called.ok_or_else(|| near("SET"))?;
         let target = self.named_target(std::slice::from_ref(&update.table), &called)?;
+        let def = self.names.definition(&target.database, &target.table);
+        let ignore = update.or.is_some();
         self.sql.writes = Some(target.database.clone());
         let selection = match update.selection.take() {
             Some(mut selection) => {
@@ -103,7 +143,11 @@ impl Rewriter<'_> {
             .assignments
             .iter()
             .enumerate()
-            .map(|(i, a)| format!("{} AS tare_v{i}", a.value))
+            .map(|(i, a)| {
+                let value = a.value.clone();
+                let value = self.converted(def.as_deref(), &columns[i], given[i], value, ignore);
+                format!("{value} AS tare_v{i}")
+            })
             .collect();
         let sets: Vec<String> = columns
             .iter()
@@ -160,7 +204,7 @@ fn owner(names: &Names<'_>, column: &ObjectName) -> Option<String> {
 }
 
 /// Whether an expression gives the same again when it is evaluated twice.
-fn is_certain(schema: &dyn Schema, expr: &Expr) -> bool {
+pub(in crate::rewrite) fn is_certain(schema: &dyn Schema, expr: &Expr) -> bool {
     let mut certain = true;
     let _ = visit_expressions(expr, |e| {
         certain &= match e {

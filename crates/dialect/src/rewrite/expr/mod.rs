@@ -14,6 +14,8 @@ use tare_mysql::schema::is_system_schema;
 use self::cast::{cast, converted};
 use self::operator::minus;
 use super::Rewriter;
+use super::assign::given::GIVEN;
+use super::exact::number_literal;
 use crate::name::last_name;
 use crate::node::{self, call, nested};
 use crate::{function, near};
@@ -88,6 +90,15 @@ impl Rewriter<'_> {
                     },
                 )?,
             },
+            Expr::Prefixed { prefix, value } if prefix.value == GIVEN => {
+                let column = match value.as_ref() {
+                    Expr::CompoundIdentifier(parts) => parts.last(),
+                    Expr::Identifier(name) => Some(name),
+                    _ => None,
+                };
+                let given = column.and_then(|name| self.assigned.value(&name.value));
+                nested(given.ok_or_else(|| near(GIVEN))?.clone())
+            }
             other => conversion(other)?,
         })
     }
@@ -208,12 +219,11 @@ fn literal(value: ValueWithSpan) -> Result<Expr> {
         | Value::NationalStringLiteral(s) => node::text(s),
         Value::HexStringLiteral(hex) if hex.len() % 2 == 1 => node::bytes(format!("0{hex}")),
         Value::SingleQuotedByteStringLiteral(bits) => {
-            node::bits(u64::from_str_radix(bits, 2).map_err(|_| near(bits))?)
+            let n = u64::from_str_radix(bits, 2).map_err(|_| near(bits))?;
+            let n = n.to_string();
+            number_literal(&n).unwrap_or_else(|| node::digits(n))
         }
-        Value::Number(n, _) => match n.parse::<u64>() {
-            Ok(n) if i64::try_from(n).is_err() => node::bits(n),
-            _ => Expr::Value(value),
-        },
+        Value::Number(n, _) => number_literal(n).unwrap_or(Expr::Value(value)),
         _ => Expr::Value(value),
     })
 }

@@ -14,8 +14,8 @@ impl Rewriter<'_> {
     pub(super) fn operation(&self, left: Expr, op: BinaryOperator, right: Expr) -> Result<Expr> {
         let of = |name: &str, left, right| call(name, vec![left, right]);
         Ok(match op {
-            BinaryOperator::Divide => of("tare_div", left, right),
-            BinaryOperator::MyIntegerDivide => of("tare_intdiv", left, right),
+            BinaryOperator::Divide => call("tare_div", vec![left, right, self.zero()]),
+            BinaryOperator::MyIntegerDivide => call("tare_intdiv", vec![left, right, self.zero()]),
             BinaryOperator::Modulo => of("mod", left, right),
             BinaryOperator::BitwiseXor => of("tare_xor", left, right),
             BinaryOperator::StringConcat if self.mode.pipes_concat => of("concat", left, right),
@@ -64,6 +64,13 @@ impl Rewriter<'_> {
             | BinaryOperator::BitwiseAnd) => binary(left, op, right),
             other => return Err(near(other)),
         })
+    }
+}
+
+impl Rewriter<'_> {
+    /// Whether a division by zero is an error, as an argument.
+    fn zero(&self) -> Expr {
+        node::number(self.refuses_zero().into())
     }
 }
 

@@ -11,7 +11,7 @@ use crate::function::{arguments, name_of};
 use crate::name::{ident, last_name, quote};
 use crate::near;
 use crate::rewrite::Rewriter;
-use crate::rewrite::change::differs;
+use crate::rewrite::change::{differs, is_certain};
 use crate::scope::{Column, Relation, Scope};
 
 /// What SQLite calls the row that was refused.
@@ -40,9 +40,14 @@ impl Rewriter<'_> {
             {
                 assignment.value = value;
             }
+            let once = is_certain(&*self.names.schema, &assignment.value);
             excluded(&mut assignment.value, alias);
+            let given = self.given(&assignment.value);
+            self.assigned.mark(&mut assignment.value)?;
             self.visit(&mut assignment.value)?;
-            let (name, value) = (quote(&column), assignment.value.to_string());
+            let value = self.converted(target.def, &column, given, assignment.value, target.ignore);
+            self.assigned.add(&column, &value, once);
+            let (name, value) = (quote(&column), value.to_string());
             changed.push(differs(&name, &value));
             // The first assignment counts the row as one that was updated.
             sets.push(match (sets.is_empty(), self.sql.counts_updates) {

@@ -27,6 +27,8 @@ struct Target<'d> {
     def: Option<&'d TableDef>,
     /// The columns that the statement names; none stands for all.
     names: Vec<String>,
+    /// IGNORE: what does not fit becomes the nearest value.
+    ignore: bool,
 }
 
 impl<'d> Target<'d> {
@@ -73,6 +75,7 @@ impl Rewriter<'_> {
             table,
             def,
             names: names(&mut insert)?,
+            ignore: insert.ignore,
         };
         self.sql.writes = Some(target.database.clone());
         self.sql.makes_ids = target.auto().is_some();

@@ -21,10 +21,10 @@ impl Rewriter<'_> {
         let plain =
             source.with.is_none() && source.order_by.is_none() && source.limit_clause.is_none();
         let SetExpr::Values(values) = source.body.as_mut() else {
-            return self.selected(source);
+            return self.selected(target, source);
         };
         if !plain {
-            return self.selected(source);
+            return self.selected(target, source);
         }
         self.listed(target, values)?;
         if !values.rows.iter().all(|row| row.is_empty()) {
@@ -36,9 +36,13 @@ impl Rewriter<'_> {
         Ok(Rows::Listed("DEFAULT VALUES".into()))
     }
 
-    fn selected(&mut self, mut source: Query) -> Result<Rows> {
+    fn selected(&mut self, target: &Target<'_>, mut source: Query) -> Result<Rows> {
+        let found = self.names.columns(&source).unwrap_or_default();
+        let wires: Vec<_> = found.into_iter().map(|c| c.wire).collect();
         self.visit(&mut source)?;
-        Ok(Rows::Selected(source.to_string()))
+        let (text, columns) = (source.to_string(), target.columns());
+        let rows = self.converted_rows(target.def, &columns, &wires, text, target.ignore);
+        Ok(Rows::Selected(rows))
     }
 
     fn listed(&mut self, target: &Target<'_>, values: &mut Values) -> Result<()> {
@@ -74,8 +78,11 @@ impl Rewriter<'_> {
             // SQLite takes NULL for the next number of an INTEGER PRIMARY KEY.
             return Err(Error::NotNull(column.into()));
         }
+        let (given, zero) = (self.given(cell), may_be_zero(cell));
         self.visit(cell)?;
-        if counts && may_be_zero(cell) {
+        let value = node::take(cell);
+        *cell = self.converted(target.def, column, given, value, target.ignore);
+        if counts && zero {
             node::replace(cell, |e| node::call("nullif", vec![e, node::number(0)]));
         }
         Ok(())

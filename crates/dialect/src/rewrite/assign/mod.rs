@@ -1,0 +1,159 @@
+//! Values on their way into columns: each is made what its column's type has, or refused, by a
+//! function of ours, unless its own type says that it fits already.
+
+pub(super) mod given;
+
+use sqlparser::ast::{Expr, Value};
+use tare_mysql::table::{ColumnDef, TableDef};
+use tare_mysql::types::{base_type, parts};
+use tare_mysql::wire::column::WireType;
+use tare_mysql::wire::types::wire_of;
+
+use super::exact::Class;
+use super::rewriter::Rewriter;
+use crate::{node, types};
+
+/// What is known of a value before it is rewritten.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Given {
+    wire: Option<WireType>,
+    /// NULL, or an integer that SQLite checks by itself.
+    plain: bool,
+}
+
+/// The call that makes a value what a column has; the value itself where SQLite's affinity and
+/// constraints do.
+pub fn converted(column: &ColumnDef, value: Expr, strict: bool) -> Expr {
+    let kind = parts(&column.column_type);
+    let unsigned = i64::from(column.column_type.contains("unsigned"));
+    let digits = kind.fraction().unwrap_or(0) as i64;
+    let (name, rest) = match base_type(&column.column_type) {
+        "tinyint" => ("tare_to_int", vec![8, unsigned]),
+        "smallint" => ("tare_to_int", vec![16, unsigned]),
+        "mediumint" => ("tare_to_int", vec![24, unsigned]),
+        "int" => ("tare_to_int", vec![32, unsigned]),
+        // SQLite's rowid has 64 bits with a sign.
+        "bigint" if unsigned == 1 && column.auto_increment => ("tare_to_int", vec![63, 1]),
+        "bigint" => ("tare_to_int", vec![64, unsigned]),
+        "decimal" => {
+            let (digits, scale) = kind.numeric().unwrap_or((10, Some(0)));
+            let scale = scale.unwrap_or(0);
+            (
+                "tare_to_decimal",
+                vec![digits as i64, scale as i64, unsigned],
+            )
+        }
+        "float" | "double" => ("tare_to_double", vec![unsigned]),
+        "char" => ("tare_to_char", vec![kind.characters().unwrap_or(1) as i64]),
+        "date" => ("tare_to_date", Vec::new()),
+        "datetime" | "timestamp" => ("tare_to_datetime", vec![digits]),
+        "time" => ("tare_to_time", vec![digits]),
+        "year" => ("tare_to_year", Vec::new()),
+        "enum" => ("tare_to_enum", Vec::new()),
+        "set" => ("tare_to_set", Vec::new()),
+        _ => return value,
+    };
+    let mut all = vec![value, node::text(&column.name), node::number(strict.into())];
+    all.extend(rest.into_iter().map(node::number));
+    if matches!(kind.base.as_str(), "enum" | "set") {
+        all.extend(members(column).iter().map(|m| node::text(m)));
+    }
+    node::call(name, all)
+}
+
+/// The members of an ENUM or a SET.
+pub(super) fn members(column: &ColumnDef) -> Vec<String> {
+    tare_mysql::types::members(&column.column_type)
+}
+
+impl Rewriter<'_> {
+    /// What is known of a value, before it is rewritten.
+    pub(super) fn given(&mut self, value: &Expr) -> Given {
+        let plain = match value {
+            Expr::Value(v) => match &v.value {
+                Value::Null => true,
+                Value::Number(n, _) => n.parse::<i64>().is_ok(),
+                _ => false,
+            },
+            _ => false,
+        };
+        Given {
+            wire: types::of(value, &mut self.names),
+            plain,
+        }
+    }
+
+    /// A rewritten value as a column takes it. IGNORE takes the nearest value.
+    pub(super) fn converted(
+        &self,
+        def: Option<&TableDef>,
+        column: &str,
+        given: Given,
+        value: Expr,
+        ignore: bool,
+    ) -> Expr {
+        let strict = self.mode.strict && !ignore;
+        match def.and_then(|d| d.column(column)) {
+            Some(column) if !fits(column, given, strict) => converted(column, value, strict),
+            _ => value,
+        }
+    }
+
+    /// The rows of a query as columns take them; the query itself where they are so already.
+    pub(super) fn converted_rows(
+        &self,
+        def: Option<&TableDef>,
+        columns: &[&str],
+        wires: &[Option<WireType>],
+        query: String,
+        ignore: bool,
+    ) -> String {
+        let names: Vec<String> = (0..columns.len()).map(|i| format!("tare_c{i}")).collect();
+        let own: Vec<Expr> = names.iter().map(|n| node::column(n)).collect();
+        let values: Vec<Expr> = columns
+            .iter()
+            .zip(&own)
+            .enumerate()
+            .map(|(i, (column, value))| {
+                let wire = wires.get(i).copied().flatten();
+                let given = Given { wire, plain: false };
+                self.converted(def, column, given, value.clone(), ignore)
+            })
+            .collect();
+        if values == own {
+            return query;
+        }
+        let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+        format!(
+            "WITH tare_q({}) AS ({query}) SELECT {} FROM tare_q",
+            names.join(", "),
+            values.join(", ")
+        )
+    }
+}
+
+/// Whether a value needs nothing done: its type is the column's, or SQLite's affinity and the
+/// column's constraints see to it.
+fn fits(column: &ColumnDef, given: Given, strict: bool) -> bool {
+    let class = Class::of(given.wire);
+    if class == Class::Null {
+        return true;
+    }
+    let wire = wire_of(column);
+    match base_type(&column.column_type) {
+        "tinyint" | "smallint" | "mediumint" | "int" => {
+            strict && (given.plain || class == Class::Int)
+        }
+        "bigint" => strict && (given.plain || class == Class::Int),
+        "float" | "double" => {
+            matches!(
+                class,
+                Class::Int | Class::Big | Class::Decimal | Class::Real
+            ) && !wire.is_unsigned()
+        }
+        "date" | "datetime" | "timestamp" | "time" => given
+            .wire
+            .is_some_and(|w| w.code == wire.code && w.decimals == wire.decimals),
+        _ => false,
+    }
+}

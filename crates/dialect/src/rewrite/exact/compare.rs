@@ -1,0 +1,110 @@
+//! Comparisons with exact numbers.
+
+use sqlparser::ast::{BinaryOperator, Expr, Value};
+use tare_mysql::decimal::Decimal;
+
+use super::{Class, as_number};
+use crate::node;
+use crate::rewrite::rewriter::{Conversion, Rewriter};
+
+fn as_text(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Value(v) => match &v.value {
+            Value::SingleQuotedString(s) | Value::DoubleQuotedString(s) => Some(s),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+impl Rewriter<'_> {
+    /// Makes the operands of a comparison with exact numbers comparable; whether it is one.
+    pub(in crate::rewrite) fn compare_exact(
+        &mut self,
+        expr: &mut Expr,
+        later: &mut Vec<(usize, Conversion)>,
+    ) -> bool {
+        let mut operands: Vec<&mut Expr> = match expr {
+            Expr::BinaryOp {
+                left,
+                op:
+                    BinaryOperator::Eq
+                    | BinaryOperator::NotEq
+                    | BinaryOperator::Lt
+                    | BinaryOperator::LtEq
+                    | BinaryOperator::Gt
+                    | BinaryOperator::GtEq
+                    | BinaryOperator::Spaceship,
+                right,
+            } => vec![left, right],
+            Expr::Between {
+                expr, low, high, ..
+            } => vec![expr, low, high],
+            Expr::InList { expr, list, .. } => std::iter::once(expr.as_mut()).chain(list).collect(),
+            _ => return false,
+        };
+        let mut classes: Vec<Class> = operands.iter().map(|e| self.class(e)).collect();
+        let has = |classes: &[Class], c: Class| classes.contains(&c);
+        if !has(&classes, Class::Decimal) && !has(&classes, Class::Big)
+            || has(&classes, Class::Moment)
+        {
+            return false;
+        }
+        for (operand, class) in operands.iter_mut().zip(&mut classes) {
+            // What a literal says as a text, it says as a number.
+            if *class == Class::Text
+                && let Some(text) = as_text(operand)
+            {
+                **operand = node::digits(Decimal::prefix(text).0.text());
+                *class = self.class(operand);
+            }
+        }
+        let stored: Vec<bool> = operands
+            .iter()
+            .map(|e| self.names.column_of(e).is_some_and(|c| c.stored))
+            .collect();
+        let stored_decimal = |i: usize| stored[i] && classes[i] == Class::Decimal;
+        if has(&classes, Class::Real) || has(&classes, Class::Text) {
+            as_doubles(&mut operands, &classes, later);
+        } else if has(&classes, Class::Unknown) {
+            let decimal = has(&classes, Class::Decimal);
+            if decimal && !stored_decimal(0) && !(operands.len() == 2 && stored_decimal(1)) {
+                as_doubles(&mut operands, &classes, later);
+            } else if !decimal {
+                for (i, class) in classes.iter().enumerate() {
+                    if *class == Class::Unknown {
+                        later.push((i, Conversion::Read));
+                    }
+                }
+            }
+        } else if has(&classes, Class::Decimal) {
+            // A stored DECIMAL brings its collation and makes texts of literals.
+            let brings = stored_decimal(0) || operands.len() == 2 && stored_decimal(1);
+            for i in 0..operands.len() {
+                let conversion = match (brings, i) {
+                    (true, _) if stored[i] && classes[i] != Class::Decimal => Conversion::Text,
+                    (true, _) => continue,
+                    (false, 0) => Conversion::Exact,
+                    (false, _) => Conversion::Text,
+                };
+                later.push((i, conversion));
+            }
+        }
+        true
+    }
+}
+
+/// Has operands compared as doubles.
+fn as_doubles(operands: &mut [&mut Expr], classes: &[Class], later: &mut Vec<(usize, Conversion)>) {
+    for (i, (operand, class)) in operands.iter_mut().zip(classes).enumerate() {
+        match class {
+            Class::Decimal | Class::Big => match as_number(operand).map(|n| format!("{n}e0")) {
+                Some(n) => **operand = node::digits(n),
+                None => later.push((i, Conversion::Real)),
+            },
+            Class::Text => later.push((i, Conversion::Real)),
+            Class::Unknown => later.push((i, Conversion::Number)),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,417 @@
+//! Exact numbers. SQLite has integers of 64 bits with a sign, and doubles. DECIMALs, and integers
+//! beyond, are texts with the collation of exact numbers (docs/types.md): where the types say that
+//! operands are exact, functions compute with them, and comparisons compare them as such texts.
+
+mod compare;
+pub(super) mod plan;
+
+use mysql_common::constants::ColumnType;
+use sqlparser::ast::{
+    BinaryOperator, CastKind, DataType, DuplicateTreatment, Expr, FunctionArg, FunctionArgExpr,
+    FunctionArguments, UnaryOperator, Value,
+};
+use tare_mysql::decimal::Decimal;
+use tare_mysql::wire::column::WireType;
+
+use self::plan::{Call, Plan, Wrap};
+use super::rewriter::Rewriter;
+use crate::function::{arguments, name_of};
+use crate::{node, types};
+
+/// What a value is to arithmetic and comparisons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Whole, and within 64 bits with a sign.
+    Int,
+    /// BIGINT UNSIGNED.
+    Big,
+    Decimal,
+    Real,
+    Text,
+    /// A date or a time.
+    Moment,
+    Null,
+    Unknown,
+}
+
+impl Class {
+    pub(super) fn of(t: Option<WireType>) -> Self {
+        use ColumnType::*;
+        let Some(t) = t else { return Self::Unknown };
+        match t.code {
+            MYSQL_TYPE_NULL => Self::Null,
+            MYSQL_TYPE_NEWDECIMAL => Self::Decimal,
+            MYSQL_TYPE_LONGLONG if t.is_unsigned() => Self::Big,
+            _ if types::is_temporal(&t) => Self::Moment,
+            MYSQL_TYPE_DOUBLE | MYSQL_TYPE_FLOAT => Self::Real,
+            _ if types::is_number(&t) => Self::Int,
+            _ => Self::Text,
+        }
+    }
+
+    fn is_exact(self) -> bool {
+        matches!(self, Self::Int | Self::Big | Self::Decimal | Self::Null)
+    }
+}
+
+/// A DECIMAL, or an integer beyond 64 bits with a sign, as a literal of SQLite's.
+pub(super) fn number_literal(n: &str) -> Option<Expr> {
+    if n.parse::<i64>().is_ok() || n.contains(['e', 'E']) {
+        return None;
+    }
+    Some(node::text(&Decimal::parse(n)?.text()))
+}
+
+/// The text of a literal number.
+fn as_number(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Value(v) => match &v.value {
+            Value::Number(n, _) => Some(n),
+            _ => None,
+        },
+        Expr::Nested(inner) => as_number(inner),
+        _ => None,
+    }
+}
+
+impl Rewriter<'_> {
+    fn class(&mut self, expr: &Expr) -> Class {
+        Class::of(types::of(expr, &mut self.names))
+    }
+
+    /// How many bits a whole number has at most; 64 where nothing tells.
+    fn bits(&mut self, expr: &Expr) -> u32 {
+        use ColumnType::*;
+        match expr {
+            Expr::Nested(inner) => self.bits(inner),
+            Expr::Value(_) => match as_number(expr).map(str::parse::<u64>) {
+                Some(Ok(n)) => 64 - n.leading_zeros(),
+                _ => 1,
+            },
+            Expr::UnaryOp {
+                op: UnaryOperator::Minus,
+                expr,
+            } => self.bits(expr),
+            Expr::BinaryOp { left, op, right } => match op {
+                BinaryOperator::Plus | BinaryOperator::Minus => {
+                    self.bits(left).max(self.bits(right)) + 1
+                }
+                BinaryOperator::Multiply => self.bits(left) + self.bits(right),
+                BinaryOperator::Modulo | BinaryOperator::MyIntegerDivide => 64,
+                _ => types::of(expr, &mut self.names).map_or(64, |t| match t.length {
+                    1 => 1,
+                    _ => 64,
+                }),
+            },
+            _ => match types::of(expr, &mut self.names) {
+                Some(t) => match t.code {
+                    MYSQL_TYPE_TINY => 8,
+                    MYSQL_TYPE_SHORT | MYSQL_TYPE_YEAR => 16,
+                    MYSQL_TYPE_INT24 => 24,
+                    MYSQL_TYPE_LONG => 32,
+                    _ if t.length == 1 => 1,
+                    _ => 64,
+                },
+                None => 64,
+            },
+        }
+    }
+
+    /// Decides what becomes of an expression, before its parts are rewritten.
+    pub(super) fn enter_exact(&mut self, expr: &mut Expr) {
+        let plan = match expr {
+            Expr::BinaryOp { left, op, right } => self.of_operator(left, op, right),
+            Expr::UnaryOp { op, expr } => self.of_sign(*op, expr),
+            Expr::Function(_) => self.of_function(expr),
+            Expr::Cast {
+                kind: CastKind::Cast,
+                expr,
+                data_type,
+                ..
+            } => self.of_cast(expr, data_type),
+            Expr::Convert {
+                expr,
+                data_type: Some(data_type),
+                ..
+            } => self.of_cast(expr, data_type),
+            Expr::Case { .. } => self.of_choice(expr),
+            Expr::Ceil { .. } | Expr::Floor { .. } => self.of_result(expr),
+            Expr::Subquery(_) => match self.class(expr) {
+                Class::Decimal => wrapped(Wrap::Text),
+                Class::Big => wrapped(Wrap::Collate),
+                _ => Plan::default(),
+            },
+            _ => Plan::default(),
+        };
+        self.exact_plans.push(plan);
+    }
+
+    fn of_operator(&mut self, left: &Expr, op: &BinaryOperator, right: &Expr) -> Plan {
+        use BinaryOperator::*;
+        let bits = match op {
+            BitwiseAnd => "&",
+            BitwiseOr => "|",
+            BitwiseXor => "^",
+            PGBitwiseShiftLeft => "<<",
+            PGBitwiseShiftRight => ">>",
+            Plus | Minus | Multiply | Divide | Modulo | MyIntegerDivide => "",
+            _ => return Plan::default(),
+        };
+        if !bits.is_empty() {
+            return called(Call::Bits(bits), Wrap::Collate);
+        }
+        let of = (
+            types::of(left, &mut self.names),
+            types::of(right, &mut self.names),
+        );
+        let classes = (Class::of(of.0), Class::of(of.1));
+        if !classes.0.is_exact() || !classes.1.is_exact() {
+            return Plan::default();
+        }
+        if *op == Divide {
+            return called(Call::Whole("tare_over", self.refuses_zero()), Wrap::Collate);
+        }
+        let unsigned = [of.0, of.1].iter().flatten().any(WireType::is_unsigned);
+        let wrap = if unsigned { Wrap::Collate } else { Wrap::None };
+        if *op == MyIntegerDivide {
+            let refuses = self.refuses_zero();
+            return called(Call::Divided("tare_div_int", refuses, unsigned), wrap);
+        }
+        if classes.0 == Class::Decimal || classes.1 == Class::Decimal {
+            let name = match op {
+                Plus => "tare_add",
+                Minus
+                    if of.0.is_some_and(|t| t.is_unsigned())
+                        && of.1.is_some_and(|t| t.is_unsigned()) =>
+                {
+                    "tare_sub_unsigned"
+                }
+                Minus => "tare_sub",
+                Multiply => "tare_mul",
+                _ => return called(Call::Whole("tare_rest", self.refuses_zero()), Wrap::Collate),
+            };
+            return called(Call::Two(name), Wrap::Collate);
+        }
+        if classes.0 == Class::Null || classes.1 == Class::Null {
+            return Plan::default();
+        }
+        let (a, b) = (self.bits(left), self.bits(right));
+        let never_negative = |e: &Expr, t: Option<WireType>| {
+            as_number(e).is_some() || t.is_some_and(|t| t.is_unsigned())
+        };
+        let (a, b) = match unsigned && !(never_negative(left, of.0) && never_negative(right, of.1))
+        {
+            true => (64, 64),
+            false => (a, b),
+        };
+        let (name, most) = match op {
+            Plus => ("tare_add_int", a.max(b) + 1),
+            // What has no sign gets none.
+            Minus if unsigned => ("tare_sub_int", 64),
+            Minus => ("tare_sub_int", a.max(b) + 1),
+            Multiply => ("tare_mul_int", a + b),
+            _ => ("tare_rest_int", a.max(b)),
+        };
+        match most {
+            0..=62 if *op != Modulo || !self.refuses_zero() => Plan::default(),
+            // The sign is the dividend's.
+            _ if *op == Modulo => {
+                let unsigned = of.0.is_some_and(|t| t.is_unsigned());
+                called(Call::Divided(name, self.refuses_zero(), unsigned), wrap)
+            }
+            _ => called(Call::Whole(name, unsigned), wrap),
+        }
+    }
+
+    /// A division by zero is an error in strict mode where rows are changed.
+    pub(super) fn refuses_zero(&self) -> bool {
+        self.mode.strict && self.sql.writes.is_some()
+    }
+
+    fn of_sign(&mut self, op: UnaryOperator, operand: &Expr) -> Plan {
+        match op {
+            UnaryOperator::BitwiseNot => called(Call::Bits("~"), Wrap::Collate),
+            UnaryOperator::Minus => {
+                if let Some(n) = as_number(operand)
+                    && number_literal(n).is_some()
+                {
+                    let text = format!("-{n}");
+                    let literal = match text.parse::<i64>() {
+                        // Only i64::MIN comes here.
+                        Ok(n) => node::bits(n as u64),
+                        Err(_) => number_literal(&text).unwrap_or_else(node::null),
+                    };
+                    return called(Call::Literal(literal), Wrap::None);
+                }
+                match self.class(operand) {
+                    Class::Decimal => called(Call::One("tare_neg"), Wrap::Collate),
+                    Class::Big => called(Call::One("tare_neg_int"), Wrap::None),
+                    Class::Int if self.bits(operand) > 62 => {
+                        called(Call::One("tare_neg_int"), Wrap::None)
+                    }
+                    _ => Plan::default(),
+                }
+            }
+            _ => Plan::default(),
+        }
+    }
+
+    fn of_cast(&mut self, operand: &Expr, data_type: &DataType) -> Plan {
+        use DataType::*;
+        match data_type {
+            Unsigned | UnsignedInteger | Signed | SignedInteger => {
+                let unsigned = matches!(data_type, Unsigned | UnsignedInteger);
+                let wrap = if unsigned { Wrap::Collate } else { Wrap::None };
+                match self.class(operand) {
+                    Class::Int | Class::Big | Class::Decimal | Class::Real => {
+                        called(Call::Cast("tare_whole", vec![unsigned.into()]), wrap)
+                    }
+                    _ if unsigned => called(Call::Cast("tare_uint", Vec::new()), wrap),
+                    _ => Plan::default(),
+                }
+            }
+            Decimal(_) | Numeric(_) | Dec(_) => {
+                let t = types::of_cast(data_type);
+                let digits = t.length.saturating_sub(2);
+                let rest = vec![digits.into(), t.decimals.into()];
+                called(Call::Cast("tare_decimal", rest), Wrap::Collate)
+            }
+            _ => Plan::default(),
+        }
+    }
+
+    /// A function or CASE that chooses one of its arguments.
+    fn of_choice(&mut self, expr: &Expr) -> Plan {
+        match self.class(expr) {
+            Class::Decimal => wrapped(Wrap::Text),
+            Class::Big => wrapped(Wrap::Collate),
+            Class::Real => wrapped(Wrap::Real),
+            _ => Plan::default(),
+        }
+    }
+
+    /// The same, with a function of ours.
+    fn chosen_by(&mut self, expr: &Expr, name: &'static str) -> Plan {
+        let call = Some(Call::Named(name));
+        Plan {
+            call,
+            ..self.of_choice(expr)
+        }
+    }
+
+    /// A function that makes one.
+    fn of_result(&mut self, expr: &Expr) -> Plan {
+        match self.class(expr) {
+            Class::Decimal | Class::Big => wrapped(Wrap::Collate),
+            _ => Plan::default(),
+        }
+    }
+
+    fn of_function(&mut self, expr: &mut Expr) -> Plan {
+        let Expr::Function(f) = &*expr else {
+            return Plan::default();
+        };
+        let name = name_of(f);
+        let FunctionArguments::List(list) = &f.args else {
+            return Plan::default();
+        };
+        let distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
+        let classes: Vec<Class> = arguments(f).iter().map(|e| self.class(e)).collect();
+        let exact = !classes.is_empty()
+            && classes.iter().all(|c| c.is_exact())
+            && classes
+                .iter()
+                .any(|c| matches!(c, Class::Decimal | Class::Big));
+        let texts = !classes.is_empty()
+            && classes
+                .iter()
+                .all(|c| matches!(c, Class::Text | Class::Null))
+            && classes.contains(&Class::Text);
+        let first = classes.first().copied().unwrap_or(Class::Unknown);
+        match name.as_str() {
+            "sum" | "avg" => self.of_total(expr, &name),
+            "count" if distinct && exact && classes.len() == 1 => {
+                called(Call::CountDistinct, Wrap::None)
+            }
+            "abs" if exact => called(Call::Named("tare_abs"), Wrap::Collate),
+            "mod" if exact && classes.contains(&Class::Decimal) => {
+                called(Call::Whole("tare_rest", self.refuses_zero()), Wrap::Collate)
+            }
+            "mod" if exact => called(
+                Call::Whole("tare_rest_int", first == Class::Big),
+                Wrap::Collate,
+            ),
+            "greatest" if exact => self.chosen_by(expr, "tare_greatest"),
+            "least" if exact => self.chosen_by(expr, "tare_least"),
+            "nullif" if exact => self.chosen_by(expr, "tare_nullif"),
+            "greatest" if texts => called(Call::Named("tare_greatest_text"), Wrap::None),
+            "least" if texts => called(Call::Named("tare_least_text"), Wrap::None),
+            "nullif" if texts => called(Call::Named("tare_nullif_text"), Wrap::None),
+            "if" | "ifnull" | "coalesce" | "greatest" | "least" | "nullif"
+                if classes
+                    .iter()
+                    .any(|c| matches!(c, Class::Decimal | Class::Big)) =>
+            {
+                self.of_choice(expr)
+            }
+            "round" | "truncate" if first == Class::Text => {
+                self.doubles(expr, |c| c == Class::Text);
+                Plan::default()
+            }
+            _ if name.starts_with("json_") => {
+                self.doubles(expr, |c| matches!(c, Class::Decimal | Class::Big));
+                Plan::default()
+            }
+            // The default is the column's, and is not asked for.
+            "default" | "values" => Plan::default(),
+            _ => self.of_result(expr),
+        }
+    }
+
+    /// SUM and AVG.
+    fn of_total(&mut self, expr: &Expr, name: &str) -> Plan {
+        let Expr::Function(f) = expr else {
+            return Plan::default();
+        };
+        if self.class(expr) != Class::Decimal {
+            return Plan::default();
+        }
+        let small = match arguments(f).first() {
+            Some(argument) => self.class(argument) == Class::Int && self.bits(argument) <= 32,
+            None => false,
+        };
+        match name {
+            // SQLite's own is exact up to 64 bits.
+            "sum" if small => wrapped(Wrap::Text),
+            "sum" => called(Call::Named("tare_sum"), Wrap::Text),
+            _ => called(Call::Named("tare_avg"), Wrap::Text),
+        }
+    }
+
+    /// Has the arguments of some classes handed over as doubles.
+    fn doubles(&mut self, call: &mut Expr, which: fn(Class) -> bool) {
+        let Expr::Function(f) = call else { return };
+        let FunctionArguments::List(list) = &mut f.args else {
+            return;
+        };
+        for argument in &mut list.args {
+            let FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) = argument else {
+                continue;
+            };
+            if which(self.class(e)) {
+                node::replace(e, |e| node::cast(e, DataType::DoublePrecision));
+            }
+        }
+    }
+}
+
+fn called(call: Call, wrap: Wrap) -> Plan {
+    Plan {
+        call: Some(call),
+        wrap,
+    }
+}
+
+fn wrapped(wrap: Wrap) -> Plan {
+    Plan { call: None, wrap }
+}

@@ -1,0 +1,131 @@
+//! What becomes of an expression of exact numbers once its parts have been rewritten.
+
+use sqlparser::ast::{DataType, Expr, FunctionArguments, Ident, ObjectName};
+
+use crate::function::arguments;
+use crate::node::{self, call, nested, number};
+
+/// The collation of exact numbers.
+const COLLATION: &str = "tare_decimal";
+
+/// What becomes of an expression.
+#[derive(Debug, Default)]
+pub(in crate::rewrite) struct Plan {
+    pub(super) call: Option<Call>,
+    pub(super) wrap: Wrap,
+}
+
+/// Which function of ours takes the place of an operator or a function.
+#[derive(Debug)]
+pub(super) enum Call {
+    /// Of two operands.
+    Two(&'static str),
+    /// Of two operands; what follows them.
+    Whole(&'static str, bool),
+    /// Of two operands; whether a divisor of 0 is an error, and whether the result has no sign.
+    Divided(&'static str, bool, bool),
+    /// Of an operator and two operands.
+    Bits(&'static str),
+    /// Of one operand.
+    One(&'static str),
+    /// A function with the same arguments.
+    Named(&'static str),
+    /// A CAST: what follows the operand.
+    Cast(&'static str, Vec<i64>),
+    /// A literal.
+    Literal(Expr),
+    /// COUNT(DISTINCT number).
+    CountDistinct,
+}
+
+/// How the result says that it is exact.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wrap {
+    #[default]
+    None,
+    /// By the collation.
+    Collate,
+    /// As a text, with the collation: it may be an integer.
+    Text,
+    /// It is a double, and may be a DECIMAL's text.
+    Real,
+}
+
+/// A text that brings the collation of exact numbers.
+pub(in crate::rewrite) fn exact_text(expr: Expr) -> Expr {
+    nested(node::collate(node::cast(expr, DataType::Text), COLLATION))
+}
+
+/// The operands of an operator or the arguments of a function.
+fn operands(expr: Expr) -> Vec<Expr> {
+    match expr {
+        Expr::BinaryOp { left, right, .. } => vec![*left, *right],
+        Expr::UnaryOp { expr, .. } | Expr::Cast { expr, .. } | Expr::Convert { expr, .. } => {
+            vec![*expr]
+        }
+        Expr::Function(f) => arguments(&f).into_iter().cloned().collect(),
+        _ => Vec::new(),
+    }
+}
+
+impl Plan {
+    /// Puts the call in an expression's place, where there is one; whether there is.
+    pub(in crate::rewrite) fn call(&self, expr: &mut Expr) -> bool {
+        let Some(made) = &self.call else {
+            return false;
+        };
+        let flag = |yes: &bool| number((*yes).into());
+        node::replace(expr, |expr| {
+            let (name, rest) = match made {
+                Call::Literal(literal) => return literal.clone(),
+                Call::Named(name) => return named(name, expr),
+                Call::CountDistinct => {
+                    return node::aggregate("count", true, operands(expr), Vec::new());
+                }
+                Call::Bits(op) => {
+                    let mut all = vec![node::text(op)];
+                    all.extend(operands(expr));
+                    all.resize(3, number(0));
+                    return call("tare_bits", all);
+                }
+                Call::Two(name) | Call::One(name) => (name, Vec::new()),
+                Call::Whole(name, yes) => (name, vec![flag(yes)]),
+                Call::Divided(name, refuses, unsigned) => {
+                    (name, vec![flag(refuses), flag(unsigned)])
+                }
+                Call::Cast(name, rest) => (name, rest.iter().map(|n| number(*n)).collect()),
+            };
+            let mut all = operands(expr);
+            all.extend(rest);
+            call(name, all)
+        });
+        true
+    }
+
+    /// Says that the result is exact.
+    pub(in crate::rewrite) fn wrap(&self, expr: &mut Expr) {
+        let wrap = self.wrap;
+        if wrap == Wrap::None {
+            return;
+        }
+        node::replace(expr, |expr| match wrap {
+            Wrap::Collate | Wrap::None => nested(node::collate(expr, COLLATION)),
+            Wrap::Text => exact_text(expr),
+            Wrap::Real => call("tare_real", vec![expr]),
+        });
+    }
+}
+
+/// A call of the same arguments, under another name.
+fn named(name: &str, expr: Expr) -> Expr {
+    match expr {
+        Expr::Function(mut f) => {
+            f.name = ObjectName::from(vec![Ident::new(name)]);
+            if matches!(f.args, FunctionArguments::None) {
+                return call(name, Vec::new());
+            }
+            Expr::Function(f)
+        }
+        other => other,
+    }
+}

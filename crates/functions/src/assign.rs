@@ -1,0 +1,175 @@
+//! Values on their way into columns: made what the column's type has, or refused.
+//!
+//! Each function takes the value, the column's name, whether the mode is strict, and what the type
+//! says of itself. Where the mode is not strict, the nearest value is taken, and a warning is left.
+
+use tare_mysql::decimal::Decimal;
+
+use crate::exact::{decimal, integer, largest};
+use crate::prelude::*;
+
+mod member;
+mod moment;
+
+/// What the dialect writes.
+pub(crate) static HELPERS: &[Helper] = &[
+    helper("tare_to_int", 5, 5, to_int),
+    helper("tare_to_decimal", 6, 6, to_decimal),
+    helper("tare_to_double", 4, 4, to_double),
+    helper("tare_to_char", 4, 4, to_char),
+    helper("tare_to_date", 3, 3, moment::to_date),
+    helper("tare_to_datetime", 4, 4, moment::to_datetime),
+    helper("tare_to_time", 4, 4, moment::to_time),
+    helper("tare_to_year", 3, 3, moment::to_year),
+    helper("tare_to_enum", 4, ANY, member::to_enum),
+    helper("tare_to_set", 4, ANY, member::to_set),
+    helper("tare_member", 2, ANY, member::number_of_enum),
+    helper("tare_members", 2, ANY, member::number_of_set),
+];
+
+/// A value that does not fit: an error in strict mode, and else a warning and the value that is
+/// taken instead.
+fn misfit(ctx: &Call<'_>, code: u16, message: String, instead: Value) -> Answer {
+    if matches!(ctx.get_raw(2), ValueRef::Integer(1)) {
+        return Err(raise(SqlError::new(code, message)));
+    }
+    ctx.session.warn(code, &message);
+    Ok(instead)
+}
+
+fn column(ctx: &Call<'_>) -> String {
+    text(ctx, 1).unwrap_or_default()
+}
+
+/// 1264.
+fn out_of_range(ctx: &Call<'_>, instead: Value) -> Answer {
+    let message = format!("Out of range value for column '{}' at row 1", column(ctx));
+    misfit(ctx, 1264, message, instead)
+}
+
+/// 1265.
+fn truncated(ctx: &Call<'_>, instead: Value) -> Answer {
+    let message = format!("Data truncated for column '{}' at row 1", column(ctx));
+    misfit(ctx, 1265, message, instead)
+}
+
+/// 1292, and 1366 for numbers: `kind` is what the value is not.
+fn incorrect(ctx: &Call<'_>, code: u16, kind: &str, instead: Value) -> Answer {
+    let value = text(ctx, 0).unwrap_or_default();
+    let message = format!(
+        "Incorrect {kind} value: '{value}' for column '{}' at row 1",
+        column(ctx)
+    );
+    misfit(ctx, code, message, instead)
+}
+
+/// Whether a text says a number, a part of one, or none.
+enum Read {
+    Whole,
+    Part,
+    None,
+}
+
+fn read(ctx: &Call<'_>) -> Read {
+    let (ValueRef::Text(t) | ValueRef::Blob(t)) = ctx.get_raw(0) else {
+        return Read::Whole;
+    };
+    let text = String::from_utf8_lossy(t);
+    if Decimal::prefix(&text).1 {
+        return Read::Whole;
+    }
+    let digits = text.trim_start().trim_start_matches(['-', '+', '.']);
+    match digits.starts_with(|c: char| c.is_ascii_digit()) {
+        true => Read::Part,
+        false => Read::None,
+    }
+}
+
+/// An integer of so many bits, without a sign where the last argument is 1.
+fn to_int(ctx: &Call<'_>) -> Answer {
+    let (bits, unsigned) = (int(ctx, 3).unwrap_or(64), int(ctx, 4) == Some(1));
+    let (low, high) = match unsigned {
+        true => (0, (1i128 << bits) - 1),
+        false => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+    };
+    let found = match ctx.get_raw(0) {
+        ValueRef::Null => return Ok(Value::Null),
+        ValueRef::Integer(n) => i128::from(n),
+        // Doubles are rounded to even, everything else away from zero.
+        ValueRef::Real(x) => x.round_ties_even() as i128,
+        _ => match decimal(ctx, 0) {
+            None => return Ok(Value::Null),
+            Some(d) => {
+                let rounded = d.rounded(0);
+                let limit = if rounded.is_negative() {
+                    i128::MIN
+                } else {
+                    i128::MAX
+                };
+                rounded.to_whole().unwrap_or(limit)
+            }
+        },
+    };
+    let nearest = integer(found.clamp(low, high));
+    match read(ctx) {
+        Read::None => incorrect(ctx, 1366, "integer", integer(0i128.max(low))),
+        Read::Part => truncated(ctx, nearest),
+        Read::Whole if !(low..=high).contains(&found) => out_of_range(ctx, nearest),
+        Read::Whole => Ok(nearest),
+    }
+}
+
+/// A DECIMAL of so many digits, so many of them behind the point; without a sign where the last
+/// argument is 1.
+fn to_decimal(ctx: &Call<'_>) -> Answer {
+    let Some(d) = decimal(ctx, 0) else {
+        return Ok(Value::Null);
+    };
+    let (digits, scale) = (int(ctx, 3).unwrap_or(10), int(ctx, 4).unwrap_or(0));
+    let rounded = d.rounded(scale);
+    match read(ctx) {
+        Read::None => return incorrect(ctx, 1366, "decimal", Value::Text(rounded.text())),
+        Read::Part => return truncated(ctx, Value::Text(rounded.text())),
+        Read::Whole => {}
+    }
+    if rounded.is_negative() && int(ctx, 5) == Some(1) {
+        let zero = Decimal::from(0i64).rounded(scale).text();
+        return out_of_range(ctx, Value::Text(zero));
+    }
+    if rounded.whole_digits() > digits - scale {
+        let nearest = largest(digits, scale, rounded.is_negative());
+        return out_of_range(ctx, Value::Text(nearest));
+    }
+    Ok(Value::Text(rounded.text()))
+}
+
+/// A double; without a sign where the last argument is 1.
+fn to_double(ctx: &Call<'_>) -> Answer {
+    let Some(x) = real(ctx, 0) else {
+        return Ok(Value::Null);
+    };
+    match read(ctx) {
+        Read::None | Read::Part => truncated(ctx, Value::Real(x)),
+        Read::Whole if x < 0.0 && int(ctx, 3) == Some(1) => out_of_range(ctx, Value::Real(0.0)),
+        Read::Whole => Ok(Value::Real(x)),
+    }
+}
+
+/// A CHAR of so many characters: it has no spaces at its end.
+fn to_char(ctx: &Call<'_>) -> Answer {
+    let Some(value) = text(ctx, 0) else {
+        return Ok(Value::Null);
+    };
+    let value = value.trim_end_matches(' ');
+    let most = int(ctx, 3).unwrap_or(1).max(0) as usize;
+    if value.chars().count() <= most {
+        return Ok(Value::Text(value.to_owned()));
+    }
+    let message = format!("Data too long for column '{}' at row 1", column(ctx));
+    misfit(
+        ctx,
+        1406,
+        message,
+        Value::Text(value.chars().take(most).collect()),
+    )
+}

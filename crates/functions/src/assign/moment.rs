@@ -1,0 +1,97 @@
+//! DATE, DATETIME, TIMESTAMP, TIME and YEAR.
+
+use tare_mysql::date::read::{date_and_time, time_of};
+
+use super::{incorrect, misfit, out_of_range, truncated};
+use crate::prelude::*;
+
+/// A date of the calendar.
+pub(super) fn to_date(ctx: &Call<'_>) -> Answer {
+    let Some(value) = text(ctx, 0) else {
+        return Ok(Value::Null);
+    };
+    match date_and_time(&value) {
+        Some(found) => Ok(Value::Text(found.date_text())),
+        None => incorrect(ctx, 1292, "date", Value::Text("0000-00-00".into())),
+    }
+}
+
+/// A date and a time, rounded to so many digits behind the second.
+pub(super) fn to_datetime(ctx: &Call<'_>) -> Answer {
+    let Some(value) = text(ctx, 0) else {
+        return Ok(Value::Null);
+    };
+    let digits = int(ctx, 3).unwrap_or(0);
+    let rounded = date_and_time(&value).map(|d| {
+        let micros = time::rounded(d.micros, digits);
+        DateTime::from_total((d.days * 86_400_000_000) + micros, true)
+    });
+    match rounded.filter(|d| d.civil().0 <= 9999) {
+        Some(found) => Ok(Value::Text(found.text_with(digits))),
+        None => {
+            let zero = match digits {
+                0 => "0000-00-00 00:00:00".to_owned(),
+                n => format!("0000-00-00 00:00:00.{}", "0".repeat(n as usize)),
+            };
+            incorrect(ctx, 1292, "datetime", Value::Text(zero))
+        }
+    }
+}
+
+/// The longest TIME: 838:59:59.
+const LONGEST: i64 = (838 * 3600 + 59 * 60 + 59) * 1_000_000;
+
+/// A time, rounded to so many digits behind the second.
+pub(super) fn to_time(ctx: &Call<'_>) -> Answer {
+    let Some(value) = text(ctx, 0) else {
+        return Ok(Value::Null);
+    };
+    let digits = int(ctx, 3).unwrap_or(0);
+    let Some(micros) = time_of(&value) else {
+        let zero = time::time_text_with(0, digits);
+        return incorrect(ctx, 1292, "time", Value::Text(zero));
+    };
+    let rounded = time::rounded(micros, digits);
+    if rounded.abs() > LONGEST {
+        let nearest = time::time_text_with(LONGEST * rounded.signum(), digits);
+        return match ctx.get_raw(0) {
+            ValueRef::Text(_) => incorrect(ctx, 1292, "time", Value::Text(nearest)),
+            _ => out_of_range(ctx, Value::Text(nearest)),
+        };
+    }
+    Ok(Value::Text(time::time_text_with(rounded, digits)))
+}
+
+/// A year: 0, or one from 1901 to 2155. Two digits are one from 1970 to 2069.
+pub(super) fn to_year(ctx: &Call<'_>) -> Answer {
+    let value = match ctx.get_raw(0) {
+        ValueRef::Null => return Ok(Value::Null),
+        ValueRef::Integer(n) => n,
+        ValueRef::Real(x) => x.round_ties_even() as i64,
+        _ => {
+            let (d, whole) =
+                tare_mysql::decimal::Decimal::prefix(&text(ctx, 0).unwrap_or_default());
+            if !whole {
+                return match d.is_zero() {
+                    true => incorrect(ctx, 1366, "integer", Value::Integer(0)),
+                    false => truncated(ctx, Value::Integer(0)),
+                };
+            }
+            d.rounded(0).to_whole().map_or(i64::MAX, |n| n as i64)
+        }
+    };
+    let is_text = matches!(ctx.get_raw(0), ValueRef::Text(_));
+    let year = match value {
+        0 if is_text => 2000,
+        0 => 0,
+        1..=69 => value + 2000,
+        70..=99 => value + 1900,
+        _ => value,
+    };
+    if year == 0 || (1901..=2155).contains(&year) {
+        return Ok(Value::Integer(year));
+    }
+    let name = super::column(ctx);
+    let message = format!("Out of range value for column '{name}' at row 1");
+    misfit(ctx, 1264, message, Value::Integer(0))
+}

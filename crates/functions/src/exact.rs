@@ -1,0 +1,289 @@
+//! Exact numbers: DECIMAL, and integers of 64 bits with and without a sign.
+//!
+//! An integer that fits 64 bits with a sign is SQLite's INTEGER; a larger one, and every DECIMAL, is
+//! a text that [`tare_mysql::decimal::compare`] sorts. The dialect calls these functions where it
+//! knows that the operands are exact.
+
+use tare_mysql::decimal::Decimal;
+
+use crate::prelude::*;
+
+/// The collation of exact numbers.
+pub(crate) const COLLATION: &str = "tare_decimal";
+
+/// Digits that a quotient has more than its dividend: @@div_precision_increment.
+pub(crate) const MORE_DIGITS: i64 = 4;
+
+/// What the dialect writes.
+pub(crate) static HELPERS: &[Helper] = &[
+    helper("tare_add", 2, 2, |ctx| {
+        two(ctx, Decimal::plus, |a, b| a + b)
+    }),
+    helper("tare_sub", 2, 2, |ctx| {
+        two(ctx, Decimal::minus, |a, b| a - b)
+    }),
+    helper("tare_mul", 2, 2, |ctx| {
+        two(ctx, Decimal::times, |a, b| a * b)
+    }),
+    helper("tare_sub_unsigned", 2, 2, |ctx| {
+        match two(ctx, Decimal::minus, |a, b| a - b)? {
+            Value::Text(t) if t.starts_with('-') => Err(out_of_range("DECIMAL UNSIGNED")),
+            other => Ok(other),
+        }
+    }),
+    // The third argument of what divides says whether a divisor of 0 is an error.
+    helper("tare_over", 3, 3, |ctx| {
+        divided(ctx, |a, b| match a.over(b, MORE_DIGITS) {
+            Some(quotient) => Ok(Value::Text(quotient.text())),
+            None => Err(out_of_range("DECIMAL")),
+        })
+    }),
+    helper("tare_rest", 3, 3, |ctx| {
+        divided(ctx, |a, b| Ok(Value::Text(a.remainder(b).text())))
+    }),
+    // The last argument says whether the result has no sign.
+    helper("tare_add_int", 3, 3, |ctx| whole(ctx, i128::checked_add)),
+    helper("tare_sub_int", 3, 3, |ctx| whole(ctx, i128::checked_sub)),
+    helper("tare_mul_int", 3, 3, |ctx| whole(ctx, i128::checked_mul)),
+    helper("tare_rest_int", 4, 4, |ctx| {
+        let unsigned = int(ctx, 3) == Some(1);
+        divided(ctx, |a, b| in_range(a.remainder(b).to_whole(), unsigned))
+    }),
+    helper("tare_div_int", 4, 4, |ctx| {
+        let unsigned = int(ctx, 3) == Some(1);
+        divided(ctx, |a, b| in_range(a.div(b).to_whole(), unsigned))
+    }),
+    helper("tare_neg", 1, 1, |ctx| one(ctx, |d| d.negated())),
+    helper("tare_neg_int", 1, 1, |ctx| match decimal(ctx, 0) {
+        None => Ok(Value::Null),
+        Some(d) => in_range(d.negated().to_whole(), false),
+    }),
+    helper("tare_abs", 1, 1, |ctx| one(ctx, |d| d.abs())),
+    // A number that was given as a text: whole, where it is.
+    helper("tare_exact", 1, 1, |ctx| match ctx.get_raw(0) {
+        ValueRef::Text(t) => Ok(match Decimal::prefix(&String::from_utf8_lossy(t)) {
+            (d, _) if d.scale() == 0 => d.to_whole().map_or(Value::Null, integer),
+            (d, _) => Value::Real(d.to_double()),
+        }),
+        _ => ctx.get(0),
+    }),
+    // CAST(x AS SIGNED), and AS UNSIGNED where the second argument is 1.
+    helper("tare_whole", 2, 2, |ctx| {
+        let unsigned = int(ctx, 1) == Some(1);
+        Ok(decimal(ctx, 0).map_or(Value::Null, |d| cast_whole(&d, unsigned)))
+    }),
+    // CAST(x AS DECIMAL(digits, scale)).
+    helper("tare_decimal", 3, 3, |ctx| {
+        let (Some(d), Some(digits), Some(scale)) = (decimal(ctx, 0), int(ctx, 1), int(ctx, 2))
+        else {
+            return Ok(Value::Null);
+        };
+        let rounded = d.rounded(scale);
+        Ok(Value::Text(match rounded.whole_digits() > digits - scale {
+            true => largest(digits, scale, rounded.is_negative()),
+            false => rounded.text(),
+        }))
+    }),
+    // GREATEST and LEAST of exact numbers, and NULLIF.
+    // Operators on bits, of 64 bits without a sign.
+    helper("tare_bits", 3, 3, bits),
+    helper("tare_greatest", 2, ANY, |ctx| extreme(ctx, true)),
+    helper("tare_least", 2, ANY, |ctx| extreme(ctx, false)),
+    helper("tare_nullif", 2, 2, |ctx| {
+        let same = decimal(ctx, 0)
+            .zip(decimal(ctx, 1))
+            .is_some_and(|(a, b)| a.minus(&b).is_some_and(|d| d.is_zero()));
+        match same {
+            true => Ok(Value::Null),
+            false => ctx.get(0),
+        }
+    }),
+];
+
+/// The largest DECIMAL of so many digits.
+pub(crate) fn largest(digits: i64, scale: i64, negative: bool) -> String {
+    let nines = |n: i64| "9".repeat(n.max(0) as usize);
+    let sign = if negative { "-" } else { "" };
+    match scale {
+        0 => format!("{sign}{}", nines(digits)),
+        _ => format!("{sign}{}.{}", nines(digits - scale), nines(scale)),
+    }
+}
+
+/// An argument as an exact number; `None` for NULL.
+pub(crate) fn decimal(ctx: &Call<'_>, i: usize) -> Option<Decimal> {
+    value(ctx.get_raw(i))
+}
+
+/// A value as an exact number; `None` for NULL.
+pub(crate) fn value(value: ValueRef<'_>) -> Option<Decimal> {
+    match value {
+        ValueRef::Null => None,
+        ValueRef::Integer(n) => Some(n.into()),
+        ValueRef::Real(x) => Some(Decimal::from_double(x).unwrap_or_else(|| 0i64.into())),
+        ValueRef::Text(t) | ValueRef::Blob(t) => {
+            Some(Decimal::prefix(&String::from_utf8_lossy(t)).0)
+        }
+    }
+}
+
+/// A whole number as SQLite has it: an INTEGER, or a text beyond 64 bits with a sign.
+pub(crate) fn integer(n: i128) -> Value {
+    i64::try_from(n).map_or_else(|_| Value::Text(n.to_string()), Value::Integer)
+}
+
+/// 1690.
+fn out_of_range(kind: &str) -> rusqlite::Error {
+    raise(SqlError::new(1690, format!("{kind} value is out of range")))
+}
+
+/// A whole number of 64 bits.
+fn in_range(n: Option<i128>, unsigned: bool) -> Answer {
+    let fits = |n: &i128| match unsigned {
+        true => u64::try_from(*n).is_ok(),
+        false => i64::try_from(*n).is_ok(),
+    };
+    match n.filter(fits) {
+        Some(n) => Ok(integer(n)),
+        None => Err(out_of_range(if unsigned {
+            "BIGINT UNSIGNED"
+        } else {
+            "BIGINT"
+        })),
+    }
+}
+
+/// A number of one.
+fn one(ctx: &Call<'_>, f: fn(Decimal) -> Decimal) -> Answer {
+    Ok(match ctx.get_raw(0) {
+        ValueRef::Real(x) if x.is_finite() => {
+            Decimal::from_double(x).map_or(Value::Null, |d| Value::Real(f(d).to_double()))
+        }
+        _ => decimal(ctx, 0).map_or(Value::Null, |d| Value::Text(f(d).text())),
+    })
+}
+
+/// A DECIMAL of two numbers; a double, where one of them is.
+fn two(
+    ctx: &Call<'_>,
+    f: fn(&Decimal, &Decimal) -> Option<Decimal>,
+    doubles: fn(f64, f64) -> f64,
+) -> Answer {
+    if let (ValueRef::Real(_), _) | (_, ValueRef::Real(_)) = (ctx.get_raw(0), ctx.get_raw(1)) {
+        return Ok(real(ctx, 0)
+            .zip(real(ctx, 1))
+            .map_or(Value::Null, |(a, b)| number(doubles(a, b))));
+    }
+    match (decimal(ctx, 0), decimal(ctx, 1)) {
+        (Some(a), Some(b)) => f(&a, &b)
+            .map(|d| Value::Text(d.text()))
+            .ok_or_else(|| out_of_range("DECIMAL")),
+        _ => Ok(Value::Null),
+    }
+}
+
+/// A whole number of two.
+fn whole(ctx: &Call<'_>, f: fn(i128, i128) -> Option<i128>) -> Answer {
+    let unsigned = matches!(ctx.get_raw(2), ValueRef::Integer(1));
+    let operand = |i: usize| match ctx.get_raw(i) {
+        ValueRef::Null => None,
+        ValueRef::Integer(n) => Some(i128::from(n)),
+        other => value(other).and_then(|d| d.rounded(0).to_whole()),
+    };
+    match (operand(0), operand(1)) {
+        (Some(a), Some(b)) => in_range(f(a, b), unsigned),
+        _ => Ok(Value::Null),
+    }
+}
+
+/// What divides: by zero it is NULL, and a warning where @@sql_mode asks for one.
+fn divided(ctx: &Call<'_>, f: impl Fn(&Decimal, &Decimal) -> Answer) -> Answer {
+    let (Some(a), Some(b)) = (decimal(ctx, 0), decimal(ctx, 1)) else {
+        return Ok(Value::Null);
+    };
+    if b.is_zero() {
+        return by_zero(ctx, 2);
+    }
+    f(&a, &b)
+}
+
+/// What a division by zero gives: NULL with a warning, or 1365 where an argument says that it is an
+/// error, and @@sql_mode too.
+pub(crate) fn by_zero(ctx: &Call<'_>, refuses: usize) -> Answer {
+    let asked = ctx.session.divided_by_zero();
+    match asked && ctx.len() > refuses && int(ctx, refuses) == Some(1) {
+        true => Err(raise(SqlError::new(1365, "Division by 0"))),
+        false => Ok(Value::Null),
+    }
+}
+
+/// A number cut to 64 bits, as CAST does it.
+fn cast_whole(d: &Decimal, unsigned: bool) -> Value {
+    let rounded = d.rounded(0);
+    let n = rounded.to_whole().unwrap_or(match rounded.is_negative() {
+        true => i128::MIN,
+        false => i128::MAX,
+    });
+    let n = match unsigned {
+        // A negative integer keeps its bits.
+        true if n < 0 => i128::from(n.max(i64::MIN.into()) as i64 as u64),
+        true => n.min(u64::MAX.into()),
+        false if d.scale() == 0 && (0..=i128::from(u64::MAX)).contains(&n) => {
+            i128::from(n as u64 as i64)
+        }
+        false => n.clamp(i64::MIN.into(), i64::MAX.into()),
+    };
+    integer(n)
+}
+
+/// The largest argument, or the smallest; NULL where one is.
+fn extreme(ctx: &Call<'_>, largest: bool) -> Answer {
+    let mut best: Option<(usize, Decimal)> = None;
+    for i in 0..ctx.len() {
+        let Some(d) = decimal(ctx, i) else {
+            return Ok(Value::Null);
+        };
+        let better = best.as_ref().is_none_or(|(_, b)| {
+            d.minus(b)
+                .is_some_and(|d| !d.is_zero() && d.is_negative() != largest)
+        });
+        if better {
+            best = Some((i, d));
+        }
+    }
+    best.map_or(Ok(Value::Null), |(i, _)| ctx.get(i))
+}
+
+/// The bits of a number; a negative one has those of its complement.
+fn word(ctx: &Call<'_>, i: usize) -> Option<u64> {
+    Some(match ctx.get_raw(i) {
+        ValueRef::Null => return None,
+        ValueRef::Integer(n) => n as u64,
+        other => {
+            let n = value(other)?.rounded(0);
+            match n.to_whole() {
+                Some(n) if n < 0 => n.max(i64::MIN.into()) as i64 as u64,
+                Some(n) => n.min(u64::MAX.into()) as u64,
+                None if n.is_negative() => i64::MIN as u64,
+                None => u64::MAX,
+            }
+        }
+    })
+}
+
+/// `&`, `|`, `^`, `<<`, `>>` and `~`.
+fn bits(ctx: &Call<'_>) -> Answer {
+    let (Some(a), Some(b)) = (word(ctx, 1), word(ctx, 2)) else {
+        return Ok(Value::Null);
+    };
+    let by = u32::try_from(b).unwrap_or(u32::MAX);
+    let found = match text(ctx, 0).as_deref() {
+        Some("&") => a & b,
+        Some("|") => a | b,
+        Some("^") => a ^ b,
+        Some("<<") => a.checked_shl(by).unwrap_or(0),
+        Some(">>") => a.checked_shr(by).unwrap_or(0),
+        _ => !a,
+    };
+    Ok(integer(found.into()))
+}

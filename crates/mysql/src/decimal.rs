@@ -1,0 +1,386 @@
+//! DECIMAL: exact numbers of up to 65 digits, with MySQL's rules for digits behind the point.
+//!
+//! A value is a text like `-12.50`. That is how SQLite keeps it, in columns whose collation is
+//! [`compare`]: so it sorts, groups and is found by an index as a number.
+
+use std::cmp::Ordering;
+use std::str::FromStr;
+
+use bigdecimal::num_bigint::{BigInt, Sign};
+use bigdecimal::{BigDecimal, RoundingMode, Zero};
+
+/// The most digits behind the point.
+pub const MAX_SCALE: i64 = 30;
+/// Digits that MySQL keeps in one word, and the words of a number.
+const WORD: i64 = 9;
+const WORDS: i64 = 9;
+
+/// An exact number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decimal(BigDecimal);
+
+impl Decimal {
+    /// Reads all of a text. `None` for what is no number.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let starts = text.trim_start_matches(['-', '+']);
+        if !starts.starts_with(|c: char| c.is_ascii_digit() || c == '.') || text.contains('_') {
+            return None;
+        }
+        // An exponent that makes gigabytes of zeros.
+        if let Some((_, exponent)) = text.split_once(['e', 'E'])
+            && exponent.parse::<i64>().is_ok_and(|e| e.abs() > 400)
+        {
+            return None;
+        }
+        let text = text.strip_suffix('.').unwrap_or(text);
+        BigDecimal::from_str(text).ok().map(Self::unfolded)
+    }
+
+    /// Reads a text as far as it is a number, and 0 where it does not begin with one. Returns
+    /// whether that was all of it.
+    pub fn prefix(text: &str) -> (Self, bool) {
+        if let Some(whole) = Self::parse(text) {
+            return (whole, true);
+        }
+        let trimmed = text.trim_start();
+        let mut end = 0;
+        let (mut point, mut exponent) = (false, false);
+        for (i, c) in trimmed.char_indices() {
+            match c {
+                '0'..='9' => {}
+                '+' | '-' if i == 0 || trimmed[..i].ends_with(['e', 'E']) => {}
+                '.' if !point && !exponent => point = true,
+                'e' | 'E' if !exponent && i > 0 => exponent = true,
+                _ => break,
+            }
+            end = i + 1;
+        }
+        let found = (1..=end).rev().find_map(|n| Self::parse(&trimmed[..n]));
+        (found.unwrap_or_else(|| Self::from(0i64)), false)
+    }
+
+    /// The shortest number that reads as this double; `None` for one that is infinite.
+    pub fn from_double(x: f64) -> Option<Self> {
+        if !x.is_finite() {
+            return None;
+        }
+        BigDecimal::from_str(&format!("{x}"))
+            .ok()
+            .map(Self::unfolded)
+    }
+
+    /// Without an exponent: at least as many digits behind the point as none.
+    fn unfolded(number: BigDecimal) -> Self {
+        let (_, scale) = number.as_bigint_and_exponent();
+        Self(if scale < 0 {
+            number.with_scale(0)
+        } else {
+            number
+        })
+    }
+
+    /// Digits behind the point.
+    pub fn scale(&self) -> i64 {
+        self.0.fractional_digit_count()
+    }
+
+    /// Digits before the point; none of a number below 1.
+    pub fn whole_digits(&self) -> i64 {
+        if self.0.is_zero() {
+            return 0;
+        }
+        (self.0.digits() as i64 - self.scale()).max(0)
+    }
+
+    /// As DECIMAL is written.
+    pub fn text(&self) -> String {
+        // -0.00 is 0.00.
+        if self.0.is_zero() {
+            return BigDecimal::new(BigInt::zero(), self.scale()).to_plain_string();
+        }
+        self.0.to_plain_string()
+    }
+
+    /// Whether it is 0.
+    pub fn is_zero(&self) -> bool {
+        self.0.is_zero()
+    }
+
+    /// Whether it is below 0.
+    pub fn is_negative(&self) -> bool {
+        self.0.sign() == Sign::Minus
+    }
+
+    /// The nearest double.
+    pub fn to_double(&self) -> f64 {
+        self.text().parse().unwrap_or(0.0)
+    }
+
+    /// The whole number that it is; `None` beyond 128 bits, or with digits behind the point.
+    pub fn to_whole(&self) -> Option<i128> {
+        let (whole, rest) = self.truncated(0).0.into_bigint_and_exponent();
+        (rest == 0).then(|| i128::try_from(whole).ok()).flatten()
+    }
+
+    /// Rounded to so many digits, half away from zero; fewer than none are digits before the point.
+    #[must_use]
+    pub fn rounded(&self, digits: i64) -> Self {
+        self.scaled(digits, RoundingMode::HalfUp)
+    }
+
+    /// Cut to so many digits.
+    #[must_use]
+    pub fn truncated(&self, digits: i64) -> Self {
+        self.scaled(digits, RoundingMode::Down)
+    }
+
+    /// The next whole number below.
+    #[must_use]
+    pub fn floor(&self) -> Self {
+        self.scaled(0, RoundingMode::Floor)
+    }
+
+    /// The next whole number above.
+    #[must_use]
+    pub fn ceil(&self) -> Self {
+        self.scaled(0, RoundingMode::Ceiling)
+    }
+
+    fn scaled(&self, digits: i64, mode: RoundingMode) -> Self {
+        Self::unfolded(self.0.with_scale_round(digits, mode))
+    }
+
+    /// As many words as MySQL has: fewer digits behind the point, or `None` where those before it
+    /// do not fit.
+    fn fitted(self) -> Option<Self> {
+        let words = |digits: i64| digits.max(0).div_euclid(WORD) + i64::from(digits % WORD > 0);
+        let whole = words(self.whole_digits());
+        if whole > WORDS {
+            return None;
+        }
+        let room = (WORDS - whole) * WORD;
+        Some(if words(self.scale()) * WORD > room {
+            self.truncated(room)
+        } else {
+            self
+        })
+    }
+
+    /// The sum; `None` where it is too large.
+    pub fn plus(&self, other: &Self) -> Option<Self> {
+        Self(&self.0 + &other.0).fitted()
+    }
+
+    /// The difference; `None` where it is too large.
+    pub fn minus(&self, other: &Self) -> Option<Self> {
+        Self(&self.0 - &other.0).fitted()
+    }
+
+    /// The product, with 30 digits behind the point at most; `None` where it is too large.
+    pub fn times(&self, other: &Self) -> Option<Self> {
+        let product = Self(&self.0 * &other.0);
+        match product.scale() > MAX_SCALE {
+            true => product.truncated(MAX_SCALE),
+            false => product,
+        }
+        .fitted()
+    }
+
+    /// The quotient, which has `more` digits behind the point than the dividend, and the rest of
+    /// the last word; `None` where it is too large. The divisor is not 0.
+    pub fn over(&self, divisor: &Self, more: i64) -> Option<Self> {
+        let up = |digits: i64| digits.div_euclid(WORD) * WORD + i64::from(digits % WORD > 0) * WORD;
+        let (a, b) = (up(self.scale()), up(divisor.scale()));
+        let more = (more - (a - self.scale()) - (b - divisor.scale())).max(0);
+        let digits = up(a + b + more);
+        let shift = digits + divisor.scale() - self.scale();
+        let (n, _) = self.0.as_bigint_and_exponent();
+        let (d, _) = divisor.0.as_bigint_and_exponent();
+        let ten = |by: i64| BigInt::from(10).pow(by.unsigned_abs() as u32);
+        let quotient = if shift >= 0 {
+            n * ten(shift) / d
+        } else {
+            n / (d * ten(shift))
+        };
+        Self(BigDecimal::new(quotient, digits)).fitted()
+    }
+
+    /// The whole quotient. The divisor is not 0.
+    #[must_use]
+    pub fn div(&self, divisor: &Self) -> Self {
+        let (mine, theirs) = (self.scale(), divisor.scale());
+        let scale = mine.max(theirs);
+        let whole = |d: &Self| d.0.with_scale(scale).into_bigint_and_exponent().0;
+        Self(BigDecimal::new(whole(self) / whole(divisor), 0))
+    }
+
+    /// The remainder, with the dividend's sign. The divisor is not 0.
+    #[must_use]
+    pub fn remainder(&self, divisor: &Self) -> Self {
+        let scale = self.scale().max(divisor.scale());
+        let whole = |d: &Self| d.0.with_scale(scale).into_bigint_and_exponent().0;
+        Self(BigDecimal::new(whole(self) % whole(divisor), scale))
+    }
+
+    /// The number with the other sign.
+    #[must_use]
+    pub fn negated(&self) -> Self {
+        Self(-&self.0)
+    }
+
+    /// The number without its sign.
+    #[must_use]
+    pub fn abs(&self) -> Self {
+        Self(self.0.abs())
+    }
+}
+
+impl From<i64> for Decimal {
+    fn from(n: i64) -> Self {
+        Self(BigDecimal::from(n))
+    }
+}
+
+impl From<i128> for Decimal {
+    fn from(n: i128) -> Self {
+        Self(BigDecimal::from(n))
+    }
+}
+
+/// Sign, digits before the point without leading zeros, digits behind it without trailing ones.
+/// `None` for what is not written as DECIMAL is.
+fn parts(text: &[u8]) -> Option<(bool, &[u8], &[u8])> {
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        all => (false, all),
+    };
+    let point = digits.iter().position(|c| *c == b'.');
+    let (whole, fraction) = match point {
+        Some(at) => (&digits[..at], &digits[at + 1..]),
+        None => (digits, &[][..]),
+    };
+    if whole.is_empty() && fraction.is_empty()
+        || !whole.iter().chain(fraction).all(u8::is_ascii_digit)
+    {
+        return None;
+    }
+    let first = whole.iter().position(|c| *c != b'0').unwrap_or(whole.len());
+    let last = fraction
+        .iter()
+        .rposition(|c| *c != b'0')
+        .map_or(0, |i| i + 1);
+    let (whole, fraction) = (&whole[first..], &fraction[..last]);
+    Some((
+        negative && !(whole.is_empty() && fraction.is_empty()),
+        whole,
+        fraction,
+    ))
+}
+
+/// How two numbers stand to each other, each written as DECIMAL is. What is no number is 0 and
+/// whatever it begins with, as in MySQL.
+pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
+    let (Some(x), Some(y)) = (parts(a), parts(b)) else {
+        let read = |t: &[u8]| Decimal::prefix(&String::from_utf8_lossy(t)).0;
+        return read(a).0.cmp(&read(b).0);
+    };
+    let size = |(_, whole, fraction): &(bool, &[u8], &[u8]), other: &(bool, &[u8], &[u8])| {
+        let lengths = whole.len().cmp(&other.1.len());
+        lengths
+            .then_with(|| (*whole).cmp(other.1))
+            .then_with(|| (*fraction).cmp(other.2))
+    };
+    match (x.0, y.0) {
+        (false, true) => Ordering::Greater,
+        (true, false) => Ordering::Less,
+        (false, false) => size(&x, &y),
+        (true, true) => size(&y, &x),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn d(text: &str) -> Decimal {
+        Decimal::parse(text).expect(text)
+    }
+
+    #[test]
+    fn arithmetic_is_exact() {
+        assert_eq!(d("0.1").plus(&d("0.2")).unwrap().text(), "0.3");
+        assert_eq!(d("1.50").times(&d("2.0")).unwrap().text(), "3.000");
+        assert_eq!(d("1").over(&d("3"), 4).unwrap().text(), "0.333333333");
+        assert_eq!(d("-7.5").div(&d("2")).text(), "-3");
+        assert_eq!(d("-7.5").remainder(&d("2")).text(), "-1.5");
+        assert_eq!(d("9e90").plus(&d("1")), None);
+        let large = d("12345678901234567890.1234567891");
+        assert_eq!(large.text(), "12345678901234567890.1234567891");
+    }
+
+    #[test]
+    fn halves_are_rounded_away_from_zero() {
+        for (text, digits, rounded) in [
+            ("1.115", 2, "1.12"),
+            ("-1.115", 2, "-1.12"),
+            ("0.5", 0, "1"),
+            ("15", -1, "20"),
+            ("1.2", 3, "1.200"),
+            ("-0.4", 0, "0"),
+        ] {
+            assert_eq!(d(text).rounded(digits).text(), rounded, "{text}");
+        }
+        assert_eq!(d("-1.5").floor().text(), "-2");
+        assert_eq!(d("-1.5").ceil().text(), "-1");
+    }
+
+    #[test]
+    fn texts_compare_as_numbers() {
+        let sorted = [
+            "-10",
+            "-9.5",
+            "-0.01",
+            "0.00",
+            "0.1",
+            "1",
+            "1.05",
+            "9",
+            "10.0",
+            "18446744073709551615",
+        ];
+        for (i, a) in sorted.iter().enumerate() {
+            for (j, b) in sorted.iter().enumerate() {
+                assert_eq!(compare(a.as_bytes(), b.as_bytes()), i.cmp(&j), "{a} {b}");
+            }
+        }
+        for (a, b) in [
+            ("1", "1.000"),
+            ("-0", "0"),
+            ("01.5", "1.50"),
+            ("1e2", "100"),
+            ("x", "0"),
+        ] {
+            assert_eq!(
+                compare(a.as_bytes(), b.as_bytes()),
+                Ordering::Equal,
+                "{a} {b}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_text_is_read_as_far_as_it_goes() {
+        for (text, number, all) in [
+            ("12.5x", "12.5", false),
+            ("x", "0", false),
+            (" 7 ", "7", true),
+            ("1e1", "10", true),
+            ("1e", "1", false),
+            ("-", "0", false),
+        ] {
+            let (found, whole) = Decimal::prefix(text);
+            assert_eq!((found.text().as_str(), whole), (number, all), "{text}");
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Statements over tables with values at the bounds of their types.
+
+use super::chance::Chance;
+use super::kinds::{Family, Kind, value};
+
+/// A table of a case.
+pub struct Table {
+    pub columns: Vec<(String, &'static Kind)>,
+    pub create: String,
+}
+
+/// What a statement is, for the comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Rows in an order that the statement leaves open.
+    Unordered,
+    Ordered,
+    Change,
+}
+
+pub struct Statement {
+    pub sql: String,
+    pub form: Form,
+}
+
+pub struct Generator<'a> {
+    pub chance: Chance,
+    /// The last row's. A refused INSERT takes numbers of AUTO_INCREMENT in InnoDB, and none here.
+    pub id: u64,
+    pub kinds: &'a [&'static Kind],
+}
+
+impl Generator<'_> {
+    /// A table `t` with an id and some columns, some of them indexed.
+    pub fn table(&mut self) -> Table {
+        let n = 2 + self.chance.below(4);
+        let columns: Vec<(String, &'static Kind)> = (0..n)
+            .map(|i| (format!("c{i}"), *self.chance.one(self.kinds)))
+            .collect();
+        let mut parts = vec!["id INT PRIMARY KEY".to_owned()];
+        for (name, kind) in &columns {
+            let null = if self.chance.once_in(6) && !kind.sql.ends_with("NULL") {
+                " NOT NULL"
+            } else {
+                ""
+            };
+            parts.push(format!("{name} {}{null}", kind.sql));
+        }
+        for (name, _) in &columns {
+            if self.chance.once_in(4) {
+                parts.push(format!("KEY k_{name} ({name})"));
+            } else if self.chance.once_in(9) {
+                parts.push(format!("UNIQUE KEY u_{name} ({name})"));
+            }
+        }
+        let create = format!("CREATE TABLE t ({})", parts.join(", "));
+        Table { columns, create }
+    }
+
+    pub fn statement(&mut self, table: &Table) -> Statement {
+        let change = |sql| Statement {
+            sql,
+            form: Form::Change,
+        };
+        match self.chance.below(20) {
+            0..=6 => change(self.insert(table)),
+            7..=8 => change(self.update(table)),
+            9 => change(self.delete(table)),
+            10..=12 => self.aggregate(table),
+            _ => self.select(table),
+        }
+    }
+
+    fn row(&mut self, table: &Table) -> String {
+        let values: Vec<&str> = table
+            .columns
+            .iter()
+            .map(|(_, kind)| value(kind, self.kinds, &mut self.chance))
+            .collect();
+        self.id += 1;
+        format!("({}, {})", self.id, values.join(", "))
+    }
+
+    fn insert(&mut self, table: &Table) -> String {
+        let names: Vec<&str> = table.columns.iter().map(|c| c.0.as_str()).collect();
+        let rows = if self.chance.once_in(8) { 2 } else { 1 };
+        let rows: Vec<String> = (0..rows).map(|_| self.row(table)).collect();
+        format!(
+            "INSERT INTO t (id, {}) VALUES {}",
+            names.join(", "),
+            rows.join(", ")
+        )
+    }
+
+    fn update(&mut self, table: &Table) -> String {
+        let n = 1 + self.chance.below(2);
+        let mut sets = Vec::new();
+        for _ in 0..n {
+            let (name, kind) = self.chance.one(&table.columns).clone();
+            let new = match self.chance.below(3) {
+                0 if kind.family == Family::Number => self.number(table, 1),
+                1 => self
+                    .column_of(table, kind.family)
+                    .unwrap_or_else(|| "NULL".into()),
+                _ => value(kind, self.kinds, &mut self.chance).to_owned(),
+            };
+            sets.push(format!("{name} = {new}"));
+        }
+        format!(
+            "UPDATE t SET {} WHERE {}",
+            sets.join(", "),
+            self.condition(table, 1)
+        )
+    }
+
+    fn delete(&mut self, table: &Table) -> String {
+        format!(
+            "DELETE FROM t WHERE {} AND id % 3 = {}",
+            self.condition(table, 1),
+            self.chance.below(3)
+        )
+    }
+
+    fn select(&mut self, table: &Table) -> Statement {
+        let mut items = vec!["id".to_owned()];
+        for _ in 0..=self.chance.below(2) {
+            items.push(self.any(table));
+        }
+        let items = items.join(", ");
+        let condition = if self.chance.once_in(4) {
+            "1".into()
+        } else {
+            self.condition(table, 2)
+        };
+        if self.chance.once_in(2) {
+            let (name, _) = self.chance.one(&table.columns).clone();
+            let down = if self.chance.once_in(2) { " DESC" } else { "" };
+            let sql = format!("SELECT {items} FROM t WHERE {condition} ORDER BY {name}{down}, id");
+            return Statement {
+                sql,
+                form: Form::Ordered,
+            };
+        }
+        let sql = format!("SELECT {items} FROM t WHERE {condition}");
+        Statement {
+            sql,
+            form: Form::Unordered,
+        }
+    }
+
+    fn aggregate(&mut self, table: &Table) -> Statement {
+        let (name, kind) = self.chance.one(&table.columns).clone();
+        let of = match kind.family {
+            Family::Number => vec!["SUM", "AVG", "MIN", "MAX", "COUNT", "COUNT(DISTINCT"],
+            _ => vec!["MIN", "MAX", "COUNT", "COUNT(DISTINCT"],
+        };
+        let function = *self.chance.one(&of);
+        let call = |argument: &str| match function {
+            "COUNT(DISTINCT" => format!("COUNT(DISTINCT {argument})"),
+            f => format!("{f}({argument})"),
+        };
+        let sql = match self.chance.below(4) {
+            0 if kind.family == Family::Number => {
+                let argument = self.number(table, 1);
+                format!("SELECT {} FROM t", call(&argument))
+            }
+            1 => format!("SELECT COUNT(*), MIN(id) FROM t GROUP BY {name}"),
+            2 => format!("SELECT COUNT(*) FROM (SELECT DISTINCT {name} FROM t) d"),
+            _ => format!(
+                "SELECT {} FROM t WHERE {}",
+                call(&name),
+                self.condition(table, 1)
+            ),
+        };
+        Statement {
+            sql,
+            form: Form::Unordered,
+        }
+    }
+
+    /// A column of a family, or of any where there is none.
+    fn column_of(&mut self, table: &Table, family: Family) -> Option<String> {
+        let of: Vec<&String> = table
+            .columns
+            .iter()
+            .filter(|c| c.1.family == family)
+            .map(|c| &c.0)
+            .collect();
+        (!of.is_empty()).then(|| (*self.chance.one(&of)).clone())
+    }
+
+    fn any(&mut self, table: &Table) -> String {
+        let (name, kind) = self.chance.one(&table.columns).clone();
+        match kind.family {
+            Family::Number if self.chance.once_in(2) => self.number(table, 2),
+            Family::Member if self.chance.once_in(2) => format!("{name}+0"),
+            Family::Text if self.chance.once_in(3) => {
+                let other = self
+                    .column_of(table, Family::Text)
+                    .unwrap_or_else(|| name.clone());
+                match self.chance.below(4) {
+                    0 => format!("NULLIF({name}, {other})"),
+                    1 => format!("GREATEST({name}, {other})"),
+                    2 => format!("LENGTH({name})"),
+                    _ => format!("CONCAT({name}, '.')"),
+                }
+            }
+            _ => name,
+        }
+    }
+
+    /// An expression whose value is a number.
+    fn number(&mut self, table: &Table, depth: usize) -> String {
+        let column = self
+            .column_of(table, Family::Number)
+            .unwrap_or_else(|| "id".into());
+        if depth == 0 || self.chance.once_in(4) {
+            return match self.chance.below(3) {
+                0 => (*self
+                    .chance
+                    .one(&["1", "2", "0.1", "-1", "10", "0.5", "1.25", "3"]))
+                .to_owned(),
+                _ => column,
+            };
+        }
+        let a = self.number(table, depth - 1);
+        let b = self.number(table, depth - 1);
+        match self.chance.below(14) {
+            0 | 1 => format!("({a} + {b})"),
+            2 | 3 => format!("({a} - {b})"),
+            4 => format!("({a} * {b})"),
+            5 => format!("({a} / {b})"),
+            6 => format!("({a} DIV {b})"),
+            7 => format!("({a} % {b})"),
+            8 => format!("(- {a})"),
+            9 => format!("ROUND({a}, {})", self.chance.one(&["0", "1", "2"])),
+            10 => format!("ABS({a})"),
+            11 => format!(
+                "CAST({a} AS {})",
+                self.chance
+                    .one(&["SIGNED", "UNSIGNED", "DECIMAL(20,3)", "DECIMAL(10,0)"])
+            ),
+            12 => format!("COALESCE({a}, {b})"),
+            _ => format!("{}({a}, {b})", self.chance.one(&["GREATEST", "LEAST"])),
+        }
+    }
+
+    fn condition(&mut self, table: &Table, depth: usize) -> String {
+        // Alone: which side of AND is evaluated, and so what is out of range, is the optimiser's.
+        if depth == 2 && self.chance.once_in(4) && self.column_of(table, Family::Number).is_some() {
+            let op = *self.chance.one(&["=", "<>", "<", "<=", ">", ">=", "<=>"]);
+            return format!("{} {op} {}", self.number(table, 1), self.number(table, 1));
+        }
+        if depth > 0 && self.chance.once_in(3) {
+            let (a, b) = (
+                self.condition(table, depth - 1),
+                self.condition(table, depth - 1),
+            );
+            return match self.chance.below(3) {
+                0 => format!("({a} AND {b})"),
+                1 => format!("({a} OR {b})"),
+                _ => format!("NOT ({a})"),
+            };
+        }
+        let (name, kind) = self.chance.one(&table.columns).clone();
+        let op = *self.chance.one(&["=", "<>", "<", "<=", ">", ">=", "<=>"]);
+        let v = value(kind, self.kinds, &mut self.chance);
+        match self.chance.below(10) {
+            0 => format!("{name} IS NULL"),
+            1 => {
+                let w = value(kind, self.kinds, &mut self.chance);
+                format!("{name} IN ({v}, {w})")
+            }
+            2 => {
+                let w = value(kind, self.kinds, &mut self.chance);
+                format!("{name} BETWEEN {v} AND {w}")
+            }
+            5 if kind.family == Family::Text => format!("{name} LIKE {v}"),
+            6 => {
+                let other = self
+                    .column_of(table, kind.family)
+                    .unwrap_or_else(|| name.clone());
+                format!("{name} {op} {other}")
+            }
+            _ => format!("{name} {op} {v}"),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Stored data, compared: tables with values at the bounds of their types, and statements over them, on
+//! Tare and on a MySQL 8.0.15 that the test starts. Rows, affected rows, errors and what the tables
+//! hold in the end must be the same (issue 16).
+//!
+//! A seed gives one case: a table and a hundred statements. `TARE_STORED_SEED=n` runs one case,
+//! `TARE_STORED_KINDS='BIGINT|DATE'` chooses types, `TARE_STORED_STATEMENTS=n` says how many.
+
+mod answer;
+mod chance;
+mod generate;
+mod kinds;
+mod mysqld;
+#[allow(dead_code)]
+#[path = "../server/support.rs"]
+mod support;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use answer::{Answer, ask};
+use chance::Chance;
+use generate::{Form, Generator};
+use mysql::Conn;
+
+/// Statements of a case.
+const STATEMENTS: usize = 100;
+/// What a table holds.
+const ALL: &str = "SELECT * FROM t ORDER BY id";
+/// Differences that are told before the rest is only counted.
+const TOLD: usize = 12;
+
+/// Two servers, each with a database of the case's own.
+struct Pair {
+    tare: Conn,
+    mysql: Conn,
+}
+
+impl Pair {
+    fn both(&mut self, sql: &str) -> (Answer, Answer) {
+        (ask(&mut self.tare, sql), ask(&mut self.mysql, sql))
+    }
+
+    fn prepare(&mut self) {
+        for sql in [
+            "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci",
+            "DROP TABLE IF EXISTS t",
+        ] {
+            support::exec(&mut self.tare, sql);
+            support::exec(&mut self.mysql, sql);
+        }
+    }
+
+    /// Runs a seed's case; how many statements ran, and the first difference.
+    fn case(&mut self, seed: u64) -> (usize, Option<String>) {
+        self.prepare();
+        let kinds = kinds::chosen();
+        let mut generator = Generator {
+            chance: Chance::new(seed),
+            id: 0,
+            kinds: &kinds,
+        };
+        let table = generator.table();
+        let (tare, mysql) = self.both(&table.create);
+        if let Some(difference) = mysql.difference(&tare, Form::Change) {
+            return (
+                1,
+                Some(format!("seed {seed}: {}\n  {difference}", table.create)),
+            );
+        }
+        for n in 0..STATEMENTS {
+            let statement = generator.statement(&table);
+            let (tare, mysql) = self.both(&statement.sql);
+            if let Some(difference) = mysql.difference(&tare, statement.form) {
+                let text = format!(
+                    "seed {seed}: {}\n  {}\n  {difference}",
+                    table.create, statement.sql
+                );
+                return (n + 2, Some(text));
+            }
+            if statement.form == Form::Change && mysql.affected > 0 {
+                let (tare, mysql) = self.both(ALL);
+                if let Some(d) = mysql.difference(&tare, Form::Ordered) {
+                    let text = format!(
+                        "seed {seed}: {}\n  {}\n  leaves\n  {d}",
+                        table.create, statement.sql
+                    );
+                    return (n + 2, Some(text));
+                }
+            }
+        }
+        (STATEMENTS + 1, None)
+    }
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+fn compare(statements: usize) {
+    let running = support::Running::start();
+    let server = mysqld::Server::start();
+    let mut pair = Pair {
+        tare: running.client(),
+        mysql: server.connect(),
+    };
+    support::exec(&mut pair.mysql, "CREATE DATABASE test");
+    support::exec(&mut pair.mysql, "USE test");
+    let statements = number("TARE_STORED_STATEMENTS").map_or(statements, |n| n as usize);
+    let one = number("TARE_STORED_SEED");
+    let (mut ran, mut told, mut differences) = (0, String::new(), 0);
+    let mut seed = one.unwrap_or(1);
+    while ran < statements {
+        let (n, difference) = pair.case(seed);
+        ran += n;
+        if let Some(difference) = difference {
+            differences += 1;
+            if differences <= TOLD {
+                let _ = writeln!(told, "{difference}\n");
+            }
+        }
+        if one.is_some() {
+            break;
+        }
+        seed += 1;
+    }
+    println!("{ran} statements, {differences} differences");
+    assert!(
+        differences == 0,
+        "{told}{differences} cases differ, of {ran} statements"
+    );
+}
+
+/// Whether scripts/servers has been asked for MySQL 8.0 before.
+fn is_there() -> bool {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/servers/8.0/bin/mysqld");
+    root.exists()
+}
+
+#[test]
+fn stored_data_is_mysqls() {
+    assert!(is_there(), "no MySQL 8.0; run `make deps`");
+    let long = std::env::var_os("TARE_TEST_LONG").is_some();
+    compare(if long { 1_000_000 } else { 20_000 });
+}
