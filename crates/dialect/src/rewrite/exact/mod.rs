@@ -241,7 +241,7 @@ impl Rewriter<'_> {
                         Ok(n) => node::bits(n as u64),
                         Err(_) => number_literal(&text).unwrap_or_else(node::null),
                     };
-                    return called(Call::Literal(literal), Wrap::None);
+                    return called(Call::Literal(Box::new(literal)), Wrap::None);
                 }
                 match self.class(operand) {
                     Class::Decimal => called(Call::One("tare_neg"), Wrap::Collate),

@@ -33,7 +33,7 @@ pub(super) enum Call {
     /// A CAST: what follows the operand.
     Cast(&'static str, Vec<i64>),
     /// A literal.
-    Literal(Expr),
+    Literal(Box<Expr>),
     /// COUNT(DISTINCT number).
     CountDistinct,
 }
@@ -77,7 +77,7 @@ impl Plan {
         let flag = |yes: &bool| number((*yes).into());
         node::replace(expr, |expr| {
             let (name, rest) = match made {
-                Call::Literal(literal) => return literal.clone(),
+                Call::Literal(literal) => return literal.as_ref().clone(),
                 Call::Named(name) => return named(name, expr),
                 Call::CountDistinct => {
                     return node::aggregate("count", true, operands(expr), Vec::new());
