@@ -202,11 +202,17 @@ impl Session for State {
         defaults::of_kind(name, timed)
     }
 
-    fn divided_by_zero(&self) {
+    fn divided_by_zero(&self) -> bool {
         let mode = self.text("sql_mode").unwrap_or_default();
-        if mode.contains("ERROR_FOR_DIVISION_BY_ZERO") {
+        let asks = mode.contains("ERROR_FOR_DIVISION_BY_ZERO");
+        if asks {
             self.warn("Warning", 1365, "Division by 0");
         }
+        asks
+    }
+
+    fn warn(&self, code: u16, message: &str) {
+        self.warn("Warning", code, message);
     }
 
     fn truncated(&self, kind: &str, text: &str) {
