@@ -1,8 +1,8 @@
 //! The MySQL door: one script of statements on a real server, once with the server's own engine and once
 //! with Tare's; what both have counted must be the same.
 //!
-//! door/script.sql is the script, door/differences.tsv what differs by design. MariaDB and MySQL 5.7 are
-//! compared in every run, MySQL 5.6 and 8.0 by `make test-long`.
+//! door/script.sql is the script, door/differences.tsv what differs by design. MariaDB, its
+//! 11.4 and MySQL 5.7 are compared in every run, MariaDB 11.8, MySQL 5.6 and 8.0 by `make test-long`.
 
 #[path = "support/servers.rs"]
 mod servers;
@@ -41,6 +41,17 @@ fn each_series_is_tested() {
 #[test]
 fn mariadb_counts_the_same() {
     compare(Version::Mariadb);
+}
+
+#[test]
+fn mariadb_11_4_counts_the_same() {
+    compare(Version::Mariadb114);
+}
+
+#[test]
+#[ignore = "MariaDB 11.8 takes minutes: make test-long"]
+fn mariadb_11_8_counts_the_same() {
+    compare(Version::Mariadb118);
 }
 
 #[test]

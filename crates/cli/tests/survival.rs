@@ -46,7 +46,9 @@ macro_rules! on_all_servers {
     ($($what:ident,)*) => {$(
         on_servers!($what:
             mariadb = Mariadb,
+            mariadb_11_4 = Mariadb114,
             mysql_5_7 = Mysql57,
+            mariadb_11_8 = Mariadb118 ("MariaDB 11.8 takes minutes: make test-long"),
             mysql_5_6 = Mysql56 ("MySQL 5.6 takes minutes: make test-long"),
             mysql_8_0 = Mysql80 ("MySQL 8.0 takes minutes: make test-long"));
     )*};
@@ -67,6 +69,8 @@ on_servers!(a_data_directory_is_made_as_ever:
     mysql_8_0 = Mysql80 ("MySQL 8.0 takes minutes: make test-long"));
 on_servers!(bootstrap_runs_as_ever:
     mariadb = Mariadb,
+    mariadb_11_4 = Mariadb114,
+    mariadb_11_8 = Mariadb118 ("MariaDB 11.8 takes minutes: make test-long"),
     mysql_5_6 = Mysql56 ("MySQL 5.6 takes minutes: make test-long"));
 
 /// For how long the load runs.
@@ -275,7 +279,7 @@ fn a_server_whose_performance_schema_is_off_is_left_alone(version: Version) {
     let directory = Directory::new("off");
     let line = command_line(version, directory.path());
     let mut switches = vec!["--performance-schema=OFF", "--skip-performance-schema"];
-    if version == Version::Mariadb {
+    if version.is_mariadb() {
         // It is off by itself.
         switches.push("--port=0");
     }

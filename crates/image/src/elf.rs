@@ -68,6 +68,8 @@ pub struct Image {
     build_id: Option<String>,
     /// .rodata's bytes in the file.
     read_only: Range<usize>,
+    /// .rela.dyn's.
+    relocations: Range<usize>,
 }
 
 type Elf<'data> = ElfFile<'data, FileHeader64<LittleEndian>, &'data [u8]>;
@@ -116,6 +118,7 @@ impl Image {
             symbols: symbols(&elf),
             functions: Functions::of(&elf, &map),
             build_id: build_id.map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect()),
+            relocations: section(&elf, &map, ".rela.dyn").map_or(0..0, |(_, bytes)| bytes),
             read_only: section(&elf, &map, ".rodata").map_or(0..0, |(_, bytes)| bytes),
             path: path.to_owned(),
             map,
@@ -175,6 +178,22 @@ impl Image {
         }
         let start = usize::try_from(part.offset.checked_add(within)?).ok()?;
         self.map.get(start..start.checked_add(length)?)
+    }
+
+    /// The pointers that the loader writes: where each is, and to what, in the order of the file. Linkers sort
+    /// them by place.
+    pub fn relocated(&self) -> impl Iterator<Item = (u64, u64)> {
+        let word = |bytes: &[u8]| {
+            bytes
+                .first_chunk()
+                .map_or(0, |eight| u64::from_le_bytes(*eight))
+        };
+        let entries =
+            self.map[self.relocations.clone()].chunks_exact(size_of::<elf::Rela64<LittleEndian>>());
+        entries
+            .map(move |entry| (word(entry), word(&entry[8..]), word(&entry[16..])))
+            .filter(|&(_, kind, _)| kind == u64::from(elf::R_X86_64_RELATIVE))
+            .map(|(place, _, value)| (place, value))
     }
 
     /// The program's constants, as C writes texts, that begin with `prefix`.

@@ -7,14 +7,14 @@
 
 mod agreed;
 mod elf;
-mod learned;
 pub mod options;
 mod series;
+mod table;
 
 pub use agreed::{
     CHECK_VARIABLE, PRELOAD, REFUSED, REQUIRE_VARIABLE, is_called_like_a_server,
     only_tells_or_initialises,
 };
 pub use elf::{Image, ImageError, Symbol};
-pub use learned::{Learned, LearnedError};
 pub use series::{Recognition, Series, Server};
+pub use table::{Table, TableError};

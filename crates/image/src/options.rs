@@ -85,7 +85,7 @@ impl Users {
             .options
             .iter()
             .any(|(name, _)| SWITCHES.contains(&name.as_str()));
-        if is_silent && series == Series::Mariadb1011 {
+        if is_silent && series.is_mariadb() {
             return Some(format!("{series} without --{SWITCH}"));
         }
         self.switched_off()

@@ -37,6 +37,17 @@ series! {
     Mysql80 = "MySQL 8.0",
     /// MariaDB 10.11: functions are called directly and not exported.
     Mariadb1011 = "MariaDB 10.11",
+    /// MariaDB 11.4: the same functions, other structures.
+    Mariadb114 = "MariaDB 11.4",
+    /// MariaDB 11.8: one function more.
+    Mariadb118 = "MariaDB 11.8",
+}
+
+impl Series {
+    /// Whether it is MariaDB's.
+    pub fn is_mariadb(self) -> bool {
+        MARIADB.iter().any(|(each, _)| *each == self)
+    }
 }
 
 /// A server that is known.
@@ -52,9 +63,9 @@ pub struct Server {
 
 impl fmt::Display for Server {
     fn fmt(&self, into: &mut fmt::Formatter) -> fmt::Result {
-        let (product, version) = match self.series {
-            Series::Mariadb1011 => ("MariaDB", self.version.trim_end_matches(MARIADB_MARK)),
-            _ => ("MySQL", &*self.version),
+        let (product, version) = match self.version.split_once(MARIADB_MARK) {
+            Some((version, _)) => ("MariaDB", version),
+            None => ("MySQL", &*self.version),
         };
         write!(into, "{product} {version}")
     }
@@ -79,20 +90,28 @@ const VERSIONS: [(Series, &[&str]); 3] = [
     (Series::Mysql80, &["8.0.15"]),
 ];
 
-/// Debian and others follow MariaDB's fixes without a change of the interface, and its table is
-/// learned from each build anew.
-const MARIADB: &str = "10.11.";
+/// MariaDB's series, by how their versions begin. Debian and others follow MariaDB's fixes without a change of the
+/// interface, and its functions are found in each build anew.
+const MARIADB: [(Series, &str); 3] = [
+    (Series::Mariadb1011, "10.11."),
+    (Series::Mariadb114, "11.4."),
+    (Series::Mariadb118, "11.8."),
+];
 
-/// In its version's text.
+/// In its version's text: "11.4.5-MariaDB", "11.8.6-MariaDB-0+deb13u1 from Debian".
 const MARIADB_MARK: &str = "-MariaDB";
 
 impl Image {
     /// Which server this is.
     pub fn recognise(&self) -> Recognition {
         let has = |name| self.symbol(name).is_some();
-        // MariaDB's own; its symbols are MySQL 5.7's otherwise.
-        let series = if has("using_custom_server_version") && has("PSI_server") {
-            return self.mariadb();
+        // Its symbols are those of MySQL 5.6 otherwise; the older ones export `using_custom_server_version` as well.
+        let mariadb = match has("PSI_server") {
+            true => self.mariadb_version(),
+            false => None,
+        };
+        let series = if let Some(version) = mariadb {
+            return self.mariadb(version);
         } else if has("pfs_mutex_service_v1") {
             Series::Mysql80
         } else if has("PSI_hook") && has("PSI_server") && has("server_version") {
@@ -120,20 +139,30 @@ impl Image {
         }
     }
 
-    fn mariadb(&self) -> Recognition {
-        let says = |prefix| {
-            self.constants(prefix)
-                .find(|text| text.contains(MARIADB_MARK))
-        };
-        match says(MARIADB) {
-            // Nothing to keep its learned table by.
-            Some(version) if self.build_id().is_none() => {
-                Recognition::Unknown(format!("this MariaDB {version} has no build-id"))
-            }
-            Some(version) => self.server(Series::Mariadb1011, version.to_owned()),
+    /// "11.4.5-MariaDB".
+    fn mariadb_version(&self) -> Option<&str> {
+        self.constants("1").find(|text| {
+            let number = text.split_once(MARIADB_MARK).map(|(number, _)| number);
+            let is_number =
+                |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+            number.is_some_and(|number| {
+                number.split('.').count() == 3 && number.split('.').all(is_number)
+            })
+        })
+    }
+
+    fn mariadb(&self, version: &str) -> Recognition {
+        let known = MARIADB
+            .iter()
+            .find(|(_, prefix)| version.starts_with(prefix));
+        match known {
+            Some((series, _)) => self.server(*series, version.to_owned()),
             None => Recognition::Unknown(format!(
-                "this is MariaDB{}, of which {MARIADB}* is known",
-                says("1").map_or(String::new(), |version| format!(" {version}"))
+                "this is MariaDB {}, of which {} are known",
+                version
+                    .split_once(MARIADB_MARK)
+                    .map_or(version, |(number, _)| number),
+                MARIADB.map(|(_, prefix)| format!("{prefix}*")).join(", ")
             )),
         }
     }
@@ -162,10 +191,10 @@ mod tests {
     }
 
     #[test]
-    fn each_series_of_mysql_has_its_versions() {
+    fn each_series_has_its_versions() {
         for &series in Series::ALL {
             let known = VERSIONS.iter().any(|(each, _)| *each == series);
-            assert!(known || series == Series::Mariadb1011, "{series}");
+            assert!(known || series.is_mariadb(), "{series}");
         }
     }
 }

@@ -4,11 +4,9 @@
 //! | file | what it knows |
 //! |---|---|
 //! | options | what turns the server's instruments on, with its own buffers sized to nothing |
-//! | learn | how a MariaDB's table of functions is learned |
 //! | find | programs on PATH, the server behind mysqld_safe, our library |
 
 mod find;
-mod learn;
 mod options;
 
 use std::ffi::OsString;
@@ -16,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tare_image::{
-    CHECK_VARIABLE, Image, PRELOAD, REQUIRE_VARIABLE, Recognition, Series, is_called_like_a_server,
+    CHECK_VARIABLE, Image, PRELOAD, REQUIRE_VARIABLE, Recognition, is_called_like_a_server,
     only_tells_or_initialises,
 };
 
@@ -108,11 +106,6 @@ fn prepare(command: &[OsString], wishes: &Wishes) -> Result<Option<Plan>, String
         ));
     }
     let library = find::library(wishes.library.as_deref())?;
-    if server.series == Series::Mariadb1011
-        && let Some(remark) = learn::if_new(&path, &image, &server)?
-    {
-        plan.remarks.push(remark);
-    }
     let preload = preload(&library)?;
     check(&path, &preload)?;
     // A script of the user's own may take other arguments than the server does.

@@ -20,8 +20,16 @@ const ALL: &[Version] = &[
     Version::Mysql57,
     Version::Mysql80,
     Version::Mariadb,
+    Version::Mariadb114,
+    Version::Mariadb118,
 ];
-const NEW: &[Version] = &[Version::Mysql57, Version::Mysql80, Version::Mariadb];
+const NEW: &[Version] = &[
+    Version::Mysql57,
+    Version::Mysql80,
+    Version::Mariadb,
+    Version::Mariadb114,
+    Version::Mariadb118,
+];
 const MYSQL: &[Version] = &[Version::Mysql57, Version::Mysql80];
 
 pub const CHECKS: &[Check] = &[

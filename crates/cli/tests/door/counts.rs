@@ -67,7 +67,7 @@ fn value_text(value: &Value) -> String {
 }
 
 pub fn counts(version: Version, engine: Engine) -> (Vec<String>, Counts) {
-    let options = if version == Version::Mariadb {
+    let options = if version.is_mariadb() {
         WITHOUT_PURGE
     } else {
         STEADY

@@ -20,9 +20,15 @@ pub enum Version {
     Mysql57,
     Mysql80,
     Mariadb,
+    Mariadb114,
+    Mariadb118,
 }
 
 impl Version {
+    pub fn is_mariadb(self) -> bool {
+        matches!(self, Self::Mariadb | Self::Mariadb114 | Self::Mariadb118)
+    }
+
     /// As scripts/servers calls it.
     pub fn name(self) -> &'static str {
         match self {
@@ -30,6 +36,8 @@ impl Version {
             Self::Mysql57 => "5.7",
             Self::Mysql80 => "8.0",
             Self::Mariadb => "mariadb",
+            Self::Mariadb114 => "11.4",
+            Self::Mariadb118 => "11.8",
         }
     }
 }
@@ -42,6 +50,8 @@ impl From<tare_image::Series> for Version {
             tare_image::Series::Mysql57 => Self::Mysql57,
             tare_image::Series::Mysql80 => Self::Mysql80,
             tare_image::Series::Mariadb1011 => Self::Mariadb,
+            tare_image::Series::Mariadb114 => Self::Mariadb114,
+            tare_image::Series::Mariadb118 => Self::Mariadb118,
         }
     }
 }
@@ -109,19 +119,8 @@ pub fn make_data(version: Version, directory: &Path) {
 /// `tare run` with this build's library and a cache of its own.
 pub fn tare_run(directory: &Directory, command: &[String]) -> Command {
     let mut run = directory.tare(["run", "--library"]);
-    run.arg(library())
-        .env("TARE_CACHE", cache())
-        .args(["--require", "--"])
-        .args(command);
+    run.arg(library()).args(["--require", "--"]).args(command);
     run
-}
-
-/// Where the tests keep what was learned; it stays from one to the next.
-pub fn cache() -> PathBuf {
-    Path::new(TARE)
-        .parent()
-        .expect("in target/debug")
-        .join("tare-cache")
 }
 
 impl Server {

@@ -108,6 +108,48 @@ fn a_server_whose_functions_are_not_told_apart_starts_unchanged() {
     refused(Version::Mysql56, misled, "are one function");
 }
 
+#[test]
+fn a_mariadb_of_another_version_starts_unchanged() {
+    let renamed = |program: &mut [u8], _: &Image| {
+        let at = place_of(program, b"\x0010.11.") + 1;
+        program[at..at + 6].copy_from_slice(b"10.99.");
+    };
+    let why = "of which 10.11.*, 11.4.*, 11.8.* are known";
+    refused(Version::Mariadb, renamed, why);
+}
+
+/// A pointer of MariaDB's table as the loader will make it: where, how (R_X86_64_RELATIVE), and to what.
+fn relocation(place: u64, value: u64) -> Vec<u8> {
+    [place, 8, value]
+        .iter()
+        .flat_map(|word| word.to_le_bytes())
+        .collect()
+}
+
+#[test]
+fn a_mariadb_whose_functions_are_not_told_apart_starts_unchanged() {
+    let misled = |program: &mut [u8], image: &Image| {
+        let table = image.interface_table(135).expect("MariaDB's");
+        let [from, to] = [41, 43].map(|slot| table.functions[slot]);
+        let slot = table.address + 43 * 8;
+        let at = place_of(program, &relocation(slot, to));
+        program[at..at + 24].copy_from_slice(&relocation(slot, from));
+    };
+    refused(Version::Mariadb, misled, "are one function");
+}
+
+#[test]
+fn a_mariadb_whose_table_has_another_size_starts_unchanged() {
+    // One slot leads to no function.
+    let cut = |program: &mut [u8], image: &Image| {
+        let table = image.interface_table(135).expect("MariaDB's");
+        let slot = table.address + 134 * 8;
+        let at = place_of(program, &relocation(slot, table.functions[134]));
+        program[at..at + 24].copy_from_slice(&relocation(slot, table.address));
+    };
+    refused(Version::Mariadb, cut, "there are 0 tables of 135 functions");
+}
+
 fn place_of(bytes: &[u8], part: &[u8]) -> usize {
     let mut windows = bytes.windows(part.len());
     windows.position(|window| window == part).expect("there")

@@ -20,7 +20,7 @@ const LONGEST: usize = 128;
 /// What a key stands for. Lives for ever.
 #[derive(Debug)]
 pub struct Known {
-    /// The class.
+    /// The class. A zero follows its name.
     pub class: &'static Class,
 }
 
@@ -133,7 +133,8 @@ pub fn register<S: Interface>(kind: Kind, name: &str, info: &Registration) -> u3
     if names.next as usize == KEYS {
         return 0;
     }
-    let leaked: &'static str = String::leak(name.to_owned());
+    // With C's end, behind the name.
+    let leaked: &'static str = &String::leak(format!("{name}\0"))[..name.len()];
     let documentation: &'static str = String::leak(info.documentation.clone());
     let mut class = Class::new(kind, leaked, documentation).volatile(info.volatility);
     if info.flags & flag::SINGLETON != 0 {

@@ -21,6 +21,7 @@ use super::metadata::Kept;
 #[derive(Debug)]
 pub struct Thread {
     pub(super) session: Session,
+    known: &'static Known,
     /// The idle time that runs: the server's state is too small for it.
     pub(super) idle: UnsafeCell<Option<Wait>>,
     /// Metadata locks that the server is done with.
@@ -85,6 +86,7 @@ fn current_place() -> *mut Thread {
 fn new(known: &'static Known, parent: u64) -> *mut Thread {
     Box::into_raw(Box::new(Thread {
         session: Session::with_parent(known.class, parent),
+        known,
         idle: UnsafeCell::new(None),
         metadata: UnsafeCell::new(Kept::new()),
         serves_client: Cell::new(false),
@@ -224,6 +226,16 @@ pub unsafe extern "C" fn set_thread_os_id(thread: *mut c_void) {
 /// The interface.
 pub unsafe extern "C" fn get_thread() -> *mut c_void {
     current_place().cast()
+}
+
+/// What the calling thread's instrument is called; NULL if it has none.
+///
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn get_thread_class_name() -> *const c_char {
+    current().map_or(ptr::null(), |thread| {
+        thread.known.class.name().as_ptr().cast()
+    })
 }
 
 /// # Safety

@@ -12,8 +12,8 @@ pub enum Place {
         /// The slot.
         index: usize,
     },
-    /// Slot `index` of the table behind `PSI_server`, whose addresses were learned at an earlier start.
-    Learned {
+    /// Slot `index` of the table that `PSI_server` will point to.
+    Behind {
         /// The slot.
         index: usize,
     },

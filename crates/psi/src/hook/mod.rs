@@ -117,7 +117,7 @@ fn prepare(
         }
     };
     let series = series::of(server.series);
-    let places = places::find(host, series, &server)?;
+    let places = places::find(host, series)?;
     Ok((server.to_string(), places, series))
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use tare_image::{Learned, LearnedError, Server};
+use tare_image::{Table, TableError};
 
 use super::entry::{Entry, Place, ServerHooks};
 use super::host::Host;
@@ -48,14 +48,14 @@ pub enum PlaceError {
         /// How many are in the list.
         known: usize,
     },
-    /// Nothing learned, or not readable.
+    /// Not found.
     #[error(transparent)]
-    Learned(#[from] LearnedError),
-    /// What was learned is not what is there.
+    Table(#[from] TableError),
+    /// Memory and file differ.
     #[error(
-        "what was learned about this build is not what it has; remove its file in the cache, and the next `tare run` learns anew"
+        "the table behind PSI_server is not what the program's file has: another tool has changed it"
     )]
-    Other,
+    ChangedTable,
 }
 
 /// A function to be replaced.
@@ -96,17 +96,17 @@ impl Places {
 }
 
 /// Finds every entry, or says what is wrong with one.
-pub fn find(host: &Host, series: &ServerHooks, server: &Server) -> Result<Places, PlaceError> {
+pub fn find(host: &Host, series: &ServerHooks) -> Result<Places, PlaceError> {
     let entries = series.entries;
     covers_exported_tables(host, entries)?;
-    let learned = learned(host, entries, server)?;
+    let behind = behind_psi_server(host, entries)?;
     let mut targets = BTreeMap::<u64, Target>::new();
     for entry in entries {
         let address = match entry.place {
             Place::Symbol(name) => host.in_memory(symbol(host, name)?.address),
             Place::Slot { table, index } => slot(host, symbol(host, table)?.address, index),
-            Place::Learned { index } => {
-                let functions = learned.as_ref().map_or(&[][..], |known| &known.functions);
+            Place::Behind { index } => {
+                let functions = behind.as_ref().map_or(&[][..], |table| &table.functions);
                 let function = functions.get(index).copied();
                 host.in_memory(function.ok_or(PlaceError::NoFunction(entry.name))?)
             }
@@ -260,12 +260,12 @@ fn is_whole(table: &str, known: &[usize], found: usize) -> Result<(), PlaceError
     })
 }
 
-/// What is kept of this build, if the series needs it, compared with what is in memory.
-fn learned(host: &Host, entries: &[Entry], server: &Server) -> Result<Option<Learned>, PlaceError> {
+/// The table that `PSI_server` will point to, if the series has entries in it, compared with what is in memory.
+fn behind_psi_server(host: &Host, entries: &[Entry]) -> Result<Option<Table>, PlaceError> {
     let mut known: Vec<usize> = entries
         .iter()
         .filter_map(|entry| match entry.place {
-            Place::Learned { index } => Some(index),
+            Place::Behind { index } => Some(index),
             _ => None,
         })
         .collect();
@@ -273,19 +273,12 @@ fn learned(host: &Host, entries: &[Entry], server: &Server) -> Result<Option<Lea
         return Ok(None);
     }
     known.sort_unstable();
-    let build_id = server.build_id.as_deref().ok_or(PlaceError::Other)?;
-    let learned = Learned::load(build_id)?;
-    let slots = learned.functions.len();
-    is_whole("PSI_server", &known, slots)?;
-    // In the program's initialised data, or it is no table that the linker has filled.
-    let table = host.image.bytes(learned.table, slots * POINTER as usize);
-    if table.is_none() || !learned.table.is_multiple_of(POINTER) {
-        return Err(PlaceError::Other);
+    let table = host.image.interface_table(known.len())?;
+    is_whole("PSI_server", &known, table.functions.len())?;
+    let is_there =
+        |(index, &function)| slot(host, table.address, index) == host.in_memory(function);
+    match table.functions.iter().enumerate().all(is_there) {
+        true => Ok(Some(table)),
+        false => Err(PlaceError::ChangedTable),
     }
-    for (index, &function) in learned.functions.iter().enumerate() {
-        if slot(host, learned.table, index) != host.in_memory(function) {
-            return Err(PlaceError::Other);
-        }
-    }
-    Ok(Some(learned))
 }

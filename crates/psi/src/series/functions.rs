@@ -194,6 +194,7 @@ functions! {
     "notify_session_disconnect" => other::ignore;
     "notify_session_change_user" => other::ignore;
     "set_thread_peer_port" => other::ignore;
+    "get_thread_class_name" => thread::get_thread_class_name;
 }
 
 /// An entry of a series.
@@ -210,14 +211,14 @@ pub(super) const fn entry<S: Interface>(name: &'static str, place: Place) -> Ent
     }
 }
 
-/// The entries in the slots of tables: each with its symbol, unless its addresses are learned, and the names of
+/// The entries in the slots of tables: each with its symbol, but for the one behind `PSI_server`, and the names of
 /// its functions from the first slot to the last.
 pub(super) const fn slots<S: Interface, const N: usize>(
     tables: &[(Option<&'static str>, &[&'static str])],
 ) -> [Entry; N] {
     let mut entries = [Entry {
         name: "",
-        place: Place::Learned { index: 0 },
+        place: Place::Behind { index: 0 },
         function: std::ptr::null(),
     }; N];
     let (mut count, mut i) = (0, 0);
@@ -227,7 +228,7 @@ pub(super) const fn slots<S: Interface, const N: usize>(
         while index < names.len() {
             let place = match table {
                 Some(table) => Place::Slot { table, index },
-                None => Place::Learned { index },
+                None => Place::Behind { index },
             };
             entries[count] = entry::<S>(names[index], place);
             (count, index) = (count + 1, index + 1);
@@ -285,7 +286,7 @@ mod tests {
             assert_eq!(names.len(), series.entries.len(), "{}", series.series);
             names.len()
         });
-        assert_eq!(counts.collect::<Vec<_>>(), [97, 135, 149, 135]);
+        assert_eq!(counts.collect::<Vec<_>>(), [97, 135, 149, 135, 135, 136]);
     }
 
     #[test]
@@ -325,9 +326,6 @@ mod tests {
             (b.name, b.place),
             ("destroy_mutex", Place::Slot { table, index: 1 })
         );
-        assert_eq!(
-            (c.name, c.place),
-            ("init_cond", Place::Learned { index: 0 })
-        );
+        assert_eq!((c.name, c.place), ("init_cond", Place::Behind { index: 0 }));
     }
 }

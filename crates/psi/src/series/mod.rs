@@ -4,6 +4,8 @@
 //! `tests/` compares them with what real servers show.
 
 pub mod d1011;
+pub mod d114;
+pub mod d118;
 mod fields;
 mod functions;
 mod info;
@@ -11,6 +13,7 @@ mod interface;
 pub mod m56;
 pub mod m57;
 pub mod m80;
+mod mariadb;
 
 use crate::hook;
 
@@ -26,5 +29,7 @@ pub fn of(series: tare_image::Series) -> &'static hook::ServerHooks {
         tare_image::Series::Mysql57 => &m57::SERIES,
         tare_image::Series::Mysql80 => &m80::SERIES,
         tare_image::Series::Mariadb1011 => &d1011::SERIES,
+        tare_image::Series::Mariadb114 => &d114::SERIES,
+        tare_image::Series::Mariadb118 => &d118::SERIES,
     }
 }

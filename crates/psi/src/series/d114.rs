@@ -1,0 +1,48 @@
+//! MariaDB 11.4: 10.11's functions.
+
+use engine::{ObjectType, TableLock};
+
+use super::functions::{names, slots};
+use super::{Fields, Function, Interface, PlainInfo, Share, mariadb};
+use crate::hook::Entry;
+use crate::{hook, host};
+
+/// The series.
+#[derive(Debug)]
+pub struct D114;
+
+/// MariaDB 11.4.
+pub static SERIES: hook::ServerHooks = hook::ServerHooks {
+    series: tare_image::Series::Mariadb114,
+    entries: ENTRIES,
+    start: || host::start::<D114>(&mariadb::BUILT_IN),
+};
+
+impl Interface for D114 {
+    type Info = PlainInfo;
+
+    const TELLS_ERRORS: bool = false;
+    const FIELDS: Fields = mariadb::fields(Share {
+        keys: 0x1d8,
+        key_bytes: 0xb8,
+        key_name: 0x48,
+        key_name_is_counted: true,
+        schema: (0x260, 0x268),
+        name: (0x270, 0x278),
+        key_count: 0x3c8,
+        // Views.
+        is_none: &[0x417],
+    });
+    const OWN: &'static [Function] = &mariadb::own::<Self>();
+
+    fn table_lock(number: i32) -> Option<TableLock> {
+        mariadb::table_lock(number)
+    }
+
+    fn program(number: u32) -> Option<ObjectType> {
+        mariadb::program(number)
+    }
+}
+
+/// All.
+pub static ENTRIES: &[Entry] = &slots::<D114, 135>(&[(None, mariadb::functions! {})]);
