@@ -54,6 +54,7 @@ struct Cli {
 enum Command {
     Serve(Box<serve::Args>),
     Run(run::Args),
+    Door(door::install::Args),
     Sql(sql::Args),
     Ps(ps::Args),
     Top(Box<top::Args>),
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
     let result = expanded.and_then(|arguments| match Cli::parse_from(arguments).command {
         Command::Serve(args) => serve::main(*args),
         Command::Run(args) => run::main(&args),
+        Command::Door(args) => door::install::main(&args),
         Command::Sql(args) => sql::main(&args),
         Command::Ps(args) => ps::main(&args),
         Command::Top(args) => top::main(&args),

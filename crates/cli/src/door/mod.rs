@@ -4,9 +4,11 @@
 //! | file | what it knows |
 //! |---|---|
 //! | options | what turns the server's instruments on, with its own buffers sized to nothing |
+//! | install | `tare door`: the files that bring the engine into a server that systemd starts |
 //! | find | programs on PATH, the server behind mysqld_safe, our library |
 
 mod find;
+pub mod install;
 mod options;
 
 use std::ffi::OsString;

@@ -1,0 +1,401 @@
+//! `tare door`: Tare's engine in the server that systemd starts.
+//!
+//! Two files do it. A drop-in of the server's unit preloads our library: the unit's own command stays as it is, so
+//! systemd goes on talking to the server itself (Type=notify). An option file switches the server's instruments on.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use tare_image::{Image, PRELOAD, Recognition, is_called_like_a_server};
+
+use super::{check, find, options};
+use crate::exit::{FAILED, Failure, NOT_SERVED};
+
+/// Put Tare's engine into the MySQL or MariaDB server that systemd starts
+///
+/// `tare door install` writes two files: a drop-in of the server's unit that preloads
+/// libtare_psi.so, and an option file that switches the server's instruments on. It checks first
+/// that Tare can serve this server. `tare door remove` removes both files. Each prints what it did.
+/// The server itself is not restarted.
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// Write both files
+    Install(Install),
+    /// Remove both files
+    Remove(Place),
+}
+
+#[derive(clap::Args)]
+struct Install {
+    #[command(flatten)]
+    place: Place,
+
+    /// The server program [default: what the unit starts]
+    #[arg(long, value_name = "PATH")]
+    server: Option<PathBuf>,
+
+    /// Path of libtare_psi.so [default: TARE_PSI_LIBRARY, beside tare, or in ../lib]
+    #[arg(long, value_name = "PATH")]
+    library: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
+struct Place {
+    /// Which server
+    #[arg(value_enum)]
+    product: Product,
+
+    /// The server's unit [default: mariadb.service, or mysql.service or mysqld.service]
+    #[arg(long, value_name = "NAME")]
+    unit: Option<String>,
+
+    /// Work on the system in this directory, as systemctl --root does
+    #[arg(long, value_name = "DIR", default_value = "/")]
+    root: PathBuf,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Product {
+    Mariadb,
+    Mysql,
+}
+
+const HELP: &str = "\
+Examples:
+  tare door install mariadb
+  systemctl restart mariadb
+  tare sql -e 'SELECT * FROM sys.waits_global_by_latency LIMIT 5'
+  tare door remove mariadb
+
+Exit code: 4 when Tare cannot instrument the server; nothing is written then.";
+
+const DROP_IN: &str = "tare.conf";
+/// Behind the others of its directory, in the order in which servers read them.
+const OPTION_FILE: &str = "zz-tare.cnf";
+/// Where units are, the first wins (systemd.unit(5)).
+const UNITS: [&str; 4] = [
+    "etc/systemd/system",
+    "usr/local/lib/systemd/system",
+    "usr/lib/systemd/system",
+    "lib/systemd/system",
+];
+/// Where drop-ins of the administrator's are.
+const OWN_UNITS: &str = UNITS[0];
+/// What servers read without being told to, from distributions' packages.
+const OPTION_FILES: [&str; 2] = ["etc/my.cnf", "etc/mysql/my.cnf"];
+
+pub fn main(args: &Args) -> Result<ExitCode, Failure> {
+    match &args.what {
+        What::Install(install) => self::install(install)?,
+        What::Remove(place) => remove(place)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Place {
+    fn unit(&self) -> Result<(String, String), Failure> {
+        let names: &[&str] = match (&self.unit, self.product) {
+            (Some(name), _) => &[name],
+            (None, Product::Mariadb) => &["mariadb.service"],
+            (None, Product::Mysql) => &["mysql.service", "mysqld.service"],
+        };
+        let files = names.iter().flat_map(|&name| {
+            UNITS
+                .iter()
+                .map(move |folder| (name, self.root.join(folder).join(name)))
+        });
+        for (name, path) in files {
+            if let Ok(text) = fs::read_to_string(path) {
+                return Ok((name.to_owned(), text));
+            }
+        }
+        Err(failed(format!(
+            "there is no unit {}; name the server's with --unit",
+            names.join(" or ")
+        )))
+    }
+
+    fn drop_ins(&self, unit: &str) -> PathBuf {
+        self.root.join(OWN_UNITS).join(format!("{unit}.d"))
+    }
+
+    /// The last directory of option files that the server reads.
+    fn options(&self) -> Result<PathBuf, Failure> {
+        let texts = OPTION_FILES
+            .iter()
+            .filter_map(|file| fs::read_to_string(self.root.join(file)).ok());
+        let named: Vec<PathBuf> = texts
+            .flat_map(|text| included(&text))
+            .map(|directory| self.root.join(directory.trim_start_matches('/')))
+            .filter(|directory| directory.is_dir())
+            .collect();
+        named.last().cloned().ok_or_else(|| {
+            failed(format!(
+                "no !includedir of /{} names a directory; add one to the server's option file",
+                OPTION_FILES.join(" or /")
+            ))
+        })
+    }
+
+    /// Has systemd read its files again, if it runs here.
+    fn reload(&self) -> Result<(), Failure> {
+        if self.root != Path::new("/") || !Path::new("/run/systemd/system").exists() {
+            return Ok(());
+        }
+        let done = Command::new("systemctl").arg("daemon-reload").status();
+        match done {
+            Ok(status) if status.success() => {
+                say("systemd has read its units again");
+                Ok(())
+            }
+            _ => Err(failed("run: systemctl daemon-reload")),
+        }
+    }
+}
+
+/// The directories that an option file includes.
+fn included(text: &str) -> Vec<String> {
+    let lines = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("!includedir"));
+    lines.map(|directory| directory.trim().to_owned()).collect()
+}
+
+fn install(install: &Install) -> Result<(), Failure> {
+    let place = &install.place;
+    let (unit, text) = place.unit()?;
+    let program = match (&install.server, started_by(&text)) {
+        (Some(program), _) => program.clone(),
+        (None, Some(program)) => place.root.join(program.trim_start_matches('/')),
+        (None, None) => {
+            return Err(failed(format!(
+                "{unit} starts no mysqld or mariadbd; name it with --server"
+            )));
+        }
+    };
+    let refused = |why: String| Failure::new(NOT_SERVED, why);
+    let image = Image::open(&program).map_err(|error| refused(error.to_string()))?;
+    let server = match image.recognise() {
+        Recognition::Server(server) => server,
+        Recognition::Unknown(why) => return Err(refused(format!("{}: {why}", program.display()))),
+        Recognition::Other => {
+            return Err(refused(format!(
+                "{} is no server that Tare knows",
+                program.display()
+            )));
+        }
+    };
+    let library = find::library(install.library.as_deref()).map_err(failed)?;
+    reachable(&library, &unit, &text)?;
+    let directory = place.drop_ins(&unit);
+    let preload = with_others(&library, &text, &directory)?;
+    check(&program, &OsString::from(&preload)).map_err(refused)?;
+    let options_file = place.options()?.join(OPTION_FILE);
+    // Anew, so that an older one of ours is not taken for the user's.
+    forget(&options_file)?;
+    let users = tare_image::options::of_user(&program, &[]);
+    if let Some(off) = users.switched_off() {
+        return Err(refused(format!(
+            "the server's option files contain {off}; take it out, or its instruments stay off"
+        )));
+    }
+    let mut options = Vec::new();
+    options::insert(&mut options, server.series, &users);
+    let lines = options
+        .iter()
+        .map(|option| option.to_string_lossy().trim_start_matches('-').to_owned() + "\n");
+    let heading = "# Written by `tare door install`. `tare door remove` removes it.\n";
+    write(
+        &options_file,
+        &format!("{heading}[mysqld]\n{}", lines.collect::<String>()),
+    )?;
+    write(
+        &directory.join(DROP_IN),
+        &format!("{heading}[Service]\nEnvironment=\"{PRELOAD}={preload}\"\n"),
+    )?;
+    place.reload()?;
+    say(&format!(
+        "{server} gets Tare's engine at its next start: systemctl restart {}",
+        unit.trim_end_matches(".service")
+    ));
+    Ok(())
+}
+
+fn remove(place: &Place) -> Result<(), Failure> {
+    let (unit, _) = place.unit()?;
+    let directory = place.drop_ins(&unit);
+    let mut removed = forget(&directory.join(DROP_IN))?;
+    // Only if it is empty.
+    let _ = fs::remove_dir(&directory);
+    if let Ok(options) = place.options() {
+        removed |= forget(&options.join(OPTION_FILE))?;
+    }
+    if !removed {
+        say(&format!(
+            "{unit} has no files of Tare's; nothing was changed"
+        ));
+        return Ok(());
+    }
+    place.reload()?;
+    say(&format!(
+        "the server has its own Performance Schema at its next start: systemctl restart {}",
+        unit.trim_end_matches(".service")
+    ));
+    Ok(())
+}
+
+/// The server that a unit starts, by itself or by a shell's command.
+fn started_by(unit: &str) -> Option<&str> {
+    let joined = unit
+        .lines()
+        .skip_while(|line| !line.starts_with("ExecStart="));
+    let mut words = joined
+        .take_while(|line| {
+            !line.is_empty() && (line.starts_with("ExecStart=") || !line.contains("Exec"))
+        })
+        .flat_map(|line| line.split(|c: char| c.is_whitespace() || "\"'=;`".contains(c)));
+    words.find(|word| word.starts_with('/') && is_called_like_a_server(Path::new(word)))
+}
+
+/// Whether the server's user can load the library.
+fn reachable(library: &Path, unit: &str, text: &str) -> Result<(), Failure> {
+    let hint = "copy it to /usr/local/lib and name it with --library";
+    let hidden = ["/home", "/root", "/run/user"];
+    if text.contains("ProtectHome=") && hidden.iter().any(|home| library.starts_with(home)) {
+        return Err(failed(format!(
+            "{unit} hides {} from the server (ProtectHome); {hint}",
+            library.display()
+        )));
+    }
+    for part in library.ancestors() {
+        let open = match part == library {
+            true => 0o4,
+            false => 0o1,
+        };
+        let mode = part.metadata().map(|found| found.permissions().mode());
+        if mode.is_ok_and(|mode| mode & open == 0) {
+            return Err(failed(format!(
+                "the server's user cannot read below {}; {hint}",
+                part.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Our library before those that the unit and its drop-ins preload already.
+fn with_others(library: &Path, unit: &str, drop_ins: &Path) -> Result<String, Failure> {
+    let mut texts = vec![unit.to_owned()];
+    let mut files: Vec<PathBuf> = fs::read_dir(drop_ins)
+        .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
+        .unwrap_or_default();
+    files.sort();
+    let others = files
+        .iter()
+        .filter(|file| file.file_name().is_some_and(|name| name != DROP_IN));
+    texts.extend(others.filter_map(|file| fs::read_to_string(file).ok()));
+    let assignment = format!("{PRELOAD}=");
+    let theirs = texts
+        .iter()
+        .flat_map(|text| text.lines())
+        .filter(|line| line.trim_start().starts_with("Environment="))
+        .filter_map(|line| line.split_once(&assignment))
+        .filter_map(|(_, value)| value.split(['"', '\'', ' ']).next())
+        .next_back();
+    let own = library.to_string_lossy();
+    if own.contains([' ', ':', '"', '%']) {
+        return Err(failed(format!(
+            "{own} cannot be preloaded, because of a sign in its path"
+        )));
+    }
+    Ok(match theirs {
+        Some(theirs) if !theirs.is_empty() => format!("{own}:{theirs}"),
+        _ => own.into_owned(),
+    })
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let wrong = |error| failed(format!("{}: {error}", path.display()));
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory).map_err(wrong)?;
+    }
+    fs::write(path, text).map_err(wrong)?;
+    say(&format!("wrote {}", path.display()));
+    Ok(())
+}
+
+/// Removes a file; false if there is none.
+fn forget(path: &Path) -> Result<bool, Failure> {
+    match fs::remove_file(path) {
+        Ok(()) => {
+            say(&format!("removed {}", path.display()));
+            Ok(true)
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(failed(format!("{}: {error}", path.display()))),
+    }
+}
+
+fn failed(why: impl std::fmt::Display) -> Failure {
+    Failure::new(FAILED, why)
+}
+
+fn say(text: &str) {
+    println!("tare door: {text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_that_a_unit_starts_is_found() {
+        let debian = "[Service]\nType=notify\nExecStartPre=/usr/bin/install -d /run/mysqld\nExecStart=/bin/sh -c \"set -f; \
+                      VAR= || \\\n exec /usr/sbin/mariadbd $MYSQLD_OPTS $VAR\"\nExecStartPost=/etc/mysql/debian-start\n";
+        assert_eq!(started_by(debian), Some("/usr/sbin/mariadbd"));
+        let oracle = "[Service]\nExecStart=/usr/sbin/mysqld $MYSQLD_OPTS\nRestart=on-failure\n";
+        assert_eq!(started_by(oracle), Some("/usr/sbin/mysqld"));
+        assert_eq!(started_by("[Service]\nExecStart=/usr/sbin/nginx\n"), None);
+        assert_eq!(
+            started_by("[Service]\nExecStart=/bin/true\nExecStop=/usr/sbin/mysqld --stop\n"),
+            None
+        );
+    }
+
+    #[test]
+    fn directories_of_options_are_found() {
+        let text = "[client-server]\nsocket = /run/s\n!includedir /etc/mysql/conf.d/\n!includedir /etc/mysql/mariadb.conf.d/\n";
+        assert_eq!(
+            included(text),
+            ["/etc/mysql/conf.d/", "/etc/mysql/mariadb.conf.d/"]
+        );
+    }
+
+    #[test]
+    fn what_the_unit_preloads_stays() {
+        let library = Path::new("/usr/local/lib/libtare_psi.so");
+        let nowhere = Path::new("/nonexistent");
+        let preload =
+            |unit: &str| with_others(library, unit, nowhere).map_err(|failure| failure.message);
+        assert_eq!(
+            preload("[Service]\n"),
+            Ok("/usr/local/lib/libtare_psi.so".into())
+        );
+        let unit = "[Service]\nEnvironment=\"LD_PRELOAD=/usr/lib/libjemalloc.so.2\" TZ=UTC\n";
+        assert_eq!(
+            preload(unit),
+            Ok("/usr/local/lib/libtare_psi.so:/usr/lib/libjemalloc.so.2".into())
+        );
+    }
+}
