@@ -13,7 +13,6 @@ use tare_rows::source::{Account, Database, Source, Variable};
 use super::shared::Shared;
 use super::state::SessionState;
 use super::status::By;
-use tare_store::tables;
 use tare_sys::Sys;
 
 /// What the tables ask, for one session.
@@ -163,14 +162,9 @@ impl Source for Served {
     }
 
     fn tables(&self, database: &str) -> Vec<Arc<TableDef>> {
-        // The statement's own connection is busy: the definitions are those that are known, or
-        // are read through a connection of their own.
-        let defs = self.shared.databases.definitions(database, || {
-            let path = self.shared.databases.path(database)?;
-            let db = rusqlite::Connection::open(path).map_err(tare_store::Error::from)?;
-            tables::load(&db, "main", tare_dialect::ddl::definition)
-        });
-        let Ok(defs) = defs else { return Vec::new() };
+        let Ok(defs) = self.shared.databases.read(database) else {
+            return Vec::new();
+        };
         let mut all: Vec<_> = defs.tables.values().cloned().collect();
         all.sort_by(|a, b| a.name.cmp(&b.name));
         all

@@ -1,7 +1,6 @@
 //! A session's transaction, and the right to write to databases.
 
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use tare::transaction::{Isolation, Mode};
 use tare::{LockDuration, LockType, Namespace};
@@ -58,16 +57,12 @@ pub fn wait_for(session: &mut Session, database: &str) -> Result<WriteGuard> {
     let control = session.control.clone();
     let _waits = crate::blocking::blocking();
     tare::stage::set(&points::WAITING_FOR_COMMIT);
-    locks::LOCK_ROW_LOCK_WAITS.add(1);
     let wait = lock.wait(LockType::Exclusive, LockDuration::Transaction);
-    let since = Instant::now();
-    let entered = writers.acquire(id, at_most, || control.must_stop());
+    let (entered, waited) = writers.acquire(id, at_most, || control.must_stop());
     drop(wait);
     let status = session.registration.status();
     status.add(Counter::TableLocksWaited, 1);
-    let waited = since.elapsed().as_millis() as u64;
     status.add(Counter::LockTime, waited);
-    locks::LOCK_ROW_LOCK_TIME.add(waited);
     let longest = &session.shared.counters.longest_lock_wait;
     longest.fetch_max(waited, Ordering::Relaxed);
     match entered {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::tables::ReadDefinition;
+use super::tables::{META, ReadDefinition, load};
 use tare_mysql::error::SqlError;
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
@@ -149,6 +149,32 @@ impl Databases {
             .lock()
             .insert(name.to_owned(), fresh.clone());
         Ok(fresh)
+    }
+
+    /// The tables of a database, read through a connection of their own when what is known is out of
+    /// date: for whoever is called while the session's connection runs a statement.
+    ///
+    /// # Errors
+    /// [`Error::BadName`], or SQLite's.
+    pub fn read(&self, name: &str) -> Result<Arc<Definitions>> {
+        self.definitions(name, || {
+            let db = rusqlite::Connection::open(self.path(name)?)?;
+            load(&db, "main", self.read)
+        })
+    }
+
+    /// Makes the file of a database that is not there yet.
+    ///
+    /// # Errors
+    /// [`Error::BadName`], or SQLite's.
+    pub fn create(&self, name: &str) -> Result<()> {
+        let db = rusqlite::Connection::open(self.path(name)?)?;
+        db.execute_batch(&format!(
+            "PRAGMA journal_mode=WAL; \
+             CREATE TABLE {META} (name TEXT PRIMARY KEY, definition TEXT NOT NULL)"
+        ))?;
+        self.changed();
+        Ok(())
     }
 
     /// The tables of a database as they were last read.

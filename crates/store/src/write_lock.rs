@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::metrics;
 use super::points::{COND_GATE, LOCK_GATE};
 use tare::sync::{Condvar, Mutex};
 
@@ -40,9 +41,23 @@ impl WriteGuard {
 }
 
 impl WriteLock {
-    /// Waits for the right to write; `None` when it took longer than `at_most`, or `stop` said
-    /// so (it is asked now and then).
+    /// Waits for the right to write, and counts the wait; `None` when it took longer than `at_most`, or
+    /// `stop` said so (it is asked now and then). Returns how many milliseconds it waited, too.
     pub fn acquire(
+        self: &Arc<Self>,
+        session: u64,
+        at_most: Duration,
+        stop: impl FnMut() -> bool,
+    ) -> (Option<WriteGuard>, u64) {
+        metrics::LOCK_ROW_LOCK_WAITS.add(1);
+        let since = Instant::now();
+        let guard = self.wait(session, at_most, stop);
+        let waited = since.elapsed().as_millis() as u64;
+        metrics::LOCK_ROW_LOCK_TIME.add(waited);
+        (guard, waited)
+    }
+
+    fn wait(
         self: &Arc<Self>,
         session: u64,
         at_most: Duration,

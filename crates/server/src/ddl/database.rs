@@ -4,11 +4,10 @@ use crate::session::Session;
 use crate::transaction;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
-use tare_store::tables::META;
 
 /// CREATE DATABASE.
 pub fn create(session: &mut Session, name: &str, if_not_exists: bool) -> Result<u64> {
-    let path = session.shared.databases.path(name)?;
+    session.shared.databases.path(name)?;
     let taken = session
         .shared
         .databases
@@ -23,9 +22,7 @@ pub fn create(session: &mut Session, name: &str, if_not_exists: bool) -> Result<
         }
         return Err(SqlError::new(1007, message));
     }
-    let db = rusqlite::Connection::open(&path).map_err(tare_store::Error::from)?;
-    db.execute_batch(&format!("PRAGMA journal_mode=WAL; CREATE TABLE {META} (name TEXT PRIMARY KEY, definition TEXT NOT NULL)")).map_err(tare_store::Error::from)?;
-    session.shared.databases.changed();
+    session.shared.databases.create(name)?;
     Ok(1)
 }
 
