@@ -51,7 +51,7 @@ fn has_its_shape(finished: &Finished) {
     let table: Vec<&str> = finished
         .stdout
         .lines()
-        .skip_while(|line| !line.starts_with("Instruments that cost most"))
+        .skip_while(|line| !line.starts_with("Instruments with the highest cost"))
         .skip(1)
         .take_while(|line| !line.is_empty())
         .collect();

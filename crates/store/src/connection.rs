@@ -13,7 +13,7 @@ use super::control::Control;
 use super::cursor::Cursor;
 use super::databases::Databases;
 use super::error::{Error, Result};
-use super::metrics;
+use super::metrics::{self, CACHE_KIB};
 use super::statement::{StatementId, Statements};
 use super::tables;
 
@@ -22,8 +22,6 @@ const MAX_ATTACHED: usize = 5;
 /// Instructions of SQLite's machine between two looks at [`Control`]: some 50 microseconds.
 const PROGRESS_STEPS: i32 = 10_000;
 
-/// KiB that a session's cache of one database may take.
-pub const CACHE_KIB: i64 = 16_384;
 /// Statements between two looks at what SQLite has counted for a connection.
 const GATHER_EACH: u32 = 32;
 

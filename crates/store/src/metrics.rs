@@ -5,6 +5,9 @@
 
 use rusqlite::ffi;
 
+/// KiB that a session's cache of one database may take: [`BUFFER_POOL_SIZE`].
+pub const CACHE_KIB: i64 = 16_384;
+
 tare::metrics! {
     /// Pages that sessions asked their caches for; collected every 32 statements of a session.
     pub static BUFFER_POOL_READ_REQUESTS: StatusCounter = "buffer_pool_read_requests", "buffer", enabled;
@@ -75,7 +78,7 @@ pub fn refused(code: i32) {
 
 /// Says what never changes.
 pub fn settle() {
-    BUFFER_POOL_SIZE.set(super::connection::CACHE_KIB * 1024);
+    BUFFER_POOL_SIZE.set(CACHE_KIB * 1024);
     // SQLite's default since 3.12, and nothing here changes it.
     PAGE_SIZE.set(4096);
 }
