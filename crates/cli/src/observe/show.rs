@@ -24,6 +24,8 @@ pub fn time(ps: f64) -> String {
 
 /// A count, or a rate.
 pub fn count(n: f64) -> String {
+    // The sum of no numbers is -0.
+    let n = n + 0.0;
     match n.abs() {
         x if x >= 1e12 => format!("{:.1}T", n / 1e12),
         x if x >= 1e9 => format!("{:.1}G", n / 1e9),
@@ -37,7 +39,7 @@ pub fn count(n: f64) -> String {
 /// Bytes, in powers of 1024.
 pub fn bytes(n: f64) -> String {
     const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-    let mut scaled = n;
+    let mut scaled = n + 0.0;
     let mut unit = 0;
     while scaled.abs() >= 1024.0 && unit < UNITS.len() - 1 {
         scaled /= 1024.0;

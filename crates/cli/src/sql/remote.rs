@@ -151,10 +151,18 @@ impl From<mysql::Error> for SqlError {
             other => Self {
                 errno: 2013,
                 sqlstate: "HY000".into(),
-                message: other.to_string(),
+                message: match other {
+                    mysql::Error::IoError(error) => lost(&error),
+                    mysql::Error::CodecError(error) => lost(&error),
+                    other => other.to_string(),
+                },
             },
         }
     }
+}
+
+fn lost(error: &dyn std::fmt::Display) -> String {
+    format!("Lost connection to the server: {error}")
 }
 
 #[cfg(test)]

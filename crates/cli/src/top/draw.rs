@@ -132,12 +132,37 @@ pub fn head(column: &Column, seconds: Option<f64>) -> String {
     }
 }
 
+/// What a text that takes the rest of the line needs.
+const LEAST_TEXT: u16 = 10;
+
+/// The columns that fit into a line whole: those on the right go first, the texts that take the rest and the column
+/// of the order stay. A number is never cut.
+fn fitting(
+    mut shown: Vec<(usize, &'static Column)>,
+    order: usize,
+    seconds: Option<f64>,
+    width: u16,
+) -> Vec<(usize, &'static Column)> {
+    let needs = |(_, column): &(usize, &Column)| match column.width {
+        0 => LEAST_TEXT + 1,
+        width => width.max(head(column, seconds).len() as u16) + 1,
+    };
+    while shown.iter().map(needs).sum::<u16>() > width + 1 {
+        let spare = shown
+            .iter()
+            .rposition(|(at, column)| column.width > 0 && *at != order);
+        let Some(spare) = spare else { break };
+        shown.remove(spare);
+    }
+    shown
+}
+
 fn rows(view: &mut View, frame: &mut Frame, area: Rect) {
     let sheet = view.place().sheet;
     let Some(answer) = view.answer() else { return };
     let seconds = answer.seconds;
     let order = view.order();
-    let shown: Vec<(usize, &Column)> = sheet.shown().collect();
+    let shown = fitting(sheet.shown().collect(), order.column, seconds, area.width);
     let fixed: u16 = shown
         .iter()
         .map(|(_, column)| column.width.max(head(column, seconds).len() as u16) + 1)
@@ -156,7 +181,7 @@ fn rows(view: &mut View, frame: &mut Frame, area: Rect) {
     });
     let heads = Row::new(heads.collect::<Vec<_>>());
     let widths = shown.iter().map(|(_, column)| match column.width {
-        0 => Constraint::Min(10),
+        0 => Constraint::Min(LEAST_TEXT),
         width => Constraint::Length(width.max(head(column, seconds).len() as u16)),
     });
     let widths: Vec<Constraint> = widths.collect();

@@ -123,6 +123,37 @@ fn a_page_has_its_interval_its_order_and_its_sums() {
 }
 
 #[test]
+fn a_narrow_screen_has_fewer_columns_and_no_cut_number() {
+    let words = |line: &str| {
+        line.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let wide = drawn(&mut view(), 200, 9);
+    for width in [40, 60, 80, 100, 132, 200] {
+        let narrow = drawn(&mut view(), width, 9);
+        for at in 3..7 {
+            let (all, some) = (words(&wide[at]), words(&narrow[at]));
+            let whole = some.iter().all(|word| all.contains(word));
+            assert!(whole, "{width}: {:?} of {:?}", narrow[at], wide[at]);
+        }
+        assert!(narrow[4].contains("300.00 ms"), "{width}: {:?}", narrow[4]);
+        assert!(narrow[4].contains("SELECT `a`"), "{width}: {:?}", narrow[4]);
+    }
+    // The order's column stays wherever it is.
+    let mut view = view();
+    key(&mut view, KeyCode::Char('c'));
+    assert!(drawn(&mut view, 40, 9)[3].contains("CALLS/s"));
+}
+
+#[test]
+fn a_page_without_rows_counts_no_less_than_nothing() {
+    let mut view = view_of(&PAGES[0]);
+    answer(&mut view, Vec::new());
+    assert!(drawn(&mut view, 96, 9)[2].starts_with("0/s calls, 0 in 2.0 s, 0 rows"));
+}
+
+#[test]
 fn rows_are_sorted_by_time_by_count_and_by_any_column_both_ways() {
     let mut view = view();
     key(&mut view, KeyCode::Char('c'));
