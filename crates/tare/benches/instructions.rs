@@ -11,6 +11,9 @@
 //! Without the feature `instrument` it shows that nothing is left of the points: an event takes no
 //! instruction more than an empty loop, and a lock none more than a plain one.
 //!
+//! The same for memory: pages of code and data, and lines of data, that a path touches when all of them are cold (see
+//! `touched`). These may be two more than the kept ones, because the stack may lie otherwise.
+//!
 //! Each path runs n and 2n times; the difference is the cost of n, whatever comes before and after.
 //! Collection is switched on by the function `tare_measured` alone.
 #![cfg_attr(not(feature = "instrument"), allow(dead_code))]
@@ -27,6 +30,7 @@ use tare_layout::primitive::Ordering;
 use tare_layout::{Geometry, Kind, View};
 
 mod paths;
+mod touched;
 
 use paths::{Body, Objects, State, event, floor, lock, lock_plain, stage};
 #[cfg(feature = "instrument")]
@@ -101,7 +105,14 @@ const NOTHING: [(&str, &str); 3] = [
 
 /// Compares what is not compiled in with what is nothing by nature.
 #[cfg(not(feature = "instrument"))]
-fn compare(counts: &[f64]) -> ExitCode {
+fn compare(counts: &[f64], touched: &Touched) -> ExitCode {
+    let more = touched
+        .iter()
+        .find(|(_, counts)| counts.iter().any(|n| *n as f64 > SLACK));
+    if let Some((what, _)) = more {
+        eprintln!("instructions: without instrumentation a path touches {what}");
+        return ExitCode::FAILURE;
+    }
     let count = |name: &str| {
         let i = FIGURES.iter().position(|f| f.0 == name);
         i.map_or(f64::NAN, |i| counts[i])
@@ -192,8 +203,38 @@ fn measure() {
     tare::stop();
 }
 
+/// Runs every path once, with all memory cold.
+fn measure_touched() {
+    let objects = Objects::new();
+    for Figure(_, state, body, _) in FIGURES {
+        enter(state);
+        body(&objects, 4 * N);
+        touched::evict();
+        tare_measured(body, &objects, 1);
+    }
+    tare::stop();
+}
+
 /// Instructions of each path, as callgrind counts them.
 fn counts() -> Result<Vec<f64>, String> {
+    let totals = callgrind(&[], "--measured", 2 * FIGURES.len())?;
+    let totals: Vec<u64> = totals.iter().map(|part| part.of(&["Ir"])).collect();
+    Ok(totals
+        .chunks(2)
+        .map(|pair| (pair[1] - pair[0]) as f64 / N as f64)
+        .collect())
+}
+
+/// What each path touches, beyond the loop that runs it.
+fn touched_by(measure: &touched::Measure) -> Result<Vec<u64>, String> {
+    let parts = callgrind(measure.options, "--touched", FIGURES.len())?;
+    let all: Vec<u64> = parts.iter().map(|part| part.of(measure.events)).collect();
+    let floor = all.first().copied().unwrap_or(0);
+    Ok(all.iter().map(|n| n.saturating_sub(floor)).collect())
+}
+
+/// Runs this program under callgrind: what each call of `tare_measured` took.
+fn callgrind(options: &[&str], argument: &str, parts: usize) -> Result<Vec<Totals>, String> {
     let folder =
         Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("instructions-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
@@ -206,29 +247,43 @@ fn counts() -> Result<Vec<f64>, String> {
             "--dump-after=tare_measured",
         ])
         .arg(format!("--callgrind-out-file={}", out.display()))
+        .args(options)
         .arg(program)
-        .arg("--measured")
+        .arg(argument)
         .output()
         .map_err(|e| format!("cannot run valgrind ({e}); `make deps` installs it"))?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }
-    let totals: Vec<u64> = (1..=2 * FIGURES.len())
-        .map(|part| totals(&folder.join(format!("out.{part}"))))
-        .collect::<Result<_, _>>()?;
+    let totals = (1..=parts)
+        .map(|part| Totals::read(&folder.join(format!("out.{part}"))))
+        .collect();
     let _ = std::fs::remove_dir_all(&folder);
-    Ok(totals
-        .chunks(2)
-        .map(|pair| (pair[1] - pair[0]) as f64 / N as f64)
-        .collect())
+    totals
 }
 
-/// The number behind `totals:` in one of callgrind's files.
-fn totals(path: &PathBuf) -> Result<u64, String> {
-    let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    text.lines()
-        .find_map(|line| line.strip_prefix("totals: ")?.trim().parse().ok())
-        .ok_or_else(|| format!("{}: no totals", path.display()))
+/// The names of events in one of callgrind's files, and how many there were.
+struct Totals(Vec<(String, u64)>);
+
+impl Totals {
+    fn read(path: &PathBuf) -> Result<Self, String> {
+        let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let line = |start| text.lines().find_map(|line| line.strip_prefix(start));
+        let (Some(names), Some(totals)) = (line("events: "), line("totals: ")) else {
+            return Err(format!("{}: no totals", path.display()));
+        };
+        let numbers = totals.split_whitespace().map(|n| n.parse().unwrap_or(0));
+        let names = names.split_whitespace().map(str::to_owned);
+        Ok(Self(names.zip(numbers).collect()))
+    }
+
+    fn of(&self, events: &[&str]) -> u64 {
+        let wanted = self
+            .0
+            .iter()
+            .filter(|(name, _)| events.contains(&name.as_str()));
+        wanted.map(|(_, n)| n).sum()
+    }
 }
 
 /// What counts are kept by: compiler and processor, as valgrind shows it.
@@ -271,13 +326,18 @@ fn kept(text: &str, key: &str, name: &str) -> Option<f64> {
     })
 }
 
-fn record(text: &str, key: &str, counts: &[f64]) -> std::io::Result<()> {
+fn record(text: &str, key: &str, counts: &[f64], touched: &Touched) -> std::io::Result<()> {
     let mut new = String::new();
     for line in text.lines().filter(|l| l.split('\t').next() != Some(key)) {
         let _ = writeln!(new, "{line}");
     }
     for (Figure(name, ..), count) in FIGURES.iter().zip(counts) {
         let _ = writeln!(new, "{key}\t{name}\t{count:.2}");
+    }
+    for (what, counts) in touched {
+        for (Figure(name, ..), count) in FIGURES.iter().zip(counts) {
+            let _ = writeln!(new, "{key}\t{name}, {what}\t{count}");
+        }
     }
     std::fs::write(kept_path(), new)
 }
@@ -288,14 +348,25 @@ fn main() -> ExitCode {
             measure();
             return ExitCode::SUCCESS;
         }
+        Some("--touched") => {
+            measure_touched();
+            return ExitCode::SUCCESS;
+        }
         Some("--processor") => {
             println!("{}", processor());
             return ExitCode::SUCCESS;
         }
         _ => {}
     }
-    match counts() {
-        Ok(counts) => compare(&counts),
+    let all_touched = || {
+        let of = |measure: &touched::Measure| Ok((measure.name, touched_by(measure)?));
+        touched::MEASURES
+            .iter()
+            .map(of)
+            .collect::<Result<Touched, String>>()
+    };
+    match counts().and_then(|counts| Ok((counts, all_touched()?))) {
+        Ok((counts, touched)) => compare(&counts, &touched),
         Err(why) => {
             eprintln!("instructions: {why}");
             ExitCode::FAILURE
@@ -303,13 +374,48 @@ fn main() -> ExitCode {
     }
 }
 
+/// What is counted, and of each path how much.
+type Touched = Vec<(&'static str, Vec<u64>)>;
+
+/// How many pages or lines more than the kept ones are none too many.
+const SLACK: f64 = 2.0;
+
+/// Prints what paths touch; how many touch more than is kept.
+#[cfg(feature = "instrument")]
+fn compare_touched(text: &str, key: &str, touched: &Touched) -> usize {
+    let mut wrong = 0;
+    println!(
+        "{:24}{}",
+        "touched when cold",
+        touched
+            .iter()
+            .map(|t| format!("{:>12}", t.0))
+            .collect::<String>()
+    );
+    for (i, Figure(name, ..)) in FIGURES.iter().enumerate() {
+        let mut says = String::new();
+        print!("{name:24}");
+        for (what, counts) in touched {
+            print!("{:12}", counts[i]);
+            if let Some(kept) = kept(text, key, &format!("{name}, {what}"))
+                && counts[i] as f64 > kept + SLACK
+            {
+                says = format!("{what}: more than the {kept} kept");
+                wrong += 1;
+            }
+        }
+        println!("  {says}");
+    }
+    wrong
+}
+
 /// Compares the counts with those kept, or keeps them.
 #[cfg(feature = "instrument")]
-fn compare(counts: &[f64]) -> ExitCode {
+fn compare(counts: &[f64], touched: &Touched) -> ExitCode {
     let key = key();
     let text = std::fs::read_to_string(kept_path()).unwrap_or_default();
     if std::env::args().any(|a| a == "--record") {
-        return match record(&text, &key, counts) {
+        return match record(&text, &key, counts, touched) {
             Ok(()) => ExitCode::SUCCESS,
             Err(why) => {
                 eprintln!("instructions: {}: {why}", kept_path().display());
@@ -339,6 +445,7 @@ fn compare(counts: &[f64]) -> ExitCode {
         wrong += usize::from(is_wrong);
         println!("{name:24}{count:10.2}  {says}");
     }
+    wrong += compare_touched(&text, &key, touched);
     let how = "cargo bench -p tare --bench instructions -- --record";
     if unknown {
         println!("No counts are kept for this compiler and processor; to keep these: {how}");
