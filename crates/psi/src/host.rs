@@ -1,6 +1,6 @@
 //! Starting the engine within a server.
 
-use engine::{Class, Config, Kind, StartError, table, thread};
+use engine::{Class, Config, Kind, StartError, host_lock, table, thread};
 
 use crate::door::{idle, keys, lock, metadata, table as door_table, transaction, word};
 use crate::series::{Interface, Registration};
@@ -67,6 +67,9 @@ pub fn start<S: Interface>(built_in: &BuiltIn) -> Result<(), StartError> {
     }
     engine::start(config)?;
     thread::sessions_only();
+    if !lock::are_unlocks_counted() {
+        host_lock::without_holders();
+    }
     // Until it has a thread: see `door::thread`.
     engine::follow_forks(S::DAEMONIZES);
     word::self_check(built_in.innodb_words);

@@ -94,11 +94,13 @@ impl Engine {
             let used = bank.used.load(Ordering::Relaxed);
             bank.base_used.store(used, Ordering::Relaxed);
             // Nobody holds a lock in a thread that has not begun.
-            let arena = self.view.arena(number);
-            for entry in &bank.instances {
-                let at = entry.load(Ordering::Relaxed) as u32 as usize;
-                if at != 0 && arena[at].get(HISTOGRAM) != 0 {
-                    arena[at].set(HISTOGRAM, 0);
+            if !self.without_holders.load(Ordering::Relaxed) {
+                let arena = self.view.arena(number);
+                for entry in &bank.instances {
+                    let at = entry.load(Ordering::Relaxed) as u32 as usize;
+                    if at != 0 && arena[at].get(HISTOGRAM) != 0 {
+                        arena[at].set(HISTOGRAM, 0);
+                    }
                 }
             }
             self.awaken_listed(number);

@@ -47,6 +47,8 @@ pub(crate) struct Engine {
     pub(super) locals: Locals,
     /// Which rows are awake, by bank.
     pub(super) awake: Box<[Awake]>,
+    /// No row of an instance says who holds it.
+    pub without_holders: AtomicBool,
     /// The bank of memory that threads count outside of sessions.
     pub(super) outside: OnceLock<Outside>,
     /// Files by class and path.
@@ -103,6 +105,7 @@ impl Engine {
             }),
             locals: Locals::new(limits.threads, free_local),
             awake: Awake::all(geometry.region(Region::Banks).count),
+            without_holders: AtomicBool::new(false),
             outside: OnceLock::new(),
             files: Mutex::default(),
             objects: Mutex::default(),

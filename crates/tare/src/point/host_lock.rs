@@ -83,6 +83,12 @@ fn with<T>(work: impl FnOnce(&Engine) -> T) -> Option<T> {
     }
 }
 
+/// No lock counts all of its acquisitions ([`HostLock::counts_all`]) as long as the engine records, and the host
+/// has no other locks: then nobody is said to hold one, and a bank that changes hands need not be searched for it.
+pub fn without_holders() {
+    with(|engine| engine.without_holders.store(true, Ordering::Relaxed));
+}
+
 /// Counts a lock of a class, by its number, that the host gives no instance: `Performance_schema_%_instances_lost`.
 pub fn instance_lost(class: u16) {
     with(|engine| engine.lose_instance(class));
