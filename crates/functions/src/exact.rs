@@ -44,7 +44,12 @@ pub(crate) static HELPERS: &[Helper] = &[
     // The last argument says whether the result has no sign.
     helper("tare_add_int", 3, 3, |ctx| whole(ctx, i128::checked_add)),
     helper("tare_sub_int", 3, 3, |ctx| whole(ctx, i128::checked_sub)),
-    helper("tare_mul_int", 3, 3, |ctx| whole(ctx, i128::checked_mul)),
+    helper("tare_mul_int", 3, 3, |ctx| {
+        // As MySQL does, which reads no product as the one number that has no positive.
+        whole(ctx, |a, b| {
+            a.checked_mul(b).filter(|n| *n != i128::from(i64::MIN))
+        })
+    }),
     helper("tare_rest_int", 4, 4, |ctx| {
         let unsigned = int(ctx, 3) == Some(1);
         divided(ctx, |a, b| in_range(a.remainder(b).to_whole(), unsigned))
@@ -70,7 +75,13 @@ pub(crate) static HELPERS: &[Helper] = &[
     // CAST(x AS SIGNED), and AS UNSIGNED where the second argument is 1.
     helper("tare_whole", 2, 2, |ctx| {
         let unsigned = int(ctx, 1) == Some(1);
-        Ok(decimal(ctx, 0).map_or(Value::Null, |d| cast_whole(&d, unsigned)))
+        let is_text = matches!(ctx.get_raw(0), ValueRef::Text(_));
+        Ok(match decimal(ctx, 0) {
+            None => Value::Null,
+            // An integer keeps its bits, a DECIMAL does not.
+            Some(d) if unsigned && is_text && d.is_negative() => Value::Integer(0),
+            Some(d) => cast_whole(&d, unsigned),
+        })
     }),
     // CAST(x AS DECIMAL(digits, scale)).
     helper("tare_decimal", 3, 3, |ctx| {

@@ -9,8 +9,6 @@ use std::str::FromStr;
 use bigdecimal::num_bigint::{BigInt, Sign};
 use bigdecimal::{BigDecimal, RoundingMode, Zero};
 
-/// The most digits behind the point.
-pub const MAX_SCALE: i64 = 30;
 /// Digits that MySQL keeps in one word, and the words of a number.
 const WORD: i64 = 9;
 const WORDS: i64 = 9;
@@ -177,14 +175,9 @@ impl Decimal {
         Self(&self.0 - &other.0).fitted()
     }
 
-    /// The product, with 30 digits behind the point at most; `None` where it is too large.
+    /// The product; `None` where it is too large.
     pub fn times(&self, other: &Self) -> Option<Self> {
-        let product = Self(&self.0 * &other.0);
-        match product.scale() > MAX_SCALE {
-            true => product.truncated(MAX_SCALE),
-            false => product,
-        }
-        .fitted()
+        Self(&self.0 * &other.0).fitted()
     }
 
     /// The quotient, which has `more` digits behind the point than the dividend, and the rest of

@@ -11,7 +11,7 @@ use tare_mysql::table::TableDef;
 
 use super::control::Control;
 use super::cursor::Cursor;
-use super::databases::Databases;
+use super::databases::{Databases, FORMAT};
 use super::error::{Error, Result};
 use super::metrics::{self, CACHE_KIB};
 use super::statement::{StatementId, Statements};
@@ -221,10 +221,27 @@ impl Connection {
             "PRAGMA {quoted}.journal_mode=WAL; PRAGMA {quoted}.cache_size=-{CACHE_KIB}; \
              PRAGMA {quoted}.journal_size_limit=67108864"
         )))?;
+        self.renew(&quoted)?;
         self.relax.push(quoted);
         self.relax()?;
         self.attached.push(name.to_owned());
         Ok(true)
+    }
+
+    /// Sorts the indexes of texts anew, where a file's are still in SQLite's own order. Where that
+    /// cannot be done, another session or start does it.
+    fn renew(&mut self, quoted: &str) -> Result<()> {
+        let version = format!("PRAGMA {quoted}.user_version");
+        let version: i64 = self.db.query_row(&version, [], |row| row.get(0))?;
+        if version < FORMAT && self.db.is_autocommit() {
+            let renewed = self.db.execute_batch(&format!(
+                "REINDEX NOCASE; PRAGMA {quoted}.user_version={FORMAT}"
+            ));
+            if let Err(error) = renewed {
+                let _ = counted::<()>(Err(error));
+            }
+        }
+        Ok(())
     }
 
     /// NORMAL syncs at checkpoints, as WAL allows without risk to what is consistent. SQLite changes

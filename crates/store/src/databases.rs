@@ -16,6 +16,10 @@ use super::points::{LOCK_DEFINITIONS, LOCK_GATES};
 use super::write_lock::WriteLock;
 use tare::sync::{Mutex, RwLock};
 
+/// The format of a database's file, as its user_version says: from 1 on, texts without case are in
+/// the order of `tare_mysql::collation`.
+pub(crate) const FORMAT: i64 = 1;
+
 /// All databases of a data directory.
 #[derive(Debug)]
 pub struct Databases {
@@ -170,7 +174,7 @@ impl Databases {
     pub fn create(&self, name: &str) -> Result<()> {
         let db = rusqlite::Connection::open(self.path(name)?)?;
         db.execute_batch(&format!(
-            "PRAGMA journal_mode=WAL; \
+            "PRAGMA journal_mode=WAL; PRAGMA user_version={FORMAT}; \
              CREATE TABLE {META} (name TEXT PRIMARY KEY, definition TEXT NOT NULL)"
         ))?;
         self.changed();

@@ -45,6 +45,10 @@ impl Conversion {
             Self::Digits => "tare_moment",
             Self::Real => "tare_real",
             Self::Read => "tare_exact",
+            Self::Moment => {
+                let call = |e| node::call("tare_datetime", vec![e, node::number(6)]);
+                return node::replace(operand, call);
+            }
             Self::Text => return node::replace(operand, |e| node::cast(e, DataType::Text)),
             Self::Exact => return node::replace(operand, exact_text),
         };
@@ -182,7 +186,7 @@ impl Rewriter<'_> {
     }
 
     fn comparable(&mut self, expr: &mut Expr, later: &mut Vec<(usize, Conversion)>) {
-        if self.compare_exact(expr, later) {
+        if self.compare_exact(expr, later) || self.compare_moments(expr, later) {
             return;
         }
         match expr {

@@ -7,6 +7,8 @@ mod exact;
 mod expr;
 mod grouped;
 mod insert;
+mod member;
+mod moment;
 mod rewriter;
 mod rollup;
 mod scalar;

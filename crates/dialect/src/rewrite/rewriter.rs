@@ -37,6 +37,8 @@ pub(super) enum Conversion {
     Read,
     /// A text, to be compared with exact numbers.
     Text,
+    /// A date and time with six digits behind the second.
+    Moment,
     /// A text that brings the collation of exact numbers.
     Exact,
 }

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use crate::error::{Error, Result};
 use sqlparser::ast::{
-    Expr, LimitClause, ObjectName, ObjectNamePart, Query, Select, SetExpr, TableFactor, VisitMut,
-    VisitorMut,
+    Expr, LimitClause, ObjectName, ObjectNamePart, OrderByKind, Query, Select, SetExpr,
+    TableFactor, VisitMut, VisitorMut,
 };
 
 use super::rewriter::{Rewriter, canonical};
@@ -52,6 +52,11 @@ impl VisitorMut for Rewriter<'_> {
             _ => Scope::default(),
         };
         self.names.scopes.push(scope);
+        if let Some(order) = &mut query.order_by
+            && let OrderByKind::Expressions(by) = &mut order.kind
+        {
+            by.iter_mut().for_each(|by| self.number_of(&mut by.expr));
+        }
         if let Err(error) = self.distinct_order(query) {
             return ControlFlow::Break(error);
         }
@@ -92,6 +97,7 @@ impl VisitorMut for Rewriter<'_> {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        self.number_members(expr);
         self.compare(expr);
         self.enter_exact(expr);
         self.enter_subquery(expr);

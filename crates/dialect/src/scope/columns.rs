@@ -153,6 +153,7 @@ impl Names<'_> {
                 for (column, other) in columns.iter_mut().zip(others) {
                     column.wire = types::merged(column.wire, other.wire);
                     column.stored = false;
+                    column.members = None;
                 }
                 Some(columns)
             }
@@ -162,6 +163,7 @@ impl Names<'_> {
                     name: format!("column_{i}"),
                     wire: types::of(e, self),
                     stored: false,
+                    members: None,
                 });
                 Some(columns.collect())
             }
@@ -199,11 +201,13 @@ impl Names<'_> {
                     },
                     wire: types::of(e, self),
                     stored: self.column_of(e).is_some_and(|c| c.stored),
+                    members: self.column_of(e).and_then(|c| c.members.clone()),
                 }),
                 SelectItem::ExprWithAlias { expr, alias } => columns.push(Column {
                     name: alias.value.clone(),
                     wire: types::of(expr, self),
                     stored: self.column_of(expr).is_some_and(|c| c.stored),
+                    members: self.column_of(expr).and_then(|c| c.members.clone()),
                 }),
                 _ => return None,
             }

@@ -6,13 +6,15 @@ mod columns;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use sqlparser::ast::{Expr, Ident};
+use sqlparser::ast::{Expr, Ident, Statement};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::{ColumnDef, TableDef};
+use tare_mysql::types::members;
 use tare_mysql::wire::column::WireType;
 use tare_mysql::wire::types::{wire_of, wire_type};
 
 use crate::schema::{Schema, SystemColumn};
+use crate::{parse_one, types};
 
 /// A column in sight.
 #[derive(Debug, Clone)]
@@ -23,6 +25,30 @@ pub struct Column {
     pub wire: Option<WireType>,
     /// Whether it is a table's own: then SQLite knows its affinity and its collation.
     pub stored: bool,
+    /// What an ENUM or a SET may have.
+    pub members: Option<Arc<Members>>,
+}
+
+/// What an ENUM or a SET may have.
+#[derive(Debug)]
+pub struct Members {
+    /// Whether it is a SET.
+    pub is_set: bool,
+    /// In the order of their numbers.
+    pub names: Vec<String>,
+}
+
+impl Members {
+    /// Of a column's type, where it is one of the two.
+    fn of(column_type: &str) -> Option<Arc<Self>> {
+        let is_set = column_type.starts_with("set(");
+        (is_set || column_type.starts_with("enum(")).then(|| {
+            Arc::new(Self {
+                is_set,
+                names: members(column_type),
+            })
+        })
+    }
 }
 
 /// A table of a FROM clause.
@@ -90,22 +116,47 @@ impl<'a> Names<'a> {
                 name: c.name.to_owned(),
                 wire: Some(wire_type(&c.column_type.to_lowercase(), c.nullable)),
                 stored: true,
+                members: None,
             };
             self.schema
                 .system_table(database, table)
                 .map(|columns| Arc::new(columns.iter().map(column).collect::<Vec<_>>()))
         } else {
             self.definition(database, table).map(|def| {
+                let view = self.view(database, &def);
                 let column = |c: &ColumnDef| Column {
                     name: c.name.clone(),
                     wire: Some(wire_of(c)),
                     stored: def.view.is_none(),
+                    members: Members::of(&c.column_type),
                 };
-                Arc::new(def.columns.iter().map(column).collect::<Vec<_>>())
+                let mut columns: Vec<Column> = def.columns.iter().map(column).collect();
+                for (column, found) in columns.iter_mut().zip(view.unwrap_or_default()) {
+                    column.wire = found.wire.map(types::loose);
+                    column.members = found.members;
+                }
+                Arc::new(columns)
             })
         };
         self.known.insert(key, found.clone());
         found
+    }
+
+    /// The columns of a view's query, where it names tables as this statement does.
+    fn view(&mut self, database: &str, def: &TableDef) -> Option<Vec<Column>> {
+        let text = def.view.as_deref()?;
+        if self.database != Some(database) {
+            return None;
+        }
+        let Ok(Statement::Query(query)) = parse_one(text) else {
+            return None;
+        };
+        let scopes = std::mem::take(&mut self.scopes);
+        let ctes = std::mem::take(&mut self.ctes);
+        let columns = self.columns(&query);
+        self.scopes = scopes;
+        self.ctes = ctes;
+        columns.filter(|c| c.len() == def.columns.len())
     }
 
     /// The column that an expression names, in the innermost SELECT that has one.

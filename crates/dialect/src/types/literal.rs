@@ -85,7 +85,7 @@ pub fn rounded(t: Option<WireType>, digits: Option<&Expr>) -> WireType {
     match t {
         Some(t) if is_whole(&t) => whole(t.is_unsigned()),
         Some(t) if t.code == MYSQL_TYPE_NEWDECIMAL => {
-            let digits = wanted.map_or(t.decimals, |n| n.clamp(0, t.decimals.into()) as u8);
+            let digits = wanted.map_or(t.decimals, |n| n.clamp(0, 30) as u8);
             WireType::decimal(t.length, digits)
         }
         Some(t) if t.code == MYSQL_TYPE_NULL => WireType::double(),

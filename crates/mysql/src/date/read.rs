@@ -171,6 +171,14 @@ pub fn time_of(text: &str) -> Option<i64> {
     Some(if negative { -micros } else { micros })
 }
 
+/// How two TIMEs stand to each other: as texts, those with a sign or 100 hours would be wrong.
+pub fn compare_times(a: &str, b: &str) -> std::cmp::Ordering {
+    match (time_of(a), time_of(b)) {
+        (Some(a), Some(b)) => a.cmp(&b),
+        _ => a.cmp(b),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -90,8 +90,24 @@ impl ColumnDef {
 }
 
 impl TableDef {
-    /// What follows from the rest: a primary key's columns are NOT NULL.
+    /// What follows from the rest: a primary key's columns are NOT NULL, and each foreign key has an
+    /// index that begins with its columns.
     pub fn settle(&mut self) {
+        for key in self.foreign_keys.clone() {
+            let begins = |i: &IndexDef| {
+                let all = key.columns.iter().zip(&i.columns);
+                i.columns.len() >= key.columns.len()
+                    && all.into_iter().all(|(a, b)| a.eq_ignore_ascii_case(b))
+            };
+            if self.indexes.iter().any(begins) {
+                continue;
+            }
+            // A key that was given no name has its table's.
+            let given = !key.name.starts_with(&format!("{}_ibfk_", self.name));
+            let free = !self.indexes.iter().any(|i| i.name == key.name);
+            let name = (given && free).then(|| key.name.clone());
+            self.add_index(name, false, key.columns);
+        }
         if let Some(primary) = self.primary().map(|p| p.columns.clone()) {
             for column in &mut self.columns {
                 if primary.iter().any(|p| p.eq_ignore_ascii_case(&column.name)) {

@@ -5,12 +5,15 @@ use sqlparser::ast::{
 };
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::table::{TableDef, literal};
+use tare_mysql::types::base_type;
 
 use super::{alone, foreign, table};
 use crate::session::Session;
 use tare_dialect::ddl::FromSql;
 use tare_dialect::ddl::TableName;
 use tare_dialect::name::last_name;
+use tare_dialect::node;
+use tare_dialect::rewrite::converted;
 use tare_store::connection::quote;
 use tare_store::tables::{IndexToSqlite, ToSqlite};
 
@@ -93,6 +96,7 @@ fn rebuild(
     def: &TableDef,
     sources: Option<&[Option<String>]>,
 ) -> Result<()> {
+    let strict = session.mode().strict;
     let db = quote(&name.database);
     let scratch = format!("__tare_new_{}", def.name);
     let own: Vec<Option<String>> = def.columns.iter().map(|c| Some(c.name.clone())).collect();
@@ -101,12 +105,11 @@ fn rebuild(
     for (column, source) in def.columns.iter().zip(sources) {
         if let Some(source) = source {
             into.push(quote(&column.name));
-            from.push(quote(source));
+            from.push(converted(column, node::column(source), strict).to_string());
         } else if !column.nullable && column.default.is_none() && !column.auto_increment {
             // MySQL fills a new NOT NULL column with its type's zero.
             into.push(quote(&column.name));
-            let text = column.column_type.contains("char") || column.column_type.contains("text");
-            from.push(if text { "''".into() } else { "0".into() });
+            from.push(zero(column).to_string());
         }
     }
     let mut all = def.to_sqlite(&name.database, &scratch).into_iter();
@@ -137,6 +140,19 @@ fn rebuild(
     }
     table::forget(session, name)?;
     table::remember(session, &name.database, def)
+}
+
+/// What a row that is there has in a new column that cannot be NULL.
+fn zero(column: &tare_mysql::table::ColumnDef) -> sqlparser::ast::Expr {
+    match base_type(&column.column_type) {
+        "date" => node::text("0000-00-00"),
+        "datetime" | "timestamp" => node::text("0000-00-00 00:00:00"),
+        "enum" => converted(column, node::number(1), true),
+        "set" => node::text(""),
+        kind if kind.ends_with("char") || kind.ends_with("text") => node::text(""),
+        kind if kind.ends_with("blob") || kind.ends_with("binary") => node::bytes("".into()),
+        _ => converted(column, node::number(0), true),
+    }
 }
 
 /// DROP INDEX.

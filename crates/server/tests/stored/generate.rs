@@ -232,7 +232,7 @@ impl Generator<'_> {
             5 => format!("({a} / {b})"),
             6 => format!("({a} DIV {b})"),
             7 => format!("({a} % {b})"),
-            8 => format!("(- {a})"),
+            8 => format!("(- ({a} + 1))"),
             9 => format!("ROUND({a}, {})", self.chance.one(&["0", "1", "2"])),
             10 => format!("ABS({a})"),
             11 => format!(

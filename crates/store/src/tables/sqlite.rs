@@ -47,6 +47,9 @@ impl ToSqlite for TableDef {
             if is_exact(&column.column_type) && !is_rowid {
                 sql.push_str(" COLLATE tare_decimal");
             }
+            if base_type(&column.column_type) == "time" {
+                sql.push_str(" COLLATE tare_time");
+            }
             if is_text(&column.column_type) && !column.binary {
                 sql.push_str(" COLLATE NOCASE");
             }

@@ -17,6 +17,29 @@ fn as_text(expr: &Expr) -> Option<&str> {
     }
 }
 
+/// The operands of a comparison.
+pub(in crate::rewrite) fn operands(expr: &mut Expr) -> Option<Vec<&mut Expr>> {
+    Some(match expr {
+        Expr::BinaryOp {
+            left,
+            op:
+                BinaryOperator::Eq
+                | BinaryOperator::NotEq
+                | BinaryOperator::Lt
+                | BinaryOperator::LtEq
+                | BinaryOperator::Gt
+                | BinaryOperator::GtEq
+                | BinaryOperator::Spaceship,
+            right,
+        } => vec![left, right],
+        Expr::Between {
+            expr, low, high, ..
+        } => vec![expr, low, high],
+        Expr::InList { expr, list, .. } => std::iter::once(expr.as_mut()).chain(list).collect(),
+        _ => return None,
+    })
+}
+
 impl Rewriter<'_> {
     /// Makes the operands of a comparison with exact numbers comparable; whether it is one.
     pub(in crate::rewrite) fn compare_exact(
@@ -24,24 +47,8 @@ impl Rewriter<'_> {
         expr: &mut Expr,
         later: &mut Vec<(usize, Conversion)>,
     ) -> bool {
-        let mut operands: Vec<&mut Expr> = match expr {
-            Expr::BinaryOp {
-                left,
-                op:
-                    BinaryOperator::Eq
-                    | BinaryOperator::NotEq
-                    | BinaryOperator::Lt
-                    | BinaryOperator::LtEq
-                    | BinaryOperator::Gt
-                    | BinaryOperator::GtEq
-                    | BinaryOperator::Spaceship,
-                right,
-            } => vec![left, right],
-            Expr::Between {
-                expr, low, high, ..
-            } => vec![expr, low, high],
-            Expr::InList { expr, list, .. } => std::iter::once(expr.as_mut()).chain(list).collect(),
-            _ => return false,
+        let Some(mut operands) = operands(expr) else {
+            return false;
         };
         let mut classes: Vec<Class> = operands.iter().map(|e| self.class(e)).collect();
         let has = |classes: &[Class], c: Class| classes.contains(&c);

@@ -2,7 +2,7 @@
 //! beyond, are texts with the collation of exact numbers (docs/types.md): where the types say that
 //! operands are exact, functions compute with them, and comparisons compare them as such texts.
 
-mod compare;
+pub(super) mod compare;
 pub(super) mod plan;
 
 use mysql_common::constants::ColumnType;

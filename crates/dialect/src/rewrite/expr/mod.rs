@@ -90,6 +90,7 @@ impl Rewriter<'_> {
                     },
                 )?,
             },
+            Expr::Prefixed { prefix, value } if prefix.value == node::MEMBER => self.member(*value),
             Expr::Prefixed { prefix, value } if prefix.value == GIVEN => {
                 let column = match value.as_ref() {
                     Expr::CompoundIdentifier(parts) => parts.last(),

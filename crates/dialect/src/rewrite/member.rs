@@ -1,0 +1,106 @@
+//! ENUM and SET: texts, and numbers where they are computed with, compared with numbers, or sorted.
+
+use sqlparser::ast::{
+    BinaryOperator, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+};
+
+use super::exact::Class;
+use super::rewriter::Rewriter;
+use crate::function::name_of;
+use crate::node::{self, MEMBER};
+use crate::types;
+
+impl Rewriter<'_> {
+    /// Marks the members whose numbers an expression asks for, before its parts are rewritten.
+    pub(super) fn number_members(&mut self, expr: &mut Expr) {
+        use BinaryOperator::*;
+        match expr {
+            Expr::BinaryOp {
+                left,
+                op: Plus | Minus | Multiply | Divide | Modulo | MyIntegerDivide,
+                right,
+            } => {
+                self.number_of(left);
+                self.number_of(right);
+            }
+            Expr::BinaryOp {
+                left,
+                op: Eq | NotEq | Lt | LtEq | Gt | GtEq | Spaceship,
+                right,
+            } => {
+                if self.is_numeric(right) {
+                    self.number_of(left);
+                } else if self.is_numeric(left) {
+                    self.number_of(right);
+                }
+            }
+            Expr::Between {
+                expr, low, high, ..
+            } if self.is_numeric(low) && self.is_numeric(high) => self.number_of(expr),
+            Expr::InList { expr, list, .. } if list.iter().all(|e| self.is_numeric(e)) => {
+                self.number_of(expr);
+            }
+            Expr::Cast {
+                expr,
+                data_type:
+                    DataType::Signed
+                    | DataType::SignedInteger
+                    | DataType::Unsigned
+                    | DataType::UnsignedInteger
+                    | DataType::Decimal(_),
+                ..
+            } => self.number_of(expr),
+            Expr::Function(f) if matches!(name_of(f).as_str(), "sum" | "avg") => {
+                let FunctionArguments::List(list) = &mut f.args else {
+                    return;
+                };
+                for argument in &mut list.args {
+                    if let FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) = argument {
+                        self.number_of(e);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn is_numeric(&mut self, expr: &Expr) -> bool {
+        matches!(
+            Class::of(types::of(expr, &mut self.names)),
+            Class::Int | Class::Big | Class::Decimal | Class::Real
+        )
+    }
+
+    /// Marks a column of an ENUM or a SET: its number is meant.
+    pub(super) fn number_of(&self, expr: &mut Expr) {
+        if self
+            .names
+            .column_of(expr)
+            .is_some_and(|c| c.members.is_some())
+        {
+            node::replace(expr, |column| Expr::Prefixed {
+                prefix: Ident::new(MEMBER),
+                value: Box::new(column),
+            });
+        }
+    }
+
+    /// The number of a column that has been marked.
+    pub(super) fn member(&self, column: Expr) -> Expr {
+        let Some(members) = self
+            .names
+            .column_of(&column)
+            .and_then(|c| c.members.clone())
+        else {
+            return column;
+        };
+        let name = if members.is_set {
+            "tare_members"
+        } else {
+            "tare_member"
+        };
+        let mut all = vec![column];
+        all.extend(members.names.iter().map(|m| node::text(m)));
+        node::call(name, all)
+    }
+}
