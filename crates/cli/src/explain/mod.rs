@@ -104,15 +104,25 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     };
     let mut meters = sample::between(&before, &after);
     let statements = sample::statements(&meters, questions);
-    sample::price(&mut meters, &observed.about, &host, &timers, statements);
-    let source = match is_tare {
-        true => host.units.words(),
-        false => stock::source(&observed.about),
-    };
     // What Tare's engine writes to its histories was rehearsed with them.
     let histories = match is_tare {
         true => Vec::new(),
         false => observed.rows("SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'YES' AND NAME LIKE 'events%history%'")?,
+    };
+    let histories: Vec<String> = (histories.iter())
+        .filter_map(|row| text(row.first()?))
+        .collect();
+    sample::price(
+        &mut meters,
+        &observed.about,
+        &host,
+        &timers,
+        statements,
+        &histories,
+    );
+    let source = match is_tare {
+        true => host.units.words(),
+        false => stock::source(&observed.about),
     };
     let seen = Seen {
         headline: format!("{} ({})", observed.about.name, observed.about.server()),
@@ -126,10 +136,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         timers_change,
         host,
         source,
-        histories: histories
-            .iter()
-            .filter_map(|row| text(row.first()?))
-            .collect(),
+        histories,
     };
     // Nobody reading it is no failure of ours.
     let _ = std::io::stdout().write_all(seen.text().as_bytes());

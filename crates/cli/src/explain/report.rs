@@ -146,7 +146,7 @@ impl Seen {
         ]);
         if !self.histories.is_empty() {
             text.push(format!(
-                "Not included: writing events to {}.",
+                "Writing an event to one of {} is taken to cost what it costs MySQL 5.7.22.",
                 self.histories.join(", ")
             ));
         }

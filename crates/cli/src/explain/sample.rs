@@ -80,13 +80,15 @@ pub fn statements(meters: &Meters, questions: Option<f64>) -> f64 {
 
 /// Statements that clients sent, among all that was counted.
 fn counted(meters: &Meters) -> f64 {
-    let is = |name: &str| {
-        name.starts_with("statement/")
-            && !name.starts_with("statement/sp/")
-            && !name.starts_with("statement/abstract/")
-    };
-    let statements = meters.iter().filter(|(name, _)| is(name));
+    let statements = meters.iter().filter(|(name, _)| is_of_client(name));
     statements.fold(0.0, |sum, (_, meter)| sum + meter.count)
+}
+
+/// Whether an instrument is of statements that clients send.
+fn is_of_client(name: &str) -> bool {
+    name.starts_with("statement/")
+        && !name.starts_with("statement/sp/")
+        && !name.starts_with("statement/abstract/")
 }
 
 /// What came between two moments.
@@ -215,13 +217,15 @@ pub fn text_bytes(observed: &mut Observed) -> Result<f64, Trouble> {
     Ok(bytes.and_then(|bytes| bytes.parse().ok()).unwrap_or(0.0))
 }
 
-/// Says what the events of an interval with so many statements have cost.
+/// Says what the events of an interval with so many statements have cost. `histories` are the consumers of a stock server that are on and keep
+/// events.
 pub fn price(
     meters: &mut Meters,
     about: &About,
     host: &Host,
     timers: &HashMap<String, String>,
     statements: f64,
+    histories: &[String],
 ) {
     // Where nobody counts statements, nobody knows which events come together.
     let firsts = if statements > 0.0 {
@@ -243,8 +247,14 @@ pub fn price(
             }
             _ => {
                 let unit = stock::unit(about, &meter.event_type);
+                let of_type = format!("events_{}s_history", meter.event_type);
+                let written = (histories.iter())
+                    .filter(|name| name.starts_with(&of_type))
+                    .count() as f64;
+                let clients = if is_of_client(name) { meter.count } else { 0.0 };
                 (
-                    meter.count * unit.counting_ns + firsts.min(meter.count) * unit.cold_ns,
+                    meter.count * (unit.counting_ns + written * unit.history_ns)
+                        + clients * unit.client_ns,
                     meter.count_timed * unit.recording_ns,
                 )
             }
@@ -313,29 +323,39 @@ mod tests {
     }
 
     #[test]
-    fn the_first_event_of_a_statement_finds_its_memory_cold() {
+    fn a_clients_statement_and_an_event_in_a_history_cost_more() {
         let about = super::stock::about_for_tests("5.7.22", (5, 7));
-        let meter = |count| Meter {
-            event_type: "wait".into(),
-            count,
-            ..Meter::default()
+        let cost = |name: &str, event_type: &str, histories: &[&str]| {
+            let meter = Meter {
+                event_type: event_type.into(),
+                count: 100.0,
+                ..Meter::default()
+            };
+            let mut meters: Meters = [(name.to_owned(), meter)].into();
+            let histories: Vec<String> = histories.iter().map(|&name| name.to_owned()).collect();
+            let (host, timers) = (Host::default(), HashMap::new());
+            price(&mut meters, &about, &host, &timers, 100.0, &histories);
+            meters[name].cost_ns()
         };
-        let cost = |count: f64, statements: f64| {
-            let mut meters: Meters = [("wait/io/file/a".to_owned(), meter(count))].into();
-            price(
-                &mut meters,
-                &about,
-                &Host::default(),
-                &HashMap::new(),
-                statements,
-            );
-            meters["wait/io/file/a"].cost_ns()
-        };
-        let unit = stock::unit(&about, "wait");
-        let cold = |firsts: f64| 100.0 * unit.counting_ns + firsts * unit.cold_ns;
-        assert!(unit.cold_ns > 0.0);
-        assert!((cost(100.0, 10.0) - cold(10.0)).abs() < 1e-6);
-        assert!((cost(100.0, 1_000.0) - cold(100.0)).abs() < 1e-6);
+        let wait = stock::unit(&about, "wait");
+        let statement = stock::unit(&about, "statement");
+        let plain = 100.0 * statement.counting_ns;
+        assert_eq!(cost("statement/sp/stmt", "statement", &[]), plain);
+        assert_eq!(
+            cost(
+                "statement/sql/select",
+                "statement",
+                &["events_waits_history"]
+            ),
+            plain + 100.0 * statement.client_ns
+        );
+        let kept = [
+            "events_waits_history",
+            "events_waits_history_long",
+            "events_stages_history",
+        ];
+        let extra = cost("wait/io/file/a", "wait", &kept) - cost("wait/io/file/a", "wait", &[]);
+        assert!(wait.history_ns > 0.0 && (extra - 200.0 * wait.history_ns).abs() < 1e-6);
     }
 
     #[test]
