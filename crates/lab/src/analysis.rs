@@ -9,6 +9,7 @@ use crate::cell::{self, Measured, Memory, Outcome};
 use crate::matrix::Key;
 use crate::probe::Hour;
 use crate::recipe::Measure;
+use crate::run::switch::Twins;
 use crate::stats::compare::{Baseline, Comparison, Logs, Moment, Value, logs, spread_percent};
 use crate::stats::interval::Interval;
 use crate::stats::phase::{self, Phase};
@@ -269,7 +270,13 @@ fn of_group(plan: &Plan, keys: &[Key], results: &[cell::Result], rng: &mut Rng) 
                     };
                     alone.compare(&baseline.again, control, stable, claim)
                 }
-                at => baseline.compare(&logs(&values(at, measure)), control, stable, claim),
+                at => {
+                    let twins = Twins::of(&plan.recipe, &keys[first], &keys[at]);
+                    // What two processes differ by says nothing of one.
+                    let control = control.filter(|_| twins != Twins::First);
+                    let values = logs(&values(at, measure));
+                    (twins.baseline(&baseline)).compare(&values, control, stable, claim)
+                }
             };
             if let Some(comparison) = comparison {
                 row.comparisons.insert(measure, comparison);

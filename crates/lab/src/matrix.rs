@@ -29,6 +29,14 @@ impl Key {
         (self.server.clone(), self.workload.clone(), self.connections)
     }
 
+    /// The same cell as the other of an A/A pair.
+    pub fn other_of_pair(&self) -> Self {
+        Self {
+            again: !self.again,
+            ..self.clone()
+        }
+    }
+
     /// The same, in one line.
     pub fn load_title(&self) -> String {
         let (server, workload, connections) = self.load();

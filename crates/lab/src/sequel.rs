@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::cell;
 use crate::matrix::Key;
 use crate::recipe::Measure;
-use crate::run::switch;
+use crate::run::switch::{self, Twins};
 use crate::stats::compare::{Baseline, Logs, Moment, Value, logs, percent};
 use crate::stats::starts::{
     Allocation, Claim, Components, Costs, LEAST_STARTS, Start, allocate, effect, pooled,
@@ -245,7 +245,8 @@ fn of_group(plan: &Plan, keys: &[Key], results: &[cell::Result]) -> Vec<Known> {
         .map(|key| Known {
             key: key.clone(),
             apart: !switch::one_process(&plan.recipe, baseline_key, key),
-            starts: baseline.starts(&of_key(key, measure, results)),
+            starts: (Twins::of(&plan.recipe, baseline_key, key).baseline(&baseline))
+                .starts(&of_key(key, measure, results)),
         })
         .collect();
     if known.is_empty() {

@@ -165,6 +165,53 @@ fn without_switching_each_configuration_has_a_process_and_the_time_ends_the_run(
     assert_eq!(results.len(), plan.cells.len());
 }
 
+#[test]
+fn who_cannot_share_the_process_runs_beside_it_and_has_its_own_baseline() {
+    let directory = Directory::new("burner-mixed");
+    let path = directory.path().join("run");
+    let beside = |text: &str| {
+        let first = text.rfind("[[configuration]]").expect("one");
+        let own =
+            text[first..].replacen("switch = ", "environment = { OWN = \"1\" }\nswitch = ", 1);
+        let own = own.replacen("name = \"", "name = \"own, ", 1);
+        text.replace(
+            "[[workload]]",
+            &format!(
+                "{}\n[[workload]]",
+                own.split("[[workload]]").next().expect("text")
+            ),
+        )
+    };
+    let mut plan = plan(beside, None);
+    plan.recipe.run.repetitions = 4;
+    plan.recipe.run.turns = 6;
+    plan.cells = plan.recipe.plan(7);
+    let names: Vec<String> = plan.recipe.keys().iter().map(|key| key.label()).collect();
+    assert!(
+        names.iter().any(|name| name.starts_with("own, ")),
+        "{names:?}"
+    );
+    let store = Store::create(&path, &plan).expect("new");
+    let (plan, results) = run(plan, store, Vec::new());
+    let analysis = tare_lab::analysis::Analysis::of(&plan, &results);
+    for row in analysis.rows.iter().filter(|row| !row.key.again) {
+        let comparison = row.comparisons.get(&plan.recipe.measure);
+        let Some(comparison) = comparison else {
+            assert_eq!(Some(&row.key.configuration), plan.recipe.baseline.as_ref());
+            continue;
+        };
+        // The A/A pair is two processes: it says nothing of the one that is shared.
+        let own = row.key.configuration.starts_with("own, ");
+        assert_eq!(
+            comparison.floor_percent.is_some(),
+            own,
+            "{}",
+            row.key.label()
+        );
+        assert_eq!((comparison.pairs, comparison.turns), (4, 24));
+    }
+}
+
 /// What the burner's configurations of the hundred runs cost more, in percent, and what they are called.
 const COSTS: [(&str, f64); 4] = [
     ("0 % more", 0.0),

@@ -8,6 +8,7 @@ use crate::ask::{Ask, Row};
 use crate::matrix::{Key, process};
 use crate::recipe::{Configuration, Kind, Recipe, Server};
 use crate::server::Running;
+use crate::stats::compare::Baseline;
 use crate::trouble::Trouble;
 
 /// Names in one statement: well below any server's packet size.
@@ -62,18 +63,76 @@ pub(super) fn together<'a>(
     };
     let shares = |one: &&Configuration| can(one) && place(one) == place(configuration);
     let together: Vec<&Configuration> = all().filter(shares).collect();
+    // A process that several share has more of the turns, and is warmer for it: it is compared with itself alone.
+    let with_baseline = (recipe.baseline.as_ref())
+        .is_none_or(|baseline| together.iter().any(|each| each.name == *baseline));
     // Alone in its process: an A/A pair beside others is two processes, as they are.
     let alone = together.len() < 2 && all().count() > 1;
-    if alone { Vec::new() } else { together }
+    match alone || !with_baseline {
+        true => Vec::new(),
+        false => together,
+    }
 }
 
-/// Whether two cells of a server are measured in one process.
-pub(crate) fn one_process(recipe: &Recipe, one: &Key, other: &Key) -> bool {
-    let (Some(one), Some(other)) = (recipe.parts(one), recipe.parts(other)) else {
-        return false;
+/// The same for a cell. Where some configurations have processes of their own, so has the second of the A/A pair: it is their baseline, and
+/// has as few of the turns as they have.
+pub(super) fn seated<'a>(recipe: &'a Recipe, key: &Key) -> Vec<&'a Configuration> {
+    let Some(parts) = recipe.parts(key) else {
+        return Vec::new();
     };
-    let together = together(recipe, one.server, one.configuration);
-    (together.iter()).any(|each| each.name == other.configuration.name)
+    let together = together(recipe, parts.server, parts.configuration);
+    let all = recipe.configurations.iter();
+    let mixed = together.len() < all.filter(|each| each.is_for(parts.server)).count();
+    match key.again && mixed {
+        true => Vec::new(),
+        false => together,
+    }
+}
+
+/// Which of the A/A pair a cell is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Twins {
+    /// With both: all have processes of their own, or all share one.
+    Both,
+    /// With the first, whose process it shares.
+    First,
+    /// With the second, which has a process of its own as it has.
+    Again,
+}
+
+impl Twins {
+    /// Of a cell, and the first of its group's A/A pair.
+    pub(crate) fn of(recipe: &Recipe, baseline: &Key, key: &Key) -> Self {
+        let again = Key {
+            again: true,
+            ..baseline.clone()
+        };
+        let mixed = recipe.run.turns > 0
+            && !seated(recipe, baseline).is_empty()
+            && seated(recipe, &again).is_empty();
+        match mixed {
+            false => Self::Both,
+            true if seated(recipe, key).is_empty() => Self::Again,
+            true => Self::First,
+        }
+    }
+
+    /// What is left of a baseline.
+    pub(crate) fn baseline(self, baseline: &Baseline) -> Baseline {
+        let mut left = baseline.clone();
+        match self {
+            Self::Both => {}
+            Self::First => left.again.clear(),
+            Self::Again => left.first.clear(),
+        }
+        left
+    }
+}
+
+/// Whether two cells of a server are measured in one process. One at most is shared: the baseline's.
+pub(crate) fn one_process(recipe: &Recipe, one: &Key, other: &Key) -> bool {
+    let shared = |key: &Key| !seated(recipe, key).is_empty();
+    shared(one) && shared(other)
 }
 
 /// What is the same of configurations that share a process: all but what is switched.
@@ -369,6 +428,42 @@ mod tests {
         }
         assert_eq!(of("not compiled in"), [""; 0]);
         assert_eq!(of("disabled"), [""; 0]);
+        // The A/A pair is one of each kind, and each cell is compared with its own kind.
+        let mut turns = recipe.clone();
+        turns.run.turns = 9;
+        let key = |configuration: &str, again: bool| Key {
+            server: "tare".into(),
+            workload: "read-only".into(),
+            connections: 8,
+            configuration: configuration.into(),
+            again,
+        };
+        let off = key("off", false);
+        assert_eq!(seated(&turns, &off).len(), 6);
+        assert!(seated(&turns, &key("off", true)).is_empty());
+        assert!(!one_process(&turns, &off, &key("off", true)));
+        assert!(one_process(&turns, &off, &key("thread timed", false)));
+        let twins = |name: &str| Twins::of(&turns, &off, &key(name, false));
+        assert_eq!(twins("thread timed"), Twins::First);
+        assert_eq!(twins("disabled"), Twins::Again);
+        let mut same = turns.clone();
+        same.configurations
+            .retain(|each| shared.contains(&each.name.as_str()));
+        assert_eq!(
+            Twins::of(&same, &off, &key("thread timed", false)),
+            Twins::Both
+        );
+        assert_eq!(seated(&same, &key("off", true)).len(), 6);
+        turns.run.turns = 0;
+        assert_eq!(
+            Twins::of(&turns, &off, &key("disabled", false)),
+            Twins::Both
+        );
+        // Who is not compared with the baseline in one process shares none.
+        let mut plain = recipe.clone();
+        plain.baseline = Some("disabled".into());
+        let timed = plain.configuration(server, "thread timed").expect("there");
+        assert!(super::together(&plain, server, timed).is_empty());
         let mut apart = recipe.clone();
         apart.run.switch = false;
         let off = apart.configuration(server, "off").expect("there");

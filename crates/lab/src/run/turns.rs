@@ -33,9 +33,9 @@ const STOPPING: f64 = 1.3;
 struct Seat {
     /// Whose it is: those that it is switched between, or one.
     configurations: Vec<String>,
-    /// Of one that is not switched: which of the A/A pair.
+    /// Which of the A/A pair it has, unless it has both.
     again: bool,
-    shared: bool,
+    pair: bool,
     directory: PathBuf,
     /// Or why it does not.
     running: Result<Running, Trouble>,
@@ -129,7 +129,7 @@ impl Runner<'_> {
             }
             self.interrupt.check()?;
             let parts = recipe.parts(key).ok_or_else(unplanned)?;
-            let together = switch::together(recipe, parts.server, parts.configuration);
+            let together = switch::seated(recipe, key);
             let directory = self
                 .directory(&key.server)
                 .with_extension(seats.len().to_string());
@@ -139,6 +139,8 @@ impl Runner<'_> {
                 Err(trouble) => (Err(trouble), None),
             };
             let shared = !together.is_empty();
+            // Both of the A/A pair, or the first of them.
+            let pair = shared && !switch::seated(recipe, &key.other_of_pair()).is_empty();
             let configurations = match shared {
                 true => together.iter().map(|each| each.name.clone()).collect(),
                 false => vec![key.configuration.clone()],
@@ -146,7 +148,7 @@ impl Runner<'_> {
             seats.push(Seat {
                 configurations,
                 again: key.again,
-                shared,
+                pair,
                 directory,
                 running,
                 switches,
@@ -389,7 +391,7 @@ impl Runner<'_> {
 
 impl Seat {
     fn is_of(&self, key: &Key) -> bool {
-        self.configurations.contains(&key.configuration) && (self.shared || self.again == key.again)
+        self.configurations.contains(&key.configuration) && (self.pair || self.again == key.again)
     }
 
     /// What its server answers to the recipe's questions about a cell, in the cell's configuration.
