@@ -179,6 +179,11 @@ fn mysql_5_7() {
 }
 
 #[test]
+fn mariadb_11_4() {
+    calls_rest_and_arrive_again(Version::Mariadb114);
+}
+
+#[test]
 fn mariadb() {
     calls_rest_and_arrive_again(Version::Mariadb);
 }
