@@ -251,7 +251,14 @@ fn a_process_is_switched_beside_others_and_rates_are_the_same_for_all() {
         assert_eq!(state(cell), ("done", ""), "{key}");
         let configuration = key["configuration"].as_str();
         let events = cell["events"].as_array().map_or(0, Vec::len);
-        assert_eq!(events > 0, configuration == Some("on"), "{key}");
+        // At a slow rate a client pauses for longer than is waited for: its server's `idle` began while that was on.
+        let paced = key["workload"] != "flat out";
+        let on = configuration == Some("on");
+        assert!(
+            (events > 0) == on || (paced && !on),
+            "{key}: {}",
+            cell["events"]
+        );
         let expected = match configuration {
             Some("on") => serde_json::json!([["YES"]]),
             Some("off") => serde_json::json!([["NO"]]),
