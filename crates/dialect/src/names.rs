@@ -138,6 +138,8 @@ fn ends_list(keyword: Keyword) -> bool {
 struct Lines<'a> {
     sql: &'a str,
     starts: Vec<usize>,
+    /// All characters are bytes: nothing has to be counted.
+    ascii: bool,
 }
 
 impl<'a> Lines<'a> {
@@ -145,7 +147,8 @@ impl<'a> Lines<'a> {
         let starts = std::iter::once(0)
             .chain(sql.match_indices('\n').map(|(i, _)| i + 1))
             .collect();
-        Self { sql, starts }
+        let ascii = sql.is_ascii();
+        Self { sql, starts, ascii }
     }
 
     fn offset(&self, at: Location) -> usize {
@@ -153,6 +156,9 @@ impl<'a> Lines<'a> {
             return self.sql.len();
         };
         let column = (at.column as usize).saturating_sub(1);
+        if self.ascii {
+            return (start + column).min(self.sql.len());
+        }
         let line = &self.sql[start..];
         line.char_indices()
             .nth(column)

@@ -4,6 +4,7 @@ use sqlparser::ast::Statement;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
+use crate::depth;
 use crate::error::{Result, at, near};
 use crate::grammar::Grammar;
 use crate::mode::Mode;
@@ -17,16 +18,22 @@ pub struct Reading {
     pub params: usize,
     /// SELECT ... INTO.
     pub into: tokens::Into,
+    /// How deep the statement's tree is at most, in levels.
+    pub levels: usize,
 }
 
 /// A parser, with `?` numbered in the order of the text.
 pub fn read(sql: &str, mode: Mode) -> Result<Reading> {
     let tokens: Vec<TokenWithSpan> = Tokenizer::new(&Grammar, sql).tokenize_with_location()?;
+    let levels = depth::measure(&tokens)?;
     let (tokens, params, into) = tokens::prepare(tokens, mode).map_err(near)?;
     Ok(Reading {
-        parser: Parser::new(&Grammar).with_tokens_with_locations(tokens),
+        parser: Parser::new(&Grammar)
+            .with_recursion_limit(depth::CALLS)
+            .with_tokens_with_locations(tokens),
         params,
         into,
+        levels,
     })
 }
 

@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+/// The version that `/*!80016 ... */` is compared with: MySQL's that Tare answers as.
+pub const VERSION: u32 = 80_015;
+
 /// Where the first statement of a text ends, and where the next begins. Quotes and comments are
 /// stepped over; a `;` inside them ends nothing.
 pub fn first(sql: &str) -> (usize, usize) {
@@ -103,8 +106,8 @@ pub fn open_comments(sql: &str) -> Option<String> {
                     .count();
                 let version: u32 = sql[i..i + digits].parse().unwrap_or(0);
                 i += digits;
-                // What only a server newer than 8.0 should see stays a comment.
-                if digits >= 5 && version > 80_099 {
+                // What only a newer server should see stays a comment.
+                if digits >= 5 && version > VERSION {
                     let end = bytes[i..].windows(2).position(|w| w == b"*/");
                     i = end.map_or(bytes.len(), |n| i + n + 2);
                 } else {
@@ -208,7 +211,7 @@ mod tests {
             ["CREATE", "x", "y"]
         );
         assert_eq!(
-            open("a /*!90100 x */ y")
+            open("a /*!80016 x */ y")
                 .split_whitespace()
                 .collect::<Vec<_>>(),
             ["a", "y"]

@@ -11,6 +11,7 @@ use rusqlite::ffi;
 use tare_mysql::wire::value::Value;
 
 use super::error::{Error, Result};
+use super::stack;
 use super::statement::failure;
 
 /// A statement that runs. Dropped, it is reset: its read transaction ends.
@@ -18,6 +19,8 @@ use super::statement::failure;
 pub struct Cursor<'c> {
     raw: NonNull<ffi::sqlite3_stmt>,
     db: NonNull<ffi::sqlite3>,
+    /// Its text nests deep: SQLite prepares it anew when a schema has changed.
+    deep: bool,
     _connection: std::marker::PhantomData<&'c ()>,
 }
 
@@ -26,10 +29,15 @@ impl<'c> Cursor<'c> {
     ///
     /// # Safety
     /// `raw` is a statement of `db`; for `'c` it is not finalized, and no other thread uses `db`.
-    pub unsafe fn new(raw: NonNull<ffi::sqlite3_stmt>, db: NonNull<ffi::sqlite3>) -> Self {
+    pub unsafe fn new(
+        raw: NonNull<ffi::sqlite3_stmt>,
+        db: NonNull<ffi::sqlite3>,
+        deep: bool,
+    ) -> Self {
         Self {
             raw,
             db,
+            deep,
             _connection: std::marker::PhantomData,
         }
     }
@@ -81,7 +89,7 @@ impl<'c> Cursor<'c> {
     #[inline]
     pub fn step(&mut self) -> Result<bool> {
         // SAFETY: the statement is live (see `new`).
-        match unsafe { ffi::sqlite3_step(self.stmt()) } {
+        match stack::with_stack(self.deep, || unsafe { ffi::sqlite3_step(self.stmt()) }) {
             ffi::SQLITE_ROW => Ok(true),
             ffi::SQLITE_DONE => Ok(false),
             _ => Err(self.error()),

@@ -15,6 +15,7 @@ pub mod metrics;
 mod mutex;
 mod points;
 pub mod sqlite;
+mod stack;
 mod statement;
 pub mod tables;
 mod vfs;

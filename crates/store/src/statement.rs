@@ -13,6 +13,7 @@ use rusqlite::ffi;
 
 use super::error::{Error, Result};
 use super::metrics;
+use super::stack;
 
 /// Names a prepared statement of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -41,7 +42,8 @@ impl StatementId {
 /// The prepared statements of one connection.
 #[derive(Debug, Default)]
 pub struct Statements {
-    slots: Vec<Option<NonNull<ffi::sqlite3_stmt>>>,
+    /// The statements, and whether each needs a deep stack.
+    slots: Vec<Option<(NonNull<ffi::sqlite3_stmt>, bool)>>,
     free: Vec<u32>,
 }
 
@@ -91,27 +93,28 @@ impl Statements {
             return Err(unsafe { failure(db) });
         }
         let raw = NonNull::new(raw).ok_or(Error::Empty)?;
+        let kept = Some((raw, stack::is_deep(sql)));
         let id = match self.free.pop() {
             Some(id) => {
-                self.slots[id as usize] = Some(raw);
+                self.slots[id as usize] = kept;
                 id
             }
             None => {
-                self.slots.push(Some(raw));
+                self.slots.push(kept);
                 (self.slots.len() - 1) as u32
             }
         };
         Ok(StatementId(id))
     }
 
-    /// The statement of that id.
-    pub fn raw(&self, id: StatementId) -> Option<NonNull<ffi::sqlite3_stmt>> {
+    /// The statement of that id, and whether it needs a deep stack.
+    pub fn raw(&self, id: StatementId) -> Option<(NonNull<ffi::sqlite3_stmt>, bool)> {
         self.slots.get(id.index()).copied().flatten()
     }
 
     /// Finalizes a statement.
     pub fn close(&mut self, id: StatementId) {
-        if let Some(raw) = self.slots.get_mut(id.index()).and_then(Option::take) {
+        if let Some((raw, _)) = self.slots.get_mut(id.index()).and_then(Option::take) {
             // SAFETY: the statement came from sqlite3_prepare_v3 and was just taken from its
             // slot, so that nobody can finalize it again; its connection is still open.
             unsafe { ffi::sqlite3_finalize(raw.as_ptr()) };

@@ -16,7 +16,7 @@ pub use self::request::{
 };
 use self::set::set;
 use self::show::show;
-use self::words::{any, expr, identifier, name, need, take, word};
+use self::words::{any, expr, identifier, name, need, take, text, word};
 use crate::name::last_name;
 use crate::plan::Action;
 use crate::{at, end, near};
@@ -71,6 +71,15 @@ pub fn parse(parser: &mut Parser<'_>) -> Result<Option<Action>> {
                 what.push(parser.next_token().token.to_string().to_ascii_uppercase());
             }
             Action::Flush(what)
+        }
+        "HELP" => {
+            parser.next_token();
+            text(parser)?;
+            Action::Show(Box::new(Show {
+                what: What::Absent(Absent::Help),
+                filter: Filter::None,
+                full: false,
+            }))
         }
         "SHUTDOWN" => {
             parser.next_token();

@@ -107,6 +107,8 @@ pub enum Absent {
     Profiles,
     /// PROFILE.
     Profile,
+    /// HELP: no texts are loaded.
+    Help,
 }
 
 /// What to show.

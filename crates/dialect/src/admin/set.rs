@@ -10,16 +10,15 @@ use super::{Characteristics, SetItem};
 use crate::{at, near};
 use tare_mysql::variable::Scope;
 
-pub(super) fn set(parser: &mut Parser<'_>) -> Result<Vec<SetItem>> {
-    let mut items = Vec::new();
+/// NAMES and CHARACTER SET, which may stand among the assignments.
+fn names(parser: &mut Parser<'_>) -> Result<Option<SetItem>> {
     if take(parser, "NAMES") {
         let charset = text(parser)?;
-        let collation = if take(parser, "COLLATE") {
-            Some(text(parser)?)
-        } else {
-            None
+        let collation = match take(parser, "COLLATE") {
+            true => Some(text(parser)?),
+            false => None,
         };
-        return Ok(vec![SetItem::Names(charset, collation)]);
+        return Ok(Some(SetItem::Names(charset, collation)));
     }
     if take(parser, "CHARSET")
         || (word(parser) == "CHARACTER" && {
@@ -28,14 +27,26 @@ pub(super) fn set(parser: &mut Parser<'_>) -> Result<Vec<SetItem>> {
             true
         })
     {
-        return Ok(vec![SetItem::Names(text(parser)?, None)]);
+        return Ok(Some(SetItem::Names(text(parser)?, None)));
     }
+    Ok(None)
+}
+
+pub(super) fn set(parser: &mut Parser<'_>) -> Result<Vec<SetItem>> {
+    let mut items = Vec::new();
     if take(parser, "PASSWORD") {
         return Err(Error::unsupported(
             "accounts other than root and monitor, and SET PASSWORD",
         ));
     }
     loop {
+        if let Some(item) = names(parser)? {
+            items.push(item);
+            if !parser.consume_token(&Token::Comma) {
+                return Ok(items);
+            }
+            continue;
+        }
         let mut scope = Scope::Session;
         let mut named = None;
         match word(parser).as_str() {

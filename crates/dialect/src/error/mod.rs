@@ -10,6 +10,8 @@ use sqlparser::parser::ParserError;
 use sqlparser::tokenizer::{TokenWithSpan, TokenizerError};
 use tare_mysql::error::SqlError;
 
+use crate::depth;
+
 /// The result of whatever is made of a statement.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -173,6 +175,20 @@ pub enum Error {
     /// A table has no columns.
     #[error("A table must have at least 1 column")]
     NoColumns,
+    /// It nests deeper than what recurses over it bears.
+    #[error(
+        "Thread stack overrun: the statement nests too deep. At most {} operators in a chain and {} \
+         parentheses in one another are supported",
+        depth::LEVELS,
+        depth::PARENTHESES
+    )]
+    TooDeep,
+    /// A SELECT joins too many tables.
+    #[error(
+        "Too many tables; MySQL can only use {} tables in a join",
+        depth::TABLES
+    )]
+    TooManyTables,
     /// What whoever has the tables says.
     #[error("{}", .0.message)]
     Schema(SqlError),
@@ -218,6 +234,8 @@ impl Error {
             Self::NoGrant => 1410,
             Self::TwoPrimaryKeys => 1068,
             Self::NoColumns => 1113,
+            Self::TooDeep => 1436,
+            Self::TooManyTables => 1116,
             Self::Schema(error) => error.code,
         }
     }
@@ -248,7 +266,10 @@ impl From<SqlError> for Error {
 
 impl From<ParserError> for Error {
     fn from(error: ParserError) -> Self {
-        Self::Syntax(Place::of_parser(&error))
+        match error {
+            ParserError::RecursionLimitExceeded => Self::TooDeep,
+            other => Self::Syntax(Place::of_parser(&other)),
+        }
     }
 }
 

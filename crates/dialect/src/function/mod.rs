@@ -4,7 +4,7 @@ mod call;
 mod signature;
 
 use crate::error::{Error, Result};
-use sqlparser::ast::{Expr, Function, FunctionArguments};
+use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
 
 pub use self::call::{SqlCall, arguments, name_of};
 pub use self::signature::{ANY, Evaluation, Form, Out, Signature};
@@ -61,6 +61,7 @@ pub fn rewrite(call: Function, around: Around<'_>) -> Result<Expr> {
         }
         return Err(unknown(&written, around.database));
     };
+    plain_arguments(&name, &call)?;
     let windowed = call.over.is_some();
     let call = SqlCall::new(call, around.exact);
     let n = call.len();
@@ -76,6 +77,23 @@ pub fn rewrite(call: Function, around: Around<'_>) -> Result<Expr> {
         Form::Renamed(to) => call.renamed(to),
         Form::Code(write) => write(call),
     }
+}
+
+/// `*` is COUNT's alone, and no argument has a name.
+fn plain_arguments(name: &str, call: &Function) -> Result<()> {
+    let FunctionArguments::List(args) = &call.args else {
+        return Ok(());
+    };
+    let counts = name == "count" && args.args.len() == 1 && args.duplicate_treatment.is_none();
+    for arg in &args.args {
+        match arg {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(_)) => {}
+            FunctionArg::Unnamed(FunctionArgExpr::Wildcard) if counts => {}
+            FunctionArg::Unnamed(_) => return Err(near("*")),
+            FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => return Err(near(arg)),
+        }
+    }
+    Ok(())
 }
 
 fn unknown(name: &str, database: Option<&str>) -> Error {

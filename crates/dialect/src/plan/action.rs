@@ -92,8 +92,25 @@ pub enum Action {
     Deallocate(String),
     /// FLUSH STATUS and others that have no meaning here and do no harm.
     NoOp,
+    /// A comment by itself.
+    Empty,
     /// FLUSH: what.
     Flush(Vec<String>),
     /// SHUTDOWN.
     Shutdown,
+}
+
+impl Action {
+    /// Whether it holds expressions that were not made into text.
+    pub fn keeps_tree(&self) -> bool {
+        match self {
+            Self::Show(_)
+            | Self::Set(_)
+            | Self::Kill { .. }
+            | Self::Prepare(..)
+            | Self::Execute(..) => true,
+            Self::Ddl(ddl) => matches!(**ddl, Ddl::Alter { .. } | Ddl::CreateIndex { .. }),
+            _ => false,
+        }
+    }
 }

@@ -46,9 +46,11 @@ commands! {
     DropIndex "drop_index"
     DropTable "drop_table"
     DropView "drop_view"
+    EmptyQuery "empty_query"
     ExecuteSql "execute_sql"
     ExplainOther "explain_other"
     Flush "flush"
+    Help "help"
     Insert "insert"
     Kill "kill"
     LockTables "lock_tables"
@@ -127,6 +129,7 @@ impl Command {
             Action::Prepare(..) => Self::PrepareSql,
             Action::Execute(..) => Self::ExecuteSql,
             Action::Deallocate(_) => Self::DeallocSql,
+            Action::Empty => Self::EmptyQuery,
             Action::NoOp | Action::Flush(_) => Self::Flush,
             Action::Shutdown => Self::Shutdown,
             Action::Write(_, Change::Insert) => Self::Insert,
@@ -194,6 +197,7 @@ impl Command {
                     Absent::BinaryLogEvents => Self::ShowBinlogEvents,
                     Absent::Profiles => Self::ShowProfiles,
                     Absent::Profile => Self::ShowProfile,
+                    Absent::Help => Self::Help,
                     Absent::BinaryLogStatus => Self::ShowMasterStatus,
                 },
                 What::Explain(..) => Self::ExplainOther,

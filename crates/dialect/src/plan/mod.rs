@@ -4,6 +4,8 @@ mod action;
 mod command;
 mod sql;
 
+use std::time::Duration;
+
 pub use self::action::{Action, Call, Change};
 pub use self::command::Command;
 pub use self::sql::{Sql, ViewColumn};
@@ -19,4 +21,6 @@ pub struct Plan {
     pub command: Command,
     /// The schemas' generation it was made for.
     pub generation: u64,
+    /// How long it may run: what its hint says.
+    pub at_most: Option<Duration>,
 }

@@ -204,7 +204,7 @@ impl Rewriter<'_> {
                 let moves = types::is_interval(left) || types::is_interval(right);
                 // Where numbers are computed with, 0x41 is 65, and a date is its digits.
                 for (i, side) in [left, right].into_iter().enumerate() {
-                    if !moves && self.side(side).is(types::is_temporal) {
+                    if !moves && !is_computed(side) && self.side(side).is(types::is_temporal) {
                         later.push((i, Conversion::Digits));
                     }
                     if let Expr::Value(v) = side.as_ref()
@@ -291,6 +291,17 @@ impl Rewriter<'_> {
             without_case(expr);
         }
     }
+}
+
+/// Whether an operand is what numbers were computed to. Not asked of its type: in a chain that would
+/// take quadratic time.
+fn is_computed(expr: &Expr) -> bool {
+    use BinaryOperator::{Divide, Minus, Modulo, Multiply, MyIntegerDivide, Plus};
+    matches!(
+        expr,
+        Expr::BinaryOp { left, op: Plus | Minus | Multiply | Divide | Modulo | MyIntegerDivide, right }
+            if !types::is_interval(left) && !types::is_interval(right)
+    )
 }
 
 fn is_null(t: &WireType) -> bool {

@@ -111,7 +111,19 @@ impl Pass {
     fn step(&mut self) {
         let after_dot = self.at > 0 && self.tokens[self.at - 1].token == Token::Period;
         let Some(word) = upper(self.ahead(0)).filter(|_| !after_dot) else {
-            return self.keep(0);
+            return match self.ahead(0) {
+                // Behind a dot every word is a name: `t.key`, `t.order`.
+                Token::Word(w)
+                    if after_dot
+                        && w.quote_style.is_none()
+                        && w.keyword != Keyword::NoKeyword
+                        && *self.ahead(1) != Token::LParen =>
+                {
+                    let name = w.value.clone();
+                    self.function(&name);
+                }
+                _ => self.keep(0),
+            };
         };
         if *self.ahead(1) == Token::LParen {
             self.call(&word);
@@ -216,6 +228,16 @@ impl Pass {
                     && *self.ahead(2) == Token::RParen =>
             {
                 self.keep(1);
+            }
+            // A column's `CHARSET ascii` is its CHARACTER SET.
+            "CHARSET"
+                if !called
+                    && matches!(self.ahead(1), Token::Word(_))
+                    && place::in_columns(&self.tokens, self.at) =>
+            {
+                self.put(Token::make_keyword("CHARACTER"));
+                self.put(Token::make_keyword("SET"));
+                self.at += 1;
             }
             "USING" if self.converted.last() == Some(&self.at) => {
                 self.converted.pop();

@@ -162,6 +162,17 @@ pub(super) fn in_definition(tokens: &[TokenWithSpan], i: usize) -> bool {
         && !tokens[..i].iter().any(|t| is(&t.token, "SELECT"))
 }
 
+/// Whether a token stands in the parentheses of a CREATE TABLE or ALTER TABLE: a column is defined.
+pub(super) fn in_columns(tokens: &[TokenWithSpan], i: usize) -> bool {
+    let depth = tokens[..i].iter().fold(0i64, |depth, t| match t.token {
+        Token::LParen => depth + 1,
+        Token::RParen => depth - 1,
+        _ => depth,
+    });
+    let alters = tokens.first().is_some_and(|t| is(&t.token, "ALTER"));
+    in_definition(tokens, i) && (depth > 0 || alters)
+}
+
 /// `CAST(x AS CHAR ...`, `CONVERT(x, CHAR ...`
 pub(super) fn in_cast(tokens: &[TokenWithSpan], i: usize) -> bool {
     i > 0 && (is(&tokens[i - 1].token, "AS") || tokens[i - 1].token == Token::Comma)

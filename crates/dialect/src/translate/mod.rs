@@ -14,7 +14,7 @@ use crate::node::query;
 use crate::plan::{Action, Command, Plan, Sql};
 use crate::rewrite::Rewriter;
 use crate::schema::Schema;
-use crate::{Mode, Reading, parse_statement, read, split};
+use crate::{Mode, Reading, depth, hint, parse_statement, read, split};
 
 /// Reads a statement and rewrites it.
 pub fn translate(
@@ -34,16 +34,54 @@ fn plan(
     generation: u64,
     mode: Mode,
 ) -> Result<Plan> {
-    if split::is_blank(text) {
-        return Err(Error::Empty);
-    }
     let opened = split::open_comments(text);
+    let written = text;
     let text = opened.as_deref().unwrap_or(text);
+    if split::is_blank(text) {
+        return empty(written, generation);
+    }
+    let reading = read(text, mode)?;
+    depth::with_stack(reading.levels, || {
+        let levels = reading.levels;
+        let plan = read_plan(reading, text, database, schema, generation, mode)?;
+        match levels > depth::KEPT && plan.action.keeps_tree() {
+            // Whoever has the plan would let go of its tree on a stack of any size.
+            true => Err(Error::TooDeep),
+            false => Ok(plan),
+        }
+    })
+}
+
+/// A statement without a word: nothing is an error, and a comment does nothing.
+fn empty(written: &str, generation: u64) -> Result<Plan> {
+    let nothing = |c: char| c.is_whitespace() || c == ';';
+    match written.trim_matches(nothing).is_empty() {
+        true => Err(Error::Empty),
+        false => Ok(Plan {
+            action: Action::Empty,
+            params: 0,
+            command: Command::of(&Action::Empty),
+            generation,
+            at_most: None,
+        }),
+    }
+}
+
+/// A statement's plan, from its tokens.
+fn read_plan(
+    reading: Reading,
+    text: &str,
+    database: Option<&str>,
+    schema: &mut dyn Schema,
+    generation: u64,
+    mode: Mode,
+) -> Result<Plan> {
     let Reading {
         mut parser,
         params,
         into,
-    } = read(text, mode)?;
+        ..
+    } = reading;
     if into.file {
         return Err(Error::NoFiles);
     }
@@ -52,6 +90,7 @@ fn plan(
         params,
         command,
         generation,
+        at_most: hint::max_execution_time(text),
     };
     if let Some(action) = admin::parse(&mut parser)? {
         let command = Command::of(&action);

@@ -46,7 +46,7 @@ pub fn other(session: &mut Session, action: &Action, answer: Answer) -> Result<O
         }
         Action::LockTables(tables) => locks::lock(session, tables)?,
         Action::UnlockTables => session.locks.tables.clear(),
-        Action::NoOp => {}
+        Action::NoOp | Action::Empty => {}
         Action::Flush(what) => flush::flush(session, what)?,
         Action::Shutdown => {
             session.root_only("SHUTDOWN")?;

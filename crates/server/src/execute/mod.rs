@@ -29,7 +29,7 @@ pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
     let status = session.registration.status();
     status.command(plan.command);
     let at_most = match plan.action {
-        Action::Rows(_) => session.settings.max_execution_time,
+        Action::Rows(_) => plan.at_most.unwrap_or(session.settings.max_execution_time),
         _ => Duration::ZERO,
     };
     if !at_most.is_zero() {

@@ -1,6 +1,9 @@
 //! What a result's columns are called.
 
-use sqlparser::ast::{Expr, Query, SelectItem, SetExpr, TableFactor, UnaryOperator, Value};
+use sqlparser::ast::{
+    Expr, ObjectNamePart, Query, SelectItem, SetExpr, TableFactor, TableWithJoins, UnaryOperator,
+    Value,
+};
 
 use crate::name::ident;
 use crate::names;
@@ -19,10 +22,7 @@ impl Rewriter<'_> {
         };
         let texts = names::projection(text);
         let known = texts.len() == select.projection.len();
-        let inside = self
-            .database
-            .is_some_and(|d| d.eq_ignore_ascii_case("information_schema"));
-        let keeps_names = inside || names_information_schema(&select.from);
+        let keeps_names = names_information_schema(&select.from, self.database);
         for (i, item) in select.projection.iter_mut().enumerate() {
             let SelectItem::UnnamedExpr(expr) = item else {
                 continue;
@@ -84,16 +84,47 @@ fn is_variable(expr: &Expr) -> bool {
     first.is_some_and(|name| name.quote_style.is_none() && name.value.starts_with('@'))
 }
 
-/// Whether the columns keep the names that information_schema's views give them. Two of them are
-/// made otherwise, and their columns are called as they are asked for.
-fn names_information_schema(from: &[sqlparser::ast::TableWithJoins]) -> bool {
+/// Tables of information_schema whose columns are called as they are asked for: they are no views of
+/// MySQL's dictionary, or are made otherwise.
+const AS_TYPED: [&str; 16] = [
+    "column_privileges",
+    "engines",
+    "innodb_cmp",
+    "innodb_metrics",
+    "innodb_temp_table_info",
+    "innodb_trx",
+    "key_column_usage",
+    "optimizer_trace",
+    "plugins",
+    "processlist",
+    "profiling",
+    "schema_privileges",
+    "table_constraints",
+    "table_privileges",
+    "tablespaces",
+    "user_privileges",
+];
+
+/// Whether the columns keep the names that information_schema's views give them.
+fn names_information_schema(from: &[TableWithJoins], database: Option<&str>) -> bool {
+    const SCHEMA: &str = "information_schema";
+    let is = |name: &str, part: &ObjectNamePart| {
+        part.as_ident()
+            .is_some_and(|i| i.value.eq_ignore_ascii_case(name))
+    };
     let of = |factor: &TableFactor| {
-        matches!(factor, TableFactor::Table { name, .. }
-            if name.0.len() == 2
-                && !["key_column_usage", "table_constraints"].iter().any(|t| {
-                    name.0[1].as_ident().is_some_and(|i| i.value.eq_ignore_ascii_case(t))
-                })
-                && name.0[0].as_ident().is_some_and(|i| i.value.eq_ignore_ascii_case("information_schema")))
+        let TableFactor::Table { name, .. } = factor else {
+            return false;
+        };
+        let (here, table) = match name.0.as_slice() {
+            [table] => (
+                database.is_some_and(|d| d.eq_ignore_ascii_case(SCHEMA)),
+                table,
+            ),
+            [schema, table] => (is(SCHEMA, schema), table),
+            _ => return false,
+        };
+        here && !AS_TYPED.iter().any(|name| is(name, table))
     };
     from.iter()
         .any(|t| of(&t.relation) || t.joins.iter().any(|j| of(&j.relation)))

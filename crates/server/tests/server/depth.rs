@@ -1,0 +1,429 @@
+//! Statements that nest as deep as their sender likes: an answer or an error, and the server lives.
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+
+use super::support::{Running, errno, exec, one};
+
+/// A construct that nests or chains: what stands before, what is repeated before and behind the
+/// innermost part, and what stands at the end.
+struct Construct {
+    name: &'static str,
+    start: &'static str,
+    before: &'static str,
+    inner: &'static str,
+    behind: &'static str,
+    end: &'static str,
+    /// Levels that must be answered and not refused.
+    answered: usize,
+}
+
+impl Construct {
+    fn at(&self, levels: usize) -> String {
+        [
+            self.start,
+            &self.before.repeat(levels),
+            self.inner,
+            &self.behind.repeat(levels),
+            self.end,
+        ]
+        .concat()
+    }
+}
+
+const fn nest(
+    name: &'static str,
+    start: &'static str,
+    [before, inner, behind]: [&'static str; 3],
+    end: &'static str,
+    answered: usize,
+) -> Construct {
+    Construct {
+        name,
+        start,
+        before,
+        inner,
+        behind,
+        end,
+        answered,
+    }
+}
+
+const fn chain(name: &'static str, start: &'static str, link: &'static str) -> Construct {
+    nest(name, start, ["", "", link], "", 10_000)
+}
+
+/// Every recursive construct of the grammar.
+const CONSTRUCTS: [Construct; 48] = [
+    chain("UNION ALL", "SELECT 1", " UNION ALL SELECT 1"),
+    chain("UNION", "SELECT 1", " UNION SELECT 1"),
+    nest(
+        "UNION of tables",
+        "SELECT n FROM t",
+        ["", "", " UNION ALL SELECT n FROM t"],
+        "",
+        10_000,
+    ),
+    nest(
+        "UNION in parentheses",
+        "",
+        ["(", "SELECT 1", " UNION SELECT 1)"],
+        "",
+        10,
+    ),
+    chain("+", "SELECT 1", "+1"),
+    chain("-", "SELECT 1", "-1"),
+    nest(
+        "+ of a column",
+        "SELECT n",
+        ["", "", "+1"],
+        " FROM t",
+        10_000,
+    ),
+    nest("*", "SELECT 1", ["", "", "*1"], "", 1000),
+    nest("/", "SELECT 1", ["", "", "/1"], "", 1000),
+    nest("%", "SELECT 1", ["", "", "%2"], "", 1000),
+    nest("DIV", "SELECT 1", ["", "", " DIV 1"], "", 1000),
+    nest("=", "SELECT 1", ["", "", "=1"], "", 1000),
+    nest("<=>", "SELECT 1", ["", "", "<=>1"], "", 1000),
+    nest("LIKE", "SELECT 1", ["", "", " LIKE 1"], "", 10),
+    nest("IS NULL", "SELECT 1", ["", "", " IS NULL"], "", 10),
+    nest("XOR", "SELECT 1", ["", "", " XOR 1"], "", 1000),
+    nest("^", "SELECT 1", ["", "", "^1"], "", 1000),
+    nest("<<", "SELECT 1", ["", "", "<<0"], "", 1000),
+    nest(
+        "COLLATE",
+        "SELECT 'a'",
+        ["", "", " COLLATE utf8mb4_bin"],
+        "",
+        0,
+    ),
+    nest("->", "SELECT JSON_OBJECT()", ["", "", "->'$'"], "", 10),
+    chain("AND", "SELECT 1", " AND 1"),
+    chain("OR", "SELECT 1", " OR 1"),
+    nest("||", "SELECT 1", ["", "", "||1"], "", 1000),
+    nest(
+        "WHERE AND",
+        "SELECT n FROM t WHERE n=1",
+        ["", "", " AND n=1"],
+        "",
+        10_000,
+    ),
+    nest(
+        "WHERE OR",
+        "SELECT n FROM t WHERE n=1",
+        ["", "", " OR n=2"],
+        "",
+        10_000,
+    ),
+    nest(
+        "DELETE WHERE OR",
+        "DELETE FROM t WHERE n=7",
+        ["", "", " OR n=8"],
+        "",
+        10_000,
+    ),
+    nest("UPDATE SET +", "UPDATE t SET n=n", ["", "", "+0"], "", 1000),
+    nest("parentheses", "SELECT ", ["(", "1", ")"], "", 100),
+    nest(
+        "parentheses around a query",
+        "",
+        ["(", "SELECT 1", ")"],
+        "",
+        100,
+    ),
+    nest(
+        "parentheses of INSERT",
+        "INSERT INTO t VALUES (",
+        ["(", "1", ")"],
+        ")",
+        100,
+    ),
+    nest(
+        "scalar subqueries",
+        "SELECT ",
+        ["(SELECT ", "1", ")"],
+        "",
+        50,
+    ),
+    nest("EXISTS", "SELECT ", ["EXISTS (SELECT ", "1", ")"], "", 50),
+    nest("IN lists", "SELECT ", ["1 IN (", "1", ")"], "", 50),
+    nest(
+        "IN subqueries",
+        "SELECT ",
+        ["1 IN (SELECT ", "1", ")"],
+        "",
+        50,
+    ),
+    nest(
+        "CASE WHEN",
+        "SELECT ",
+        ["CASE WHEN ", "1", " THEN 1 END"],
+        "",
+        50,
+    ),
+    nest(
+        "CASE ELSE",
+        "SELECT ",
+        ["CASE WHEN 0 THEN 1 ELSE ", "1", " END"],
+        "",
+        50,
+    ),
+    nest("calls", "SELECT ", ["ABS(", "1", ")"], "", 100),
+    nest(
+        "calls of several",
+        "SELECT ",
+        ["CONCAT('', ", "1", ")"],
+        "",
+        100,
+    ),
+    nest("CAST", "SELECT ", ["CAST(", "1", " AS SIGNED)"], "", 50),
+    nest("NOT", "SELECT ", ["NOT ", "1", ""], "", 100),
+    nest("unary minus", "SELECT ", ["- ", "1", ""], "", 100),
+    nest("unary !", "SELECT ", ["! ", "1", ""], "", 100),
+    nest(
+        "INTERVAL",
+        "SELECT '2020-01-01'",
+        ["", "", " + INTERVAL 1 DAY"],
+        "",
+        100,
+    ),
+    nest(
+        "joins in parentheses",
+        "SELECT COUNT(*) FROM ",
+        ["(", "t", ")"],
+        "",
+        0,
+    ),
+    nest(
+        "joins",
+        "SELECT COUNT(*) FROM t",
+        ["", "", " CROSS JOIN (SELECT 1) d"],
+        "",
+        0,
+    ),
+    nest(
+        "joins with ON behind",
+        "SELECT 1 FROM ",
+        ["t JOIN ", "t", " ON 1"],
+        "",
+        0,
+    ),
+    nest(
+        "derived tables",
+        "SELECT * FROM ",
+        ["(SELECT * FROM ", "t", ") d"],
+        "",
+        50,
+    ),
+    nest(
+        "WITH in WITH",
+        "",
+        ["WITH c AS (", "SELECT 1", ") SELECT * FROM c"],
+        "",
+        50,
+    ),
+];
+
+/// A statement's outcome: 0 or the error's number. Anything but that is the end of the server.
+fn outcome(conn: &mut Conn, what: &str, sql: &str) -> u16 {
+    match conn.query_drop(sql) {
+        Ok(()) => 0,
+        Err(mysql::Error::MySqlError(error)) => error.code,
+        Err(other) => panic!("{what}: {other}"),
+    }
+}
+
+/// `make test-long` sets TARE_TEST_LONG: a million levels of everything on both schedulers.
+fn attack(running: &Running, million: fn(usize) -> bool) {
+    let mut conn = running.client();
+    exec(&mut conn, "CREATE TABLE t (n BIGINT)");
+    exec(&mut conn, "INSERT INTO t VALUES (1)");
+    let long = std::env::var_os("TARE_TEST_LONG").is_some();
+    for (i, construct) in CONSTRUCTS.iter().enumerate() {
+        let mut tried = vec![10, 50, 1000];
+        if long {
+            tried.push(10_000);
+        }
+        if long || million(i) {
+            tried.push(1_000_000);
+        }
+        for levels in tried {
+            let what = format!("{} of {levels}", construct.name);
+            let code = outcome(&mut conn, &what, &construct.at(levels));
+            let answered = levels <= construct.answered;
+            assert!(!answered || code == 0, "{what}: error {code}");
+            let refused = [0, 1064, 1066, 1116, 1436, 1248, 1690, 1292];
+            assert!(refused.contains(&code), "{what}: error {code}");
+            assert!(levels < 1_000_000 || code != 0, "{what}");
+        }
+    }
+    assert_eq!(one(&mut conn, "SELECT 'alive'"), "alive");
+    // A reader can send the same.
+    let mut monitor = running
+        .tcp("monitor", Some(super::support::MONITOR))
+        .expect("connects");
+    for construct in &CONSTRUCTS[..4] {
+        outcome(&mut monitor, construct.name, &construct.at(3000));
+    }
+    assert_eq!(one(&mut monitor, "SELECT 'alive'"), "alive");
+}
+
+#[test]
+fn each_construct_is_answered_or_refused_on_a_thread_of_its_own() {
+    attack(&Running::start(), |i| i % 4 == 0);
+}
+
+#[test]
+fn each_construct_is_answered_or_refused_in_the_pool() {
+    attack(&Running::pool(), |i| i % 4 == 2);
+}
+
+#[test]
+fn a_chain_has_its_value() {
+    let running = Running::start();
+    let mut conn = running.client();
+    let sum = format!("SELECT 0{}", "+3".repeat(10_000));
+    assert_eq!(one(&mut conn, &sum), "30000");
+    let union = format!(
+        "SELECT COUNT(*) FROM (SELECT 1 AS a{}) u",
+        " UNION ALL SELECT 1".repeat(1999)
+    );
+    assert_eq!(one(&mut conn, &union), "2000");
+    let and = format!("SELECT 1{} AND NULL", " AND 1".repeat(10_000));
+    assert_eq!(one(&mut conn, &and), "NULL");
+    // The same as a prepared statement, and again.
+    let statement = conn.prep(&sum).expect("prepares");
+    for _ in 0..2 {
+        let value: Option<i64> = conn.exec_first(&statement, ()).expect("runs");
+        assert_eq!(value, Some(30_000));
+    }
+}
+
+#[test]
+fn what_is_too_deep_is_told() {
+    let running = Running::start();
+    let mut conn = running.client();
+    for sql in [
+        format!("SELECT 1{}", "+1".repeat(100_000)),
+        format!("SELECT {}1{}", "(".repeat(1000), ")".repeat(1000)),
+        format!("SELECT {}1", "NOT ".repeat(5000)),
+        format!("SET @a = 1{}", "+1".repeat(5000)),
+        format!("SELECT nope{}", "+1".repeat(30_000)),
+    ] {
+        let error = conn.query_drop(&sql).expect_err("is too deep");
+        let mysql::Error::MySqlError(error) = error else {
+            panic!("{error}");
+        };
+        assert_eq!(error.code, 1436, "{error}");
+        assert!(error.message.starts_with("Thread stack overrun"), "{error}");
+    }
+    assert_eq!(
+        outcome(
+            &mut conn,
+            "blame",
+            &format!("SELECT nope{}", "+1".repeat(9000))
+        ),
+        1054
+    );
+}
+
+#[test]
+fn views_upon_views_and_queries_upon_queries_are_answered() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(&mut conn, "CREATE TABLE v0 (n INT)");
+    exec(&mut conn, "INSERT INTO v0 VALUES (0)");
+    for i in 1..=100 {
+        let below = i - 1;
+        exec(
+            &mut conn,
+            &format!("CREATE VIEW v{i} AS SELECT n + 1 AS n FROM v{below}"),
+        );
+    }
+    assert_eq!(one(&mut conn, "SELECT n FROM v100"), "100");
+    let with = |n: usize| {
+        let mut sql = String::from("WITH c0 AS (SELECT 0 AS n)");
+        for i in 1..=n {
+            sql.push_str(&format!(", c{i} AS (SELECT n + 1 AS n FROM c{})", i - 1));
+        }
+        format!("{sql} SELECT n FROM c{n}")
+    };
+    assert_eq!(one(&mut conn, &with(300)), "300");
+    assert_eq!(outcome(&mut conn, "WITH", &with(50_000)), 1436);
+    // JSON in JSON, which is not in the statement's text.
+    for levels in [10, 100, 1000, 1_000_000] {
+        let json = format!("CONCAT(REPEAT('[', {levels}), REPEAT(']', {levels}))");
+        for call in [
+            "JSON_VALID",
+            "JSON_DEPTH",
+            "JSON_TYPE",
+            "JSON_PRETTY",
+            "JSON_LENGTH",
+            "JSON_KEYS",
+        ] {
+            outcome(&mut conn, call, &format!("SELECT {call}({json})"));
+        }
+        for call in ["JSON_EXTRACT", "JSON_CONTAINS", "JSON_SET"] {
+            outcome(
+                &mut conn,
+                call,
+                &format!("SELECT {call}({json}, '$', '[]')"),
+            );
+        }
+        outcome(
+            &mut conn,
+            "merge",
+            &format!("SELECT JSON_MERGE_PRESERVE({json}, {json})"),
+        );
+        let path = format!("CONCAT('$', REPEAT('[0]', {levels}))");
+        outcome(
+            &mut conn,
+            "path",
+            &format!("SELECT JSON_EXTRACT('[]', {path})"),
+        );
+    }
+    assert_eq!(one(&mut conn, "SELECT 'alive'"), "alive");
+}
+
+#[test]
+fn a_star_is_no_argument() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(&mut conn, "CREATE TABLE t (a INT)");
+    for call in [
+        "JSON_KEYS(*)",
+        "JSON_LENGTH(*)",
+        "JSON_OBJECT(*)",
+        "SUM(*)",
+        "ABS(*)",
+        "CONCAT(*, 1)",
+        "COUNT(DISTINCT *)",
+        "COUNT(t.*)",
+        "GROUP_CONCAT(*)",
+        "IF(*, 1, 2)",
+        "COALESCE(*)",
+        "JSON_EXTRACT(*, '$')",
+        "DATE_ADD(*, INTERVAL 1 DAY)",
+        "ROUND(*, 1)",
+        "sys.format_bytes(*)",
+        "SUM(*) OVER ()",
+        "NOW(*)",
+        "CHAR(*)",
+        "JSON_ARRAYAGG(*)",
+        "FIELD(1, *)",
+    ] {
+        let sql = format!("SELECT {call} FROM t");
+        assert_eq!(errno(&mut conn, &sql), 1064, "{sql}");
+    }
+    assert_eq!(one(&mut conn, "SELECT COUNT(*) FROM t"), "0");
+    assert_eq!(
+        one(
+            &mut conn,
+            "SHOW GLOBAL STATUS LIKE 'Connection_errors_internal'"
+        )
+        .split('|')
+        .next_back(),
+        Some("0")
+    );
+}
