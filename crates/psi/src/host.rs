@@ -49,18 +49,19 @@ pub fn start<S: Interface>(built_in: &BuiltIn) -> Result<(), StartError> {
     let options = std::env::var(OPTIONS).unwrap_or_default();
     for line in options.lines().filter(|line| !line.trim().is_empty()) {
         let (name, value) = line.split_once('=').unwrap_or((line, ""));
-        match name.trim() {
-            "lock_timing" if value.trim().eq_ignore_ascii_case("every") => {
-                config.lock_timing = engine::LockTiming::Every;
+        match (name.trim(), value.trim().to_ascii_lowercase().as_str()) {
+            ("lock_timing", "every") => config.lock_timing = engine::LockTiming::Every,
+            ("lock_timing", "contended") => config.lock_timing = engine::LockTiming::Contended,
+            ("lock_instances", "every") => lock::count_all_of_instances(),
+            ("lock_instances", "contended") => {}
+            (name @ ("lock_timing" | "lock_instances"), _) => {
+                left_out(&format!(
+                    "{name} cannot be '{value}': give every or contended"
+                ));
             }
-            "lock_instances" if value.trim().eq_ignore_ascii_case("every") => {
-                lock::count_all_of_instances();
-            }
-            "lock_instances" => {}
-            "lock_timing" => config.lock_timing = engine::LockTiming::Contended,
-            name => {
+            (name, _) => {
                 if let Err(error) = config.option(name, value) {
-                    eprintln!("tare: {error}; the option is left out");
+                    left_out(&error.to_string());
                 }
             }
         }
@@ -90,6 +91,11 @@ pub fn start<S: Interface>(built_in: &BuiltIn) -> Result<(), StartError> {
         transaction::set_class(class);
     }
     Ok(())
+}
+
+/// Says in the server's error log that an option was not taken; the server goes on without it.
+fn left_out(why: &str) {
+    eprintln!("tare: TARE_OPTIONS: {why}; the option is left out");
 }
 
 fn class<S: Interface>(kind: Kind, name: &str) -> Option<&'static Class> {

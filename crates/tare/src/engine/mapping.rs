@@ -66,10 +66,7 @@ impl Mapping {
         }
         // SAFETY: `fd` was just opened by the caller and belongs to nobody else.
         let file = unsafe { OwnedFd::from_raw_fd(fd) };
-        // SAFETY: a descriptor we own.
-        if unsafe { libc::ftruncate(fd, bytes as libc::off_t) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        grow(fd, bytes)?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice; NORESERVE because nearly
         // all of it is never touched.
@@ -112,6 +109,47 @@ impl Mapping {
         // SAFETY: fallocate on a descriptor we own; pages read as zero from then on.
         unsafe { libc::fallocate(self.file.as_raw_fd(), mode, 0, self.bytes as libc::off_t) };
     }
+}
+
+/// Gives a file its size. Beyond RLIMIT_FSIZE the kernel would end the process with SIGXFSZ: the soft
+/// limit is raised meanwhile, as far as the hard one allows.
+fn grow(fd: libc::c_int, bytes: usize) -> io::Result<()> {
+    let mut before = libc::rlimit {
+        rlim_cur: libc::RLIM_INFINITY,
+        rlim_max: libc::RLIM_INFINITY,
+    };
+    // SAFETY: getrlimit writes into a local.
+    unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut before) };
+    let short = before.rlim_cur < bytes as libc::rlim_t;
+    if short && before.rlim_max < bytes as libc::rlim_t {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!(
+                "RLIMIT_FSIZE (`ulimit -f`) allows files of {} bytes",
+                before.rlim_max
+            ),
+        ));
+    }
+    if short {
+        let raised = libc::rlimit {
+            rlim_cur: before.rlim_max,
+            rlim_max: before.rlim_max,
+        };
+        // SAFETY: setrlimit reads a local. A failure shows below.
+        if unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const raised) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    // SAFETY: a descriptor that the caller owns.
+    let grown = match unsafe { libc::ftruncate(fd, bytes as libc::off_t) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    };
+    if short {
+        // SAFETY: as above; what was the limit before is one that may be set.
+        unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const before) };
+    }
+    grown
 }
 
 impl Drop for Mapping {

@@ -84,7 +84,7 @@ impl Engine {
             bytes: geometry.total_bytes,
             place: path.as_ref().map_or("memory".into(), |p| p.display().to_string()),
             source,
-            advice: "lower the limits (threads, arena_lines), raise `ulimit -v`, or give another path",
+            advice: "lower the limits (threads, arena_lines), raise `ulimit -v` or `ulimit -f`, or give another path",
         })?;
         // SAFETY: the mapping is page-aligned, of `total_bytes`, writable, and lives as long as the
         // engine that owns both; everybody who uses the view holds an Arc of the engine.
