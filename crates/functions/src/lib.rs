@@ -15,6 +15,7 @@ mod date;
 mod encode;
 mod exact;
 mod format;
+mod gtid;
 mod interval;
 mod json;
 mod lock;
@@ -50,6 +51,7 @@ pub static FAMILIES: &[&[Function]] = &[
     date::FUNCTIONS,
     encode::FUNCTIONS,
     format::FUNCTIONS,
+    gtid::FUNCTIONS,
     interval::FUNCTIONS,
     json::FUNCTIONS,
     json::path::FUNCTIONS,

@@ -20,6 +20,7 @@ pub mod filter;
 pub mod information_schema;
 pub mod merged;
 pub mod mysql;
+mod mysql_empty;
 pub mod options;
 pub mod performance_schema;
 pub mod record;

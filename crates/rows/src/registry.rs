@@ -6,7 +6,7 @@ use crate::describe::Table;
 use crate::snapshot::Snapshot;
 use crate::source::Source;
 use crate::view::View;
-use crate::{information_schema, mysql, performance_schema, sys_config, tare};
+use crate::{information_schema, mysql, mysql_empty, performance_schema, sys_config, tare};
 
 /// Every table, by schema and name.
 pub fn all() -> &'static [&'static dyn Table] {
@@ -16,6 +16,7 @@ pub fn all() -> &'static [&'static dyn Table] {
             performance_schema::TABLES,
             information_schema::TABLES,
             mysql::TABLES,
+            mysql_empty::TABLES,
             &[sys_config::TABLES],
             tare::TABLES,
         ];
