@@ -71,6 +71,13 @@ impl Accounts {
 
 fn password_of(file: &Path) -> io::Result<String> {
     match fs::read_to_string(file) {
+        Ok(text) if text.trim().is_empty() => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!(
+                "{} is empty: write the password there, or remove it and another one is made",
+                file.display()
+            ),
+        )),
         Ok(text) => {
             // Others must not read it, whoever wrote it.
             fs::set_permissions(file, fs::Permissions::from_mode(0o600))?;
@@ -80,13 +87,26 @@ fn password_of(file: &Path) -> io::Result<String> {
             let mut bytes = [0u8; 16];
             random(&mut bytes);
             let password: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
-            let mut out = fs::OpenOptions::new()
+            // Whole or not at all: a disk that is full must leave no empty file.
+            let made = file.with_extension("new");
+            let written = fs::OpenOptions::new()
                 .write(true)
-                .create_new(true)
+                .create(true)
+                .truncate(true)
                 .mode(0o600)
-                .open(file)?;
-            writeln!(out, "{password}")?;
-            Ok(password)
+                .open(&made)
+                .and_then(|mut out| {
+                    writeln!(out, "{password}")?;
+                    out.sync_all()
+                })
+                .and_then(|()| fs::rename(&made, file));
+            match written {
+                Ok(()) => Ok(password),
+                Err(error) => {
+                    let _ = fs::remove_file(&made);
+                    Err(error)
+                }
+            }
         }
         Err(e) => Err(e),
     }

@@ -70,6 +70,8 @@ pub struct Registry {
     entries: Mutex<Sessions>,
     last: AtomicU64,
     live: AtomicUsize,
+    /// Those whose clients are known.
+    known: AtomicUsize,
     peak: AtomicUsize,
     peak_at: PlainMutex<SystemTime>,
     aborted: AtomicU64,
@@ -91,6 +93,7 @@ impl Default for Registry {
             entries: Mutex::new(&LOCK_REGISTRY, Sessions::default()),
             last: AtomicU64::new(0),
             live: AtomicUsize::new(0),
+            known: AtomicUsize::new(0),
             peak: AtomicUsize::new(0),
             peak_at: PlainMutex::new(SystemTime::now()),
             aborted: AtomicU64::new(0),
@@ -107,6 +110,38 @@ impl Registry {
     /// How many connections there are.
     pub fn len(&self) -> usize {
         self.live.load(Ordering::Relaxed)
+    }
+
+    /// How many of them have said who they are.
+    pub fn known(&self) -> usize {
+        self.known.load(Ordering::Relaxed)
+    }
+
+    /// A login begins. When others take longer than `patience`, or more than `most` are under way, the
+    /// oldest is cut off: who only connects and says nothing must not keep others out.
+    pub fn make_room(&self, most: usize, patience: Duration) {
+        if self.len().saturating_sub(self.known()) < 2 {
+            return;
+        }
+        let now = Instant::now();
+        let mut waiting: Vec<(u64, Arc<Entry>, Duration)> = self
+            .entries
+            .lock()
+            .live
+            .iter()
+            .filter(|(_, entry)| !entry.is_known())
+            .map(|(id, entry)| {
+                let since = entry.process.lock().since;
+                (*id, entry.clone(), now.duration_since(since))
+            })
+            .collect();
+        waiting.sort_by_key(|(id, ..)| *id);
+        let beyond = waiting.len().saturating_sub(most);
+        for (i, (_, entry, waited)) in waiting.iter().enumerate() {
+            if i < beyond || *waited > patience {
+                entry.control.kill();
+            }
+        }
     }
 
     /// How many there have been at once, at most.
@@ -262,6 +297,9 @@ impl Registration {
     /// The account, once it is known.
     pub fn set_account(&self, user: &str, database: Option<&str>) {
         let mut process = self.entry.process.lock();
+        if process.command == "Connect" {
+            self.registry.known.fetch_add(1, Ordering::Relaxed);
+        }
         process.user = user.to_owned();
         process.database = database.map(str::to_owned);
         process.command = "Sleep";
@@ -322,6 +360,9 @@ impl Drop for Registration {
         entries.accounts.leave(account, &self.entry.status);
         drop(entries);
         let live = self.registry.live.fetch_sub(1, Ordering::Relaxed) - 1;
+        if known {
+            self.registry.known.fetch_sub(1, Ordering::Relaxed);
+        }
         super::metrics::CONNECTIONS.set(live as i64);
     }
 }

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use polling::{Event, Events, Poller};
 
@@ -27,6 +27,9 @@ use tare::sync::{Condvar, Mutex};
 /// Stack of a thread that runs statements: sqlparser's recursion is limited to 50 levels, SQLite's
 /// expressions to 1000, and a build without optimization takes some KiB for each.
 const STACK: usize = 8 << 20;
+/// How often a pool looks whether its work goes on. When no work was taken for as long, another worker
+/// is added: MariaDB's thread_pool_stall_limit, which is 500 ms there.
+const STALL: Duration = Duration::from_millis(100);
 /// Workers of a pool at most, blocked ones included.
 const MOST_WORKERS: usize = 512;
 
@@ -127,6 +130,8 @@ pub struct Pool {
 #[derive(Debug, Default)]
 struct Queue {
     work: VecDeque<Work>,
+    /// How much work was taken so far.
+    taken: u64,
     /// Workers that wait for work.
     waiting: usize,
     /// Workers that are not blocked in a session.
@@ -210,6 +215,15 @@ impl Pool {
         }
     }
 
+    /// All workers are busy with statements that take long: another one lets the others' go on. It
+    /// leaves when it has nothing to do.
+    fn add_worker(self: &Arc<Self>, queue: &mut Queue) {
+        if !queue.work.is_empty() && queue.waiting == 0 && queue.workers < MOST_WORKERS {
+            // Without another thread the work waits until one is free: late, not lost.
+            let _ = self.spawn(queue);
+        }
+    }
+
     fn push(self: &Arc<Self>, work: Work) {
         let mut queue = self.queue.lock();
         queue.work.push_back(work);
@@ -223,7 +237,8 @@ impl Pool {
                 let mut queue = self.queue.lock();
                 loop {
                     // Workers that were added while others were blocked leave when those are back.
-                    if queue.stopping || queue.active > self.size {
+                    let spare = queue.active > self.size && queue.work.is_empty();
+                    if queue.stopping || spare {
                         queue.active -= 1;
                         queue.workers -= 1;
                         drop(queue);
@@ -231,6 +246,7 @@ impl Pool {
                         return;
                     }
                     if let Some(work) = queue.work.pop_front() {
+                        queue.taken += 1;
                         break work;
                     }
                     queue.waiting += 1;
@@ -314,13 +330,23 @@ impl Pool {
 
     fn poll(self: &Arc<Self>) {
         let mut events = Events::new();
+        let mut looked = Instant::now();
+        let mut taken = 0;
         loop {
             events.clear();
-            let _ = self
-                .poller
-                .wait(&mut events, Some(Duration::from_millis(500)));
-            if self.queue.lock().stopping {
-                return;
+            let _ = self.poller.wait(&mut events, Some(STALL));
+            {
+                let mut queue = self.queue.lock();
+                if queue.stopping {
+                    return;
+                }
+                if looked.elapsed() >= STALL {
+                    if taken == queue.taken {
+                        self.add_worker(&mut queue);
+                    }
+                    taken = queue.taken;
+                    looked = Instant::now();
+                }
             }
             for event in events.iter() {
                 let session = self.idle.lock().remove(&event.key);

@@ -127,6 +127,13 @@ fn variable_changed(session: &mut Session, name: &str) -> Result<()> {
         "long_query_time" | "max_execution_time" | "innodb_lock_wait_timeout" => {
             session.settings.read(&session.state);
         }
+        "innodb_flush_log_at_trx_commit" => {
+            let value = session.shared.globals.get(name);
+            session
+                .shared
+                .databases
+                .set_durable(value.as_deref() == Some("1"));
+        }
         "wait_timeout" => session.client.wait_at_most(&session.state),
         _ => {}
     }

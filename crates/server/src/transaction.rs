@@ -23,7 +23,7 @@ const MODE: Mode = Mode {
 
 /// Waits for the right to write to a database.
 pub fn enter(session: &mut Session, database: &str) -> Result<()> {
-    if session.locks.has(database) {
+    if session.locks.confirm(database) {
         return Ok(());
     }
     let pass = wait_for(session, database)?;
@@ -31,12 +31,26 @@ pub fn enter(session: &mut Session, database: &str) -> Result<()> {
     Ok(())
 }
 
+/// Takes a place in line for a transaction that reads now and is expected to write: a write after
+/// another session's would find the snapshot too old. Whoever writes does not wait for it.
+pub fn expect(session: &mut Session, database: &str) {
+    if session.locks.has(database) {
+        return;
+    }
+    let writers = session.shared.databases.write_lock(database);
+    let _waits = crate::blocking::blocking();
+    let mut lock = tare::metadata::MetadataLock::new(&points::MDL, Namespace::Schema, database, "");
+    if let Some(pass) = writers.expect() {
+        lock.granted(LockType::Exclusive, LockDuration::Transaction);
+        session.locks.transaction.add(database, pass.shown(lock));
+    }
+}
+
 /// Waits for the write lock of a database.
 pub fn wait_for(session: &mut Session, database: &str) -> Result<WriteGuard> {
     let writers = session.shared.databases.write_lock(database);
-    let id = session.state.id;
     let mut lock = tare::metadata::MetadataLock::new(&points::MDL, Namespace::Schema, database, "");
-    if let Some(pass) = writers.try_acquire(id) {
+    if let Some(pass) = writers.try_acquire() {
         session
             .registration
             .status()
@@ -58,7 +72,7 @@ pub fn wait_for(session: &mut Session, database: &str) -> Result<WriteGuard> {
     let _waits = crate::blocking::blocking();
     tare::stage::set(&points::WAITING_FOR_COMMIT);
     let wait = lock.wait(LockType::Exclusive, LockDuration::Transaction);
-    let (entered, waited) = writers.acquire(id, at_most, || control.must_stop());
+    let (entered, waited) = writers.acquire(at_most, || control.must_stop());
     drop(wait);
     let status = session.registration.status();
     status.add(Counter::TableLocksWaited, 1);

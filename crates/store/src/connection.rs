@@ -14,6 +14,7 @@ use super::cursor::Cursor;
 use super::databases::{Databases, FORMAT};
 use super::error::{Error, Result};
 use super::metrics::{self, CACHE_KIB};
+use super::stack;
 use super::statement::{StatementId, Statements};
 use super::tables;
 
@@ -31,8 +32,10 @@ pub struct Connection {
     statements: Statements,
     fixed: HashMap<&'static str, StatementId>,
     attached: Vec<String>,
-    /// Attached inside a transaction: see [`Connection::relax`].
-    relax: Vec<String>,
+    /// Attached inside a transaction: see [`Connection::settle`].
+    unsettled: Vec<String>,
+    /// Whether the commits of those that are settled wait for the disk.
+    durable: bool,
     db: rusqlite::Connection,
     raw: NonNull<rusqlite::ffi::sqlite3>,
     databases: Arc<Databases>,
@@ -81,7 +84,8 @@ impl Connection {
             statements: Statements::default(),
             fixed: HashMap::new(),
             attached: Vec::new(),
-            relax: Vec::new(),
+            unsettled: Vec::new(),
+            durable: databases.is_durable(),
             db,
             raw,
             databases,
@@ -141,15 +145,20 @@ impl Connection {
     /// Prepares a statement.
     pub fn prepare(&mut self, sql: &str) -> Result<StatementId> {
         // SAFETY: the connection is open, and `statements` is dropped before it (field order).
-        unsafe { self.statements.prepare(self.raw.as_ptr(), sql) }
+        stack::with_stack(stack::is_deep(sql), || unsafe {
+            self.statements.prepare(self.raw.as_ptr(), sql)
+        })
     }
 
     /// Runs a prepared statement.
     pub fn run(&mut self, id: StatementId) -> Result<Cursor<'_>> {
-        let raw = self.statements.raw(id).ok_or(Error::UnknownStatement)?;
+        if self.durable != self.databases.is_durable() {
+            self.change_durability()?;
+        }
+        let (raw, deep) = self.statements.raw(id).ok_or(Error::UnknownStatement)?;
         // SAFETY: the statement is one of this connection's, and cannot be closed while the
         // cursor borrows it.
-        Ok(unsafe { Cursor::new(raw, self.raw) })
+        Ok(unsafe { Cursor::new(raw, self.raw, deep) })
     }
 
     /// Finalizes a statement.
@@ -173,7 +182,7 @@ impl Connection {
 
     /// Runs statements that are not kept.
     pub fn batch(&mut self, sql: &str) -> Result<()> {
-        counted(self.db.execute_batch(sql))
+        stack::with_stack(stack::is_deep(sql), || counted(self.db.execute_batch(sql)))
     }
 
     /// Rows changed by the last INSERT, UPDATE or DELETE.
@@ -210,7 +219,7 @@ impl Connection {
                 return Err(Error::TooManyDatabases);
             }
             let oldest = self.attached.remove(0);
-            self.relax.retain(|q| *q != quote(&oldest));
+            self.unsettled.retain(|q| *q != quote(&oldest));
             self.detach(&oldest)?;
         }
         let quoted = quote(name);
@@ -222,8 +231,8 @@ impl Connection {
              PRAGMA {quoted}.journal_size_limit=67108864"
         )))?;
         self.renew(&quoted)?;
-        self.relax.push(quoted);
-        self.relax()?;
+        self.unsettled.push(quoted);
+        self.settle()?;
         self.attached.push(name.to_owned());
         Ok(true)
     }
@@ -244,23 +253,35 @@ impl Connection {
         Ok(())
     }
 
-    /// NORMAL syncs at checkpoints, as WAL allows without risk to what is consistent. SQLite changes
-    /// that outside of transactions only: what is attached inside one syncs at its commit too.
-    fn relax(&mut self) -> Result<()> {
+    /// Whether commits wait for the disk (FULL), or the log is synced at checkpoints (NORMAL), which in
+    /// WAL risks the last commits and never what is consistent. SQLite changes that outside of
+    /// transactions only: what is attached inside one syncs at its commit too.
+    fn settle(&mut self) -> Result<()> {
         if !self.db.is_autocommit() {
             return Ok(());
         }
-        for quoted in self.relax.drain(..) {
+        let level = if self.durable { "FULL" } else { "NORMAL" };
+        for quoted in self.unsettled.drain(..) {
             self.db
-                .execute_batch(&format!("PRAGMA {quoted}.synchronous=NORMAL"))?;
+                .execute_batch(&format!("PRAGMA {quoted}.synchronous={level}"))?;
         }
         Ok(())
     }
 
+    /// Takes over what SET GLOBAL innodb_flush_log_at_trx_commit has said.
+    #[cold]
+    fn change_durability(&mut self) -> Result<()> {
+        if self.db.is_autocommit() {
+            self.durable = !self.durable;
+            self.unsettled = self.attached.iter().map(|name| quote(name)).collect();
+        }
+        self.settle()
+    }
+
     /// BEGIN.
     pub fn begin(&mut self) -> Result<()> {
-        if !self.relax.is_empty() {
-            self.relax()?;
+        if !self.unsettled.is_empty() {
+            self.settle()?;
         }
         self.execute("BEGIN")
     }

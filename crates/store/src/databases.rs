@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::path::PathBuf;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::tables::{META, ReadDefinition, load};
 use tare_mysql::error::SqlError;
@@ -20,6 +21,9 @@ use tare::sync::{Mutex, RwLock};
 /// the order of `tare_mysql::collation`.
 pub(crate) const FORMAT: i64 = 1;
 
+/// Of a database's files.
+const MODE: u32 = 0o640;
+
 /// All databases of a data directory.
 #[derive(Debug)]
 pub struct Databases {
@@ -31,6 +35,8 @@ pub struct Databases {
     /// Raised by each change of a schema: what was translated before may be wrong now.
     generation: AtomicU64,
     definitions: Mutex<HashMap<String, Arc<Definitions>>>,
+    /// Commits wait for the disk.
+    durable: AtomicBool,
 }
 
 /// The tables of one database as they were at a generation.
@@ -42,9 +48,43 @@ pub struct Definitions {
     pub tables: HashMap<String, Arc<TableDef>>,
 }
 
+/// Makes the empty file of a database, which others than its owner and group cannot open; MySQL's
+/// files have the same mode. SQLite gives the files beside it the mode that it has.
+fn create_file(path: &Path) -> io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true).mode(MODE);
+    options.open(path).map(drop)
+}
+
+/// Takes from the files of databases what earlier versions allowed everybody.
+fn close_to_others(directory: &Path) {
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let ours = [".db", ".db-wal", ".db-shm"]
+            .iter()
+            .any(|e| name.ends_with(e));
+        let Ok(known) = entry.metadata() else {
+            continue;
+        };
+        let mode = known.permissions().mode() & 0o777;
+        if ours && known.is_file() && mode & !MODE != 0 {
+            // Who may not change them may not be their owner: they stay as they are.
+            let _ = std::fs::set_permissions(
+                entry.path(),
+                std::fs::Permissions::from_mode(mode & MODE),
+            );
+        }
+    }
+}
+
 impl Databases {
     /// The databases of a directory, whose tables' definitions are read so.
     pub fn new(directory: PathBuf, read: ReadDefinition) -> Self {
+        close_to_others(&directory);
         Self::of(Some(directory), read)
     }
 
@@ -62,7 +102,19 @@ impl Databases {
             write_locks: RwLock::new(&LOCK_GATES, HashMap::new()),
             generation: AtomicU64::new(1),
             definitions: Mutex::new(&LOCK_DEFINITIONS, HashMap::new()),
+            durable: AtomicBool::new(false),
         }
+    }
+
+    /// Whether commits wait for the disk: innodb_flush_log_at_trx_commit = 1.
+    pub fn set_durable(&self, durable: bool) {
+        self.durable.store(durable, Ordering::Relaxed);
+    }
+
+    /// The same.
+    #[inline]
+    pub fn is_durable(&self) -> bool {
+        self.durable.load(Ordering::Relaxed)
     }
 
     /// The file of a database, whether or not it exists. Error 1102 for what cannot be a name.
@@ -172,7 +224,9 @@ impl Databases {
     /// # Errors
     /// [`Error::BadName`], or SQLite's.
     pub fn create(&self, name: &str) -> Result<()> {
-        let db = rusqlite::Connection::open(self.path(name)?)?;
+        let path = self.path(name)?;
+        create_file(&path).map_err(Error::Create)?;
+        let db = rusqlite::Connection::open(path)?;
         db.execute_batch(&format!(
             "PRAGMA journal_mode=WAL; PRAGMA user_version={FORMAT}; \
              CREATE TABLE {META} (name TEXT PRIMARY KEY, definition TEXT NOT NULL)"

@@ -37,6 +37,9 @@ pub enum Error {
     /// SQLite takes names in UTF-8 only.
     #[error("path is not UTF-8")]
     Path,
+    /// A database's file cannot be made.
+    #[error("{0}")]
+    Create(std::io::Error),
     /// A database's file cannot be removed.
     #[error("Error dropping database ({0})")]
     Remove(std::io::Error),
@@ -109,6 +112,7 @@ impl From<Error> for SqlError {
             Error::UnknownDatabase(_) => Self::new(1049, text),
             Error::TooManyDatabases => Self::unsupported(text),
             Error::Path => Self::storage(text),
+            Error::Create(_) => Self::storage(text),
             Error::Remove(_) => Self::new(1010, text),
             Error::Empty => Self::new(1065, text),
             Error::TooLong => Self::new(1153, text),

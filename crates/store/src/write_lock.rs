@@ -1,17 +1,35 @@
 //! One writer at a time: SQLite allows no more for a database, and its own way to wait is to
 //! sleep and try again. Here writers wait in line, and are woken.
+//!
+//! A transaction that is expected to write may take its place in line when it begins to read. Until
+//! it has written, that is an expectation: who waits for longer than [`GRACE`] takes the lock.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::metrics;
 use super::points::{COND_GATE, LOCK_GATE};
 use tare::sync::{Condvar, Mutex};
 
+/// How long a writer waits for a transaction that has only read: it would have written by now.
+pub const GRACE: Duration = Duration::from_millis(10);
+
+/// Numbers guards: a session may have one that was taken from it, and another one.
+static LAST: AtomicU64 = AtomicU64::new(0);
+
+/// Who has the right.
+#[derive(Debug)]
+struct Holder {
+    guard: u64,
+    /// It has only read.
+    expects: bool,
+}
+
 /// The right to write to one database.
 #[derive(Debug)]
 pub struct WriteLock {
-    holder: Mutex<Option<u64>>,
+    holder: Mutex<Option<Holder>>,
     left: Condvar,
 }
 
@@ -28,6 +46,7 @@ impl Default for WriteLock {
 #[derive(Debug)]
 pub struct WriteGuard {
     of: Arc<WriteLock>,
+    number: u64,
     /// Its row of metadata_locks.
     shown: Option<tare::metadata::MetadataLock>,
 }
@@ -38,20 +57,44 @@ impl WriteGuard {
         self.shown = Some(lock);
         self
     }
+
+    /// Makes an expectation the right to write. False when somebody else has taken it.
+    pub fn confirm(&self) -> bool {
+        let mut holder = self.of.holder.lock();
+        match &mut *holder {
+            Some(holder) if holder.guard == self.number => {
+                holder.expects = false;
+                true
+            }
+            _ => false,
+        }
+    }
 }
 
 impl WriteLock {
+    fn held(self: &Arc<Self>, holder: &mut Option<Holder>, expects: bool) -> WriteGuard {
+        let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+        *holder = Some(Holder {
+            guard: number,
+            expects,
+        });
+        WriteGuard {
+            of: self.clone(),
+            number,
+            shown: None,
+        }
+    }
+
     /// Waits for the right to write, and counts the wait; `None` when it took longer than `at_most`, or
     /// `stop` said so (it is asked now and then). Returns how many milliseconds it waited, too.
     pub fn acquire(
         self: &Arc<Self>,
-        session: u64,
         at_most: Duration,
         stop: impl FnMut() -> bool,
     ) -> (Option<WriteGuard>, u64) {
         metrics::LOCK_ROW_LOCK_WAITS.add(1);
         let since = Instant::now();
-        let guard = self.wait(session, at_most, stop);
+        let guard = self.wait(at_most, stop);
         let waited = since.elapsed().as_millis() as u64;
         metrics::LOCK_ROW_LOCK_TIME.add(waited);
         (guard, waited)
@@ -59,47 +102,88 @@ impl WriteLock {
 
     fn wait(
         self: &Arc<Self>,
-        session: u64,
         at_most: Duration,
         mut stop: impl FnMut() -> bool,
     ) -> Option<WriteGuard> {
         let mut holder = self.holder.lock();
-        if holder.is_some() {
-            let deadline = Instant::now() + at_most;
-            while holder.is_some() {
-                let left = deadline.saturating_duration_since(Instant::now());
-                if left.is_zero() || stop() {
-                    return None;
-                }
-                self.left
-                    .wait_for(&mut holder, left.min(Duration::from_millis(100)));
+        let since = Instant::now();
+        while let Some(now) = &*holder {
+            let waited = since.elapsed();
+            if now.expects && waited >= GRACE {
+                break;
             }
+            let left = at_most.saturating_sub(waited);
+            if left.is_zero() || stop() {
+                return None;
+            }
+            let look = if now.expects { GRACE } else { LOOK };
+            self.left.wait_for(&mut holder, left.min(look));
         }
-        *holder = Some(session);
-        Some(WriteGuard {
-            of: self.clone(),
-            shown: None,
-        })
+        Some(self.held(&mut holder, false))
     }
 
     /// Takes the right to write if nobody has it.
-    pub fn try_acquire(self: &Arc<Self>, session: u64) -> Option<WriteGuard> {
+    pub fn try_acquire(self: &Arc<Self>) -> Option<WriteGuard> {
         let mut holder = self.holder.lock();
-        if holder.is_some() {
-            return None;
+        holder.is_none().then(|| self.held(&mut holder, false))
+    }
+
+    /// For a transaction that reads now and may write later: waits for at most [`GRACE`].
+    pub fn expect(self: &Arc<Self>) -> Option<WriteGuard> {
+        let mut holder = self.holder.lock();
+        let since = Instant::now();
+        while holder.is_some() {
+            let left = GRACE.saturating_sub(since.elapsed());
+            if left.is_zero() {
+                return None;
+            }
+            self.left.wait_for(&mut holder, left);
         }
-        *holder = Some(session);
-        Some(WriteGuard {
-            of: self.clone(),
-            shown: None,
-        })
+        Some(self.held(&mut holder, true))
     }
 }
+
+/// How often who waits looks whether it has to stop.
+const LOOK: Duration = Duration::from_millis(50);
 
 impl Drop for WriteGuard {
     fn drop(&mut self) {
         self.shown = None;
-        *self.of.holder.lock() = None;
-        self.of.left.notify_one();
+        let mut holder = self.of.holder.lock();
+        if holder.as_ref().is_some_and(|h| h.guard == self.number) {
+            *holder = None;
+            self.of.left.notify_one();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expectation_gives_way_and_a_writer_does_not() {
+        let lock = Arc::new(WriteLock::default());
+        let reader = lock.expect().expect("nobody has it");
+        let (writer, _) = lock.acquire(Duration::from_secs(20), || false);
+        let writer = writer.expect("a reader gives way");
+        assert!(!reader.confirm(), "the reader has lost it");
+        drop(reader);
+        assert!(lock.try_acquire().is_none(), "the writer still has it");
+        assert!(lock.expect().is_none());
+        assert!(
+            lock.acquire(Duration::from_millis(30), || false)
+                .0
+                .is_none()
+        );
+        assert!(lock.acquire(Duration::from_secs(20), || true).0.is_none());
+        drop(writer);
+        let reader = lock.expect().expect("free again");
+        assert!(reader.confirm());
+        assert!(
+            lock.acquire(Duration::from_millis(30), || false)
+                .0
+                .is_none()
+        );
     }
 }

@@ -17,6 +17,15 @@ pub fn lock(session: &mut Session, tables: &[(String, String, bool)]) -> Result<
             true => current.clone().ok_or_else(SqlError::no_database)?,
             false => database.clone(),
         };
+        if database.eq_ignore_ascii_case("performance_schema") {
+            let (user, host) = session.state.user_host();
+            return Err(SqlError::command_denied(
+                "SELECT, LOCK TABLES",
+                &user,
+                &host,
+                table,
+            ));
+        }
         if !is_system_schema(&database) {
             let connection = session.connections.own()?;
             if connection.table(&database, table)?.is_none() {

@@ -85,7 +85,7 @@ pub fn ready(session: &mut Session, sql: &Sql) -> Result<()> {
             && !session.transaction.read_only
             && let Some(database) = sql.databases.first()
         {
-            transaction::enter(session, database)?;
+            transaction::expect(session, database);
         }
     } else if !session.transaction.autocommit && (!sql.databases.is_empty() || sql.writes.is_some())
     {

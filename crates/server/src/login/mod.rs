@@ -21,6 +21,9 @@ use tare_store::Control;
 /// How long a client may take to say who it is; MySQL's connect_timeout.
 const LOGIN: Duration = Duration::from_secs(10);
 
+/// Logins under way at most: the oldest of more is cut off. In pool-of-threads each takes a thread.
+const LOGINS: usize = 128;
+
 /// A socket that was accepted.
 #[derive(Debug)]
 pub struct Incoming {
@@ -70,13 +73,26 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
     });
     let client = Client::new(stream);
     let mut session = Session::new(shared.clone(), state, control, registration, client);
-    let too_many = shared.registry.len() > shared.config.max_connections;
-    let result = if too_many {
-        shared.counters.refused.fetch_add(1, Ordering::Relaxed);
-        Err(SqlError::new(1040, "Too many connections"))
-    } else {
-        handshake::handshake(&mut session)
+    shared.registry.make_room(LOGINS, LOGIN);
+    // One is root's, who can see who is there, and end them.
+    let most = shared.config.max_connections + 1;
+    let full = shared.registry.known() >= most;
+    let result = match full {
+        true => Err(too_many_connections()),
+        false => handshake::handshake(&mut session),
     };
+    // Counted anew: others have come meanwhile, and the session itself is one of them now.
+    let known = shared.registry.known();
+    let result = match result {
+        Ok(()) if known > most || known == most && !session.is_root() => {
+            Err(too_many_connections())
+        }
+        other => other,
+    };
+    let too_many = matches!(&result, Err(error) if error.code == 1040);
+    if too_many {
+        shared.counters.refused.fetch_add(1, Ordering::Relaxed);
+    }
     if let Some(peer) = peer.filter(|_| !too_many) {
         let failure = result.as_ref().err().map(|e| failure(e.code));
         shared.hosts.seen(peer.ip().to_canonical(), failure);
@@ -88,7 +104,7 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
                 .aborted_connects
                 .fetch_add(1, Ordering::Relaxed);
         }
-        reply::error(&mut session.client.writer, &error, !too_many);
+        reply::error(&mut session.client.writer, &error, !full);
         let _ = session.client.writer.flush();
         return None;
     }
@@ -102,6 +118,10 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
     }
     session.client.wait_at_most(&session.state);
     Some(session)
+}
+
+fn too_many_connections() -> SqlError {
+    SqlError::new(1040, "Too many connections")
 }
 
 /// What kind of failure a login's error is.

@@ -17,6 +17,13 @@ impl Passes {
         self.0.push((database.to_owned(), pass));
     }
 
+    /// Makes an expectation to write to a database the right to; what was lost meanwhile is let go.
+    fn confirm(&mut self, database: &str) -> bool {
+        self.0
+            .retain(|(name, pass)| name != database || pass.confirm());
+        self.has(database)
+    }
+
     /// Gives all of them back.
     pub fn clear(&mut self) {
         self.0.clear();
@@ -36,6 +43,11 @@ impl Locks {
     /// Whether the database is locked already.
     pub fn has(&self, database: &str) -> bool {
         self.transaction.has(database) || self.tables.has(database)
+    }
+
+    /// Whether the session may write to the database now, as it has locked it.
+    pub fn confirm(&mut self, database: &str) -> bool {
+        self.tables.has(database) || self.transaction.confirm(database)
     }
 
     /// Whether no database is.

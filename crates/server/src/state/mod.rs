@@ -176,6 +176,7 @@ impl SessionState {
     /// Waits; true when it was interrupted.
     pub fn sleep(&self, seconds: f64) -> bool {
         let end = Instant::now() + Duration::from_secs_f64(seconds.min(31_536_000.0));
+        let _waits = crate::blocking::blocking();
         loop {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {

@@ -8,6 +8,7 @@ const EFFECTIVE: &[&str] = &[
     "autocommit",
     "foreign_key_checks",
     "identity",
+    "innodb_flush_log_at_trx_commit",
     "innodb_lock_wait_timeout",
     "innodb_monitor_disable",
     "innodb_monitor_enable",

@@ -117,7 +117,11 @@ fn one_server_per_directory_and_a_stale_socket_is_replaced() {
 #[test]
 fn too_many_connections_are_told_so() {
     let running = Running::with(|c| c.max_connections = 2);
+    let monitor = || running.tcp("monitor", Some(super::support::MONITOR));
     let (one, _two) = (running.root(), running.root());
+    // One more place is root's.
+    assert_eq!(code(monitor()), 1040);
+    let _three = running.root();
     let third = mysql::Conn::new(
         mysql::OptsBuilder::new()
             .socket(running.socket().to_str())

@@ -6,7 +6,9 @@
 mod auth;
 mod clients;
 mod columns;
+mod depth;
 mod dialect;
+mod fair;
 mod foreign;
 mod objects;
 mod packets;
@@ -15,6 +17,7 @@ mod refused;
 mod rows;
 mod select;
 mod show;
+mod sound;
 mod statements;
 mod status;
 mod support;

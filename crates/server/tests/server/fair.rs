@@ -1,0 +1,207 @@
+//! No client keeps others waiting: floods, long statements, open transactions.
+
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mysql::prelude::Queryable;
+use tare_server::ThreadHandling;
+
+use super::support::{MONITOR, PASSWORD, Running, code, errno, exec, one};
+
+/// What nothing here may take longer than: a bound for what would otherwise take for ever.
+const SOON: Duration = Duration::from_secs(30);
+
+#[test]
+fn a_flood_of_connections_that_say_nothing_does_not_lock_anybody_out() {
+    for handling in [
+        ThreadHandling::OneThreadPerConnection,
+        ThreadHandling::PoolOfThreads,
+    ] {
+        let running = Running::with(|c| {
+            c.max_connections = 10;
+            c.thread_handling = handling;
+        });
+        let mut flood = Vec::new();
+        for _ in 0..300 {
+            flood.push(TcpStream::connect(("127.0.0.1", running.port())).expect("connects"));
+        }
+        let sockets: Vec<UnixStream> = (0..100)
+            .map(|_| UnixStream::connect(running.socket()).expect("connects"))
+            .collect();
+        let since = Instant::now();
+        assert_eq!(one(&mut running.root(), "SELECT 1"), "1");
+        let mut tcp = running
+            .tcp("root", Some(PASSWORD))
+            .expect("connects by TCP");
+        assert_eq!(one(&mut tcp, "SELECT 1"), "1");
+        assert!(since.elapsed() < SOON);
+        drop((flood, sockets));
+    }
+}
+
+#[test]
+fn root_has_a_place_when_all_are_taken() {
+    let running = Running::with(|c| c.max_connections = 2);
+    let monitor = || running.tcp("monitor", Some(MONITOR));
+    let taken = (monitor().expect("connects"), monitor().expect("connects"));
+    assert_eq!(code(monitor()), 1040);
+    let mut root = running.root();
+    let others = one(
+        &mut root,
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'monitor'",
+    );
+    assert_eq!(others, "2");
+    // By TCP there is none left: root has it.
+    assert_eq!(code(running.tcp("root", Some(PASSWORD))), 1040);
+    drop(taken);
+}
+
+#[test]
+fn statements_that_sleep_do_not_stop_the_pool() {
+    let running = Running::pool();
+    let sleepers: Vec<_> = (0..40)
+        .map(|_| {
+            let mut conn = running.root();
+            thread::spawn(move || code(conn.query_drop("SELECT SLEEP(60)")))
+        })
+        .collect();
+    let mut conn = running.root();
+    let since = Instant::now();
+    let asleep =
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP%'";
+    while one(&mut conn, asleep) != "40" {
+        assert!(since.elapsed() < SOON, "all of them run");
+        thread::sleep(Duration::from_millis(20));
+    }
+    let ids = super::support::all_of(
+        &mut conn,
+        "SELECT id FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP%'",
+    );
+    for id in ids {
+        exec(&mut conn, &format!("KILL {id}"));
+    }
+    for sleeper in sleepers {
+        sleeper.join().expect("ends");
+    }
+    assert!(since.elapsed() < SOON);
+}
+
+#[test]
+fn statements_that_compute_do_not_stop_the_pool() {
+    let running = Running::pool();
+    let long = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 1000000000) \
+                SELECT /* long */ COUNT(*) FROM c";
+    let workers: Vec<_> = (0..6)
+        .map(|_| {
+            let mut conn = running.root();
+            thread::spawn(move || code(conn.query_drop(long)))
+        })
+        .collect();
+    let mut conn = running.root();
+    let since = Instant::now();
+    let running_now =
+        "SELECT id FROM information_schema.processlist WHERE info LIKE 'WITH RECURSIVE%'";
+    loop {
+        let ids = super::support::all_of(&mut conn, running_now);
+        if ids.len() == 6 {
+            for id in ids {
+                exec(&mut conn, &format!("KILL QUERY {id}"));
+            }
+            break;
+        }
+        assert!(since.elapsed() < SOON, "all of them run: {ids:?}");
+        thread::sleep(Duration::from_millis(20));
+    }
+    for worker in workers {
+        assert_eq!(worker.join().expect("ends"), 1317);
+    }
+    assert!(since.elapsed() < SOON);
+}
+
+#[test]
+fn who_reads_in_a_transaction_does_not_stop_writers() {
+    let running = Running::start();
+    let (mut reader, mut writer) = (running.client(), running.client());
+    exec(&mut reader, "CREATE TABLE t (n INT)");
+    // A transaction that wrote: the next one is expected to write, too.
+    for sql in [
+        "BEGIN",
+        "SELECT * FROM t",
+        "INSERT INTO t VALUES (1)",
+        "COMMIT",
+    ] {
+        exec(&mut reader, sql);
+    }
+    exec(&mut reader, "BEGIN");
+    assert_eq!(one(&mut reader, "SELECT COUNT(*) FROM t"), "1");
+    exec(&mut writer, "SET innodb_lock_wait_timeout = 5");
+    exec(&mut writer, "INSERT INTO t VALUES (2)");
+    // The reader sees what it saw, and a write of its own comes too late.
+    assert_eq!(one(&mut reader, "SELECT COUNT(*) FROM t"), "1");
+    assert_eq!(errno(&mut reader, "INSERT INTO t VALUES (3)"), 1213);
+    for sql in [
+        "BEGIN",
+        "SELECT * FROM t",
+        "INSERT INTO t VALUES (3)",
+        "COMMIT",
+    ] {
+        exec(&mut reader, sql);
+    }
+    assert_eq!(one(&mut writer, "SELECT COUNT(*) FROM t"), "3");
+    // Who has written is waited for.
+    exec(&mut reader, "BEGIN");
+    exec(&mut reader, "INSERT INTO t VALUES (4)");
+    exec(&mut writer, "SET innodb_lock_wait_timeout = 1");
+    assert_eq!(errno(&mut writer, "INSERT INTO t VALUES (5)"), 1205);
+    assert_eq!(one(&mut writer, "SELECT COUNT(*) FROM t"), "3");
+    exec(&mut reader, "COMMIT");
+}
+
+#[test]
+fn a_hint_limits_the_time_of_a_statement() {
+    let running = Running::start();
+    let mut conn = running.client();
+    let counts = "COUNT(*) FROM (WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) \
+                  SELECT n FROM c) d";
+    let limited = format!("SELECT /*+ MAX_EXECUTION_TIME(50) */ {counts}");
+    assert_eq!(errno(&mut conn, &limited), 3024);
+    exec(&mut conn, "SET max_execution_time = 50");
+    assert_eq!(errno(&mut conn, &format!("SELECT {counts}")), 3024);
+    let longer = "SELECT /*+ MAX_EXECUTION_TIME(60000) */ SLEEP(0.2)";
+    assert_eq!(one(&mut conn, longer), "0");
+}
+
+#[test]
+fn a_statement_that_is_killed_ends_whatever_it_computes() {
+    let running = Running::start();
+    exec(&mut running.root(), "SET GLOBAL max_execution_time = 0");
+    for sql in [
+        "SELECT COUNT(*) FROM (WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c) d",
+        "SELECT GET_LOCK('l', 0), SLEEP(1000)",
+        "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT MAX(REPEAT('a', n % 1000)) FROM c",
+    ] {
+        let mut conn = running.root();
+        let id = one(&mut conn, "SELECT CONNECTION_ID()");
+        let (told, ended) = mpsc::channel();
+        let worker = thread::spawn(move || {
+            let result = code(conn.query_drop(sql));
+            let _ = told.send(result);
+        });
+        let mut root = running.root();
+        let info = format!(
+            "SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id} AND command = 'Query'"
+        );
+        while one(&mut root, &info) != "1" {
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(errno(&mut root, &format!("KILL QUERY {id}")), 0, "{sql}");
+        let code = ended
+            .recv_timeout(SOON)
+            .unwrap_or_else(|_| panic!("{sql} goes on"));
+        assert!(code == 1317 || code == 0, "{sql}: {code}");
+        worker.join().expect("ends");
+    }
+}

@@ -1,0 +1,168 @@
+//! What a server leaves on its disk, and what it says of itself.
+
+use std::os::unix::fs::PermissionsExt;
+
+use tare_server::Server;
+
+use super::support::{Directory, Running, config, errno, exec, one, rows};
+
+#[test]
+fn others_cannot_open_the_files_of_a_database() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(&mut conn, "CREATE TABLE t (n INT)");
+    exec(&mut conn, "INSERT INTO t VALUES (1)");
+    let modes = |directory: &std::path::Path| {
+        let mut modes = Vec::new();
+        for entry in std::fs::read_dir(directory).expect("readable").flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.contains(".db") {
+                let mode = entry.metadata().expect("known").permissions().mode();
+                modes.push((name, mode & 0o777));
+            }
+        }
+        modes
+    };
+    let made = modes(running.directory.path());
+    assert!(made.len() >= 2, "{made:?}");
+    assert!(made.iter().all(|(_, mode)| mode & 0o137 == 0), "{made:?}");
+    // What an earlier version left is closed at the next start.
+    drop(conn);
+    running.server.shutdown();
+    let file = running.directory.path().join("test.db");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).expect("set");
+    let again = Server::start(config(&running.directory)).expect("starts");
+    let made = modes(running.directory.path());
+    assert!(made.iter().all(|(_, mode)| mode & 0o137 == 0), "{made:?}");
+    again.shutdown();
+}
+
+#[test]
+fn a_password_file_is_whole_or_not_there() {
+    let directory = Directory::new();
+    let mut wanted = config(&directory);
+    wanted.password = None;
+    // The place of the file that is written first is taken: as if the disk were full.
+    std::fs::create_dir(directory.path().join("password.new")).expect("made");
+    assert!(Server::start(wanted.clone()).is_err());
+    assert!(!directory.path().join("password").exists());
+    std::fs::remove_dir(directory.path().join("password.new")).expect("removed");
+    let server = Server::start(wanted.clone()).expect("starts");
+    server.shutdown();
+    let password = std::fs::read_to_string(directory.path().join("password")).expect("there");
+    assert_eq!(password.trim().len(), 32);
+    // An empty one is told of, and not taken for a password.
+    std::fs::write(directory.path().join("password"), "").expect("written");
+    let error = Server::start(wanted).expect_err("refused").to_string();
+    assert!(error.contains("empty"), "{error}");
+}
+
+#[test]
+fn commits_wait_for_the_disk_where_they_are_told_to() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(&mut conn, "CREATE TABLE t (n INT)");
+    let syncs = |conn: &mut mysql::Conn| -> u64 {
+        one(
+            conn,
+            "SELECT SUM(COUNT_MISC) FROM performance_schema.file_summary_by_event_name \
+                   WHERE EVENT_NAME LIKE 'wait/io/file/%wal'",
+        )
+        .parse()
+        .expect("a number")
+    };
+    let mut spent = |sql: &str, times: usize| {
+        let before = syncs(&mut conn);
+        for _ in 0..times {
+            exec(&mut conn, sql);
+        }
+        syncs(&mut conn) - before
+    };
+    let relaxed = spent("INSERT INTO t VALUES (1)", 20);
+    let mut root = running.root();
+    assert_eq!(
+        one(&mut root, "SELECT @@innodb_flush_log_at_trx_commit"),
+        "2"
+    );
+    exec(&mut root, "SET GLOBAL innodb_flush_log_at_trx_commit = 1");
+    let durable = spent("INSERT INTO t VALUES (1)", 20);
+    assert!(durable >= relaxed + 20, "{durable} and {relaxed}");
+}
+
+#[test]
+fn small_facts_are_mysqls() {
+    let running = Running::start();
+    let mut conn = running.client();
+    assert_eq!(
+        one(&mut conn, "SELECT 1 /*!80016 + 1 */ /*!80015 + 2 */"),
+        "3"
+    );
+    exec(&mut conn, "/* a comment by itself */");
+    exec(&mut conn, "-- another\n");
+    exec(&mut conn, "/*!80016 SET x */");
+    assert_eq!(errno(&mut conn, " ; "), 1065);
+    exec(
+        &mut conn,
+        "SET NAMES utf8mb4, @@SESSION.sql_mode = CONCAT(@@sql_mode, ',ANSI'), @@SESSION.wait_timeout = 100",
+    );
+    assert_eq!(one(&mut conn, "SELECT @@wait_timeout"), "100");
+    exec(&mut conn, "SET @a = 1, NAMES utf8mb4, sql_mode = DEFAULT");
+    exec(
+        &mut conn,
+        "CREATE TABLE k (a VARCHAR(64) CHARSET ascii, `key` INT, `order` INT) DEFAULT CHARSET=utf8mb4",
+    );
+    exec(&mut conn, "INSERT INTO k VALUES ('x', 1, 2)");
+    assert_eq!(
+        one(
+            &mut conn,
+            "SELECT k.key, k.order FROM k WHERE k.key = 1 ORDER BY k.order"
+        ),
+        "1|2"
+    );
+    let subtract = "SELECT GTID_SUBTRACT('3E11FA47-71CA-11E1-9E33-C80AA9429562:1-10', '3E11FA47-71CA-11E1-9E33-C80AA9429562:3')";
+    assert_eq!(
+        one(&mut conn, subtract),
+        "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-2:4-10"
+    );
+    assert_eq!(one(&mut conn, "SELECT GTID_SUBSET('', '')"), "1");
+    assert_eq!(errno(&mut conn, "SELECT GTID_SUBTRACT('x', '')"), 1772);
+    assert!(rows(&mut conn, "HELP 'select'").is_empty());
+    for table in [
+        "innodb_index_stats",
+        "innodb_table_stats",
+        "help_topic",
+        "role_edges",
+        "global_grants",
+        "func",
+        "slave_master_info",
+    ] {
+        assert!(
+            rows(&mut conn, &format!("SELECT * FROM mysql.{table}")).is_empty(),
+            "{table}"
+        );
+    }
+    assert_eq!(
+        errno(&mut conn, "LOCK TABLES performance_schema.threads READ"),
+        1142
+    );
+    let name = |conn: &mut mysql::Conn, sql: &str| {
+        use mysql::prelude::Queryable;
+        let result = conn.query_iter(sql).expect("runs");
+        result.columns().as_ref()[0].name_str().into_owned()
+    };
+    assert_eq!(
+        name(&mut conn, "SELECT time FROM information_schema.processlist"),
+        "time"
+    );
+    assert_eq!(
+        name(&mut conn, "SELECT Engine FROM information_schema.ENGINES"),
+        "Engine"
+    );
+    assert_eq!(
+        name(
+            &mut conn,
+            "SELECT table_name FROM information_schema.tables"
+        ),
+        "TABLE_NAME"
+    );
+}
