@@ -84,6 +84,11 @@ pub struct Args {
     #[arg(long, value_name = "MS", default_value_t = 0)]
     max_execution_time: u64,
 
+    /// Memory that one statement may take, in bytes or with K, M or G (error 1041 beyond it); 0 is no
+    /// limit
+    #[arg(long, value_name = "BYTES", default_value = "256M", value_parser = bytes)]
+    max_statement_memory: usize,
+
     /// Answer about the program with this process id, not about the server itself
     #[arg(long, value_name = "PID", group = "attach")]
     attach_pid: Option<u32>,
@@ -91,6 +96,10 @@ pub struct Args {
     /// Answer about the segment in this file: a running program's, or one that tare run saved
     #[arg(long, value_name = "PATH", group = "attach")]
     attach_segment: Option<PathBuf>,
+
+    /// When the attached program ends, attach to the next process that runs it
+    #[arg(long, requires = "attach")]
+    follow: bool,
 
     /// Keep the server's own segment in this file, not in anonymous memory
     #[arg(long, value_name = "PATH")]
@@ -169,11 +178,13 @@ fn config(args: Args) -> Result<Config, Failure> {
     config.max_connections = args.max_connections;
     config.max_allowed_packet = args.max_allowed_packet;
     config.max_execution_time = Duration::from_millis(args.max_execution_time);
+    config.max_statement_memory = args.max_statement_memory as u64;
     config.performance_schema = args.performance_schema;
     config.instruments = args.performance_schema_instrument;
     config.consumers = args.consumers.0;
     config.sizes = args.sizes.0;
     config.segment = args.segment;
+    config.follow = args.follow;
     if args.attach_pid.is_some() || args.attach_segment.is_some() {
         let target = local::target(args.attach_pid, args.attach_segment.as_deref());
         config.attach = Some(Arc::new(local::attach(target)?));

@@ -290,3 +290,66 @@ fn a_conversation_on_a_terminal_shows_tables_and_survives_errors() {
     assert!(shown.contains("ERROR 1146 (42S02): "), "{shown}");
     assert!(shown.contains("1 row changed\n"), "{shown}");
 }
+
+#[test]
+fn the_end_of_an_attached_program_is_told() {
+    let directory = Directory::new("ends");
+    let host = host::start(&directory);
+    let served = serve(&directory, &["--attach-pid", &host.pid().to_string()]);
+    let status = |name: &str| {
+        let row = served.answer(&format!("SHOW GLOBAL STATUS LIKE '{name}'"));
+        row.trim().split('\t').nth(1).unwrap_or_default().to_owned()
+    };
+    assert_eq!(status("Tare_attached_running"), "ON");
+    assert_eq!(status("Tare_attached_pid"), host.pid().to_string());
+    // What the server counts of itself says nothing of the program.
+    assert_eq!(served.answer("SHOW GLOBAL STATUS LIKE 'Questions'"), "");
+    assert_eq!(served.answer("SHOW STATUS LIKE 'Uptime'"), "");
+    assert_eq!(served.answer("SELECT 1; SHOW WARNINGS"), "1\n");
+    let pid = host.pid();
+    support::signal(pid, "KILL");
+    drop(host);
+    support::wait_for("the end to be seen", || {
+        (status("Tare_attached_ends") == "1").then_some(())
+    });
+    assert_eq!(status("Tare_attached_running"), "OFF");
+    let warned = served.answer("SELECT 1; SHOW WARNINGS; SELECT 2; SHOW WARNINGS");
+    assert!(
+        warned.contains(&format!("process {pid}, has ended")),
+        "{warned}"
+    );
+    assert_eq!(warned.matches("has ended").count(), 1, "once: {warned}");
+    // Its figures are still there.
+    let waits = "SELECT COUNT_STAR FROM performance_schema.events_waits_summary_global_by_event_name \
+                 WHERE EVENT_NAME LIKE '%/LOCK_host'";
+    assert_eq!(served.answer(waits), "1\n");
+    let mut running = served.running;
+    running.signal("TERM");
+    running.wait();
+    let log = running.stderr();
+    assert!(log.contains(&format!("process {pid} has ended")), "{log}");
+}
+
+#[test]
+fn a_successor_is_followed() {
+    let directory = Directory::new("follow");
+    let first = host::start(&directory);
+    let served = serve(
+        &directory,
+        &["--attach-pid", &first.pid().to_string(), "--follow"],
+    );
+    support::signal(first.pid(), "KILL");
+    drop(first);
+    let second = host::start(&directory);
+    support::wait_for("the successor to be found", || {
+        let pid = served.answer("SELECT pid FROM tare.segments");
+        (pid.trim() == second.pid().to_string()).then_some(())
+    });
+    let waits = "SELECT COUNT_STAR FROM performance_schema.events_waits_summary_global_by_event_name \
+                 WHERE EVENT_NAME LIKE '%/LOCK_host'";
+    assert_eq!(served.answer(waits), "1\n");
+    assert_eq!(
+        served.answer("SHOW GLOBAL STATUS WHERE Variable_name = 'Tare_attached_running'"),
+        "Tare_attached_running\tON\n"
+    );
+}

@@ -1,6 +1,7 @@
 //! Parts of texts: cut off, looked for, trimmed, padded.
 
 use crate::prelude::*;
+use crate::text::MOST;
 
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -135,7 +136,7 @@ fn padded(ctx: &Call<'_>, left: bool) -> Answer {
     match (text(ctx, 0), int(ctx, 1), text(ctx, 2)) {
         (Some(s), Some(n), Some(pad)) if n >= 0 => {
             let (n, len) = (n as usize, s.chars().count());
-            if n > 64 << 20 || (pad.is_empty() && n > len) {
+            if n > MOST || (pad.is_empty() && n > len) {
                 return Ok(Value::Null);
             }
             let fill: String = pad.chars().cycle().take(n.saturating_sub(len)).collect();

@@ -5,6 +5,10 @@ use tare_mysql::collation;
 
 use crate::prelude::*;
 
+/// The longest text that a function makes, in bytes: MySQL's default of max_allowed_packet. What would
+/// be longer is NULL, as in MySQL.
+pub(crate) const MOST: usize = 64 << 20;
+
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
     own("ascii", 1, 1, Int, |ctx| {
@@ -21,8 +25,17 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         let Some(separator) = text(ctx, 0) else {
             return Ok(Value::Null);
         };
-        let parts: Vec<String> = (1..ctx.len()).filter_map(|i| text(ctx, i)).collect();
-        Ok(parts.join(&separator).into())
+        let mut out = String::new();
+        for (i, part) in (1..ctx.len()).filter_map(|i| text(ctx, i)).enumerate() {
+            if i > 0 {
+                out.push_str(&separator);
+            }
+            if out.len() + part.len() > MOST {
+                return Ok(Value::Null);
+            }
+            out.push_str(&part);
+        }
+        Ok(out.into())
     }),
     own("elt", 2, ANY, Text, |ctx| match int(ctx, 0) {
         Some(n) if n >= 1 && (n as usize) < ctx.len() => opt(text(ctx, n as usize)),
@@ -91,7 +104,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         match text(ctx, 0).zip(int(ctx, 1)) {
             Some((s, n)) => {
                 let n = n.max(0) as usize;
-                if s.len().saturating_mul(n) > 64 << 20 {
+                if s.len().saturating_mul(n) > MOST {
                     Ok(Value::Null)
                 } else {
                     Ok(s.repeat(n).into())
@@ -104,12 +117,14 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         let (Some(s), Some(from), Some(to)) = (text(ctx, 0), text(ctx, 1), text(ctx, 2)) else {
             return Ok(Value::Null);
         };
-        Ok(if from.is_empty() {
-            s
-        } else {
-            s.replace(&from, &to)
+        if from.is_empty() {
+            return Ok(s.into());
         }
-        .into())
+        let grows = to.len().saturating_sub(from.len());
+        if grows > 0 && s.len() + s.matches(&from).count().saturating_mul(grows) > MOST {
+            return Ok(Value::Null);
+        }
+        Ok(s.replace(&from, &to).into())
     }),
     own("reverse", 1, 1, Text, |ctx| {
         opt(text(ctx, 0).map(|s| s.chars().rev().collect::<String>()))
@@ -118,7 +133,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         opt(text(ctx, 0).map(|s| soundex(&s)))
     }),
     own("space", 1, 1, Text, |ctx| {
-        opt(int(ctx, 0).map(|n| " ".repeat(n.clamp(0, 64 << 20) as usize)))
+        opt(int(ctx, 0).map(|n| " ".repeat(n.clamp(0, MOST as i64) as usize)))
     }),
     own("strcmp", 2, 2, Int, |ctx| {
         opt(text(ctx, 0)
@@ -235,8 +250,8 @@ fn concat(ctx: &Call<'_>) -> Answer {
     let mut out = String::new();
     for i in 0..ctx.len() {
         match text(ctx, i) {
-            Some(t) => out.push_str(&t),
-            None => return Ok(Value::Null),
+            Some(t) if out.len() + t.len() <= MOST => out.push_str(&t),
+            _ => return Ok(Value::Null),
         }
     }
     Ok(out.into())

@@ -8,6 +8,7 @@ pub mod collation;
 pub mod date;
 pub mod decimal;
 pub mod error;
+pub mod memory;
 pub mod schema;
 pub mod table;
 pub mod types;

@@ -43,6 +43,8 @@ pub struct Config {
     pub max_allowed_packet: usize,
     /// Statements are interrupted after this long (error 3024); zero is no limit.
     pub max_execution_time: Duration,
+    /// Memory that one statement may take, in bytes (error 1041 beyond it); 0 is no limit.
+    pub max_statement_memory: u64,
     /// Most rows one result may have (error 1104 beyond it); 0 is no limit.
     pub max_result_rows: u64,
     /// Most bytes one result may have (error 1104 beyond it); 0 is no limit.
@@ -63,6 +65,8 @@ pub struct Config {
     /// Answer from this segment, another program's or a saved one's, and not from the server's
     /// own: what `tare sql` and `tare serve --attach` do. Best with `performance_schema` off.
     pub attach: Option<Arc<tare_reader::Segment>>,
+    /// When the attached process ends, attach to the next one that runs the same program.
+    pub follow: bool,
 }
 
 impl Config {
@@ -81,6 +85,7 @@ impl Config {
             max_connections: 2000,
             max_allowed_packet: 64 << 20,
             max_execution_time: Duration::ZERO,
+            max_statement_memory: tare_mysql::memory::DEFAULT,
             max_result_rows: 0,
             max_result_bytes: 1 << 30,
             lock_wait_timeout: Duration::from_secs(50),
@@ -90,6 +95,7 @@ impl Config {
             sizes: Vec::new(),
             segment: None,
             attach: None,
+            follow: false,
         }
     }
 }

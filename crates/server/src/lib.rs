@@ -15,6 +15,7 @@ mod instruments;
 mod listen;
 mod login;
 pub mod metrics;
+mod observed;
 pub mod points;
 mod random;
 mod registry;
@@ -65,6 +66,13 @@ impl Server {
             Condvar::new(&points::COND_ENDED),
         ));
         let (own, told) = (shared.clone(), ended.clone());
+        if shared.observed.is_attached() {
+            let own = shared.clone();
+            std::thread::Builder::new()
+                .name("attach_watch".into())
+                .spawn(move || observed::watch(&own))
+                .map_err(StartError::Thread)?;
+        }
         let acceptor = std::thread::Builder::new()
             .name("main".into())
             .spawn(move || {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use tare::sync::PlainMutex;
@@ -41,6 +41,8 @@ struct Entry {
     control: Arc<Control>,
     state: Arc<SessionState>,
     status: Status,
+    /// It has one of the places.
+    admitted: AtomicBool,
 }
 
 impl Entry {
@@ -193,6 +195,7 @@ impl Registry {
             control,
             state,
             status: Status::default(),
+            admitted: AtomicBool::new(false),
         });
         self.entries.lock().live.insert(id, entry.clone());
         let live = self.live.fetch_add(1, Ordering::Relaxed) + 1;
@@ -294,12 +297,19 @@ impl Registration {
         self.orderly = true;
     }
 
+    /// Takes one of the places of those whose clients are known, of which there are so many. False when
+    /// they are all taken.
+    pub fn admit(&self, places: usize) -> bool {
+        let next = |known: usize| (known < places).then_some(known + 1);
+        let (relaxed, known) = (Ordering::Relaxed, &self.registry.known);
+        let admitted = known.fetch_update(relaxed, relaxed, next).is_ok();
+        self.entry.admitted.store(admitted, relaxed);
+        admitted
+    }
+
     /// The account, once it is known.
     pub fn set_account(&self, user: &str, database: Option<&str>) {
         let mut process = self.entry.process.lock();
-        if process.command == "Connect" {
-            self.registry.known.fetch_add(1, Ordering::Relaxed);
-        }
         process.user = user.to_owned();
         process.database = database.map(str::to_owned);
         process.command = "Sleep";
@@ -360,7 +370,7 @@ impl Drop for Registration {
         entries.accounts.leave(account, &self.entry.status);
         drop(entries);
         let live = self.registry.live.fetch_sub(1, Ordering::Relaxed) - 1;
-        if known {
+        if self.entry.admitted.load(Ordering::Relaxed) {
             self.registry.known.fetch_sub(1, Ordering::Relaxed);
         }
         super::metrics::CONNECTIONS.set(live as i64);

@@ -65,8 +65,8 @@ fn set_monitor(
     let Some(variable) = find(name) else {
         return Err(SqlError::unknown_variable(name));
     };
-    let segment = session.shared.segment.as_deref();
-    if !act_on_metrics(segment, variable, &asked, action)? {
+    let segment = session.shared.observed.segment();
+    if !act_on_metrics(segment.as_deref(), variable, &asked, action)? {
         let warnings = &session.state.warnings;
         warnings.add("Warning", 1105, STILL_ENABLED);
     }

@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::accounts::Accounts;
 use super::config::Config;
 use super::host_cache::HostCache;
+use super::observed::Observed;
 use super::registry::Registry;
 use super::status::{self, Counter};
 use super::variables::Globals;
@@ -56,8 +57,8 @@ pub struct Shared {
     pub hosts: HostCache,
     /// When it was started.
     pub started: Instant,
-    /// What the server records about itself.
-    pub segment: Option<Arc<tare_reader::Segment>>,
+    /// What the system schemas are read from.
+    pub observed: Observed,
     /// Set when it must stop.
     pub stopping: AtomicBool,
     /// Called to stop it.

@@ -36,7 +36,7 @@ fn variables<N: Into<String>>(all: impl IntoIterator<Item = (N, String)>) -> Vec
 
 impl Source for Served {
     fn segment(&self) -> Option<Arc<tare_reader::Segment>> {
-        self.shared.segment.clone()
+        self.shared.observed.segment()
     }
 
     fn session(&self) -> tare_rows::source::Session {

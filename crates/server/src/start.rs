@@ -14,6 +14,7 @@ use super::accounts::Accounts;
 use super::config::{Config, DEFAULT_PORT, InstrumentValue};
 use super::host_cache::HostCache;
 use super::listen::Listeners;
+use super::observed::Observed;
 use super::shared::{Counters, Shared};
 use super::stop::Stop;
 use super::variables::Globals;
@@ -81,7 +82,10 @@ pub fn prepare(config: Config) -> Result<Parts, StartError> {
     let lock = lock(&config)?;
     tare_store::sqlite::configure();
     let own = record(&config);
-    let segment = config.attach.clone().or(own);
+    let observed = match config.attach.clone() {
+        Some(segment) => Observed::attached(segment),
+        None => Observed::own(own),
+    };
     let data = |source| StartError::Data {
         path: config.data.join("password"),
         source,
@@ -118,7 +122,7 @@ pub fn prepare(config: Config) -> Result<Parts, StartError> {
         counters: Counters::default(),
         hosts: HostCache::default(),
         started: Instant::now(),
-        segment,
+        observed,
         stopping: AtomicBool::new(false),
         stop,
         config,

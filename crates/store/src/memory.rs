@@ -5,6 +5,7 @@ use std::os::raw::{c_int, c_void};
 use rusqlite::ffi;
 
 use super::points::SQLITE_HEAP;
+use tare_mysql::memory as budget;
 
 /// For SQLITE_CONFIG_MALLOC.
 pub fn methods() -> *const ffi::sqlite3_mem_methods {
@@ -27,12 +28,20 @@ struct Methods(ffi::sqlite3_mem_methods);
 unsafe impl Sync for Methods {}
 
 unsafe extern "C" fn malloc(bytes: c_int) -> *mut c_void {
+    if !budget::take(bytes as usize) {
+        return std::ptr::null_mut();
+    }
     // SAFETY: malloc takes any size.
     let memory = unsafe { libc::malloc(bytes as usize) };
-    if !memory.is_null() {
-        // SAFETY: `memory` was just allocated.
-        tare::memory::allocated(&SQLITE_HEAP, unsafe { libc::malloc_usable_size(memory) });
+    if memory.is_null() {
+        budget::give(bytes as usize);
+        return memory;
     }
+    // SAFETY: `memory` was just allocated.
+    let usable = unsafe { libc::malloc_usable_size(memory) };
+    // What is freed counts with its usable size.
+    budget::take(usable - bytes as usize);
+    tare::memory::allocated(&SQLITE_HEAP, usable);
     memory
 }
 
@@ -40,7 +49,9 @@ unsafe extern "C" fn free(memory: *mut c_void) {
     if !memory.is_null() {
         // SAFETY: SQLite frees what it got from `malloc` or `realloc` above, once.
         unsafe {
-            tare::memory::freed(&SQLITE_HEAP, libc::malloc_usable_size(memory));
+            let usable = libc::malloc_usable_size(memory);
+            budget::give(usable);
+            tare::memory::freed(&SQLITE_HEAP, usable);
             libc::free(memory);
         }
     }
@@ -49,13 +60,24 @@ unsafe extern "C" fn free(memory: *mut c_void) {
 unsafe extern "C" fn realloc(memory: *mut c_void, bytes: c_int) -> *mut c_void {
     // SAFETY: as in `free`; SQLite never passes null here.
     let before = unsafe { libc::malloc_usable_size(memory) };
+    let more = (bytes as usize).saturating_sub(before);
+    if more > 0 && !budget::take(more) {
+        return std::ptr::null_mut();
+    }
     // SAFETY: as above.
     let moved = unsafe { libc::realloc(memory, bytes as usize) };
-    if !moved.is_null() {
-        tare::memory::freed(&SQLITE_HEAP, before);
-        // SAFETY: `moved` was just allocated.
-        tare::memory::allocated(&SQLITE_HEAP, unsafe { libc::malloc_usable_size(moved) });
+    if moved.is_null() {
+        budget::give(more);
+        return moved;
     }
+    // SAFETY: `moved` was just allocated.
+    let after = unsafe { libc::malloc_usable_size(moved) };
+    match after >= before + more {
+        true => _ = budget::take(after - before - more),
+        false => budget::give(before + more - after),
+    }
+    tare::memory::freed(&SQLITE_HEAP, before);
+    tare::memory::allocated(&SQLITE_HEAP, after);
     moved
 }
 

@@ -62,7 +62,7 @@ pub(super) fn from_sqlite(code: i32, message: &str) -> SqlError {
         ffi::SQLITE_BUSY => SqlError::lock_timeout(),
         ffi::SQLITE_LOCKED => SqlError::deadlock(),
         ffi::SQLITE_INTERRUPT => SqlError::interrupted(),
-        ffi::SQLITE_NOMEM => SqlError::new(1041, "Out of memory"),
+        ffi::SQLITE_NOMEM => tare_mysql::memory::exhausted(),
         ffi::SQLITE_READONLY => {
             SqlError::new(1290, format!("The database is read-only ({message})"))
         }

@@ -7,6 +7,7 @@ use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Result};
 use tare_mysql::error::SqlError;
+use tare_mysql::memory;
 
 use crate::call::{int, raise, real, text};
 use crate::json;
@@ -110,48 +111,86 @@ impl Aggregate<Option<u64>, Value> for Bits {
     }
 }
 
-pub(super) struct Array;
+/// What an aggregate keeps of its rows, and how much memory that takes of its statement's.
+#[derive(Default)]
+pub(super) struct Gathered<T> {
+    all: T,
+    bytes: usize,
+}
 
-impl Aggregate<Vec<serde_json::Value>, Value> for Array {
-    fn init(&self, _: &mut Context<'_>) -> Result<Vec<serde_json::Value>> {
-        Ok(Vec::new())
-    }
+/// What a value takes besides its text: serde_json's enum, its place and its text's own allocation.
+const KEPT: usize = 64;
 
-    fn step(&self, ctx: &mut Context<'_>, all: &mut Vec<serde_json::Value>) -> Result<()> {
-        all.push(json::value(ctx.get_raw(0)));
+impl<T> Gathered<T> {
+    /// Counts a value, and its text in the result.
+    fn take(&mut self, value: &ValueRef<'_>) -> Result<()> {
+        let bytes = match value {
+            ValueRef::Text(t) | ValueRef::Blob(t) => 2 * t.len() + KEPT,
+            _ => KEPT,
+        };
+        if !memory::take(bytes) {
+            return Err(raise(memory::exhausted()));
+        }
+        self.bytes += bytes;
         Ok(())
-    }
-
-    fn finalize(&self, _: &mut Context<'_>, all: Option<Vec<serde_json::Value>>) -> Result<Value> {
-        Ok(all.map_or(Value::Null, |all| {
-            Value::Text(json::text(&serde_json::Value::Array(all)))
-        }))
     }
 }
 
-pub(super) struct Object;
+impl<T> Drop for Gathered<T> {
+    fn drop(&mut self) {
+        memory::give(self.bytes);
+    }
+}
 
-impl Aggregate<serde_json::Map<String, serde_json::Value>, Value> for Object {
-    fn init(&self, _: &mut Context<'_>) -> Result<serde_json::Map<String, serde_json::Value>> {
-        Ok(serde_json::Map::new())
+pub(super) struct Array;
+
+impl Aggregate<Gathered<Vec<serde_json::Value>>, Value> for Array {
+    fn init(&self, _: &mut Context<'_>) -> Result<Gathered<Vec<serde_json::Value>>> {
+        Ok(Gathered::default())
     }
 
     fn step(
         &self,
         ctx: &mut Context<'_>,
-        all: &mut serde_json::Map<String, serde_json::Value>,
+        kept: &mut Gathered<Vec<serde_json::Value>>,
     ) -> Result<()> {
-        let key = text(ctx, 0).unwrap_or_default();
-        all.insert(key, json::value(ctx.get_raw(1)));
+        kept.take(&ctx.get_raw(0))?;
+        kept.all.push(json::value(ctx.get_raw(0)));
         Ok(())
     }
 
     fn finalize(
         &self,
         _: &mut Context<'_>,
-        all: Option<serde_json::Map<String, serde_json::Value>>,
+        kept: Option<Gathered<Vec<serde_json::Value>>>,
     ) -> Result<Value> {
-        Ok(all.map_or(Value::Null, |all| {
+        Ok(kept.map_or(Value::Null, |mut kept| {
+            let all = std::mem::take(&mut kept.all);
+            Value::Text(json::text(&serde_json::Value::Array(all)))
+        }))
+    }
+}
+
+type Members = Gathered<serde_json::Map<String, serde_json::Value>>;
+
+pub(super) struct Object;
+
+impl Aggregate<Members, Value> for Object {
+    fn init(&self, _: &mut Context<'_>) -> Result<Members> {
+        Ok(Members::default())
+    }
+
+    fn step(&self, ctx: &mut Context<'_>, kept: &mut Members) -> Result<()> {
+        let key = text(ctx, 0).unwrap_or_default();
+        kept.take(&ctx.get_raw(0))?;
+        kept.take(&ctx.get_raw(1))?;
+        kept.all.insert(key, json::value(ctx.get_raw(1)));
+        Ok(())
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, kept: Option<Members>) -> Result<Value> {
+        Ok(kept.map_or(Value::Null, |mut kept| {
+            let all = std::mem::take(&mut kept.all);
             Value::Text(json::text(&serde_json::Value::Object(all)))
         }))
     }

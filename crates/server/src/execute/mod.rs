@@ -22,10 +22,12 @@ use super::show;
 use super::status::Counter;
 use tare_dialect::plan::{Action, Plan};
 use tare_mysql::error::Result;
+use tare_mysql::memory;
 use tare_query::show::keeps_warnings;
 
 /// Runs a plan and answers.
 pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
+    let _memory = memory::statement(session.shared.config.max_statement_memory);
     let status = session.registration.status();
     status.command(plan.command);
     let at_most = match plan.action {
@@ -38,6 +40,7 @@ pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
     session.control.begin(at_most);
     if !keeps_warnings(&plan.action) {
         session.state.warnings.clear();
+        tell_end(session);
     }
     let answer = run.answer;
     let result = match &plan.action {
@@ -71,4 +74,24 @@ pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
         }
         other => other,
     }
+}
+
+/// Warns, once in each session, that the process that the server answers for has ended.
+fn tell_end(session: &mut Session) {
+    let ends = session.shared.observed.ends();
+    if ends == session.ends_told {
+        return;
+    }
+    session.ends_told = ends;
+    let Some(state) = session.shared.observed.state() else {
+        return;
+    };
+    let pid = state.pid;
+    let text = match state.runs {
+        true => format!("The attached server has ended; process {pid} follows it"),
+        false => {
+            format!("The attached server, process {pid}, has ended: these are its last figures")
+        }
+    };
+    session.state.warnings.add("Warning", 1105, text);
 }

@@ -112,6 +112,10 @@ pub fn handshake(session: &mut Session) -> Result<()> {
         &login.answer,
         &nonce,
     )?;
+    let places = session.shared.config.max_connections + usize::from(session.is_root());
+    if !session.registration.admit(places) {
+        return Err(super::too_many_connections());
+    }
     settle(session, &login.user, login.database)
 }
 

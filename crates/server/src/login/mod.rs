@@ -81,14 +81,6 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
         true => Err(too_many_connections()),
         false => handshake::handshake(&mut session),
     };
-    // Counted anew: others have come meanwhile, and the session itself is one of them now.
-    let known = shared.registry.known();
-    let result = match result {
-        Ok(()) if known > most || known == most && !session.is_root() => {
-            Err(too_many_connections())
-        }
-        other => other,
-    };
     let too_many = matches!(&result, Err(error) if error.code == 1040);
     if too_many {
         shared.counters.refused.fetch_add(1, Ordering::Relaxed);
@@ -120,6 +112,7 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
     Some(session)
 }
 
+/// 1040.
 fn too_many_connections() -> SqlError {
     SqlError::new(1040, "Too many connections")
 }

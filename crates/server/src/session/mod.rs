@@ -71,6 +71,8 @@ pub struct Session {
     pub tally: Tally,
     /// The tables that it has open.
     pub tables: Tables,
+    /// Ends of attached processes that it was told of.
+    pub ends_told: u32,
     /// What procedures keep from one call to the next.
     pub kept: Kept,
     /// The session's thread in performance_schema, in pool-of-threads. Declared last: the
@@ -119,6 +121,7 @@ impl Session {
             settings: Settings::default(),
             tally: Tally::default(),
             tables: Tables::default(),
+            ends_told: 0,
             kept: Kept::default(),
             thread: None,
         }

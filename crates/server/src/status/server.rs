@@ -88,6 +88,9 @@ fn is_counted(name: &str) -> bool {
 impl Shared {
     /// SHOW GLOBAL STATUS; with a session, what it has counted itself in place of the server's.
     pub fn status(&self, session: Option<&SessionState>) -> Vec<Named> {
+        if let Some(attached) = self.attached_status() {
+            return attached;
+        }
         let total = self.registry.status();
         let own = session.and_then(|s| {
             let mut all = self.registry.status_by_session().into_iter();
@@ -110,6 +113,24 @@ impl Shared {
         status
     }
 
+    /// While the server answers for another process: what is so of that, and nothing that it counts
+    /// itself. `None` where it answers for itself.
+    fn attached_status(&self) -> Option<Vec<Named>> {
+        let state = self.observed.state()?;
+        let own = OF_SESSION.iter();
+        let mut status: Vec<Named> = own
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        let runs = if state.runs { "ON" } else { "OFF" };
+        status.push((
+            "Tare_attached_ends".into(),
+            self.observed.ends().to_string(),
+        ));
+        status.push(("Tare_attached_pid".into(), state.pid.to_string()));
+        status.push(("Tare_attached_running".into(), runs.into()));
+        Some(status)
+    }
+
     /// What a session has counted, under the names that status_by_* have.
     pub fn session_status(cells: &Cells) -> Vec<Named> {
         let own = named(cells).filter(|(name, _)| {
@@ -121,11 +142,7 @@ impl Shared {
     }
 
     fn innodb_status(&self) -> Vec<Named> {
-        // Another program's segment says nothing of this server.
-        let own = self
-            .segment
-            .as_ref()
-            .filter(|_| self.config.attach.is_none());
+        let own = self.observed.segment();
         let metrics = own.map_or_else(Vec::new, |s| tare_reader::metrics::metrics(s.view()));
         let count = |(name, metric): &(&str, &str)| {
             let found = metrics.iter().find(|m| m.name == *metric)?;

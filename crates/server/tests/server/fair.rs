@@ -205,3 +205,48 @@ fn a_statement_that_is_killed_ends_whatever_it_computes() {
         worker.join().expect("ends");
     }
 }
+
+#[test]
+fn a_statement_that_takes_too_much_memory_is_refused() {
+    let running = Running::with(|c| c.max_statement_memory = 16 << 20);
+    let mut conn = running.client();
+    let numbers =
+        "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 300000)";
+    for sql in [
+        format!("{numbers} SELECT LENGTH(JSON_ARRAYAGG(n)) FROM c"),
+        format!("{numbers} SELECT LENGTH(JSON_ARRAYAGG(REPEAT('a', 1000))) FROM c"),
+        format!("{numbers} SELECT LENGTH(JSON_OBJECTAGG(n, REPEAT('a', 1000))) FROM c"),
+        format!("{numbers} SELECT LENGTH(GROUP_CONCAT(REPEAT('a', 1000))) FROM c"),
+    ] {
+        let code = errno(&mut conn, &sql);
+        assert_eq!(code, 1041, "{sql}");
+        assert_eq!(one(&mut conn, "SELECT 1"), "1");
+    }
+    let message = conn
+        .query_drop(format!("{numbers} SELECT LENGTH(JSON_ARRAYAGG(n)) FROM c"))
+        .expect_err("refused")
+        .to_string();
+    assert!(
+        message.contains("max_statement_memory (16777216 bytes)"),
+        "{message}"
+    );
+    // What would be longer than a packet is NULL, and is not made first.
+    for call in [
+        "REPLACE(REPEAT('a', 60000000), 'a', REPEAT('b', 1000))",
+        "REPEAT('a', 70000000)",
+        "CONCAT(REPEAT('a', 40000000), REPEAT('a', 40000000))",
+        "CONCAT_WS(REPEAT('a', 40000000), 'a', 'b', 'c')",
+        "LPAD('a', 70000000, 'b')",
+    ] {
+        let code = errno(&mut conn, &format!("SELECT LENGTH({call})"));
+        assert!(
+            code == 1041 || one(&mut conn, &format!("SELECT LENGTH({call})")) == "NULL",
+            "{call}"
+        );
+    }
+    // Small groups give back what they took.
+    let grouped = format!(
+        "SELECT MAX(l) FROM ({numbers} SELECT LENGTH(JSON_ARRAYAGG(n)) AS l FROM c GROUP BY n DIV 10) g"
+    );
+    assert!(one(&mut conn, &grouped).parse::<u64>().expect("a length") > 20);
+}

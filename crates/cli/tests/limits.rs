@@ -1,0 +1,102 @@
+//! What a host's limits and wrong options do to Tare, they do not do to the host.
+
+#[path = "support/servers.rs"]
+mod servers;
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use servers::{Version, cache, command_line, library, make_data};
+use support::{Directory, finish, wait_for};
+
+/// MariaDB under `tare run`, with a limit to the size of files and options of Tare's; its log once it
+/// listens, and its process id.
+fn start(directory: &Directory, limit: &str, options: &str) -> (std::process::Child, String, u32) {
+    make_data(Version::Mariadb, directory.path());
+    let log = directory.path().join("log");
+    let file = std::fs::File::create(&log).expect("log");
+    let child = Command::new("prlimit")
+        .arg(format!("--fsize={limit}"))
+        .arg(env!("CARGO_BIN_EXE_tare"))
+        .args(["run", "--library"])
+        .arg(library())
+        .arg("--")
+        .args(command_line(Version::Mariadb, directory.path()))
+        .current_dir(directory.path())
+        .env("TARE_CACHE", cache())
+        .env("TARE_OPTIONS", options)
+        .stdin(Stdio::null())
+        .stdout(file.try_clone().expect("log"))
+        .stderr(file)
+        .spawn()
+        .expect("prlimit is installed");
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
+    let pid = wait_for("MariaDB to listen", || {
+        let pid = read(&directory.path().join("pid")).trim().parse().ok();
+        pid.filter(|_| directory.path().join("mysql.sock").exists())
+    });
+    (child, read(&log), pid)
+}
+
+fn stop(mut child: std::process::Child) {
+    servers::kill(child.id(), rustix::process::Signal::TERM);
+    wait_for("its end", || child.try_wait().expect("our child"));
+}
+
+#[test]
+fn a_server_starts_where_files_may_not_be_as_large_as_a_segment() {
+    let directory = Directory::new("fsize");
+    let wrong = "nonsense=1\ndigests_size=-5\nlock_timing=banana\nlock_instances=every";
+    let (child, log, pid) = start(&directory, "200000000:200000000", wrong);
+    for said in [
+        "TARE_OPTIONS: there is no option performance_schema_nonsense",
+        "TARE_OPTIONS: performance_schema_digests_size cannot be '-5'",
+        "TARE_OPTIONS: lock_timing cannot be 'banana': give every or contended",
+        "RLIMIT_FSIZE",
+    ] {
+        assert!(log.contains(said), "{said}:\n{log}");
+    }
+    assert!(!log.contains("lock_instances cannot"), "{log}");
+    assert_eq!(tare_reader::discover::of_process(pid), []);
+    stop(child);
+}
+
+#[test]
+fn a_soft_limit_is_raised_for_the_segment_alone() {
+    let directory = Directory::new("fsize");
+    let (child, log, pid) = start(&directory, "200000000:", "");
+    assert_eq!(tare_reader::discover::of_process(pid).len(), 1, "{log}");
+    let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).expect("readable");
+    let line = limits.lines().find(|l| l.starts_with("Max file size"));
+    assert!(line.is_some_and(|l| l.contains("200000000")), "{limits}");
+    stop(child);
+}
+
+#[test]
+fn the_server_starts_as_well() {
+    let directory = Directory::new("fsize");
+    let mut command = Command::new("prlimit");
+    command
+        .current_dir(directory.path())
+        .arg("--fsize=200000000:200000000")
+        .arg(env!("CARGO_BIN_EXE_tare"))
+        .args(["serve", "--data", "data", "--skip-networking"]);
+    let mut running = support::Running::start(&mut command);
+    let line = running.line();
+    let socket = line.strip_prefix("Listening on ").expect("it listens");
+    let mut client = Command::new("mariadb");
+    let socket = directory.path().join(socket);
+    client.arg("--no-defaults").arg("--socket").arg(socket);
+    let asked = finish(client.args([
+        "--user=root",
+        "-N",
+        "-B",
+        "-e",
+        "SELECT @@performance_schema",
+    ]));
+    assert_eq!(asked.stdout, "0\n", "{asked:?}");
+    running.signal("TERM");
+    running.wait();
+    assert!(running.stderr().contains("RLIMIT_FSIZE"));
+}

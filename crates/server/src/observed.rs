@@ -1,0 +1,160 @@
+//! The segment that the system schemas are read from: the server's own, or another process's, which
+//! may end, and whose successor may take its place.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use tare::sync::PlainMutex;
+use tare_reader::{Segment, Target, discover};
+
+use crate::shared::Shared;
+
+/// How often an attached server is looked at: its end, and its successor.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Seconds that a successor may have begun before its predecessor's end was seen.
+const SLACK: f64 = 2.0;
+
+/// A segment, and whose it is.
+#[derive(Debug)]
+pub struct Observed {
+    segment: PlainMutex<Option<Arc<Segment>>>,
+    /// Of another process.
+    attached: bool,
+    /// How many of its processes have ended.
+    ends: AtomicU32,
+    /// The program of the first one: that of its successors.
+    program: Option<PathBuf>,
+}
+
+/// What is so of the process that the server is attached to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct State {
+    /// Its process id.
+    pub pid: u32,
+    /// Whether it runs.
+    pub runs: bool,
+}
+
+impl Observed {
+    /// The server's own segment, where it has one.
+    pub fn own(segment: Option<Arc<Segment>>) -> Self {
+        Self {
+            segment: PlainMutex::new(segment),
+            attached: false,
+            ends: AtomicU32::new(0),
+            program: None,
+        }
+    }
+
+    /// Another process's, or a saved one.
+    pub fn attached(segment: Arc<Segment>) -> Self {
+        let program = segment.is_live().then(|| program(segment.pid())).flatten();
+        Self {
+            segment: PlainMutex::new(Some(segment)),
+            attached: true,
+            ends: AtomicU32::new(0),
+            program,
+        }
+    }
+
+    /// The segment to read now.
+    pub fn segment(&self) -> Option<Arc<Segment>> {
+        self.segment.lock().clone()
+    }
+
+    /// Whether it is another process's.
+    pub fn is_attached(&self) -> bool {
+        self.attached
+    }
+
+    /// How many of the processes that it was attached to have ended.
+    pub fn ends(&self) -> u32 {
+        self.ends.load(Ordering::Acquire)
+    }
+
+    /// The process that it is attached to; `None` where the segment is the server's own.
+    pub fn state(&self) -> Option<State> {
+        let segment = self.segment().filter(|_| self.attached)?;
+        Some(State {
+            pid: segment.pid(),
+            runs: segment.is_live(),
+        })
+    }
+
+    /// Takes the segment of a process of the same program that began when the one before had ended
+    /// (seconds since the machine's start), if there is one.
+    fn succeed(&self, before: &Segment, ended: f64) -> Option<Arc<Segment>> {
+        let program = self.program.as_deref()?;
+        let own = std::process::id();
+        let successor = discover::running()
+            .into_iter()
+            .filter(|found| found.pid != before.pid() && found.pid != own)
+            .filter(|found| is_program(found.pid, program))
+            .filter(|found| began(found.pid).is_some_and(|began| began >= ended - SLACK))
+            .max_by_key(|found| found.pid)?;
+        let segment = Arc::new(Segment::attach(Target::Pid(successor.pid)).ok()?);
+        *self.segment.lock() = Some(segment.clone());
+        Some(segment)
+    }
+}
+
+/// The file of a process's program.
+fn program(pid: u32) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{pid}/exe")).ok()
+}
+
+/// Seconds from the machine's start to now.
+fn uptime() -> f64 {
+    let text = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
+    let seconds = text.split_whitespace().next().and_then(|s| s.parse().ok());
+    seconds.unwrap_or(0.0)
+}
+
+/// Seconds from the machine's start to a process's: field 22 of proc(5)'s stat, in ticks.
+fn began(pid: u32) -> Option<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name, field 2, may hold anything but ends with the last parenthesis.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let ticks: f64 = fields.split_whitespace().nth(19)?.parse().ok()?;
+    Some(ticks / rustix::param::clock_ticks_per_second() as f64)
+}
+
+/// Whether a process runs this program; one whose file was replaced meanwhile is the same.
+fn is_program(pid: u32, wanted: &Path) -> bool {
+    let plain = |path: &Path| path.to_string_lossy().replace(" (deleted)", "");
+    program(pid).is_some_and(|path| plain(&path) == plain(wanted))
+}
+
+/// Watches the process that a server is attached to, until the server stops: says in the log that it
+/// has ended and, where the server follows, which one took its place.
+pub fn watch(shared: &Shared) {
+    let observed = &shared.observed;
+    if !observed.state().is_some_and(|state| state.runs) {
+        return;
+    }
+    while !shared.is_stopping() {
+        let Some(segment) = observed.segment() else {
+            return;
+        };
+        if segment.is_live() {
+            std::thread::sleep(LOOK);
+            continue;
+        }
+        let (pid, ended) = (segment.pid(), uptime());
+        observed.ends.fetch_add(1, Ordering::Release);
+        eprintln!("tare: process {pid} has ended; its figures are the last that it had");
+        if !shared.config.follow {
+            return;
+        }
+        while !shared.is_stopping() {
+            if let Some(next) = observed.succeed(&segment, ended) {
+                eprintln!("tare: process {} follows process {pid}", next.pid());
+                break;
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+}
