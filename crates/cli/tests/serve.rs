@@ -4,7 +4,7 @@
 mod support;
 
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use support::{Directory, Finished, Running, finish, host};
 
@@ -17,7 +17,7 @@ struct Served {
 /// Starts `tare serve` on a free port, and reads what it prints when it is ready.
 fn serve(directory: &Directory, options: &[&str]) -> Served {
     let mut command = directory.tare(["serve", "--data", "data", "--port", "0"]);
-    let mut running = Running::start(command.args(options));
+    let mut running = Running::start(command.args(options).stderr(Stdio::piped()));
     let socket = running.line();
     let socket = socket
         .strip_prefix("Listening on ")

@@ -78,10 +78,12 @@ pub struct Parts {
 }
 
 /// Takes the data directory and the sockets, and starts the recording.
-pub fn prepare(config: Config) -> Result<Parts, StartError> {
+pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
     let lock = lock(&config)?;
     tare_store::sqlite::configure();
     let own = record(&config);
+    // What could not be started is off, and the variable says so.
+    config.performance_schema &= own.is_some();
     let observed = match config.attach.clone() {
         Some(segment) => Observed::attached(segment),
         None => Observed::own(own),
