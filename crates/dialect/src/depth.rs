@@ -22,6 +22,8 @@ pub const KEPT: usize = 200;
 const PREFIXES: usize = 1000;
 /// Queries with a name (WITH) at most. SQLite recurses over those that use one another.
 const NAMED: usize = 1000;
+/// Levels of what SQLite stores: it reads a schema whenever it has changed. 550 bytes of stack each.
+pub const STORED: usize = 4000;
 /// Tables of a join at most; MySQL's limit.
 pub const TABLES: usize = 61;
 

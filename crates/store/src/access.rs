@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use super::connection::quote;
 use super::error::Result;
+use crate::stack;
 
 /// What a statement does to one table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,7 +111,8 @@ impl Moved {
 const ROOT_IN_REGISTER: i64 = 0x10;
 
 fn program(db: &rusqlite::Connection, sql: &str) -> Result<Vec<Op>> {
-    let mut statement = db.prepare(&format!("EXPLAIN {sql}"))?;
+    let explain = format!("EXPLAIN {sql}");
+    let mut statement = stack::with_stack(true, || db.prepare(&explain))?;
     // Its parameters have no values now: what it does is known without.
     let mut rows = statement.raw_query();
     let mut ops = Vec::new();

@@ -34,6 +34,8 @@ pub struct Connection {
     attached: Vec<String>,
     /// Attached inside a transaction: see [`Connection::settle`].
     unsettled: Vec<String>,
+    /// A database that it knows has views.
+    views: bool,
     /// Whether the commits of those that are settled wait for the disk.
     durable: bool,
     db: rusqlite::Connection,
@@ -85,6 +87,7 @@ impl Connection {
             fixed: HashMap::new(),
             attached: Vec::new(),
             unsettled: Vec::new(),
+            views: false,
             durable: databases.is_durable(),
             db,
             raw,
@@ -144,9 +147,10 @@ impl Connection {
 
     /// Prepares a statement.
     pub fn prepare(&mut self, sql: &str) -> Result<StatementId> {
+        let deep = self.views || stack::is_deep(sql);
         // SAFETY: the connection is open, and `statements` is dropped before it (field order).
-        stack::with_stack(stack::is_deep(sql), || unsafe {
-            self.statements.prepare(self.raw.as_ptr(), sql)
+        stack::with_stack(deep, || unsafe {
+            self.statements.prepare(self.raw.as_ptr(), sql, deep)
         })
     }
 
@@ -182,7 +186,16 @@ impl Connection {
 
     /// Runs statements that are not kept.
     pub fn batch(&mut self, sql: &str) -> Result<()> {
-        stack::with_stack(stack::is_deep(sql), || counted(self.db.execute_batch(sql)))
+        stack::with_stack(self.views || stack::is_deep(sql), || {
+            counted(self.db.execute_batch(sql))
+        })
+    }
+
+    /// The one number that a query gives.
+    pub fn number(&self, sql: &str) -> Result<i64> {
+        stack::with_stack(self.views || stack::is_deep(sql), || {
+            counted(self.db.query_row(sql, [], |row| row.get(0)))
+        })
     }
 
     /// Rows changed by the last INSERT, UPDATE or DELETE.
@@ -303,7 +316,11 @@ impl Connection {
     pub fn definitions(&mut self, name: &str) -> Result<Arc<super::databases::Definitions>> {
         self.attach(name)?;
         let databases = self.databases.clone();
-        databases.definitions(name, || tables::load(&self.db, name, databases.read))
+        let known = databases.definitions(name, || {
+            stack::with_stack(true, || tables::load(&self.db, name, databases.read))
+        })?;
+        self.views |= known.views;
+        Ok(known)
     }
 
     /// One table of a database.

@@ -46,6 +46,8 @@ pub struct Definitions {
     pub generation: u64,
     /// By name.
     pub tables: HashMap<String, Arc<TableDef>>,
+    /// Whether some are views, which nest whatever a statement's own text is.
+    pub views: bool,
 }
 
 /// Makes the empty file of a database, which others than its owner and group cannot open; MySQL's
@@ -197,9 +199,11 @@ impl Databases {
         {
             return Ok(known.clone());
         }
+        let tables = load()?;
         let fresh = Arc::new(Definitions {
             generation,
-            tables: load()?,
+            views: tables.values().any(|def| def.view.is_some()),
+            tables,
         });
         self.definitions
             .lock()

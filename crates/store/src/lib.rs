@@ -15,7 +15,7 @@ pub mod metrics;
 mod mutex;
 mod points;
 pub mod sqlite;
-mod stack;
+pub mod stack;
 mod statement;
 pub mod tables;
 mod vfs;

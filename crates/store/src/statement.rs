@@ -13,7 +13,6 @@ use rusqlite::ffi;
 
 use super::error::{Error, Result};
 use super::metrics;
-use super::stack;
 
 /// Names a prepared statement of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -73,7 +72,12 @@ impl Statements {
     ///
     /// # Safety
     /// `db` is open, used by no other thread, and closed only after `self` was cleared.
-    pub unsafe fn prepare(&mut self, db: *mut ffi::sqlite3, sql: &str) -> Result<StatementId> {
+    pub unsafe fn prepare(
+        &mut self,
+        db: *mut ffi::sqlite3,
+        sql: &str,
+        deep: bool,
+    ) -> Result<StatementId> {
         let mut raw = std::ptr::null_mut();
         let len = c_int::try_from(sql.len()).map_err(|_| Error::TooLong)?;
         // SAFETY: `db` is open by the caller's promise; the text is `len` bytes long; the result
@@ -93,7 +97,7 @@ impl Statements {
             return Err(unsafe { failure(db) });
         }
         let raw = NonNull::new(raw).ok_or(Error::Empty)?;
-        let kept = Some((raw, stack::is_deep(sql)));
+        let kept = Some((raw, deep));
         let id = match self.free.pop() {
             Some(id) => {
                 self.slots[id as usize] = kept;

@@ -3,7 +3,7 @@
 use sqlparser::ast::Expr;
 
 use super::sql::Sql;
-use crate::admin::{SetItem, Show};
+use crate::admin::{Filter, SetItem, Show};
 use crate::ddl::Ddl;
 use crate::schema::Procedure;
 
@@ -104,13 +104,15 @@ impl Action {
     /// Whether it holds expressions that were not made into text.
     pub fn keeps_tree(&self) -> bool {
         match self {
-            Self::Show(_)
-            | Self::Set(_)
-            | Self::Kill { .. }
-            | Self::Prepare(..)
-            | Self::Execute(..) => true,
+            Self::Show(show) => matches!(show.filter, Filter::Where(_)),
+            Self::Set(_) | Self::Kill { .. } | Self::Prepare(..) | Self::Execute(..) => true,
             Self::Ddl(ddl) => matches!(**ddl, Ddl::Alter { .. } | Ddl::CreateIndex { .. }),
             _ => false,
         }
+    }
+
+    /// Whether SQLite stores its text.
+    pub fn is_stored(&self) -> bool {
+        matches!(self, Self::Ddl(ddl) if matches!(**ddl, Ddl::CreateView { .. } | Ddl::CreateTable { .. }))
     }
 }

@@ -44,8 +44,11 @@ fn plan(
     depth::with_stack(reading.levels, || {
         let levels = reading.levels;
         let plan = read_plan(reading, text, database, schema, generation, mode)?;
-        match levels > depth::KEPT && plan.action.keeps_tree() {
-            // Whoever has the plan would let go of its tree on a stack of any size.
+        // Whoever has the plan would let go of its tree on a stack of any size, and SQLite reads
+        // what it stores on one, too.
+        let too_deep = levels > depth::KEPT && plan.action.keeps_tree()
+            || levels > depth::STORED && plan.action.is_stored();
+        match too_deep {
             true => Err(Error::TooDeep),
             false => Ok(plan),
         }

@@ -7,6 +7,7 @@ use rusqlite::Connection;
 use tare_dialect::admin::Format;
 use tare_dialect::plan::Sql;
 use tare_mysql::error::Result;
+use tare_store::stack;
 
 use self::form::{json, table, tree};
 use self::steps::steps;
@@ -26,18 +27,20 @@ pub struct Line {
 /// # Errors
 /// SQLite's.
 pub fn lines(db: &Connection, sql: &Sql) -> Result<Vec<Line>> {
-    let prepared = db.prepare(&sql.text);
-    let mut statement = prepared.map_err(|error| refused(error.into(), sql))?;
-    let mut lines = Vec::new();
-    let mut found = statement.raw_query();
-    while let Some(row) = found.next().map_err(tare_store::Error::from)? {
-        lines.push(Line {
-            id: row.get(0).map_err(tare_store::Error::from)?,
-            parent: row.get(1).map_err(tare_store::Error::from)?,
-            text: row.get(3).map_err(tare_store::Error::from)?,
-        });
-    }
-    Ok(lines)
+    stack::with_stack(true, || {
+        let prepared = db.prepare(&sql.text);
+        let mut statement = prepared.map_err(|error| refused(error.into(), sql))?;
+        let mut lines = Vec::new();
+        let mut found = statement.raw_query();
+        while let Some(row) = found.next().map_err(tare_store::Error::from)? {
+            lines.push(Line {
+                id: row.get(0).map_err(tare_store::Error::from)?,
+                parent: row.get(1).map_err(tare_store::Error::from)?,
+                text: row.get(3).map_err(tare_store::Error::from)?,
+            });
+        }
+        Ok(lines)
+    })
 }
 
 /// The result of EXPLAIN.

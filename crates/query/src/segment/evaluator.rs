@@ -11,6 +11,7 @@ use tare_dialect::plan::{Action, Change, Plan, Sql};
 use tare_dialect::{near, translate};
 use tare_functions::Session as _;
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::memory;
 use tare_mysql::schema::is_system_schema;
 use tare_reader::Segment;
 use tare_rows::options::Options;
@@ -119,6 +120,7 @@ impl Evaluator {
     /// # Errors
     /// MySQL's; 1235 for what a segment cannot do.
     pub fn evaluate(&mut self, plan: &Plan, parameters: &[Value]) -> Result<Outcome> {
+        let _memory = memory::statement(memory::DEFAULT);
         if !keeps_warnings(&plan.action) {
             self.state.kept().warnings.clear();
         }
@@ -166,7 +168,8 @@ impl Evaluator {
             | Action::Commit { .. }
             | Action::Rollback { .. }
             | Action::UnlockTables
-            | Action::NoOp => {}
+            | Action::NoOp
+            | Action::Empty => {}
             Action::Savepoint(_)
             | Action::RollbackTo(_)
             | Action::Release(_)
@@ -193,8 +196,7 @@ impl Evaluator {
         let rows = self.system.select(sql, parameters)?;
         let mut found = rows.rows.len() as i64;
         if let Some(count) = &sql.found_rows {
-            let db = self.system.connection().db();
-            found = db.query_row(count, [], |row| row.get(0)).unwrap_or(found);
+            found = self.system.connection().number(count).unwrap_or(found);
         }
         let mut kept = self.state.kept();
         kept.found_rows = found;

@@ -163,7 +163,7 @@ fn end(session: &mut Session, sql: &Sql, id: StatementId, sent: u64, form: &Form
 /// What a `SELECT count(*)` finds.
 fn count(session: &mut Session, sql: &str, id: StatementId) -> Option<i64> {
     let connection = session.connections.with(id).ok()?;
-    connection.db().query_row(sql, [], |r| r.get(0)).ok()
+    connection.number(sql).ok()
 }
 
 /// A client that takes rows.

@@ -290,6 +290,12 @@ fn a_chain_has_its_value() {
         " UNION ALL SELECT 1".repeat(1999)
     );
     assert_eq!(one(&mut conn, &union), "2000");
+    exec(&mut conn, &format!("EXPLAIN {sum}"));
+    let counted = format!(
+        "SELECT SQL_CALC_FOUND_ROWS 0{} LIMIT 1",
+        "+3".repeat(10_000)
+    );
+    assert_eq!(one(&mut conn, &counted), "30000");
     let and = format!("SELECT 1{} AND NULL", " AND 1".repeat(10_000));
     assert_eq!(one(&mut conn, &and), "NULL");
     // The same as a prepared statement, and again.
