@@ -7,7 +7,7 @@ mod support;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use servers::{Version, cache, command_line, library, make_data};
+use servers::{Version, command_line, library, make_data};
 use support::{Directory, finish, wait_for};
 
 /// MariaDB under `tare run`, with a limit to the size of files and options of Tare's; its log once it
@@ -24,7 +24,6 @@ fn start(directory: &Directory, limit: &str, options: &str) -> (std::process::Ch
         .arg("--")
         .args(command_line(Version::Mariadb, directory.path()))
         .current_dir(directory.path())
-        .env("TARE_CACHE", cache())
         .env("TARE_OPTIONS", options)
         .stdin(Stdio::null())
         .stdout(file.try_clone().expect("log"))

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
-use rusqlite::types::Value;
+use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 use tare_mysql::error::SqlError;
 use tare_mysql::memory;
