@@ -72,15 +72,7 @@ pub fn parse(parser: &mut Parser<'_>) -> Result<Option<Action>> {
             }
             Action::Flush(what)
         }
-        "HELP" => {
-            parser.next_token();
-            text(parser)?;
-            Action::Show(Box::new(Show {
-                what: What::Absent(Absent::Help),
-                filter: Filter::None,
-                full: false,
-            }))
-        }
+        "HELP" => help(parser)?,
         "SHUTDOWN" => {
             parser.next_token();
             Action::Shutdown
@@ -124,6 +116,17 @@ pub fn parse(parser: &mut Parser<'_>) -> Result<Option<Action>> {
     };
     end(parser)?;
     Ok(Some(action))
+}
+
+/// HELP 'text': there are no texts.
+fn help(parser: &mut Parser<'_>) -> Result<Action> {
+    parser.next_token();
+    text(parser)?;
+    Ok(Action::Show(Box::new(Show {
+        what: What::Absent(Absent::Help),
+        filter: Filter::None,
+        full: false,
+    })))
 }
 
 /// DESCRIBE of a table. EXPLAIN of a statement is none of these.
