@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use rusqlite::types::Value;
+use tare_dialect::Mode;
 
 /// The session.
 pub trait Session: Debug + Send + Sync {
@@ -36,14 +37,35 @@ pub trait Session: Debug + Send + Sync {
     fn sys_option(&self, name: &str) -> Option<String>;
     /// Whether an instrument of this name is enabled, or `timed`, where nobody has said anything.
     fn instrument_default(&self, name: &str, timed: bool) -> bool;
-    /// A division by zero: a warning, where @@sql_mode asks for one. Whether it does.
-    fn divided_by_zero(&self) -> bool;
-    /// 1292: a text that is not all of a number.
-    fn truncated(&self, kind: &str, text: &str);
-    /// Bytes are no text of a character set, from these on: a warning. Returns whether @@sql_mode is strict.
-    fn invalid_text(&self, charset: &str, bytes: &[u8]) -> bool;
+    /// @@sql_mode, as text.
+    fn sql_mode(&self) -> String;
     /// A warning, by MySQL's number.
     fn warn(&self, code: u16, message: &str);
+
+    /// 1365: a division by zero, where @@sql_mode asks for a warning. Whether it does.
+    fn divided_by_zero(&self) -> bool {
+        let asks = self.sql_mode().contains("ERROR_FOR_DIVISION_BY_ZERO");
+        if asks {
+            self.warn(1365, "Division by 0");
+        }
+        asks
+    }
+
+    /// 1292: a text that is not all of a number.
+    fn truncated(&self, kind: &str, text: &str) {
+        self.warn(1292, &format!("Truncated incorrect {kind} value: '{text}'"));
+    }
+
+    /// 1300: bytes are no text of a character set, from these on. Returns whether @@sql_mode is strict.
+    fn invalid_text(&self, charset: &str, bytes: &[u8]) -> bool {
+        let digits: String = bytes.iter().map(|b| format!("{b:02X}")).collect();
+        self.warn(
+            1300,
+            &format!("Invalid {charset} character string: '{digits}'"),
+        );
+        Mode::of(&self.sql_mode()).strict
+    }
+
     /// Waits; whether the statement was interrupted.
     fn sleep(&self, seconds: f64) -> bool;
     /// GET_LOCK: takes a lock that nobody else has.

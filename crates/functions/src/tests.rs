@@ -51,12 +51,8 @@ impl Session for Nobody {
     fn instrument_default(&self, _: &str, _: bool) -> bool {
         true
     }
-    fn divided_by_zero(&self) -> bool {
-        false
-    }
-    fn truncated(&self, _: &str, _: &str) {}
-    fn invalid_text(&self, _: &str, _: &[u8]) -> bool {
-        true
+    fn sql_mode(&self) -> String {
+        "STRICT_TRANS_TABLES".to_owned()
     }
     fn warn(&self, _: u16, _: &str) {}
     fn sleep(&self, _: f64) -> bool {

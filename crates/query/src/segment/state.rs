@@ -202,29 +202,12 @@ impl Session for State {
         defaults::of_kind(name, timed)
     }
 
-    fn divided_by_zero(&self) -> bool {
-        let mode = self.text("sql_mode").unwrap_or_default();
-        let asks = mode.contains("ERROR_FOR_DIVISION_BY_ZERO");
-        if asks {
-            self.warn("Warning", 1365, "Division by 0");
-        }
-        asks
+    fn sql_mode(&self) -> String {
+        self.text("sql_mode").unwrap_or_default()
     }
 
     fn warn(&self, code: u16, message: &str) {
         self.warn("Warning", code, message);
-    }
-
-    fn truncated(&self, kind: &str, text: &str) {
-        let message = format!("Truncated incorrect {kind} value: '{text}'");
-        self.warn("Warning", 1292, message);
-    }
-
-    fn invalid_text(&self, charset: &str, bytes: &[u8]) -> bool {
-        let digits: String = bytes.iter().map(|b| format!("{b:02X}")).collect();
-        let message = format!("Invalid {charset} character string: '{digits}'");
-        self.warn("Warning", 1300, message);
-        self.mode().strict
     }
 
     fn sleep(&self, seconds: f64) -> bool {

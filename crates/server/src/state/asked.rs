@@ -68,16 +68,8 @@ impl Session for SessionState {
         instruments::default_of(name, timed)
     }
 
-    fn divided_by_zero(&self) -> bool {
-        self.divided_by_zero()
-    }
-
-    fn truncated(&self, kind: &str, text: &str) {
-        self.truncated(kind, text);
-    }
-
-    fn invalid_text(&self, charset: &str, bytes: &[u8]) -> bool {
-        self.invalid_text(charset, bytes)
+    fn sql_mode(&self) -> String {
+        self.text("sql_mode").unwrap_or_default()
     }
 
     fn warn(&self, code: u16, message: &str) {

@@ -17,7 +17,6 @@ use self::warnings::Warnings;
 use super::points::LOCK_SESSION;
 use super::variables::Globals;
 use tare::sync::Mutex;
-use tare_dialect::Mode;
 use tare_store::Control;
 
 /// What a session knows about itself; shared with the SQL functions that tell it.
@@ -133,33 +132,6 @@ impl SessionState {
     /// The options of schema sys.
     pub fn sys_config(&self) -> &tare_sys::config::SysConfig {
         &self.globals.sys_config
-    }
-
-    /// 1365, where @@sql_mode asks for it.
-    pub fn divided_by_zero(&self) -> bool {
-        if self.warnings.is_full() {
-            return false;
-        }
-        let mode = self.text("sql_mode").unwrap_or_default();
-        let asks = mode.contains("ERROR_FOR_DIVISION_BY_ZERO");
-        if asks {
-            self.warnings.add("Warning", 1365, "Division by 0");
-        }
-        asks
-    }
-
-    /// 1292: a text is not all a number.
-    pub fn truncated(&self, kind: &str, text: &str) {
-        let message = format!("Truncated incorrect {kind} value: '{text}'");
-        self.warnings.add("Warning", 1292, message);
-    }
-
-    /// 1300: bytes are no text of a character set. Returns whether @@sql_mode is strict.
-    pub fn invalid_text(&self, charset: &str, bytes: &[u8]) -> bool {
-        let digits: String = bytes.iter().map(|b| format!("{b:02X}")).collect();
-        let message = format!("Invalid {charset} character string: '{digits}'");
-        self.warnings.add("Warning", 1300, message);
-        Mode::of(&self.text("sql_mode").unwrap_or_default()).strict
     }
 
     /// Forgets everything but the account, as COM_RESET_CONNECTION does.
