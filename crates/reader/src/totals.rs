@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use tare_layout::bank::{self, baseline};
 use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES, BLOCKS};
 use tare_layout::line::{COUNT, HISTOGRAM, Line, TAG, Tag};
+use tare_layout::slot::NO_BANK;
 use tare_layout::{Kind, Region, View};
 
 use crate::classes::Classes;
@@ -481,8 +482,11 @@ impl<'a> Banks<'a> {
     }
 
     /// What the thread in `slot` did since it came; `None` if it has gone or moves to another bank
-    /// just now. `bank` is the number that the slot gives.
+    /// just now. `bank` is the number that the slot gives: a thread that has counted nothing has none.
     pub fn thread(&self, selection: &Selection, slot: usize, bank: usize) -> Option<Totals> {
+        if bank == NO_BANK as usize {
+            return Some(Totals::new(selection));
+        }
         if bank >= banks_used(self.view) {
             return None;
         }

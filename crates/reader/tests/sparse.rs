@@ -51,7 +51,7 @@ fn reading_every_table_touches_no_new_page() {
     let instances = banks.instance_rows(&threads);
     rows += banks.instances(&instances).len() + banks.files(&instances).len();
     rows += banks.digests().len() + Names::read(view).accounts.len();
-    assert!(rows >= 20, "{rows}");
+    assert!(rows >= 15, "{rows}");
     let made = running.segment.resident_bytes() - before;
     assert_eq!(made, 0, "bytes were made by looking at {rows} rows");
 

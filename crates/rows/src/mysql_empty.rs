@@ -9,7 +9,7 @@ const NY: &str = "enum('N','Y')";
 static FUNC: Empty = Empty::new(
     "mysql",
     "func",
-    "Loadable functions: always empty, none can be loaded.",
+    "Loadable functions. Always empty: none can be loaded.",
     &[&[
         always("name", "char(64)", "The function."),
         always("ret", "tinyint(1)", "What it returns."),
@@ -23,7 +23,7 @@ static FUNC: Empty = Empty::new(
 static GLOBAL_GRANTS: Empty = Empty::new(
     "mysql",
     "global_grants",
-    "Dynamic privileges: always empty, there are none.",
+    "Dynamic privileges. Always empty: there are none.",
     &[&[
         always("USER", "char(32)", "The user."),
         always("HOST", "char(60)", "The host part of the account."),
@@ -37,7 +37,7 @@ static GLOBAL_GRANTS: Empty = Empty::new(
 static HELP_TOPIC: Empty = Empty::new(
     "mysql",
     "help_topic",
-    "Texts of HELP: always empty, none are loaded.",
+    "Texts of HELP. Always empty: none are loaded.",
     &[&[
         always("help_topic_id", "int(10) unsigned", "The topic's number."),
         always("name", "char(64)", "The topic."),
@@ -53,7 +53,7 @@ static HELP_TOPIC: Empty = Empty::new(
 static INNODB_INDEX_STATS: Empty = Empty::new(
     "mysql",
     "innodb_index_stats",
-    "InnoDB's statistics of indexes: always empty, tables are SQLite's.",
+    "InnoDB's statistics of indexes. Always empty: tables are SQLite's.",
     &[&[
         always("database_name", "varchar(64)", "The database."),
         always("table_name", "varchar(199)", "The table."),
@@ -71,7 +71,7 @@ static INNODB_INDEX_STATS: Empty = Empty::new(
 static INNODB_TABLE_STATS: Empty = Empty::new(
     "mysql",
     "innodb_table_stats",
-    "InnoDB's statistics of tables: always empty, tables are SQLite's.",
+    "InnoDB's statistics of tables. Always empty: tables are SQLite's.",
     &[&[
         always("database_name", "varchar(64)", "The database."),
         always("table_name", "varchar(199)", "The table."),
@@ -87,7 +87,7 @@ static INNODB_TABLE_STATS: Empty = Empty::new(
 static ROLE_EDGES: Empty = Empty::new(
     "mysql",
     "role_edges",
-    "Which role is granted to whom: always empty, there are no roles.",
+    "Which role is granted to whom. Always empty: there are no roles.",
     &[&[
         always("FROM_HOST", "char(60)", "The host part of the role."),
         always("FROM_USER", "char(32)", "The role."),
@@ -102,7 +102,7 @@ static ROLE_EDGES: Empty = Empty::new(
 static SLAVE_MASTER_INFO: Empty = Empty::new(
     "mysql",
     "slave_master_info",
-    "Sources of replication: always empty, there is none.",
+    "Sources of replication. Always empty: there is none.",
     &[&[
         always("Number_of_lines", "int(10) unsigned", "Lines of the former file."),
         always("Master_log_name", "text", "The binary log that is read."),
