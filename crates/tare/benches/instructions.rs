@@ -12,7 +12,7 @@
 //! instruction more than an empty loop, and a lock none more than a plain one.
 //!
 //! The same for memory: pages of code and data, and lines of data, that a path touches when all of them are cold (see
-//! `touched`). These may be two more than the kept ones, because the stack may lie otherwise.
+//! `touched`). These may be somewhat more than the kept ones: see `slack`.
 //!
 //! Each path runs n and 2n times; the difference is the cost of n, whatever comes before and after.
 //! Collection is switched on by the function `tare_measured` alone.
@@ -106,28 +106,31 @@ const NOTHING: [(&str, &str); 3] = [
 /// Compares what is not compiled in with what is nothing by nature.
 #[cfg(not(feature = "instrument"))]
 fn compare(counts: &[f64], touched: &Touched) -> ExitCode {
-    let more = touched
-        .iter()
-        .find(|(_, counts)| counts.iter().any(|n| *n as f64 > SLACK));
-    if let Some((what, _)) = more {
-        eprintln!("instructions: without instrumentation a path touches {what}");
-        return ExitCode::FAILURE;
-    }
-    let count = |name: &str| {
-        let i = FIGURES.iter().position(|f| f.0 == name);
-        i.map_or(f64::NAN, |i| counts[i])
-    };
+    let place = |name: &str| FIGURES.iter().position(|f| f.0 == name);
+    let count = |name: &str| place(name).map_or(f64::NAN, |i| counts[i]);
     println!("instructions of one event, not compiled in");
     for (Figure(name, ..), count) in FIGURES.iter().zip(counts) {
         println!("{name:24}{count:10.2}");
     }
-    let is_more = |pair: &&(&str, &str)| count(pair.0) > count(pair.1);
-    match NOTHING.iter().find(is_more) {
-        None => ExitCode::SUCCESS,
-        Some((name, plain)) => {
+    let mut is_nothing = true;
+    for (name, plain) in NOTHING {
+        if count(name) > count(plain) {
             eprintln!("instructions: without instrumentation {name} takes more than {plain}");
-            ExitCode::FAILURE
+            is_nothing = false;
         }
+        for (what, counts) in touched {
+            let of = |name| place(name).map_or(f64::NAN, |i| counts[i] as f64);
+            if of(name) > of(plain) + SLACK {
+                eprintln!(
+                    "instructions: without instrumentation {name} touches more {what} than {plain}"
+                );
+                is_nothing = false;
+            }
+        }
+    }
+    match is_nothing {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
     }
 }
 
@@ -377,8 +380,18 @@ fn main() -> ExitCode {
 /// What is counted, and of each path how much.
 type Touched = Vec<(&'static str, Vec<u64>)>;
 
-/// How many pages or lines more than the kept ones are none too many.
+/// How many pages or lines more than expected are none too many, because the stack may lie otherwise.
 const SLACK: f64 = 2.0;
+
+/// The same above kept ones. Pages of code may be as many again: the linker lays functions out anew with each change
+/// anywhere.
+#[cfg(feature = "instrument")]
+fn slack(what: &str, kept: f64) -> f64 {
+    match what {
+        "code pages" => kept.max(SLACK),
+        _ => SLACK,
+    }
+}
 
 /// Prints what paths touch; how many touch more than is kept.
 #[cfg(feature = "instrument")]
@@ -398,7 +411,7 @@ fn compare_touched(text: &str, key: &str, touched: &Touched) -> usize {
         for (what, counts) in touched {
             print!("{:12}", counts[i]);
             if let Some(kept) = kept(text, key, &format!("{name}, {what}"))
-                && counts[i] as f64 > kept + SLACK
+                && counts[i] as f64 > kept + slack(what, kept)
             {
                 says = format!("{what}: more than the {kept} kept");
                 wrong += 1;
