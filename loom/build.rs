@@ -37,7 +37,7 @@ const REWRITES: [(&str, &[(&str, &str)]); 4] = [
         &[
             ("std::sync::atomic", "loom::sync::atomic"),
             (
-                "lock_api::MutexGuard<'a, RawMutex<Lock>, T>",
+                "lock_api::MutexGuard<'a, RawMutex<LockPoint>, T>",
                 "super::MutexGuard<'a, T>",
             ),
             ("pub const fn new", "pub fn new"),

@@ -111,15 +111,15 @@ pub mod sync {
         use crate::class::Class;
 
         #[derive(Debug)]
-        pub struct Lock;
+        pub struct LockPoint;
 
-        impl Lock {
+        impl LockPoint {
             pub fn new(_: &'static Class) -> Self {
                 Self
             }
         }
 
-        impl super::point::Point for Lock {}
+        impl super::point::Point for LockPoint {}
 
         #[derive(Debug)]
         pub struct Cond;
@@ -215,18 +215,18 @@ pub mod sync {
     }
 
     pub use condvar::Condvar;
-    pub type RawMutex<P = instrumented::Lock> = mutex::RawMutex<P>;
-    pub type RawRwLock<P = instrumented::Lock> = rwlock::RawRwLock<P>;
+    pub type RawMutex<P = instrumented::LockPoint> = mutex::RawMutex<P>;
+    pub type RawRwLock<P = instrumented::LockPoint> = rwlock::RawRwLock<P>;
 
-    impl mutex::RawMutex<instrumented::Lock> {
+    impl mutex::RawMutex<instrumented::LockPoint> {
         pub fn new(class: &'static crate::class::Class) -> Self {
-            Self::with(instrumented::Lock::new(class))
+            Self::with(instrumented::LockPoint::new(class))
         }
     }
 
-    impl rwlock::RawRwLock<instrumented::Lock> {
+    impl rwlock::RawRwLock<instrumented::LockPoint> {
         pub fn new(class: &'static crate::class::Class) -> Self {
-            Self::with(instrumented::Lock::new(class))
+            Self::with(instrumented::LockPoint::new(class))
         }
     }
 
