@@ -171,9 +171,10 @@ unsafe extern "C" fn create_metadata_lock<S: Interface>(
     file: *const c_char,
     line: u32,
 ) -> *mut c_void {
-    // SAFETY: the interface.
-    let on = unsafe { key.cast::<u8>().as_ref() }
-        .map(|_| unsafe { super::fields::field::<u8>(key, S::FIELDS.key.kind) });
+    let on = (!key.is_null()).then(|| {
+        // SAFETY: the interface: a key, which has this field.
+        unsafe { super::fields::field::<u8>(key, S::FIELDS.key.kind) }
+    });
     let kind = match on {
         Some(0) if kind >= BACKUP_BY_STATEMENTS => INTENTION_EXCLUSIVE,
         Some(0) => SHARED,
