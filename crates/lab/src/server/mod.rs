@@ -216,8 +216,11 @@ impl Launch<'_> {
             })?,
             Engine::Stock => Ask::Nobody,
         };
-        let listens =
-            || socket.exists() || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
+        // A socket's file is there before anybody listens on it.
+        let listens = || {
+            std::os::unix::net::UnixStream::connect(&socket).is_ok()
+                || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
+        };
         self.interrupt
             .wait(self.warm_up, || match child.has_ended() {
                 true => {

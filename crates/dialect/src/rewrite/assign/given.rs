@@ -8,28 +8,28 @@ use crate::node;
 use sqlparser::ast::{Expr, Ident, Query, VisitMut, VisitorMut};
 
 /// The word in front of a column that stands for the value that it has been given.
-pub(in crate::rewrite) const GIVEN: &str = "tare_given";
+pub(crate) const GIVEN: &str = "tare_given";
 
 /// The values that an UPDATE has given to columns so far, and whether each is the same when it is
 /// evaluated again.
 #[derive(Debug, Default)]
-pub(in crate::rewrite) struct Assigned(HashMap<String, (Expr, bool)>);
+pub(crate) struct Assigned(HashMap<String, (Expr, bool)>);
 
 impl Assigned {
     /// A column has its value.
-    pub(in crate::rewrite) fn add(&mut self, column: &str, value: &Expr, certain: bool) {
+    pub(crate) fn add(&mut self, column: &str, value: &Expr, certain: bool) {
         let value = (value.clone(), certain);
         self.0.insert(column.to_lowercase(), value);
     }
 
     /// The value that a column has been given.
-    pub(in crate::rewrite) fn value(&self, column: &str) -> Option<&Expr> {
+    pub(crate) fn value(&self, column: &str) -> Option<&Expr> {
         self.0.get(&column.to_lowercase()).map(|(value, _)| value)
     }
 
     /// Marks the columns in a later value that stand for what they have been given: MySQL assigns
     /// from left to right.
-    pub(in crate::rewrite) fn mark(&self, value: &mut Expr) -> Result<()> {
+    pub(crate) fn mark(&self, value: &mut Expr) -> Result<()> {
         if self.0.is_empty() {
             return Ok(());
         }

@@ -10,7 +10,7 @@ const COLLATION: &str = "tare_decimal";
 
 /// What becomes of an expression.
 #[derive(Debug, Default)]
-pub(in crate::rewrite) struct Plan {
+pub(crate) struct Plan {
     pub(super) call: Option<Call>,
     pub(super) wrap: Wrap,
 }
@@ -52,7 +52,7 @@ pub(super) enum Wrap {
 }
 
 /// A text that brings the collation of exact numbers.
-pub(in crate::rewrite) fn exact_text(expr: Expr) -> Expr {
+pub(crate) fn exact_text(expr: Expr) -> Expr {
     nested(node::collate(node::cast(expr, DataType::Text), COLLATION))
 }
 
@@ -70,7 +70,7 @@ fn operands(expr: Expr) -> Vec<Expr> {
 
 impl Plan {
     /// Puts the call in an expression's place, where there is one; whether there is.
-    pub(in crate::rewrite) fn call(&self, expr: &mut Expr) -> bool {
+    pub(crate) fn call(&self, expr: &mut Expr) -> bool {
         let Some(made) = &self.call else {
             return false;
         };
@@ -103,7 +103,7 @@ impl Plan {
     }
 
     /// Says that the result is exact.
-    pub(in crate::rewrite) fn wrap(&self, expr: &mut Expr) {
+    pub(crate) fn wrap(&self, expr: &mut Expr) {
         let wrap = self.wrap;
         if wrap == Wrap::None {
             return;
