@@ -3,11 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tare_mysql::wire::ColumnType;
 use tare_mysql::wire::bytes::Cursor;
 use tare_mysql::wire::column::WireType;
 use tare_mysql::wire::value::{Value, put_text};
-use tare_query::result::{Rows as Made, borrowed};
+use tare_query::result::{Rows as Answered, borrowed};
 use tare_query::segment::Outcome;
 use tare_reader::{AttachError, Segment, Target};
 
@@ -57,7 +56,7 @@ impl From<tare_mysql::SqlError> for SqlError {
 }
 
 /// A result as a client of a server would get it.
-fn shown(made: &Made) -> Rows {
+fn shown(made: &Answered) -> Rows {
     let types: Vec<WireType> = (0..made.names.len()).map(|i| made.type_of(i)).collect();
     let cells = |row: &Vec<_>| {
         let values = row.iter().map(borrowed).zip(&types);
@@ -70,7 +69,7 @@ fn shown(made: &Made) -> Rows {
 }
 
 fn cell(value: Value<'_>, wire: &WireType) -> Cell {
-    let kind = kind(wire.code);
+    let kind = Kind::of(wire.code as u8);
     match value {
         Value::Null => return Cell::Null,
         Value::Int(n) if kind == Kind::Whole && (n >= 0 || wire.is_unsigned()) => {
@@ -82,21 +81,6 @@ fn cell(value: Value<'_>, wire: &WireType) -> Cell {
     put_text(&mut text, value, wire);
     let text = Cursor::new(&text).lenenc_str().unwrap_or_default();
     of_text(String::from_utf8_lossy(text).into_owned(), kind)
-}
-
-fn kind(code: ColumnType) -> Kind {
-    use ColumnType as T;
-    match code {
-        T::MYSQL_TYPE_TINY
-        | T::MYSQL_TYPE_SHORT
-        | T::MYSQL_TYPE_INT24
-        | T::MYSQL_TYPE_LONG
-        | T::MYSQL_TYPE_LONGLONG
-        | T::MYSQL_TYPE_YEAR => Kind::Whole,
-        T::MYSQL_TYPE_FLOAT | T::MYSQL_TYPE_DOUBLE => Kind::Real,
-        T::MYSQL_TYPE_DECIMAL | T::MYSQL_TYPE_NEWDECIMAL => Kind::Decimal,
-        _ => Kind::Text,
-    }
 }
 
 /// Attaches, and says how to choose when there is a choice.

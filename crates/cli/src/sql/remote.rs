@@ -124,19 +124,7 @@ fn cell(value: Value, column_type: ColumnType) -> Cell {
     };
     let text = String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    use ColumnType as T;
-    let kind = match column_type {
-        T::MYSQL_TYPE_TINY
-        | T::MYSQL_TYPE_SHORT
-        | T::MYSQL_TYPE_INT24
-        | T::MYSQL_TYPE_LONG
-        | T::MYSQL_TYPE_LONGLONG
-        | T::MYSQL_TYPE_YEAR => Kind::Whole,
-        T::MYSQL_TYPE_FLOAT | T::MYSQL_TYPE_DOUBLE => Kind::Real,
-        T::MYSQL_TYPE_DECIMAL | T::MYSQL_TYPE_NEWDECIMAL => Kind::Decimal,
-        _ => Kind::Text,
-    };
-    of_text(text, kind)
+    of_text(text, Kind::of(column_type as u8))
 }
 
 impl From<mysql::Error> for SqlError {
