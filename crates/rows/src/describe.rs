@@ -263,17 +263,27 @@ pub trait Table: Sync {
     /// Its keys.
     fn keys(&self) -> &'static [Key];
     /// The columns on whose equality a scan saves work.
-    fn filters(&self) -> &'static [&'static str];
+    fn filters(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// How many rows to expect.
     fn expect(&self) -> u32;
     /// What UPDATE may do, if anything.
-    fn update(&self) -> Option<&Update>;
+    fn update(&self) -> Option<&Update> {
+        None
+    }
     /// What INSERT does, if anything.
-    fn insert(&self) -> Option<Insert>;
+    fn insert(&self) -> Option<Insert> {
+        None
+    }
     /// What DELETE does, if anything.
-    fn delete(&self) -> Option<Delete>;
+    fn delete(&self) -> Option<Delete> {
+        None
+    }
     /// Whether TRUNCATE does something.
-    fn can_truncate(&self) -> bool;
+    fn can_truncate(&self) -> bool {
+        false
+    }
     /// Empties it. Only where `can_truncate`.
     fn truncate(&self, view: &View) -> Result<(), SqlError>;
     /// Whether it has no rows whatever happens; then its sentence says why.

@@ -3,7 +3,7 @@
 use tare_mysql::error::SqlError;
 
 use crate::cell::Cell;
-use crate::describe::{Delete, Insert, Key, Meta, Scan, Table, Update};
+use crate::describe::{Key, Meta, Scan, Table};
 use crate::filter::Filter;
 use crate::view::View;
 
@@ -91,23 +91,8 @@ impl Table for Empty {
     fn keys(&self) -> &'static [Key] {
         self.keys
     }
-    fn filters(&self) -> &'static [&'static str] {
-        &[]
-    }
     fn expect(&self) -> u32 {
         1
-    }
-    fn update(&self) -> Option<&Update> {
-        None
-    }
-    fn insert(&self) -> Option<Insert> {
-        None
-    }
-    fn delete(&self) -> Option<Delete> {
-        None
-    }
-    fn can_truncate(&self) -> bool {
-        false
     }
     fn is_always_empty(&self) -> bool {
         true

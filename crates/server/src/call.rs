@@ -84,19 +84,9 @@ impl Caller for Calling<'_> {
         internal::select(self.session, query, parameters)
     }
 
-    fn rows(
-        &mut self,
-        tables: &[(String, String)],
-        sqlite: &str,
-        parameters: &[&str],
-    ) -> Result<Rows> {
-        let sql = Sql {
-            text: sqlite.to_owned(),
-            catalog: tables.to_vec(),
-            ..Sql::default()
-        };
+    fn rows(&mut self, sql: &Sql, parameters: &[&str]) -> Result<Rows> {
         let system = self.session.connections.system()?;
-        system.select(&sql, &internal::texts(parameters))
+        system.select(sql, &internal::texts(parameters))
     }
 
     fn rewritten(&mut self, view: &sys::View) -> Result<Rewritten> {

@@ -90,20 +90,10 @@ impl Caller for Calling<'_> {
         self.session.evaluator.select(query, parameters)
     }
 
-    fn rows(
-        &mut self,
-        tables: &[(String, String)],
-        sqlite: &str,
-        parameters: &[&str],
-    ) -> Result<Rows> {
-        let sql = Sql {
-            text: sqlite.to_owned(),
-            catalog: tables.to_vec(),
-            ..Sql::default()
-        };
+    fn rows(&mut self, sql: &Sql, parameters: &[&str]) -> Result<Rows> {
         let parameters = parameters.iter().map(|p| Value::Text((*p).to_owned()));
         let parameters: Vec<Value> = parameters.collect();
-        self.session.evaluator.system().select(&sql, &parameters)
+        self.session.evaluator.system().select(sql, &parameters)
     }
 
     fn rewritten(&mut self, view: &View) -> Result<Rewritten> {

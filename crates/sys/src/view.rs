@@ -20,7 +20,7 @@ use sqlparser::ast::{Expr, Query, SelectItem, Statement};
 use tare_dialect::error::Result;
 use tare_mysql::error::SqlError;
 use tare_mysql::types::parts;
-use tare_rows::describe::{Delete, Insert, Key, Meta, Scan, Table, Update};
+use tare_rows::describe::{Key, Meta, Scan, Table};
 use tare_rows::filter::Filter;
 
 use tare_dialect::Mode;
@@ -259,23 +259,8 @@ impl Table for View {
     fn keys(&self) -> &'static [Key] {
         &[]
     }
-    fn filters(&self) -> &'static [&'static str] {
-        &[]
-    }
     fn expect(&self) -> u32 {
         1000
-    }
-    fn update(&self) -> Option<&Update> {
-        None
-    }
-    fn insert(&self) -> Option<Insert> {
-        None
-    }
-    fn delete(&self) -> Option<Delete> {
-        None
-    }
-    fn can_truncate(&self) -> bool {
-        false
     }
     fn truncate(&self, _view: &tare_rows::view::View) -> std::result::Result<(), SqlError> {
         Err(SqlError::internal("a view cannot be truncated"))

@@ -7,6 +7,7 @@ use sqlparser::ast::{BinaryOperator, DataType, Expr, GroupByExpr, Select, Select
 use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
 
 use super::Rewriter;
+use super::exact::compare::is_comparison;
 use super::exact::plan::exact_text;
 use super::rewriter::Conversion;
 use crate::{node, types};
@@ -215,18 +216,7 @@ impl Rewriter<'_> {
                     }
                 }
             }
-            Expr::BinaryOp {
-                left,
-                op:
-                    BinaryOperator::Eq
-                    | BinaryOperator::NotEq
-                    | BinaryOperator::Lt
-                    | BinaryOperator::LtEq
-                    | BinaryOperator::Gt
-                    | BinaryOperator::GtEq
-                    | BinaryOperator::Spaceship,
-                right,
-            } => {
+            Expr::BinaryOp { left, op, right } if is_comparison(op) => {
                 let (a, b) = (self.side(left), self.side(right));
                 if alike((0, left, &a), (1, right, &b), later) {
                     without_case(right);

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use rusqlite::types::Value;
 use serde_json::{Value as Json, json};
+use tare_dialect::plan::Sql;
 use tare_mysql::error::{Result, SqlError};
 
 use super::caller::{Call, cell};
@@ -246,11 +247,12 @@ impl Call<'_> {
                 .map(|r| Json::from(r.clone()))
                 .collect::<Vec<_>>(),
         );
-        let rows = self.caller.rows(
-            &expanded.catalog,
-            &format!("SELECT * FROM ({text}) LIMIT {limit}"),
-            &[&json.to_string()],
-        )?;
+        let sql = Sql {
+            text: format!("SELECT * FROM ({text}) LIMIT {limit}"),
+            catalog: expanded.catalog,
+            ..Sql::default()
+        };
+        let rows = self.caller.rows(&sql, &[&json.to_string()])?;
         self.show(rows)
     }
 

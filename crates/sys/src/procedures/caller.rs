@@ -4,6 +4,7 @@ use rusqlite::types::Value;
 
 use super::kept::Kept;
 use crate::view::View;
+use tare_dialect::plan::Sql;
 use tare_dialect::schema::Rewritten;
 use tare_mysql::error::Result;
 use tare_query::result::Rows;
@@ -13,13 +14,8 @@ pub trait Caller {
     /// The rows of a SELECT on system schemas, in MySQL's dialect; `?` are the parameters.
     fn select(&mut self, query: &str, parameters: &[&str]) -> Result<Rows>;
 
-    /// The rows of SQLite's text for a SELECT that names these tables.
-    fn rows(
-        &mut self,
-        tables: &[(String, String)],
-        sqlite: &str,
-        parameters: &[&str],
-    ) -> Result<Rows>;
+    /// The rows of a SELECT that is SQLite's already.
+    fn rows(&mut self, sql: &Sql, parameters: &[&str]) -> Result<Rows>;
 
     /// A view's query as SQLite reads it.
     fn rewritten(&mut self, view: &View) -> Result<Rewritten>;

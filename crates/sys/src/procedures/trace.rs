@@ -55,10 +55,27 @@ impl Call<'_> {
         }
     }
 
-    /// Enables what a watch needs, and gives the statements that undo it.
-    fn record_all(&mut self, consumers: &str) -> Result<Vec<String>> {
+    /// Makes the long histories of these kinds of events ready to be watched: empties them where that
+    /// is asked for, enables their consumers where that is, and gives the statements that undo it.
+    fn prepare(&mut self, kinds: &[&str], fresh: bool, enable: bool) -> Result<Vec<String>> {
+        if fresh {
+            self.caller.root_only("DROP")?;
+            for kind in kinds {
+                let table = format!("events_{kind}_history_long");
+                self.caller.truncate("performance_schema", &table)?;
+            }
+        }
+        if !enable {
+            return Ok(Vec::new());
+        }
+        let consumers = (kinds.iter())
+            .map(|kind| format!("'events_{kind}_current', 'events_{kind}_history_long', "))
+            .collect::<String>();
         let off = self.caller.select(
-            &format!("SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO' AND NAME IN ({consumers})"),
+            &format!(
+                "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO' \
+                 AND NAME IN ({consumers}'global_instrumentation', 'thread_instrumentation')"
+            ),
             &[],
         )?;
         let mut undo = Vec::new();
@@ -75,14 +92,6 @@ impl Call<'_> {
         Ok(undo)
     }
 
-    fn start_fresh(&mut self, tables: &[&str]) -> Result<()> {
-        self.caller.root_only("DROP")?;
-        for table in tables {
-            self.caller.truncate("performance_schema", table)?;
-        }
-        Ok(())
-    }
-
     /// ps_trace_statement_digest.
     pub(super) fn trace_digest(&mut self) -> Result<()> {
         let digest = self.text(0).unwrap_or_default();
@@ -90,19 +99,8 @@ impl Call<'_> {
             self.number(1).unwrap_or(60.0),
             self.number(2).unwrap_or(1.0),
         );
-        if self.is(3) {
-            self.start_fresh(&[
-                "events_statements_history_long",
-                "events_stages_history_long",
-            ])?;
-        }
-        let undo = match self.is(4) {
-            true => self.record_all(
-                "'events_statements_current', 'events_statements_history_long', 'events_stages_current', \
-                 'events_stages_history_long', 'global_instrumentation', 'thread_instrumentation'",
-            )?,
-            false => Vec::new(),
-        };
+        let kinds = ["statements", "stages"];
+        let undo = self.prepare(&kinds, self.is(3), self.is(4))?;
         let mut executions: BTreeMap<(u64, u64), Vec<Value>> = BTreeMap::new();
         let mut stages: BTreeMap<(u64, u64), Vec<Value>> = BTreeMap::new();
         let number = |row: &[Value], i| cell(row, i).parse::<u64>().unwrap_or(0);
@@ -229,23 +227,8 @@ impl Call<'_> {
             self.number(2).unwrap_or(60.0),
             self.number(3).unwrap_or(1.0),
         );
-        if self.is(4) {
-            self.start_fresh(&[
-                "events_statements_history_long",
-                "events_stages_history_long",
-                "events_waits_history_long",
-                "events_transactions_history_long",
-            ])?;
-        }
-        let undo = match self.is(5) {
-            true => self.record_all(
-                "'events_statements_current', 'events_statements_history_long', 'events_stages_current', \
-                 'events_stages_history_long', 'events_waits_current', 'events_waits_history_long', \
-                 'events_transactions_current', 'events_transactions_history_long', \
-                 'global_instrumentation', 'thread_instrumentation'",
-            )?,
-            false => Vec::new(),
-        };
+        let kinds = ["statements", "stages", "waits", "transactions"];
+        let undo = self.prepare(&kinds, self.is(4), self.is(5))?;
         let debug = self.is(6);
         let mut events: BTreeMap<u64, Vec<Value>> = BTreeMap::new();
         let watched = self.watch(seconds, every, |call| {

@@ -17,21 +17,19 @@ fn as_text(expr: &Expr) -> Option<&str> {
     }
 }
 
+/// Whether an operator compares, by rank or for identity.
+pub(in crate::rewrite) fn is_comparison(op: &BinaryOperator) -> bool {
+    use BinaryOperator as Op;
+    matches!(
+        op,
+        Op::Eq | Op::NotEq | Op::Lt | Op::LtEq | Op::Gt | Op::GtEq | Op::Spaceship
+    )
+}
+
 /// The operands of a comparison.
 pub(in crate::rewrite) fn operands(expr: &mut Expr) -> Option<Vec<&mut Expr>> {
     Some(match expr {
-        Expr::BinaryOp {
-            left,
-            op:
-                BinaryOperator::Eq
-                | BinaryOperator::NotEq
-                | BinaryOperator::Lt
-                | BinaryOperator::LtEq
-                | BinaryOperator::Gt
-                | BinaryOperator::GtEq
-                | BinaryOperator::Spaceship,
-            right,
-        } => vec![left, right],
+        Expr::BinaryOp { left, op, right } if is_comparison(op) => vec![left, right],
         Expr::Between {
             expr, low, high, ..
         } => vec![expr, low, high],
