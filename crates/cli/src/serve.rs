@@ -48,7 +48,7 @@ pub struct Args {
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
 
-    /// Address that TCP listens on. There is no TLS: the network to the clients must be trusted
+    /// Address that TCP listens on
     #[arg(long, value_name = "ADDRESS", default_value_t = Ipv4Addr::LOCALHOST.into())]
     bind_address: IpAddr,
 
@@ -59,6 +59,30 @@ pub struct Args {
     /// Listen on the Unix socket only
     #[arg(long, conflicts_with = "port")]
     skip_networking: bool,
+
+    /// Offer TLS, with a certificate that is made at the first start and kept in DIR
+    #[arg(
+        long, value_name = "ON|OFF", value_parser = boolean, default_value = "ON",
+        num_args = 0..=1, require_equals = true, default_missing_value = "ON",
+        action = clap::ArgAction::Set, help_heading = "TLS"
+    )]
+    ssl: bool,
+
+    /// Certificate of the server in PEM, and those that it is signed by [default: DIR/server-cert.pem]
+    #[arg(long, value_name = "FILE", requires = "ssl_key", help_heading = "TLS")]
+    ssl_cert: Option<PathBuf>,
+
+    /// Its private key in PEM [default: DIR/server-key.pem]
+    #[arg(long, value_name = "FILE", requires = "ssl_cert", help_heading = "TLS")]
+    ssl_key: Option<PathBuf>,
+
+    /// Refuse clients that come by TCP and do not encrypt (error 3159)
+    #[arg(
+        long, value_name = "ON|OFF", value_parser = boolean, default_value = "OFF",
+        num_args = 0..=1, require_equals = true, default_missing_value = "ON",
+        action = clap::ArgAction::Set, help_heading = "TLS"
+    )]
+    require_secure_transport: bool,
 
     /// File whose first line is root's password for TCP [default: DIR/password, generated]
     #[arg(long, value_name = "FILE")]
@@ -172,6 +196,10 @@ fn config(args: Args) -> Result<Config, Failure> {
     config.bind_address = args.bind_address;
     config.port = Some(args.port);
     config.skip_networking = args.skip_networking;
+    config.ssl = args.ssl;
+    config.ssl_cert = args.ssl_cert;
+    config.ssl_key = args.ssl_key;
+    config.require_secure_transport = args.require_secure_transport;
     config.password = password;
     config.thread_handling = args.thread_handling;
     config.thread_pool_size = args.thread_pool_size;

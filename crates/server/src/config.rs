@@ -19,14 +19,22 @@ pub struct Config {
     pub data: PathBuf,
     /// Unix socket; `None` is `DATA/tare.sock`.
     pub socket: Option<PathBuf>,
-    /// Address that TCP listens on: 127.0.0.1, unless others are to connect. There is no TLS: what they send can be read
-    /// on the way (passwords cannot).
+    /// Address that TCP listens on: 127.0.0.1, unless others are to connect.
     pub bind_address: IpAddr,
     /// TCP port there; `None` is [`DEFAULT_PORT`], 0 is any free one (see
     /// [`Endpoints::port`](super::Endpoints::port) for which).
     pub port: Option<u16>,
     /// Do not listen on TCP at all.
     pub skip_networking: bool,
+    /// Offer TLS on TCP and on the socket.
+    pub ssl: bool,
+    /// Certificate of the server, in PEM, with those that it is signed by; with `ssl_key`. `None`: the one
+    /// in `DATA/server-cert.pem`, made at the first start.
+    pub ssl_cert: Option<PathBuf>,
+    /// Its private key, in PEM.
+    pub ssl_key: Option<PathBuf>,
+    /// Refuse clients that come by TCP and do not encrypt (error 3159).
+    pub require_secure_transport: bool,
     /// Password of user `root`. `None`: the one in `DATA/password`, which is made up and
     /// written there (mode 0600) at the first start.
     pub password: Option<String>,
@@ -78,6 +86,10 @@ impl Config {
             bind_address: Ipv4Addr::LOCALHOST.into(),
             port: None,
             skip_networking: false,
+            ssl: true,
+            ssl_cert: None,
+            ssl_key: None,
+            require_secure_transport: false,
             password: None,
             monitor_password: None,
             thread_handling: ThreadHandling::default(),

@@ -6,6 +6,7 @@ mod accounts;
 mod answer;
 mod blocking;
 mod call;
+mod certificate;
 mod command;
 mod config;
 mod ddl;

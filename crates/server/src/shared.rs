@@ -30,6 +30,10 @@ pub struct Counters {
     pub prepared: AtomicU64,
     /// FLUSH statements.
     pub flushes: AtomicU64,
+    /// Connections that began TLS, and those that went on encrypted.
+    pub tls_accepts: AtomicU64,
+    /// See there.
+    pub tls_finished: AtomicU64,
     /// Connection attributes that did not fit.
     pub attributes_lost: AtomicU64,
     /// The longest time that a session waited for another one's lock, in milliseconds.
@@ -51,6 +55,8 @@ pub struct Shared {
     pub globals: Arc<Globals>,
     /// Who may connect.
     pub accounts: Accounts,
+    /// TLS, where it is offered.
+    pub tls: Option<Arc<rustls::ServerConfig>>,
     /// SHOW STATUS.
     pub counters: Counters,
     /// Who came by TCP.

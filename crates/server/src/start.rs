@@ -11,6 +11,7 @@ use std::time::Instant;
 use tare_mysql::error::names::ERRORS;
 
 use super::accounts::Accounts;
+use super::certificate;
 use super::config::{Config, DEFAULT_PORT, InstrumentValue};
 use super::host_cache::HostCache;
 use super::listen::Listeners;
@@ -36,6 +37,17 @@ pub enum StartError {
     InUse {
         /// The data directory.
         path: PathBuf,
+    },
+    /// The certificate or its key cannot be used.
+    #[error(
+        "{path}: {source}; give another --ssl-cert and --ssl-key, remove server-cert.pem and server-key.pem \
+         from the data directory to have new ones made, or do without TLS with --ssl=OFF"
+    )]
+    Certificate {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: std::io::Error,
     },
     /// The socket or port could not be listened on.
     #[error(
@@ -93,6 +105,11 @@ pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
         source,
     };
     let accounts = Accounts::load(&config).map_err(data)?;
+    let certificate = config
+        .ssl
+        .then(|| certificate::load(&config))
+        .transpose()
+        .map_err(|(path, source)| StartError::Certificate { path, source })?;
     let socket = config
         .socket
         .clone()
@@ -107,6 +124,9 @@ pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
         &socket.display().to_string(),
         tcp.map_or(0, |tcp| tcp.port()),
     );
+    if let Some(certificate) = &certificate {
+        globals.has_tls(certificate);
+    }
     let endpoints = Endpoints {
         socket,
         tcp,
@@ -121,6 +141,7 @@ pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
         registry: Arc::default(),
         globals: Arc::new(globals),
         accounts,
+        tls: certificate.map(|certificate| certificate.tls),
         counters: Counters::default(),
         hosts: HostCache::default(),
         started: Instant::now(),

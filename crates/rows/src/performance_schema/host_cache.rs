@@ -95,7 +95,7 @@ static HOST_CACHE: Spec<HostSeen> = Spec::new(
         ),
         never(
             "COUNT_SSL_ERRORS",
-            "Always 0: TLS is not supported.",
+            "Always 0: not counted.",
         ),
         never(
             "COUNT_MAX_USER_CONNECTIONS_ERRORS",

@@ -34,6 +34,9 @@ pub const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
     .union(CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA)
     .union(CapabilityFlags::CLIENT_DEPRECATE_EOF);
 
+/// Bytes of a request for TLS.
+const SSL_REQUEST: usize = 32;
+
 /// utf8mb4_general_ci.
 const COLLATION: u8 = 45;
 
@@ -86,13 +89,17 @@ pub fn handshake(session: &mut Session) -> Result<()> {
         session.state.id as u32,
         first,
         Some(second),
-        CAPABILITIES,
+        capabilities(session),
         COLLATION,
         StatusFlags::SERVER_STATUS_AUTOCOMMIT,
         Some(b"mysql_native_password".as_slice()),
     );
     put(session, &greeting)?;
-    let packet = read(session)?;
+    let mut packet = read(session)?;
+    if is_ssl_request(&packet) {
+        encrypt(session)?;
+        packet = read(session)?;
+    }
     let login = Login::of_handshake(&packet).ok_or_else(|| SqlError::new(1043, "Bad handshake"))?;
     if !login
         .capabilities
@@ -104,6 +111,7 @@ pub fn handshake(session: &mut Session) -> Result<()> {
         ));
     }
     session.client.capabilities = login.capabilities & CAPABILITIES;
+    refuse_insecure(session)?;
     keep_attributes(session, &login.attributes);
     authenticate(
         session,
@@ -117,6 +125,54 @@ pub fn handshake(session: &mut Session) -> Result<()> {
         return Err(super::too_many_connections());
     }
     settle(session, &login.user, login.database)
+}
+
+/// What the server can do for this client.
+fn capabilities(session: &Session) -> CapabilityFlags {
+    match session.shared.tls {
+        Some(_) => CAPABILITIES | CapabilityFlags::CLIENT_SSL,
+        None => CAPABILITIES,
+    }
+}
+
+/// Whether a packet is what a client sends that wants TLS: the head of its answer, cut off before the
+/// user's name.
+fn is_ssl_request(packet: &[u8]) -> bool {
+    let head = packet.get(..4).and_then(|head| head.try_into().ok());
+    let asked = head.map(|head| CapabilityFlags::from_bits_truncate(u32::from_le_bytes(head)));
+    packet.len() == SSL_REQUEST
+        && asked.is_some_and(|asked| asked.contains(CapabilityFlags::CLIENT_SSL))
+}
+
+/// Begins TLS: what follows is encrypted.
+fn encrypt(session: &mut Session) -> Result<()> {
+    let bad = || SqlError::new(1043, "Bad handshake");
+    let config = session.shared.tls.clone().ok_or_else(bad)?;
+    let counters = &session.shared.counters;
+    counters.tls_accepts.fetch_add(1, Ordering::Relaxed);
+    let reader = session.client.reader.as_mut().ok_or_else(malformed)?;
+    let sent = reader.take_rest();
+    let stream = &session.client.stream;
+    // Its reason is told by TLS itself.
+    stream.encrypt(config, &sent).map_err(|_| bad())?;
+    counters.tls_finished.fetch_add(1, Ordering::Relaxed);
+    if let Some(tls) = stream.tls() {
+        let _ = session.state.tls.set((tls.version, tls.cipher.clone()));
+    }
+    tare::thread::set_connection_type(tare::thread::ConnectionType::Tls);
+    Ok(())
+}
+
+/// 3159: require_secure_transport, and the client does not encrypt.
+fn refuse_insecure(session: &Session) -> Result<()> {
+    let required = session.shared.globals.get("require_secure_transport");
+    if session.client.stream.is_secure() || required.as_deref() != Some("ON") {
+        return Ok(());
+    }
+    Err(SqlError::new(
+        3159,
+        "Connections using insecure transport are prohibited while --require_secure_transport=ON.",
+    ))
 }
 
 /// COM_CHANGE_USER.

@@ -18,7 +18,10 @@ use tare_mysql::error::SqlError;
 use tare_mysql::wire::reply;
 use tare_store::Control;
 
-/// How long a client may take to say who it is; MySQL's connect_timeout.
+/// How long a client may take to take in a part of its result; MySQL's net_write_timeout.
+const WRITE: Duration = Duration::from_secs(60);
+
+/// How long a client may take to say who it is, TLS included; MySQL's connect_timeout.
 const LOGIN: Duration = Duration::from_secs(10);
 
 /// Logins under way at most: the oldest of more is cut off. In pool-of-threads each takes a thread.
@@ -47,8 +50,8 @@ impl tare_store::Client for Stream {
 pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
     let Incoming { stream, peer } = incoming;
     let stream = Arc::new(stream);
-    let _ = stream.set_read_timeout(Some(LOGIN));
-    let _ = stream.set_write_timeout(Some(Duration::from_secs(60)));
+    stream.set_deadline(Some(LOGIN));
+    let _ = stream.set_write_timeout(Some(LOGIN));
     let control = Arc::new(Control::new(stream.clone()));
     let id = shared.registry.next_id();
     // MySQL's names: the socket and the loopback address are localhost.
@@ -108,6 +111,8 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
     if let Some(reader) = &mut session.client.reader {
         reader.set_max_packet(shared.config.max_allowed_packet);
     }
+    session.client.stream.set_deadline(None);
+    let _ = session.client.stream.set_write_timeout(Some(WRITE));
     session.client.wait_at_most(&session.state);
     Some(session)
 }

@@ -1,9 +1,11 @@
 //! A client's socket, and the packets on it.
 
 mod reader;
+mod tls;
 mod writer;
 
 pub use self::reader::{PacketReader, ReadError};
+pub use self::tls::{Tls, cipher};
 pub use self::writer::PacketWriter;
 
 use std::fmt;
@@ -11,7 +13,9 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tare::Operation;
@@ -22,6 +26,11 @@ use crate::points::CLIENT_CONNECTION;
 pub struct Stream {
     socket: Socket,
     point: tare::socket::Instance,
+    /// Once it is encrypted.
+    tls: OnceLock<Box<Tls>>,
+    since: Instant,
+    /// Until when reads may last altogether, in nanoseconds from `since`; 0 is without end.
+    deadline_ns: AtomicU64,
 }
 
 /// A socket.
@@ -51,7 +60,13 @@ impl Stream {
         {
             point.peer(&peer.ip().to_string(), peer.port());
         }
-        Self { socket, point }
+        Self {
+            socket,
+            point,
+            tls: OnceLock::new(),
+            since: Instant::now(),
+            deadline_ns: AtomicU64::new(0),
+        }
     }
 
     /// The socket itself.
@@ -75,6 +90,13 @@ impl Stream {
             Socket::Unix(s) => s.set_read_timeout(timeout),
             Socket::Tcp(s) => s.set_read_timeout(timeout),
         }
+    }
+
+    /// Limits how long all reads together may take from now on, however little each one brings; `None`
+    /// lifts that.
+    pub fn set_deadline(&self, limit: Option<Duration>) {
+        let at = limit.map_or(0, |limit| (self.since.elapsed() + limit).as_nanos() as u64);
+        self.deadline_ns.store(at, Ordering::Relaxed);
     }
 
     /// Limits how long one write may take.
@@ -105,15 +127,63 @@ impl Stream {
 
     /// Without a wait of its own: the session is idle.
     fn recv_idle(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.tls.get() {
+            None => self.read_raw(buffer),
+            Some(tls) => tls.read(self, buffer),
+        }
+    }
+
+    fn read_raw(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let deadline = self.deadline_ns.load(Ordering::Relaxed);
+        if deadline != 0 {
+            let now = self.since.elapsed().as_nanos() as u64;
+            match deadline.checked_sub(now) {
+                None | Some(0) => return Err(io::ErrorKind::TimedOut.into()),
+                Some(left) => self.set_read_timeout(Some(Duration::from_nanos(left)))?,
+            }
+        }
         match &self.socket {
             Socket::Unix(s) => (&*s).read(buffer),
             Socket::Tcp(s) => (&*s).read(buffer),
         }
     }
 
+    fn write_raw(&self, bytes: &[u8]) -> io::Result<usize> {
+        match &self.socket {
+            Socket::Unix(s) => (&*s).write(bytes),
+            Socket::Tcp(s) => (&*s).write(bytes),
+        }
+    }
+
+    /// Encrypts the connection from here on. `sent`: what the client has sent of its handshake already.
+    pub fn encrypt(&self, config: Arc<rustls::ServerConfig>, sent: &[u8]) -> io::Result<()> {
+        let tls = Tls::accept(self, config, sent)?;
+        // A client asks once, before it says who it is.
+        let _ = self.tls.set(Box::new(tls));
+        Ok(())
+    }
+
+    /// How the connection is encrypted, if it is.
+    pub fn tls(&self) -> Option<&Tls> {
+        self.tls.get().map(Box::as_ref)
+    }
+
+    /// Whether nobody on the way can read what is said.
+    pub fn is_secure(&self) -> bool {
+        self.tls.get().is_some() || matches!(self.socket, Socket::Unix(_))
+    }
+
+    /// Whether something has come of which the socket does not tell any more.
+    pub fn has_buffered(&self) -> bool {
+        self.tls.get().is_some_and(|tls| tls.has_buffered())
+    }
+
     fn send_all(&self, bytes: &[u8]) -> io::Result<()> {
         let mut wait = self.point.follow(Operation::Send);
         wait.bytes(bytes.len() as u64);
+        if let Some(tls) = self.tls.get() {
+            return tls.write_all(self, bytes);
+        }
         match &self.socket {
             Socket::Unix(s) => (&*s).write_all(bytes),
             Socket::Tcp(s) => (&*s).write_all(bytes),

@@ -74,7 +74,14 @@ impl PacketReader {
 
     /// Whether bytes of a next packet have been read already.
     pub fn has_buffered(&self) -> bool {
-        self.end > self.start
+        self.end > self.start || self.stream.has_buffered()
+    }
+
+    /// Takes what was read behind the last packet.
+    pub fn take_rest(&mut self) -> Vec<u8> {
+        let rest = self.buffer[self.start..self.end].to_vec();
+        (self.start, self.end) = (0, 0);
+        rest
     }
 
     /// Reads until `n` bytes are in the buffer. `Ok(false)`: the client closed before the first.

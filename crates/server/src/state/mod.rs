@@ -7,8 +7,8 @@ mod user_locks;
 mod warnings;
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use self::user::UserVariables;
@@ -26,6 +26,8 @@ pub struct SessionState {
     pub id: u64,
     globals: Arc<Globals>,
     control: Arc<Control>,
+    /// How the connection is encrypted, if it is: protocol and cipher.
+    pub tls: OnceLock<(&'static str, String)>,
     account: Mutex<(String, String)>,
     database: Mutex<Option<String>>,
     last_insert_id: AtomicI64,
@@ -46,6 +48,7 @@ impl SessionState {
             id,
             globals,
             control,
+            tls: OnceLock::new(),
             account: Mutex::new(&LOCK_SESSION, Default::default()),
             database: Mutex::new(&LOCK_SESSION, Default::default()),
             last_insert_id: AtomicI64::new(0),

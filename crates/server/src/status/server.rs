@@ -61,12 +61,25 @@ const FROM_METRICS: &[(&str, &str)] = &[
     ("Innodb_pages_written", "buffer_pages_written"),
 ];
 
-/// What is so of each session: no client's connection is compressed or encrypted.
-const OF_SESSION: &[(&str, &str)] = &[
-    ("Compression", "OFF"),
-    ("Ssl_cipher", ""),
-    ("Ssl_version", ""),
-];
+/// What is so of a session: no client's connection is compressed.
+fn of_session(session: Option<&SessionState>) -> [Named; 4] {
+    let tls = session.and_then(|session| session.tls.get());
+    let (version, cipher) = tls.map_or(("", ""), |(version, cipher)| (*version, cipher.as_str()));
+    let list = tls.map_or_else(String::new, |_| ciphers());
+    [
+        ("Compression".into(), "OFF".into()),
+        ("Ssl_cipher".into(), cipher.into()),
+        ("Ssl_cipher_list".into(), list),
+        ("Ssl_version".into(), version.into()),
+    ]
+}
+
+/// The cipher suites that a client may choose from, by OpenSSL's names.
+fn ciphers() -> String {
+    let suites = rustls::crypto::ring::ALL_CIPHER_SUITES.iter();
+    let names = suites.filter_map(|suite| suite.suite().as_str().map(crate::socket::cipher));
+    names.collect::<Vec<_>>().join(":")
+}
 
 /// What MySQL tells of the server alone, of what sessions count here.
 const OF_SERVER: &[&str] = &[
@@ -88,7 +101,7 @@ fn is_counted(name: &str) -> bool {
 impl Shared {
     /// SHOW GLOBAL STATUS; with a session, what it has counted itself in place of the server's.
     pub fn status(&self, session: Option<&SessionState>) -> Vec<Named> {
-        if let Some(attached) = self.attached_status() {
+        if let Some(attached) = self.attached_status(session) {
             return attached;
         }
         let total = self.registry.status();
@@ -105,8 +118,7 @@ impl Shared {
             .collect();
         status.retain(|(name, _)| is_counted(name));
         if session.is_some() {
-            let own = OF_SESSION.iter();
-            status.extend(own.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+            status.extend(of_session(session));
         }
         status.extend(self.server_status(&total));
         status.extend(self.innodb_status());
@@ -115,12 +127,9 @@ impl Shared {
 
     /// While the server answers for another process: what is so of that, and nothing that it counts
     /// itself. `None` where it answers for itself.
-    fn attached_status(&self) -> Option<Vec<Named>> {
+    fn attached_status(&self, session: Option<&SessionState>) -> Option<Vec<Named>> {
         let state = self.observed.state()?;
-        let own = OF_SESSION.iter();
-        let mut status: Vec<Named> = own
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect();
+        let mut status = Vec::from(of_session(session));
         let runs = if state.runs { "ON" } else { "OFF" };
         status.push((
             "Tare_attached_ends".into(),
@@ -159,7 +168,7 @@ impl Shared {
         let running = self.registry.list();
         let running = running.iter().filter(|p| p.command != "Sleep").count();
         let open = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
-        let own: [(&str, u64); 26] = [
+        let own: [(&str, u64); 28] = [
             ("Aborted_clients", self.registry.aborted()),
             ("Aborted_connects", c.aborted_connects.load(Relaxed)),
             ("Connection_errors_accept", c.accept_errors.load(Relaxed)),
@@ -190,6 +199,8 @@ impl Shared {
             ("Open_tables", self.databases.known_tables() as u64),
             ("Opened_files", tare_store::opened_files()),
             ("Prepared_stmt_count", c.prepared.load(Relaxed)),
+            ("Ssl_accepts", c.tls_accepts.load(Relaxed)),
+            ("Ssl_finished_accepts", c.tls_finished.load(Relaxed)),
             // Always true: a thread ends with its connection, and thread_cache_size is 0 and stays so.
             ("Threads_cached", 0),
             ("Threads_connected", self.registry.len() as u64),

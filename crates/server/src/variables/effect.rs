@@ -17,6 +17,7 @@ const EFFECTIVE: &[&str] = &[
     "last_insert_id",
     "long_query_time",
     "max_execution_time",
+    "require_secure_transport",
     "sql_mode",
     "transaction_read_only",
     "wait_timeout",

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::info::Changes;
+use crate::certificate::Certificate;
 use crate::config::Config;
 use crate::points::LOCK_GLOBALS;
 use crate::state::UserLocks;
@@ -45,6 +46,9 @@ impl Globals {
         );
         values.insert("thread_handling", config.thread_handling.to_string());
         values.insert("thread_pool_size", config.thread_pool_size.to_string());
+        if config.require_secure_transport {
+            values.insert("require_secure_transport", "ON".to_owned());
+        }
         values.insert("report_port", port.to_string());
         values.insert("server_uuid", server_uuid(&config.data));
         values.insert("innodb_version", rusqlite::version().to_owned());
@@ -70,6 +74,22 @@ impl Globals {
             values: RwLock::new(&LOCK_GLOBALS, values),
             user_locks: UserLocks::default(),
         }
+    }
+
+    /// TLS is offered.
+    pub fn has_tls(&self, certificate: &Certificate) {
+        let mut values = self.values.write();
+        let path = |path: &std::path::Path| path.display().to_string();
+        for name in ["have_ssl", "have_openssl"] {
+            values.insert(name, "YES".to_owned());
+        }
+        if let Some(ca) = &certificate.ca {
+            values.insert("auto_generate_certs", "ON".to_owned());
+            values.insert("ssl_ca", path(ca));
+        }
+        values.insert("ssl_cert", path(&certificate.cert));
+        values.insert("ssl_key", path(&certificate.key));
+        values.insert("tls_version", "TLSv1.2,TLSv1.3".to_owned());
     }
 
     /// One value.

@@ -22,4 +22,5 @@ mod statements;
 mod status;
 mod support;
 mod sysbench;
+mod tls;
 mod transactions;
