@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::cell::{self, Measured, Memory, Outcome};
 use crate::matrix::Key;
-use crate::probe::Hour;
+use crate::probe::{Hour, Loops};
 use crate::recipe::Measure;
 use crate::run::switch::Twins;
 use crate::stats::compare::{Baseline, Comparison, Logs, Moment, Value, logs, spread_percent};
@@ -105,10 +105,8 @@ pub struct Analysis {
     pub floor_percent: Option<f64>,
     /// The longest time before a turn that was not measured, in milliseconds.
     pub lead_ms: Option<f64>,
-    /// What other programs took of the machine's processors meanwhile, in percent.
-    pub others_percent: Option<f64>,
-    /// What a loop of additions before each turn says of the hour.
-    pub hour: Option<Hour>,
+    /// How busy others were meanwhile.
+    pub hour: Hour,
     /// Cells without figures: which, and why.
     pub troubles: Vec<(String, String)>,
 }
@@ -141,8 +139,7 @@ impl Analysis {
         let floor_percent = floors.max_by(f64::total_cmp);
         Self {
             troubles: troubles(results),
-            hour: hour(results),
-            others_percent: others(plan, results),
+            hour: hour(plan, results),
             lead_ms: (results.iter())
                 .filter_map(|result| result.outcome.measured()?.lead_ms)
                 .max_by(f64::total_cmp),
@@ -167,13 +164,8 @@ impl Analysis {
                 ),
             });
         }
-        if let Some(hour) = &self.hour {
-            notes.push(format!("The hour was {}.", hour.words()));
-        }
-        if let Some(others) = self.others_percent {
-            notes.push(format!(
-                "Other programs took {others:.0} % of the machine's processors meanwhile."
-            ));
+        if let Some(words) = self.hour.words() {
+            notes.push(format!("The hour was {words}."));
         }
         if let Some(lead) = self.lead_ms {
             notes.push(format!(
@@ -405,25 +397,25 @@ fn phases(rows: &mut [Row]) {
     }
 }
 
-/// What was busy while cells were measured, and was neither their server nor their load; none where a server is elsewhere.
-fn others(plan: &Plan, results: &[cell::Result]) -> Option<f64> {
+fn hour(plan: &Plan, results: &[cell::Result]) -> Hour {
+    let measured = || (results.iter()).filter_map(|result| result.outcome.measured());
+    let turns = measured().flat_map(|measured| &measured.turns);
     let cpus = plan.machine.cpus.max(1) as f64;
-    let (mut sum, mut seconds) = (0.0, 0.0);
-    for one in (results.iter()).filter_map(|result| result.outcome.measured()) {
+    let (mut others, mut stolen, mut seconds) = (0.0, 0.0, 0.0);
+    for one in measured() {
+        // What was busy, and was neither the cell's server nor its load.
         let own = one.generator.seconds + one.server.map_or(0.0, |cpu| cpu.seconds);
-        sum += (one.machine.user + one.machine.system) / 100.0 * one.seconds - own / cpus;
+        others += (one.machine.user + one.machine.system) / 100.0 * one.seconds - own / cpus;
+        stolen += one.machine.stolen / 100.0 * one.seconds;
         seconds += one.seconds;
     }
-    let percent = 100.0 * sum / seconds;
-    (percent.is_finite() && percent >= 0.0).then_some(percent)
-}
-
-fn hour(results: &[cell::Result]) -> Option<Hour> {
-    let measured = results
-        .iter()
-        .filter_map(|result| result.outcome.measured());
-    let turns = measured.flat_map(|measured| &measured.turns);
-    Hour::of(&turns.map(|turn| turn.probe_ns).collect::<Vec<_>>())
+    let others = 100.0 * others / seconds;
+    Hour {
+        loops: Loops::of(&turns.map(|turn| turn.probe_ns).collect::<Vec<_>>()),
+        // Ticks of 10 ms may come to slightly less than none; much less is a server on another machine.
+        others: (others > -5.0).then(|| others.max(0.0)),
+        stolen: if seconds > 0.0 { 100.0 * stolen / seconds } else { 0.0 },
+    }
 }
 
 fn troubles(results: &[cell::Result]) -> Vec<(String, String)> {

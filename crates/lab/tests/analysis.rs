@@ -364,11 +364,11 @@ fn what_others_took_of_the_machine_is_said() {
         }
     }
     let analysis = Analysis::of(&plan, &results);
-    let others = analysis.others_percent.expect("known");
+    let others = analysis.hour.others.expect("known");
     assert!((others - 75.0).abs() < 1e-6, "{others}");
     let shown = report::terminal(&plan, &analysis);
     assert!(
-        shown.contains("Other programs took 75 % of the machine's processors"),
+        shown.contains("The hour was busy: other programs took 75 % of the machine's processors"),
         "{shown}"
     );
 }
