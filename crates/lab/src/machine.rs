@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::counters;
+use crate::proc;
 use crate::stats::median;
 
 /// What a report says of the machine.
@@ -77,7 +78,7 @@ impl Machine {
             .output();
         Self {
             processor: value(&cpuinfo, "model name").unwrap_or_else(|| "unknown".into()),
-            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+            cpus: proc::processors(),
             memory_mib: kib / 1024,
             kernel: read("/proc/sys/kernel/osrelease"),
             clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),

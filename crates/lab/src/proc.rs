@@ -146,6 +146,20 @@ pub struct Machine {
     pub switches: u64,
 }
 
+/// The machine's processors, whichever of them this process may use: it is all of them that /proc/stat sums up.
+pub fn processors() -> usize {
+    let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+    count_processors(&text).max(1)
+}
+
+fn count_processors(text: &str) -> usize {
+    let one = |line: &str| {
+        let rest = line.strip_prefix("cpu");
+        rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    text.lines().filter(|line| one(line)).count()
+}
+
 /// /proc/stat.
 pub fn machine() -> Machine {
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();
@@ -254,6 +268,14 @@ mod tests {
         assert!(stat.resident_kib > 0 && stat.virtual_kib >= stat.resident_kib);
         assert!(!switches(pid).is_empty());
         assert!(runs(pid) && !runs(u32::MAX >> 1));
+    }
+
+    #[test]
+    fn processors_are_the_machines_and_not_those_that_we_may_use() {
+        let text = "cpu  1 2 3\ncpu0 1 2 3\ncpu1 1 2 3\nintr 5\n";
+        assert_eq!(count_processors(text), 2);
+        let ours = std::thread::available_parallelism().map_or(1, usize::from);
+        assert!(processors() >= ours);
     }
 
     #[test]
