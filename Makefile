@@ -88,7 +88,7 @@ demo: deps-demo build ## what everything on costs under sysbench, and what it sh
 	@$(call weigh,demo)
 
 # Recipe own takes a server and a load of the user's: here tare serve, and sysbench.
-RECIPES = configs versions instruments connect schedulers allocators locks generator own demo server door memory events late
+RECIPES = configs versions instruments connect schedulers allocators locks generator own demo server door memory events explain late
 weigh-quick: deps-weigh build ## run every recipe of tare weigh in its quick form; reports in target/weigh (some two hours; RECIPES="configs connect" runs those)
 	CARGO_TARGET_DIR=target/plain $(CARGO) build --release -p tare-cli --no-default-features
 	@scripts/weigh-quick $(WEIGHED) $(RECIPES)

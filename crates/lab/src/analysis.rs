@@ -414,7 +414,11 @@ fn hour(plan: &Plan, results: &[cell::Result]) -> Hour {
         loops: Loops::of(&turns.map(|turn| turn.probe_ns).collect::<Vec<_>>()),
         // Ticks of 10 ms may come to slightly less than none; much less is a server on another machine.
         others: (others > -5.0).then(|| others.max(0.0)),
-        stolen: if seconds > 0.0 { 100.0 * stolen / seconds } else { 0.0 },
+        stolen: if seconds > 0.0 {
+            100.0 * stolen / seconds
+        } else {
+            0.0
+        },
     }
 }
 

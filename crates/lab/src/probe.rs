@@ -112,7 +112,10 @@ mod tests {
         };
         assert!(!hour(10).is_busy());
         let words = hour(60).words().expect("known");
-        assert!(hour(60).is_busy() && words.starts_with("busy: a loop"), "{words}");
+        assert!(
+            hour(60).is_busy() && words.starts_with("busy: a loop"),
+            "{words}"
+        );
         assert_eq!(Loops::of(&probes(0)[..19]), None);
         assert!(additions() > 0.0);
     }

@@ -7,8 +7,10 @@ mod report;
 mod sample;
 mod stock;
 mod unit;
+mod weighed;
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -21,6 +23,7 @@ use crate::sql::Target;
 use calibrate::Host;
 use rehearsal::Setup;
 use report::Seen;
+use sample::Consumers;
 
 /// Compute what instrumentation costs a running server, and what would save it
 ///
@@ -37,6 +40,11 @@ pub struct Args {
     #[command(flatten)]
     target: Target,
 
+    /// Instead of a running server: the directory of a run of `tare weigh explain`. Predicts what its events cost,
+    /// beside what it measured
+    #[arg(long, value_name = "DIR")]
+    weighed: Option<PathBuf>,
+
     /// Length of the interval in seconds
     #[arg(short, long, value_name = "SECONDS", default_value = "10", value_parser = crate::observe::interval)]
     interval: Duration,
@@ -46,6 +54,7 @@ const HELP: &str = "\
 Examples:
   tare explain                                the one running program that uses Tare
   tare explain --pid 4711 -i 30
+  tare explain --weighed weigh/explain-2026-11-22-224100
   MYSQL_PWD=$(cat secret) tare explain --dsn mysql://monitor@127.0.0.1:3306
 
 On another machine than the server's, costs are in CPU seconds only, without the share. For Tare's
@@ -56,6 +65,11 @@ Exit code: 1 when the server does not answer, 3 when there is no segment, or mor
 from.";
 
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
+    if let Some(directory) = &args.weighed {
+        let text = weighed::compare(directory)?;
+        let _ = std::io::stdout().write_all(text.as_bytes());
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut observed = Observed::open(args.target.clone())?;
     if let Some(reason) = observed.about.silent() {
         return Err(Failure::new(FAILED, reason));
@@ -104,21 +118,18 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     };
     let mut meters = sample::between(&before, &after);
     let statements = sample::statements(&meters, questions);
-    // What Tare's engine writes to its histories was rehearsed with them.
-    let histories = match is_tare {
-        true => Vec::new(),
-        false => observed.rows("SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'YES' AND NAME LIKE 'events%history%'")?,
+    // What Tare's engine keeps was rehearsed with its consumers.
+    let consumers = match is_tare {
+        true => Consumers::default(),
+        false => Consumers::ask(&mut observed)?,
     };
-    let histories: Vec<String> = (histories.iter())
-        .filter_map(|row| text(row.first()?))
-        .collect();
     sample::price(
         &mut meters,
         &observed.about,
         &host,
         &timers,
         statements,
-        &histories,
+        &consumers,
     );
     let source = match is_tare {
         true => host.units.words(),
@@ -136,7 +147,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         timers_change,
         host,
         source,
-        histories,
+        histories: consumers.histories().map(str::to_owned).collect(),
     };
     // Nobody reading it is no failure of ours.
     let _ = std::io::stdout().write_all(seen.text().as_bytes());

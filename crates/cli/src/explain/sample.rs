@@ -195,7 +195,7 @@ fn stocks(observed: &mut Observed, meters: &mut Meters) -> Result<(), Trouble> {
         meter.timed = timed.get(name).copied().unwrap_or(false);
         if meter.timed {
             meter.count_timed = meter.count;
-            meter.reads = meter.count * stock::unit(&observed.about, &meter.event_type).reads;
+            meter.reads = meter.count * stock::reads(&meter.event_type);
         }
     }
     Ok(())
@@ -217,15 +217,43 @@ pub fn text_bytes(observed: &mut Observed) -> Result<f64, Trouble> {
     Ok(bytes.and_then(|bytes| bytes.parse().ok()).unwrap_or(0.0))
 }
 
-/// Says what the events of an interval with so many statements have cost. `histories` are the consumers of a stock server that are on and keep
-/// events.
+/// Consumers that are on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Consumers(Vec<String>);
+
+impl Consumers {
+    /// Of these names.
+    pub fn of(names: impl Iterator<Item = String>) -> Self {
+        Self(names.collect())
+    }
+
+    /// Those of a server.
+    pub fn ask(observed: &mut Observed) -> Result<Self, Trouble> {
+        let rows = observed
+            .rows("SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'YES'")?;
+        Ok(Self::of(rows.iter().filter_map(|row| text(row.first()?))))
+    }
+
+    /// The histories among them.
+    pub fn histories(&self) -> impl Iterator<Item = &str> {
+        let names = self.0.iter().map(String::as_str);
+        names.filter(|name| name.starts_with("events_") && name.contains("_history"))
+    }
+
+    /// Whether one is on.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|on| on == name)
+    }
+}
+
+/// Says what the events of an interval with so many statements have cost. `consumers` are a stock server's.
 pub fn price(
     meters: &mut Meters,
     about: &About,
     host: &Host,
     timers: &HashMap<String, String>,
     statements: f64,
-    histories: &[String],
+    consumers: &Consumers,
 ) {
     // Where nobody counts statements, nobody knows which events come together.
     let firsts = if statements > 0.0 {
@@ -246,16 +274,27 @@ pub fn price(
                 (counting, timing - meter.reads * host.read("CYCLE"))
             }
             _ => {
-                let unit = stock::unit(about, &meter.event_type);
+                let unit = stock::unit(about, &meter.event_type, consumers);
                 let of_type = format!("events_{}s_history", meter.event_type);
-                let written = (histories.iter())
+                let written = (consumers.histories())
                     .filter(|name| name.starts_with(&of_type))
                     .count() as f64;
                 let clients = if is_of_client(name) { meter.count } else { 0.0 };
+                // A prepared statement had its digest when it was prepared.
+                let texts = if name.starts_with("statement/sql/") {
+                    meter.count
+                } else {
+                    0.0
+                };
+                let scale = match unit.read_ns > 0.0 {
+                    true => host.read(timer) / unit.read_ns,
+                    false => 1.0,
+                };
                 (
                     meter.count * (unit.counting_ns + written * unit.history_ns)
-                        + clients * unit.client_ns,
-                    meter.count_timed * unit.recording_ns,
+                        + clients * unit.client_ns
+                        + texts * unit.digest_ns,
+                    meter.count_timed * unit.timing_ns * scale - meter.timer_ns,
                 )
             }
         };
@@ -282,24 +321,23 @@ pub fn timers(observed: &mut Observed) -> Result<(HashMap<String, String>, bool)
             let pair = |row: &Vec<Cell>| Some((text(row.first()?)?, text(row.get(1)?)?));
             Ok((rows.iter().filter_map(pair).collect(), true))
         }
-        Ok(_) | Err(Trouble::Refused(_)) => {
-            let fixed = [
-                ("idle", "MICROSECOND"),
-                ("wait", "CYCLE"),
-                ("stage", "NANOSECOND"),
-                ("statement", "NANOSECOND"),
-                ("transaction", "NANOSECOND"),
-            ];
-            Ok((
-                fixed
-                    .into_iter()
-                    .map(|(event, timer)| (event.to_owned(), timer.to_owned()))
-                    .collect(),
-                false,
-            ))
-        }
+        Ok(_) | Err(Trouble::Refused(_)) => Ok((fixed_timers(), false)),
         Err(lost) => Err(lost),
     }
+}
+
+/// Those that stock servers have unless somebody chooses others.
+pub fn fixed_timers() -> HashMap<String, String> {
+    let fixed = [
+        ("idle", "MICROSECOND"),
+        ("wait", "CYCLE"),
+        ("stage", "NANOSECOND"),
+        ("statement", "NANOSECOND"),
+        ("transaction", "NANOSECOND"),
+    ];
+    (fixed.into_iter())
+        .map(|(event, timer)| (event.to_owned(), timer.to_owned()))
+        .collect()
 }
 
 #[cfg(test)]
@@ -324,7 +362,7 @@ mod tests {
 
     #[test]
     fn a_clients_statement_and_an_event_in_a_history_cost_more() {
-        let about = super::stock::about_for_tests("5.7.22", (5, 7));
+        let about = About::of_version(Product::MySql, "5.7.22");
         let cost = |name: &str, event_type: &str, histories: &[&str]| {
             let meter = Meter {
                 event_type: event_type.into(),
@@ -332,13 +370,14 @@ mod tests {
                 ..Meter::default()
             };
             let mut meters: Meters = [(name.to_owned(), meter)].into();
-            let histories: Vec<String> = histories.iter().map(|&name| name.to_owned()).collect();
+            let consumers = Consumers::of(histories.iter().map(|&name| name.to_owned()));
             let (host, timers) = (Host::default(), HashMap::new());
-            price(&mut meters, &about, &host, &timers, 100.0, &histories);
+            price(&mut meters, &about, &host, &timers, 100.0, &consumers);
             meters[name].cost_ns()
         };
-        let wait = stock::unit(&about, "wait");
-        let statement = stock::unit(&about, "statement");
+        let none = Consumers::default();
+        let wait = stock::unit(&about, "wait", &none);
+        let statement = stock::unit(&about, "statement", &none);
         let plain = 100.0 * statement.counting_ns;
         assert_eq!(cost("statement/sp/stmt", "statement", &[]), plain);
         assert_eq!(

@@ -88,6 +88,21 @@ impl About {
         })
     }
 
+    /// A stock server that nobody asks now, by the version that it told.
+    pub fn of_version(product: Product, version: &str) -> Self {
+        Self {
+            name: String::new(),
+            product,
+            version: version.into(),
+            series: series(version),
+            recording: true,
+            is_segment: false,
+            was_live: true,
+            connection_id: 0,
+            pid: None,
+        }
+    }
+
     /// The server's name and version, for a headline.
     pub fn server(&self) -> String {
         match (self.product, self.is_segment) {

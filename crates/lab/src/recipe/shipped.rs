@@ -33,5 +33,6 @@ shipped!(
     "door",
     "memory",
     "events",
+    "explain",
     "late"
 );

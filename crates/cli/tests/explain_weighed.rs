@@ -1,0 +1,145 @@
+//! `tare explain --weighed`: what events cost by arithmetic beside what a kept run measured.
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use support::{Directory, finish};
+use tare_lab::cell::{self, Asked, Cpu, Measured, Outcome};
+use tare_lab::events::Event;
+use tare_lab::machine::Machine;
+use tare_lab::matrix::Cell;
+use tare_lab::recipe::Recipe;
+use tare_lab::store::{Plan, Store};
+
+const RECIPE: &str = r#"
+question = "?"
+about = "?"
+baseline = "off"
+measure = "server_cpu"
+connections = [1]
+
+[run]
+repetitions = 4
+
+[[server]]
+name = "mysql"
+kind = "mysql"
+version = "5.7"
+
+[[configuration]]
+name = "off"
+
+[[configuration]]
+name = "counted"
+
+[[workload]]
+name = "w"
+script = "oltp_read_only"
+"#;
+
+/// A transaction of one statement takes 10 µs, and counting ten waits of one instrument 0.2 µs more.
+fn measured(cell: &Cell, asks: bool) -> Measured {
+    let counts = cell.key.configuration == "counted";
+    let micros = if counts { 10.2 } else { 10.0 };
+    let transactions = 1e4;
+    let asked = |title: &str, rows: &[&str]| Asked {
+        title: title.into(),
+        rows: rows.iter().map(|&row| vec![Some(row.to_owned())]).collect(),
+    };
+    let waits = Event {
+        kind: "wait".into(),
+        name: "wait/synch/mutex/sql/LOCK_a".into(),
+        count: 100_000,
+        sum_ps: 0,
+    };
+    Measured {
+        seconds: 1.0,
+        transactions,
+        queries: transactions,
+        server: Some(Cpu {
+            seconds: micros * transactions / 1e6,
+            ..Cpu::default()
+        }),
+        events: if counts { vec![waits] } else { Vec::new() },
+        asked: match asks {
+            true => vec![
+                asked("Version", &["5.7.22-log"]),
+                asked(
+                    "Consumers",
+                    &["global_instrumentation", "thread_instrumentation"],
+                ),
+            ],
+            false => Vec::new(),
+        },
+        ..Measured::default()
+    }
+}
+
+/// A kept run in this directory.
+fn keep(directory: &Directory, asks: bool) {
+    let recipe = Recipe::parse("mine", RECIPE).expect("a recipe");
+    let plan = Plan {
+        name: "mine".into(),
+        quick: false,
+        seed: 1,
+        machine: Machine::default(),
+        cells: recipe.plan(1),
+        live: None,
+        rates: BTreeMap::new(),
+        sequel: None,
+        recipe,
+    };
+    let mut store = Store::create(&directory.path().join("run"), &plan).expect("a directory");
+    for cell in &plan.cells {
+        let outcome = Outcome::Done(Box::new(measured(cell, asks)));
+        let cell = cell.clone();
+        store.keep(&cell::Result { cell, outcome }, None);
+    }
+}
+
+#[test]
+fn a_kept_run_is_predicted_beside_what_it_measured() {
+    let directory = Directory::new("explain-weighed");
+    keep(&directory, true);
+    let finished = finish(&mut directory.tare(["explain", "--weighed", "run"]));
+    assert_eq!(
+        (finished.code, finished.stderr.as_str()),
+        (Some(0), ""),
+        "{finished:?}"
+    );
+    let line = (finished.stdout.lines())
+        .find(|line| line.contains("mysql, counted, w, 1 connections"))
+        .unwrap_or_else(|| panic!("{finished:?}"));
+    let words: Vec<&str> = line.split_whitespace().collect();
+    // 0.2 of 10 µs, each time the same.
+    assert_eq!(words[2..6], ["+2.0", "%", "+2.0", "+2.0"], "{line}");
+    let predicted: f64 = words[0].parse().expect("percent");
+    let error: f64 = words[6].parse().expect("points");
+    assert!(predicted > 0.0, "ten waits cost something: {line}");
+    assert!((predicted - 2.0 - error).abs() < 0.11, "{line}");
+    assert!(
+        finished
+            .stdout
+            .contains("of 1 predictions are within 1.5 points."),
+        "{finished:?}"
+    );
+    assert!(
+        finished.stdout.contains(
+            "mysql: Unit costs apart from clock reads: constants measured on MySQL 5.7.22"
+        ),
+        "{finished:?}"
+    );
+}
+
+#[test]
+fn a_run_that_did_not_ask_says_what_its_recipe_lacks() {
+    let directory = Directory::new("explain-unasked");
+    keep(&directory, false);
+    let finished = finish(&mut directory.tare(["explain", "--weighed", "run"]));
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    assert!(
+        finished.stderr.contains("nothing to predict in run: the recipe has to ask stock servers for 'Version' and 'Consumers'"),
+        "{finished:?}"
+    );
+}
