@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tare_mysql::schema::{LOCALHOST, MONITOR, ROOT};
 use tare_mysql::table::TableDef;
 use tare_mysql::variable::Scope;
+use tare_query::system::register;
 use tare_rows::extension::Extension;
 use tare_rows::options::Options;
 use tare_rows::server::{HostSeen, LogStatus, Owned, StatusBy, UserVariable, VariableInfo};
@@ -162,7 +163,9 @@ impl Source for Served {
     }
 
     fn tables(&self, database: &str) -> Vec<Arc<TableDef>> {
-        let Ok(defs) = self.shared.databases.read(database) else {
+        let asked: Arc<dyn tare_functions::Session> = self.state.clone();
+        let prepare = |db: &rusqlite::Connection| register(db, &asked, &Sys);
+        let Ok(defs) = self.shared.databases.read(database, prepare) else {
             return Vec::new();
         };
         let mut all: Vec<_> = defs.tables.values().cloned().collect();

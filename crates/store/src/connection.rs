@@ -4,14 +4,13 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::time::Duration;
 
 use rusqlite::OpenFlags;
 use tare_mysql::table::TableDef;
 
 use super::control::Control;
 use super::cursor::Cursor;
-use super::databases::{Databases, FORMAT};
+use super::databases::{Databases, FORMAT, WAIT};
 use super::error::{Error, Result};
 use super::metrics::{self, CACHE_KIB};
 use super::stack;
@@ -76,7 +75,7 @@ impl Connection {
         // Not SQLITE_OPEN_MEMORY: what is attached would be opened with it too, and lost.
         let mut db = rusqlite::Connection::open_with_flags(":memory:", flags)?;
         // Other processes may have the files open; sessions of this one wait for the write lock.
-        db.busy_timeout(Duration::from_secs(5))?;
+        db.busy_timeout(WAIT)?;
         db.progress_handler(PROGRESS_STEPS, Some(move || control.must_stop()))?;
         prepare(&db)?;
         // SAFETY: the handle is only used while `db` is open: `Statements` is cleared before.
@@ -243,7 +242,7 @@ impl Connection {
             "PRAGMA {quoted}.journal_mode=WAL; PRAGMA {quoted}.cache_size=-{CACHE_KIB}; \
              PRAGMA {quoted}.journal_size_limit=67108864"
         )))?;
-        self.renew(&quoted)?;
+        self.renew(name)?;
         self.unsettled.push(quoted);
         self.settle()?;
         self.attached.push(name.to_owned());
@@ -252,16 +251,39 @@ impl Connection {
 
     /// Sorts the indexes of texts anew, where a file's are still in SQLite's own order. Where that
     /// cannot be done, another session or start does it.
-    fn renew(&mut self, quoted: &str) -> Result<()> {
+    fn renew(&mut self, name: &str) -> Result<()> {
+        let quoted = quote(name);
         let version = format!("PRAGMA {quoted}.user_version");
         let version: i64 = self.db.query_row(&version, [], |row| row.get(0))?;
-        if version < FORMAT && self.db.is_autocommit() {
-            let renewed = self.db.execute_batch(&format!(
-                "REINDEX NOCASE; PRAGMA {quoted}.user_version={FORMAT}"
-            ));
-            if let Err(error) = renewed {
+        if version >= FORMAT || !self.db.is_autocommit() {
+            return Ok(());
+        }
+        // REINDEX of a collation would take the other databases' files, too.
+        let mut of_texts = self.db.prepare(&format!(
+            "SELECT DISTINCT i.name FROM {quoted}.sqlite_schema AS i, \
+             pragma_index_xinfo(i.name, ?1) AS x WHERE i.type = 'index' AND lower(x.coll) = 'nocase'"
+        ))?;
+        let indexes: Vec<String> = of_texts
+            .query_map([name], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        drop(of_texts);
+        let mut renewed = true;
+        for index in indexes {
+            let sorted = self
+                .db
+                .execute_batch(&format!("REINDEX {quoted}.{}", quote(&index)));
+            if let Err(error) = sorted {
+                eprintln!(
+                    "tare: database {name}: index {index} stays in the order of an earlier version: {error}. \
+                     Texts that differ in accents or spaces at the end alone are equal now: change one of them"
+                );
                 let _ = counted::<()>(Err(error));
+                renewed = false;
             }
+        }
+        if renewed {
+            let done = format!("PRAGMA {quoted}.user_version={FORMAT}");
+            let _ = counted(self.db.execute_batch(&done));
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use super::tables::{META, ReadDefinition, load};
 use tare_mysql::error::SqlError;
@@ -14,12 +15,16 @@ use tare_mysql::table::TableDef;
 
 use super::error::{Error, Result};
 use super::points::{LOCK_DEFINITIONS, LOCK_GATES};
+use super::stack;
 use super::write_lock::WriteLock;
 use tare::sync::{Mutex, RwLock};
 
 /// The format of a database's file, as its user_version says: from 1 on, texts without case are in
 /// the order of `tare_mysql::collation`.
 pub(crate) const FORMAT: i64 = 1;
+
+/// For another process that has the file.
+pub(crate) const WAIT: Duration = Duration::from_secs(5);
 
 /// Of a database's files.
 const MODE: u32 = 0o640;
@@ -212,14 +217,22 @@ impl Databases {
     }
 
     /// The tables of a database, read through a connection of their own when what is known is out of
-    /// date: for whoever is called while the session's connection runs a statement.
+    /// date: for whoever is called while the session's connection runs a statement. `prepare` gives
+    /// it the functions that views call.
     ///
     /// # Errors
     /// [`Error::BadName`], or SQLite's.
-    pub fn read(&self, name: &str) -> Result<Arc<Definitions>> {
+    pub fn read(
+        &self,
+        name: &str,
+        prepare: impl FnOnce(&rusqlite::Connection) -> rusqlite::Result<()>,
+    ) -> Result<Arc<Definitions>> {
         self.definitions(name, || {
             let db = rusqlite::Connection::open(self.path(name)?)?;
-            load(&db, "main", self.read)
+            db.busy_timeout(WAIT)?;
+            prepare(&db)?;
+            // Views nest, whatever the statement's own text is.
+            stack::with_stack(true, || load(&db, "main", self.read))
         })
     }
 

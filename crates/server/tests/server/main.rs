@@ -24,3 +24,4 @@ mod support;
 mod sysbench;
 mod tls;
 mod transactions;
+mod upgrade;

@@ -49,8 +49,11 @@ pub fn load(
         let def = match kept.get(&name).map(|text| read(text)) {
             Some(Ok(mut def)) => {
                 def.name.clone_from(&name);
-                if kind == "view" {
-                    def.columns = observe(db, database, &name)?.columns;
+                // One that names what is gone has no columns, as in MySQL.
+                if kind == "view"
+                    && let Ok(seen) = observe(db, database, &name)
+                {
+                    def.columns = seen.columns;
                 }
                 def
             }
