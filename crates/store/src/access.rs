@@ -45,8 +45,6 @@ pub struct Program {
     pub accesses: Vec<Access>,
     /// How the rows of its one loop can be counted.
     pub single_loop: Option<Loop>,
-    /// Temporary tables that it fills with rows.
-    pub temporaries: u64,
 }
 
 /// How the steps of SQLite's machine tell how many rows a loop has visited, where there is a single
@@ -265,41 +263,7 @@ pub fn of(db: &rusqlite::Connection, sql: &str, inserts: bool) -> Result<Program
     Ok(Program {
         accesses: found,
         single_loop: single_loop(&ops, &cursors),
-        temporaries: temporaries(&ops),
     })
-}
-
-/// Temporary tables that a loop fills. What stands in a list (`IN (1, 2)`) is put into one, too, which
-/// nobody would call a temporary table.
-fn temporaries(ops: &[Op]) -> u64 {
-    let mut blocks: Vec<(usize, usize, bool)> = Vec::new();
-    for (at, op) in ops.iter().enumerate() {
-        let Ok(to) = usize::try_from(op.p2) else {
-            continue;
-        };
-        match op.name.as_str() {
-            "Next" | "Prev" | "SorterNext" | "VNext" if to <= at => blocks.push((to, at, true)),
-            "Once" if to > at => blocks.push((at, to, false)),
-            _ => {}
-        }
-    }
-    let in_loop = |at: usize| {
-        let around = blocks
-            .iter()
-            .filter(|(from, to, _)| (*from..=*to).contains(&at));
-        around
-            .min_by_key(|(from, to, _)| to - from)
-            .is_some_and(|(.., is_loop)| *is_loop)
-    };
-    let opened = ops
-        .iter()
-        .filter(|op| matches!(op.name.as_str(), "OpenEphemeral" | "OpenAutoindex"));
-    let filled = opened.filter(|open| {
-        ops.iter().enumerate().any(|(at, op)| {
-            matches!(op.name.as_str(), "IdxInsert" | "Insert") && op.p1 == open.p1 && in_loop(at)
-        })
-    });
-    filled.count() as u64
 }
 
 fn single_loop(ops: &[Op], cursors: &[(i64, Moved)]) -> Option<Loop> {
@@ -441,17 +405,6 @@ mod tests {
             read("SELECT t.c, u.b FROM shop.t, shop.u WHERE u.a = t.c"),
             [(Reads::Scan, None, false), (Reads::Lookup, id, false)]
         );
-    }
-
-    #[test]
-    fn a_temporary_table_is_one_that_rows_are_put_into() {
-        let made = |sql| of(&connection(), sql, false).unwrap().temporaries;
-        assert_eq!(made("SELECT DISTINCT c FROM shop.t"), 1);
-        assert_eq!(made("SELECT COUNT(DISTINCT c) FROM shop.t"), 1);
-        assert_eq!(made("SELECT c FROM shop.t"), 0);
-        assert_eq!(made("SELECT c FROM shop.t WHERE id IN (1, 2, 3, 4)"), 0);
-        assert_eq!(made("SELECT c FROM shop.t WHERE c IN ('a', 'b', 'c')"), 0);
-        assert_eq!(made("SELECT c FROM shop.t ORDER BY c"), 0);
     }
 
     #[test]

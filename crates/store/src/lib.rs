@@ -14,6 +14,7 @@ mod memory;
 pub mod metrics;
 mod mutex;
 mod points;
+pub mod shape;
 pub mod sqlite;
 pub mod stack;
 mod statement;

@@ -9,10 +9,10 @@ use tare_dialect::plan::{Action, Change};
 
 /// In the session's status. What is done to tables is known where performance_schema records it.
 pub fn status(status: &Status, tally: &Tally) {
-    if tally.sorts > 0 {
-        status.add(Counter::SortRows, tally.sent);
-    }
     let Some(work) = &tally.work else {
+        if tally.sorts > 0 {
+            status.add(Counter::SortRows, tally.sent);
+        }
         return;
     };
     for (counter, n) in [
@@ -24,6 +24,7 @@ pub fn status(status: &Status, tally: &Tally) {
         (Counter::HandlerReadNext, work.read_next),
         (Counter::HandlerReadPrev, work.read_prev),
         (Counter::HandlerReadRndNext, work.read_rnd_next),
+        (Counter::SortRows, work.sorted),
         (Counter::SelectFullJoin, work.select_full_join.into()),
         (
             Counter::SelectFullRangeJoin,
@@ -31,8 +32,8 @@ pub fn status(status: &Status, tally: &Tally) {
         ),
         (Counter::SelectRange, work.select_range.into()),
         (Counter::SelectScan, work.select_scan.into()),
-        (Counter::SortRange, sorts(tally, work, true)),
-        (Counter::SortScan, sorts(tally, work, false)),
+        (Counter::SortRange, sorts(work, true)),
+        (Counter::SortScan, sorts(work, false)),
     ] {
         if n > 0 {
             status.add(counter, n);
@@ -41,9 +42,9 @@ pub fn status(status: &Status, tally: &Tally) {
 }
 
 /// Sorts of rows that a range of a key gave, or of others.
-fn sorts(tally: &Tally, work: &Work, of_range: bool) -> u64 {
+fn sorts(work: &Work, of_range: bool) -> u64 {
     match work.select_range == of_range {
-        true => tally.sorts,
+        true => work.sorts,
         false => 0,
     }
 }
@@ -52,9 +53,10 @@ fn sorts(tally: &Tally, work: &Work, of_range: bool) -> u64 {
 pub fn event(point: &tare::statement::Statement, tally: &Tally, warnings: u16) {
     let work = tally.work.unwrap_or(Work {
         select_scan: tally.scanned,
+        sorts: tally.sorts,
+        sorted: if tally.sorts > 0 { tally.sent } else { 0 },
         ..Work::default()
     });
-    let sorted = if tally.sorts > 0 { tally.sent } else { 0 };
     point.set_all([
         (Event::RowsSent, tally.sent),
         (Event::RowsExamined, tally.examined),
@@ -68,9 +70,9 @@ pub fn event(point: &tare::statement::Statement, tally: &Tally, warnings: u16) {
         ),
         (Event::SelectRange, work.select_range.into()),
         (Event::SelectScan, work.select_scan.into()),
-        (Event::SortRange, sorts(tally, &work, true)),
-        (Event::SortScan, sorts(tally, &work, false)),
-        (Event::SortRows, sorted),
+        (Event::SortRange, sorts(&work, true)),
+        (Event::SortScan, sorts(&work, false)),
+        (Event::SortRows, work.sorted),
         (Event::NoIndexUsed, work.no_index.into()),
     ]);
 }

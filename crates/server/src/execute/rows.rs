@@ -126,7 +126,9 @@ fn send(
     session.tally.sent = rows;
     session.tally.scanned = scanned > 0;
     session.tally.sorts = sorts as u64;
-    session.tally.examined = rows.max(scanned as u64);
+    // A scan counts its steps from row to row.
+    let scanned_rows = scanned as u64 + u64::from(scanned > 0);
+    session.tally.examined = rows.max(scanned_rows);
     if let Some(uses) = uses {
         let rows = Rows {
             sent: rows,
@@ -138,7 +140,11 @@ fn send(
             },
         };
         session.tables.end(uses, wait, rows);
-        session.tally.work = Some(uses.work(rows));
+        let work = uses.work(rows);
+        if !uses.is_empty() {
+            session.tally.examined = work.examined;
+        }
+        session.tally.work = Some(work);
     }
     sent
 }

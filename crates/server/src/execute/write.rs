@@ -122,8 +122,12 @@ fn step(
         session.tally.work = Some(uses.work(rows));
     }
     result?;
+    let examined = match session.tally.work {
+        Some(work) => work.examined,
+        None => rows.scanned + u64::from(rows.scanned > 0),
+    };
     Ok(Done {
-        examined: rows.scanned,
+        examined,
         changed: rows.affected,
         last_id,
     })
@@ -142,9 +146,10 @@ fn answer(session: &mut Session, sql: &Sql, change: Change, done: &Done, more: b
     };
     session.registration.status().add(handler, affected);
     session.tally.affected = affected;
-    if !matches!(change, Change::Insert) {
-        session.tally.examined = affected.max(done.examined);
-    }
+    session.tally.examined = match change {
+        Change::Insert | Change::Replace => done.examined,
+        Change::Update | Change::Delete => affected.max(done.examined),
+    };
     let mut insert_id = 0;
     if matches!(change, Change::Insert | Change::Replace) && sql.makes_ids && affected > 0 {
         // MySQL tells the first of the numbers that one statement made.

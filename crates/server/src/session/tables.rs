@@ -13,6 +13,7 @@ use tare_mysql::error::Result;
 use tare_mysql::table::TableDef;
 use tare_store::Connection;
 use tare_store::access::{self, Loop, Reads};
+use tare_store::shape::{self, Shape};
 
 /// Statements whose use of tables a session remembers by their digest, so that a text with other
 /// values in it is not looked at again.
@@ -49,7 +50,7 @@ pub struct Uses {
     all: Vec<One>,
     steps: Option<Loop>,
     change: Option<Change>,
-    temporaries: u64,
+    shape: Shape,
 }
 
 /// The tables that a session has open.
@@ -60,7 +61,7 @@ pub struct Tables {
     /// Tables opened since the session began.
     opened: u64,
     /// By digest, and the databases that the text's names are of.
-    known: HashMap<(Digest, Vec<String>), Uses>,
+    known: HashMap<(Digest, bool, Vec<String>), Uses>,
 }
 
 /// Rows that a statement has read or changed.
@@ -82,8 +83,13 @@ pub struct Rows {
 pub struct Work {
     /// Tables locked, and unlocked again.
     pub external_locks: u64,
-    /// Temporary tables that SQLite filled.
+    /// Temporary tables.
     pub temporaries: u64,
+    /// Sorts, and the rows that were sorted.
+    pub sorts: u64,
+    pub sorted: u64,
+    /// Rows looked at.
+    pub examined: u64,
     pub read_first: u64,
     pub read_key: u64,
     pub read_last: u64,
@@ -127,7 +133,9 @@ impl Tables {
                 ..Self::default()
             };
         }
-        let key = digest.map(|digest| (*digest, sql.databases.clone()));
+        // A pattern decides by its own first letters whether an index serves.
+        let bounded = sql.text.contains("tare_like_from(");
+        let key = digest.map(|digest| (*digest, bounded, sql.databases.clone()));
         if let Some(known) = key.as_ref().and_then(|key| self.known.get(key)) {
             return Ok(known.clone());
         }
@@ -155,7 +163,7 @@ impl Tables {
             all,
             steps: program.single_loop,
             change,
-            temporaries: program.temporaries,
+            shape: shape::of(connection.db(), &sql.text)?,
         };
         if let Some(key) = key {
             if self.known.len() >= REMEMBERED {
@@ -249,6 +257,11 @@ impl Tables {
 }
 
 impl Uses {
+    /// Whether no table of a user's database takes part.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     /// Whether it was learned from the schemas as they are.
     pub fn is_of(&self, generation: u64) -> bool {
         self.generation == generation
@@ -258,10 +271,14 @@ impl Uses {
     pub fn work(&self, rows: Rows) -> Work {
         let mut work = Work {
             external_locks: 2 * self.all.len() as u64,
-            temporaries: self.temporaries,
+            temporaries: self.shape.temporaries,
+            sorts: self.shape.sorts,
+            sorted: if self.shape.sorts > 0 { rows.sent } else { 0 },
+            examined: self.examined(rows),
             ..Work::default()
         };
         let is_select = self.change.is_none();
+        work.select_full_join = is_select && self.shape.full_join;
         for (i, one) in self.all.iter().enumerate() {
             let is_first = i == 0;
             // A joined table is looked up for each row at least.
@@ -289,10 +306,32 @@ impl Uses {
             }
             if is_select {
                 work.select(one.reads, is_first);
-                work.no_index |= one.reads == Reads::Scan;
+                // What follows an index from end to end uses it.
+                let by_key = one.index.is_some() || is_first && self.shape.ordered_by_key;
+                work.no_index |= one.reads == Reads::Scan && !by_key;
             }
         }
         work
+    }
+
+    /// Rows looked at, as MySQL counts them: in each table, and once more where they are sorted.
+    fn examined(&self, rows: Rows) -> u64 {
+        let Some(first) = self.all.first() else {
+            return 0;
+        };
+        let joined = |one: &&One| matches!(one.reads, Reads::Lookup | Reads::Range);
+        let others = self.all[1..].iter().filter(joined).count() as u64 * rows.sent;
+        let found = match first.reads {
+            Reads::None => rows.affected.min(others),
+            // One row by its key is a constant to what is joined to it.
+            Reads::Lookup if others > 0 && rows.sent <= 1 => 0,
+            Reads::Scan if rows.scanned > 0 && others > 0 => rows.scanned + 1,
+            Reads::Scan if rows.scanned > 0 => rows.sent.max(rows.scanned + 1),
+            Reads::Lookup | Reads::Range if self.change == Some(Change::Insert) => rows.affected,
+            _ => visited(self, rows),
+        };
+        let sorted = if self.shape.sorts > 0 { rows.sent } else { 0 };
+        found + others + sorted
     }
 
     /// Whether steps of SQLite's machine say more than the rows do.

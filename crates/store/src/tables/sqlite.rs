@@ -192,5 +192,11 @@ fn sqlite_default(column: &ColumnDef, default: &str) -> String {
             _ => format!("'{text}'"),
         };
     }
-    default.replace("\\\\", "\\")
+    let default = default.replace("\\\\", "\\");
+    match sqlite_type(&column.column_type).contains("blob")
+        && base_type(&column.column_type) != "bigint"
+    {
+        true => format!("CAST({default} AS BLOB)"),
+        false => default,
+    }
 }
