@@ -17,10 +17,12 @@ pub(crate) static HELPERS: &[Helper] = &[
     helper("tare_to_decimal", 6, 6, to_decimal),
     helper("tare_to_double", 4, 4, to_double),
     helper("tare_to_char", 4, 4, to_char),
+    helper("tare_to_binary", 4, 4, to_binary),
     helper("tare_to_date", 3, 3, moment::to_date),
-    helper("tare_to_datetime", 4, 4, moment::to_datetime),
+    helper("tare_to_datetime", 5, 5, moment::to_datetime),
     helper("tare_to_time", 4, 4, moment::to_time),
     helper("tare_to_year", 3, 3, moment::to_year),
+    helper("tare_then", 5, 5, then),
     helper("tare_to_enum", 4, ANY, member::to_enum),
     helper("tare_to_set", 4, ANY, member::to_set),
     helper("tare_member", 2, ANY, member::number_of_enum),
@@ -96,9 +98,15 @@ fn to_int(ctx: &Call<'_>) -> Answer {
         ValueRef::Null => return Ok(Value::Null),
         ValueRef::Integer(n) => i128::from(n),
         // Doubles are rounded to even, everything else away from zero.
-        ValueRef::Real(x) => x.round_ties_even() as i128,
+        ValueRef::Real(x) => match x.round_ties_even() as i128 {
+            // The double next to the largest integer is taken for it.
+            n if bits == 64 && !unsigned && n == high + 1 => high,
+            n => n,
+        },
         _ => match decimal(ctx, 0) {
             None => return Ok(Value::Null),
+            // What is below zero does not become it by rounding.
+            Some(d) if unsigned && d.is_negative() => -1,
             Some(d) => {
                 let rounded = d.rounded(0);
                 let limit = if rounded.is_negative() {
@@ -132,7 +140,7 @@ fn to_decimal(ctx: &Call<'_>) -> Answer {
         Read::Part => return truncated(ctx, Value::Text(rounded.text())),
         Read::Whole => {}
     }
-    if rounded.is_negative() && int(ctx, 5) == Some(1) {
+    if d.is_negative() && int(ctx, 5) == Some(1) {
         let zero = Decimal::from(0i64).rounded(scale).text();
         return out_of_range(ctx, Value::Text(zero));
     }
@@ -172,4 +180,42 @@ fn to_char(ctx: &Call<'_>) -> Answer {
         message,
         Value::Text(value.chars().take(most).collect()),
     )
+}
+
+/// A BINARY of so many bytes, with zeros at its end. What is too long its constraint refuses.
+fn to_binary(ctx: &Call<'_>) -> Answer {
+    let Some(mut value) = bytes(ctx, 0) else {
+        return Ok(Value::Null);
+    };
+    let most = int(ctx, 3).unwrap_or(1).max(0) as usize;
+    if value.len() < most {
+        value.resize(most, 0);
+    }
+    Ok(Value::Blob(value))
+}
+
+/// The second of two values that a column is given, where the first one fits too: whether it may be
+/// NULL, and its characters or bytes at most.
+fn then(ctx: &Call<'_>) -> Answer {
+    let name = text(ctx, 2).unwrap_or_default();
+    let most = int(ctx, 4).and_then(|n| usize::try_from(n).ok());
+    let long = |most: usize| match ctx.get_raw(0) {
+        ValueRef::Blob(b) => b.len() > most,
+        // Spaces at the end are cut without a word.
+        ValueRef::Text(t) => {
+            let text = String::from_utf8_lossy(t);
+            text.trim_end_matches(' ').chars().count() > most
+        }
+        _ => text(ctx, 0).is_some_and(|t| t.len() > most),
+    };
+    if matches!(ctx.get_raw(0), ValueRef::Null) {
+        if int(ctx, 3) == Some(1) {
+            let message = format!("Column '{name}' cannot be null");
+            return Err(raise(SqlError::new(1048, message)));
+        }
+    } else if most.is_some_and(long) {
+        let message = format!("Data too long for column '{name}' at row 1");
+        return Err(raise(SqlError::new(1406, message)));
+    }
+    ctx.get(1)
 }

@@ -56,12 +56,24 @@ pub(crate) static HELPERS: &[Helper] = &[
     }),
     helper("tare_div_int", 4, 4, |ctx| {
         let unsigned = int(ctx, 3) == Some(1);
-        divided(ctx, |a, b| in_range(a.div(b).to_whole(), unsigned))
+        let integers = (0..2).all(|i| matches!(ctx.get_raw(i), ValueRef::Integer(_)));
+        // Of two integers none is the one number that has no positive, as in a product.
+        divided(ctx, |a, b| {
+            let found = a.div(b).to_whole();
+            in_range(
+                found.filter(|n| !integers || *n != i128::from(i64::MIN)),
+                unsigned,
+            )
+        })
     }),
     helper("tare_neg", 1, 1, |ctx| one(ctx, |d| d.negated())),
     helper("tare_neg_int", 1, 1, |ctx| match decimal(ctx, 0) {
         None => Ok(Value::Null),
         Some(d) => in_range(d.negated().to_whole(), false),
+    }),
+    // SQLite takes a double from 0, which loses the sign of nothing.
+    helper("tare_neg_real", 1, 1, |ctx| {
+        Ok(real(ctx, 0).map_or(Value::Null, |x| number(-x)))
     }),
     helper("tare_abs", 1, 1, |ctx| one(ctx, |d| d.abs())),
     // A number that was given as a text: whole, where it is.
@@ -73,27 +85,48 @@ pub(crate) static HELPERS: &[Helper] = &[
         _ => ctx.get(0),
     }),
     // CAST(x AS SIGNED), and AS UNSIGNED where the second argument is 1.
-    helper("tare_whole", 2, 2, |ctx| {
+    // The third says that the operand has no sign, and the fourth that what is cut is an error.
+    helper("tare_whole", 2, 4, |ctx| {
         let unsigned = int(ctx, 1) == Some(1);
+        let bits = ctx.len() > 2 && int(ctx, 2) == Some(1);
         let is_text = matches!(ctx.get_raw(0), ValueRef::Text(_));
-        Ok(match decimal(ctx, 0) {
+        let found = match ctx.get_raw(0) {
+            ValueRef::Real(x) => Decimal::from_double(x.round_ties_even()),
+            _ => decimal(ctx, 0),
+        };
+        Ok(match found {
             None => Value::Null,
             // An integer keeps its bits, a DECIMAL does not.
-            Some(d) if unsigned && is_text && d.is_negative() => Value::Integer(0),
-            Some(d) => cast_whole(&d, unsigned),
+            Some(d) if is_text && cut(&d, unsigned || bits) => {
+                let message = format!("Truncated incorrect DECIMAL value: '{}'", d.text());
+                if ctx.len() > 3 && int(ctx, 3) == Some(1) {
+                    return Err(raise(SqlError::new(1292, message)));
+                }
+                ctx.session.warn(1292, &message);
+                match unsigned && d.is_negative() {
+                    true => Value::Integer(0),
+                    false => cast_to_bits(&d, unsigned, bits),
+                }
+            }
+            Some(d) => cast_to_bits(&d, unsigned, bits),
         })
     }),
     // CAST(x AS DECIMAL(digits, scale)).
-    helper("tare_decimal", 3, 3, |ctx| {
+    helper("tare_decimal", 4, 4, |ctx| {
         let (Some(d), Some(digits), Some(scale)) = (decimal(ctx, 0), int(ctx, 1), int(ctx, 2))
         else {
             return Ok(Value::Null);
         };
         let rounded = d.rounded(scale);
-        Ok(Value::Text(match rounded.whole_digits() > digits - scale {
-            true => largest(digits, scale, rounded.is_negative()),
-            false => rounded.text(),
-        }))
+        if rounded.whole_digits() <= digits - scale {
+            return Ok(Value::Text(rounded.text()));
+        }
+        let message = "Out of range value for column '(null)' at row 1";
+        if int(ctx, 3) == Some(1) {
+            return Err(raise(SqlError::new(1264, message)));
+        }
+        ctx.session.warn(1264, message);
+        Ok(Value::Text(largest(digits, scale, rounded.is_negative())))
     }),
     // GREATEST and LEAST of exact numbers, and NULLIF.
     // Operators on bits, of 64 bits without a sign.
@@ -170,6 +203,7 @@ fn one(ctx: &Call<'_>, f: fn(Decimal) -> Decimal) -> Answer {
         ValueRef::Real(x) if x.is_finite() => {
             Decimal::from_double(x).map_or(Value::Null, |d| Value::Real(f(d).to_double()))
         }
+        ValueRef::Integer(n) => f(Decimal::from(n)).to_whole().map_or(Value::Null, integer),
         _ => decimal(ctx, 0).map_or(Value::Null, |d| Value::Text(f(d).text())),
     })
 }
@@ -225,6 +259,23 @@ pub(crate) fn by_zero(ctx: &Call<'_>, refuses: usize) -> Answer {
     match asked && ctx.len() > refuses && int(ctx, refuses) == Some(1) {
         true => Err(raise(SqlError::new(1365, "Division by 0"))),
         false => Ok(Value::Null),
+    }
+}
+
+/// Whether a DECIMAL leaves 64 bits, with a sign or without.
+fn cut(d: &Decimal, unsigned: bool) -> bool {
+    let whole = d.rounded(0).to_whole();
+    !whole.is_some_and(|n| match unsigned {
+        true => u64::try_from(n).is_ok(),
+        false => i64::try_from(n).is_ok(),
+    })
+}
+
+/// The same, where an operand without a sign keeps its bits.
+fn cast_to_bits(d: &Decimal, unsigned: bool, bits: bool) -> Value {
+    match cast_whole(d, unsigned || bits) {
+        Value::Text(t) if !unsigned => Value::Integer(t.parse::<u64>().unwrap_or(u64::MAX) as i64),
+        other => other,
     }
 }
 

@@ -96,6 +96,9 @@ pub(crate) static HELPERS: &[Helper] = &[
     helper("tare_div", 2, 3, |ctx| {
         divided(ctx, |_, _| None, |a, b| number(a / b))
     }),
+    helper("tare_mod", 2, 3, |ctx| {
+        divided(ctx, i64::checked_rem, |a, b| number(a % b))
+    }),
     helper("tare_intdiv", 2, 3, |ctx| {
         divided(ctx, i64::checked_div, |a, b| {
             Value::Integer((a / b).trunc() as i64)

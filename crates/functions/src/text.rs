@@ -161,6 +161,16 @@ pub(crate) static HELPERS: &[Helper] = &[
             _ => ctx.get(0),
         }
     }),
+    // LIKE: text, pattern, escape.
+    helper("tare_like", 3, 3, |ctx| like(ctx, collation::like)),
+    helper("tare_like_exactly", 3, 3, |ctx| {
+        like(ctx, collation::like_exactly)
+    }),
+    // The least and the greatest text that can be like a pattern, for indexes.
+    helper("tare_like_from", 2, 2, |ctx| bound(ctx, |(low, _)| low, "")),
+    helper("tare_like_to", 2, 2, |ctx| {
+        bound(ctx, |(_, high)| high, "\u{ffff}")
+    }),
     helper("concat_", 0, ANY, concat),
     helper("tare_tuple", 0, ANY, |ctx| {
         // Rows that differ give texts that differ: each part with its length before it.
@@ -257,7 +267,40 @@ fn concat(ctx: &Call<'_>) -> Answer {
     Ok(out.into())
 }
 
-/// GREATEST and LEAST of texts; NULL where one is.
+/// The character after which a pattern's next one stands for itself; an empty text is none.
+fn escape(ctx: &Call<'_>, i: usize) -> rusqlite::Result<Option<char>> {
+    let text = text(ctx, i).unwrap_or_else(|| "\\".into());
+    let mut chars = text.chars();
+    match (chars.next(), chars.next()) {
+        (one, None) => Ok(one),
+        _ => Err(raise(SqlError::new(1210, "Incorrect arguments to ESCAPE"))),
+    }
+}
+
+/// LIKE; NULL where the text or the pattern is.
+fn like(ctx: &Call<'_>, fits: fn(&str, &str, Option<char>) -> bool) -> Answer {
+    let escape = escape(ctx, 2)?;
+    let is_bytes = |i: usize| matches!(ctx.get_raw(i), ValueRef::Blob(_));
+    // Of bytes each is a character.
+    let read = |i: usize| match is_bytes(0) || is_bytes(1) {
+        true => bytes(ctx, i).map(|b| b.into_iter().map(char::from).collect()),
+        false => text(ctx, i),
+    };
+    Ok(match read(0).zip(read(1)) {
+        Some((text, pattern)) => Value::Integer(fits(&text, &pattern, escape).into()),
+        None => Value::Null,
+    })
+}
+
+/// A bound of the texts that are like a pattern; NULL of NULL.
+fn bound(ctx: &Call<'_>, which: fn((String, String)) -> String, none: &str) -> Answer {
+    let escape = escape(ctx, 1)?;
+    let of = |p: String| collation::bounds(&p, escape).map_or_else(|| none.to_owned(), which);
+    opt(text(ctx, 0).map(of))
+}
+
+/// GREATEST and LEAST of texts; NULL where one is. Of equal ones the last is the greatest, and the
+/// first the least.
 fn extreme(ctx: &Call<'_>, way: std::cmp::Ordering) -> Answer {
     let mut best: Option<String> = None;
     for i in 0..ctx.len() {
@@ -266,7 +309,10 @@ fn extreme(ctx: &Call<'_>, way: std::cmp::Ordering) -> Answer {
         };
         if best
             .as_ref()
-            .is_none_or(|b| collation::compare(&value, b) == way)
+            .is_none_or(|b| match collation::compare(&value, b) {
+                std::cmp::Ordering::Equal => way.is_gt(),
+                other => other == way,
+            })
         {
             best = Some(value);
         }

@@ -55,6 +55,105 @@ pub fn compare(a: &str, b: &str) -> Ordering {
     }
 }
 
+/// What a pattern of LIKE asks for, one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// `%`.
+    Any,
+    /// `_`.
+    One,
+    Weight(u32),
+}
+
+/// A pattern of LIKE.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern(Vec<Part>);
+
+impl Pattern {
+    /// Reads it. What follows `escape` stands for itself, and `weight` says what characters are
+    /// compared by.
+    fn read(pattern: &str, escape: Option<char>, weight: fn(char) -> u32) -> Self {
+        let mut parts = Vec::new();
+        let mut rest = pattern.chars();
+        while let Some(c) = rest.next() {
+            parts.push(match c {
+                // At the end there is nothing that it could stand before.
+                c if Some(c) == escape => Part::Weight(weight(rest.next().unwrap_or(c))),
+                '%' => Part::Any,
+                '_' => Part::One,
+                c => Part::Weight(weight(c)),
+            });
+        }
+        Self(parts)
+    }
+
+    /// Whether a text is like the pattern. The last `%` takes one character more until the rest fits:
+    /// those before it have no need to.
+    fn fits<T: Iterator<Item = u32> + Clone>(&self, mut text: T) -> bool {
+        let mut at = 0;
+        let mut last: Option<(T, usize)> = None;
+        loop {
+            match self.0.get(at) {
+                Some(Part::Any) => {
+                    at += 1;
+                    last = Some((text.clone(), at));
+                    continue;
+                }
+                Some(part) => match text.next() {
+                    None => return false,
+                    Some(weight) if matches!(part, Part::One) || *part == Part::Weight(weight) => {
+                        at += 1;
+                        continue;
+                    }
+                    Some(_) => {}
+                },
+                None if text.next().is_none() => return true,
+                // What ends with `%` fits whatever follows.
+                None if self.0.last() == Some(&Part::Any) => return true,
+                None => {}
+            }
+            let Some((rest, after)) = &mut last else {
+                return false;
+            };
+            if rest.next().is_none() {
+                return false;
+            }
+            (text, at) = (rest.clone(), *after);
+        }
+    }
+}
+
+/// Whether a text is LIKE a pattern: character by character, without case and accents. Spaces at the
+/// end count, as in MySQL.
+pub fn like(text: &str, pattern: &str, escape: Option<char>) -> bool {
+    Pattern::read(pattern, escape, weight).fits(text.chars().map(weight))
+}
+
+/// The same where case and accents count.
+pub fn like_exactly(text: &str, pattern: &str, escape: Option<char>) -> bool {
+    Pattern::read(pattern, escape, u32::from).fits(text.chars().map(u32::from))
+}
+
+/// The least and the greatest text that can be like a pattern, by what it begins with. `None` for a
+/// pattern that begins with `%` or `_`.
+pub fn bounds(pattern: &str, escape: Option<char>) -> Option<(String, String)> {
+    let mut prefix = String::new();
+    let mut rest = pattern.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            c if Some(c) == escape => prefix.push(rest.next().unwrap_or(c)),
+            '%' | '_' => break,
+            c => prefix.push(c),
+        }
+    }
+    // What follows in a text: nothing less than zeros, nothing more than the heaviest character.
+    let filled = |with: &str| prefix.clone() + &with.repeat(FILLED);
+    (!prefix.is_empty()).then(|| (filled("\0"), filled("\u{ffff}")))
+}
+
+/// Characters that [`bounds`] appends: more than a key has.
+const FILLED: usize = 768;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,5 +179,43 @@ mod tests {
         ] {
             assert_eq!(compare(a, b), Ordering::Less, "{a} {b}");
         }
+    }
+
+    #[test]
+    fn like_goes_by_characters() {
+        for (text, pattern, fits) in [
+            ("é", "e", true),
+            ("École", "ec%", true),
+            ("abc", "a_c", true),
+            ("abc", "_", false),
+            ("a ", "a", false),
+            ("a%c", "a\\%c", true),
+            ("abc", "a\\%c", false),
+            ("a\\", "a\\", true),
+            ("", "%", true),
+            ("", "", true),
+            ("x", "", false),
+            ("mississippi", "%ss%pp_", true),
+            ("mississippi", "%ss%ss%ss%", false),
+            ("aab", "%ab", true),
+            ("aXbXc", "a%b%c", true),
+        ] {
+            assert_eq!(like(text, pattern, Some('\\')), fits, "{text} {pattern}");
+        }
+        assert!(!like_exactly("A", "a", None));
+        assert!(like_exactly("a%", "a|%", Some('|')));
+    }
+
+    #[test]
+    fn what_is_like_a_pattern_is_within_its_bounds() {
+        let (low, high) = bounds("É\\_b%c", Some('\\')).unwrap();
+        for text in ["e_b", "e_b\0", "E_B\u{fffd}x", "é_bc", "e_b\t"] {
+            assert!(
+                compare(&low, text).is_le() && compare(text, &high).is_lt(),
+                "{text}"
+            );
+        }
+        assert!(compare("e_c", &high).is_gt() && compare("e_a", &low).is_lt());
+        assert_eq!(bounds("%a", None), None);
     }
 }

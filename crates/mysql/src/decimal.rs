@@ -165,19 +165,25 @@ impl Decimal {
         })
     }
 
+    /// A sum with the digits of the longer one: those of a zero are easily lost.
+    fn kept(&self, other: &Self, sum: BigDecimal) -> Self {
+        Self(sum.with_scale(self.scale().max(other.scale())))
+    }
+
     /// The sum; `None` where it is too large.
     pub fn plus(&self, other: &Self) -> Option<Self> {
-        Self(&self.0 + &other.0).fitted()
+        self.kept(other, &self.0 + &other.0).fitted()
     }
 
     /// The difference; `None` where it is too large.
     pub fn minus(&self, other: &Self) -> Option<Self> {
-        Self(&self.0 - &other.0).fitted()
+        self.kept(other, &self.0 - &other.0).fitted()
     }
 
     /// The product; `None` where it is too large.
     pub fn times(&self, other: &Self) -> Option<Self> {
-        Self(&self.0 * &other.0).fitted()
+        let digits = self.scale() + other.scale();
+        Self((&self.0 * &other.0).with_scale(digits)).fitted()
     }
 
     /// The quotient, which has `more` digits behind the point than the dividend, and the rest of
@@ -303,6 +309,9 @@ mod tests {
     #[test]
     fn arithmetic_is_exact() {
         assert_eq!(d("0.1").plus(&d("0.2")).unwrap().text(), "0.3");
+        assert_eq!(d("0").plus(&d("1.00")).unwrap().text(), "1.00");
+        assert_eq!(d("1").minus(&d("0.000")).unwrap().text(), "1.000");
+        assert_eq!(d("0").times(&d("1.50")).unwrap().text(), "0.00");
         assert_eq!(d("1.50").times(&d("2.0")).unwrap().text(), "3.000");
         assert_eq!(d("1").over(&d("3"), 4).unwrap().text(), "0.333333333");
         assert_eq!(d("-7.5").div(&d("2")).text(), "-3");

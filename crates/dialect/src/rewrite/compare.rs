@@ -10,16 +10,19 @@ use super::Rewriter;
 use super::exact::compare::is_comparison;
 use super::exact::plan::exact_text;
 use super::rewriter::Conversion;
+use crate::error::Result;
 use crate::{node, types};
 
 /// What is known of an operand.
-struct Side {
+pub(super) struct Side {
     wire: Option<WireType>,
     stored: bool,
+    /// A column of a system schema, whose bytes are texts in SQLite.
+    system: bool,
     column: bool,
     literal: bool,
     /// A collation is said, or bytes are compared.
-    bytes: bool,
+    pub(super) bytes: bool,
 }
 
 impl Side {
@@ -28,13 +31,20 @@ impl Side {
         Self {
             wire: Some(WireType::double()),
             stored: false,
+            system: false,
             column: false,
             literal: false,
             bytes: false,
         }
     }
 
-    fn is(&self, test: fn(&WireType) -> bool) -> bool {
+    /// Bytes in SQLite.
+    fn is_bytes(&self) -> bool {
+        let bytes = |t: &WireType| types::is_text(t) && t.charset == CHARSET_BINARY;
+        !self.system && self.wire.as_ref().is_some_and(bytes)
+    }
+
+    pub(super) fn is(&self, test: fn(&WireType) -> bool) -> bool {
         self.wire.as_ref().is_some_and(test)
     }
 }
@@ -52,6 +62,7 @@ impl Conversion {
             }
             Self::Text => return node::replace(operand, |e| node::cast(e, DataType::Text)),
             Self::Exact => return node::replace(operand, exact_text),
+            Self::Bytes => return node::replace(operand, |e| node::cast(e, DataType::Blob(None))),
         };
         node::replace(operand, |e| node::call(function, vec![e]));
     }
@@ -72,12 +83,17 @@ fn operand(expr: &mut Expr, i: usize) -> Option<&mut Expr> {
 
 /// Makes an operand a number: a literal now, and everything else once it has been rewritten.
 fn as_number(expr: &mut Expr, i: usize, later: &mut Vec<(usize, Conversion)>) {
-    if let Expr::Value(v) = expr
-        && let Value::SingleQuotedString(s) | Value::DoubleQuotedString(s) = &v.value
-        && let Ok(n) = s.trim().parse::<i64>()
-    {
-        *expr = node::number(n);
-        return;
+    if let Expr::Value(v) = expr {
+        let number = match &v.value {
+            Value::SingleQuotedString(s) | Value::DoubleQuotedString(s) => s.trim().parse().ok(),
+            // 0x41 is 65.
+            Value::HexStringLiteral(hex) => i64::from_str_radix(hex, 16).ok(),
+            _ => None,
+        };
+        if let Some(n) = number {
+            *expr = node::number(n);
+            return;
+        }
     }
     later.push((i, Conversion::Number));
 }
@@ -119,11 +135,13 @@ fn said(expr: &Expr) -> bool {
 }
 
 impl Rewriter<'_> {
-    fn side(&mut self, expr: &Expr) -> Side {
+    pub(super) fn side(&mut self, expr: &Expr) -> Side {
+        let system = self.names.column_of(expr).is_some_and(|c| c.system);
         let column = self.names.column_of(expr).map(|c| c.stored);
         Side {
             wire: types::of(expr, &mut self.names),
             stored: column == Some(true),
+            system,
             column: column.is_some(),
             literal: matches!(expr, Expr::Value(_)),
             bytes: said(expr),
@@ -171,10 +189,11 @@ impl Rewriter<'_> {
     }
 
     /// Makes the operands of a comparison comparable. Before its parts are rewritten.
-    pub(super) fn compare(&mut self, expr: &mut Expr) {
+    pub(super) fn compare(&mut self, expr: &mut Expr) -> Result<()> {
         let mut later = Vec::new();
-        self.comparable(expr, &mut later);
+        self.comparable(expr, &mut later)?;
         self.conversions.0.push(later);
+        Ok(())
     }
 
     /// After that: what could not be done before.
@@ -186,9 +205,9 @@ impl Rewriter<'_> {
         }
     }
 
-    fn comparable(&mut self, expr: &mut Expr, later: &mut Vec<(usize, Conversion)>) {
-        if self.compare_exact(expr, later) || self.compare_moments(expr, later) {
-            return;
+    fn comparable(&mut self, expr: &mut Expr, later: &mut Vec<(usize, Conversion)>) -> Result<()> {
+        if self.compare_exact(expr, later) || self.compare_moments(expr, later)? {
+            return Ok(());
         }
         match expr {
             Expr::BinaryOp {
@@ -253,6 +272,7 @@ impl Rewriter<'_> {
             }
             _ => {}
         }
+        Ok(())
     }
 
     fn comparable_list(
@@ -266,6 +286,16 @@ impl Rewriter<'_> {
         }
         let a = self.side(expr);
         let sides: Vec<Side> = list.iter().map(|e| self.side(e)).collect();
+        let texts = |s: &Side| s.is(types::is_text) || s.is(is_null);
+        if texts(&a)
+            && sides.iter().all(texts)
+            && (a.is_bytes() || sides.iter().any(Side::is_bytes))
+        {
+            let all = std::iter::once(&a).chain(&sides).enumerate();
+            let others = all.filter(|(_, s)| !s.is_bytes() && !s.system);
+            later.extend(others.map(|(i, _)| (i, Conversion::Bytes)));
+            return;
+        }
         let numbers = sides
             .iter()
             .all(|s| s.is(types::is_number) || s.is(is_null));
@@ -294,6 +324,17 @@ fn is_computed(expr: &Expr) -> bool {
     )
 }
 
+fn is_wide(t: &WireType) -> bool {
+    t.code == ColumnType::MYSQL_TYPE_LONGLONG && t.length > 1
+}
+
+fn is_real(t: &WireType) -> bool {
+    matches!(
+        t.code,
+        ColumnType::MYSQL_TYPE_DOUBLE | ColumnType::MYSQL_TYPE_FLOAT
+    )
+}
+
 fn is_null(t: &WireType) -> bool {
     t.code == ColumnType::MYSQL_TYPE_NULL
 }
@@ -312,6 +353,21 @@ fn alike(
     later: &mut Vec<(usize, Conversion)>,
 ) -> bool {
     if matches!(left, Expr::Tuple(_)) || matches!(right, Expr::Tuple(_)) {
+        return false;
+    }
+    if a.is(types::is_text) && b.is(types::is_text) && (a.is_bytes() || b.is_bytes()) {
+        for (n, side) in [(i, a), (j, b)] {
+            if !side.is_bytes() && !side.system {
+                later.push((n, Conversion::Bytes));
+            }
+        }
+        return false;
+    }
+    // A BIGINT and a double are compared as doubles.
+    let wide = |s: &Side| !s.literal && s.is(is_wide);
+    let real = |s: &Side| !s.literal && s.is(is_real);
+    if wide(a) && real(b) || real(a) && wide(b) {
+        later.push((if wide(a) { i } else { j }, Conversion::Real));
         return false;
     }
     if a.is(types::is_text) && b.is(types::is_number) {

@@ -1,7 +1,7 @@
 //! ENUM and SET: texts, and numbers where they are computed with, compared with numbers, or sorted.
 
 use sqlparser::ast::{
-    BinaryOperator, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    BinaryOperator, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Value,
 };
 
 use super::exact::Class;
@@ -37,8 +37,12 @@ impl Rewriter<'_> {
             Expr::Between {
                 expr, low, high, ..
             } if self.is_numeric(low) && self.is_numeric(high) => self.number_of(expr),
-            Expr::InList { expr, list, .. } if list.iter().all(|e| self.is_numeric(e)) => {
-                self.number_of(expr);
+            Expr::InList { expr, list, .. } => {
+                let null = |e: &Expr| matches!(e, Expr::Value(v) if v.value == Value::Null);
+                let mut known = list.iter().filter(|e| !null(e)).peekable();
+                if known.peek().is_some() && known.all(|e| self.is_numeric(e)) {
+                    self.number_of(expr);
+                }
             }
             Expr::Cast {
                 expr,

@@ -7,6 +7,7 @@ mod exact;
 mod expr;
 mod grouped;
 mod insert;
+mod like;
 mod member;
 mod moment;
 mod rewriter;

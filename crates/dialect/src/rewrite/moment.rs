@@ -5,12 +5,14 @@ use mysql_common::constants::ColumnType;
 use sqlparser::ast::{Expr, Value};
 use tare_mysql::date::read::{date_and_time, time_of};
 use tare_mysql::date::time_text_with;
+use tare_mysql::error::SqlError;
 use tare_mysql::wire::column::WireType;
 
 use super::exact::Class;
 use super::exact::compare::operands;
 use super::rewriter::{Conversion, Rewriter};
-use crate::types;
+use crate::error::{Error, Result};
+use crate::{node, types};
 
 /// What a literal says, and whether it is a number.
 fn literal(expr: &Expr) -> Option<(&str, bool)> {
@@ -53,9 +55,10 @@ impl Rewriter<'_> {
         &mut self,
         expr: &mut Expr,
         later: &mut Vec<(usize, Conversion)>,
-    ) -> bool {
+    ) -> Result<bool> {
+        let between = matches!(expr, Expr::Between { .. });
         let Some(mut operands) = operands(expr) else {
-            return false;
+            return Ok(false);
         };
         let wires: Vec<Option<WireType>> = operands
             .iter()
@@ -67,18 +70,18 @@ impl Rewriter<'_> {
             .filter(|t| types::is_temporal(t))
             .collect();
         let Some(first) = moments.first() else {
-            return false;
+            return Ok(false);
         };
         let is_time = |t: &WireType| t.code == ColumnType::MYSQL_TYPE_TIME;
         if moments.iter().any(|t| is_time(t) != is_time(first)) {
-            return false;
+            return Ok(false);
         }
         let classes: Vec<Class> = wires.iter().map(|w| Class::of(*w)).collect();
         let known = operands.iter().zip(&classes).all(|(e, c)| {
             literal(e).is_some() || matches!(c, Class::Moment | Class::Null | Class::Int)
         });
         if !known {
-            return false;
+            return Ok(false);
         }
         let numbers = operands
             .iter()
@@ -91,8 +94,16 @@ impl Rewriter<'_> {
                     later.push((i, Conversion::Digits));
                 }
             }
-            return true;
+            return Ok(true);
         }
+        // The bounds of BETWEEN become values of the column's type: zeros, where they are none, and an
+        // error in a statement that changes rows. Other comparisons have no such conversion.
+        let column = operands
+            .iter()
+            .find_map(|e| self.names.column_of(e).filter(|c| c.stored))
+            .filter(|_| between && !is_time(first))
+            .map(|c| c.name.clone());
+        let refuses = self.mode.strict && self.sql.writes.is_some();
         let mixed = !is_time(first)
             && moments
                 .iter()
@@ -104,6 +115,15 @@ impl Rewriter<'_> {
         for (i, operand) in operands.iter_mut().enumerate() {
             if let Some((text, is_number)) = literal(operand) {
                 let made = alike(text, code, digits);
+                if let (Some(column), None, false) = (&column, &made, is_number)
+                    && !is_eased(text)
+                {
+                    if refuses {
+                        return Err(incorrect(first, text, column));
+                    }
+                    **operand = node::text("0000-00-00");
+                    continue;
+                }
                 let made = made.or_else(|| is_number.then(|| written(text)).flatten());
                 if let Some(made) = made {
                     **operand = Expr::value(Value::SingleQuotedString(made));
@@ -112,6 +132,34 @@ impl Rewriter<'_> {
                 later.push((i, Conversion::Moment));
             }
         }
-        true
+        Ok(true)
     }
+}
+
+/// Whether a date is one but for its month's length: what is compared may be the 30th of February.
+fn is_eased(text: &str) -> bool {
+    let mut at = Vec::new();
+    let mut last = None;
+    for (i, _) in text.match_indices(|c: char| c.is_ascii_digit()) {
+        if last.is_none_or(|l: usize| l + 1 != i) {
+            at.push(i);
+        }
+        last = Some(i);
+    }
+    let Some(&day) = at.get(2) else { return false };
+    let end = text[day..]
+        .find(|c: char| !c.is_ascii_digit())
+        .map_or(text.len(), |n| day + n);
+    let fits = text[day..end].parse::<u32>().is_ok_and(|n| n <= 31);
+    fits && date_and_time(&format!("{}01{}", &text[..day], &text[end..])).is_some()
+}
+
+/// 1292.
+fn incorrect(t: &WireType, text: &str, column: &str) -> Error {
+    let kind = match t.code {
+        ColumnType::MYSQL_TYPE_DATE => "date",
+        _ => "datetime",
+    };
+    let message = format!("Incorrect {kind} value: '{text}' for column '{column}' at row 1");
+    SqlError::new(1292, message).into()
 }

@@ -41,6 +41,8 @@ pub(super) enum Conversion {
     Moment,
     /// A text that brings the collation of exact numbers.
     Exact,
+    /// Bytes.
+    Bytes,
 }
 
 /// The conversions of the operands of the expressions that are being visited, the innermost last.

@@ -98,7 +98,9 @@ impl VisitorMut for Rewriter<'_> {
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
         self.number_members(expr);
-        self.compare(expr);
+        if let Err(error) = self.compare(expr) {
+            return ControlFlow::Break(error);
+        }
         self.enter_exact(expr);
         self.enter_subquery(expr);
         ControlFlow::Continue(())

@@ -163,6 +163,7 @@ impl Names<'_> {
                     name: format!("column_{i}"),
                     wire: types::of(e, self),
                     stored: false,
+                    system: false,
                     members: None,
                 });
                 Some(columns.collect())
@@ -201,12 +202,14 @@ impl Names<'_> {
                     },
                     wire: types::of(e, self),
                     stored: self.column_of(e).is_some_and(|c| c.stored),
+                    system: self.column_of(e).is_some_and(|c| c.system),
                     members: self.column_of(e).and_then(|c| c.members.clone()),
                 }),
                 SelectItem::ExprWithAlias { expr, alias } => columns.push(Column {
                     name: alias.value.clone(),
                     wire: types::of(expr, self),
                     stored: self.column_of(expr).is_some_and(|c| c.stored),
+                    system: self.column_of(expr).is_some_and(|c| c.system),
                     members: self.column_of(expr).and_then(|c| c.members.clone()),
                 }),
                 _ => return None,

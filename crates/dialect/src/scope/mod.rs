@@ -25,6 +25,8 @@ pub struct Column {
     pub wire: Option<WireType>,
     /// Whether it is a table's own: then SQLite knows its affinity and its collation.
     pub stored: bool,
+    /// Whether its table is one of the system schemas: its collation is not told by its type.
+    pub system: bool,
     /// What an ENUM or a SET may have.
     pub members: Option<Arc<Members>>,
 }
@@ -116,6 +118,7 @@ impl<'a> Names<'a> {
                 name: c.name.to_owned(),
                 wire: Some(wire_type(&c.column_type.to_lowercase(), c.nullable)),
                 stored: true,
+                system: true,
                 members: None,
             };
             self.schema
@@ -128,6 +131,7 @@ impl<'a> Names<'a> {
                     name: c.name.clone(),
                     wire: Some(wire_of(c)),
                     stored: def.view.is_none(),
+                    system: false,
                     members: Members::of(&c.column_type),
                 };
                 let mut columns: Vec<Column> = def.columns.iter().map(column).collect();

@@ -1,7 +1,7 @@
 //! Kinds of types, and what becomes of two of them.
 
 use mysql_common::constants::{ColumnFlags, ColumnType};
-use tare_mysql::wire::column::{CHARSET_UTF8MB4, WireType};
+use tare_mysql::wire::column::{CHARSET_UTF8MB4, NOT_FIXED, WireType};
 
 use ColumnType::*;
 
@@ -92,19 +92,39 @@ pub fn merged(a: Option<WireType>, b: Option<WireType>) -> Option<WireType> {
             length: a.length.max(b.length),
             ..loose(a)
         },
+        // No integer has both ranges.
+        (a, b)
+            if is_whole(&a)
+                && is_whole(&b)
+                && (is_big(&a) && !b.is_unsigned() || is_big(&b) && !a.is_unsigned()) =>
+        {
+            WireType::decimal(21, 0)
+        }
         (a, b) if is_whole(&a) && is_whole(&b) => whole(a.is_unsigned() && b.is_unsigned()),
         (a, b) if is_number(&a) && is_number(&b) => {
             if [a.code, b.code].contains(&MYSQL_TYPE_DOUBLE)
                 || [a.code, b.code].contains(&MYSQL_TYPE_FLOAT)
             {
-                WireType::double()
+                fixed(shown(&a).max(shown(&b)))
             } else {
-                WireType::decimal(a.length.max(b.length), scale(&a).max(scale(&b)))
+                let all = WireType::decimal(a.length.max(b.length), scale(&a).max(scale(&b)));
+                signed_as(all, a.is_unsigned() && b.is_unsigned())
             }
         }
         (a, b) if is_temporal(&a) && is_temporal(&b) => WireType::number(MYSQL_TYPE_DATETIME, 19),
         _ => WireType::text(255),
     })
+}
+
+/// BIGINT UNSIGNED.
+fn is_big(t: &WireType) -> bool {
+    t.code == MYSQL_TYPE_LONGLONG && t.is_unsigned()
+}
+
+/// The type with a sign, or without.
+pub fn signed_as(mut t: WireType, unsigned: bool) -> WireType {
+    t.flags.set(ColumnFlags::UNSIGNED_FLAG, unsigned);
+    t
 }
 
 /// The type of a sum, difference, product or remainder; `digits` joins the operands' scales.
@@ -132,7 +152,24 @@ pub fn arithmetic(a: Option<WireType>, b: Option<WireType>, digits: fn(u8, u8) -
         }
         return sum;
     }
-    WireType::double()
+    fixed(digits(shown(&a), shown(&b)))
+}
+
+/// Digits behind the point that are shown.
+pub fn shown(t: &WireType) -> u8 {
+    match t.code {
+        MYSQL_TYPE_NEWDECIMAL | MYSQL_TYPE_DOUBLE | MYSQL_TYPE_FLOAT => t.decimals.min(NOT_FIXED),
+        _ if is_number(t) => 0,
+        _ => NOT_FIXED,
+    }
+}
+
+/// A double that is shown with so many digits behind the point, or with those that it has.
+pub fn fixed(decimals: u8) -> WireType {
+    WireType {
+        decimals: decimals.min(NOT_FIXED),
+        ..WireType::double()
+    }
 }
 
 /// SUM of a type.

@@ -12,7 +12,7 @@ use tare_mysql::wire::column::WireType;
 pub use self::kind::{is_number, is_temporal, is_text, loose, merged};
 pub use self::literal::{is_interval, of_cast};
 
-use self::kind::{arithmetic, is_whole, json, scale, whole};
+use self::kind::{arithmetic, fixed, is_whole, json, scale, shown, signed_as, whole};
 use self::literal::{moved, of_literal};
 use self::result::result;
 use crate::function::{arguments, name_of};
@@ -135,6 +135,9 @@ fn of_binary(
                 t if *op == BinaryOperator::Modulo && is_whole(&t) => {
                     whole(a.is_some_and(|a| a.is_unsigned()))
                 }
+                t if *op == BinaryOperator::Modulo && t.code == MYSQL_TYPE_NEWDECIMAL => {
+                    signed_as(t, a.is_some_and(|a| a.is_unsigned()))
+                }
                 t => t,
             }
         }
@@ -156,6 +159,7 @@ fn of_binary(
                 }
                 (None, Some(b)) | (Some(b), None) if exact(&b) => WireType::decimal(21, 4),
                 (None, None) => WireType::decimal(21, 4),
+                (Some(a), Some(b)) => fixed(shown(&a).max(shown(&b)).saturating_add(4)),
                 _ => WireType::double(),
             }
         }

@@ -10,13 +10,22 @@ pub(super) fn to_date(ctx: &Call<'_>) -> Answer {
     let Some(value) = text(ctx, 0) else {
         return Ok(Value::Null);
     };
-    match date_and_time(&value) {
+    // Rounded to seconds first: the last half second of a day belongs to the next.
+    let rounded = date_and_time(&value).map(|d| {
+        let micros = time::rounded(d.micros, 0);
+        DateTime::from_total((d.days * 86_400_000_000) + micros, true)
+    });
+    match rounded.filter(|d| d.civil().0 <= 9999) {
         Some(found) => Ok(Value::Text(found.date_text())),
         None => incorrect(ctx, 1292, "date", Value::Text("0000-00-00".into())),
     }
 }
 
-/// A date and a time, rounded to so many digits behind the second.
+/// The moments that TIMESTAMP has, as it is written in UTC.
+const TIMESTAMPS: [&str; 2] = ["1970-01-01 00:00:01", "2038-01-19 03:14:08"];
+
+/// A date and a time, rounded to so many digits behind the second; one that TIMESTAMP has, where the last
+/// argument is 1.
 pub(super) fn to_datetime(ctx: &Call<'_>) -> Answer {
     let Some(value) = text(ctx, 0) else {
         return Ok(Value::Null);
@@ -26,7 +35,12 @@ pub(super) fn to_datetime(ctx: &Call<'_>) -> Answer {
         let micros = time::rounded(d.micros, digits);
         DateTime::from_total((d.days * 86_400_000_000) + micros, true)
     });
-    match rounded.filter(|d| d.civil().0 <= 9999) {
+    let fits = |d: &DateTime| {
+        let text = d.text_with(0);
+        let within = TIMESTAMPS[0] <= text.as_str() && text.as_str() < TIMESTAMPS[1];
+        d.civil().0 <= 9999 && (within || int(ctx, 4) != Some(1))
+    };
+    match rounded.filter(fits) {
         Some(found) => Ok(Value::Text(found.text_with(digits))),
         None => {
             let zero = match digits {

@@ -12,6 +12,9 @@ pub fn wire_of(column: &ColumnDef) -> WireType {
     if column.auto_increment {
         wire.flags |= ColumnFlags::AUTO_INCREMENT_FLAG;
     }
+    if column.binary {
+        wire.flags |= ColumnFlags::BINARY_FLAG;
+    }
     wire
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::Write as _;
 
-use mysql_common::constants::ColumnType;
+use mysql_common::constants::{ColumnFlags, ColumnType};
 
 use super::bytes::{put_lenenc_int_text, put_lenenc_str};
 use super::column::{NOT_FIXED, WireType};
@@ -29,6 +29,12 @@ pub enum Value<'a> {
 pub fn put_text(out: &mut Vec<u8>, value: Value<'_>, wire: &WireType) {
     match value {
         Value::Null => out.push(0xfb),
+        Value::Int(n)
+            if wire.code == ColumnType::MYSQL_TYPE_YEAR
+                && wire.flags.contains(ColumnFlags::ZEROFILL_FLAG) =>
+        {
+            put_lenenc_str(out, format!("{n:04}").as_bytes());
+        }
         Value::Int(n) if wire.code != ColumnType::MYSQL_TYPE_NEWDECIMAL || wire.decimals == 0 => {
             if n >= 0 || wire.is_unsigned() {
                 put_lenenc_int_text(out, n as u64, false);
@@ -70,7 +76,7 @@ fn put_real(out: &mut Vec<u8>, x: f64, wire: &WireType) {
             write!(rest, "{x:.*}", usize::from(wire.decimals.min(30)))
         }
         _ if wire.decimals < NOT_FIXED && wire.code != ColumnType::MYSQL_TYPE_VAR_STRING => {
-            write!(rest, "{x:.*}", usize::from(wire.decimals))
+            return put_lenenc_str(out, fixed(x, wire.decimals.into()).as_bytes());
         }
         ColumnType::MYSQL_TYPE_FLOAT => write!(rest, "{}", display_real(f64::from(x as f32), true)),
         _ => write!(rest, "{}", display_real(x, false)),
@@ -80,6 +86,20 @@ fn put_real(out: &mut Vec<u8>, x: f64, wire: &WireType) {
         Ok(()) => put_lenenc_str(out, &text[..text.len() - left]),
         // 1e300 with two decimals does not fit in 64 bytes.
         Err(_) => put_lenenc_str(out, format!("{x:e}").as_bytes()),
+    }
+}
+
+/// A double with so many digits behind the point: those that it has, and zeros.
+fn fixed(x: f64, decimals: usize) -> String {
+    let shortest = format!("{x}");
+    let digits = shortest.split_once('.').map_or(0, |(_, d)| d.len());
+    match digits <= decimals && x.is_finite() {
+        true if decimals == 0 => shortest,
+        true => {
+            let point = if digits == 0 { "." } else { "" };
+            format!("{shortest}{point}{}", "0".repeat(decimals - digits))
+        }
+        false => format!("{x:.decimals$}"),
     }
 }
 

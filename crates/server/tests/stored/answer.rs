@@ -18,13 +18,19 @@ pub struct Answer {
 }
 
 /// The errors of values that do not go into their columns.
-const REFUSED: &[u16] = &[1048, 1062, 1264, 1265, 1292, 1366, 1406, 1690];
+const REFUSED: &[u16] = &[1048, 1062, 1264, 1265, 1292, 1365, 1366, 1406, 1690];
 
 fn text(value: Value) -> String {
     match value {
         Value::NULL => "NULL".into(),
         Value::Bytes(b) => match String::from_utf8(b) {
-            Ok(text) => format!("'{text}'"),
+            // The sign of a zero: see left_out.rs.
+            Ok(text) => match text.strip_prefix('-') {
+                Some(zero) if zero.starts_with('0') && zero.trim_matches(['0', '.']).is_empty() => {
+                    format!("'{zero}'")
+                }
+                _ => format!("'{text}'"),
+            },
             Err(e) => format!("{:02x?}", e.into_bytes()),
         },
         other => other.as_sql(true),

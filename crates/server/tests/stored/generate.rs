@@ -2,11 +2,16 @@
 
 use super::chance::Chance;
 use super::kinds::{Family, Kind, value};
+use super::left_out;
 
 /// A table of a case.
 pub struct Table {
     pub columns: Vec<(String, &'static Kind)>,
     pub create: String,
+    /// The columns that are unique keys.
+    pub unique: Vec<String>,
+    /// The columns with an index.
+    pub indexed: Vec<String>,
 }
 
 /// What a statement is, for the comparison.
@@ -27,6 +32,8 @@ pub struct Generator<'a> {
     pub chance: Chance,
     /// The last row's. A refused INSERT takes numbers of AUTO_INCREMENT in InnoDB, and none here.
     pub id: u64,
+    /// The statement changes rows.
+    pub changes: bool,
     pub kinds: &'a [&'static Kind],
 }
 
@@ -46,15 +53,26 @@ impl Generator<'_> {
             };
             parts.push(format!("{name} {}{null}", kind.sql));
         }
+        let (mut indexed, mut unique) = (Vec::new(), Vec::new());
         for (name, _) in &columns {
+            let before = parts.len();
             if self.chance.once_in(4) {
                 parts.push(format!("KEY k_{name} ({name})"));
             } else if self.chance.once_in(9) {
                 parts.push(format!("UNIQUE KEY u_{name} ({name})"));
+                unique.push(name.clone());
+            }
+            if parts.len() > before {
+                indexed.push(name.clone());
             }
         }
         let create = format!("CREATE TABLE t ({})", parts.join(", "));
-        Table { columns, create }
+        Table {
+            columns,
+            create,
+            indexed,
+            unique,
+        }
     }
 
     pub fn statement(&mut self, table: &Table) -> Statement {
@@ -62,7 +80,9 @@ impl Generator<'_> {
             sql,
             form: Form::Change,
         };
-        match self.chance.below(20) {
+        let n = self.chance.below(20);
+        self.changes = n <= 9;
+        match n {
             0..=6 => change(self.insert(table)),
             7..=8 => change(self.update(table)),
             9 => change(self.delete(table)),
@@ -98,13 +118,30 @@ impl Generator<'_> {
         for _ in 0..n {
             let (name, kind) = self.chance.one(&table.columns).clone();
             let new = match self.chance.below(3) {
-                0 if kind.family == Family::Number => self.number(table, 1),
+                0 if kind.family == Family::Number => {
+                    let number = self.number(table, 1);
+                    let from = table.columns.iter().find(|c| c.0 == number);
+                    match from.is_some_and(|c| left_out::copies_bits(kind, c.1)) {
+                        true => format!("{number} + 0"),
+                        false => number,
+                    }
+                }
                 1 => self
-                    .column_of(table, kind.family)
+                    .column_for(table, kind)
                     .unwrap_or_else(|| "NULL".into()),
                 _ => value(kind, self.kinds, &mut self.chance).to_owned(),
             };
             sets.push(format!("{name} = {new}"));
+        }
+        let unique = |set: &String| {
+            table
+                .unique
+                .iter()
+                .any(|name| set.starts_with(name.as_str()))
+        };
+        if sets.iter().any(unique) {
+            let id = 1 + self.chance.below(self.id.max(1) as usize);
+            return format!("UPDATE t SET {} WHERE id = {id}", sets.join(", "));
         }
         format!(
             "UPDATE t SET {} WHERE {}",
@@ -152,6 +189,7 @@ impl Generator<'_> {
         let (name, kind) = self.chance.one(&table.columns).clone();
         let of = match kind.family {
             Family::Number => vec!["SUM", "AVG", "MIN", "MAX", "COUNT", "COUNT(DISTINCT"],
+            _ if left_out::has_two_orders(kind) => vec!["COUNT", "COUNT(DISTINCT"],
             _ => vec!["MIN", "MAX", "COUNT", "COUNT(DISTINCT"],
         };
         let function = *self.chance.one(&of);
@@ -160,12 +198,17 @@ impl Generator<'_> {
             f => format!("{f}({argument})"),
         };
         let sql = match self.chance.below(4) {
-            0 if kind.family == Family::Number => {
+            0 if kind.family == Family::Number && !function.starts_with("COUNT") => {
                 let argument = self.number(table, 1);
                 format!("SELECT {} FROM t", call(&argument))
             }
             1 => format!("SELECT COUNT(*), MIN(id) FROM t GROUP BY {name}"),
             2 => format!("SELECT COUNT(*) FROM (SELECT DISTINCT {name} FROM t) d"),
+            _ if left_out::has_equals(kind) && function.starts_with('M') => format!(
+                "SELECT {} = {} FROM t",
+                call(&name),
+                value(kind, self.kinds, &mut self.chance)
+            ),
             _ => format!(
                 "SELECT {} FROM t WHERE {}",
                 call(&name),
@@ -189,11 +232,22 @@ impl Generator<'_> {
         (!of.is_empty()).then(|| (*self.chance.one(&of)).clone())
     }
 
+    /// A column whose value another one may be given.
+    fn column_for(&mut self, table: &Table, kind: &Kind) -> Option<String> {
+        let all = table.columns.iter();
+        let of: Vec<&String> = all
+            .filter(|c| c.1.family == kind.family && !left_out::copies_bits(kind, c.1))
+            .map(|c| &c.0)
+            .collect();
+        (!of.is_empty()).then(|| (*self.chance.one(&of)).clone())
+    }
+
     fn any(&mut self, table: &Table) -> String {
         let (name, kind) = self.chance.one(&table.columns).clone();
         match kind.family {
             Family::Number if self.chance.once_in(2) => self.number(table, 2),
             Family::Member if self.chance.once_in(2) => format!("{name}+0"),
+            Family::Year if self.chance.once_in(2) => format!("{name} + 1"),
             Family::Text if self.chance.once_in(3) => {
                 let other = self
                     .column_of(table, Family::Text)
@@ -224,17 +278,20 @@ impl Generator<'_> {
             };
         }
         let a = self.number(table, depth - 1);
-        let b = self.number(table, depth - 1);
+        let b = self.number(table, 0);
         match self.chance.below(14) {
             0 | 1 => format!("({a} + {b})"),
             2 | 3 => format!("({a} - {b})"),
-            4 => format!("({a} * {b})"),
+            4 if left_out::multiplies(table) => format!("({a} * {b})"),
+            4 => format!("({a} + {b})"),
             5 => format!("({a} / {b})"),
             6 => format!("({a} DIV {b})"),
             7 => format!("({a} % {b})"),
             8 => format!("(- ({a} + 1))"),
+            9 if a.starts_with("CAST") => a,
             9 => format!("ROUND({a}, {})", self.chance.one(&["0", "1", "2"])),
             10 => format!("ABS({a})"),
+            11 if a.starts_with(['G', 'L']) => a,
             11 => format!(
                 "CAST({a} AS {})",
                 self.chance
@@ -249,7 +306,13 @@ impl Generator<'_> {
         // Alone: which side of AND is evaluated, and so what is out of range, is the optimiser's.
         if depth == 2 && self.chance.once_in(4) && self.column_of(table, Family::Number).is_some() {
             let op = *self.chance.one(&["=", "<>", "<", "<=", ">", ">=", "<=>"]);
-            return format!("{} {op} {}", self.number(table, 1), self.number(table, 1));
+            // Not a column alone: see `left_out::rounds`.
+            let plain = |side: String| match table.indexed.contains(&side) {
+                true => format!("({side} + 0)"),
+                false => side,
+            };
+            let first = plain(self.number(table, 1));
+            return format!("{first} {op} {}", plain(self.number(table, 0)));
         }
         if depth > 0 && self.chance.once_in(3) {
             let (a, b) = (
@@ -264,15 +327,43 @@ impl Generator<'_> {
         }
         let (name, kind) = self.chance.one(&table.columns).clone();
         let op = *self.chance.one(&["=", "<>", "<", "<=", ">", ">=", "<=>"]);
-        let v = value(kind, self.kinds, &mut self.chance);
+        let mut v = value(kind, self.kinds, &mut self.chance);
+        let indexed = table.indexed.contains(&name);
+        let left_out = |changes: bool, v: &str| {
+            changes && indexed && left_out::is_no_date(kind, v)
+                || indexed && left_out::has_more_digits(kind, v)
+                || indexed && left_out::rounds(kind, v)
+                || left_out::is_unordered(kind, v)
+        };
+        while left_out(self.changes, v) {
+            v = value(kind, self.kinds, &mut self.chance);
+        }
         match self.chance.below(10) {
             0 => format!("{name} IS NULL"),
             1 => {
                 let w = value(kind, self.kinds, &mut self.chance);
+                if left_out::mixes_members(kind, v, w)
+                    || left_out::is_lost_time(kind, v, w)
+                    || left_out::is_beyond(kind, v, w)
+                    || left_out::mixes_dates(kind, v, w)
+                    || left_out(self.changes, w)
+                {
+                    return format!("{name} IN ({v})");
+                }
                 format!("{name} IN ({v}, {w})")
             }
             2 => {
                 let w = value(kind, self.kinds, &mut self.chance);
+                if left_out::mixes_members(kind, v, w)
+                    || left_out::is_null_bound(v, w)
+                    || left_out::is_beyond(kind, v, w)
+                    || left_out::mixes_dates(kind, v, w)
+                    || self.changes
+                        && (left_out::is_no_date(kind, v) || left_out::is_no_date(kind, w))
+                    || left_out(self.changes, w)
+                {
+                    return format!("{name} >= {v}");
+                }
                 format!("{name} BETWEEN {v} AND {w}")
             }
             5 if kind.family == Family::Text => format!("{name} LIKE {v}"),

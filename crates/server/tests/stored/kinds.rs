@@ -11,6 +11,7 @@ pub enum Family {
     Text,
     Bytes,
     Member,
+    Year,
 }
 
 /// A type: its SQL, its family, and literals that are worth storing in it.
@@ -218,7 +219,11 @@ pub static KINDS: &[Kind] = &[
             "123456",
         ],
     ),
-    kind("YEAR", Number, &["2020", "1901", "2155", "1999", "2001"]),
+    kind(
+        "YEAR",
+        Year,
+        &["2020", "1901", "2155", "1999", "2001", "'2020'", "0"],
+    ),
     kind(
         "VARCHAR(10)",
         Text,

@@ -30,11 +30,11 @@ fn script(arguments: &[&str]) -> String {
 impl Server {
     /// Starts it and waits until it listens. What it writes is lost when the machine fails: it is
     /// thrown away anyway.
-    pub fn start() -> Self {
+    pub fn start(version: &str, options: &[&str]) -> Self {
         let directory = Directory::new();
         let path = directory.path().to_str().expect("a path").to_owned();
-        script(&["data", "8.0", &path]);
-        let line = script(&["command", "8.0", &path]);
+        script(&["data", version, &path]);
+        let line = script(&["command", version, &path]);
         let mut line = line.lines();
         let log = std::fs::File::create(directory.path().join("log")).expect("a log");
         let process = Command::new(line.next().expect("a program"))
@@ -44,10 +44,10 @@ impl Server {
                 "--innodb-flush-log-at-trx-commit=0",
                 "--innodb-doublewrite=0",
                 "--innodb-flush-method=nosync",
-                "--performance-schema=OFF",
                 "--character-set-server=utf8mb4",
                 "--collation-server=utf8mb4_general_ci",
             ])
+            .args(options)
             .current_dir(directory.path())
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("a log"))

@@ -3,7 +3,7 @@
 
 pub(super) mod given;
 
-use sqlparser::ast::{Expr, Value};
+use sqlparser::ast::{DataType, Expr, Value};
 use tare_mysql::table::{ColumnDef, TableDef};
 use tare_mysql::types::{base_type, parts};
 use tare_mysql::wire::column::WireType;
@@ -44,9 +44,17 @@ pub fn converted(column: &ColumnDef, value: Expr, strict: bool) -> Expr {
             )
         }
         "float" | "double" => ("tare_to_double", vec![unsigned]),
+        "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob" => {
+            return node::cast(value, DataType::Blob(None));
+        }
+        "binary" => (
+            "tare_to_binary",
+            vec![kind.characters().unwrap_or(1) as i64],
+        ),
         "char" => ("tare_to_char", vec![kind.characters().unwrap_or(1) as i64]),
         "date" => ("tare_to_date", Vec::new()),
-        "datetime" | "timestamp" => ("tare_to_datetime", vec![digits]),
+        "datetime" => ("tare_to_datetime", vec![digits, 0]),
+        "timestamp" => ("tare_to_datetime", vec![digits, 1]),
         "time" => ("tare_to_time", vec![digits]),
         "year" => ("tare_to_year", Vec::new()),
         "enum" => ("tare_to_enum", Vec::new()),
@@ -93,7 +101,18 @@ impl Rewriter<'_> {
         ignore: bool,
     ) -> Expr {
         let strict = self.mode.strict && !ignore;
-        match def.and_then(|d| d.column(column)) {
+        let found = def.and_then(|d| d.column(column));
+        let value = match found {
+            // A DECIMAL is a text in SQLite, and a text's 0 is another year.
+            Some(c)
+                if base_type(&c.column_type) == "year"
+                    && Class::of(given.wire) == Class::Decimal =>
+            {
+                node::call("tare_whole", vec![value, node::number(0)])
+            }
+            _ => value,
+        };
+        match found {
             Some(column) if !fits(column, given, strict) => converted(column, value, strict),
             _ => value,
         }

@@ -1,16 +1,19 @@
 //! UPDATE.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use crate::error::{Clause, Error, Result};
 use sqlparser::ast::{AssignmentTarget, Expr, ObjectName, OrderByExpr, Update, visit_expressions};
 use tare_mysql::schema::is_system_schema;
+use tare_mysql::table::ColumnDef;
+use tare_mysql::types::parts;
 
 use super::differs;
 use super::target::Target;
 use crate::name::{last_name, quote, whole_name};
 use crate::plan::Sql;
-use crate::rewrite::Rewriter;
+use crate::rewrite::{Rewriter, converted};
 use crate::schema::Schema;
 use crate::scope::Names;
 use crate::{function, near, node};
@@ -33,7 +36,7 @@ impl Rewriter<'_> {
             None => "",
         };
         let mut sql = format!("UPDATE{or} {}", target.sql());
-        let mut sets = Vec::new();
+        let (mut sets, mut checks) = (Vec::new(), HashMap::new());
         let mut certain = true;
         for assignment in &mut update.assignments {
             let AssignmentTarget::ColumnName(name) = &assignment.target else {
@@ -52,13 +55,25 @@ impl Rewriter<'_> {
             self.visit(&mut assignment.value)?;
             let def = self.names.definition(&target.database, &target.table);
             let value = node::take(&mut assignment.value);
+            let raw = value.clone();
             let value = self.converted(def.as_deref(), &column, given, value, !or.is_empty());
             self.assigned.add(&column, &value, once);
-            // The last value that a column is given counts.
-            sets.retain(|(name, _): &(String, String)| !name.eq_ignore_ascii_case(&column));
-            sets.push((column, value.to_string()));
+            // The last value that a column is given counts, but those before must fit as well.
+            let column_def = def.as_deref().and_then(|d| d.column(&column));
+            let column_def = column_def.filter(|_| self.mode.strict && or.is_empty());
+            let before = checks.remove(&column.to_lowercase());
+            let value = match (before, column_def) {
+                (Some(before), Some(def)) => after(before, def, value),
+                _ => value,
+            };
+            if let Some(def) = column_def {
+                checks.insert(column.to_lowercase(), converted(def, raw, true));
+            }
+            sets.retain(|(name, _): &(String, Expr)| !name.eq_ignore_ascii_case(&column));
+            sets.push((column, value));
         }
-        let changed: Vec<String> = sets.iter().map(|(c, v)| differs(&quote(c), v)).collect();
+        let differ = |(c, v): &(String, Expr)| differs(&quote(c), &v.to_string());
+        let changed: Vec<String> = sets.iter().map(differ).collect();
         let all: Vec<String> = sets
             .iter()
             .map(|(c, v)| format!("{} = {v}", quote(c)))
@@ -74,8 +89,17 @@ impl Rewriter<'_> {
         sql.push_str(&tail);
         // MySQL neither writes nor counts a row that stays as it is.
         if certain && !self.mode.found_rows && !is_system_schema(&target.database) {
-            let word = if tail.is_empty() { "WHERE" } else { "AND" };
-            sql.push_str(&format!(" {word} ({})", changed.join(" OR ")));
+            let changed = changed.join(" OR ");
+            let found = tail.strip_prefix(" WHERE ").unwrap_or_default();
+            sql.push_str(&match found {
+                "" => format!(" WHERE ({changed})"),
+                // SQLite may look at this condition first, and a value that is refused is an error: it is not
+                // to be computed for other rows.
+                found if found.starts_with('(') && changed.contains("tare_") => {
+                    format!(" AND CASE WHEN {found} THEN ({changed}) ELSE 0 END")
+                }
+                _ => format!(" AND ({changed})"),
+            });
         }
         self.sql.text = sql;
         Ok(self.sql)
@@ -86,7 +110,7 @@ impl Rewriter<'_> {
     fn in_order(
         &mut self,
         target: &Target,
-        sets: &[(String, String)],
+        sets: &[(String, Expr)],
         order: &[OrderByExpr],
     ) -> Result<()> {
         let Some(def) = self.names.definition(&target.database, &target.table) else {
@@ -178,6 +202,23 @@ impl Rewriter<'_> {
         self.sql.text = sql;
         Ok(self.sql)
     }
+}
+
+/// A column's value after one that it was given before, which is checked.
+fn after(before: Expr, def: &ColumnDef, value: Expr) -> Expr {
+    let kind = parts(&def.column_type);
+    let most = match kind.base.as_str() {
+        "varchar" | "varbinary" | "binary" => kind.characters().map_or(-1, |n| n as i64),
+        _ => -1,
+    };
+    let all = vec![
+        before,
+        value,
+        node::text(&def.name),
+        node::number((!def.nullable).into()),
+        node::number(most),
+    ];
+    node::call("tare_then", all)
 }
 
 /// What calls the table that has an assigned column.

@@ -87,6 +87,8 @@ impl Rewriter<'_> {
             let brings = stored_decimal(0) || operands.len() == 2 && stored_decimal(1);
             for i in 0..operands.len() {
                 let conversion = match (brings, i) {
+                    // A column on the left brings its own collation, even out of a CAST.
+                    (true, 0) if stored[0] && classes[0] != Class::Decimal => Conversion::Exact,
                     (true, _) if stored[i] && classes[i] != Class::Decimal => Conversion::Text,
                     (true, _) => continue,
                     (false, 0) => Conversion::Exact,

@@ -135,6 +135,9 @@ impl Rewriter<'_> {
                 ..
             } => self.of_cast(expr, data_type),
             Expr::Case { .. } => self.of_choice(expr),
+            Expr::Like { expr, pattern, .. } => {
+                called(Call::Like(self.like(expr, pattern)), Wrap::None)
+            }
             Expr::Ceil { .. } | Expr::Floor { .. } => self.of_result(expr),
             Expr::Subquery(_) => match self.class(expr) {
                 Class::Decimal => wrapped(Wrap::Text),
@@ -165,7 +168,9 @@ impl Rewriter<'_> {
             types::of(right, &mut self.names),
         );
         let classes = (Class::of(of.0), Class::of(of.1));
-        if !classes.0.is_exact() || !classes.1.is_exact() {
+        // DIV computes with doubles as with DECIMALs.
+        let counts = |c: Class| c.is_exact() || c == Class::Real && *op == MyIntegerDivide;
+        if !counts(classes.0) || !counts(classes.1) {
             return Plan::default();
         }
         if *op == Divide {
@@ -223,6 +228,11 @@ impl Rewriter<'_> {
         }
     }
 
+    /// A cast to a type that is too small is an error in strict mode where rows are changed.
+    fn refuses_misfit(&self) -> bool {
+        self.mode.strict && self.sql.writes.is_some()
+    }
+
     /// A division by zero is an error in strict mode where rows are changed.
     pub(super) fn refuses_zero(&self) -> bool {
         self.mode.strict && self.sql.writes.is_some()
@@ -245,6 +255,7 @@ impl Rewriter<'_> {
                 }
                 match self.class(operand) {
                     Class::Decimal => called(Call::One("tare_neg"), Wrap::Collate),
+                    Class::Real => called(Call::One("tare_neg_real"), Wrap::None),
                     Class::Big => called(Call::One("tare_neg_int"), Wrap::None),
                     Class::Int if self.bits(operand) > 62 => {
                         called(Call::One("tare_neg_int"), Wrap::None)
@@ -262,9 +273,12 @@ impl Rewriter<'_> {
             Unsigned | UnsignedInteger | Signed | SignedInteger => {
                 let unsigned = matches!(data_type, Unsigned | UnsignedInteger);
                 let wrap = if unsigned { Wrap::Collate } else { Wrap::None };
-                match self.class(operand) {
+                let of = types::of(operand, &mut self.names);
+                match Class::of(of) {
                     Class::Int | Class::Big | Class::Decimal | Class::Real => {
-                        called(Call::Cast("tare_whole", vec![unsigned.into()]), wrap)
+                        let bits = of.is_some_and(|t| t.is_unsigned());
+                        let rest = vec![unsigned.into(), bits.into(), self.refuses_misfit().into()];
+                        called(Call::Cast("tare_whole", rest), wrap)
                     }
                     _ if unsigned => called(Call::Cast("tare_uint", Vec::new()), wrap),
                     _ => Plan::default(),
@@ -273,7 +287,11 @@ impl Rewriter<'_> {
             Decimal(_) | Numeric(_) | Dec(_) => {
                 let t = types::of_cast(data_type);
                 let digits = t.length.saturating_sub(2);
-                let rest = vec![digits.into(), t.decimals.into()];
+                let rest = vec![
+                    digits.into(),
+                    t.decimals.into(),
+                    self.refuses_misfit().into(),
+                ];
                 called(Call::Cast("tare_decimal", rest), Wrap::Collate)
             }
             _ => Plan::default(),
@@ -322,6 +340,11 @@ impl Rewriter<'_> {
             && classes
                 .iter()
                 .any(|c| matches!(c, Class::Decimal | Class::Big));
+        // A double among them makes them doubles.
+        let numbers = classes.iter().all(|c| c.is_exact() || *c == Class::Real)
+            && classes
+                .iter()
+                .any(|c| matches!(c, Class::Decimal | Class::Big));
         let texts = !classes.is_empty()
             && classes
                 .iter()
@@ -341,16 +364,16 @@ impl Rewriter<'_> {
                 Call::Whole("tare_rest_int", first == Class::Big),
                 Wrap::Collate,
             ),
-            "greatest" if exact => self.chosen_by(expr, "tare_greatest"),
-            "least" if exact => self.chosen_by(expr, "tare_least"),
-            "nullif" if exact => self.chosen_by(expr, "tare_nullif"),
+            "greatest" if numbers => self.chosen_by(expr, "tare_greatest"),
+            "least" if numbers => self.chosen_by(expr, "tare_least"),
+            "nullif" if numbers => self.chosen_by(expr, "tare_nullif"),
             "greatest" if texts => called(Call::Named("tare_greatest_text"), Wrap::None),
             "least" if texts => called(Call::Named("tare_least_text"), Wrap::None),
             "nullif" if texts => called(Call::Named("tare_nullif_text"), Wrap::None),
             "if" | "ifnull" | "coalesce" | "greatest" | "least" | "nullif"
                 if classes
                     .iter()
-                    .any(|c| matches!(c, Class::Decimal | Class::Big)) =>
+                    .any(|c| matches!(c, Class::Decimal | Class::Big | Class::Real)) =>
             {
                 self.of_choice(expr)
             }

@@ -4,6 +4,7 @@ use sqlparser::ast::{DataType, Expr, FunctionArguments, Ident, ObjectName};
 
 use crate::function::arguments;
 use crate::node::{self, call, nested, number};
+use crate::rewrite::like::Like;
 
 /// The collation of exact numbers.
 const COLLATION: &str = "tare_decimal";
@@ -34,6 +35,8 @@ pub(super) enum Call {
     Cast(&'static str, Vec<i64>),
     /// A literal.
     Literal(Box<Expr>),
+    /// LIKE.
+    Like(Like),
     /// COUNT(DISTINCT number).
     CountDistinct,
 }
@@ -79,6 +82,7 @@ impl Plan {
             let (name, rest) = match made {
                 Call::Literal(literal) => return literal.as_ref().clone(),
                 Call::Named(name) => return named(name, expr),
+                Call::Like(like) => return like.written(expr),
                 Call::CountDistinct => {
                     return node::aggregate("count", true, operands(expr), Vec::new());
                 }

@@ -47,20 +47,6 @@ impl Rewriter<'_> {
                 negated,
                 call("tare_regexp", vec![*expr, *pattern]),
             )),
-            Expr::Like {
-                negated,
-                any,
-                expr,
-                pattern,
-                escape_char,
-            } => nested(Expr::Like {
-                negated,
-                any,
-                expr,
-                pattern,
-                // MySQL's LIKE has `\` as its escape unless told otherwise.
-                escape_char: escape_char.or_else(|| Some(Box::new(node::text("\\")))),
-            }),
             Expr::IsTrue(expr) => nested(Expr::IsTrue(Box::new(nested(*expr)))),
             Expr::IsUnknown(expr) => nested(Expr::IsNull(Box::new(nested(*expr)))),
             Expr::IsNotUnknown(expr) => nested(Expr::IsNotNull(Box::new(nested(*expr)))),

@@ -16,7 +16,7 @@ impl Rewriter<'_> {
         Ok(match op {
             BinaryOperator::Divide => call("tare_div", vec![left, right, self.zero()]),
             BinaryOperator::MyIntegerDivide => call("tare_intdiv", vec![left, right, self.zero()]),
-            BinaryOperator::Modulo => of("mod", left, right),
+            BinaryOperator::Modulo => call("tare_mod", vec![left, right, self.zero()]),
             BinaryOperator::BitwiseXor => of("tare_xor", left, right),
             BinaryOperator::StringConcat if self.mode.pipes_concat => of("concat", left, right),
             BinaryOperator::Arrow => of("tare_json_extract", left, right),

@@ -69,6 +69,7 @@ impl Rewriter<'_> {
         let refused = columns.as_ref().map(|columns| {
             let loose = columns.iter().cloned().map(|column| Column {
                 stored: false,
+                system: false,
                 ..column
             });
             Arc::new(loose.collect())

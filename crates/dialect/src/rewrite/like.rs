@@ -1,0 +1,102 @@
+//! LIKE. SQLite's takes accented letters as different and knows the case of ASCII alone, so that
+//! functions of ours compare. Indexes serve by the least and the greatest text that can be like the
+//! pattern.
+
+use mysql_common::constants::{ColumnFlags, ColumnType};
+use sqlparser::ast::{BinaryOperator, Expr, Value};
+use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
+
+use super::rewriter::Rewriter;
+use crate::node::{self, binary, call, nested};
+use crate::types;
+
+/// How a LIKE is evaluated.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Like {
+    /// Case and accents count.
+    exactly: bool,
+    /// The text is a table's column, and the pattern begins with what it can be found by.
+    bounded: bool,
+}
+
+/// Whether texts of this type are compared byte by byte.
+fn is_exact(t: &WireType) -> bool {
+    let has_collation = matches!(
+        t.code,
+        ColumnType::MYSQL_TYPE_VAR_STRING | ColumnType::MYSQL_TYPE_STRING
+    );
+    types::is_text(t)
+        && (t.charset == CHARSET_BINARY
+            || has_collation && t.flags.contains(ColumnFlags::BINARY_FLAG))
+}
+
+/// Whether a pattern stays while a statement runs, and may begin with a character.
+fn begins(pattern: &Expr) -> bool {
+    let Expr::Value(v) = pattern else {
+        return false;
+    };
+    match &v.value {
+        Value::SingleQuotedString(s) | Value::DoubleQuotedString(s) => {
+            !s.is_empty() && !s.starts_with(['%', '_'])
+        }
+        Value::Placeholder(_) => true,
+        _ => false,
+    }
+}
+
+impl Rewriter<'_> {
+    /// How a LIKE is to be evaluated. Before its parts are rewritten.
+    pub(super) fn like(&mut self, text: &Expr, pattern: &Expr) -> Like {
+        let (a, b) = (self.side(text), self.side(pattern));
+        let exactly = a.bytes || b.bytes || a.is(is_exact) || b.is(is_exact);
+        let is_text = a.is(types::is_text) && !exactly;
+        let own = self
+            .names
+            .column_of(text)
+            .is_some_and(|c| c.stored && !c.system);
+        Like {
+            exactly,
+            bounded: own && is_text && begins(pattern),
+        }
+    }
+}
+
+impl Like {
+    /// The same, with functions of ours. After that.
+    pub(super) fn written(self, expr: Expr) -> Expr {
+        let Expr::Like {
+            negated,
+            expr: text,
+            pattern,
+            escape_char,
+            ..
+        } = expr
+        else {
+            return expr;
+        };
+        // MySQL's LIKE has `\` as its escape unless told otherwise.
+        let escape = escape_char.map_or_else(|| node::text("\\"), |escape| *escape);
+        let name = match self.exactly {
+            true => "tare_like_exactly",
+            false => "tare_like",
+        };
+        let is_like = call(
+            name,
+            vec![(*text).clone(), (*pattern).clone(), escape.clone()],
+        );
+        if negated {
+            return nested(node::not(is_like));
+        }
+        if !self.bounded {
+            return is_like;
+        }
+        let bound = |name: &str, op: BinaryOperator| {
+            let bound = call(name, vec![(*pattern).clone(), escape.clone()]);
+            binary((*text).clone(), op, bound)
+        };
+        let low = bound("tare_like_from", BinaryOperator::GtEq);
+        let high = bound("tare_like_to", BinaryOperator::LtEq);
+        let within = binary(low, BinaryOperator::And, high);
+        nested(binary(within, BinaryOperator::And, is_like))
+    }
+}

@@ -1,0 +1,123 @@
+//! What is left out, and why: each rule is a fact of MySQL 8.0.15 that Tare does not follow, and
+//! docs/types.md says so.
+
+use super::generate::Table;
+use super::kinds::{Family, Kind};
+
+/// MySQL copies the bits of a column with the same width and the other sign: 4294967295 becomes -1
+/// without a word, strict mode or not. Tare refuses it with error 1264.
+pub fn copies_bits(to: &Kind, from: &Kind) -> bool {
+    let width = |k: &Kind| k.sql.split(' ').next().unwrap_or_default().to_owned();
+    let sign = |k: &Kind| k.sql.ends_with("UNSIGNED");
+    to.family == Family::Number && width(to) == width(from) && sign(to) != sign(from)
+}
+
+/// An ENUM or a SET that is compared with numbers and texts in one IN or BETWEEN: MySQL makes doubles of
+/// the texts, with a warning or an error.
+pub fn mixes_members(kind: &Kind, a: &str, b: &str) -> bool {
+    let is_text = |s: &str| s.starts_with('\'');
+    kind.family == Family::Member && a != "NULL" && b != "NULL" && is_text(a) != is_text(b)
+}
+
+/// `time IN (NULL, ...)` finds nothing in MySQL, whatever follows, and `date IN (20200105, NULL)` neither.
+pub fn is_lost_time(kind: &Kind, a: &str, b: &str) -> bool {
+    matches!(kind.family, Family::Time | Family::Date) && (a == "NULL" || b == "NULL")
+}
+
+// A YEAR is compared with years alone: MySQL takes a number below 100 for one of two digits, even one that
+// was computed. So the kind YEAR is a family of its own.
+
+/// Products beyond 65 digits: MySQL drops digits of the factors before it multiplies them. Tare has all
+/// digits, or error 1690.
+pub fn multiplies(table: &Table) -> bool {
+    table.columns.iter().all(|(_, k)| k.sql != "DECIMAL(65,30)")
+}
+
+/// A text that is no date, compared with an indexed column in a statement that changes rows: MySQL
+/// refuses it (1292) when it looks at the index, and not when it looks at the rows.
+pub fn is_no_date(kind: &Kind, value: &str) -> bool {
+    kind.family == Family::Date && ["'2021-13-01'", "'2021-01-01 25:00:00'"].contains(&value)
+}
+
+/// BETWEEN with a NULL: MySQL says NULL where one bound alone decides, or the other way round.
+pub fn is_null_bound(a: &str, b: &str) -> bool {
+    a == "NULL" || b == "NULL"
+}
+
+/// A number beyond a BIGINT column in BETWEEN and IN: MySQL takes its bits.
+pub fn is_beyond(kind: &Kind, a: &str, b: &str) -> bool {
+    let bounds = match kind.sql {
+        "BIGINT UNSIGNED" => 0..=i128::from(u64::MAX),
+        _ => i64::MIN.into()..=i64::MAX.into(),
+    };
+    let far = |s: &str| s.parse::<i128>().is_ok_and(|n| !bounds.contains(&n));
+    kind.family == Family::Number && (far(a) || far(b))
+}
+
+/// BETWEEN a number and a text that is no date: MySQL finds rows without reason.
+pub fn mixes_dates(kind: &Kind, a: &str, b: &str) -> bool {
+    let is_text = |s: &str| s.starts_with('\'');
+    is_text(a) != is_text(b) && (is_no_date(kind, a) || is_no_date(kind, b))
+}
+
+/// Digits that an indexed column has no place for: MySQL rounds the literal when it looks at the index
+/// (`tinyint >= -0.5` is `tinyint >= 0`, `tinyint = -0.5` finds -1), and not when it looks at the rows.
+pub fn rounds(kind: &Kind, value: &str) -> bool {
+    let scale = match kind.sql {
+        "DECIMAL(10,2)" => 2,
+        "DECIMAL(30,10)" => 10,
+        "DECIMAL(65,30)" => 30,
+        _ => 0,
+    };
+    let has = value
+        .trim_matches('\'')
+        .split_once('.')
+        .map_or(0, |(_, f)| f.len());
+    kind.family == Family::Number && kind.sql != "DOUBLE" && has > scale
+}
+
+/// A fraction of a second that an indexed column has no digits for: MySQL rounds it when it looks at the
+/// index, and not when it looks at the rows.
+pub fn has_more_digits(kind: &Kind, value: &str) -> bool {
+    let digits = match kind.sql {
+        "DATETIME(3)" => 3,
+        "TIMESTAMP(6) NULL" => 6,
+        _ => 0,
+    };
+    let has = value
+        .trim_matches('\'')
+        .split_once('.')
+        .map_or(0, |(_, f)| f.len());
+    kind.family == Family::Date && has > digits
+}
+
+/// Members of a SET in another order than its own: MySQL finds them by an index, and not in rows.
+pub fn is_unordered(kind: &Kind, value: &str) -> bool {
+    kind.family == Family::Member && value == "'z,x'"
+}
+
+/// MIN and MAX of an ENUM or a SET: in the order of its texts, or of its numbers where MySQL looks at an
+/// index.
+pub fn has_two_orders(kind: &Kind) -> bool {
+    kind.family == Family::Member
+}
+
+/// MIN and MAX of texts: of equal ones (`E` and `é`) either may be the answer. They are compared.
+pub fn has_equals(kind: &Kind) -> bool {
+    kind.family == Family::Text
+}
+
+// COUNT of an expression that cannot be NULL: MySQL does not compute it, and does not see that it is out of
+// range. Columns alone are counted.
+
+// CAST(GREATEST(double, integer) AS UNSIGNED) is out of range in MySQL for what is beyond BIGINT.
+
+// ROUND of CAST(... AS SIGNED): of wide operands MySQL makes a DECIMAL of it, `-3.00` where Tare has -3.
+
+// The second operand of an operator whose first is NULL: MySQL does not compute it, and does not see that
+// it is out of range. Second operands are columns and literals.
+
+// An UPDATE of a unique key's column that changes several rows: which row is changed first decides whether a
+// key is there twice for a while. One row is changed.
+
+// The sign of a zero, `-0`: SQLite does not keep it.
