@@ -205,11 +205,21 @@ struct Held {
     started: u64,
     file: File,
     path: PathBuf,
+    /// The process's number as the segment has it: in a container it is another one.
+    writer: u32,
 }
 
 impl Held {
     fn is_running(&self) -> bool {
         start_time(self.pid) == Some(self.started)
+    }
+
+    /// Whether the segment is another process's by now, or on its way to it. A server that puts itself into the background
+    /// ends processes that had it.
+    fn has_moved(&self) -> bool {
+        writer(&self.file).is_some_and(|pid| {
+            pid != self.writer && (pid == IN_TRANSIT || start_time(pid).is_some())
+        })
     }
 
     /// Whether the writer had not stopped Tare in good order.
@@ -220,6 +230,18 @@ impl Held {
             .is_ok()
             && u32::from_le_bytes(state) == LIVE
     }
+}
+
+/// In place of a writer's number: it forks, and the child has not yet said its own.
+const IN_TRANSIT: u32 = 0;
+
+/// The number of the process that writes a segment.
+fn writer(segment: &File) -> Option<u32> {
+    let mut pid = [0; 4];
+    segment
+        .read_exact_at(&mut pid, std::mem::offset_of!(Header, pid) as u64)
+        .ok()?;
+    Some(u32::from_le_bytes(pid))
 }
 
 /// The command's process tree, as far as we know it.
@@ -280,6 +302,7 @@ impl Watch {
                     {
                         (held.pid, held.started) = (pid, started);
                         held.path = found.path;
+                        held.writer = found.writer;
                     }
                     continue;
                 }
@@ -291,6 +314,7 @@ impl Watch {
                     pid,
                     program,
                     started,
+                    writer: found.writer,
                     file,
                     path: found.path,
                 };
@@ -310,7 +334,7 @@ impl Watch {
         let gone: Vec<(u64, u64)> = self
             .held
             .iter()
-            .filter(|(_, held)| !held.is_running())
+            .filter(|(_, held)| !held.is_running() && !held.has_moved())
             .map(|(&id, _)| id)
             .collect();
         // After they were seen to be gone, so that how our own children ended is known.

@@ -18,6 +18,8 @@ use tare_layout::header::Header;
 pub struct Found {
     /// The writer, as this process sees it (in a container, its own number differs).
     pub pid: u32,
+    /// The writer, as the segment has it.
+    pub writer: u32,
     /// A path that opens the segment: the file, or `/proc/PID/fd/N` for a memfd.
     pub path: PathBuf,
     /// Device and inode: two paths to one segment agree in it.
@@ -47,10 +49,12 @@ pub fn of_process(pid: u32) -> Vec<Found> {
     let own_numbers = own_numbers(pid);
     let mut found: Vec<Found> = Vec::new();
     for path in memfds(pid).into_iter().chain(mapped_files(pid)) {
-        let Some((segment, writer)) = probe(pid, path) else {
+        let Some(segment) = probe(pid, path) else {
             continue;
         };
-        if own_numbers.contains(&writer) && !found.iter().any(|f| f.identity == segment.identity) {
+        if own_numbers.contains(&segment.writer)
+            && !found.iter().any(|f| f.identity == segment.identity)
+        {
             found.push(segment);
         }
     }
@@ -119,8 +123,8 @@ fn shared_file(line: &str) -> Option<PathBuf> {
     (perms == "rw-s" && regular).then(|| PathBuf::from(path))
 }
 
-/// Reads the first bytes of a candidate; gives what was found and the pid in its header.
-fn probe(pid: u32, path: PathBuf) -> Option<(Found, u32)> {
+/// Reads the first bytes of a candidate.
+fn probe(pid: u32, path: PathBuf) -> Option<Found> {
     let metadata = fs::metadata(&path).ok()?;
     if !metadata.is_file() {
         return None;
@@ -139,13 +143,13 @@ fn probe(pid: u32, path: PathBuf) -> Option<(Found, u32)> {
             bytes[offset + 3],
         ])
     };
-    let found = Found {
+    Some(Found {
         pid,
+        writer: at(std::mem::offset_of!(Header, pid)),
         path,
         identity: (metadata.dev(), metadata.ino()),
         layout_version: at(std::mem::offset_of!(Header, layout_version)),
-    };
-    Some((found, at(std::mem::offset_of!(Header, pid))))
+    })
 }
 
 #[cfg(test)]

@@ -128,8 +128,14 @@ fn install_fork_handler() {
     }
     extern "C" fn before() {
         let follows = FOLLOWS_FORKS.load(Ordering::Relaxed) && has_one_thread();
-        std::mem::forget(ENGINE.lock());
+        let engine = ENGINE.lock();
         TAKES_OVER.store(follows, Ordering::Relaxed);
+        if let Some(engine) = engine.as_ref().filter(|_| follows) {
+            // The parent may be gone before the child comes to say its number: until then it is nobody's, and nobody
+            // takes the parent's end for a crash.
+            engine.view.header().pid.store(0, Ordering::Relaxed);
+        }
+        std::mem::forget(engine);
     }
     extern "C" fn in_parent() {
         match child_takes_over() {
