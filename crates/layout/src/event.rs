@@ -90,6 +90,10 @@ pub mod statement {
     pub const NO_SQLSTATE: u64 = 1 << 40;
     /// The first of [`crate::class::COUNTERS`] counters.
     pub const COUNTERS: usize = 12;
+    /// Id of the stored program that it runs in, 0 = none.
+    pub const PROGRAM: usize = 31;
+    /// Bytes of a message that are kept: MESSAGE_TEXT is varchar(128).
+    pub const MESSAGE_BYTES: usize = 128;
     /// In [`TEXT_LENGTH`]: the text was cut.
     pub const TRUNCATED: u64 = 1 << 32;
 }
@@ -103,7 +107,7 @@ pub type Transaction = Record<16>;
 /// A statement.
 pub type Statement = Record<32>;
 
-const _: () = assert!(statement::COUNTERS + crate::class::COUNTERS <= 32);
+const _: () = assert!(statement::COUNTERS + crate::class::COUNTERS <= statement::PROGRAM);
 
 /// What kind of event another one is nested in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -364,7 +364,8 @@ fn shapes(l: &Limits, slot: &SlotPlaces, bank: &BankPlaces) -> [(usize, usize); 
     let baseline_stride = round_up(l.arena_lines * LINE_BYTES, PAGE);
     let events = (shared_chunks(l) + l.threads) * CHUNK_EVENTS;
     let text = long_text_words(l) * 8;
-    let long_statement = round_up(size_of::<event::Statement>() + text, LINE_BYTES);
+    let long_texts = text + event::statement::MESSAGE_BYTES;
+    let long_statement = round_up(size_of::<event::Statement>() + long_texts, LINE_BYTES);
     let digest_stride = round_up(digest_histograms(l) + 2 * FINE_BUCKETS * 8, LINE_BYTES);
     let prepared_stride = round_up(size_of::<Prepared>() + text, LINE_BYTES);
     [

@@ -437,6 +437,17 @@ impl<'a> View<'a> {
         self.slice(Region::LongStatements, i, at, self.geometry.long_text_words)
     }
 
+    /// The message of event `i` of history_long's statements.
+    pub fn long_message(&self, i: usize) -> &'a [AtomicU64] {
+        let at = size_of::<event::Statement>() + 8 * self.geometry.long_text_words;
+        self.slice(
+            Region::LongStatements,
+            i,
+            at,
+            event::statement::MESSAGE_BYTES / 8,
+        )
+    }
+
     /// Event `i` of history_long's transactions.
     pub fn long_transaction(&self, i: usize) -> &'a event::Transaction {
         self.one(Region::LongTransactions, i)

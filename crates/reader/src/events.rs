@@ -3,7 +3,7 @@
 //! Times are ticks. An event was timed if it has a start; one that runs has no end.
 
 use std::sync::Arc;
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use tare_layout::View;
 use tare_layout::class::COUNTERS;
@@ -146,8 +146,10 @@ pub struct Statement {
     pub errno: u32,
     /// The SQLSTATE that it ended with; `None` of one that runs, or gave rows.
     pub sqlstate: Option<Arc<str>>,
-    /// The error's text; not kept in history_long.
+    /// The error's text.
     pub message: Option<Arc<str>>,
+    /// The stored program that it runs in, 0 = none.
+    pub program: u32,
     /// By [`tare_layout::class::Counter`].
     pub counters: [u64; COUNTERS],
 }
@@ -285,7 +287,10 @@ impl<'a> Events<'a> {
                 ring_text(self.view, slot, words[at::TEXT_AT], length),
                 ring_text(self.view, slot, message.0, message.1),
             ),
-            Place::Long(i) => (long_text(self.view, i, length), None),
+            Place::Long(i) => (
+                long_text(self.view.long_text(i), length),
+                long_text(self.view.long_message(i), message.1),
+            ),
         };
         let cut = words[at::TEXT_LENGTH] & at::TRUNCATED != 0;
         let text = text.map(|text| crate::digests::marked(text, cut));
@@ -307,6 +312,7 @@ impl<'a> Events<'a> {
                 }
             },
             message,
+            program: words[at::PROGRAM] as u32,
             counters: std::array::from_fn(|i| words[at::COUNTERS + i]),
         }
     }
@@ -398,8 +404,7 @@ fn with_text<const N: usize, T>(record: &Record<N>, read: impl Fn(&[u64; N]) -> 
     None
 }
 
-fn long_text(view: View<'_>, place: usize, length: usize) -> Option<Arc<str>> {
-    let words = view.long_text(place);
+fn long_text(words: &[AtomicU64], length: usize) -> Option<Arc<str>> {
     let mut bytes = vec![0; length.min(words.len() * 8)];
     load_bytes(words, &mut bytes);
     (length != 0).then(|| String::from_utf8_lossy(&bytes).into())

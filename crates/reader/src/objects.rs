@@ -8,8 +8,8 @@ use tare_layout::bank::baseline;
 use tare_layout::line::{Item, Line};
 use tare_layout::name::load_bytes;
 use tare_layout::object::{
-    IO_LINES, Index, LockDuration, LockStatus, LockType, MetadataLock, Namespace, ObjectType,
-    PREPARED_LINES, PROGRAM_LINES, TABLE_LOCKS, TableLock, index_of, part,
+    INDEX_BITS, IO_LINES, Index, LockDuration, LockStatus, LockType, MetadataLock, Namespace,
+    ObjectType, PREPARED_LINES, PROGRAM_LINES, TABLE_LOCKS, TableLock, index_of, part,
 };
 use tare_layout::{Kind, View};
 
@@ -115,12 +115,27 @@ pub struct Prepared {
 
 /// Type, schema and name of an object that is there.
 fn identity(view: View<'_>, id: u32) -> Option<(ObjectType, Arc<str>, Arc<str>)> {
+    named_while(view, id, |object| object.id.load(Ordering::Acquire) == id)
+}
+
+/// The same of one that may have ended, as long as nobody else has its place.
+fn identity_even_if_ended(view: View<'_>, id: u32) -> Option<(ObjectType, Arc<str>, Arc<str>)> {
+    named_while(view, id, |object| {
+        object.generation.load(Ordering::Acquire) == id >> INDEX_BITS
+    })
+}
+
+fn named_while(
+    view: View<'_>,
+    id: u32,
+    is_it: impl Fn(&tare_layout::object::Object) -> bool,
+) -> Option<(ObjectType, Arc<str>, Arc<str>)> {
     let i = index_of(id);
     if id == 0 || i >= view.geometry().limits.objects {
         return None;
     }
     let object = view.object(i);
-    let is_it = || object.id.load(Ordering::Acquire) == id;
+    let is_it = || is_it(object);
     if !is_it() {
         return None;
     }
@@ -146,7 +161,7 @@ fn indexes(view: View<'_>, id: u32) -> impl Iterator<Item = (usize, &Index)> {
 
 /// What an event's table is.
 pub(crate) fn named(view: View<'_>, id: u32, part: u8) -> Object {
-    let Some((kind, schema, name)) = identity(view, id) else {
+    let Some((kind, schema, name)) = identity_even_if_ended(view, id) else {
         return Object::default();
     };
     let number = part::index_of(part);

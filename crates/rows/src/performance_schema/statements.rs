@@ -76,20 +76,20 @@ const TEXT: &[Column<Statement>] = &[
     null(
         "OBJECT_TYPE",
         "varchar(64)",
-        "The type of the stored program that ran it. Always NULL.",
-        |_| Cell::Null,
+        "The type of the stored program that ran it.",
+        |r| Cell::opt(r.object_type),
     ),
     null(
         "OBJECT_SCHEMA",
         "varchar(64)",
-        "The stored program's schema. Always NULL.",
-        |_| Cell::Null,
+        "The stored program's schema.",
+        |r| Cell::opt(r.object_schema.as_deref()),
     ),
     null(
         "OBJECT_NAME",
         "varchar(64)",
-        "The stored program's name. Always NULL.",
-        |_| Cell::Null,
+        "The stored program's name.",
+        |r| Cell::opt(r.object_name.as_deref()),
     ),
     null(
         "OBJECT_INSTANCE_BEGIN",

@@ -62,6 +62,12 @@ pub struct Statement {
     pub digest_text: Option<Arc<str>>,
     /// CURRENT_SCHEMA.
     pub current_schema: Option<Arc<str>>,
+    /// OBJECT_TYPE, of a statement in a stored program.
+    pub object_type: Option<&'static str>,
+    /// OBJECT_SCHEMA.
+    pub object_schema: Option<Arc<str>>,
+    /// OBJECT_NAME.
+    pub object_name: Option<Arc<str>>,
     /// MYSQL_ERRNO.
     pub errno: Option<i64>,
     /// RETURNED_SQLSTATE.

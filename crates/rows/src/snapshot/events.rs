@@ -7,6 +7,7 @@ use tare_layout::Kind;
 use tare_layout::class::{COUNTERS, Counter, EventType};
 use tare_layout::control::Timer;
 use tare_layout::event::Operation;
+use tare_layout::object::target;
 use tare_reader::events::{self, Events, Head, Table};
 use tare_reader::instances::object;
 
@@ -175,6 +176,7 @@ impl Snapshot {
         let (digest, digest_text) = tare_reader::digests::named(host.view(), id, generation)
             .map_or((None, None), |(hash, text)| (Some(hash), text));
         let ended = statement.head.end_id.is_some();
+        let program = object(host.view(), target::object(statement.program, 0));
         Some(Statement {
             event,
             lock_time: host.clock.ps(counter(Counter::LockTime)),
@@ -182,6 +184,9 @@ impl Snapshot {
             digest,
             digest_text,
             current_schema: self.names(host).schema(statement.schema),
+            object_type: program.kind,
+            object_schema: program.schema,
+            object_name: program.name,
             errno: ended.then_some(i64::from(statement.errno)),
             sqlstate: statement.sqlstate,
             message_text: statement.message,

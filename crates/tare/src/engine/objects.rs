@@ -1,8 +1,8 @@
 //! Tables and programs by name, and what sessions hold of them: handles, metadata locks, prepared
 //! statements.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use tare_layout::line::{Line, Tag};
 use tare_layout::object::{self, INDEX_BITS, ObjectType, index_of, part};
@@ -16,6 +16,12 @@ use super::state::{Engine, lock};
 
 /// Objects by type, schema and name.
 pub type Objects = HashMap<(ObjectType, Box<str>, Box<str>), u32>;
+
+/// Objects that have ended and whose names events still show, oldest first.
+pub type Ended = VecDeque<u32>;
+
+/// How many: more than a script drops before somebody looks at what happened.
+const REMEMBERED: usize = 256;
 
 impl Engine {
     /// An entry of a region whose free entries are on a list; counted when there is none.
@@ -33,6 +39,29 @@ impl Engine {
             self.lose(lost, 1);
         }
         found
+    }
+
+    /// The same, at the cost of what has ended and is remembered. The caller holds the objects' lock.
+    fn entry_or_ended<'a>(
+        &self,
+        free: &AtomicU64,
+        used: &AtomicU32,
+        limit: usize,
+        lost: Lost,
+        link: impl Fn(usize) -> &'a Cell32,
+    ) -> Option<usize> {
+        loop {
+            let found = freelist::pop(free, |i| (i < limit).then(|| link(i)))
+                .or_else(|| freelist::take_new(used, limit));
+            if found.is_some() {
+                return found;
+            }
+            let Some(oldest) = lock(&self.ended).pop_front() else {
+                self.lose(lost, 1);
+                return None;
+            };
+            self.free_object(oldest);
+        }
     }
 
     /// The id of a table or program; 0 when there is no room. One that is known by other indexes is
@@ -74,7 +103,7 @@ impl Engine {
             true => Lost::Tables,
             false => Lost::Programs,
         };
-        let found = self.entry(
+        let found = self.entry_or_ended(
             &shared.free_objects.0,
             &shared.objects_used.0,
             view.geometry().limits.objects,
@@ -84,6 +113,8 @@ impl Engine {
         let Some(index) = found else { return 0 };
         let object = view.object(index);
         let generation = next_generation(&object.generation);
+        // A reader that sees a new name sees that the one who had the place is forgotten.
+        fence(Ordering::Release);
         let id = generation << INDEX_BITS | index as u32;
         object.kind.store(kind as u32, Ordering::Relaxed);
         object.schema.set(schema);
@@ -105,7 +136,8 @@ impl Engine {
         last.store(0, Ordering::Relaxed);
         for (number, name) in names.iter().enumerate().take(part::MAX_INDEXES) {
             let used = &shared.indexes_used.0;
-            let found = self.entry(&shared.free_indexes.0, used, limit, Lost::Indexes, |i| {
+            let free = &shared.free_indexes.0;
+            let found = self.entry_or_ended(free, used, limit, Lost::Indexes, |i| {
                 &view.table_index(i).next
             });
             let Some(at) = found else { return };
@@ -155,12 +187,27 @@ impl Engine {
         self.view.shared().lost[what as usize].load(Ordering::Relaxed)
     }
 
-    /// The caller has taken it out of the map, and so is the only one to end it.
+    /// The caller has taken it out of the map, and so is the only one to end it. Events of history still name it, so its
+    /// names stay until some others have ended.
     fn end_object(&self, id: u32) {
+        self.view
+            .object(index_of(id))
+            .id
+            .store(0, Ordering::Release);
+        let mut ended = lock(&self.ended);
+        ended.push_back(id);
+        if ended.len() > REMEMBERED
+            && let Some(oldest) = ended.pop_front()
+        {
+            self.free_object(oldest);
+        }
+    }
+
+    /// Gives the place of one that has ended to others.
+    fn free_object(&self, id: u32) {
         let (view, shared) = (self.view, self.view.shared());
-        let indexes: Vec<_> = self.indexes(id).collect();
         let object = view.object(index_of(id));
-        object.id.store(0, Ordering::Release);
+        let indexes: Vec<_> = self.indexes(id).collect();
         for (at, index) in indexes {
             index.object.store(0, Ordering::Release);
             freelist::push(&shared.free_indexes.0, at, &index.next);

@@ -19,7 +19,7 @@ use super::digest_table::Making;
 use super::instances::Files;
 use super::locals::Locals;
 use super::mapping::Mapping;
-use super::objects::Objects;
+use super::objects::{Ended, Objects};
 use crate::config::{Config, Setting, StartError};
 use crate::number::NO_NUMBER;
 
@@ -55,6 +55,8 @@ pub(crate) struct Engine {
     pub files: Mutex<Files>,
     /// Tables and programs by name.
     pub objects: Mutex<Objects>,
+    /// Those that were dropped and that events still name.
+    pub ended: Mutex<Ended>,
     /// The file of the segment, if it is one.
     path: Option<PathBuf>,
     /// The process that it records; a child of fork has it mapped, too.
@@ -109,6 +111,7 @@ impl Engine {
             outside: OnceLock::new(),
             files: Mutex::default(),
             objects: Mutex::default(),
+            ended: Mutex::default(),
             path,
             pid: AtomicU32::new(std::process::id()),
             mapping,

@@ -123,6 +123,7 @@ fn begin_event(local: &Local, start: u64, class: u16, level: usize) -> u64 {
     let mut words = words(local, id, start, class, 0, nesting);
     words[word::PACKED] |= (level as u64) << 32;
     words[at::ERROR] = u64::from(local.schema.get()) << 32;
+    words[at::PROGRAM] = u64::from(local.program.get());
     local.rings.open_statements[level].publish(&words);
     id
 }
@@ -401,8 +402,7 @@ impl Statement {
         );
         let state = sqlstate.as_bytes();
         record.set(at::SQLSTATE, pack(&state[..state.len().min(5)]));
-        // MESSAGE_TEXT is varchar(128).
-        let cut = floor_boundary(message, 128);
+        let cut = floor_boundary(message, at::MESSAGE_BYTES);
         let position = append(local, &message.as_bytes()[..cut]);
         record.set(at::MESSAGE, position & ((1 << 48) - 1) | (cut as u64) << 48);
     }
@@ -510,12 +510,15 @@ impl Statement {
             let kept = view.long_statement(place);
             // A reader of the old record must not find the new text.
             kept.clear();
-            let ring = local.rings.text;
-            let length = (record.word(at::TEXT_LENGTH) as u32 as usize).div_ceil(8);
-            let first = record.word(at::TEXT_AT) as usize / 8;
-            for (i, cell) in view.long_text(place).iter().take(length).enumerate() {
-                let word = ring[(first + i) & (ring.len() - 1)].load(Ordering::Relaxed);
-                cell.store(word, Ordering::Relaxed);
+            let text = (
+                record.word(at::TEXT_AT),
+                record.word(at::TEXT_LENGTH) as u32 as usize,
+            );
+            let message = record.word(at::MESSAGE);
+            let message = (message & ((1 << 48) - 1), (message >> 48) as usize);
+            copy_text(local, text, view.long_text(place));
+            if message.1 != 0 {
+                copy_text(local, message, view.long_message(place));
             }
             kept.publish_copy(record);
         }
@@ -538,6 +541,17 @@ impl Statement {
             .ok()
             .filter(|text| !text.is_empty())
             .map(|text| (text, cut))
+    }
+}
+
+/// Copies a text from the thread's ring, where it begins at a word.
+#[inline]
+fn copy_text(local: &Local, (position, length): (u64, usize), into: &[AtomicU64]) {
+    let ring = local.rings.text;
+    let first = position as usize / 8;
+    for (i, cell) in into.iter().take(length.div_ceil(8)).enumerate() {
+        let word = ring[(first + i) & (ring.len() - 1)].load(Ordering::Relaxed);
+        cell.store(word, Ordering::Relaxed);
     }
 }
 
