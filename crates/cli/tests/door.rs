@@ -55,6 +55,11 @@ fn mariadb_11_8_counts_the_same() {
 }
 
 #[test]
+fn mysql_9_7_counts_the_same() {
+    compare(Version::Mysql97);
+}
+
+#[test]
 fn mysql_5_7_counts_the_same() {
     compare(Version::Mysql57);
 }

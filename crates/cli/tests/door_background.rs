@@ -29,12 +29,20 @@ fn mysql_5_7_in_the_background_has_our_engine() {
 }
 
 #[test]
+fn mysql_9_7_in_the_background_has_our_engine() {
+    in_the_background(Version::Mysql97);
+}
+
+#[test]
 #[ignore = "MySQL 8.0 takes minutes: make test-long"]
 fn mysql_8_0_in_the_background_has_our_engine() {
     in_the_background(Version::Mysql80);
 }
 
 fn in_the_background(version: Version) {
+    if version.is_left_out() {
+        return;
+    }
     let directory = Directory::new("background");
     make_data(version, directory.path());
     let mut line = command_line(version, directory.path());

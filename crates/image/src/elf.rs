@@ -227,16 +227,30 @@ fn section(elf: &Elf, map: &[u8], name: &str) -> Option<(u64, Range<usize>)> {
     (end <= map.len()).then_some((section.address(), start..end))
 }
 
+/// The name of a function without its arguments, where it is exported as C++ does it (`_Z`, the length, the name).
+pub fn unmangled(name: &str) -> &str {
+    let Some(rest) = name.strip_prefix("_Z") else {
+        return name;
+    };
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let length = rest[..digits].parse::<usize>().ok();
+    let end = length.and_then(|length| digits.checked_add(length));
+    end.and_then(|end| rest.get(digits..end)).unwrap_or(name)
+}
+
 /// Symbols that tell what a server is, or that belong to the interface.
 fn is_of_interest(name: &str) -> bool {
-    const SINGLE: [&str; 5] = [
+    const SINGLE: [&str; 8] = [
         "server_version",
         "using_custom_server_version",
         "safe_mutex_lock",
         "_db_enter_",
         "pfs_initialized",
+        "error_names_array",
+        "_Z17thd_mem_cnt_allocP3THDm",
+        "_Z16thd_mem_cnt_freeP3THDm",
     ];
-    name.starts_with("pfs_")
+    unmangled(name).starts_with("pfs_")
         || name.starts_with("PFS_")
         || name.starts_with("PSI_")
         || name.starts_with("_Z29initialize_performance_schema")

@@ -15,6 +15,6 @@ pub use agreed::{
     CHECK_VARIABLE, PRELOAD, REFUSED, REQUIRE_VARIABLE, is_called_like_a_server,
     only_tells_or_initialises,
 };
-pub use elf::{Image, ImageError, Symbol};
+pub use elf::{Image, ImageError, Symbol, unmangled};
 pub use series::{Recognition, Series, Server};
 pub use table::{Table, TableError};

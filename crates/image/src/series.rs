@@ -35,6 +35,8 @@ series! {
     Mysql57 = "MySQL 5.7",
     /// MySQL 8.0: tables of functions are exported, one for each service.
     Mysql80 = "MySQL 8.0",
+    /// MySQL 9.7: several versions of a service have a table each.
+    Mysql97 = "MySQL 9.7",
     /// MariaDB 10.11: functions are called directly and not exported.
     Mariadb1011 = "MariaDB 10.11",
     /// MariaDB 11.4: the same functions, other structures.
@@ -46,7 +48,10 @@ series! {
 impl Series {
     /// Whether it is MariaDB's.
     pub fn is_mariadb(self) -> bool {
-        MARIADB.iter().any(|(each, _)| *each == self)
+        matches!(
+            self,
+            Self::Mariadb1011 | Self::Mariadb114 | Self::Mariadb118
+        )
     }
 }
 
@@ -59,6 +64,14 @@ pub struct Server {
     pub version: String,
     /// GNU build-id in hexadecimal, if it has one.
     pub build_id: Option<String>,
+}
+
+impl Server {
+    /// Whether this very version was tested. Another one of its series is served if everything that is known of the
+    /// interface is found in its code.
+    pub fn is_tested(&self) -> bool {
+        tested(self.series).contains(&number(&self.version))
+    }
 }
 
 impl fmt::Display for Server {
@@ -82,17 +95,23 @@ pub enum Recognition {
     Server(Server),
 }
 
-/// The versions whose interface was looked at and tested, each with what says it: MySQL's own
-/// promise is to keep the interface within a series, and 8.0 does not keep it.
-const VERSIONS: [(Series, &[&str]); 3] = [
+/// The versions whose interface was looked at and tested. Of MariaDB's they are those that the tests met last: its
+/// packages move on.
+const VERSIONS: &[(Series, &[&str])] = &[
     (Series::Mysql56, &["5.6.24"]),
     (Series::Mysql57, &["5.7.22"]),
     (Series::Mysql80, &["8.0.15"]),
+    (Series::Mysql97, &["9.7.4"]),
+    (Series::Mariadb1011, &["10.11.19"]),
+    (Series::Mariadb114, &["11.4.5"]),
+    (Series::Mariadb118, &["11.8.6"]),
 ];
 
-/// MariaDB's series, by how their versions begin. Debian and others follow MariaDB's fixes without a change of the
-/// interface, and its functions are found in each build anew.
-const MARIADB: [(Series, &str); 3] = [
+/// Series whose other versions are served, too, if they pass every check, by how their versions begin: a table of as many
+/// functions, of the same types where names tell, and places confirmed by the code that uses them. Before 9.7, MySQL's names
+/// do not tell the types (5.6, 5.7), or the interface changed within the series (8.0).
+const CHECKED: [(Series, &str); 4] = [
+    (Series::Mysql97, "9.7."),
     (Series::Mariadb1011, "10.11."),
     (Series::Mariadb114, "11.4."),
     (Series::Mariadb118, "11.8."),
@@ -100,6 +119,27 @@ const MARIADB: [(Series, &str); 3] = [
 
 /// In its version's text: "11.4.5-MariaDB", "11.8.6-MariaDB-0+deb13u1 from Debian".
 const MARIADB_MARK: &str = "-MariaDB";
+
+/// Before MySQL's version, from 8.0 on: "MySQL 9.7.4".
+const MYSQL_MARK: &str = "MySQL ";
+
+fn tested(series: Series) -> &'static [&'static str] {
+    let found = VERSIONS.iter().find(|(each, _)| *each == series);
+    found.map_or(&[], |(_, versions)| versions)
+}
+
+/// "11.4.5" of "11.4.5-MariaDB-0+deb".
+fn number(version: &str) -> &str {
+    version
+        .split_once('-')
+        .map_or(version, |(number, _)| number)
+}
+
+fn is_version(text: &str) -> bool {
+    let parts = text.split('.');
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    parts.clone().count() == 3 && parts.clone().all(is_number)
+}
 
 impl Image {
     /// Which server this is.
@@ -112,6 +152,8 @@ impl Image {
         };
         let series = if let Some(version) = mariadb {
             return self.mariadb(version);
+        } else if has("pfs_thread_service_v7") {
+            Series::Mysql97
         } else if has("pfs_mutex_service_v1") {
             Series::Mysql80
         } else if has("PSI_hook") && has("PSI_server") && has("server_version") {
@@ -127,43 +169,61 @@ impl Image {
         if has("safe_mutex_lock") || has("_db_enter_") {
             return Recognition::Unknown(format!("this is a debug build of {series}"));
         }
-        let known = VERSIONS.iter().find(|(each, _)| *each == series);
-        let known = known.map_or(&[][..], |(_, versions)| *versions);
         let is_here = |version: &str| self.constants(version).any(|text| text == version);
-        match known.iter().find(|version| is_here(version)) {
+        let version = self.mysql_version();
+        let known = tested(series);
+        let is_known = |known: &str| version.map_or_else(|| is_here(known), |it| it == known);
+        let checked = CHECKED.iter().find(|(each, _)| *each == series);
+        match known.iter().find(|known| is_known(known)) {
             Some(version) => self.server(series, (*version).to_owned()),
-            None => Recognition::Unknown(format!(
-                "this looks like {series}, of which {} is known and this is another version",
-                known.join(", ")
-            )),
+            None => match (version, checked) {
+                (Some(version), Some((_, prefix))) if version.starts_with(prefix) => {
+                    self.server(series, version.to_owned())
+                }
+                (Some(version), _) => Recognition::Unknown(format!(
+                    "this is MySQL {version}, whose interface looks like that of {series}, of which {} is known",
+                    known.join(", ")
+                )),
+                (None, _) => Recognition::Unknown(format!(
+                    "this looks like {series}, of which {} is known and this is another version",
+                    known.join(", ")
+                )),
+            },
         }
+    }
+
+    /// "9.7.4", where the program has it with the product's name.
+    fn mysql_version(&self) -> Option<&str> {
+        let texts = self.constants(MYSQL_MARK);
+        let mut versions = texts.filter_map(|text| text.strip_prefix(MYSQL_MARK));
+        versions.find(|text| is_version(text))
     }
 
     /// "11.4.5-MariaDB".
     fn mariadb_version(&self) -> Option<&str> {
-        self.constants("1").find(|text| {
-            let number = text.split_once(MARIADB_MARK).map(|(number, _)| number);
-            let is_number =
-                |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-            number.is_some_and(|number| {
-                number.split('.').count() == 3 && number.split('.').all(is_number)
-            })
-        })
+        let is_one = |text: &&str| {
+            text.split_once(MARIADB_MARK)
+                .is_some_and(|(number, _)| is_version(number))
+        };
+        self.constants("1").find(is_one)
     }
 
     fn mariadb(&self, version: &str) -> Recognition {
-        let known = MARIADB
+        let known = CHECKED
             .iter()
+            .filter(|(series, _)| series.is_mariadb())
             .find(|(_, prefix)| version.starts_with(prefix));
         match known {
             Some((series, _)) => self.server(*series, version.to_owned()),
-            None => Recognition::Unknown(format!(
-                "this is MariaDB {}, of which {} are known",
-                version
-                    .split_once(MARIADB_MARK)
-                    .map_or(version, |(number, _)| number),
-                MARIADB.map(|(_, prefix)| format!("{prefix}*")).join(", ")
-            )),
+            None => {
+                let known = CHECKED.iter().filter(|(series, _)| series.is_mariadb());
+                let known: Vec<_> = known.map(|(_, prefix)| format!("{prefix}*")).collect();
+                Recognition::Unknown(format!(
+                    "this is MariaDB {}, of which {} are known",
+                    number(version),
+                    known.join(", ")
+                ))
+            }
         }
     }
 
@@ -193,8 +253,24 @@ mod tests {
     #[test]
     fn each_series_has_its_versions() {
         for &series in Series::ALL {
-            let known = VERSIONS.iter().any(|(each, _)| *each == series);
-            assert!(known || series.is_mariadb(), "{series}");
+            assert!(!tested(series).is_empty(), "{series}");
         }
+    }
+
+    #[test]
+    fn another_version_is_told_from_a_tested_one() {
+        let is_tested = |series, version: &str| {
+            let (version, build_id) = (version.to_owned(), None);
+            Server {
+                series,
+                version,
+                build_id,
+            }
+            .is_tested()
+        };
+        assert!(is_tested(Series::Mysql97, "9.7.4"));
+        assert!(!is_tested(Series::Mysql97, "9.7.5"));
+        assert!(is_tested(Series::Mariadb114, "11.4.5-MariaDB-log"));
+        assert!(!is_tested(Series::Mariadb114, "11.4.50-MariaDB"));
     }
 }

@@ -109,6 +109,12 @@ impl Kind {
         }
     }
 
+    /// Whether names of this kind may begin so.
+    pub const fn owns(self, name: &str) -> bool {
+        starts_with(name, self.prefix())
+            || matches!(self, Kind::RwLock) && starts_with(name, READERS_FIRST)
+    }
+
     /// The event type whose consumers and timer rule it; `None` for what is no timed event.
     pub const fn event_type(self) -> Option<EventType> {
         match self {
@@ -161,6 +167,25 @@ impl Kind {
             Kind::Mutex | Kind::RwLock | Kind::SxLock | Kind::Cond | Kind::Socket | Kind::Stage
         )
     }
+}
+
+/// What the names of rwlocks that let readers go first start with, where a server tells them apart: MySQL from 8.0.28 on.
+pub const READERS_FIRST: &str = "wait/synch/prlock/";
+
+/// Whether a text begins with another, of which a constant can be made.
+const fn starts_with(text: &str, prefix: &str) -> bool {
+    let (text, prefix) = (text.as_bytes(), prefix.as_bytes());
+    if text.len() < prefix.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < prefix.len() {
+        if text[i] != prefix[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
 }
 
 /// Property bits of a class, as `setup_instruments.PROPERTIES` shows them.

@@ -132,6 +132,8 @@ types! {
         ResourceGroups = 16 "RESOURCE_GROUPS",
         ForeignKey = 17 "FOREIGN KEY",
         CheckConstraint = 18 "CHECK CONSTRAINT",
+        Library = 19 "LIBRARY",
+        BackupTables = 20 "BACKUP TABLES",
     }
 }
 

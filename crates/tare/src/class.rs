@@ -3,6 +3,7 @@
 #[doc(hidden)]
 pub use linkme as __linkme;
 pub use tare_layout::Kind;
+pub use tare_layout::class::READERS_FIRST;
 use tare_layout::class::property;
 
 use crate::number::Number;
@@ -29,7 +30,7 @@ impl Class {
     /// (`wait/synch/mutex/`, `stage/`, ...).
     pub const fn new(kind: Kind, name: &'static str, documentation: &'static str) -> Self {
         assert!(
-            starts_with(name, kind.prefix()),
+            kind.owns(name),
             "the name does not begin as its kind's names do"
         );
         assert!(
@@ -140,21 +141,6 @@ impl Class {
             None => self.kind.enabled_by_default(),
         }
     }
-}
-
-const fn starts_with(text: &str, prefix: &str) -> bool {
-    let (text, prefix) = (text.as_bytes(), prefix.as_bytes());
-    if text.len() < prefix.len() {
-        return false;
-    }
-    let mut i = 0;
-    while i < prefix.len() {
-        if text[i] != prefix[i] {
-            return false;
-        }
-        i += 1;
-    }
-    true
 }
 
 /// All classes that [`classes!`](crate::classes) declared, in whatever crate.

@@ -54,7 +54,7 @@ const BUFFERS: [&str; 40] = [
 pub fn insert(arguments: &mut Vec<OsString>, series: Series, users: &Users) {
     let switch = (!users.names(SWITCH)).then(|| OsString::from(format!("--{SWITCH}=ON")));
     let own: &[(&str, u32)] = match series {
-        Series::Mysql80 => &[("error-size", 0), ("max-statement-stack", 1)],
+        Series::Mysql80 | Series::Mysql97 => &[("error-size", 0), ("max-statement-stack", 1)],
         Series::Mysql57 | Series::Mariadb1011 | Series::Mariadb114 | Series::Mariadb118 => {
             &[("max-statement-stack", 1)]
         }

@@ -19,6 +19,7 @@ const ALL: &[Version] = &[
     Version::Mysql56,
     Version::Mysql57,
     Version::Mysql80,
+    Version::Mysql97,
     Version::Mariadb,
     Version::Mariadb114,
     Version::Mariadb118,
@@ -26,11 +27,12 @@ const ALL: &[Version] = &[
 const NEW: &[Version] = &[
     Version::Mysql57,
     Version::Mysql80,
+    Version::Mysql97,
     Version::Mariadb,
     Version::Mariadb114,
     Version::Mariadb118,
 ];
-const MYSQL: &[Version] = &[Version::Mysql57, Version::Mysql80];
+const MYSQL: &[Version] = &[Version::Mysql57, Version::Mysql80, Version::Mysql97];
 
 pub const CHECKS: &[Check] = &[
     Check {
@@ -214,7 +216,7 @@ pub const CHECKS: &[Check] = &[
               WHERE THREAD_ID = {thread} AND SUM_ERROR_RAISED + SUM_ERROR_HANDLED > 0",
         keys: 1,
         percent: 0.0,
-        of: &[Version::Mysql80],
+        of: &[Version::Mysql80, Version::Mysql97],
     },
     Check {
         name: "instruments",

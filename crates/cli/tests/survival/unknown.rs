@@ -150,6 +150,72 @@ fn a_mariadb_whose_table_has_another_size_starts_unchanged() {
     refused(Version::Mariadb, cut, "there are 0 tables of 135 functions");
 }
 
+/// The last digit of its version is another one.
+fn of_another_version(program: &mut [u8], text: &[u8]) {
+    let at = place_of(program, text);
+    program[at + text.len() - 1] = b'9';
+}
+
+#[test]
+fn another_version_of_a_series_is_served_and_says_so() {
+    for (version, text, called) in [
+        (Version::Mariadb114, &b"\x0011.4.5"[..], "MariaDB 11.4.9"),
+        (Version::Mysql97, &b"MySQL 9.7.4"[..], "MySQL 9.7.9"),
+    ] {
+        if version.is_left_out() {
+            continue;
+        }
+        let directory = Directory::new("later");
+        let program = changed(&directory, version, |program, _| {
+            of_another_version(program, text);
+        });
+        let done = finish(
+            Command::new(&program)
+                .arg("--version")
+                .env("LD_LIBRARY_PATH", libraries(version, &directory))
+                .env("LD_PRELOAD", library())
+                .env("TARE_PSI_CHECK", "1"),
+        );
+        let expected =
+            format!("served {called}, a version that was not tested and passes every check\n");
+        assert_eq!((done.code, &done.stdout), (Some(0), &expected), "{done:?}");
+    }
+}
+
+#[test]
+fn another_version_whose_fields_have_moved_starts_unchanged() {
+    // Where a table has how many keys it has, in all functions around those of the interface.
+    let moved = |program: &mut [u8], image: &Image| {
+        of_another_version(program, b"\x0011.4.5");
+        let table = image.interface_table(135).expect("MariaDB's");
+        let (low, high) = (table.functions.iter().min(), table.functions.iter().max());
+        let (low, high) = (
+            low.expect("some") - (1 << 18),
+            high.expect("some") + (1 << 18),
+        );
+        let code = image
+            .bytes(low, (high - low) as usize)
+            .expect("in the file");
+        let at = place_of(program, code);
+        let length = code.len();
+        for i in at..at + length {
+            if program[i..].starts_with(&0x3c8u32.to_le_bytes()) {
+                program[i] = 0xd0;
+            }
+        }
+    };
+    let why = "MariaDB 11.4.9: TABLE_SHARE has nothing at 0x3c8";
+    refused(Version::Mariadb114, moved, why);
+}
+
+/// The folder of the libraries that a server needs and this system may not have.
+fn libraries(version: Version, directory: &Directory) -> std::path::PathBuf {
+    let line = command_line(version, directory.path());
+    let program = Path::new(&line[0]);
+    let base = program.ancestors().nth(2).expect("below its base");
+    base.join("lib/x86_64-linux-gnu")
+}
+
 fn place_of(bytes: &[u8], part: &[u8]) -> usize {
     let mut windows = bytes.windows(part.len());
     windows.position(|window| window == part).expect("there")
@@ -158,6 +224,22 @@ fn place_of(bytes: &[u8], part: &[u8]) -> usize {
 /// Changes a server's program, and has it refused.
 fn refused(version: Version, change: impl FnOnce(&mut [u8], &Image), why: &str) {
     let directory = Directory::new("changed");
+    let command = [
+        changed(&directory, version, change),
+        "--no-defaults".into(),
+        "--nonsense".into(),
+    ];
+    let done = finish(&mut tare_run(&directory, &command));
+    assert_eq!(done.code, Some(4), "{done:?}");
+    assert!(done.stderr.contains(why), "{done:?}");
+}
+
+/// A server's program, changed.
+fn changed(
+    directory: &Directory,
+    version: Version,
+    change: impl FnOnce(&mut [u8], &Image),
+) -> String {
     let line = command_line(version, directory.path());
     let mut bytes = std::fs::read(&line[0]).expect("the server");
     let image = Image::open(Path::new(&line[0])).expect("a program");
@@ -166,12 +248,5 @@ fn refused(version: Version, change: impl FnOnce(&mut [u8], &Image), why: &str) 
     std::fs::write(&program, bytes).expect("written");
     let made = finish(Command::new("chmod").arg("755").arg(&program));
     assert_eq!(made.code, Some(0));
-    let command = [
-        program.to_string_lossy().into_owned(),
-        "--no-defaults".into(),
-        "--nonsense".into(),
-    ];
-    let done = finish(&mut tare_run(&directory, &command));
-    assert_eq!(done.code, Some(4), "{done:?}");
-    assert!(done.stderr.contains(why), "{done:?}");
+    program.to_string_lossy().into_owned()
 }

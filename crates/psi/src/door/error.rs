@@ -1,12 +1,12 @@
 //! Errors, of series that tell of each when it is raised.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::error;
 
 use super::exchange::quiet;
-use crate::series::Interface;
 
 /// A row of the server's own table of errors.
 #[repr(C)]
@@ -26,13 +26,13 @@ static LOOKED_FOR: [AtomicU64; 1 << 10] = [const { AtomicU64::new(0) }; 1 << 10]
 
 /// # Safety
 /// The interface.
-pub unsafe extern "C" fn log_error<S: Interface>(code: u32, operation: c_int) {
+pub unsafe extern "C" fn log_error(code: u32, operation: c_int) {
     quiet((), || {
         if let Some(word) = LOOKED_FOR.get(code as usize / 64) {
             let bit = 1 << (code % 64);
             if word.load(Ordering::Relaxed) & bit == 0
                 && word.fetch_or(bit, Ordering::Relaxed) & bit == 0
-                && let Some((name, state)) = named::<S>(code)
+                && let Some((name, state)) = named(code)
             {
                 error::define(code, &name, &state);
             }
@@ -44,16 +44,20 @@ pub unsafe extern "C" fn log_error<S: Interface>(code: u32, operation: c_int) {
     });
 }
 
+/// The server's own table of errors: where it is, and how many bytes it has.
+static NAMES: OnceLock<(usize, usize)> = OnceLock::new();
+
+/// Says where the server has its table of errors.
+pub fn set_names(address: usize, bytes: usize) {
+    let _ = NAMES.set((address, bytes));
+}
+
 /// Name and SQLSTATE of an error, from the table that the server exports.
-fn named<S: Interface>(code: u32) -> Option<(String, String)> {
-    let (symbol, rows) = S::ERROR_NAMES?;
-    // SAFETY: a C string; the symbol is only looked for.
-    let table: *const c_void = unsafe { libc::dlsym(libc::RTLD_DEFAULT, symbol.as_ptr()) };
-    if table.is_null() {
-        return None;
-    }
-    // SAFETY: the series says how many rows it has; they are constants of the server.
-    let rows = unsafe { std::slice::from_raw_parts(table.cast::<Row>(), rows) };
+fn named(code: u32) -> Option<(String, String)> {
+    let &(address, bytes) = NAMES.get()?;
+    let table = std::ptr::with_exposed_provenance::<Row>(address);
+    // SAFETY: `set_names` was told by the program's file; they are constants of the server.
+    let rows = unsafe { std::slice::from_raw_parts(table, bytes / size_of::<Row>()) };
     let row = rows
         .iter()
         .find(|row| row.code == code && !row.name.is_null())?;

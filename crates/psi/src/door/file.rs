@@ -245,6 +245,20 @@ pub unsafe extern "C" fn start_file_close_wait(locker: *mut c_void, _f: *const c
 
 /// # Safety
 /// The interface.
+pub unsafe extern "C" fn start_file_rename_wait(
+    locker: *mut c_void,
+    _bytes: usize,
+    _from: *const c_char,
+    _to: *const c_char,
+    _file: *const c_char,
+    _line: u32,
+) {
+    // SAFETY: the interface.
+    unsafe { start(locker) };
+}
+
+/// # Safety
+/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_file_wait(
     locker: *mut c_void,

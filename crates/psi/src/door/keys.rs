@@ -6,6 +6,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use engine::class::READERS_FIRST;
 use engine::{Class, Kind, host_lock};
 
 use super::exchange::{c_text, quiet};
@@ -13,7 +14,7 @@ use super::word::Word;
 use crate::series::{Info, Interface, Registration, flag};
 
 /// Keys that may be given: more than any server registers, its plugins included.
-const KEYS: usize = 8192;
+pub(super) const KEYS: usize = 8192;
 /// MySQL's limit of an instrument's name.
 const LONGEST: usize = 128;
 
@@ -31,19 +32,21 @@ static PACKED: [AtomicU32; KEYS] = [const { AtomicU32::new(0) }; KEYS];
 
 /// What a key stands for, as far as locks and stages need it.
 ///
-/// | bits 0-15 | bits 16-20 | bits 21-23 | bit 24 |
-/// |---|---|---|---|
-/// | number of its class | its kind, never 0 | [`Word`] of its locks | it reports its progress |
+/// | bits 0-15 | bits 16-20 | bits 21-24 | bit 25 | bit 26 |
+/// |---|---|---|---|---|
+/// | number of its class | its kind, never 0 | [`Word`] of its locks | it reports its progress | it is limited |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packed(u32);
 
 impl Packed {
-    fn new(kind: Kind, number: u16, word: Word, has_progress: bool) -> Self {
+    fn new(kind: Kind, number: u16, word: Word, flags: u32) -> Self {
+        let has = |flag| u32::from(flags & flag != 0);
         Self(
             u32::from(number)
                 | u32::from(kind as u8) << 16
                 | u32::from(word as u8) << 21
-                | u32::from(has_progress) << 24,
+                | has(flag::PROGRESS) << 25
+                | has(flag::LIMITED) << 26,
         )
     }
 
@@ -62,13 +65,19 @@ impl Packed {
     /// How a lock of its class is seen to be free.
     #[inline(always)]
     pub fn word(self) -> Word {
-        Word::from_u8((self.0 >> 21 & 7) as u8)
+        Word::from_u8((self.0 >> 21 & 15) as u8)
     }
 
     /// It reports its progress.
     #[inline(always)]
     pub fn has_progress(self) -> bool {
-        self.0 >> 24 != 0
+        self.0 >> 25 & 1 != 0
+    }
+
+    /// Memory of its class is charged to a connection that may not have too much of it.
+    #[inline(always)]
+    pub fn is_limited(self) -> bool {
+        self.0 >> 26 & 1 != 0
     }
 }
 
@@ -119,7 +128,7 @@ pub fn of_kind(key: u32, kind: Kind) -> Option<&'static Known> {
 
 /// The key of an instrument; of one that is known by this name already, the same.
 pub fn register<S: Interface>(kind: Kind, name: &str, info: &Registration) -> u32 {
-    if name.len() > LONGEST || !name.starts_with(kind.prefix()) {
+    if name.len() > LONGEST || !kind.owns(name) {
         return 0;
     }
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -161,8 +170,7 @@ pub fn register<S: Interface>(kind: Kind, name: &str, info: &Registration) -> u3
     let known = Box::leak(Box::new(Known { class }));
     let key = names.next;
     let word = S::word(kind, name);
-    let has_progress = info.flags & flag::PROGRESS != 0;
-    let packed = Packed::new(kind, number, word, has_progress);
+    let packed = Packed::new(kind, number, word, info.flags);
     PACKED[key as usize].store(packed.0, Ordering::Relaxed);
     if let Some(cell) = KEY_OF.get(usize::from(number)).filter(|_| number != 0) {
         cell.store(key as u16, Ordering::Relaxed);
@@ -194,7 +202,11 @@ unsafe fn register_all<S: Interface>(
             Kind::RwLock if registration.flags & flag::SX != 0 => Kind::SxLock,
             other => other,
         };
-        let full = format!("{}{category}/{name}", kind.prefix());
+        let prefix = match kind {
+            Kind::RwLock if registration.flags & flag::READERS_FIRST != 0 => READERS_FIRST,
+            kind => kind.prefix(),
+        };
+        let full = format!("{prefix}{category}/{name}");
         let key = register::<S>(kind, &full, &registration);
         // SAFETY: the interface: where the key goes is writable.
         unsafe { info.set_key(kind, key) };

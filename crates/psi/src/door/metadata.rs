@@ -24,8 +24,15 @@ pub(super) struct Metadata {
     lock: MetadataLock,
     kind: LockType,
     duration: LockDuration,
+    status: LockStatus,
     /// What it is on, as the server has it.
     key: Box<[u8]>,
+}
+
+impl Metadata {
+    fn show_again(&mut self) {
+        quiet((), || self.lock.show(self.kind, self.duration, self.status));
+    }
 }
 
 /// Locks that a thread keeps when the server is done with them: the next statement is often about the
@@ -108,6 +115,7 @@ pub unsafe extern "C" fn create_metadata_lock<S: Interface>(
         if let Some(mut metadata) = kept(bytes) {
             metadata.kind = kind;
             metadata.duration = duration;
+            metadata.status = status;
             metadata.lock.show(kind, duration, status);
             return Box::into_raw(metadata).cast();
         }
@@ -121,6 +129,7 @@ pub unsafe extern "C" fn create_metadata_lock<S: Interface>(
             lock,
             kind,
             duration,
+            status,
             key: bytes.into(),
         })
     })
@@ -135,9 +144,34 @@ pub unsafe extern "C" fn set_metadata_lock_status(lock: *mut c_void, status: c_i
         return;
     };
     if let Some(&status) = STATUSES.get(status as usize) {
-        quiet((), || {
-            metadata.lock.show(metadata.kind, metadata.duration, status);
-        });
+        metadata.status = status;
+        metadata.show_again();
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_metadata_lock_duration(lock: *mut c_void, duration: c_int) {
+    // SAFETY: as above.
+    let metadata = unsafe { lock.cast::<Metadata>().as_mut() };
+    let duration = u8::try_from(duration + 1)
+        .ok()
+        .and_then(LockDuration::from_u8);
+    if let (Some(metadata), Some(duration)) = (metadata, duration) {
+        metadata.duration = duration;
+        metadata.show_again();
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_metadata_lock_type(lock: *mut c_void, kind: c_int) {
+    // SAFETY: as above.
+    let metadata = unsafe { lock.cast::<Metadata>().as_mut() };
+    let kind = u8::try_from(kind + 1).ok().and_then(LockType::from_u8);
+    if let (Some(metadata), Some(kind)) = (metadata, kind) {
+        metadata.kind = kind;
+        metadata.show_again();
     }
 }
 

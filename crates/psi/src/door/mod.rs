@@ -4,7 +4,7 @@
 //! a class is registered) comes from [`crate::series::Interface`].
 //!
 //! Whatever the server is given as a pointer is ours to read back, and the server's to keep: it never
-//! looks behind it. What a call needs until its end lies in the state that the server lends for it.
+//! looks behind it, but for one byte in newer servers ([`flagged`]). What a call needs until its end lies in the state that the server lends for it.
 //!
 //! What a statement runs through lies together, in the section `tare_hot` of the library, and so does what it calls of the
 //! engine: spread over all of the code, it would take three times as many pages, and a server that has pushed them out of what
@@ -21,12 +21,16 @@ pub mod cond;
 pub mod error;
 pub(crate) mod exchange;
 pub mod file;
+pub mod flagged;
+pub mod identity;
 pub mod idle;
 pub mod keys;
+pub mod limited;
 pub mod lock;
 pub mod memory;
 pub mod metadata;
 pub mod mutex;
+pub mod naming;
 pub mod other;
 pub mod prepared;
 pub mod program;
@@ -41,9 +45,11 @@ pub mod word;
 
 /// Whether nothing happens in a function as Tare was started: then the server's calls need not come to us.
 pub fn does_nothing(function: *const ()) -> bool {
-    let unlocks: [*const (); 2] = [
+    let unlocks: [*const (); 4] = [
         mutex::unlock_mutex as *const (),
         rwlock::unlock_rwlock as *const (),
+        flagged::unlock_mutex as *const (),
+        flagged::unlock_rwlock as *const (),
     ];
     function == other::ignore as *const ()
         || unlocks.contains(&function) && !lock::are_unlocks_counted()

@@ -8,7 +8,7 @@ use engine::{Kind, Operation};
 use super::exchange::{NONE, end, lend};
 use super::keys;
 use super::lock::{Tagged, end_lock, new_lock, resolve, unlock};
-use super::word::{Word, is_mutex_free};
+use super::word::{Word, is_mutex_free, is_mutex_free_as};
 
 /// # Safety
 /// The interface.
@@ -51,7 +51,7 @@ pub unsafe extern "C" fn start_mutex_wait(
 /// The interface.
 #[inline(never)]
 #[unsafe(link_section = "tare_hot")]
-unsafe extern "C" fn start_mutex_wait_slow(
+pub(super) unsafe extern "C" fn start_mutex_wait_slow(
     state: *mut c_void,
     mutex: *mut c_void,
     operation: c_int,
@@ -67,7 +67,7 @@ unsafe extern "C" fn start_mutex_wait_slow(
     let is_try = operation != 0;
     let taking = host_lock::take(lock, OPERATIONS[usize::from(is_try)], || {
         // SAFETY: the interface: the mutex lives.
-        is_try || word != Word::Unknown && unsafe { is_mutex_free(at) }
+        is_try || word != Word::Unknown && unsafe { is_mutex_free_as(word, at) }
     });
     match taking {
         // SAFETY: the interface: 48 bytes.

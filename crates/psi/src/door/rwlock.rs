@@ -29,7 +29,7 @@ pub unsafe extern "C" fn destroy_rwlock(rwlock: *mut c_void) {
 }
 
 /// The interface's operations: what is waited for, and whether it is only tried.
-const OPERATIONS: [(Operation, bool); 10] = [
+pub(super) const OPERATIONS: [(Operation, bool); 10] = [
     (Operation::ReadLock, false),
     (Operation::WriteLock, false),
     (Operation::TryReadLock, true),
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn start_rwlock_wait(
 /// The interface.
 #[inline(never)]
 #[unsafe(link_section = "tare_hot")]
-unsafe extern "C" fn start_rwlock_wait_slow(
+pub(super) unsafe extern "C" fn start_rwlock_wait_slow(
     state: *mut c_void,
     rwlock: *mut c_void,
     operation: c_int,

@@ -13,12 +13,16 @@ use super::keys;
 
 /// What the server keeps for a socket.
 #[derive(Debug)]
+#[repr(C)]
 struct Socket {
+    /// What newer servers read before they call: see [`super::flagged`].
+    is_enabled: u8,
     instance: Instance,
     /// Its thread waits for the client: that is idle, not a wait.
     is_idle: AtomicBool,
 }
 
+const _: () = assert!(std::mem::offset_of!(Socket, is_enabled) == 0);
 const _: () = assert!(size_of::<Wait>() <= 72);
 
 /// The interface's operations, by number.
@@ -88,6 +92,7 @@ pub unsafe extern "C" fn init_socket(
             instance.peer(&ip, port);
         }
         give(Socket {
+            is_enabled: 1,
             instance,
             is_idle: AtomicBool::new(false),
         })

@@ -189,6 +189,21 @@ pub unsafe extern "C" fn digest_end<S: Interface>(locker: *mut c_void, storage: 
     quiet((), || unsafe { of.digest::<S>() });
 }
 
+/// The tokens of what is executed, which somebody else has parsed: they take the place of those that were given.
+///
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn digest_set<S: Interface>(locker: *mut c_void, storage: *const c_void) {
+    // SAFETY: the interface.
+    let Some(of) = (unsafe { of(locker) }) else {
+        return;
+    };
+    of.has_tokens = true;
+    of.storage = storage;
+    // SAFETY: the interface.
+    quiet((), || unsafe { of.digest::<S>() });
+}
+
 macro_rules! counters {
     ($($set:ident $type:ty => $method:ident $counter:ident;)*) => {$(
         /// # Safety

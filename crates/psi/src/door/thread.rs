@@ -16,12 +16,17 @@ use super::exchange::{NONE, quiet, text};
 use super::keys::{self, Known};
 use super::lock;
 use super::metadata::Kept;
+use super::naming::{self, SystemName};
 
 /// What the server keeps for a thread.
 #[derive(Debug)]
 pub struct Thread {
     pub(super) session: Session,
     known: &'static Known,
+    /// What the system calls it, of servers that say so.
+    pub(super) name: Cell<SystemName>,
+    /// Whom the server charges for its memory, of servers that limit it.
+    pub(super) charged: Cell<*mut c_void>,
     /// The idle time that runs: the server's state is too small for it.
     pub(super) idle: UnsafeCell<Option<Wait>>,
     /// Metadata locks that the server is done with.
@@ -87,6 +92,8 @@ fn new(known: &'static Known, parent: u64) -> *mut Thread {
     Box::into_raw(Box::new(Thread {
         session: Session::with_parent(known.class, parent),
         known,
+        name: Cell::new(SystemName::default()),
+        charged: Cell::new(ptr::null_mut()),
         idle: UnsafeCell::new(None),
         metadata: UnsafeCell::new(Kept::new()),
         serves_client: Cell::new(false),
@@ -118,6 +125,7 @@ unsafe fn attach(place: *mut Thread) {
 
 struct Start {
     known: Option<&'static Known>,
+    name: SystemName,
     parent: u64,
     routine: Routine,
     argument: *mut c_void,
@@ -139,8 +147,10 @@ extern "C" fn begin(start: *mut c_void) -> *mut c_void {
             // SAFETY: just made.
             unsafe {
                 (*session).session.set_os_id(thread::os_id());
+                (*session).name.set(start.name);
                 attach(session);
             }
+            naming::show(&start.name);
         }
     });
     drop(start);
@@ -156,8 +166,26 @@ pub unsafe extern "C" fn spawn_thread(
     routine: Routine,
     argument: *mut c_void,
 ) -> c_int {
+    let name = SystemName::default();
+    // SAFETY: the interface.
+    unsafe { spawn_named(key, name, handle, attributes, routine, argument) }
+}
+
+/// The same with a name for the system, which may be empty.
+///
+/// # Safety
+/// The interface.
+pub(super) unsafe fn spawn_named(
+    key: u32,
+    name: SystemName,
+    handle: *mut libc::pthread_t,
+    attributes: *const libc::pthread_attr_t,
+    routine: Routine,
+    argument: *mut c_void,
+) -> c_int {
     let start = Box::into_raw(Box::new(Start {
         known: quiet(None, || keys::of_kind(key, Kind::Thread)),
+        name,
         parent: current().map_or(0, |thread| thread.session.id()),
         routine,
         argument,

@@ -8,6 +8,7 @@
 //! | InnoDb | above 0 | 2^29 | above 2^28 | InnoDB's latches, 5.7 and 8.0 |
 //! | OldInnoDb | above 0 | 2^20 | | InnoDB's latches, 5.6 |
 //! | OldInnoDbMutex | 0 | 0 | | a byte behind a pointer in InnoDB's mutexes, 5.6 |
+//! | Owner | 0 | 0 | | InnoDB's mutexes, 9.7: eight bytes that name the owner |
 //! | Unknown | never: timed | | | whatever else |
 //!
 //! Of a mutex the first byte is looked at, the lowest of a word. (Those of 5.6 have nothing but this byte, and not as
@@ -16,8 +17,9 @@
 //! A lock that one thread may take twice (InnoDB's) looks taken to it the second time: that is
 //! counted as contended, with the short time that it took.
 
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
+use engine::class::READERS_FIRST;
 use engine::{Kind, Operation};
 
 /// How a lock is seen to be free.
@@ -38,9 +40,11 @@ pub enum Word {
     OldInnoDbMutex = 6,
     /// It is not known how: its waits are timed.
     Unknown = 7,
+    /// See the table above.
+    Owner = 8,
 }
 
-/// Classes of the server's own locks that let readers go first.
+/// Classes of the server's own locks that let readers go first. Newer servers say it in the name.
 const PREFER_READER: [&str; 2] = [
     "wait/synch/rwlock/sql/MDL_lock::rwlock",
     "wait/synch/rwlock/sql/MDL_context::LOCK_waiting_for",
@@ -52,7 +56,9 @@ impl Word {
         match kind {
             Kind::Mutex => Word::Mutex,
             Kind::SxLock => Word::InnoDb,
-            Kind::RwLock if PREFER_READER.contains(&name) => Word::PreferReader,
+            Kind::RwLock if PREFER_READER.contains(&name) || name.starts_with(READERS_FIRST) => {
+                Word::PreferReader
+            }
             Kind::RwLock if name.starts_with("wait/synch/rwlock/innodb/") => Word::InnoDb,
             Kind::RwLock => Word::Posix,
             _ => Word::Unknown,
@@ -85,23 +91,29 @@ impl Word {
             4 => Word::InnoDb,
             5 => Word::OldInnoDb,
             6 => Word::OldInnoDbMutex,
+            8 => Word::Owner,
             _ => Word::Unknown,
         }
     }
 
-    const fn bit(self) -> u8 {
-        1 << self as u8
+    const fn bit(self) -> u16 {
+        1 << self as u16
     }
 }
 
 /// Of each word that was seen to be what the table says, the bit of its number.
-static KNOWN: AtomicU8 = AtomicU8::new(0);
+static KNOWN: AtomicU16 = AtomicU16::new(0);
 
 /// Looks whether the C library's locks are what the table says; InnoDB's are where the series says so.
 /// Before any thread runs.
 pub fn self_check(innodb: bool) {
     let mut known = match innodb {
-        true => Word::InnoDb.bit() | Word::OldInnoDb.bit() | Word::OldInnoDbMutex.bit(),
+        true => {
+            Word::InnoDb.bit()
+                | Word::OldInnoDb.bit()
+                | Word::OldInnoDbMutex.bit()
+                | Word::Owner.bit()
+        }
         false => 0,
     };
     let mut mutex = libc::PTHREAD_MUTEX_INITIALIZER;
@@ -169,6 +181,20 @@ pub(super) unsafe fn is_mutex_free(at: *const AtomicU32) -> bool {
     unsafe { &*at.cast::<AtomicU8>() }.load(Ordering::Relaxed) == 0
 }
 
+/// The same of a mutex whose word may be of eight bytes.
+///
+/// # Safety
+/// As [`is_mutex_free`], with a word of this kind.
+#[inline(always)]
+pub(super) unsafe fn is_mutex_free_as(word: Word, at: *const AtomicU32) -> bool {
+    match word {
+        // SAFETY: the caller's promise. Mutexes are aligned to eight bytes.
+        Word::Owner => unsafe { &*at.cast::<AtomicU64>() }.load(Ordering::Relaxed) == 0,
+        // SAFETY: the caller's promise.
+        _ => unsafe { is_mutex_free(at) },
+    }
+}
+
 /// # Safety
 /// `at` is a lock of this kind, and no mutex.
 #[inline(always)]
@@ -190,7 +216,7 @@ pub(super) unsafe fn is_free(word: Word, at: *const AtomicU32, operation: Operat
             let readers = unsafe { &*at.add(READERS) };
             value == 0 && readers.load(Ordering::Relaxed) == 0
         }
-        Word::Mutex | Word::OldInnoDbMutex | Word::Unknown => false,
+        Word::Mutex | Word::OldInnoDbMutex | Word::Owner | Word::Unknown => false,
     }
 }
 
@@ -208,6 +234,7 @@ mod tests {
             Word::InnoDb,
             Word::OldInnoDb,
             Word::OldInnoDbMutex,
+            Word::Owner,
         ] {
             assert_eq!(Word::from_u8(word as u8), word);
             assert_eq!(word.if_known(), word);

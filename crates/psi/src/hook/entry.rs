@@ -1,5 +1,7 @@
 //! What a series of servers calls, as plain descriptions.
 
+use crate::series::Fields;
+
 /// Where the server has one of the functions that its instrument points call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -26,7 +28,7 @@ pub struct Entry {
     pub name: &'static str,
     /// Where the server has it.
     pub place: Place,
-    /// Ours.
+    /// Ours; NULL = the server's own stays, because it takes nothing of ours.
     pub function: *const (),
 }
 
@@ -40,6 +42,13 @@ pub struct ServerHooks {
     pub series: tare_image::Series,
     /// All functions that its instrument points may call.
     pub entries: &'static [Entry],
+    /// What functions that tables lead to are called where they are exported by their C++ names: each by the name of
+    /// its entry.
+    pub signatures: &'static [(&'static str, &'static str)],
+    /// Functions of the server that ours call.
+    pub needs: &'static [&'static str],
+    /// Where its structures have what ours read.
+    pub fields: &'static Fields,
     /// Starts Tare's engine for it; to be called before anything is patched.
     pub start: fn() -> Result<(), engine::StartError>,
 }

@@ -3,12 +3,14 @@
 //! | file | what it does |
 //! |---|---|
 //! | entry | what a series' entries are |
+//! | confirm | whether a version that nobody tested has its fields where ours read them |
 //! | host | what process we are in: its program, its arguments, what it inherited |
 //! | places | where each entry of a series is in it, and whether that checks out |
 //! | patch | puts our functions in their places |
 //! | resting | which calls need not arrive while what they are for is off |
 //! | switch | leads those calls to a return, and back |
 
+mod confirm;
 mod entry;
 mod host;
 mod patch;
@@ -34,8 +36,11 @@ pub enum HookError {
     #[error("{0} registers no instruments")]
     Off(String),
     /// It looked like one, and something is not as it is there.
-    #[error(transparent)]
-    Place(#[from] places::PlaceError),
+    #[error("{0}: {1}")]
+    Place(String, places::PlaceError),
+    /// It is a version that nobody has tested, and something is elsewhere.
+    #[error("{0}: {1}")]
+    Moved(String, confirm::Moved),
     /// Tare's engine did not start.
     #[error(transparent)]
     Engine(#[from] engine::StartError),
@@ -95,6 +100,10 @@ fn enter(host: &Host, recognition: Recognition) -> Result<String, HookError> {
         return Err(HookError::Off(why));
     }
     let (server, places, series) = prepare(host, recognition)?;
+    if let Some(names) = host.image.symbol("error_names_array") {
+        let address = host.in_memory(names.address) as usize;
+        door::error::set_names(address, names.size as usize);
+    }
     (series.start)()?;
     let switches = patch::write(&places, door::does_nothing)?;
     switch::lead(switches);
@@ -117,8 +126,15 @@ fn prepare(
         }
     };
     let series = series::of(server.series);
-    let places = places::find(host, series)?;
-    Ok((server.to_string(), places, series))
+    let places =
+        places::find(host, series).map_err(|error| HookError::Place(server.to_string(), error))?;
+    if server.is_tested() {
+        return Ok((server.to_string(), places, series));
+    }
+    confirm::confirm(host, series, &places)
+        .map_err(|moved| HookError::Moved(server.to_string(), moved))?;
+    let text = format!("{server}, a version that was not tested and passes every check");
+    Ok((text, places, series))
 }
 
 /// One line in the server's log, which is standard error this early.

@@ -4,7 +4,7 @@
 //! itself: then it can be overwritten with a jump. A list of entries that leaves out what the server exports
 //! is refused, because an original that stays would take our objects for its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use tare_image::{Table, TableError};
 
@@ -48,6 +48,9 @@ pub enum PlaceError {
         /// How many are in the list.
         known: usize,
     },
+    /// It takes something else, or a slot leads to another function.
+    #[error("{0} is not what its slot leads to: this server has another interface")]
+    Signature(&'static str),
     /// Not found.
     #[error(transparent)]
     Table(#[from] TableError),
@@ -98,9 +101,14 @@ impl Places {
 /// Finds every entry, or says what is wrong with one.
 pub fn find(host: &Host, series: &ServerHooks) -> Result<Places, PlaceError> {
     let entries = series.entries;
+    for name in series.needs {
+        symbol(host, name)?;
+    }
     covers_exported_tables(host, entries)?;
     let behind = behind_psi_server(host, entries)?;
+    let signatures: HashMap<&str, &str> = series.signatures.iter().copied().collect();
     let mut targets = BTreeMap::<u64, Target>::new();
+    let mut kept = BTreeSet::new();
     for entry in entries {
         let address = match entry.place {
             Place::Symbol(name) => host.in_memory(symbol(host, name)?.address),
@@ -115,6 +123,15 @@ pub fn find(host: &Host, series: &ServerHooks) -> Result<Places, PlaceError> {
         if address == 0 {
             continue;
         }
+        if let Some(name) = signatures.get(entry.name)
+            && host.in_memory(symbol(host, name)?.address) != address
+        {
+            return Err(PlaceError::Signature(entry.name));
+        }
+        if entry.function.is_null() {
+            kept.insert(address);
+            continue;
+        }
         check(host, entry.name, address)?;
         let target = Target {
             address,
@@ -127,8 +144,12 @@ pub fn find(host: &Host, series: &ServerHooks) -> Result<Places, PlaceError> {
             return Err(PlaceError::Shared(other.name, entry.name));
         }
     }
-    covers_exported_functions(host, &targets)?;
-    covers_their_functions(host, &targets)?;
+    if let Some(target) = kept.iter().find_map(|address| targets.get(address)) {
+        return Err(PlaceError::Shared(target.name, "what stays"));
+    }
+    let is_known = |address: &u64| targets.contains_key(address) || kept.contains(address);
+    covers_exported_functions(host, is_known)?;
+    covers_their_functions(host, is_known)?;
     Ok(Places {
         targets: targets.into_values().collect(),
     })
@@ -169,19 +190,20 @@ fn check(host: &Host, name: &'static str, address: u64) -> Result<(), PlaceError
 /// Functions that are exported by name are to be replaced, all of them.
 fn covers_exported_functions(
     host: &Host,
-    targets: &BTreeMap<u64, Target>,
+    is_known: impl Fn(&u64) -> bool,
 ) -> Result<(), PlaceError> {
     let is_of_interface = |name: &str| {
+        let name = tare_image::unmangled(name);
         name.starts_with("pfs_")
             && name
                 .rsplit_once("_v")
-                .is_some_and(|(_, digits)| is_number(digits))
+                .is_some_and(|(_, version)| is_number(version) || version == "c")
     };
     let mut missing: Vec<&str> = host
         .image
         .symbols()
         .filter(|(name, symbol)| symbol.is_function && is_of_interface(name))
-        .filter(|(_, symbol)| !targets.contains_key(&host.in_memory(symbol.address)))
+        .filter(|(_, symbol)| !is_known(&host.in_memory(symbol.address)))
         .map(|(name, _)| name)
         .collect();
     missing.sort_unstable();
@@ -214,10 +236,10 @@ fn covers_exported_tables(host: &Host, entries: &[Entry]) -> Result<(), PlaceErr
 }
 
 /// Whatever an exported table leads to is to be replaced.
-fn covers_their_functions(host: &Host, targets: &BTreeMap<u64, Target>) -> Result<(), PlaceError> {
+fn covers_their_functions(host: &Host, is_known: impl Fn(&u64) -> bool) -> Result<(), PlaceError> {
     for (table, symbol) in exported_tables(host) {
         let mut functions = (0..slots(symbol)).map(|index| slot(host, symbol.address, index));
-        if !functions.all(|function| function == 0 || targets.contains_key(&function)) {
+        if !functions.all(|function| function == 0 || is_known(&function)) {
             return Err(PlaceError::NotServed(table.to_owned()));
         }
     }

@@ -15,6 +15,9 @@ pub struct D1011;
 pub static SERIES: hook::ServerHooks = hook::ServerHooks {
     series: tare_image::Series::Mariadb1011,
     entries: ENTRIES,
+    signatures: &[],
+    needs: &[],
+    fields: &D1011::FIELDS,
     start: || host::start::<D1011>(&mariadb::BUILT_IN),
 };
 

@@ -15,6 +15,9 @@ pub struct D114;
 pub static SERIES: hook::ServerHooks = hook::ServerHooks {
     series: tare_image::Series::Mariadb114,
     entries: ENTRIES,
+    signatures: &[],
+    needs: &[],
+    fields: &D114::FIELDS,
     start: || host::start::<D114>(&mariadb::BUILT_IN),
 };
 

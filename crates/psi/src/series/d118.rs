@@ -15,6 +15,9 @@ pub struct D118;
 pub static SERIES: hook::ServerHooks = hook::ServerHooks {
     series: tare_image::Series::Mariadb118,
     entries: ENTRIES,
+    signatures: &[],
+    needs: &[],
+    fields: &D118::FIELDS,
     start: || host::start::<D118>(&mariadb::BUILT_IN),
 };
 

@@ -50,6 +50,10 @@ pub mod flag {
     pub const SX: u32 = 1 << 4;
     /// Counted globally only.
     pub const GLOBAL_STATISTICS: u32 = 1 << 5;
+    /// A rwlock that lets readers go first, from 8.0.28 on.
+    pub const READERS_FIRST: u32 = 1 << 6;
+    /// Memory that a connection may not have too much of, from 8.0.28 on.
+    pub const LIMITED: u32 = 1 << 7;
 }
 
 /// How instruments are registered in 5.7 and before: stages and statements have their key in the info
@@ -136,7 +140,7 @@ impl Info for DocumentedInfo {
         Registration {
             flags: self.plain.flags,
             // Behind a stage's or statement's flags lies whatever lay there.
-            volatility: if volatility <= 7 { volatility } else { 0 },
+            volatility: if volatility <= 8 { volatility } else { 0 },
             documentation: documentation.into_owned(),
         }
     }

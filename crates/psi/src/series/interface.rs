@@ -20,9 +20,6 @@ pub trait Interface: 'static {
     /// Whether it can fork to go into the background.
     const DAEMONIZES: bool = false;
 
-    /// Its table of errors: the symbol, and how many rows it has.
-    const ERROR_NAMES: Option<(&'static std::ffi::CStr, usize)> = None;
-
     /// Where its structures have what the interface hands over.
     const FIELDS: Fields;
 

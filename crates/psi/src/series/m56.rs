@@ -23,6 +23,9 @@ pub struct M56;
 pub static SERIES: hook::ServerHooks = hook::ServerHooks {
     series: tare_image::Series::Mysql56,
     entries: ENTRIES,
+    signatures: &[],
+    needs: &[],
+    fields: &M56::FIELDS,
     start: || host::start::<M56>(&BUILT_IN),
 };
 

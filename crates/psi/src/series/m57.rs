@@ -14,6 +14,9 @@ pub struct M57;
 pub static SERIES: hook::ServerHooks = hook::ServerHooks {
     series: tare_image::Series::Mysql57,
     entries: ENTRIES,
+    signatures: &[],
+    needs: &[],
+    fields: &M57::FIELDS,
     start: || host::start::<M57>(&host::BuiltIn::MYSQL),
 };
 

@@ -16,6 +16,9 @@ pub struct M80;
 pub static SERIES: hook::ServerHooks = hook::ServerHooks {
     series: tare_image::Series::Mysql80,
     entries: ENTRIES,
+    signatures: &[],
+    needs: &[],
+    fields: &M80::FIELDS,
     start: || host::start::<M80>(&host::BuiltIn::MYSQL),
 };
 
@@ -58,8 +61,6 @@ impl Interface for M80 {
             namespaces: &super::NAMESPACES,
         },
     };
-    const ERROR_NAMES: Option<(&'static std::ffi::CStr, usize)> =
-        Some((c"error_names_array", 4777));
 
     fn flags(_kind: Kind, flags: u32) -> u32 {
         flags

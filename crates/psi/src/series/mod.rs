@@ -13,6 +13,8 @@ mod interface;
 pub mod m56;
 pub mod m57;
 pub mod m80;
+pub mod m97;
+mod m97_signatures;
 mod mariadb;
 
 use crate::hook;
@@ -28,6 +30,7 @@ pub fn of(series: tare_image::Series) -> &'static hook::ServerHooks {
         tare_image::Series::Mysql56 => &m56::SERIES,
         tare_image::Series::Mysql57 => &m57::SERIES,
         tare_image::Series::Mysql80 => &m80::SERIES,
+        tare_image::Series::Mysql97 => &m97::SERIES,
         tare_image::Series::Mariadb1011 => &d1011::SERIES,
         tare_image::Series::Mariadb114 => &d114::SERIES,
         tare_image::Series::Mariadb118 => &d118::SERIES,

@@ -38,6 +38,12 @@ pub const fn os_id() -> u64 {
     0
 }
 
+/// 0.
+#[inline(always)]
+pub const fn of_processlist(_: u64) -> u64 {
+    0
+}
+
 /// NULL.
 #[inline(always)]
 pub const fn of_host() -> *mut () {

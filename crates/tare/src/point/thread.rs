@@ -7,13 +7,13 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 use tare_layout::shared::Lost;
-use tare_layout::slot::Command;
+use tare_layout::slot::{Command, LIVE};
 
 use crate::class::Class;
 use crate::engine::clock;
 use crate::engine::hot::{self, local};
 use crate::engine::local::Local;
-use crate::engine::running::{GENERATION, engine};
+use crate::engine::running::{GENERATION, engine, pinned};
 pub use crate::modes::ConnectionType;
 use crate::modes::builder;
 
@@ -57,6 +57,24 @@ pub fn event() -> (u64, u64) {
             slot.event_id.load(Ordering::Relaxed),
         )
     })
+}
+
+/// The id of the thread that serves this connection, 0 = none: for hosts that said [`sessions_only`].
+pub fn of_processlist(processlist_id: u64) -> u64 {
+    let Some(engine) = pinned().filter(|_| processlist_id != 0) else {
+        return 0;
+    };
+    let view = &engine.view;
+    let used = view.shared().slots_used.0.load(Ordering::Acquire) as usize;
+    let slots = (0..used.min(view.geometry().limits.threads)).map(|i| view.slot(i));
+    let serves = |slot: &&tare_layout::slot::Slot| {
+        slot.state.load(Ordering::Acquire) == LIVE
+            && slot.processlist_id.load(Ordering::Relaxed) == processlist_id
+    };
+    slots
+        .into_iter()
+        .find(serves)
+        .map_or(0, |slot| slot.thread_id.load(Ordering::Relaxed))
 }
 
 /// Threads record in sessions only from here on, for as long as the process lives: for hosts that say

@@ -1,0 +1,162 @@
+//! The MySQL door: what histories tell of tables that were dropped, of statements in stored programs and of errors; and what
+//! MySQL 9.7's own functions still do beside Tare's.
+
+#[path = "support/servers.rs"]
+mod servers;
+mod support;
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+
+use servers::{Engine, Server, Version};
+use support::wait_for;
+
+fn run(connection: &mut Conn, statements: &[&str]) {
+    for statement in statements {
+        connection.query_drop(statement).expect(statement);
+    }
+}
+
+/// How many rows a question counts, once there are some: a server answers before it has told that a statement ended.
+fn counted(server: &Server, what: &str, from: &str) -> u64 {
+    wait_for(what, || {
+        let rows = server.tare(&format!(
+            "SELECT COUNT(*) AS n FROM performance_schema.{from}"
+        ));
+        rows[0]["n"].as_u64().filter(|n| *n > 0)
+    })
+}
+
+fn histories_keep_names_and_messages(version: Version) {
+    if version.is_left_out() {
+        return;
+    }
+    let server = Server::start(version, Engine::Tare, &[]);
+    let mut connection = server.connect();
+    run(
+        &mut connection,
+        &[
+            "CREATE DATABASE kept",
+            "USE kept",
+            "CREATE TABLE gone (a INT PRIMARY KEY)",
+            "INSERT INTO gone VALUES (1), (2)",
+            "SELECT * FROM gone",
+            "DROP TABLE gone",
+            // Takes the place of one that has ended, if there is no other.
+            "CREATE TABLE next (a INT PRIMARY KEY)",
+            "INSERT INTO next VALUES (1)",
+            "CREATE PROCEDURE within() SELECT COUNT(*) FROM next",
+            "CALL within()",
+        ],
+    );
+    // Losses of issue 17.
+    counted(
+        &server,
+        "a wait for a table that was dropped",
+        "events_waits_history_long WHERE EVENT_NAME = 'wait/io/table/sql/handler' \
+         AND OBJECT_SCHEMA = 'kept' AND OBJECT_NAME = 'gone'",
+    );
+    counted(
+        &server,
+        "a statement in a program",
+        "events_statements_history_long WHERE OBJECT_TYPE = 'PROCEDURE' \
+         AND OBJECT_SCHEMA = 'kept' AND OBJECT_NAME = 'within' AND NESTING_EVENT_LEVEL > 0",
+    );
+    let refused = connection.query_drop("SELECT * FROM missing");
+    assert!(matches!(refused, Err(mysql::Error::MySqlError(e)) if e.code == 1146));
+    counted(
+        &server,
+        "the message of an error",
+        "events_statements_history_long WHERE MYSQL_ERRNO = 1146 \
+         AND MESSAGE_TEXT LIKE '%kept.missing%'",
+    );
+    // The statement that failed is in no program.
+    let outside = server.tare(
+        "SELECT COUNT(*) AS n FROM performance_schema.events_statements_history_long \
+         WHERE MYSQL_ERRNO = 1146 AND OBJECT_NAME IS NOT NULL",
+    );
+    assert_eq!(outside[0]["n"].as_u64(), Some(0));
+    server.stop();
+}
+
+#[test]
+fn mariadb() {
+    histories_keep_names_and_messages(Version::Mariadb);
+}
+
+#[test]
+fn mysql_5_7() {
+    histories_keep_names_and_messages(Version::Mysql57);
+}
+
+#[test]
+fn mysql_9_7() {
+    histories_keep_names_and_messages(Version::Mysql97);
+}
+
+/// What a question of the server itself answers, in its first column.
+fn asked<T: mysql::prelude::FromValue>(connection: &mut Conn, question: &str) -> T {
+    let value = connection.query_first(question).expect(question);
+    value.expect("a row")
+}
+
+#[test]
+fn mysql_9_7_limits_memory_shows_locks_and_names_threads() {
+    if Version::Mysql97.is_left_out() {
+        return;
+    }
+    let limits = ["--connection-memory-chunk-size=1024"];
+    let server = Server::start(Version::Mysql97, Engine::Tare, &limits);
+    let mut root = server.connect();
+    run(
+        &mut root,
+        &[
+            "CREATE DATABASE own",
+            "USE own",
+            "CREATE TABLE t (a INT PRIMARY KEY, b LONGTEXT)",
+            "INSERT INTO t VALUES (1, REPEAT('a', 1000000))",
+            "CREATE USER other@localhost IDENTIFIED WITH caching_sha2_password BY ''",
+            "GRANT ALL ON own.* TO other@localhost",
+            // The least that there is.
+            "SET GLOBAL connection_memory_limit = 2097152",
+            "SET GLOBAL global_connection_memory_tracking = ON",
+        ],
+    );
+    // Row locks, and whose they are.
+    run(&mut root, &["BEGIN", "UPDATE t SET b = '' WHERE a = 1"]);
+    let locks: u64 = asked(
+        &mut root,
+        "SELECT COUNT(*) FROM performance_schema.data_locks WHERE OBJECT_NAME = 't' \
+         AND THREAD_ID = ps_current_thread_id() \
+         AND ps_current_thread_id() = ps_thread_id(CONNECTION_ID())",
+    );
+    assert_eq!(locks, 2, "of the table and of the row");
+    run(&mut root, &["ROLLBACK"]);
+    // A connection that may not have so much memory ends.
+    let socket = server.directory.path().join("mysql.sock");
+    let options = mysql::OptsBuilder::new()
+        .user(Some("other"))
+        .socket(Some(socket.to_string_lossy()));
+    let mut other = Conn::new(options).expect("connected");
+    let charged: String = asked(
+        &mut root,
+        "SELECT VARIABLE_VALUE FROM performance_schema.global_status \
+         WHERE VARIABLE_NAME = 'Global_connection_memory'",
+    );
+    assert!(charged.parse::<u64>().expect("a number") > 0, "{charged}");
+    let refused = other.query_drop("SELECT b FROM own.t GROUP BY b, REPEAT(b, 4)");
+    assert!(
+        matches!(&refused, Err(mysql::Error::MySqlError(e)) if e.code == 4082),
+        "{refused:?}"
+    );
+    // As ps and top show them.
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", server.pid)).expect("its threads");
+    let names: Vec<String> = tasks
+        .flatten()
+        .map(|task| std::fs::read_to_string(task.path().join("comm")).unwrap_or_default())
+        .collect();
+    for name in ["ib_io_rd-1\n", "connection\n", "sig_handler\n"] {
+        assert!(names.iter().any(|it| it == name), "{name}: {names:?}");
+    }
+    server.stop();
+}

@@ -1,0 +1,176 @@
+//! Locks and conditions of servers that look at what they keep: a byte at its beginning says whether it is
+//! instrumented, and only then is a wait for it reported.
+//!
+//! What the server gets is the address of a [`Record`]. The rest is as for other servers: the record leads to the
+//! word or the object that they would have got.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use engine::{Operation, host_lock};
+
+use super::exchange::{NONE, give, quiet, take_back};
+use super::lock::{Tagged, unlock};
+use super::word::{is_free, is_mutex_free_as};
+use super::{cond, mutex, rwlock};
+
+/// What the server keeps for a lock or a condition.
+#[repr(C)]
+struct Record {
+    /// What the server reads. It stays 1: what is off has its calls resting ([`crate::hook`]), for all locks at once.
+    is_enabled: u8,
+    /// What other servers keep.
+    lock: *mut c_void,
+}
+
+const _: () = assert!(size_of::<Record>() == 16 && std::mem::offset_of!(Record, is_enabled) == 0);
+
+fn flagged(lock: *mut c_void) -> *mut c_void {
+    match lock.is_null() {
+        true => NONE,
+        false => give(Record {
+            is_enabled: 1,
+            lock,
+        }),
+    }
+}
+
+/// What other servers keep for the lock; NULL for NULL.
+///
+/// # Safety
+/// `record` is NULL or came from [`flagged`].
+#[inline(always)]
+unsafe fn of(record: *mut c_void) -> *mut c_void {
+    // SAFETY: the caller's promise.
+    unsafe { record.cast::<Record>().as_ref() }.map_or(NONE, |record| record.lock)
+}
+
+/// The same of one that is gone.
+///
+/// # Safety
+/// As [`of`], and it is not used any more.
+unsafe fn take(record: *mut c_void) -> *mut c_void {
+    // SAFETY: the caller's promise.
+    let record = quiet(None, || unsafe { take_back::<Record>(record) });
+    record.map_or(NONE, |record| record.lock)
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn init_mutex(key: u32, identity: *const c_void) -> *mut c_void {
+    // SAFETY: the interface.
+    flagged(unsafe { mutex::init_mutex(key, identity) })
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn destroy_mutex(record: *mut c_void) {
+    // SAFETY: the interface.
+    unsafe { mutex::destroy_mutex(take(record)) };
+}
+
+/// # Safety
+/// The interface.
+#[unsafe(link_section = "tare_hot")]
+pub unsafe extern "C" fn start_mutex_wait(
+    state: *mut c_void,
+    record: *mut c_void,
+    operation: c_int,
+    file: *const c_char,
+    line: u32,
+) -> *mut c_void {
+    // SAFETY: the interface.
+    let lock = unsafe { of(record) };
+    if let Some(tagged) = Tagged::of(lock) {
+        // SAFETY: the interface: the mutex lives.
+        let is_free = || unsafe { is_mutex_free_as(tagged.word(), tagged.at()) };
+        if host_lock::is_counted_free(tagged.class(), is_free) {
+            return NONE;
+        }
+    }
+    // SAFETY: the interface. As its last act: nothing is saved above.
+    unsafe { mutex::start_mutex_wait_slow(state, lock, operation, file, line) }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn unlock_mutex(record: *mut c_void) {
+    // SAFETY: the interface.
+    unsafe { unlock(of(record), Operation::Lock) };
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn init_rwlock(key: u32, identity: *const c_void) -> *mut c_void {
+    // SAFETY: the interface.
+    flagged(unsafe { rwlock::init_rwlock(key, identity) })
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn destroy_rwlock(record: *mut c_void) {
+    // SAFETY: the interface.
+    unsafe { rwlock::destroy_rwlock(take(record)) };
+}
+
+/// # Safety
+/// The interface.
+#[unsafe(link_section = "tare_hot")]
+pub unsafe extern "C" fn start_rwlock_wait(
+    state: *mut c_void,
+    record: *mut c_void,
+    operation: c_int,
+    file: *const c_char,
+    line: u32,
+) -> *mut c_void {
+    // SAFETY: the interface.
+    let lock = unsafe { of(record) };
+    if let Some(tagged) = Tagged::of(lock) {
+        let is_free = || match rwlock::OPERATIONS.get(operation as usize) {
+            // SAFETY: the interface: the lock lives and is of its class's kind.
+            Some(&(operation, false)) => unsafe { is_free(tagged.word(), tagged.at(), operation) },
+            _ => false,
+        };
+        if host_lock::is_counted_free(tagged.class(), is_free) {
+            return NONE;
+        }
+    }
+    // SAFETY: the interface. As its last act, see `start_mutex_wait`.
+    unsafe { rwlock::start_rwlock_wait_slow(state, lock, operation, file, line) }
+}
+
+/// It says how the lock was held: 0 = not known.
+///
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn unlock_rwlock(record: *mut c_void, _operation: c_int) {
+    // SAFETY: the interface.
+    unsafe { unlock(of(record), Operation::ReadLock) };
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn init_cond(key: u32, identity: *const c_void) -> *mut c_void {
+    // SAFETY: the interface.
+    flagged(unsafe { cond::init_cond(key, identity) })
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn destroy_cond(record: *mut c_void) {
+    // SAFETY: the interface.
+    unsafe { cond::destroy_cond(take(record)) };
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn start_cond_wait(
+    state: *mut c_void,
+    record: *mut c_void,
+    mutex: *mut c_void,
+    operation: c_int,
+    file: *const c_char,
+    line: u32,
+) -> *mut c_void {
+    // SAFETY: the interface.
+    unsafe { cond::start_cond_wait(state, of(record), mutex, operation, file, line) }
+}

@@ -1,0 +1,191 @@
+//! Memory of servers that limit what a connection may have (`connection_memory_limit`): whoever counts the memory tells
+//! the server, which raises the error.
+//!
+//! The server charges the THD that its thread serves (`set_thread_THD`), or has named since (`set_mem_cnt_THD`). It does so for classes that say they are
+//! limited, and for as long as they are counted. A key with its highest bit set says that memory was charged, as in the
+//! server's own engine; the owner is the thread, and only what a thread frees itself is credited.
+
+use std::ffi::{CString, c_void};
+use std::ptr;
+use std::sync::OnceLock;
+
+use super::{keys, memory, thread};
+
+/// `bool thd_mem_cnt_alloc(THD*, unsigned long)` and `thd_mem_cnt_free`.
+type Count = unsafe extern "C" fn(*mut c_void, usize) -> bool;
+
+/// What the server is told.
+#[derive(Clone, Copy)]
+struct Counter {
+    alloc: Count,
+    free: Count,
+}
+
+static COUNTER: OnceLock<Counter> = OnceLock::new();
+
+/// The server's functions, which it exports.
+pub const NEEDED: [&str; 2] = ["_Z17thd_mem_cnt_allocP3THDm", "_Z16thd_mem_cnt_freeP3THDm"];
+
+/// Looks for the server's functions. Before any thread runs.
+pub fn find() {
+    let [alloc, free] = NEEDED.map(|name| {
+        let name = CString::new(name).unwrap_or_default();
+        // SAFETY: a C string; the symbol is only looked for.
+        unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
+    });
+    if alloc.is_null() || free.is_null() {
+        return;
+    }
+    // SAFETY: their mangled names say what they take. What they return is not looked at.
+    let counter = unsafe {
+        Counter {
+            alloc: std::mem::transmute::<*mut c_void, Count>(alloc),
+            free: std::mem::transmute::<*mut c_void, Count>(free),
+        }
+    };
+    let _ = COUNTER.set(counter);
+}
+
+/// Set in the key of memory that was charged.
+const CHARGED: u32 = 1 << 31;
+
+/// The THD that the calling thread's memory is charged to; null = none.
+fn charged(thread: &thread::Thread) -> *mut c_void {
+    thread.charged.get()
+}
+
+/// Charges memory that was counted: the key to free it by.
+///
+/// # Safety
+/// The interface.
+#[inline(always)]
+unsafe fn charge(key: u32, bytes: usize, owner: *mut *mut c_void) -> u32 {
+    if key == 0 || !keys::packed(key).is_some_and(keys::Packed::is_limited) {
+        return key;
+    }
+    // SAFETY: the interface.
+    unsafe { charge_limited(key, bytes, owner) }
+}
+
+#[inline(never)]
+unsafe fn charge_limited(key: u32, bytes: usize, owner: *mut *mut c_void) -> u32 {
+    let Some(thread) = thread::current() else {
+        return key;
+    };
+    if !owner.is_null() {
+        // SAFETY: the interface: writable.
+        unsafe { *owner = ptr::from_ref(thread).cast_mut().cast() };
+    }
+    if let (thd, Some(counter)) = (charged(thread), COUNTER.get())
+        && !thd.is_null()
+    {
+        // SAFETY: the server's own function, with the THD that it named for this thread.
+        unsafe { (counter.alloc)(thd, bytes) };
+    }
+    key | CHARGED
+}
+
+/// Credits memory that the calling thread was charged for.
+///
+/// # Safety
+/// The interface.
+#[inline(always)]
+unsafe fn credit(key: u32, bytes: usize, owner: *mut c_void) {
+    if key & CHARGED != 0
+        && let Some(thread) = thread::current()
+        && ptr::from_ref(thread).cast_mut().cast() == owner
+        && let (thd, Some(counter)) = (charged(thread), COUNTER.get())
+        && !thd.is_null()
+    {
+        // SAFETY: as in `charge_limited`.
+        unsafe { (counter.free)(thd, bytes) };
+    }
+}
+
+/// From here on the calling thread's memory is charged to `thd`; who it was before is told.
+///
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_mem_cnt_thd(thd: *mut c_void, before: *mut *mut c_void) {
+    let place = thread::current().map(|thread| &thread.charged);
+    let was = place.map_or(ptr::null_mut(), |place| place.replace(thd));
+    // SAFETY: the interface: writable.
+    if let Some(before) = unsafe { before.as_mut() } {
+        *before = was;
+    }
+}
+
+/// A thread serves `thd`, and is charged for it.
+///
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_thread_thd(thread: *mut c_void, thd: *mut c_void) {
+    // SAFETY: the interface.
+    if let Some(thread) = unsafe { thread.cast::<thread::Thread>().as_ref() } {
+        thread.charged.set(thd);
+    }
+}
+
+/// # Safety
+/// The interface.
+#[unsafe(link_section = "tare_hot")]
+pub unsafe extern "C" fn memory_alloc(key: u32, bytes: usize, owner: *mut *mut c_void) -> u32 {
+    // SAFETY: the interface.
+    unsafe {
+        let key = memory::memory_alloc(key & !CHARGED, bytes, owner);
+        charge(key, bytes, owner)
+    }
+}
+
+/// # Safety
+/// The interface.
+#[unsafe(link_section = "tare_hot")]
+pub unsafe extern "C" fn memory_realloc(
+    key: u32,
+    before: usize,
+    bytes: usize,
+    owner: *mut *mut c_void,
+) -> u32 {
+    // SAFETY: the interface.
+    unsafe {
+        if let Some(owner) = owner.as_ref() {
+            credit(key, before, *owner);
+        }
+        let key = memory::memory_realloc(key & !CHARGED, before, bytes, owner);
+        charge(key, bytes, owner)
+    }
+}
+
+/// Memory goes to another thread: one gives it up, the other one claims it.
+///
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn memory_claim(
+    key: u32,
+    bytes: usize,
+    owner: *mut *mut c_void,
+    claims: bool,
+) -> u32 {
+    // SAFETY: the interface.
+    unsafe {
+        if claims {
+            let key = memory::memory_claim(key & !CHARGED, bytes, owner);
+            return charge(key, bytes, owner);
+        }
+        if let Some(owner) = owner.as_ref() {
+            credit(key, bytes, *owner);
+        }
+        memory::memory_claim(key, bytes, owner)
+    }
+}
+
+/// # Safety
+/// The interface.
+#[unsafe(link_section = "tare_hot")]
+pub unsafe extern "C" fn memory_free(key: u32, bytes: usize, owner: *mut c_void) {
+    // SAFETY: the interface.
+    unsafe {
+        memory::memory_free(key & !CHARGED, bytes, owner);
+        credit(key, bytes, owner);
+    }
+}

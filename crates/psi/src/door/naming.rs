@@ -1,0 +1,211 @@
+//! Threads of servers that name them to the system: ps, top and debuggers show what the server registers for each kind
+//! of thread, with a number where there are several.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::{ptr, slice};
+
+use engine::Kind;
+
+use super::exchange::{c_text, quiet};
+use super::keys::{self, KEYS};
+use super::thread::{self, Routine, Thread};
+use crate::series::{Interface, Registration};
+
+/// How a thread is registered: its name for the system comes before the flags.
+#[repr(C)]
+#[derive(Debug)]
+pub struct NamedInfo {
+    key: *mut u32,
+    name: *const c_char,
+    system_name: *const c_char,
+    flags: u32,
+    volatility: u32,
+    documentation: *const c_char,
+}
+
+const _: () = assert!(size_of::<NamedInfo>() == 40);
+
+/// The server's flags: there is one such thread; the threads are numbered as they come; they have no number.
+const SINGLETON: u32 = 1;
+const COUNTED: u32 = 1 << 10;
+const UNNUMBERED: u32 = 1 << 11;
+
+/// What the threads of a key are called. Lives for ever.
+struct Naming {
+    name: String,
+    flags: u32,
+    made: AtomicU32,
+}
+
+static NAMINGS: [AtomicPtr<Naming>; KEYS] = [const { AtomicPtr::new(ptr::null_mut()) }; KEYS];
+
+/// A name as the system keeps it: 15 characters and a zero.
+pub type SystemName = [u8; 16];
+
+/// The name of one more thread; empty = it keeps the one that it has.
+fn next(key: u32, number: u32) -> SystemName {
+    let mut name = SystemName::default();
+    let Some(place) = NAMINGS.get(key as usize) else {
+        return name;
+    };
+    // SAFETY: null, or leaked by `register_thread`.
+    let Some(naming) = (unsafe { place.load(Ordering::Acquire).as_ref() }) else {
+        return name;
+    };
+    let number = match naming.flags {
+        flags if flags & (SINGLETON | UNNUMBERED) != 0 => String::new(),
+        flags if flags & COUNTED != 0 => {
+            format!("-{}", naming.made.fetch_add(1, Ordering::Relaxed) + 1)
+        }
+        _ => format!("-{number}"),
+    };
+    let room = name.len() - 1;
+    let text = naming.name.bytes().chain(number.bytes());
+    for (into, byte) in name[..room].iter_mut().zip(text) {
+        *into = byte;
+    }
+    name
+}
+
+/// Names the calling thread.
+pub(super) fn show(name: &SystemName) {
+    // The first thread has the program's name, by which it is looked for.
+    // SAFETY: asks for numbers.
+    let is_first = unsafe { libc::gettid() == libc::getpid() };
+    if name[0] != 0 && !is_first {
+        // SAFETY: a name of at most 15 characters and a zero. It cannot fail otherwise, and a name is all that is lost.
+        unsafe { libc::pthread_setname_np(libc::pthread_self(), name.as_ptr().cast()) };
+    }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn register_thread<S: Interface>(
+    category: *const c_char,
+    infos: *mut NamedInfo,
+    count: c_int,
+) {
+    quiet((), || {
+        if infos.is_null() {
+            return;
+        }
+        // SAFETY: the interface: so many, and C strings.
+        let (category, infos) = unsafe {
+            let infos = slice::from_raw_parts_mut(infos, count.max(0) as usize);
+            (c_text(category), infos)
+        };
+        for info in infos {
+            // SAFETY: the interface: C strings or NULL.
+            let (name, system_name, documentation) = unsafe {
+                let name = c_text(info.name);
+                (name, c_text(info.system_name), c_text(info.documentation))
+            };
+            let registration = Registration {
+                flags: S::flags(Kind::Thread, info.flags),
+                volatility: info.volatility,
+                documentation: documentation.into_owned(),
+            };
+            let full = format!("{}{category}/{name}", Kind::Thread.prefix());
+            let key = keys::register::<S>(Kind::Thread, &full, &registration);
+            // SAFETY: the interface: where the key goes is writable.
+            if let Some(place) = unsafe { info.key.as_mut() } {
+                *place = key;
+            }
+            if let Some(place) = NAMINGS.get(key as usize).filter(|_| key != 0) {
+                let naming = Box::leak(Box::new(Naming {
+                    name: system_name.into_owned(),
+                    flags: info.flags,
+                    made: AtomicU32::new(0),
+                }));
+                place.store(naming, Ordering::Release);
+            }
+        }
+    });
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn spawn_thread(
+    key: u32,
+    number: u32,
+    handle: *mut libc::pthread_t,
+    attributes: *const libc::pthread_attr_t,
+    routine: Routine,
+    argument: *mut c_void,
+) -> c_int {
+    let name = quiet(SystemName::default(), || next(key, number));
+    // SAFETY: the interface.
+    unsafe { thread::spawn_named(key, name, handle, attributes, routine, argument) }
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn new_thread(
+    key: u32,
+    number: u32,
+    identity: *const c_void,
+    processlist_id: u64,
+) -> *mut c_void {
+    // SAFETY: the interface.
+    let made = unsafe { thread::new_thread(key, identity, processlist_id) };
+    // SAFETY: NULL or just made, and nobody else knows it.
+    if let Some(thread) = unsafe { made.cast::<Thread>().as_ref() } {
+        thread
+            .name
+            .set(quiet(SystemName::default(), || next(key, number)));
+    }
+    made
+}
+
+/// # Safety
+/// The interface.
+pub unsafe extern "C" fn set_thread(thread: *mut c_void) {
+    // SAFETY: the interface.
+    unsafe {
+        thread::set_thread(thread);
+        if let Some(thread) = thread.cast::<Thread>().as_ref() {
+            show(&thread.name.get());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_numbers_where_there_are_several() {
+        let name = |key, number| {
+            let name = next(key, number);
+            let length = name.iter().position(|byte| *byte == 0).expect("a zero");
+            String::from_utf8_lossy(&name[..length]).into_owned()
+        };
+        for (key, flags) in [
+            (8001, SINGLETON),
+            (8002, COUNTED),
+            (8003, UNNUMBERED),
+            (8004, 0),
+        ] {
+            let naming = Naming {
+                name: "ib_io_a_long_name".into(),
+                flags,
+                made: AtomicU32::new(0),
+            };
+            NAMINGS[key].store(Box::leak(Box::new(naming)), Ordering::Release);
+        }
+        assert_eq!(name(8001, 7), "ib_io_a_long_na");
+        assert_eq!(name(8003, 7), "ib_io_a_long_na");
+        assert_eq!(name(8000, 7), "");
+        let short = Naming {
+            name: "ib_io".into(),
+            flags: COUNTED,
+            made: AtomicU32::new(0),
+        };
+        NAMINGS[8002].store(Box::leak(Box::new(short)), Ordering::Release);
+        assert_eq!(
+            (name(8002, 7), name(8002, 7)),
+            ("ib_io-1".into(), "ib_io-2".into())
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! Whether a server of a version that nobody has tested still has its fields where ours read them: its own functions say
+//! so, which read the same fields.
+//!
+//! A field's place stands in an instruction as a number of four bytes, if it is 128 or more. All such places of a structure
+//! must occur in the function that the structure is handed to, or in what that function calls. Smaller places are not looked
+//! for: one byte is found anywhere.
+
+use std::collections::BTreeSet;
+
+use super::entry::ServerHooks;
+use super::host::Host;
+use super::places::Places;
+
+/// What is not where it is expected.
+#[derive(Debug, thiserror::Error)]
+#[error("{structure} has nothing at {place:#x} that {function} reads: its fields have moved")]
+pub struct Moved {
+    structure: &'static str,
+    place: usize,
+    function: &'static str,
+}
+
+/// How deep calls are followed.
+const DEPTH: usize = 3;
+/// Functions that are looked into, at most: those that a table's share is handed to have a few dozen.
+const MOST: usize = 4096;
+/// Places below have one byte.
+const FOUR_BYTES: usize = 128;
+/// `call` and `jmp` by a distance of four bytes.
+const CALLS: [u8; 2] = [0xe8, 0xe9];
+
+/// Looks for all places of a series.
+pub fn confirm(host: &Host, series: &ServerHooks, places: &Places) -> Result<(), Moved> {
+    let share = &series.fields.share;
+    let mut of_share = vec![share.keys, share.key_bytes, share.key_count];
+    of_share.extend([share.schema.0, share.name.0]);
+    of_share.extend([share.schema.1, share.name.1]);
+    of_share.extend(share.is_none);
+    let area = &series.fields.area;
+    let of_area = vec![
+        area.status,
+        area.message,
+        area.sqlstate,
+        area.number,
+        area.rows,
+        area.warnings,
+    ];
+    for (structure, function, expected) in [
+        ("TABLE_SHARE", "get_table_share", of_share),
+        ("Diagnostics_area", "end_statement", of_area),
+    ] {
+        let target = places.targets.iter().find(|target| target.name == function);
+        let Some(target) = target else { continue };
+        let code = reached(host, host.as_linked(target.address));
+        let numbers: BTreeSet<u32> = code.iter().flat_map(|body| numbers(body)).collect();
+        for place in expected.into_iter().filter(|place| *place >= FOUR_BYTES) {
+            if !numbers.contains(&(place as u32)) {
+                return Err(Moved {
+                    structure,
+                    place,
+                    function,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// All numbers of four bytes in some code, wherever one may begin.
+fn numbers(code: &[u8]) -> impl Iterator<Item = u32> {
+    code.windows(4)
+        .map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]))
+}
+
+/// The code of a function and of those that it calls, from the program's file.
+fn reached(host: &Host, function: u64) -> Vec<&[u8]> {
+    let mut seen = BTreeSet::from([function]);
+    let mut next = vec![function];
+    let mut code = Vec::new();
+    for _ in 0..=DEPTH {
+        for function in std::mem::take(&mut next) {
+            let Some(bytes) = body(host, function) else {
+                continue;
+            };
+            code.push(bytes);
+            for callee in callees(function, bytes) {
+                // Only where a function begins: bytes that look like a call lead elsewhere.
+                let is_new = host.image.room(callee).is_some() && seen.insert(callee);
+                if is_new && seen.len() < MOST {
+                    next.push(callee);
+                }
+            }
+        }
+    }
+    code
+}
+
+fn body(host: &Host, function: u64) -> Option<&[u8]> {
+    let room = host.image.room(function)?;
+    host.image.bytes(function, usize::try_from(room).ok()?)
+}
+
+fn callees(function: u64, code: &[u8]) -> impl Iterator<Item = u64> {
+    code.windows(5).enumerate().filter_map(move |(at, five)| {
+        let distance = i32::from_le_bytes([five[1], five[2], five[3], five[4]]);
+        let behind = function + at as u64 + 5;
+        CALLS
+            .contains(&five[0])
+            .then(|| behind.wrapping_add_signed(distance.into()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_and_numbers_are_found_in_code() {
+        // mov eax, [rdi+0x270]; call 0x1000 behind the call; ret
+        let code = [0x8b, 0x87, 0x70, 0x02, 0, 0, 0xe8, 0, 0x10, 0, 0, 0xc3];
+        assert!(numbers(&code).any(|number| number == 0x270));
+        assert_eq!(callees(0x4000, &code).next(), Some(0x4000 + 11 + 0x1000));
+    }
+}
