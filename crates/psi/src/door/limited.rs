@@ -1,9 +1,10 @@
 //! Memory of servers that limit what a connection may have (`connection_memory_limit`): whoever counts the memory tells
 //! the server, which raises the error.
 //!
-//! The server charges the THD that its thread serves (`set_thread_THD`), or has named since (`set_mem_cnt_THD`). It does so for classes that say they are
-//! limited, and for as long as they are counted. A key with its highest bit set says that memory was charged, as in the
-//! server's own engine; the owner is the thread, and only what a thread frees itself is credited.
+//! The server charges the THD that its thread serves (`set_thread_THD`), or has named since (`set_mem_cnt_THD`). It does so
+//! for classes that say they are limited, and for as long as they are counted. A key with its highest bit set says that
+//! memory was charged, as in the server's own engine; the owner is the thread, and only what a thread frees itself is
+//! credited.
 
 use std::ffi::{CString, c_void};
 use std::ptr;

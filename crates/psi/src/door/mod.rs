@@ -4,7 +4,8 @@
 //! a class is registered) comes from [`crate::series::Interface`].
 //!
 //! Whatever the server is given as a pointer is ours to read back, and the server's to keep: it never
-//! looks behind it, but for one byte in newer servers ([`flagged`]). What a call needs until its end lies in the state that the server lends for it.
+//! looks behind it, but for one byte in newer servers ([`flagged`]). What a call needs until its end lies
+//! in the state that the server lends for it.
 //!
 //! What a statement runs through lies together, in the section `tare_hot` of the library, and so does what it calls of the
 //! engine: spread over all of the code, it would take three times as many pages, and a server that has pushed them out of what

@@ -510,16 +510,16 @@ impl Statement {
             let kept = view.long_statement(place);
             // A reader of the old record must not find the new text.
             kept.clear();
-            let text = (
+            let length = record.word(at::TEXT_LENGTH) as u32 as usize;
+            copy_text(
+                local,
                 record.word(at::TEXT_AT),
-                record.word(at::TEXT_LENGTH) as u32 as usize,
+                length,
+                view.long_text(place),
             );
             let message = record.word(at::MESSAGE);
-            let message = (message & ((1 << 48) - 1), (message >> 48) as usize);
-            copy_text(local, text, view.long_text(place));
-            if message.1 != 0 {
-                copy_text(local, message, view.long_message(place));
-            }
+            let (from, length) = (message & ((1 << 48) - 1), (message >> 48) as usize);
+            copy_text(local, from, length, view.long_message(place));
             kept.publish_copy(record);
         }
     }
@@ -545,8 +545,7 @@ impl Statement {
 }
 
 /// Copies a text from the thread's ring, where it begins at a word.
-#[inline]
-fn copy_text(local: &Local, (position, length): (u64, usize), into: &[AtomicU64]) {
+fn copy_text(local: &Local, position: u64, length: usize, into: &[AtomicU64]) {
     let ring = local.rings.text;
     let first = position as usize / 8;
     for (i, cell) in into.iter().take(length.div_ceil(8)).enumerate() {
