@@ -86,7 +86,7 @@ fn the_matrix_of_configs_is_that_of_the_study() {
     let instruments = Recipe::find("instruments").expect("shipped");
     assert_eq!(instruments.configurations.len(), 9);
     let versions = Recipe::find("versions").expect("shipped");
-    assert_eq!((versions.servers.len(), versions.workloads.len()), (5, 8));
+    assert_eq!((versions.servers.len(), versions.workloads.len()), (7, 8));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::recipe::{Load, Recipe};
 use crate::store::Plan;
 
-/// Repetitions, and what each measured: "4 repetitions of 20 turns of 50 ms".
+/// Repetitions, and what each measured: "4 repetitions of 20 turns of 100 ms".
 pub fn amount(plan: &Plan) -> String {
     let run = &plan.recipe.run;
     let many = |n: u32, what: &str| match n {
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn turns_are_called_turns() {
         let plan = plan("configs");
-        assert_eq!(amount(&plan), "4 repetitions of 20 turns of 50 ms");
+        assert_eq!(amount(&plan), "4 repetitions of 20 turns of 100 ms");
         let words = words(&plan, 3).join("; ");
         assert!(
             words.contains("sysbench 1.0.20, 1 table of 20000 rows"),
