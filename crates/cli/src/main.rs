@@ -6,6 +6,7 @@ mod defaults;
 mod door;
 mod exit;
 mod explain;
+mod manual;
 mod observe;
 mod output;
 mod ps;
@@ -44,7 +45,7 @@ static ALLOCATOR: tare::memory::Tracked<System> = tare::memory::Tracked::new(Sys
 /// saved segments. `tare serve` is a small MySQL-protocol server that answers about itself and
 /// about other programs.
 #[derive(Parser)]
-#[command(name = "tare", version, after_help = exit::HELP, disable_help_subcommand = true)]
+#[command(name = "tare", version = env!("TARE_VERSION"), after_help = exit::HELP, disable_help_subcommand = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -61,6 +62,7 @@ enum Command {
     Querystat(querystat::Args),
     Explain(explain::Args),
     Weigh(Box<weigh::Args>),
+    Manual(manual::Args),
     #[command(hide = true)]
     WeighLocks(weigh_locks::Args),
 }
@@ -78,6 +80,7 @@ fn main() -> ExitCode {
         Command::Querystat(args) => querystat::main(&args),
         Command::Explain(args) => explain::main(&args),
         Command::Weigh(args) => weigh::main(*args),
+        Command::Manual(args) => manual::main(&args, <Cli as clap::CommandFactory>::command()),
         Command::WeighLocks(args) => weigh_locks::main(args),
     });
     match result {

@@ -2,6 +2,7 @@
 
 mod cell;
 pub mod local;
+mod prompt;
 mod remote;
 
 use std::fmt;
@@ -9,8 +10,6 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use rustyline::DefaultEditor;
-use rustyline::error::ReadlineError;
 use tare_dialect::split::{first, is_blank};
 
 use crate::exit::{FAILED, Failure};
@@ -172,7 +171,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     match &args.execute {
         Some(text) => run_all(text.as_bytes(), &mut run),
         None if std::io::stdin().is_terminal() => {
-            converse(&mut run)?;
+            prompt::converse(&mut run)?;
             Ok(ExitCode::SUCCESS)
         }
         None => run_all(std::io::stdin().lock(), &mut run),
@@ -272,37 +271,6 @@ fn take_statement(text: &mut String) -> Option<String> {
     let mut statement = std::mem::replace(text, rest);
     statement.truncate(end);
     Some(statement)
-}
-
-/// Reads statements from a terminal. Errors are shown and forgotten; Ctrl-C drops what was
-/// typed, Ctrl-D and `exit` end it.
-fn converse(run: &mut impl FnMut(&str) -> Step) -> Result<(), Failure> {
-    let broken = |error| Failure::new(FAILED, format!("cannot read from the terminal: {error}"));
-    let mut editor = DefaultEditor::new().map_err(broken)?;
-    println!("End a statement with ';'. Ctrl-D or exit quits.");
-    let mut text = String::new();
-    loop {
-        let prompt = if is_blank(&text) { "tare> " } else { "   -> " };
-        match editor.readline(prompt) {
-            Ok(line) => {
-                if is_blank(&text) && matches!(line.trim().trim_end_matches(';'), "exit" | "quit") {
-                    return Ok(());
-                }
-                // The history is this conversation's alone: statements may hold secrets.
-                let _ = editor.add_history_entry(&line);
-                text.push_str(&line);
-                text.push('\n');
-            }
-            Err(ReadlineError::Interrupted) => text.clear(),
-            Err(ReadlineError::Eof) => return Ok(()),
-            Err(error) => return Err(broken(error)),
-        }
-        while let Some(statement) = take_statement(&mut text) {
-            if !is_blank(&statement) && matches!(run(statement.trim()), Step::NobodyListens) {
-                return Ok(());
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ fn help_names_the_subcommands_and_the_exit_codes() {
         "top",
         "querystat",
         "explain",
+        "manual",
         "Exit codes:",
         "128+N",
     ] {
@@ -108,4 +109,38 @@ fn a_wrong_command_line_is_refused_with_code_2() {
             "{arguments:?} left something"
         );
     }
+}
+
+#[test]
+fn each_subcommand_has_a_manual_page_and_completions() {
+    let directory = Directory::new("manual");
+    let finished = finish(&mut directory.tare(["manual", "share"]));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let read = |path: &str| {
+        let path = directory.path().join("share").join(path);
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
+    let shells = [
+        "bash-completion/completions/tare",
+        "zsh/vendor-completions/_tare",
+        "fish/vendor_completions.d/tare.fish",
+    ];
+    for subcommand in subcommands(&directory) {
+        let page = read(&format!("man/man1/tare-{subcommand}.1"));
+        assert!(
+            page.contains("SYNOPSIS") && page.contains("Examples:"),
+            "{page}"
+        );
+        for shell in shells {
+            assert!(
+                read(shell).contains(&subcommand),
+                "{shell} without {subcommand}"
+            );
+        }
+    }
+    let page = read("man/man1/tare.1");
+    assert!(
+        page.contains("Exit codes:") && !page.contains("weigh\\-locks"),
+        "{page}"
+    );
 }

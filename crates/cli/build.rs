@@ -1,0 +1,78 @@
+//! The version that `tare --version` prints, with the commit that it was built from. It is known in a
+//! checkout, in the tarball of `git archive` and in the package that cargo makes; elsewhere
+//! TARE_COMMIT may say it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// As many digits of a commit as tell it from every other for long.
+const DIGITS: usize = 10;
+
+fn main() {
+    let own = PathBuf::from(variable("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-env-changed=TARE_COMMIT");
+    let commit = variable("TARE_COMMIT")
+        .or_else(|| checked_out(&own.join("../..")))
+        .or_else(|| packaged(&own))
+        .or_else(|| archived(&own));
+    let version = variable("CARGO_PKG_VERSION").expect("cargo sets it");
+    match commit {
+        Some(commit) => println!("cargo:rustc-env=TARE_VERSION={version} ({commit})"),
+        None => println!("cargo:rustc-env=TARE_VERSION={version}"),
+    }
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The commit of a checkout, and its date. A tarball that was unpacked inside another project's
+/// checkout has no `.git` of its own, and is none.
+fn checked_out(root: &Path) -> Option<String> {
+    if !root.join(".git").exists() {
+        return None;
+    }
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git")
+            .arg("-C")
+            .arg(root)
+            .args(arguments)
+            .output();
+        let output = output.ok().filter(|output| output.status.success())?;
+        Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
+    };
+    // Where HEAD stands, and every move of it. Cargo would run this again each time for a file that
+    // is not there.
+    for name in ["HEAD", "logs/HEAD"] {
+        let path = git(&["rev-parse", "--path-format=absolute", "--git-path", name])?;
+        if Path::new(&path).exists() {
+            println!("cargo:rerun-if-changed={path}");
+        }
+    }
+    git(&[
+        "log",
+        "-1",
+        &format!("--abbrev={DIGITS}"),
+        "--format=%h %cs",
+    ])
+}
+
+/// What `cargo package` wrote down beside Cargo.toml.
+fn packaged(own: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(own.join(".cargo_vcs_info.json")).ok()?;
+    let after = text.split_once("\"sha1\"")?.1;
+    digits(after.split('"').nth(1)?)
+}
+
+/// What `git archive` wrote into the file `commit`, or nothing, as in a checkout.
+fn archived(own: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(own.join("commit")).ok()?;
+    let (commit, date) = text.trim().split_once(' ')?;
+    Some(format!("{} {date}", digits(commit)?))
+}
+
+fn digits(commit: &str) -> Option<String> {
+    let hexadecimal = commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (hexadecimal && commit.len() >= DIGITS).then(|| commit[..DIGITS].to_owned())
+}

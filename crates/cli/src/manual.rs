@@ -1,0 +1,80 @@
+//! `tare manual`: manual pages and completions, from the same description as the command line.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Command;
+use clap_complete::Shell;
+
+use crate::exit::{FAILED, Failure};
+
+/// Write manual pages, and completions for bash, zsh and fish
+///
+/// The directory gets what /usr/share has: man/man1, bash-completion/completions,
+/// zsh/vendor-completions and fish/vendor_completions.d.
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub struct Args {
+    /// Where to, usually ~/.local/share; it is made if need be
+    directory: PathBuf,
+}
+
+const HELP: &str = "\
+Examples:
+  tare manual ~/.local/share
+  tare manual /tmp/tare && man /tmp/tare/man/man1/tare-top.1";
+
+/// A page for each subcommand that is no secret, and one for `tare`.
+pub fn main(args: &Args, tare: Command) -> Result<ExitCode, Failure> {
+    write(&args.directory, tare)
+        .map_err(|error| Failure::new(FAILED, format!("{}: {error}", args.directory.display())))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(share: &Path, mut tare: Command) -> io::Result<()> {
+    tare.build();
+    let pages = directory(share, "man/man1")?;
+    page(&pages, &tare)?;
+    for (shell, place, name) in [
+        (Shell::Bash, "bash-completion/completions", "tare"),
+        (Shell::Zsh, "zsh/vendor-completions", "_tare"),
+        (Shell::Fish, "fish/vendor_completions.d", "tare.fish"),
+    ] {
+        let mut text = Vec::new();
+        clap_complete::generate(shell, &mut tare, "tare", &mut text);
+        put(&directory(share, place)?.join(name), &text)?;
+    }
+    Ok(())
+}
+
+/// The page of a command, then those of what is below it.
+fn page(pages: &Path, command: &Command) -> io::Result<()> {
+    let name = command
+        .get_display_name()
+        .unwrap_or_else(|| command.get_name())
+        .to_owned();
+    let man = clap_mangen::Man::new(command.clone())
+        .title(name.to_uppercase())
+        .source(concat!("Tare ", env!("CARGO_PKG_VERSION")))
+        .manual("Tare");
+    let mut text = Vec::new();
+    man.render(&mut text)?;
+    put(&pages.join(format!("{name}.1")), &text)?;
+    let mut below = command
+        .get_subcommands()
+        .filter(|below| !below.is_hide_set());
+    below.try_for_each(|below| page(pages, below))
+}
+
+fn directory(share: &Path, place: &str) -> io::Result<PathBuf> {
+    let path = share.join(place);
+    fs::create_dir_all(&path)?;
+    Ok(path)
+}
+
+fn put(path: &Path, text: &[u8]) -> io::Result<()> {
+    fs::write(path, text)?;
+    writeln!(io::stdout(), "{}", path.display())
+}

@@ -1,0 +1,39 @@
+//! Statements typed at a terminal, with line editing.
+
+use rustyline::DefaultEditor;
+use rustyline::error::ReadlineError;
+use tare_dialect::split::is_blank;
+
+use super::{Step, take_statement};
+use crate::exit::{FAILED, Failure};
+
+/// Reads statements from a terminal. Errors are shown and forgotten; Ctrl-C drops what was
+/// typed, Ctrl-D and `exit` end it.
+pub fn converse(run: &mut impl FnMut(&str) -> Step) -> Result<(), Failure> {
+    let broken = |error| Failure::new(FAILED, format!("cannot read from the terminal: {error}"));
+    let mut editor = DefaultEditor::new().map_err(broken)?;
+    println!("End a statement with ';'. Ctrl-D or exit quits.");
+    let mut text = String::new();
+    loop {
+        let prompt = if is_blank(&text) { "tare> " } else { "   -> " };
+        match editor.readline(prompt) {
+            Ok(line) => {
+                if is_blank(&text) && matches!(line.trim().trim_end_matches(';'), "exit" | "quit") {
+                    return Ok(());
+                }
+                // The history is this conversation's alone: statements may hold secrets.
+                let _ = editor.add_history_entry(&line);
+                text.push_str(&line);
+                text.push('\n');
+            }
+            Err(ReadlineError::Interrupted) => text.clear(),
+            Err(ReadlineError::Eof) => return Ok(()),
+            Err(error) => return Err(broken(error)),
+        }
+        while let Some(statement) = take_statement(&mut text) {
+            if !is_blank(&statement) && matches!(run(statement.trim()), Step::NobodyListens) {
+                return Ok(());
+            }
+        }
+    }
+}
