@@ -62,6 +62,13 @@ fn head_of(finished: &Finished) -> Vec<&str> {
 
 fn shows_the_work(socket: &Path) {
     let statements = batch(socket, "statements");
+    // Its own question is no load of the server's.
+    assert!(
+        !statements
+            .stdout
+            .contains("events_statements_summary_by_digest"),
+        "{statements:?}"
+    );
     assert_eq!(statements.code, Some(0), "{statements:?}");
     assert_eq!(
         head_of(&statements),
@@ -93,7 +100,8 @@ fn shows_the_work(socket: &Path) {
         .skip(2)
         .filter(|line| line.contains(" root "))
         .count();
-    assert!(workers >= 2, "the worker and ourselves: {threads:?}");
+    // Our own connection is left out.
+    assert_eq!(workers, 1, "the worker: {threads:?}");
     assert!(row(&batch(socket, "waits"), "wait/io/table/sql/handler").len() >= 5);
 }
 
@@ -142,6 +150,61 @@ fn mysql_is_shown_page_by_page() {
             finished.code == Some(0) || is_missing,
             "{page}: {finished:?}"
         );
+    }
+}
+
+#[test]
+fn a_page_is_empty_because_its_instruments_are_off() {
+    let server = Server::tare(&[]);
+    let mut connection = server.connect();
+    connection
+        .query_drop("UPDATE performance_schema.setup_instruments SET ENABLED = 'NO' WHERE NAME LIKE 'stage/%'")
+        .expect("switched off");
+    let stages = batch(server.socket(), "stages");
+    assert!(
+        stages
+            .stdout
+            .contains("all instruments stage/% are off: UPDATE"),
+        "{stages:?}"
+    );
+    connection
+        .query_drop("UPDATE performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME = 'statements_digest'")
+        .expect("switched off");
+    let statements = batch(server.socket(), "statements");
+    assert!(
+        statements
+            .stdout
+            .contains("the consumer statements_digest is off: UPDATE"),
+        "{statements:?}"
+    );
+}
+
+#[test]
+fn programs_read_intervals_as_lines_of_json() {
+    let server = Server::tare(&[]);
+    let _work = Work::start(server.socket());
+    let directory = Directory::new("json");
+    let dsn = server.socket().to_str().expect("UTF-8");
+    let finished = finish(&mut directory.tare([
+        "top", "--dsn", dsn, "--batch", "2", "-i", "0.3", "--format", "json", "--page", "threads",
+    ]));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let intervals: Vec<serde_json::Value> = finished
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(intervals.len(), 2);
+    for interval in &intervals {
+        assert_eq!(interval["page"], "threads");
+        assert!(interval["seconds"].as_f64().expect("a number") > 0.0);
+        let rows = interval["rows"].as_array().expect("rows");
+        let thread = &rows[0];
+        assert!(
+            thread["thread"].is_i64() && thread["time_ps"].is_i64(),
+            "{thread}"
+        );
+        assert!(thread["calls_per_s"].is_number(), "{thread}");
     }
 }
 

@@ -3,13 +3,40 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
+use serde_json::{Value as Json, json};
+
 use super::draw::head;
-use super::sheet::Sheet;
+use super::sheet::{Column, Measure, Sheet};
+use super::snapshot::Figure;
 use super::source::{Answer, Place, Sampler};
 use super::view::{Order, arranged};
 use crate::exit::{FAILED, Failure};
 use crate::observe::Trouble;
 use crate::observe::table::lines;
+
+/// Whole numbers below are exact as floats.
+const EXACT: f64 = (1_u64 << 53) as f64;
+
+/// A column's name for programs.
+fn name(column: &Column, by_second: bool) -> String {
+    let head = match column.head {
+        "" => column.sql,
+        head => head,
+    };
+    let words = head
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty());
+    let name = words.collect::<Vec<_>>().join("_").to_lowercase();
+    match column.kind {
+        Measure::Time | Measure::Average | Measure::GaugeTime => format!("{name}_ps"),
+        Measure::Share => "share".to_owned(),
+        Measure::Count if by_second => format!("{name}_per_s"),
+        Measure::Bytes if by_second => format!("{name}_bytes_per_s"),
+        Measure::Bytes | Measure::GaugeBytes => format!("{name}_bytes"),
+        Measure::GaugeSeconds => format!("{name}_s"),
+        _ => name,
+    }
+}
 
 /// What to print.
 pub struct Batch {
@@ -25,6 +52,8 @@ pub struct Batch {
     pub filter: String,
     /// Rows printed of each interval.
     pub rows: usize,
+    /// For programs.
+    pub is_json: bool,
 }
 
 impl Batch {
@@ -41,7 +70,10 @@ impl Batch {
                             .iter()
                             .any(|note| note.starts_with("a saved segment"));
                     if answer.seconds.is_some() || is_saved {
-                        let text = self.text(&sampler.headline(), &answer);
+                        let text = match self.is_json {
+                            true => self.json(&sampler.headline(), &answer),
+                            false => self.text(&sampler.headline(), &answer),
+                        };
                         if io::stdout()
                             .lock()
                             .write_all(text.as_bytes())
@@ -72,6 +104,33 @@ impl Batch {
             }
             std::thread::sleep(self.every);
         }
+    }
+
+    /// One line with one object. What is computed has its unit in its name.
+    fn json(&self, headline: &str, answer: &Answer) -> String {
+        let rows = arranged(self.page, &answer.rows, self.order, &self.filter);
+        let objects = rows.iter().take(self.rows).map(|row| {
+            let columns = self.page.columns.iter().zip(&row.figures);
+            let fields = columns.map(|(column, figure)| {
+                let value = match figure {
+                    Figure::Empty => Json::Null,
+                    Figure::Text(text) => text.as_str().into(),
+                    Figure::Number(n) if n.fract() == 0.0 && n.abs() < EXACT => (*n as i64).into(),
+                    Figure::Number(n) => (*n).into(),
+                };
+                (name(column, answer.seconds.is_some()), value)
+            });
+            Json::Object(fields.collect())
+        });
+        let interval = json!({
+            "page": self.page.name,
+            "server": headline,
+            "seconds": answer.seconds,
+            "rows": objects.collect::<Vec<_>>(),
+            "more_rows": rows.len().saturating_sub(self.rows),
+            "notes": answer.notes,
+        });
+        format!("{interval}\n")
     }
 
     fn text(&self, headline: &str, answer: &Answer) -> String {

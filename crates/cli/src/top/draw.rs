@@ -2,7 +2,7 @@
 
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
-use ratatui::style::{Modifier, Style};
+use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Clear, Paragraph, Row, Table, TableState, Wrap};
 
@@ -195,6 +195,14 @@ fn rows(view: &mut View, frame: &mut Frame, area: Rect) {
         .min(chosen)
         .max((chosen + 1).saturating_sub(height));
     let page = rows.iter().skip(top).take(height).map(|row| {
+        let waits = sheet
+            .waiting()
+            .is_some_and(|at| row.figures[at].is_waiting());
+        let style = if waits {
+            BOLD.fg(Color::Red)
+        } else {
+            Style::new()
+        };
         Row::new(
             shown
                 .iter()
@@ -213,6 +221,7 @@ fn rows(view: &mut View, frame: &mut Frame, area: Rect) {
                 })
                 .collect::<Vec<_>>(),
         )
+        .style(style)
     });
     let table = Table::new(page.collect::<Vec<_>>(), widths)
         .header(heads)

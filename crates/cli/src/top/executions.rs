@@ -13,6 +13,16 @@ use crate::output::Cell;
 /// Executions that are looked at: enough for an average, few enough for a statement's text.
 const EXECUTIONS_SEEN: usize = 50;
 
+const STATEMENTS: &str =
+    "SELECT THREAD_ID, EVENT_ID, END_EVENT_ID, TIMER_WAIT, LOCK_TIME FROM performance_schema.";
+const EVENTS: &str = "SELECT EVENT_NAME, COUNT(*), SUM(TIMER_WAIT) FROM performance_schema.";
+const CONSUMERS: &str = "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'YES' AND NAME LIKE 'events%'";
+
+/// How the questions asked here begin, for whoever leaves out our own statements.
+pub fn questions() -> [&'static str; 3] {
+    [STATEMENTS, EVENTS, CONSUMERS]
+}
+
 /// What a drill-down found.
 pub struct Found {
     /// Stages and waits.
@@ -51,8 +61,7 @@ pub fn look(observed: &mut Observed, keys: &Key) -> Result<Found, Trouble> {
         });
     };
     let question = format!(
-        "SELECT THREAD_ID, EVENT_ID, END_EVENT_ID, TIMER_WAIT, LOCK_TIME FROM performance_schema.{statements} \
-         WHERE {is_it} AND END_EVENT_ID IS NOT NULL ORDER BY TIMER_START DESC LIMIT {EXECUTIONS_SEEN}"
+        "{STATEMENTS}{statements} WHERE {is_it} AND END_EVENT_ID IS NOT NULL ORDER BY TIMER_START DESC LIMIT {EXECUTIONS_SEEN}"
     );
     let executions = observed.rows(&question)?;
     if executions.is_empty() {
@@ -92,7 +101,7 @@ pub fn look(observed: &mut Observed, keys: &Key) -> Result<Found, Trouble> {
             continue;
         };
         let question = format!(
-            "SELECT EVENT_NAME, COUNT(*), SUM(TIMER_WAIT) FROM performance_schema.{history} WHERE {} GROUP BY EVENT_NAME",
+            "{EVENTS}{history} WHERE {} GROUP BY EVENT_NAME",
             ranges.join(" OR ")
         );
         let found = observed.rows(&question)?;
@@ -123,7 +132,7 @@ pub fn look(observed: &mut Observed, keys: &Key) -> Result<Found, Trouble> {
 
 /// The histories that are kept.
 fn consumers(observed: &mut Observed) -> Result<Vec<String>, Trouble> {
-    let rows = observed.rows("SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'YES' AND NAME LIKE 'events%'")?;
+    let rows = observed.rows(CONSUMERS)?;
     Ok(rows.iter().filter_map(|row| text(row.first()?)).collect())
 }
 

@@ -3,7 +3,9 @@
 mod batch;
 mod draw;
 mod executions;
+mod idle;
 mod keys;
+mod own;
 mod pages;
 mod screen;
 mod sheet;
@@ -38,7 +40,8 @@ use view::Order;
 /// locks.
 ///
 /// Each interval sends one query, for the page on the screen; nothing is sent while the display is
-/// paused. When the server goes away, the screen says so and waits for it.
+/// paused. What tare top causes itself is left out. Tables and locks that somebody waits for stand
+/// first. When the server goes away, the screen says so and waits for it.
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
@@ -56,6 +59,10 @@ pub struct Args {
     /// Print this many intervals as plain text instead of using the screen
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     batch: Option<u64>,
+
+    /// With --batch: how rows are printed
+    #[arg(long, value_enum, default_value = "text", requires = "batch")]
+    format: Form,
 
     /// With --batch: sort rows by this
     #[arg(long, value_enum, default_value = "time", requires = "batch")]
@@ -76,6 +83,15 @@ pub struct Args {
     rows: usize,
 }
 
+/// What `--batch` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Form {
+    /// Columns, in units for people
+    Text,
+    /// One object for each interval, on a line of its own: picoseconds, bytes, counts per second
+    Json,
+}
+
 /// What `--batch` sorts by.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Sort {
@@ -91,6 +107,7 @@ Examples:
   tare top --pid 4711 --page waits
   MYSQL_PWD=$(cat secret) tare top --dsn mysql://monitor@db1:3306
   tare top --dsn /run/mysqld/mysqld.sock --batch 1 --page files
+  tare top --dsn /run/mysqld/mysqld.sock --batch 10 --format json
 
 Press ? for the keys. The account needs SELECT on performance_schema.* and nothing else.
 
@@ -120,6 +137,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
                 },
                 filter: args.filter.clone(),
                 rows: args.rows,
+                is_json: args.format == Form::Json,
             };
             batch.run(sampler)?;
         }

@@ -22,6 +22,8 @@ const STATEMENTS: Sheet = Sheet {
     recent: Some("LAST_SEEN >= NOW() - INTERVAL {} SECOND"),
     hint: "no statement was counted: the consumer statements_digest and the instruments statement/% must be on",
     drill: Drill::Executions,
+    instruments: "statement/%",
+    consumer: "statements_digest",
     ..sheet(
         "statements",
         "FROM performance_schema.events_statements_summary_by_digest WHERE COUNT_STAR > 0",
@@ -43,6 +45,7 @@ const STATEMENTS: Sheet = Sheet {
 const WAITS: Sheet = Sheet {
     hint: "no wait was counted: UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE NAME LIKE 'wait/%'",
     drill: Drill::To(&WAIT_BY_THREAD),
+    instruments: "wait/%",
     ..sheet(
         "waits",
         "FROM performance_schema.events_waits_summary_global_by_event_name WHERE COUNT_STAR > 0 AND EVENT_NAME <> 'idle'",
@@ -60,6 +63,7 @@ const WAITS: Sheet = Sheet {
 const STAGES: Sheet = Sheet {
     hint: "no stage was counted: UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE NAME LIKE 'stage/%'",
     drill: Drill::To(&STAGE_BY_THREAD),
+    instruments: "stage/%",
     ..sheet(
         "stages",
         "FROM performance_schema.events_stages_summary_global_by_event_name WHERE COUNT_STAR > 0",
@@ -75,6 +79,7 @@ const STAGES: Sheet = Sheet {
 };
 
 const FILES: Sheet = Sheet {
+    instruments: "wait/io/file/%",
     hint: "no file io was counted: UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE NAME LIKE 'wait/io/file/%'",
     ..sheet(
         "files",
@@ -97,6 +102,7 @@ const FILES: Sheet = Sheet {
 const TABLES: Sheet = Sheet {
     hint: "no table io was counted: UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE NAME LIKE 'wait/io/table/%'",
     drill: Drill::To(&TABLE_BY_INDEX),
+    instruments: "wait/io/table/%",
     ..sheet(
         "tables",
         "FROM performance_schema.table_io_waits_summary_by_table WHERE COUNT_STAR > 0",
@@ -123,6 +129,8 @@ const LOCKS: Sheet = Sheet {
     },
     hint: "no lock on a table is held or was counted: the instruments wait/lock/% must be on",
     drill: Drill::To(&LOCK_HOLDERS),
+    instruments: "wait/lock/%",
+    first: "WAITING",
     ..sheet(
         "locks",
         "FROM (SELECT OBJECT_SCHEMA AS S, OBJECT_NAME AS N, COUNT_STAR AS C, SUM_TIMER_WAIT AS T, COUNT_READ AS R, COUNT_WRITE AS W, 0 AS HELD, 0 AS PENDING \
@@ -255,6 +263,7 @@ static LOCK_HOLDERS: Sheet = Sheet {
     of: "table",
     shows_all: true,
     hint: "no metadata lock on it now",
+    first: "STATUS",
     ..sheet(
         "metadata locks",
         "FROM performance_schema.metadata_locks AS l LEFT JOIN performance_schema.threads AS t ON t.THREAD_ID = l.OWNER_THREAD_ID \
@@ -373,6 +382,19 @@ mod tests {
                 .count();
             assert_eq!(wide, 1, "{}", sheet.name);
         }
+    }
+
+    #[test]
+    fn the_columns_that_are_named_are_there() {
+        for sheet in PAGES.iter().chain([&LOCK_HOLDERS]) {
+            assert_eq!(
+                sheet.waiting().is_some(),
+                !sheet.first.is_empty(),
+                "{}",
+                sheet.name
+            );
+        }
+        assert!(PAGES[5].waiting().is_some() && LOCK_HOLDERS.waiting().is_some());
     }
 
     #[test]

@@ -112,6 +112,12 @@ pub struct Sheet {
     pub hint: &'static str,
     /// Where Enter leads.
     pub drill: Drill,
+    /// The instruments without which nothing is counted here, as LIKE takes them.
+    pub instruments: &'static str,
+    /// The consumer without which nothing is.
+    pub consumer: &'static str,
+    /// Head of the column whose waiting rows stand before all others, in whichever order.
+    pub first: &'static str,
 }
 
 /// A column.
@@ -162,6 +168,9 @@ pub(super) const fn sheet(
         since: ALWAYS,
         hint: "",
         drill: Drill::None,
+        instruments: "",
+        consumer: "",
+        first: "",
     }
 }
 
@@ -214,6 +223,12 @@ impl Sheet {
         counts
             .or_else(|| self.find(|kind| kind == Measure::Gauge))
             .unwrap_or(0)
+    }
+
+    /// The column that says who waits.
+    pub fn waiting(&self) -> Option<usize> {
+        let column = |column: &Column| !self.first.is_empty() && column.head == self.first;
+        self.columns.iter().position(column)
     }
 
     /// The columns on the screen, with their numbers.

@@ -87,6 +87,15 @@ impl Figure {
         }
     }
 
+    /// Whether it says that somebody waits: a number of them, or a lock that is not granted.
+    pub fn is_waiting(&self) -> bool {
+        match self {
+            Self::Empty => false,
+            Self::Text(text) => text != "GRANTED",
+            Self::Number(n) => *n > 0.0,
+        }
+    }
+
     /// As it is shown in a column of this kind.
     pub fn shown(&self, kind: Measure) -> String {
         match self {

@@ -3,9 +3,9 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use super::executions;
 use super::sheet::{Drill, Sheet};
 use super::snapshot::{Key, Row, Snapshot, between};
+use super::{executions, idle, own};
 use crate::observe::{Observed, Trouble};
 
 /// What is looked at: a page, or what belongs to a row of one.
@@ -113,13 +113,22 @@ impl Sampler {
         }
         // What was written into a file and has ended does not move: totals are all there is.
         let before = before.filter(|_| self.observed.about.was_live);
-        let rows = between(place.sheet, before.as_ref(), &now);
+        let mut rows = between(place.sheet, before.as_ref(), &now);
+        // To a segment nothing is sent.
+        if !self.observed.about.is_segment {
+            own::leave_out(place.sheet, &mut rows, self.observed.about.connection_id);
+        }
         let seconds = before.map(|before| now.at.duration_since(before.at).as_secs_f64());
         let mut notes = Vec::new();
-        if now.rows.is_empty() && !place.sheet.hint.is_empty() {
-            notes.push(place.sheet.hint.to_owned());
-        } else if rows.is_empty() {
-            notes.push("nothing happened in this interval".to_owned());
+        if rows.is_empty() {
+            // What is off is known for a segment that nobody writes, too.
+            notes.push(match idle::off(&mut self.observed, place.sheet)? {
+                Some(off) => off,
+                None if now.rows.is_empty() && !place.sheet.hint.is_empty() => {
+                    place.sheet.hint.to_owned()
+                }
+                None => "nothing happened in this interval".to_owned(),
+            });
         }
         if !self.observed.about.was_live {
             notes.push("a saved segment: totals of the whole recording".into());

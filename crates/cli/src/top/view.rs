@@ -225,7 +225,7 @@ impl View {
     }
 }
 
-/// Rows in an order, without those that do not have a text.
+/// Rows in an order, without those that do not have a text. Where somebody waits comes first.
 pub fn arranged<'a>(sheet: &Sheet, rows: &'a [Row], order: Order, filter: &str) -> Vec<&'a Row> {
     let wanted = filter.to_lowercase();
     let matches = |row: &&Row| {
@@ -256,8 +256,55 @@ pub fn arranged<'a>(sheet: &Sheet, rows: &'a [Row], order: Order, filter: &str) 
         } else {
             by_figure
         };
+        let waits = |row: &Row| {
+            sheet
+                .waiting()
+                .is_some_and(|at| row.figures[at].is_waiting())
+        };
         // Equal ones stay where they are from one interval to the next.
+        let by_figure = waits(b).cmp(&waits(a)).then(by_figure);
         by_figure.then_with(|| a.key.cmp(&b.key))
     });
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::top::snapshot::Figure;
+
+    #[test]
+    fn where_somebody_waits_comes_first_in_every_order() {
+        let sheet = &PAGES[5];
+        let waiting = sheet.waiting().expect("a column");
+        let row = |name: &str, time: f64, waits: f64| {
+            let mut figures = vec![Figure::Empty; sheet.columns.len()];
+            figures[sheet.by_time()] = Figure::Number(time);
+            figures[waiting] = Figure::Number(waits);
+            Row {
+                key: vec![Some(name.into())],
+                figures,
+            }
+        };
+        let rows = [
+            row("busy", 9.0, 0.0),
+            row("blocked", 1.0, 1.0),
+            row("idle", 0.0, 0.0),
+        ];
+        for (descending, expected) in [
+            (true, ["blocked", "busy", "idle"]),
+            (false, ["blocked", "idle", "busy"]),
+        ] {
+            let order = Order {
+                column: sheet.by_time(),
+                descending,
+            };
+            let found = arranged(sheet, &rows, order, "");
+            let names: Vec<_> = found
+                .iter()
+                .filter_map(|row| row.key[0].as_deref())
+                .collect();
+            assert_eq!(names, expected);
+        }
+    }
 }

@@ -1,0 +1,111 @@
+//! What `tare top` causes itself, left out of what it shows: its connection, and the statements that it
+//! sends. A digest tells neither who sent it nor from where, so statements are known by their text.
+
+use std::sync::OnceLock;
+
+use super::pages::PAGES;
+use super::sheet::{Drill, Sheet};
+use super::snapshot::{Figure, Row};
+
+/// A shorter text could be anybody's.
+const LEAST: usize = 40;
+
+/// Takes out of a page's rows what this connection has caused.
+pub fn leave_out(sheet: &Sheet, rows: &mut Vec<Row>, connection: u64) {
+    if let Some(at) = sheet
+        .columns
+        .iter()
+        .position(|column| column.head == "CONN")
+    {
+        rows.retain(|row| row.figures[at] != Figure::Number(connection as f64));
+    }
+    if matches!(sheet.drill, Drill::Executions) {
+        let at = sheet.columns.len() - 1;
+        rows.retain(|row| !matches!(&row.figures[at], Figure::Text(text) if is_own(text)));
+    }
+}
+
+/// Whether a digest's text, or its beginning, is of a question that this program asks.
+fn is_own(digest: &str) -> bool {
+    static QUESTIONS: OnceLock<Vec<String>> = OnceLock::new();
+    let questions = QUESTIONS.get_or_init(|| {
+        let mut sheets: Vec<&Sheet> = PAGES.iter().collect();
+        sheets.extend(PAGES.iter().filter_map(|page| match page.drill {
+            Drill::To(sheet) => Some(sheet),
+            _ => None,
+        }));
+        // Keys are literals, which a digest has not: any will do.
+        let keys = [Some("1".to_owned()), Some("1".to_owned())];
+        let mut questions: Vec<String> = sheets
+            .iter()
+            .filter(|sheet| !sheet.from.is_empty())
+            .map(|sheet| plain(&sheet.question(&keys, Some(1))))
+            .collect();
+        questions.extend(super::executions::questions().iter().map(|sql| plain(sql)));
+        questions.extend(super::idle::questions().iter().map(|sql| plain(sql)));
+        questions
+    });
+    let digest = plain(digest);
+    let digest = digest.trim_end_matches('.');
+    digest.len() >= LEAST
+        && questions
+            .iter()
+            .any(|own| own.starts_with(digest) || digest.starts_with(own.as_str()))
+}
+
+/// A statement without what servers write differently: literals, quotes around names, blanks, case.
+fn plain(sql: &str) -> String {
+    let mut plain = String::with_capacity(sql.len());
+    let mut rest = sql.chars().peekable();
+    // A digit or an x within a name begins no literal.
+    let mut in_name = false;
+    while let Some(c) = rest.next() {
+        let hexadecimal = matches!(c, 'x' | 'X') && !in_name && rest.peek() == Some(&'\'');
+        match c {
+            _ if hexadecimal => continue,
+            '\'' => {
+                while rest.next_if(|c| *c != '\'').is_some() {}
+                rest.next();
+                plain.push('?');
+            }
+            '0'..='9' if !in_name => {
+                while rest.next_if(|c| c.is_ascii_digit() || *c == '.').is_some() {}
+                plain.push('?');
+            }
+            '<' if rest.next_if(|c| *c == '>').is_some() => plain.push_str("!="),
+            '`' => {}
+            c if c.is_whitespace() => {}
+            c => plain.push(c.to_ascii_uppercase()),
+        }
+        in_name = c.is_alphanumeric() || c == '_';
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_of_a_question_is_known_and_nobody_elses_is() {
+        // As MySQL and MariaDB write it.
+        let digest = "SELECT `SUM_TIMER_WAIT` , `COUNT_STAR` , `MAX_TIMER_WAIT` , `EVENT_NAME` FROM `performance_schema` . \
+             `events_waits_summary_global_by_event_name` WHERE `COUNT_STAR` > ? AND `EVENT_NAME` != ? ";
+        assert!(is_own(digest));
+        assert!(is_own(&digest[..120]));
+        assert!(!is_own("SELECT `c` FROM `sbtest1` WHERE `id` = ?"));
+        assert!(!is_own("SELECT"));
+        let other = digest.replace("MAX_TIMER_WAIT", "MIN_TIMER_WAIT");
+        assert!(!is_own(&other));
+    }
+
+    #[test]
+    fn literals_names_and_blanks_are_made_alike() {
+        assert_eq!(
+            plain("SELECT a1 FROM t WHERE b <> 'x' AND c = CONVERT(x'74' USING utf8) LIMIT 50"),
+            plain(
+                "select `a1` FROM `t` WHERE `b` != ? AND `c` = CONVERT ( ? USING `utf8` ) LIMIT ?"
+            )
+        );
+    }
+}
