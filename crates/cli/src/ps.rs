@@ -1,5 +1,7 @@
 //! `tare ps`: the segments of what runs.
 
+mod place;
+
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,10 +16,10 @@ use crate::sql::{Answer, Local, Session};
 
 /// List the running programs that use Tare
 ///
-/// One row for each segment of a running process that this user may read: process, program,
-/// threads, events counted so far, start of recording (UTC), version of the segment's layout, and
-/// the path that --segment takes. Programs with another layout version are listed, but this tare
-/// cannot read them.
+/// One row for each segment of a running process that this user may read: process, program, its
+/// version, where it listens (TCP ports and sockets) and keeps its data, threads, events counted so
+/// far, start of recording (UTC), version of the segment's layout, and the path that --segment takes.
+/// Programs with another layout version are listed, but this tare cannot read them.
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
@@ -45,7 +47,8 @@ FROM tare.segments";
 
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let columns = [
-        "PID", "PROGRAM", "THREADS", "EVENTS", "STARTED", "LAYOUT", "SEGMENT", "REMARK",
+        "PID", "PROGRAM", "VERSION", "LISTENS", "DATA", "THREADS", "EVENTS", "STARTED", "LAYOUT",
+        "SEGMENT", "REMARK",
     ];
     let rows = Rows {
         columns: columns.map(String::from).to_vec(),
@@ -78,9 +81,13 @@ fn row(found: &Found) -> Option<Vec<Cell>> {
     let [program, threads, events, started] = facts;
     let layout = Cell::Unsigned(found.layout_version.into());
     let path = Cell::Text(found.path.display().to_string());
+    let known = |text: Option<String>| text.map_or(Cell::Null, Cell::Text);
     Some(vec![
         Cell::Unsigned(found.pid.into()),
         program,
+        known(place::version(found.pid)),
+        known(Some(place::listens(found.pid)).filter(|text| !text.is_empty())),
+        known(place::data(found.pid).map(|path| path.display().to_string())),
         threads,
         events,
         started,

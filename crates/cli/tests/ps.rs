@@ -2,6 +2,7 @@
 
 mod support;
 
+use support::server::Server;
 use support::{Directory, finish, host};
 
 fn list(directory: &Directory) -> Vec<serde_json::Value> {
@@ -49,6 +50,29 @@ fn a_running_program_is_listed_with_its_facts() {
         list(&directory).iter().all(|row| row["PID"] != pid),
         "it has ended"
     );
+}
+
+/// Servers of one program are told apart by what is theirs alone.
+#[test]
+fn servers_are_told_apart_by_directory_socket_and_version() {
+    let servers = [Server::tare(&[]), Server::tare(&[])];
+    let directory = Directory::new("apart");
+    let rows = list(&directory);
+    let version = finish(&mut directory.tare(["--version"])).stdout;
+    let mut data = Vec::new();
+    for server in &servers {
+        let row = rows
+            .iter()
+            .find(|row| row["PID"] == server.pid())
+            .expect("it is listed");
+        let version = version.trim_end().strip_prefix("tare ").expect("a version");
+        assert_eq!(row["VERSION"], format!("Tare {version}"));
+        assert_eq!(row["LISTENS"], server.socket().to_str().expect("text"));
+        let own = server.socket().parent().expect("a directory").join("data");
+        assert_eq!(row["DATA"], own.to_str().expect("text"));
+        data.push(own);
+    }
+    assert_ne!(data[0], data[1]);
 }
 
 #[test]
