@@ -11,6 +11,7 @@ mod observe;
 mod output;
 mod ps;
 mod querystat;
+mod record;
 mod run;
 mod save;
 mod serve;
@@ -60,6 +61,7 @@ enum Command {
     Ps(ps::Args),
     Top(Box<top::Args>),
     Querystat(querystat::Args),
+    Record(Box<record::Args>),
     Explain(explain::Args),
     Weigh(Box<weigh::Args>),
     Manual(manual::Args),
@@ -78,6 +80,7 @@ fn main() -> ExitCode {
         Command::Ps(args) => ps::main(&args),
         Command::Top(args) => top::main(&args),
         Command::Querystat(args) => querystat::main(&args),
+        Command::Record(args) => record::main(&args),
         Command::Explain(args) => explain::main(&args),
         Command::Weigh(args) => weigh::main(*args),
         Command::Manual(args) => manual::main(&args, <Cli as clap::CommandFactory>::command()),

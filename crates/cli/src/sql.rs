@@ -75,6 +75,11 @@ impl Target {
         self.dsn.as_deref()
     }
 
+    /// The segment that is meant, where no server is asked.
+    pub fn segment(&self) -> tare_reader::Target {
+        local::target(self.pid, self.segment.as_deref())
+    }
+
     /// Whether a segment is read, and no server asked.
     pub fn is_segment(&self) -> bool {
         self.dsn.is_none()
@@ -139,10 +144,7 @@ impl Session {
     pub fn open(target: &Target) -> Result<Self, Failure> {
         match &target.dsn {
             Some(dsn) => Ok(Self::Remote(Box::new(Remote::connect(dsn)?))),
-            None => {
-                let target = local::target(target.pid, target.segment.as_deref());
-                Ok(Self::Local(Box::new(Local::open(target)?)))
-            }
+            None => Ok(Self::Local(Box::new(Local::open(target.segment())?))),
         }
     }
 

@@ -58,11 +58,11 @@ pub struct Head {
     /// How deep, among statements.
     pub level: u8,
     /// What it does, of a wait.
-    operation: u8,
+    pub(crate) operation: u8,
 }
 
 impl Head {
-    fn of(words: &[u64]) -> Self {
+    pub(crate) fn of(words: &[u64]) -> Self {
         let packed = Packed::unpack(words[word::PACKED]);
         let ended = packed.span != 0;
         let id = words[word::ID];

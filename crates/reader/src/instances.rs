@@ -164,6 +164,13 @@ pub(crate) fn less(now: Cells, then: Option<Cells>) -> Cells {
     cells
 }
 
+impl Rows {
+    /// Id of the thread that holds a lock alone.
+    pub fn owner(&self, id: u32) -> Option<u64> {
+        self.owners.get(&id).copied()
+    }
+}
+
 impl Banks<'_> {
     /// What the banks hold about instances; `threads` are those that live.
     pub fn instance_rows(&self, threads: &[Thread]) -> Rows {

@@ -11,6 +11,7 @@
 //! the mapping, no loop is longer than the limits allow, and nothing panics.
 #![deny(unsafe_code)]
 
+pub mod active;
 pub mod actors;
 pub mod attach;
 pub mod classes;
@@ -35,6 +36,7 @@ pub mod totals;
 mod truncate;
 pub mod validate;
 
+pub use active::{Active, active};
 pub use actors::{Actor, ActorError, actors};
 pub use attach::{Segment, Target};
 pub use classes::{Class, Classes};

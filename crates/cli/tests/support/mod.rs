@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// How long anything may take before a test calls it hung. Not a measure of anything.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The binary under test.
 pub const TARE: &str = env!("CARGO_BIN_EXE_tare");

@@ -1,0 +1,252 @@
+//! `tare record`: what sessions did over time, in files.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
+use tare_history::{
+    Answer, Ask, Ended, Keep, Options, Recorder, Sampling, SegmentSource, ServerSource, Source,
+    Told, Unanswered,
+};
+
+use crate::exit::{FAILED, Failure};
+use crate::observe::{self, Observed, Trouble};
+use crate::sql::{Target, local};
+
+/// Record what a server's sessions do, in Parquet files
+///
+/// Looks at all threads at jittered moments and keeps what the active ones run and wait for. Every
+/// ten seconds it also keeps by how much digests, waits, files, tables, users, errors, memory and
+/// status variables have grown. Of a program that uses Tare, or a server behind tare run, shared
+/// memory is read: the server executes nothing for it. Any other server (--dsn) is asked in SQL, one
+/// statement for each moment, and what that takes is printed.
+///
+/// Files appear whole in DIR/TABLE/date=/hour=/host=/, where DuckDB, ClickHouse and Spark read them
+/// as tables; docs/history.md describes them. If it is killed, at most ten seconds are lost, and the
+/// next tare record with this directory and host puts the rest in its place.
+#[derive(clap::Args)]
+#[command(after_help = HELP)]
+pub struct Args {
+    #[command(flatten)]
+    target: Target,
+
+    /// Directory of the history, made if it is missing; several hosts may share one
+    #[arg(long, value_name = "DIR")]
+    dir: PathBuf,
+
+    /// Moments a second [default: 10; with --dsn 1]
+    #[arg(long, value_name = "N", value_parser = rate)]
+    rate: Option<f64>,
+
+    /// What the server is called in the files [default: its program's or product's name]
+    #[arg(long, value_name = "NAME")]
+    server: Option<String>,
+
+    /// What this host is called in the files [default: the host's name]
+    #[arg(long, value_name = "NAME")]
+    host: Option<String>,
+
+    /// End after so long: 30s, 10m, 2h
+    #[arg(long = "for", value_name = "TIME", value_parser = time)]
+    duration: Option<Duration>,
+
+    /// Write rows so often; a kill loses as much at most
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "10s")]
+    write_every: Duration,
+
+    /// Put files in their place so often
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "10m")]
+    settle_every: Duration,
+
+    /// Remove hours of this host that are older: 12h, 7d [default: none]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    keep: Option<Duration>,
+
+    /// Remove the oldest hours of this host beyond so much: 500M, 10G [default: none]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    keep_size: Option<u64>,
+
+    /// Print every ten seconds how many rows were written, and what looking took
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+const HELP: &str = "\
+Examples:
+  tare record --dir /var/lib/tare/history
+  tare record --pid 4711 --rate 100 --keep 7d --keep-size 10G --dir history
+  tare record --dsn /run/mysqld/mysqld.sock --dir history --for 10m
+  duckdb -c \"SELECT wait, SUM(seconds) FROM 'history/samples/**/*.parquet' GROUP BY wait\"
+
+Exit code: 1 when the server has gone or a file cannot be written; what was written before stays.";
+
+/// Reads `30s`, `10m`, `2h`, `7d`; a number alone is seconds.
+fn time(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{text}: give a time such as 30s, 10m, 2h or 7d");
+    let (number, seconds) = scaled(text, &[("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86_400.0)]);
+    let number: f64 = number.parse().map_err(|_| wrong())?;
+    let all = number * seconds;
+    match (0.1..=3.2e9).contains(&all) {
+        true => Ok(Duration::from_secs_f64(all)),
+        false => Err(wrong()),
+    }
+}
+
+/// Reads `500M`, `10G`; a number alone is bytes.
+fn size(text: &str) -> Result<u64, String> {
+    let wrong = || format!("{text}: give a size such as 500M or 10G");
+    let units = [("K", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12)];
+    let (number, bytes) = scaled(text, &units);
+    let number: f64 = number.parse().map_err(|_| wrong())?;
+    match (0.0..9e18).contains(&(number * bytes)) {
+        true => Ok((number * bytes) as u64),
+        false => Err(wrong()),
+    }
+}
+
+/// What stands before a unit, and what the unit is.
+fn scaled<'t>(text: &'t str, units: &[(&str, f64)]) -> (&'t str, f64) {
+    let found = units.iter().find_map(|(unit, factor)| {
+        let number = text.strip_suffix(unit)?;
+        Some((number, *factor))
+    });
+    found.unwrap_or((text, 1.0))
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let wrong = || format!("{text}: give moments a second, from 0.01 to 1000");
+    let rate: f64 = text.parse().map_err(|_| wrong())?;
+    match (0.01..=1000.0).contains(&rate) {
+        true => Ok(rate),
+        false => Err(wrong()),
+    }
+}
+
+/// A session that answers the recorder.
+struct Asked(Observed);
+
+impl Ask for Asked {
+    fn ask(&mut self, sql: &str) -> Result<Answer, Unanswered> {
+        let rows = self.0.rows(sql).map_err(|trouble| match trouble {
+            Trouble::Lost(why) => Unanswered::Lost(why),
+            Trouble::Refused(why) => Unanswered::Refused(why),
+        })?;
+        let texts = |row: Vec<_>| row.iter().map(observe::text).collect();
+        Ok(rows.into_iter().map(texts).collect())
+    }
+}
+
+pub fn main(args: &Args) -> Result<ExitCode, Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::new(FAILED, error);
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|e| failed(&e))?;
+    }
+    // A limit on files' sizes is an error to be told, and no end.
+    let unread = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGXFSZ, unread).map_err(|e| failed(&e))?;
+
+    let mut observed = Observed::open(args.target.clone())?;
+    let is_segment = args.target.is_segment();
+    let server = match &args.server {
+        Some(name) => name.clone(),
+        None if is_segment => program(&mut observed)?,
+        None => observed.about.server(),
+    };
+    let mut source: Box<dyn Source> = if is_segment {
+        let segment = local::attach(args.target.segment())?;
+        Box::new(SegmentSource::new(Arc::new(segment)))
+    } else {
+        let other = Observed::open(args.target.clone())?;
+        Box::new(ServerSource::new(Asked(other)))
+    };
+    let uname = rustix::system::uname();
+    let options = Options {
+        directory: args.dir.clone(),
+        host: match &args.host {
+            Some(host) => host.clone(),
+            None => uname.nodename().to_string_lossy().into_owned(),
+        },
+        server,
+        rate: args.rate.unwrap_or(if is_segment { 10.0 } else { 1.0 }),
+        write_every: args.write_every,
+        settle_every: args.settle_every,
+        duration: args.duration,
+        keep: Keep {
+            age: args.keep,
+            bytes: args.keep_size,
+        },
+    };
+    let what = format!(
+        "recording {} as {}, {} moments a second, in {}",
+        args.target.name(),
+        options.server,
+        options.rate,
+        args.dir.display()
+    );
+    let recorder = Recorder::start(options, &stop).map_err(|e| failed(&e))?;
+    eprintln!("tare: {what}");
+    let mut first = true;
+    let ended = recorder.record(&mut *source, &mut Asked(observed), &mut |told| match told {
+        Told::Refused(kind, why) => eprintln!("tare: growth of kind {kind} is not recorded: {why}"),
+        Told::Written(sampling) => {
+            if args.verbose || (first && !is_segment) {
+                eprintln!("tare: {}", cost(&sampling, is_segment));
+            }
+            first = false;
+        }
+    });
+    match ended {
+        Ok(Ended::Stopped) => Ok(ExitCode::SUCCESS),
+        Ok(Ended::Lost(why)) => Err(Failure::new(
+            FAILED,
+            format!("recording has ended: {why}. All that was seen is in {}", args.dir.display()),
+        )),
+        Err(error) => Err(Failure::new(
+            FAILED,
+            format!("recording has stopped: {error}. What was written before is whole and stays"),
+        )),
+    }
+}
+
+/// The program that writes the segment.
+fn program(observed: &mut Observed) -> Result<String, Failure> {
+    let program = observed.text("SELECT program FROM tare.segments")?;
+    Ok(program.unwrap_or_else(|| observed.about.server()))
+}
+
+/// What looking took, in a line.
+fn cost(sampling: &Sampling, is_segment: bool) -> String {
+    let each = sampling.took.as_secs_f64() / sampling.moments.max(1) as f64;
+    let share = 100.0 * sampling.took.as_secs_f64() / sampling.within.as_secs_f64().max(1e-9);
+    let who = match is_segment {
+        true => "this process; the server does nothing for it",
+        false => "the server, which answers them",
+    };
+    format!(
+        "{} moments, {} samples; a moment took {:.0} us, together {share:.2} % of one processor of {who}",
+        sampling.moments,
+        sampling.samples,
+        each * 1e6,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_sizes_have_units() {
+        assert_eq!(time("10m"), Ok(Duration::from_secs(600)));
+        assert_eq!(time("7d"), Ok(Duration::from_secs(604_800)));
+        assert_eq!(time("0.5"), Ok(Duration::from_millis(500)));
+        assert!(time("soon").is_err() && time("0").is_err() && time("-1s").is_err());
+        assert_eq!(size("500M"), Ok(500_000_000));
+        assert_eq!(size("12"), Ok(12));
+        assert!(size("much").is_err() && size("-1G").is_err());
+        assert!(rate("0").is_err() && rate("1e9").is_err() && rate("nan").is_err());
+    }
+}

@@ -1,0 +1,172 @@
+//! `tare record`, from outside: what it sees of a server, and what a kill leaves.
+
+mod support;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use support::server::Server;
+use support::{Directory, Running, finish, wait_for};
+
+/// The whole files below a directory.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten() {
+        let path = entry.expect("an entry").path();
+        match path.is_dir() {
+            true => found.extend(files(&path)),
+            false if path.extension().is_some_and(|end| end == "parquet") => found.push(path),
+            false => {}
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The rows of a table, as JSON.
+fn rows(history: &Path, table: &str) -> Vec<serde_json::Value> {
+    let mut found = Vec::new();
+    for path in files(&history.join(table)) {
+        let reader = SerializedFileReader::new(File::open(&path).expect("a file")).expect("whole");
+        for row in reader.get_row_iter(None).expect("rows") {
+            found.push(row.expect("a row").to_json_value());
+        }
+    }
+    found
+}
+
+/// Sleeps in the server until it is killed.
+fn sleeper(server: &Server) -> thread::JoinHandle<()> {
+    let mut conn = server.connect();
+    thread::spawn(move || {
+        let _ = conn.query_drop("SELECT SLEEP(1000)");
+    })
+}
+
+/// Records until a sample has been written, and ends as Control-C ends it.
+fn until_seen(directory: &Directory, history: &Path, target: [&str; 2], root: &mut Conn) {
+    let path = history.to_str().expect("UTF-8");
+    let options = ["record", "--dir", path, "--rate", "50", "--host", "db1"];
+    let more = ["--server", "shop", "--write-every", "0.1s"];
+    let words = options.iter().chain(&more).chain(&target);
+    let mut recorder = Running::start(&mut directory.tare(words));
+    wait_for("a piece of samples", || {
+        let open = files(&history.join(".open"));
+        open.iter()
+            .any(|path| path.to_string_lossy().contains("samples@"))
+            .then_some(())
+    });
+    root.query_drop("SELECT 'meanwhile'").expect("runs");
+    recorder.signal("INT");
+    assert!(recorder.wait().success(), "{}", recorder.stderr());
+}
+
+#[test]
+fn a_statement_that_runs_is_seen_in_shared_memory_and_by_sql() {
+    let directory = Directory::new("record");
+    let server = Server::tare(&[]);
+    let mut root = server.connect();
+    let sleeper = sleeper(&server);
+    wait_for("the statement", || {
+        let running = "SELECT id FROM information_schema.processlist WHERE info = 'SELECT SLEEP(1000)'";
+        root.query_first::<u64, _>(running).expect("answers")
+    });
+    let pid = server.pid().to_string();
+    let socket = server.socket().to_str().expect("UTF-8").to_owned();
+    for target in [["--pid", &pid], ["--dsn", &socket]] {
+        let history = directory.path().join(&target[0][2..]);
+        until_seen(&directory, &history, target, &mut root);
+        let samples = rows(&history, "samples");
+        let asleep: Vec<_> = (samples.iter())
+            .filter(|row| row["statement"] == "statement/sql/select" && row["user"] == "root")
+            .filter(|row| row["text"] == "SELECT SLEEP(1000)" || row["digest"].is_string())
+            .collect();
+        assert!(!asleep.is_empty(), "{target:?}: {samples:?}");
+        for row in &asleep {
+            assert_eq!(row["server"], "shop");
+            assert!(row["statement_ns"].as_u64().expect("timed") > 0, "{row}");
+            assert!(row["connection_id"].is_u64(), "{row}");
+        }
+        assert!(!rows(&history, "moments").is_empty());
+        let growth = rows(&history, "growth");
+        let grew = |row: &&serde_json::Value| {
+            row["kind"] == "statement" && row["name"] == "statement/sql/select"
+        };
+        let selects = growth.iter().find(grew).expect("it was counted");
+        assert!(selects["count"].as_u64() >= Some(1), "{selects}");
+        let open = fs::read_dir(history.join(".open")).expect("a directory");
+        assert_eq!(open.count(), 0, "{target:?}");
+    }
+    let kill = "SELECT id FROM information_schema.processlist WHERE info = 'SELECT SLEEP(1000)'";
+    let id: u64 = root.query_first(kill).expect("answers").expect("runs");
+    root.query_drop(format!("KILL {id}")).expect("kills");
+    sleeper.join().expect("ends");
+}
+
+/// `make test-long` kills a hundred.
+#[test]
+fn a_recorder_that_is_killed_loses_no_file() {
+    let kills = match std::env::var_os("TARE_TEST_LONG") {
+        Some(_) => 100,
+        None => 5,
+    };
+    let directory = Directory::new("record-killed");
+    let history = directory.path().join("history");
+    let server = Server::tare(&[]);
+    let pid = server.pid().to_string();
+    let path = history.to_str().expect("UTF-8").to_owned();
+    let record = |more: &[&str]| {
+        let options = ["record", "--pid", &pid, "--dir", &path, "--host", "db1", "--rate", "200"];
+        let often = ["--write-every", "0.1s", "--settle-every", "0.3s"];
+        directory.tare(options.iter().chain(&often).chain(more))
+    };
+    let mut known = 0;
+    for _ in 0..kills {
+        let mut recorder = Running::start(&mut record(&[]));
+        wait_for("more rows than before", || {
+            let all = files(&history);
+            (all.len() > known).then_some(())
+        });
+        recorder.signal("KILL");
+        recorder.wait();
+        known = files(&history).len();
+    }
+    let finished = finish(&mut record(&["--for", "0.2s"]));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    // Every file is whole, each moment stands once, and nothing is left open.
+    let mut moments: Vec<String> = rows(&history, "moments")
+        .iter()
+        .map(|row| row["at"].to_string())
+        .collect();
+    let all = moments.len();
+    moments.sort();
+    moments.dedup();
+    assert_eq!(moments.len(), all);
+    assert!(all > kills, "{all} moments");
+    let open = fs::read_dir(history.join(".open")).expect("a directory");
+    assert_eq!(open.count(), 0);
+}
+
+#[test]
+fn what_cannot_be_written_ends_it_with_a_reason_and_keeps_the_rest() {
+    let directory = Directory::new("record-full");
+    let history = directory.path().join("history");
+    let server = Server::tare(&[]);
+    let pid = server.pid().to_string();
+    let path = history.to_str().expect("UTF-8");
+    let tare = directory.tare(["record", "--pid", &pid, "--dir", path, "--write-every", "0.1s"]);
+    // No file may be longer than 512 bytes.
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "ulimit -f 1; exec \"$@\"", "sh"]);
+    command.arg(tare.get_program()).args(tare.get_args());
+    let finished = finish(&mut command);
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    assert!(finished.stderr.contains("recording has stopped"), "{finished:?}");
+    assert!(files(&history).is_empty());
+    let finished = finish(&mut directory.tare(["sql", "--pid", &pid, "-e", "SELECT 1"]));
+    assert_eq!(finished.code, Some(0), "the server goes on: {finished:?}");
+}

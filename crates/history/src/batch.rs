@@ -1,0 +1,192 @@
+//! Rows of a table on their way into a file.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::TypePtr;
+
+use crate::error::Error;
+use crate::schema::{Table, Type, VERSION};
+
+/// A value of a row.
+#[derive(Clone, Copy, Debug)]
+pub enum Value<'a> {
+    /// Of types Long and Time; `None` is NULL.
+    Long(Option<i64>),
+    /// Of type Double.
+    Double(f64),
+    /// Of type Text; `None` is NULL.
+    Text(Option<&'a str>),
+}
+
+/// What a column has so far: which rows have a value (1) or not (0), and the values.
+struct Column {
+    levels: Vec<i16>,
+    values: Values,
+}
+
+enum Values {
+    Long(Vec<i64>),
+    Double(Vec<f64>),
+    Text(Vec<ByteArray>),
+}
+
+/// Rows of one table.
+pub struct Batch {
+    /// The table.
+    pub table: &'static Table,
+    rows: usize,
+    columns: Vec<Column>,
+    /// Each text once: the same few stand in most rows.
+    texts: HashMap<Box<str>, ByteArray>,
+}
+
+impl Batch {
+    /// None yet.
+    pub fn new(table: &'static Table) -> Self {
+        let columns = table.columns.iter().map(|column| Column {
+            levels: Vec::new(),
+            values: match column.kind {
+                Type::Long | Type::Time => Values::Long(Vec::new()),
+                Type::Double => Values::Double(Vec::new()),
+                Type::Text => Values::Text(Vec::new()),
+            },
+        });
+        Self {
+            table,
+            rows: 0,
+            columns: columns.collect(),
+            texts: HashMap::new(),
+        }
+    }
+
+    /// How many.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Adds a row: its values in the order of the columns.
+    pub fn push<const N: usize>(&mut self, row: [Value<'_>; N]) {
+        assert_eq!(N, self.columns.len(), "{}", self.table.name);
+        for (column, value) in self.columns.iter_mut().zip(row) {
+            let is_there = match (&mut column.values, value) {
+                (Values::Long(values), Value::Long(n)) => {
+                    values.extend(n);
+                    n.is_some()
+                }
+                (Values::Double(values), Value::Double(n)) => {
+                    values.push(n);
+                    true
+                }
+                (Values::Text(values), Value::Text(text)) => {
+                    values.extend(text.map(|text| shared(&mut self.texts, text)));
+                    text.is_some()
+                }
+                _ => panic!("a value of {} has another type", self.table.name),
+            };
+            column.levels.push(is_there.into());
+        }
+        self.rows += 1;
+    }
+
+    /// Forgets all rows.
+    pub fn clear(&mut self) {
+        *self = Self::new(self.table);
+    }
+
+    /// Writes the rows as one file, to be made whole by whoever renames it.
+    ///
+    /// # Errors
+    /// [`Error`]: the disk is full, for instance. Then there may be a part of a file.
+    pub fn write(&self, path: &Path, host: &str) -> Result<(), Error> {
+        let file = File::create(path).map_err(Error::at(path))?;
+        let told = Error::parquet;
+        let mut writer = SerializedFileWriter::new(&file, message(self.table), properties(host))
+            .map_err(told(path))?;
+        let mut group = writer.next_row_group().map_err(told(path))?;
+        for (described, column) in self.table.columns.iter().zip(&self.columns) {
+            let is_required = described.kind == Type::Time;
+            let levels = (!is_required).then_some(&column.levels[..]);
+            column.write(&mut group, levels).map_err(told(path))?;
+        }
+        group.close().map_err(told(path))?;
+        writer.close().map_err(told(path))?;
+        file.sync_all().map_err(Error::at(path))
+    }
+}
+
+fn shared(texts: &mut HashMap<Box<str>, ByteArray>, text: &str) -> ByteArray {
+    if let Some(known) = texts.get(text) {
+        return known.clone();
+    }
+    let bytes = ByteArray::from(text.as_bytes().to_vec());
+    texts.insert(text.into(), bytes.clone());
+    bytes
+}
+
+impl Column {
+    fn write(
+        &self,
+        group: &mut SerializedRowGroupWriter<'_, &File>,
+        levels: Option<&[i16]>,
+    ) -> parquet::errors::Result<()> {
+        let Some(mut column) = group.next_column()? else {
+            return Ok(());
+        };
+        match &self.values {
+            Values::Long(values) => {
+                (column.typed::<Int64Type>()).write_batch(values, levels, None)?
+            }
+            Values::Double(values) => {
+                (column.typed::<DoubleType>()).write_batch(values, levels, None)?
+            }
+            Values::Text(values) => {
+                (column.typed::<ByteArrayType>()).write_batch(values, levels, None)?
+            }
+        };
+        column.close()
+    }
+}
+
+/// The table as Parquet describes it.
+pub fn message(table: &Table) -> TypePtr {
+    let columns = table.columns.iter().map(|column| {
+        let name = column.name;
+        match column.kind {
+            Type::Time => format!("required int64 {name} (TIMESTAMP(MICROS,true));"),
+            Type::Long => format!("optional int64 {name};"),
+            Type::Double => format!("optional double {name};"),
+            Type::Text => format!("optional binary {name} (STRING);"),
+        }
+    });
+    let text = format!(
+        "message {} {{ {} }}",
+        table.name,
+        columns.collect::<String>()
+    );
+    Arc::new(parse_message_type(&text).expect("the tables are described right"))
+}
+
+/// How files are written, and what they say of themselves.
+pub fn properties(host: &str) -> Arc<WriterProperties> {
+    let say = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
+    let properties = WriterProperties::builder()
+        // Files are put together from pieces by copying: per-page indexes would not come along.
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_created_by(format!("tare {}", env!("CARGO_PKG_VERSION")))
+        .set_key_value_metadata(Some(vec![
+            say("tare.version", VERSION.to_string()),
+            say("tare.host", host.to_owned()),
+        ]));
+    Arc::new(properties.build())
+}

@@ -1,0 +1,222 @@
+//! By how much counters grew since they were last asked for.
+
+use std::collections::HashMap;
+
+use crate::ask::{Ask, Unanswered};
+
+/// Numbers of a row, in the order of table `growth`: count, time, lock time (picoseconds), errors,
+/// warnings, rows affected, sent, examined, bytes read and written. Then a value that is no sum.
+pub const SUMS: usize = 10;
+
+/// What a question is about, and the question: schema, name, the sums, the value, and of digests the
+/// text.
+struct Question {
+    kind: &'static str,
+    sql: &'static str,
+}
+
+#[rustfmt::skip] // One question, two lines.
+const QUESTIONS: [Question; 12] = [
+    Question { kind: "digest", sql:
+        "SELECT SCHEMA_NAME, DIGEST, COUNT_STAR, SUM_TIMER_WAIT, SUM_LOCK_TIME, SUM_ERRORS, SUM_WARNINGS, SUM_ROWS_AFFECTED, SUM_ROWS_SENT, SUM_ROWS_EXAMINED, NULL, NULL, NULL, DIGEST_TEXT FROM performance_schema.events_statements_summary_by_digest" },
+    Question { kind: "statement", sql:
+        "SELECT NULL, EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT, SUM_LOCK_TIME, SUM_ERRORS, SUM_WARNINGS, SUM_ROWS_AFFECTED, SUM_ROWS_SENT, SUM_ROWS_EXAMINED, NULL, NULL, NULL FROM performance_schema.events_statements_summary_global_by_event_name" },
+    Question { kind: "user", sql:
+        "SELECT NULL, USER, SUM(COUNT_STAR), SUM(SUM_TIMER_WAIT), SUM(SUM_LOCK_TIME), SUM(SUM_ERRORS), SUM(SUM_WARNINGS), SUM(SUM_ROWS_AFFECTED), SUM(SUM_ROWS_SENT), SUM(SUM_ROWS_EXAMINED), NULL, NULL, NULL FROM performance_schema.events_statements_summary_by_user_by_event_name GROUP BY USER" },
+    Question { kind: "wait", sql:
+        "SELECT NULL, EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT FROM performance_schema.events_waits_summary_global_by_event_name" },
+    Question { kind: "stage", sql:
+        "SELECT NULL, EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT FROM performance_schema.events_stages_summary_global_by_event_name" },
+    Question { kind: "file", sql:
+        "SELECT NULL, FILE_NAME, COUNT_STAR, SUM_TIMER_WAIT, NULL, NULL, NULL, NULL, NULL, NULL, SUM_NUMBER_OF_BYTES_READ, SUM_NUMBER_OF_BYTES_WRITE FROM performance_schema.file_summary_by_instance" },
+    Question { kind: "table", sql:
+        "SELECT OBJECT_SCHEMA, OBJECT_NAME, COUNT_STAR, SUM_TIMER_WAIT FROM performance_schema.table_io_waits_summary_by_table" },
+    Question { kind: "index", sql:
+        "SELECT OBJECT_SCHEMA, CONCAT(OBJECT_NAME, '.', INDEX_NAME), COUNT_STAR, SUM_TIMER_WAIT FROM performance_schema.table_io_waits_summary_by_index_usage WHERE INDEX_NAME IS NOT NULL" },
+    Question { kind: "error", sql:
+        "SELECT NULL, ERROR_NAME, SUM_ERROR_RAISED FROM performance_schema.events_errors_summary_global_by_error WHERE ERROR_NAME IS NOT NULL" },
+    Question { kind: "memory", sql:
+        "SELECT NULL, EVENT_NAME, COUNT_ALLOC, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SUM_NUMBER_OF_BYTES_ALLOC, SUM_NUMBER_OF_BYTES_FREE, CURRENT_NUMBER_OF_BYTES_USED FROM performance_schema.memory_summary_global_by_event_name" },
+    Question { kind: "metric", sql:
+        "SELECT NULL, VARIABLE_NAME, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, VARIABLE_VALUE FROM performance_schema.global_status" },
+    Question { kind: "metric", sql:
+        "SELECT NULL, NAME, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, `COUNT` FROM information_schema.INNODB_METRICS" },
+];
+
+/// By how much a row grew.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grown {
+    /// What it is.
+    pub kind: &'static str,
+    /// Its schema.
+    pub schema: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// What its sums grew by; `None` where it has none.
+    pub sums: [Option<u64>; SUMS],
+    /// What it is now, where that is no sum.
+    pub value: Option<i64>,
+}
+
+/// The text of a digest that was not known before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// The default schema.
+    pub schema: Option<String>,
+    /// The digest.
+    pub digest: String,
+    /// The text.
+    pub text: String,
+}
+
+type Key = (&'static str, Option<String>, String);
+type Numbers = ([Option<u64>; SUMS], Option<i64>);
+
+/// What was seen last.
+#[derive(Default)]
+pub struct Growth {
+    seen: HashMap<Key, Numbers>,
+    /// Digests whose text was given.
+    told: std::collections::HashSet<(Option<String>, String)>,
+    /// What cannot be asked here: the server has no such table, or the account no right.
+    refused: Vec<(&'static str, String)>,
+    started: bool,
+}
+
+impl Growth {
+    /// Asks, and gives what has grown since the last time: nothing the first time.
+    ///
+    /// # Errors
+    /// [`Unanswered::Lost`]. A question that is refused is not asked again.
+    pub fn since(&mut self, ask: &mut dyn Ask) -> Result<(Vec<Grown>, Vec<Text>), Unanswered> {
+        let (mut grown, mut texts) = (Vec::new(), Vec::new());
+        for question in &QUESTIONS {
+            if self.refused.iter().any(|(sql, _)| *sql == question.sql) {
+                continue;
+            }
+            let rows = match ask.ask(question.sql) {
+                Ok(rows) => rows,
+                Err(Unanswered::Refused(why)) => {
+                    self.refused.push((question.sql, why));
+                    continue;
+                }
+                Err(lost) => return Err(lost),
+            };
+            for row in rows {
+                let mut row = row.into_iter();
+                let schema = row.next().flatten();
+                let Some(name) = row.next().flatten() else {
+                    continue;
+                };
+                let mut numbers = [None; SUMS];
+                for number in &mut numbers {
+                    *number = row.next().flatten().and_then(|text| unsigned(&text));
+                }
+                let value = row.next().flatten().and_then(|text| text.parse().ok());
+                let key = (schema.clone(), name.clone());
+                if let Some(text) = row.next().flatten()
+                    && self.told.insert(key)
+                {
+                    let (schema, digest) = (schema.clone(), name.clone());
+                    texts.push(Text {
+                        schema,
+                        digest,
+                        text,
+                    });
+                }
+                grown.extend(self.row(question.kind, schema, name, (numbers, value)));
+            }
+        }
+        self.started = true;
+        Ok((grown, texts))
+    }
+
+    fn row(
+        &mut self,
+        kind: &'static str,
+        schema: Option<String>,
+        name: String,
+        now: Numbers,
+    ) -> Option<Grown> {
+        let key = (kind, schema, name);
+        let before = self.seen.insert(key.clone(), now);
+        if !self.started || before == Some(now) {
+            return None;
+        }
+        let (_, schema, name) = key;
+        // New since the last time: all of it. Less than before: it was emptied, and began anew.
+        let (then, _) = before.unwrap_or(([Some(0); SUMS], None));
+        let mut sums = now.0;
+        for (sum, then) in sums.iter_mut().zip(then) {
+            if let (Some(sum), Some(then)) = (sum.as_mut(), then)
+                && *sum >= then
+            {
+                *sum -= then;
+            }
+        }
+        let grew = sums.iter().flatten().any(|sum| *sum != 0) || now.1.is_some();
+        grew.then_some(Grown {
+            kind,
+            schema,
+            name,
+            sums,
+            value: now.1,
+        })
+    }
+
+    /// What is not recorded because the server refuses to tell, and what it says. Empty once told.
+    pub fn refused(&mut self) -> Vec<(&'static str, String)> {
+        let kinds = self.refused.iter_mut().filter(|(_, why)| !why.is_empty());
+        kinds
+            .map(|(sql, why)| (kind_of(sql), std::mem::take(why)))
+            .collect()
+    }
+}
+
+fn kind_of(sql: &str) -> &'static str {
+    let question = QUESTIONS.iter().find(|question| question.sql == sql);
+    question.map_or("", |question| question.kind)
+}
+
+/// A sum: of DECIMAL, too, whose fraction is zeros.
+fn unsigned(text: &str) -> Option<u64> {
+    text.split('.').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers the question on waits alone.
+    struct Waits(Vec<(&'static str, u64)>);
+
+    impl Ask for Waits {
+        fn ask(&mut self, sql: &str) -> Result<crate::Answer, Unanswered> {
+            if !sql.contains("events_waits_summary_global") {
+                return Err(Unanswered::Refused("1146".into()));
+            }
+            let row = |(name, count): &(&str, u64)| {
+                vec![None, Some((*name).to_owned()), Some(count.to_string())]
+            };
+            Ok(self.0.iter().map(row).collect())
+        }
+    }
+
+    fn counts(growth: &mut Growth, now: Vec<(&'static str, u64)>) -> Vec<(String, Option<u64>)> {
+        let (grown, _) = growth.since(&mut Waits(now)).expect("answers");
+        grown.into_iter().map(|g| (g.name, g.sums[0])).collect()
+    }
+
+    #[test]
+    fn what_grew_is_told_once_and_what_was_emptied_begins_anew() {
+        let mut growth = Growth::default();
+        assert_eq!(counts(&mut growth, vec![("a", 5), ("b", 7)]), []);
+        let (a, b, c) = ("a".to_owned(), "b".to_owned(), "c".to_owned());
+        let grown = counts(&mut growth, vec![("a", 9), ("b", 7), ("c", 1)]);
+        assert_eq!(grown, [(a.clone(), Some(4)), (c, Some(1))]);
+        let grown = counts(&mut growth, vec![("a", 2), ("b", 8)]);
+        assert_eq!(grown, [(a, Some(2)), (b, Some(1))]);
+        assert_eq!(growth.refused().len(), QUESTIONS.len() - 1);
+        assert_eq!(growth.refused(), []);
+    }
+}

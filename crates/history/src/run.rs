@@ -1,0 +1,262 @@
+//! The files of one recorder. Nothing appears in a table's directory but whole files:
+//!
+//! ```text
+//! DIR/.open/HOST+RUN/lock                      held by the recorder while it lives
+//! DIR/.open/HOST+RUN/samples@2026-11-22T14@00000017.parquet      a piece: the last ten seconds
+//! DIR/samples/date=2026-11-22/hour=14/host=HOST/RUN-00000012.parquet
+//! DIR/digests/host=HOST/RUN-00000000.parquet
+//! ```
+//!
+//! A piece is written aside, synced and renamed, so that a killed recorder loses what it had in
+//! memory and nothing else. Pieces of an hour become one file, which is written, synced and renamed
+//! likewise; then they are removed, the first one last. A file is named after its first piece: where
+//! the next recorder finds that piece and that file, the recorder before it was killed in between.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use jiff::Timestamp;
+use parquet::column::writer::ColumnCloseResult;
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
+use rustix::fs::{FlockOperation, flock};
+
+use crate::batch::{Batch, message, properties};
+use crate::error::Error;
+use crate::hour::Hour;
+use crate::schema::{TABLES, Table};
+
+/// The directory, below that of the history, of what is not in its place yet.
+pub const OPEN: &str = ".open";
+
+/// Between host and run in a name; no host's name has it.
+const BETWEEN: char = '+';
+
+/// The files of one recorder, from its start to its end.
+pub struct Run {
+    root: PathBuf,
+    host: String,
+    /// When it started, and its process.
+    name: String,
+    /// Where its pieces are.
+    pieces: PathBuf,
+    /// Held until the end; the kernel lets go of it whatever ends the process.
+    _lock: File,
+    next: u64,
+}
+
+/// A piece that lies there.
+struct Piece {
+    hour: Hour,
+    number: u64,
+    path: PathBuf,
+}
+
+impl Run {
+    /// Begins to write to `root`, and puts in its place what recorders of this host that were killed
+    /// have left.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn start(root: &Path, host: &str, now: SystemTime) -> Result<Self, Error> {
+        let is_name = !host.is_empty() && !host.starts_with('.');
+        if !is_name || host.contains(['/', '\0', '=', BETWEEN]) {
+            return Err(Error::Host(host.to_owned()));
+        }
+        let open = root.join(OPEN);
+        fs::create_dir_all(&open).map_err(Error::at(&open))?;
+        recover(root, host)?;
+        let start = Timestamp::try_from(now).unwrap_or_default();
+        let name = format!(
+            "{}-{}",
+            start.strftime("%Y%m%dT%H%M%S%6fZ"),
+            std::process::id()
+        );
+        let pieces = open.join(format!("{host}{BETWEEN}{name}"));
+        fs::create_dir_all(&pieces).map_err(Error::at(&pieces))?;
+        let lock = lock(&pieces)?;
+        let Some(lock) = lock else {
+            let source = std::io::Error::other("another process has just taken it");
+            return Err(Error::at(&pieces)(source));
+        };
+        Ok(Self {
+            root: root.to_owned(),
+            host: host.to_owned(),
+            name,
+            pieces,
+            _lock: lock,
+            next: 0,
+        })
+    }
+
+    /// Makes rows of an hour a piece. They are lost no more.
+    ///
+    /// # Errors
+    /// [`Error`]: nothing is left of the piece.
+    pub fn put(&mut self, batch: &Batch, hour: Hour) -> Result<(), Error> {
+        let name = format!("{}@{hour}@{:08}.parquet", batch.table.name, self.next);
+        self.next += 1;
+        let path = self.pieces.join(name);
+        let aside = path.with_extension("part");
+        let written = (batch.write(&aside, &self.host))
+            .and_then(|()| fs::rename(&aside, &path).map_err(Error::at(&path)))
+            .and_then(|()| sync_directory(&self.pieces));
+        if written.is_err() {
+            // What is half there takes room that is wanted.
+            let _ = fs::remove_file(&aside);
+        }
+        written
+    }
+
+    /// Puts the pieces there are in their place.
+    ///
+    /// # Errors
+    /// [`Error`]: the pieces stay, for the next recorder.
+    pub fn settle(&self) -> Result<(), Error> {
+        settle(&self.root, &self.host, &self.name, &self.pieces)
+    }
+
+    /// The same, and ends.
+    ///
+    /// # Errors
+    /// [`Error`]: the pieces stay, for the next recorder.
+    pub fn end(self) -> Result<(), Error> {
+        self.settle()?;
+        fs::remove_dir_all(&self.pieces).map_err(Error::at(&self.pieces))
+    }
+}
+
+/// The lock of a run's directory, unless somebody holds it.
+fn lock(pieces: &Path) -> Result<Option<File>, Error> {
+    let path = pieces.join("lock");
+    let file = File::create(&path).map_err(Error::at(&path))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(error) if error == rustix::io::Errno::WOULDBLOCK => Ok(None),
+        Err(error) => Err(Error::at(&path)(error.into())),
+    }
+}
+
+/// Settles what killed recorders of this host have left.
+fn recover(root: &Path, host: &str) -> Result<(), Error> {
+    let open = root.join(OPEN);
+    for entry in fs::read_dir(&open).map_err(Error::at(&open))? {
+        let pieces = entry.map_err(Error::at(&open))?.path();
+        let name = pieces.file_name().unwrap_or_default().to_string_lossy();
+        let Some((of, run)) = name.split_once(BETWEEN) else {
+            continue;
+        };
+        if of != host {
+            continue;
+        }
+        if let Some(_lock) = lock(&pieces)? {
+            settle(root, host, run, &pieces)?;
+            fs::remove_dir_all(&pieces).map_err(Error::at(&pieces))?;
+        }
+    }
+    Ok(())
+}
+
+fn settle(root: &Path, host: &str, run: &str, pieces: &Path) -> Result<(), Error> {
+    for table in TABLES {
+        let mut found = pieces_of(pieces, table)?;
+        found.sort_by_key(|piece| piece.number);
+        for of_hour in found.chunk_by(|a, b| a.hour == b.hour) {
+            let first = &of_hour[0];
+            let place = place(root, table, first.hour, host);
+            fs::create_dir_all(&place).map_err(Error::at(&place))?;
+            let path = place.join(format!("{run}-{:08}.parquet", first.number));
+            if !path.exists() {
+                let aside = pieces.join("settled.part");
+                join(table, host, of_hour, &aside)?;
+                fs::rename(&aside, &path).map_err(Error::at(&path))?;
+                sync_directory(&place)?;
+            }
+            for piece in of_hour.iter().rev() {
+                fs::remove_file(&piece.path).map_err(Error::at(&piece.path))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where a table's files of an hour are.
+fn place(root: &Path, table: &Table, hour: Hour, host: &str) -> PathBuf {
+    let mut place = root.join(table.name);
+    if table.by_hour {
+        place.push(format!("date={}", hour.date()));
+        place.push(format!("hour={}", hour.number()));
+    }
+    place.join(format!("host={host}"))
+}
+
+fn pieces_of(pieces: &Path, table: &Table) -> Result<Vec<Piece>, Error> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(pieces).map_err(Error::at(pieces))? {
+        let path = entry.map_err(Error::at(pieces))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let parts = name.strip_suffix(".parquet").map(|stem| stem.split('@'));
+        let Some([of, hour, number]) = parts.and_then(|mut parts| {
+            let three = [parts.next()?, parts.next()?, parts.next()?];
+            parts.next().is_none().then_some(three)
+        }) else {
+            continue;
+        };
+        let hour = hour.split_once('T').and_then(|(d, h)| Hour::parse(d, h));
+        if let (true, Some(hour), Ok(number)) = (of == table.name, hour, number.parse()) {
+            found.push(Piece {
+                hour,
+                number,
+                path: path.clone(),
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// One file of the row groups of several, which are copied as they are.
+fn join(table: &Table, host: &str, pieces: &[Piece], aside: &Path) -> Result<(), Error> {
+    let file = File::create(aside).map_err(Error::at(aside))?;
+    let told = Error::parquet;
+    let mut writer = SerializedFileWriter::new(&file, message(table), properties(host))
+        .map_err(told(aside))?;
+    for piece in pieces {
+        let from = File::open(&piece.path).map_err(Error::at(&piece.path))?;
+        let reader = (from.try_clone().map_err(Error::at(&piece.path)))
+            .and_then(|file| SerializedFileReader::new(file).map_err(told(&piece.path)))?;
+        for group in reader.metadata().row_groups() {
+            copy(group, &from, &mut writer).map_err(told(aside))?;
+        }
+    }
+    writer.close().map_err(told(aside))?;
+    file.sync_all().map_err(Error::at(aside))
+}
+
+fn copy(
+    group: &RowGroupMetaData,
+    from: &File,
+    to: &mut SerializedFileWriter<&File>,
+) -> parquet::errors::Result<()> {
+    let mut copied = to.next_row_group()?;
+    for column in group.columns() {
+        let close = ColumnCloseResult {
+            bytes_written: column.compressed_size() as u64,
+            rows_written: group.num_rows() as u64,
+            metadata: column.clone(),
+            bloom_filter: None,
+            column_index: None,
+            offset_index: None,
+        };
+        copied.append_column(from, close)?;
+    }
+    copied.close().map(|_: Arc<RowGroupMetaData>| ())
+}
+
+/// Makes a rename last.
+fn sync_directory(path: &Path) -> Result<(), Error> {
+    let directory = File::open(path).map_err(Error::at(path))?;
+    directory.sync_all().map_err(Error::at(path))
+}

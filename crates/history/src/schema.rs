@@ -1,0 +1,169 @@
+//! The tables of a history and their columns. Read by the writer and by docs/history.md's test.
+
+/// Written into each file under the key `tare.version`. A new column keeps the number, since engines
+/// read a missing column as NULL; a column that changes its meaning gets another one.
+pub const VERSION: u32 = 1;
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// Microseconds since 1970 in UTC.
+    Time,
+    /// A whole number.
+    Long,
+    /// A number with a fraction.
+    Double,
+    /// UTF-8.
+    Text,
+}
+
+/// A column. All but `at` may be NULL.
+#[derive(Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: Type,
+    /// What it says, in one sentence.
+    pub doc: &'static str,
+}
+
+/// A table: a directory of files.
+#[derive(Debug)]
+pub struct Table {
+    /// Its name.
+    pub name: &'static str,
+    /// What a row is, in one sentence.
+    pub doc: &'static str,
+    /// Whether its files are divided by hour, and removed when they are old. Others are few, and stay.
+    pub by_hour: bool,
+    /// Its columns. The host, date and hour are in the path.
+    pub columns: &'static [Column],
+}
+
+const fn column(name: &'static str, kind: Type, doc: &'static str) -> Column {
+    Column { name, kind, doc }
+}
+
+const AT: Column = column("at", Type::Time, "When, in UTC.");
+const SERVER: Column = column(
+    "server",
+    Type::Text,
+    "The server: the name given to tare record, or its program.",
+);
+
+/// Moments at which was looked.
+#[rustfmt::skip] // One column, one line.
+pub static MOMENTS: Table = Table {
+    name: "moments",
+    doc: "A moment at which all threads were looked at, active or not.",
+    by_hour: true,
+    columns: &[
+        AT,
+        SERVER,
+        column("seconds", Type::Double, "Seconds since the moment before, which this one stands for."),
+        column("threads", Type::Long, "Threads that exist; NULL where a server was asked."),
+        column("active", Type::Long, "Threads that ran a statement or waited: the rows of samples."),
+    ],
+};
+
+/// What active threads did.
+#[rustfmt::skip] // One column, one line.
+pub static SAMPLES: Table = Table {
+    name: "samples",
+    doc: "A thread that ran a statement or waited at a moment.",
+    by_hour: true,
+    columns: &[
+        AT,
+        SERVER,
+        column("seconds", Type::Double, "Seconds that the moment stands for: sums of it are time."),
+        column("thread_id", Type::Long, "threads.THREAD_ID."),
+        column("thread", Type::Text, "Name of the thread's instrument."),
+        column("connection_id", Type::Long, "threads.PROCESSLIST_ID; NULL of a background thread."),
+        column("user", Type::Text, "Its account's user."),
+        column("client", Type::Text, "Its account's host."),
+        column("schema", Type::Text, "Its default schema."),
+        column("command", Type::Text, "What it was told to do, as in SHOW PROCESSLIST."),
+        column("statement", Type::Text, "Name of the innermost statement that runs."),
+        column("statement_id", Type::Long, "Its EVENT_ID."),
+        column("statement_ns", Type::Long, "For how long it has run, in nanoseconds; NULL if it is not timed."),
+        column("digest", Type::Text, "Its digest, where it is known; the text is in digests."),
+        column("text", Type::Text, "Its text where the digest is not known, 1024 bytes at most."),
+        column("stage", Type::Text, "The stage it is in."),
+        column("wait", Type::Text, "What it waits for; NULL: it runs."),
+        column("operation", Type::Text, "What the wait does."),
+        column("object_schema", Type::Text, "Schema of the table it waits for."),
+        column("object", Type::Text, "The file, table or address it waits for."),
+        column("wait_ns", Type::Long, "For how long it has waited, in nanoseconds; NULL if it is not timed."),
+        column("blocker", Type::Long, "THREAD_ID of who holds what it waits for, where that is known."),
+    ],
+};
+
+/// By how much counters grew.
+#[rustfmt::skip] // One column, one line.
+pub static GROWTH: Table = Table {
+    name: "growth",
+    doc: "By how much a row of a summary grew; rows that did not grow are left out.",
+    by_hour: true,
+    columns: &[
+        AT,
+        SERVER,
+        column("seconds", Type::Double, "Since when, in seconds."),
+        column("kind", Type::Text, "digest, statement, wait, stage, file, table, index, user, error, memory, metric."),
+        column("schema", Type::Text, "Its schema, of a digest, table or index."),
+        column("name", Type::Text, "Its digest or name."),
+        column("count", Type::Long, "How often it happened."),
+        column("time_ns", Type::Long, "What it took, in nanoseconds."),
+        column("lock_ns", Type::Long, "What it waited for table locks, in nanoseconds."),
+        column("errors", Type::Long, "Errors."),
+        column("warnings", Type::Long, "Warnings."),
+        column("rows_affected", Type::Long, "Rows changed."),
+        column("rows_sent", Type::Long, "Rows sent."),
+        column("rows_examined", Type::Long, "Rows read."),
+        column("bytes_read", Type::Long, "Bytes read; of memory: allocated."),
+        column("bytes_written", Type::Long, "Bytes written; of memory: freed."),
+        column("value", Type::Long, "What it is now, where that says more: bytes in use, a status variable."),
+    ],
+};
+
+/// What digests stand for.
+#[rustfmt::skip] // One column, one line.
+pub static DIGESTS: Table = Table {
+    name: "digests",
+    doc: "The text of a digest, once for each run of tare record.",
+    by_hour: false,
+    columns: &[
+        AT,
+        SERVER,
+        column("schema", Type::Text, "The default schema."),
+        column("digest", Type::Text, "The digest."),
+        column("text", Type::Text, "The normalised text."),
+    ],
+};
+
+/// All tables.
+pub static TABLES: [&Table; 4] = [&MOMENTS, &SAMPLES, &GROWTH, &DIGESTS];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_describes_each_column() {
+        let document = include_str!("../../../docs/history.md");
+        for table in TABLES {
+            let heading = format!("### {}\n\n{}\n", table.name, table.doc);
+            let (_, section) = document.split_once(&heading).expect(table.name);
+            for column in table.columns {
+                let kind = match column.kind {
+                    Type::Time => "timestamp",
+                    Type::Long => "int64",
+                    Type::Double => "double",
+                    Type::Text => "string",
+                };
+                let line = format!("| {} | {kind} | {} |\n", column.name, column.doc);
+                assert!(section.contains(&line), "docs/history.md lacks: {line}");
+            }
+        }
+    }
+}

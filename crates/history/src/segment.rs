@@ -1,0 +1,188 @@
+//! Looking at a segment: shared memory is read, and nothing is asked of its server.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use tare_layout::object::{LockStatus, target};
+use tare_layout::slot::COMMANDS;
+use tare_layout::{Kind, View};
+use tare_reader::active::{Population, Running};
+use tare_reader::events::Wait;
+use tare_reader::objects::Metadata;
+use tare_reader::{Active, Banks, Classes, Clock, Names, Segment, active, digests, instances, threads};
+
+use crate::ask::Unanswered;
+use crate::sample::{Moment, Sample, Source};
+
+/// How old names may be. Names that are missing are looked up at once.
+const NAMES_LAST: Duration = Duration::from_secs(10);
+
+/// A wait for a lock that is shorter is not asked who holds it: that is gone before it is told.
+const BLOCKED: Duration = Duration::from_millis(10);
+
+/// At most so many bytes of a statement's text are kept.
+const TEXT_BYTES: usize = 1024;
+
+/// A segment that is looked at.
+pub struct SegmentSource {
+    segment: Arc<Segment>,
+    classes: Classes,
+    names: Names,
+    named: Instant,
+}
+
+impl SegmentSource {
+    /// One that is attached to.
+    pub fn new(segment: Arc<Segment>) -> Self {
+        Self {
+            classes: Classes::read(segment.view()),
+            names: Names::read(segment.view()),
+            named: Instant::now(),
+            segment,
+        }
+    }
+
+    /// Reads names again when they are old, or one is missing.
+    fn refresh(&mut self, population: &Population) {
+        let is_known = |active: &Active| {
+            let of_statement = active.statement.as_ref().map(|running| running.head.class);
+            let of_wait = active.wait.map(|wait| wait.head.class);
+            let mut classes = [Some(active.class), of_statement, of_wait]
+                .into_iter()
+                .flatten();
+            classes.all(|class| self.classes.get(class).is_some())
+                && self.names.account(active.account).is_some()
+                && (active.schema == 0 || self.names.schema(active.schema).is_some())
+        };
+        let all_known = population.active.iter().all(is_known);
+        if !all_known || self.named.elapsed() > NAMES_LAST {
+            self.classes = Classes::read(self.segment.view());
+            self.names = Names::read(self.segment.view());
+            self.named = Instant::now();
+        }
+    }
+
+    fn sample(&self, active: &Active, clock: Clock, now: u64, blockers: &mut Blockers) -> Sample {
+        let view = self.segment.view();
+        let class = |id: usize| self.classes.get(id).map(|class| Arc::clone(&class.name));
+        let age = |start: Option<u64>| {
+            start.map(|start| clock.ns(now.saturating_sub(start)).max(0.0) as u64)
+        };
+        let account = self.names.account(active.account);
+        let (digest, text) = match &active.statement {
+            Some(running) => what_runs(view, running),
+            None => (None, None),
+        };
+        let statement = active.statement.as_ref().map(|running| running.head);
+        let wait = active.wait;
+        let object = wait.map(|wait| instances::object(view, wait.object));
+        let wait_ns = wait.and_then(|wait| age(wait.head.start));
+        let is_long = wait_ns.is_some_and(|ns| Duration::from_nanos(ns) > BLOCKED);
+        Sample {
+            thread_id: active.id,
+            thread: class(active.class),
+            connection_id: Some(active.processlist_id).filter(|id| *id != 0),
+            user: account.and_then(|account| account.user.clone()),
+            client: account.and_then(|account| account.host.clone()),
+            schema: self.names.schema(active.schema),
+            command: COMMANDS.get(active.command).map(|name| Arc::from(*name)),
+            statement: statement.and_then(|head| class(head.class)),
+            statement_id: statement.map(|head| head.id),
+            statement_ns: statement.and_then(|head| age(head.start)),
+            digest,
+            text,
+            stage: (active.stage != 0).then(|| class(active.stage)).flatten(),
+            wait: wait.and_then(|wait| class(wait.head.class)),
+            operation: (wait.and_then(|wait| wait.operation)).map(|does| Arc::from(does.text())),
+            object_schema: object.as_ref().and_then(|object| object.schema.clone()),
+            object: object.and_then(|object| match object.begin {
+                _ if object.name.is_some() => object.name,
+                0 => None,
+                begin => Some(format!("{begin:#x}").into()),
+            }),
+            wait_ns,
+            blocker: wait
+                .filter(|_| is_long)
+                .and_then(|wait| blockers.of(&self.segment, active.id, &wait)),
+        }
+    }
+}
+
+impl Source for SegmentSource {
+    fn look(&mut self) -> Result<Moment, Unanswered> {
+        if !self.segment.is_live() {
+            return Err(Unanswered::Lost("the server has ended".to_owned()));
+        }
+        let population = active(self.segment.view());
+        let at = SystemTime::now();
+        let clock = self.segment.clock();
+        let now = clock.now().unwrap_or(0);
+        self.refresh(&population);
+        let is_idle = |active: &Active| {
+            let wait = active.wait.map(|wait| wait.head.class);
+            let kind = (wait.and_then(|class| self.classes.get(class))).map(|class| class.kind);
+            kind == Some(Kind::Idle) && active.statement.is_none()
+        };
+        let mut blockers = Blockers::default();
+        let active = population.active.iter().filter(|active| !is_idle(active));
+        let samples = active
+            .map(|active| self.sample(active, clock, now, &mut blockers))
+            .collect();
+        Ok(Moment {
+            at,
+            threads: Some(population.threads as u64),
+            samples,
+        })
+    }
+}
+
+/// A statement's digest, or else its text.
+fn what_runs(view: View<'_>, running: &Running) -> (Option<Arc<str>>, Option<Arc<str>>) {
+    let (id, generation) = running.digest;
+    if let Some((hash, _)) = digests::named(view, id, generation) {
+        return (Some(hash), None);
+    }
+    let text = running.text.clone().map(|text| match text.len() {
+        0..=TEXT_BYTES => text,
+        _ => text[..text.floor_char_boundary(TEXT_BYTES)].into(),
+    });
+    (None, text)
+}
+
+/// Who holds what others wait for: looked up once for a moment, where somebody waits long.
+#[derive(Default)]
+struct Blockers {
+    metadata: Option<Vec<Metadata>>,
+    rows: Option<instances::Rows>,
+}
+
+impl Blockers {
+    fn of(&mut self, segment: &Segment, thread: u64, wait: &Wait) -> Option<u64> {
+        match target::of(wait.object) {
+            target::METADATA_LOCK => {
+                let banks = Banks::new(segment.view(), true);
+                let locks = self.metadata.get_or_insert_with(|| banks.metadata_locks());
+                let wanted = locks
+                    .iter()
+                    .find(|lock| lock.owner == thread && lock.status == LockStatus::Pending)?;
+                let same = |lock: &&Metadata| {
+                    (lock.on, &lock.schema, &lock.name, &lock.column)
+                        == (wanted.on, &wanted.schema, &wanted.name, &wanted.column)
+                };
+                let held = |lock: &&Metadata| {
+                    lock.status == LockStatus::Granted && lock.owner != thread
+                };
+                locks.iter().filter(same).find(held).map(|lock| lock.owner)
+            }
+            target::INSTANCE => {
+                let rows = self.rows.get_or_insert_with(|| {
+                    let view = segment.view();
+                    Banks::new(view, true).instance_rows(&threads(view))
+                });
+                rows.owner(wait.object as u32)
+                    .filter(|owner| *owner != thread)
+            }
+            _ => None,
+        }
+    }
+}

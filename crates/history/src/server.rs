@@ -1,0 +1,77 @@
+//! Looking at a server: one question for each moment. The server answers it itself, so that it costs
+//! what a statement costs there.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use crate::ask::{Ask, Unanswered};
+use crate::sample::{Moment, Sample, Source};
+
+/// Any server that has MySQL's performance_schema.
+const QUESTION: &str = "\
+SELECT t.THREAD_ID, t.NAME, t.PROCESSLIST_ID, t.PROCESSLIST_USER, t.PROCESSLIST_HOST, t.PROCESSLIST_DB, \
+t.PROCESSLIST_COMMAND, s.EVENT_NAME, s.EVENT_ID, s.TIMER_WAIT, s.DIGEST, \
+CASE WHEN s.DIGEST IS NULL THEN LEFT(s.SQL_TEXT, 1024) END, g.EVENT_NAME, w.EVENT_NAME, w.OPERATION, \
+w.OBJECT_SCHEMA, w.OBJECT_NAME, w.TIMER_WAIT, w.EVENT_ID \
+FROM performance_schema.threads t \
+LEFT JOIN performance_schema.events_statements_current s ON s.THREAD_ID = t.THREAD_ID AND s.END_EVENT_ID IS NULL \
+LEFT JOIN performance_schema.events_stages_current g ON g.THREAD_ID = t.THREAD_ID AND g.END_EVENT_ID IS NULL \
+LEFT JOIN performance_schema.events_waits_current w ON w.THREAD_ID = t.THREAD_ID AND w.END_EVENT_ID IS NULL \
+AND w.EVENT_NAME <> 'idle' \
+WHERE (s.THREAD_ID IS NOT NULL OR w.THREAD_ID IS NOT NULL) \
+AND (t.PROCESSLIST_ID IS NULL OR t.PROCESSLIST_ID <> CONNECTION_ID()) \
+ORDER BY t.THREAD_ID, s.EVENT_ID DESC, w.EVENT_ID DESC";
+
+/// A server that is looked at.
+pub struct ServerSource<A> {
+    ask: A,
+}
+
+impl<A: Ask> ServerSource<A> {
+    /// One that is connected to.
+    pub fn new(ask: A) -> Self {
+        Self { ask }
+    }
+}
+
+impl<A: Ask> Source for ServerSource<A> {
+    fn look(&mut self) -> Result<Moment, Unanswered> {
+        let rows = self.ask.ask(QUESTION)?;
+        let at = SystemTime::now();
+        let mut samples: Vec<Sample> = rows.iter().filter_map(|row| sample(row)).collect();
+        // Statements and waits nest: the innermost come first.
+        samples.dedup_by_key(|sample| sample.thread_id);
+        Ok(Moment {
+            at,
+            threads: None,
+            samples,
+        })
+    }
+}
+
+fn sample(row: &[Option<String>]) -> Option<Sample> {
+    let text = |i: usize| row.get(i).cloned().flatten().map(Arc::<str>::from);
+    let number = |i: usize| row.get(i)?.as_ref()?.parse::<u64>().ok();
+    let ns = |i: usize| number(i).map(|ps| ps / 1000);
+    Some(Sample {
+        thread_id: number(0)?,
+        thread: text(1),
+        connection_id: number(2),
+        user: text(3),
+        client: text(4),
+        schema: text(5),
+        command: text(6),
+        statement: text(7),
+        statement_id: number(8),
+        statement_ns: ns(9),
+        digest: text(10),
+        text: text(11),
+        stage: text(12),
+        wait: text(13),
+        operation: text(14),
+        object_schema: text(15),
+        object: text(16),
+        wait_ns: ns(17),
+        blocker: None,
+    })
+}

@@ -1,0 +1,143 @@
+//! Threads that run a statement or wait, read often: nothing of the idle ones but two counters.
+
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+
+use tare_layout::View;
+use tare_layout::event::{self, Operation, statement as at, word};
+use tare_layout::slot::{LIVE, STATEMENT_DEPTH, Slot, WAIT_DEPTH};
+
+use crate::events::{Head, Wait};
+use crate::threads::ring_text;
+
+/// A thread that runs a statement or waits. Numbers refer to [`crate::Names`] and [`crate::Classes`].
+#[derive(Clone, Debug)]
+pub struct Active {
+    /// Number of its slot.
+    pub slot: usize,
+    /// Its id.
+    pub id: u64,
+    /// Its class.
+    pub class: usize,
+    /// Its account, 0 = none.
+    pub account: u32,
+    /// Its connection, 0 = a background thread.
+    pub processlist_id: u64,
+    /// Number in [`tare_layout::slot::COMMANDS`].
+    pub command: usize,
+    /// Its default schema, 0 = none.
+    pub schema: u32,
+    /// The innermost statement that runs.
+    pub statement: Option<Running>,
+    /// The stage that it is in: its class, 0 = none.
+    pub stage: usize,
+    /// The innermost wait that is open.
+    pub wait: Option<Wait>,
+}
+
+/// A statement that runs.
+#[derive(Clone, Debug)]
+pub struct Running {
+    /// What all events have.
+    pub head: Head,
+    /// Its digest and the generation of the digest table that this is of; 0 = none yet.
+    pub digest: (u32, u32),
+    /// Its text, if it has no digest yet.
+    pub text: Option<Arc<str>>,
+}
+
+/// All threads at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Population {
+    /// How many exist.
+    pub threads: usize,
+    /// Those that run a statement or wait.
+    pub active: Vec<Active>,
+}
+
+/// How often a slot that changes hands is looked at again before it is passed over.
+const TRIES: usize = 4;
+
+/// The threads that exist, and what the active ones do.
+pub fn active(view: View<'_>) -> Population {
+    let limit = view.geometry().limits.threads;
+    let used = view.shared().slots_used.0.load(Ordering::Acquire) as usize;
+    let mut population = Population::default();
+    for number in 0..used.min(limit) {
+        let slot = view.slot(number);
+        if slot.state.load(Ordering::Acquire) != LIVE {
+            continue;
+        }
+        population.threads += 1;
+        let open = |depth: &tare_layout::primitive::AtomicU32| depth.load(Ordering::Relaxed) != 0;
+        if open(&slot.statement_depth) || open(&slot.wait_depth) {
+            population.active.extend(look(view, number, slot));
+        }
+    }
+    population
+}
+
+/// What the thread in a slot does; `None` if it has ended that meanwhile.
+fn look(view: View<'_>, number: usize, slot: &Slot) -> Option<Active> {
+    for _ in 0..TRIES {
+        let sequence = slot.sequence.load(Ordering::Acquire);
+        let found = sequence.is_multiple_of(2).then(|| read(view, number, slot));
+        fence(Ordering::Acquire);
+        if slot.sequence.load(Ordering::Relaxed) == sequence
+            && let Some(active) = found
+        {
+            let is_active = active.statement.is_some() || active.wait.is_some();
+            return is_active.then_some(active);
+        }
+        std::hint::spin_loop();
+    }
+    None
+}
+
+fn read(view: View<'_>, number: usize, slot: &Slot) -> Active {
+    let id = slot.thread_id.load(Ordering::Relaxed);
+    Active {
+        slot: number,
+        id,
+        class: slot.class.load(Ordering::Relaxed) as usize,
+        account: slot.account.load(Ordering::Relaxed),
+        processlist_id: slot.processlist_id.load(Ordering::Relaxed),
+        command: slot.command.load(Ordering::Relaxed) as usize,
+        schema: slot.schema.load(Ordering::Relaxed),
+        statement: statement(view, number, slot, id),
+        stage: slot.stage.load(Ordering::Relaxed) as usize,
+        wait: wait(slot, id),
+    }
+}
+
+/// The innermost of its own that has not ended.
+fn statement(view: View<'_>, number: usize, slot: &Slot, id: u64) -> Option<Running> {
+    let depth = slot.statement_depth.load(Ordering::Relaxed) as usize;
+    let innermost = depth.min(STATEMENT_DEPTH).checked_sub(1)?;
+    let words = view.statements(number)[innermost].read()?;
+    let head = Head::of(&words);
+    if head.end_id.is_some() || words[word::THREAD] != id {
+        return None;
+    }
+    let digest = (words[at::DIGEST] as u32, (words[at::DIGEST] >> 32) as u32);
+    let length = words[at::TEXT_LENGTH] as u32 as usize;
+    let text = (digest.0 == 0)
+        .then(|| ring_text(view, number, words[at::TEXT_AT], length))
+        .flatten();
+    Some(Running { head, digest, text })
+}
+
+fn wait(slot: &Slot, id: u64) -> Option<Wait> {
+    let depth = slot.wait_depth.load(Ordering::Relaxed) as usize;
+    let innermost = depth.min(WAIT_DEPTH).checked_sub(1)?;
+    let words = slot.waits[innermost].read()?;
+    let head = Head::of(&words);
+    let bytes = words[event::wait::BYTES];
+    let is_open = head.end_id.is_none() && words[word::THREAD] == id;
+    is_open.then(|| Wait {
+        operation: Operation::from_u8(head.operation),
+        object: words[event::wait::OBJECT],
+        bytes: (bytes != event::wait::NO_BYTES).then_some(bytes),
+        head,
+    })
+}
