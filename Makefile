@@ -89,7 +89,8 @@ door-bench: deps-weigh build ## measure what Tare costs in unmodified MySQL and 
 	@$(call weigh,door)
 	@$(call weigh,memory,--server 'mysql 5.7' --server mariadb --server 'mysql 8.0' --server 'mysql 5.6')
 
-demo: deps-demo build ## what everything on costs under sysbench, and what it shows (about 2 minutes)
+demo: deps-demo ## what everything on costs under sysbench, and what it shows (about 2 minutes)
+	$(CARGO) build --release -p tare-cli --no-default-features --features instrument
 	@$(call weigh,demo)
 
 # Recipe own takes a server and a load of the user's: here tare serve, and sysbench.

@@ -11,6 +11,7 @@ mod observe;
 mod output;
 mod ps;
 mod querystat;
+#[cfg(feature = "history")]
 mod record;
 mod run;
 mod save;
@@ -44,7 +45,7 @@ static ALLOCATOR: tare::memory::Tracked<System> = tare::memory::Tracked::new(Sys
 /// server. `tare run` starts a program that uses Tare, or a MySQL or MariaDB server with Tare's
 /// engine, and keeps its data if it crashes. `tare sql` and `tare ps` query running programs and
 /// saved segments. `tare serve` is a small MySQL-protocol server that answers about itself and
-/// about other programs.
+/// about other programs. `tare record` keeps what sessions do over time.
 #[derive(Parser)]
 #[command(name = "tare", version = env!("TARE_VERSION"), after_help = exit::HELP, disable_help_subcommand = true)]
 struct Cli {
@@ -61,6 +62,7 @@ enum Command {
     Ps(ps::Args),
     Top(Box<top::Args>),
     Querystat(querystat::Args),
+    #[cfg(feature = "history")]
     Record(Box<record::Args>),
     Explain(explain::Args),
     Weigh(Box<weigh::Args>),
@@ -80,6 +82,7 @@ fn main() -> ExitCode {
         Command::Ps(args) => ps::main(&args),
         Command::Top(args) => top::main(&args),
         Command::Querystat(args) => querystat::main(&args),
+        #[cfg(feature = "history")]
         Command::Record(args) => record::main(&args),
         Command::Explain(args) => explain::main(&args),
         Command::Weigh(args) => weigh::main(*args),

@@ -86,7 +86,10 @@ Exit code: 1 when the server has gone or a file cannot be written; what was writ
 /// Reads `30s`, `10m`, `2h`, `7d`; a number alone is seconds.
 fn time(text: &str) -> Result<Duration, String> {
     let wrong = || format!("{text}: give a time such as 30s, 10m, 2h or 7d");
-    let (number, seconds) = scaled(text, &[("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86_400.0)]);
+    let (number, seconds) = scaled(
+        text,
+        &[("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86_400.0)],
+    );
     let number: f64 = number.parse().map_err(|_| wrong())?;
     let all = number * seconds;
     match (0.1..=3.2e9).contains(&all) {
@@ -203,7 +206,10 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         Ok(Ended::Stopped) => Ok(ExitCode::SUCCESS),
         Ok(Ended::Lost(why)) => Err(Failure::new(
             FAILED,
-            format!("recording has ended: {why}. All that was seen is in {}", args.dir.display()),
+            format!(
+                "recording has ended: {why}. All that was seen is in {}",
+                args.dir.display()
+            ),
         )),
         Err(error) => Err(Failure::new(
             FAILED,

@@ -72,7 +72,8 @@ fn a_statement_that_runs_is_seen_in_shared_memory_and_by_sql() {
     let mut root = server.connect();
     let sleeper = sleeper(&server);
     wait_for("the statement", || {
-        let running = "SELECT id FROM information_schema.processlist WHERE info = 'SELECT SLEEP(1000)'";
+        let running =
+            "SELECT id FROM information_schema.processlist WHERE info = 'SELECT SLEEP(1000)'";
         root.query_first::<u64, _>(running).expect("answers")
     });
     let pid = server.pid().to_string();
@@ -120,7 +121,9 @@ fn a_recorder_that_is_killed_loses_no_file() {
     let pid = server.pid().to_string();
     let path = history.to_str().expect("UTF-8").to_owned();
     let record = |more: &[&str]| {
-        let options = ["record", "--pid", &pid, "--dir", &path, "--host", "db1", "--rate", "200"];
+        let options = [
+            "record", "--pid", &pid, "--dir", &path, "--host", "db1", "--rate", "200",
+        ];
         let often = ["--write-every", "0.1s", "--settle-every", "0.3s"];
         directory.tare(options.iter().chain(&often).chain(more))
     };
@@ -158,14 +161,25 @@ fn what_cannot_be_written_ends_it_with_a_reason_and_keeps_the_rest() {
     let server = Server::tare(&[]);
     let pid = server.pid().to_string();
     let path = history.to_str().expect("UTF-8");
-    let tare = directory.tare(["record", "--pid", &pid, "--dir", path, "--write-every", "0.1s"]);
+    let tare = directory.tare([
+        "record",
+        "--pid",
+        &pid,
+        "--dir",
+        path,
+        "--write-every",
+        "0.1s",
+    ]);
     // No file may be longer than 512 bytes.
     let mut command = std::process::Command::new("sh");
     command.args(["-c", "ulimit -f 1; exec \"$@\"", "sh"]);
     command.arg(tare.get_program()).args(tare.get_args());
     let finished = finish(&mut command);
     assert_eq!(finished.code, Some(1), "{finished:?}");
-    assert!(finished.stderr.contains("recording has stopped"), "{finished:?}");
+    assert!(
+        finished.stderr.contains("recording has stopped"),
+        "{finished:?}"
+    );
     assert!(files(&history).is_empty());
     let finished = finish(&mut directory.tare(["sql", "--pid", &pid, "-e", "SELECT 1"]));
     assert_eq!(finished.code, Some(0), "the server goes on: {finished:?}");

@@ -221,8 +221,8 @@ fn pieces_of(pieces: &Path, table: &Table) -> Result<Vec<Piece>, Error> {
 fn join(table: &Table, host: &str, pieces: &[Piece], aside: &Path) -> Result<(), Error> {
     let file = File::create(aside).map_err(Error::at(aside))?;
     let told = Error::parquet;
-    let mut writer = SerializedFileWriter::new(&file, message(table), properties(host))
-        .map_err(told(aside))?;
+    let mut writer =
+        SerializedFileWriter::new(&file, message(table), properties(host)).map_err(told(aside))?;
     for piece in pieces {
         let from = File::open(&piece.path).map_err(Error::at(&piece.path))?;
         let reader = (from.try_clone().map_err(Error::at(&piece.path)))

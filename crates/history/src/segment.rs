@@ -9,7 +9,9 @@ use tare_layout::{Kind, View};
 use tare_reader::active::{Population, Running};
 use tare_reader::events::Wait;
 use tare_reader::objects::Metadata;
-use tare_reader::{Active, Banks, Classes, Clock, Names, Segment, active, digests, instances, threads};
+use tare_reader::{
+    Active, Banks, Classes, Clock, Names, Segment, active, digests, instances, threads,
+};
 
 use crate::ask::Unanswered;
 use crate::sample::{Moment, Sample, Source};
@@ -169,9 +171,8 @@ impl Blockers {
                     (lock.on, &lock.schema, &lock.name, &lock.column)
                         == (wanted.on, &wanted.schema, &wanted.name, &wanted.column)
                 };
-                let held = |lock: &&Metadata| {
-                    lock.status == LockStatus::Granted && lock.owner != thread
-                };
+                let held =
+                    |lock: &&Metadata| lock.status == LockStatus::Granted && lock.owner != thread;
                 locks.iter().filter(same).find(held).map(|lock| lock.owner)
             }
             target::INSTANCE => {

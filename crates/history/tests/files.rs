@@ -70,7 +70,12 @@ impl Ask for Counting {
         let text = |text: &str| Some(text.to_owned());
         if sql.contains("events_waits_summary_global") {
             self.0 += 5;
-            return Ok(vec![vec![None, text("wait/a"), count(self.0), count(self.0 * 2000)]]);
+            return Ok(vec![vec![
+                None,
+                text("wait/a"),
+                count(self.0),
+                count(self.0 * 2000),
+            ]]);
         }
         if sql.contains("summary_by_digest") {
             let mut row = vec![text("shop"), text("abc"), count(self.0)];
@@ -157,13 +162,20 @@ fn what_was_seen_is_in_its_place_and_nothing_else() {
     let waits = column(&samples, "wait");
     assert_eq!(waits.iter().filter(|wait| *wait == "null").count(), 20);
     // Each digest once; growth is what came between the first question and the last.
-    assert_eq!(column(&rows(&directory.0, "digests"), "text"), ["\"SELECT ?\""]);
+    assert_eq!(
+        column(&rows(&directory.0, "digests"), "text"),
+        ["\"SELECT ?\""]
+    );
     let growth = rows(&directory.0, "growth");
     let of_waits: Vec<&Row> = (growth.iter())
         .filter(|row| row.to_string().contains("\"wait/a\""))
         .collect();
     let sum: i64 = (of_waits.iter())
-        .map(|row| column(&[(*row).clone()], "count")[0].parse::<i64>().expect("a number"))
+        .map(|row| {
+            column(&[(*row).clone()], "count")[0]
+                .parse::<i64>()
+                .expect("a number")
+        })
         .sum();
     assert_eq!(sum, 5 * of_waits.len() as i64);
     assert!(sum > 0);
@@ -215,7 +227,10 @@ fn what_a_killed_recorder_left_is_put_in_its_place_once() {
 
     // Killed after the file was in its place and before its pieces were gone: it is there once.
     let settled = (files(root, "moments").into_iter())
-        .find(|path| path.to_string_lossy().contains("20260101T000000000000Z-1-00000003"))
+        .find(|path| {
+            path.to_string_lossy()
+                .contains("20260101T000000000000Z-1-00000003")
+        })
         .expect("named after its first piece");
     assert_eq!(settled.parent(), whole.parent());
     fs::create_dir_all(&open).expect("a directory");
@@ -242,7 +257,11 @@ fn the_oldest_hours_of_a_host_go_first() {
         .record(&mut source, &mut Counting(0), &mut |_| ())
         .expect("records");
     let other = files(root, "moments").remove(0);
-    let of_other = other.ancestors().nth(2).expect("hour=").join("host=db2/kept.parquet");
+    let of_other = other
+        .ancestors()
+        .nth(2)
+        .expect("hour=")
+        .join("host=db2/kept.parquet");
     fs::create_dir_all(of_other.parent().expect("a directory")).expect("a directory");
     fs::write(&of_other, b"another host's").expect("writes");
     let now = start() + Duration::from_secs(100 * 3600);
@@ -274,6 +293,9 @@ fn a_host_that_names_no_directory_is_refused() {
     for host in ["", "a/b", "..", "a+b", "a=b"] {
         let mut options = options(&directory.0);
         options.host = host.into();
-        assert!(matches!(record(options, 1, Duration::ZERO), Err(Error::Host(_))), "{host}");
+        assert!(
+            matches!(record(options, 1, Duration::ZERO), Err(Error::Host(_))),
+            "{host}"
+        );
     }
 }
