@@ -215,11 +215,10 @@ impl Held {
     }
 
     /// Whether the segment is another process's by now, or on its way to it. A server that puts itself into the background
-    /// ends processes that had it.
+    /// ends processes that had it. One that was stopped in good order is nobody's, and its pages may be gone.
     fn has_moved(&self) -> bool {
-        writer(&self.file).is_some_and(|pid| {
-            pid != self.writer && (pid == IN_TRANSIT || start_time(pid).is_some())
-        })
+        let moved = |pid| pid != self.writer && (pid == IN_TRANSIT || start_time(pid).is_some());
+        self.is_live() && writer(&self.file).is_some_and(moved)
     }
 
     /// Whether the writer had not stopped Tare in good order.
