@@ -338,11 +338,9 @@ fn what_is_no_segment_is_refused_in_words_that_help() {
     let version = std::mem::offset_of!(tare_layout::header::Header, layout_version) as u64;
     let found = invalid("version", &|path| other(path, version, &[77, 0, 0, 0]));
     assert_eq!(found, Invalid::Version { found: 77 });
-    assert!(
-        found
-            .to_string()
-            .contains("written by layout version 77, this tare reads 4")
-    );
+    let ours = tare_layout::LAYOUT_VERSION;
+    let told = format!("written by layout version 77, this tare reads {ours}");
+    assert!(found.to_string().contains(&told), "{found}");
     let truncated = invalid("truncated", &|path| {
         other(path, 0, b"TARE");
         let file = std::fs::File::options()
