@@ -147,8 +147,7 @@ impl<'a> Recorder<'a> {
             looked = start;
             if written.elapsed() >= self.options.write_every {
                 ended = ended.or(self.ask(ask, tell).err());
-                self.sampling.within = written.elapsed();
-                tell(Told::Written(std::mem::take(&mut self.sampling)));
+                self.tell(written.elapsed(), tell);
                 self.write()?;
                 written = Instant::now();
             }
@@ -159,9 +158,19 @@ impl<'a> Recorder<'a> {
         }
         // What was seen until the end counts, too.
         let _ = self.ask(ask, tell);
+        self.tell(written.elapsed(), tell);
         self.write()?;
         self.run.end()?;
         Ok(ended.unwrap_or(Ended::Stopped))
+    }
+
+    /// Tells what looking took in this time.
+    fn tell(&mut self, within: Duration, tell: &mut dyn FnMut(Told)) {
+        let mut sampling = std::mem::take(&mut self.sampling);
+        if sampling.moments > 0 {
+            sampling.within = within;
+            tell(Told::Written(sampling));
+        }
     }
 
     /// Sleeps; false when it is to end.
