@@ -152,8 +152,8 @@ fn probe(pid: u32, path: PathBuf) -> Option<Found> {
     })
 }
 
-#[cfg(test)]
 #[allow(unsafe_code)]
+#[cfg(test)]
 mod tests {
     use std::os::fd::{AsRawFd, FromRawFd};
 
