@@ -61,7 +61,10 @@ fn locks_are_seen_free(version: Version) {
             "no class of {sort} was taken {MANY} times: {counts:?}"
         );
     }
-    for (name, count, contended) in said {
+    // From 9.7 on this one is no latch: it has no word that could be seen free.
+    let is_unseen =
+        |name: &str| version == Version::Mysql97 && name == "wait/synch/sxlock/innodb/log_sn_lock";
+    for (name, count, contended) in said.into_iter().filter(|(name, ..)| !is_unseen(name)) {
         assert!(
             2 * contended < *count,
             "{name}: {contended} of {count} looked taken, with one connection"

@@ -156,6 +156,8 @@ impl Interface for M97 {
         match kind {
             // Its own have the owner in eight bytes; those of the C library begin with eight bytes that are 0 as well.
             Kind::Mutex if name.starts_with("wait/synch/mutex/innodb/") => Word::Owner,
+            // A bit of the log's sequence number, told of under the address of a pointer: no word of a latch is there.
+            Kind::SxLock if name == "wait/synch/sxlock/innodb/log_sn_lock" => Word::Unknown,
             _ => Word::of(kind, name),
         }
     }
