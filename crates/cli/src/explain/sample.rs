@@ -290,11 +290,15 @@ pub fn price(
                     true => host.read(timer) / unit.read_ns,
                     false => 1.0,
                 };
+                let first = firsts.min(meter.count);
+                let first_timed = first * meter.count_timed / meter.count.max(1.0);
+                let timing = meter.count_timed * unit.timing_ns + first_timed * unit.first_ns.1;
                 (
                     meter.count * (unit.counting_ns + written * unit.history_ns)
+                        + first * unit.first_ns.0
                         + clients * unit.client_ns
                         + texts * unit.digest_ns,
-                    meter.count_timed * unit.timing_ns * scale - meter.timer_ns,
+                    timing * scale - meter.timer_ns,
                 )
             }
         };
