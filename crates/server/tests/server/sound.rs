@@ -86,7 +86,9 @@ fn commits_wait_for_the_disk_where_they_are_told_to() {
     );
     exec(&mut root, "SET GLOBAL innodb_flush_log_at_trx_commit = 1");
     let durable = spent("INSERT INTO t VALUES (1)", 20);
-    assert!(durable >= relaxed + 20, "{durable} and {relaxed}");
+    // Beside the syncs of commits there are a few of the log's own, at its beginning or at a checkpoint.
+    assert!(relaxed < 20, "{relaxed}");
+    assert!(durable >= 20, "{durable}");
 }
 
 #[test]
