@@ -353,20 +353,13 @@ fn plan(args: &Args, dsn: Option<&Dsn>) -> Result<Plan, Failure> {
         stop_above: args.yours.stop_above,
         probe: args.yours.probe.clone(),
     });
+    let name = Path::new(name).file_stem().unwrap_or_default();
     Ok(Plan {
-        name: Path::new(name)
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned(),
         quick: args.quick,
-        seed,
         machine: Machine::look(),
-        cells: recipe.plan(seed),
         live,
-        rates: std::collections::BTreeMap::new(),
         sequel: until.map(Sequel::new),
-        recipe,
+        ..Plan::new(&name.to_string_lossy(), recipe, seed)
     })
 }
 

@@ -2,12 +2,9 @@
 
 mod support;
 
-use std::collections::BTreeMap;
-
 use support::{Directory, finish};
 use tare_lab::cell::{self, Asked, Cpu, Measured, Outcome};
 use tare_lab::events::Event;
-use tare_lab::machine::Machine;
 use tare_lab::matrix::Cell;
 use tare_lab::recipe::Recipe;
 use tare_lab::store::{Plan, Store};
@@ -79,17 +76,7 @@ fn measured(cell: &Cell, asks: bool) -> Measured {
 /// A kept run in this directory.
 fn keep(directory: &Directory, asks: bool) {
     let recipe = Recipe::parse("mine", RECIPE).expect("a recipe");
-    let plan = Plan {
-        name: "mine".into(),
-        quick: false,
-        seed: 1,
-        machine: Machine::default(),
-        cells: recipe.plan(1),
-        live: None,
-        rates: BTreeMap::new(),
-        sequel: None,
-        recipe,
-    };
+    let plan = Plan::new("mine", recipe, 1);
     let mut store = Store::create(&directory.path().join("run"), &plan).expect("a directory");
     for cell in &plan.cells {
         let outcome = Outcome::Done(Box::new(measured(cell, asks)));

@@ -42,6 +42,21 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Every cell of a recipe, in an order that the seed gives: a run of a fixed size, on no machine yet.
+    pub fn new(name: &str, recipe: Recipe, seed: u64) -> Self {
+        Self {
+            name: name.to_owned(),
+            quick: false,
+            seed,
+            machine: Machine::default(),
+            cells: recipe.plan(seed),
+            live: None,
+            rates: BTreeMap::new(),
+            sequel: None,
+            recipe,
+        }
+    }
+
     /// Which interval its comparisons may claim.
     pub fn claim(&self) -> Claim {
         match &self.sequel {
@@ -254,17 +269,7 @@ mod tests {
         let directory = std::env::temp_dir().join(format!("tare-store-{}", std::process::id()));
         let _ = fs::remove_dir_all(&directory);
         let recipe = Recipe::find("locks").expect("shipped");
-        let plan = Plan {
-            name: "locks".into(),
-            quick: true,
-            seed: 1,
-            machine: Machine::default(),
-            cells: recipe.plan(1),
-            live: None,
-            rates: BTreeMap::new(),
-            sequel: None,
-            recipe,
-        };
+        let plan = Plan::new("locks", recipe, 1);
         let mut store = Store::create(&directory, &plan).expect("a directory");
         assert!(matches!(
             Store::create(&directory, &plan),

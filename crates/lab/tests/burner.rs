@@ -11,7 +11,6 @@ use support::Directory;
 use tare_lab::analysis::Analysis;
 use tare_lab::cell;
 use tare_lab::interrupt::Interrupt;
-use tare_lab::machine::Machine;
 use tare_lab::recipe::{Measure, Recipe};
 use tare_lab::run::Runner;
 use tare_lab::sequel::{Ended, Sequel, Until};
@@ -60,15 +59,8 @@ fn plan(change: impl Fn(&str) -> String, until: Option<Until>) -> Plan {
         recipe.run.repetitions = 1;
     }
     Plan {
-        name: "burner".into(),
-        quick: false,
-        seed: 7,
-        machine: Machine::default(),
-        cells: recipe.plan(7),
-        live: None,
-        rates: std::collections::BTreeMap::new(),
         sequel: until.map(Sequel::new),
-        recipe,
+        ..Plan::new("burner", recipe, 7)
     }
 }
 

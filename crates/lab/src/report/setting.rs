@@ -74,18 +74,12 @@ mod tests {
     fn plan(name: &str) -> Plan {
         let recipe = Recipe::find(name).expect("shipped").quick().expect("quick");
         Plan {
-            name: name.into(),
             quick: true,
-            seed: 1,
             machine: Machine {
                 sysbench: "sysbench 1.0.20".into(),
                 ..Machine::default()
             },
-            cells: recipe.plan(1),
-            live: None,
-            rates: std::collections::BTreeMap::new(),
-            sequel: None,
-            recipe,
+            ..Plan::new(name, recipe, 1)
         }
     }
 

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use fastrand::Rng;
 use tare_lab::cell::{self, Cpu, Latency, MachineCpu, Measured, Memory, Outcome};
 use tare_lab::events::Event;
-use tare_lab::machine::Machine;
 use tare_lab::recipe::Recipe;
 use tare_lab::store::Plan;
 
@@ -85,17 +84,7 @@ script = 'oltp_read_only'
 pub fn run() -> (Plan, Vec<cell::Result>) {
     let recipe = Recipe::parse("test", RECIPE).expect("right");
     let mut rng = Rng::with_seed(5);
-    let plan = Plan {
-        name: "test".into(),
-        quick: false,
-        seed: 42,
-        machine: Machine::default(),
-        cells: recipe.plan(42),
-        live: None,
-        rates: std::collections::BTreeMap::new(),
-        sequel: None,
-        recipe,
-    };
+    let plan = Plan::new("test", recipe, 42);
     let results = plan.cells.iter().map(|cell| {
         let (key, drift) = (&cell.key, 1.0 + 0.02 * f64::from(cell.repetition));
         let cost = COSTS
