@@ -24,8 +24,8 @@ use crate::sql::{Target, local};
 /// memory is read: the server executes nothing for it. Any other server (--dsn) is asked in SQL, one
 /// statement for each moment, and what that takes is printed.
 ///
-/// Files appear whole in DIR/TABLE/date=/hour=/host=/, where DuckDB, ClickHouse and Spark read them
-/// as tables; docs/history.md describes them. If it is killed, at most ten seconds are lost, and the
+/// Files appear whole in DIR/TABLE/date=/hour=/host=/, where DuckDB reads them as tables;
+/// docs/history.md describes them. If it is killed, at most ten seconds are lost, and the
 /// next tare record with this directory and host puts the rest in its place.
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
@@ -159,6 +159,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         None if is_segment => program(&mut observed)?,
         None => observed.about.server(),
     };
+    let unseen = unseen(&mut observed)?;
     let mut source: Box<dyn Source> = if is_segment {
         let segment = local::attach(args.target.segment())?;
         Box::new(SegmentSource::new(Arc::new(segment)))
@@ -192,6 +193,9 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     );
     let recorder = Recorder::start(options, &stop).map_err(|e| failed(&e))?;
     eprintln!("tare: {what}");
+    if let Some(line) = unseen {
+        eprintln!("tare: {line}");
+    }
     let mut first = true;
     let ended = recorder.record(&mut *source, &mut Asked(observed), &mut |told| match told {
         Told::Refused(kind, why) => eprintln!("tare: growth of kind {kind} is not recorded: {why}"),
@@ -222,6 +226,30 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
 fn program(observed: &mut Observed) -> Result<String, Failure> {
     let program = observed.text("SELECT program FROM tare.segments")?;
     Ok(program.unwrap_or_else(|| observed.about.server()))
+}
+
+/// What samples cannot show, because the server keeps no current events of it.
+fn unseen(observed: &mut Observed) -> Result<Option<String>, Failure> {
+    const OFF: &str = "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO' AND NAME IN \
+                       ('events_statements_current', 'events_stages_current', 'events_waits_current', \
+                       'global_instrumentation', 'thread_instrumentation')";
+    let rows = match observed.rows(OFF) {
+        Ok(rows) => rows,
+        // Who may not ask is told so when it samples.
+        Err(Trouble::Refused(_)) => return Ok(None),
+        Err(Trouble::Lost(why)) => return Err(Failure::new(FAILED, why)),
+    };
+    let names: Vec<_> = (rows.iter())
+        .filter_map(|row| observe::text(row.first()?))
+        .map(|name| format!("'{name}'"))
+        .collect();
+    Ok((!names.is_empty()).then(|| {
+        let names = names.join(", ");
+        format!(
+            "samples lack what these consumers would keep, for they are off: UPDATE \
+             performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME IN ({names})"
+        )
+    }))
 }
 
 /// What looking took, in a line.

@@ -108,6 +108,72 @@ fn a_statement_that_runs_is_seen_in_shared_memory_and_by_sql() {
     sleeper.join().expect("ends");
 }
 
+#[test]
+fn who_waits_for_a_lock_names_who_holds_it() {
+    let directory = Directory::new("record-blocked");
+    let server = Server::tare(&["--performance-schema-instrument=%=ON"]);
+    let history = |of: [&str; 2]| directory.path().join(&of[0][2..]);
+    let pid = server.pid().to_string();
+    let socket = server.socket().to_str().expect("UTF-8").to_owned();
+    let (by_pid, by_sql) = (["--pid", &pid], ["--dsn", &socket]);
+    let record = |target: [&str; 2]| {
+        let history = history(target);
+        let path = history.to_str().expect("UTF-8");
+        let words = ["record", "--dir", path, "--rate", "50", "--for", "0.5s"];
+        let words = words.iter().chain(&target);
+        let finished = finish(&mut directory.tare(words));
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+        finished.stderr
+    };
+    let (mut holder, mut waiter) = (server.connect(), server.connect());
+    let run = |conn: &mut Conn, sql: &str| conn.query_drop(sql).expect(sql);
+    for sql in [
+        "CREATE DATABASE held",
+        "CREATE TABLE held.t (n INT)",
+        "BEGIN",
+        "INSERT INTO held.t VALUES (1)",
+    ] {
+        run(&mut holder, sql);
+    }
+    let id =
+        "SELECT THREAD_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()";
+    let blocker: u64 = holder.query_first(id).expect("answers").expect("a thread");
+    let blocked: u64 = waiter.query_first(id).expect("answers").expect("a thread");
+    assert!(
+        record(by_pid).contains("'events_waits_current'"),
+        "it is off at first"
+    );
+    run(
+        &mut holder,
+        "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES'",
+    );
+    let waiting = thread::spawn(move || waiter.query_drop("INSERT INTO held.t VALUES (2)"));
+    // A moment is too short a wait to be asked about: it records until it has seen a longer one.
+    let samples = wait_for("a blocked thread", || {
+        assert!(!record(by_pid).contains("samples lack"));
+        let blocked: Vec<_> = (rows(&history(by_pid), "samples").into_iter())
+            .filter(|row| row["thread_id"] == blocked && row["blocker"].is_u64())
+            .collect();
+        (!blocked.is_empty()).then_some(blocked)
+    });
+    for row in &samples {
+        assert_eq!(row["blocker"], blocker, "{row}");
+        assert_eq!(row["wait"], "wait/lock/metadata/sql/mdl", "{row}");
+    }
+    record(by_sql);
+    let samples = rows(&history(by_sql), "samples");
+    let samples: Vec<_> = samples
+        .iter()
+        .filter(|row| row["thread_id"] == blocked)
+        .collect();
+    assert!(!samples.is_empty());
+    for row in samples {
+        assert_eq!(row["wait"], "wait/lock/metadata/sql/mdl", "{row}");
+    }
+    holder.query_drop("COMMIT").expect("commits");
+    waiting.join().expect("ends").expect("inserts");
+}
+
 /// `make test-long` kills a hundred.
 #[test]
 fn a_recorder_that_is_killed_loses_no_file() {

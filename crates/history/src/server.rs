@@ -20,7 +20,7 @@ LEFT JOIN performance_schema.events_waits_current w ON w.THREAD_ID = t.THREAD_ID
 AND w.EVENT_NAME <> 'idle' \
 WHERE (s.THREAD_ID IS NOT NULL OR w.THREAD_ID IS NOT NULL) \
 AND (t.PROCESSLIST_ID IS NULL OR t.PROCESSLIST_ID <> CONNECTION_ID()) \
-ORDER BY t.THREAD_ID, s.EVENT_ID DESC, w.EVENT_ID DESC";
+ORDER BY t.THREAD_ID, s.EVENT_ID DESC, w.EVENT_NAME LIKE 'wait/lock/metadata/%' DESC, w.EVENT_ID DESC";
 
 /// A server that is looked at.
 pub struct ServerSource<A> {
@@ -39,7 +39,7 @@ impl<A: Ask> Source for ServerSource<A> {
         let rows = self.ask.ask(QUESTION)?;
         let at = SystemTime::now();
         let mut samples: Vec<Sample> = rows.iter().filter_map(|row| sample(row)).collect();
-        // Statements and waits nest: the innermost come first.
+        // Statements and waits nest: the innermost come first, but for the lock that a thread waits for.
         samples.dedup_by_key(|sample| sample.thread_id);
         Ok(Moment {
             at,

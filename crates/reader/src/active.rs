@@ -5,6 +5,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use tare_layout::View;
 use tare_layout::event::{self, Operation, statement as at, word};
+use tare_layout::object::target;
 use tare_layout::slot::{LIVE, STATEMENT_DEPTH, Slot, WAIT_DEPTH};
 
 use crate::events::{Head, Wait};
@@ -31,7 +32,8 @@ pub struct Active {
     pub statement: Option<Running>,
     /// The stage that it is in: its class, 0 = none.
     pub stage: usize,
-    /// The innermost wait that is open.
+    /// What it waits for: a metadata lock if it does, else the innermost wait that is open. (Who waits
+    /// for a lock sleeps on a condition inside of that wait; the lock says more.)
     pub wait: Option<Wait>,
 }
 
@@ -128,16 +130,19 @@ fn statement(view: View<'_>, number: usize, slot: &Slot, id: u64) -> Option<Runn
 }
 
 fn wait(slot: &Slot, id: u64) -> Option<Wait> {
-    let depth = slot.wait_depth.load(Ordering::Relaxed) as usize;
-    let innermost = depth.min(WAIT_DEPTH).checked_sub(1)?;
-    let words = slot.waits[innermost].read()?;
-    let head = Head::of(&words);
-    let bytes = words[event::wait::BYTES];
-    let is_open = head.end_id.is_none() && words[word::THREAD] == id;
-    is_open.then(|| Wait {
-        operation: Operation::from_u8(head.operation),
-        object: words[event::wait::OBJECT],
-        bytes: (bytes != event::wait::NO_BYTES).then_some(bytes),
-        head,
-    })
+    let depth = (slot.wait_depth.load(Ordering::Relaxed) as usize).min(WAIT_DEPTH);
+    let is_lock = |wait: &Wait| target::of(wait.object) == target::METADATA_LOCK;
+    let open = slot.waits[..depth].iter().filter_map(|kept| {
+        let words = kept.read()?;
+        let head = Head::of(&words);
+        let bytes = words[event::wait::BYTES];
+        let is_open = head.end_id.is_none() && words[word::THREAD] == id;
+        is_open.then(|| Wait {
+            operation: Operation::from_u8(head.operation),
+            object: words[event::wait::OBJECT],
+            bytes: (bytes != event::wait::NO_BYTES).then_some(bytes),
+            head,
+        })
+    });
+    open.reduce(|outer, inner| if is_lock(&outer) { outer } else { inner })
 }
