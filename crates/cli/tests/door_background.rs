@@ -34,7 +34,7 @@ fn mysql_9_7_in_the_background_has_our_engine() {
 }
 
 #[test]
-#[ignore = "MySQL 8.0 takes minutes: make test-long"]
+#[ignore = "MySQL 8.0 is left to make test-long"]
 fn mysql_8_0_in_the_background_has_our_engine() {
     in_the_background(Version::Mysql80);
 }

@@ -71,7 +71,7 @@ fn locks_are_seen_free(version: Version) {
         );
     }
     // An index has a latch: more of them than a class has instances. The rest is lost, and said to be.
-    let index = "wait/synch/sxlock/innodb/index_tree_rw_lock";
+    let index = format!("wait/synch/{latches}index_tree_rw_lock");
     connection
         .query_drop(
             "CREATE TABLE parts (a INT) ENGINE = InnoDB PARTITION BY HASH (a) PARTITIONS 300",
@@ -121,13 +121,13 @@ fn mysql_5_7() {
 }
 
 #[test]
-#[ignore = "MySQL 5.6 takes minutes: make test-long"]
+#[ignore = "MySQL 5.6 is left to make test-long"]
 fn mysql_5_6() {
     locks_are_seen_free(Version::Mysql56);
 }
 
 #[test]
-#[ignore = "MySQL 8.0 takes minutes: make test-long"]
+#[ignore = "MySQL 8.0 is left to make test-long"]
 fn mysql_8_0() {
     locks_are_seen_free(Version::Mysql80);
 }

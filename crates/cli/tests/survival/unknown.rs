@@ -96,7 +96,7 @@ fn a_stripped_or_changed_server_starts_unchanged() {
 }
 
 #[test]
-#[ignore = "MySQL 5.6 takes minutes: make test-long"]
+#[ignore = "MySQL 5.6 is left to make test-long"]
 fn a_server_whose_functions_are_not_told_apart_starts_unchanged() {
     // One slot leads where another does.
     let misled = |program: &mut [u8], image: &Image| {
