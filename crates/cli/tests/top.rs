@@ -8,13 +8,14 @@ use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mysql::prelude::Queryable;
 use support::server::{Server, Work, mysql};
 use support::{Directory, Finished, Running, finish, host, wait_for};
 
-const PAGES: [&str; 8] = [
+const PAGES: [&str; 9] = [
     "statements",
     "waits",
     "stages",
@@ -23,6 +24,7 @@ const PAGES: [&str; 8] = [
     "locks",
     "threads",
     "memory",
+    "prepared",
 ];
 
 /// One interval of a page.
@@ -151,6 +153,56 @@ fn mysql_is_shown_page_by_page() {
             "{page}: {finished:?}"
         );
     }
+}
+
+/// Two connections that execute one prepared statement, and what the page of them and that of statements say.
+fn prepared(server: &Server) -> (Finished, Finished) {
+    let stop = Arc::new(AtomicBool::new(false));
+    let workers: Vec<_> = (0..2)
+        .map(|_| {
+            let (mut conn, stop) = (server.connect(), Arc::clone(&stop));
+            std::thread::spawn(move || {
+                let statement = conn.prep("SELECT 'prepared', ?").expect("prepared");
+                while !stop.load(Ordering::Relaxed) {
+                    conn.exec_drop(&statement, (1,)).expect("executed");
+                }
+            })
+        })
+        .collect();
+    // Until both have executed it.
+    let mut root = server.connect();
+    wait_for("executions", || {
+        let counts = "SELECT COUNT(*) FROM performance_schema.prepared_statements_instances WHERE COUNT_EXECUTE > 0";
+        let open: Option<u64> = root.query_first(counts).expect("answers");
+        (open == Some(2)).then_some(())
+    });
+    let pages = ["prepared", "statements"].map(|page| batch(server.socket(), page));
+    stop.store(true, Ordering::Relaxed);
+    for worker in workers {
+        worker.join().expect("ends");
+    }
+    pages.into()
+}
+
+#[test]
+fn prepared_statements_of_all_connections_are_a_row() {
+    let current = "--performance-schema-consumer-events-statements-current=ON";
+    let server = Server::mariadb(&["--performance-schema=ON", current]);
+    let (prepared, statements) = self::prepared(&server);
+    let line = row(&prepared, "SELECT 'prepared', ?");
+    assert_eq!(line[1], "100.0", "both are one row: {prepared:?}");
+    assert!(line[2].parse::<f64>().expect("a rate") > 0.0, "{line:?}");
+    assert!(
+        statements.stdout.contains("they are on page 9"),
+        "{statements:?}"
+    );
+
+    // A server that has digests of them needs no second page for them.
+    let server = Server::tare(&[]);
+    let (prepared, statements) = self::prepared(&server);
+    row(&prepared, "SELECT 'prepared', ?");
+    row(&statements, "SELECT ?, ...");
+    assert!(!statements.stdout.contains("page 9"), "{statements:?}");
 }
 
 #[test]

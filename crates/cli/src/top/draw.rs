@@ -33,7 +33,7 @@ pub fn draw(view: &mut View, frame: &mut Frame) {
     ])
     .areas(frame.area());
     frame.render_widget(headline(view), title);
-    frame.render_widget(page_tabs(view), tabs);
+    frame.render_widget(page_tabs(view, tabs.width.into()), tabs);
     frame.render_widget(sums(view), summary);
     rows(view, frame, body);
     frame.render_widget(Paragraph::new(notes), remarks);
@@ -59,20 +59,19 @@ fn headline(view: &View) -> Line<'static> {
     Line::from(spans)
 }
 
-fn page_tabs(view: &View) -> Line<'static> {
-    let mut spans = Vec::new();
-    for (number, page) in PAGES.iter().enumerate() {
-        let style = if number == view.tab() {
-            REVERSED
-        } else {
-            Style::new()
-        };
-        spans.push(Span::styled(
-            format!(" {} {} ", number + 1, page.name),
-            style,
-        ));
-    }
-    Line::from(spans)
+/// The pages and their keys; where all names have no room, only that of the page which is shown.
+fn page_tabs(view: &View, width: usize) -> Line<'static> {
+    let tab = |number: usize, is_named: bool| {
+        let name = if is_named { PAGES[number].name } else { "" };
+        format!(" {} {name} ", number + 1)
+    };
+    let all: usize = (0..PAGES.len()).map(|number| tab(number, true).len()).sum();
+    let spans = (0..PAGES.len()).map(|number| {
+        let is_shown = number == view.tab();
+        let style = if is_shown { REVERSED } else { Style::new() };
+        Span::styled(tab(number, is_shown || all <= width), style)
+    });
+    spans.collect()
 }
 
 /// What the page's rows come to, or which row was drilled down from.

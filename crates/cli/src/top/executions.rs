@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use super::pages::EXECUTIONS;
+use super::drills::EXECUTIONS;
 use super::snapshot::{Key, Row, Snapshot, between};
 use crate::observe::{Observed, Trouble, quoted, show, text, whole};
 use crate::output::Cell;

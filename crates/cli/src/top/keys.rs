@@ -13,7 +13,7 @@ const INTERVALS: [u64; 8] = [1, 2, 3, 5, 10, 20, 30, 60];
 
 /// Explained by `?`.
 pub const HELP: [(&str, &str); 13] = [
-    ("1 - 8, Tab", "page"),
+    ("1 - 9, Tab", "page"),
     ("Up, Down, PgUp, PgDn, Home", "choose a row"),
     (
         "Enter",
@@ -82,7 +82,7 @@ pub fn press(view: &mut View, key: KeyEvent) -> Effect {
     match key.code {
         KeyCode::Char('q') => return Effect::Quit,
         KeyCode::Char('?' | 'h') | KeyCode::F(1) => view.help = true,
-        KeyCode::Char(digit @ '1'..='8') => {
+        KeyCode::Char(digit @ '1'..='9') => {
             return look(Some(view.turn(digit as usize - '1' as usize)));
         }
         KeyCode::Tab | KeyCode::Right => return look(Some(view.turn(view.tab() + 1))),

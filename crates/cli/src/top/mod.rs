@@ -2,6 +2,7 @@
 
 mod batch;
 mod draw;
+mod drills;
 mod executions;
 mod idle;
 mod keys;

@@ -19,7 +19,7 @@ pub fn leave_out(sheet: &Sheet, rows: &mut Vec<Row>, connection: u64) {
     {
         rows.retain(|row| row.figures[at] != Figure::Number(connection as f64));
     }
-    if matches!(sheet.drill, Drill::Executions) {
+    if matches!(sheet.drill, Drill::Executions) || sheet.merges {
         let at = sheet.columns.len() - 1;
         rows.retain(|row| !matches!(&row.figures[at], Figure::Text(text) if is_own(text)));
     }
@@ -43,6 +43,7 @@ fn is_own(digest: &str) -> bool {
             .collect();
         questions.extend(super::executions::questions().iter().map(|sql| plain(sql)));
         questions.extend(super::idle::questions().iter().map(|sql| plain(sql)));
+        questions.extend(super::source::questions().map(plain));
         questions
     });
     let digest = plain(digest);

@@ -1,21 +1,14 @@
-//! The pages of `tare top`, and what one drills down to.
+//! The pages of `tare top`.
 
-use super::sheet::{Column, Drill, Measure, Sheet, Since, col, hidden, sheet};
+use super::drills::{
+    AVERAGE, CONNECTION, FOR, LOCK_HOLDERS, MEMORY_BY_THREAD, SHARE, STAGE_BY_THREAD,
+    TABLE_BY_INDEX, THREAD_EVENTS, TIME, WAIT_BY_THREAD,
+};
+use super::sheet::{Drill, Measure, Sheet, Since, col, hidden, sheet};
 
-const SHARE: Column = col("%", "", Measure::Share, 5);
-const AVERAGE: Column = col("AVG", "", Measure::Average, 10);
-const TIME: Column = col("TIME", "SUM_TIMER_WAIT", Measure::Time, 10);
-
-// Of a summary `e` by thread, and of a thread `t`.
-const THREAD: Column = col("THREAD", "e.THREAD_ID", Measure::KeyNumber, 7);
-const CONNECTION: Column = col("CONN", "t.PROCESSLIST_ID", Measure::Gauge, 6);
-const USER: Column = col("USER", "t.PROCESSLIST_USER", Measure::Text, 12);
-const FOR: Column = col("FOR", "t.PROCESSLIST_TIME", Measure::GaugeSeconds, 7);
-const NAME: Column = col("NAME", "t.NAME", Measure::Text, 0);
-
-/// The pages, in the order of their keys, `1` to `8`.
-pub static PAGES: [Sheet; 8] = [
-    STATEMENTS, WAITS, STAGES, FILES, TABLES, LOCKS, THREADS, MEMORY,
+/// The pages, in the order of their keys, `1` to `9`.
+pub static PAGES: [Sheet; 9] = [
+    STATEMENTS, WAITS, STAGES, FILES, TABLES, LOCKS, THREADS, MEMORY, PREPARED,
 ];
 
 const STATEMENTS: Sheet = Sheet {
@@ -209,154 +202,39 @@ const MEMORY: Sheet = Sheet {
     )
 };
 
-const BY_THREAD: &[Column] = &[
-    col("TIME", "e.SUM_TIMER_WAIT", Measure::Time, 10),
-    SHARE,
-    col("COUNT", "e.COUNT_STAR", Measure::Count, 9),
-    AVERAGE,
-    THREAD,
-    CONNECTION,
-    USER,
-    NAME,
-];
-
-static WAIT_BY_THREAD: Sheet = Sheet {
-    of: "wait",
+// Each connection has prepared its own; those with one text are a row.
+const PREPARED: Sheet = Sheet {
+    since: Since {
+        mysql: (5, 7),
+        mariadb: (10, 5),
+    },
+    hint: "no prepared statement that is still open was executed",
+    instruments: "statement/%",
+    // MariaDB counts none without it.
+    consumer: "events_statements_current",
+    merges: true,
     ..sheet(
-        "threads",
-        "FROM performance_schema.events_waits_summary_by_thread_by_event_name AS e LEFT JOIN performance_schema.threads AS t \
-         ON t.THREAD_ID = e.THREAD_ID WHERE e.EVENT_NAME {0} AND e.COUNT_STAR > 0",
-        BY_THREAD,
-    )
-};
-
-static STAGE_BY_THREAD: Sheet = Sheet {
-    of: "stage",
-    ..sheet(
-        "threads",
-        "FROM performance_schema.events_stages_summary_by_thread_by_event_name AS e LEFT JOIN performance_schema.threads AS t \
-         ON t.THREAD_ID = e.THREAD_ID WHERE e.EVENT_NAME {0} AND e.COUNT_STAR > 0",
-        BY_THREAD,
-    )
-};
-
-static TABLE_BY_INDEX: Sheet = Sheet {
-    of: "table",
-    ..sheet(
-        "indexes",
-        "FROM performance_schema.table_io_waits_summary_by_index_usage WHERE OBJECT_SCHEMA {0} AND OBJECT_NAME {1} AND COUNT_STAR > 0",
+        "prepared",
+        "FROM performance_schema.prepared_statements_instances WHERE COUNT_EXECUTE > 0",
         &[
-            TIME,
+            col("TIME", "SUM_TIMER_EXECUTE", Measure::Time, 10),
             SHARE,
-            col("ROWS", "COUNT_STAR", Measure::Count, 9),
+            col("CALLS", "COUNT_EXECUTE", Measure::Count, 8),
             AVERAGE,
-            col("FETCHED", "COUNT_FETCH", Measure::Count, 9),
-            col("INSERTED", "COUNT_INSERT", Measure::Count, 8),
-            col("UPDATED", "COUNT_UPDATE", Measure::Count, 8),
-            col("DELETED", "COUNT_DELETE", Measure::Count, 8),
-            col("INDEX (NULL: NONE)", "INDEX_NAME", Measure::Key, 0),
-        ],
-    )
-};
-
-static LOCK_HOLDERS: Sheet = Sheet {
-    of: "table",
-    shows_all: true,
-    hint: "no metadata lock on it now",
-    first: "STATUS",
-    ..sheet(
-        "metadata locks",
-        "FROM performance_schema.metadata_locks AS l LEFT JOIN performance_schema.threads AS t ON t.THREAD_ID = l.OWNER_THREAD_ID \
-         WHERE l.OBJECT_TYPE = 'TABLE' AND l.OBJECT_SCHEMA {0} AND l.OBJECT_NAME {1}",
-        &[
-            hidden("l.OBJECT_INSTANCE_BEGIN", Measure::KeyNumber),
-            col("STATUS", "l.LOCK_STATUS", Measure::Text, 8),
-            col("LOCK", "l.LOCK_TYPE", Measure::Text, 20),
-            col("DURATION", "l.LOCK_DURATION", Measure::Text, 11),
-            col("THREAD", "l.OWNER_THREAD_ID", Measure::KeyNumber, 7),
-            CONNECTION,
-            USER,
-            FOR,
-            col(
-                "STATEMENT",
-                "LEFT(t.PROCESSLIST_INFO, 200)",
-                Measure::Text,
-                0,
-            ),
-        ],
-    )
-};
-
-static THREAD_EVENTS: Sheet = Sheet {
-    of: "thread",
-    ..sheet(
-        "events",
-        "FROM (SELECT 'statement' AS K, EVENT_NAME AS N, COUNT_STAR AS C, SUM_TIMER_WAIT AS T FROM performance_schema.events_statements_summary_by_thread_by_event_name \
-         WHERE THREAD_ID {0} AND COUNT_STAR > 0 UNION ALL \
-         SELECT 'stage', EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT FROM performance_schema.events_stages_summary_by_thread_by_event_name \
-         WHERE THREAD_ID {0} AND COUNT_STAR > 0 UNION ALL \
-         SELECT 'wait', EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT FROM performance_schema.events_waits_summary_by_thread_by_event_name \
-         WHERE THREAD_ID {0} AND COUNT_STAR > 0) AS e",
-        &[
-            col("TIME", "T", Measure::Time, 10),
-            col("COUNT", "C", Measure::Count, 9),
-            AVERAGE,
-            col("TYPE", "K", Measure::Key, 9),
-            col("EVENT", "N", Measure::Key, 0),
-        ],
-    )
-};
-
-static MEMORY_BY_THREAD: Sheet = Sheet {
-    of: "memory",
-    shows_all: true,
-    ..sheet(
-        "threads",
-        "FROM performance_schema.memory_summary_by_thread_by_event_name AS e LEFT JOIN performance_schema.threads AS t \
-         ON t.THREAD_ID = e.THREAD_ID WHERE e.EVENT_NAME {0} AND e.COUNT_ALLOC > 0",
-        &[
-            col(
-                "NOW",
-                "e.CURRENT_NUMBER_OF_BYTES_USED",
-                Measure::GaugeBytes,
-                10,
-            ),
-            col(
-                "HIGH",
-                "e.HIGH_NUMBER_OF_BYTES_USED",
-                Measure::GaugeBytes,
-                10,
-            ),
-            col("ALLOCS", "e.COUNT_ALLOC", Measure::Count, 9),
-            col("FREES", "e.COUNT_FREE", Measure::Count, 9),
-            THREAD,
-            CONNECTION,
-            USER,
-            NAME,
-        ],
-    )
-};
-
-/// Stages and waits of the last executions of a statement; read by `executions`.
-pub static EXECUTIONS: Sheet = Sheet {
-    of: "statement",
-    shows_all: true,
-    ..sheet(
-        "stages and waits",
-        "",
-        &[
-            col("TIME", "SUM_TIMER_WAIT", Measure::GaugeTime, 10),
-            SHARE,
-            col("COUNT", "COUNT_STAR", Measure::Gauge, 9),
-            AVERAGE,
-            col("TYPE", "TYPE", Measure::Key, 9),
-            col("EVENT", "EVENT_NAME", Measure::Key, 0),
+            col("SENT", "SUM_ROWS_SENT", Measure::Count, 8),
+            col("EXAMINED", "SUM_ROWS_EXAMINED", Measure::Count, 8),
+            col("ERRORS", "SUM_ERRORS", Measure::Count, 6),
+            hidden("OBJECT_INSTANCE_BEGIN", Measure::KeyNumber),
+            hidden("OWNER_THREAD_ID", Measure::KeyNumber),
+            hidden("STATEMENT_ID", Measure::KeyNumber),
+            col("STATEMENT", "LEFT(SQL_TEXT, 400)", Measure::Text, 0),
         ],
     )
 };
 
 #[cfg(test)]
 mod tests {
+    use super::super::drills::EXECUTIONS;
     use super::*;
 
     #[test]

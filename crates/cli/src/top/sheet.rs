@@ -118,6 +118,8 @@ pub struct Sheet {
     pub consumer: &'static str,
     /// Head of the column whose waiting rows stand before all others, in whichever order.
     pub first: &'static str,
+    /// Rows whose texts are equal are added up, after their growth is known.
+    pub merges: bool,
 }
 
 /// A column.
@@ -171,6 +173,7 @@ pub(super) const fn sheet(
         instruments: "",
         consumer: "",
         first: "",
+        merges: false,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Two answers, and what happened between them.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::time::Instant;
 
 use super::sheet::{Measure, Sheet};
@@ -177,8 +178,39 @@ pub fn between(sheet: &Sheet, before: Option<&Snapshot>, now: &Snapshot) -> Vec<
             });
         }
     }
+    if sheet.merges {
+        rows = merged(sheet, rows);
+    }
     derive(sheet, &mut rows, seconds.unwrap_or(1.0));
     rows
+}
+
+/// Adds up the rows whose texts are equal. What they grew by is known by now, so one that is gone or new
+/// bends no sum.
+fn merged(sheet: &Sheet, rows: Vec<Row>) -> Vec<Row> {
+    let mut sums: HashMap<Key, Vec<Figure>> = HashMap::new();
+    for row in rows {
+        let texts = row.figures.iter().filter_map(|figure| match figure {
+            Figure::Text(text) => Some(Some(text.clone())),
+            _ => None,
+        });
+        match sums.entry(texts.collect()) {
+            Entry::Vacant(new) => {
+                new.insert(row.figures);
+            }
+            Entry::Occupied(mut sum) => {
+                let pairs = sum.get_mut().iter_mut().zip(&row.figures);
+                for ((sum, more), column) in pairs.zip(sheet.columns) {
+                    if column.kind.is_counter() {
+                        *sum = Figure::Number(sum.number() + more.number());
+                    }
+                }
+            }
+        }
+    }
+    (sums.into_iter())
+        .map(|(key, figures)| Row { key, figures })
+        .collect()
 }
 
 /// Fills in what is computed from the other columns.
@@ -225,9 +257,13 @@ mod tests {
     use super::super::pages::PAGES;
     use super::*;
 
+    fn at_second(second: u64) -> Instant {
+        static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+        *START.get_or_init(Instant::now) + Duration::from_secs(second)
+    }
+
     /// Waits: TIME, WAITS, MAX, EVENT.
     fn at(second: u64, waits: &[(u64, u64, &str)]) -> Snapshot {
-        static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
         let rows = waits.iter().map(|(time, count, name)| {
             vec![
                 Cell::Unsigned(*time),
@@ -236,12 +272,7 @@ mod tests {
                 Cell::Text((*name).into()),
             ]
         });
-        let start = *START.get_or_init(Instant::now);
-        Snapshot::of(
-            &PAGES[1],
-            rows.collect(),
-            start + Duration::from_secs(second),
-        )
+        Snapshot::of(&PAGES[1], rows.collect(), at_second(second))
     }
 
     fn figures(before: Option<&Snapshot>, now: &Snapshot) -> Vec<(String, f64, f64)> {
@@ -303,6 +334,37 @@ mod tests {
         assert_eq!(merged.rows.len(), 2);
         let later = at(2, &[(200, 20, "a"), (150, 15, "b")]);
         assert_eq!(figures(Some(&merged), &later), [("b".into(), 50.0, 5.0)]);
+    }
+
+    #[test]
+    fn statements_of_several_connections_are_a_row() {
+        let sheet = &PAGES[8];
+        let at = |second: u64, counts: &[(u64, u64, &str)]| {
+            let rows = counts.iter().map(|(thread, count, text)| {
+                let numbers = [10 * count, *count, *count, 0, 0, 7, *thread, 1];
+                let numbers = numbers.into_iter().map(Cell::Unsigned);
+                numbers.chain([Cell::Text((*text).into())]).collect()
+            });
+            Snapshot::of(sheet, rows.collect(), at_second(second))
+        };
+        let before = at(
+            0,
+            &[
+                (1, 100, "SELECT a"),
+                (2, 50, "SELECT a"),
+                (3, 9, "SELECT b"),
+            ],
+        );
+        // The second connection has gone, the fourth is new.
+        let now = at(
+            2,
+            &[(1, 110, "SELECT a"), (3, 9, "SELECT b"), (4, 6, "SELECT a")],
+        );
+        let rows = between(sheet, Some(&before), &now);
+        assert_eq!(rows.len(), 1, "{rows:?}");
+        assert_eq!(rows[0].figures[sheet.by_time()].number(), 160.0);
+        assert_eq!(rows[0].figures[sheet.by_count()].number(), 8.0);
+        assert_eq!(rows[0].figures[3].number(), 10.0, "an average of all");
     }
 
     #[test]

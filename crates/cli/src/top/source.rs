@@ -6,7 +6,21 @@ use std::time::{Duration, Instant};
 use super::sheet::{Drill, Sheet};
 use super::snapshot::{Key, Row, Snapshot, between};
 use super::{executions, idle, own};
-use crate::observe::{Observed, Trouble};
+use crate::observe::{Observed, Product, Trouble};
+
+/// A thread whose last statement was the execution of a prepared one, and that has no digest: MySQL before 9
+/// counts those in prepared_statements_instances alone.
+const WITHOUT_DIGEST: &str = "SELECT 1 FROM performance_schema.events_statements_current \
+     WHERE EVENT_NAME = 'statement/com/Execute' AND DIGEST IS NULL LIMIT 1";
+
+/// MariaDB never has digests of them, and keeps no current statements by default.
+const OF_MARIADB: &str = "SELECT 1 FROM performance_schema.events_statements_summary_global_by_event_name \
+     WHERE EVENT_NAME = 'statement/com/Execute' AND COUNT_STAR > 0";
+
+/// What is asked here beside a page's question.
+pub fn questions() -> [&'static str; 2] {
+    [WITHOUT_DIGEST, OF_MARIADB]
+}
 
 /// What is looked at: a page, or what belongs to a row of one.
 #[derive(Debug, Clone)]
@@ -33,7 +47,7 @@ impl Place {
     pub fn below(&self, row: &Row, title: String) -> Option<Self> {
         let sheet = match self.sheet.drill {
             Drill::None => return None,
-            Drill::Executions => &super::pages::EXECUTIONS,
+            Drill::Executions => &super::drills::EXECUTIONS,
             Drill::To(sheet) => sheet,
         };
         Some(Self {
@@ -63,6 +77,8 @@ pub struct Answer {
 pub struct Sampler {
     observed: Observed,
     last: Option<(Place, Snapshot)>,
+    /// Executions of prepared statements were seen that no digest counts.
+    lacks_prepared: bool,
 }
 
 impl Sampler {
@@ -71,6 +87,7 @@ impl Sampler {
         Self {
             observed,
             last: None,
+            lacks_prepared: false,
         }
     }
 
@@ -130,6 +147,12 @@ impl Sampler {
                 None => "nothing happened in this interval".to_owned(),
             });
         }
+        if matches!(place.sheet.drill, Drill::Executions) && self.lacks_prepared()? {
+            notes.push(
+                "executions of prepared statements are not here: this server has no digest of them; they are on page 9, prepared"
+                    .into(),
+            );
+        }
         if !self.observed.about.was_live {
             notes.push("a saved segment: totals of the whole recording".into());
         }
@@ -139,6 +162,22 @@ impl Sampler {
             seconds,
             notes,
         })
+    }
+
+    /// Whether this server leaves executions of prepared statements out of its digests. Once seen it stays so.
+    fn lacks_prepared(&mut self) -> Result<bool, Trouble> {
+        if !self.lacks_prepared {
+            let question = match self.observed.about.product {
+                Product::MariaDb => OF_MARIADB,
+                Product::Tare | Product::MySql => WITHOUT_DIGEST,
+            };
+            self.lacks_prepared = match self.observed.rows(question) {
+                Ok(rows) => !rows.is_empty(),
+                Err(Trouble::Refused(_)) => false,
+                Err(lost) => return Err(lost),
+            };
+        }
+        Ok(self.lacks_prepared)
     }
 
     /// Connects anew, after the server was lost; what was counted before is forgotten.

@@ -110,7 +110,7 @@ fn texts(view: &View) -> Vec<String> {
 fn a_page_has_its_interval_its_order_and_its_sums() {
     let expected = [
         "tare top  mysql://u@db1:3306 (MySQL 8.0.15)  every 2 s",
-        " 1 statements  2 waits  3 stages  4 files  5 tables  6 locks  7 threads  8 memory",
+        " 1 statements  2 waits  3 stages  4 files  5 tables  6 locks  7 threads  8 memory  9 prepared",
         "206/s calls, 401.00 ms in 2.0 s, 3 rows",
         "      TIME     %  CALLS/s        AVG   SENT/s EXAMINED/s ERRORS/s DB           STATEMENT",
         " 300.00 ms  74.8        5   30.00 ms        5         50        0 shop         SELECT `a`",
@@ -232,7 +232,7 @@ fn a_statement_is_drilled_down_into_and_left_again() {
     view.learn(News::Answer(place, found));
     let expected = [
         "tare top  mysql://u@db1:3306 (MySQL 8.0.15)  every 2 s",
-        " 1 statements  2 waits  3 stages  4 files  5 tables  6 locks",
+        " 1 statements  2   3   4   5   6   7   8   9",
         "stages and waits of statement SELECT `a`",
         "      TIME     %     COUNT        AVG TYPE      EVENT",
     ];
@@ -255,6 +255,11 @@ fn a_lost_server_is_said_and_its_last_figures_stay() {
     view.learn(News::Lost("Server shutdown in progress".into()));
     let lines = drawn(&mut view, 80, 9);
     assert!(lines[4].contains("SELECT `a`"), "{lines:?}");
+    // Nine names have no room.
+    assert!(
+        lines[1].starts_with(" 1 statements  2   3   4 "),
+        "{lines:?}"
+    );
     assert_eq!(
         lines[7],
         "waiting for the server: Server shutdown in progress"
