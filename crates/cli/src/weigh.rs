@@ -226,8 +226,14 @@ pub fn main(args: Args) -> Result<ExitCode, Failure> {
             false => Err(Failure::new(FAILED, "")),
         };
     }
+    let tare = std::env::current_exe().map_err(failed)?;
+    let places = Places::find(tare, args.plain.clone());
     let (store, plan, results) = match &args.resume {
-        Some(directory) => Store::open(directory).map_err(failed)?,
+        Some(directory) => {
+            let (store, plan, results) = Store::open(directory).map_err(failed)?;
+            lacking(&places, &plan)?;
+            (store, plan, results)
+        }
         None => {
             let plan = plan(&args, dsn.as_ref())?;
             if args.print {
@@ -235,6 +241,7 @@ pub fn main(args: Args) -> Result<ExitCode, Failure> {
                 print!("{text}");
                 return Ok(ExitCode::SUCCESS);
             }
+            lacking(&places, &plan)?;
             let directory = args.output.clone().unwrap_or_else(|| default_output(&plan));
             (
                 Store::create(&directory, &plan).map_err(failed)?,
@@ -243,14 +250,21 @@ pub fn main(args: Args) -> Result<ExitCode, Failure> {
             )
         }
     };
-    run(&args, store, plan, results, dsn.as_ref())
+    run(store, plan, results, &places, dsn.as_ref())
+}
+
+/// Refuses what could only be skipped, before hours are spent on the rest.
+fn lacking(places: &Places, plan: &Plan) -> Result<(), Failure> {
+    places
+        .lack(&plan.recipe)
+        .map_or(Ok(()), |lack| Err(wrong(lack)))
 }
 
 fn run(
-    args: &Args,
     mut store: Store,
     mut plan: Plan,
     mut results: Vec<cell::Result>,
+    places: &Places,
     dsn: Option<&Dsn>,
 ) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::heard().map_err(failed)?;
@@ -266,10 +280,8 @@ fn run(
             live::run(&plan, &live, &mut store, &mut results, dsn, &interrupt).map_err(failed)?
         }
         None => {
-            let tare = std::env::current_exe().map_err(failed)?;
-            let places = Places::find(tare, args.plain.clone());
             let mut runner =
-                Runner::new(plan, store, results, &places, dsn, &interrupt).map_err(failed)?;
+                Runner::new(plan, store, results, places, dsn, &interrupt).map_err(failed)?;
             let finished = runner.run();
             // The servers' directory goes before the report is written: a full disk may be its doing.
             (plan, store, results) = runner.into_parts();

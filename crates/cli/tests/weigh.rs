@@ -122,6 +122,33 @@ fn a_wrong_recipe_has_code_2_and_its_line() {
     assert!(print.stdout.starts_with("question = "), "{}", print.stdout);
 }
 
+#[test]
+fn what_a_recipe_lacks_is_said_before_anything_is_measured() {
+    let directory = Directory::new("lacking");
+    let asks = "question = 'q'\nconnections = [1]\n[run]\nrepetitions = 1\nseconds = 1\nwarm_up = 0\n\
+         [[server]]\nname = 'ours'\nkind = 'tare'\n[[configuration]]\nname = 'on'\n\
+         [[configuration]]\nname = 'bare'\nbuild = 'plain'\n\
+         [[workload]]\nname = 'w'\nload = 'command'\ncommand = ['true']\n";
+    recipe(&directory, asks);
+    // Elsewhere than in its checkout: somebody may have built one there.
+    let copy = directory.path().join("tare");
+    std::fs::copy(support::TARE, &copy).expect("copied");
+    let mut command = Command::new(&copy);
+    command.args(["weigh", "./r.toml", "--output", "out"]);
+    let finished = finish(command.current_dir(directory.path()));
+    assert_eq!(finished.code, Some(2), "{finished:?}");
+    let said = &finished.stderr;
+    assert!(
+        said.contains("no tare without instrumentation") && said.contains("--plain PATH"),
+        "{said}"
+    );
+    assert!(
+        said.contains("Without bare: --configuration 'on'"),
+        "{said}"
+    );
+    assert!(!directory.path().join("out").exists());
+}
+
 /// Servers by command, and what their loads do.
 fn with_servers(servers: &[(&str, &str)], load: &str) -> String {
     let mut text = format!(

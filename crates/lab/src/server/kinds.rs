@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::places::NO_PLAIN;
 use super::{Address, Launch, Running};
 use crate::child::SECRETS;
 use crate::recipe::{Build, Engine, Kind};
@@ -53,11 +54,7 @@ fn tare(launch: &Launch, remote: Option<(&str, u16)>) -> Result<Started, Trouble
         (Build::Instrumented, _) => &places.tare,
         (Build::Plain, Some(plain)) => plain,
         (Build::Plain, None) => {
-            return Err(Trouble::Skipped(
-                "there is no tare without instrumentation here: build one with CARGO_TARGET_DIR=target/plain cargo \
-                 build --release -p tare-cli --no-default-features, or give --plain PATH"
-                    .into(),
-            ));
+            return Err(Trouble::Skipped(NO_PLAIN.into()));
         }
     };
     let socket = launch.directory.join("tare.sock");

@@ -2,6 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::recipe::{Build, Recipe};
+
+/// How one gets a tare without instrumentation.
+pub const NO_PLAIN: &str = "there is no tare without instrumentation here: build one with CARGO_TARGET_DIR=target/plain \
+                            cargo build --release -p tare-cli --no-default-features, or give --plain PATH";
+
 /// Where programs are.
 #[derive(Debug, Clone)]
 pub struct Places {
@@ -28,5 +34,25 @@ impl Places {
             servers: first("scripts/servers"),
             tare,
         }
+    }
+
+    /// What a recipe needs and is not here, in a sentence that says how to get it.
+    pub fn lack(&self, recipe: &Recipe) -> Option<String> {
+        let plain = |build: Build| build == Build::Plain;
+        let needs: Vec<&str> = (recipe.configurations.iter())
+            .filter(|each| plain(each.build))
+            .map(|each| each.name.as_str())
+            .collect();
+        (self.plain.is_none() && !needs.is_empty()).then(|| {
+            let others = (recipe.configurations.iter()).filter(|each| !plain(each.build));
+            let others: Vec<String> = others
+                .map(|each| format!("--configuration '{}'", each.name))
+                .collect();
+            format!(
+                "{NO_PLAIN}. Without {}: {}",
+                needs.join(", "),
+                others.join(" ")
+            )
+        })
     }
 }
