@@ -78,7 +78,7 @@ fn start(running: &Running) -> (Exporter, u16) {
 
 /// GET /metrics, when the exporter listens.
 fn scrape(port: u16) -> String {
-    let patience = Instant::now() + Duration::from_secs(30);
+    let patience = Instant::now() + Duration::from_secs(300);
     let mut stream = loop {
         match TcpStream::connect(("127.0.0.1", port)) {
             Ok(stream) => break stream,

@@ -4,12 +4,12 @@
 //! database of its own.
 #![cfg(feature = "instrument")]
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
-use super::support::{Running, exec, one, rows};
+use super::support::{PATIENCE, Running, exec, one, rows};
 
 /// A server with a client in a database of this name, which has a table `t` of 1,000 rows.
 fn with(running: &Running, name: &str) -> Conn {
@@ -244,7 +244,7 @@ fn handles_and_metadata_locks_show_who_holds_what() {
         if found == [["SCHEMA", "held", "EXCLUSIVE", "PENDING"]] {
             break;
         }
-        assert!(begin.elapsed() < Duration::from_secs(20), "{found:?}");
+        assert!(begin.elapsed() < PATIENCE, "{found:?}");
         std::thread::yield_now();
     }
     exec(&mut conn, "COMMIT");
@@ -255,7 +255,7 @@ fn handles_and_metadata_locks_show_who_holds_what() {
     drop(conn);
     let begin = Instant::now();
     while !rows(&mut observer, &handles).is_empty() {
-        assert!(begin.elapsed() < Duration::from_secs(20));
+        assert!(begin.elapsed() < PATIENCE);
         std::thread::yield_now();
     }
 }
@@ -359,7 +359,7 @@ fn sockets_are_listed_and_counted() {
             // An answer is counted once it is sent, which its client may see before: idle is after.
             let begin = Instant::now();
             while rows(observer, &of(&id)) != [[client, "", "0", "1", "IDLE"]] {
-                assert!(begin.elapsed() < Duration::from_secs(20));
+                assert!(begin.elapsed() < PATIENCE);
                 std::thread::yield_now();
             }
             let found = one(observer, &io);

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use super::support::{Raw, Running, errno, exec, one};
+use super::support::{PATIENCE, Raw, Running, errno, exec, one};
 
 const QUERY: u8 = 3;
 const PREPARE: u8 = 0x16;
@@ -165,18 +165,12 @@ fn the_query_of_a_client_that_vanished_is_interrupted() {
         };
         let seen = Instant::now();
         while !busy(&mut root) {
-            assert!(
-                seen.elapsed() < Duration::from_secs(20),
-                "the query is running"
-            );
+            assert!(seen.elapsed() < PATIENCE, "the query is running");
         }
         drop(raw);
         let gone = Instant::now();
         while busy(&mut root) {
-            assert!(
-                gone.elapsed() < Duration::from_secs(60),
-                "the query has ended"
-            );
+            assert!(gone.elapsed() < PATIENCE, "the query has ended");
             std::thread::sleep(Duration::from_millis(20));
         }
     }

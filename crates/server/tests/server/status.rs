@@ -2,7 +2,7 @@
 
 use mysql::prelude::Queryable;
 
-use super::support::{MONITOR, PASSWORD, Running, code, errno, exec, one, rows};
+use super::support::{MONITOR, PASSWORD, PATIENCE, Running, code, errno, exec, one, rows};
 
 fn number(conn: &mut mysql::Conn, scope: &str, name: &str) -> u64 {
     let sql = format!("SHOW {scope} STATUS LIKE '{name}'");
@@ -394,7 +394,7 @@ fn connections_that_fail_are_told_apart_by_host() {
     drop(broken);
     let errors = "SELECT IP, HOST, COUNT_AUTHENTICATION_ERRORS, COUNT_HANDSHAKE_ERRORS, SUM_CONNECT_ERRORS, \
                   FIRST_ERROR_SEEN IS NOT NULL FROM performance_schema.host_cache";
-    let patience = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    let patience = std::time::Instant::now() + PATIENCE;
     loop {
         let found = one(&mut conn, errors);
         if found == "127.0.0.1|localhost|2|1|1|1" {

@@ -9,6 +9,9 @@ use std::time::Duration;
 use mysql::{Conn, OptsBuilder};
 use tare_server::{Config, Server, ThreadHandling};
 
+/// How long something is waited for that would otherwise be waited for for ever.
+pub const PATIENCE: Duration = Duration::from_secs(300);
+
 /// A directory that is gone when the test is.
 pub struct Directory(PathBuf);
 
@@ -167,9 +170,7 @@ impl Raw {
     /// Connects and reads the greeting.
     pub fn connect(running: &Running) -> Self {
         let stream = UnixStream::connect(running.socket()).expect("connects");
-        stream
-            .set_read_timeout(Some(Duration::from_secs(20)))
-            .expect("set");
+        stream.set_read_timeout(Some(PATIENCE)).expect("set");
         let mut raw = Self { stream };
         let greeting = raw.read().expect("a greeting");
         assert_eq!(greeting[0], 10, "protocol version");
