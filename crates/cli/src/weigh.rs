@@ -227,11 +227,11 @@ pub fn main(args: Args) -> Result<ExitCode, Failure> {
         };
     }
     let tare = std::env::current_exe().map_err(failed)?;
-    let places = Places::find(tare, args.plain.clone());
+    let mut places = Places::find(tare, args.plain.clone());
     let (store, plan, results) = match &args.resume {
         Some(directory) => {
             let (store, plan, results) = Store::open(directory).map_err(failed)?;
-            lacking(&places, &plan)?;
+            places.complete(&plan.recipe).map_err(wrong)?;
             (store, plan, results)
         }
         None => {
@@ -241,7 +241,7 @@ pub fn main(args: Args) -> Result<ExitCode, Failure> {
                 print!("{text}");
                 return Ok(ExitCode::SUCCESS);
             }
-            lacking(&places, &plan)?;
+            places.complete(&plan.recipe).map_err(wrong)?;
             let directory = args.output.clone().unwrap_or_else(|| default_output(&plan));
             (
                 Store::create(&directory, &plan).map_err(failed)?,
@@ -251,13 +251,6 @@ pub fn main(args: Args) -> Result<ExitCode, Failure> {
         }
     };
     run(store, plan, results, &places, dsn.as_ref())
-}
-
-/// Refuses what could only be skipped, before hours are spent on the rest.
-fn lacking(places: &Places, plan: &Plan) -> Result<(), Failure> {
-    places
-        .lack(&plan.recipe)
-        .map_or(Ok(()), |lack| Err(wrong(lack)))
 }
 
 fn run(

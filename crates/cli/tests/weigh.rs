@@ -4,6 +4,7 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -128,14 +129,21 @@ fn what_a_recipe_lacks_is_said_before_anything_is_measured() {
     let asks = "question = 'q'\nconnections = [1]\n[run]\nrepetitions = 1\nseconds = 1\nwarm_up = 0\n\
          [[server]]\nname = 'ours'\nkind = 'tare'\n[[configuration]]\nname = 'on'\n\
          [[configuration]]\nname = 'bare'\nbuild = 'plain'\n\
-         [[workload]]\nname = 'w'\nload = 'command'\ncommand = ['true']\n";
+         [[workload]]\nname = 'w'\nload = 'command'\ncommand = ['echo', '5']\n";
     recipe(&directory, asks);
     // Elsewhere than in its checkout: somebody may have built one there.
-    let copy = directory.path().join("tare");
+    let inside = |name: &str| directory.path().join(name);
+    let copy = inside("tare");
+    let path = format!("{}:{}", inside("bin").display(), env!("PATH"));
+    let path = &path;
     std::fs::copy(support::TARE, &copy).expect("copied");
-    let mut command = Command::new(&copy);
-    command.args(["weigh", "./r.toml", "--output", "out"]);
-    let finished = finish(command.current_dir(directory.path()));
+    let weigh = || {
+        let mut command = Command::new(&copy);
+        command.args(["weigh", "./r.toml", "--output", "out"]);
+        command.env("PATH", path).current_dir(directory.path());
+        finish(&mut command)
+    };
+    let finished = weigh();
     assert_eq!(finished.code, Some(2), "{finished:?}");
     let said = &finished.stderr;
     assert!(
@@ -147,6 +155,30 @@ fn what_a_recipe_lacks_is_said_before_anything_is_measured() {
         "{said}"
     );
     assert!(!directory.path().join("out").exists());
+
+    // In a checkout it is built: here by what stands in for cargo.
+    let (script, cargo) = (inside("scripts/servers"), inside("bin/cargo"));
+    for (path, text) in [
+        (&script, ""),
+        (
+            &cargo,
+            "#!/bin/sh\nmkdir -p \"$CARGO_TARGET_DIR/release\" && cp tare \"$CARGO_TARGET_DIR/release/tare\"\n",
+        ),
+    ] {
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("made");
+        std::fs::write(path, text).expect("written");
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).expect("set");
+    }
+    let finished = weigh();
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(
+        finished
+            .stderr
+            .contains("building a tare without instrumentation")
+    );
+    for cell in cells(&directory).values() {
+        assert_eq!(state(cell).0, "done", "{cell}");
+    }
 }
 
 /// Servers by command, and what their loads do.

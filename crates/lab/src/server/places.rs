@@ -1,6 +1,7 @@
 //! Where the programs are that a run starts.
 
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use crate::recipe::{Build, Recipe};
 
@@ -36,23 +37,54 @@ impl Places {
         }
     }
 
-    /// What a recipe needs and is not here, in a sentence that says how to get it.
-    pub fn lack(&self, recipe: &Recipe) -> Option<String> {
-        let plain = |build: Build| build == Build::Plain;
-        let needs: Vec<&str> = (recipe.configurations.iter())
-            .filter(|each| plain(each.build))
-            .map(|each| each.name.as_str())
+    /// Builds what a recipe needs and is not here: a tare without instrumentation, from the checkout that we run from.
+    ///
+    /// # Errors
+    /// There is no checkout, or cargo failed: a sentence that says what else can be done.
+    pub fn complete(&mut self, recipe: &Recipe) -> Result<(), String> {
+        let (needs, others): (Vec<_>, Vec<_>) =
+            (recipe.configurations.iter()).partition(|each| each.build == Build::Plain);
+        if self.plain.is_some() || needs.is_empty() {
+            return Ok(());
+        }
+        self.plain = self.build();
+        if self.plain.is_some() {
+            return Ok(());
+        }
+        let needs: Vec<&str> = needs.iter().map(|each| each.name.as_str()).collect();
+        let others: Vec<String> = (others.iter())
+            .map(|each| format!("--configuration '{}'", each.name))
             .collect();
-        (self.plain.is_none() && !needs.is_empty()).then(|| {
-            let others = (recipe.configurations.iter()).filter(|each| !plain(each.build));
-            let others: Vec<String> = others
-                .map(|each| format!("--configuration '{}'", each.name))
-                .collect();
-            format!(
-                "{NO_PLAIN}. Without {}: {}",
-                needs.join(", "),
-                others.join(" ")
-            )
-        })
+        Err(format!(
+            "{NO_PLAIN}. Without {}: {}",
+            needs.join(", "),
+            others.join(" ")
+        ))
+    }
+
+    /// Runs cargo, which tells on standard error what it does.
+    fn build(&self) -> Option<PathBuf> {
+        let checkout = self.servers.as_deref()?.parent()?.parent()?;
+        let target = checkout.join("target/plain");
+        eprintln!(
+            "tare: building a tare without instrumentation in {}, which takes some minutes once",
+            target.display()
+        );
+        let built = Command::new("cargo")
+            .args([
+                "build",
+                "--release",
+                "-p",
+                "tare-cli",
+                "--no-default-features",
+            ])
+            .current_dir(checkout)
+            .env("CARGO_TARGET_DIR", &target)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .status();
+        let program = target.join("release/tare");
+        let is_built = built.is_ok_and(|status| status.success()) && program.is_file();
+        is_built.then_some(program)
     }
 }
