@@ -15,7 +15,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     .stable(),
     own("current_user", 0, 0, Text, |ctx| {
         let s = ctx.session;
-        Ok(s.account().into())
+        Ok(s.current_user().into())
     })
     .stable(),
     own("database", 0, 0, Text, |ctx| {

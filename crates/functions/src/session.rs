@@ -15,6 +15,10 @@ pub trait Session: Debug + Send + Sync {
     fn thread_id(&self) -> u64;
     /// `user@host`.
     fn account(&self) -> String;
+    /// `user@host` of the account that the client was let in by.
+    fn current_user(&self) -> String {
+        self.account()
+    }
     /// The default database.
     fn database(&self) -> Option<String>;
     /// LAST_INSERT_ID().

@@ -3,6 +3,7 @@
 //!
 //! No engine, no SQLite, no parser: everything else is built on this.
 
+pub mod account;
 pub mod charset;
 pub mod collation;
 pub mod date;

@@ -14,12 +14,12 @@ fn ny(yes: bool) -> Cell<'static> {
 
 /// A right that writers have everywhere.
 const fn right(name: &'static str, doc: &'static str) -> Column<Account> {
-    col(name, NY, doc, |r| ny(r.writer))
+    col(name, NY, doc, |r| ny(r.rights.all))
 }
 
 /// A right that writers have in a database.
 const fn right_here(name: &'static str, doc: &'static str) -> Column<Grant> {
-    col(name, NY, doc, |r| ny(r.account.writer))
+    col(name, NY, doc, |r| ny(r.account.rights.all))
 }
 
 const USER: &[Column<Account>] = &[
@@ -30,7 +30,9 @@ const USER: &[Column<Account>] = &[
         r.user.as_str().into()
     })
     .binary(),
-    col("Select_priv", NY, "SELECT privilege.", |_| ny(true)),
+    col("Select_priv", NY, "SELECT privilege.", |r| {
+        ny(r.rights.may_read_data())
+    }),
     right("Insert_priv", "INSERT privilege."),
     right("Update_priv", "UPDATE privilege, setup tables included."),
     right("Delete_priv", "DELETE privilege."),
@@ -38,25 +40,32 @@ const USER: &[Column<Account>] = &[
     right("Drop_priv", "DROP privilege, which includes TRUNCATE."),
     right("Reload_priv", "RELOAD privilege."),
     right("Shutdown_priv", "SHUTDOWN privilege."),
-    col("Process_priv", NY, "PROCESS privilege.", |_| ny(true)),
+    col("Process_priv", NY, "PROCESS privilege.", |r| {
+        ny(r.rights.may_see_others())
+    }),
     right("File_priv", "FILE privilege."),
     right("Grant_priv", "GRANT OPTION."),
     right("References_priv", "REFERENCES privilege."),
     right("Index_priv", "INDEX privilege."),
     right("Alter_priv", "ALTER privilege."),
-    col("Show_db_priv", NY, "SHOW DATABASES privilege.", |_| {
-        ny(true)
-    }),
-    right(
+    right("Show_db_priv", "SHOW DATABASES privilege."),
+    col(
         "Super_priv",
-        "SUPER privilege: ends other connections and sets global variables.",
+        NY,
+        "SUPER privilege: sets global variables and changes setup tables.",
+        |r| ny(r.rights.may_set()),
     ),
     right(
         "Create_tmp_table_priv",
         "CREATE TEMPORARY TABLES privilege.",
     ),
     right("Lock_tables_priv", "LOCK TABLES privilege."),
-    col("Execute_priv", NY, "EXECUTE privilege.", |_| ny(true)),
+    col(
+        "Execute_priv",
+        NY,
+        "EXECUTE privilege: calls what schema sys has.",
+        |r| ny(r.rights.may_read()),
+    ),
     right("Repl_slave_priv", "REPLICATION SLAVE privilege."),
     right("Repl_client_priv", "REPLICATION CLIENT privilege."),
     right("Create_view_priv", "CREATE VIEW privilege."),
@@ -70,8 +79,8 @@ const USER: &[Column<Account>] = &[
     col(
         "ssl_type",
         "enum('','ANY','X509','SPECIFIED')",
-        "Always empty: TLS is not required.",
-        |_| "".into(),
+        "ANY where the account has to encrypt.",
+        |r| Cell::text(if r.ssl { "ANY" } else { "" }),
     ),
     col("ssl_cipher", "blob", "Always empty.", |_| "".into()),
     col("x509_issuer", "blob", "Always empty.", |_| "".into()),
@@ -110,7 +119,9 @@ const USER: &[Column<Account>] = &[
         "Always NULL: passwords do not expire.",
         |_| Cell::Null,
     ),
-    col("account_locked", NY, "Always N.", |_| ny(false)),
+    col("account_locked", NY, "Whether it may not connect.", |r| {
+        ny(r.locked)
+    }),
     right("Create_role_priv", "CREATE ROLE privilege."),
     right("Drop_role_priv", "DROP ROLE privilege."),
     null(
@@ -157,7 +168,9 @@ const DB: &[Column<Grant>] = &[
         r.account.user.as_str().into()
     })
     .binary(),
-    right_here("Select_priv", "SELECT privilege."),
+    col("Select_priv", NY, "SELECT privilege.", |r| {
+        ny(r.account.rights.may_read_data())
+    }),
     right_here("Insert_priv", "INSERT privilege."),
     right_here("Update_priv", "UPDATE privilege."),
     right_here("Delete_priv", "DELETE privilege."),
@@ -188,8 +201,9 @@ static DBS: Spec<Grant> = Spec::new(
     &[DB],
     |view, _| {
         let databases = view.source.databases();
-        // Who may only read has no rights in the user's databases.
-        let writers = view.source.accounts().into_iter().filter(|a| a.writer);
+        // Who reads the system schemas alone has no rights in the users' databases.
+        let writers = view.source.accounts().into_iter();
+        let writers = writers.filter(|a| a.rights.may_read_data());
         let grants = writers.flat_map(move |account| {
             let grant = |d: &Database| Grant {
                 account: account.clone(),

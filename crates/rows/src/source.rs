@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tare_mysql::account::Rights;
 use tare_mysql::schema::{LOCALHOST, ROOT};
 use tare_mysql::table::TableDef;
 use tare_mysql::variable::Scope;
@@ -82,8 +83,12 @@ pub struct Account {
     pub host: String,
     /// How it authenticates: `caching_sha2_password`, `auth_socket`.
     pub plugin: String,
-    /// Whether it may change data and setup tables.
-    pub writer: bool,
+    /// What it may do.
+    pub rights: Rights,
+    /// Whether it has to encrypt.
+    pub ssl: bool,
+    /// Whether it is locked.
+    pub locked: bool,
 }
 
 /// What a server tells the tables about itself. Every method has a default that fits a bare

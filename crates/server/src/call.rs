@@ -137,7 +137,7 @@ impl Caller for Calling<'_> {
     }
 
     fn root_only(&self, privilege: &str) -> Result<()> {
-        self.session.root_only(privilege)
+        self.session.may_set(privilege)
     }
 
     fn option(&self, name: &str) -> Option<String> {

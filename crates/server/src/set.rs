@@ -37,7 +37,9 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
                     )?)),
                     None => value,
                 };
-                session.state.set(*scope, name, value, session.is_root())?;
+                session
+                    .state
+                    .set(*scope, name, value, session.rights.may_set())?;
                 variable_changed(session, name)?;
             }
         }
@@ -59,7 +61,7 @@ fn set_monitor(
         _ => "NULL".into(),
     };
     // Not for a session and not for everybody: `set` says so, as of any other variable.
-    if scope != Scope::Global || !session.is_root() {
+    if scope != Scope::Global || !session.rights.may_set() {
         return Ok(asked);
     }
     let Some(variable) = find(name) else {
@@ -87,7 +89,7 @@ fn set_transaction(session: &mut Session, said: &Characteristics) -> Result<()> 
         }
         return Ok(());
     };
-    let is_root = session.is_root();
+    let is_root = session.rights.may_set();
     if let Some(level) = said.isolation {
         let level = Some(Value::Text(level.to_owned()));
         session

@@ -24,6 +24,7 @@ use super::answer;
 use super::execute::internal;
 use super::execute::prepare::{self, Answer};
 use super::session::Session;
+use super::source::listed;
 
 /// SHOW.
 pub fn show(session: &mut Session, show: &Show, form: Answer) -> Result<()> {
@@ -46,6 +47,18 @@ impl show::Session for Session {
 
     fn is_root(&self) -> bool {
         Session::is_root(self)
+    }
+
+    fn current_account(&self) -> (String, String) {
+        self.state.matched()
+    }
+
+    fn accounts(&self) -> Vec<tare_rows::source::Account> {
+        listed(&self.shared.accounts)
+    }
+
+    fn may_see_accounts(&self) -> bool {
+        self.rights.may_read()
     }
 
     fn warnings(&self) -> Vec<Warning> {
@@ -73,7 +86,7 @@ impl show::Session for Session {
         let mut rows = Rows::new(&PROCESSES);
         let (user, _) = self.state.user_host();
         for p in self.shared.registry.list() {
-            if !self.is_root() && p.user != user {
+            if !self.rights.may_see_others() && p.user != user {
                 continue;
             }
             rows.push([
@@ -91,6 +104,9 @@ impl show::Session for Session {
     }
 
     fn storage_status(&mut self) -> Result<String> {
+        if !self.rights.may_see_others() {
+            self.root_only("PROCESS")?;
+        }
         let mut text = format!(
             "\n=====================================\n{} STORAGE MONITOR OUTPUT\n=====================================\n\
              Server {VERSION}, SQLite {}\n------------\nTRANSACTIONS\n------------\n",
@@ -114,14 +130,14 @@ impl show::Session for Session {
         if !self.shared.databases.exists(database) {
             return Err(SqlError::unknown_database(database));
         }
-        if !self.is_root() && !is_system_schema(database) {
+        if !self.rights.may_read_data() && !is_system_schema(database) {
             return Err(self.database_denied(database));
         }
         Ok(())
     }
 
     fn databases(&self) -> Vec<String> {
-        match self.is_root() {
+        match self.rights.may_read_data() {
             true => self.shared.databases.names(),
             false => Vec::new(),
         }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use tare_mysql::schema::{LOCALHOST, MONITOR, ROOT};
 use tare_mysql::table::TableDef;
 use tare_mysql::variable::Scope;
 use tare_query::system::register;
@@ -11,6 +10,7 @@ use tare_rows::options::Options;
 use tare_rows::server::{HostSeen, LogStatus, Owned, StatusBy, UserVariable, VariableInfo};
 use tare_rows::source::{Account, Database, Source, Variable};
 
+use super::accounts::Accounts;
 use super::shared::Shared;
 use super::state::SessionState;
 use super::status::By;
@@ -158,6 +158,7 @@ impl Source for Served {
             .databases
             .names()
             .into_iter()
+            .filter(|_| self.state.rights().may_read_data())
             .map(Database::new)
             .collect()
     }
@@ -186,14 +187,27 @@ impl Source for Served {
     }
 
     fn accounts(&self) -> Vec<Account> {
-        [(ROOT, true), (MONITOR, false)]
-            .into_iter()
-            .map(|(user, writer)| Account {
-                user: user.into(),
-                host: LOCALHOST.into(),
-                plugin: "mysql_native_password".into(),
-                writer,
-            })
-            .collect()
+        match self.state.rights().may_read() {
+            true => listed(&self.shared.accounts),
+            false => {
+                let own = self.state.matched();
+                let mut all = listed(&self.shared.accounts);
+                all.retain(|account| (&account.user, &account.host) == (&own.0, &own.1));
+                all
+            }
+        }
     }
+}
+
+/// The accounts, without what is kept of their passwords.
+pub fn listed(accounts: &Accounts) -> Vec<Account> {
+    let shown = |account: crate::accounts::Account| Account {
+        user: account.user,
+        host: account.host,
+        plugin: account.plugin,
+        rights: account.rights,
+        ssl: account.ssl,
+        locked: account.locked,
+    };
+    accounts.all().into_iter().map(shown).collect()
 }

@@ -100,10 +100,7 @@ pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
         Some(segment) => Observed::attached(segment),
         None => Observed::own(own),
     };
-    let data = |source| StartError::Data {
-        path: config.data.join("password"),
-        source,
-    };
+    let data = |(path, source)| StartError::Data { path, source };
     let accounts = Accounts::load(&config).map_err(data)?;
     let certificate = config
         .ssl
@@ -131,7 +128,7 @@ pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
         socket,
         tcp,
         port: tcp.map(|tcp| tcp.port()),
-        password_file: accounts.password_file.clone(),
+        password_file: accounts.password_file(),
     };
     let shared = Arc::new(Shared {
         databases: Arc::new(Databases::new(

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use rusqlite::Connection;
+use tare_mysql::account::Rights;
 use tare_mysql::table::{ColumnDef, ForeignKeyDef, IndexDef, TableDef};
 use tare_mysql::variable::Scope;
 use tare_query::catalog::{self, Catalog, Command};
@@ -67,13 +68,18 @@ impl Source for Server {
         vec![Arc::new(orders), Arc::new(view)]
     }
     fn accounts(&self) -> Vec<Account> {
-        let account = |user: &str, writer| Account {
+        let account = |user: &str, rights| Account {
             user: user.into(),
             host: "localhost".into(),
             plugin: "caching_sha2_password".into(),
-            writer,
+            rights,
+            ssl: false,
+            locked: false,
         };
-        vec![account("root", true), account("reader", false)]
+        vec![
+            account("root", Rights::ALL),
+            account("reader", Rights::MONITOR),
+        ]
     }
 }
 

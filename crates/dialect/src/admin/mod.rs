@@ -1,5 +1,6 @@
 //! Statements that SQLite has no like of: SHOW, SET, USE, KILL and their kin.
 
+mod account;
 mod request;
 mod set;
 mod show;
@@ -11,6 +12,10 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
+pub use self::account::{
+    AccountChange, Granted, Name as AccountName, Options as UserOptions, Secret as NewSecret,
+    User as NewUser,
+};
 pub use self::request::{
     Absent, Characteristics, EngineReport, Filter, Format, Program, Routine, SetItem, Show, What,
 };
@@ -24,6 +29,9 @@ use crate::{at, end, near};
 /// Reads the statement if it is one of these.
 pub fn parse(parser: &mut Parser<'_>) -> Result<Option<Action>> {
     let first = word(parser);
+    if let Some(change) = account::parse(parser)? {
+        return Ok(Some(Action::Account(Box::new(change))));
+    }
     let action = match first.as_str() {
         "SHOW" => {
             parser.next_token();

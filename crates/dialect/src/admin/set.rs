@@ -1,6 +1,6 @@
 //! SET: its assignments.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use sqlparser::ast::{Expr, Value};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
@@ -34,11 +34,6 @@ fn names(parser: &mut Parser<'_>) -> Result<Option<SetItem>> {
 
 pub(super) fn set(parser: &mut Parser<'_>) -> Result<Vec<SetItem>> {
     let mut items = Vec::new();
-    if take(parser, "PASSWORD") {
-        return Err(Error::unsupported(
-            "accounts other than root and monitor, and SET PASSWORD",
-        ));
-    }
     loop {
         if let Some(item) = names(parser)? {
             items.push(item);

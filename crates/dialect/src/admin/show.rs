@@ -72,7 +72,7 @@ pub(super) fn show(parser: &mut Parser<'_>) -> Result<Action> {
         }
         "GRANTS" => {
             let of = if take(parser, "FOR") {
-                account(parser)?
+                super::account::name(parser)?
             } else {
                 None
             };
@@ -132,7 +132,7 @@ fn created(parser: &mut Parser<'_>) -> Result<What> {
                 let (database, table) = split(&name(parser)?)?;
                 What::CreateView(database, table)
             }
-            Some("USER") => What::CreateUser(account(parser)?),
+            Some("USER") => What::CreateUser(super::account::name(parser)?),
             Some(kind @ ("PROCEDURE" | "FUNCTION" | "TRIGGER" | "EVENT")) => {
                 let (database, program) = split(&name(parser)?)?;
                 let kind = match kind {
@@ -278,38 +278,4 @@ fn limit(parser: &mut Parser<'_>) -> Result<(usize, usize)> {
         return Ok((number(parser)?, first));
     }
     Ok((0, first))
-}
-
-/// `'user'@'host'`, `CURRENT_USER()`; `None` is the session's own.
-fn account(parser: &mut Parser<'_>) -> Result<Option<(String, String)>> {
-    if word(parser) == "CURRENT_USER" {
-        parser.next_token();
-        if parser.consume_token(&Token::LParen) {
-            parser.expect_token(&Token::RParen)?;
-        }
-        return Ok(None);
-    }
-    let user = text(parser)?;
-    // `root@localhost` is one word, `'root'@'localhost'` three.
-    if let Some((user, host)) = user.split_once('@') {
-        let host = if host.is_empty() {
-            text(parser)?
-        } else {
-            host.to_owned()
-        };
-        return Ok(Some((user.to_owned(), host)));
-    }
-    let host = match &parser.peek_token().token {
-        Token::AtSign => {
-            parser.next_token();
-            text(parser)?
-        }
-        Token::Word(w) if w.quote_style.is_none() && w.value.starts_with('@') => {
-            let host = w.value[1..].to_owned();
-            parser.next_token();
-            if host.is_empty() { text(parser)? } else { host }
-        }
-        _ => "%".to_owned(),
-    };
-    Ok(Some((user, host)))
 }

@@ -58,3 +58,11 @@ pub(super) fn text(parser: &mut Parser<'_>) -> Result<String> {
         other => Err(near(other)),
     }
 }
+
+/// A text in quotes: not a name without them.
+pub(super) fn quoted(parser: &mut Parser<'_>) -> Result<String> {
+    match parser.peek_token().token {
+        Token::SingleQuotedString(_) | Token::DoubleQuotedString(_) => text(parser),
+        _ => Err(at(&parser.peek_token())),
+    }
+}

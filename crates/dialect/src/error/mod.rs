@@ -166,9 +166,6 @@ pub enum Error {
         "The MySQL server is running with the --secure-file-priv option so it cannot execute this statement"
     )]
     NoFiles,
-    /// GRANT for an account that is not there.
-    #[error("You are not allowed to create a user with GRANT")]
-    NoGrant,
     /// A table has two primary keys.
     #[error("Multiple primary key defined")]
     TwoPrimaryKeys,
@@ -231,7 +228,6 @@ impl Error {
             Self::ArgumentCount { .. } => 1318,
             Self::NoVariable { .. } => 1414,
             Self::NoFiles => 1290,
-            Self::NoGrant => 1410,
             Self::TwoPrimaryKeys => 1068,
             Self::NoColumns => 1113,
             Self::TooDeep => 1436,

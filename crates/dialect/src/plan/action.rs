@@ -3,7 +3,7 @@
 use sqlparser::ast::Expr;
 
 use super::sql::Sql;
-use crate::admin::{Filter, SetItem, Show};
+use crate::admin::{AccountChange, Filter, SetItem, Show};
 use crate::ddl::Ddl;
 use crate::schema::Procedure;
 
@@ -48,6 +48,8 @@ pub enum Action {
     Write(Sql, Change),
     /// Change the schema.
     Ddl(Box<Ddl>),
+    /// Change the accounts.
+    Account(Box<AccountChange>),
     /// BEGIN, START TRANSACTION.
     Begin {
         /// READ ONLY.

@@ -1,7 +1,7 @@
 //! Commands by MySQL's names: what counters and instruments are called after.
 
 use super::action::{Action, Change};
-use crate::admin::{Absent, EngineReport, Program, Routine, What};
+use crate::admin::{Absent, AccountChange, EngineReport, Program, Routine, What};
 use crate::ddl::{Ddl, Maintenance};
 
 macro_rules! commands {
@@ -29,6 +29,7 @@ macro_rules! commands {
 
 commands! {
     AlterTable "alter_table"
+    AlterUser "alter_user"
     Analyze "analyze"
     Begin "begin"
     CallProcedure "call_procedure"
@@ -38,6 +39,7 @@ commands! {
     CreateDb "create_db"
     CreateIndex "create_index"
     CreateTable "create_table"
+    CreateUser "create_user"
     CreateView "create_view"
     DeallocSql "dealloc_sql"
     Delete "delete"
@@ -45,11 +47,13 @@ commands! {
     DropDb "drop_db"
     DropIndex "drop_index"
     DropTable "drop_table"
+    DropUser "drop_user"
     DropView "drop_view"
     EmptyQuery "empty_query"
     ExecuteSql "execute_sql"
     ExplainOther "explain_other"
     Flush "flush"
+    Grant "grant"
     Help "help"
     Insert "insert"
     Kill "kill"
@@ -58,12 +62,16 @@ commands! {
     PrepareSql "prepare_sql"
     ReleaseSavepoint "release_savepoint"
     RenameTable "rename_table"
+    RenameUser "rename_user"
     Replace "replace"
+    Revoke "revoke"
+    RevokeAll "revoke_all"
     Rollback "rollback"
     RollbackToSavepoint "rollback_to_savepoint"
     Savepoint "savepoint"
     Select "select"
     SetOption "set_option"
+    SetPassword "set_password"
     ShowBinlogEvents "show_binlog_events"
     ShowBinlogs "show_binlogs"
     ShowCharsets "show_charsets"
@@ -109,6 +117,20 @@ commands! {
 }
 
 impl Command {
+    /// What a change of accounts is called.
+    fn of_accounts(change: &AccountChange) -> Self {
+        match change {
+            AccountChange::Create(..) => Self::CreateUser,
+            AccountChange::Alter(..) => Self::AlterUser,
+            AccountChange::Drop(..) => Self::DropUser,
+            AccountChange::Rename(_) => Self::RenameUser,
+            AccountChange::Password(..) => Self::SetPassword,
+            AccountChange::Grant(_) => Self::Grant,
+            AccountChange::Revoke(_) => Self::Revoke,
+            AccountChange::RevokeAll(_) => Self::RevokeAll,
+        }
+    }
+
     /// What a plan's action is called.
     pub fn of(action: &Action) -> Self {
         match action {
@@ -132,6 +154,7 @@ impl Command {
             Action::Empty => Self::EmptyQuery,
             Action::NoOp | Action::Flush(_) => Self::Flush,
             Action::Shutdown => Self::Shutdown,
+            Action::Account(change) => Self::of_accounts(change),
             Action::Write(_, Change::Insert) => Self::Insert,
             Action::Write(_, Change::Replace) => Self::Replace,
             Action::Write(_, Change::Update) => Self::Update,

@@ -2,15 +2,11 @@
 
 use crate::error::{Error, Result};
 use sqlparser::ast::AnalyzeFormatKind::{Assignment, Keyword};
-use sqlparser::ast::{
-    AnalyzeFormat, Grant, GranteeName, Insert, ObjectName, RenameTable, Statement, TableObject,
-};
-use tare_mysql::schema::{MONITOR, ROOT};
+use sqlparser::ast::{AnalyzeFormat, Insert, ObjectName, RenameTable, Statement, TableObject};
 
 use crate::admin::{Filter, Format, Show, What};
 use crate::clauses::Names;
 use crate::ddl::{Ddl, TableName};
-use crate::name::last_name;
 use crate::plan::{Action, Change};
 use crate::rewrite::{Rewriter, change_of, insert_table};
 use crate::schema::Schema;
@@ -93,15 +89,6 @@ impl Around<'_> {
                 name: self.name(&alter.name)?,
                 operations: alter.operations,
             }),
-            Statement::Grant(grant) if !is_of_known(&grant) => {
-                return Err(Error::NoGrant);
-            }
-            Statement::CreateUser(_)
-            | Statement::AlterUser(_)
-            | Statement::Grant(_)
-            | Statement::Revoke(_) => {
-                return Err(Error::unsupported("accounts other than root and monitor"));
-            }
             Statement::CreateFunction(_)
             | Statement::CreateProcedure { .. }
             | Statement::CreateTrigger(_) => {
@@ -151,16 +138,4 @@ impl Around<'_> {
 
 fn ddl(ddl: Ddl) -> Action {
     Action::Ddl(Box::new(ddl))
-}
-
-/// Whether one of the accounts that there are is granted something.
-fn is_of_known(grant: &Grant) -> bool {
-    grant.grantees.iter().any(|grantee| {
-        let name = match &grantee.name {
-            Some(GranteeName::UserHost { user, .. }) => user.value.clone(),
-            Some(GranteeName::ObjectName(name)) => last_name(name),
-            None => return false,
-        };
-        [ROOT, MONITOR].contains(&name.as_str())
-    })
 }

@@ -67,7 +67,7 @@ pub static VARIABLES: &[Variable] = &[
     switch("create_admin_listener_thread", Fixed, "OFF"),
     number("cte_max_recursion_depth", Both, "1000", "0", "4294967295"),
     text("datadir", Fixed, ""),
-    text("default_authentication_plugin", Fixed, "mysql_native_password"),
+    text("default_authentication_plugin", Fixed, "caching_sha2_password"),
     text("default_collation_for_utf8mb4", Both, "utf8mb4_0900_ai_ci"),
     number("default_password_lifetime", Global, "0", "0", "65535"),
     text("default_storage_engine", Both, "SQLite"),

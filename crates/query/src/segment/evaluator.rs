@@ -177,6 +177,7 @@ impl Evaluator {
             | Action::LockTables(_)
             | Action::Flush(_)
             | Action::Shutdown
+            | Action::Account(_)
             | Action::Call(_) => return refused(),
         }
         self.state.kept().row_count = 0;

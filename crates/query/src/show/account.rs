@@ -73,51 +73,56 @@ pub fn privileges() -> Rows {
     rows
 }
 
-/// User and host of an account; whether it may do everything.
-fn account(session: &dyn Session, of: Option<&(String, String)>) -> Result<(String, String, bool)> {
-    let own = session.account();
-    let (user, host) = of.cloned().unwrap_or_else(|| own.clone());
-    match user.as_str() {
-        ROOT => Ok((user, host, true)),
-        MONITOR => Ok((user, host, false)),
-        _ if user == own.0 => Ok((user, host, session.is_root())),
-        _ => Err(SqlError::new(
-            1141,
-            format!("There is no such grant defined for user '{user}' on host '{host}'"),
-        )),
-    }
+/// An account: the session's own, or another one.
+fn account(
+    session: &dyn Session,
+    of: Option<&(String, String)>,
+) -> Option<tare_rows::source::Account> {
+    let own = session.current_account();
+    let (user, host) = of.unwrap_or(&own);
+    let is_own = (user, host) == (&own.0, &own.1);
+    let mut all = session.accounts().into_iter();
+    all.find(|account| {
+        account.user == *user
+            && (account.host.eq_ignore_ascii_case(host) || [ROOT, MONITOR].contains(&user.as_str()))
+            && (is_own || session.may_see_accounts())
+    })
 }
 
 /// SHOW GRANTS.
 pub fn grants(session: &mut dyn Session, of: Option<&(String, String)>) -> Result<Rows> {
-    let (user, host, all) = account(session, of)?;
+    let Some(account) = account(session, of) else {
+        let (user, host) = of.cloned().unwrap_or_else(|| session.current_account());
+        return Err(SqlError::new(
+            1141,
+            format!("There is no such grant defined for user '{user}' on host '{host}'"),
+        ));
+    };
+    let (user, host) = (&account.user, &account.host);
     let mut rows = Rows::new(&[&format!("Grants for {user}@{host}")]);
-    if all {
-        rows.push([
-            format!("GRANT ALL PRIVILEGES ON *.* TO `{user}`@`{host}` WITH GRANT OPTION").into(),
-        ]);
-    } else {
-        rows.push([format!("GRANT PROCESS ON *.* TO `{user}`@`{host}`").into()]);
-        for schema in tare_mysql::schema::SYSTEM_SCHEMAS {
-            rows.push([format!("GRANT SELECT ON `{schema}`.* TO `{user}`@`{host}`").into()]);
-        }
+    for line in account.rights.grants(user, host) {
+        rows.push([line.into()]);
     }
     Ok(rows)
 }
 
 /// SHOW CREATE USER.
 pub fn show_user(session: &mut dyn Session, of: Option<&(String, String)>) -> Result<Rows> {
-    let (user, host, _) = account(session, of).map_err(|_| {
+    let Some(account) = account(session, of) else {
         let (user, host) = of.cloned().unwrap_or_default();
-        SqlError::new(
+        return Err(SqlError::new(
             1396,
             format!("Operation SHOW CREATE USER failed for '{user}'@'{host}'"),
-        )
-    })?;
+        ));
+    };
+    let (user, host, plugin) = (&account.user, &account.host, &account.plugin);
+    let require = if account.ssl { "SSL" } else { "NONE" };
+    let lock = if account.locked { "LOCK" } else { "UNLOCK" };
     let mut rows = Rows::new(&[&format!("CREATE USER for {user}@{host}")]);
+    // What is kept of the password is nobody's to see.
     rows.push([format!(
-        "CREATE USER '{user}'@'{host}' IDENTIFIED WITH 'mysql_native_password' REQUIRE NONE \
-         PASSWORD EXPIRE DEFAULT ACCOUNT UNLOCK PASSWORD HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT"
+        "CREATE USER '{user}'@'{host}' IDENTIFIED WITH '{plugin}' REQUIRE {require} PASSWORD EXPIRE DEFAULT \
+         ACCOUNT {lock} PASSWORD HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT"
     )
     .into()]);
     Ok(rows)

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 use tare_dialect::plan::Sql;
+use tare_mysql::account::Rights;
 use tare_mysql::error::{Result, SqlError};
-use tare_mysql::schema::is_system_schema;
+use tare_mysql::schema::{LOCALHOST, ROOT, is_system_schema};
 use tare_mysql::table::TableDef;
+use tare_rows::source::Account;
 
 use crate::catalog::Catalog;
 use crate::explain::Line;
@@ -34,6 +36,25 @@ pub trait Session {
     fn account(&self) -> (String, String);
     /// Whether the account may do more than read.
     fn is_root(&self) -> bool;
+    /// User and host of the account that the client was let in by.
+    fn current_account(&self) -> (String, String) {
+        self.account()
+    }
+    /// The accounts that there are.
+    fn accounts(&self) -> Vec<Account> {
+        vec![Account {
+            user: ROOT.into(),
+            host: LOCALHOST.into(),
+            plugin: "mysql_native_password".into(),
+            rights: Rights::ALL,
+            ssl: false,
+            locked: false,
+        }]
+    }
+    /// Whether it may see others than its own.
+    fn may_see_accounts(&self) -> bool {
+        true
+    }
     /// The warnings of the statement before.
     fn warnings(&self) -> Vec<Warning>;
     /// The system schemas.

@@ -168,18 +168,6 @@ static CHARACTER_SETS: Spec<&'static Charset> = Spec::new(
 )
 .expect(5);
 
-/// What accounts may hold here, and whether only writers do.
-const PRIVILEGES: [(&str, bool); 8] = [
-    ("SELECT", false),
-    ("PROCESS", false),
-    ("INSERT", true),
-    ("UPDATE", true),
-    ("DELETE", true),
-    ("CREATE", true),
-    ("DROP", true),
-    ("SUPER", true),
-];
-
 struct Privilege {
     account: Account,
     name: &'static str,
@@ -202,19 +190,20 @@ static USER_PRIVILEGES: Spec<Privilege> = Spec::new(
         col("PRIVILEGE_TYPE", "varchar(64)", "The privilege.", |r| {
             r.name.into()
         }),
-        col("IS_GRANTABLE", "varchar(3)", "Always NO.", |_| {
-            Cell::text("NO")
-        }),
+        col(
+            "IS_GRANTABLE",
+            "varchar(3)",
+            "Whether it may be passed on.",
+            |r| Cell::text(if r.account.rights.all { "YES" } else { "NO" }),
+        ),
     ]],
     |view, _| {
         let of = |account: Account| {
-            let held = PRIVILEGES
-                .iter()
-                .filter(|(_, writers)| account.writer || !writers);
-            let privilege = |(name, _): &(&'static str, bool)| Privilege {
+            let privilege = |name| Privilege {
                 account: account.clone(),
                 name,
             };
+            let held = account.rights.global().into_iter();
             held.map(privilege).collect::<Vec<_>>()
         };
         let all: Vec<_> = view.source.accounts().into_iter().flat_map(of).collect();

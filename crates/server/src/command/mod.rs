@@ -1,6 +1,7 @@
 //! The commands that a client sends.
 
 mod prepared;
+pub mod secret;
 mod text;
 
 use std::io;

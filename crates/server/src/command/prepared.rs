@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use tare::digest::Digest;
 
+use super::secret::shown;
 use super::text::record;
 use crate::execute;
 use crate::execute::columns::describe_prepared;
@@ -42,14 +43,15 @@ pub fn prepare(session: &mut Session, body: &[u8]) -> Result<()> {
     }
     let point = tare::statement::start(&points::COM_PREPARE);
     tare::stage::set(&points::STARTING);
-    point.text(text);
-    session.registration.begin("Prepare", text);
+    let shown = shown(text);
+    point.text(&shown);
+    session.registration.begin("Prepare", &shown);
     let status = session.registration.status();
     status.add(Counter::Queries, 1);
     status.request(Request::Prepare);
     session.tally = Tally::default();
-    let result = prepare_text(session, text, &point);
-    record(session, &point, &result);
+    let result = prepare_text(session, text, &shown, &point);
+    record(session, &point, &shown, &result);
     session
         .registration
         .end_query(session.settings.long_query_time);
@@ -59,6 +61,7 @@ pub fn prepare(session: &mut Session, body: &[u8]) -> Result<()> {
 fn prepare_text(
     session: &mut Session,
     text: &str,
+    shown: &str,
     point: &tare::statement::Statement,
 ) -> Result<()> {
     let generation = session.shared.databases.generation();
@@ -74,7 +77,7 @@ fn prepare_text(
     }
     let params = plan.params;
     let id = session.statements.next_id();
-    let digest = Digest::of(text);
+    let digest = Digest::of(shown);
     let mut prepared = Prepared {
         text: text.into(),
         digest,
@@ -85,7 +88,7 @@ fn prepare_text(
         types: Vec::new(),
         long: vec![None; params],
         long_error: None,
-        instance: tare::prepared::Prepared::new(u64::from(id), None, text),
+        instance: tare::prepared::Prepared::new(u64::from(id), None, shown),
     };
     point.prepares(&prepared.instance);
     // Errors in the statement are told now, and so is how many columns there will be.
@@ -159,16 +162,18 @@ pub fn execute(session: &mut Session, body: &[u8]) -> Result<()> {
     let Some(mut prepared) = session.statements.prepared.remove(&id) else {
         return Err(unknown(id, "mysqld_stmt_execute"));
     };
-    point.prepared(&prepared.text, &prepared.digest);
+    let text = prepared.text.clone();
+    let shown = shown(&text);
+    point.prepared(&shown, &prepared.digest);
     point.executes(&prepared.instance);
-    session.registration.begin("Execute", &prepared.text);
+    session.registration.begin("Execute", &shown);
     let status = session.registration.status();
     status.add(Counter::Questions, 1);
     status.add(Counter::Queries, 1);
     status.request(Request::Execute);
     session.tally = Tally::default();
     let result = run(session, &mut prepared, cursor);
-    record(session, &point, &result);
+    record(session, &point, &shown, &result);
     session
         .registration
         .end_query(session.settings.long_query_time);

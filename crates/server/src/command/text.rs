@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tare::digest::Digest;
 
+use super::secret::{shown, shown_message};
 use crate::execute;
 use crate::execute::count;
 use crate::execute::prepare::{self, Answer, Run};
@@ -47,13 +48,14 @@ fn statement(session: &mut Session, text: &str, more: bool) -> Result<()> {
     let point = tare::statement::start(&points::QUERY);
     tare::stage::set(&points::STARTING);
     tare::thread::set_command(tare::Command::Query);
-    session.registration.begin_query(text);
+    let shown = shown(text);
+    session.registration.begin_query(&shown);
     let status = session.registration.status();
     status.add(Counter::Questions, 1);
     status.add(Counter::Queries, 1);
     session.tally = Tally::default();
-    let result = cached(session, text, more, &point);
-    record(session, &point, &result);
+    let result = cached(session, text, &shown, more, &point);
+    record(session, &point, &shown, &result);
     session
         .registration
         .end_query(session.settings.long_query_time);
@@ -61,8 +63,14 @@ fn statement(session: &mut Session, text: &str, more: bool) -> Result<()> {
     result
 }
 
-/// Tells a statement's event how it went, and the session how it failed.
-pub fn record(session: &mut Session, point: &tare::statement::Statement, result: &Result<()>) {
+/// Tells a statement's event how it went, and the session how it failed. `shown`: the statement's text for
+/// others.
+pub fn record(
+    session: &mut Session,
+    point: &tare::statement::Statement,
+    shown: &str,
+    result: &Result<()>,
+) {
     if let Err(error) = result {
         session.state.warnings.clear();
         session
@@ -70,7 +78,8 @@ pub fn record(session: &mut Session, point: &tare::statement::Statement, result:
             .warnings
             .add("Error", error.code, error.message.clone());
         session.state.set_row_count(-1);
-        point.error(error.code.into(), error.state, &error.message);
+        let message = shown_message(error.code, &error.message, shown);
+        point.error(error.code.into(), error.state, &message);
     }
     let status = session.registration.status();
     count::status(status, &session.tally);
@@ -92,10 +101,11 @@ pub fn record(session: &mut Session, point: &tare::statement::Statement, result:
 fn cached(
     session: &mut Session,
     text: &str,
+    shown: &str,
     more: bool,
     point: &tare::statement::Statement,
 ) -> Result<()> {
-    let mut cached = known(session, text, point)?;
+    let mut cached = known(session, text, shown, point)?;
     if cached.plan.params > 0 {
         return Err(tare_dialect::near("?").into());
     }
@@ -129,14 +139,19 @@ fn cached(
 }
 
 /// The statement of this text, as it was kept or translated now.
-fn known(session: &mut Session, text: &str, point: &tare::statement::Statement) -> Result<Cached> {
+fn known(
+    session: &mut Session,
+    text: &str,
+    shown: &str,
+    point: &tare::statement::Statement,
+) -> Result<Cached> {
     let generation = session.shared.databases.generation();
     let old = match session.statements.take(text) {
         Some(mut cached) if cached.plan.generation == generation => {
             metrics::STATEMENT_CACHE_HITS.add(1);
             if point.is_recorded() {
-                let digest = cached.digest.get_or_insert_with(|| Digest::of(text));
-                point.prepared(text, digest);
+                let digest = cached.digest.get_or_insert_with(|| Digest::of(shown));
+                point.prepared(shown, digest);
             }
             return Ok(cached);
         }
@@ -144,9 +159,9 @@ fn known(session: &mut Session, text: &str, point: &tare::statement::Statement) 
     };
     metrics::STATEMENT_CACHE_MISSES.add(1);
     // Its text is known even if nothing else will be.
-    let digest = point.is_recorded().then(|| Digest::of(text));
+    let digest = point.is_recorded().then(|| Digest::of(shown));
     if let Some(digest) = &digest {
-        point.prepared(text, digest);
+        point.prepared(shown, digest);
     }
     if let Some(statement) = old.and_then(|c| c.statement) {
         session.connections.close(statement);

@@ -61,7 +61,7 @@ pub fn run(session: &mut Session, ddl: &Ddl, answer: Answer) -> Result<Option<u6
     if let Ddl::Truncate(name) = ddl
         && is_system_schema(&name.database)
     {
-        session.root_only("DROP")?;
+        session.may_set("DROP")?;
         let system = session.connections.system()?;
         system.truncate(&name.database, &name.table)?;
         return Ok(Some(0));

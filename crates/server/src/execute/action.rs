@@ -3,7 +3,7 @@
 use rusqlite::types::Value;
 
 use super::prepare::{self, Answer};
-use super::{flush, locks, named, savepoint};
+use super::{account, flush, locks, named, savepoint};
 use crate::ddl;
 use crate::session::Session;
 use crate::set;
@@ -47,6 +47,7 @@ pub fn other(session: &mut Session, action: &Action, answer: Answer) -> Result<O
         Action::LockTables(tables) => locks::lock(session, tables)?,
         Action::UnlockTables => session.locks.tables.clear(),
         Action::NoOp | Action::Empty => {}
+        Action::Account(change) => account::change(session, change)?,
         Action::Flush(what) => flush::flush(session, what)?,
         Action::Shutdown => {
             session.root_only("SHUTDOWN")?;

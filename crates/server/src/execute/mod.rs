@@ -1,5 +1,6 @@
 //! Runs a plan: each kind of action in a module of its own.
 
+mod account;
 mod action;
 pub mod columns;
 pub mod count;

@@ -5,6 +5,7 @@ use sqlparser::ast::Expr;
 use tare::digest::Digest;
 
 use super::prepare::{self, Answer, Run};
+use crate::command::secret::shown;
 use crate::session::{Columns, Named, Session};
 use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SqlError};
@@ -28,7 +29,7 @@ pub fn prepare(session: &mut Session, name: &str, text: &Expr) -> Result<()> {
     let id = u64::from(session.statements.next_id());
     let name = name.to_lowercase();
     let named = Named {
-        instance: tare::prepared::Prepared::new(id, Some(&name), &text),
+        instance: tare::prepared::Prepared::new(id, Some(&name), &shown(&text)),
         text,
         generation,
     };
@@ -54,7 +55,7 @@ pub fn execute(session: &mut Session, name: &str, using: &[Expr], answer: Answer
         .map(|e| prepare::evaluate(session, e.clone()))
         .collect::<Result<Vec<_>>>()?;
     let mut statement = None;
-    let mut columns = Columns::of(tare::is_running().then(|| Digest::of(&text)));
+    let mut columns = Columns::of(tare::is_running().then(|| Digest::of(&shown(&text))));
     let mut bind = |cursor: &mut Cursor<'_>| {
         for (i, value) in values.iter().enumerate() {
             cursor.bind(i + 1, borrowed(value))?;

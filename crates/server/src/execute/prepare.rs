@@ -3,7 +3,7 @@
 use rusqlite::types::Value;
 
 use crate::points;
-use crate::session::{Columns, Role, Session, Uses};
+use crate::session::{Columns, Session, Uses};
 use crate::status::Counter;
 use crate::transaction;
 use tare_dialect::plan::{Change, Plan, Sql};
@@ -58,13 +58,7 @@ pub fn translate_in(
 
 /// Attaches what a statement names, and begins the transaction that it needs.
 pub fn ready(session: &mut Session, sql: &Sql) -> Result<()> {
-    if session.role == Role::Monitor && !sql.databases.is_empty() {
-        let (user, host) = session.state.user_host();
-        return Err(SqlError::new(
-            1142,
-            format!("SELECT command denied to user '{user}'@'{host}' for table"),
-        ));
-    }
+    may_read(session, sql)?;
     if sql.is_system() {
         // It may ask for metrics: they are to have what this session has done.
         if let Some(connection) = &mut session.connections.own {
@@ -90,6 +84,42 @@ pub fn ready(session: &mut Session, sql: &Sql) -> Result<()> {
     } else if !session.transaction.autocommit && (!sql.databases.is_empty() || sql.writes.is_some())
     {
         transaction::begin(session, false)?;
+    }
+    Ok(())
+}
+
+/// Tables of the system schemas that everybody may read, as in MySQL.
+const PUBLIC: [&str; 4] = [
+    "global_status",
+    "global_variables",
+    "session_status",
+    "session_variables",
+];
+
+/// Whether the account may read what a statement names: 1142.
+fn may_read(session: &Session, sql: &Sql) -> Result<()> {
+    let rights = session.rights;
+    let (user, host) = match rights.all {
+        true => return Ok(()),
+        false => session.state.user_host(),
+    };
+    if !rights.may_read_data() && !sql.databases.is_empty() {
+        return Err(SqlError::new(
+            1142,
+            format!("SELECT command denied to user '{user}'@'{host}' for table"),
+        ));
+    }
+    for (schema, table) in &sql.catalog {
+        let is_public = schema == "performance_schema" && PUBLIC.contains(&table.as_str());
+        if schema.eq_ignore_ascii_case("information_schema") {
+            let of_others = table.eq_ignore_ascii_case("processlist")
+                || table.to_ascii_lowercase().starts_with("innodb_");
+            if of_others && !rights.may_read() && !rights.may_see_others() {
+                session.root_only("PROCESS")?;
+            }
+        } else if !rights.may_read() && !is_public {
+            return Err(SqlError::command_denied("SELECT", &user, &host, table));
+        }
     }
     Ok(())
 }
@@ -183,6 +213,6 @@ pub fn may_change(session: &mut Session, sql: &Sql, change: Change) -> Result<()
     {
         return Err(session.database_denied(schema));
     }
-    session.root_only("SUPER")?;
+    session.may_set("SUPER")?;
     session.connections.system()?.may_change(sql, change)
 }

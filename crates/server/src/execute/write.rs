@@ -3,7 +3,7 @@
 use super::prepare::{self, Bind, Run};
 use crate::metrics;
 use crate::points;
-use crate::session::{Role, Rows, Session, Uses};
+use crate::session::{Rows, Session, Uses};
 use crate::status::Counter;
 use crate::transaction::{self, single_statement};
 use tare_dialect::plan::{Change, Sql};
@@ -59,7 +59,7 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
 fn may_write(session: &mut Session, sql: &Sql, change: Change, system: bool) -> Result<()> {
     if system {
         prepare::may_change(session, sql, change)?;
-    } else if session.role == Role::Monitor {
+    } else if !session.is_root() {
         let (user, host) = session.state.user_host();
         return Err(SqlError::new(
             1142,

@@ -2,17 +2,16 @@
 
 use std::sync::atomic::Ordering;
 
-use mysql_common::auth::plugins::caching_sha2_password::scramble_sha256;
-use mysql_common::auth::plugins::mysql_native_password::scramble_native;
 use mysql_common::constants::{CapabilityFlags, StatusFlags};
-use mysql_common::packets::{AuthSwitchRequest, HandshakePacket};
+use mysql_common::packets::HandshakePacket;
 use mysql_common::proto::MySerialize;
 use tare_mysql::error::{Result, SqlError};
-use tare_mysql::schema::ROOT;
 use tare_mysql::wire::login::Login;
 
+use super::authenticate::authenticate;
+use crate::accounts::secret::SHA2;
 use crate::random::random;
-use crate::session::{Role, Session, malformed};
+use crate::session::{Session, malformed};
 use crate::socket::{Socket, Stream};
 use tare_mysql::variable::VERSION;
 
@@ -41,7 +40,7 @@ const SSL_REQUEST: usize = 32;
 const COLLATION: u8 = 45;
 
 /// The uid of the process at the other end of a Unix socket.
-fn peer_uid(stream: &Stream) -> Option<u32> {
+pub(super) fn peer_uid(stream: &Stream) -> Option<u32> {
     let Socket::Unix(socket) = stream.socket() else {
         return None;
     };
@@ -50,13 +49,13 @@ fn peer_uid(stream: &Stream) -> Option<u32> {
 }
 
 /// Twenty bytes that are no zero and fit into any client's idea of text.
-fn scramble() -> [u8; 20] {
+pub(super) fn scramble() -> [u8; 20] {
     let mut bytes = [0u8; 20];
     random(&mut bytes);
     bytes.map(|b| b % 93 + 33)
 }
 
-fn put(session: &mut Session, packet: &impl MySerialize) -> Result<()> {
+pub(super) fn put(session: &mut Session, packet: &impl MySerialize) -> Result<()> {
     packet.serialize(session.client.writer.begin());
     session.client.writer.end();
     session
@@ -66,7 +65,7 @@ fn put(session: &mut Session, packet: &impl MySerialize) -> Result<()> {
         .map_err(|_| SqlError::interrupted())
 }
 
-fn read(session: &mut Session) -> Result<Vec<u8>> {
+pub(super) fn read(session: &mut Session) -> Result<Vec<u8>> {
     let sequence = session.client.writer.sequence();
     let reader = session.client.reader.as_mut().ok_or_else(malformed)?;
     let (packet, next) = reader
@@ -92,7 +91,7 @@ pub fn handshake(session: &mut Session) -> Result<()> {
         capabilities(session),
         COLLATION,
         StatusFlags::SERVER_STATUS_AUTOCOMMIT,
-        Some(b"mysql_native_password".as_slice()),
+        Some(SHA2.as_bytes()),
     );
     put(session, &greeting)?;
     let mut packet = read(session)?;
@@ -216,70 +215,4 @@ fn settle(session: &mut Session, user: &str, database: Option<String>) -> Result
     }
     session.registration.set_account(user, database.as_deref());
     Ok(())
-}
-
-/// Checks who the client says it is. Sets the session's role.
-fn authenticate(
-    session: &mut Session,
-    user: &str,
-    plugin: Option<&[u8]>,
-    answer: &[u8],
-    nonce: &[u8; 20],
-) -> Result<()> {
-    let shared = session.shared.clone();
-    let account = shared.accounts.find(user);
-    if user == ROOT && peer_uid(&session.client.stream) == Some(shared.accounts.uid) {
-        session.role = Role::Root;
-        return Ok(());
-    }
-    let native = b"mysql_native_password".as_slice();
-    let sha2 = b"caching_sha2_password".as_slice();
-    let wanted = match plugin {
-        Some(p) if p == sha2 => sha2,
-        _ => native,
-    };
-    // An unknown user goes through the same exchange, so that it cannot be told from a wrong
-    // password.
-    let password = account.map_or("", |(password, _)| password);
-    let mut right = plugin == Some(wanted) && matches(wanted, password, answer, nonce);
-    if !right && (plugin != Some(native) || answer.is_empty()) {
-        let nonce = scramble();
-        let mut data = nonce.to_vec();
-        data.push(0);
-        put(session, &AuthSwitchRequest::new(wanted, data))?;
-        let answer = read(session)?;
-        right = matches(wanted, password, &answer, &nonce);
-    }
-    match account {
-        Some((password, role)) if right && !password.is_empty() => {
-            if wanted == sha2 {
-                // "The password was in the cache": no more to come but OK.
-                session.client.writer.begin().extend_from_slice(&[1, 3]);
-                session.client.writer.end();
-            }
-            session.role = role;
-            Ok(())
-        }
-        _ => {
-            let (_, host) = session.state.user_host();
-            let used = if answer.is_empty() { "NO" } else { "YES" };
-            Err(SqlError::new(
-                1045,
-                format!("Access denied for user '{user}'@'{host}' (using password: {used})"),
-            ))
-        }
-    }
-}
-
-fn matches(plugin: &[u8], password: &str, answer: &[u8], nonce: &[u8; 20]) -> bool {
-    let expected = match plugin {
-        b"caching_sha2_password" => scramble_sha256(nonce, password.as_bytes()).map(|d| d.to_vec()),
-        _ => scramble_native(nonce, password.as_bytes()).map(|d| d.to_vec()),
-    };
-    expected.is_some_and(|data| same(&data, answer))
-}
-
-/// Compares in a time that does not depend on where the difference is.
-fn same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |d, (x, y)| d | (x ^ y)) == 0
 }

@@ -1,5 +1,6 @@
 //! From an accepted socket to a session that takes commands.
 
+mod authenticate;
 mod handshake;
 
 use std::net::{Shutdown, SocketAddr};
@@ -55,7 +56,9 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
     let control = Arc::new(Control::new(stream.clone()));
     let id = shared.registry.next_id();
     // MySQL's names: the socket and the loopback address are localhost.
-    let host = "localhost".to_owned();
+    let away = peer.map(|peer| peer.ip().to_canonical());
+    let away = away.filter(|address| !address.is_loopback());
+    let host = away.map_or_else(|| "localhost".to_owned(), |address| address.to_string());
     let shown = peer.map_or_else(|| host.clone(), |p| format!("{host}:{}", p.port()));
     let state = Arc::new(SessionState::new(
         id,

@@ -23,11 +23,12 @@ pub use self::statements::{Cached, Columns, Named, Prepared, Statements};
 pub use self::tables::{Rows, Tables, Uses, Work};
 pub use self::tally::Tally;
 pub use self::transaction::Transaction;
-pub use super::accounts::Role;
+use super::accounts::Account;
 use super::registry::Registration;
 use super::shared::Shared;
 use super::state::SessionState;
 use tare_dialect::Mode;
+use tare_mysql::account::Rights;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::wire::reply;
@@ -54,7 +55,7 @@ pub struct Session {
     /// Its entry in the process list.
     pub registration: Registration,
     /// What the user may do.
-    pub role: Role,
+    pub rights: Rights,
     /// Who is at the other end.
     pub client: Client,
     /// To SQLite.
@@ -114,7 +115,7 @@ impl Session {
             state,
             control,
             registration,
-            role: Role::Monitor,
+            rights: Rights::NONE,
             client,
             statements: Statements::default(),
             locks: Locks::default(),
@@ -168,7 +169,7 @@ impl Session {
         if !self.shared.databases.exists(name) {
             return Err(SqlError::unknown_database(name));
         }
-        if self.role == Role::Monitor && !is_system_schema(name) {
+        if !self.rights.may_read_data() && !is_system_schema(name) {
             return Err(self.database_denied(name));
         }
         self.statements.empty_cache(&mut self.connections);
@@ -180,12 +181,28 @@ impl Session {
 
     /// Whether a user may do more than read.
     pub fn is_root(&self) -> bool {
-        self.role == Role::Root
+        self.rights.all
     }
 
-    /// 1227 for everybody but root.
+    /// The client is who this account is. What it may do is what it may do now: a GRANT counts from the
+    /// next login on.
+    pub fn becomes(&mut self, account: &Account) {
+        self.rights = account.rights;
+        self.state
+            .set_matched(&account.user, &account.host, account.rights);
+    }
+
+    /// 1227 for who may not change settings.
+    pub fn may_set(&self, privilege: &str) -> Result<()> {
+        if self.rights.may_set() {
+            return Ok(());
+        }
+        self.root_only(privilege)
+    }
+
+    /// 1227 for who may not do everything.
     pub fn root_only(&self, privilege: &str) -> Result<()> {
-        if self.role == Role::Root {
+        if self.rights.all {
             return Ok(());
         }
         Err(SqlError::new(

@@ -74,6 +74,14 @@ impl Stream {
         &self.socket
     }
 
+    /// The address at the other end, of TCP.
+    pub fn peer_address(&self) -> Option<String> {
+        match &self.socket {
+            Socket::Unix(_) => None,
+            Socket::Tcp(s) => Some(s.peer_addr().ok()?.ip().to_canonical().to_string()),
+        }
+    }
+
     /// Says that the calling thread serves the client.
     pub fn own(&self) {
         self.point.own();

@@ -24,6 +24,11 @@ impl Session for SessionState {
         self.account()
     }
 
+    fn current_user(&self) -> String {
+        let (user, host) = self.matched();
+        format!("{user}@{host}")
+    }
+
     fn database(&self) -> Option<String> {
         self.database()
     }

@@ -17,6 +17,7 @@ use self::warnings::Warnings;
 use super::points::LOCK_SESSION;
 use super::variables::Globals;
 use tare::sync::Mutex;
+use tare_mysql::account::Rights;
 use tare_store::Control;
 
 /// What a session knows about itself; shared with the SQL functions that tell it.
@@ -29,6 +30,7 @@ pub struct SessionState {
     /// How the connection is encrypted, if it is: protocol and cipher.
     pub tls: OnceLock<(&'static str, String)>,
     account: Mutex<(String, String)>,
+    matched: Mutex<(String, String, Rights)>,
     database: Mutex<Option<String>>,
     last_insert_id: AtomicI64,
     row_count: AtomicI64,
@@ -50,6 +52,7 @@ impl SessionState {
             control,
             tls: OnceLock::new(),
             account: Mutex::new(&LOCK_SESSION, Default::default()),
+            matched: Mutex::new(&LOCK_SESSION, Default::default()),
             database: Mutex::new(&LOCK_SESSION, Default::default()),
             last_insert_id: AtomicI64::new(0),
             row_count: AtomicI64::new(-1),
@@ -80,6 +83,22 @@ impl SessionState {
     /// Sets the account.
     pub fn set_account(&self, user: &str, host: &str) {
         *self.account.lock() = (user.to_owned(), host.to_owned());
+    }
+
+    /// The account by which the client was let in, user and host: CURRENT_USER().
+    pub fn matched(&self) -> (String, String) {
+        let matched = self.matched.lock();
+        (matched.0.clone(), matched.1.clone())
+    }
+
+    /// What it may do.
+    pub fn rights(&self) -> Rights {
+        self.matched.lock().2
+    }
+
+    /// Sets the account by which the client was let in.
+    pub fn set_matched(&self, user: &str, host: &str, rights: Rights) {
+        *self.matched.lock() = (user.to_owned(), host.to_owned(), rights);
     }
 
     /// The default database.

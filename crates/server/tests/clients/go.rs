@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use super::login::users;
 use super::support::{Directory, PASSWORD, Running};
 use super::{output, program};
 
@@ -17,6 +18,7 @@ fn go_sql_driver_works() {
             .arg("."),
     );
     for running in [Running::start(), Running::pool()] {
+        users(&running, "go", PASSWORD);
         let mut client = Command::new(&binary);
         client.args([&running.port().to_string(), PASSWORD]);
         assert_eq!(output(&mut client), "fine\n");

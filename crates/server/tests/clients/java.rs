@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use super::login::users;
 use super::support::{Directory, PASSWORD, Running};
 use super::{output, program, root};
 
@@ -18,6 +19,7 @@ fn connector_j_works_in_all_its_modes() {
             .arg(program("Client.java")),
     );
     for running in [Running::start(), Running::pool()] {
+        users(&running, "java", PASSWORD);
         let text = output(
             Command::new("java")
                 .args([

@@ -5,6 +5,7 @@ mod commands;
 mod exporter;
 mod go;
 mod java;
+mod login;
 mod python;
 #[allow(dead_code)]
 #[path = "../server/support.rs"]

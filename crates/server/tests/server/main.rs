@@ -25,3 +25,4 @@ mod sysbench;
 mod tls;
 mod transactions;
 mod upgrade;
+mod users;

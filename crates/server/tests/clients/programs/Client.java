@@ -48,7 +48,27 @@ public class Client {
                 throw new Exception("mode " + mode, e);
             }
         }
+        login("jdbc:mysql://127.0.0.1:" + a[0] + "/?sslMode=", a[1]);
         System.out.println("fine");
+    }
+
+    /** Users of both plugins: the first time by TLS, then as the server knows them. */
+    static void login(String url, String password) throws Exception {
+        for (String user : new String[] {"sha2_java", "native_java"}) {
+            for (String mode : new String[] {"REQUIRED", "DISABLED"}) {
+                try (Connection c = DriverManager.getConnection(url + mode, user, password);
+                        Statement s = c.createStatement();
+                        ResultSet r = s.executeQuery("SHOW STATUS LIKE 'Ssl_cipher'")) {
+                    r.next();
+                    is(user + " " + mode, r.getString(2).isEmpty(), mode.equals("DISABLED"));
+                }
+                try (Connection c = DriverManager.getConnection(url + mode, user, "wrong")) {
+                    throw new AssertionError(user + " is let in");
+                } catch (SQLException e) {
+                    is(user + " " + mode, e.getErrorCode(), 1045);
+                }
+            }
+        }
     }
 
     static void data(Connection c) throws Exception {

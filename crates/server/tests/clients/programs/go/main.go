@@ -97,5 +97,26 @@ func main() {
 		is("digests", seen > 0, true)
 		check("close", db.Close())
 	}
+	login()
 	fmt.Println("fine")
+}
+
+// Users of both plugins: the first time by TLS, then as the server knows them.
+func login() {
+	for _, user := range []string{"sha2_go", "native_go"} {
+		for _, tls := range []string{"skip-verify", "false"} {
+			dsn := fmt.Sprintf("%s:%s@tcp(127.0.0.1:%s)/?tls=%s", user, os.Args[2], os.Args[1], tls)
+			db, err := sql.Open("mysql", dsn)
+			check("open", err)
+			var name, cipher string
+			check(user, db.QueryRow("SHOW STATUS LIKE 'Ssl_cipher'").Scan(&name, &cipher))
+			is(user+tls, cipher == "", tls == "false")
+			db.Close()
+		}
+		db, err := sql.Open("mysql", fmt.Sprintf("%s:wrong@tcp(127.0.0.1:%s)/?tls=skip-verify", user, os.Args[1]))
+		check("open", err)
+		var refused *mysql.MySQLError
+		is(user, errors.As(db.Ping(), &refused) && refused.Number == 1045, true)
+		db.Close()
+	}
 }

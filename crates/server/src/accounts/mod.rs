@@ -1,0 +1,328 @@
+//! Who may connect, with which password, and what they may do.
+//!
+//! root and monitor are there from the start, with passwords in files of the data directory. Others
+//! are made by CREATE USER, and kept in its file `accounts`.
+
+pub mod kept;
+pub mod secret;
+
+use std::collections::HashMap;
+use std::fs;
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use tare::sync::PlainMutex;
+use tare_mysql::account::Rights;
+use tare_mysql::schema::{LOCALHOST, MONITOR, ROOT};
+
+use self::secret::{Known, NATIVE, SHA2, Secret};
+use super::config::Config;
+use super::random::random;
+use crate::certificate::write;
+
+/// An account.
+#[derive(Clone)]
+pub struct Account {
+    /// The user.
+    pub user: String,
+    /// From where: `localhost`, an address, or a pattern with `%` and `_`.
+    pub host: String,
+    /// The authentication plugin.
+    pub plugin: String,
+    /// What is kept of its password.
+    pub secret: Secret,
+    /// What it may do.
+    pub rights: Rights,
+    /// Whether it has to encrypt.
+    pub ssl: bool,
+    /// Whether it is locked.
+    pub locked: bool,
+}
+
+/// The accounts.
+pub struct Accounts {
+    /// root and monitor first, then the others in the order in which they are looked through: those
+    /// with the most exact host come first.
+    list: PlainMutex<Vec<Account>>,
+    /// Who has proved a password of caching_sha2_password since the server started.
+    known: PlainMutex<HashMap<(String, String), Known>>,
+    /// Of what is pretended of users that there are none of.
+    seed: RandomState,
+    file: PathBuf,
+    /// Files of root's and monitor's passwords, unless these were given.
+    files: [Option<PathBuf>; 2],
+    /// Who runs the server.
+    pub uid: u32,
+}
+
+impl std::fmt::Debug for Accounts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // No passwords in logs.
+        f.debug_struct("Accounts")
+            .field("uid", &self.uid)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How many accounts there are from the start.
+pub const OWN: usize = 2;
+
+impl Accounts {
+    /// From the config, or from the files of the data directory, which are made at the first start.
+    ///
+    /// # Errors
+    /// A file cannot be read or made: which.
+    pub fn load(config: &Config) -> Result<Self, (PathBuf, io::Error)> {
+        let own = |given: &Option<String>, name: &str| match given {
+            Some(password) => Ok((password.clone(), None)),
+            None => {
+                let file = config.data.join(name);
+                match password_of(&file) {
+                    Ok(password) => Ok((password, Some(file))),
+                    Err(error) => Err((file, error)),
+                }
+            }
+        };
+        let (root, root_file) = own(&config.password, "password")?;
+        let (monitor, monitor_file) = own(&config.monitor_password, "monitor-password")?;
+        let account = |user: &str, password, rights| Account {
+            user: user.into(),
+            host: LOCALHOST.into(),
+            plugin: SHA2.into(),
+            secret: Secret::Plain(password),
+            rights,
+            ssl: false,
+            locked: false,
+        };
+        let mut list = vec![
+            account(ROOT, root, Rights::ALL),
+            account(MONITOR, monitor, Rights::MONITOR),
+        ];
+        let file = config.data.join("accounts");
+        list.extend(kept::load(&file).map_err(|error| (file.clone(), error))?);
+        Ok(Self {
+            list: PlainMutex::new(list),
+            known: PlainMutex::default(),
+            seed: RandomState::new(),
+            file,
+            files: [root_file, monitor_file],
+            uid: rustix::process::geteuid().as_raw(),
+        })
+    }
+
+    /// Where root's password is written, unless it was given.
+    pub fn password_file(&self) -> Option<PathBuf> {
+        self.files[0].clone()
+    }
+
+    /// All of them.
+    pub fn all(&self) -> Vec<Account> {
+        self.list.lock().clone()
+    }
+
+    /// The account of a user that comes from a host. `address`: the host's number, which counts as
+    /// much as its name.
+    pub fn find(&self, user: &str, host: &str, address: Option<&str>) -> Option<Account> {
+        let list = self.list.lock();
+        // root and monitor may come from wherever the server listens.
+        if let Some(own) = list[..OWN].iter().find(|account| account.user == user) {
+            return Some(own.clone());
+        }
+        let mut found: Vec<_> = list[OWN..]
+            .iter()
+            .filter(|account| {
+                let admits = |host| is_like(host, &account.host);
+                account.user == user && (admits(host) || address.is_some_and(admits))
+            })
+            .collect();
+        found.sort_by_key(|account| exactness(&account.host));
+        found.first().map(|account| (*account).clone())
+    }
+
+    /// The plugin of a user that there is none of: always the same one for a name, and one of those that
+    /// users have.
+    pub fn pretended(&self, user: &str) -> &'static str {
+        let list = self.list.lock();
+        let are_native = |account: &Account| account.plugin == NATIVE;
+        let native = list[OWN..].iter().filter(|a| are_native(a)).count();
+        let all = list.len() - OWN;
+        match self.seed.hash_one(user) % (all.max(1) as u64) < native as u64 {
+            true => NATIVE,
+            false => SHA2,
+        }
+    }
+
+    /// What a client of an account is known by again.
+    pub fn known(&self, account: &Account) -> Option<Known> {
+        let name = (account.user.clone(), account.host.clone());
+        let known = self.known.lock().get(&name).copied();
+        known.or_else(|| account.secret.known())
+    }
+
+    /// A client has proved an account's password.
+    pub fn remember(&self, account: &Account, password: &[u8]) {
+        let name = (account.user.clone(), account.host.clone());
+        // Not of an account that was changed meanwhile.
+        let list = self.list.lock();
+        let same = |now: &&Account| {
+            now.user == account.user && now.host == account.host && now.secret == account.secret
+        };
+        if list.iter().find(same).is_some() {
+            self.known.lock().insert(name, secret::known(password));
+        }
+    }
+
+    /// Changes the accounts that clients have made, on disk first. What it returns is what it was asked for.
+    pub fn update<R>(
+        &self,
+        change: impl FnOnce(&mut Vec<Account>) -> tare_mysql::Result<R>,
+    ) -> tare_mysql::Result<R> {
+        let mut list = self.list.lock();
+        let mut made = list.clone();
+        let result = change(&mut made)?;
+        let failed = |what: &Path, error: io::Error| {
+            let text = format!("Can't create/write to file '{}' ({error})", what.display());
+            tare_mysql::SqlError::new(1, text)
+        };
+        for (own, file) in self.files.iter().enumerate() {
+            if let (Secret::Plain(new), Secret::Plain(old)) = (&made[own].secret, &list[own].secret)
+                && new != old
+                && let Some(file) = file
+            {
+                write(file, &format!("{new}\n"), 0o600).map_err(|error| failed(file, error))?;
+            }
+        }
+        kept::save(&self.file, &made[OWN..]).map_err(|error| failed(&self.file, error))?;
+        // Whoever has another password now has to prove it.
+        let mut known = self.known.lock();
+        known.retain(|(user, host), _| {
+            let of = |list: &[Account]| {
+                let found = list.iter().find(|a| a.user == *user && a.host == *host);
+                found.map(|account| account.secret.clone())
+            };
+            let now = of(&made);
+            now.is_some() && now == of(&list)
+        });
+        drop(known);
+        *list = made;
+        Ok(result)
+    }
+}
+
+/// Patterns come last, the most general one at the very end.
+fn exactness(host: &str) -> (bool, usize) {
+    let wild = host.find(['%', '_']);
+    (wild.is_some(), usize::MAX - wild.unwrap_or(host.len()))
+}
+
+/// LIKE, whatever the case.
+fn is_like(text: &str, pattern: &str) -> bool {
+    let (text, pattern) = (text.as_bytes(), pattern.as_bytes());
+    // The last `%`, and what it has swallowed: only that one need ever take more.
+    let (mut at, mut next, mut retry) = (0, 0, None);
+    while at < text.len() {
+        match pattern.get(next) {
+            Some(b'%') => {
+                retry = Some((next + 1, at));
+                next += 1;
+                continue;
+            }
+            Some(wanted) if *wanted == b'_' || wanted.eq_ignore_ascii_case(&text[at]) => {
+                (at, next) = (at + 1, next + 1);
+                continue;
+            }
+            _ => {}
+        }
+        let Some((after, from)) = retry else {
+            return false;
+        };
+        (at, next, retry) = (from + 1, after, Some((after, from + 1)));
+    }
+    pattern[next..].iter().all(|byte| *byte == b'%')
+}
+
+fn password_of(file: &Path) -> io::Result<String> {
+    match fs::read_to_string(file) {
+        Ok(text) if text.trim().is_empty() => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "the file is empty: write the password there, or remove it and another one is made",
+        )),
+        Ok(text) => {
+            // Others must not read it, whoever wrote it.
+            fs::set_permissions(file, fs::Permissions::from_mode(0o600))?;
+            Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+        }
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            let mut bytes = [0u8; 16];
+            random(&mut bytes);
+            let password: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
+            // Whole or not at all: a disk that is full must leave no empty file.
+            write(file, &format!("{password}\n"), 0o600)?;
+            Ok(password)
+        }
+        Err(e) => Err(e),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_patterns_and_the_most_exact_counts() {
+        for (text, pattern, like) in [
+            ("localhost", "LOCALHOST", true),
+            ("10.1.2.3", "10.1.%", true),
+            ("10.1.2.3", "10.1.2._", true),
+            ("10.1.2.30", "10.1.2._", false),
+            ("a.b.example", "%.example", true),
+            ("a.example.b", "%.example", false),
+            ("aab", "%ab", true),
+            ("", "%", true),
+            ("x", "", false),
+        ] {
+            assert_eq!(is_like(text, pattern), like, "{text} {pattern}");
+        }
+        let mut hosts = ["%", "10.%", "10.1.%", "localhost", "10.1.2.3"];
+        hosts.sort_by_key(|host| exactness(host));
+        assert_eq!(hosts, ["localhost", "10.1.2.3", "10.1.%", "10.%", "%"]);
+    }
+
+    #[test]
+    fn who_does_not_exist_is_asked_as_those_are_who_do() {
+        let account = |user: &str, plugin: &str| Account {
+            user: user.into(),
+            host: "%".into(),
+            plugin: plugin.into(),
+            secret: Secret::of(plugin, "p"),
+            rights: Rights::NONE,
+            ssl: false,
+            locked: false,
+        };
+        let with = |made: &[Account]| {
+            let own = [account(ROOT, SHA2), account(MONITOR, SHA2)];
+            Accounts {
+                list: PlainMutex::new([&own, made].concat()),
+                known: PlainMutex::default(),
+                seed: RandomState::new(),
+                file: PathBuf::new(),
+                files: [None, None],
+                uid: 0,
+            }
+        };
+        let names: Vec<_> = (0..64).map(|n| format!("nobody{n}")).collect();
+        let natives = |accounts: &Accounts| {
+            let asked = |name: &&String| accounts.pretended(name) == NATIVE;
+            names.iter().filter(asked).count()
+        };
+        assert_eq!(natives(&with(&[])), 0);
+        assert_eq!(natives(&with(&[account("a", SHA2)])), 0);
+        assert_eq!(natives(&with(&[account("a", NATIVE)])), 64);
+        let both = with(&[account("a", NATIVE), account("b", SHA2)]);
+        for name in &names {
+            assert_eq!(both.pretended(name), both.pretended(name));
+        }
+    }
+}

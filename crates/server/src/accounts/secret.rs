@@ -1,0 +1,197 @@
+//! What is kept of a password, and how a client's answer is compared with it.
+
+use sha1::{Digest as _, Sha1};
+use sha2::Sha256;
+
+use crate::random::random;
+
+/// mysql_native_password.
+pub const NATIVE: &str = "mysql_native_password";
+/// caching_sha2_password.
+pub const SHA2: &str = "caching_sha2_password";
+
+/// Rounds of SHA-256 crypt, as MySQL's caching_sha2_password makes them.
+const ROUNDS: u32 = 5000;
+
+/// What is kept of a password.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Secret {
+    /// The password itself: root's and monitor's, from their files.
+    Plain(String),
+    /// There is none: nothing but an empty password is right.
+    Empty,
+    /// SHA-1 of its SHA-1.
+    Native([u8; 20]),
+    /// SHA-256 crypt, with its salt.
+    Sha2([u8; 16], [u8; 32]),
+}
+
+/// With which a client that has proved its password once is known again: SHA-256 of the password's
+/// SHA-256. In memory alone.
+pub type Known = [u8; 32];
+
+impl Secret {
+    /// What is kept of a password for a plugin.
+    pub fn of(plugin: &str, password: &str) -> Self {
+        match plugin {
+            _ if password.is_empty() => Self::Empty,
+            NATIVE => Self::Native(Sha1::digest(Sha1::digest(password)).into()),
+            _ => {
+                // Letters, so that it is a salt in anybody's crypt.
+                let mut salt = [0; 16];
+                random(&mut salt);
+                let salt = salt.map(|byte| b'a' + byte % 26);
+                Self::Sha2(salt, crypt(password.as_bytes(), &salt))
+            }
+        }
+    }
+
+    /// Which plugin it is for; `None` serves both.
+    pub fn plugin(&self) -> Option<&'static str> {
+        match self {
+            Self::Native(_) => Some(NATIVE),
+            Self::Sha2(..) => Some(SHA2),
+            Self::Plain(_) | Self::Empty => None,
+        }
+    }
+
+    /// Whether an answer of mysql_native_password is right.
+    pub fn admits_native(&self, answer: &[u8], nonce: &[u8; 20]) -> bool {
+        let stored: [u8; 20] = match self {
+            Self::Native(stored) => *stored,
+            Self::Plain(password) if !password.is_empty() => {
+                Sha1::digest(Sha1::digest(password)).into()
+            }
+            Self::Empty => return answer.is_empty(),
+            _ => return false,
+        };
+        let mut hash = Sha1::new();
+        hash.update(nonce);
+        hash.update(stored);
+        let mask: [u8; 20] = hash.finalize().into();
+        let Ok(answer) = <[u8; 20]>::try_from(answer) else {
+            return false;
+        };
+        let mut inner = answer;
+        inner
+            .iter_mut()
+            .zip(mask)
+            .for_each(|(byte, mask)| *byte ^= mask);
+        same(&Sha1::digest(inner), &stored)
+    }
+
+    /// What a client is known by again, where that follows from what is kept.
+    pub fn known(&self) -> Option<Known> {
+        match self {
+            Self::Plain(password) if !password.is_empty() => Some(known(password.as_bytes())),
+            _ => None,
+        }
+    }
+}
+
+/// See [`Known`].
+pub fn known(password: &[u8]) -> Known {
+    Sha256::digest(Sha256::digest(password)).into()
+}
+
+/// Whether an answer of caching_sha2_password is that of a known client.
+pub fn admits_known(known: &Known, answer: &[u8], nonce: &[u8; 20]) -> bool {
+    let mut hash = Sha256::new();
+    hash.update(known);
+    hash.update(nonce);
+    let mask: [u8; 32] = hash.finalize().into();
+    let Ok(mut inner) = <[u8; 32]>::try_from(answer) else {
+        return false;
+    };
+    inner
+        .iter_mut()
+        .zip(mask)
+        .for_each(|(byte, mask)| *byte ^= mask);
+    same(&Sha256::digest(inner), known)
+}
+
+/// Whether a password that a client has sent is right; `None` is a user that there is none of. It takes the
+/// same time whatever is kept, so that nobody learns from it which users there are.
+pub fn admits(secret: Option<&Secret>, password: &[u8]) -> bool {
+    let salt = match secret {
+        Some(Secret::Sha2(salt, _)) => *salt,
+        _ => [b'x'; 16],
+    };
+    let made = crypt(password, &salt);
+    match secret {
+        Some(Secret::Plain(own)) => !own.is_empty() && same(own.as_bytes(), password),
+        Some(Secret::Empty) => password.is_empty(),
+        Some(Secret::Sha2(_, hash)) => same(&made, hash),
+        Some(Secret::Native(_)) | None => false,
+    }
+}
+
+fn crypt(password: &[u8], salt: &[u8; 16]) -> [u8; 32] {
+    #[cfg(test)]
+    tests::CRYPTS.set(tests::CRYPTS.get() + 1);
+    let rounds = sha_crypt::Params::new(ROUNDS).unwrap_or_default();
+    sha_crypt::sha256_crypt(password, salt, rounds)
+}
+
+/// Compares in a time that does not depend on where the difference is.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |d, (x, y)| d | (x ^ y)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use mysql_common::auth::plugins::caching_sha2_password::scramble_sha256;
+    use mysql_common::auth::plugins::mysql_native_password::scramble_native;
+
+    use super::*;
+
+    thread_local! {
+        /// What a comparison costs, in the only thing that takes time.
+        pub static CRYPTS: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+    }
+
+    #[test]
+    fn a_user_that_there_is_none_of_costs_what_a_wrong_password_costs() {
+        let kept = [
+            None,
+            Some(Secret::of(SHA2, "right")),
+            Some(Secret::of(SHA2, "")),
+            Some(Secret::of(NATIVE, "right")),
+            Some(Secret::Plain("right".into())),
+        ];
+        for secret in &kept {
+            let before = CRYPTS.get();
+            assert!(!admits(secret.as_ref(), b"wrong"));
+            assert_eq!(CRYPTS.get() - before, 1);
+        }
+    }
+
+    #[test]
+    fn answers_are_compared_with_what_is_kept() {
+        let nonce = [7; 20];
+        let native = |password: &str| scramble_native(&nonce, password.as_bytes()).expect("one");
+        let sha2 = |password: &str| scramble_sha256(&nonce, password.as_bytes()).expect("one");
+        for secret in [Secret::of(NATIVE, "right"), Secret::Plain("right".into())] {
+            assert!(secret.admits_native(&native("right"), &nonce));
+            assert!(!secret.admits_native(&native("wrong"), &nonce));
+            assert!(!secret.admits_native(b"", &nonce));
+            assert!(!secret.admits_native(&native("right"), &[8; 20]));
+        }
+        let kept = Secret::of(SHA2, "right");
+        let admits = |secret: &Secret, password: &[u8]| admits(Some(secret), password);
+        assert!(admits(&kept, b"right") && !admits(&kept, b"wrong") && !admits(&kept, b""));
+        assert!(!kept.admits_native(&native("right"), &nonce));
+        let again = known(b"right");
+        assert_eq!(Secret::Plain("right".into()).known(), Some(again));
+        assert!(admits_known(&again, &sha2("right"), &nonce));
+        assert!(!admits_known(&again, &sha2("wrong"), &nonce));
+        assert!(
+            !admits_known(&again, &again, &nonce),
+            "what is kept is no answer"
+        );
+        let none = Secret::of(SHA2, "");
+        assert!(admits(&none, b"") && !admits(&none, b"x"));
+        let empty = Secret::Plain(String::new());
+        assert!(!admits(&empty, b""), "an empty file is no password");
+    }
+}

@@ -1,0 +1,315 @@
+//! Statements as others may see them: without the passwords in them.
+
+use std::borrow::Cow;
+
+/// What stands for a password.
+const HIDDEN: &str = "'<secret>'";
+
+/// Names of accounts and plugins stand behind these, or beside an `@`.
+const BEFORE_NAMES: [&str; 9] = [
+    "USER", "EXISTS", "FOR", "TO", "FROM", "WITH", "CREATE", "GRANT", ",",
+];
+
+/// How much of a statement is hidden.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// It is about accounts: all texts but names.
+    Accounts,
+    /// It may have another statement in a text, or a password among other settings: all texts.
+    All,
+}
+
+/// A statement's text for process lists, events and logs.
+pub fn shown(text: &str) -> Cow<'_, str> {
+    match kind(text) {
+        Some(kind) => hide(text, kind),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// The message of an error for events, which others may read: a syntax error quotes the statement, or
+/// what is prepared of a variable.
+pub fn shown_message<'m>(code: u16, message: &'m str, shown: &str) -> Cow<'m, str> {
+    let hidden = shown.contains(HIDDEN) || begins(shown, "pre");
+    match message.split_once('\'') {
+        Some((said, _)) if hidden && code == 1064 => Cow::Owned(format!("{said}{HIDDEN}")),
+        _ => Cow::Borrowed(message),
+    }
+}
+
+fn begins(text: &str, with: &str) -> bool {
+    let start = text.trim_start_matches(|c: char| c.is_whitespace() || c == '(');
+    let head = start.as_bytes().get(..with.len());
+    head.is_some_and(|head| head.eq_ignore_ascii_case(with.as_bytes()))
+}
+
+fn kind(text: &str) -> Option<Kind> {
+    // Most statements are told by their first letters.
+    let known = [
+        "cre", "alt", "set", "gra", "pre", "cal", "cha", "sta", "/*", "--", "#",
+    ];
+    if !known.into_iter().any(|head| begins(text, head)) {
+        return None;
+    }
+    let has = |word: &str| {
+        let mut places = text.as_bytes().windows(word.len());
+        places.any(|place| place.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    if !has("identified") && !has("password") {
+        return None;
+    }
+    let words = Tokens::of(text).filter(|token| token.what == What::Word);
+    let mut words = words.map(|token| text[token.start..token.end].to_ascii_uppercase());
+    let (first, second) = (words.next()?, words.next().unwrap_or_default());
+    match (first.as_str(), second.as_str()) {
+        ("CREATE" | "ALTER", "USER" | "OR") | ("SET", "PASSWORD") | ("GRANT", _) => {
+            Some(Kind::Accounts)
+        }
+        ("SET" | "PREPARE" | "CALL" | "CHANGE" | "START", _) | (_, "SERVER") => Some(Kind::All),
+        _ => None,
+    }
+}
+
+/// Puts [`HIDDEN`] in the place of each text that may be a password.
+fn hide(text: &str, kind: Kind) -> Cow<'_, str> {
+    let mut out = String::with_capacity(text.len());
+    let mut kept = 0;
+    // Whether a backslash is one depends on sql_mode: then nobody knows here where a text ends.
+    let unsure = text.contains('\\');
+    let mut before: Option<Token> = None;
+    let mut tokens = Tokens::of(text).peekable();
+    while let Some(token) = tokens.next() {
+        let said = before.map_or("", |before| &text[before.start..before.end]);
+        let is_behind = |words: &[&str]| words.iter().any(|word| said.eq_ignore_ascii_case(word));
+        let secret = match token.what {
+            What::Quoted => {
+                let at = tokens
+                    .peek()
+                    .is_some_and(|next| &text[next.start..next.end] == "@");
+                let named = at || said.ends_with('@') || is_behind(&BEFORE_NAMES);
+                kind == Kind::All || unsure || !named
+            }
+            // No password, but somebody may have taken it for one.
+            What::Word if kind == Kind::Accounts && is_behind(&["BY", "AS"]) => {
+                let word = &text[token.start..token.end];
+                !["PASSWORD", "RANDOM"]
+                    .into_iter()
+                    .any(|known| word.eq_ignore_ascii_case(known))
+            }
+            _ => false,
+        };
+        if secret {
+            out.push_str(&text[kept..token.start]);
+            out.push_str(HIDDEN);
+            kept = if unsure { text.len() } else { token.end };
+            if unsure {
+                break;
+            }
+        }
+        before = Some(token);
+    }
+    if out.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(&text[kept..]);
+    Cow::Owned(out)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Word,
+    Quoted,
+    Sign,
+}
+
+/// A piece of a statement, by its bytes.
+#[derive(Clone, Copy)]
+struct Token {
+    what: What,
+    start: usize,
+    end: usize,
+}
+
+/// The pieces of a statement, without blanks and comments.
+struct Tokens<'t> {
+    bytes: &'t [u8],
+    at: usize,
+}
+
+impl<'t> Tokens<'t> {
+    fn of(text: &'t str) -> Self {
+        Self {
+            bytes: text.as_bytes(),
+            at: 0,
+        }
+    }
+
+    /// Where what begins with `start` ends: behind `end`, or with everything.
+    fn behind(&self, start: usize, end: &[u8]) -> usize {
+        let rest = self.bytes.get(start..).unwrap_or_default();
+        let found = rest.windows(end.len()).position(|place| place == end);
+        found.map_or(self.bytes.len(), |found| start + found + end.len())
+    }
+
+    /// The end of a blank or comment that begins here. What stands in `/*! */` is part of the statement.
+    fn skipped(&self) -> Option<usize> {
+        let (at, rest) = (self.at, &self.bytes[self.at..]);
+        match rest {
+            [b'/', b'*', b'!', digits @ ..] => {
+                Some(at + 3 + digits.iter().take_while(|c| c.is_ascii_digit()).count())
+            }
+            [b'/', b'*', ..] => Some(self.behind(at + 2, b"*/")),
+            [b'*', b'/', ..] => Some(at + 2),
+            [b'-', b'-', next, ..] if !next.is_ascii_graphic() => Some(self.behind(at, b"\n")),
+            [b'#', ..] => Some(self.behind(at, b"\n")),
+            [c, ..] if c.is_ascii_whitespace() => Some(at + 1),
+            _ => None,
+        }
+    }
+
+    /// Where a quoted text ends: behind its closing quote, or at the end of everything.
+    fn unquoted(&self, quote: u8) -> usize {
+        let mut at = self.at + 1;
+        while let Some(c) = self.bytes.get(at) {
+            match c {
+                b'\\' if quote != b'`' => at += 2,
+                c if *c == quote && self.bytes.get(at + 1) == Some(&quote) => at += 2,
+                c if *c == quote => return at + 1,
+                _ => at += 1,
+            }
+        }
+        self.bytes.len()
+    }
+}
+
+impl Iterator for Tokens<'_> {
+    type Item = Token;
+
+    fn next(&mut self) -> Option<Token> {
+        while self.at < self.bytes.len() {
+            match self.skipped() {
+                Some(end) => self.at = end,
+                None => break,
+            }
+        }
+        let start = self.at;
+        // Letters that are not ASCII are part of a word: a token ends where a character does.
+        let is_word = |c: &u8| c.is_ascii_alphanumeric() || b"_$".contains(c) || !c.is_ascii();
+        let (what, end) = match *self.bytes.get(start)? {
+            quote @ (b'\'' | b'"') => (What::Quoted, self.unquoted(quote)),
+            // A name: what is in it is nobody's password.
+            b'`' => (What::Word, self.unquoted(b'`')),
+            c if is_word(&c) => {
+                let word = self.bytes[start..].iter().take_while(|c| is_word(c));
+                (What::Word, start + word.count())
+            }
+            _ => (What::Sign, start + 1),
+        };
+        self.at = end;
+        Some(Token { what, start, end })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{shown, shown_message};
+
+    #[test]
+    fn passwords_are_not_shown() {
+        for (text, expected) in [
+            (
+                "CREATE USER 'a'@'%' IDENTIFIED BY 'x''y', b IDENTIFIED WITH 'p' BY \"z\"\"\" REQUIRE SSL",
+                "CREATE USER 'a'@'%' IDENTIFIED BY '<secret>', b IDENTIFIED WITH 'p' BY '<secret>' REQUIRE SSL",
+            ),
+            (
+                "alter user u identified with 'p' as 'ö*12'",
+                "alter user u identified with 'p' as '<secret>'",
+            ),
+            (
+                "SET PASSWORD FOR 'u'@'h' = 'x'",
+                "SET PASSWORD FOR 'u'@'h' = '<secret>'",
+            ),
+            ("set password='x", "set password='<secret>'"),
+            (
+                "/* c */ SET PASSWORD = PASSWORD('x')",
+                "/* c */ SET PASSWORD = PASSWORD('<secret>')",
+            ),
+            (
+                "SET @a = 'x', PASSWORD = 'y'",
+                "SET @a = '<secret>', PASSWORD = '<secret>'",
+            ),
+            (
+                "PREPARE s FROM 'CREATE USER u IDENTIFIED BY ''x'''",
+                "PREPARE s FROM '<secret>'",
+            ),
+            (
+                "CALL sys.execute_prepared_stmt(\"ALTER USER u IDENTIFIED BY 'x'\")",
+                "CALL sys.execute_prepared_stmt('<secret>')",
+            ),
+            (
+                "CREATE USER 'u' IDENTIFIED BY /* 'c' */ 'x' 'y'",
+                "CREATE USER 'u' IDENTIFIED BY /* 'c' */ '<secret>' '<secret>'",
+            ),
+            (
+                "/*!50700 ALTER USER*/ u IDENTIFIED /*! BY 'x'*/ # 'c'\n, v IDENTIFIED BY'y'",
+                "/*!50700 ALTER USER*/ u IDENTIFIED /*! BY '<secret>'*/ # 'c'\n, v IDENTIFIED BY'<secret>'",
+            ),
+            (
+                "CREATE USER u IDENTIFIED BY x'6162', v IDENTIFIED BY wordless",
+                "CREATE USER u IDENTIFIED BY '<secret>''<secret>', v IDENTIFIED BY '<secret>'",
+            ),
+            (
+                "GRANT ALL ON *.* TO 'u'@'%' IDENTIFIED BY 'x'",
+                "GRANT ALL ON *.* TO 'u'@'%' IDENTIFIED BY '<secret>'",
+            ),
+            (
+                "ALTER USER `u` IDENTIFIED BY PASSWORD '*81F5'",
+                "ALTER USER `u` IDENTIFIED BY PASSWORD '<secret>'",
+            ),
+            // With NO_BACKSLASH_ESCAPES the first text ends at the second quote.
+            (
+                "CREATE USER 'a\\' IDENTIFIED BY 'x'",
+                "CREATE USER '<secret>'",
+            ),
+            (
+                "CREATE USER a IDENTIFIED BY 'x\\', b IDENTIFIED BY 'y'",
+                "CREATE USER a IDENTIFIED BY '<secret>'",
+            ),
+            (
+                "CHANGE MASTER TO MASTER_PASSWORD='x'",
+                "CHANGE MASTER TO MASTER_PASSWORD='<secret>'",
+            ),
+        ] {
+            assert_eq!(shown(text), expected);
+        }
+    }
+
+    #[test]
+    fn other_texts_are_shown() {
+        for text in [
+            "SELECT 'x' AS password",
+            "CREATE TABLE t (password TEXT DEFAULT 'x')",
+            "CREATE TABLE user (password TEXT DEFAULT 'x')",
+            "INSERT INTO t VALUES ('password')",
+            "/* password */ UPDATE t SET a = 'x'",
+            "SET NAMES 'utf8mb4'",
+            "CREATE USER 'u'@'localhost', v@'%' PASSWORD EXPIRE DEFAULT",
+            "ALTER USER USER() ACCOUNT LOCK",
+            "",
+        ] {
+            assert_eq!(shown(text), text);
+        }
+    }
+
+    #[test]
+    fn a_syntax_error_does_not_quote_them() {
+        let error = "You have an error in your SQL syntax near 'BYE 'x''";
+        let hidden = shown("CREATE USER u IDENTIFIED BYE 'x'");
+        assert_eq!(
+            shown_message(1064, error, &hidden),
+            "You have an error in your SQL syntax near '<secret>'"
+        );
+        assert_eq!(shown_message(1396, error, &hidden), error);
+        assert_eq!(shown_message(1064, error, &shown("SELECT 1 1")), error);
+    }
+}

@@ -1,0 +1,392 @@
+//! Statements about accounts.
+
+use tare_dialect::admin::{AccountChange, AccountName, Granted, NewSecret, NewUser, UserOptions};
+use tare_mysql::account::Rights;
+use tare_mysql::error::{Result, SqlError};
+
+use crate::accounts::secret::{NATIVE, SHA2, Secret};
+use crate::accounts::{Account, OWN, kept};
+use crate::session::Session;
+use crate::transaction;
+
+/// Longest names, as MySQL has them.
+const LONGEST_USER: usize = 32;
+const LONGEST_HOST: usize = 60;
+
+type Pair = (String, String);
+
+/// What a statement about accounts is run with.
+struct Run {
+    /// The session's own account.
+    own: Pair,
+    /// The plugin of accounts that name none.
+    plugin: String,
+    /// What is to be told when it is done.
+    notes: Vec<(u16, String)>,
+    /// The accounts that it could not be done with.
+    failed: Vec<Pair>,
+}
+
+/// Runs a statement about accounts.
+pub fn change(session: &mut Session, change: &AccountChange) -> Result<()> {
+    may(session, change)?;
+    transaction::commit(session)?;
+    let plugin = session.shared.globals.get("default_authentication_plugin");
+    let mut run = Run {
+        own: session.state.matched(),
+        plugin: plugin.unwrap_or_else(|| SHA2.to_owned()),
+        notes: Vec::new(),
+        failed: Vec::new(),
+    };
+    let shared = session.shared.clone();
+    shared.accounts.update(|list| {
+        let operation = run.change(list, change)?;
+        all_done(operation, &run.failed)
+    })?;
+    for (code, text) in run.notes {
+        session.state.warnings.add("Note", code, text);
+    }
+    Ok(())
+}
+
+impl Run {
+    fn name(&self, name: &AccountName) -> Pair {
+        name.clone().unwrap_or_else(|| self.own.clone())
+    }
+
+    /// Changes the accounts; MySQL's name for what that is.
+    fn change(&mut self, list: &mut Vec<Account>, change: &AccountChange) -> Result<&'static str> {
+        match change {
+            AccountChange::Create(users, options, conditional) => {
+                self.create(list, users, *options, *conditional)?;
+                return Ok("CREATE USER");
+            }
+            AccountChange::Alter(users, options, conditional) => {
+                self.alter(list, users, *options, *conditional)?;
+                return Ok("ALTER USER");
+            }
+            AccountChange::Drop(names, conditional) => {
+                self.remove(list, names, *conditional)?;
+                return Ok("DROP USER");
+            }
+            AccountChange::Rename(pairs) => {
+                self.rename(list, pairs)?;
+                return Ok("RENAME USER");
+            }
+            AccountChange::Password(of, password) => {
+                let name = self.name(of);
+                // MySQL's number for a SET PASSWORD of nobody.
+                let none = || SqlError::new(1133, "Can't find any matching row in the user table");
+                let at = find(list, &name).ok_or_else(none)?;
+                let user = NewUser {
+                    name: Some(name),
+                    plugin: None,
+                    secret: Some(NewSecret::Password(password.clone())),
+                };
+                identify(&mut list[at], &user, &self.plugin)?;
+            }
+            AccountChange::Grant(granted) => {
+                let rights = self.rights(granted)?;
+                self.each(list, &granted.accounts, |account| {
+                    account.rights = account.rights.with(rights);
+                    Ok(())
+                })?;
+            }
+            AccountChange::Revoke(granted) => {
+                let rights = self.rights(granted)?;
+                self.each(list, &granted.accounts, |account| revoke(account, rights))?;
+            }
+            AccountChange::RevokeAll(names) => self.each(list, names, |account| {
+                account.rights = Rights::NONE;
+                Ok(())
+            })?,
+        }
+        Ok("")
+    }
+
+    fn create(
+        &mut self,
+        list: &mut Vec<Account>,
+        users: &[NewUser],
+        options: UserOptions,
+        conditional: bool,
+    ) -> Result<()> {
+        for user in users {
+            let name = self.name(&user.name);
+            fits(&name)?;
+            if find(list, &name).is_some() {
+                self.missed(name, conditional.then_some((3163, "already exists")));
+                continue;
+            }
+            let mut account = Account {
+                user: name.0,
+                host: name.1,
+                plugin: self.plugin.clone(),
+                secret: Secret::Empty,
+                rights: Rights::NONE,
+                ssl: false,
+                locked: false,
+            };
+            identify(&mut account, user, &self.plugin)?;
+            set(&mut account, options);
+            list.push(account);
+        }
+        Ok(())
+    }
+
+    fn alter(
+        &mut self,
+        list: &mut [Account],
+        users: &[NewUser],
+        options: UserOptions,
+        conditional: bool,
+    ) -> Result<()> {
+        for user in users {
+            let name = self.name(&user.name);
+            let Some(at) = find(list, &name) else {
+                self.missed(name, conditional.then_some((3162, "does not exist")));
+                continue;
+            };
+            if at < OWN && options != UserOptions::default() {
+                return Err(fixed(&list[at].user));
+            }
+            identify(&mut list[at], user, &self.plugin)?;
+            set(&mut list[at], options);
+        }
+        Ok(())
+    }
+
+    fn remove(
+        &mut self,
+        list: &mut Vec<Account>,
+        names: &[AccountName],
+        conditional: bool,
+    ) -> Result<()> {
+        for wanted in names {
+            let name = self.name(wanted);
+            match find(list, &name) {
+                Some(at) if at < OWN => return Err(fixed(&name.0)),
+                Some(at) => drop(list.remove(at)),
+                None => self.missed(name, conditional.then_some((3162, "does not exist"))),
+            }
+        }
+        Ok(())
+    }
+
+    fn rename(&mut self, list: &mut [Account], pairs: &[(AccountName, AccountName)]) -> Result<()> {
+        for (old, new) in pairs {
+            let (old, new) = (self.name(old), self.name(new));
+            fits(&new)?;
+            match (find(list, &old), find(list, &new)) {
+                (Some(at), _) if at < OWN => return Err(fixed(&old.0)),
+                (Some(at), None) => (list[at].user, list[at].host) = new,
+                _ => self.failed.push(old),
+            }
+        }
+        Ok(())
+    }
+
+    /// An account that nothing was done with: an error, or a note where IF says so.
+    fn missed(&mut self, name: Pair, note: Option<(u16, &str)>) {
+        match note {
+            Some((code, what)) => self.notes.push((code, authorization(&name, what))),
+            None => self.failed.push(name),
+        }
+    }
+
+    fn each(
+        &self,
+        list: &mut [Account],
+        names: &[AccountName],
+        change: impl Fn(&mut Account) -> Result<()>,
+    ) -> Result<()> {
+        for wanted in names {
+            let name = self.name(wanted);
+            match find(list, &name) {
+                Some(at) if at < OWN => return Err(fixed(&name.0)),
+                Some(at) => change(&mut list[at])?,
+                None => {
+                    return Err(SqlError::new(
+                        1410,
+                        "You are not allowed to create a user with GRANT",
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What the privileges of GRANT and REVOKE are together; what means nothing here is noted.
+    fn rights(&mut self, granted: &Granted) -> Result<Rights> {
+        let mut rights = Rights::NONE;
+        for privilege in &granted.privileges {
+            let (more, means) = Rights::of(privilege, granted.schema.as_deref())?;
+            rights = rights.with(more);
+            if !means {
+                let note = format!("{privilege} means nothing on this server");
+                self.notes.push((1105, note));
+            }
+        }
+        Ok(rights)
+    }
+}
+
+fn revoke(account: &mut Account, rights: Rights) -> Result<()> {
+    if account.rights.all && !rights.all && rights != Rights::NONE {
+        return Err(SqlError::new(
+            1235,
+            "This version of Tare doesn't yet support a part of ALL PRIVILEGES to be revoked: revoke ALL \
+             PRIVILEGES ON *.*, and grant what is to be left",
+        ));
+    }
+    // ALL on `*.*` is all that there is on it.
+    account.rights = match rights.all {
+        true => Rights {
+            read: account.rights.read,
+            ..Rights::NONE
+        },
+        false => account.rights.without(rights),
+    };
+    Ok(())
+}
+
+/// Whether the session may do that: everybody may change a password of their own.
+fn may(session: &Session, change: &AccountChange) -> Result<()> {
+    let own = session.state.matched();
+    let is_own = |name: &AccountName| name.as_ref().is_none_or(|name| *name == own);
+    match change {
+        AccountChange::Password(of, _) if is_own(of) => Ok(()),
+        AccountChange::Alter(users, options, _)
+            if *options == UserOptions::default()
+                && users.iter().all(|user| is_own(&user.name)) =>
+        {
+            Ok(())
+        }
+        _ if session.is_root() => Ok(()),
+        AccountChange::Grant(granted) | AccountChange::Revoke(granted) => {
+            let (user, host) = session.state.user_host();
+            Err(match &granted.schema {
+                Some(schema) => SqlError::database_denied(&user, &host, schema),
+                None => SqlError::new(
+                    1045,
+                    format!("Access denied for user '{user}'@'{host}' (using password: YES)"),
+                ),
+            })
+        }
+        _ => session.root_only("CREATE USER"),
+    }
+}
+
+fn find(list: &[Account], (user, host): &Pair) -> Option<usize> {
+    list.iter().enumerate().position(|(at, account)| {
+        // root and monitor are theirs, wherever they come from.
+        account.user == *user && (at < OWN || account.host.eq_ignore_ascii_case(host))
+    })
+}
+
+/// IDENTIFIED.
+fn identify(account: &mut Account, said: &NewUser, default: &str) -> Result<()> {
+    let plugin = match &said.plugin {
+        Some(plugin) if plugin == NATIVE || plugin == SHA2 => plugin.clone(),
+        Some(other) => {
+            return Err(SqlError::new(
+                1524,
+                format!("Plugin '{other}' is not loaded"),
+            ));
+        }
+        None if account.plugin.is_empty() => default.to_owned(),
+        None => account.plugin.clone(),
+    };
+    let plain = matches!(account.secret, Secret::Plain(_));
+    let secret = match &said.secret {
+        Some(NewSecret::Password(password)) if plain => {
+            if password.trim() != password || password.is_empty() || password.contains('\n') {
+                return Err(fixed_password(&account.user));
+            }
+            Secret::Plain(password.clone())
+        }
+        _ if plain => return Err(fixed(&account.user)),
+        Some(NewSecret::Password(password)) => Secret::of(&plugin, password),
+        Some(NewSecret::Hash(hash)) if plugin == NATIVE => {
+            let wrong =
+                || SqlError::new(1827, "The password hash doesn't have the expected format.");
+            kept::native(hash).ok_or_else(wrong)?
+        }
+        Some(NewSecret::Hash(_)) => {
+            return Err(SqlError::new(
+                1235,
+                "This version of Tare doesn't yet support what is kept of a caching_sha2_password: give the \
+                 password with IDENTIFIED BY",
+            ));
+        }
+        // Another plugin needs another password.
+        None if said.plugin.is_some() && plugin != account.plugin => Secret::Empty,
+        None => return Ok(()),
+    };
+    account.plugin = plugin;
+    account.secret = secret;
+    Ok(())
+}
+
+fn set(account: &mut Account, options: UserOptions) {
+    account.ssl = options.ssl.unwrap_or(account.ssl);
+    account.locked = options.locked.unwrap_or(account.locked);
+}
+
+fn fits((user, host): &Pair) -> Result<()> {
+    for (text, what, longest) in [
+        (user, "user name", LONGEST_USER),
+        (host, "host name", LONGEST_HOST),
+    ] {
+        if text.chars().count() > longest {
+            let text = format!(
+                "String '{text}' is too long for {what} (should be no longer than {longest})"
+            );
+            return Err(SqlError::new(1470, text));
+        }
+    }
+    if user.is_empty() || host.contains('/') {
+        return Err(SqlError::new(
+            1235,
+            "This version of Tare doesn't yet support users without names, and hosts by netmask: write \
+             '10.1.%'",
+        ));
+    }
+    Ok(())
+}
+
+fn authorization((user, host): &Pair, what: &str) -> String {
+    format!("Authorization ID '{user}'@'{host}' {what}.")
+}
+
+fn all_done(operation: &str, failed: &[Pair]) -> Result<()> {
+    if failed.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<_> = failed
+        .iter()
+        .map(|(user, host)| format!("'{user}'@'{host}'"))
+        .collect();
+    Err(SqlError::new(
+        1396,
+        format!("Operation {operation} failed for {}", names.join(",")),
+    ))
+}
+
+/// root and monitor stay what they are.
+fn fixed(user: &str) -> SqlError {
+    SqlError::new(
+        1235,
+        format!(
+            "This version of Tare doesn't yet support '{user}' to be changed but for its password: create \
+             another user"
+        ),
+    )
+}
+
+fn fixed_password(user: &str) -> SqlError {
+    let text = format!(
+        "Your password does not satisfy the current policy requirements: that of '{user}' is a line of a file"
+    );
+    SqlError::new(1819, text)
+}

@@ -1,0 +1,132 @@
+//! Whether a client is who it says it is.
+
+use mysql_common::packets::AuthSwitchRequest;
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::ROOT;
+
+use super::handshake::{peer_uid, put, read, scramble};
+use crate::accounts::Account;
+use crate::accounts::secret::{NATIVE, SHA2, Secret, admits, admits_known};
+use crate::session::Session;
+
+/// caching_sha2_password: the client is known again.
+const KNOWN: [u8; 2] = [1, 3];
+/// caching_sha2_password: the client is to send its password.
+const SEND: [u8; 2] = [1, 4];
+
+/// Checks who the client says it is. Sets what the session may do.
+pub fn authenticate(
+    session: &mut Session,
+    user: &str,
+    plugin: Option<&[u8]>,
+    answer: &[u8],
+    nonce: &[u8; 20],
+) -> Result<()> {
+    let shared = session.shared.clone();
+    let (_, host) = session.state.user_host();
+    let address = session.client.stream.peer_address();
+    let account = shared.accounts.find(user, &host, address.as_deref());
+    if let Some(account) = &account
+        && user == ROOT
+        && peer_uid(&session.client.stream) == Some(shared.accounts.uid)
+    {
+        session.becomes(account);
+        return Ok(());
+    }
+    let asked = plugin.and_then(|plugin| std::str::from_utf8(plugin).ok());
+    // An unknown user goes through the same exchange as one that was created, so that it cannot be
+    // told from a wrong password.
+    let wanted = match &account {
+        Some(account) => account.secret.plugin(),
+        None => Some(shared.accounts.pretended(user)),
+    };
+    let wanted = wanted.unwrap_or(if asked == Some(SHA2) { SHA2 } else { NATIVE });
+    let (mut nonce, mut answer) = (*nonce, answer.to_vec());
+    if asked != Some(wanted) || answer.is_empty() {
+        nonce = scramble();
+        let mut data = nonce.to_vec();
+        data.push(0);
+        put(session, &AuthSwitchRequest::new(wanted.as_bytes(), data))?;
+        answer = read(session)?;
+    }
+    let right = match wanted {
+        NATIVE => account
+            .as_ref()
+            .is_some_and(|account| account.secret.admits_native(&answer, &nonce)),
+        _ => is_sha2(session, user, account.as_ref(), &answer, &nonce)?,
+    };
+    let used = !matches!(answer.as_slice(), [] | [0]);
+    match account {
+        Some(account) if right => {
+            if account.locked {
+                return Err(SqlError::new(
+                    3118,
+                    format!("Access denied for user '{user}'@'{host}'. Account is locked."),
+                ));
+            }
+            if account.ssl && session.client.stream.tls().is_none() {
+                return Err(denied(session, user, used, ": it has to connect with TLS"));
+            }
+            session.becomes(&account);
+            Ok(())
+        }
+        _ => Err(denied(session, user, used, "")),
+    }
+}
+
+/// 1045.
+fn denied(session: &Session, user: &str, used: bool, why: &str) -> SqlError {
+    let (_, host) = session.state.user_host();
+    let used = if used { "YES" } else { "NO" };
+    SqlError::new(
+        1045,
+        format!("Access denied for user '{user}'@'{host}' (using password: {used}){why}"),
+    )
+}
+
+/// caching_sha2_password: a client that has proved its password since the server started is known by
+/// a short answer; any other one has to send the password, where nobody can read it on the way.
+fn is_sha2(
+    session: &mut Session,
+    user: &str,
+    account: Option<&Account>,
+    answer: &[u8],
+    nonce: &[u8; 20],
+) -> Result<bool> {
+    if matches!(answer, [] | [0]) {
+        return Ok(admits(account.map(|account| &account.secret), b""));
+    }
+    let shared = session.shared.clone();
+    let known = account.and_then(|account| shared.accounts.known(account));
+    if known.is_some_and(|known| admits_known(&known, answer, nonce)) {
+        say(session, KNOWN);
+        return Ok(true);
+    }
+    if account.is_some_and(|account| matches!(account.secret, Secret::Plain(_))) {
+        return Ok(false);
+    }
+    if !session.client.stream.is_secure() {
+        // Now, and not when it asks for a key to encrypt the password with: not all would show it then.
+        let why = ": caching_sha2_password takes a password by TLS or by the Unix socket, once after each \
+                   start of the server. Connect with TLS, or create the user with mysql_native_password";
+        return Err(denied(session, user, true, why));
+    }
+    say(session, SEND);
+    session
+        .client
+        .writer
+        .flush()
+        .map_err(|_| SqlError::interrupted())?;
+    let password = read(session)?;
+    let password = password.strip_suffix(&[0]).unwrap_or(&password);
+    let right = admits(account.map(|account| &account.secret), password);
+    if let Some(account) = account.filter(|_| right) {
+        shared.accounts.remember(account, password);
+    }
+    Ok(right)
+}
+
+fn say(session: &mut Session, what: [u8; 2]) {
+    session.client.writer.begin().extend_from_slice(&what);
+    session.client.writer.end();
+}
