@@ -55,25 +55,66 @@ fn path(arguments: &[OsString]) -> Option<PathBuf> {
 /// The options of the groups that are ours, as the command line spells them.
 fn options(text: &str, path: &Path, serve: &Command) -> Result<Vec<String>, Failure> {
     let mut options = Vec::new();
+    if let Some(number) = text.lines().position(|line| line.trim().starts_with('!')) {
+        let place = format!("{}:{}", path.display(), number + 1);
+        let what = "files are not included from here: name one --defaults-file";
+        return Err(Failure::new(FAILED, format!("{place}: {what}")));
+    }
+    each_option(text, path, &GROUPS, |name, value| {
+        let (name, loose) = match name.strip_prefix("loose-") {
+            Some(name) => (name, true),
+            None => (name, false),
+        };
+        let known = |arg: &clap::Arg| {
+            arg.get_long() == Some(name)
+                || arg.get_all_aliases().is_some_and(|all| all.contains(&name))
+        };
+        match serve.get_arguments().any(known) {
+            _ if name == "defaults-file" => {
+                return Err("a defaults file cannot name another".into());
+            }
+            true => options.push(match value {
+                Some(value) => format!("--{name}={value}"),
+                None => format!("--{name}"),
+            }),
+            // As in MySQL: an option for a newer or another server.
+            false if loose => {}
+            false => {
+                return Err(format!(
+                    "unknown option '{name}'; `tare serve --help` lists them, and 'loose-{name}' lets \
+                     it be unknown"
+                ));
+            }
+        }
+        Ok(())
+    })?;
+    Ok(options)
+}
+
+/// Hands over the options of some groups: names in lower case with dashes, values without quotes. What is
+/// wrong with one is told with its place. Lines that include other files are passed over.
+pub fn each_option(
+    text: &str,
+    path: &Path,
+    groups: &[&str],
+    mut take: impl FnMut(&str, Option<&str>) -> Result<(), String>,
+) -> Result<(), Failure> {
     let mut ours = false;
     for (number, line) in text.lines().enumerate() {
         let line = without_comment(line).trim();
         let wrong = |what: String| {
             let place = format!("{}:{}", path.display(), number + 1);
-            Err(Failure::new(FAILED, format!("{place}: {what}")))
+            Failure::new(FAILED, format!("{place}: {what}"))
         };
-        if line.is_empty() {
+        if line.is_empty() || line.starts_with('!') {
             continue;
         }
         if let Some(group) = line.strip_prefix('[') {
             let Some(group) = group.strip_suffix(']') else {
-                return wrong(format!("'{line}' is no group: close the bracket"));
+                return Err(wrong(format!("'{line}' is no group: close the bracket")));
             };
-            ours = GROUPS.contains(&group.trim().to_ascii_lowercase().as_str());
+            ours = groups.contains(&group.trim().to_ascii_lowercase().as_str());
             continue;
-        }
-        if line.starts_with('!') {
-            return wrong("files are not included from here: name one --defaults-file".into());
         }
         if !ours {
             continue;
@@ -86,35 +127,14 @@ fn options(text: &str, path: &Path, serve: &Command) -> Result<Vec<String>, Fail
             .trim_start_matches("--")
             .to_ascii_lowercase()
             .replace('_', "-");
-        let (name, loose) = match name.strip_prefix("loose-") {
-            Some(name) => (name.to_owned(), true),
-            None => (name, false),
-        };
-        let known = |arg: &clap::Arg| {
-            arg.get_long() == Some(name.as_str())
-                || arg
-                    .get_all_aliases()
-                    .is_some_and(|all| all.contains(&name.as_str()))
-        };
-        match serve.get_arguments().any(known) {
-            _ if name == "defaults-file" => {
-                return wrong("a defaults file cannot name another".into());
-            }
-            true => options.push(match value {
-                Some(value) => format!("--{name}={value}"),
-                None => format!("--{name}"),
-            }),
-            // As in MySQL: an option for a newer or another server.
-            false if loose => {}
-            false => {
-                return wrong(format!(
-                    "unknown option '{name}'; `tare serve --help` lists them, and 'loose-{name}' lets \
-                     it be unknown"
-                ));
-            }
-        }
+        take(&name, value).map_err(wrong)?;
     }
-    Ok(options)
+    Ok(())
+}
+
+/// An option file that cannot be read.
+pub fn unknown_file(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(FAILED, format!("{}: {error}", path.display()))
 }
 
 /// A line without what stands behind `#` (anywhere outside quotes) or `;` (at its beginning).

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod client_options;
 mod defaults;
 mod door;
 mod exit;
@@ -73,7 +74,10 @@ enum Command {
 
 fn main() -> ExitCode {
     let arguments = serve_options::as_mysqld_spells(std::env::args_os());
-    let expanded = defaults::expand(arguments, &<Cli as clap::CommandFactory>::command());
+    let arguments = client_options::as_mysql_spells(arguments);
+    let hidden = client_options::hide_password(&arguments);
+    let expanded = hidden
+        .and_then(|()| defaults::expand(arguments, &<Cli as clap::CommandFactory>::command()));
     let result = expanded.and_then(|arguments| match Cli::parse_from(arguments).command {
         Command::Serve(args) => serve::main(*args),
         Command::Run(args) => run::main(&args),

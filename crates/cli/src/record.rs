@@ -28,7 +28,7 @@ use crate::sql::{Target, local};
 /// docs/history.md describes them. If it is killed, at most ten seconds are lost, and the
 /// next tare record with this directory and host puts the rest in its place.
 #[derive(clap::Args)]
-#[command(after_help = HELP)]
+#[command(after_help = HELP, disable_help_flag = true)]
 pub struct Args {
     #[command(flatten)]
     target: Target,
@@ -47,7 +47,7 @@ pub struct Args {
 
     /// What this host is called in the files [default: the host's name]
     #[arg(long, value_name = "NAME")]
-    host: Option<String>,
+    host_name: Option<String>,
 
     /// End after so long: 30s, 10m, 2h
     #[arg(long = "for", value_name = "TIME", value_parser = time)]
@@ -170,7 +170,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let uname = rustix::system::uname();
     let options = Options {
         directory: args.dir.clone(),
-        host: match &args.host {
+        host: match &args.host_name {
             Some(host) => host.clone(),
             None => uname.nodename().to_string_lossy().into_owned(),
         },

@@ -11,7 +11,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use tare_dialect::split::{first, is_blank};
+use tare_lab::dsn::Dsn;
 
+use crate::client_options::ServerOptions;
 use crate::exit::{FAILED, Failure};
 use crate::output::{Format, Rows};
 pub use local::Local;
@@ -27,7 +29,7 @@ use remote::Remote;
 /// with what MySQL does not have. Times are in picoseconds, as in MySQL. UPDATE on the setup tables
 /// switches instruments and consumers of the running program at once.
 #[derive(clap::Args)]
-#[command(after_help = HELP)]
+#[command(after_help = HELP, disable_help_flag = true)]
 pub struct Args {
     /// Statements to run, separated by ';'; without it, standard input is read
     #[arg(short, long, value_name = "QUERY")]
@@ -43,36 +45,39 @@ pub struct Args {
 
 /// What to ask; at most one of them.
 #[derive(clap::Args, Clone, Debug)]
-#[group(multiple = false)]
 pub struct Target {
     /// The program with this process id
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with = "segment")]
     pid: Option<u32>,
 
     /// A segment in a file: a running program's, or one that tare run saved
     #[arg(long, value_name = "PATH")]
     segment: Option<PathBuf>,
 
-    /// A server: mysql://USER@HOST:PORT/DATABASE, or the path of its socket. The password comes from
-    /// the environment variable MYSQL_PWD, where other users cannot see it
-    #[arg(long, value_name = "URL")]
-    dsn: Option<String>,
+    #[command(flatten)]
+    server: ServerOptions,
 }
 
 impl Target {
     /// What is asked, in words that may be shown: without a password.
     pub fn name(&self) -> String {
-        match (&self.dsn, self.pid, &self.segment) {
-            (Some(dsn), _, _) => tare_lab::dsn::without_password(dsn).0,
-            (None, Some(pid), _) => format!("process {pid}"),
-            (None, None, Some(path)) => path.display().to_string(),
-            (None, None, None) => "the running program".to_owned(),
+        match (self.server(), self.pid, &self.segment) {
+            (Ok(Some(server)), _, _) => server.shown(),
+            (_, Some(pid), _) => format!("process {pid}"),
+            (_, None, Some(path)) => path.display().to_string(),
+            (_, None, None) => "the running program".to_owned(),
         }
     }
 
-    /// The server's address as it was given: not to be shown.
-    pub fn dsn(&self) -> Option<&str> {
-        self.dsn.as_deref()
+    /// The server that is asked; `None` where a segment is read.
+    pub fn server(&self) -> Result<Option<Dsn>, Failure> {
+        if self.server.is_given() && (self.pid.is_some() || self.segment.is_some()) {
+            return Err(Failure::new(
+                2,
+                "a server or a program: give --dsn, -h, -P, -u, -p, -S and --defaults-file, or --pid, or --segment",
+            ));
+        }
+        self.server.server(None)
     }
 
     /// The segment that is meant, where no server is asked.
@@ -82,7 +87,7 @@ impl Target {
 
     /// Whether a segment is read, and no server asked.
     pub fn is_segment(&self) -> bool {
-        self.dsn.is_none()
+        !self.server.is_given()
     }
 }
 
@@ -94,6 +99,7 @@ Examples:
   tare sql --segment tare-4711.segment -e 'SELECT * FROM performance_schema.threads' --format json
   tare sql --pid 4711 -e \"UPDATE performance_schema.setup_consumers SET ENABLED = 'YES'\"
   MYSQL_PWD=$(cat secret) tare sql --dsn mysql://root@127.0.0.1:3307/performance_schema
+  tare sql -h db1 -u monitor -p --ssl-mode=VERIFY_IDENTITY --ssl-ca=ca.pem -e 'SELECT 1'
 
 Exit code: 1 when a statement failed (later ones are not run), 3 when there is no segment, or more
 than one to choose from.";
@@ -142,8 +148,8 @@ pub enum Session {
 impl Session {
     /// Attaches, or connects.
     pub fn open(target: &Target) -> Result<Self, Failure> {
-        match &target.dsn {
-            Some(dsn) => Ok(Self::Remote(Box::new(Remote::connect(dsn)?))),
+        match target.server()? {
+            Some(dsn) => Ok(Self::Remote(Box::new(Remote::connect(&dsn)?))),
             None => Ok(Self::Local(Box::new(Local::open(target.segment())?))),
         }
     }

@@ -1,12 +1,11 @@
 //! `tare weigh`: what instrumentation costs, measured.
 
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use tare_lab::analysis::Analysis;
 use tare_lab::cell;
-use tare_lab::dsn::{Dsn, PASSWORD_VARIABLE, without_password};
+use tare_lab::dsn::{Dsn, PASSWORD_VARIABLE};
 use tare_lab::interrupt::Interrupt;
 use tare_lab::live::{self, Live};
 use tare_lab::machine::{Machine, now};
@@ -17,6 +16,7 @@ use tare_lab::server::Places;
 use tare_lab::store::{Plan, Store};
 use tare_lab::{report, restore, work};
 
+use crate::client_options::ServerOptions;
 use crate::exit::{FAILED, Failure, KILLED};
 use crate::weigh_compare;
 
@@ -31,7 +31,7 @@ const WRONG: u8 = 2;
 ///
 /// RECIPE is one of tare's own (--list) or the path of yours; docs/weigh.md describes both.
 #[derive(clap::Args)]
-#[command(after_help = HELP, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(after_help = HELP, disable_help_flag = true, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
     #[command(subcommand)]
     instead: Option<Instead>,
@@ -139,10 +139,8 @@ struct Part {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Your server (recipe own)")]
 struct Yours {
-    /// A running server: mysql://USER@HOST:PORT/DATABASE, or the path of its socket. Its instruments are
-    /// switched in windows of --seconds
-    #[arg(long, value_name = "URL")]
-    dsn: Option<String>,
+    #[command(flatten)]
+    server: ServerOptions,
 
     /// File whose first line is the password for --dsn [default: the variable TARE_WEIGH_PASSWORD]
     #[arg(long, value_name = "FILE")]
@@ -196,7 +194,6 @@ pub fn main(args: Args) -> Result<ExitCode, Failure> {
     if let Some(Instead::Compare(args)) = &args.instead {
         return weigh_compare::main(args);
     }
-    hide_password(&args)?;
     if args.list {
         return list();
     }
@@ -205,13 +202,7 @@ pub fn main(args: Args) -> Result<ExitCode, Failure> {
         return show(&store, &plan, &results).map(|()| ExitCode::SUCCESS);
     }
     let password = password(&args.yours)?;
-    let dsn = args
-        .yours
-        .dsn
-        .as_deref()
-        .map(|dsn| Dsn::parse(dsn, password.clone()))
-        .transpose();
-    let dsn = dsn.map_err(wrong)?;
+    let dsn = args.yours.server.server(password.clone())?;
     // What a killed run left comes first.
     for directory in work::tidy() {
         eprintln!(
@@ -490,25 +481,6 @@ fn password(yours: &Yours) -> Result<Option<String>, Failure> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::new(WRONG, format!("{}: {error}", path.display())))?;
     Ok(text.lines().next().map(str::to_owned))
-}
-
-/// A password on our command line would be there for everybody to see as long as we run: we start anew without it.
-fn hide_password(args: &Args) -> Result<(), Failure> {
-    let Some((bare, Some(password))) = args.yours.dsn.as_deref().map(without_password) else {
-        return Ok(());
-    };
-    let with = args.yours.dsn.clone().unwrap_or_default();
-    let words = std::env::args()
-        .skip(1)
-        .map(|word| word.replace(&with, &bare));
-    let program = std::env::current_exe().map_err(failed)?;
-    let error = Command::new(program)
-        .args(words)
-        .env(PASSWORD_VARIABLE, password)
-        .exec();
-    Err(failed(format!(
-        "cannot restart without the password on the command line: {error}"
-    )))
 }
 
 fn wrong(what: impl std::fmt::Display) -> Failure {

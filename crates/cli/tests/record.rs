@@ -50,7 +50,15 @@ fn sleeper(server: &Server) -> thread::JoinHandle<()> {
 /// Records until a sample has been written, and ends as Control-C ends it.
 fn until_seen(directory: &Directory, history: &Path, target: [&str; 2], root: &mut Conn) {
     let path = history.to_str().expect("UTF-8");
-    let options = ["record", "--dir", path, "--rate", "50", "--host", "db1"];
+    let options = [
+        "record",
+        "--dir",
+        path,
+        "--rate",
+        "50",
+        "--host-name",
+        "db1",
+    ];
     let more = ["--server", "shop", "--write-every", "0.1s"];
     let words = options.iter().chain(&more).chain(&target);
     let mut recorder = Running::start(&mut directory.tare(words));
@@ -188,7 +196,15 @@ fn a_recorder_that_is_killed_loses_no_file() {
     let path = history.to_str().expect("UTF-8").to_owned();
     let record = |more: &[&str]| {
         let options = [
-            "record", "--pid", &pid, "--dir", &path, "--host", "db1", "--rate", "200",
+            "record",
+            "--pid",
+            &pid,
+            "--dir",
+            &path,
+            "--host-name",
+            "db1",
+            "--rate",
+            "200",
         ];
         let often = ["--write-every", "0.1s", "--settle-every", "0.3s"];
         directory.tare(options.iter().chain(&often).chain(more))

@@ -7,6 +7,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder, Value};
 
 use crate::child::SECRETS;
+use crate::server::Address;
 
 /// A way to ask.
 pub enum Ask {
@@ -35,6 +36,16 @@ impl Ask {
         Conn::new(options)
             .map(|conn| Self::Server(Box::new(conn)))
             .map_err(|error| words(&error))
+    }
+
+    /// Connects to a server of the user's, encrypted as it is asked for.
+    ///
+    /// # Errors
+    /// In words.
+    pub fn reach(address: &Address) -> Result<Self, String> {
+        crate::tls::connect(address, None)
+            .map(|conn| Self::Server(Box::new(conn)))
+            .map_err(|refused| refused.to_string())
     }
 
     /// The rows of a statement; none of one that has none.
@@ -93,8 +104,7 @@ fn words(error: &mysql::Error) -> String {
         mysql::Error::MySqlError(error) => {
             format!("{} ({}): {}", error.code, error.state, error.message)
         }
-        mysql::Error::DriverError(error) => error.to_string(),
-        other => other.to_string(),
+        other => crate::tls::words(other),
     }
 }
 

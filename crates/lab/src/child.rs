@@ -17,8 +17,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How much of a log is kept.
 const END: usize = 4_000;
 
+/// Where a password may come from, when it is not in the URL.
+pub const PASSWORD_VARIABLE: &str = "TARE_WEIGH_PASSWORD";
+
+/// Where the password of a command line waits, after the program has started itself anew without it.
+pub const HIDDEN_PASSWORD: &str = "TARE_HIDDEN_PASSWORD";
+
 /// What must not be handed on.
-pub const SECRETS: [&str; 1] = ["TARE_WEIGH_PASSWORD"];
+pub const SECRETS: [&str; 2] = [PASSWORD_VARIABLE, HIDDEN_PASSWORD];
 
 /// A running process.
 #[derive(Debug)]

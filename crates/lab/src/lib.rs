@@ -32,5 +32,6 @@ pub mod sequel;
 pub mod server;
 pub mod stats;
 pub mod store;
+pub mod tls;
 pub mod trouble;
 pub mod work;

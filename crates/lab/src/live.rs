@@ -119,7 +119,7 @@ pub fn run(
     dsn: &Dsn,
     interrupt: &Interrupt,
 ) -> Result<Finished, String> {
-    let mut ask = Ask::connect(dsn.address.options())?;
+    let mut ask = Ask::reach(&dsn.address)?;
     events::unseen(&mut ask);
     let pid = dsn::process(&dsn.address, &mut ask);
     let saved = Saved::take(dsn, &mut ask)?;
@@ -161,7 +161,7 @@ pub fn run(
             Err(trouble) => {
                 finished.failed += 1;
                 // The connection may be what failed.
-                ask = Ask::connect(dsn.address.options()).unwrap_or(Ask::Nobody);
+                ask = Ask::reach(&dsn.address).unwrap_or(Ask::Nobody);
                 Outcome::Failed {
                     reason: trouble.to_string(),
                 }

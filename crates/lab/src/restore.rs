@@ -143,7 +143,7 @@ fn quoted(names: &[&str]) -> String {
 }
 
 fn put_back(settings: &Settings, dsn: &Dsn, path: &Path) -> Result<(), String> {
-    let mut ask = Ask::connect(dsn.address.options())?;
+    let mut ask = Ask::reach(&dsn.address)?;
     settings.apply(&mut ask)?;
     fs::remove_file(path).map_err(|error| error.to_string())
 }

@@ -35,7 +35,7 @@ use sample::Consumers;
 ///
 /// tare explain computes; tare weigh measures.
 #[derive(clap::Args)]
-#[command(after_help = HELP)]
+#[command(after_help = HELP, disable_help_flag = true)]
 pub struct Args {
     #[command(flatten)]
     target: Target,

@@ -15,8 +15,7 @@ impl Observed {
                 .filter(|pid| runs(*pid))
                 .ok_or_else(|| "its process does not run on this machine".to_owned()));
         }
-        let dsn = self.target.dsn().unwrap_or_default();
-        let Ok(dsn) = tare_lab::dsn::Dsn::parse(dsn, None) else {
+        let Ok(Some(dsn)) = self.target.server() else {
             return Ok(Err("its address cannot be parsed".into()));
         };
         if dsn.address.socket.is_some() {

@@ -33,7 +33,7 @@ use watch::Watch;
 /// events_statements_history_long, read before it wraps; missed statements are counted and
 /// reported.
 #[derive(clap::Args)]
-#[command(after_help = HELP)]
+#[command(after_help = HELP, disable_help_flag = true)]
 pub struct Args {
     #[command(flatten)]
     target: Target,

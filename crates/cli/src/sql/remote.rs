@@ -1,80 +1,27 @@
 //! A server to ask, over the MySQL protocol.
 
-use std::path::Path;
-use std::time::Duration;
-
 use mysql::consts::ColumnType;
 use mysql::prelude::Queryable;
-use mysql::{Conn, Opts, OptsBuilder, Value};
+use mysql::{Conn, Value};
+use tare_lab::dsn::Dsn;
 
 use super::cell::{Kind, of_text};
 use super::{Answer, SqlError};
 use crate::exit::{FAILED, Failure};
 use crate::output::{Cell, Rows};
 
-/// Where a password comes from that is not in the URL: what MySQL's own clients read.
-const PASSWORD: &str = "MYSQL_PWD";
-
-/// How long a host may take to answer a connection.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// After how long without a word the kernel asks whether the server is still there.
-const KEEPALIVE_MS: u32 = 10_000;
-
-/// A connection to `--dsn`.
+/// A connection to a server.
 pub struct Remote(Conn);
 
 impl Remote {
-    /// Connects to `mysql://user:password@host:port/database`, or to the socket at a path.
-    pub fn connect(dsn: &str) -> Result<Self, Failure> {
-        let wrong = |error: &dyn std::fmt::Display| {
+    /// Connects.
+    pub fn connect(dsn: &Dsn) -> Result<Self, Failure> {
+        let made = tare_lab::tls::connect(&dsn.address, dsn.database.as_deref());
+        made.map(Self).map_err(|error| {
             Failure::new(
                 FAILED,
-                format!(
-                    "--dsn: {error}; give mysql://USER:PASSWORD@HOST:PORT/DATABASE, \
-                     mysql://USER@localhost/DATABASE?socket=PATH or the path of a socket"
-                ),
+                format!("cannot connect to {}: {error}", dsn.shown()),
             )
-        };
-        if dsn.starts_with(['/', '.']) {
-            return Self::connect_socket(Path::new(dsn));
-        }
-        let options = Opts::from_url(dsn).map_err(|error| wrong(&error))?;
-        let builder = OptsBuilder::from_opts(options.clone());
-        let own = options
-            .get_pass()
-            .is_some_and(|password| !password.is_empty());
-        Self::open(match std::env::var(PASSWORD) {
-            Ok(password) if !own => builder.pass(Some(password)),
-            _ => builder,
-        })
-    }
-
-    /// Connects to a socket as the user that the server takes us for by our uid.
-    pub fn connect_socket(path: &Path) -> Result<Self, Failure> {
-        let socket = path.to_str().ok_or_else(|| {
-            Failure::new(FAILED, format!("{}: the path is not UTF-8", path.display()))
-        })?;
-        let password = std::env::var(PASSWORD).ok();
-        Self::open(
-            OptsBuilder::new()
-                .socket(Some(socket))
-                .user(Some("root"))
-                .pass(password),
-        )
-    }
-
-    fn open(options: OptsBuilder) -> Result<Self, Failure> {
-        let options = options
-            .tcp_connect_timeout(Some(PATIENCE))
-            .tcp_keepalive_time_ms(Some(KEEPALIVE_MS));
-        Conn::new(options).map(Self).map_err(|error| {
-            let error = match error {
-                mysql::Error::MySqlError(error) => error.to_string(),
-                mysql::Error::DriverError(error) => error.to_string(),
-                other => other.to_string(),
-            };
-            Failure::new(FAILED, format!("cannot connect to the server: {error}"))
         })
     }
 
@@ -142,7 +89,7 @@ impl From<mysql::Error> for SqlError {
                 message: match other {
                     mysql::Error::IoError(error) => lost(&error),
                     mysql::Error::CodecError(error) => lost(&error),
-                    other => other.to_string(),
+                    other => tare_lab::tls::words(&other),
                 },
             },
         }

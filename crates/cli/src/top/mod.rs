@@ -44,7 +44,7 @@ use view::Order;
 /// paused. What tare top causes itself is left out. Tables and locks that somebody waits for stand
 /// first. When the server goes away, the screen says so and waits for it.
 #[derive(clap::Args)]
-#[command(after_help = HELP)]
+#[command(after_help = HELP, disable_help_flag = true)]
 pub struct Args {
     #[command(flatten)]
     target: Target,

@@ -90,7 +90,7 @@ impl Launch<'_> {
         let dsn = self
             .dsn
             .ok_or_else(|| Trouble::failed("the server has no DSN"))?;
-        let mut ask = Ask::connect(dsn.address.options())
+        let mut ask = Ask::reach(&dsn.address)
             .map_err(Trouble::at(format!("cannot connect to {}", dsn.shown())))?;
         let pid = crate::dsn::process(&dsn.address, &mut ask);
         Ok(Running::new(None, pid, ask, dsn.address.clone()))

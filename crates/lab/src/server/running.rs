@@ -7,6 +7,7 @@ use mysql::OptsBuilder;
 
 use crate::ask::Ask;
 use crate::child::{self, Child};
+use crate::tls::Tls;
 use crate::trouble::Trouble;
 
 /// How a load reaches a server.
@@ -24,6 +25,8 @@ pub struct Address {
     pub password: Option<String>,
     /// In this database.
     pub database: String,
+    /// Encrypted like this, where it is not a socket.
+    pub tls: Tls,
 }
 
 impl Address {
