@@ -1,13 +1,14 @@
-"""SQLAlchemy by PyMySQL and mysqlclient, and aiomysql: tables, reflection, joins."""
+"""SQLAlchemy by PyMySQL and mysqlclient, and aiomysql, by TLS: tables, reflection, joins."""
 import asyncio
+import ssl
 import sys
 
 import aiomysql
 import sqlalchemy as sa
 
-port, password = int(sys.argv[1]), sys.argv[2]
+port, password, ca = int(sys.argv[1]), sys.argv[2], sys.argv[3]
 for driver in ("mysql+pymysql", "mysql+mysqldb"):
-    engine = sa.create_engine(f"{driver}://root:{password}@127.0.0.1:{port}/test")
+    engine = sa.create_engine(f"{driver}://root:{password}@127.0.0.1:{port}/test", connect_args={"ssl": {"ca": ca}})
     meta = sa.MetaData()
     parent = sa.Table(
         "parent",
@@ -47,7 +48,13 @@ for driver in ("mysql+pymysql", "mysql+mysqldb"):
 
 async def pool():
     made = await aiomysql.create_pool(
-        host="127.0.0.1", port=port, user="root", password=password, db="test", minsize=2
+        host="127.0.0.1",
+        port=port,
+        user="root",
+        password=password,
+        db="test",
+        minsize=2,
+        ssl=ssl.create_default_context(cafile=ca),
     )
     async with made.acquire() as conn, conn.cursor() as cursor:
         await cursor.execute("SELECT COUNT(*) FROM child")

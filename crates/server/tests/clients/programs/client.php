@@ -1,7 +1,9 @@
-<?php // mysqli and PDO: arguments are the port and root's password.
+<?php // mysqli and PDO, by TLS: arguments are the port, root's password and the authority's certificate.
 mysqli_report(MYSQLI_REPORT_ERROR | MYSQLI_REPORT_STRICT);
 function is($what, $got, $expected) { if ($got != $expected) { fwrite(STDERR, "$what: " . var_export($got, true) . "\n"); exit(1); } }
-$c = new mysqli("127.0.0.1", "root", $argv[2], "test", (int)$argv[1]);
+$c = mysqli_init();
+$c->ssl_set(null, null, $argv[3], null, null);
+$c->real_connect("127.0.0.1", "root", $argv[2], "test", (int)$argv[1], null, MYSQLI_CLIENT_SSL);
 $c->set_charset("utf8mb4");
 $c->query("DROP TABLE IF EXISTS php");
 $c->query("CREATE TABLE php (id INT PRIMARY KEY AUTO_INCREMENT, s VARCHAR(20), d DATETIME, n DECIMAL(8,2))");
@@ -23,7 +25,7 @@ $c->begin_transaction();
 $c->query("DELETE FROM php");
 $c->rollback();
 $c->change_user("root", $argv[2], "test");
-$p = new PDO("mysql:host=127.0.0.1;port=$argv[1];dbname=test", "root", $argv[2], [PDO::ATTR_EMULATE_PREPARES => false, PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION]);
+$p = new PDO("mysql:host=127.0.0.1;port=$argv[1];dbname=test", "root", $argv[2], [PDO::MYSQL_ATTR_SSL_CA => $argv[3], PDO::ATTR_EMULATE_PREPARES => false, PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION]);
 $s = $p->prepare("SELECT COUNT(*) FROM performance_schema.setup_consumers WHERE NAME LIKE ?");
 $s->execute(["events_%"]);
 is("consumers", $s->fetchColumn() > 5, true);

@@ -1,6 +1,6 @@
-// mysql2 and mysql: arguments are the port and root's password.
+// mysql2 and mysql, by TLS: arguments are the port, root's password and the authority's certificate.
 const assert = require('assert');
-const account = { host: '127.0.0.1', port: Number(process.argv[2]), user: 'root', password: process.argv[3], database: 'test' };
+const account = { host: '127.0.0.1', port: Number(process.argv[2]), user: 'root', password: process.argv[3], database: 'test', ssl: { ca: require('fs').readFileSync(process.argv[4]) } };
 
 async function main() {
   const conn = await require('mysql2/promise').createConnection({ ...account, multipleStatements: true });
