@@ -8,9 +8,6 @@ use tare_mysql::decimal::Decimal;
 
 use crate::prelude::*;
 
-/// The collation of exact numbers.
-pub(crate) const COLLATION: &str = "tare_decimal";
-
 /// Digits that a quotient has more than its dividend: @@div_precision_increment.
 pub(crate) const MORE_DIGITS: i64 = 4;
 

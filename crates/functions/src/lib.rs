@@ -22,6 +22,7 @@ mod lock;
 mod math;
 mod now;
 mod number;
+mod order;
 mod part;
 mod prelude;
 mod record;
@@ -98,12 +99,7 @@ pub fn find(name: &str) -> Option<&'static Signature> {
 /// Gives a connection the functions and collations that SQLite lacks or has otherwise, for a
 /// session.
 pub fn register(db: &Connection, session: &Arc<dyn Session>) -> rusqlite::Result<()> {
-    // SQLite's own knows no letters but ASCII's, and counts spaces at the end.
-    db.create_collation("NOCASE", tare_mysql::collation::compare)?;
-    db.create_collation("tare_time", tare_mysql::date::read::compare_times)?;
-    db.create_collation(exact::COLLATION, |a, b| {
-        tare_mysql::decimal::compare(a.as_bytes(), b.as_bytes())
-    })?;
+    order::register(db)?;
     for function in FAMILIES.iter().copied().flatten() {
         function.register(db, session)?;
     }

@@ -37,9 +37,40 @@ fn weight(c: char) -> u32 {
 
 /// How two texts stand to each other.
 pub fn compare(a: &str, b: &str) -> Ordering {
-    if a == b {
-        return Ordering::Equal;
+    match compare_ascii(a.as_bytes(), b.as_bytes()) {
+        Ok(found) => found,
+        // What came before is ASCII: there begins a character.
+        Err(at) => compare_characters(&a[at..], &b[at..]),
     }
+}
+
+/// The same of texts as SQLite has them: what is no UTF-8 in them are replacement characters. A sort asks
+/// this for each pair of rows, so that nothing is read that need not be, and nothing copied.
+pub fn compare_bytes(a: &[u8], b: &[u8]) -> Ordering {
+    compare_ascii(a, b).unwrap_or_else(|at| {
+        let (a, b) = (&a[at..], &b[at..]);
+        match (str::from_utf8(a), str::from_utf8(b)) {
+            (Ok(a), Ok(b)) => compare_characters(a, b),
+            _ => compare_characters(&String::from_utf8_lossy(a), &String::from_utf8_lossy(b)),
+        }
+    })
+}
+
+/// What ASCII decides, which is most; else where the characters begin that have to be looked at.
+#[inline]
+fn compare_ascii(a: &[u8], b: &[u8]) -> Result<Ordering, usize> {
+    let same = |(x, y): (&u8, &u8)| x.is_ascii() && y.is_ascii() && x.eq_ignore_ascii_case(y);
+    let at = a.iter().zip(b).take_while(|&pair| same(pair)).count();
+    match (a.get(at), b.get(at)) {
+        (None, None) => Ok(Ordering::Equal),
+        (Some(x), Some(y)) if x.is_ascii() && y.is_ascii() => {
+            Ok(x.to_ascii_uppercase().cmp(&y.to_ascii_uppercase()))
+        }
+        _ => Err(at),
+    }
+}
+
+fn compare_characters(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a.chars(), b.chars());
     loop {
         let (x, y) = match (a.next(), b.next()) {
@@ -180,6 +211,26 @@ mod tests {
             assert_eq!(compare(a, b), Ordering::Less, "{a} {b}");
         }
     }
+
+    proptest::proptest! {
+        /// The short ways lead where reading every character does.
+        #[test]
+        fn bytes_compare_as_their_characters_do(
+            same in "[a-cA-C é]{0,4}",
+            a in proptest::collection::vec(proptest::sample::select(BYTES), 0..6),
+            b in proptest::collection::vec(proptest::sample::select(BYTES), 0..6),
+        ) {
+            let text = |tail: &[u8]| [same.as_bytes(), tail].concat();
+            let (a, b) = (text(&a), text(&b));
+            let (x, y) = (String::from_utf8_lossy(&a), String::from_utf8_lossy(&b));
+            let by_characters = compare_characters(&x, &y);
+            proptest::prop_assert_eq!(compare_bytes(&a, &b), by_characters);
+            proptest::prop_assert_eq!(compare(&x, &y), by_characters);
+        }
+    }
+
+    /// Letters, a space, what sorts before one, and bytes that begin, continue and break characters.
+    const BYTES: &[u8] = b"aAbZ_ \t\0\xc3\xa9\x89\xd0\xb9\xf0\x9f\x98\x80\xff";
 
     #[test]
     fn like_goes_by_characters() {
