@@ -123,10 +123,28 @@ fn a_server_is_named_as_mysqls_clients_name_it() {
         &["top", "--batch", "1", "-i", "0.2"][..],
         &["querystat", "-i", "0.2", "--for", "0.2"],
         &["explain", "-i", "0.2"],
+        #[cfg(feature = "history")]
+        &["record", "--dir", "history", "--for", "0.2"],
     ] {
         let finished = served.tare(&[tool, &tcp[..]].concat());
         assert_eq!(finished.code, Some(0), "{tool:?}: {finished:?}");
     }
+    let weigh = [
+        "weigh",
+        "own",
+        "--seconds",
+        "1",
+        "-h",
+        "127.0.0.1",
+        "-P",
+        port,
+    ];
+    let wrong = [&weigh[..], &["-u", "root", "-pwrong"]].concat();
+    says(&served.tare(&wrong), 1, &["1045", "'root'@'localhost'"]);
+    is_plain(
+        &served.cipher(&["-h", "localhost", "-S", "s"]),
+        "localhost by its socket",
+    );
     says(&served.cipher(&["-S", "s", "--pid", "1"]), 2, &["or --pid"]);
     says(
         &served.cipher(&["-S", "nowhere"]),
@@ -295,6 +313,7 @@ fn a_server_that_goes_away_is_told_in_words() {
         assert!(!finished.stderr.contains("CodecError"), "{finished:?}");
         assert!(!finished.stderr.contains("IoError"), "{finished:?}");
     }
+    // A sleep that the end of the server interrupts may still have an answer. What comes after it has none.
     let mariadb = Server::mariadb(&[]);
     let socket = mariadb.socket().to_str().expect("UTF-8").to_owned();
     let finished = served.tare(&[
@@ -302,7 +321,7 @@ fn a_server_that_goes_away_is_told_in_words() {
         "-S",
         &socket,
         "-e",
-        "SELECT 1; SHUTDOWN; SELECT SLEEP(100)",
+        "SELECT 1; SHUTDOWN; SELECT SLEEP(100); SELECT SLEEP(100); SELECT SLEEP(100)",
     ]);
     says(&finished, 1, &["ERROR"]);
     drop(mariadb);
