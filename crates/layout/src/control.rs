@@ -6,6 +6,7 @@
 
 use crate::class::{EVENT_TYPES, EventType, Kind};
 use crate::primitive::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use crate::sampling::{GROUPS, MAX_RATE, Rule, SUBSETS, group_of};
 
 /// Bits of a setup byte.
 pub mod setup {
@@ -31,6 +32,8 @@ pub mod effective {
     pub const LONG: u8 = 16;
     /// Time lock acquisitions that need not wait, too (`lock_timing = every`).
     pub const EVERY: u8 = 32;
+    /// Of a statement: whoever begins one is to look whether it is sampled.
+    pub const SAMPLED: u8 = EVERY;
     /// The event type's timer is not the processor's counter.
     pub const OTHER_CLOCK: u8 = 64;
     /// Aggregate statements by digest.
@@ -161,11 +164,55 @@ pub struct Control {
     pub followed: AtomicU32,
     /// Bits of [`host`].
     pub host: AtomicU32,
+    /// Bumped after each change of what follows: threads look at it when a statement begins.
+    pub sampling_version: AtomicU32,
+    /// N of each group of [`crate::sampling`]: one cluster in N is observed; 0 or 1 = every.
+    pub sampling: [AtomicU32; GROUPS],
+    /// Of a group that has a budget, whose N the governor sets: that in thousandths of a percent; otherwise 0.
+    pub budgets: [AtomicU32; GROUPS],
+    /// Ticks from which on a statement is always kept.
+    pub slow_ticks: AtomicU64,
+    /// What threads draw their random numbers from.
+    pub sampling_seed: AtomicU64,
 }
 
-// As large as before the last field came.
 #[cfg(not(loom))]
-const _: () = assert!(size_of::<Control>() == 192);
+const _: () = assert!(size_of::<Control>() == 256);
+
+impl Control {
+    /// Whether anything is sampled.
+    pub fn is_sampling(&self) -> bool {
+        let is_on = |cell: &AtomicU32, from| cell.load(Ordering::SeqCst) >= from;
+        self.sampling.iter().any(|n| is_on(n, 2)) || self.budgets.iter().any(|b| is_on(b, 1))
+    }
+
+    /// How a group is sampled.
+    pub fn rule(&self, group: usize) -> Rule {
+        match self.budgets[group].load(Ordering::SeqCst) {
+            0 => Rule::one_in(self.sampling[group].load(Ordering::SeqCst)),
+            budget => Rule::Budget(budget),
+        }
+    }
+
+    /// Sets how a group is sampled. Effective bytes are to be [recomputed](Controls::recompute) then.
+    pub fn set_rule(&self, group: usize, rule: Rule) {
+        let (n, budget) = match rule {
+            Rule::Every => (1, 0),
+            Rule::OneIn(n) => (n.clamp(1, MAX_RATE), 0),
+            Rule::Budget(budget) => (self.sampling[group].load(Ordering::SeqCst).max(1), budget),
+        };
+        self.budgets[group].store(budget, Ordering::SeqCst);
+        self.set_rate(group, n);
+    }
+
+    /// Sets N of a group. Threads look at the version when a statement begins; 0 is none.
+    pub fn set_rate(&self, group: usize, n: u32) {
+        self.sampling[group].store(n, Ordering::SeqCst);
+        if self.sampling_version.fetch_add(1, Ordering::SeqCst) == u32::MAX {
+            self.sampling_version.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
 
 /// The control region's parts together.
 #[derive(Clone, Copy, Debug)]
@@ -176,6 +223,9 @@ pub struct Controls<'a> {
     pub setup: &'a [AtomicU8],
     /// [`effective`] bits, by class.
     pub effective: &'a [AtomicU8],
+    /// The same in clusters of which only some groups are observed: one array behind the other, by
+    /// [subset](crate::sampling::SUBSETS).
+    pub observed: &'a [AtomicU8],
 }
 
 impl Controls<'_> {
@@ -187,19 +237,44 @@ impl Controls<'_> {
         let mut version = self.control.version.fetch_add(1, Ordering::SeqCst) + 1;
         loop {
             for (class, cell) in self.effective.iter().enumerate() {
-                let value = match kinds(class) {
+                let kind = kinds(class);
+                let value = match kind {
                     Some(kind) => self.effective_of(class, kind),
                     None => self.effective_of_none(class),
                 };
                 if cell.load(Ordering::Relaxed) != value {
                     cell.store(value, Ordering::Relaxed);
                 }
+                self.observe(class, kind, value);
             }
             let now = self.control.version.load(Ordering::SeqCst);
             if now == version {
                 return;
             }
             version = now;
+        }
+    }
+
+    /// Derives the bytes of a class for the clusters that are observed in part, or not at all, from its effective one.
+    /// As long as nothing was ever sampled nobody reads them, and their pages are not touched.
+    pub fn observe(&self, class: usize, kind: Option<Kind>, value: u8) {
+        let is_free = kind.is_none() && class != 0;
+        if is_free || self.control.sampling_version.load(Ordering::SeqCst) == 0 {
+            return;
+        }
+        let classes = self.effective.len();
+        for subset in 0..SUBSETS {
+            let observed = match kind.map(|kind| (kind, group_of(kind))) {
+                Some((_, Some(group))) if subset & 1 << group == 0 => 0,
+                // Out of such a cluster there is but one way: by the next statement.
+                Some((Kind::Statement, _)) if value != 0 => value | effective::SAMPLED,
+                _ => value,
+            };
+            if let Some(cell) = self.observed.get(subset * classes + class)
+                && cell.load(Ordering::Relaxed) != observed
+            {
+                cell.store(observed, Ordering::Relaxed);
+            }
         }
     }
 
@@ -248,6 +323,9 @@ impl Controls<'_> {
         }
         if kind == Kind::Statement && consumers & DIGESTS != 0 {
             bits |= effective::DIGEST;
+        }
+        if kind == Kind::Statement && self.control.is_sampling() {
+            bits |= effective::SAMPLED;
         }
         bits
     }

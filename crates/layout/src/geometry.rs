@@ -17,6 +17,7 @@ use crate::instance::{File, Instance, Socket};
 use crate::line::LINE_BYTES;
 use crate::metric;
 use crate::object::{Index, MetadataLock, Object, Prepared, Rule, TableHandle};
+use crate::sampling::{STRIPES, SUBSETS};
 use crate::shared::Shared;
 use crate::slot::{STATEMENT_DEPTH, Slot};
 
@@ -175,6 +176,8 @@ pub enum Region {
     MetricFlags,
     MetricStates,
     MetricRows,
+    Samples,
+    SamplesTruncated,
 }
 
 /// What SHOW ENGINE PERFORMANCE_SCHEMA STATUS calls the regions: by their table where they have one,
@@ -222,10 +225,12 @@ pub const BUFFERS: [&str; REGIONS] = [
     "(metric_flag)",
     "(metric_state)",
     "(metric_row)",
+    "(sample)",
+    "(sample_truncated)",
 ];
 
 /// How many regions there are.
-pub const REGIONS: usize = Region::MetricRows as usize + 1;
+pub const REGIONS: usize = Region::SamplesTruncated as usize + 1;
 
 /// The regions that a reader may write: the control page and the baselines that remember truncation.
 pub const fn is_reader_writable(region: usize) -> bool {
@@ -244,6 +249,7 @@ pub const fn is_reader_writable(region: usize) -> bool {
         || region == Region::Indexes as usize
         || region == Region::Prepared as usize
         || region == Region::Digests as usize
+        || region == Region::SamplesTruncated as usize
 }
 
 /// A region: `count` elements of `stride` bytes from `offset` on.
@@ -360,7 +366,8 @@ fn shapes(l: &Limits, slot: &SlotPlaces, bank: &BankPlaces) -> [(usize, usize); 
     // One bank for every thread and one more for every account: then a thread that finds no
     // free bank finds an account with two, whatever came before (see `merge` in the writer).
     // And one for whoever is none of the threads.
-    let banks = l.threads + l.accounts + 1;
+    // And behind them each slot's scratch bank, which counts for a cluster that is sampled.
+    let banks = shared_banks(l) + l.threads;
     let baseline_stride = round_up(l.arena_lines * LINE_BYTES, PAGE);
     let events = (shared_chunks(l) + l.threads) * CHUNK_EVENTS;
     let text = long_text_words(l) * 8;
@@ -371,7 +378,7 @@ fn shapes(l: &Limits, slot: &SlotPlaces, bank: &BankPlaces) -> [(usize, usize); 
     [
         (size_of::<Control>(), 1),
         (1, l.classes),
-        (1, l.classes),
+        (1, l.classes * (1 + SUBSETS)),
         (1, l.threads),
         (size_of::<Rule>(), l.setup_objects),
         (1, l.objects),
@@ -411,7 +418,14 @@ fn shapes(l: &Limits, slot: &SlotPlaces, bank: &BankPlaces) -> [(usize, usize); 
         (1, l.metrics),
         (size_of::<metric::State>(), l.metrics),
         (round_up(l.metrics * 8, LINE_BYTES), l.threads),
+        (STRIPES * LINE_BYTES, l.classes),
+        (LINE_BYTES, l.classes),
     ]
+}
+
+/// Banks that readers sum: scratch banks are behind them.
+const fn shared_banks(l: &Limits) -> usize {
+    l.threads + l.accounts + 1
 }
 
 /// Chunks of history_long that all threads share.
@@ -455,6 +469,11 @@ impl Geometry {
             shared_chunks: shared_chunks(&limits),
             long_text_words: long_text_words(&limits),
         }
+    }
+
+    /// Banks that readers sum: each slot's scratch bank is behind them.
+    pub const fn banks(&self) -> usize {
+        shared_banks(&self.limits)
     }
 
     /// Where a region lies.

@@ -29,6 +29,7 @@ pub mod object;
 pub mod object_mask;
 pub mod pattern;
 pub mod primitive;
+pub mod sampling;
 pub mod seqlock;
 pub mod shared;
 pub mod slot;

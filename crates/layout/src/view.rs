@@ -18,6 +18,7 @@ use crate::line::{LINE_BYTES, Line};
 use crate::metric::{Metric, State};
 use crate::object::{Index, MetadataLock, Object, Prepared, Rule, TableHandle};
 use crate::primitive::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
+use crate::sampling::STRIPES;
 use crate::shared::Shared;
 use crate::slot::{STATEMENT_DEPTH, Slot};
 
@@ -119,11 +120,24 @@ impl<'a> View<'a> {
     /// Control with its arrays.
     #[inline]
     pub fn controls(&self) -> Controls<'a> {
+        let classes = self.geometry.limits.classes;
+        let (effective, observed) = self.all(Region::Effective).split_at(classes);
         Controls {
             control: self.control(),
             setup: self.all(Region::Setup),
-            effective: self.all(Region::Effective),
+            effective,
+            observed,
         }
+    }
+
+    /// What was observed of a class by sampling: a line for each stripe of slots.
+    pub fn samples(&self, class: usize) -> &'a [Line] {
+        self.slice(Region::Samples, class, 0, STRIPES)
+    }
+
+    /// What that was when the summaries by event name were truncated.
+    pub fn samples_truncated(&self, class: usize) -> &'a Line {
+        self.one(Region::SamplesTruncated, class)
     }
 
     /// Each slot's mask of effective bits.

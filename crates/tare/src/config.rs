@@ -6,6 +6,8 @@ pub use tare_layout::control::Timer;
 pub use tare_layout::geometry::Limits;
 
 use tare_layout::Kind;
+pub use tare_layout::sampling::Rule;
+use tare_layout::sampling::{DEFAULT_SLOW_MS, GROUPS};
 
 /// How an instrument starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +42,27 @@ pub enum LockTiming {
     Every,
 }
 
+/// What is sampled from the start: docs/sampling.md. SQL changes it in `tare.setup_sampling`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sampling {
+    /// How events of each type are sampled, by [`GROUP_NAMES`](tare_layout::sampling::GROUP_NAMES).
+    pub rules: [Rule; GROUPS],
+    /// Statements that take so many milliseconds are always kept in the table of digests; 0 = none is for that.
+    pub slow_ms: u64,
+    /// What chance begins with; `None`: the clock.
+    pub seed: Option<u64>,
+}
+
+impl Default for Sampling {
+    fn default() -> Self {
+        Self {
+            rules: [Rule::Every; GROUPS],
+            slow_ms: DEFAULT_SLOW_MS,
+            seed: None,
+        }
+    }
+}
+
 /// How to start. `Config::default()` is MySQL 8.0's defaults in a memory segment.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
@@ -59,6 +82,8 @@ pub struct Config {
     pub memory_limit: u64,
     /// Limits of single kinds of classes (`max_mutex_classes`, ...), besides that of all together.
     pub class_limits: Vec<(Kind, usize)>,
+    /// What is sampled.
+    pub sampling: Sampling,
     /// Seconds after which a digest's sample gives way to any newer statement; 0 = never, `None` =
     /// MySQL's 60.
     pub digest_sample_age: Option<u64>,

@@ -56,7 +56,7 @@ pub use absent::{
     wait,
 };
 pub use class::{CLASSES, Class};
-pub use config::{Config, Limits, LockTiming, Setting, StartError, Timer};
+pub use config::{Config, Limits, LockTiming, Rule, Sampling, Setting, StartError, Timer};
 #[cfg(feature = "instrument")]
 pub use engine::{descriptor, failed_starts, follow_forks, is_running, settings, start, stop};
 pub use options::{OPTIONS, OptionError};

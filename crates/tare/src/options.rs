@@ -8,6 +8,7 @@
 use tare_layout::Kind;
 use tare_layout::control::CONSUMERS;
 use tare_layout::geometry::Limits;
+use tare_layout::sampling::{GROUP_NAMES, GROUPS, Rule};
 
 use crate::config::{Config, Setting};
 
@@ -107,6 +108,8 @@ pub enum OptionError {
 }
 
 const NUMBER: &str = "a whole number, or -1 for the default";
+const SAMPLING: &str = "every, 1/N or budget P %, of sampling or of one type: sampling_statement, \
+     sampling_wait, sampling_stage, sampling_transaction";
 const SWITCH: &str = "ON or OFF";
 const INSTRUMENT: &str = "PATTERN=VALUE, where VALUE is ON, OFF or COUNTED: 'wait/synch/%=COUNTED'";
 
@@ -157,6 +160,12 @@ impl Config {
             self.consumers.push((consumer.into(), on));
             return Ok(());
         }
+        if let Some(of) = name.strip_prefix("sampling") {
+            return self.sampling(of, value).ok_or_else(|| match of {
+                "_slow_ms" => wrong("a number of milliseconds, or 0 for none"),
+                _ => wrong(SAMPLING),
+            });
+        }
         let found = SIZES.iter().find(|(known, _)| *known == name);
         let (_, size) = found.ok_or_else(|| OptionError::Unknown(name.into()))?;
         let number: i64 = value.trim().parse().map_err(|_| wrong(NUMBER))?;
@@ -167,6 +176,21 @@ impl Config {
         };
         self.size(*size, number);
         Ok(())
+    }
+
+    /// `sampling`, of all event types or of one, and what goes with it.
+    fn sampling(&mut self, of: &str, value: &str) -> Option<()> {
+        let sampling = &mut self.sampling;
+        match of {
+            "" => sampling.rules = [Rule::parse(value)?; GROUPS],
+            "_slow_ms" => sampling.slow_ms = value.trim().parse().ok()?,
+            of => {
+                let group = of.strip_prefix('_')?;
+                let group = GROUP_NAMES.iter().position(|name| *name == group)?;
+                sampling.rules[group] = Rule::parse(value)?;
+            }
+        }
+        Some(())
     }
 
     fn size(&mut self, size: Size, number: usize) {
@@ -217,6 +241,24 @@ mod tests {
         assert_eq!((l.accounts, l.history), (Limits::default().accounts, 20));
         assert_eq!(config.class_limits, [(Kind::Mutex, 5)]);
         assert_eq!(config.digest_sample_age, Some(0));
+    }
+
+    #[test]
+    fn sampling_is_an_option() {
+        let mut config = Config::default();
+        assert_eq!(config.option("sampling", "1/16"), Ok(()));
+        assert_eq!(config.option("sampling-stage", "every"), Ok(()));
+        assert_eq!(config.option("sampling_slow_ms", "250"), Ok(()));
+        let one = Rule::OneIn(16);
+        assert_eq!(config.sampling.rules, [one, one, Rule::Every, one]);
+        assert_eq!(config.sampling.slow_ms, 250);
+        for (name, value) in [
+            ("sampling", "16"),
+            ("sampling_memory", "1/16"),
+            ("sampling_slow_ms", "slow"),
+        ] {
+            assert!(config.option(name, value).is_err(), "{name}");
+        }
     }
 
     #[test]

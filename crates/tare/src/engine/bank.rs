@@ -71,10 +71,7 @@ impl Engine {
     }
 
     fn banks(&self) -> usize {
-        self.view
-            .geometry()
-            .region(tare_layout::Region::Banks)
-            .count
+        self.view.geometry().banks()
     }
 
     fn new_bank(&self, account: u32) -> Option<usize> {
@@ -213,8 +210,19 @@ impl Engine {
         let at = header.used.load(Ordering::Relaxed) as usize;
         let blocks = header.blocks.load(Ordering::Relaxed) as usize;
         let end = self.view.arena(bank).len() - blocks;
-        if at == 0 || at + lines > end || !self.may_touch(self.pages(at, at + lines)) {
+        if at == 0 || at + lines > end {
             return None;
+        }
+        // A scratch bank is filled again and again, and keeps its pages.
+        let touched = header.touched.load(Ordering::Relaxed) as usize;
+        if at + lines > touched {
+            if !self.may_touch(self.pages(at.max(touched), at + lines)) {
+                return None;
+            }
+            if bank >= self.banks() {
+                let touched = (at + lines) as u32;
+                header.touched.store(touched, Ordering::Relaxed);
+            }
         }
         self.make_item(bank, at, tag);
         header.used.store((at + lines) as u32, Ordering::Release);

@@ -12,7 +12,7 @@ use tare_layout::object::{self, DEFAULT_RULES, ObjectType, rule};
 
 use super::clock;
 use super::state::Engine;
-use crate::config::{Config, LockTiming, StartError};
+use crate::config::{Config, LockTiming, Rule, Sampling, StartError};
 
 /// `performance_schema_max_digest_sample_age`: MySQL's 60 seconds.
 const DIGEST_SAMPLE_AGE: u64 = 60;
@@ -22,6 +22,7 @@ impl Engine {
     pub(super) fn fill(&self, consumers: u32, config: &Config) {
         self.fill_control(consumers, config.lock_timing, config.memory_limit);
         self.set_sample_age(config.digest_sample_age.unwrap_or(DIGEST_SAMPLE_AGE));
+        self.fill_sampling(&config.sampling);
         self.fill_shared();
         for (kind, limit) in &config.class_limits {
             let cell = &self.view.shared().class_limits[*kind as usize];
@@ -61,6 +62,24 @@ impl Engine {
         let age = clock::calibrate().ticks_per_second.saturating_mul(seconds);
         let control = self.view.control();
         control.digest_sample_age.store(age, Ordering::Relaxed);
+    }
+
+    /// As long as everything is counted, nobody looks at what belongs to sampling.
+    fn fill_sampling(&self, sampling: &Sampling) {
+        let control = self.view.control();
+        let per_ms = clock::calibrate().ticks_per_second / 1000;
+        let slow = sampling.slow_ms.saturating_mul(per_ms);
+        control.slow_ticks.store(slow, Ordering::Relaxed);
+        let seed = sampling.seed.unwrap_or_else(clock::now);
+        control.sampling_seed.store(seed, Ordering::Relaxed);
+        for (group, rule) in sampling.rules.into_iter().enumerate() {
+            if rule != Rule::Every {
+                control.set_rule(group, rule);
+            }
+        }
+        if control.is_sampling() {
+            self.view.controls().recompute(|_| None);
+        }
     }
 
     /// As in MySQL, everybody is instrumented until somebody says otherwise.

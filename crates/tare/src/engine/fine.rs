@@ -79,7 +79,7 @@ impl Engine {
         }
     }
 
-    /// Adds the histogram of a digest's row to one that many threads write; and what a truncation kept
+    /// Adds the histogram of a digest's row to one that many threads write, each of its seeds so often; and what a truncation kept
     /// beside it to what one keeps of that.
     pub fn share_fine(
         &self,
@@ -87,11 +87,12 @@ impl Engine {
         row: usize,
         shared: &[AtomicU64],
         truncated: &[AtomicU64],
+        seed: u64,
     ) {
         let arena = self.view.arena(bank);
-        share_lines(arena, row, arena[row].get(HISTOGRAM), shared);
+        share_lines(arena, row, arena[row].get(HISTOGRAM), shared, seed);
         if let Some(baseline) = self.fine_baseline(DIGESTS, bank) {
-            share_lines(baseline, row, arena[row].get(HISTOGRAM), truncated);
+            share_lines(baseline, row, arena[row].get(HISTOGRAM), truncated, seed);
         }
     }
 
@@ -125,21 +126,21 @@ impl Engine {
 }
 
 /// Adds what the blocks, and the seeds in the row at `row`, hold in an arena or in a baseline beside one.
-fn share_lines(lines: &[Line], row: usize, blocks: u64, shared: &[AtomicU64]) {
-    let add = |bucket: usize, n: u32| {
+fn share_lines(lines: &[Line], row: usize, blocks: u64, shared: &[AtomicU64], seed: u64) {
+    let add = |bucket: usize, n: u64| {
         if let Some(cell) = shared.get(bucket).filter(|_| n != 0) {
-            cell.fetch_add(u64::from(n), Ordering::Relaxed);
+            cell.fetch_add(n, Ordering::Relaxed);
         }
     };
     for (block, at) in fine_blocks(blocks) {
         let counts = &lines[at..at + FINE_BLOCK_LINES];
         for i in 0..FINE_BLOCK_BUCKETS {
             let n = fine_bucket(counts, i).load(Ordering::Relaxed);
-            add(block * FINE_BLOCK_BUCKETS + i, n);
+            add(block * FINE_BLOCK_BUCKETS + i, u64::from(n));
         }
     }
     let seeds = Seeds::from_cell(lines[row + SEED_LINE].get(TAG));
-    seeds.buckets().for_each(|bucket| add(bucket, 1));
+    seeds.buckets().for_each(|bucket| add(bucket, seed));
 }
 
 fn zero(lines: &[Line]) {
@@ -152,7 +153,7 @@ fn zero(lines: &[Line]) {
 }
 
 /// The blocks that a cell names: number and first line.
-fn fine_blocks(blocks: u64) -> impl Iterator<Item = (usize, usize)> {
+pub(super) fn fine_blocks(blocks: u64) -> impl Iterator<Item = (usize, usize)> {
     (0..FINE_BLOCKS)
         .map(move |block| (block, usize::from((blocks >> (16 * block)) as u16)))
         .filter(|(_, at)| *at != 0)

@@ -56,7 +56,7 @@ impl Local {
                 return Some(self.line(entry as u32 as usize));
             }
         }
-        None
+        self.real_instance_line(id)
     }
 
     #[cold]

@@ -204,7 +204,7 @@ impl Engine {
             (entry != 0 && mine(entry)).then_some(entry)
         });
         if let Some(entry) = entry {
-            self.share_digest_row(from, entry);
+            self.share_digest_row(from, entry, 1);
         }
     }
 }
@@ -223,7 +223,7 @@ fn line_number(arena: &[Line], line: &Line) -> usize {
 }
 
 /// Adds the figures of one line to another: sums are added, extremes combined.
-fn add_cells(kind: Kind, i: usize, to: &Line, from: &Line) {
+pub(super) fn add_cells(kind: Kind, i: usize, to: &Line, from: &Line) {
     if kind.is_time_line(i) {
         for cell in [COUNT, CONTENDED, SUM] {
             to.add(cell, from.get(cell));

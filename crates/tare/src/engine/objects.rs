@@ -215,7 +215,7 @@ impl Engine {
         freelist::push(&shared.free_objects.0, index_of(id), &object.next_free);
     }
 
-    fn live_object(&self, id: u32) -> Option<&'static object::Object> {
+    pub(super) fn live_object(&self, id: u32) -> Option<&'static object::Object> {
         let index = index_of(id);
         (index < self.view.geometry().limits.objects)
             .then(|| self.view.object(index))

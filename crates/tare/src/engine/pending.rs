@@ -118,6 +118,11 @@ impl Local {
         self.pending.limit.set(1);
     }
 
+    /// The same without letting fewer wait: the thread changes its bank within a statement, perhaps.
+    pub(super) fn count_waiting_histograms(&self) {
+        self.count_histograms();
+    }
+
     /// In a leaf where there is one, as outside of statements.
     #[inline(never)]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
@@ -174,6 +179,9 @@ impl Local {
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     fn histogram_slow(&self, class: u16, line: &Line, number: usize) {
         let number = number.min(BUCKETS - 1);
+        if self.sampler.is_observing() {
+            return self.weighted_histogram(class, line, number);
+        }
         let block = number / BLOCK_BUCKETS;
         let mut at = usize::from((line.get(HISTOGRAM) >> (16 * block)) as u16);
         if at == 0 {

@@ -11,6 +11,7 @@ use crate::class::Class;
 use crate::engine::clock;
 use crate::engine::hot::{attached, local};
 use crate::engine::local::{Local, is_event, is_plainly_timed, words};
+use crate::engine::sampler::FOREIGN;
 use tare_layout::Kind;
 
 /// Enters a stage, leaving the one before.
@@ -190,10 +191,33 @@ fn begin(local: &Local, class: u16, bits: u8, now: u64) {
 
 #[inline(always)]
 fn finish(local: &Local, class: u16, bits: u8, now: u64) {
-    let bits = match bits & effective::OTHER_CLOCK {
+    let bits = match bits & (effective::OTHER_CLOCK | FOREIGN) {
         0 => bits,
-        _ => local.bits_at_end(bits, local.stage.start.get(), now),
+        odd => {
+            let bits = match odd & effective::OTHER_CLOCK {
+                0 => bits,
+                _ => local.bits_at_end(bits, local.stage.start.get(), now),
+            };
+            if odd & FOREIGN != 0 {
+                return finish_elsewhere(local, class, bits & !FOREIGN, now);
+            }
+            bits
+        }
     };
+    finish_here(local, class, bits, now);
+}
+
+/// It began in another cluster, whose weight it carries.
+#[cold]
+#[inline(never)]
+fn finish_elsewhere(local: &Local, class: u16, bits: u8, now: u64) {
+    local.as_cluster(local.foreign_stage_weight(), || {
+        finish_here(local, class, bits, now);
+    });
+}
+
+#[inline(always)]
+fn finish_here(local: &Local, class: u16, bits: u8, now: u64) {
     let timed = bits & effective::TIME != 0;
     if let Some(line) = local.row(class, 0) {
         if timed {

@@ -82,6 +82,9 @@ pub fn start(class: &Class) -> Statement {
         local.engine.lose(Lost::NestedStatements, 1);
         return statement;
     }
+    if bits & effective::SAMPLED != 0 && level == 0 {
+        local.begin_sampled_statement();
+    }
     let start = if bits & effective::TIME != 0 {
         let start = local.clock_after_idle(bits, EventType::Statement);
         local.set_edge(bits, start);
@@ -166,9 +169,9 @@ impl Statement {
         // What began without a clock cannot be timed; what began by one clock ends by it; what began as
         // no event is none.
         let began = self.bits.get();
-        let clock = effective::OTHER_CLOCK;
+        let clock = effective::OTHER_CLOCK | effective::SAMPLED;
         let kept = match began & effective::TIME {
-            0 => bits & !effective::TIME,
+            0 => (bits & !effective::SAMPLED | began & effective::SAMPLED) & !effective::TIME,
             _ => bits & !clock | began & clock,
         };
         self.bits.set(kept);
@@ -186,7 +189,10 @@ impl Statement {
         let Some(local) = self.local() else { return };
         self.keep_text(local, text);
         if self.bits.get() & effective::DIGEST != 0 {
-            self.set_digest(local, local.digest_of_text(text, self.schema.get()));
+            let schema = self.schema.get();
+            if !self.holds(local, || local.hold_text(text, schema)) {
+                self.set_digest(local, local.digest_of_text(text, schema));
+            }
         }
     }
 
@@ -216,8 +222,10 @@ impl Statement {
     pub fn digest_by_tokens(&self, tokens: &[u8], text: &str) {
         let Some(local) = self.local() else { return };
         if self.bits.get() & effective::DIGEST != 0 {
-            let found = local.digest_of_tokens(tokens, text, self.schema.get());
-            self.set_digest(local, found);
+            let schema = self.schema.get();
+            if !self.holds(local, || local.hold_tokens(tokens, text, schema)) {
+                self.set_digest(local, local.digest_of_tokens(tokens, text, schema));
+            }
         }
     }
 
@@ -230,6 +238,10 @@ impl Statement {
         local.statements.set(usize::from(self.level));
         let depth = &local.slot.statement_depth;
         depth.store(u32::from(self.level), Ordering::Relaxed);
+        if self.level == 0 && self.is_sampled() {
+            local.end_cluster();
+            local.begin_gap();
+        }
         self.key = 0;
     }
 
@@ -252,8 +264,23 @@ impl Statement {
         let Some(local) = self.local() else { return };
         self.keep_text(local, text);
         if self.bits.get() & effective::DIGEST != 0 {
-            self.set_digest(local, local.digest_known(digest, text, self.schema.get()));
+            let schema = self.schema.get();
+            if !self.holds(local, || local.hold_digest(digest, text, schema)) {
+                self.set_digest(local, local.digest_known(digest, text, schema));
+            }
         }
+    }
+
+    /// Whether nobody has to know its digest now, because sampling leaves it out: `hold` keeps what it takes to find
+    /// it at the statement's end, if it can. Of one within another that is not asked.
+    #[inline(always)]
+    fn holds(&self, local: &Local, hold: impl FnOnce() -> bool) -> bool {
+        self.is_sampled() && local.leaves_out_digest() && (self.level != 0 || hold())
+    }
+
+    #[inline(always)]
+    fn is_sampled(&self) -> bool {
+        self.bits.get() & effective::SAMPLED != 0
     }
 
     fn set_digest(&self, local: &Local, found: Found) {
@@ -437,6 +464,10 @@ impl Statement {
             false => (0, 0),
         };
         let counted = &local.counted[level];
+        let mut weight = None;
+        if bits & effective::SAMPLED != 0 && level == 0 {
+            weight = Some(self.end_sampled(local, timed.then_some(ticks)));
+        }
         if bits & effective::COUNT != 0 {
             self.count(local, timed, ticks, counted);
         }
@@ -455,7 +486,12 @@ impl Statement {
         }
         if let Some(found) = self.digest.get() {
             let seen = if known != 0 { known } else { clock::now() };
-            local.count_digest(found, time, seen, counted);
+            match weight {
+                None => local.count_digest(found, time, seen, counted),
+                Some(weight) => {
+                    local.count_digest_weighted(found, time, seen, counted, weight);
+                }
+            }
             local
                 .engine
                 .offer_sample(found, seen, ticks, || self.kept_text(local));
@@ -466,12 +502,33 @@ impl Statement {
         if self.level == 0 {
             local.settle();
             local.set_edge(bits, now);
+            if bits & effective::SAMPLED != 0 {
+                local.begin_gap();
+            }
         }
         local.statements.set(usize::from(self.level));
         local
             .slot
             .statement_depth
             .store(u32::from(self.level), Ordering::Relaxed);
+    }
+
+    /// Ends the cluster of a sampled statement: what it weighs among digests. One that is left out has no digest.
+    #[inline(never)]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+    fn end_sampled(&self, local: &Local, ticks: Option<u64>) -> u64 {
+        let weight = local.digest_weight(ticks);
+        local.end_cluster();
+        match (weight, self.digest.get()) {
+            (0, _) => self.digest.set(None),
+            (_, None) => {
+                if let Some(found) = local.digest_of_held() {
+                    self.set_digest(local, found);
+                }
+            }
+            _ => {}
+        }
+        weight
     }
 
     #[inline]

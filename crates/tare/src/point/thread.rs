@@ -94,9 +94,11 @@ pub fn leave_session() {
 pub fn set_account(user: &str, host: &str) {
     if let Some(local) = local() {
         local.change_account(local.engine.account(user, host));
-        if !user.is_empty() || !host.is_empty() {
+        let is_client = !user.is_empty() || !host.is_empty();
+        if is_client {
             let (instrumented, history) = local.engine.actor(user, host);
             local.instrument(instrumented, history);
+            local.begin_session();
         }
     }
 }
@@ -105,6 +107,9 @@ pub fn set_account(user: &str, host: &str) {
 pub fn set_processlist_id(id: u64) {
     if let Some(local) = local() {
         local.slot.processlist_id.store(id, Ordering::Relaxed);
+        if id != 0 {
+            local.begin_session();
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::mem::ManuallyDrop;
 use tare_layout::class::EventType;
 use tare_layout::control::effective;
 use tare_layout::event::{transaction as at, word};
+use tare_layout::sampling::TRANSACTION;
 use tare_layout::slot::{STATEMENT_DEPTH, ring};
 
 use crate::class::Class;
@@ -122,13 +123,27 @@ fn begin(local: &Local, class: &Class, mode: Mode, start: u64) -> Option<Open> {
         class,
         bits,
         read_only: mode.read_only,
+        weight: local.sampler.weight(TRANSACTION),
+        cluster: local.wait_key.get(),
     })
+}
+
+/// It began in another cluster, whose weight it carries.
+#[cold]
+fn end_elsewhere(local: &Local, open: &Open, now: u64, state: u64) {
+    local.as_cluster(open.weight, || {
+        let cluster = local.wait_key.get();
+        end(local, &Open { cluster, ..*open }, now, state);
+    });
 }
 
 /// `now`: the counter, 0 = to be read.
 #[inline]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn end(local: &Local, open: &Open, now: u64, state: u64) {
+    if open.cluster != local.wait_key.get() {
+        return end_elsewhere(local, open, now, state);
+    }
     let bits = open.bits;
     let timed = bits & effective::TIME != 0;
     let now = if !timed {

@@ -29,7 +29,7 @@ pub struct Wait {
 
 #[derive(Debug)]
 struct Running {
-    /// The thread it belongs to, see [`Local::key`].
+    /// The cluster of the thread that it belongs to, see [`Local::wait_key`].
     key: u64,
     start: u64,
     /// Event id, 0 = no single event is shown or kept.
@@ -153,7 +153,7 @@ fn begin_slow(
         0
     };
     Running {
-        key: local.key,
+        key: local.wait_key.get(),
         start,
         id,
         bytes: at::NO_BYTES,
@@ -177,11 +177,11 @@ impl Wait {
     /// Says which file it was about, of a wait that began before there was one.
     pub fn about_file(&mut self, file: &super::file::Instance) {
         if let Some(running) = &mut self.running
-            && let Some(local) = attached().filter(|local| local.key == running.key)
+            && let Some(local) = attached().filter(|local| local.wait_key.get() == running.key)
         {
             running.object = u64::from(file.id(local));
-            let record = (local.waits.get().checked_sub(1))
-                .and_then(|depth| local.slot.waits.get(depth))
+            let record = (local.stage.waits.get().checked_sub(1))
+                .and_then(|depth| local.slot.waits.get(depth as usize))
                 .filter(|record| running.id != 0 && record.word(word::ID) == running.id);
             if let Some(record) = record {
                 record.set(at::OBJECT, running.object);
@@ -216,8 +216,8 @@ impl Running {
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     fn end(&self) {
         // Tare may have been stopped, or the thread's session changed, while it waited.
-        let Some(local) = attached().filter(|local| local.key == self.key) else {
-            return;
+        let Some(local) = attached().filter(|local| local.wait_key.get() == self.key) else {
+            return self.end_elsewhere();
         };
         if target::of(self.object) != target::INSTANCE {
             return self.end_on_object(local);
@@ -266,6 +266,19 @@ impl Running {
 }
 
 impl Running {
+    /// It began in another cluster of this thread, whose weight it carries; or the thread is not its own any more.
+    #[cold]
+    fn end_elsewhere(&self) {
+        let Some(local) = attached() else { return };
+        let Some(weight) = local.foreign_weight(self.key) else {
+            return;
+        };
+        local.as_cluster(weight, || {
+            let key = local.wait_key.get();
+            Running { key, ..*self }.end();
+        });
+    }
+
     /// A wait for a table (so many rows at once, or one lock), or for a metadata lock.
     #[inline(never)]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
@@ -320,8 +333,8 @@ pub(crate) fn begin_event(
     bits: u8,
 ) -> u64 {
     let id = local.next_event_id();
-    let depth = local.waits.get();
-    local.waits.set(depth + 1);
+    let depth = local.stage.waits.get() as usize;
+    local.stage.waits.set(depth as u32 + 1);
     if depth >= WAIT_DEPTH {
         local.engine.lose(Lost::NestedWaits, 1);
         return id;
@@ -346,8 +359,9 @@ pub(crate) fn begin_event(
 /// Ends a wait's event, and keeps it where the flags say.
 #[inline]
 pub(crate) fn end_event(local: &Local, id: u64, end: u64, bytes: u64, bits: u8) {
-    let depth = local.waits.get().saturating_sub(1);
-    local.waits.set(depth);
+    let depth = local.stage.waits.get().saturating_sub(1);
+    local.stage.waits.set(depth);
+    let depth = depth as usize;
     if depth >= WAIT_DEPTH {
         return;
     }

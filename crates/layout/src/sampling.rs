@@ -1,0 +1,269 @@
+//! Sampling: which event types are sampled, how often, and what is known of an estimate's error.
+
+use crate::class::{EventType, Kind};
+use crate::line::Line;
+use crate::primitive::{AtomicU64, Ordering};
+
+/// Event types that are sampled apart, by number: rows of `tare.setup_sampling`. Idle times go with waits.
+pub const GROUPS: usize = 4;
+/// Digests of statements.
+pub const STATEMENT: usize = 0;
+/// Waits and idle times.
+pub const WAIT: usize = 1;
+/// Stages.
+pub const STAGE: usize = 2;
+/// Transactions.
+pub const TRANSACTION: usize = 3;
+/// Their names.
+pub const GROUP_NAMES: [&str; GROUPS] = ["statement", "wait", "stage", "transaction"];
+
+/// Sets of groups: bit i = group i is observed. Each has an array of effective bytes.
+pub const SUBSETS: usize = 1 << GROUPS;
+
+/// The largest N: a weight takes 16 bits.
+pub const MAX_RATE: u32 = 65_535;
+
+/// The threshold from which on statements are always kept, unless another is given.
+pub const DEFAULT_SLOW_MS: u64 = 10;
+
+/// The group that an event of this kind is sampled with; `None` for what is always counted.
+#[inline]
+pub const fn group_of(kind: Kind) -> Option<usize> {
+    match kind.event_type() {
+        Some(EventType::Idle | EventType::Wait) => Some(WAIT),
+        Some(EventType::Stage) => Some(STAGE),
+        Some(EventType::Transaction) => Some(TRANSACTION),
+        Some(EventType::Statement) | None => None,
+    }
+}
+
+/// How a group is sampled: a value of `tare.setup_sampling`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rule {
+    /// Every event is counted.
+    #[default]
+    Every,
+    /// One cluster in so many is observed.
+    OneIn(u32),
+    /// As many as cost so many thousandths of a percent of the host's CPU.
+    Budget(u32),
+}
+
+impl Rule {
+    /// One in `n`; every one if that is 0 or 1.
+    pub const fn one_in(n: u32) -> Self {
+        match n {
+            0 | 1 => Self::Every,
+            n => Self::OneIn(n),
+        }
+    }
+
+    /// Reads `every`, `1/N`, or `budget P %`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        if text.eq_ignore_ascii_case("every") {
+            return Some(Self::Every);
+        }
+        if let Some((one, n)) = text.split_once('/') {
+            let n: u32 = n.trim().parse().ok()?;
+            let is_possible = one.trim() == "1" && (1..=MAX_RATE).contains(&n);
+            return is_possible.then_some(Self::one_in(n));
+        }
+        let (word, percent) = text.split_at_checked(6)?;
+        let percent = percent.trim().trim_end_matches('%').trim_end();
+        if !word.eq_ignore_ascii_case("budget") {
+            return None;
+        }
+        let percent: f64 = percent.parse().ok()?;
+        // Half a thousandth more, and cut: there is no rounding without std.
+        let thousandths = (percent * 1000.0 + 0.5) as u32;
+        (percent <= 100.0 && thousandths > 0).then_some(Self::Budget(thousandths))
+    }
+}
+
+impl core::fmt::Display for Rule {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Every => f.write_str("every"),
+            Self::OneIn(n) => write!(f, "1/{n}"),
+            Self::Budget(budget) => write!(f, "budget {} %", f64::from(*budget) / 1000.0),
+        }
+    }
+}
+
+/// Lines that a class's sample is spread over, so that threads seldom meet.
+pub const STRIPES: usize = 8;
+
+/// Cells of a sample's line: what was observed of one instrument in sampled clusters. Sums of squares are the
+/// bits of an f64.
+pub mod sample {
+    /// Events observed.
+    pub const EVENTS: usize = 0;
+    /// Clusters that they were in.
+    pub const CLUSTERS: usize = 1;
+    /// What they were counted as: events times weight.
+    pub const WEIGHTED: usize = 2;
+    /// Variance of the count.
+    pub const COUNT_VARIANCE: usize = 3;
+    /// Variance of the sum of ticks.
+    pub const SUM_VARIANCE: usize = 4;
+    /// How many cells there are.
+    pub const USED: usize = 5;
+}
+
+/// What was observed of one row in one cluster.
+#[derive(Clone, Copy, Debug)]
+pub struct Observed {
+    /// Events.
+    pub events: u64,
+    /// Their ticks.
+    pub ticks: u64,
+    /// The weight that they carry.
+    pub weight: u64,
+}
+
+impl Observed {
+    /// Adds it to a sample that other threads may add to, too.
+    pub fn add_to(self, cells: &[AtomicU64]) {
+        let variance = self.weight as f64 * (self.weight.saturating_sub(1)) as f64;
+        let (events, ticks) = (self.events as f64, self.ticks as f64);
+        cells[sample::EVENTS].fetch_add(self.events, Ordering::Relaxed);
+        cells[sample::CLUSTERS].fetch_add(1, Ordering::Relaxed);
+        let weighted = self.events.wrapping_mul(self.weight);
+        cells[sample::WEIGHTED].fetch_add(weighted, Ordering::Relaxed);
+        add_real(&cells[sample::COUNT_VARIANCE], variance * events * events);
+        add_real(&cells[sample::SUM_VARIANCE], variance * ticks * ticks);
+    }
+}
+
+/// Adds to a cell that holds the bits of an f64.
+fn add_real(cell: &AtomicU64, n: f64) {
+    if n == 0.0 {
+        return;
+    }
+    let add = |bits: u64| Some((f64::from_bits(bits) + n).to_bits());
+    let _ = cell.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+}
+
+/// A sample, read.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// Events observed.
+    pub events: u64,
+    /// Clusters that they were in.
+    pub clusters: u64,
+    /// What they were counted as.
+    pub weighted: u64,
+    /// Variance of the count.
+    pub count_variance: f64,
+    /// Variance of the sum, in ticks squared.
+    pub sum_variance: f64,
+}
+
+impl Sample {
+    /// Reads the first cells of a line, or as many words elsewhere.
+    pub fn read(cells: &[AtomicU64]) -> Self {
+        let get = |i: usize| cells[i].load(Ordering::Relaxed);
+        Self {
+            events: get(sample::EVENTS),
+            clusters: get(sample::CLUSTERS),
+            weighted: get(sample::WEIGHTED),
+            count_variance: f64::from_bits(get(sample::COUNT_VARIANCE)),
+            sum_variance: f64::from_bits(get(sample::SUM_VARIANCE)),
+        }
+    }
+
+    /// The sum of two.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            events: self.events.wrapping_add(other.events),
+            clusters: self.clusters.wrapping_add(other.clusters),
+            weighted: self.weighted.wrapping_add(other.weighted),
+            count_variance: self.count_variance + other.count_variance,
+            sum_variance: self.sum_variance + other.sum_variance,
+        }
+    }
+
+    /// What came since it was another. A hostile segment may say anything: no variance is below zero.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        let less = |now: f64, then: f64| {
+            let left = now - then;
+            if left.is_finite() && left > 0.0 {
+                left
+            } else {
+                0.0
+            }
+        };
+        Self {
+            events: self.events.saturating_sub(before.events),
+            clusters: self.clusters.saturating_sub(before.clusters),
+            weighted: self.weighted.saturating_sub(before.weighted),
+            count_variance: less(self.count_variance, before.count_variance),
+            sum_variance: less(self.sum_variance, before.sum_variance),
+        }
+    }
+
+    /// Keeps it in a line, for [`Sample::since`].
+    pub fn store(self, line: &Line) {
+        line.set(sample::EVENTS, self.events);
+        line.set(sample::CLUSTERS, self.clusters);
+        line.set(sample::WEIGHTED, self.weighted);
+        line.set(sample::COUNT_VARIANCE, self.count_variance.to_bits());
+        line.set(sample::SUM_VARIANCE, self.sum_variance.to_bits());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate alloc;
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn rules_are_read_as_they_are_written() {
+        for rule in [
+            Rule::Every,
+            Rule::OneIn(16),
+            Rule::OneIn(MAX_RATE),
+            Rule::Budget(1),
+            Rule::Budget(1500),
+            Rule::Budget(100_000),
+        ] {
+            assert_eq!(Rule::parse(&rule.to_string()), Some(rule), "{rule}");
+        }
+        assert_eq!(Rule::parse(" EVERY "), Some(Rule::Every));
+        assert_eq!(Rule::parse("1 / 1"), Some(Rule::Every));
+        assert_eq!(Rule::parse("Budget 2%"), Some(Rule::Budget(2000)));
+        for wrong in [
+            "", "16", "1/0", "1/x", "2/3", "1/65536", "budget", "budget 0 %", "budget -1", "budget 101 %",
+            "budget NaN", "günstig",
+        ] {
+            assert_eq!(Rule::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[cfg(not(loom))]
+    #[test]
+    fn samples_add_up_and_forget() {
+        let line = Line::default();
+        for (events, weight) in [(3, 4), (1, 1)] {
+            Observed {
+                events,
+                ticks: 10 * events,
+                weight,
+            }
+            .add_to(&line.cells);
+        }
+        let sample = Sample::read(&line.cells);
+        assert_eq!((sample.events, sample.clusters, sample.weighted), (4, 2, 13));
+        // 4 * 3 * 3^2; a weight of 1 adds none.
+        assert_eq!((sample.count_variance, sample.sum_variance), (108.0, 10_800.0));
+        let before = Line::default();
+        sample.store(&before);
+        assert_eq!(Sample::read(&before.cells), sample);
+        assert_eq!(sample.since(sample), Sample::default());
+        assert_eq!(sample.plus(sample).since(sample), sample);
+    }
+}
