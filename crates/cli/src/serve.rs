@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use tare::Rule;
 use tare_server::{Config, DEFAULT_PORT, InstrumentValue, Server, ThreadHandling};
 
 use crate::exit::{FAILED, Failure};
-use crate::serve_options::{ConsumerOptions, SizeOptions, boolean, bytes, instrument};
+use crate::serve_options::{ConsumerOptions, SizeOptions, boolean, bytes, instrument, sampling};
 use crate::sql::local;
 
 tare::classes! {
@@ -144,6 +145,12 @@ pub struct Args {
     )]
     performance_schema_instrument: Vec<(String, InstrumentValue)>,
 
+    /// Sample events: every, 1/N (one statement in N is observed whole) or "budget P %"
+    #[arg(
+        long, value_name = "RULE", value_parser = sampling, help_heading = "Performance Schema"
+    )]
+    sampling: Option<Rule>,
+
     #[command(flatten)]
     consumers: ConsumerOptions,
 
@@ -211,6 +218,9 @@ fn config(args: Args) -> Result<Config, Failure> {
     config.instruments = args.performance_schema_instrument;
     config.consumers = args.consumers.0;
     config.sizes = args.sizes.0;
+    if let Some(rule) = args.sampling {
+        config.sizes.push(("sampling".into(), rule.to_string()));
+    }
     config.segment = args.segment;
     config.follow = args.follow;
     if args.attach_pid.is_some() || args.attach_segment.is_some() {

@@ -121,6 +121,11 @@ pub fn boolean(text: &str) -> Result<bool, String> {
     }
 }
 
+/// How events are sampled: `--sampling`.
+pub fn sampling(text: &str) -> Result<tare::Rule, String> {
+    tare::Rule::parse(text).ok_or_else(|| "give every, 1/N or \"budget P %\"".into())
+}
+
 /// `PATTERN=VALUE` of `--performance-schema-instrument`. As in mysqld, quotes around the whole
 /// (which a shell that was not asked to would have taken off) and blanks do not count.
 pub fn instrument(text: &str) -> Result<(String, InstrumentValue), String> {

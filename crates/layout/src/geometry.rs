@@ -11,6 +11,7 @@ use crate::control::Control;
 use crate::digest::Digest;
 use crate::event;
 use crate::fine::FINE_BUCKETS;
+use crate::governor::DECISIONS;
 use crate::header::HEADER_BYTES;
 use crate::histogram::BUCKETS;
 use crate::instance::{File, Instance, Socket};
@@ -178,6 +179,7 @@ pub enum Region {
     MetricRows,
     Samples,
     SamplesTruncated,
+    Decisions,
 }
 
 /// What SHOW ENGINE PERFORMANCE_SCHEMA STATUS calls the regions: by their table where they have one,
@@ -227,10 +229,11 @@ pub const BUFFERS: [&str; REGIONS] = [
     "(metric_row)",
     "(sample)",
     "(sample_truncated)",
+    "(decision)",
 ];
 
 /// How many regions there are.
-pub const REGIONS: usize = Region::SamplesTruncated as usize + 1;
+pub const REGIONS: usize = Region::Decisions as usize + 1;
 
 /// The regions that a reader may write: the control page and the baselines that remember truncation.
 pub const fn is_reader_writable(region: usize) -> bool {
@@ -420,6 +423,7 @@ fn shapes(l: &Limits, slot: &SlotPlaces, bank: &BankPlaces) -> [(usize, usize); 
         (round_up(l.metrics * 8, LINE_BYTES), l.threads),
         (STRIPES * LINE_BYTES, l.classes),
         (LINE_BYTES, l.classes),
+        (LINE_BYTES, DECISIONS),
     ]
 }
 

@@ -18,6 +18,7 @@ pub mod digest;
 pub mod event;
 pub mod fine;
 pub mod geometry;
+pub mod governor;
 pub mod header;
 pub mod histogram;
 pub mod instance;

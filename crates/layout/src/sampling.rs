@@ -237,8 +237,18 @@ mod tests {
         assert_eq!(Rule::parse("1 / 1"), Some(Rule::Every));
         assert_eq!(Rule::parse("Budget 2%"), Some(Rule::Budget(2000)));
         for wrong in [
-            "", "16", "1/0", "1/x", "2/3", "1/65536", "budget", "budget 0 %", "budget -1", "budget 101 %",
-            "budget NaN", "günstig",
+            "",
+            "16",
+            "1/0",
+            "1/x",
+            "2/3",
+            "1/65536",
+            "budget",
+            "budget 0 %",
+            "budget -1",
+            "budget 101 %",
+            "budget NaN",
+            "günstig",
         ] {
             assert_eq!(Rule::parse(wrong), None, "{wrong}");
         }
@@ -257,9 +267,15 @@ mod tests {
             .add_to(&line.cells);
         }
         let sample = Sample::read(&line.cells);
-        assert_eq!((sample.events, sample.clusters, sample.weighted), (4, 2, 13));
+        assert_eq!(
+            (sample.events, sample.clusters, sample.weighted),
+            (4, 2, 13)
+        );
         // 4 * 3 * 3^2; a weight of 1 adds none.
-        assert_eq!((sample.count_variance, sample.sum_variance), (108.0, 10_800.0));
+        assert_eq!(
+            (sample.count_variance, sample.sum_variance),
+            (108.0, 10_800.0)
+        );
         let before = Line::default();
         sample.store(&before);
         assert_eq!(Sample::read(&before.cells), sample);

@@ -140,6 +140,11 @@ impl<'a> View<'a> {
         self.one(Region::SamplesTruncated, class)
     }
 
+    /// The governor's decisions: decision `n` is at `n` modulo their number.
+    pub fn decisions(&self) -> &'a [Line] {
+        self.all(Region::Decisions)
+    }
+
     /// Each slot's mask of effective bits.
     #[inline]
     pub fn thread_masks(&self) -> &'a [AtomicU8] {

@@ -29,6 +29,7 @@ pub mod metrics;
 pub mod names;
 pub mod objects;
 mod rules;
+pub mod sampling;
 mod settings;
 pub mod threads;
 pub mod time;

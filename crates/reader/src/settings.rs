@@ -13,7 +13,7 @@ use crate::error::WriteError;
 use crate::mapping;
 
 impl Segment {
-    fn change(&self, change: impl FnOnce(View<'_>)) -> Result<(), WriteError> {
+    pub(crate) fn change(&self, change: impl FnOnce(View<'_>)) -> Result<(), WriteError> {
         let view = self.writable()?;
         change(view);
         view.controls()
@@ -165,6 +165,6 @@ fn tell_host(view: View<'_>) {
     }
 }
 
-fn gone(what: &'static str, number: u64) -> WriteError {
+pub(crate) fn gone(what: &'static str, number: u64) -> WriteError {
     WriteError::Gone { what, number }
 }

@@ -37,7 +37,11 @@ impl Segment {
     pub fn truncate_classes(&self, scope: Scope, selection: &Selection) -> Result<(), WriteError> {
         self.fill_baseline(scope.baseline(), |tag| {
             tag.item == Item::Class && selection.has(tag.id as usize)
-        })
+        })?;
+        match scope.baseline() {
+            baseline::TRUNCATED_GLOBAL => self.forget_samples(selection),
+            _ => Ok(()),
+        }
     }
 
     /// Truncates the tables by instance: of all instances, of files alone, or of sockets alone.

@@ -25,6 +25,7 @@ pub mod options;
 pub mod performance_schema;
 pub mod record;
 pub mod registry;
+pub mod sampling;
 pub mod server;
 pub mod show;
 pub mod snapshot;

@@ -279,6 +279,7 @@ static SEGMENTS: Spec<SegmentInfo> = Spec::new(
 pub static TABLES: &[&[&dyn Table]] = &[
     &[&CONTENTION_BY_NAME, &HISTOGRAM_BY_NAME, &SEGMENTS],
     crate::cost::TABLES,
+    crate::sampling::TABLES,
 ];
 
 #[cfg(test)]

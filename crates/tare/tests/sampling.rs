@@ -3,13 +3,15 @@
 
 mod support;
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use support::{Random, Running, scale, start};
 use tare::transaction::{Isolation, Mode};
 use tare::{Class, Config, Counter, Operation, Rule, Sampling};
+use tare_layout::governor::{Reason, at as at_decision};
 use tare_layout::line::memory as at;
-use tare_layout::sampling::{GROUPS, STAGE, STATEMENT, Sample, TRANSACTION, WAIT};
+use tare_layout::sampling::{GROUPS, STATEMENT, Sample, WAIT};
 use tare_layout::shared::Lost;
 
 tare::classes! {
@@ -75,7 +77,9 @@ fn sample(tare: &Running, class: &Class) -> Sample {
         return Sample::default();
     };
     let stripes = tare.view.samples(class).iter();
-    stripes.fold(Sample::default(), |sum, line| sum.plus(Sample::read(&line.cells)))
+    stripes.fold(Sample::default(), |sum, line| {
+        sum.plus(Sample::read(&line.cells))
+    })
 }
 
 /// COUNT_STAR of an instrument, all lines of its row together.
@@ -239,8 +243,14 @@ fn what_is_not_sampled_is_exact() {
     }
     assert_eq!(tare.total(&QUERY).buckets, n);
     let memory = |cell| tare.cell(&HEAP, 0, cell);
-    assert_eq!((memory(at::ALLOC_COUNT), memory(at::FREE_COUNT)), (2 * n, n));
-    assert_eq!((memory(at::ALLOC_BYTES), memory(at::FREE_BYTES)), (110 * n, 100 * n));
+    assert_eq!(
+        (memory(at::ALLOC_COUNT), memory(at::FREE_COUNT)),
+        (2 * n, n)
+    );
+    assert_eq!(
+        (memory(at::ALLOC_BYTES), memory(at::FREE_BYTES)),
+        (110 * n, 100 * n)
+    );
     assert_eq!(tare.cell(&QUERY, 1, 1 + Counter::RowsSent as usize), 2 * n);
     let (inner, sample) = digest(&tare, "SELECT ?");
     assert!(is_near(n, inner, sample.count_variance.sqrt()), "{inner}");
@@ -261,7 +271,14 @@ fn an_event_has_the_weight_of_where_it_began() {
         let transaction = tare::transaction::start(&TRX, mode);
         let wait = tare::wait::start(&FILE, Operation::Read);
         drop(first);
-        set_all(&tare, if i % 2 == 0 { Rule::OneIn(3) } else { Rule::OneIn(6) });
+        set_all(
+            &tare,
+            if i % 2 == 0 {
+                Rule::OneIn(3)
+            } else {
+                Rule::OneIn(6)
+            },
+        );
         let second = tare::statement::start(&QUERY);
         drop(wait);
         drop(second);
@@ -273,7 +290,11 @@ fn an_event_has_the_weight_of_where_it_began() {
     let sample_of = |class| sample(&tare, class);
     for (class, estimate) in [(&TRX, trx()), (&FILE, count(&tare, &FILE))] {
         let error = sample_of(class).count_variance.sqrt();
-        assert!(error > 0.0 && is_near(n, estimate, error), "{} {estimate}", class.name());
+        assert!(
+            error > 0.0 && is_near(n, estimate, error),
+            "{} {estimate}",
+            class.name()
+        );
         let sample = sample_of(class);
         assert_eq!(sample.weighted, estimate);
     }
@@ -308,11 +329,14 @@ fn each_type_has_a_rate_of_its_own() {
     assert_eq!(count(&tare, &S0), n as u64, "stages are all there");
     let waits = sample(&tare, &W0);
     assert!((200..700).contains(&waits.clusters), "{waits:?}");
-    assert!(is_near(n as u64, count(&tare, &W0), waits.count_variance.sqrt()));
+    assert!(is_near(
+        n as u64,
+        count(&tare, &W0),
+        waits.count_variance.sqrt()
+    ));
     let (seen, of_digest) = digest(&tare, TABLES[0]);
     assert!((200..500).contains(&of_digest.clusters), "{of_digest:?}");
     assert!(is_near(n as u64 / 4, seen, of_digest.count_variance.sqrt()));
-    let (_, _) = (STAGE, TRANSACTION);
 }
 
 #[test]
@@ -350,9 +374,17 @@ fn locks_and_files_are_sampled_by_instance() {
         wait.bytes(10);
     }
     let sampled = sample(&tare, &LOCK);
-    assert!(is_near(n, count(&tare, &LOCK), sampled.count_variance.sqrt()));
+    assert!(is_near(
+        n,
+        count(&tare, &LOCK),
+        sampled.count_variance.sqrt()
+    ));
     let bytes = tare.line(&FILE, 1);
-    assert_eq!(bytes.extra, 10 * bytes.count, "bytes have their event's weight");
+    assert_eq!(
+        bytes.extra,
+        10 * bytes.count,
+        "bytes have their event's weight"
+    );
     assert_eq!(bytes.buckets, bytes.count, "so have histograms");
     let id = tare.instances(&LOCK).pop().expect("the lock");
     assert_eq!(tare.instance(id, 0).count, count(&tare, &LOCK));
@@ -385,7 +417,11 @@ fn threads_come_and_go_while_n_changes() {
     assert_eq!(count(&tare, &QUERY), all);
     for (class, exact) in [(&W0, all), (&W2, 2 * all), (&W5, all)] {
         let error = sample(&tare, class).count_variance.sqrt();
-        assert!(is_near(exact, count(&tare, class), error), "{}", class.name());
+        assert!(
+            is_near(exact, count(&tare, class), error),
+            "{}",
+            class.name()
+        );
     }
     assert_eq!(tare.lost(Lost::Rows), 0);
 }
@@ -402,4 +438,27 @@ fn every_again_is_exact_at_once() {
         statement(i, &[1; 6]);
     }
     assert_eq!(count(&tare, &W0) - before, 500);
+}
+
+#[test]
+fn a_budget_sets_n_and_says_why() {
+    // So little that any load exceeds it.
+    let tare = sampled(Rule::Budget(1), 19);
+    let decided = || {
+        let lines = tare.view.decisions().iter();
+        let first = lines.filter(|line| line.get(at_decision::NUMBER) != 0);
+        first.map(|line| line.get(at_decision::WHAT) & 0xff).next()
+    };
+    let mut n = 0;
+    // As long as it takes: the governor has a thread of its own.
+    while decided().is_none() {
+        for _ in 0..1_000 {
+            statement(n, &[5; 6]);
+            n += 1;
+        }
+    }
+    assert_eq!(decided(), Some(Reason::Over as u64));
+    let rates = tare.view.control().sampling.iter();
+    assert!(rates.map(|n| n.load(Ordering::Relaxed)).max() > Some(1));
+    assert_eq!(count(&tare, &QUERY), n as u64);
 }

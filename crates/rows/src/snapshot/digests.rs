@@ -79,7 +79,7 @@ impl Snapshot {
         )))
     }
 
-    fn digests_read(&self, host: &Host) -> &Arc<Vec<digests::Digest>> {
+    pub(super) fn digests_read(&self, host: &Host) -> &Arc<Vec<digests::Digest>> {
         self.digests_read
             .get_or_init(|| Arc::new(host.banks().digests()))
     }

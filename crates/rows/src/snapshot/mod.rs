@@ -13,6 +13,7 @@ mod handles;
 mod host;
 mod objects;
 mod rules;
+mod sampling;
 mod setup;
 mod status;
 mod summaries;

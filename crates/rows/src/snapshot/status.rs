@@ -7,6 +7,7 @@ use tare_layout::control::EVERY;
 use tare_layout::geometry::Limits;
 use tare_layout::header::STOPPED;
 use tare_layout::primitive::AtomicU64;
+use tare_layout::sampling::{GROUP_NAMES, Rule};
 use tare_layout::shared::{LOSSES, Lost, Shared};
 use tare_layout::slot::STATEMENT_DEPTH;
 use tare_reader::classes::text;
@@ -205,6 +206,7 @@ impl Snapshot {
             let limit = control.memory_limit.load(Ordering::Relaxed);
             variables.push(Variable::new("tare_lock_timing", lock_timing(host)));
             variables.push(Variable::new("tare_memory_limit", limit));
+            variables.push(Variable::new("tare_sampling", sampling(host)));
         }
         variables
     }
@@ -243,6 +245,7 @@ impl Snapshot {
         ));
         if let Some(host) = &self.host {
             let (texts, digests) = host.banks().cut_texts();
+            status.push(Variable::new("Tare_sampling", sampling(host)));
             status.push(Variable::new("Tare_sql_texts_cut", texts));
             status.push(Variable::new("Tare_digests_cut", digests));
             status.push(Variable::new(
@@ -333,6 +336,22 @@ impl Snapshot {
             lost: host.lost(),
         };
         Ok(Box::new(std::iter::once(row)))
+    }
+}
+
+/// `OFF`, or how each event type is sampled that is.
+fn sampling(host: &Host) -> String {
+    let control = host.view().control();
+    let mut said: Vec<String> = Vec::new();
+    for (group, name) in GROUP_NAMES.into_iter().enumerate() {
+        match control.rule(group) {
+            Rule::Every => {}
+            rule => said.push(format!("{name} {rule}")),
+        }
+    }
+    match said.is_empty() {
+        true => "OFF".into(),
+        false => said.join(", "),
     }
 }
 

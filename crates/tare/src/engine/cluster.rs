@@ -136,10 +136,11 @@ impl Local {
         let (bank, arena) = (engine.view.bank(number), engine.view.arena(number));
         let used = bank.used.load(Ordering::Relaxed) as usize;
         let mut has_others = false;
+        let mut events = [0; GROUPS];
         for (at, tag) in items(arena, used) {
             let lines = &arena[at..at + tag.lines];
             match tag.item {
-                Item::Class => self.fold_class(tag.id as u16, lines, weights),
+                Item::Class => self.fold_class(tag.id as u16, lines, weights, &mut events),
                 Item::Instance => self.fold_instance(tag.id, lines, u64::from(weights[WAIT])),
                 Item::Object => self.fold_object(tag, lines, u64::from(weights[WAIT])),
                 Item::Digest => self.fold_digest(tag.id, at, u64::from(weights[STATEMENT])),
@@ -172,9 +173,18 @@ impl Local {
             }
         }
         engine.empty_scratch(number);
+        // Of a time between statements there is no digest.
+        events[STATEMENT] = u64::from(self.statements.get() != 0 && weights[STATEMENT] != 0);
+        engine.tally.add(&events, weights);
     }
 
-    fn fold_class(&self, class: u16, lines: &[Line], weights: &[u32; GROUPS]) {
+    fn fold_class(
+        &self,
+        class: u16,
+        lines: &[Line],
+        weights: &[u32; GROUPS],
+        seen: &mut [u64; GROUPS],
+    ) {
         let index = self.engine.view.class_index(self.scratch());
         index[usize::from(class)].store(0, Ordering::Relaxed);
         let Some(kind) = self.engine.kind_of(usize::from(class)) else {
@@ -199,7 +209,8 @@ impl Local {
             }
             add_cells(kind, i, line, observed);
         }
-        if group.is_some() && events != 0 {
+        if let Some(group) = group.filter(|_| events != 0) {
+            seen[group] += events;
             let stripes = self.engine.view.samples(usize::from(class));
             let observed = Observed {
                 events,
@@ -340,7 +351,12 @@ fn fold_memory(own: &[Line], lines: &[Line]) {
             own[line].set(cell, mark as u64);
         }
     }
-    for cell in [at::ALLOC_COUNT, at::FREE_COUNT, at::ALLOC_BYTES, at::FREE_BYTES] {
+    for cell in [
+        at::ALLOC_COUNT,
+        at::FREE_COUNT,
+        at::ALLOC_BYTES,
+        at::FREE_BYTES,
+    ] {
         own[0].add(cell, lines[0].get(cell));
     }
 }

@@ -11,9 +11,9 @@ use tare_layout::primitive::bump;
 use tare_layout::sampling::Observed;
 use tare_layout::shared::Lost;
 
+use super::cluster::add_wraps;
 use super::counted::Counted;
 use super::digest_table::{Found, hash_word};
-use super::cluster::add_wraps;
 use super::fine::{Place, fine_bucket};
 use super::hot::attached;
 use super::local::Local;
@@ -227,7 +227,10 @@ impl Local {
             line.set(MAX, line.get(MAX).max(ticks));
             let bank = self.bank_number.get();
             let _making = self.making();
-            if let Some(at) = self.engine.fine_block_of(bank, &line.cells[HISTOGRAM], place.block) {
+            if let Some(at) = self
+                .engine
+                .fine_block_of(bank, &line.cells[HISTOGRAM], place.block)
+            {
                 let block = &self.engine.view.arena(bank)[at..at + FINE_BLOCK_LINES];
                 let wraps = add_wraps(fine_bucket(block, place.within), weight as u32);
                 let spill = self.engine.view.digest_histogram(found.id as usize);

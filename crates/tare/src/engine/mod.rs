@@ -20,6 +20,7 @@ mod fill;
 pub(crate) mod fine;
 mod fine_rows;
 pub(crate) mod freelist;
+mod governor;
 mod held;
 pub(crate) mod history;
 pub(crate) mod hot;

@@ -11,6 +11,7 @@ use tare_layout::control::effective;
 use tare_layout::sampling::{GROUPS, MAX_RATE, STAGE, STATEMENT, WAIT};
 
 use super::cluster::Real;
+use super::governor;
 use super::held::Held;
 use super::local::Local;
 
@@ -154,17 +155,26 @@ impl Local {
         if sampler.random.get() == 0 {
             let seed = control.sampling_seed.load(Ordering::Relaxed);
             let thread = self.slot.thread_id.load(Ordering::Relaxed);
-            sampler.random.set(seed ^ thread.wrapping_mul(0xd134_2543_de82_ef95) | 1);
+            sampler
+                .random
+                .set(seed ^ thread.wrapping_mul(0xd134_2543_de82_ef95) | 1);
         }
         for (rate, n) in sampler.rates.iter().zip(&control.sampling) {
             rate.set(n.load(Ordering::Relaxed).clamp(1, MAX_RATE));
         }
         let rates = || sampler.rates.iter().map(Cell::get);
-        let is_sampling = rates().any(|n| n > 1);
+        let is_sampling = control.is_sampling();
         let smallest = rates().min().unwrap_or(1);
         sampler.smallest.set(if is_sampling { smallest } else { 0 });
         sampler.statements.set(sampler.geometric(smallest));
         sampler.gaps.set(sampler.geometric(smallest));
+        if control
+            .budgets
+            .iter()
+            .any(|b| b.load(Ordering::Relaxed) != 0)
+        {
+            governor::watch(&self.engine);
+        }
     }
 
     #[inline(always)]
@@ -207,7 +217,8 @@ impl Local {
         let mut subset = 0;
         for group in 0..GROUPS {
             let rate = sampler.rates[group].get();
-            let is_in = rate == smallest || sampler.random() % u64::from(rate) < u64::from(smallest);
+            let is_in =
+                rate == smallest || sampler.random() % u64::from(rate) < u64::from(smallest);
             sampler.weights[group].set(if is_in { rate } else { 0 });
             subset |= usize::from(is_in) << group;
         }
@@ -307,7 +318,12 @@ impl Local {
         if sampler.state.get() == State::Exact {
             return 1;
         }
-        let slow = self.engine.view.control().slow_ticks.load(Ordering::Relaxed);
+        let slow = self
+            .engine
+            .view
+            .control()
+            .slow_ticks
+            .load(Ordering::Relaxed);
         let by_length = match ticks {
             Some(ticks) if slow != 0 => (ticks as f64 / slow as f64).min(1.0),
             _ => 0.0,

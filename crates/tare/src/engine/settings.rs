@@ -75,7 +75,7 @@ pub fn watch() {
         engine(GENERATION.load(Ordering::Relaxed)).map(|engine| Arc::clone(&engine))
     };
     if let Some(engine) = running {
-        start(move || wait_for_changes(&engine));
+        start("tare-settings", move || wait_for_changes(&engine));
     }
 }
 
@@ -165,7 +165,7 @@ fn wake(word: &AtomicU32) {
 }
 
 /// Runs `work` on a thread of its own that no signal of the host's comes to.
-fn start(work: impl FnOnce() + Send + 'static) {
+pub(super) fn start(name: &str, work: impl FnOnce() + Send + 'static) {
     const STACK: usize = 64 * 1024;
     let mut all = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
     let mut before = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
@@ -176,7 +176,7 @@ fn start(work: impl FnOnce() + Send + 'static) {
         libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), before.as_mut_ptr());
     }
     let builder = std::thread::Builder::new()
-        .name("tare-settings".into())
+        .name(name.into())
         .stack_size(STACK);
     // Without it a setting that a reader changes takes effect in flags alone, as everywhere else.
     let _ = builder.spawn(work);

@@ -17,8 +17,8 @@ use tare_layout::slot::{FREE, LIVE, NO_BANK, Slot, ring};
 use super::account::Account;
 use super::local::{Local, OfStatement, OpenStage, Rings, wait_key};
 use super::pending::Pending;
-use super::sampler::Sampler;
 use super::running::is_running;
+use super::sampler::Sampler;
 use super::state::Engine;
 use super::{clock, freelist, hot};
 use crate::class::Class;
@@ -110,7 +110,11 @@ impl Local {
             pending: Pending::default(),
             edge: Cell::new(0),
             idle_end: Cell::new(0),
-            wait_key: Cell::new(wait_key(u64::from(engine.generation) << 32 | number as u64, 0, 1)),
+            wait_key: Cell::new(wait_key(
+                u64::from(engine.generation) << 32 | number as u64,
+                0,
+                1,
+            )),
             sampler: Sampler::default(),
             stage: OpenStage::default(),
             statements: Cell::new(0),

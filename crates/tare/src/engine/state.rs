@@ -16,6 +16,7 @@ use super::awake::Awake;
 use super::bank::Outside;
 use super::clock;
 use super::digest_table::Making;
+use super::governor::Tally;
 use super::instances::Files;
 use super::locals::Locals;
 use super::mapping::Mapping;
@@ -51,6 +52,8 @@ pub(crate) struct Engine {
     pub without_holders: AtomicBool,
     /// The bank of memory that threads count outside of sessions.
     pub(super) outside: OnceLock<Outside>,
+    /// What clusters have observed, for the governor.
+    pub(super) tally: Tally,
     /// Files by class and path.
     pub files: Mutex<Files>,
     /// Tables and programs by name.
@@ -109,6 +112,7 @@ impl Engine {
             awake: Awake::all(geometry.region(Region::Banks).count),
             without_holders: AtomicBool::new(false),
             outside: OnceLock::new(),
+            tally: Tally::default(),
             files: Mutex::default(),
             objects: Mutex::default(),
             ended: Mutex::default(),

@@ -1,0 +1,310 @@
+//! Tables of schema `tare` about sampling: how events are sampled, and how good the estimates are.
+
+use std::sync::Arc;
+
+use crate::cell::Cell;
+use crate::describe::{Column, Key, Spec, Table, U64, Update, col, null};
+
+/// How events of a type are sampled.
+#[derive(Debug, Clone)]
+pub struct Sampled {
+    /// The group's number.
+    pub id: u32,
+    /// What it is called.
+    pub event_type: &'static str,
+    /// `every`, `1/N` or `budget P %`.
+    pub sampling: String,
+    /// N.
+    pub one_in: u64,
+    /// The threshold of digests, in milliseconds; other types have none.
+    pub slow_ms: Option<f64>,
+}
+
+static SETUP_SAMPLING: Spec<Sampled> = Spec::new(
+    "tare",
+    "setup_sampling",
+    "How events of each type are sampled. Statements, memory and errors are always counted exactly; `statement` \
+     means digests, `wait` includes idle times.",
+    &[&[
+        col(
+            "event_type",
+            "varchar(64)",
+            "The event type.",
+            |r: &Sampled| r.event_type.into(),
+        ),
+        col(
+            "sampling",
+            "varchar(64)",
+            "`every`, `1/N` (one statement in N is observed whole) or `budget P %` (N is chosen so that \
+             instrumentation takes no more of the program's CPU time); can be updated.",
+            |r| r.sampling.as_str().into(),
+        ),
+        col("one_in", U64, "N at present.", |r| r.one_in.into()),
+        null(
+            "slow_ms",
+            "double",
+            "Statements that take so many milliseconds are always kept, 0 = none is for that; can be updated. NULL \
+             for types other than `statement`.",
+            |r| r.slow_ms.map_or(Cell::Null, Cell::Real),
+        ),
+    ]],
+    |view, _| view.snapshot.sampled(),
+)
+.keys(&[Key::Primary(&["event_type"])])
+.expect(4)
+.update(
+    |r| i64::from(r.id),
+    Update {
+        columns: &["sampling", "slow_ms"],
+        apply: |view, rowid, changes| view.snapshot.set_sampled(rowid as u32, changes),
+    },
+);
+
+/// An estimate and its error.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Estimate {
+    /// COUNT_STAR of the summary.
+    pub count: u64,
+    /// SUM_TIMER_WAIT of the summary, in picoseconds.
+    pub sum: u64,
+    /// Events that were observed in sampled clusters.
+    pub observed: u64,
+    /// Those clusters.
+    pub clusters: u64,
+    /// What those events were counted as.
+    pub weighted: u64,
+    /// Standard error of the count.
+    pub count_error: f64,
+    /// Standard error of the sum, in picoseconds.
+    pub sum_error: f64,
+}
+
+impl Estimate {
+    /// Half the 95 % interval of the count, in percent of it.
+    pub fn percent(&self) -> f64 {
+        match self.count {
+            0 => 0.0,
+            count => 100.0 * 1.96 * self.count_error / count as f64,
+        }
+    }
+
+    fn weight(&self) -> Option<f64> {
+        (self.observed != 0).then(|| self.weighted as f64 / self.observed as f64)
+    }
+}
+
+/// An estimate of an instrument.
+#[derive(Debug, Clone)]
+pub struct OfInstrument {
+    /// The instrument.
+    pub name: Arc<str>,
+    /// The figures.
+    pub estimate: Estimate,
+}
+
+impl AsRef<Estimate> for OfInstrument {
+    fn as_ref(&self) -> &Estimate {
+        &self.estimate
+    }
+}
+
+/// An estimate of a digest.
+#[derive(Debug, Clone)]
+pub struct OfDigest {
+    /// The default schema.
+    pub schema: Option<Arc<str>>,
+    /// The digest; `None` = all else.
+    pub digest: Option<Arc<str>>,
+    /// Its text.
+    pub text: Option<Arc<str>>,
+    /// The figures.
+    pub estimate: Estimate,
+}
+
+impl AsRef<Estimate> for OfDigest {
+    fn as_ref(&self) -> &Estimate {
+        &self.estimate
+    }
+}
+
+/// The columns that estimates share.
+const fn figures<R: AsRef<Estimate>>() -> [Column<R>; 9] {
+    [
+        col(
+            "count_star",
+            U64,
+            "Events: what was counted exactly, and what the observed ones stand for.",
+            |r| r.as_ref().count.into(),
+        ),
+        col(
+            "count_error",
+            "double",
+            "The standard error of count_star; 0 if all was counted exactly.",
+            |r| Cell::Real(r.as_ref().count_error),
+        ),
+        col(
+            "count_error_pct",
+            "double",
+            "Half of the 95 % interval of count_star, in percent of it.",
+            |r| Cell::Real(r.as_ref().percent()),
+        ),
+        col(
+            "sum_timer_wait",
+            U64,
+            "Total wait time, in picoseconds, estimated likewise.",
+            |r| r.as_ref().sum.into(),
+        ),
+        col(
+            "sum_error",
+            "double",
+            "The standard error of sum_timer_wait, in picoseconds.",
+            |r| Cell::Real(r.as_ref().sum_error),
+        ),
+        col(
+            "events_observed",
+            U64,
+            "Events observed in sampled clusters: the sample's size.",
+            |r| r.as_ref().observed.into(),
+        ),
+        col(
+            "clusters",
+            U64,
+            "Statements, or times between two of a session, that these events were in. Below some 30 the error is \
+             known poorly.",
+            |r| r.as_ref().clusters.into(),
+        ),
+        col(
+            "events_represented",
+            U64,
+            "What these events stand for in count_star.",
+            |r| r.as_ref().weighted.into(),
+        ),
+        null(
+            "avg_weight",
+            "double",
+            "For how many events an observed one stands, on average; NULL if none was observed.",
+            |r| r.as_ref().weight().map_or(Cell::Null, Cell::Real),
+        ),
+    ]
+}
+
+static INSTRUMENT_FIGURES: [Column<OfInstrument>; 9] = figures();
+static DIGEST_FIGURES: [Column<OfDigest>; 9] = figures();
+
+static BY_INSTRUMENT: Spec<OfInstrument> = Spec::new(
+    "tare",
+    "sampling_by_instrument",
+    "How good the estimates by event name are: of each instrument that was observed in sampled clusters.",
+    &[
+        &[col(
+            "event_name",
+            "varchar(128)",
+            "The instrument.",
+            |r: &OfInstrument| (&*r.name).into(),
+        )],
+        &INSTRUMENT_FIGURES,
+    ],
+    |view, _| view.snapshot.estimates(),
+)
+.keys(&[Key::Primary(&["event_name"])]);
+
+static BY_DIGEST: Spec<OfDigest> = Spec::new(
+    "tare",
+    "sampling_by_digest",
+    "How good the estimates by digest are: of each digest that was observed while statements were sampled.",
+    &[
+        &[
+            null(
+                "schema_name",
+                "varchar(64)",
+                "The default database.",
+                |r: &OfDigest| Cell::opt(r.schema.as_deref()),
+            ),
+            null(
+                "digest",
+                "varchar(64)",
+                "The digest; NULL for all statements that found no room.",
+                |r| Cell::opt(r.digest.as_deref()),
+            ),
+            null("digest_text", "longtext", "Its text.", |r| {
+                Cell::opt(r.text.as_deref())
+            }),
+        ],
+        &DIGEST_FIGURES,
+    ],
+    |view, _| view.snapshot.digest_estimates(),
+);
+
+/// What the governor decided.
+#[derive(Debug, Clone)]
+pub struct Decision {
+    /// Its number, from 1.
+    pub number: u64,
+    /// Microseconds since 1970.
+    pub at_us: u64,
+    /// The event type.
+    pub event_type: &'static str,
+    /// Why.
+    pub reason: &'static str,
+    /// N before, and from then on.
+    pub rates: [u64; 2],
+    /// Thousandths of a percent of CPU time: the budget, and what was spent just before.
+    pub budget_spent: [u64; 2],
+    /// Events a second.
+    pub events: u64,
+    /// What one costs, in picoseconds.
+    pub unit_ps: u64,
+}
+
+static GOVERNOR: Spec<Decision> = Spec::new(
+    "tare",
+    "governor",
+    "What the governor of sampling decided: the last 256 changes of N of event types that have a budget.",
+    &[&[
+        col("decision", U64, "Its number.", |r: &Decision| r.number.into()),
+        col(
+            "decided",
+            "timestamp(6)",
+            "When it was made, in UTC.",
+            |r| crate::time::timestamp(r.at_us).into(),
+        ),
+        col("event_type", "varchar(64)", "The event type.", |r| {
+            r.event_type.into()
+        }),
+        col("reason", "varchar(64)", "Why N was changed.", |r| {
+            r.reason.into()
+        }),
+        col("one_in_before", U64, "N before.", |r| r.rates[0].into()),
+        col("one_in", U64, "N from then on.", |r| r.rates[1].into()),
+        col(
+            "budget_pct",
+            "double",
+            "The budget, in percent of the program's CPU time.",
+            |r| Cell::Real(r.budget_spent[0] as f64 / 1000.0),
+        ),
+        col(
+            "spent_pct",
+            "double",
+            "What events of this type cost just before, in percent of the program's CPU time: events a second / N * \
+             the cost of one.",
+            |r| Cell::Real(r.budget_spent[1] as f64 / 1000.0),
+        ),
+        col(
+            "events_per_second",
+            U64,
+            "Events a second, observed or not, estimated.",
+            |r| r.events.into(),
+        ),
+        col(
+            "event_cost",
+            U64,
+            "What an observed event costs, in picoseconds, as measured when the governor began.",
+            |r| r.unit_ps.into(),
+        ),
+    ]],
+    |view, _| view.snapshot.decisions(),
+)
+.keys(&[Key::Primary(&["decision"])]);
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[&SETUP_SAMPLING, &BY_INSTRUMENT, &BY_DIGEST, &GOVERNOR];

@@ -1,0 +1,165 @@
+//! Sampling, read and changed.
+
+use std::sync::atomic::Ordering;
+
+use tare_layout::governor::{REASONS, at};
+use tare_layout::line::{COUNT, Line, SUM};
+use tare_layout::sampling::{GROUP_NAMES, Rule, STATEMENT, Sample};
+use tare_mysql::error::SqlError;
+use tare_reader::sampling;
+
+use super::host::Host;
+use super::summaries::Family;
+use super::truncate::done;
+use super::{Done, Listed, Snapshot, none};
+use crate::describe::Change;
+use crate::sampling::{Decision, Estimate, OfDigest, OfInstrument, Sampled};
+
+impl Snapshot {
+    /// tare.setup_sampling.
+    pub fn sampled(&self) -> Listed<Sampled> {
+        let Some(host) = &self.host else {
+            return none();
+        };
+        let control = host.view().control();
+        let row = |(group, event_type): (usize, &'static str)| Sampled {
+            id: group as u32,
+            event_type,
+            sampling: control.rule(group).to_string(),
+            one_in: u64::from(control.sampling[group].load(Ordering::Relaxed).max(1)),
+            slow_ms: (group == STATEMENT).then(|| sampling::slow_ms(host.view(), &host.clock)),
+        };
+        let rows: Vec<Sampled> = GROUP_NAMES.into_iter().enumerate().map(row).collect();
+        Ok(Box::new(rows.into_iter()))
+    }
+
+    /// UPDATE tare.setup_sampling.
+    pub fn set_sampled(&self, id: u32, changes: &[Change]) -> Done {
+        let host = self.present()?;
+        for change in changes {
+            let value = change.value.as_deref();
+            if change.column == "slow_ms" {
+                match value.map(|value| value.trim().parse::<f64>()) {
+                    // A whole UPDATE may name it: of other types it is NULL and stays so.
+                    None if id as usize != STATEMENT => {}
+                    Some(Ok(ms)) if id as usize == STATEMENT && (0.0..=1e9).contains(&ms) => {
+                        done(host.segment.set_slow_ms(ms.round() as u64))?;
+                    }
+                    _ => return Err(SqlError::data_truncated(change.column)),
+                }
+                continue;
+            }
+            let text = value.ok_or_else(|| SqlError::cannot_be_null(change.column))?;
+            let rule = Rule::parse(text).ok_or_else(|| SqlError::data_truncated(change.column))?;
+            done(host.segment.set_sampling(id as usize, rule))?;
+        }
+        Ok(())
+    }
+
+    /// tare.sampling_by_instrument.
+    pub fn estimates(&self) -> Listed<OfInstrument> {
+        let Some(host) = &self.host else {
+            return none();
+        };
+        let mut rows = Vec::new();
+        for family in [Family::Wait, Family::Stage, Family::Transaction] {
+            let group = self.whole_host(host, family);
+            for class in self.classes(host).iter() {
+                let sample = sampling::of_class(host.view(), class.id);
+                let Some(row) = (family.has(class.kind) && sample.clusters != 0)
+                    .then(|| group.row(class))
+                    .flatten()
+                else {
+                    continue;
+                };
+                let total = |cell: usize| {
+                    let times = &row[..class.kind.time_lines()];
+                    times.iter().map(|line| line[cell]).sum()
+                };
+                rows.push(OfInstrument {
+                    name: class.name.clone(),
+                    estimate: estimate(host, total(COUNT), total(SUM), sample),
+                });
+            }
+        }
+        Ok(Box::new(rows.into_iter()))
+    }
+
+    /// tare.sampling_by_digest.
+    pub fn digest_estimates(&self) -> Listed<OfDigest> {
+        let Some(host) = &self.host else {
+            return none();
+        };
+        let mut rows = Vec::new();
+        for digest in self.digests_read(host).iter() {
+            let sample = sampling::of_digest(host.view(), digest.id);
+            if sample.clusters == 0 {
+                continue;
+            }
+            let line = &digest.row[0];
+            rows.push(OfDigest {
+                schema: self.names(host).schema(digest.schema),
+                digest: (digest.id != 0).then(|| digest.hash.clone()),
+                text: digest.text.clone(),
+                estimate: estimate(host, line[COUNT], line[SUM], sample),
+            });
+        }
+        Ok(Box::new(rows.into_iter()))
+    }
+}
+
+impl Snapshot {
+    /// tare.governor, the oldest first.
+    pub fn decisions(&self) -> Listed<Decision> {
+        let Some(host) = &self.host else {
+            return none();
+        };
+        let mut rows: Vec<Decision> = match sampling::was_sampled(host.view()) {
+            true => host
+                .view()
+                .decisions()
+                .iter()
+                .filter_map(decision)
+                .collect(),
+            false => Vec::new(),
+        };
+        rows.sort_by_key(|row| row.number);
+        Ok(Box::new(rows.into_iter()))
+    }
+}
+
+/// A decision, unless there is none or it is being written.
+fn decision(line: &Line) -> Option<Decision> {
+    let number = line.cells[at::NUMBER].load(Ordering::Acquire);
+    let (what, rates) = (line.get(at::WHAT), line.get(at::RATES));
+    let row = Decision {
+        number,
+        at_us: line.get(at::UNIX_NS) / 1000,
+        event_type: GROUP_NAMES[(what >> 8) as u8 as usize % GROUP_NAMES.len()],
+        reason: REASONS[what as u8 as usize % REASONS.len()],
+        rates: [u64::from(rates as u32), rates >> 32],
+        budget_spent: [line.get(at::BUDGET), line.get(at::SPENT)],
+        events: line.get(at::EVENTS),
+        unit_ps: line.get(at::UNIT_PS),
+    };
+    let is_whole = number != 0 && line.cells[at::NUMBER].load(Ordering::Acquire) == number;
+    is_whole.then_some(row)
+}
+
+fn estimate(host: &Host, count: u64, ticks: u64, sample: Sample) -> Estimate {
+    let tick_ps = 1e12 / host.clock.ticks_per_second.max(1) as f64;
+    Estimate {
+        count,
+        sum: host.clock.ps(ticks),
+        observed: sample.events,
+        clusters: sample.clusters,
+        weighted: sample.weighted,
+        count_error: real(sample.count_variance.sqrt()),
+        sum_error: real(sample.sum_variance.sqrt() * tick_ps),
+    }
+}
+
+/// A hostile segment may say what is no number.
+fn real(n: f64) -> f64 {
+    if n.is_finite() { n } else { 0.0 }
+}

@@ -1,0 +1,146 @@
+//! Sampling by SQL: set live, shown, and each estimate with its error.
+
+#![cfg(feature = "instrument")]
+
+mod support;
+
+use support::{Running, start};
+use tare::{Config, Operation, Rule, Sampling};
+
+tare::classes! {
+    static LOCK: MetadataLock = "wait/lock/metadata/sampled/lock";
+    static STAGE: Stage = "stage/sampled/One";
+    static SELECT: Statement = "statement/sql/select";
+}
+
+fn config(rule: Rule) -> Config {
+    Config {
+        sampling: Sampling {
+            rules: [rule; 4],
+            slow_ms: 0,
+            seed: Some(7),
+        },
+        ..Config::everything()
+    }
+}
+
+fn load(n: usize) {
+    for i in 0..n {
+        let statement = tare::statement::start(&SELECT);
+        statement.text(if i % 2 == 0 {
+            "SELECT 1 FROM a"
+        } else {
+            "SELECT 1 FROM b"
+        });
+        tare::stage::set(&STAGE);
+        drop(tare::wait::start(&LOCK, Operation::Lock));
+        drop(tare::wait::start(&LOCK, Operation::Lock));
+    }
+}
+
+fn status(r: &Running) -> String {
+    r.one(
+        "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Tare_sampling'",
+    )
+}
+
+#[test]
+fn it_is_a_setting_of_each_event_type() {
+    let r = start(Config::everything());
+    let all = "SELECT GROUP_CONCAT(CONCAT(event_type, ' ', sampling, ' ', one_in) ORDER BY event_type) FROM \
+               tare.setup_sampling";
+    assert_eq!(
+        r.one(all),
+        "stage every 1,statement every 1,transaction every 1,wait every 1"
+    );
+    assert_eq!(status(&r), "OFF");
+    let change =
+        "UPDATE tare.setup_sampling SET sampling = '1/16' WHERE event_type IN ('wait', 'stage')";
+    assert_eq!(r.execute(change), Ok(2));
+    assert_eq!(
+        r.one(all),
+        "stage 1/16 16,statement every 1,transaction every 1,wait 1/16 16"
+    );
+    assert_eq!(status(&r), "wait 1/16, stage 1/16");
+    let slow = "UPDATE tare.setup_sampling SET slow_ms = 250 WHERE event_type = 'statement'";
+    assert_eq!(r.execute(slow), Ok(1));
+    assert_eq!(
+        r.number("SELECT ROUND(slow_ms) FROM tare.setup_sampling WHERE event_type = 'statement'"),
+        250
+    );
+    for wrong in ["'16'", "'1/0'", "'budget'", "''", "NULL"] {
+        let sql = format!("UPDATE tare.setup_sampling SET sampling = {wrong}");
+        assert!(r.execute(&sql).is_err(), "{wrong}");
+    }
+    let sql = "UPDATE tare.setup_sampling SET slow_ms = 1 WHERE event_type = 'wait'";
+    assert!(r.execute(sql).is_err(), "waits have none");
+    assert_eq!(
+        r.execute("UPDATE tare.setup_sampling SET sampling = 'every'"),
+        Ok(4)
+    );
+    assert_eq!(status(&r), "OFF");
+}
+
+#[test]
+fn estimates_say_how_good_they_are() {
+    let r = start(config(Rule::OneIn(8)));
+    load(4_000);
+    let summary = |table: &str, name: &str| {
+        r.number(&format!(
+            "SELECT COUNT_STAR FROM performance_schema.events_{table}_summary_global_by_event_name WHERE EVENT_NAME \
+             = '{name}'"
+        ))
+    };
+    assert_eq!(summary("statements", "statement/sql/select"), 4_000);
+    let waits = summary("waits", "wait/lock/metadata/sampled/lock");
+    // Eight standard errors of 500 clusters.
+    assert!((5_500..10_500).contains(&waits), "{waits}");
+    assert_eq!(
+        r.one(
+            "SELECT CONCAT(count_star, ' ', events_represented = count_star, ' ', avg_weight = 8, ' ', events_observed = 2 \
+             * clusters, ' ', count_error BETWEEN 100 AND 500, ' ', count_error_pct > 1, ' ', sum_error > 0) FROM \
+             tare.sampling_by_instrument WHERE event_name = 'wait/lock/metadata/sampled/lock'"
+        ),
+        format!("{waits} 1 1 1 1 1 1")
+    );
+    let digests = "SELECT COUNT(*) FROM tare.sampling_by_digest s JOIN \
+                   performance_schema.events_statements_summary_by_digest d ON s.digest = d.DIGEST WHERE s.count_star \
+                   = d.COUNT_STAR AND s.clusters > 150 AND s.count_error > 0";
+    assert_eq!(r.number(digests), 2);
+    r.truncate("events_waits_summary_global_by_event_name");
+    let left =
+        "SELECT COUNT(*) FROM tare.sampling_by_instrument WHERE event_name LIKE 'wait/lock/%'";
+    assert_eq!(r.number(left), 0, "a truncated summary begins anew");
+    assert_eq!(
+        r.number("SELECT COUNT(*) FROM tare.sampling_by_instrument WHERE event_name = 'stage/sampled/One'"),
+        1
+    );
+}
+
+#[test]
+fn every_has_no_errors() {
+    let r = start(config(Rule::Every));
+    load(100);
+    for table in ["sampling_by_instrument", "sampling_by_digest", "governor"] {
+        assert_eq!(r.number(&format!("SELECT COUNT(*) FROM tare.{table}")), 0);
+    }
+}
+
+#[test]
+fn a_budget_is_set_by_sql_and_each_decision_is_a_row() {
+    let r = start(Config::everything());
+    let budget = "UPDATE tare.setup_sampling SET sampling = 'budget 0.001 %'";
+    assert_eq!(r.execute(budget), Ok(4));
+    let status_now = status(&r);
+    assert!(
+        status_now.starts_with("statement budget 0.001 %"),
+        "{status_now}"
+    );
+    // As long as it takes: the governor has a thread of its own.
+    while r.number("SELECT COUNT(*) FROM tare.governor WHERE reason = 'over budget'") == 0 {
+        load(500);
+    }
+    let whole = "SELECT COUNT(*) = SUM(one_in > one_in_before) AND MIN(budget_pct) = 0.001 AND \
+                 MIN(event_cost) > 0 FROM tare.governor WHERE reason = 'over budget'";
+    assert_eq!(r.number(whole), 1);
+}
