@@ -22,28 +22,6 @@ const TICK: Duration = Duration::from_millis(250);
 /// is seen sooner or later.
 const LARGEST: u32 = 4096;
 
-/// What the events of clusters stand for that were observed since the engine began, by group.
-#[derive(Debug, Default)]
-pub(crate) struct Tally {
-    represented: [AtomicU64; GROUPS],
-}
-
-impl Tally {
-    /// Adds a cluster.
-    pub fn add(&self, events: &[u64; GROUPS], weights: &[u32; GROUPS]) {
-        for group in (0..GROUPS).filter(|group| events[*group] != 0) {
-            let represented = events[group] * u64::from(weights[group]);
-            self.represented[group].fetch_add(represented, Ordering::Relaxed);
-        }
-    }
-
-    fn read(&self) -> [u64; GROUPS] {
-        self.represented
-            .each_ref()
-            .map(|cell| cell.load(Ordering::Relaxed))
-    }
-}
-
 /// What was seen in one interval.
 #[derive(Clone, Copy, Debug)]
 struct Seen {

@@ -62,7 +62,7 @@ impl Local {
 
     /// Keeps a text and its digest; false: it is too long.
     pub fn hold_digest(&self, digest: &Digest, text: &str, schema: u32) -> bool {
-        self.hold(What::Digest(digest.clone()), text, &[], schema)
+        self.hold(What::Digest(*digest), text, &[], schema)
     }
 
     /// The digest of what is kept.

@@ -40,5 +40,6 @@ pub(crate) mod sampler;
 pub mod settings;
 mod slot;
 pub(crate) mod state;
+mod tally;
 
 pub use lifecycle::{descriptor, failed_starts, follow_forks, is_running, start, stop};

@@ -16,11 +16,11 @@ use super::awake::Awake;
 use super::bank::Outside;
 use super::clock;
 use super::digest_table::Making;
-use super::governor::Tally;
 use super::instances::Files;
 use super::locals::Locals;
 use super::mapping::Mapping;
 use super::objects::{Ended, Objects};
+use super::tally::Tally;
 use crate::config::{Config, Setting, StartError};
 use crate::number::NO_NUMBER;
 

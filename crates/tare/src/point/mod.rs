@@ -17,6 +17,7 @@ pub mod socket;
 pub mod stage;
 pub mod statement;
 pub mod table;
+mod text;
 pub mod thread;
 pub mod transaction;
 pub mod wait;

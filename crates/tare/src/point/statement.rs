@@ -7,13 +7,13 @@ use std::sync::atomic::Ordering;
 use tare_layout::class::{Counter, EventType};
 use tare_layout::control::effective;
 use tare_layout::event::{Nesting, Packed, statement as at, word};
-use tare_layout::name::{floor_boundary, load_bytes, pack};
-use tare_layout::primitive::{AtomicU64, bump};
+use tare_layout::name::{floor_boundary, pack};
+use tare_layout::primitive::bump;
 use tare_layout::shared::Lost;
 use tare_layout::slot::{STATEMENT_DEPTH, ring};
 
 use super::prepared::{self, Prepared, Use};
-use super::{program, stage, transaction};
+use super::{program, stage, text, transaction};
 use crate::class::Class;
 use crate::digest::Digest;
 use crate::engine::clock;
@@ -302,7 +302,7 @@ impl Statement {
         {
             bump(&bank.cut_texts, 1);
         }
-        let position = append(local, &text.as_bytes()[..cut]);
+        let position = text::append(local, &text.as_bytes()[..cut]);
         let length = cut as u64 | if cut < text.len() { at::TRUNCATED } else { 0 };
         record.set(at::TEXT_AT, position);
         record.set(at::TEXT_LENGTH, length);
@@ -430,7 +430,7 @@ impl Statement {
         let state = sqlstate.as_bytes();
         record.set(at::SQLSTATE, pack(&state[..state.len().min(5)]));
         let cut = floor_boundary(message, at::MESSAGE_BYTES);
-        let position = append(local, &message.as_bytes()[..cut]);
+        let position = text::append(local, &message.as_bytes()[..cut]);
         record.set(at::MESSAGE, position & ((1 << 48) - 1) | (cut as u64) << 48);
     }
 
@@ -492,9 +492,10 @@ impl Statement {
                     local.count_digest_weighted(found, time, seen, counted, weight);
                 }
             }
-            local
-                .engine
-                .offer_sample(found, seen, ticks, || self.kept_text(local));
+            local.engine.offer_sample(found, seen, ticks, || {
+                self.record(local)
+                    .and_then(|record| text::kept(local, record))
+            });
         }
         if let Some(record) = self.record(local) {
             self.end_event(local, record, now, bits);
@@ -568,7 +569,7 @@ impl Statement {
             // A reader of the old record must not find the new text.
             kept.clear();
             let length = record.word(at::TEXT_LENGTH) as u32 as usize;
-            copy_text(
+            text::copy(
                 local,
                 record.word(at::TEXT_AT),
                 length,
@@ -576,66 +577,10 @@ impl Statement {
             );
             let message = record.word(at::MESSAGE);
             let (from, length) = (message & ((1 << 48) - 1), (message >> 48) as usize);
-            copy_text(local, from, length, view.long_message(place));
+            text::copy(local, from, length, view.long_message(place));
             kept.publish_copy(record);
         }
     }
-
-    /// The text as it was kept, for the digest's sample, and whether it was cut.
-    #[cold]
-    fn kept_text(&self, local: &Local) -> Option<(String, bool)> {
-        let record = self.record(local)?;
-        let ring = local.rings.text;
-        let length = record.word(at::TEXT_LENGTH) as u32 as usize;
-        let first = record.word(at::TEXT_AT) as usize / 8;
-        let words: Vec<AtomicU64> = (first..first + length.div_ceil(8))
-            .map(|i| AtomicU64::new(ring[i & (ring.len() - 1)].load(Ordering::Relaxed)))
-            .collect();
-        let mut bytes = vec![0; length];
-        load_bytes(&words, &mut bytes);
-        let cut = record.word(at::TEXT_LENGTH) & at::TRUNCATED != 0;
-        String::from_utf8(bytes)
-            .ok()
-            .filter(|text| !text.is_empty())
-            .map(|text| (text, cut))
-    }
-}
-
-/// Copies a text from the thread's ring, where it begins at a word.
-fn copy_text(local: &Local, position: u64, length: usize, into: &[AtomicU64]) {
-    let ring = local.rings.text;
-    let first = position as usize / 8;
-    for (i, cell) in into.iter().take(length.div_ceil(8)).enumerate() {
-        let word = ring[(first + i) & (ring.len() - 1)].load(Ordering::Relaxed);
-        cell.store(word, Ordering::Relaxed);
-    }
-}
-
-/// Puts bytes into the thread's text ring, from a word's beginning on; their position.
-#[inline]
-#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-fn append(local: &Local, bytes: &[u8]) -> u64 {
-    let ring = local.rings.text;
-    let position = local.slot.text_at.load(Ordering::Relaxed);
-    let words = bytes.len().div_ceil(8);
-    // First: a reader that finds the old text overwritten also finds that the ring has moved on.
-    local
-        .slot
-        .text_at
-        .store(position + 8 * words as u64, Ordering::Relaxed);
-    std::sync::atomic::fence(Ordering::Release);
-    let first = position as usize / 8;
-    let (whole, rest) = bytes.as_chunks();
-    let put = |i: usize, word| {
-        ring[(first + i) & (ring.len() - 1)].store(word, Ordering::Relaxed);
-    };
-    for (i, chunk) in whole.iter().enumerate() {
-        put(i, u64::from_le_bytes(*chunk));
-    }
-    if !rest.is_empty() {
-        put(whole.len(), pack(rest));
-    }
-    position
 }
 
 impl Drop for Statement {
