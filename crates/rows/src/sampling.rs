@@ -43,8 +43,8 @@ static SETUP_SAMPLING: Spec<Sampled> = Spec::new(
         null(
             "slow_ms",
             "double",
-            "Statements that take so many milliseconds are always kept, 0 = none is for that; can be updated. NULL \
-             for types other than `statement`.",
+            "Statements that take so many milliseconds are kept whatever N is, 0 = none is for that; can be updated. \
+             NULL for types other than `statement`.",
             |r| r.slow_ms.map_or(Cell::Null, Cell::Real),
         ),
     ]],
