@@ -6,7 +6,7 @@
 //! the ancestor of processes whose parent ended before them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -28,8 +28,9 @@ use tare_layout::header::{Header, LIVE};
 use tare_reader::discover;
 
 use crate::door;
-use crate::exit::{CANNOT_EXECUTE, Failure, KILLED, NOT_FOUND, RUN_FAILED};
+use crate::exit::{CANNOT_EXECUTE, Failure, KILLED, NOT_FOUND, NOT_SERVED, RUN_FAILED};
 use crate::save::save;
+use crate::serve_options::sampling;
 
 /// Run a program that uses Tare, and keep its data if it crashes
 ///
@@ -65,6 +66,11 @@ pub struct Args {
     #[arg(long, value_name = "PATH")]
     library: Option<PathBuf>,
 
+    /// Sample events: every, 1/N (one statement in N is observed whole) or "budget P %". For servers that Tare
+    /// instruments; of other programs, set it with tare sql
+    #[arg(long, value_name = "RULE", value_parser = sampling)]
+    sampling: Option<tare::Rule>,
+
     /// The command and its arguments
     #[arg(
         required = true,
@@ -81,6 +87,7 @@ Examples:
   tare run --segment /var/tmp/myserver.segment -- ./myserver
   tare run -- mysqld --defaults-file=/etc/mysql/my.cnf
   tare run --require -- mysqld_safe --datadir=/srv/mysql
+  tare run --sampling 1/16 -- mysqld --defaults-file=/etc/mysql/my.cnf
 
   # while it runs, and after a crash:
   tare sql -e 'SELECT NAME, PROCESSLIST_STATE FROM performance_schema.threads'
@@ -100,6 +107,8 @@ const LAST_LOOK: Duration = Duration::from_millis(100);
 
 /// Where a command that asked for a file keeps its segment; read by the engine.
 const SEGMENT_VARIABLE: &str = "TARE_SEGMENT";
+/// Options for the engine in a server, one a line.
+const OPTIONS_VARIABLE: &str = "TARE_OPTIONS";
 
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let broken = |what: &str, error: io::Error| {
@@ -123,7 +132,10 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         server: args.server.clone(),
         library: args.library.clone(),
     };
-    let plan = door::plan(&args.command, &wishes)?;
+    let mut plan = door::plan(&args.command, &wishes)?;
+    if let Some(rule) = args.sampling {
+        sample(&mut plan, rule, &args.command[0])?;
+    }
     for remark in &plan.remarks {
         say(remark);
     }
@@ -138,6 +150,28 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let status = watch.until_it_ends(&signals);
     watch.report(status);
     Ok(ExitCode::from(exit_code(status)))
+}
+
+/// Tells the engine behind a server's Performance Schema, after what the user's own variable says.
+fn sample(plan: &mut door::Plan, rule: tare::Rule, command: &OsStr) -> Result<(), Failure> {
+    if plan.serves.is_none() {
+        let why = plan
+            .remarks
+            .first()
+            .map_or(String::new(), |why| format!(": {why}"));
+        return Err(Failure::new(
+            NOT_SERVED,
+            format!(
+                "--sampling is for servers that Tare instruments, and {} is none{why}. While a program that uses Tare \
+                 runs: tare sql -e \"UPDATE tare.setup_sampling SET sampling = '{rule}'\"",
+                command.to_string_lossy()
+            ),
+        ));
+    }
+    let mut options = std::env::var_os(OPTIONS_VARIABLE).unwrap_or_default();
+    options.push(format!("\nsampling={rule}"));
+    plan.environment.push((OPTIONS_VARIABLE, options));
+    Ok(())
 }
 
 /// The engine opens the file in the program's own working directory, which it may have changed.

@@ -336,3 +336,13 @@ fn between(interval: &Interval) -> String {
         _ => format!("{:+.2} %", interval.mean),
     }
 }
+
+#[test]
+fn sampled_events_are_estimates() {
+    let server = Server::tare(&["--performance-schema-instrument=%=ON", "--sampling", "1/4"]);
+    let _work = Work::start(server.socket());
+    let finished = explain(server.socket(), "1");
+    has_its_shape(&finished);
+    let sampled = line(&finished, "sampled  ");
+    assert!(sampled.contains(" 1/4: events are estimates"), "{sampled}");
+}

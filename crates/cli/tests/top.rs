@@ -529,3 +529,22 @@ fn a_server_that_goes_is_waited_for() {
     terminal.press("q");
     assert!(terminal.running.wait().success());
 }
+
+#[test]
+fn what_is_sampled_is_marked() {
+    let server = Server::tare(&[
+        "--performance-schema-instrument=stage/%=ON",
+        "--sampling",
+        "1/2",
+    ]);
+    let _work = Work::start(server.socket());
+    for (page, is_estimated) in [("statements", true), ("waits", true), ("memory", false)] {
+        let finished = batch(server.socket(), page);
+        let title = finished.stdout.lines().next().expect("a title");
+        assert!(title.ends_with(", sampled: 1/2"), "{finished:?}");
+        let heads = head_of(&finished);
+        assert_eq!(heads.contains(&"+-%"), is_estimated, "{finished:?}");
+        let note = "sampled 1/2: counts and times are estimates";
+        assert_eq!(finished.stdout.contains(note), is_estimated, "{finished:?}");
+    }
+}

@@ -164,8 +164,8 @@ fn yes(is: bool) -> Cell<'static> {
 static COST_BY_NAME: Spec<Cost> = Spec::new(
     "tare",
     "cost_by_event_name",
-    "The estimated CPU cost of each instrument: events times the cost of one event. `tare explain` \
-     computes it for an interval and compares it with the CPU time of the program.",
+    "The estimated CPU cost of each instrument: events times the cost of one event; of sampled \
+     ones, those that were observed. `tare explain` computes it for an interval and compares it with the CPU time of the program.",
     &[COSTS],
     |view, filter| view.snapshot.costs(filter),
 )

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use tare_layout::control::CONSUMERS;
 
 use crate::exit::{FAILED, Failure};
+use crate::observe::sampling::Sampling;
 use crate::observe::{Observed, Product, text};
 use crate::output::Cell;
 use crate::sql::Target;
@@ -105,6 +106,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let texts_before = texts(&mut observed)?;
     let questions_before = sample::questions(&mut observed)?;
     let before = sample::take(&mut observed)?;
+    let sampling = Sampling::ask(&mut observed)?;
     let (began, cpu_before) = (Instant::now(), cpu(&process));
     std::thread::sleep(args.interval);
     let (seconds, cpu_after) = (began.elapsed().as_secs_f64(), cpu(&process));
@@ -147,6 +149,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         timers_change,
         host,
         source,
+        sampling: sampling.is_on().then(|| sampling.words()),
         histories: consumers.histories().map(str::to_owned).collect(),
     };
     // Nobody reading it is no failure of ours.

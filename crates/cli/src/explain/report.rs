@@ -34,6 +34,8 @@ pub struct Seen {
     pub host: Host,
     /// Where the unit costs come from.
     pub source: String,
+    /// What is sampled, if anything is.
+    pub sampling: Option<String>,
     /// Consumers of histories that are on: beside what is counted here.
     pub histories: Vec<String>,
 }
@@ -93,6 +95,11 @@ impl Seen {
             "statements       {}/s",
             show::count(statements / self.seconds)
         ));
+        if let Some(rules) = &self.sampling {
+            text.push(format!(
+                "sampled          {rules}: events are estimates, costs are of those observed"
+            ));
+        }
         let events = sum(|meter| meter.count);
         text.push(format!(
             "events           {}/s, {} per statement",
@@ -172,20 +179,35 @@ impl Seen {
             ("TIMED", Side::Left),
             ("INSTRUMENT", Side::Left),
         ];
-        let heads = heads.map(|(head, side)| (head.to_owned(), side));
-        let rows: Vec<Vec<String>> = (self.dearest().iter())
+        let mut heads = heads.map(|(head, side)| (head.to_owned(), side)).to_vec();
+        // Half the 95 % interval of the events.
+        let dearest = self.dearest();
+        let is_estimated = dearest.iter().any(|(_, meter)| meter.left_out > 0.0);
+        if is_estimated {
+            heads.insert(3, ("+-%".to_owned(), Side::Right));
+        }
+        let rows: Vec<Vec<String>> = (dearest.iter())
             .map(|(name, meter)| {
-                vec![
+                let mut row = vec![
                     show::time(meter.cost_ns() * 1e3 / self.seconds),
                     self.percent(meter.cost_ns())
                         .map_or("?".to_owned(), |percent| format!("{percent:.3}")),
                     show::count(meter.count / self.seconds),
                     show::count(meter.count / statements.max(1.0)),
-                    show::time(meter.cost_ns() * 1e3 / meter.count.max(1.0)),
+                    // Of an observed one.
+                    show::time(meter.cost_ns() * 1e3 / (meter.count * meter.observed()).max(1.0)),
                     show::time(meter.told_ns * 1e3 / meter.count.max(1.0)),
                     if meter.timed { "YES" } else { "NO" }.to_owned(),
                     show::line(name),
-                ]
+                ];
+                if is_estimated {
+                    let error = meter.error_percent();
+                    row.insert(
+                        3,
+                        error.map_or(String::new(), |error| format!("{error:.1}")),
+                    );
+                }
+                row
             })
             .collect();
         lines(&heads, &rows)
@@ -338,7 +360,28 @@ mod tests {
             },
             source: "Unit costs: documented.".into(),
             histories: Vec::new(),
+            sampling: None,
         }
+    }
+
+    #[test]
+    fn estimates_are_marked_and_cost_what_was_observed() {
+        let mut seen = seen();
+        assert!(!seen.text().contains("+-%"));
+        seen.sampling = Some("wait 1/16".into());
+        let name = "wait/io/file/sql/binlog";
+        let meter = seen.meters.get_mut(name).expect(name);
+        meter.left_out = meter.count * 15.0 / 16.0;
+        meter.variance = (meter.count / 19.6).powi(2);
+        let text = seen.text();
+        assert!(text.contains("sampled          wait 1/16"), "{text}");
+        let line = |with: &str| text.lines().find(|line| line.contains(with));
+        let heads = line("EVENTS/s").expect("heads");
+        assert!(heads.contains("+-%"), "{text}");
+        let row = text.lines().find(|line| line.ends_with(name)).expect(name);
+        assert!(row.contains(" 10.0 "), "{text}");
+        // 35 ms by 62500 observed events.
+        assert!(row.contains("560.00 ns"), "{text}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::calibrate::Host;
 use super::stock;
-use crate::observe::{About, Observed, Product, Trouble, text, whole};
+use crate::observe::{About, Observed, Product, Trouble, real, text, whole};
 use crate::output::Cell;
 
 /// An instrument up to a moment, or in an interval.
@@ -28,6 +28,10 @@ pub struct Meter {
     pub recording_ns: f64,
     /// CPU for counting.
     pub counting_ns: f64,
+    /// Of `count`, those that sampling left out: others stand for them.
+    pub left_out: f64,
+    /// Variance of `count`.
+    pub variance: f64,
 }
 
 impl Meter {
@@ -41,6 +45,19 @@ impl Meter {
         self.timing_ns() + self.counting_ns
     }
 
+    /// The part of its events that were observed.
+    pub fn observed(&self) -> f64 {
+        match self.count > 0.0 {
+            true => ((self.count - self.left_out) / self.count).clamp(0.0, 1.0),
+            false => 1.0,
+        }
+    }
+
+    /// Half the 95 % interval of the count in percent of it, if it is an estimate.
+    pub fn error_percent(&self) -> Option<f64> {
+        (self.left_out > 0.0).then(|| 100.0 * 1.96 * self.variance.sqrt() / self.count)
+    }
+
     fn minus(&self, before: &Self) -> Self {
         // Truncated meanwhile: what is there came since.
         if before.count > self.count {
@@ -50,7 +67,9 @@ impl Meter {
             count: self.count - before.count,
             count_timed: self.count_timed - before.count_timed,
             told_ns: self.told_ns - before.told_ns,
-            reads: self.reads - before.reads,
+            reads: (self.reads - before.reads).max(0.0),
+            left_out: (self.left_out - before.left_out).max(0.0),
+            variance: (self.variance - before.variance).max(0.0),
             ..self.clone()
         }
     }
@@ -185,6 +204,26 @@ fn tares(observed: &mut Observed, meters: &mut Meters) -> Result<(), Trouble> {
         meter.count_timed = number(2);
         meter.reads = number(3);
     }
+    estimates(observed, meters)
+}
+
+/// What sampling left out, and how far the estimates are off.
+fn estimates(observed: &mut Observed, meters: &mut Meters) -> Result<(), Trouble> {
+    let question = "SELECT event_name, events_represented, events_observed, count_error FROM tare.sampling_by_instrument";
+    let rows = match observed.rows(question) {
+        Ok(rows) => rows,
+        // A tare of an older version serves it.
+        Err(Trouble::Refused(_)) => return Ok(()),
+        Err(lost) => return Err(lost),
+    };
+    for row in rows {
+        let name = row.first().and_then(text).unwrap_or_default();
+        if let Some(meter) = meters.get_mut(&name) {
+            let number = |at: usize| row.get(at).and_then(real).unwrap_or(0.0);
+            meter.left_out = (number(1) - number(2)).max(0.0);
+            meter.variance = number(3) * number(3);
+        }
+    }
     Ok(())
 }
 
@@ -270,6 +309,7 @@ pub fn price(
             Product::Tare => {
                 let unit = host.units.of(name);
                 let (counting, timing) = unit.price(meter.count, meter.count_timed, firsts);
+                let (counting, timing) = (counting * meter.observed(), timing * meter.observed());
                 // Measured with reads of the counter in it.
                 (counting, timing - meter.reads * host.read("CYCLE"))
             }

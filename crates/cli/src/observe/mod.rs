@@ -2,6 +2,7 @@
 
 mod about;
 mod process;
+pub mod sampling;
 pub mod show;
 pub mod table;
 

@@ -30,6 +30,7 @@ fn name(column: &Column, by_second: bool) -> String {
     match column.kind {
         Measure::Time | Measure::Average | Measure::GaugeTime => format!("{name}_ps"),
         Measure::Share => "share".to_owned(),
+        Measure::Error => "count_error_pct".to_owned(),
         Measure::Count if by_second => format!("{name}_per_s"),
         Measure::Bytes if by_second => format!("{name}_bytes_per_s"),
         Measure::Bytes | Measure::GaugeBytes => format!("{name}_bytes"),
@@ -129,12 +130,13 @@ impl Batch {
             "rows": objects.collect::<Vec<_>>(),
             "more_rows": rows.len().saturating_sub(self.rows),
             "notes": answer.notes,
+            "sampling": answer.sampling,
         });
         format!("{interval}\n")
     }
 
     fn text(&self, headline: &str, answer: &Answer) -> String {
-        let shown: Vec<_> = self.page.shown().collect();
+        let shown: Vec<_> = self.page.shown(answer.is_estimated()).collect();
         let heads: Vec<_> = shown
             .iter()
             .map(|(_, column)| (head(column, answer.seconds), column.kind.side()))
@@ -152,7 +154,11 @@ impl Batch {
             Some(seconds) => format!("{seconds:.1} s"),
             None => "since counting began".to_owned(),
         };
-        let mut text = format!("{} of {headline}, {interval}\n", self.page.name);
+        let sampled = match &answer.sampling {
+            Some(rules) => format!(", sampled: {rules}"),
+            None => String::new(),
+        };
+        let mut text = format!("{} of {headline}, {interval}{sampled}\n", self.page.name);
         for line in lines(&heads, &texts).iter().chain(&answer.notes) {
             text.push_str(line);
             text.push('\n');

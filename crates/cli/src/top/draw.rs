@@ -52,6 +52,10 @@ fn headline(view: &View) -> Line<'static> {
             view.every.as_secs_f64()
         )),
     ];
+    if let Some(rules) = view.answer().and_then(|answer| answer.sampling.as_ref()) {
+        spans.push(Span::raw("  "));
+        spans.push(Span::styled(format!(" SAMPLED {rules} "), REVERSED));
+    }
     if view.paused {
         spans.push(Span::raw("  "));
         spans.push(Span::styled(" PAUSED ", REVERSED));
@@ -161,7 +165,12 @@ fn rows(view: &mut View, frame: &mut Frame, area: Rect) {
     let Some(answer) = view.answer() else { return };
     let seconds = answer.seconds;
     let order = view.order();
-    let shown = fitting(sheet.shown().collect(), order.column, seconds, area.width);
+    let shown = fitting(
+        sheet.shown(answer.is_estimated()).collect(),
+        order.column,
+        seconds,
+        area.width,
+    );
     let fixed: u16 = shown
         .iter()
         .map(|(_, column)| column.width.max(head(column, seconds).len() as u16) + 1)

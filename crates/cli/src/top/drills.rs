@@ -2,6 +2,7 @@
 
 use super::sheet::{Column, Measure, Sheet, col, hidden, sheet};
 
+pub(super) const ERROR: Column = col("+-%", "", Measure::Error, 5);
 pub(super) const SHARE: Column = col("%", "", Measure::Share, 5);
 pub(super) const AVERAGE: Column = col("AVG", "", Measure::Average, 10);
 pub(super) const TIME: Column = col("TIME", "SUM_TIMER_WAIT", Measure::Time, 10);

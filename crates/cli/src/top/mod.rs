@@ -3,6 +3,7 @@
 mod batch;
 mod draw;
 mod drills;
+mod errors;
 mod executions;
 mod idle;
 mod keys;

@@ -1,7 +1,7 @@
 //! The pages of `tare top`.
 
 use super::drills::{
-    AVERAGE, CONNECTION, FOR, LOCK_HOLDERS, MEMORY_BY_THREAD, SHARE, STAGE_BY_THREAD,
+    AVERAGE, CONNECTION, ERROR, FOR, LOCK_HOLDERS, MEMORY_BY_THREAD, SHARE, STAGE_BY_THREAD,
     TABLE_BY_INDEX, THREAD_EVENTS, TIME, WAIT_BY_THREAD,
 };
 use super::sheet::{Drill, Measure, Sheet, Since, col, hidden, sheet};
@@ -11,12 +11,17 @@ pub static PAGES: [Sheet; 9] = [
     STATEMENTS, WAITS, STAGES, FILES, TABLES, LOCKS, THREADS, MEMORY, PREPARED,
 ];
 
+/// How far waits and stages are off.
+const BY_INSTRUMENT: &str = "SELECT event_name, count_error FROM tare.sampling_by_instrument";
+
 const STATEMENTS: Sheet = Sheet {
     recent: Some("LAST_SEEN >= NOW() - INTERVAL {} SECOND"),
     hint: "no statement was counted: the consumer statements_digest and the instruments statement/% must be on",
     drill: Drill::Executions,
     instruments: "statement/%",
     consumer: "statements_digest",
+    estimated: "statement",
+    errors: "SELECT schema_name, digest, count_error FROM tare.sampling_by_digest",
     ..sheet(
         "statements",
         "FROM performance_schema.events_statements_summary_by_digest WHERE COUNT_STAR > 0",
@@ -24,6 +29,7 @@ const STATEMENTS: Sheet = Sheet {
             TIME,
             SHARE,
             col("CALLS", "COUNT_STAR", Measure::Count, 8),
+            ERROR,
             AVERAGE,
             col("SENT", "SUM_ROWS_SENT", Measure::Count, 8),
             col("EXAMINED", "SUM_ROWS_EXAMINED", Measure::Count, 8),
@@ -38,6 +44,8 @@ const STATEMENTS: Sheet = Sheet {
 const WAITS: Sheet = Sheet {
     hint: "no wait was counted: UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE NAME LIKE 'wait/%'",
     drill: Drill::To(&WAIT_BY_THREAD),
+    estimated: "wait",
+    errors: BY_INSTRUMENT,
     instruments: "wait/%",
     ..sheet(
         "waits",
@@ -46,6 +54,7 @@ const WAITS: Sheet = Sheet {
             TIME,
             SHARE,
             col("WAITS", "COUNT_STAR", Measure::Count, 9),
+            ERROR,
             AVERAGE,
             col("EVER MAX", "MAX_TIMER_WAIT", Measure::GaugeTime, 10),
             col("EVENT", "EVENT_NAME", Measure::Key, 0),
@@ -56,6 +65,8 @@ const WAITS: Sheet = Sheet {
 const STAGES: Sheet = Sheet {
     hint: "no stage was counted: UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE NAME LIKE 'stage/%'",
     drill: Drill::To(&STAGE_BY_THREAD),
+    estimated: "stage",
+    errors: BY_INSTRUMENT,
     instruments: "stage/%",
     ..sheet(
         "stages",
@@ -64,6 +75,7 @@ const STAGES: Sheet = Sheet {
             TIME,
             SHARE,
             col("STAGES", "COUNT_STAR", Measure::Count, 9),
+            ERROR,
             AVERAGE,
             col("EVER MAX", "MAX_TIMER_WAIT", Measure::GaugeTime, 10),
             col("STAGE", "EVENT_NAME", Measure::Key, 0),
@@ -73,6 +85,7 @@ const STAGES: Sheet = Sheet {
 
 const FILES: Sheet = Sheet {
     instruments: "wait/io/file/%",
+    estimated: "wait",
     hint: "no file io was counted: UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE NAME LIKE 'wait/io/file/%'",
     ..sheet(
         "files",
@@ -95,6 +108,7 @@ const FILES: Sheet = Sheet {
 const TABLES: Sheet = Sheet {
     hint: "no table io was counted: UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE NAME LIKE 'wait/io/table/%'",
     drill: Drill::To(&TABLE_BY_INDEX),
+    estimated: "wait",
     instruments: "wait/io/table/%",
     ..sheet(
         "tables",
@@ -122,6 +136,7 @@ const LOCKS: Sheet = Sheet {
     },
     hint: "no lock on a table is held or was counted: the instruments wait/lock/% must be on",
     drill: Drill::To(&LOCK_HOLDERS),
+    estimated: "wait",
     instruments: "wait/lock/%",
     first: "WAITING",
     ..sheet(
@@ -255,7 +270,7 @@ mod tests {
             );
             assert_ne!(sheet.by_time(), sheet.by_count(), "{}", sheet.name);
             let wide = sheet
-                .shown()
+                .shown(true)
                 .filter(|(_, column)| column.width == 0)
                 .count();
             assert_eq!(wide, 1, "{}", sheet.name);

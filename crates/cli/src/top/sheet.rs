@@ -23,6 +23,8 @@ pub enum Measure {
     Share,
     /// Time by count.
     Average,
+    /// Half the 95 % interval of the count, in percent of it, where it is an estimate.
+    Error,
     /// A number as it is now.
     Gauge,
     /// Bytes as they are now.
@@ -36,7 +38,7 @@ pub enum Measure {
 impl Measure {
     /// Computed from other columns rather than asked for.
     pub fn is_derived(self) -> bool {
-        matches!(self, Self::Share | Self::Average)
+        matches!(self, Self::Share | Self::Average | Self::Error)
     }
 
     /// Part of the row's identity.
@@ -118,6 +120,10 @@ pub struct Sheet {
     pub consumer: &'static str,
     /// Head of the column whose waiting rows stand before all others, in whichever order.
     pub first: &'static str,
+    /// The event type that sampling makes estimates of these counters by; empty: they are exact.
+    pub estimated: &'static str,
+    /// What tells how far the counts are off: the keys in their order, and the standard error; empty: nobody knows.
+    pub errors: &'static str,
     /// Rows whose texts are equal are added up, after their growth is known.
     pub merges: bool,
 }
@@ -173,6 +179,8 @@ pub(super) const fn sheet(
         instruments: "",
         consumer: "",
         first: "",
+        estimated: "",
+        errors: "",
         merges: false,
     }
 }
@@ -234,12 +242,11 @@ impl Sheet {
         self.columns.iter().position(column)
     }
 
-    /// The columns on the screen, with their numbers.
-    pub fn shown(&self) -> impl Iterator<Item = (usize, &'static Column)> {
-        self.columns
-            .iter()
-            .enumerate()
-            .filter(|(_, column)| !column.hidden)
+    /// The columns on the screen, with their numbers; that of errors where there are estimates.
+    pub fn shown(&self, has_errors: bool) -> impl Iterator<Item = (usize, &'static Column)> {
+        self.columns.iter().enumerate().filter(move |(_, column)| {
+            !column.hidden && (has_errors || column.kind != Measure::Error)
+        })
     }
 
     /// Why this server has no such page.

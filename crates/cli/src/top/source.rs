@@ -3,9 +3,11 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
+use super::errors::Errors;
 use super::sheet::{Drill, Sheet};
 use super::snapshot::{Key, Row, Snapshot, between};
-use super::{executions, idle, own};
+use super::{errors, executions, idle, own};
+use crate::observe::sampling::{self, Sampling};
 use crate::observe::{Observed, Product, Trouble};
 
 /// A thread whose last statement was the execution of a prepared one, and that has no digest: MySQL before 9
@@ -18,8 +20,8 @@ const OF_MARIADB: &str = "SELECT 1 FROM performance_schema.events_statements_sum
      WHERE EVENT_NAME = 'statement/com/Execute' AND COUNT_STAR > 0";
 
 /// What is asked here beside a page's question.
-pub fn questions() -> [&'static str; 2] {
-    [WITHOUT_DIGEST, OF_MARIADB]
+pub fn questions() -> [&'static str; 3] {
+    [WITHOUT_DIGEST, OF_MARIADB, sampling::QUESTION]
 }
 
 /// What is looked at: a page, or what belongs to a row of one.
@@ -71,12 +73,23 @@ pub struct Answer {
     pub seconds: Option<f64>,
     /// What is to be said about them.
     pub notes: Vec<String>,
+    /// What the server samples, if it does.
+    pub sampling: Option<String>,
+    /// How the counters of these rows are sampled, if they are.
+    pub estimated: Option<String>,
+}
+
+impl Answer {
+    /// Whether its counters are estimates.
+    pub fn is_estimated(&self) -> bool {
+        self.estimated.is_some()
+    }
 }
 
 /// Asks, and remembers the last answer.
 pub struct Sampler {
     observed: Observed,
-    last: Option<(Place, Snapshot)>,
+    last: Option<(Place, Snapshot, Errors)>,
     /// Executions of prepared statements were seen that no digest counts.
     lacks_prepared: bool,
 }
@@ -110,13 +123,15 @@ impl Sampler {
                 rows: found.rows,
                 seconds: None,
                 notes: found.notes,
+                ..Answer::default()
             });
         }
         let before = self
             .last
             .take()
-            .filter(|(of, _)| of.is(place))
-            .map(|(_, snapshot)| snapshot);
+            .filter(|(of, _, _)| of.is(place))
+            .map(|(_, snapshot, errors)| (snapshot, errors));
+        let (before, errors_before) = before.unzip();
         // Two more seconds: times of rows have whole ones in old servers, and clocks step.
         let recent = before
             .as_ref()
@@ -124,6 +139,11 @@ impl Sampler {
         let rows = self
             .observed
             .rows(&place.sheet.question(&place.keys, recent))?;
+        let sampling = Sampling::ask(&mut self.observed)?;
+        let errors = match sampling.is_on() {
+            true => Errors::ask(&mut self.observed, place.sheet)?,
+            false => Errors::default(),
+        };
         let mut now = Snapshot::of(place.sheet, rows, Instant::now());
         if let (Some(before), Some(_)) = (&before, place.sheet.recent) {
             now = now.over(before);
@@ -136,7 +156,14 @@ impl Sampler {
             own::leave_out(place.sheet, &mut rows, self.observed.about.connection_id);
         }
         let seconds = before.map(|before| now.at.duration_since(before.at).as_secs_f64());
+        errors.fill(place.sheet, errors_before.as_ref(), &mut rows, seconds);
+        let estimated = sampling.rule(place.sheet.estimated);
         let mut notes = Vec::new();
+        notes.extend(
+            estimated
+                .as_ref()
+                .map(|rule| errors::note(place.sheet, rule)),
+        );
         if rows.is_empty() {
             // What is off is known for a segment that nobody writes, too.
             notes.push(match idle::off(&mut self.observed, place.sheet)? {
@@ -156,11 +183,13 @@ impl Sampler {
         if !self.observed.about.was_live {
             notes.push("a saved segment: totals of the whole recording".into());
         }
-        self.last = Some((place.clone(), now));
+        self.last = Some((place.clone(), now, errors));
         Ok(Answer {
             rows,
             seconds,
             notes,
+            sampling: sampling.is_on().then(|| sampling.words()),
+            estimated,
         })
     }
 

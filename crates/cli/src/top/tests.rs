@@ -72,6 +72,7 @@ fn answer(view: &mut View, rows: Vec<super::snapshot::Row>) {
         rows,
         seconds: Some(2.0),
         notes: Vec::new(),
+        ..Answer::default()
     };
     view.learn(News::Answer(view.place().clone(), answer));
 }
@@ -228,6 +229,7 @@ fn a_statement_is_drilled_down_into_and_left_again() {
         rows: between(place.sheet, None, &snapshot),
         seconds: None,
         notes: vec!["the last 2 executions".into()],
+        ..Answer::default()
     };
     view.learn(News::Answer(place, found));
     let expected = [
@@ -344,4 +346,31 @@ fn little_is_drawn_again_when_little_changed() {
     let sent = before.diff(terminal.backend().buffer()).len();
     // The row that was chosen and the one that is now.
     assert!(sent <= 2 * 120, "{sent} cells");
+}
+
+#[test]
+fn estimates_are_marked_with_their_error() {
+    let mut view = view();
+    assert!(!drawn(&mut view, 140, 12).concat().contains("+-%"));
+    let mut rows = view.answer().expect("rows").rows.clone();
+    let error = PAGES[0].find(|kind| kind == super::sheet::Measure::Error);
+    rows[0].figures[error.expect("a column")] = super::snapshot::Figure::Number(12.34);
+    let answer = Answer {
+        rows,
+        seconds: Some(2.0),
+        notes: vec![super::errors::note(&PAGES[0], "1/16")],
+        sampling: Some("1/16".into()),
+        estimated: Some("1/16".into()),
+    };
+    view.learn(News::Answer(view.place().clone(), answer));
+    let lines = drawn(&mut view, 140, 12);
+    assert!(lines[0].contains("SAMPLED 1/16"), "{lines:?}");
+    let text = lines.concat();
+    for expected in [
+        "+-%",
+        " 12.3 ",
+        "sampled 1/16: counts and times are estimates",
+    ] {
+        assert!(text.contains(expected), "no {expected:?} in {lines:?}");
+    }
 }

@@ -106,7 +106,9 @@ impl View {
 
     /// Sorts by the shown column before or after.
     pub fn sort_beside(&mut self, step: isize) {
-        let shown: Vec<usize> = self.place().sheet.shown().map(|(at, _)| at).collect();
+        let is_estimated = self.answer().is_some_and(Answer::is_estimated);
+        let shown = self.place().sheet.shown(is_estimated);
+        let shown: Vec<usize> = shown.map(|(at, _)| at).collect();
         let at = shown
             .iter()
             .position(|at| *at == self.order().column)

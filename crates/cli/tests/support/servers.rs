@@ -81,6 +81,8 @@ pub enum Engine {
     Stock,
     /// Tare's, by `tare run`, with everything on and timed.
     Tare,
+    /// The same, sampled by this rule.
+    Sampled(&'static str),
 }
 
 /// libtare_psi.so of this build: cargo leaves it beside the tests' own libraries.
@@ -159,6 +161,11 @@ impl Server {
         line.extend(options.iter().map(|&option| option.to_owned()));
         let mut command = match engine {
             Engine::Tare => tare_run(&directory, &line),
+            Engine::Sampled(rule) => {
+                let mut run = directory.tare(["run", "--sampling", rule, "--library"]);
+                run.arg(library()).args(["--require", "--"]).args(&line);
+                run
+            }
             Engine::Stock => {
                 let mut command = Command::new(&line[0]);
                 command

@@ -6,6 +6,8 @@ use tare_layout::Kind;
 use tare_layout::control::{Timer, setup};
 use tare_layout::line::{COUNT, EXTRA, memory};
 
+use tare_reader::sampling;
+
 use super::host::Host;
 use super::summaries::Family;
 use super::{Listed, Snapshot, none};
@@ -84,7 +86,11 @@ impl Snapshot {
                 let timer = event_type.map_or(0, |event| {
                     host.view().control().timers[event as usize].load(Ordering::Relaxed) as usize
                 });
-                let reads = timed * unit.reads;
+                // What sampling left out has cost nothing.
+                let sample = sampling::of_class(host.view(), class.id);
+                let left_out = sample.weighted.saturating_sub(sample.events).min(count);
+                let part = (count - left_out) as f64 / count as f64;
+                let reads = (timed * unit.reads) as f64 * part;
                 let bits = controls.setup[class.id].load(Ordering::Relaxed);
                 rows.push(Cost {
                     name: class.name.clone(),
@@ -93,10 +99,10 @@ impl Snapshot {
                     timed: event_type.map(|_| bits & setup::TIMED != 0),
                     count,
                     count_timed: timed,
-                    timer_reads: reads,
-                    timer: (reads as f64 * read_ps(host, timer)) as u64,
-                    recording: (timed as f64 * unit.recording * unit_ps) as i64,
-                    counting: (count as f64 * unit.counting * unit_ps) as u64,
+                    timer_reads: reads as u64,
+                    timer: (reads * read_ps(host, timer)) as u64,
+                    recording: (timed as f64 * part * unit.recording * unit_ps) as i64,
+                    counting: (count as f64 * part * unit.counting * unit_ps) as u64,
                     share: 0.0,
                 });
             }

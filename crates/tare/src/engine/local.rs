@@ -69,8 +69,6 @@ pub(crate) struct Local {
 
     /// What the histograms do not know yet.
     pub pending: Pending,
-    /// What is sampled.
-    pub sampler: Sampler,
     /// What setup_objects leaves of the flags for each object.
     pub(super) object_masks: &'static [AtomicU8],
     /// The bank's fixed part.
@@ -100,6 +98,8 @@ pub(crate) struct Local {
     pub statement_starts: [Cell<u64>; STATEMENT_DEPTH],
     /// What each of the open statements has counted. Here and not in its guard, which is moved.
     pub counted: [Counted; STATEMENT_DEPTH],
+    /// What is sampled; behind all that a statement touches which is not.
+    pub sampler: Sampler,
     /// Digests of the texts seen last.
     pub digests: UnsafeCell<DigestCache>,
 }

@@ -1,0 +1,107 @@
+//! How far the counts of a page are off that sampling makes estimates of.
+
+use std::collections::HashMap;
+
+use super::sheet::{Measure, Sheet};
+use super::snapshot::{Figure, Key, Row};
+use crate::observe::{Observed, Trouble, real, text};
+use crate::output::Cell;
+
+/// The variance of each row's count since the server counts.
+#[derive(Debug, Clone, Default)]
+pub struct Errors(HashMap<Key, f64>);
+
+impl Errors {
+    /// Asks.
+    pub fn ask(observed: &mut Observed, sheet: &Sheet) -> Result<Self, Trouble> {
+        if sheet.errors.is_empty() {
+            return Ok(Self::default());
+        }
+        match observed.rows(sheet.errors) {
+            Ok(rows) => Ok(Self::of(rows)),
+            Err(Trouble::Refused(_)) => Ok(Self::default()),
+            Err(lost) => Err(lost),
+        }
+    }
+
+    /// Of keys and a standard error.
+    fn of(rows: Vec<Vec<Cell>>) -> Self {
+        let row = |mut row: Vec<Cell>| {
+            let error = real(&row.pop()?)?;
+            Some((row.iter().map(text).collect(), error * error))
+        };
+        Self(rows.into_iter().filter_map(row).collect())
+    }
+
+    /// Writes into each row what its count may be off by. Clusters are independent, so variances add up, and what
+    /// came in the interval is a difference; one that fell was truncated meanwhile.
+    pub fn fill(
+        &self,
+        sheet: &Sheet,
+        before: Option<&Self>,
+        rows: &mut [Row],
+        seconds: Option<f64>,
+    ) {
+        let Some(at) = sheet.find(|kind| kind == Measure::Error) else {
+            return;
+        };
+        for row in rows {
+            let Some(now) = self.0.get(&row.key) else {
+                continue;
+            };
+            let had = before.filter(|_| seconds.is_some());
+            let had = had.and_then(|before| before.0.get(&row.key));
+            let variance = match had {
+                Some(had) if had <= now => now - had,
+                _ => *now,
+            };
+            let count = row.figures[sheet.by_count()].number() * seconds.unwrap_or(1.0);
+            if count > 0.0 {
+                row.figures[at] = Figure::Number(100.0 * 1.96 * variance.sqrt() / count);
+            }
+        }
+    }
+}
+
+/// What is said of a page of estimates.
+pub fn note(sheet: &Sheet, rule: &str) -> String {
+    let errors = match sheet.errors.is_empty() {
+        true => "how far they are off is known by instrument alone: tare.sampling_by_instrument",
+        false => "+-% is half the 95 % interval of the count",
+    };
+    format!("sampled {rule}: counts and times are estimates; {errors}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pages::PAGES;
+    use super::*;
+
+    #[test]
+    fn an_intervals_error_is_that_of_what_came() {
+        let sheet = &PAGES[1];
+        let errors = |error: f64| {
+            let name = Cell::Text("wait/a".into());
+            Errors::of(vec![vec![name, Cell::Real(error)]])
+        };
+        let row = |count: f64| {
+            let mut figures = vec![Figure::Empty; sheet.columns.len()];
+            figures[sheet.by_count()] = Figure::Number(count);
+            Row {
+                key: vec![Some("wait/a".into())],
+                figures,
+            }
+        };
+        let at = sheet.find(|kind| kind == Measure::Error).expect("a column");
+        let filled = |now: f64, before: Option<f64>, seconds: Option<f64>| {
+            let mut rows = [row(100.0)];
+            let before = before.map(errors);
+            errors(now).fill(sheet, before.as_ref(), &mut rows, seconds);
+            rows[0].figures[at].shown(Measure::Error)
+        };
+        // 200 events in 2 s; 5^2 - 3^2 = 4^2.
+        assert_eq!(filled(5.0, Some(3.0), Some(2.0)), "3.9");
+        assert_eq!(filled(5.0, None, None), "9.8");
+        assert_eq!(filled(3.0, Some(5.0), Some(2.0)), "2.9", "truncated");
+    }
+}
