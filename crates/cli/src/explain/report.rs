@@ -95,11 +95,7 @@ impl Seen {
             "statements       {}/s",
             show::count(statements / self.seconds)
         ));
-        if let Some(rules) = &self.sampling {
-            text.push(format!(
-                "sampled          {rules}: events are estimates, costs are of those observed"
-            ));
-        }
+        text.extend(self.sampled());
         let events = sum(|meter| meter.count);
         text.push(format!(
             "events           {}/s, {} per statement",
@@ -166,6 +162,14 @@ impl Seen {
         text.extend(self.savings());
         text.push(String::new());
         text.join("\n")
+    }
+
+    /// That events are estimates, where they are.
+    fn sampled(&self) -> Option<String> {
+        let rules = self.sampling.as_ref()?;
+        Some(format!(
+            "sampled          {rules}: events are estimates, costs are of those observed"
+        ))
     }
 
     fn table(&self, statements: f64) -> Vec<String> {

@@ -492,10 +492,8 @@ impl Statement {
                     local.count_digest_weighted(found, time, seen, counted, weight);
                 }
             }
-            local.engine.offer_sample(found, seen, ticks, || {
-                self.record(local)
-                    .and_then(|record| text::kept(local, record))
-            });
+            let kept = || text::kept(local, self.record(local));
+            local.engine.offer_sample(found, seen, ticks, kept);
         }
         if let Some(record) = self.record(local) {
             self.end_event(local, record, now, bits);

@@ -37,7 +37,8 @@ pub(super) fn append(local: &Local, bytes: &[u8]) -> u64 {
 
 /// A statement's text as it was kept, for its digest's sample, and whether it was cut.
 #[cold]
-pub(super) fn kept(local: &Local, record: &event::Statement) -> Option<(String, bool)> {
+pub(super) fn kept(local: &Local, record: Option<&event::Statement>) -> Option<(String, bool)> {
+    let record = record?;
     let ring = local.rings.text;
     let length = record.word(at::TEXT_LENGTH) as u32 as usize;
     let first = record.word(at::TEXT_AT) as usize / 8;
