@@ -8,6 +8,10 @@ use tare_mysql::decimal::Decimal;
 
 use crate::prelude::*;
 
+/// Where a double that is cast comes from: a column, or an operator. 0 is all else.
+const COLUMN: i64 = 1;
+const COMPUTED: i64 = 2;
+
 /// Digits that a quotient has more than its dividend: @@div_precision_increment.
 pub(crate) const MORE_DIGITS: i64 = 4;
 
@@ -82,24 +86,23 @@ pub(crate) static HELPERS: &[Helper] = &[
         _ => ctx.get(0),
     }),
     // CAST(x AS SIGNED), and AS UNSIGNED where the second argument is 1.
-    // The third says that the operand has no sign, and the fourth that what is cut is an error.
-    helper("tare_whole", 2, 4, |ctx| {
+    // The third says that the operand has no sign, and the fourth that what is cut is an error. The
+    // fifth says what a double is: see [`cast_double`].
+    helper("tare_whole", 2, 5, |ctx| {
         let unsigned = int(ctx, 1) == Some(1);
         let bits = ctx.len() > 2 && int(ctx, 2) == Some(1);
+        let refuses = ctx.len() > 3 && int(ctx, 3) == Some(1);
+        if let ValueRef::Real(x) = ctx.get_raw(0) {
+            let origin = if ctx.len() > 4 { int(ctx, 4) } else { None };
+            return cast_double(ctx, x, unsigned, refuses, origin.unwrap_or(0));
+        }
         let is_text = matches!(ctx.get_raw(0), ValueRef::Text(_));
-        let found = match ctx.get_raw(0) {
-            ValueRef::Real(x) => Decimal::from_double(x.round_ties_even()),
-            _ => decimal(ctx, 0),
-        };
-        Ok(match found {
+        Ok(match decimal(ctx, 0) {
             None => Value::Null,
             // An integer keeps its bits, a DECIMAL does not.
             Some(d) if is_text && cut(&d, unsigned || bits) => {
                 let message = format!("Truncated incorrect DECIMAL value: '{}'", d.text());
-                if ctx.len() > 3 && int(ctx, 3) == Some(1) {
-                    return Err(raise(SqlError::new(1292, message)));
-                }
-                ctx.session.warn(1292, &message);
+                truncated(ctx, message, refuses)?;
                 match unsigned && d.is_negative() {
                     true => Value::Integer(0),
                     false => cast_to_bits(&d, unsigned, bits),
@@ -265,6 +268,47 @@ fn cut(d: &Decimal, unsigned: bool) -> bool {
     !whole.is_some_and(|n| match unsigned {
         true => u64::try_from(n).is_ok(),
         false => i64::try_from(n).is_ok(),
+    })
+}
+
+/// 1292, as an error or a warning.
+fn truncated(ctx: &Call<'_>, message: String, refuses: bool) -> rusqlite::Result<()> {
+    if refuses {
+        return Err(raise(SqlError::new(1292, message)));
+    }
+    ctx.session.warn(1292, &message);
+    Ok(())
+}
+
+/// CAST of a double, to the nearest whole number; a negative one keeps its bits without a sign.
+///
+/// Beyond 64 bits with a sign it depends on where the double comes from: a column's is cut with 1292,
+/// a computed one is error 1690, and others are cut without a word.
+fn cast_double(ctx: &Call<'_>, x: f64, unsigned: bool, refuses: bool, origin: i64) -> Answer {
+    // Exact: all doubles this large are whole.
+    let n = x.round_ties_even() as i128;
+    let fits = i64::try_from(n).is_ok();
+    match origin {
+        // 2 to the 63rd is still taken for a number of 64 bits.
+        COMPUTED if !fits && !(unsigned && n == 1 << 63) => return Err(out_of_range("BIGINT")),
+        COMPUTED => {}
+        COLUMN if !fits || n == i128::from(i64::MIN) => {
+            let shown = tare_mysql::wire::value::display_real(x, false);
+            truncated(
+                ctx,
+                format!("Truncated incorrect INTEGER value: '{shown}'"),
+                refuses,
+            )?;
+        }
+        _ => {}
+    }
+    let n = match origin {
+        COMPUTED => n,
+        _ => n.clamp(i64::MIN.into(), i64::MAX.into()),
+    };
+    Ok(match unsigned && n < 0 {
+        true => integer(i128::from(n as i64 as u64)),
+        false => integer(n),
     })
 }
 

@@ -149,6 +149,12 @@ impl Decimal {
         Self::unfolded(self.0.with_scale_round(digits, mode))
     }
 
+    /// Digits behind the point that MySQL's words leave it.
+    pub fn room(&self) -> i64 {
+        let whole = self.whole_digits();
+        (WORDS - whole.div_euclid(WORD) - i64::from(whole % WORD > 0)).max(0) * WORD
+    }
+
     /// As many words as MySQL has: fewer digits behind the point, or `None` where those before it
     /// do not fit.
     fn fitted(self) -> Option<Self> {
@@ -319,6 +325,18 @@ mod tests {
         assert_eq!(d("9e90").plus(&d("1")), None);
         let large = d("12345678901234567890.1234567891");
         assert_eq!(large.text(), "12345678901234567890.1234567891");
+    }
+
+    #[test]
+    fn long_numbers_leave_less_room_behind_the_point() {
+        for (digits, room) in [(0, 81), (1, 72), (9, 72), (10, 63), (49, 27), (65, 9)] {
+            let number = if digits == 0 {
+                "0.5".into()
+            } else {
+                "9".repeat(digits)
+            };
+            assert_eq!(d(&number).room(), room, "{number}");
+        }
     }
 
     #[test]

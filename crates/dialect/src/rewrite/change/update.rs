@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use crate::error::{Clause, Error, Result};
 use sqlparser::ast::{AssignmentTarget, Expr, ObjectName, OrderByExpr, Update, visit_expressions};
 use tare_mysql::schema::is_system_schema;
-use tare_mysql::table::ColumnDef;
-use tare_mysql::types::parts;
+use tare_mysql::table::{ColumnDef, TableDef};
+use tare_mysql::types::{base_type, parts};
 
 use super::differs;
 use super::target::Target;
@@ -57,7 +57,8 @@ impl Rewriter<'_> {
             let value = node::take(&mut assignment.value);
             let raw = value.clone();
             let value = self.converted(def.as_deref(), &column, given, value, !or.is_empty());
-            self.assigned.add(&column, &value, once);
+            self.assigned
+                .add(&column, &as_stored(def.as_deref(), &column, &value), once);
             // The last value that a column is given counts, but those before must fit as well.
             let column_def = def.as_deref().and_then(|d| d.column(&column));
             let column_def = column_def.filter(|_| self.mode.strict && or.is_empty());
@@ -201,6 +202,16 @@ impl Rewriter<'_> {
         }
         self.sql.text = sql;
         Ok(self.sql)
+    }
+}
+
+/// A value as its column will have it, for what reads the column: a DECIMAL becomes a double only as it
+/// is stored, and is rounded otherwise than one.
+fn as_stored(def: Option<&TableDef>, column: &str, value: &Expr) -> Expr {
+    let is_real = |c: &ColumnDef| matches!(base_type(&c.column_type), "float" | "double");
+    match def.and_then(|d| d.column(column)).is_some_and(is_real) {
+        true => node::call("tare_real", vec![value.clone()]),
+        false => value.clone(),
     }
 }
 

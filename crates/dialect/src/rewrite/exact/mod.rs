@@ -277,7 +277,9 @@ impl Rewriter<'_> {
                 match Class::of(of) {
                     Class::Int | Class::Big | Class::Decimal | Class::Real => {
                         let bits = of.is_some_and(|t| t.is_unsigned());
-                        let rest = vec![unsigned.into(), bits.into(), self.refuses_misfit().into()];
+                        let refuses = self.refuses_misfit();
+                        let origin = origin_of(operand);
+                        let rest = vec![unsigned.into(), bits.into(), refuses.into(), origin];
                         called(Call::Cast("tare_whole", rest), wrap)
                     }
                     _ if unsigned => called(Call::Cast("tare_uint", Vec::new()), wrap),
@@ -425,6 +427,24 @@ impl Rewriter<'_> {
                 node::replace(e, |e| node::cast(e, DataType::DoublePrecision));
             }
         }
+    }
+}
+
+/// Where a number that is cast comes from: 1 is a column, 2 is computed, and 0 is all else. MySQL says
+/// something else in each case when a double is out of range.
+fn origin_of(expr: &Expr) -> i64 {
+    match expr {
+        Expr::Nested(inner) => origin_of(inner),
+        Expr::Identifier(name) => (!name.value.starts_with('@')).into(),
+        Expr::CompoundIdentifier(parts) => (!parts[0].value.starts_with('@')).into(),
+        Expr::BinaryOp { .. } | Expr::UnaryOp { .. } => 2,
+        Expr::Function(f) => match name_of(f).as_str() {
+            "abs" | "coalesce" | "greatest" | "ifnull" | "least" | "mod" | "round" | "truncate" => {
+                2
+            }
+            _ => 0,
+        },
+        _ => 0,
     }
 }
 
