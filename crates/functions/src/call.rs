@@ -10,6 +10,13 @@ use tare_mysql::error::{SqlError, raised};
 
 use crate::session::Session;
 
+/// Bytes that a function computes with before it looks whether its statement must end: some milliseconds.
+/// A multiple of 2, as UNHEX wants it, and of 57, as lines of base64 do.
+pub(crate) const STEP: usize = 57 * 8192;
+
+/// Rounds of a small loop between two such looks.
+const ROUNDS: usize = 1 << 16;
+
 /// A call's value.
 pub type Answer = Result<Value>;
 
@@ -23,6 +30,50 @@ pub struct Call<'a> {
 impl<'a> Call<'a> {
     pub(crate) fn new(context: &'a Context<'a>, session: &'a dyn Session) -> Self {
         Self { context, session }
+    }
+
+    /// 1317, where the statement must end. To be asked between steps of a few milliseconds.
+    pub(crate) fn go_on(&self) -> Result<()> {
+        match self.session.must_stop() {
+            true => Err(raise(SqlError::interrupted())),
+            false => Ok(()),
+        }
+    }
+
+    /// The same in a loop, now and then: `i` is the round.
+    #[inline]
+    pub(crate) fn go_on_at(&self, i: usize) -> Result<()> {
+        match i % ROUNDS {
+            0 if i > 0 => self.go_on(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Hands bytes over in steps, and ends between two of them where the statement must.
+    pub(crate) fn in_steps<'b>(&self, all: &'b [u8], mut each: impl FnMut(&'b [u8])) -> Result<()> {
+        for step in all.chunks(STEP) {
+            if all.len() > STEP {
+                self.go_on()?;
+            }
+            each(step);
+        }
+        Ok(())
+    }
+
+    /// The same of a text: a step ends where a character does.
+    pub(crate) fn in_texts<'b>(
+        &self,
+        mut rest: &'b str,
+        mut each: impl FnMut(&'b str),
+    ) -> Result<()> {
+        while rest.len() > STEP {
+            self.go_on()?;
+            let (step, more) = rest.split_at(rest.floor_char_boundary(STEP));
+            each(step);
+            rest = more;
+        }
+        each(rest);
+        Ok(())
     }
 }
 
@@ -136,15 +187,17 @@ pub(crate) fn random(bytes: &mut [u8]) -> Result<()> {
 }
 
 /// Bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8], upper: bool) -> String {
-    bytes
-        .iter()
-        .map(|b| {
-            if upper {
-                format!("{b:02X}")
-            } else {
-                format!("{b:02x}")
-            }
-        })
-        .collect()
+pub(crate) fn hex(ctx: &Call<'_>, bytes: &[u8], upper: bool) -> Result<String> {
+    let digits: &[u8; 16] = match upper {
+        true => b"0123456789ABCDEF",
+        false => b"0123456789abcdef",
+    };
+    let mut out = String::with_capacity(bytes.len() * 2);
+    ctx.in_steps(bytes, |step| {
+        for b in step {
+            out.push(char::from(digits[usize::from(b >> 4)]));
+            out.push(char::from(digits[usize::from(b & 15)]));
+        }
+    })?;
+    Ok(out)
 }

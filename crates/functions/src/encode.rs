@@ -1,7 +1,6 @@
 //! Bytes as texts, and digests.
 
 use data_encoding::BASE64;
-use sha1::Digest as _;
 use sqlparser::ast::{Expr, Value as Literal};
 
 use crate::prelude::*;
@@ -10,19 +9,22 @@ use crate::prelude::*;
 pub(crate) static FUNCTIONS: &[Function] = &[
     code("char", 1, ANY, Bytes, char),
     own("from_base64", 1, 1, Bytes, |ctx| {
-        opt(text(ctx, 0).and_then(|s| from_base64(&s)))
+        let Some(s) = text(ctx, 0) else {
+            return Ok(Value::Null);
+        };
+        let mut digits = String::with_capacity(s.len());
+        ctx.in_texts(&s, |step| digits.extend(step.split_ascii_whitespace()))?;
+        opt(from_base64(&digits))
     }),
     own("hex", 1, 1, Text, |ctx| {
         Ok(match ctx.get_raw(0) {
             ValueRef::Null => Value::Null,
             ValueRef::Integer(n) => format!("{n:X}").into(),
             ValueRef::Real(x) => format!("{:X}", x.round() as i64).into(),
-            ValueRef::Text(b) | ValueRef::Blob(b) => hex(b, true).into(),
+            ValueRef::Text(b) | ValueRef::Blob(b) => hex(ctx, b, true)?.into(),
         })
     }),
-    own("md5", 1, 1, Text, |ctx| {
-        opt(text(ctx, 0).map(|s| hex(&md5::Md5::digest(s), false)))
-    }),
+    own("md5", 1, 1, Text, |ctx| digest::<md5::Md5>(ctx)),
     own("random_bytes", 1, 1, Bytes, |ctx| {
         let n = int(ctx, 0).unwrap_or(0);
         if !(1..=1024).contains(&n) {
@@ -34,41 +36,57 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     })
     .volatile(),
     renamed("sha", 1, 1, Text, "sha1"),
-    own("sha1", 1, 1, Text, |ctx| {
-        opt(text(ctx, 0).map(|s| hex(&sha1::Sha1::digest(s), false)))
-    }),
-    own("sha2", 2, 2, Text, |ctx| {
-        opt(text(ctx, 0)
-            .zip(int(ctx, 1))
-            .and_then(|(s, bits)| match bits {
-                0 | 256 => Some(hex(&sha2::Sha256::digest(s), false)),
-                224 => Some(hex(&sha2::Sha224::digest(s), false)),
-                384 => Some(hex(&sha2::Sha384::digest(s), false)),
-                512 => Some(hex(&sha2::Sha512::digest(s), false)),
-                _ => None,
-            }))
+    own("sha1", 1, 1, Text, |ctx| digest::<sha1::Sha1>(ctx)),
+    own("sha2", 2, 2, Text, |ctx| match int(ctx, 1) {
+        Some(0 | 256) => digest::<sha2::Sha256>(ctx),
+        Some(224) => digest::<sha2::Sha224>(ctx),
+        Some(384) => digest::<sha2::Sha384>(ctx),
+        Some(512) => digest::<sha2::Sha512>(ctx),
+        _ => Ok(Value::Null),
     }),
     own("to_base64", 1, 1, Text, |ctx| {
-        opt(bytes(ctx, 0).map(|b| to_base64(&b)))
+        let Some(b) = bytes(ctx, 0) else {
+            return Ok(Value::Null);
+        };
+        let mut parts = Vec::new();
+        ctx.in_steps(&b, |step| parts.push(to_base64(step)))?;
+        Ok(parts.join("\n").into())
     }),
     hidden("unhex", 1, 1, Bytes, "tare_unhex", |ctx| {
-        opt(text(ctx, 0).and_then(|s| {
-            let s = if s.len() % 2 == 1 { format!("0{s}") } else { s };
-            s.as_bytes()
-                .chunks(2)
-                .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
-                .collect::<Option<Vec<u8>>>()
-        }))
+        let Some(s) = text(ctx, 0) else {
+            return Ok(Value::Null);
+        };
+        let s = if s.len() % 2 == 1 { format!("0{s}") } else { s };
+        let mut out = Vec::with_capacity(s.len() / 2);
+        let mut right = true;
+        let digit = |b: u8| char::from(b).to_digit(16).map(|d| d as u8);
+        ctx.in_steps(s.as_bytes(), |step| {
+            for pair in step.chunks(2) {
+                match digit(pair[0]).zip(digit(pair[1])) {
+                    Some((high, low)) => out.push(high << 4 | low),
+                    None => right = false,
+                }
+            }
+        })?;
+        opt(right.then_some(out))
     }),
 ];
 
 /// What the dialect writes.
 pub(crate) static HELPERS: &[Helper] = &[
-    helper("sha", 1, 1, |ctx| {
-        opt(text(ctx, 0).map(|s| hex(&sha1::Sha1::digest(s), false)))
-    }),
+    helper("sha", 1, 1, |ctx| digest::<sha1::Sha1>(ctx)),
     helper("tare_char", 1, ANY, characters),
 ];
+
+/// A digest of a text, as hexadecimal digits.
+fn digest<D: sha1::Digest>(ctx: &Call<'_>) -> Answer {
+    let Some(s) = text(ctx, 0) else {
+        return Ok(Value::Null);
+    };
+    let mut digest = D::new();
+    ctx.in_steps(s.as_bytes(), |step| digest.update(step))?;
+    Ok(hex(ctx, &digest.finalize(), false)?.into())
+}
 
 /// CHAR: of numbers, so that 0x41 is 65.
 fn char(call: SqlCall) -> Written {
@@ -109,9 +127,9 @@ fn to_base64(bytes: &[u8]) -> String {
     lines.join("\n")
 }
 
+/// Of digits alone, without spaces.
 fn from_base64(text: &str) -> Option<Vec<u8>> {
-    let digits: String = text.split_ascii_whitespace().collect();
-    BASE64.decode(digits.as_bytes()).ok()
+    BASE64.decode(text.as_bytes()).ok()
 }
 
 #[cfg(test)]

@@ -139,7 +139,12 @@ fn padded(ctx: &Call<'_>, left: bool) -> Answer {
             if n > MOST || (pad.is_empty() && n > len) {
                 return Ok(Value::Null);
             }
-            let fill: String = pad.chars().cycle().take(n.saturating_sub(len)).collect();
+            let mut fill = String::new();
+            let missing = n.saturating_sub(len);
+            for (i, c) in pad.chars().cycle().take(missing).enumerate() {
+                ctx.go_on_at(i)?;
+                fill.push(c);
+            }
             let s: String = s.chars().take(n).collect();
             Ok(if left { fill + &s } else { s + &fill }.into())
         }

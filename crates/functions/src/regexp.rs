@@ -50,7 +50,17 @@ pub(crate) static FUNCTIONS: &[Function] = &[
                 None => rest.to_owned(),
             }
         } else {
-            re.replace_all(rest, new.as_str()).into_owned()
+            let mut out = String::with_capacity(rest.len());
+            let mut done = 0;
+            for (i, groups) in re.captures_iter(rest).enumerate() {
+                ctx.go_on_at(i)?;
+                let all = groups.get_match();
+                out.push_str(&rest[done..all.start()]);
+                groups.expand(&new, &mut out);
+                done = all.end();
+            }
+            out.push_str(&rest[done..]);
+            out
         };
         Ok(format!("{head}{replaced}").into())
     }),

@@ -70,6 +70,12 @@ pub trait Session: Debug + Send + Sync {
         Mode::of(&self.sql_mode()).strict
     }
 
+    /// Whether the statement must end: it was killed, its time is over, or its client has gone. Asked by
+    /// functions that take long.
+    fn must_stop(&self) -> bool {
+        false
+    }
+
     /// Waits; whether the statement was interrupted.
     fn sleep(&self, seconds: f64) -> bool;
     /// GET_LOCK: takes a lock that nobody else has.

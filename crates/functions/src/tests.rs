@@ -7,9 +7,11 @@ use tare_dialect::function::ANY;
 
 use super::{FAMILIES, Function, Session, find, register};
 
-/// A session of which nothing is known.
-#[derive(Debug)]
-struct Nobody;
+/// A session of which nothing is known, but whether its statement was killed.
+#[derive(Debug, Default)]
+struct Nobody {
+    killed: bool,
+}
 
 impl Session for Nobody {
     fn version(&self) -> &str {
@@ -55,6 +57,9 @@ impl Session for Nobody {
         "STRICT_TRANS_TABLES".to_owned()
     }
     fn warn(&self, _: u16, _: &str) {}
+    fn must_stop(&self) -> bool {
+        self.killed
+    }
     fn sleep(&self, _: f64) -> bool {
         false
     }
@@ -78,7 +83,7 @@ fn all() -> impl Iterator<Item = &'static Function> {
 
 fn connection() -> rusqlite::Connection {
     let db = rusqlite::Connection::open_in_memory().expect("a database");
-    let session: Arc<dyn Session> = Arc::new(Nobody);
+    let session: Arc<dyn Session> = Arc::new(Nobody::default());
     register(&db, &session).expect("functions");
     db
 }
@@ -129,4 +134,67 @@ fn sqlite_knows_every_function() {
         }
     }
     assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// Functions that take long look between steps whether their statement was killed: none ends with a
+/// result then. With little to do they do not look.
+#[test]
+fn a_function_that_takes_long_ends_when_its_statement_is_killed() {
+    let open = |killed| {
+        let db = rusqlite::Connection::open_in_memory().expect("a database");
+        let session: Arc<dyn Session> = Arc::new(Nobody { killed });
+        register(&db, &session).expect("functions");
+        db
+    };
+    let ask = |db: &rusqlite::Connection, sql: &str, text: &str| {
+        db.query_row(sql, [text], |row| row.get::<_, Value>(0))
+    };
+    let (alive, killed) = (open(false), open(true));
+    for (sql, small, unit) in [
+        ("SELECT tare_replace(?1, 'a', 'bb')", "aa", "a"),
+        ("SELECT regexp_replace(?1, 'a', 'b')", "aa", "a"),
+        ("SELECT lpad(?1, 1000000, 'x')", "", ""),
+        ("SELECT rpad(?1, 1000000, 'x')", "", ""),
+        ("SELECT find_in_set('b', ?1)", "a,", "a,"),
+        ("SELECT soundex(?1)", "ab", "ab"),
+        ("SELECT quote(?1)", "a'", "a'"),
+        ("SELECT hex(?1)", "a", "a"),
+        ("SELECT tare_unhex(?1)", "41", "41"),
+        ("SELECT to_base64(?1)", "a", "a"),
+        ("SELECT from_base64(?1)", "YWFh", "YWFh"),
+        ("SELECT md5(?1)", "a", "a"),
+        ("SELECT sha1(?1)", "a", "a"),
+        ("SELECT sha2(?1, 512)", "a", "a"),
+        ("SELECT tare_json_valid(?1)", "[1]", "[1]"),
+        ("SELECT tare_json_pretty(?1)", "[1]", "[1]"),
+    ] {
+        let large = unit.repeat(1 << 19);
+        if !unit.is_empty() {
+            ask(&killed, sql, small).unwrap_or_else(|e| panic!("{sql}: {e}"));
+        }
+        if !sql.contains("json") {
+            ask(&alive, sql, &large).unwrap_or_else(|e| panic!("{sql}: {e}"));
+        }
+        let ended = ask(&killed, sql, &large);
+        assert!(ended.is_err(), "{sql} goes on");
+    }
+    // Steps join to what all at once would have been.
+    for (sql, text, answer) in [
+        ("SELECT tare_unhex(hex(?1)) = CAST(?1 AS BLOB)", "aé", 1),
+        (
+            "SELECT from_base64(to_base64(?1)) = CAST(?1 AS BLOB)",
+            "aé",
+            1,
+        ),
+        ("SELECT length(tare_replace(?1, 'a', 'bb'))", "aa", 2 << 20),
+        (
+            "SELECT length(regexp_replace(?1, '(a)b', '$1'))",
+            "ab",
+            1 << 20,
+        ),
+        ("SELECT length(quote(?1))", "'", (2 << 20) + 2),
+    ] {
+        let found = ask(&alive, sql, &text.repeat(1 << 20));
+        assert_eq!(found, Ok(Value::Integer(answer)), "{sql}");
+    }
 }

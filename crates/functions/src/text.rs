@@ -50,11 +50,16 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         Ok(Value::Integer(at.unwrap_or(0) as i64))
     }),
     own("find_in_set", 2, 2, Int, |ctx| {
-        opt(text(ctx, 0).zip(text(ctx, 1)).map(|(what, set)| {
-            set.split(',')
-                .position(|p| p.eq_ignore_ascii_case(&what))
-                .map_or(0, |i| i as i64 + 1)
-        }))
+        let Some((what, set)) = text(ctx, 0).zip(text(ctx, 1)) else {
+            return Ok(Value::Null);
+        };
+        for (i, part) in set.split(',').enumerate() {
+            ctx.go_on_at(i)?;
+            if part.eq_ignore_ascii_case(&what) {
+                return Ok(Value::Integer(i as i64 + 1));
+            }
+        }
+        Ok(Value::Integer(0))
     }),
     hidden("insert", 4, 4, Text, "tare_insert", |ctx| {
         let (Some(s), Some(at), Some(n), Some(new)) =
@@ -86,19 +91,22 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         opt(text(ctx, 0).map(|s| s.chars().next().map_or(0, |c| i64::from(u32::from(c)))))
     }),
     own("quote", 1, 1, TextOf, |ctx| {
-        Ok(text(ctx, 0)
-            .map_or_else(
-                || "NULL".into(),
-                |s| {
-                    format!(
-                        "'{}'",
-                        s.replace('\\', "\\\\")
-                            .replace('\'', "\\'")
-                            .replace('\0', "\\0")
-                    )
-                },
-            )
-            .into())
+        let Some(s) = text(ctx, 0) else {
+            return Ok("NULL".to_owned().into());
+        };
+        let mut out = String::with_capacity(s.len() + 2);
+        out.push('\'');
+        ctx.in_texts(&s, |step| {
+            for c in step.chars() {
+                match c {
+                    '\\' | '\'' => out.extend(['\\', c]),
+                    '\0' => out.push_str("\\0"),
+                    _ => out.push(c),
+                }
+            }
+        })?;
+        out.push('\'');
+        Ok(out.into())
     }),
     own("repeat", 2, 2, Text, |ctx| {
         match text(ctx, 0).zip(int(ctx, 1)) {
@@ -124,13 +132,23 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         if grows > 0 && s.len() + s.matches(&from).count().saturating_mul(grows) > MOST {
             return Ok(Value::Null);
         }
-        Ok(s.replace(&from, &to).into())
+        let mut out = String::with_capacity(s.len());
+        let mut done = 0;
+        for (i, (at, _)) in s.match_indices(&from).enumerate() {
+            ctx.go_on_at(i)?;
+            out.push_str(&s[done..at]);
+            out.push_str(&to);
+            done = at + from.len();
+        }
+        out.push_str(&s[done..]);
+        Ok(out.into())
     }),
     own("reverse", 1, 1, Text, |ctx| {
         opt(text(ctx, 0).map(|s| s.chars().rev().collect::<String>()))
     }),
-    own("soundex", 1, 1, Text, |ctx| {
-        opt(text(ctx, 0).map(|s| soundex(&s)))
+    own("soundex", 1, 1, Text, |ctx| match text(ctx, 0) {
+        Some(s) => Ok(soundex(ctx, &s)?.into()),
+        None => Ok(Value::Null),
     }),
     own("space", 1, 1, Text, |ctx| {
         opt(int(ctx, 0).map(|n| " ".repeat(n.clamp(0, MOST as i64) as usize)))
@@ -223,7 +241,7 @@ fn coercibility(call: SqlCall) -> Written {
     Ok(node::number(if call.is_column() { 2 } else { 4 }))
 }
 
-fn soundex(s: &str) -> String {
+fn soundex(ctx: &Call<'_>, s: &str) -> rusqlite::Result<String> {
     let code = |c: char| match c.to_ascii_uppercase() {
         'B' | 'F' | 'P' | 'V' => '1',
         'C' | 'G' | 'J' | 'K' | 'Q' | 'S' | 'X' | 'Z' => '2',
@@ -235,11 +253,12 @@ fn soundex(s: &str) -> String {
     };
     let mut letters = s.chars().filter(|c| c.is_alphabetic());
     let Some(first) = letters.next() else {
-        return String::new();
+        return Ok(String::new());
     };
     let mut out: String = first.to_uppercase().collect();
     let mut last = code(first);
-    for c in letters {
+    for (i, c) in letters.enumerate() {
+        ctx.go_on_at(i)?;
         if matches!(c.to_ascii_uppercase(), 'H' | 'W') {
             continue;
         }
@@ -249,10 +268,11 @@ fn soundex(s: &str) -> String {
         }
         last = d;
     }
-    while out.chars().count() < 4 {
+    // Digits are one byte each.
+    while out.len() < 4 && out.chars().count() < 4 {
         out.push('0');
     }
-    out
+    Ok(out)
 }
 
 /// The arguments one after the other.

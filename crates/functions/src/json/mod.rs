@@ -81,9 +81,17 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             }),
         )
     }),
-    hidden("json_valid", 1, 1, Int, "tare_json_valid", |ctx| {
-        opt(argument(ctx, 0).map(|t| i64::from(serde_json::from_str::<Json>(&t).is_ok())))
-    }),
+    hidden(
+        "json_valid",
+        1,
+        1,
+        Int,
+        "tare_json_valid",
+        |ctx| match argument(ctx, 0) {
+            Some(t) => Ok(Value::Integer(parsed(ctx, &t)?.is_some().into())),
+            None => Ok(Value::Null),
+        },
+    ),
 ];
 
 /// What the dialect writes.
@@ -159,9 +167,41 @@ pub(super) fn document(ctx: &Call<'_>, i: usize, function: &str) -> Result<Optio
     let Some(t) = argument(ctx, i) else {
         return Ok(None);
     };
-    serde_json::from_str(&t)
-        .map(Some)
-        .map_err(|_| invalid(i + 1, function))
+    match parsed(ctx, &t)? {
+        Some(document) => Ok(Some(document)),
+        None => Err(invalid(i + 1, function)),
+    }
+}
+
+/// A document; `None` for a text that is none.
+fn parsed(ctx: &Call<'_>, text: &str) -> Result<Option<Json>> {
+    if text.len() <= STEP {
+        return Ok(serde_json::from_str(text).ok());
+    }
+    let steps = Steps {
+        ctx,
+        rest: text.as_bytes(),
+    };
+    let found = serde_json::from_reader(std::io::BufReader::with_capacity(STEP, steps));
+    match found {
+        Err(e) if e.is_io() => Err(raise(SqlError::interrupted())),
+        other => Ok(other.ok()),
+    }
+}
+
+/// A long text that is read in steps, and ends where its statement must.
+struct Steps<'a> {
+    ctx: &'a Call<'a>,
+    rest: &'a [u8],
+}
+
+impl std::io::Read for Steps<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        match self.ctx.session.must_stop() {
+            true => Err(std::io::Error::other("interrupted")),
+            false => self.rest.read(into),
+        }
+    }
 }
 
 fn patch(target: Json, with: Json) -> Json {

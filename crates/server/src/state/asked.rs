@@ -81,6 +81,10 @@ impl Session for SessionState {
         self.warnings.add("Warning", code, message);
     }
 
+    fn must_stop(&self) -> bool {
+        self.control.must_stop()
+    }
+
     fn sleep(&self, seconds: f64) -> bool {
         self.sleep(seconds)
     }
