@@ -79,8 +79,7 @@ pub fn propagates(table: &Table, a: &str, b: &str) -> bool {
     })
 }
 
-/// SUM and AVG of doubles: MySQL adds one after the other, Tare keeps what is lost on the way. Doubles that
-/// are stored have few digits here; computed ones have all.
+/// SUM and AVG of doubles: MySQL adds one after the other, Tare keeps what is lost on the way.
 ///
 /// MySQL also adds GREATEST and LEAST that are NULL, when they are doubles.
 pub fn adds_doubles(table: &Table, function: &str) -> bool {
