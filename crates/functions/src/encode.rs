@@ -24,7 +24,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             ValueRef::Text(b) | ValueRef::Blob(b) => hex(ctx, b, true)?.into(),
         })
     }),
-    own("md5", 1, 1, Text, |ctx| digest::<md5::Md5>(ctx)),
+    own("md5", 1, 1, Text, digest::<md5::Md5>),
     own("random_bytes", 1, 1, Bytes, |ctx| {
         let n = int(ctx, 0).unwrap_or(0);
         if !(1..=1024).contains(&n) {
@@ -36,7 +36,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     })
     .volatile(),
     renamed("sha", 1, 1, Text, "sha1"),
-    own("sha1", 1, 1, Text, |ctx| digest::<sha1::Sha1>(ctx)),
+    own("sha1", 1, 1, Text, digest::<sha1::Sha1>),
     own("sha2", 2, 2, Text, |ctx| match int(ctx, 1) {
         Some(0 | 256) => digest::<sha2::Sha256>(ctx),
         Some(224) => digest::<sha2::Sha224>(ctx),
@@ -74,7 +74,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 
 /// What the dialect writes.
 pub(crate) static HELPERS: &[Helper] = &[
-    helper("sha", 1, 1, |ctx| digest::<sha1::Sha1>(ctx)),
+    helper("sha", 1, 1, digest::<sha1::Sha1>),
     helper("tare_char", 1, ANY, characters),
 ];
 

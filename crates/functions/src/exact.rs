@@ -290,7 +290,7 @@ fn cast_double(ctx: &Call<'_>, x: f64, unsigned: bool, refuses: bool, origin: i6
     let fits = i64::try_from(n).is_ok();
     match origin {
         // 2 to the 63rd is still taken for a number of 64 bits.
-        COMPUTED if !fits && !(unsigned && n == 1 << 63) => return Err(out_of_range("BIGINT")),
+        COMPUTED if !(fits || unsigned && n == 1 << 63) => return Err(out_of_range("BIGINT")),
         COMPUTED => {}
         COLUMN if !fits || n == i128::from(i64::MIN) => {
             let shown = tare_mysql::wire::value::display_real(x, false);

@@ -116,29 +116,28 @@ impl Rewriter<'_> {
         let Ok((database, table)) = self.resolve(name) else {
             return Ok(());
         };
-        let Some(def) = self.names.definition(&database, &table).filter(|_| !is_cte) else {
+        if is_cte {
+            return Ok(());
+        }
+        let grouped = |name: &str| by.iter().any(|b| b.eq_ignore_ascii_case(name));
+        let Some((columns, decided)) = self.columns_and_key(&database, &table, grouped) else {
             return Ok(());
         };
+        let has = |name: &str| columns.iter().any(|c| c.eq_ignore_ascii_case(name));
         let known = |name: &&str| {
-            def.column(name).is_some()
+            has(name)
                 || items().any(|(_, alias)| alias.is_some_and(|a| a.eq_ignore_ascii_case(name)))
         };
         if !by.iter().all(known) {
             return Ok(());
         }
-        let grouped = |name: &str| by.iter().any(|b| b.eq_ignore_ascii_case(name));
         // A key decides the whole row.
-        if def.view.is_some()
-            || def
-                .indexes
-                .iter()
-                .any(|i| i.unique && i.columns.iter().all(|c| grouped(c)))
-        {
+        if decided {
             return Ok(());
         }
         for (i, (expr, alias)) in items().enumerate() {
             let Some(name) = column(expr) else { continue };
-            if def.column(name).is_none()
+            if !has(name)
                 || grouped(name)
                 || alias.is_some_and(|a| grouped(a))
                 // `WHERE name = 'x'` decides it, too.
@@ -155,5 +154,33 @@ impl Rewriter<'_> {
             });
         }
         Ok(())
+    }
+
+    /// A table's columns, and whether what is grouped by may decide its whole row. `None` where nothing is
+    /// known of it.
+    fn columns_and_key(
+        &mut self,
+        database: &str,
+        table: &str,
+        grouped: impl Fn(&str) -> bool,
+    ) -> Option<(Vec<String>, bool)> {
+        if let Some(def) = self.names.definition(database, table) {
+            let mut keys = def.indexes.iter().filter(|i| i.unique);
+            let decided = def.view.is_some() || keys.any(|i| i.columns.iter().all(|c| grouped(c)));
+            return Some((
+                def.columns.iter().map(|c| c.name.clone()).collect(),
+                decided,
+            ));
+        }
+        if !database.eq_ignore_ascii_case("performance_schema") {
+            return None;
+        }
+        let columns = self.names.table(database, table)?;
+        let names: Vec<String> = columns.iter().map(|c| c.name.clone()).collect();
+        // Each key of MySQL's begins with the table's first column, or with one of these.
+        let decided = names.first().is_some_and(|first| grouped(first))
+            || grouped("object_instance_begin")
+            || grouped("owner_thread_id");
+        Some((names, decided))
     }
 }

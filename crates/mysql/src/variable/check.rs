@@ -92,6 +92,34 @@ impl Variable {
         Ok(text)
     }
 
+    /// The nearest number that the variable may have, where a text of [`Variable::checked`] is another.
+    pub fn nearest(&self, text: &str) -> Option<&'static str> {
+        if self.min == self.max {
+            return None;
+        }
+        // The limits of 64 bits are no doubles.
+        let (below, above) = match (self.value_type, text.parse::<i128>()) {
+            (Type::Number | Type::Real, Ok(n)) => {
+                let limit = |text: &str| text.parse::<i128>().ok();
+                (
+                    limit(self.min).is_some_and(|min| n < min),
+                    limit(self.max).is_some_and(|max| n > max),
+                )
+            }
+            (Type::Number | Type::Real, Err(_)) => {
+                let number = |text: &str| text.parse::<f64>().unwrap_or(0.0);
+                let x = number(text);
+                (x < number(self.min), x > number(self.max))
+            }
+            _ => return None,
+        };
+        match (below, above) {
+            (true, _) => Some(self.min),
+            (_, true) => Some(self.max),
+            _ => None,
+        }
+    }
+
     /// 1231.
     pub fn wrong(&self, value: &str) -> SqlError {
         SqlError::new(

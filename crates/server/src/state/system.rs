@@ -7,7 +7,7 @@ use tare_mysql::error::{Result, SqlError};
 
 use super::SessionState;
 use crate::variables::may_change;
-use tare_mysql::variable::{Scope, Settable, VARIABLES, find};
+use tare_mysql::variable::{Scope, Settable, VARIABLES, Variable, find};
 use tare_query::result::{borrowed, owned};
 
 impl SessionState {
@@ -64,6 +64,21 @@ impl SessionState {
         }
     }
 
+    /// A new value, or the nearest that the variable may have: 1292 as a warning, and 1231 where
+    /// @@sql_mode is strict.
+    fn in_range(&self, variable: &Variable, text: String) -> Result<String> {
+        let Some(nearest) = variable.nearest(&text) else {
+            return Ok(text);
+        };
+        let mode = self.text("sql_mode").unwrap_or_default();
+        if mode.contains("STRICT_ALL_TABLES") {
+            return Err(variable.wrong(&text));
+        }
+        let message = format!("Truncated incorrect {} value: '{text}'", variable.name);
+        self.warnings.add("Warning", 1292, message);
+        Ok(nearest.to_owned())
+    }
+
     /// SET of a system variable; `None` is DEFAULT.
     pub fn set(&self, scope: Scope, name: &str, value: Option<Value>, is_root: bool) -> Result<()> {
         let Some(variable) = find(name) else {
@@ -77,7 +92,7 @@ impl SessionState {
                 return Ok(());
             }
             None => variable.default.to_owned(),
-            Some(value) => variable.checked(borrowed(&value))?,
+            Some(value) => self.in_range(variable, variable.checked(borrowed(&value))?)?,
         };
         if matches!(name, "last_insert_id" | "identity") {
             self.set_last_insert_id(text.parse().unwrap_or(0));

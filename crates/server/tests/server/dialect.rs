@@ -380,6 +380,14 @@ fn only_full_group_by_refuses_what_nothing_decides() {
     for (sql, expected) in [
         ("SELECT id, COUNT(*) FROM g", 1140),
         ("SELECT name, n FROM g GROUP BY name", 1055),
+        (
+            "SELECT thread_id, COUNT(*) FROM performance_schema.threads",
+            1140,
+        ),
+        (
+            "SELECT name, processlist_id, COUNT(*) FROM performance_schema.threads GROUP BY name",
+            1055,
+        ),
         ("SELECT * FROM (SELECT id, n AS id FROM g) d", 1060),
     ] {
         assert_eq!(errno(&mut conn, sql), expected, "{sql}");
@@ -391,6 +399,8 @@ fn only_full_group_by_refuses_what_nothing_decides() {
         "SELECT name AS x, COUNT(*) FROM g GROUP BY x",
         "SELECT id, (SELECT COUNT(*) FROM g h WHERE h.n = g.n) FROM g",
         "SELECT ANY_VALUE(id), name FROM g GROUP BY name",
+        "SELECT thread_id, name FROM performance_schema.threads GROUP BY thread_id",
+        "SELECT type, COUNT(*) FROM performance_schema.threads GROUP BY type",
         "SELECT * FROM (SELECT * FROM g JOIN g h USING (id, name, n)) d",
     ] {
         exec(&mut conn, sql);

@@ -168,3 +168,36 @@ fn small_facts_are_mysqls() {
         "TABLE_NAME"
     );
 }
+
+#[test]
+fn a_variable_takes_the_nearest_value_that_it_may_have() {
+    let running = Running::start();
+    let mut conn = running.root();
+    for (set, variable, value, told) in [
+        ("SESSION", "wait_timeout", "0", "1"),
+        ("SESSION", "wait_timeout", "99999999999", "31536000"),
+        ("GLOBAL", "wait_timeout", "-5", "1"),
+        ("GLOBAL", "long_query_time", "-1", "0"),
+        ("GLOBAL", "long_query_time", "-0.5", "0"),
+        ("SESSION", "max_execution_time", "-1", "0"),
+        ("SESSION", "group_concat_max_len", "1", "4"),
+    ] {
+        let sql = format!("SET {set} {variable} = {value}");
+        exec(&mut conn, &sql);
+        let warning = format!("Warning|1292|Truncated incorrect {variable} value: '{value}'");
+        assert_eq!(one(&mut conn, "SHOW WARNINGS"), warning, "{sql}");
+        let now = one(&mut conn, &format!("SELECT @@{set}.{variable} = {told}"));
+        assert_eq!(now, "1", "{sql}");
+    }
+    // What is in the range is taken without a word.
+    exec(
+        &mut conn,
+        "SET SESSION max_execution_time = 18446744073709551615",
+    );
+    assert!(rows(&mut conn, "SHOW WARNINGS").is_empty());
+    exec(
+        &mut conn,
+        "SET SESSION max_execution_time = 0, sql_mode = 'STRICT_ALL_TABLES'",
+    );
+    assert_eq!(errno(&mut conn, "SET SESSION wait_timeout = 0"), 1231);
+}
