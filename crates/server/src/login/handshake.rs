@@ -9,7 +9,6 @@ use tare_mysql::error::{Result, SqlError};
 use tare_mysql::wire::login::Login;
 
 use super::authenticate::authenticate;
-use crate::accounts::secret::SHA2;
 use crate::random::random;
 use crate::session::{Session, malformed};
 use crate::socket::{Socket, Stream};
@@ -91,7 +90,7 @@ pub fn handshake(session: &mut Session) -> Result<()> {
         capabilities(session),
         COLLATION,
         StatusFlags::SERVER_STATUS_AUTOCOMMIT,
-        Some(SHA2.as_bytes()),
+        Some(session.shared.accounts.greeted().as_bytes()),
     );
     put(session, &greeting)?;
     let mut packet = read(session)?;
