@@ -64,7 +64,7 @@ impl Server {
     }
 
     fn wait(&mut self) {
-        let patience = Instant::now() + Duration::from_secs(120);
+        let patience = Instant::now() + Duration::from_secs(300);
         while std::os::unix::net::UnixStream::connect(&self.socket).is_err() {
             let ended = self.process.try_wait().expect("its state");
             assert!(
