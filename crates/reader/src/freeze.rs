@@ -4,6 +4,10 @@
 //! copied into a baseline, which is shown in place of the rows; when the consumer is on again, what was
 //! counted meanwhile is added to the baselines of truncation, so that it never shows.
 //!
+//! The writer does not wait for readers. Where it merges two banks while the sums go on again, what one of
+//! them counted meanwhile may be hidden twice: the sums of that account are then too low by it, never
+//! too high, and right from there on.
+//!
 //! Memory goes on: what was allocated before may be freed meanwhile, and what is in use is then true.
 
 use std::sync::atomic::Ordering;

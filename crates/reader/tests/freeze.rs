@@ -314,7 +314,8 @@ fn banks_may_be_merged_meanwhile() {
     assert!(merges() > before);
     assert_eq!((shown(), global(&running)), (1200, 1400));
 
-    // Switched while banks are merged: nothing shows that was not counted, and it comes to rest.
+    // Switched while banks are merged: nothing shows that was not counted, and it comes to rest. What was
+    // counted while it stood still may be hidden twice there, so there is no lower bound.
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let load = scope.spawn(|| {
@@ -332,7 +333,7 @@ fn banks_may_be_merged_meanwhile() {
     assert_eq!(global(&running), 2600);
     switch(&running, true);
     let rest = shown();
-    assert!((1200..=2600).contains(&rest), "{rest}");
+    assert!(rest <= 2600, "{rest}");
     (0..100).for_each(|round| visit(round, 1));
     assert_eq!((shown(), global(&running)), (rest + 200, 2800));
     running.truncate(Scope::Account);
