@@ -12,6 +12,7 @@ use super::control::Control;
 use super::cursor::Cursor;
 use super::databases::{Databases, FORMAT, WAIT};
 use super::error::{Error, Result};
+use super::memory;
 use super::metrics::{self, CACHE_KIB};
 use super::stack;
 use super::statement::{StatementId, Statements};
@@ -76,7 +77,11 @@ impl Connection {
         let mut db = rusqlite::Connection::open_with_flags(":memory:", flags)?;
         // Other processes may have the files open; sessions of this one wait for the write lock.
         db.busy_timeout(WAIT)?;
-        db.progress_handler(PROGRESS_STEPS, Some(move || control.must_stop()))?;
+        let progress = move || {
+            memory::look();
+            control.must_stop()
+        };
+        db.progress_handler(PROGRESS_STEPS, Some(progress))?;
         prepare(&db)?;
         // SAFETY: the handle is only used while `db` is open: `Statements` is cleared before.
         let raw = unsafe { db.handle() };

@@ -10,7 +10,7 @@ mod control;
 mod cursor;
 pub mod databases;
 pub mod error;
-mod memory;
+pub mod memory;
 pub mod metrics;
 mod mutex;
 mod points;

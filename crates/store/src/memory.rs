@@ -1,5 +1,9 @@
 //! SQLite's memory: the C library's, counted.
+//!
+//! A statement allocates and frees hundreds of times. While nobody counts that, not one of them looks up
+//! whether anybody does: the statement has asked, and the progress handler asks again.
 
+use std::cell::Cell;
 use std::os::raw::{c_int, c_void};
 
 use rusqlite::ffi;
@@ -27,6 +31,54 @@ struct Methods(ffi::sqlite3_mem_methods);
 // SAFETY: function pointers and a null; nothing in it is ever changed.
 unsafe impl Sync for Methods {}
 
+thread_local! {
+    /// A statement runs whose memory is not counted.
+    static UNCOUNTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A statement that runs on the calling thread, as far as its memory is concerned.
+#[derive(Debug)]
+pub struct Statement {
+    before: bool,
+}
+
+/// A statement begins: whether its memory is counted is looked up now, and whenever it is asked whether to
+/// [stop](super::Control).
+#[inline]
+pub fn statement() -> Statement {
+    Statement {
+        before: UNCOUNTED.replace(!tare::memory::is_counted(&SQLITE_HEAP)),
+    }
+}
+
+impl Drop for Statement {
+    #[inline]
+    fn drop(&mut self) {
+        UNCOUNTED.set(self.before);
+    }
+}
+
+/// Looks again, while a statement runs, whether its memory is counted.
+pub(super) fn look() {
+    if UNCOUNTED.get() {
+        UNCOUNTED.set(!tare::memory::is_counted(&SQLITE_HEAP));
+    }
+}
+
+#[inline]
+fn allocated(bytes: usize) {
+    if !UNCOUNTED.get() {
+        tare::memory::allocated(&SQLITE_HEAP, bytes);
+    }
+}
+
+#[inline]
+fn freed(bytes: usize) {
+    if !UNCOUNTED.get() {
+        tare::memory::freed(&SQLITE_HEAP, bytes);
+    }
+}
+
 unsafe extern "C" fn malloc(bytes: c_int) -> *mut c_void {
     if !budget::take(bytes as usize) {
         return std::ptr::null_mut();
@@ -41,7 +93,7 @@ unsafe extern "C" fn malloc(bytes: c_int) -> *mut c_void {
     let usable = unsafe { libc::malloc_usable_size(memory) };
     // What is freed counts with its usable size.
     budget::take(usable - bytes as usize);
-    tare::memory::allocated(&SQLITE_HEAP, usable);
+    allocated(usable);
     memory
 }
 
@@ -51,7 +103,7 @@ unsafe extern "C" fn free(memory: *mut c_void) {
         unsafe {
             let usable = libc::malloc_usable_size(memory);
             budget::give(usable);
-            tare::memory::freed(&SQLITE_HEAP, usable);
+            freed(usable);
             libc::free(memory);
         }
     }
@@ -76,8 +128,8 @@ unsafe extern "C" fn realloc(memory: *mut c_void, bytes: c_int) -> *mut c_void {
         true => _ = budget::take(after - before - more),
         false => budget::give(before + more - after),
     }
-    tare::memory::freed(&SQLITE_HEAP, before);
-    tare::memory::allocated(&SQLITE_HEAP, after);
+    freed(before);
+    allocated(after);
     moved
 }
 

@@ -55,12 +55,27 @@ fn metric(_: &Objects, n: usize) {
     }
 }
 
+tare::classes! {
+    /// What is allocated.
+    static HEAP: Memory = "memory/bench/heap";
+}
+
+/// An allocation, and its free.
+#[cfg(feature = "instrument")]
+fn memory(_: &Objects, n: usize) {
+    for _ in 0..n {
+        let class = black_box(&HEAP);
+        tare::memory::allocated(class, 64);
+        tare::memory::freed(class, 64);
+    }
+}
+
 /// A path: its name, how Tare runs, what runs, and what a compiler that nobody has recorded counts
 /// for may at most need: half as much again as rustc 1.95 does.
 struct Figure(&'static str, State, Body, u64);
 
 #[cfg(feature = "instrument")]
-const FIGURES: [Figure; 21] = [
+const FIGURES: [Figure; 24] = [
     Figure("floor", State::Disabled, floor, 8),
     Figure("disabled", State::Disabled, event, 12),
     Figure("off", State::Off, event, 40),
@@ -74,6 +89,9 @@ const FIGURES: [Figure; 21] = [
     Figure("metric_disabled", State::Disabled, metric, 12),
     Figure("metric_off", State::Off, metric_off, 30),
     Figure("metric", State::Off, metric, 35),
+    Figure("memory_disabled", State::Disabled, memory, 24),
+    Figure("memory_off", State::Off, memory, 75),
+    Figure("memory", State::Counted, memory, 150),
     Figure("stage", State::Timed, stage, 230),
     Figure("table_off", State::Off, table, 240),
     Figure("table", State::Timed, table, 1_000),

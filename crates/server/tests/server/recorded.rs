@@ -101,6 +101,66 @@ fn sqlite_beneath_is_seen() {
     assert_eq!(memory, "1");
 }
 
+/// Whether SQLite's memory is counted is looked up when a statement begins, and while it runs.
+#[cfg(feature = "instrument")]
+#[test]
+fn a_statement_that_runs_counts_its_memory_as_soon_as_its_thread_is_instrumented() {
+    let running = Running::start();
+    let mut observer = running.client();
+    exec(&mut observer, "CREATE TABLE t (id INT PRIMARY KEY)");
+    exec(
+        &mut observer,
+        "INSERT INTO t VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)",
+    );
+    let mut conn = running.client();
+    let (id, session) = (thread(&mut conn), one(&mut conn, "SELECT CONNECTION_ID()"));
+    let instrument = |observer: &mut mysql::Conn, how: &str| {
+        let sql = format!(
+            "UPDATE performance_schema.threads SET INSTRUMENTED = '{how}' WHERE THREAD_ID = {id}"
+        );
+        exec(observer, &sql);
+    };
+    let allocations =
+        |observer: &mut mysql::Conn| -> u64 {
+            one(observer, &format!(
+            "SELECT COUNT_ALLOC FROM performance_schema.memory_summary_by_thread_by_event_name \
+             WHERE THREAD_ID = {id} AND EVENT_NAME = 'memory/sqlite/heap'"
+        )).parse().expect("a number")
+        };
+    // Groups for each row: SQLite sorts for them, in memory that it takes anew each time.
+    let sorts =
+        "SELECT count((SELECT count(*) FROM t AS u GROUP BY u.id + a.id LIMIT 1)) FROM t AS a";
+    exec(&mut conn, sorts);
+    let before = allocations(&mut observer);
+    exec(&mut conn, sorts);
+    assert!(allocations(&mut observer) >= before + 10);
+    instrument(&mut observer, "NO");
+    let before = allocations(&mut observer);
+    exec(&mut conn, sorts);
+    assert_eq!(allocations(&mut observer), before);
+    // 10 to the power of 12 rows.
+    let endless = ["b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"]
+        .map(|name| format!(", t AS {name}"))
+        .concat();
+    let endless = format!("{sorts}{endless}");
+    let runs = std::thread::spawn(move || {
+        use mysql::prelude::Queryable;
+        let ended = conn.query_drop(endless);
+        (conn, ended)
+    });
+    let shown = format!("SELECT command FROM information_schema.processlist WHERE id = {session}");
+    while one(&mut observer, &shown) != "Query" {
+        std::thread::yield_now();
+    }
+    instrument(&mut observer, "YES");
+    while allocations(&mut observer) == before {
+        std::thread::yield_now();
+    }
+    exec(&mut observer, &format!("KILL QUERY {session}"));
+    let (_conn, ended) = runs.join().expect("the client's thread");
+    ended.expect_err("it was killed");
+}
+
 #[test]
 fn a_server_without_performance_schema_serves() {
     let running = Running::with(|c| c.performance_schema = false);

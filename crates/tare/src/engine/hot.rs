@@ -202,22 +202,29 @@ pub(crate) fn local_or<'a>(away: impl FnOnce(&Engine, Away)) -> Option<&'a Local
     if generation == 0 {
         return None;
     }
-    HOT.with(|hot| {
-        if hot.generation.get() == generation {
-            // SAFETY: as in `local`.
-            return Some(unsafe { &*hot.local.get() });
-        }
-        let place = match hot.mode.get() {
-            Mode::Gone => Away::Gone(hot.account.get()),
-            Mode::New if SESSIONS_ONLY.load(Ordering::Relaxed) => Away::Outside,
-            _ => return local_slow(generation),
-        };
-        let _busy = busy();
-        if let Some(engine) = engine(generation) {
-            away(&engine, place);
-        }
-        None
-    })
+    let known = HOT.with(|hot| {
+        // SAFETY: as in `local`.
+        (hot.generation.get() == generation).then(|| unsafe { &*hot.local.get() })
+    });
+    known.or_else(|| local_or_slow(generation, away))
+}
+
+#[cold]
+#[inline(never)]
+fn local_or_slow<'a>(generation: u32, away: impl FnOnce(&Engine, Away)) -> Option<&'a Local> {
+    let place = HOT.with(|hot| match hot.mode.get() {
+        Mode::Gone => Some(Away::Gone(hot.account.get())),
+        Mode::New if SESSIONS_ONLY.load(Ordering::Relaxed) => Some(Away::Outside),
+        _ => None,
+    });
+    let Some(place) = place else {
+        return local_slow(generation);
+    };
+    let _busy = busy();
+    if let Some(engine) = engine(generation) {
+        away(&engine, place);
+    }
+    None
 }
 
 /// The local if the thread is attached already: for what ends something that began before.

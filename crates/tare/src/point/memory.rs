@@ -8,7 +8,7 @@ use tare_layout::line::{Line, memory as at};
 use tare_layout::shared::Lost;
 
 use crate::class::Class;
-use crate::engine::hot::{Away, local_or};
+use crate::engine::hot::{Away, local, local_or};
 use crate::engine::local::Local;
 use crate::engine::state::Engine;
 use tare_layout::Kind;
@@ -75,6 +75,13 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracked<A> {
         }
         moved
     }
+}
+
+/// Whether the class's memory is counted on the calling thread: for hosts that allocate often, and ask once
+/// for many. Where Tare does not run, or the thread has no slot, what is done is to be told all the same.
+#[inline]
+pub fn is_counted(class: &Class) -> bool {
+    local().is_none_or(|local| local.bits(local.number(class)) & effective::COUNT != 0)
 }
 
 /// Counts an allocation.
