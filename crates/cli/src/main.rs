@@ -20,6 +20,8 @@ mod serve;
 mod serve_options;
 mod sql;
 mod top;
+#[cfg(feature = "history")]
+mod watched;
 mod weigh;
 mod weigh_compare;
 mod weigh_locks;

@@ -7,14 +7,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
-use tare_history::{
-    Answer, Ask, Ended, Keep, Options, Recorder, Sampling, SegmentSource, ServerSource, Source,
-    Told, Unanswered,
-};
+use tare_history::{Ended, Keep, Options, Recorder, Sampling, Told};
+use tare_live::Figures;
 
 use crate::exit::{FAILED, Failure};
 use crate::observe::{self, Observed, Trouble};
-use crate::sql::{Target, local};
+use crate::sql::Target;
+use crate::watched::{self, Asked, MetricsOptions};
 
 /// Record what a server's sessions do, in Parquet files
 ///
@@ -68,6 +67,9 @@ pub struct Args {
     /// Remove the oldest hours of this host beyond so much: 500M, 10G [default: none]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     keep_size: Option<u64>,
+
+    #[command(flatten)]
+    metrics: MetricsOptions,
 
     /// Print every ten seconds how many rows were written, and what looking took
     #[arg(short, long)]
@@ -128,20 +130,6 @@ fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A session that answers the recorder.
-struct Asked(Observed);
-
-impl Ask for Asked {
-    fn ask(&mut self, sql: &str) -> Result<Answer, Unanswered> {
-        let rows = self.0.rows(sql).map_err(|trouble| match trouble {
-            Trouble::Lost(why) => Unanswered::Lost(why),
-            Trouble::Refused(why) => Unanswered::Refused(why),
-        })?;
-        let texts = |row: Vec<_>| row.iter().map(observe::text).collect();
-        Ok(rows.into_iter().map(texts).collect())
-    }
-}
-
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::new(FAILED, error);
     let stop = Arc::new(AtomicBool::new(false));
@@ -160,13 +148,13 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         None => observed.about.server(),
     };
     let unseen = unseen(&mut observed)?;
-    let mut source: Box<dyn Source> = if is_segment {
-        let segment = local::attach(args.target.segment())?;
-        Box::new(SegmentSource::new(Arc::new(segment)))
-    } else {
-        let other = Observed::open(args.target.clone())?;
-        Box::new(ServerSource::new(Asked(other)))
-    };
+    let mut source = watched::source(&args.target)?;
+    let figures = Arc::new(Figures::default());
+    let again = args.target.clone();
+    (args.metrics).start(
+        Box::new(move || watched::open(&again)),
+        Some(Arc::clone(&figures)),
+    )?;
     let uname = rustix::system::uname();
     let options = Options {
         directory: args.dir.clone(),
@@ -197,15 +185,22 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         eprintln!("tare: {line}");
     }
     let mut first = true;
-    let ended = recorder.record(&mut *source, &mut Asked(observed), &mut |told| match told {
-        Told::Refused(kind, why) => eprintln!("tare: growth of kind {kind} is not recorded: {why}"),
-        Told::Written(sampling) => {
-            if args.verbose || (first && !is_segment) {
-                eprintln!("tare: {}", cost(&sampling, is_segment));
+    let ended = recorder.record(
+        &mut *source,
+        &mut Asked(observed.into_session()),
+        &mut |told| match told {
+            Told::Refused(kind, why) => {
+                eprintln!("tare: growth of kind {kind} is not recorded: {why}")
             }
-            first = false;
-        }
-    });
+            Told::Written(sampling) => {
+                figures.add(&sampling);
+                if args.verbose || (first && !is_segment) {
+                    eprintln!("tare: {}", cost(&sampling, is_segment));
+                }
+                first = false;
+            }
+        },
+    );
     match ended {
         Ok(Ended::Stopped) => Ok(ExitCode::SUCCESS),
         Ok(Ended::Lost(why)) => Err(Failure::new(

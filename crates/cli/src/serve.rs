@@ -16,6 +16,8 @@ use tare_server::{Config, DEFAULT_PORT, InstrumentValue, Server, ThreadHandling}
 use crate::exit::{FAILED, Failure};
 use crate::serve_options::{ConsumerOptions, SizeOptions, boolean, bytes, instrument, sampling};
 use crate::sql::local;
+#[cfg(feature = "history")]
+use crate::watched::{self, MetricsOptions};
 
 tare::classes! {
     /// Hears SIGTERM and SIGINT; MySQL's name for it.
@@ -151,6 +153,10 @@ pub struct Args {
     )]
     sampling: Option<Rule>,
 
+    #[cfg(feature = "history")]
+    #[command(flatten)]
+    metrics: MetricsOptions,
+
     #[command(flatten)]
     consumers: ConsumerOptions,
 
@@ -183,11 +189,20 @@ pub fn main(args: Args) -> Result<ExitCode, Failure> {
     // Before the server starts: a signal that comes meanwhile must not be lost.
     let signals = Signals::new([SIGTERM, SIGINT])
         .map_err(|error| Failure::new(FAILED, format!("cannot watch for signals: {error}")))?;
+    #[cfg(feature = "history")]
+    let metrics = args.metrics.clone();
     let config = config(args)?;
     let server = Arc::new(Server::start(config).map_err(|error| Failure::new(FAILED, error))?);
     // Only now is there a segment to be named in.
     tare::thread::register(&STARTER);
     announce(&server);
+    #[cfg(feature = "history")]
+    {
+        // Not an owner: the server ends with this function.
+        let server = Arc::downgrade(&server);
+        let segment = move || server.upgrade().and_then(|server| server.segment());
+        metrics.start(Box::new(move || watched::of_segment(segment())), None)?;
+    }
     stop_on_signal(signals, Arc::clone(&server))?;
     server.wait();
     Ok(ExitCode::SUCCESS)

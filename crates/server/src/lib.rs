@@ -39,6 +39,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 use tare::sync::{Condvar, Mutex};
+use tare_reader::Segment;
 
 pub use config::{Config, DEFAULT_PORT, InstrumentValue, ThreadHandling};
 pub use start::{Endpoints, StartError};
@@ -99,6 +100,12 @@ impl Server {
     /// Where to connect.
     pub fn endpoints(&self) -> &Endpoints {
         &self.endpoints
+    }
+
+    /// The segment that the system schemas answer from now: the server's own, or that of the process
+    /// that it is attached to. `None` where the server is not instrumented.
+    pub fn segment(&self) -> Option<Arc<Segment>> {
+        self.shared.observed.segment()
     }
 
     /// Stops accepting, interrupts what runs, waits for the sessions to end and closes the

@@ -64,6 +64,12 @@ impl Observed {
         Ok(())
     }
 
+    /// The session alone, for who has learned what is there.
+    #[cfg(feature = "history")]
+    pub fn into_session(self) -> Session {
+        self.session
+    }
+
     /// The rows of a statement; none of one that has none.
     pub fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Cell>>, Trouble> {
         rows(&mut self.session, sql)
@@ -83,7 +89,8 @@ impl Observed {
     }
 }
 
-fn rows(session: &mut Session, sql: &str) -> Result<Vec<Vec<Cell>>, Trouble> {
+/// The rows of a statement on a session; none of one that has none.
+pub fn rows(session: &mut Session, sql: &str) -> Result<Vec<Vec<Cell>>, Trouble> {
     match session.query(sql) {
         Ok(Answer::Rows(Rows { rows, .. })) => Ok(rows),
         Ok(Answer::Changed(_)) => Ok(Vec::new()),

@@ -177,6 +177,11 @@ impl Running {
         signal(self.pid(), name);
     }
 
+    /// Whether it has ended.
+    pub fn ended(&mut self) -> bool {
+        self.child.try_wait().expect("can be waited for").is_some()
+    }
+
     /// Waits for its end.
     pub fn wait(&mut self) -> ExitStatus {
         wait_for("the command to end", || {

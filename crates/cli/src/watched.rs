@@ -1,0 +1,114 @@
+//! What `tare record` looks at and `--metrics` tells of: a segment or a server, opened for crates that
+//! know neither.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tare_history::{Answer, Ask, SegmentSource, ServerSource, Source, Unanswered};
+use tare_live::{Figures, Metrics, Open, Watched};
+use tare_reader::Segment;
+
+use crate::exit::{FAILED, Failure};
+use crate::observe::{self, Observed, Product, Trouble};
+use crate::sql::{Local, Session, Target, local};
+
+/// A session that answers.
+pub struct Asked(pub Session);
+
+impl Ask for Asked {
+    fn ask(&mut self, sql: &str) -> Result<Answer, Unanswered> {
+        let rows = observe::rows(&mut self.0, sql).map_err(|trouble| match trouble {
+            Trouble::Lost(why) => Unanswered::Lost(why),
+            Trouble::Refused(why) => Unanswered::Refused(why),
+        })?;
+        let texts = |row: Vec<_>| row.iter().map(observe::text).collect();
+        Ok(rows.into_iter().map(texts).collect())
+    }
+}
+
+/// Looks at a segment, or asks a server on a connection of its own.
+pub fn source(target: &Target) -> Result<Box<dyn Source>, Failure> {
+    if target.is_segment() {
+        let segment = local::attach(target.segment())?;
+        return Ok(Box::new(SegmentSource::new(Arc::new(segment))));
+    }
+    let other = Observed::open(target.clone())?;
+    Ok(Box::new(ServerSource::new(Asked(other.into_session()))))
+}
+
+/// Opens a target of the command line.
+pub fn open(target: &Target) -> Result<Watched, String> {
+    let told = |failure: Failure| failure.message;
+    let source = source(target).map_err(told)?;
+    let mut observed = Observed::open(target.clone()).map_err(told)?;
+    let pid = observed.process().ok().and_then(Result::ok);
+    Ok(Watched {
+        source,
+        pid,
+        is_tare: observed.about.product == Product::Tare,
+        name: observed.about.name.clone(),
+        version: observed.about.version.clone(),
+        ask: Box::new(Asked(observed.into_session())),
+    })
+}
+
+/// Opens a segment that is attached already.
+pub fn of_segment(segment: Option<Arc<Segment>>) -> Result<Watched, String> {
+    let segment =
+        segment.ok_or("this server is not instrumented: start it with --performance-schema=ON")?;
+    let pid = segment.pid();
+    let source = Box::new(SegmentSource::new(Arc::clone(&segment)));
+    let session = Local::of(segment).map_err(|failure| failure.message)?;
+    let mut ask = Asked(Session::Local(Box::new(session)));
+    let mut text = |sql| {
+        let rows = ask.ask(sql).unwrap_or_default();
+        let first = rows
+            .into_iter()
+            .next()
+            .and_then(|row| row.into_iter().next()?);
+        first.unwrap_or_default()
+    };
+    Ok(Watched {
+        name: format!("{} ({pid})", text("SELECT program FROM tare.segments")),
+        version: text("SELECT VERSION()"),
+        source,
+        pid: Some(pid),
+        is_tare: true,
+        ask: Box::new(ask),
+    })
+}
+
+/// Options of commands that tell metrics.
+#[derive(clap::Args, Clone, Debug)]
+pub struct MetricsOptions {
+    /// Answer Prometheus at http://ADDRESS/metrics, such as 127.0.0.1:9150; port 0 takes a free one and
+    /// prints it. Whoever can reach the address can read them
+    #[arg(long, value_name = "ADDRESS", help_heading = "Metrics")]
+    metrics: Option<SocketAddr>,
+
+    /// Digests that have metrics of their own: those that took most time
+    #[arg(
+        long, value_name = "K", default_value_t = 50, value_parser = clap::value_parser!(u16).range(0..=1000),
+        help_heading = "Metrics"
+    )]
+    metrics_digests: u16,
+}
+
+impl MetricsOptions {
+    /// Begins to answer, if that was asked for, and says where.
+    pub fn start(&self, open: Open, figures: Option<Arc<Figures>>) -> Result<(), Failure> {
+        let Some(address) = self.metrics else {
+            return Ok(());
+        };
+        let web = Metrics::start(address, open, self.metrics_digests.into(), figures);
+        let web = web.map_err(|error| {
+            let advice = "give another address with --metrics";
+            Failure::new(
+                FAILED,
+                format!("cannot listen on {address}: {error}; {advice}"),
+            )
+        })?;
+        eprintln!("tare: metrics at http://{}/metrics", web.address());
+        Ok(())
+    }
+}

@@ -1,0 +1,368 @@
+//! `--metrics`, from outside: what Prometheus reads of it, and what is shipped for Prometheus.
+
+mod support;
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, OptsBuilder};
+use support::{Directory, Finished, Running, finish, finish_with_input, wait_for};
+
+const OPEN: &str = "application/openmetrics-text; version=1.0.0";
+
+/// `tare` that tells metrics, and where.
+struct Told {
+    running: Running,
+    address: String,
+}
+
+impl Told {
+    fn start(directory: &Directory, arguments: &[&str]) -> Self {
+        let tare = directory.tare(arguments.iter().chain(&["--metrics", "127.0.0.1:0"]));
+        // Both outputs in one, in their order.
+        let mut command = Command::new("sh");
+        command.args(["-c", "exec \"$@\" 2>&1", "sh"]);
+        command.arg(tare.get_program()).args(tare.get_args());
+        command.current_dir(directory.path()).stdin(Stdio::null());
+        let mut running = Running::start(&mut command);
+        let address = loop {
+            let line = running.line();
+            if let Some(rest) = line.strip_prefix("tare: metrics at http://") {
+                break rest.strip_suffix("/metrics").expect("a path").to_owned();
+            }
+        };
+        Self { running, address }
+    }
+
+    fn serve(directory: &Directory) -> Self {
+        let options = ["--data", "data", "--socket", "s"];
+        let all = "--performance-schema-instrument=%=ON";
+        Self::start(
+            directory,
+            &[&["serve", "--skip-networking"], &options[..], &[all]].concat(),
+        )
+    }
+
+    /// The answer to GET /metrics: its head and its text.
+    fn get(&self, accept: &str) -> (String, String) {
+        get(&self.address, "/metrics", accept)
+    }
+
+    fn text(&self) -> String {
+        self.get("").1
+    }
+
+    /// The value of a sample.
+    fn value(&self, sample: &str) -> Option<f64> {
+        let text = self.text();
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix(sample)?.strip_prefix(' '));
+        line.map(|value| value.parse().expect("a number"))
+    }
+}
+
+fn get(address: &str, path: &str, accept: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    write!(stream, "GET {path} HTTP/1.0\r\nAccept: {accept}\r\n\r\n").expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    let (head, text) = answer.split_once("\r\n\r\n").expect("a head");
+    (head.to_owned(), text.to_owned())
+}
+
+fn connect(directory: &Directory) -> Conn {
+    let socket = directory.path().join("s");
+    let options = OptsBuilder::new()
+        .socket(socket.to_str())
+        .user(Some("root"))
+        .prefer_socket(true);
+    Conn::new(options).expect("the server takes a connection")
+}
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/prometheus")
+}
+
+fn promtool(arguments: &[&str]) -> Finished {
+    let mut command = Command::new("promtool");
+    finish(command.args(arguments).current_dir(examples()))
+}
+
+/// Debian's Prometheus, which scrapes an address each second.
+struct Prometheus {
+    _running: Running,
+    address: String,
+}
+
+impl Prometheus {
+    fn start(directory: &Directory, scraped: &str) -> Self {
+        let config = directory.path().join("prometheus.yml");
+        let text = format!(
+            "scrape_configs:\n  - job_name: tare\n    scrape_interval: 1s\n    static_configs:\n      - targets: ['{scraped}']\n"
+        );
+        std::fs::write(&config, text).expect("written");
+        // It takes no port that is free by itself. Somebody else may take ours first: then another.
+        loop {
+            let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+            let address = free.expect("a free port").to_string();
+            let mut command = Command::new("prometheus");
+            command.arg(format!("--config.file={}", config.display()));
+            let kept = directory.path().join("kept");
+            command.arg(format!("--storage.tsdb.path={}", kept.display()));
+            command.arg(format!("--web.listen-address={address}"));
+            command.stdin(Stdio::null()).stderr(Stdio::null());
+            let mut running = Running::start(&mut command);
+            let is_up = wait_for("Prometheus", || match running.ended() {
+                true => Some(false),
+                false => TcpStream::connect(&address).ok().map(|_| true),
+            });
+            if is_up && !running.ended() {
+                return Self {
+                    _running: running,
+                    address,
+                };
+            }
+        }
+    }
+
+    /// The first result of a query, once there is one.
+    fn first(&self, query: &str) -> serde_json::Value {
+        let encoded: String = (query.bytes()).map(|byte| format!("%{byte:02X}")).collect();
+        let path = format!("/api/v1/query?query={encoded}");
+        wait_for(query, || {
+            let (_, text) = get(&self.address, &path, "");
+            let answer: serde_json::Value = serde_json::from_str(&text).ok()?;
+            answer["data"]["result"].get(0).cloned()
+        })
+    }
+}
+
+#[test]
+fn prometheus_scrapes_a_server_and_promtool_finds_no_fault() {
+    let directory = Directory::new("metrics");
+    let told = Told::serve(&directory);
+    let mut root = connect(&directory);
+    root.query_drop("SELECT '<script>' AS `a\"b\\\\c`")
+        .expect("runs");
+    root.query_drop("SELECT missing").expect_err("unknown");
+
+    let (head, text) = told.get("");
+    assert!(head.contains("text/plain; version=0.0.4"), "{head}");
+    let checked = finish_with_input(Command::new("promtool").args(["check", "metrics"]), &text);
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    assert_eq!((&*checked.stdout, &*checked.stderr), ("", ""));
+    let (head, open) = told.get(OPEN);
+    assert!(head.contains("application/openmetrics-text"), "{head}");
+    assert!(open.ends_with("\n# EOF\n"));
+
+    let prometheus = Prometheus::start(&directory, &told.address);
+    assert_eq!(prometheus.first("tare_up == 1")["value"][1], "1");
+    let failed = prometheus.first("tare_errors_total{error='ER_BAD_FIELD_ERROR'}");
+    assert_eq!(failed["value"][1], "1");
+    let digest = prometheus.first(
+        "tare_digest_calls_total * on (digest, schema) group_left (text) tare_digest_info{text=~'SELECT . AS .*'}",
+    );
+    assert_eq!(digest["value"][1], "1");
+    let text = digest["metric"]["text"].as_str().expect("a text");
+    assert!(text.contains("a\"b"), "{text}");
+    for query in [
+        "tare_events_total{type='wait'} > 0",
+        "tare_event_seconds_total{type='statement'} > 0",
+        "tare_event_seconds_total{type='stage'} > 0",
+        "tare_sessions{state='idle'} == 1",
+        "tare_lost_total{what='digest'} == 0",
+        "tare_instrumentation_cost_seconds_total{type='wait'} > 0",
+        "tare_server_cpu_seconds_total > 0",
+        "tare_scrape_seconds_total > 0",
+        "tare_target_info{version=~'.*tare.*'}",
+        "scrape_samples_scraped > 50",
+    ] {
+        prometheus.first(query);
+    }
+}
+
+#[test]
+fn a_blocked_session_is_told_with_how_long() {
+    let directory = Directory::new("metrics-blocked");
+    let told = Told::serve(&directory);
+    let (mut holder, mut waiter) = (connect(&directory), connect(&directory));
+    for sql in [
+        "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES'",
+        "CREATE DATABASE held",
+        "CREATE TABLE held.t (n INT)",
+        "BEGIN",
+        "INSERT INTO held.t VALUES (1)",
+    ] {
+        holder.query_drop(sql).expect(sql);
+    }
+    assert_eq!(told.value("tare_blocked_seconds"), Some(0.0));
+    let waiting = thread::spawn(move || waiter.query_drop("INSERT INTO held.t VALUES (2)"));
+    wait_for("a blocked session", || {
+        (told.value("tare_sessions{state=\"blocked\"}") == Some(1.0)).then_some(())
+    });
+    wait_for("how long it waits", || {
+        told.value("tare_blocked_seconds")
+            .filter(|seconds| *seconds > 0.0)
+    });
+    holder.query_drop("COMMIT").expect("commits");
+    waiting.join().expect("ends").expect("inserts");
+    wait_for("nobody blocked", || {
+        (told.value("tare_blocked_seconds") == Some(0.0)).then_some(())
+    });
+}
+
+#[test]
+fn a_recorder_tells_of_its_server_and_of_itself_and_digests_are_bounded() {
+    let directory = Directory::new("metrics-record");
+    let served = Told::serve(&directory);
+    let mut root = connect(&directory);
+    for n in 0..20 {
+        root.query_drop(format!("SELECT 1 AS c{n}")).expect("runs");
+    }
+    let pid = served.running.pid().to_string();
+    for target in [["--pid", &*pid], ["--dsn", "s"]] {
+        let options = ["record", "--dir", "history", "--write-every", "0.1s"];
+        let bound = ["--metrics-digests", "7", "--rate", "50"];
+        let mut told = Told::start(&directory, &[&options[..], &bound, &target].concat());
+        wait_for("moments", || {
+            told.value("tare_record_moments_total").filter(|n| *n > 0.0)
+        });
+        let text = told.text();
+        let count = |what: &str| text.lines().filter(|line| line.starts_with(what)).count();
+        assert_eq!(count("tare_digest_info{"), 7, "{target:?}");
+        assert_eq!(count("tare_digest_calls_total{"), 7, "{target:?}");
+        assert_eq!(count("tare_up 1"), 1, "{target:?}");
+        assert!(told.value("tare_record_look_seconds_total") > Some(0.0));
+        assert!(told.value("tare_server_cpu_seconds_total").is_some());
+        told.running.signal("INT");
+        assert!(told.running.wait().success());
+    }
+}
+
+#[test]
+fn a_server_that_has_gone_is_told() {
+    let directory = Directory::new("metrics-gone");
+    let (elsewhere, other) = (
+        Directory::new("metrics-other"),
+        Directory::new("metrics-by"),
+    );
+    let mut served = Told::serve(&directory);
+    let pid = served.running.pid().to_string();
+    let options = [
+        "serve",
+        "--skip-networking",
+        "--data",
+        "data",
+        "--socket",
+        "s",
+    ];
+    let by = Told::start(&other, &[&options[..], &["--attach-pid", &pid]].concat());
+    assert_eq!(by.value("tare_up"), Some(1.0));
+    served.running.signal("KILL");
+    served.running.wait();
+    wait_for("its end to be told", || {
+        (by.value("tare_up") == Some(0.0)).then_some(())
+    });
+    assert_eq!(by.value("tare_statements_total"), None, "no half answer");
+    // Instruments that are off tell nothing, and say so.
+    let options = [
+        "serve",
+        "--skip-networking",
+        "--data",
+        "data",
+        "--socket",
+        "s",
+    ];
+    let off = Told::start(
+        &elsewhere,
+        &[&options[..], &["--performance-schema=OFF"]].concat(),
+    );
+    assert_eq!(off.value("tare_up"), Some(0.0));
+}
+
+#[test]
+fn an_address_that_is_taken_and_requests_that_are_none_are_refused() {
+    let directory = Directory::new("metrics-refused");
+    let told = Told::serve(&directory);
+    let other = Directory::new("metrics-taken");
+    let words = ["serve", "--skip-networking", "--data", "data", "--metrics"];
+    let finished = finish(&mut other.tare(words.iter().chain(&[&*told.address])));
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    assert!(
+        finished
+            .stderr
+            .contains("give another address with --metrics")
+    );
+    for (request, code) in [
+        ("POST /metrics HTTP/1.0\r\n\r\n", "405"),
+        ("DELETE / HTTP/1.0\r\n\r\n", "405"),
+        ("GET /other HTTP/1.0\r\n\r\n", "404"),
+        ("GET / HTTP/1.0\r\n\r\n", "200"),
+        ("nonsense\r\n\r\n", "400"),
+    ] {
+        let mut stream = TcpStream::connect(&told.address).expect("it listens");
+        stream.write_all(request.as_bytes()).expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        assert_eq!(answer.split(' ').nth(1), Some(code), "{request}: {answer}");
+    }
+}
+
+#[test]
+fn what_is_shipped_for_prometheus_is_right() {
+    for words in [
+        &["check", "config", "prometheus.yml"][..],
+        &["check", "rules", "alerts.yml"],
+        &["test", "rules", "alerts.test.yml"],
+    ] {
+        let finished = promtool(words);
+        assert_eq!(finished.code, Some(0), "{words:?}: {finished:?}");
+    }
+    // What they and the page on metrics name is what the tools tell.
+    let read = |path: PathBuf| std::fs::read_to_string(&path).expect("a file");
+    let page = read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/metrics.md"));
+    let documented = |name: &str| page.contains(&format!("| `{name}` |"));
+    for file in ["alerts.yml", "dashboard.json"] {
+        for name in names(&read(examples().join(file))) {
+            assert!(documented(&name), "{file}: docs/metrics.md lacks {name}");
+        }
+    }
+    let directory = Directory::new("metrics-named");
+    let told = Told::serve(&directory);
+    connect(&directory)
+        .query_drop("SELECT missing")
+        .expect_err("unknown");
+    for line in told.text().lines() {
+        let Some(rest) = line.strip_prefix("# TYPE ") else {
+            continue;
+        };
+        let name = rest.split(' ').next().expect("a name");
+        assert!(documented(name), "docs/metrics.md lacks {name}");
+    }
+    let dashboard = read(examples().join("dashboard.json"));
+    let dashboard: serde_json::Value = serde_json::from_str(&dashboard).expect("JSON");
+    for panel in dashboard["panels"].as_array().expect("panels") {
+        for target in panel["targets"].as_array().expect("targets") {
+            let expression = target["expr"].as_str().expect("an expression");
+            let expression =
+                (expression.replace("$__rate_interval", "5m")).replace("$__range", "1h");
+            let file = directory.path().join("rule.yml");
+            let rule = serde_json::json!({"groups": [{"name": "g", "rules": [{"record": "r", "expr": expression}]}]});
+            std::fs::write(&file, rule.to_string()).expect("written");
+            let finished = promtool(&["check", "rules", file.to_str().expect("UTF-8")]);
+            assert_eq!(finished.code, Some(0), "{expression}: {finished:?}");
+        }
+    }
+}
+
+/// The names of metrics in a text.
+fn names(text: &str) -> Vec<String> {
+    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    let is_metric = |word: &&str| word.starts_with("tare_") || word.starts_with("process_");
+    words.filter(is_metric).map(str::to_owned).collect()
+}

@@ -1,0 +1,275 @@
+//! One answer to Prometheus: what is asked of the server, what is seen of its sessions, and what both
+//! took.
+
+use std::collections::HashSet;
+use std::fs;
+use std::time::Instant;
+
+use tare_history::{Ask, Moment, Sample, Unanswered};
+
+use super::questions::{QUESTIONS, digests, digests_sql, number};
+use super::text::{Families, Type};
+use crate::watched::{Open, Watched};
+
+/// Asks a server for its metrics, again and again.
+pub struct Collector {
+    open: Open,
+    watched: Option<Watched>,
+    digests: String,
+    /// What this server does not answer.
+    refused: HashSet<String>,
+    asked: u64,
+    took: f64,
+}
+
+impl Collector {
+    /// Nothing is opened yet. `most_digests` bounds the series.
+    pub fn new(open: Open, most_digests: usize) -> Self {
+        Self {
+            open,
+            watched: None,
+            digests: digests_sql(most_digests),
+            refused: HashSet::new(),
+            asked: 0,
+            took: 0.0,
+        }
+    }
+
+    /// Asks everything.
+    pub fn collect(&mut self) -> Families {
+        let start = Instant::now();
+        let mut families = Families::default();
+        // One that was lost since the last time may be back, or have a successor.
+        let mut tries = 1 + u8::from(self.watched.is_some());
+        let mut is_up = false;
+        while tries > 0 && !is_up {
+            tries -= 1;
+            is_up = self.try_collect(&mut families).is_ok();
+            if !is_up {
+                // Half an answer would look like a whole one.
+                families = Families::default();
+                self.watched = None;
+                self.refused.clear();
+            }
+        }
+        families
+            .of(
+                "tare_up",
+                Type::Gauge,
+                "Whether the server that is watched answers: 1 or 0.",
+            )
+            .push([], f64::from(u8::from(is_up)));
+        self.asked += 1;
+        self.took += start.elapsed().as_secs_f64();
+        self.own(&mut families);
+        families
+    }
+
+    fn try_collect(&mut self, to: &mut Families) -> Result<(), String> {
+        if self.watched.is_none() {
+            self.watched = Some((self.open)()?);
+        }
+        let Some(watched) = &mut self.watched else {
+            return Ok(());
+        };
+        let moment = watched.source.look().map_err(|error| match error {
+            Unanswered::Lost(why) | Unanswered::Refused(why) => why,
+        })?;
+        let mut asking = Asking {
+            ask: &mut *watched.ask,
+            refused: &mut self.refused,
+        };
+        for question in &QUESTIONS {
+            if watched.is_tare || !question.is_tare {
+                asking.put(question.sql, to, question.take)?;
+            }
+        }
+        asking.put(&self.digests, to, digests)?;
+        let connections = asking.rows(CONNECTIONS)?;
+        let connections = (connections.iter().flatten()).map(|row| number(row, 0));
+        sessions(&moment, connections.sum(), to);
+        let labels = [("name", &*watched.name), ("version", &*watched.version)];
+        to.of("tare_target", Type::Info, "What is watched.")
+            .push(labels, 1.0);
+        if let Some(cpu) = watched.pid.and_then(|pid| cpu_seconds(&pid.to_string())) {
+            let help = "CPU time of the server's process.";
+            to.of("tare_server_cpu_seconds", Type::Counter, help)
+                .push([], cpu);
+        }
+        Ok(())
+    }
+
+    /// What this costs.
+    fn own(&self, to: &mut Families) {
+        to.of(
+            "tare_scrapes",
+            Type::Counter,
+            "How often the server was asked for metrics.",
+        )
+        .push([], self.asked as f64);
+        to.of(
+            "tare_scrape_seconds",
+            Type::Counter,
+            "What asking for metrics took.",
+        )
+        .push([], self.took);
+        if let Some(cpu) = cpu_seconds("self") {
+            let help = "CPU time of the process that tells these metrics.";
+            to.of("process_cpu_seconds", Type::Counter, help)
+                .push([], cpu);
+        }
+        if let Some(bytes) = resident_bytes() {
+            let help = "Memory of the process that tells these metrics.";
+            to.of("process_resident_memory_bytes", Type::Gauge, help)
+                .push([], bytes);
+        }
+    }
+}
+
+const CONNECTIONS: &str =
+    "SELECT COUNT(*) FROM performance_schema.threads WHERE PROCESSLIST_ID IS NOT NULL";
+
+/// Asks, but not again what was refused.
+struct Asking<'a> {
+    ask: &'a mut dyn Ask,
+    refused: &'a mut HashSet<String>,
+}
+
+impl Asking<'_> {
+    fn rows(&mut self, sql: &str) -> Result<Option<tare_history::Answer>, String> {
+        if self.refused.contains(sql) {
+            return Ok(None);
+        }
+        match self.ask.ask(sql) {
+            Ok(rows) => Ok(Some(rows)),
+            Err(Unanswered::Refused(_)) => {
+                self.refused.insert(sql.to_owned());
+                Ok(None)
+            }
+            Err(Unanswered::Lost(why)) => Err(why),
+        }
+    }
+
+    fn put(
+        &mut self,
+        sql: &str,
+        to: &mut Families,
+        take: fn(&tare_history::Answer, &mut Families),
+    ) -> Result<(), String> {
+        if let Some(rows) = self.rows(sql)? {
+            take(&rows, to);
+        }
+        Ok(())
+    }
+}
+
+/// What a session does.
+fn state(sample: &Sample) -> &'static str {
+    let wait = sample.wait.as_deref();
+    match wait {
+        _ if is_blocked(sample) => "blocked",
+        Some(_) => "waiting",
+        None => "running",
+    }
+}
+
+/// Whether another session has what it waits for.
+fn is_blocked(sample: &Sample) -> bool {
+    let is_lock = |wait: &str| wait.starts_with("wait/lock/");
+    sample.blocker.is_some() || sample.wait.as_deref().is_some_and(is_lock)
+}
+
+/// Sessions by what they do, and the longest that one is blocked.
+fn sessions(moment: &Moment, connections: f64, to: &mut Families) {
+    let of_clients = || {
+        let samples = moment.samples.iter();
+        samples.filter(|sample| sample.connection_id.is_some())
+    };
+    let family = to.of(
+        "tare_sessions",
+        Type::Gauge,
+        "Sessions of clients by state: idle, running, waiting, or blocked by another one's lock.",
+    );
+    let idle = (connections - of_clients().count() as f64).max(0.0);
+    family.push([("state", "idle")], idle);
+    for wanted in ["running", "waiting", "blocked"] {
+        let count = of_clients().filter(|sample| state(sample) == wanted);
+        family.push([("state", wanted)], count.count() as f64);
+    }
+    let longest = of_clients().filter(|sample| is_blocked(sample));
+    let longest = longest.filter_map(|sample| sample.wait_ns).max();
+    let help =
+        "For how long the session has waited that another one's lock blocks longest; 0: none is.";
+    to.of("tare_blocked_seconds", Type::Gauge, help)
+        .push([], longest.unwrap_or(0) as f64 * 1e-9);
+}
+
+/// CPU time of a process: fields 14 and 15 of proc(5)'s stat, in ticks.
+fn cpu_seconds(pid: &str) -> Option<f64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name, field 2, may hold anything but ends with the last parenthesis.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_whitespace().skip(11);
+    let (user, system): (f64, f64) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+    Some((user + system) / rustix::param::clock_ticks_per_second() as f64)
+}
+
+/// Field 2 of proc(5)'s statm, in pages.
+fn resident_bytes() -> Option<f64> {
+    let statm = fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: f64 = statm.split_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::text::Form;
+
+    fn sample(wait: Option<&str>, blocker: Option<u64>, ns: u64) -> Sample {
+        Sample {
+            connection_id: Some(1),
+            wait: wait.map(Into::into),
+            wait_ns: Some(ns),
+            blocker,
+            ..Sample::default()
+        }
+    }
+
+    #[test]
+    fn each_session_has_one_state_and_the_longest_blocked_is_told() {
+        let moment = Moment {
+            at: std::time::SystemTime::now(),
+            threads: None,
+            samples: vec![
+                sample(None, None, 0),
+                sample(Some("wait/io/file/x"), None, 9_000_000_000_000),
+                sample(Some("wait/lock/metadata/sql/mdl"), None, 31_000_000_000),
+                sample(Some("wait/synch/mutex/x"), Some(7), 2_000_000_000),
+                // A background thread is no session.
+                Sample {
+                    connection_id: None,
+                    ..sample(None, None, 0)
+                },
+            ],
+        };
+        let mut families = Families::default();
+        sessions(&moment, 10.0, &mut families);
+        let text = families.text(Form::Plain);
+        for line in [
+            "tare_sessions{state=\"idle\"} 6\n",
+            "tare_sessions{state=\"running\"} 1\n",
+            "tare_sessions{state=\"waiting\"} 1\n",
+            "tare_sessions{state=\"blocked\"} 2\n",
+            "tare_blocked_seconds 31\n",
+        ] {
+            assert!(text.contains(line), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_process_has_cpu_time_and_memory() {
+        assert!(cpu_seconds("self").is_some());
+        assert!(resident_bytes() > Some(0.0));
+    }
+}

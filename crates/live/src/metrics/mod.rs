@@ -1,0 +1,147 @@
+//! OpenMetrics of a server. `docs/metrics.md` describes them.
+
+mod collect;
+mod questions;
+mod text;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tare_history::Sampling;
+
+use crate::watched::Open;
+use crate::web::{Request, Response, Site, Web};
+use collect::Collector;
+use text::{Families, Form, Type};
+
+/// What a recorder beside it has done so far.
+#[derive(Debug, Default)]
+pub struct Figures {
+    moments: AtomicU64,
+    samples: AtomicU64,
+    took_ns: AtomicU64,
+}
+
+impl Figures {
+    /// Adds what was done since.
+    pub fn add(&self, sampling: &Sampling) {
+        self.moments.fetch_add(sampling.moments, Ordering::Relaxed);
+        self.samples.fetch_add(sampling.samples, Ordering::Relaxed);
+        let ns = sampling.took.as_nanos() as u64;
+        self.took_ns.fetch_add(ns, Ordering::Relaxed);
+    }
+
+    fn put(&self, to: &mut Families) {
+        let count = |of: &AtomicU64| of.load(Ordering::Relaxed) as f64;
+        let mut put = |name, help, value| to.of(name, Type::Counter, help).push([], value);
+        let moments = count(&self.moments);
+        put(
+            "tare_record_moments",
+            "Moments at which tare record has looked.",
+            moments,
+        );
+        let samples = count(&self.samples);
+        put(
+            "tare_record_samples",
+            "Active threads that it has seen.",
+            samples,
+        );
+        let took = count(&self.took_ns) * 1e-9;
+        put("tare_record_look_seconds", "What looking has taken.", took);
+    }
+}
+
+/// However many ask, the server is asked no more often.
+const AT_MOST_EVERY: Duration = Duration::from_secs(1);
+
+/// Where whoever asks waits for the answer.
+type Reply = Sender<Arc<Families>>;
+
+/// Metrics of a server at `/metrics`.
+pub struct Metrics {
+    asks: Mutex<Sender<Reply>>,
+    figures: Option<Arc<Figures>>,
+}
+
+impl Metrics {
+    /// Listens and answers from now on. The server is opened at the first question, and again after it
+    /// was lost.
+    ///
+    /// # Errors
+    /// Whatever the system says of the address.
+    pub fn start(
+        address: SocketAddr,
+        open: Open,
+        most_digests: usize,
+        figures: Option<Arc<Figures>>,
+    ) -> io::Result<Web> {
+        let (asks, asked) = channel();
+        thread::Builder::new()
+            .name("tare_metrics".into())
+            // What it opens stays on this thread.
+            .spawn(move || collect(Collector::new(open, most_digests), &asked))?;
+        let site = Self {
+            asks: Mutex::new(asks),
+            figures,
+        };
+        Web::start(address, Arc::new(site))
+    }
+
+    fn families(&self) -> Option<Arc<Families>> {
+        let (reply, replied) = channel();
+        let asks = self.asks.lock().unwrap_or_else(PoisonError::into_inner);
+        asks.send(reply).ok()?;
+        drop(asks);
+        replied.recv().ok()
+    }
+}
+
+/// Answers one after another.
+fn collect(mut collector: Collector, asked: &Receiver<Reply>) {
+    let mut last: Option<(Instant, Arc<Families>)> = None;
+    for reply in asked {
+        let known = last.as_ref().filter(|(at, _)| at.elapsed() < AT_MOST_EVERY);
+        let families = match known {
+            Some((_, families)) => Arc::clone(families),
+            None => {
+                let families = Arc::new(collector.collect());
+                last = Some((Instant::now(), Arc::clone(&families)));
+                families
+            }
+        };
+        // Whoever asked may have gone.
+        let _ = reply.send(families);
+    }
+}
+
+impl Site for Metrics {
+    fn answer(&self, request: &Request) -> Response {
+        match request.path.as_str() {
+            "/metrics" => {
+                let form = Form::accepted(&request.accept);
+                let Some(families) = self.families() else {
+                    return Response::refused(500, "the thread that asks has ended");
+                };
+                let mut text = String::new();
+                if let Some(figures) = &self.figures {
+                    let mut own = Families::default();
+                    figures.put(&mut own);
+                    // Its end is the end of the whole.
+                    text = own.text(form).trim_end_matches("# EOF\n").to_owned();
+                }
+                text.push_str(&families.text(form));
+                Response::ok(form.kind(), text)
+            }
+            "/" => Response::ok(
+                "text/plain; charset=utf-8",
+                "Metrics of Tare are at /metrics\n",
+            ),
+            _ => Response::refused(404, "metrics are at /metrics"),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The text that Prometheus reads, in both of its forms: OpenMetrics 1.0, which it prefers, and its
+//! own older one. They differ in a counter's name in the heading and in the end.
+
+use std::fmt::Write;
+
+/// What a family of samples is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// Only grows, until the server starts anew or its table is emptied.
+    Counter,
+    /// Goes up and down.
+    Gauge,
+    /// Labels alone; its value is 1.
+    Info,
+}
+
+/// Which of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// application/openmetrics-text
+    OpenMetrics,
+    /// text/plain
+    Plain,
+}
+
+impl Form {
+    /// The one that a client takes.
+    pub fn accepted(accept: &str) -> Self {
+        match accept.contains("application/openmetrics-text") {
+            true => Self::OpenMetrics,
+            false => Self::Plain,
+        }
+    }
+
+    /// As a header says it.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            Self::Plain => "text/plain; version=0.0.4; charset=utf-8",
+        }
+    }
+}
+
+/// Families of samples.
+#[derive(Default)]
+pub struct Families(Vec<Family>);
+
+/// Samples of one name. `name` has no `_total` and no `_info`.
+pub struct Family {
+    name: &'static str,
+    kind: Type,
+    help: &'static str,
+    samples: Vec<(Vec<(&'static str, String)>, f64)>,
+}
+
+impl Family {
+    /// Adds a sample.
+    pub fn push<const N: usize>(&mut self, labels: [(&'static str, &str); N], value: f64) {
+        let labels = labels.map(|(name, value)| (name, value.to_owned()));
+        self.samples.push((labels.into(), value));
+    }
+}
+
+impl Families {
+    /// A family of this name, empty where it is new.
+    pub fn of(&mut self, name: &'static str, kind: Type, help: &'static str) -> &mut Family {
+        let at = self.0.iter().position(|family| family.name == name);
+        let at = at.unwrap_or_else(|| {
+            self.0.push(Family {
+                name,
+                kind,
+                help,
+                samples: Vec::new(),
+            });
+            self.0.len() - 1
+        });
+        &mut self.0[at]
+    }
+
+    /// All of it. A family without samples is left out.
+    pub fn text(&self, form: Form) -> String {
+        let mut text = String::new();
+        for family in self.0.iter().filter(|family| !family.samples.is_empty()) {
+            family.write(&mut text, form);
+        }
+        if form == Form::OpenMetrics {
+            text.push_str("# EOF\n");
+        }
+        text
+    }
+}
+
+impl Family {
+    fn write(&self, text: &mut String, form: Form) {
+        let suffix = match self.kind {
+            Type::Counter => "_total",
+            Type::Gauge => "",
+            Type::Info => "_info",
+        };
+        let (name, help) = (self.name, self.help);
+        let (heading, kind) = match (form, self.kind) {
+            (Form::OpenMetrics, Type::Counter) => ("", "counter"),
+            (Form::OpenMetrics, Type::Info) => ("", "info"),
+            (Form::Plain, Type::Counter) => (suffix, "counter"),
+            (Form::Plain, Type::Info) => (suffix, "gauge"),
+            (_, Type::Gauge) => ("", "gauge"),
+        };
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "# HELP {name}{heading} {help}");
+        let _ = writeln!(text, "# TYPE {name}{heading} {kind}");
+        for (labels, value) in &self.samples {
+            text.push_str(name);
+            text.push_str(suffix);
+            for (i, (label, value)) in labels.iter().enumerate() {
+                let _ = write!(text, "{}{label}=\"", if i == 0 { '{' } else { ',' });
+                escape(text, value);
+                text.push('"');
+            }
+            text.push_str(if labels.is_empty() { "" } else { "}" });
+            let _ = writeln!(text, " {value}");
+        }
+    }
+}
+
+fn escape(text: &mut String, value: &str) {
+    for letter in value.chars() {
+        match letter {
+            '\\' => text.push_str("\\\\"),
+            '"' => text.push_str("\\\""),
+            '\n' => text.push_str("\\n"),
+            other => text.push(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_are_as_their_standards_have_them() {
+        let mut families = Families::default();
+        families
+            .of("calls", Type::Counter, "Calls.")
+            .push([("of", "a\"\\\nb")], 3.0);
+        families.of("open", Type::Gauge, "Open.").push([], 0.5);
+        families.of("none", Type::Gauge, "None.");
+        families
+            .of("it", Type::Info, "What.")
+            .push([("name", "x")], 1.0);
+        let plain = families.text(Form::Plain);
+        assert_eq!(
+            plain,
+            "# HELP calls_total Calls.\n# TYPE calls_total counter\ncalls_total{of=\"a\\\"\\\\\\nb\"} 3\n\
+             # HELP open Open.\n# TYPE open gauge\nopen 0.5\n\
+             # HELP it_info What.\n# TYPE it_info gauge\nit_info{name=\"x\"} 1\n"
+        );
+        let open = families.text(Form::OpenMetrics);
+        assert!(open.starts_with("# HELP calls Calls.\n# TYPE calls counter\ncalls_total{"));
+        assert!(open.contains("# TYPE it info\nit_info{name=\"x\"} 1\n"));
+        assert!(open.ends_with("# EOF\n"));
+    }
+}
