@@ -103,7 +103,7 @@ fn prepare_text(
     answer(session, id, params, &prepared.columns);
     // The types were guessed without a row.
     prepared.columns.types.version = 0;
-    session.statements.prepared.insert(id, prepared);
+    session.statements.prepared.insert(id, Box::new(prepared));
     session
         .shared
         .counters

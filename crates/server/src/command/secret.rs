@@ -30,26 +30,29 @@ pub fn shown(text: &str) -> Cow<'_, str> {
 /// The message of an error for events, which others may read: a syntax error quotes the statement, or
 /// what is prepared of a variable.
 pub fn shown_message<'m>(code: u16, message: &'m str, shown: &str) -> Cow<'m, str> {
-    let hidden = shown.contains(HIDDEN) || begins(shown, "pre");
+    let hidden = shown.contains(HIDDEN) || head(shown) == *b"pre";
     match message.split_once('\'') {
         Some((said, _)) if hidden && code == 1064 => Cow::Owned(format!("{said}{HIDDEN}")),
         _ => Cow::Borrowed(message),
     }
 }
 
-fn begins(text: &str, with: &str) -> bool {
-    let start = text.trim_start_matches(|c: char| c.is_whitespace() || c == '(');
-    let head = start.as_bytes().get(..with.len());
-    head.is_some_and(|head| head.eq_ignore_ascii_case(with.as_bytes()))
+/// The first three bytes of a statement, letters in lower case.
+fn head(text: &str) -> [u8; 3] {
+    let start = match text.as_bytes() {
+        [first, ..] if first.is_ascii_alphabetic() => text,
+        _ => text.trim_start_matches(|c: char| c.is_whitespace() || c == '('),
+    };
+    let mut bytes = start.bytes().map(|byte| byte.to_ascii_lowercase());
+    [0; 3].map(|none| bytes.next().unwrap_or(none))
 }
 
 fn kind(text: &str) -> Option<Kind> {
-    // Most statements are told by their first letters.
-    let known = [
-        "cre", "alt", "set", "gra", "pre", "cal", "cha", "sta", "/*", "--", "#",
-    ];
-    if !known.into_iter().any(|head| begins(text, head)) {
-        return None;
+    // Every statement comes by here: most are told by their first letters.
+    match &head(text) {
+        b"cre" | b"alt" | b"set" | b"gra" | b"pre" | b"cal" | b"cha" | b"sta" => {}
+        [b'/', b'*', _] | [b'-', b'-', _] | [b'#', ..] => {}
+        _ => return None,
     }
     let has = |word: &str| {
         let mut places = text.as_bytes().windows(word.len());

@@ -19,8 +19,8 @@ const CACHE: usize = 256;
 /// What a session keeps.
 #[derive(Debug, Default)]
 pub struct Statements {
-    /// COM_STMT_PREPARE.
-    pub prepared: HashMap<u32, Prepared>,
+    /// COM_STMT_PREPARE. Boxed: an execution takes its statement out and puts it back.
+    pub prepared: HashMap<u32, Box<Prepared>>,
     /// PREPARE name FROM text.
     pub named: HashMap<String, Named>,
     /// The one of them that the statement at hand prepares (true) or executes.
