@@ -112,6 +112,7 @@ const THREADS: (
 );
 
 const METHODS: (
+    fn(&Class) -> bool,
     fn(&mut Wait, u64),
     fn(&Statement, &Class),
     fn(&Statement, &str),
@@ -131,6 +132,7 @@ const METHODS: (
     fn(&tare::socket::Instance, Operation) -> Wait,
     fn(&tare::socket::Instance, Operation) -> Wait,
 ) = (
+    Class::is_counted,
     Wait::bytes,
     Statement::refine,
     Statement::text,

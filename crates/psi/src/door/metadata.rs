@@ -96,7 +96,7 @@ pub unsafe extern "C" fn create_metadata_lock<S: Interface>(
         return NONE;
     };
     // Most servers never have it on: then nothing is read, and nothing allocated.
-    if !engine::host_lock::is_counted(class) {
+    if !class.is_counted() {
         return NONE;
     }
     quiet(NONE, || {

@@ -58,6 +58,8 @@ pub struct Uses {
 pub struct Tables {
     generation: u64,
     open: Vec<Open>,
+    /// Somebody counts what the statement does to them.
+    observed: bool,
     /// Tables opened since the session began.
     opened: u64,
     /// By digest, and the databases that the text's names are of.
@@ -205,6 +207,12 @@ impl Tables {
     /// The statement begins: its tables are locked, and what is done to the first of them is timed
     /// from the stage's beginning on.
     pub fn begin(&mut self, uses: &Uses) -> Option<Wait> {
+        self.observed = [&TABLE_IO, &TABLE_LOCK, &MDL]
+            .into_iter()
+            .any(tare::Class::is_counted);
+        if !self.observed {
+            return None;
+        }
         for one in &uses.all {
             let open = &mut self.open[one.table];
             let (lock, kind) = match one.writes {
@@ -222,6 +230,9 @@ impl Tables {
 
     /// It has ended: says of how many rows.
     pub fn end(&mut self, uses: &Uses, wait: Option<Wait>, rows: Rows) {
+        if !self.observed {
+            return;
+        }
         let visited = visited(uses, rows);
         if let Some(mut wait) = wait {
             wait.rows(match uses.all.first().is_some_and(|one| one.writes) {

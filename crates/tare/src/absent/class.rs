@@ -6,4 +6,10 @@ impl Class {
     /// Does nothing.
     #[inline(always)]
     pub fn register(&self) {}
+
+    /// It counts none.
+    #[inline(always)]
+    pub fn is_counted(&self) -> bool {
+        false
+    }
 }

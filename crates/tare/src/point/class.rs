@@ -2,6 +2,7 @@
 
 use crate::class::Class;
 use crate::engine::hot;
+use tare_layout::control::effective;
 
 impl Class {
     /// Registers the class in the segment that records now, if one does; else it happens at the
@@ -10,5 +11,12 @@ impl Class {
         hot::with(|engine| {
             engine.register(self);
         });
+    }
+
+    /// Whether the calling thread counts events of the class now: for hosts that would prepare something
+    /// for them.
+    #[inline]
+    pub fn is_counted(&self) -> bool {
+        hot::local().is_some_and(|local| local.bits(local.number(self)) & effective::COUNT != 0)
     }
 }

@@ -40,12 +40,6 @@ pub fn class_number(class: &Class) -> u16 {
     hot::with_running(|engine| engine.number(class)).unwrap_or(0)
 }
 
-/// Whether the calling thread counts events of a class now.
-#[inline]
-pub fn is_counted(class: &Class) -> bool {
-    local().is_some_and(|local| local.bits(local.number(class)) & effective::COUNT != 0)
-}
-
 /// Whether anything of a class, by its number, is counted in some thread now.
 #[inline]
 pub fn is_active(class: u16) -> bool {
