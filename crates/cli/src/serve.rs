@@ -11,7 +11,7 @@ use std::time::Duration;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tare::Rule;
-use tare_server::{Config, DEFAULT_PORT, InstrumentValue, Server, ThreadHandling};
+use tare_server::{Config, DEFAULT_PORT, InstrumentValue, Series, Server, ThreadHandling};
 
 use crate::exit::{FAILED, Failure};
 use crate::serve_options::{ConsumerOptions, SizeOptions, boolean, bytes, instrument, sampling};
@@ -90,6 +90,10 @@ pub struct Args {
     /// File whose first line is root's password for TCP [default: DIR/password, generated]
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
+
+    /// The MySQL whose tables and version clients find: 8.0 or 9.7
+    #[arg(long = "as", value_name = "SERIES", default_value_t)]
+    series: Series,
 
     /// Which threads run statements: one-thread-per-connection or pool-of-threads
     #[arg(long, value_name = "HOW", default_value_t)]
@@ -223,6 +227,7 @@ fn config(args: Args) -> Result<Config, Failure> {
     config.ssl_key = args.ssl_key;
     config.require_secure_transport = args.require_secure_transport;
     config.password = password;
+    config.series = args.series;
     config.thread_handling = args.thread_handling;
     config.thread_pool_size = args.thread_pool_size;
     config.max_connections = args.max_connections;

@@ -1,5 +1,7 @@
 //! How a session's sql_mode has statements read.
 
+use tare_mysql::series::Series;
+
 /// How a session's sql_mode has statements read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Mode {
@@ -13,6 +15,8 @@ pub struct Mode {
     pub full_group_by: bool,
     /// CLIENT_FOUND_ROWS: an UPDATE counts the rows that it finds, not those that it changes.
     pub found_rows: bool,
+    /// Which `/*!NNNNN ... */` are read.
+    pub series: Series,
 }
 
 impl Mode {
@@ -28,6 +32,7 @@ impl Mode {
                 .any(has),
             full_group_by: ansi || has("ONLY_FULL_GROUP_BY"),
             found_rows: false,
+            series: Series::default(),
         }
     }
 }

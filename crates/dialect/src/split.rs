@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The version that `/*!80016 ... */` is compared with: MySQL's that Tare answers as.
-pub const VERSION: u32 = 80_015;
+use tare_mysql::series::Series;
 
 /// Where the first statement of a text ends, and where the next begins. Quotes and comments are
 /// stepped over; a `;` inside them ends nothing.
@@ -82,7 +81,7 @@ pub fn is_blank(sql: &str) -> bool {
 
 /// Makes MariaDB's `/*M! ... */` and the optional version of `/*!40101 ... */` plain text.
 /// `None` when there is none.
-pub fn open_comments(sql: &str) -> Option<String> {
+pub fn open_comments(sql: &str, series: Series) -> Option<String> {
     if !sql.contains("/*!") && !sql.contains("/*M!") {
         return None;
     }
@@ -107,7 +106,7 @@ pub fn open_comments(sql: &str) -> Option<String> {
                 let version: u32 = sql[i..i + digits].parse().unwrap_or(0);
                 i += digits;
                 // What only a newer server should see stays a comment.
-                if digits >= 5 && version > VERSION {
+                if digits >= 5 && version > series.number() {
                     let end = bytes[i..].windows(2).position(|w| w == b"*/");
                     i = end.map_or(bytes.len(), |n| i + n + 2);
                 } else {
@@ -203,7 +202,7 @@ mod tests {
 
     #[test]
     fn version_comments_open_up_to_8_0() {
-        let open = |s| open_comments(s).expect("has one");
+        let open = |s| open_comments(s, Series::V8_0).expect("has one");
         assert_eq!(
             open("CREATE /*!50100 x */ y")
                 .split_whitespace()

@@ -36,6 +36,7 @@ fn mode() -> impl Strategy<Value = Mode> {
             strict,
             full_group_by,
             found_rows,
+            ..Mode::default()
         },
     )
 }

@@ -6,7 +6,6 @@
 use tare_mysql::decimal::Decimal;
 
 use crate::exact::{decimal, integer, largest};
-use crate::made::offset;
 use crate::prelude::*;
 
 mod member;
@@ -41,7 +40,7 @@ fn misfit(ctx: &Call<'_>, code: u16, message: String, instead: Value) -> Answer 
 }
 
 fn column(ctx: &Call<'_>) -> String {
-    text(ctx, 1).unwrap_or_default().into_owned()
+    text(ctx, 1).unwrap_or_default()
 }
 
 /// 1264.
@@ -171,20 +170,23 @@ fn to_char(ctx: &Call<'_>) -> Answer {
     };
     let value = value.trim_end_matches(' ');
     let most = int(ctx, 3).unwrap_or(1).max(0) as usize;
-    let end = offset(value, most);
-    if end == value.len() {
+    if value.chars().count() <= most {
         return Ok(Value::Text(value.to_owned()));
     }
     let message = format!("Data too long for column '{}' at row 1", column(ctx));
-    misfit(ctx, 1406, message, Value::Text(value[..end].to_owned()))
+    misfit(
+        ctx,
+        1406,
+        message,
+        Value::Text(value.chars().take(most).collect()),
+    )
 }
 
 /// A BINARY of so many bytes, with zeros at its end. What is too long its constraint refuses.
 fn to_binary(ctx: &Call<'_>) -> Answer {
-    let Some(value) = bytes(ctx, 0) else {
+    let Some(mut value) = bytes(ctx, 0) else {
         return Ok(Value::Null);
     };
-    let mut value = value.into_owned();
     let most = int(ctx, 3).unwrap_or(1).max(0) as usize;
     if value.len() < most {
         value.resize(most, 0);

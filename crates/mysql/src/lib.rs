@@ -11,6 +11,7 @@ pub mod decimal;
 pub mod error;
 pub mod memory;
 pub mod schema;
+pub mod series;
 pub mod table;
 pub mod types;
 pub mod variable;

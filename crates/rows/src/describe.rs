@@ -6,6 +6,7 @@
 use std::sync::OnceLock;
 
 use tare_mysql::error::SqlError;
+use tare_mysql::series::Series;
 
 use crate::cell::Cell;
 use crate::filter::Filter;
@@ -40,9 +41,61 @@ pub struct Meta {
     pub binary: bool,
     /// One sentence.
     pub doc: &'static str,
+    /// The series that have it.
+    pub life: Life,
+    /// The type that it has from some series on, where that is another one.
+    pub later: Option<(Series, &'static str)>,
+}
+
+impl Meta {
+    /// The same column, which a series was the first to have.
+    pub const fn since(mut self, series: Series) -> Self {
+        self.life.since = series;
+        self
+    }
+
+    /// The same column, which has another type from a series on.
+    pub const fn later(mut self, series: Series, column_type: &'static str) -> Self {
+        self.later = Some((series, column_type));
+        self
+    }
+}
+
+/// Which series have a table or a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Life {
+    /// The first one.
+    pub since: Series,
+    /// The last one; `None` if all later ones have it.
+    pub until: Option<Series>,
+}
+
+impl Life {
+    /// All series have it.
+    pub const ALWAYS: Self = Self {
+        since: Series::V8_0,
+        until: None,
+    };
+
+    /// Whether a series has it.
+    pub fn covers(&self, series: Series) -> bool {
+        self.since <= series && self.until.is_none_or(|last| series <= last)
+    }
 }
 
 impl<R> Column<R> {
+    /// The same column, which a series was the first to have.
+    pub const fn since(mut self, series: Series) -> Self {
+        self.meta = self.meta.since(series);
+        self
+    }
+
+    /// The same column, which has another type from a series on.
+    pub const fn later(mut self, series: Series, column_type: &'static str) -> Self {
+        self.meta = self.meta.later(series, column_type);
+        self
+    }
+
     /// The same column, whose strings compare byte by byte.
     pub const fn binary(mut self) -> Self {
         self.meta.binary = true;
@@ -64,6 +117,8 @@ pub const fn col<R>(
             nullable: false,
             binary: false,
             doc,
+            life: Life::ALWAYS,
+            later: None,
         },
         get,
     }
@@ -83,6 +138,8 @@ pub const fn null<R>(
             nullable: true,
             binary: false,
             doc,
+            life: Life::ALWAYS,
+            later: None,
         },
         get,
     }
@@ -174,6 +231,8 @@ pub struct Spec<R: 'static> {
     pub delete: Option<Delete>,
     /// What TRUNCATE does, if anything.
     pub truncate: Option<Truncate>,
+    /// The series that have it.
+    pub life: Life,
     /// The columns without their groups.
     pub flat: OnceLock<Box<[&'static Column<R>]>>,
 }
@@ -201,6 +260,7 @@ impl<R: 'static> Spec<R> {
             insert: None,
             delete: None,
             truncate: None,
+            life: Life::ALWAYS,
             flat: OnceLock::new(),
         }
     }
@@ -238,6 +298,18 @@ impl<R: 'static> Spec<R> {
         self
     }
 
+    /// The same table, which a series was the first to have.
+    pub const fn since(mut self, series: Series) -> Self {
+        self.life.since = series;
+        self
+    }
+
+    /// The same table, which a series was the last to have.
+    pub const fn until(mut self, series: Series) -> Self {
+        self.life.until = Some(series);
+        self
+    }
+
     /// The same table; TRUNCATE does this.
     pub const fn truncate(mut self, truncate: Truncate) -> Self {
         self.truncate = Some(truncate);
@@ -258,6 +330,10 @@ pub trait Table: Sync {
     fn name(&self) -> &'static str;
     /// One sentence about it.
     fn doc(&self) -> &'static str;
+    /// The series that have it.
+    fn life(&self) -> Life {
+        Life::ALWAYS
+    }
     /// Its columns in order.
     fn columns(&self) -> Vec<Meta>;
     /// Its keys.
@@ -346,6 +422,9 @@ impl<R: 'static> Table for Spec<R> {
     }
     fn doc(&self) -> &'static str {
         self.doc
+    }
+    fn life(&self) -> Life {
+        self.life
     }
     fn columns(&self) -> Vec<Meta> {
         self.flat().iter().map(|c| c.meta).collect()

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::describe::Table;
+use crate::describe::{Life, Table};
 use crate::extension::{Extension, RoutineKind};
 use crate::registry;
 
@@ -10,7 +10,7 @@ fn heading(out: &mut String, schema: &str) {
     let about = match schema {
         "performance_schema" => {
             "What the server's threads wait for and run. Columns, order and types are those of \
-             MySQL 8.0.15 (`setup_timers`: of 5.7). Times are in picoseconds; event timers count \
+             MySQL 8.0.15 (`setup_timers`: of 5.7) and 9.7.4. Times are in picoseconds; event timers count \
              from the start of the segment."
         }
         "tare" => {
@@ -19,13 +19,40 @@ fn heading(out: &mut String, schema: &str) {
         }
         "information_schema" => "Metadata of databases, tables, columns and routines.",
         "sys" => {
-            "Views, functions and procedures over the tables above. The views have the columns of MySQL 8.0.15's. \
+            "Views, functions and procedures over the tables above. The views have the columns of MySQL's. \
              A view `x$NAME` shows raw numbers where `NAME` shows text such as `1.50 ms` or `4.00 KiB`."
         }
         _ => "Accounts and their privileges.",
     };
     let _ = write!(out, "\n## {schema}\n\n{about}\n");
 }
+
+/// Which series have it, if not all of them.
+fn lives(life: Life) -> Option<String> {
+    match life {
+        Life::ALWAYS => None,
+        Life {
+            until: Some(last), ..
+        } => Some(format!("Up to {last}")),
+        Life { since, .. } => Some(format!("Since {since}")),
+    }
+}
+
+/// How a description differs between series.
+const SERIES: &str = "
+## Series
+
+`tare serve --as 8.0|9.7` chooses whose tables and version clients find: those of MySQL 8.0.15, the
+default, or of 9.7.4. It chooses what VERSION() tells and which `/*!90704 ... */` are read, too.
+
+A table is described once, with the columns of all series in their order. A column or a table that not all
+of them have says since when it is there, or up to when. A column whose type has changed says since when,
+and to what. That integers have no display width since 8.0.19 is a rule for all of them.
+What only a later series has in a view of schema sys stands in `/*!90704 ... */` in the view's text.
+
+So a series is a choice of columns, not a copy of tables. A test compares each series with what
+information_schema.columns told of it on a live server.
+";
 
 fn about(out: &mut String, table: &dyn Table) {
     let _ = write!(
@@ -35,6 +62,9 @@ fn about(out: &mut String, table: &dyn Table) {
         table.name(),
         table.doc()
     );
+    if let Some(text) = lives(table.life()) {
+        let _ = write!(out, "\n{text}.\n");
+    }
     if let Some(update) = table.update() {
         let _ = write!(
             out,
@@ -54,11 +84,12 @@ fn about(out: &mut String, table: &dyn Table) {
     out.push_str("\n| column | type | null | |\n|---|---|---|---|\n");
     for c in table.columns() {
         let null = if c.nullable { "yes" } else { "no" };
-        let _ = writeln!(
-            out,
-            "| {} | {} | {null} | {} |",
-            c.name, c.column_type, c.doc
-        );
+        let since = lives(c.life).map_or_else(String::new, |text| format!("{text}. "));
+        let later = match c.later {
+            Some((series, later)) => format!("{}; {series}: {later}", c.column_type),
+            None => c.column_type.to_owned(),
+        };
+        let _ = writeln!(out, "| {} | {later} | {null} | {since}{} |", c.name, c.doc);
     }
 }
 
@@ -99,7 +130,7 @@ fn empty(out: &mut String, extension: &dyn Extension) {
         "\n## Tables that are always empty\n\nThey exist for clients that query them, and have MySQL's \
          columns and keys.\n\n| table | contents, and why it is empty |\n|---|---|\n",
     );
-    let tables = registry::all().iter().filter(|t| t.is_always_empty());
+    let tables = registry::described().iter().filter(|t| t.is_always_empty());
     let views = extension.tables();
     let views = views
         .iter()
@@ -110,7 +141,10 @@ fn empty(out: &mut String, extension: &dyn Extension) {
             "| {}.{} | {} |",
             table.schema(),
             table.name(),
-            table.doc()
+            match lives(table.life()) {
+                Some(text) => format!("{text}. {}", table.doc()),
+                None => table.doc().to_owned(),
+            }
         );
     }
 }
@@ -125,6 +159,7 @@ pub fn markdown(extension: &dyn Extension) -> String {
         "\nColumns that MySQL has but Tare has no value for are kept, so that clients find them. Their \
          description says \"Always\". Tables of Tare's own have no such columns.\n",
     );
+    out.push_str(SERIES);
     for schema in [
         "performance_schema",
         "tare",
@@ -133,7 +168,9 @@ pub fn markdown(extension: &dyn Extension) -> String {
         "mysql",
     ] {
         heading(&mut out, schema);
-        let tables = registry::all().iter().filter(|t| t.schema() == schema);
+        let tables = registry::described()
+            .iter()
+            .filter(|t| t.schema() == schema);
         for table in tables.filter(|t| !t.is_always_empty()) {
             about(&mut out, *table);
         }

@@ -1,9 +1,10 @@
 //! Tables of MySQL's that have no rows here: there for who asks, with MySQL's columns and keys.
 
 use tare_mysql::error::SqlError;
+use tare_mysql::series::Series;
 
 use crate::cell::Cell;
-use crate::describe::{Key, Meta, Scan, Table};
+use crate::describe::{Key, Life, Meta, Scan, Table};
 use crate::filter::Filter;
 use crate::view::View;
 
@@ -14,6 +15,7 @@ pub struct Empty {
     doc: &'static str,
     columns: &'static [&'static [Meta]],
     keys: &'static [Key],
+    life: Life,
 }
 
 /// A column that would never be NULL.
@@ -24,6 +26,8 @@ pub const fn always(name: &'static str, column_type: &'static str, doc: &'static
         nullable: false,
         binary: false,
         doc,
+        life: Life::ALWAYS,
+        later: None,
     }
 }
 
@@ -49,7 +53,20 @@ impl Empty {
             doc,
             columns,
             keys: &[],
+            life: Life::ALWAYS,
         }
+    }
+
+    /// The same table, which a series was the first to have.
+    pub const fn since(mut self, series: Series) -> Self {
+        self.life.since = series;
+        self
+    }
+
+    /// The same table, which a series was the last to have.
+    pub const fn until(mut self, series: Series) -> Self {
+        self.life.until = Some(series);
+        self
     }
 
     /// The same table with these keys.
@@ -84,6 +101,9 @@ impl Table for Empty {
     }
     fn doc(&self) -> &'static str {
         self.doc
+    }
+    fn life(&self) -> Life {
+        self.life
     }
     fn columns(&self) -> Vec<Meta> {
         self.columns.concat()

@@ -1,9 +1,14 @@
 //! What others add to the system schemas: views, functions and procedures.
 
+use tare_mysql::series::Series;
+
 use crate::describe::Table;
 
 /// What is described elsewhere, and listed in information_schema and docs/tables.md: schema sys.
 pub trait Extension: Sync {
+    /// The series whose tables it is over.
+    fn series(&self) -> Series;
+
     /// Its views, and tables if it has any.
     fn tables(&self) -> Vec<&'static dyn Table>;
 

@@ -26,6 +26,7 @@ pub mod performance_schema;
 pub mod record;
 pub mod registry;
 pub mod sampling;
+pub mod series;
 pub mod server;
 pub mod show;
 pub mod snapshot;

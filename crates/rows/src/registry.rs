@@ -2,14 +2,17 @@
 
 use std::sync::{Arc, OnceLock};
 
+use tare_mysql::series::Series;
+
 use crate::describe::Table;
+use crate::series::OfSeries;
 use crate::snapshot::Snapshot;
 use crate::source::Source;
 use crate::view::View;
 use crate::{information_schema, mysql, mysql_empty, performance_schema, sys_config, tare};
 
-/// Every table, by schema and name.
-pub fn all() -> &'static [&'static dyn Table] {
+/// Every table that some series has, with the columns of all: what tells of the descriptions themselves.
+pub fn described() -> &'static [&'static dyn Table] {
     static ALL: OnceLock<Vec<&'static dyn Table>> = OnceLock::new();
     ALL.get_or_init(|| {
         let files = [
@@ -30,10 +33,23 @@ pub fn all() -> &'static [&'static dyn Table] {
     })
 }
 
+/// Every table that a series has, by schema and name.
+pub fn all(series: Series) -> &'static [&'static dyn Table] {
+    static ALL: [OnceLock<Vec<&'static dyn Table>>; Series::ALL.len()] =
+        [const { OnceLock::new() }; Series::ALL.len()];
+    ALL[series as usize].get_or_init(|| {
+        let of = |table: &&'static dyn Table| -> Option<&'static dyn Table> {
+            let table = OfSeries::new(*table, series)?;
+            Some(Box::leak(Box::new(table)))
+        };
+        described().iter().filter_map(of).collect()
+    })
+}
+
 /// A table by names without case.
-pub fn find(schema: &str, name: &str) -> Option<&'static dyn Table> {
+pub fn find(series: Series, schema: &str, name: &str) -> Option<&'static dyn Table> {
     let same = |a: &str, b: &str| a.eq_ignore_ascii_case(b);
-    all()
+    all(series)
         .iter()
         .copied()
         .find(|t| same(t.schema(), schema) && same(t.name(), name))
@@ -43,13 +59,13 @@ pub fn find(schema: &str, name: &str) -> Option<&'static dyn Table> {
 pub fn view(source: Arc<dyn Source>) -> View {
     View {
         snapshot: Arc::new(Snapshot::new(source.segment())),
+        tables: all(source.series()),
         source,
-        tables: all(),
     }
 }
 
 /// The tables of one schema, sorted; without what a source's extension adds.
-pub fn tables_in(schema: &str) -> impl Iterator<Item = &'static dyn Table> {
+pub fn tables_in(series: Series, schema: &str) -> impl Iterator<Item = &'static dyn Table> {
     let of = move |t: &&'static dyn Table| t.schema().eq_ignore_ascii_case(schema);
-    all().iter().copied().filter(of)
+    all(series).iter().copied().filter(of)
 }

@@ -63,7 +63,9 @@ pub fn create_table(table: &dyn Table) -> String {
 mod tests {
     #[test]
     fn a_table_reads_as_in_mysql() {
-        let table = crate::registry::find("performance_schema", "setup_consumers").unwrap();
+        let table =
+            crate::registry::find(Default::default(), "performance_schema", "setup_consumers")
+                .unwrap();
         assert_eq!(
             super::create_table(table),
             "CREATE TABLE `setup_consumers` (\n  `NAME` varchar(64) NOT NULL,\n  \

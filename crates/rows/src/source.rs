@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tare_mysql::account::Rights;
 use tare_mysql::schema::{LOCALHOST, ROOT};
+use tare_mysql::series::Series;
 use tare_mysql::table::TableDef;
 use tare_mysql::variable::Scope;
 use tare_reader::Segment;
@@ -100,6 +101,11 @@ pub trait Source: Send + Sync {
     /// The account and number of this connection.
     fn session(&self) -> Session {
         Session::default()
+    }
+
+    /// The series whose tables are served.
+    fn series(&self) -> Series {
+        Series::default()
     }
 
     /// The segment that the tables show; `None` = performance schema is off.

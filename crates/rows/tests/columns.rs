@@ -1,18 +1,23 @@
-//! Every column of performance_schema is what MySQL 8.0.15 has (setup_timers: what 5.7.22 has), as
-//! read from real servers' information_schema.columns into fixtures/columns.tsv: schema, table,
-//! position, column, type, nullable. server/columns.rs compares schema sys with it, over the wire.
+//! Every column of performance_schema is what MySQL 8.0.15 has (setup_timers: what 5.7.22 has), or what
+//! 9.7.4 has, as read from real servers' information_schema.columns into fixtures/columns.tsv and
+//! columns-9.7.tsv: schema, table, position, column, type, nullable. server/columns.rs compares schema
+//! sys with them, over the wire.
 
 use std::collections::BTreeMap;
 
+use tare_mysql::series::Series;
 use tare_rows::registry;
 
-const REFERENCE: &str = include_str!("fixtures/columns.tsv");
+const REFERENCE: [(Series, &str); 2] = [
+    (Series::V8_0, include_str!("fixtures/columns.tsv")),
+    (Series::V9_7, include_str!("fixtures/columns-9.7.tsv")),
+];
 /// The tables and columns of information_schema, as a MySQL 9.7.4 has them.
 const INFORMATION_SCHEMA: &str = include_str!("fixtures/information_schema.tsv");
 
-fn reference() -> BTreeMap<String, Vec<String>> {
+fn reference(text: &str) -> BTreeMap<String, Vec<String>> {
     let mut tables: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for line in REFERENCE.lines() {
+    for line in text.lines() {
         let fields: Vec<&str> = line.split('\t').collect();
         let [schema, table, position, column, kind, null] = fields[..] else {
             panic!("{line:?}")
@@ -30,10 +35,15 @@ fn reference() -> BTreeMap<String, Vec<String>> {
 
 #[test]
 fn performance_schema_is_mysqls() {
-    let reference = reference();
+    for (series, text) in REFERENCE {
+        mysqls(series, &reference(text));
+    }
+}
+
+fn mysqls(series: Series, reference: &BTreeMap<String, Vec<String>>) {
     assert!(reference.len() >= 97, "the fixture lost tables");
-    for (name, expected) in &reference {
-        let table = registry::find("performance_schema", name).expect(name);
+    for (name, expected) in reference {
+        let table = registry::find(series, "performance_schema", name).expect(name);
         let described: Vec<String> = table
             .columns()
             .iter()
@@ -43,28 +53,27 @@ fn performance_schema_is_mysqls() {
                 format!("{} {} {} {null}", i + 1, c.name, c.column_type)
             })
             .collect();
-        assert_eq!(&described, expected, "{name}");
+        assert_eq!(&described, expected, "{series}: {name}");
     }
 }
 
 #[test]
 fn performance_schema_has_no_table_that_the_reference_lacks() {
-    let reference = reference();
-    for table in registry::all()
-        .iter()
-        .filter(|t| t.schema() == "performance_schema")
-    {
-        assert!(
-            reference.contains_key(table.name()),
-            "{} is not in the fixture",
-            table.name()
-        );
+    for (series, text) in REFERENCE {
+        let reference = reference(text);
+        for table in registry::tables_in(series, "performance_schema") {
+            let name = table.name();
+            assert!(
+                reference.contains_key(name),
+                "{series}: {name} is not in the fixture"
+            );
+        }
     }
 }
 
 #[test]
 fn descriptions_are_whole() {
-    for table in registry::all() {
+    for table in registry::described() {
         let columns = table.columns();
         let name = table.name();
         let sentence = |text: &str| text.ends_with('.') && text.len() > 3;
@@ -108,7 +117,10 @@ fn no_column_of_our_own_is_constant() {
     };
     let constant = |doc: &str| doc.contains("lways ") || doc.starts_with("Not ");
     let mut seen = 0;
-    for table in registry::all().iter().filter(|t| !t.is_always_empty()) {
+    for table in registry::described()
+        .iter()
+        .filter(|t| !t.is_always_empty())
+    {
         for column in table.columns().iter().filter(|c| constant(c.doc)) {
             seen += 1;
             let name = format!("{}.{}.{}", table.schema(), table.name(), column.name);

@@ -145,7 +145,7 @@ fn main() {
     let catalog = catalog::install(&conn, source).expect("the catalog is installed");
 
     let mut figures = Vec::new();
-    for table in registry::all() {
+    for table in registry::all(Default::default()) {
         if !matches!(table.schema(), "performance_schema" | "tare") {
             continue;
         }

@@ -11,6 +11,7 @@ use super::session::{Columns, Session};
 use tare_dialect::plan::{Action, Call, Plan, Sql};
 use tare_dialect::schema::{Direction, Rewritten, View as _};
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::series::Series;
 use tare_query::result::{Rows, owned};
 use tare_query::schema::SystemSchema;
 use tare_sys as sys;
@@ -90,7 +91,9 @@ impl Caller for Calling<'_> {
     }
 
     fn rewritten(&mut self, view: &sys::View) -> Result<Rewritten> {
-        Ok(view.query(&mut SystemSchema::new(&sys::Sys)).cloned()?)
+        Ok(view
+            .query(&mut SystemSchema::new(sys::Sys::of(self.series())))
+            .cloned()?)
     }
 
     fn change(&mut self, statement: &str, parameters: &[&str]) -> Result<usize> {
@@ -159,6 +162,10 @@ impl Caller for Calling<'_> {
             true => Err(self.session.control.interruption()),
             false => Ok(()),
         }
+    }
+
+    fn series(&self) -> Series {
+        self.session.shared.config.series
     }
 
     fn kept(&mut self) -> &mut Kept {

@@ -7,6 +7,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tare_mysql::series::Series;
+
 /// The port that is listened on when none is given: MySQL's 3306 plus one, so that
 /// a MySQL on the same machine is not in the way.
 pub const DEFAULT_PORT: u16 = 3307;
@@ -41,6 +43,8 @@ pub struct Config {
     /// Password of user `monitor`, who may only read system schemas. `None`: the one in
     /// `DATA/monitor-password`, made up at the first start.
     pub monitor_password: Option<String>,
+    /// The MySQL whose tables are served, and whose version clients are told.
+    pub series: Series,
     /// Which threads run the statements.
     pub thread_handling: ThreadHandling,
     /// Worker threads of [`ThreadHandling::PoolOfThreads`]; 0 is one per CPU.
@@ -92,6 +96,7 @@ impl Config {
             require_secure_transport: false,
             password: None,
             monitor_password: None,
+            series: Series::default(),
             thread_handling: ThreadHandling::default(),
             thread_pool_size: 0,
             max_connections: 2000,

@@ -43,6 +43,7 @@ use tare_reader::Segment;
 
 pub use config::{Config, DEFAULT_PORT, InstrumentValue, ThreadHandling};
 pub use start::{Endpoints, StartError};
+pub use tare_mysql::series::Series;
 
 /// A running server. Dropping it shuts it down.
 #[derive(Debug)]

@@ -8,7 +8,6 @@ use tare_dialect::plan::Sql;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
-use tare_mysql::variable::VERSION;
 use tare_mysql::wire::column::Column;
 use tare_mysql::wire::packets::put_packet;
 use tare_mysql::wire::reply;
@@ -34,7 +33,7 @@ pub fn show(session: &mut Session, show: &Show, form: Answer) -> Result<()> {
 
 impl show::Session for Session {
     fn programs(&self) -> &'static dyn Programs {
-        &Sys
+        Sys::of(self.shared.config.series)
     }
 
     fn database(&self) -> Option<String> {
@@ -109,8 +108,9 @@ impl show::Session for Session {
         }
         let mut text = format!(
             "\n=====================================\n{} STORAGE MONITOR OUTPUT\n=====================================\n\
-             Server {VERSION}, SQLite {}\n------------\nTRANSACTIONS\n------------\n",
+             Server {}, SQLite {}\n------------\nTRANSACTIONS\n------------\n",
             tare_mysql::date::now_local(false).text(),
+            self.shared.config.series.version(),
             rusqlite::version()
         );
         for p in self.shared.registry.list() {

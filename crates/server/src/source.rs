@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tare_mysql::series::Series;
 use tare_mysql::table::TableDef;
 use tare_mysql::variable::Scope;
 use tare_query::system::register;
@@ -36,6 +37,10 @@ fn variables<N: Into<String>>(all: impl IntoIterator<Item = (N, String)>) -> Vec
 }
 
 impl Source for Served {
+    fn series(&self) -> Series {
+        self.shared.config.series
+    }
+
     fn segment(&self) -> Option<Arc<tare_reader::Segment>> {
         self.shared.observed.segment()
     }
@@ -165,7 +170,7 @@ impl Source for Served {
 
     fn tables(&self, database: &str) -> Vec<Arc<TableDef>> {
         let asked: Arc<dyn tare_functions::Session> = self.state.clone();
-        let prepare = |db: &rusqlite::Connection| register(db, &asked, &Sys);
+        let prepare = |db: &rusqlite::Connection| register(db, &asked, Sys::of(self.series()));
         let Ok(defs) = self.shared.databases.read(database, prepare) else {
             return Vec::new();
         };
@@ -179,7 +184,7 @@ impl Source for Served {
     }
 
     fn extension(&self) -> Option<&'static dyn Extension> {
-        Some(&Sys)
+        Some(Sys::of(self.series()))
     }
 
     fn engine_version(&self) -> &str {

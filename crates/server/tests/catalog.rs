@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 use tare_mysql::account::Rights;
+use tare_mysql::series::Series;
 use tare_mysql::table::{ColumnDef, ForeignKeyDef, IndexDef, TableDef};
 use tare_mysql::variable::Scope;
 use tare_query::catalog::{self, Catalog, Command};
@@ -112,7 +113,7 @@ fn rows(conn: &Connection, sql: &str) -> Vec<String> {
 #[test]
 fn every_table_answers_without_a_segment() {
     let (conn, _catalog) = open();
-    for table in registry::all() {
+    for table in registry::all(Series::V8_0) {
         let name = format!("{}.\"{}\"", table.schema(), table.name());
         let all = rows(&conn, &format!("SELECT * FROM {name}"));
         let count = rows(&conn, &format!("SELECT COUNT(*) FROM {name}"));
@@ -166,7 +167,7 @@ fn information_schema_shows_the_catalog_and_the_users_databases() {
     assert_eq!(rows(&conn, columns), expected);
 
     // What information_schema says of the catalog is what the descriptions say.
-    for table in registry::all() {
+    for table in registry::all(Series::V8_0) {
         let sql = format!(
             "SELECT column_name, column_type, is_nullable FROM information_schema.columns \
              WHERE table_schema = '{}' AND table_name = '{}' ORDER BY ordinal_position",

@@ -19,22 +19,29 @@ pub use view::View;
 
 use std::sync::{Arc, OnceLock};
 
+use tare_mysql::series::Series;
 use tare_query::programs::Programs;
 use tare_rows::describe::Table;
 use tare_rows::extension::{Extension, Parameter, Routine, RoutineKind};
 
 use tare_dialect::schema::{Direction, Procedure};
 
-/// The version of the sys schema that these views follow.
-pub const VERSION: &str = "2.0.0";
+/// The version of the sys schema that a series has.
+pub const fn version(series: Series) -> &'static str {
+    match series {
+        Series::V8_0 => "2.0.0",
+        Series::V9_7 => "2.1.3",
+    }
+}
 
-/// Every view, by name.
-pub fn views() -> &'static [View] {
-    static VIEWS: OnceLock<Vec<View>> = OnceLock::new();
-    VIEWS.get_or_init(|| {
+/// Every view of a series, by name.
+pub fn views(series: Series) -> &'static [View] {
+    static VIEWS: [OnceLock<Vec<View>>; Series::ALL.len()] =
+        [const { OnceLock::new() }; Series::ALL.len()];
+    VIEWS[series as usize].get_or_init(|| {
         let mut views: Vec<View> = view::FILES
             .iter()
-            .flat_map(|(name, text)| View::of_file(name, text))
+            .flat_map(|(name, text)| View::of_file(series, name, text))
             .collect();
         views.sort_by(|a, b| a.name().cmp(b.name()));
         views
@@ -42,20 +49,34 @@ pub fn views() -> &'static [View] {
 }
 
 /// A view by its name, without case.
-pub fn view(name: &str) -> Option<&'static View> {
+pub fn view(series: Series, name: &str) -> Option<&'static View> {
     let lower = name.to_ascii_lowercase();
-    let views = views();
+    let views = views(series);
     let at = views.binary_search_by(|v| v.name().cmp(&lower)).ok()?;
     views.get(at)
 }
 
-/// Schema sys as the tables list it.
+/// Schema sys of a series, as the tables list it.
 #[derive(Debug, Clone, Copy)]
-pub struct Sys;
+pub struct Sys(Series);
+
+impl Sys {
+    /// Of the series that is served.
+    pub const fn of(series: Series) -> &'static Self {
+        match series {
+            Series::V8_0 => &Self(Series::V8_0),
+            Series::V9_7 => &Self(Series::V9_7),
+        }
+    }
+}
 
 impl Extension for Sys {
+    fn series(&self) -> Series {
+        self.0
+    }
+
     fn tables(&self) -> Vec<&'static dyn Table> {
-        views().iter().map(|v| v as &dyn Table).collect()
+        views(self.0).iter().map(|v| v as &dyn Table).collect()
     }
 
     fn routines(&self) -> Vec<Routine> {
@@ -100,7 +121,7 @@ fn parameter(out: bool, name: &'static str, column_type: &'static str) -> Parame
 
 impl Programs for Sys {
     fn view(&self, name: &str) -> Option<&'static dyn tare_dialect::schema::View> {
-        view(name).map(|v| v as &dyn tare_dialect::schema::View)
+        view(self.0, name).map(|v| v as &dyn tare_dialect::schema::View)
     }
 
     fn routine(&self, name: &str) -> Option<&'static dyn tare_dialect::schema::Routine> {

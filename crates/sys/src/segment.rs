@@ -8,6 +8,7 @@ use tare_dialect::near;
 use tare_dialect::plan::{Action, Call, Sql};
 use tare_dialect::schema::{Direction, Rewritten, View as _};
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::series::Series;
 use tare_query::result::Rows;
 use tare_query::schema::SystemSchema;
 use tare_query::segment::{Evaluator, Outcome};
@@ -35,7 +36,7 @@ impl Session {
     pub fn open(segment: Arc<Segment>) -> Result<Self> {
         let options = Arc::new(SysConfig::load(None));
         Ok(Self {
-            evaluator: Evaluator::open(segment, &Sys, options)?,
+            evaluator: Evaluator::open(segment, Sys::of(Series::default()), options)?,
             kept: Kept::default(),
         })
     }
@@ -97,7 +98,9 @@ impl Caller for Calling<'_> {
     }
 
     fn rewritten(&mut self, view: &View) -> Result<Rewritten> {
-        Ok(view.query(&mut SystemSchema::new(&Sys)).cloned()?)
+        Ok(view
+            .query(&mut SystemSchema::new(Sys::of(self.series())))
+            .cloned()?)
     }
 
     fn change(&mut self, statement: &str, parameters: &[&str]) -> Result<usize> {
@@ -146,6 +149,10 @@ impl Caller for Calling<'_> {
     fn sleep(&mut self, seconds: f64) -> Result<()> {
         std::thread::sleep(Duration::from_secs_f64(seconds.max(0.0)));
         Ok(())
+    }
+
+    fn series(&self) -> Series {
+        Series::default()
     }
 
     fn kept(&mut self) -> &mut Kept {

@@ -11,7 +11,8 @@
 //! ```
 //!
 //! The SELECT is the view `x$NAME`; `NAME` is made of it. Where the schema has only one of the two,
-//! the SELECT is that one's. The columns' types are in columns.tsv, as a MySQL 8.0.15 shows them.
+//! the SELECT is that one's. The columns' types are in columns.tsv, as MySQL shows them. What only a later
+//! series has stands in `/*!90704 ... */`, as in any statement.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -19,8 +20,10 @@ use std::sync::OnceLock;
 use sqlparser::ast::{Expr, Query, SelectItem, Statement};
 use tare_dialect::error::Result;
 use tare_mysql::error::SqlError;
+use tare_mysql::series::Series;
 use tare_mysql::types::parts;
 use tare_rows::describe::{Key, Meta, Scan, Table};
+use tare_rows::empty::always;
 use tare_rows::filter::Filter;
 
 use tare_dialect::Mode;
@@ -28,6 +31,7 @@ use tare_dialect::name::ident;
 use tare_dialect::node;
 use tare_dialect::rewrite::Rewriter;
 use tare_dialect::schema::{Rewritten, Schema, SystemColumn};
+use tare_dialect::split::open_comments;
 
 macro_rules! files {
     ($($name:literal)*) => {
@@ -96,37 +100,45 @@ files! {
     "x$schema_flattened_keys"
 }
 
-/// The columns of every view: view, position, name, type, nullable.
+/// The columns of every view: view, first series, name, type, nullable; then, where they are others
+/// from 9.7 on, type and nullable.
 const COLUMNS: &str = include_str!("columns.tsv");
 
-fn columns() -> &'static HashMap<&'static str, Vec<Meta>> {
-    static ALL: OnceLock<HashMap<&'static str, Vec<Meta>>> = OnceLock::new();
-    ALL.get_or_init(|| {
+fn columns(series: Series) -> &'static HashMap<&'static str, Vec<Meta>> {
+    static ALL: [OnceLock<HashMap<&'static str, Vec<Meta>>>; Series::ALL.len()] =
+        [const { OnceLock::new() }; Series::ALL.len()];
+    ALL[series as usize].get_or_init(|| {
         let mut all: HashMap<&str, Vec<Meta>> = HashMap::new();
         for line in COLUMNS.lines() {
             let mut fields = line.split('\t');
             let mut next = || fields.next().unwrap_or_default();
-            let (view, _, name, column_type, null) = (next(), next(), next(), next(), next());
-            all.entry(view).or_default().push(Meta {
-                name,
-                column_type,
+            let (view, since, name, column_type, null) = (next(), next(), next(), next(), next());
+            let (later, null_later) = (next(), next());
+            let since: Series = since.parse().unwrap_or_default();
+            let of_later = series == Series::V9_7 && !null_later.is_empty();
+            let null = if of_later { null_later } else { null };
+            let meta = always(name, column_type, "").since(since);
+            let meta = Meta {
                 nullable: null == "YES",
-                binary: false,
-                doc: "",
-            });
+                later: (!later.is_empty()).then_some((Series::V9_7, later)),
+                ..meta
+            };
+            let of = all.entry(view).or_default();
+            of.extend(tare_rows::series::column(&meta, series));
         }
         all
     })
 }
 
-/// The columns of a view or of sys_config, as MySQL has them.
-pub fn columns_of(name: &str) -> &'static [Meta] {
-    columns().get(name).map_or(&[], Vec::as_slice)
+/// The columns of a view or of sys_config, as a series has them.
+pub fn columns_of(series: Series, name: &str) -> &'static [Meta] {
+    columns(series).get(name).map_or(&[], Vec::as_slice)
 }
 
 /// A view.
 #[derive(Debug)]
 pub struct View {
+    series: Series,
     name: &'static str,
     doc: &'static str,
     definition: String,
@@ -135,7 +147,7 @@ pub struct View {
 
 impl View {
     /// The view or the pair that a file describes.
-    pub(super) fn of_file(name: &'static str, text: &'static str) -> Vec<Self> {
+    pub(super) fn of_file(series: Series, name: &'static str, text: &'static str) -> Vec<Self> {
         let mut doc = "";
         let mut shown: HashMap<&str, &str> = HashMap::new();
         let mut body = text;
@@ -152,17 +164,19 @@ impl View {
             }
         }
         let view = |name, definition: String| View {
+            series,
             name,
             doc,
             definition,
             rewritten: OnceLock::new(),
         };
-        let body = body.trim().to_owned();
-        let raw = columns().get_key_value(format!("x${name}").as_str());
+        let body = &body.trim().replace("{version}", crate::version(series));
+        let body = open_comments(body, series).unwrap_or_else(|| body.to_owned());
+        let raw = columns(series).get_key_value(format!("x${name}").as_str());
         match raw {
             None => vec![view(name, body)],
             Some((raw, _)) => {
-                let items: Vec<String> = columns_of(name)
+                let items: Vec<String> = columns_of(series, name)
                     .iter()
                     .map(|c| match shown.get(c.name) {
                         Some(function) => format!("sys.format_{function}(v.{0}) AS {0}", c.name),
@@ -182,7 +196,7 @@ impl View {
 
     /// The columns.
     pub fn columns(&self) -> &'static [Meta] {
-        columns_of(self.name)
+        columns_of(self.series, self.name)
     }
 
     /// The SELECT in MySQL's dialect.
@@ -232,7 +246,7 @@ impl tare_dialect::schema::View for View {
         self.name
     }
     fn columns(&self) -> Vec<SystemColumn> {
-        columns_of(self.name)
+        columns_of(self.series, self.name)
             .iter()
             .map(tare_query::schema::system_column)
             .collect()
@@ -254,7 +268,7 @@ impl Table for View {
         self.doc
     }
     fn columns(&self) -> Vec<Meta> {
-        columns_of(self.name).to_vec()
+        columns_of(self.series, self.name).to_vec()
     }
     fn keys(&self) -> &'static [Key] {
         &[]

@@ -34,7 +34,7 @@ fn plan(
     generation: u64,
     mode: Mode,
 ) -> Result<Plan> {
-    let opened = split::open_comments(text);
+    let opened = split::open_comments(text, mode.series);
     let written = text;
     let text = opened.as_deref().unwrap_or(text);
     if split::is_blank(text) {

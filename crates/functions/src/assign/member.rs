@@ -1,12 +1,10 @@
 //! ENUM and SET: their members, and the members' numbers.
 
-use std::borrow::Cow;
-
 use super::{column, misfit, truncated};
 use crate::prelude::*;
 
 /// The arguments from `first` on: the members.
-fn members<'c>(ctx: &'c Call<'_>, first: usize) -> Vec<Cow<'c, str>> {
+fn members(ctx: &Call<'_>, first: usize) -> Vec<String> {
     (first..ctx.len()).filter_map(|i| text(ctx, i)).collect()
 }
 
@@ -37,7 +35,7 @@ pub(super) fn to_enum(ctx: &Call<'_>) -> Answer {
         members.get(n.checked_sub(1)?)
     };
     match by_name.or_else(by_number) {
-        Some(member) => Ok(copied(member.clone())),
+        Some(member) => Ok(Value::Text(member.clone())),
         None => truncated(ctx, Value::Text(String::new())),
     }
 }
@@ -51,8 +49,7 @@ pub(super) fn to_set(ctx: &Call<'_>) -> Answer {
     let is_text = matches!(ctx.get_raw(0), ValueRef::Text(_) | ValueRef::Blob(_));
     let (mut bits, mut unknown) = (0u64, false);
     if is_text && !value.is_empty() {
-        for (i, name) in value.split(',').enumerate() {
-            ctx.go_on_at(i)?;
+        for name in value.split(',') {
             match members.iter().position(|m| same(m, name)) {
                 Some(at) => bits |= 1 << at,
                 None => unknown = true,
@@ -71,7 +68,7 @@ pub(super) fn to_set(ctx: &Call<'_>) -> Answer {
         .iter()
         .enumerate()
         .filter(|(at, _)| bits >> at & 1 == 1)
-        .map(|(_, name)| &**name)
+        .map(|(_, name)| name.as_str())
         .collect();
     let text = Value::Text(names.join(","));
     match unknown {
@@ -100,12 +97,9 @@ pub(super) fn number_of_set(ctx: &Call<'_>) -> Answer {
         return Ok(Value::Null);
     };
     let members = members(ctx, 1);
-    let mut bits = 0u64;
-    for (i, name) in value.split(',').enumerate() {
-        ctx.go_on_at(i)?;
-        if let Some(at) = members.iter().position(|m| m == name) {
-            bits |= 1 << at;
-        }
-    }
+    let bits = value
+        .split(',')
+        .filter_map(|name| members.iter().position(|m| m == name))
+        .fold(0u64, |bits, at| bits | 1 << at);
     Ok(crate::exact::integer(bits.into()))
 }

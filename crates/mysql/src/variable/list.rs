@@ -4,7 +4,8 @@
 //! default where it only tunes something; whoever answers refuses to set it to anything else.
 
 use super::record::Settable::{Both, Fixed, Global, Session, Shared};
-use super::record::{VERSION, Variable, number, real, switch, text, word};
+use super::record::{Variable, number, real, switch, text, word};
+use crate::series::Series;
 
 /// All of them, by name; the config replaces some defaults.
 #[rustfmt::skip] // One variable, one line.
@@ -499,7 +500,7 @@ pub static VARIABLES: &[Variable] = &[
     switch("unique_checks", Both, "ON"),
     text("updatable_views_with_limit", Both, "YES"),
     word("use_secondary_engine", Session, "ON"),
-    text("version", Fixed, VERSION),
+    text("version", Fixed, Series::V8_0.version()),
     text("version_comment", Fixed, "Tare, a Performance Schema for any server"),
     text("version_compile_machine", Fixed, std::env::consts::ARCH),
     text("version_compile_os", Fixed, std::env::consts::OS),

@@ -8,7 +8,7 @@ mod modes;
 mod record;
 
 pub use self::list::VARIABLES;
-pub use self::record::{Settable, Type, VERSION, Variable};
+pub use self::record::{Settable, Type, Variable};
 
 /// Which value of a variable or a status counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ mod tests {
     #[test]
     fn the_list_is_sorted() {
         assert!(VARIABLES.is_sorted_by(|a, b| a.name < b.name));
-        assert_eq!(find("version").map(|v| v.default), Some(VERSION));
+        assert!(find("version").is_some());
         assert!(find("Version").is_none());
     }
 }

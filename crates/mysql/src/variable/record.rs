@@ -3,10 +3,6 @@
 use crate::wire::column::WireType;
 use crate::wire::value::Value;
 
-/// What a server of Tare's calls itself. Clients look at the number before they ask for anything, so
-/// it is the MySQL whose tables and protocol are served.
-pub const VERSION: &str = concat!("8.0.15-tare-", env!("CARGO_PKG_VERSION"));
-
 /// Who may set it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settable {

@@ -88,9 +88,10 @@ impl Drop for Statement {
 
 /// Gives a connection the catalog's schemas, with all their tables.
 pub fn install(conn: &Connection, source: Arc<dyn Source>) -> rusqlite::Result<Catalog> {
+    let series = source.series();
     let catalog = install_schemas(conn, source)?;
     conn.execute_batch("BEGIN")?;
-    for table in registry::all() {
+    for table in registry::all(series) {
         catalog.make(conn, *table)?;
     }
     conn.execute_batch("COMMIT")?;
@@ -119,11 +120,15 @@ impl Catalog {
     /// rollback would take them away again.
     pub fn ensure(&self, conn: &Connection, named: &[(String, String)]) -> rusqlite::Result<()> {
         for (schema, name) in named {
-            if let Some(table) = registry::find(schema, name) {
+            if let Some(table) = self.find(schema, name) {
                 self.make(conn, table)?;
             }
         }
         Ok(())
+    }
+
+    fn find(&self, schema: &str, name: &str) -> Option<&'static dyn Table> {
+        registry::find(self.state.source().series(), schema, name)
     }
 
     fn make(&self, conn: &Connection, table: &'static dyn Table) -> rusqlite::Result<()> {
@@ -167,7 +172,7 @@ impl Catalog {
             return None;
         }
         let who = self.state.source().session();
-        let allowed = match (command, registry::find(schema, name)) {
+        let allowed = match (command, self.find(schema, name)) {
             (Command::Select, _) => true,
             (Command::Update, Some(table)) => table.update().is_some(),
             (Command::Insert, Some(table)) => table.insert().is_some(),
@@ -207,7 +212,7 @@ impl Catalog {
         if let Err(error) = self.check(Command::Truncate, schema, name)? {
             return Some(Err(error));
         }
-        let table = registry::find(schema, name)?;
+        let table = self.find(schema, name)?;
         Some(table.truncate(&self.state.fresh()))
     }
 

@@ -69,11 +69,11 @@ unsafe impl<'vtab> VTab<'vtab> for CatalogTable {
         _args: &[&[u8]],
     ) -> Result<(Cow<'static, CStr>, Self)> {
         let lossy = |bytes| String::from_utf8_lossy(bytes).into_owned();
-        let table = registry::find(&lossy(database), &lossy(name))
-            .ok_or_else(|| Error::ModuleError(format!("no table {}", lossy(name))))?;
         let state = aux
             .ok_or_else(|| Error::ModuleError("no source".into()))?
             .clone();
+        let table = registry::find(state.source().series(), &lossy(database), &lossy(name))
+            .ok_or_else(|| Error::ModuleError(format!("no table {}", lossy(name))))?;
         let columns = table.columns();
         let schema = CString::new(types::sqlite_schema(table))?;
         let base = sqlite3_vtab::default();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tare_mysql::series::Series;
 use tare_mysql::variable::Scope;
 use tare_reader::Segment;
 use tare_rows::extension::Extension;
@@ -18,6 +19,10 @@ pub(super) struct Attached {
 }
 
 impl Source for Attached {
+    fn series(&self) -> Series {
+        self.programs.series()
+    }
+
     fn segment(&self) -> Option<Arc<Segment>> {
         Some(self.state.segment.clone())
     }

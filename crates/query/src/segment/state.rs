@@ -9,7 +9,8 @@ use rusqlite::types::Value;
 use tare_dialect::Mode;
 use tare_functions::Session;
 use tare_mysql::schema::{LOCALHOST, ROOT};
-use tare_mysql::variable::{Scope, VERSION, find};
+use tare_mysql::series::Series;
+use tare_mysql::variable::{Scope, find};
 use tare_reader::Segment;
 use tare_rows::defaults;
 use tare_rows::options::Options;
@@ -126,7 +127,7 @@ impl State {
 
 impl Session for State {
     fn version(&self) -> &str {
-        VERSION
+        Series::default().version()
     }
 
     /// Of the program's connections this is none.

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use tare_reader::Actor;
 
+use tare_mysql::series::Series;
+
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, Update, YES_NO, col, null};
 
@@ -17,9 +19,10 @@ pub struct Rule {
 }
 
 const ACTORS: &[Column<Rule>] = &[
-    col("HOST", "char(60)", "The host, or % for any.", |r| {
+    col("HOST", "char(60)", "The host, or % for any.", |r: &Rule| {
         (&*r.actor.host).into()
-    }),
+    })
+    .later(Series::V9_7, "char(255)"),
     col("USER", "char(32)", "The user, or % for any.", |r: &Rule| {
         (&*r.actor.user).into()
     })

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use tare_reader::Whose;
 
 use crate::cell::Cell;
-use crate::describe::{Column, I64, Key, Spec, Table, col, null};
+use crate::describe::{Column, I64, Key, Spec, Table, U64, col, null};
+use tare_mysql::series::Series;
 
 /// The connections of an account, a user or a host.
 #[derive(Debug, Clone, Default)]
@@ -31,8 +32,9 @@ const HOST: Column<Connections> = null(
     "HOST",
     "char(60)",
     "The host; NULL for threads without an account.",
-    |r| Cell::opt(r.host.as_deref()),
-);
+    |r: &Connections| Cell::opt(r.host.as_deref()),
+)
+.later(Series::V9_7, "char(255)");
 const COUNTS: &[Column<Connections>] = &[
     col("CURRENT_CONNECTIONS", I64, "Connections open now.", |r| {
         r.current.into()
@@ -43,7 +45,13 @@ const COUNTS: &[Column<Connections>] = &[
         "Connections since the start.",
         |r| r.total.into(),
     ),
+    col("MAX_SESSION_CONTROLLED_MEMORY", U64, MEMORY, |_| {
+        0_u64.into()
+    })
+    .since(Series::V9_7),
+    col("MAX_SESSION_TOTAL_MEMORY", U64, MEMORY, |_| 0_u64.into()).since(Series::V9_7),
 ];
+const MEMORY: &str = "Always 0: the most that a session had is not kept.";
 
 static ACCOUNTS: Spec<Connections> = Spec::new(
     "performance_schema",

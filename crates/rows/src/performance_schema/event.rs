@@ -4,6 +4,8 @@
 use super::lists::stats;
 use crate::cell::Cell;
 use crate::describe::{Column, Key, U64, col, null};
+use tare_mysql::series::Series;
+
 use crate::record::event::{HasEvent, HasOwner, HasStat, Summary};
 
 /// THREAD_ID to EVENT_NAME.
@@ -111,7 +113,8 @@ pub const fn by_host<R: HasOwner>() -> [Column<R>; 1] {
         "char(60)",
         "The host; NULL for threads without one.",
         |r: &R| Cell::opt(r.owner().host.as_deref()),
-    )]
+    )
+    .later(Series::V9_7, "char(255)")]
 }
 
 /// EVENT_NAME of a summary.

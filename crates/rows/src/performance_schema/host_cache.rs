@@ -4,6 +4,7 @@ use crate::cell::Cell;
 use crate::describe::{Column, I64, Key, Spec, Table, col, null};
 use crate::server::HostSeen;
 use crate::time::datetime;
+use tare_mysql::series::Series;
 
 /// A count that is always zero here, and why.
 const fn never(name: &'static str, doc: &'static str) -> Column<HostSeen> {
@@ -121,6 +122,9 @@ static HOST_CACHE: Spec<HostSeen> = Spec::new(
             "Errors of the server itself, such as lack of resources.",
             |r: &HostSeen| (r.local_errors as i64).into(),
         ),
+        never("COUNT_ACCOUNT_LOCKED_ERRORS", "Always 0: counted as authentication errors.").since(Series::V9_7),
+        never("COUNT_TEMPORARY_ACCOUNT_LOCKED_ERRORS", "Always 0: accounts are not locked for a time.")
+            .since(Series::V9_7),
         never(
             "COUNT_UNKNOWN_ERRORS",
             "Always 0: every error is counted in a column above.",

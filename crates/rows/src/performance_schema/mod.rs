@@ -14,8 +14,10 @@ pub mod instances;
 mod lists;
 pub mod log_status;
 pub mod memory;
+pub mod metadata;
 pub mod objects;
 pub mod prepared;
+pub mod processlist;
 pub mod replication;
 pub mod session_variables;
 pub mod setup;
@@ -25,7 +27,9 @@ pub mod statements;
 pub mod status;
 pub mod tables;
 pub mod threads;
+pub mod tls;
 pub mod transactions;
+pub mod unused;
 pub mod variables;
 pub mod waits;
 
@@ -45,8 +49,10 @@ pub static TABLES: &[&[&dyn Table]] = &[
     instances::TABLES,
     log_status::TABLES,
     memory::TABLES,
+    metadata::TABLES,
     objects::TABLES,
     prepared::TABLES,
+    processlist::TABLES,
     replication::TABLES,
     session_variables::TABLES,
     setup::TABLES,
@@ -56,7 +62,9 @@ pub static TABLES: &[&[&dyn Table]] = &[
     tables::TABLES,
     status::TABLES,
     threads::TABLES,
+    tls::TABLES,
     transactions::TABLES,
+    unused::TABLES,
     variables::TABLES,
     waits::TABLES,
 ];

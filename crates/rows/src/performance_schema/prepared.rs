@@ -3,7 +3,7 @@
 
 use super::event::*;
 use super::lists::stats;
-use super::statements::sums;
+use super::statements::{execution_engine, sums};
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, U64, col, null};
 use crate::record::prepared::{Prepared, Program};
@@ -71,6 +71,7 @@ static PREPARED: Spec<Prepared> = Spec::new(
                 "The object's name.",
                 |r| Cell::opt(r.program.as_ref().map(|p| &*p.name)),
             ),
+            execution_engine(),
             col(
                 "TIMER_PREPARE",
                 U64,

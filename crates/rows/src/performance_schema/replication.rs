@@ -1,5 +1,7 @@
 //! replication_*: there for who asks, and empty. The server does not replicate.
 
+use tare_mysql::series::Series::V9_7;
+
 use crate::describe::{Key, Meta, Table, U64};
 use crate::empty::{Empty, always, maybe};
 
@@ -23,6 +25,11 @@ static REPLICATION_APPLIER_CONFIGURATION: Empty = Empty::new(
     &[&[
         CHANNEL,
         always("DESIRED_DELAY", "int(11)", "Seconds that the replica stays behind on purpose."),
+        maybe("PRIVILEGE_CHECKS_USER", "text", "The account whose privileges are checked.").since(V9_7),
+        always("REQUIRE_ROW_FORMAT", "enum('YES','NO')", "Whether only row events are applied.").since(V9_7),
+        always("REQUIRE_TABLE_PRIMARY_KEY_CHECK", "enum('STREAM','ON','OFF','GENERATE')", "Whether tables need a primary key.").since(V9_7),
+        always("ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_TYPE", "enum('OFF','LOCAL','UUID')", "Whether transactions without a GTID get one.").since(V9_7),
+        maybe("ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_VALUE", "text", "The UUID of those GTIDs.").since(V9_7),
     ]],
 )
 .keys(&[Key::Primary(&["CHANNEL_NAME"])]);
@@ -75,12 +82,12 @@ static REPLICATION_APPLIER_STATUS_BY_COORDINATOR: Empty = Empty::new(
     "replication_applier_status_by_coordinator",
     "Status of the applier's coordinator. Always empty: the server does not replicate.",
     &[&[CHANNEL], THREAD, &[
-        maybe("LAST_PROCESSED_TRANSACTION", "char(57)", "GTID of the last transaction that was scheduled."),
+        maybe("LAST_PROCESSED_TRANSACTION", "char(57)", "GTID of the last transaction that was scheduled.").later(V9_7, "char(90)"),
         always("LAST_PROCESSED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", "timestamp(6)", "When the last transaction that was scheduled was committed at its origin."),
         always("LAST_PROCESSED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", "timestamp(6)", "When the last transaction that was scheduled was committed at the source."),
         always("LAST_PROCESSED_TRANSACTION_START_BUFFER_TIMESTAMP", "timestamp(6)", "When the last transaction that was scheduled began to be buffered."),
         always("LAST_PROCESSED_TRANSACTION_END_BUFFER_TIMESTAMP", "timestamp(6)", "When the last transaction that was scheduled was buffered."),
-        maybe("PROCESSING_TRANSACTION", "char(57)", "GTID of the transaction that is being scheduled."),
+        maybe("PROCESSING_TRANSACTION", "char(57)", "GTID of the transaction that is being scheduled.").later(V9_7, "char(90)"),
         always("PROCESSING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", "timestamp(6)", "When the transaction that is being scheduled was committed at its origin."),
         always("PROCESSING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", "timestamp(6)", "When the transaction that is being scheduled was committed at the source."),
         always("PROCESSING_TRANSACTION_START_BUFFER_TIMESTAMP", "timestamp(6)", "When the transaction that is being scheduled began to be buffered."),
@@ -97,12 +104,12 @@ static REPLICATION_APPLIER_STATUS_BY_WORKER: Empty = Empty::new(
     "replication_applier_status_by_worker",
     "Status of the applier's workers. Always empty: the server does not replicate.",
     &[&[CHANNEL, always("WORKER_ID", U64, "The worker.")], THREAD, &[
-        maybe("LAST_APPLIED_TRANSACTION", "char(57)", "GTID of the last transaction that was applied."),
+        maybe("LAST_APPLIED_TRANSACTION", "char(57)", "GTID of the last transaction that was applied.").later(V9_7, "char(90)"),
         always("LAST_APPLIED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", "timestamp(6)", "When the last transaction that was applied was committed at its origin."),
         always("LAST_APPLIED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", "timestamp(6)", "When the last transaction that was applied was committed at the source."),
         always("LAST_APPLIED_TRANSACTION_START_APPLY_TIMESTAMP", "timestamp(6)", "When the last transaction that was applied began to be applied."),
         always("LAST_APPLIED_TRANSACTION_END_APPLY_TIMESTAMP", "timestamp(6)", "When the last transaction that was applied was applied."),
-        maybe("APPLYING_TRANSACTION", "char(57)", "GTID of the transaction that is being applied."),
+        maybe("APPLYING_TRANSACTION", "char(57)", "GTID of the transaction that is being applied.").later(V9_7, "char(90)"),
         always("APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", "timestamp(6)", "When the transaction that is being applied was committed at its origin."),
         always("APPLYING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", "timestamp(6)", "When the transaction that is being applied was committed at the source."),
         always("APPLYING_TRANSACTION_START_APPLY_TIMESTAMP", "timestamp(6)", "When the transaction that is being applied began to be applied."),
@@ -128,7 +135,7 @@ static REPLICATION_CONNECTION_CONFIGURATION: Empty = Empty::new(
     "Configuration of the connection to the source. Always empty: the server does not replicate.",
     &[&[
         CHANNEL,
-        always("HOST", "char(60)", "Host of the source."),
+        always("HOST", "char(60)", "Host of the source.").later(V9_7, "char(255)"),
         always("PORT", "int(11)", "Port of the source."),
         always("USER", "char(32)", "User at the source."),
         always("NETWORK_INTERFACE", "char(60)", "The interface that it is reached by."),
@@ -144,10 +151,16 @@ static REPLICATION_CONNECTION_CONFIGURATION: Empty = Empty::new(
         always("SSL_CRL_PATH", "varchar(255)", "Directory of revoked certificates."),
         always("CONNECTION_RETRY_INTERVAL", "int(11)", "Seconds between two attempts to connect."),
         always("CONNECTION_RETRY_COUNT", U64, "How many attempts there are."),
-        always("HEARTBEAT_INTERVAL", "double(10,3) unsigned", "Seconds between two heartbeats."),
+        always("HEARTBEAT_INTERVAL", "double(10,3) unsigned", "Seconds between two heartbeats.").later(V9_7, "double(10,3)"),
         always("TLS_VERSION", "varchar(255)", "The versions of TLS that may be used."),
         always("PUBLIC_KEY_PATH", "varchar(512)", "File of the source's public key."),
         always("GET_PUBLIC_KEY", "enum('YES','NO')", "Whether the source is asked for its public key."),
+        always("NETWORK_NAMESPACE", "varchar(64)", "The network namespace that it is reached from.").since(V9_7),
+        always("COMPRESSION_ALGORITHM", "char(64)", "The algorithms that packets may be compressed with.").since(V9_7),
+        always("ZSTD_COMPRESSION_LEVEL", "int", "The level of zstd.").since(V9_7),
+        maybe("TLS_CIPHERSUITES", "text", "The cipher suites of TLS 1.3.").since(V9_7),
+        always("SOURCE_CONNECTION_AUTO_FAILOVER", "enum('1','0')", "Whether another source is looked for when this one fails.").since(V9_7),
+        always("GTID_ONLY", "enum('1','0')", "Whether positions are kept as GTIDs alone.").since(V9_7),
     ]],
 )
 .keys(&[Key::Primary(&["CHANNEL_NAME"])]);
@@ -169,12 +182,12 @@ static REPLICATION_CONNECTION_STATUS: Empty = Empty::new(
         always("LAST_ERROR_NUMBER", "int(11)", "Number of the last error; 0 is none."),
         always("LAST_ERROR_MESSAGE", "varchar(1024)", "Text of the last error."),
         always("LAST_ERROR_TIMESTAMP", "timestamp(6)", "When the last error was."),
-        maybe("LAST_QUEUED_TRANSACTION", "char(57)", "GTID of the last transaction that was queued."),
+        maybe("LAST_QUEUED_TRANSACTION", "char(57)", "GTID of the last transaction that was queued.").later(V9_7, "char(90)"),
         always("LAST_QUEUED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", "timestamp(6)", "When the last transaction that was queued was committed at its origin."),
         always("LAST_QUEUED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", "timestamp(6)", "When the last transaction that was queued was committed at the source."),
         always("LAST_QUEUED_TRANSACTION_START_QUEUE_TIMESTAMP", "timestamp(6)", "When the last transaction that was queued began to be queued."),
         always("LAST_QUEUED_TRANSACTION_END_QUEUE_TIMESTAMP", "timestamp(6)", "When the last transaction that was queued was queued."),
-        maybe("QUEUEING_TRANSACTION", "char(57)", "GTID of the transaction that is being queued."),
+        maybe("QUEUEING_TRANSACTION", "char(57)", "GTID of the transaction that is being queued.").later(V9_7, "char(90)"),
         always("QUEUEING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", "timestamp(6)", "When the transaction that is being queued was committed at its origin."),
         always("QUEUEING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", "timestamp(6)", "When the transaction that is being queued was committed at the source."),
         always("QUEUEING_TRANSACTION_START_QUEUE_TIMESTAMP", "timestamp(6)", "When the transaction that is being queued began to be queued."),
@@ -215,13 +228,68 @@ static REPLICATION_GROUP_MEMBERS: Empty = Empty::new(
     &[&[
         CHANNEL,
         always("MEMBER_ID", "char(36)", "server_uuid of the member."),
-        always("MEMBER_HOST", "char(60)", "Its host."),
+        always("MEMBER_HOST", "char(60)", "Its host.").later(V9_7, "char(255)"),
         maybe("MEMBER_PORT", "int(11)", "Its port."),
         always("MEMBER_STATE", "char(64)", "ONLINE, RECOVERING, OFFLINE, ERROR or UNREACHABLE."),
         always("MEMBER_ROLE", "char(64)", "PRIMARY or SECONDARY."),
         always("MEMBER_VERSION", "char(64)", "Its version."),
+        always("MEMBER_COMMUNICATION_STACK", "char(64)", "XCOM or MYSQL.").since(V9_7),
     ]],
 );
+
+#[rustfmt::skip] // One column, one line.
+static REPLICATION_ASYNCHRONOUS_CONNECTION_FAILOVER: Empty = Empty::new(
+    "performance_schema",
+    "replication_asynchronous_connection_failover",
+    "The sources that a channel may take. Always empty: the server does not replicate.",
+    &[&[
+        CHANNEL,
+        always("HOST", "char(255)", "Host of the source."),
+        always("PORT", "int", "Port of the source."),
+        maybe("NETWORK_NAMESPACE", "char(64)", "The network namespace that it is reached from."),
+        always("WEIGHT", "int unsigned", "The heaviest is tried first."),
+        always("MANAGED_NAME", "char(64)", "The group that it belongs to."),
+    ]],
+)
+.since(V9_7);
+
+#[rustfmt::skip] // One column, one line.
+static REPLICATION_ASYNCHRONOUS_CONNECTION_FAILOVER_MANAGED: Empty = Empty::new(
+    "performance_schema",
+    "replication_asynchronous_connection_failover_managed",
+    "The groups whose members a channel may take. Always empty: the server does not replicate.",
+    &[&[
+        CHANNEL,
+        always("MANAGED_NAME", "char(64)", "The group."),
+        always("MANAGED_TYPE", "char(64)", "What kind of group it is."),
+        maybe("CONFIGURATION", "json", "Its settings."),
+    ]],
+)
+.since(V9_7);
+
+#[rustfmt::skip] // One column, one line.
+static BINARY_LOG_TRANSACTION_COMPRESSION_STATS: Empty = Empty::new(
+    "performance_schema",
+    "binary_log_transaction_compression_stats",
+    "How well transactions in binary and relay logs were compressed. Always empty: there are no such logs.",
+    &[&[
+        always("LOG_TYPE", "enum('BINARY','RELAY')", "The log."),
+        always("COMPRESSION_TYPE", "varchar(64)", "The algorithm."),
+        always("TRANSACTION_COUNTER", U64, "Transactions written."),
+        always("COMPRESSED_BYTES_COUNTER", U64, "Their bytes."),
+        always("UNCOMPRESSED_BYTES_COUNTER", U64, "Their bytes before they were compressed."),
+        always("COMPRESSION_PERCENTAGE", "smallint", "What was saved, in percent."),
+        maybe("FIRST_TRANSACTION_ID", "text", "The first transaction."),
+        always("FIRST_TRANSACTION_COMPRESSED_BYTES", U64, "Its bytes."),
+        always("FIRST_TRANSACTION_UNCOMPRESSED_BYTES", U64, "Its bytes before it was compressed."),
+        maybe("FIRST_TRANSACTION_TIMESTAMP", "timestamp(6)", "When it was written."),
+        maybe("LAST_TRANSACTION_ID", "text", "The last transaction."),
+        always("LAST_TRANSACTION_COMPRESSED_BYTES", U64, "Its bytes."),
+        always("LAST_TRANSACTION_UNCOMPRESSED_BYTES", U64, "Its bytes before it was compressed."),
+        maybe("LAST_TRANSACTION_TIMESTAMP", "timestamp(6)", "When it was written."),
+    ]],
+)
+.since(V9_7);
 
 /// The tables of this file.
 pub static TABLES: &[&dyn Table] = &[
@@ -235,4 +303,7 @@ pub static TABLES: &[&dyn Table] = &[
     &REPLICATION_CONNECTION_STATUS,
     &REPLICATION_GROUP_MEMBER_STATS,
     &REPLICATION_GROUP_MEMBERS,
+    &REPLICATION_ASYNCHRONOUS_CONNECTION_FAILOVER,
+    &REPLICATION_ASYNCHRONOUS_CONNECTION_FAILOVER_MANAGED,
+    &BINARY_LOG_TRANSACTION_COMPRESSION_STATS,
 ];

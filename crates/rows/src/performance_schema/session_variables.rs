@@ -1,6 +1,7 @@
 //! variables_by_thread, user_variables_by_thread, variables_info, persisted_variables.
 
 use tare_mysql::error::SqlError;
+use tare_mysql::series::Series;
 
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Rows, Spec, Table, U64, col, null};
@@ -135,7 +136,7 @@ static VARIABLES_INFO: Spec<VariableInfo> = Spec::new(
         .binary(),
         null("SET_HOST", "char(60)", "The host of that user.", |r: &VariableInfo| {
             Cell::opt(r.set.as_ref().map(|s| s.2.as_str()))
-        })
+        }).later(Series::V9_7, "char(255)")
         .binary(),
     ]],
     |view, _| Ok(Box::new(crate::merged::variables_info(view).into_iter())),

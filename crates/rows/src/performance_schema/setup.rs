@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use tare_mysql::series::Series;
+
 use crate::cell::Cell;
 use crate::describe::{Column, I64, Key, Spec, Table, Update, YES_NO, col, null};
 
@@ -47,8 +49,19 @@ const INSTRUMENTS: &[Column<Instrument>] = &[
         "PROPERTIES",
         PROPERTIES,
         "Properties of the instrument, such as singleton or global_statistics.",
-        |r| r.properties.as_str().into(),
+        |r: &Instrument| r.properties.as_str().into(),
+    )
+    .later(
+        Series::V9_7,
+        "set('singleton','progress','user','global_statistics','mutable','controlled_by_default')",
     ),
+    null(
+        "FLAGS",
+        "set('controlled')",
+        "Always NULL: memory has no limit by connection.",
+        |_| Cell::Null,
+    )
+    .since(Series::V9_7),
     col(
         "VOLATILITY",
         "int(11)",
@@ -158,7 +171,8 @@ static SETUP_TIMERS: Spec<EventTimer> = Spec::new(
         columns: &["TIMER_NAME"],
         apply: |view, rowid, changes| view.snapshot.set_event_timer(rowid as u32, changes),
     },
-);
+)
+.until(Series::V8_0);
 
 /// A clock.
 #[derive(Debug, Clone)]
@@ -183,6 +197,10 @@ static PERFORMANCE_TIMERS: Spec<Timer> = Spec::new(
             "enum('CYCLE','NANOSECOND','MICROSECOND','MILLISECOND')",
             "The timer.",
             |r: &Timer| r.name.into(),
+        )
+        .later(
+            Series::V9_7,
+            "enum('CYCLE','NANOSECOND','MICROSECOND','MILLISECOND','THREAD_CPU')",
         ),
         null(
             "TIMER_FREQUENCY",

@@ -7,6 +7,11 @@ use crate::describe::{Column, Key, Spec, Table, U64, col, null};
 use crate::record::event::*;
 use crate::record::statement::{HasSums, Statement, Sums, statement_counters};
 use crate::snapshot::{By, Which};
+use tare_mysql::series::Series;
+
+const CPU_TIME: &str = "Always 0: the CPU time of a statement is not measured, as in MySQL while events_statements_cpu is off.";
+const MEMORY: &str =
+    "Always 0: memory is not counted by statement; see memory_summary_by_thread_by_event_name.";
 
 /// The columns of what a statement counts.
 macro_rules! columns {
@@ -14,8 +19,8 @@ macro_rules! columns {
         const COUNTERS: &[Column<Statement>] =
             &[$(col($name, U64, $one, |r| r.counters.$field.into())),*];
 
-        /// SUM_LOCK_TIME to SUM_NO_GOOD_INDEX_USED.
-        pub const fn sums<R: HasSums>() -> [Column<R>; 19] {
+        /// SUM_LOCK_TIME to SUM_NO_GOOD_INDEX_USED, and what 9.7 has behind them.
+        pub const fn sums<R: HasSums>() -> [Column<R>; 23] {
             [
                 col("SUM_LOCK_TIME", U64, "Time spent waiting for table locks.", |r| {
                     r.sums().lock_time.into()
@@ -28,7 +33,14 @@ macro_rules! columns {
                 }),
                 $(col(concat!("SUM_", $name), U64, columns!(@ $one $(, $many)?), |r| {
                     r.sums().counters.$field.into()
-                })),*
+                })),*,
+                col("SUM_CPU_TIME", U64, CPU_TIME, |_| 0_u64.into()).since(Series::V9_7),
+                col("MAX_CONTROLLED_MEMORY", U64, MEMORY, |_| 0_u64.into()).since(Series::V9_7),
+                col("MAX_TOTAL_MEMORY", U64, MEMORY, |_| 0_u64.into()).since(Series::V9_7),
+                col("COUNT_SECONDARY", U64, "Always 0: there is no secondary engine.", |_| {
+                    0_u64.into()
+                })
+                .since(Series::V9_7),
             ]
         }
     };
@@ -128,7 +140,22 @@ const TAIL: &[Column<Statement>] = &[
         "The statement's number, unique in the server.",
         |r| Cell::opt(r.statement_id),
     ),
+    col("CPU_TIME", U64, CPU_TIME, |_| 0_u64.into()).since(Series::V9_7),
+    col("MAX_CONTROLLED_MEMORY", U64, MEMORY, |_| 0_u64.into()).since(Series::V9_7),
+    col("MAX_TOTAL_MEMORY", U64, MEMORY, |_| 0_u64.into()).since(Series::V9_7),
+    execution_engine(),
 ];
+
+/// EXECUTION_ENGINE: of what runs, or has run, in the server's one engine.
+pub const fn execution_engine<R>() -> Column<R> {
+    null(
+        "EXECUTION_ENGINE",
+        "enum('PRIMARY','SECONDARY')",
+        "Always PRIMARY: there is no secondary engine.",
+        |_| "PRIMARY".into(),
+    )
+    .since(Series::V9_7)
+}
 
 const EVENT: &[&[Column<Statement>]] = &[&identity(), &times(), TEXT, COUNTERS, &nesting(), TAIL];
 

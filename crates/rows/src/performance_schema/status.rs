@@ -1,6 +1,7 @@
 //! status_by_thread, status_by_account, status_by_user, status_by_host.
 
 use tare_mysql::error::SqlError;
+use tare_mysql::series::Series;
 
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Rows, Spec, Table, U64, col, null};
@@ -26,6 +27,7 @@ const USER: Column<Counter> = null("USER", "char(32)", "The user.", |r: &Counter
 const HOST: Column<Counter> = null("HOST", "char(60)", "The host.", |r: &Counter| {
     Cell::opt(r.host.as_deref())
 })
+.later(Series::V9_7, "char(255)")
 .binary();
 const NAME: Column<Counter> = col(
     "VARIABLE_NAME",

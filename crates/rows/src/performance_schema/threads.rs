@@ -3,6 +3,7 @@
 use crate::cell::Cell;
 use crate::describe::{Column, I64, Key, Spec, Table, U64, Update, YES_NO, col, null};
 use crate::record::thread::Thread;
+use tare_mysql::series::Series;
 
 const COLUMNS: &[Column<Thread>] = &[
     col(
@@ -44,8 +45,9 @@ const COLUMNS: &[Column<Thread>] = &[
         "PROCESSLIST_HOST",
         "varchar(60)",
         "The client's host.",
-        |r| Cell::opt(r.host.as_deref()),
-    ),
+        |r: &Thread| Cell::opt(r.host.as_deref()),
+    )
+    .later(Series::V9_7, "varchar(255)"),
     null(
         "PROCESSLIST_DB",
         "varchar(64)",
@@ -115,7 +117,20 @@ const COLUMNS: &[Column<Thread>] = &[
         "Always NULL: resource groups are not supported.",
         |_| Cell::Null,
     ),
+    super::statements::execution_engine(),
+    col("CONTROLLED_MEMORY", U64, MEMORY, |_| 0_u64.into()).since(Series::V9_7),
+    col("MAX_CONTROLLED_MEMORY", U64, MEMORY, |_| 0_u64.into()).since(Series::V9_7),
+    col("TOTAL_MEMORY", U64, MEMORY, |_| 0_u64.into()).since(Series::V9_7),
+    col("MAX_TOTAL_MEMORY", U64, MEMORY, |_| 0_u64.into()).since(Series::V9_7),
+    col(
+        "TELEMETRY_ACTIVE",
+        YES_NO,
+        "Always NO: no telemetry is exported.",
+        |_| Cell::yes_no(false),
+    )
+    .since(Series::V9_7),
 ];
+const MEMORY: &str = "Always 0: see memory_summary_by_thread_by_event_name.";
 
 static THREADS: Spec<Thread> = Spec::new(
     "performance_schema",

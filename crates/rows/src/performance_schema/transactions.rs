@@ -2,6 +2,8 @@
 
 use super::event::*;
 use super::lists::{events, stats, summaries};
+use tare_mysql::series::Series;
+
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, U64, YES_NO, col, null};
 use crate::record::event::*;
@@ -21,9 +23,13 @@ const STATE: &[Column<Transaction>] = &[
         "The storage engine's transaction number.",
         |r| Cell::opt(r.trx_id),
     ),
-    null("GTID", "varchar(64)", "The GTID, or AUTOMATIC.", |r| {
-        Cell::opt(r.gtid.as_deref())
-    }),
+    null(
+        "GTID",
+        "varchar(64)",
+        "The GTID, or AUTOMATIC.",
+        |r: &Transaction| Cell::opt(r.gtid.as_deref()),
+    )
+    .later(Series::V9_7, "varchar(90)"),
     null(
         "XID_FORMAT_ID",
         "int(11)",

@@ -68,7 +68,11 @@ pub fn run(session: &mut Session, ddl: &Ddl, answer: Answer) -> Result<Option<u6
     }
     session.root_only("CREATE, ALTER, DROP")?;
     let account = session.state.user_host();
-    if let Some(error) = programs::refusal(&tare_sys::Sys, ddl, &account) {
+    if let Some(error) = programs::refusal(
+        tare_sys::Sys::of(session.shared.config.series),
+        ddl,
+        &account,
+    ) {
         return Err(error);
     }
     transaction::commit(session)?;

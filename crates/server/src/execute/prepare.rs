@@ -50,8 +50,8 @@ pub fn translate_in(
     database: Option<&str>,
     generation: u64,
 ) -> Result<Plan> {
-    let mode = session.mode();
-    let mut schema = SystemSchema::with(&Sys, session.connections.own()?);
+    let (mode, sys) = (session.mode(), Sys::of(session.shared.config.series));
+    let mut schema = SystemSchema::with(sys, session.connections.own()?);
     let plan = tare_dialect::translate::translate(text, database, &mut schema, generation, mode);
     Ok(plan?)
 }
@@ -196,7 +196,7 @@ pub fn evaluate(session: &mut Session, expr: sqlparser::ast::Expr) -> Result<Val
     let sql = tare_dialect::translate::expression(
         expr,
         database.as_deref(),
-        &mut SystemSchema::new(&Sys),
+        &mut SystemSchema::new(Sys::of(session.shared.config.series)),
     )?;
     ready(session, &sql)?;
     let connection = session.connections.of(&sql)?;

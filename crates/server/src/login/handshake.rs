@@ -12,7 +12,6 @@ use super::authenticate::authenticate;
 use crate::random::random;
 use crate::session::{Session, malformed};
 use crate::socket::{Socket, Stream};
-use tare_mysql::variable::VERSION;
 
 /// What the server can do.
 pub const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
@@ -83,7 +82,7 @@ pub fn handshake(session: &mut Session) -> Result<()> {
     let second: Vec<u8> = nonce[8..].iter().copied().chain([0]).collect();
     let greeting = HandshakePacket::new(
         10,
-        VERSION.as_bytes(),
+        session.shared.config.series.version().as_bytes(),
         session.state.id as u32,
         first,
         Some(second),

@@ -49,10 +49,14 @@ impl Connections {
         self.state.clone()
     }
 
+    fn programs(&self) -> &'static Sys {
+        Sys::of(self.shared.config.series)
+    }
+
     fn open(&self) -> Result<Connection> {
         let (databases, control) = (self.shared.databases.clone(), self.control.clone());
         Ok(Connection::open(databases, control, |db| {
-            register(db, &self.asked(), &Sys)
+            register(db, &self.asked(), self.programs())
         })?)
     }
 
@@ -76,7 +80,13 @@ impl Connections {
     pub fn system(&mut self) -> Result<&mut System> {
         if self.system.is_none() {
             let (databases, control) = (self.shared.databases.clone(), self.control.clone());
-            let opened = System::open(databases, control, self.source(), &self.asked(), &Sys);
+            let opened = System::open(
+                databases,
+                control,
+                self.source(),
+                &self.asked(),
+                self.programs(),
+            );
             self.system = Some(opened?);
         }
         self.system.as_mut().ok_or_else(SqlError::interrupted)

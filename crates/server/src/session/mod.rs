@@ -157,6 +157,7 @@ impl Session {
     /// How @@sql_mode and the client have statements read.
     pub fn mode(&self) -> Mode {
         let mut mode = Mode::of(&self.state.text("sql_mode").unwrap_or_default());
+        mode.series = self.shared.config.series;
         mode.found_rows = self
             .client
             .capabilities

@@ -5,11 +5,10 @@ use tare_functions::Session;
 
 use super::SessionState;
 use crate::instruments;
-use tare_mysql::variable::VERSION;
 
 impl Session for SessionState {
     fn version(&self) -> &str {
-        VERSION
+        self.series().version()
     }
 
     fn id(&self) -> u64 {

@@ -18,6 +18,7 @@ use super::points::LOCK_SESSION;
 use super::variables::Globals;
 use tare::sync::Mutex;
 use tare_mysql::account::Rights;
+use tare_mysql::series::Series;
 use tare_store::Control;
 
 /// What a session knows about itself; shared with the SQL functions that tell it.
@@ -62,6 +63,11 @@ impl SessionState {
             user_variables: UserVariables::default(),
             warnings: Warnings::default(),
         }
+    }
+
+    /// The MySQL whose tables are served.
+    pub fn series(&self) -> Series {
+        self.globals.series
     }
 
     /// The server's locks of GET_LOCK.

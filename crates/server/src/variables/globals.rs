@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::points::LOCK_GLOBALS;
 use crate::state::UserLocks;
 use tare::sync::RwLock;
+use tare_mysql::series::Series;
 use tare_mysql::variable::{Settable, VARIABLES};
 
 /// The server's values.
@@ -18,6 +19,8 @@ pub struct Globals {
     values: RwLock<HashMap<&'static str, String>>,
     /// GET_LOCK.
     pub user_locks: UserLocks,
+    /// The MySQL whose tables are served.
+    pub series: Series,
     /// Who has set what.
     pub changes: Changes,
 }
@@ -30,6 +33,7 @@ impl Globals {
             .filter(|variable| variable.settable != Settable::Session)
             .map(|variable| (variable.name, variable.default.to_owned()))
             .collect();
+        values.insert("version", config.series.version().to_owned());
         values.insert("datadir", format!("{}/", config.data.display()));
         values.insert("socket", socket.to_owned());
         values.insert("port", port.to_string());
@@ -73,6 +77,7 @@ impl Globals {
             changes: Changes::new(&values),
             values: RwLock::new(&LOCK_GLOBALS, values),
             user_locks: UserLocks::default(),
+            series: config.series,
         }
     }
 

@@ -98,7 +98,7 @@ fn every_table_answers_with_events() {
             statement.text("SELECT 1");
         },
         || {
-            for table in registry::all() {
+            for table in registry::all(Default::default()) {
                 let name = format!("{}.\"{}\"", table.schema(), table.name());
                 let guard = r.catalog.statement();
                 let all = r.rows(&format!("SELECT * FROM {name}"));

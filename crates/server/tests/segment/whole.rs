@@ -111,7 +111,7 @@ fn a_saved_segment_answers_every_table_and_changes_none() {
             let conn = rusqlite::Connection::open_in_memory().unwrap();
             let source = std::sync::Arc::new(Saved(std::sync::Arc::new(segment)));
             let saved = catalog::install(&conn, source).unwrap();
-            for table in registry::all() {
+            for table in registry::all(Default::default()) {
                 let sql = format!(
                     "SELECT COUNT(*) FROM {}.\"{}\"",
                     table.schema(),
@@ -134,7 +134,7 @@ fn a_saved_segment_answers_every_table_and_changes_none() {
             ));
             assert_eq!(error.code, 1105);
             assert!(error.message.contains("has ended"), "{error}");
-            for table in registry::all()
+            for table in registry::all(Default::default())
                 .iter()
                 .filter(|table| table.can_truncate())
                 // What the server tells of itself is not in the segment.

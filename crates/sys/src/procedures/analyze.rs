@@ -7,6 +7,7 @@ use rusqlite::types::Value;
 use serde_json::{Value as Json, json};
 use tare_dialect::plan::Sql;
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::series::Series;
 
 use super::caller::{Call, cell};
 use super::kept::Snapshot;
@@ -29,8 +30,8 @@ const VIEWS: [(&str, &str); 6] = [
     ("with_temp_tables", "statements_with_temp_tables"),
 ];
 
-fn columns() -> Vec<&'static str> {
-    let table = tare_rows::registry::find("performance_schema", TABLE);
+fn columns(series: Series) -> Vec<&'static str> {
+    let table = tare_rows::registry::find(series, "performance_schema", TABLE);
     table.map_or_else(Vec::new, |t| t.columns().iter().map(|c| c.name).collect())
 }
 
@@ -41,8 +42,8 @@ fn grows(column: &str) -> bool {
 
 impl Snapshot {
     /// What happened between an earlier moment and this one.
-    pub(super) fn since(&self, earlier: &Snapshot) -> Snapshot {
-        let columns = columns();
+    pub(super) fn since(&self, earlier: &Snapshot, series: Series) -> Snapshot {
+        let columns = columns(series);
         let at = |name: &str| columns.iter().position(|c| *c == name).unwrap_or(0);
         let (schema, digest, count) = (at("SCHEMA_NAME"), at("DIGEST"), at("COUNT_STAR"));
         let (sum, average) = (at("SUM_TIMER_WAIT"), at("AVG_TIMER_WAIT"));
@@ -133,7 +134,7 @@ impl Call<'_> {
                     Ok(last) => last,
                     Err(_) => self.snapshot()?,
                 };
-                self.views(&later.since(&earlier))?;
+                self.views(&later.since(&earlier, self.caller.series()))?;
             }
             _ => {
                 return Err(SqlError::signal(
@@ -214,7 +215,8 @@ impl Call<'_> {
         let option = self.caller.option("statement_performance_analyzer.view");
         let named = option.and_then(|name| {
             let name = name.trim_matches('`').to_owned();
-            crate::view(name.strip_prefix("sys.").unwrap_or(&name)).map(|v| v.name())
+            let name = name.strip_prefix("sys.").unwrap_or(&name);
+            crate::view(self.caller.series(), name).map(|v| v.name())
         });
         named.map(str::to_owned).ok_or_else(|| {
             SqlError::signal("45000", 1644, "'custom' shows the view of schema sys that @sys.statement_performance_analyzer.view names: set it",
@@ -224,12 +226,12 @@ impl Call<'_> {
 
     /// A view's rows, of the snapshot in the place of the table.
     pub(super) fn view_of(&mut self, view: &str, snapshot: &Snapshot) -> Result<()> {
-        let Some(view) = crate::view(view) else {
+        let Some(view) = crate::view(self.caller.series(), view) else {
             return Err(SqlError::no_such_table("sys", view));
         };
         let limit = self.caller.option("statement_performance_analyzer.limit");
         let limit: u32 = limit.and_then(|l| l.trim().parse().ok()).unwrap_or(100);
-        let fields: Vec<String> = columns()
+        let fields: Vec<String> = columns(self.caller.series())
             .iter()
             .enumerate()
             .map(|(i, c)| format!("j.value ->> {i} AS \"{c}\""))
@@ -332,7 +334,7 @@ mod tests {
 
     #[test]
     fn a_delta_is_what_happened_between() {
-        let columns = columns();
+        let columns = columns(Series::V8_0);
         let row = |digest: &str, count: i64, wait: i64| -> Vec<Json> {
             let of = |c: &&str| match *c {
                 "DIGEST" => json!(digest),
@@ -355,7 +357,7 @@ mod tests {
         };
         let at = |name: &str| columns.iter().position(|c| *c == name).expect(name);
         let found: Vec<(String, i64, i64)> = later
-            .since(&earlier)
+            .since(&earlier, Series::V8_0)
             .rows
             .iter()
             .map(|r| {

@@ -7,6 +7,7 @@ use crate::view::View;
 use tare_dialect::plan::Sql;
 use tare_dialect::schema::Rewritten;
 use tare_mysql::error::Result;
+use tare_mysql::series::Series;
 use tare_query::result::Rows;
 
 /// What a procedure asks of the session that calls it: everything runs with that session's rights.
@@ -46,6 +47,9 @@ pub trait Caller {
 
     /// Waits; an error when the CALL is to stop.
     fn sleep(&mut self, seconds: f64) -> Result<()>;
+
+    /// The series whose tables there are.
+    fn series(&self) -> Series;
 
     /// What is kept from one call to the next.
     fn kept(&mut self) -> &mut Kept;

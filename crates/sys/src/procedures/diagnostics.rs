@@ -179,7 +179,10 @@ impl Call<'_> {
         self.view_of("statement_analysis", &statements)?;
         self.say("The following output is", "statements meanwhile")?;
         let later = self.snapshot()?;
-        self.view_of("statement_analysis", &later.since(&statements))?;
+        self.view_of(
+            "statement_analysis",
+            &later.since(&statements, self.caller.series()),
+        )?;
         for (title, sql) in AFTER {
             self.section(title, sql)?;
         }

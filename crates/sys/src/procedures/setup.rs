@@ -238,7 +238,7 @@ impl Call<'_> {
         self.caller.root_only("DROP")?;
         let verbose = self.is(0);
         let mut emptied = 0;
-        for table in tare_rows::registry::tables_in("performance_schema") {
+        for table in tare_rows::registry::tables_in(self.caller.series(), "performance_schema") {
             let name = table.name();
             if !table.can_truncate() || !(name.contains("summary") || name.contains("_history")) {
                 continue;

@@ -1,5 +1,5 @@
 -- Statement statistics by host and statement type.
--- time: total_latency max_latency lock_latency
+-- time: total_latency max_latency lock_latency cpu_latency
 SELECT
   IFNULL(HOST, 'background') AS host,
   SUBSTRING_INDEX(EVENT_NAME, '/', -1) AS statement,
@@ -7,6 +7,7 @@ SELECT
   SUM_TIMER_WAIT AS total_latency,
   MAX_TIMER_WAIT AS max_latency,
   SUM_LOCK_TIME AS lock_latency,
+  /*!90704 SUM_CPU_TIME AS cpu_latency, */
   SUM_ROWS_SENT AS rows_sent,
   SUM_ROWS_EXAMINED AS rows_examined,
   SUM_ROWS_AFFECTED AS rows_affected,

@@ -1,5 +1,5 @@
 -- What each thread is doing, with its last statement and wait.
--- time: statement_latency lock_latency last_statement_latency last_wait_latency trx_latency
+-- time: statement_latency lock_latency cpu_latency last_statement_latency last_wait_latency trx_latency
 -- bytes: current_memory
 -- statement: current_statement last_statement
 SELECT
@@ -11,9 +11,11 @@ SELECT
   t.PROCESSLIST_STATE AS state,
   t.PROCESSLIST_TIME AS time,
   t.PROCESSLIST_INFO AS current_statement,
+  /*!90704 t.EXECUTION_ENGINE AS execution_engine, */
   IF(s.END_EVENT_ID IS NULL, s.TIMER_WAIT, NULL) AS statement_latency,
   IF(s.END_EVENT_ID IS NULL, ROUND(100 * g.WORK_COMPLETED / NULLIF(g.WORK_ESTIMATED, 0), 2), NULL) AS progress,
   s.LOCK_TIME AS lock_latency,
+  /*!90704 s.CPU_TIME AS cpu_latency, */
   s.ROWS_EXAMINED AS rows_examined,
   s.ROWS_SENT AS rows_sent,
   s.ROWS_AFFECTED AS rows_affected,

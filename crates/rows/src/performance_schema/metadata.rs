@@ -1,0 +1,106 @@
+//! variables_metadata, global_variable_attributes: what variables may be set to.
+
+use tare_mysql::series::Series;
+use tare_mysql::variable::{Scope, Settable, Type, Variable, find};
+
+use crate::cell::Cell;
+use crate::describe::{Column, Spec, Table, col, null};
+use crate::empty::{Empty, always};
+use crate::view::View;
+
+/// A limit of a number. Other variables have none, which MySQL shows as an empty text.
+fn limit(variable: &Variable, limit: &'static str) -> Cell<'static> {
+    match variable.value_type {
+        Type::Number | Type::Real => limit.into(),
+        Type::Switch | Type::Word | Type::Text => "".into(),
+    }
+}
+
+const COLUMNS: &[Column<&'static Variable>] = &[
+    col(
+        "VARIABLE_NAME",
+        "varchar(64)",
+        "The variable's name.",
+        |r| r.name.into(),
+    ),
+    col(
+        "VARIABLE_SCOPE",
+        "enum('GLOBAL','SESSION','SESSION_ONLY')",
+        "Whether the server has it, sessions have it, too, or sessions have it alone.",
+        |r| {
+            match r.settable {
+                Settable::Fixed | Settable::Global | Settable::Shared => "GLOBAL",
+                Settable::Both => "SESSION",
+                Settable::Session => "SESSION_ONLY",
+            }
+            .into()
+        },
+    ),
+    col(
+        "DATA_TYPE",
+        "enum('Integer','Numeric','String','Enumeration','Boolean','Set')",
+        "What its values are.",
+        |r| {
+            match r.value_type {
+                Type::Switch => "Boolean",
+                Type::Word => "Enumeration",
+                Type::Number => "Integer",
+                Type::Real => "Numeric",
+                Type::Text => "String",
+            }
+            .into()
+        },
+    ),
+    null(
+        "MIN_VALUE",
+        "varchar(64)",
+        "The smallest value of a number.",
+        |r| limit(r, r.min),
+    ),
+    null(
+        "MAX_VALUE",
+        "varchar(64)",
+        "The largest value of a number.",
+        |r| limit(r, r.max),
+    ),
+    col(
+        "DOCUMENTATION",
+        "mediumtext",
+        "Always empty: MySQL's manual has the texts.",
+        |_| "".into(),
+    ),
+];
+
+fn known(view: &View) -> Vec<&'static Variable> {
+    let mut names = view.source.variables(Scope::Global);
+    names.extend(view.source.variables(Scope::Session));
+    let mut all: Vec<&Variable> = names.iter().filter_map(|v| find(&v.name)).collect();
+    all.sort_by_key(|v| v.name);
+    all.dedup_by_key(|v| v.name);
+    all
+}
+
+static VARIABLES_METADATA: Spec<&'static Variable> = Spec::new(
+    "performance_schema",
+    "variables_metadata",
+    "What system variables may be set to, and where.",
+    &[COLUMNS],
+    |view, _| Ok(Box::new(known(view).into_iter())),
+)
+.expect(600)
+.since(Series::V9_7);
+
+static GLOBAL_VARIABLE_ATTRIBUTES: Empty = Empty::new(
+    "performance_schema",
+    "global_variable_attributes",
+    "Attributes that SET_GLOBAL gave to variables. Always empty: variables have none.",
+    &[&[
+        always("VARIABLE_NAME", "varchar(64)", "The variable's name."),
+        always("ATTR_NAME", "varchar(32)", "The attribute."),
+        always("ATTR_VALUE", "varchar(1024)", "Its value."),
+    ]],
+)
+.since(Series::V9_7);
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[&VARIABLES_METADATA, &GLOBAL_VARIABLE_ATTRIBUTES];

@@ -1,0 +1,64 @@
+//! tls_channel_status: what connections are encrypted with.
+
+use tare_mysql::series::Series;
+use tare_mysql::variable::Scope;
+
+use crate::describe::{Column, Spec, Table, col};
+use crate::source::Variable;
+use crate::view::View;
+
+/// The variables that say what new connections get: without `ssl_` or `tls_`, CURRENT_TLS_ before it.
+const CURRENT: [(&str, &str); 9] = [
+    ("Current_tls_ca", "ssl_ca"),
+    ("Current_tls_capath", "ssl_capath"),
+    ("Current_tls_cert", "ssl_cert"),
+    ("Current_tls_cipher", "ssl_cipher"),
+    ("Current_tls_ciphersuites", "tls_ciphersuites"),
+    ("Current_tls_crl", "ssl_crl"),
+    ("Current_tls_crlpath", "ssl_crlpath"),
+    ("Current_tls_key", "ssl_key"),
+    ("Current_tls_version", "tls_version"),
+];
+
+fn properties(view: &View) -> Vec<Variable> {
+    let variables = view.source.variables(Scope::Global);
+    let value = |name: &str| variables.iter().find(|v| v.name == name).map(|v| &v.value);
+    let enabled = value("ssl_cert").is_some_and(|path| !path.is_empty());
+    let mut all = vec![Variable::new("Enabled", if enabled { "Yes" } else { "No" })];
+    let status = view.source.status(Scope::Global).into_iter();
+    all.extend(status.filter(|v| v.name.starts_with("Ssl_")));
+    let current = CURRENT.iter();
+    all.extend(current.map(|(name, of)| Variable::new(*name, value(of).map_or("", |v| v))));
+    all
+}
+
+const COLUMNS: &[Column<Variable>] = &[
+    col(
+        "CHANNEL",
+        "varchar(128)",
+        "Always mysql_main: all connections come by one port.",
+        |_| "mysql_main".into(),
+    ),
+    col(
+        "PROPERTY",
+        "varchar(128)",
+        "What is told: a status variable, or a setting that new connections get.",
+        |r| r.name.as_str().into(),
+    ),
+    col("VALUE", "varchar(2048)", "Its value.", |r| {
+        r.value.as_str().into()
+    }),
+];
+
+static TLS_CHANNEL_STATUS: Spec<Variable> = Spec::new(
+    "performance_schema",
+    "tls_channel_status",
+    "What connections are encrypted with.",
+    &[COLUMNS],
+    |view, _| Ok(Box::new(properties(view).into_iter())),
+)
+.expect(30)
+.since(Series::V9_7);
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[&TLS_CHANNEL_STATUS];

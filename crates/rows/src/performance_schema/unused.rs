@@ -1,0 +1,147 @@
+//! Tables of features that the server does not have: there for who asks, and empty.
+
+use tare_mysql::series::Series::V9_7;
+
+use crate::describe::{Key, Table, YES_NO};
+use crate::empty::{Empty, always, maybe};
+
+#[rustfmt::skip] // One column, one line.
+static ERROR_LOG: Empty = Empty::new(
+    "performance_schema",
+    "error_log",
+    "The lines of the error log. Always empty: tare serve writes its lines to standard error.",
+    &[&[
+        always("LOGGED", "timestamp(6)", "When it was written."),
+        maybe("THREAD_ID", "bigint(20) unsigned", "The connection of the thread that wrote it."),
+        always("PRIO", "enum('System','Error','Warning','Note')", "How grave it is."),
+        maybe("ERROR_CODE", "varchar(10)", "MY- and the number."),
+        maybe("SUBSYSTEM", "varchar(7)", "The part that wrote it."),
+        always("DATA", "text", "The text."),
+    ]],
+)
+.keys(&[
+    Key::Primary(&["LOGGED"]),
+    Key::Plain("THREAD_ID", &["THREAD_ID"]),
+    Key::Plain("PRIO", &["PRIO"]),
+    Key::Plain("ERROR_CODE", &["ERROR_CODE"]),
+    Key::Plain("SUBSYSTEM", &["SUBSYSTEM"]),
+])
+.since(V9_7);
+
+#[rustfmt::skip] // One column, one line.
+static INNODB_REDO_LOG_FILES: Empty = Empty::new(
+    "performance_schema",
+    "innodb_redo_log_files",
+    "InnoDB's redo log. Always empty: log_status tells of the databases' write-ahead logs.",
+    &[&[
+        always("FILE_ID", "bigint(20)", "The file's number."),
+        always("FILE_NAME", "varchar(2000)", "Its path."),
+        always("START_LSN", "bigint(20)", "Where it begins."),
+        always("END_LSN", "bigint(20)", "Where it ends."),
+        always("SIZE_IN_BYTES", "bigint(20)", "Its size."),
+        always("IS_FULL", "tinyint", "Whether nothing more is written to it."),
+        always("CONSUMER_LEVEL", "int(11)", "How many consumers still need it."),
+    ]],
+)
+.since(V9_7);
+
+#[rustfmt::skip] // One column, one line.
+static KEYRING_COMPONENT_STATUS: Empty = Empty::new(
+    "performance_schema",
+    "keyring_component_status",
+    "The keyring. Always empty: there is none.",
+    &[&[
+        always("STATUS_KEY", "varchar(256)", "What is told."),
+        always("STATUS_VALUE", "varchar(1024)", "Its value."),
+    ]],
+)
+.since(V9_7);
+
+#[rustfmt::skip] // One column, one line.
+static KEYRING_KEYS: Empty = Empty::new(
+    "performance_schema",
+    "keyring_keys",
+    "The keys in the keyring. Always empty: there is none.",
+    &[&[
+        always("KEY_ID", "varchar(255)", "The key."),
+        maybe("KEY_OWNER", "varchar(255)", "Whose it is."),
+        maybe("BACKEND_KEY_ID", "varchar(255)", "Its name in the keyring's own store."),
+    ]],
+)
+.since(V9_7);
+
+#[rustfmt::skip] // One column, one line.
+static SETUP_LOGGERS: Empty = Empty::new(
+    "performance_schema",
+    "setup_loggers",
+    "Logs that telemetry exports. Always empty: no telemetry is exported.",
+    &[&[
+        always("NAME", "varchar(128)", "The logger."),
+        always("LEVEL", "enum('none','error','warn','info','debug')", "What it exports."),
+        maybe("DESCRIPTION", "varchar(1023)", "What it is."),
+    ]],
+)
+.keys(&[Key::Primary(&["NAME"])])
+.since(V9_7);
+
+#[rustfmt::skip] // One column, one line.
+static SETUP_METERS: Empty = Empty::new(
+    "performance_schema",
+    "setup_meters",
+    "Groups of metrics that telemetry exports. Always empty: no telemetry is exported.",
+    &[&[
+        always("NAME", "varchar(63)", "The meter."),
+        always("FREQUENCY", "mediumint unsigned", "Seconds between two exports."),
+        always("ENABLED", YES_NO, "Whether it is exported."),
+        maybe("DESCRIPTION", "varchar(1023)", "What it is."),
+    ]],
+)
+.keys(&[Key::Primary(&["NAME"])])
+.since(V9_7);
+
+#[rustfmt::skip] // One column, one line.
+static SETUP_METRICS: Empty = Empty::new(
+    "performance_schema",
+    "setup_metrics",
+    "Metrics that telemetry exports. Always empty: no telemetry is exported; see global_status.",
+    &[&[
+        always("NAME", "varchar(63)", "The metric."),
+        always("METER", "varchar(63)", "Its meter."),
+        always("METRIC_TYPE", "enum('ASYNC COUNTER','ASYNC UPDOWN COUNTER','ASYNC GAUGE COUNTER')", "How it changes."),
+        always("NUM_TYPE", "enum('INTEGER','DOUBLE')", "What its values are."),
+        maybe("UNIT", "varchar(63)", "Its unit."),
+        maybe("DESCRIPTION", "varchar(1023)", "What it is."),
+    ]],
+)
+.keys(&[Key::Primary(&["METER", "NAME"])])
+.since(V9_7);
+
+#[rustfmt::skip] // One column, one line.
+static TEMPORARY_ACCOUNT_LOCKS: Empty = Empty::new(
+    "performance_schema",
+    "temporary_account_locks",
+    "Accounts that are locked after failed logins. Always empty: accounts are not locked for a time.",
+    &[&[
+        always("USER", "char(32)", "The user."),
+        always("HOST", "char(255)", "The host."),
+        always("LOCKED", YES_NO, "Whether it is locked."),
+        always("FAILED_LOGIN_ATTEMPTS", "int(11)", "How many failed logins lock it."),
+        always("REMAINING_LOGIN_ATTEMPTS", "int(11)", "How many are left."),
+        always("PASSWORD_LOCK_TIME", "int(11)", "For how many days it is locked."),
+        maybe("LOCKED_SINCE", "date", "Since when it is locked."),
+        maybe("LOCKED_UNTIL", "date", "Until when it is locked."),
+    ]],
+)
+.since(V9_7);
+
+/// The tables of this file.
+pub static TABLES: &[&dyn Table] = &[
+    &ERROR_LOG,
+    &INNODB_REDO_LOG_FILES,
+    &KEYRING_COMPONENT_STATUS,
+    &KEYRING_KEYS,
+    &SETUP_LOGGERS,
+    &SETUP_METERS,
+    &SETUP_METRICS,
+    &TEMPORARY_ACCOUNT_LOCKS,
+];

@@ -1,0 +1,126 @@
+//! A table as one series has it: without the columns of others, with the types of its own.
+
+use tare_mysql::error::SqlError;
+use tare_mysql::series::Series;
+
+use crate::cell::Cell;
+use crate::describe::{Delete, Insert, Key, Meta, Scan, Table, Update};
+use crate::filter::Filter;
+use crate::view::View;
+
+/// A column as a series has it; `None` if it does not.
+pub fn column(meta: &Meta, series: Series) -> Option<Meta> {
+    if !meta.life.covers(series) {
+        return None;
+    }
+    let column_type = match meta.later {
+        Some((since, later)) if since <= series => later,
+        // Descriptions live as long as the program, and so do the few types that are derived.
+        _ => match series.shown(meta.column_type) {
+            std::borrow::Cow::Borrowed(same) => same,
+            std::borrow::Cow::Owned(shown) => shown.leak(),
+        },
+    };
+    Some(Meta {
+        column_type,
+        ..*meta
+    })
+}
+
+/// A table as a series has it.
+pub struct OfSeries {
+    table: &'static dyn Table,
+    columns: Vec<Meta>,
+    /// Where the columns are in the description; `None` if it has no others.
+    places: Option<Vec<usize>>,
+}
+
+impl OfSeries {
+    /// `None` for a table that the series does not have.
+    pub fn new(table: &'static dyn Table, series: Series) -> Option<Self> {
+        if !table.life().covers(series) {
+            return None;
+        }
+        let all = table.columns();
+        let kept = all.iter().enumerate();
+        let (places, columns): (Vec<usize>, Vec<Meta>) = kept
+            .filter_map(|(i, meta)| Some((i, column(meta, series)?)))
+            .unzip();
+        Some(Self {
+            table,
+            places: (columns.len() < all.len()).then_some(places),
+            columns,
+        })
+    }
+}
+
+/// A scan of the description, whose columns are looked up.
+struct Picked {
+    scan: Box<dyn Scan>,
+    places: &'static [usize],
+}
+
+impl Scan for Picked {
+    fn advance(&mut self) -> bool {
+        self.scan.advance()
+    }
+    fn cell(&self, column: usize) -> Cell<'_> {
+        let place = self.places.get(column);
+        place.map_or(Cell::Null, |place| self.scan.cell(*place))
+    }
+    fn rowid(&self) -> i64 {
+        self.scan.rowid()
+    }
+}
+
+impl Table for OfSeries {
+    fn schema(&self) -> &'static str {
+        self.table.schema()
+    }
+    fn name(&self) -> &'static str {
+        self.table.name()
+    }
+    fn doc(&self) -> &'static str {
+        self.table.doc()
+    }
+    fn columns(&self) -> Vec<Meta> {
+        self.columns.clone()
+    }
+    fn keys(&self) -> &'static [Key] {
+        self.table.keys()
+    }
+    fn filters(&self) -> &'static [&'static str] {
+        self.table.filters()
+    }
+    fn expect(&self) -> u32 {
+        self.table.expect()
+    }
+    fn update(&self) -> Option<&Update> {
+        self.table.update()
+    }
+    fn insert(&self) -> Option<Insert> {
+        self.table.insert()
+    }
+    fn delete(&self) -> Option<Delete> {
+        self.table.delete()
+    }
+    fn can_truncate(&self) -> bool {
+        self.table.can_truncate()
+    }
+    fn truncate(&self, view: &View) -> Result<(), SqlError> {
+        self.table.truncate(view)
+    }
+    fn is_always_empty(&self) -> bool {
+        self.table.is_always_empty()
+    }
+    fn view_definition(&self) -> Option<&str> {
+        self.table.view_definition()
+    }
+    fn scan(&'static self, view: &View, filter: &Filter) -> Result<Box<dyn Scan>, SqlError> {
+        let scan = self.table.scan(view, filter)?;
+        Ok(match &self.places {
+            Some(places) => Box::new(Picked { scan, places }),
+            None => scan,
+        })
+    }
+}

@@ -1,0 +1,92 @@
+//! What `tare serve --as 9.7` answers that 8.0 does not, and the reverse.
+
+use mysql::Conn;
+use tare_server::Series;
+
+use super::support::{Running, errno, one, rows};
+
+fn of(series: Series) -> (Running, Conn) {
+    let running = Running::with(|config| config.series = series);
+    let conn = running.client();
+    (running, conn)
+}
+
+#[test]
+fn a_server_calls_itself_what_it_was_started_as() {
+    for (series, version, comments) in [
+        (Series::V8_0, "8.0.15-tare-", "1"),
+        (Series::V9_7, "9.7.4-tare-", "3"),
+    ] {
+        let (_running, mut conn) = of(series);
+        for sql in [
+            "SELECT VERSION()",
+            "SELECT @@version",
+            "SELECT variable_value FROM performance_schema.global_variables WHERE variable_name = 'version'",
+            "SELECT mysql_version FROM sys.version",
+        ] {
+            let told = one(&mut conn, sql);
+            assert!(told.starts_with(version), "{series}: {sql}: {told}");
+        }
+        let (major, minor, _) = conn.server_version();
+        assert_eq!(format!("{major}.{minor}"), series.name());
+        let sql = "SELECT 1 /*!80016 + 1 */ /*!90704 + 1 */ /*!90705 + 1 */";
+        assert_eq!(one(&mut conn, sql), comments, "{series}");
+    }
+}
+
+#[test]
+fn every_table_and_view_of_9_7_answers() {
+    let (_running, mut conn) = of(Series::V9_7);
+    let names = "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.tables WHERE TABLE_SCHEMA IN \
+                 ('performance_schema', 'sys', 'information_schema', 'mysql', 'tare')";
+    let all = rows(&mut conn, names);
+    assert!(all.len() > 300, "{}", all.len());
+    for table in all {
+        let name = format!("{}.`{}`", table[0], table[1]);
+        rows(&mut conn, &format!("SELECT * FROM {name} LIMIT 3"));
+    }
+}
+
+#[test]
+fn what_9_7_has_anew_is_told() {
+    let (_running, mut conn) = of(Series::V9_7);
+    // The servers of other tests are in this process, and so in its segment.
+    let sql = "SELECT CPU_TIME, MAX_TOTAL_MEMORY, EXECUTION_ENGINE FROM performance_schema.events_statements_current \
+               WHERE SQL_TEXT LIKE 'SELECT CPU_TIME, MAX_TOTAL_MEMORY,%' LIMIT 1";
+    assert_eq!(rows(&mut conn, sql), [["0", "0", "PRIMARY"]]);
+    let own = "SELECT USER, COMMAND, EXECUTION_ENGINE FROM performance_schema.processlist \
+               WHERE ID = CONNECTION_ID() AND INFO LIKE 'SELECT USER, COMMAND,%'";
+    assert_eq!(rows(&mut conn, own), [["root", "Query", "PRIMARY"]]);
+    let limits = "SELECT VARIABLE_SCOPE, DATA_TYPE, MIN_VALUE FROM performance_schema.variables_metadata \
+                  WHERE VARIABLE_NAME = 'max_connections'";
+    assert_eq!(rows(&mut conn, limits), [["GLOBAL", "Integer", "1"]]);
+    let tls = "SELECT VALUE FROM performance_schema.tls_channel_status WHERE PROPERTY = 'Enabled'";
+    assert_eq!(one(&mut conn, tls), "Yes");
+    assert_eq!(
+        one(&mut conn, "SELECT sys_version FROM sys.version"),
+        "2.1.3"
+    );
+    assert_eq!(
+        errno(&mut conn, "SELECT * FROM performance_schema.setup_timers"),
+        1146
+    );
+}
+
+#[test]
+fn what_9_7_has_anew_is_not_in_8_0() {
+    let (_running, mut conn) = of(Series::V8_0);
+    for (sql, expected) in [
+        ("SELECT * FROM performance_schema.processlist", 1146),
+        (
+            "SELECT CPU_TIME FROM performance_schema.events_statements_current",
+            1054,
+        ),
+        (
+            "SELECT cpu_latency FROM sys.user_summary_by_statement_type",
+            1054,
+        ),
+    ] {
+        assert_eq!(errno(&mut conn, sql), expected, "{sql}");
+    }
+    rows(&mut conn, "SELECT * FROM performance_schema.setup_timers");
+}
