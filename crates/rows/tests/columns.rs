@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use tare_mysql::series::Series;
+use tare_rows::describe::Key;
 use tare_rows::registry;
 
 const REFERENCE: [(Series, &str); 2] = [
@@ -67,6 +68,37 @@ fn performance_schema_has_no_table_that_the_reference_lacks() {
                 reference.contains_key(name),
                 "{series}: {name} is not in the fixture"
             );
+        }
+    }
+}
+
+/// The tables that 9.7 has anew: of some a live 9.7.4 shows keys in information_schema.statistics.
+#[test]
+fn keys_of_new_tables_are_mysqls() {
+    let expected: BTreeMap<&str, &[Key]> = BTreeMap::from([
+        (
+            "error_log",
+            &[
+                Key::Primary(&["LOGGED"]),
+                Key::Plain("THREAD_ID", &["THREAD_ID"]),
+                Key::Plain("PRIO", &["PRIO"]),
+                Key::Plain("ERROR_CODE", &["ERROR_CODE"]),
+                Key::Plain("SUBSYSTEM", &["SUBSYSTEM"]),
+            ] as &[Key],
+        ),
+        ("processlist", &[Key::Primary(&["ID"])]),
+        ("setup_meters", &[Key::Primary(&["NAME"])]),
+        ("setup_metrics", &[Key::Primary(&["NAME"])]),
+        (
+            "temporary_account_locks",
+            &[Key::Unique("ACCOUNT", &["USER", "HOST"])],
+        ),
+    ]);
+    let schema = "performance_schema";
+    for table in registry::tables_in(Series::V9_7, schema) {
+        if registry::find(Series::V8_0, schema, table.name()).is_none() {
+            let expected = expected.get(table.name()).copied().unwrap_or(&[]);
+            assert_eq!(table.keys(), expected, "{}", table.name());
         }
     }
 }

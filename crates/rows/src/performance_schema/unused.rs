@@ -81,7 +81,6 @@ static SETUP_LOGGERS: Empty = Empty::new(
         maybe("DESCRIPTION", "varchar(1023)", "What it is."),
     ]],
 )
-.keys(&[Key::Primary(&["NAME"])])
 .since(V9_7);
 
 #[rustfmt::skip] // One column, one line.
@@ -113,7 +112,7 @@ static SETUP_METRICS: Empty = Empty::new(
         maybe("DESCRIPTION", "varchar(1023)", "What it is."),
     ]],
 )
-.keys(&[Key::Primary(&["METER", "NAME"])])
+.keys(&[Key::Primary(&["NAME"])])
 .since(V9_7);
 
 #[rustfmt::skip] // One column, one line.
@@ -132,6 +131,7 @@ static TEMPORARY_ACCOUNT_LOCKS: Empty = Empty::new(
         maybe("LOCKED_UNTIL", "date", "Until when it is locked."),
     ]],
 )
+.keys(&[Key::Unique("ACCOUNT", &["USER", "HOST"])])
 .since(V9_7);
 
 /// The tables of this file.
