@@ -7,6 +7,8 @@ mod defaults;
 mod door;
 mod exit;
 mod explain;
+#[cfg(feature = "history")]
+mod live;
 mod manual;
 mod observe;
 mod output;
@@ -48,7 +50,8 @@ static ALLOCATOR: tare::memory::Tracked<System> = tare::memory::Tracked::new(Sys
 /// server. `tare run` starts a program that uses Tare, or a MySQL or MariaDB server with Tare's
 /// engine, and keeps its data if it crashes. `tare sql` and `tare ps` query running programs and
 /// saved segments. `tare serve` is a small MySQL-protocol server that answers about itself and
-/// about other programs. `tare record` keeps what sessions do over time.
+/// about other programs. `tare record` keeps what sessions do over time; `tare live` shows it in a
+/// browser.
 #[derive(Parser)]
 #[command(name = "tare", version = env!("TARE_VERSION"), after_help = exit::HELP, disable_help_subcommand = true)]
 struct Cli {
@@ -67,6 +70,8 @@ enum Command {
     Querystat(querystat::Args),
     #[cfg(feature = "history")]
     Record(Box<record::Args>),
+    #[cfg(feature = "history")]
+    Live(Box<live::Args>),
     Explain(explain::Args),
     Weigh(Box<weigh::Args>),
     Manual(manual::Args),
@@ -90,6 +95,8 @@ fn main() -> ExitCode {
         Command::Querystat(args) => querystat::main(&args),
         #[cfg(feature = "history")]
         Command::Record(args) => record::main(&args),
+        #[cfg(feature = "history")]
+        Command::Live(args) => live::main(&args),
         Command::Explain(args) => explain::main(&args),
         Command::Weigh(args) => weigh::main(*args),
         Command::Manual(args) => manual::main(&args, <Cli as clap::CommandFactory>::command()),

@@ -86,7 +86,7 @@ Examples:
 Exit code: 1 when the server has gone or a file cannot be written; what was written before stays.";
 
 /// Reads `30s`, `10m`, `2h`, `7d`; a number alone is seconds.
-fn time(text: &str) -> Result<Duration, String> {
+pub fn time(text: &str) -> Result<Duration, String> {
     let wrong = || format!("{text}: give a time such as 30s, 10m, 2h or 7d");
     let (number, seconds) = scaled(
         text,
@@ -121,7 +121,7 @@ fn scaled<'t>(text: &'t str, units: &[(&str, f64)]) -> (&'t str, f64) {
     found.unwrap_or((text, 1.0))
 }
 
-fn rate(text: &str) -> Result<f64, String> {
+pub fn rate(text: &str) -> Result<f64, String> {
     let wrong = || format!("{text}: give moments a second, from 0.01 to 1000");
     let rate: f64 = text.parse().map_err(|_| wrong())?;
     match (0.01..=1000.0).contains(&rate) {
@@ -224,7 +224,7 @@ fn program(observed: &mut Observed) -> Result<String, Failure> {
 }
 
 /// What samples cannot show, because the server keeps no current events of it.
-fn unseen(observed: &mut Observed) -> Result<Option<String>, Failure> {
+pub fn unseen(observed: &mut Observed) -> Result<Option<String>, Failure> {
     const OFF: &str = "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO' AND NAME IN \
                        ('events_statements_current', 'events_stages_current', 'events_waits_current', \
                        'global_instrumentation', 'thread_instrumentation')";

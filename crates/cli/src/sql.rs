@@ -85,6 +85,12 @@ impl Target {
         local::target(self.pid, self.segment.as_deref())
     }
 
+    /// Whether anything was named: without, the only running program is meant.
+    #[cfg(feature = "history")]
+    pub fn is_named(&self) -> bool {
+        self.server.is_given() || self.pid.is_some() || self.segment.is_some()
+    }
+
     /// Whether a segment is read, and no server asked.
     pub fn is_segment(&self) -> bool {
         !self.server.is_given()

@@ -29,6 +29,11 @@ impl Hour {
         UNIX_EPOCH + Duration::from_secs((self.0 + 1).max(0) as u64 * 3600)
     }
 
+    /// Whether a time from one moment until before another has a part of it; in milliseconds since 1970.
+    pub fn touches(self, from: i64, to: i64) -> bool {
+        self.0 * 3_600_000 < to && (self.0 + 1) * 3_600_000 > from
+    }
+
     fn civil(self) -> DateTime {
         let start = Timestamp::from_second(self.0 * 3600).unwrap_or_default();
         start.to_zoned(TimeZone::UTC).datetime()

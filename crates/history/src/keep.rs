@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::error::Error;
 use crate::hour::Hour;
+use crate::past::parts;
 use crate::schema::TABLES;
 
 /// What is kept of a host's history.
@@ -68,23 +69,6 @@ fn all(root: &Path, host: &str) -> Result<Vec<Kept>, Error> {
                     found.push(Kept { hour, path, bytes });
                 }
             }
-        }
-    }
-    Ok(found)
-}
-
-/// The directories whose names begin so, and how these go on.
-fn parts(directory: &Path, key: &str) -> Result<Vec<(String, PathBuf)>, Error> {
-    let entries = match fs::read_dir(directory) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.map_err(Error::at(directory))?,
-    };
-    let mut found = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(Error::at(directory))?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if let Some(value) = name.strip_prefix(key) {
-            found.push((value.to_owned(), path.clone()));
         }
     }
     Ok(found)

@@ -5,6 +5,7 @@
 //! segment ---- segment.rs \
 //!                          recorder.rs -> batch.rs -> run.rs -> DIR/TABLE/.../*.parquet
 //! server (SQL) - server.rs /   growth.rs                         keep.rs removes the oldest
+//!                                                             past.rs reads them back
 //! ```
 #![forbid(unsafe_code)]
 
@@ -14,6 +15,7 @@ mod error;
 mod growth;
 mod hour;
 mod keep;
+mod past;
 mod recorder;
 mod run;
 mod sample;
@@ -24,6 +26,7 @@ mod server;
 pub use ask::{Answer, Ask, Unanswered};
 pub use error::Error;
 pub use keep::Keep;
+pub use past::{Past, Seen};
 pub use recorder::{Ended, Options, Recorder, Sampling, Told};
 pub use sample::{Moment, Sample, Source};
 pub use schema::{Column, TABLES, Table, Type, VERSION};

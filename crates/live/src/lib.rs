@@ -1,15 +1,20 @@
 //! What HTTP shows of a server: OpenMetrics for Prometheus, and the live page for people.
 //!
 //! ```text
-//! cli opens a server or segment ---> watched.rs (a thread that asks) ---> metrics/ ---\
-//!                                                                                     web.rs ---> HTTP
+//! cli opens a server or segment ---> watched.rs ---> metrics/ (asks when it is scraped) ----\
+//!                                                \-> page/watch.rs (looks) -> timeline.rs     web.rs ---> HTTP
+//! history's files -----------------------------------------------------/        |          /
+//!                                                                        site.rs, answers.rs
 //! ```
 #![forbid(unsafe_code)]
 
 mod metrics;
+mod page;
+mod proc;
 mod watched;
 mod web;
 
 pub use metrics::{Figures, Metrics};
+pub use page::Live;
 pub use watched::{Open, Watched};
 pub use web::{Request, Response, Site, Web};

@@ -2,13 +2,13 @@
 //! took.
 
 use std::collections::HashSet;
-use std::fs;
 use std::time::Instant;
 
 use tare_history::{Ask, Moment, Sample, Unanswered};
 
 use super::questions::{QUESTIONS, digests, digests_sql, number};
 use super::text::{Families, Type};
+use crate::proc::{cpu_seconds, resident_bytes};
 use crate::watched::{Open, Watched};
 
 /// Asks a server for its metrics, again and again.
@@ -204,23 +204,6 @@ fn sessions(moment: &Moment, connections: f64, to: &mut Families) {
         .push([], longest.unwrap_or(0) as f64 * 1e-9);
 }
 
-/// CPU time of a process: fields 14 and 15 of proc(5)'s stat, in ticks.
-fn cpu_seconds(pid: &str) -> Option<f64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name, field 2, may hold anything but ends with the last parenthesis.
-    let (_, fields) = stat.rsplit_once(')')?;
-    let mut fields = fields.split_whitespace().skip(11);
-    let (user, system): (f64, f64) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-    Some((user + system) / rustix::param::clock_ticks_per_second() as f64)
-}
-
-/// Field 2 of proc(5)'s statm, in pages.
-fn resident_bytes() -> Option<f64> {
-    let statm = fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: f64 = statm.split_whitespace().nth(1)?.parse().ok()?;
-    Some(pages * rustix::param::page_size() as f64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -265,11 +248,5 @@ mod tests {
         ] {
             assert!(text.contains(line), "{text}");
         }
-    }
-
-    #[test]
-    fn a_process_has_cpu_time_and_memory() {
-        assert!(cpu_seconds("self").is_some());
-        assert!(resident_bytes() > Some(0.0));
     }
 }

@@ -1,0 +1,125 @@
+//! `tare live`: what sessions do, in a browser.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use tare_history::Past;
+use tare_live::Live;
+
+use crate::exit::{FAILED, Failure};
+use crate::observe::Observed;
+use crate::record::{rate, time, unseen};
+use crate::sql::Target;
+use crate::watched;
+
+/// Show in a browser what a server's sessions do, now and before
+///
+/// Serves one page: average active sessions over time by what they wait for, the statements, waits,
+/// users, hosts, schemas, files and tables behind them, who blocks whom, and what Tare costs. Click
+/// to filter, drag to select time. Of a program that uses Tare, or a server behind tare run, shared
+/// memory is read: the server executes nothing for it. Any other server (--dsn) is asked in SQL, one
+/// statement for each moment.
+///
+/// Open the printed address: it has a token, without which nothing is told. The page changes nothing
+/// and needs nothing from the network.
+#[derive(clap::Args)]
+#[command(after_help = HELP, disable_help_flag = true)]
+pub struct Args {
+    #[command(flatten)]
+    target: Target,
+
+    /// Address to serve on; port 0 takes a free one. Beyond this machine, whoever sees the traffic sees
+    /// the token
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9151")]
+    listen: SocketAddr,
+
+    /// Show what tare record has written here, too; alone if no server is named
+    #[arg(long, value_name = "DIR")]
+    history: Option<PathBuf>,
+
+    /// How much of the history: 30m, 24h
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "1h", requires = "history")]
+    past: Duration,
+
+    /// The history of this host alone
+    #[arg(long, value_name = "NAME", requires = "history")]
+    host_name: Option<String>,
+
+    /// The history of this server alone
+    #[arg(long, value_name = "NAME", requires = "history")]
+    server: Option<String>,
+
+    /// Moments a second [default: 10; with --dsn 1]
+    #[arg(long, value_name = "N", value_parser = rate)]
+    rate: Option<f64>,
+}
+
+const HELP: &str = "\
+Examples:
+  tare live
+  tare live --pid 4711
+  tare live --dsn /run/mysqld/mysqld.sock --listen 127.0.0.1:0
+  tare live --history /var/lib/tare/history --past 24h --host-name db1
+
+SIGTERM and SIGINT end it. From another machine: ssh -L 9151:127.0.0.1:9151 HOST";
+
+pub fn main(args: &Args) -> Result<ExitCode, Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::new(FAILED, error);
+    let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| failed(&error))?;
+    let live = Live::new();
+    if let Some(directory) = &args.history {
+        read(args, directory.clone(), &live)?;
+    }
+    let is_named = args.target.is_named();
+    let watched = match args.history.is_none() || is_named {
+        true => {
+            // What cannot be watched is told now, and not in the page.
+            let mut observed = Observed::open(args.target.clone())?;
+            if let Some(line) = unseen(&mut observed)? {
+                eprintln!("tare: {line}");
+            }
+            let usual = if args.target.is_segment() { 10.0 } else { 1.0 };
+            let target = args.target.clone();
+            let open = Box::new(move || watched::open(&target));
+            Some((open as tare_live::Open, args.rate.unwrap_or(usual)))
+        }
+        false => None,
+    };
+    let listen = args.listen;
+    let address = live.start(listen, watched).map_err(|error| {
+        let advice = "give another address with --listen";
+        Failure::new(
+            FAILED,
+            format!("cannot listen on {listen}: {error}; {advice}"),
+        )
+    })?;
+    println!("Open {address}");
+    signals.forever().next();
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads the end of a history.
+fn read(args: &Args, directory: PathBuf, live: &Live) -> Result<(), Failure> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.unwrap_or_default().as_millis() as i64;
+    let past = Past {
+        from: now - args.past.as_millis() as i64,
+        to: now,
+        host: args.host_name.clone(),
+        server: args.server.clone(),
+        directory,
+    };
+    let rows = live
+        .past(&past)
+        .map_err(|error| Failure::new(FAILED, format!("the history cannot be read: {error}")))?;
+    let shown = past.directory.display();
+    match rows {
+        0 => eprintln!("tare: {shown} has no samples of this time; --past 24h looks further back"),
+        rows => eprintln!("tare: {rows} samples of {shown}"),
+    }
+    Ok(())
+}

@@ -1,0 +1,288 @@
+//! A history, read back: what other tools than engines of SQL show of it.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{Field, Row};
+
+use crate::error::Error;
+use crate::hour::Hour;
+use crate::run::OPEN;
+use crate::sample::Sample;
+use crate::schema::TABLES;
+
+/// How often it is read again when files move meanwhile.
+const MOST_TRIES: usize = 5;
+
+/// What of a history is meant.
+#[derive(Clone, Debug)]
+pub struct Past {
+    /// Its directory.
+    pub directory: PathBuf,
+    /// From this time on, in milliseconds since 1970.
+    pub from: i64,
+    /// Until before this one.
+    pub to: i64,
+    /// Of this host alone.
+    pub host: Option<String>,
+    /// Of this server alone.
+    pub server: Option<String>,
+}
+
+/// What is read. Moments and samples of an hour come in the order of their time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Seen {
+    /// A look at all threads, and what it stands for.
+    Moment {
+        /// In milliseconds since 1970.
+        at: i64,
+        /// Seconds.
+        seconds: f64,
+    },
+    /// An active thread.
+    Sample {
+        /// In milliseconds since 1970.
+        at: i64,
+        /// Seconds.
+        seconds: f64,
+        /// It.
+        sample: Box<Sample>,
+    },
+    /// The text of a digest.
+    Text {
+        /// The digest.
+        digest: String,
+        /// Its text.
+        text: String,
+    },
+}
+
+impl Past {
+    /// Reads it. What a recorder has not put in its place yet is read, too.
+    ///
+    /// # Errors
+    /// [`Error`]: a file cannot be read.
+    pub fn read(&self, take: &mut dyn FnMut(Seen)) -> Result<(), Error> {
+        // A recorder that puts its pieces in their place does so in a moment, and not soon again.
+        for _ in 0..MOST_TRIES {
+            if let Some(all) = self.try_read()? {
+                all.into_iter().for_each(take);
+                return Ok(());
+            }
+        }
+        let moved = std::io::Error::other("its files are moved while they are read; try again");
+        Err(Error::at(&self.directory)(moved))
+    }
+
+    /// The same; none where a file has gone to its place meanwhile.
+    fn try_read(&self) -> Result<Option<Vec<Seen>>, Error> {
+        let mut all = Vec::new();
+        let are_there = self.table("digests", &mut |row| {
+            if let (Some(digest), Some(text)) = (row.text("digest"), row.text("text")) {
+                all.push(Seen::Text {
+                    digest: digest.to_string(),
+                    text: text.to_string(),
+                });
+            }
+        })?;
+        let mut moments = Vec::new();
+        let mut samples = Vec::new();
+        let are_there = are_there
+            && self.table("moments", &mut |row| moments.extend(self.within(&row)))?
+            && self.table("samples", &mut |row| {
+                samples.extend(self.within(&row).map(|at| (at, Box::new(row.sample()))));
+            })?;
+        if !are_there {
+            return Ok(None);
+        }
+        moments.sort_by_key(|(at, _)| *at);
+        samples.sort_by_key(|((at, _), _)| *at);
+        let moments = moments.into_iter();
+        all.extend(moments.map(|(at, seconds)| Seen::Moment { at, seconds }));
+        let samples = samples.into_iter();
+        all.extend(samples.map(|((at, seconds), sample)| Seen::Sample {
+            at,
+            seconds,
+            sample,
+        }));
+        Ok(Some(all))
+    }
+
+    /// A row's time and what it stands for, if it is meant.
+    fn within(&self, row: &Named<'_>) -> Option<(i64, f64)> {
+        let is_server = |name: &String| row.text("server").as_deref() == Some(name);
+        let at = row.long("at")? / 1000;
+        let is_meant = (self.from..self.to).contains(&at) && self.server.iter().all(is_server);
+        is_meant.then(|| (at, row.double("seconds").unwrap_or(0.0)))
+    }
+
+    /// The rows of a table; false where a file has gone.
+    fn table(&self, table: &str, take: &mut dyn FnMut(Named<'_>)) -> Result<bool, Error> {
+        for path in self.files(table)? {
+            let file = match File::open(&path) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+                file => file.map_err(Error::at(&path))?,
+            };
+            let told = Error::parquet;
+            let reader = SerializedFileReader::new(file).map_err(told(&path))?;
+            for row in reader.get_row_iter(None).map_err(told(&path))? {
+                take(Named(&row.map_err(told(&path))?));
+            }
+        }
+        Ok(true)
+    }
+
+    /// The files of a table that may have what is meant: pieces first, then those in their place.
+    fn files(&self, table: &str) -> Result<Vec<PathBuf>, Error> {
+        // In this order, so that what moves meanwhile is seen twice and not never.
+        let pieces = self.pieces(table)?;
+        let mut placed = Vec::new();
+        let by_hour = self.directory.join(table);
+        for (date, path) in parts(&by_hour, "date=")? {
+            for (hour, path) in parts(&path, "hour=")? {
+                if Hour::parse(&date, &hour).is_some_and(|hour| self.has(hour)) {
+                    self.of_hosts(&path, &mut placed)?;
+                }
+            }
+        }
+        self.of_hosts(&by_hour, &mut placed)?;
+        let is_placed = |file: &str| placed.iter().any(|path| path.ends_with(file));
+        let open = pieces.into_iter().filter(|(file, _)| !is_placed(file));
+        let open: Vec<PathBuf> = open.flat_map(|(_, pieces)| pieces).collect();
+        Ok(open.into_iter().chain(placed).collect())
+    }
+
+    fn has(&self, hour: Hour) -> bool {
+        hour.touches(self.from, self.to)
+    }
+
+    /// Pieces that lie open, those of one hour and run together, with the end of the path of the file
+    /// that they become: it is named after the first of them, which is removed last.
+    fn pieces(&self, table: &str) -> Result<Vec<(String, Vec<PathBuf>)>, Error> {
+        let by_hour = TABLES.iter().any(|one| one.name == table && one.by_hour);
+        let mut found = Vec::new();
+        for (name, directory) in parts(&self.directory.join(OPEN), "")? {
+            let Some((host, run)) = name.split_once('+') else {
+                continue;
+            };
+            if self.host.as_ref().is_some_and(|wanted| wanted != host) {
+                continue;
+            }
+            let mut pieces = parts(&directory, &format!("{table}@"))?;
+            pieces.sort();
+            let hour_of = |piece: &(String, PathBuf)| {
+                let hour = piece.0.split('@').next().unwrap_or_default();
+                hour.to_owned()
+            };
+            for of_hour in pieces.chunk_by(|a, b| hour_of(a) == hour_of(b)) {
+                let whole = of_hour
+                    .iter()
+                    .filter(|(name, _)| name.ends_with(".parquet"));
+                let paths: Vec<PathBuf> = whole.map(|(_, path)| path.clone()).collect();
+                let hour = hour_of(&of_hour[0]);
+                let hour = hour
+                    .split_once('T')
+                    .and_then(|(date, hour)| Hour::parse(date, hour));
+                let first = paths.first().and_then(|path| path.file_name());
+                let number = first.and_then(|name| name.to_str()?.rsplit_once('@'));
+                if let (Some((_, number)), true) =
+                    (number, hour.is_some_and(|hour| !by_hour || self.has(hour)))
+                {
+                    found.push((format!("host={host}/{run}-{number}"), paths));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn of_hosts(&self, directory: &Path, found: &mut Vec<PathBuf>) -> Result<(), Error> {
+        for (host, path) in parts(directory, "host=")? {
+            if self.host.as_ref().is_none_or(|wanted| *wanted == host) {
+                let files = parts(&path, "")?;
+                let files = files
+                    .into_iter()
+                    .filter(|(name, _)| name.ends_with(".parquet"));
+                found.extend(files.map(|(_, path)| path));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What in a directory has a name that begins so, and how that goes on. Nothing where there is none.
+pub fn parts(directory: &Path, key: &str) -> Result<Vec<(String, PathBuf)>, Error> {
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(Error::at(directory))?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(Error::at(directory))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if let Some(value) = name.strip_prefix(key) {
+            found.push((value.to_owned(), path.clone()));
+        }
+    }
+    Ok(found)
+}
+
+/// A row whose values are asked for by name: a file of another version may lack some.
+struct Named<'a>(&'a Row);
+
+impl Named<'_> {
+    fn field(&self, name: &str) -> Option<&Field> {
+        let mut columns = self.0.get_column_iter();
+        columns.find_map(|(of, field)| (of == name).then_some(field))
+    }
+
+    fn text(&self, name: &str) -> Option<Arc<str>> {
+        match self.field(name)? {
+            Field::Str(text) => Some(text.as_str().into()),
+            _ => None,
+        }
+    }
+
+    fn long(&self, name: &str) -> Option<i64> {
+        match self.field(name)? {
+            Field::Long(n) | Field::TimestampMicros(n) => Some(*n),
+            _ => None,
+        }
+    }
+
+    fn double(&self, name: &str) -> Option<f64> {
+        match self.field(name)? {
+            Field::Double(x) => Some(*x),
+            _ => None,
+        }
+    }
+
+    fn unsigned(&self, name: &str) -> Option<u64> {
+        self.long(name)?.try_into().ok()
+    }
+
+    fn sample(&self) -> Sample {
+        Sample {
+            thread_id: self.unsigned("thread_id").unwrap_or(0),
+            thread: self.text("thread"),
+            connection_id: self.unsigned("connection_id"),
+            user: self.text("user"),
+            client: self.text("client"),
+            schema: self.text("schema"),
+            command: self.text("command"),
+            statement: self.text("statement"),
+            statement_id: self.unsigned("statement_id"),
+            statement_ns: self.unsigned("statement_ns"),
+            digest: self.text("digest"),
+            text: self.text("text"),
+            stage: self.text("stage"),
+            wait: self.text("wait"),
+            operation: self.text("operation"),
+            object_schema: self.text("object_schema"),
+            object: self.text("object"),
+            wait_ns: self.unsigned("wait_ns"),
+            blocker: self.unsigned("blocker"),
+        }
+    }
+}

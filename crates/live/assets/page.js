@@ -1,0 +1,366 @@
+// The live page. It asks /api/state once a second while it is live, and draws what it is told. Texts of the
+// server are set as text and never as markup.
+"use strict";
+(() => {
+
+const NAMES = { sql: "Statements", wait: "Waits", user: "Users", host: "Hosts", schema: "Schemas", file: "Files", table: "Tables", stage: "Stages" };
+const element = (id) => document.getElementById(id);
+
+// What is shown: `last` milliseconds up to now, or from..to; filters by dimension; one statement.
+const shown = { last: 300000, from: null, to: null, filters: {}, statement: null };
+let state = null; // the last answer
+let plot = null;
+let held = false; // no redraw under a button that is held: a click or drag would lose its element
+
+// ---- small helpers
+
+function make(tag, properties, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties || {})) {
+    if (name in made) made[name] = value;
+    else made.setAttribute(name, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+const two = (n) => String(n).padStart(2, "0");
+function clock(ms) {
+  const at = new Date(ms);
+  return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+}
+function duration(ns) {
+  if (!ns) return "";
+  const units = [[3.6e12, "h"], [6e10, "min"], [1e9, "s"], [1e6, "ms"], [1e3, "us"]];
+  const [size, unit] = units.find(([size]) => ns >= size) || [1, "ns"];
+  return `${(ns / size).toPrecision(3)} ${unit}`;
+}
+const percent = (share) => (share === null ? "unknown" : `${(share * 100).toPrecision(2)} %`);
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+// ---- the address keeps what is shown, so that it can be kept and gone back to
+
+function remember(push) {
+  const words = new URLSearchParams();
+  if (shown.from !== null) { words.set("from", shown.from); words.set("to", shown.to); }
+  else words.set("last", shown.last);
+  for (const [name, value] of Object.entries(shown.filters)) words.set(name, value);
+  if (shown.statement !== null) words.set("statement", shown.statement);
+  history[push ? "pushState" : "replaceState"](null, "", `#${words}`);
+}
+
+function recall() {
+  const words = new URLSearchParams(location.hash.slice(1));
+  const number = (name) => (words.has(name) && Number.isFinite(Number(words.get(name))) ? Number(words.get(name)) : null);
+  shown.from = number("from");
+  shown.to = number("to");
+  if (shown.to === null) shown.from = null;
+  shown.last = number("last") || 300000;
+  shown.statement = words.get("statement");
+  shown.filters = {};
+  for (const name of [...Object.keys(NAMES), "class"]) if (words.has(name)) shown.filters[name] = words.get(name);
+}
+
+function change(changes, push = true) {
+  Object.assign(shown, changes);
+  remember(push);
+  refresh();
+}
+
+// ---- asking
+
+let asking = 0;
+async function ask(path, more) {
+  const words = new URLSearchParams(shown.filters);
+  if (shown.from !== null) { words.set("from", Math.round(shown.from)); words.set("to", Math.round(shown.to)); }
+  else words.set("last", shown.last);
+  for (const [name, value] of Object.entries(more || {})) words.set(name, value);
+  const answer = await fetch(`${path}?${words}`);
+  if (!answer.ok) throw new Error(await answer.text());
+  return answer.json();
+}
+
+async function refresh() {
+  const mine = ++asking;
+  try {
+    const [told, statement] = await Promise.all([
+      ask("/api/state"),
+      shown.statement === null ? null : ask("/api/statement", { sql: shown.statement }),
+    ]);
+    if (mine !== asking) return;
+    if (held) return;
+    state = told;
+    draw(statement);
+  } catch (error) {
+    if (mine === asking) trouble(`tare live does not answer: ${error.message}`);
+  }
+}
+
+function trouble(why) {
+  element("trouble").hidden = !why;
+  element("trouble").textContent = why || "";
+}
+
+// ---- drawing
+
+function draw(statement) {
+  trouble(state.trouble);
+  element("target").textContent = state.target || "history";
+  const { look, own, bytes, instrumentation } = state.cost;
+  const words = [];
+  if (own !== null) words.push(`Tare now: ${percent(own)} of a CPU, of it looking ${percent(look)}; ${Math.round(bytes / 1e6)} MB`);
+  if (instrumentation !== null) words.push(`instrumentation takes ${percent(instrumentation)} of the server's CPU time`);
+  element("cost").textContent = words.join("; ");
+  for (const button of document.querySelectorAll("#ranges button[data-last]")) {
+    button.setAttribute("aria-pressed", String(shown.from === null && Number(button.dataset.last) === shown.last));
+  }
+  element("live").setAttribute("aria-pressed", String(shown.from === null));
+  element("shown").textContent = `${clock(state.from)} to ${clock(state.to)}`;
+  drawFilters();
+  element("overview").hidden = statement !== null;
+  element("statement").hidden = statement === null;
+  if (statement) {
+    drawStatement(statement);
+    return;
+  }
+  drawCurve();
+  drawBlocking();
+  const tops = Object.keys(NAMES).map((name) => ranking(name, state.tops[name] || [], state.looked));
+  keepFocus(() => element("tops").replaceChildren(...tops));
+}
+
+// What is drawn anew keeps the focus of the keyboard.
+function keepFocus(redraw) {
+  const focused = document.activeElement && document.activeElement.dataset ? document.activeElement.dataset.focus : undefined;
+  redraw();
+  if (!focused) return;
+  const again = [...document.querySelectorAll("[data-focus]")].find((one) => one.dataset.focus === focused);
+  if (again) again.focus({ preventScroll: true });
+}
+
+function drawFilters() {
+  const chips = Object.entries(shown.filters).map(([name, value]) => {
+    const label = name === "class" ? value : `${NAMES[name]}: ${title(name, value) || "(none)"}`;
+    const chip = make("button", { title: "Remove this filter" }, `${label} ✕`);
+    chip.addEventListener("click", () => {
+      const { [name]: gone, ...filters } = shown.filters;
+      change({ filters });
+    });
+    return chip;
+  });
+  keepFocus(() => element("filters").replaceChildren(...chips));
+}
+
+const texts = new Map(); // of digests
+function title(name, key) {
+  return name === "sql" ? texts.get(key) || key : key;
+}
+
+function bar(classes, whole) {
+  const drawn = make("div", { className: "bar" });
+  classes.forEach((seconds, at) => {
+    if (seconds <= 0) return;
+    const part = make("span", { className: `c${at}`, title: `${state.classes[at]}: ${seconds.toFixed(1)} s` });
+    part.style.width = `${(100 * seconds) / whole}%`;
+    drawn.append(part);
+  });
+  return drawn;
+}
+
+function ranking(name, rows, looked) {
+  const most = rows.length ? rows[0].seconds : 1;
+  const list = make("ul", { className: "top" });
+  for (const row of rows) {
+    if (row.text) texts.set(row.key, row.text);
+    const text = row.text || row.key;
+    const key = make("button", { className: "key", title: `Show only: ${text}` }, text);
+    key.dataset.focus = `${name}=${row.key}`;
+    key.addEventListener("click", () => change({ filters: { ...shown.filters, [name]: row.key } }));
+    const line = make("li", {}, make("span", { className: "sum" }, (row.seconds / (looked || 1)).toFixed(2)), bar(row.classes, most), key);
+    if (name === "sql") {
+      const more = make("button", { className: "more", title: "Latency, waits, samples" }, "Details");
+      more.dataset.focus = `details=${row.key}`;
+      more.addEventListener("click", () => change({ statement: row.key }));
+      line.append(more);
+    }
+    list.append(line);
+  }
+  const none = make("p", { className: "none" }, "None in this time.");
+  const section = make("section", {}, make("h2", {}, NAMES[name]), rows.length ? list : none);
+  section.dataset.top = name;
+  return section;
+}
+
+function drawLegend(above) {
+  const sums = state.curve.classes.map((values) => values.some((value) => value > 0));
+  const entries = state.classes.flatMap((name, at) => {
+    if (!sums[at]) return [];
+    const is = shown.filters.class === name;
+    const button = make("button", { "aria-pressed": String(is) }, make("span", { className: `swatch c${at}` }), name);
+    button.dataset.focus = `class=${name}`;
+    button.addEventListener("click", () => {
+      const { class: gone, ...filters } = shown.filters;
+      change({ filters: is ? filters : { ...filters, class: name } });
+    });
+    return [make("li", {}, button)];
+  });
+  if (state.cpus) {
+    const words = `${state.cpus} CPUs${above ? " (above the picture)" : ""}`;
+    entries.push(make("li", {}, make("span", { className: "swatch cpus" }), words));
+  }
+  keepFocus(() => element("legend").replaceChildren(...entries));
+}
+
+function drawCurve() {
+  const { times, classes } = state.curve;
+  // Sums from below; the highest is drawn first, and the lower ones over it.
+  const sums = [];
+  classes.forEach((values, at) => sums.push(values.map((value, i) => (value === null ? null : value + (at ? sums[at - 1][i] || 0 : 0)))));
+  const most = sums[sums.length - 1].reduce((most, value) => Math.max(most, value || 0), 0);
+  const above = state.cpus && most < state.cpus / 4;
+  drawLegend(above);
+  const seconds = times.map((ms) => ms / 1000);
+  const data = [seconds, ...sums.slice().reverse(), seconds.map(() => (above || !state.cpus ? null : state.cpus))];
+  const host = element("curve");
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const size = { width: host.clientWidth, height: host.clientHeight };
+  if (plot && plot.tare === `${dark} ${size.width} ${size.height}`) {
+    plot.setData(data, false);
+    plot.setScale("x", { min: state.from / 1000, max: state.to / 1000 });
+    plot.setScale("y", { min: 0, max: scale(most, above) });
+    return;
+  }
+  if (plot) plot.destroy();
+  const stepped = uPlot.paths.stepped({ align: 1 });
+  const series = classes.map((_, at) => {
+    const is = colour(`--c${classes.length - 1 - at}`);
+    return { label: state.classes[classes.length - 1 - at], stroke: is, fill: is, width: 1, points: { show: false }, paths: stepped };
+  });
+  const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") } };
+  plot = new uPlot({
+    ...size,
+    legend: { show: false },
+    cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false } },
+    scales: { x: { time: true, auto: false, range: (u, min, max) => [min, max] }, y: { auto: false, range: (u, min, max) => [min, max] } },
+    axes: [{ ...axis, space: 70, values: (u, marks) => marks.map((at) => clock(at * 1000)) }, { ...axis, size: 46 }],
+    series: [{}, ...series, { label: "CPUs", stroke: colour("--alarm"), dash: [6, 4], width: 2, points: { show: false } }],
+    hooks: {
+      setSelect: [(u) => {
+        const { left, width } = u.select;
+        if (width < 4) return;
+        const from = u.posToVal(left, "x") * 1000;
+        const to = u.posToVal(left + width, "x") * 1000;
+        u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+        change({ from: Math.floor(from), to: Math.ceil(Math.max(to, from + 1000)) });
+      }],
+    },
+  }, data, host);
+  plot.tare = `${dark} ${size.width} ${size.height}`;
+  plot.setScale("x", { min: state.from / 1000, max: state.to / 1000 });
+  plot.setScale("y", { min: 0, max: scale(most, above) });
+}
+
+const scale = (most, above) => Math.max(most, above ? 0 : state.cpus || 0, 0.1) * 1.1;
+
+function drawBlocking() {
+  const { at, rows } = state.blocking;
+  element("blocking").hidden = !rows.length;
+  if (!rows.length) return;
+  element("blocking-at").textContent = `At ${clock(at)}, the last moment of this time at which a session was blocked:`;
+  const known = new Map(rows.map((row) => [row.thread, row]));
+  const waiting = new Map();
+  for (const row of rows) if (row.blocker) waiting.set(row.blocker, [...(waiting.get(row.blocker) || []), row.thread]);
+  const told = new Set();
+  const branch = (thread) => {
+    told.add(thread);
+    const row = known.get(thread);
+    const line = make("li", {}, make("span", { className: "who" }, row && row.user ? `${row.user} (thread ${thread})` : `Thread ${thread}`), " ", row ? what(row) : "runs nothing, and has the lock");
+    // A circle is a deadlock: each thread stands once.
+    const below = (waiting.get(thread) || []).filter((one) => !told.has(one)).map(branch);
+    if (below.length) line.append(make("ul", {}, ...below));
+    return line;
+  };
+  const roots = [...waiting.keys()].filter((thread) => !known.get(thread) || !known.get(thread).blocker);
+  const trees = roots.map(branch);
+  for (const row of rows) if (!told.has(row.thread)) trees.push(branch(row.thread));
+  element("tree").replaceChildren(...trees);
+}
+
+function what(row) {
+  const waits = row.blocker ? `waits ${duration(row.wait_ns)} for ${row.object || row.wait}: ` : "runs ";
+  return waits + (row.text || row.sql);
+}
+
+// ---- a statement's own page
+
+function drawStatement(told) {
+  element("text").textContent = told.text || told.sql;
+  element("digest").textContent = told.text ? told.sql : "";
+  const terms = [];
+  if (told.summary && told.summary[0]) {
+    const [count, sum, most, errors, examined, sent, affected, lock] = told.summary;
+    const each = (n) => (n / count).toPrecision(3);
+    terms.push(["Calls", count], ["Mean", duration(sum / count / 1000)], ["Longest", duration(most / 1000)], ["Errors", errors],
+      ["Rows read a call", each(examined)], ["Rows sent a call", each(sent)], ["Rows changed a call", each(affected)], ["Waited for table locks", duration(lock / 1000) || "0"]);
+  }
+  element("summary").replaceChildren(...terms.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, String(value)))));
+  const histogram = told.histogram || [];
+  element("histogram-none").textContent = told.why || (histogram.length ? "Since the server began to count:" : "No execution has ended yet.");
+  const most = Math.max(1, ...histogram.map((bucket) => bucket[2]));
+  element("histogram").replaceChildren(...histogram.map(([low, high, count]) => {
+    const part = make("span", {});
+    part.style.width = `${(100 * count) / most}%`;
+    return make("tr", {}, make("td", {}, `${duration(low / 1000) || "0"} to ${duration(high / 1000)}`), make("td", {}, make("div", { className: "bar" }, part)), make("td", { className: "number" }, String(count)));
+  }));
+  const order = ["wait", "stage", "table", "file", "user", "host"];
+  keepFocus(() => element("inside").replaceChildren(...order.map((name) => ranking(name, told.tops[name] || [], told.looked))));
+  const heads = ["Time", "Thread", "User", "Host", "Runs for", "Stage", "Wait", "For", "Object"];
+  const rows = told.samples.map((row) => make("tr", {}, ...[
+    clock(row.at), String(row.thread), row.user, row.host, duration(row.statement_ns), row.stage, row.wait, duration(row.wait_ns), row.object,
+  ].map((text) => make("td", {}, text))));
+  element("samples").replaceChildren(make("tr", {}, ...heads.map((head) => make("th", {}, head))), ...rows);
+}
+
+// ---- keys, buttons, time
+
+function move(share) {
+  const length = state.to - state.from;
+  change({ from: state.from + share * length, to: state.to + share * length }, false);
+}
+function zoom(factor) {
+  const middle = (state.from + state.to) / 2;
+  const half = Math.max(1000, ((state.to - state.from) * factor) / 2);
+  change({ from: middle - half, to: middle + half }, false);
+}
+const KEYS = {
+  ArrowLeft: () => move(-0.25), ArrowRight: () => move(0.25),
+  "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2),
+};
+
+element("curve").addEventListener("keydown", (event) => {
+  const act = KEYS[event.key];
+  if (!act || !state) return;
+  event.preventDefault();
+  act();
+});
+addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  if (shown.statement !== null) change({ statement: null });
+  else change({ from: null, to: null });
+});
+for (const button of document.querySelectorAll("#ranges button[data-last]")) {
+  button.addEventListener("click", () => change({ last: Number(button.dataset.last), from: null, to: null }));
+}
+element("live").addEventListener("click", () => change({ from: null, to: null }));
+element("back").addEventListener("click", () => change({ statement: null }));
+addEventListener("pointerdown", () => { held = true; }, true);
+for (const end of ["pointerup", "pointercancel", "blur"]) addEventListener(end, () => setTimeout(() => { held = false; }, 0), true);
+addEventListener("popstate", () => { recall(); refresh(); });
+addEventListener("resize", () => { if (state && shown.statement === null) drawCurve(); });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { if (state && shown.statement === null) drawCurve(); });
+
+recall();
+remember(false);
+refresh();
+setInterval(() => { if (!document.hidden && shown.from === null && !held) refresh(); }, 1000);
+})();

@@ -1,0 +1,92 @@
+//! The live page. `docs/live.md` describes it.
+
+mod answers;
+mod site;
+mod timeline;
+mod watch;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use tare_history::{Past, Seen as PastSeen};
+
+use crate::watched::Open;
+use crate::web::Web;
+use site::Page;
+use watch::{Seen, Shared, Watch, lock};
+
+/// The page, served.
+pub struct Live {
+    shared: Shared,
+}
+
+impl Live {
+    /// Nothing is seen yet.
+    pub fn new() -> Self {
+        Self {
+            shared: Arc::new(Mutex::new(Seen::default())),
+        }
+    }
+
+    /// Adds what a history has.
+    ///
+    /// # Errors
+    /// Of a file that cannot be read.
+    pub fn past(&self, past: &Past) -> Result<u64, tare_history::Error> {
+        let mut rows = 0;
+        past.read(&mut |seen| {
+            let mut all = lock(&self.shared);
+            match seen {
+                PastSeen::Moment { at, seconds } => all.timeline.look(at, seconds),
+                PastSeen::Sample {
+                    at,
+                    seconds,
+                    sample,
+                } => {
+                    rows += 1;
+                    all.timeline.put(at, seconds, &sample);
+                }
+                PastSeen::Text { digest, text } => {
+                    all.texts.insert(digest, text);
+                }
+            }
+        })?;
+        Ok(rows)
+    }
+
+    /// Listens, and looks from now on if there is something to look at: so many times a second. Gives
+    /// the address that has the token.
+    ///
+    /// # Errors
+    /// Whatever the system says of the address.
+    pub fn start(self, address: SocketAddr, watched: Option<(Open, f64)>) -> io::Result<String> {
+        let mut random = [0; 16];
+        getrandom::fill(&mut random).map_err(io::Error::other)?;
+        let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut asks = None;
+        let mut watch = None;
+        if let Some((open, rate)) = watched {
+            let (ask, asked) = channel();
+            asks = Some(ask);
+            watch = Some((Arc::clone(&self.shared), open, rate, asked));
+        }
+        let mark = token[..8].to_owned();
+        let page = Page::new(self.shared, token.clone(), asks, &mark);
+        let web = Web::start(address, Arc::new(page))?;
+        if let Some((shared, open, rate, asked)) = watch {
+            thread::Builder::new()
+                .name("tare_watch".into())
+                .spawn(move || Watch::new(shared, open, rate).run(&asked))?;
+        }
+        Ok(format!("http://{}/?token={token}", web.address()))
+    }
+}
+
+impl Default for Live {
+    fn default() -> Self {
+        Self::new()
+    }
+}

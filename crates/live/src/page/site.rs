@@ -1,0 +1,208 @@
+//! The page's requests: files that are part of the program, and answers in JSON. All of them want the
+//! token, which the first one brings in its address and the others in a cookie.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::mpsc::{Sender, channel};
+use std::time::{Duration, SystemTime};
+
+use super::answers;
+use super::timeline::{CLASSES, DIMENSIONS, Filter, millis};
+use super::watch::{Asked, Shared, lock};
+use crate::web::{Request, Response, Site};
+
+/// Nothing but the program's own files, no script or style within the page, nobody's frame.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The page's files.
+const FILES: [(&str, &str, &str); 6] = [
+    (
+        "/icon.svg",
+        "image/svg+xml",
+        include_str!("../../assets/icon.svg"),
+    ),
+    (
+        "/",
+        "text/html; charset=utf-8",
+        include_str!("../../assets/index.html"),
+    ),
+    (
+        "/page.css",
+        "text/css; charset=utf-8",
+        include_str!("../../assets/page.css"),
+    ),
+    (
+        "/page.js",
+        "text/javascript; charset=utf-8",
+        include_str!("../../assets/page.js"),
+    ),
+    (
+        "/uplot.css",
+        "text/css; charset=utf-8",
+        include_str!("../../assets/uplot/uPlot.min.css"),
+    ),
+    (
+        "/uplot.js",
+        "text/javascript; charset=utf-8",
+        include_str!("../../assets/uplot/uPlot.iife.min.js"),
+    ),
+];
+
+/// A server that is slow to answer is waited for so long.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The live page.
+pub struct Page {
+    shared: Shared,
+    token: String,
+    /// Asks the server, where there is one.
+    asks: Option<Mutex<Sender<Asked>>>,
+    cookie: String,
+}
+
+impl Page {
+    /// Behind this token. Two pages on one host have cookies of their own: `mark` tells them apart.
+    pub fn new(shared: Shared, token: String, asks: Option<Sender<Asked>>, mark: &str) -> Self {
+        Self {
+            shared,
+            token,
+            asks: asks.map(Mutex::new),
+            cookie: format!("tare-{mark}"),
+        }
+    }
+
+    fn is_known(&self, request: &Request) -> bool {
+        let mut cookies = request
+            .cookie
+            .split(';')
+            .filter_map(|one| one.trim().split_once('='));
+        cookies.any(|(name, value)| name == self.cookie && is_same(value, &self.token))
+    }
+
+    fn ask(&self, sql: String) -> Result<tare_history::Answer, String> {
+        let Some(asks) = &self.asks else {
+            return Err("history has samples; the server itself is not asked".to_owned());
+        };
+        let (reply, replied) = channel();
+        let gone = || "the thread that asks has ended".to_owned();
+        let asks = asks.lock().unwrap_or_else(PoisonError::into_inner);
+        asks.send((sql, reply)).map_err(|_| gone())?;
+        drop(asks);
+        replied
+            .recv_timeout(PATIENCE)
+            .map_err(|_| "the server has not answered for ten seconds".to_owned())?
+    }
+}
+
+impl Site for Page {
+    fn answer(&self, request: &Request) -> Response {
+        let mut response = self.respond(request);
+        response.headers.extend([
+            ("content-security-policy", POLICY.to_owned()),
+            ("referrer-policy", "no-referrer".to_owned()),
+            ("x-frame-options", "DENY".to_owned()),
+            ("cross-origin-resource-policy", "same-origin".to_owned()),
+        ]);
+        response
+    }
+}
+
+impl Page {
+    fn respond(&self, request: &Request) -> Response {
+        let asked: Vec<(String, String)> = form_urlencoded::parse(request.query.as_bytes())
+            .into_owned()
+            .collect();
+        let value = |name: &str| {
+            asked
+                .iter()
+                .find(|(key, _)| key == name)
+                .map(|(_, value)| &**value)
+        };
+        if let (Some(token), "/") = (value("token"), &*request.path)
+            && is_same(token, &self.token)
+        {
+            // The token leaves the address, and so the browser's history.
+            let cookie = format!(
+                "{}={}; Path=/; HttpOnly; SameSite=Strict",
+                self.cookie, self.token
+            );
+            let mut there = Response::refused(303, "see /");
+            there.headers = vec![("location", "/".to_owned()), ("set-cookie", cookie)];
+            return there;
+        }
+        if !self.is_known(request) {
+            return Response::refused(
+                403,
+                "Open the address that tare live has printed: it has the token.",
+            );
+        }
+        if let Some((_, kind, text)) = FILES.iter().find(|(path, ..)| *path == request.path) {
+            return Response::ok(kind, *text);
+        }
+        let json = |value: serde_json::Value| Response::ok("application/json", value.to_string());
+        match &*request.path {
+            "/api/state" => {
+                let seen = lock(&self.shared);
+                let filter = filter(&asked, seen.timeline.span());
+                json(answers::state(&seen, &filter))
+            }
+            "/api/statement" => {
+                let sql = value("sql").unwrap_or_default();
+                let rows = match answers::is_digest(sql) {
+                    true => self.ask(answers::summary_sql(sql)),
+                    false => Err("this statement has no digest".to_owned()),
+                };
+                let histogram = match &rows {
+                    Ok(_) => self.ask(answers::histogram_sql(sql)),
+                    Err(why) => Err(why.clone()),
+                };
+                let seen = lock(&self.shared);
+                let mut filter = filter(&asked, seen.timeline.span());
+                filter.keys.retain(|(at, _)| *at != 0);
+                filter.keys.push((0, sql.to_owned()));
+                json(answers::statement(&seen, &filter, sql, &rows, &histogram))
+            }
+            _ => Response::refused(404, "there is no such page"),
+        }
+    }
+}
+
+/// The last five minutes, where nothing else is asked for.
+const USUAL: i64 = 300_000;
+
+/// What a request asks for.
+fn filter(asked: &[(String, String)], span: Option<(i64, i64)>) -> Filter {
+    let now = millis(SystemTime::now());
+    let (_, last) = span.unwrap_or((now, now));
+    let number = |name: &str| {
+        let found = asked.iter().find(|(key, _)| key == name);
+        found.and_then(|(_, value)| value.parse::<i64>().ok())
+    };
+    // Whoever asks for a length wants the end of what there is.
+    let to = number("to").unwrap_or(last + 1);
+    let length = number("last").unwrap_or(USUAL).clamp(1000, 1 << 40);
+    let from = number("from").unwrap_or(to - length).min(to);
+    let class = asked.iter().find(|(key, _)| key == "class");
+    let class = class.and_then(|(_, name)| CLASSES.iter().position(|known| known == name));
+    let keys = asked.iter().filter_map(|(key, value)| {
+        let at = DIMENSIONS.iter().position(|known| known == key)?;
+        Some((at, value.clone()))
+    });
+    Filter {
+        // Sums of times stay whole numbers, whatever was sent.
+        from: from.clamp(0, 1 << 50),
+        to: to.clamp(0, 1 << 50),
+        class,
+        keys: keys.collect(),
+    }
+}
+
+/// Compares in a time that does not tell how much of it was right.
+fn is_same(given: &str, token: &str) -> bool {
+    let differ = given
+        .bytes()
+        .zip(token.bytes())
+        .fold(0, |all, (a, b)| all | (a ^ b));
+    given.len() == token.len() && differ == 0
+}

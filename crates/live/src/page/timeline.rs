@@ -1,0 +1,463 @@
+//! What was seen, kept small: each text once, each sample in a row of numbers; and sums over it.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tare_history::{Moment, Sample};
+
+/// What samples are divided by, as requests name it.
+pub const DIMENSIONS: [&str; 8] = [
+    "sql", "wait", "user", "host", "schema", "file", "table", "stage",
+];
+
+/// Classes of waits, as the page names them; the first is no wait.
+pub const CLASSES: [&str; 7] = [
+    "CPU",
+    "Table I/O",
+    "File I/O",
+    "Network",
+    "Lock",
+    "Synch",
+    "Other",
+];
+
+/// Samples that are kept: some 120 bytes each.
+const MOST_ROWS: usize = 400_000;
+
+/// Moments that are kept: nearly three hours at ten a second.
+const MOST_MOMENTS: usize = 100_000;
+
+/// A text, as its place among all; 0 is none.
+type Id = u32;
+
+/// A sample.
+#[derive(Clone, Copy)]
+pub struct Row {
+    /// When, in milliseconds since 1970.
+    pub at: i64,
+    /// What it stands for.
+    pub seconds: f32,
+    /// Its class.
+    pub class: u8,
+    /// By dimension.
+    pub keys: [Id; DIMENSIONS.len()],
+    /// What the wait does, and its object, whatever that is.
+    pub operation: Id,
+    /// See there.
+    pub object: Id,
+    /// Its thread.
+    pub thread: u64,
+    /// Its connection, or 0.
+    pub connection: u64,
+    /// Who has what it waits for, or 0.
+    pub blocker: u64,
+    /// For how long its statement runs, and it waits; in nanoseconds.
+    pub statement_ns: u64,
+    /// See there.
+    pub wait_ns: u64,
+}
+
+/// Which samples are meant.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Filter {
+    /// From this time on, in milliseconds since 1970.
+    pub from: i64,
+    /// Until before this one.
+    pub to: i64,
+    /// Of this class.
+    pub class: Option<usize>,
+    /// With these texts, by place of the dimension.
+    pub keys: Vec<(usize, String)>,
+}
+
+/// Sums of a key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Top {
+    /// The key.
+    pub key: String,
+    /// Seconds, by class.
+    pub classes: [f64; CLASSES.len()],
+}
+
+impl Top {
+    /// Seconds in all.
+    pub fn seconds(&self) -> f64 {
+        self.classes.iter().sum()
+    }
+}
+
+/// Average active sessions over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curve {
+    /// Where steps begin, in milliseconds since 1970.
+    pub times: Vec<i64>,
+    /// By class; none where nobody looked.
+    pub classes: Vec<Vec<Option<f64>>>,
+    /// How long a step is, in milliseconds.
+    pub step: i64,
+}
+
+/// Texts, each once.
+#[derive(Default)]
+struct Texts {
+    all: Vec<Arc<str>>,
+    places: HashMap<Arc<str>, Id>,
+}
+
+impl Texts {
+    fn id(&mut self, text: &str) -> Id {
+        if let Some(id) = self.places.get(text) {
+            return *id;
+        }
+        let text: Arc<str> = text.into();
+        self.all.push(Arc::clone(&text));
+        let id = self.all.len() as Id;
+        self.places.insert(text, id);
+        id
+    }
+
+    fn get(&self, id: Id) -> &str {
+        match id {
+            0 => "",
+            id => &self.all[id as usize - 1],
+        }
+    }
+
+    fn known(&self, text: &str) -> Option<Id> {
+        self.places.get(text).copied()
+    }
+}
+
+/// What was seen, oldest first.
+#[derive(Default)]
+pub struct Timeline {
+    texts: Texts,
+    rows: VecDeque<Row>,
+    /// When was looked, and what that stands for.
+    moments: VecDeque<(i64, f32)>,
+}
+
+/// Milliseconds since 1970.
+pub fn millis(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_millis() as i64
+}
+
+/// The class of a wait.
+pub fn class(wait: Option<&str>) -> usize {
+    const BEGINNINGS: [(&str, usize); 5] = [
+        ("wait/io/table/", 1),
+        ("wait/io/file/", 2),
+        ("wait/io/socket/", 3),
+        ("wait/lock/", 4),
+        ("wait/synch/", 5),
+    ];
+    let Some(wait) = wait else { return 0 };
+    let found = BEGINNINGS
+        .iter()
+        .find(|(begins, _)| wait.starts_with(begins));
+    found.map_or(6, |(_, class)| *class)
+}
+
+impl Timeline {
+    /// Adds a moment, which stands for so many seconds.
+    pub fn add(&mut self, moment: &Moment, seconds: f64) {
+        let at = millis(moment.at);
+        self.look(at, seconds);
+        for sample in &moment.samples {
+            self.put(at, seconds, sample);
+        }
+    }
+
+    /// Notes that somebody looked.
+    pub fn look(&mut self, at: i64, seconds: f64) {
+        self.moments.push_back((at, seconds as f32));
+        if self.moments.len() > MOST_MOMENTS {
+            self.moments.pop_front();
+        }
+    }
+
+    /// Adds a sample.
+    pub fn put(&mut self, at: i64, seconds: f64, sample: &Sample) {
+        if self.rows.len() >= MOST_ROWS {
+            self.forget();
+        }
+        let wait = sample.wait.as_deref();
+        let class = class(wait);
+        // An address names nothing to a reader: a lock on a schema has that of the schema alone.
+        let object = sample.object.as_deref();
+        let object = match object.is_some_and(|name| name.starts_with("0x")) {
+            true => sample.object_schema.as_deref().or(object),
+            false => object,
+        };
+        let table = match (class, &sample.object_schema, object) {
+            (1 | 4, Some(schema), Some(name)) if name != &**schema => {
+                Some(format!("{schema}.{name}"))
+            }
+            (1, None, Some(name)) => Some(name.to_owned()),
+            _ => None,
+        };
+        // What runs: the best name that there is.
+        let sql = (sample.digest.as_deref())
+            .or(sample.text.as_deref())
+            .or(sample.statement.as_deref())
+            .or(sample.thread.as_deref());
+        let of_dimension = [
+            sql,
+            Some(wait.unwrap_or("(on CPU)")),
+            sample.user.as_deref(),
+            sample.client.as_deref(),
+            sample.schema.as_deref(),
+            object.filter(|_| class == 2),
+            table.as_deref(),
+            sample.stage.as_deref(),
+        ];
+        let texts = &mut self.texts;
+        let mut id = |text: Option<&str>| text.map_or(0, |text| texts.id(text));
+        self.rows.push_back(Row {
+            at,
+            seconds: seconds as f32,
+            class: class as u8,
+            keys: of_dimension.map(&mut id),
+            operation: id(sample.operation.as_deref()),
+            object: id(table.as_deref().or(object)),
+            thread: sample.thread_id,
+            connection: sample.connection_id.unwrap_or(0),
+            blocker: sample.blocker.unwrap_or(0),
+            statement_ns: sample.statement_ns.unwrap_or(0),
+            wait_ns: sample.wait_ns.unwrap_or(0),
+        });
+    }
+
+    /// Forgets the oldest quarter, and the texts that nothing has any more.
+    fn forget(&mut self) {
+        self.rows.drain(..MOST_ROWS / 4);
+        let old = std::mem::take(&mut self.texts);
+        for row in &mut self.rows {
+            for id in row
+                .keys
+                .iter_mut()
+                .chain([&mut row.operation, &mut row.object])
+            {
+                if *id != 0 {
+                    *id = self.texts.id(old.get(*id));
+                }
+            }
+        }
+    }
+
+    /// A text of a row.
+    pub fn text(&self, id: Id) -> &str {
+        self.texts.get(id)
+    }
+
+    /// The first and last moments, in milliseconds since 1970.
+    pub fn span(&self) -> Option<(i64, i64)> {
+        Some((self.moments.front()?.0, self.moments.back()?.0))
+    }
+
+    /// The samples that are meant, oldest first.
+    pub fn rows<'a>(
+        &'a self,
+        filter: &Filter,
+    ) -> impl DoubleEndedIterator<Item = &'a Row> + use<'a> {
+        let first = self.rows.partition_point(|row| row.at < filter.from);
+        let end = self
+            .rows
+            .partition_point(|row| row.at < filter.to)
+            .max(first);
+        let class = filter.class;
+        // A text that nobody has matches nothing; the empty one is what has none.
+        let keys: Vec<(usize, Option<Id>)> = (filter.keys.iter())
+            .map(|(at, text)| match text.as_str() {
+                "" => (*at, Some(0)),
+                text => (*at, self.texts.known(text)),
+            })
+            .collect();
+        self.rows.range(first..end).filter(move |row| {
+            class.is_none_or(|class| usize::from(row.class) == class)
+                && keys.iter().all(|(at, id)| Some(row.keys[*at]) == *id)
+        })
+    }
+
+    /// Average active sessions in steps of this many milliseconds.
+    pub fn curve(&self, filter: &Filter, step: i64) -> Curve {
+        let first = filter.from.div_euclid(step);
+        let steps = (filter.to.div_euclid(step) - first).max(0) as usize;
+        let place = |at: i64| (at.div_euclid(step) - first) as usize;
+        let mut looked = vec![0.0; steps];
+        let begin = self.moments.partition_point(|(at, _)| *at < first * step);
+        for (at, seconds) in self.moments.range(begin..) {
+            if let Some(looked) = looked.get_mut(place(*at)) {
+                *looked += f64::from(*seconds);
+            }
+        }
+        let mut active = vec![vec![0.0; steps]; CLASSES.len()];
+        let whole = Filter {
+            from: first * step,
+            ..filter.clone()
+        };
+        for row in self.rows(&whole) {
+            if let Some(sum) = active[usize::from(row.class)].get_mut(place(row.at)) {
+                *sum += f64::from(row.seconds);
+            }
+        }
+        let average = |sums: Vec<f64>| {
+            let each = sums.into_iter().zip(&looked);
+            each.map(|(sum, looked)| (*looked > 0.0).then(|| sum / looked))
+                .collect()
+        };
+        Curve {
+            times: (0..steps as i64).map(|at| (first + at) * step).collect(),
+            classes: active.into_iter().map(average).collect(),
+            step,
+        }
+    }
+
+    /// The keys of a dimension with most time, at most `most`; what has none is left out.
+    pub fn top(&self, filter: &Filter, dimension: usize, most: usize) -> Vec<Top> {
+        let mut sums: HashMap<Id, [f64; CLASSES.len()]> = HashMap::new();
+        for row in self.rows(filter).filter(|row| row.keys[dimension] != 0) {
+            let classes = sums.entry(row.keys[dimension]).or_default();
+            classes[usize::from(row.class)] += f64::from(row.seconds);
+        }
+        let mut top: Vec<Top> = (sums.into_iter())
+            .map(|(id, classes)| Top {
+                key: self.text(id).to_owned(),
+                classes,
+            })
+            .collect();
+        top.sort_by(|a, b| (b.seconds().total_cmp(&a.seconds())).then_with(|| a.key.cmp(&b.key)));
+        top.truncate(most);
+        top
+    }
+
+    /// Seconds that were looked at in this time.
+    pub fn looked(&self, from: i64, to: i64) -> f64 {
+        let begin = self.moments.partition_point(|(at, _)| *at < from);
+        let within = self.moments.range(begin..).take_while(|(at, _)| *at < to);
+        within.map(|(_, seconds)| f64::from(*seconds)).sum()
+    }
+
+    /// The last moment of this time at which somebody was blocked: those, and who blocks them.
+    pub fn blocking(&self, from: i64, to: i64) -> Vec<Row> {
+        let filter = Filter {
+            from,
+            to,
+            ..Filter::default()
+        };
+        let Some(at) =
+            (self.rows(&filter).rev()).find_map(|row| (row.blocker != 0).then_some(row.at))
+        else {
+            return Vec::new();
+        };
+        let moment = || self.rows.iter().filter(move |row| row.at == at);
+        let is_in =
+            |row: &&Row| row.blocker != 0 || moment().any(|other| other.blocker == row.thread);
+        moment().filter(is_in).copied().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn sample(thread: u64, wait: Option<&str>, sql: &str) -> Sample {
+        Sample {
+            thread_id: thread,
+            wait: wait.map(Into::into),
+            digest: Some(sql.into()),
+            user: Some("root".into()),
+            object_schema: wait.map(|_| "shop".into()),
+            object: wait.map(|_| "t".into()),
+            ..Sample::default()
+        }
+    }
+
+    fn seen() -> Timeline {
+        let mut timeline = Timeline::default();
+        for second in 10..20 {
+            let mut samples = vec![sample(1, None, "a")];
+            if second >= 15 {
+                samples.push(Sample {
+                    blocker: Some(1),
+                    ..sample(2, Some("wait/lock/metadata/sql/mdl"), "b")
+                });
+            }
+            let at = UNIX_EPOCH + Duration::from_secs(second);
+            timeline.add(
+                &Moment {
+                    at,
+                    threads: None,
+                    samples,
+                },
+                1.0,
+            );
+        }
+        timeline
+    }
+
+    fn all() -> Filter {
+        Filter {
+            from: 0,
+            to: 30_000,
+            ..Filter::default()
+        }
+    }
+
+    #[test]
+    fn a_curve_is_of_those_who_were_active_where_somebody_looked() {
+        let curve = seen().curve(&all(), 5000);
+        assert_eq!(curve.times, [0, 5000, 10_000, 15_000, 20_000, 25_000]);
+        let (cpu, lock) = (&curve.classes[0], &curve.classes[4]);
+        assert_eq!(cpu, &[None, None, Some(1.0), Some(1.0), None, None]);
+        assert_eq!(lock, &[None, None, Some(0.0), Some(1.0), None, None]);
+    }
+
+    #[test]
+    fn filters_select_and_the_rest_is_summed_by_class() {
+        let timeline = seen();
+        let top = timeline.top(&all(), 0, 10);
+        let seconds: Vec<_> = top.iter().map(|top| (&*top.key, top.seconds())).collect();
+        assert_eq!(seconds, [("a", 10.0), ("b", 5.0)]);
+        let mut filter = all();
+        filter.keys = vec![(0, "b".into())];
+        let tables = timeline.top(&filter, 6, 10);
+        assert_eq!((&*tables[0].key, tables[0].classes[4]), ("shop.t", 5.0));
+        filter.keys = vec![(0, "nobody's".into())];
+        assert_eq!(timeline.rows(&filter).count(), 0);
+        assert_eq!(timeline.top(&all(), 0, 1).len(), 1);
+        assert_eq!(timeline.looked(10_000, 12_000), 2.0);
+    }
+
+    #[test]
+    fn who_is_blocked_stands_with_who_blocks() {
+        let rows = seen().blocking(0, 30_000);
+        let threads: Vec<_> = rows.iter().map(|row| (row.thread, row.blocker)).collect();
+        assert_eq!(threads, [(1, 0), (2, 1)]);
+        assert!(seen().blocking(0, 15_000).is_empty());
+    }
+
+    #[test]
+    fn the_oldest_is_forgotten_with_its_texts() {
+        let mut timeline = Timeline::default();
+        for n in 0..=MOST_ROWS {
+            let sql = if n < MOST_ROWS / 4 { "old" } else { "new" };
+            timeline.put(n as i64, 1.0, &sample(1, None, sql));
+        }
+        assert_eq!(timeline.rows.len(), MOST_ROWS * 3 / 4 + 1);
+        assert_eq!(timeline.texts.known("old"), None);
+        let top = timeline.top(
+            &Filter {
+                to: i64::MAX,
+                ..Filter::default()
+            },
+            0,
+            9,
+        );
+        assert_eq!(top[0].key, "new");
+    }
+}
