@@ -201,7 +201,7 @@ fn sessions(moment: &Moment, connections: f64, to: &mut Families) {
     let help =
         "For how long the session has waited that another one's lock blocks longest; 0: none is.";
     to.of("tare_blocked_seconds", Type::Gauge, help)
-        .push([], longest.unwrap_or(0) as f64 * 1e-9);
+        .push([], longest.unwrap_or(0) as f64 / 1e9);
 }
 
 #[cfg(test)]
