@@ -133,6 +133,13 @@ const TRX: &[Column<Trx>] = &[
         "1 if it is a single statement under autocommit, else 0.",
         |r| Cell::Signed(r.transaction.autocommit.into()),
     ),
+    null(
+        "trx_schedule_weight",
+        BIG,
+        "Always NULL, as of a transaction that does not wait.",
+        |_| Cell::Null,
+    )
+    .since(tare_mysql::series::Series::V9_7),
 ];
 
 fn open_transactions(view: &View) -> Result<Vec<Trx>, tare_mysql::error::SqlError> {

@@ -1,5 +1,7 @@
 //! SCHEMATA.
 
+use tare_mysql::series::Series;
+
 use super::listed::schemas;
 use crate::cell::Cell;
 use crate::describe::{Column, Spec, Table, col, null};
@@ -24,7 +26,15 @@ const COLUMNS: &[Column<Database>] = &[
         "The default collation.",
         |r| r.collation.as_str().into(),
     ),
-    null("SQL_PATH", "binary(0)", "Always NULL.", |_| Cell::Null),
+    null("SQL_PATH", "binary(0)", "Always NULL.", |_| Cell::Null)
+        .later(Series::V9_7, "varbinary(0)"),
+    col(
+        "DEFAULT_ENCRYPTION",
+        "enum('NO','YES')",
+        "Always NO: databases are not encrypted.",
+        |_| Cell::text("NO"),
+    )
+    .since(Series::V9_7),
 ];
 
 static SCHEMATA: Spec<Database> = Spec::new(

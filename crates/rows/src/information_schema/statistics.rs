@@ -1,5 +1,6 @@
 //! STATISTICS, KEY_COLUMN_USAGE, TABLE_CONSTRAINTS, REFERENTIAL_CONSTRAINTS.
 
+use tare_mysql::series::Series;
 use tare_mysql::table::ForeignKeyDef;
 
 use super::listed::{AnyTable, tables_of};
@@ -313,6 +314,10 @@ const CONSTRAINT_COLUMNS: &[Column<Constraint>] = &[
         "PRIMARY KEY, UNIQUE or FOREIGN KEY.",
         |r| r.kind.into(),
     ),
+    col("ENFORCED", "varchar(3)", "Always YES.", |_| {
+        Cell::text("YES")
+    })
+    .since(Series::V9_7),
 ];
 
 static TABLE_CONSTRAINTS: Spec<Constraint> = Spec::new(
