@@ -87,6 +87,7 @@ commands! {
     CallProcedure SQL_CALL_PROCEDURE "statement/sql/call_procedure"
     ChangeDb SQL_CHANGE_DB "statement/sql/change_db"
     Check SQL_CHECK "statement/sql/check"
+    Checksum SQL_CHECKSUM "statement/sql/checksum"
     Commit SQL_COMMIT "statement/sql/commit"
     CreateDb SQL_CREATE_DB "statement/sql/create_db"
     CreateIndex SQL_CREATE_INDEX "statement/sql/create_index"

@@ -11,6 +11,7 @@ use rusqlite::ffi;
 use tare_mysql::wire::value::Value;
 
 use super::error::{Error, Result};
+use super::replaced::Counting;
 use super::stack;
 use super::statement::failure;
 
@@ -118,6 +119,12 @@ impl<'c> Cursor<'c> {
                 ffi::sqlite3_stmt_status(self.stmt(), ffi::SQLITE_STMTSTATUS_SORT, 1),
             )
         }
+    }
+
+    /// Counts the rows that a REPLACE deletes, from now on.
+    pub fn count_replaced(&self) -> Counting {
+        // SAFETY: the connection is open for as long as its cursor lives, which is this thread's.
+        unsafe { Counting::new(self.db) }
     }
 
     /// Steps of SQLite's machine since the last call.

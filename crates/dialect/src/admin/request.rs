@@ -192,5 +192,5 @@ pub enum What {
     /// What this server never has any of.
     Absent(Absent),
     /// EXPLAIN of SQLite's text for a statement.
-    Explain(Sql, Format),
+    Explain(Box<Sql>, Format),
 }

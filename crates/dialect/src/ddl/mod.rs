@@ -37,6 +37,11 @@ pub enum Maintenance {
     Optimize,
     /// CHECK.
     Check,
+    /// CHECKSUM.
+    Checksum {
+        /// QUICK: what the table keeps, and no more.
+        quick: bool,
+    },
 }
 
 impl Maintenance {
@@ -46,6 +51,7 @@ impl Maintenance {
             Self::Analyze => "analyze",
             Self::Optimize => "optimize",
             Self::Check => "check",
+            Self::Checksum { .. } => "checksum",
         }
     }
 }
@@ -139,7 +145,7 @@ pub enum Ddl {
     Rename(Vec<(TableName, TableName)>),
     /// TRUNCATE.
     Truncate(TableName),
-    /// ANALYZE, OPTIMIZE, CHECK TABLE.
+    /// ANALYZE, OPTIMIZE, CHECK, CHECKSUM TABLE.
     Maintain(Vec<TableName>, Maintenance),
 }
 

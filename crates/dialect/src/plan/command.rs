@@ -35,6 +35,7 @@ commands! {
     CallProcedure "call_procedure"
     ChangeDb "change_db"
     Check "check"
+    Checksum "checksum"
     Commit "commit"
     CreateDb "create_db"
     CreateIndex "create_index"
@@ -175,6 +176,7 @@ impl Command {
                 Ddl::Truncate(_) => Self::Truncate,
                 Ddl::Maintain(_, Maintenance::Optimize) => Self::Optimize,
                 Ddl::Maintain(_, Maintenance::Check) => Self::Check,
+                Ddl::Maintain(_, Maintenance::Checksum { .. }) => Self::Checksum,
                 Ddl::Maintain(_, Maintenance::Analyze) => Self::Analyze,
             },
             Action::Show(show) => match &show.what {

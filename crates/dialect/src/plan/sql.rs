@@ -36,6 +36,8 @@ pub struct Sql {
     pub writes: Option<String>,
     /// ON DUPLICATE KEY UPDATE: a row that is updated counts twice.
     pub counts_updates: bool,
+    /// The table whose rows are replaced: REPLACE.
+    pub replaces: Option<String>,
     /// The columns that the statement names, and where.
     pub names: Names,
     /// SQL_CALC_FOUND_ROWS: counts the rows that there would be without LIMIT.

@@ -1,4 +1,4 @@
-//! ANALYZE, OPTIMIZE and CHECK TABLE.
+//! ANALYZE, OPTIMIZE, CHECK and CHECKSUM TABLE.
 
 use crate::error::Result;
 use sqlparser::parser::Parser;
@@ -16,15 +16,17 @@ pub(super) fn maintenance(
     let Token::Word(first) = parser.peek_token().token else {
         return Ok(None);
     };
-    let operation = match first.value.to_ascii_uppercase().as_str() {
+    let mut operation = match first.value.to_ascii_uppercase().as_str() {
         "ANALYZE" => Maintenance::Analyze,
         "OPTIMIZE" => Maintenance::Optimize,
         "CHECK" => Maintenance::Check,
+        "CHECKSUM" => Maintenance::Checksum { quick: false },
         _ => return Ok(None),
     };
     parser.next_token();
     let is = |p: &Parser<'_>, what: &str| matches!(p.peek_token().token, Token::Word(w) if w.value.eq_ignore_ascii_case(what));
-    while is(parser, "local") || is(parser, "no_write_to_binlog") {
+    let sums = matches!(operation, Maintenance::Checksum { .. });
+    while !sums && (is(parser, "local") || is(parser, "no_write_to_binlog")) {
         parser.next_token();
     }
     if !is(parser, "table") && !is(parser, "tables") {
@@ -39,9 +41,15 @@ pub(super) fn maintenance(
             break;
         }
     }
-    while ["quick", "fast", "medium", "extended", "changed"]
-        .iter()
-        .any(|w| is(parser, w))
+    if sums && (is(parser, "quick") || is(parser, "extended")) {
+        let quick = is(parser, "quick");
+        operation = Maintenance::Checksum { quick };
+        parser.next_token();
+    }
+    while !sums
+        && ["quick", "fast", "medium", "extended", "changed"]
+            .iter()
+            .any(|w| is(parser, w))
     {
         parser.next_token();
     }

@@ -124,7 +124,7 @@ impl Around<'_> {
         };
         sql.text = format!("EXPLAIN QUERY PLAN {}", sql.text);
         Ok(Action::Show(Box::new(Show {
-            what: What::Explain(sql, format),
+            what: What::Explain(Box::new(sql), format),
             filter: Filter::None,
             full: false,
         })))

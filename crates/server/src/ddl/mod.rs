@@ -2,6 +2,7 @@
 
 mod alone;
 mod alter;
+mod checksum;
 mod database;
 mod foreign;
 mod maintain;
@@ -17,7 +18,7 @@ use super::points;
 use super::session::Session;
 use super::transaction;
 use tare_dialect::ddl::FromSql;
-use tare_dialect::ddl::{Ddl, TableName};
+use tare_dialect::ddl::{Ddl, Maintenance, TableName};
 use tare_dialect::plan::Sql;
 use tare_query::programs;
 use tare_store::connection::quote;
@@ -54,6 +55,10 @@ fn forget(ddl: &Ddl) {
 
 /// Runs a change. `Some`: OK with so many affected rows; `None`: it has answered with rows.
 pub fn run(session: &mut Session, ddl: &Ddl, answer: Answer) -> Result<Option<u64>> {
+    if let Ddl::Maintain(tables, Maintenance::Checksum { quick }) = ddl {
+        checksum::checksum(session, tables, *quick, answer)?;
+        return Ok(None);
+    }
     if let Ddl::Maintain(tables, operation) = ddl {
         maintain::maintain(session, tables, *operation, answer)?;
         return Ok(None);

@@ -9,14 +9,17 @@ use crate::transaction::{self, single_statement};
 use tare_dialect::plan::{Change, Sql};
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
-use tare_store::StatementId;
+use tare_mysql::table::TableDef;
 use tare_store::write_lock::WriteGuard;
+use tare_store::{Counting, Replaced, StatementId};
 
 /// What SQLite has done for a change.
 #[derive(Default)]
 struct Done {
     examined: u64,
     changed: u64,
+    /// What a REPLACE has deleted.
+    replaced: Replaced,
     last_id: i64,
 }
 
@@ -35,7 +38,7 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
     let uses = prepare::uses(session, sql, run.columns, Some(change));
     let single = pass.is_some().then(single_statement);
     tare::stage::set(&points::EXECUTING);
-    let result = step(session, id, uses.as_deref(), run.bind);
+    let result = step(session, id, uses.as_deref(), run.bind, change);
     run.columns.uses = uses;
     session.release();
     let done = match result {
@@ -93,13 +96,15 @@ fn step(
     id: StatementId,
     uses: Option<&Uses>,
     bind: Bind<'_>,
+    change: Change,
 ) -> Result<Done> {
     let wait = uses.and_then(|uses| session.tables.begin(uses));
     let connection = session.connections.with(id)?;
     let mut rows = Rows::default();
-    let result = {
+    let (result, replaced) = {
         let mut cursor = connection.run(id)?;
         bind(&mut cursor)?;
+        let counting = (change == Change::Replace).then(|| cursor.count_replaced());
         let done = loop {
             match cursor.step() {
                 Ok(true) => {}
@@ -107,11 +112,12 @@ fn step(
                 Err(e) => break Err(e),
             }
         };
+        let replaced = counting.map(Counting::end).unwrap_or_default();
         rows.scanned = cursor.scan_status().0 as u64;
         if uses.is_some_and(Uses::counts_steps) {
             rows.steps = cursor.steps();
         }
-        done
+        (done, replaced)
     };
     if result.is_ok() {
         rows.affected = connection.changes();
@@ -129,8 +135,29 @@ fn step(
     Ok(Done {
         examined,
         changed: rows.affected,
+        replaced,
         last_id,
     })
+}
+
+/// Whether MySQL updates a row that REPLACE finds, instead of deleting it, and so does not count one that
+/// stays as it was: where the table has one unique key alone, and no other table refers to it.
+fn keeps_same(session: &mut Session, sql: &Sql) -> bool {
+    let (Some(database), Some(table)) = (&sql.writes, &sql.replaces) else {
+        return false;
+    };
+    let Ok(connection) = session.connections.own() else {
+        return false;
+    };
+    let Ok(known) = connection.definitions(database) else {
+        return false;
+    };
+    let unique = |def: &TableDef| def.indexes.iter().filter(|i| i.unique).count();
+    known.tables.get(table).is_some_and(|def| unique(def) == 1)
+        && !known
+            .tables
+            .values()
+            .any(|def| def.foreign_keys.iter().any(|k| &k.table == table))
 }
 
 /// Counts what was changed, and answers with OK.
@@ -138,6 +165,10 @@ fn answer(session: &mut Session, sql: &Sql, change: Change, done: &Done, more: b
     let mut affected = done.changed;
     if sql.counts_updates {
         affected += session.state.take_updated();
+    }
+    affected += done.replaced.deleted;
+    if done.replaced.same > 0 && keeps_same(session, sql) {
+        affected -= done.replaced.same;
     }
     let handler = match change {
         Change::Insert | Change::Replace => Counter::HandlerWrite,

@@ -162,3 +162,111 @@ fn doubles_are_cast_exactly_or_with_a_word() {
     );
     assert_eq!(one(&mut conn, "SELECT d, b, i FROM t"), "0.5|0|0");
 }
+
+/// REPLACE counts the rows that it deletes, and ON DUPLICATE KEY UPDATE those that it updates twice. Each
+/// figure is MySQL 8.0.15's (issue 16).
+#[test]
+fn replace_counts_what_it_deletes() {
+    let running = Running::start();
+    let mut conn = running.client();
+    for table in [
+        "CREATE TABLE o (id INT PRIMARY KEY, v VARCHAR(10), w DOUBLE, d DECIMAL(5,2), n INT)",
+        "CREATE TABLE a (id INT PRIMARY KEY, u INT UNIQUE, v VARCHAR(10))",
+        "CREATE TABLE c (id INT AUTO_INCREMENT PRIMARY KEY, k VARCHAR(5), n INT, UNIQUE (k))",
+        "CREATE TABLE nu (id INT, v INT)",
+        "CREATE TABLE parent (id INT PRIMARY KEY, v INT)",
+        "CREATE TABLE child (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id) ON DELETE CASCADE)",
+        "INSERT INTO parent VALUES (1, 1)",
+        "INSERT INTO child VALUES (1, 1), (2, 1)",
+    ] {
+        exec(&mut conn, table);
+    }
+    for (sql, expected) in [
+        ("REPLACE o (id, v, w, d) VALUES (1, 'a', 2, 3.10)", 1),
+        // A row that stays as it is: MySQL updates it, where there is one key alone.
+        ("REPLACE o (id, v, w, d) VALUES (1, 'a', 2, 3.1)", 1),
+        ("REPLACE o (id, v, w, d) VALUES (1, 'A', 2, 3.1)", 2),
+        ("REPLACE o (id, v) VALUES (1, 'b'), (2, 'c'), (1, 'd')", 5),
+        ("REPLACE o (id, v) VALUES (1, 'd'), (1, 'd'), (1, 'e')", 4),
+        ("REPLACE INTO o SELECT * FROM o", 2),
+        ("REPLACE INTO o (id, v) SELECT id, 'x' FROM o", 4),
+        ("REPLACE a VALUES (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c')", 3),
+        ("REPLACE a VALUES (1, 1, 'a')", 2),
+        ("REPLACE a VALUES (1, 2, 'z')", 3),
+        ("REPLACE a VALUES (9, 3, 'z')", 2),
+        ("REPLACE nu VALUES (1, 1), (1, 1)", 2),
+        ("REPLACE c (k, n) VALUES ('a', 1), ('b', 2), ('a', 3)", 4),
+        ("REPLACE c SET k = 'b', n = 9", 2),
+        (
+            "INSERT INTO c (k, n) VALUES ('a', 3) ON DUPLICATE KEY UPDATE n = n",
+            0,
+        ),
+        (
+            "INSERT INTO c (k, n) VALUES ('a', 3), ('b', 1), ('q', 1) ON DUPLICATE KEY UPDATE n = n + 1",
+            5,
+        ),
+        // What foreign keys delete is not counted; the row is deleted, though it comes back as it was.
+        ("REPLACE parent VALUES (1, 1)", 2),
+        ("INSERT INTO nu VALUES (5, 5)", 1),
+    ] {
+        assert_eq!(affected(&mut conn, sql), expected, "{sql}");
+    }
+    assert_eq!(one(&mut conn, "SELECT COUNT(*) FROM child"), "0");
+    let prepared = "REPLACE INTO o (id, v) VALUES (?, ?)";
+    for (v, expected) in [("p", 2), ("p", 1), ("q", 2)] {
+        conn.exec_drop(prepared, (1, v)).expect("replaced");
+        assert_eq!(conn.affected_rows(), expected, "{v}");
+    }
+}
+
+#[test]
+fn a_checksum_changes_when_rows_do() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(
+        &mut conn,
+        "CREATE TABLE k (id INT PRIMARY KEY, v VARCHAR(10))",
+    );
+    exec(&mut conn, "CREATE TABLE l (id INT, v VARCHAR(10))");
+    exec(&mut conn, "CREATE VIEW w AS SELECT * FROM k");
+    assert_eq!(one(&mut conn, "CHECKSUM TABLE k"), "test.k|0");
+    let mut seen = vec!["test.k|0".to_owned()];
+    for change in [
+        "INSERT INTO k VALUES (1, 'a'), (2, NULL)",
+        "UPDATE k SET v = 'A' WHERE id = 1",
+        "UPDATE k SET v = '' WHERE id = 2",
+        "DELETE FROM k WHERE id = 2",
+    ] {
+        exec(&mut conn, change);
+        let now = one(&mut conn, "CHECKSUM TABLE k EXTENDED");
+        assert!(!seen.contains(&now), "{change}: {now}");
+        seen.push(now);
+    }
+    // The rows count, and not their order.
+    exec(&mut conn, "INSERT INTO k VALUES (3, 'c')");
+    exec(&mut conn, "INSERT INTO l VALUES (3, 'c'), (1, 'A')");
+    let sums = all_of(&mut conn, "CHECKSUM TABLES k, l");
+    assert_eq!(
+        sums[0].split_once('|').unwrap().1,
+        sums[1].split_once('|').unwrap().1
+    );
+    assert_eq!(
+        all_of(&mut conn, "CHECKSUM TABLE k, nix, nodb.x, w QUICK"),
+        ["test.k|NULL", "test.nix|NULL", "nodb.x|NULL", "test.w|NULL"]
+    );
+    assert_eq!(
+        all_of(&mut conn, "SHOW WARNINGS"),
+        [
+            "Error|1146|Table 'test.nix' doesn't exist",
+            "Error|1049|Unknown database 'nodb'",
+            "Error|1347|'test.w' is not BASE TABLE",
+        ]
+    );
+    for sql in [
+        "CHECKSUM TABLE k FAST",
+        "CHECKSUM TABLE k QUICK EXTENDED",
+        "CHECKSUM k",
+    ] {
+        assert_eq!(errno(&mut conn, sql), 1064, "{sql}");
+    }
+}

@@ -174,11 +174,6 @@ const DIFFERENT: &[(&str, &[&str], &str)] = &[
         &["CREATED_TMP_TABLES", "ROWS_EXAMINED"],
         SEMIJOIN,
     ),
-    (
-        "REPLACE INTO u VALUES (1, 1, 1)",
-        &["ROWS_AFFECTED"],
-        "MySQL counts the row that is deleted and the one that is inserted; SQLite the latter",
-    ),
 ];
 
 /// The facts of each statement.

@@ -78,6 +78,7 @@ impl Rewriter<'_> {
             ignore: insert.ignore,
         };
         self.sql.writes = Some(target.database.clone());
+        self.sql.replaces = insert.replace_into.then(|| target.table.clone());
         self.sql.makes_ids = target.auto().is_some();
         target.has_columns()?;
         if self.mode.strict && !insert.ignore {

@@ -1,0 +1,153 @@
+//! The rows that a REPLACE deletes. SQLite counts those that it inserts, and tells of the others in its
+//! preupdate hook alone: .cargo/config.toml compiles it in. It is set while a REPLACE runs.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr::{self, NonNull};
+use std::slice;
+
+use rusqlite::ffi;
+
+/// What a REPLACE has deleted.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Replaced {
+    /// Rows, those that came back as they were included.
+    pub deleted: u64,
+    /// Rows that came back as they were.
+    pub same: u64,
+}
+
+/// A value, kept.
+#[derive(PartialEq)]
+enum Kept {
+    Null,
+    Number(f64),
+    Whole(i64),
+    Bytes(c_int, Vec<u8>),
+}
+
+#[derive(Default)]
+struct Counts {
+    replaced: Replaced,
+    /// The row that was deleted last, until the row for which it was is inserted.
+    last: Option<Vec<Kept>>,
+}
+
+/// Counts until it is ended or dropped.
+pub struct Counting {
+    db: NonNull<ffi::sqlite3>,
+    counts: NonNull<Counts>,
+}
+
+impl Counting {
+    /// Begins to count what a connection's REPLACE deletes.
+    ///
+    /// # Safety
+    /// The connection stays open while this lives, is this thread's, and has no other such hook.
+    pub(crate) unsafe fn new(db: NonNull<ffi::sqlite3>) -> Self {
+        let counts = NonNull::from(Box::leak(Box::<Counts>::default()));
+        // SAFETY: the connection is open; `drop` takes the hook away before it frees the counts.
+        unsafe { ffi::sqlite3_preupdate_hook(db.as_ptr(), Some(told), counts.as_ptr().cast()) };
+        Self { db, counts }
+    }
+
+    /// What was deleted.
+    pub fn end(self) -> Replaced {
+        // SAFETY: the counts live until `drop`, and SQLite looks at them only while it steps.
+        unsafe { self.counts.as_ref() }.replaced
+    }
+}
+
+impl Drop for Counting {
+    fn drop(&mut self) {
+        // SAFETY: the connection is open (see `new`); the counts came from a box, and nobody knows them
+        // once the hook is gone.
+        unsafe {
+            ffi::sqlite3_preupdate_hook(self.db.as_ptr(), None, ptr::null_mut());
+            drop(Box::from_raw(self.counts.as_ptr()));
+        }
+    }
+}
+
+/// Told of each row before it changes.
+unsafe extern "C" fn told(
+    counts: *mut c_void,
+    db: *mut ffi::sqlite3,
+    operation: c_int,
+    _database: *const c_char,
+    _table: *const c_char,
+    _before: ffi::sqlite3_int64,
+    _after: ffi::sqlite3_int64,
+) {
+    // SAFETY: SQLite calls with what `new` gave it, on the thread that steps, while `Counting` lives.
+    let counts = unsafe { &mut *counts.cast::<Counts>() };
+    // SAFETY: these may be called in the hook. What foreign keys do to other tables is below depth 0.
+    if unsafe { ffi::sqlite3_preupdate_depth(db) } != 0 {
+        return;
+    }
+    match operation {
+        ffi::SQLITE_DELETE => {
+            counts.replaced.deleted += 1;
+            // SAFETY: the values before are there in a DELETE.
+            counts.last = Some(unsafe { row(db, ffi::sqlite3_preupdate_old) });
+        }
+        ffi::SQLITE_INSERT => {
+            if let Some(last) = counts.last.take() {
+                // SAFETY: the values after are there in an INSERT.
+                let now = unsafe { row(db, ffi::sqlite3_preupdate_new) };
+                counts.replaced.same += u64::from(now == last);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The row before or after, in the hook.
+///
+/// # Safety
+/// In the hook, of an operation that has what is asked for.
+unsafe fn row(
+    db: *mut ffi::sqlite3,
+    value: unsafe extern "C" fn(*mut ffi::sqlite3, c_int, *mut *mut ffi::sqlite3_value) -> c_int,
+) -> Vec<Kept> {
+    // SAFETY: in the hook.
+    let columns = unsafe { ffi::sqlite3_preupdate_count(db) };
+    let kept = |i| {
+        let mut found = ptr::null_mut();
+        // SAFETY: in the hook, of a column that there is.
+        match unsafe { value(db, i, &raw mut found) } {
+            // SAFETY: SQLite gave it, and it lives until the hook returns.
+            ffi::SQLITE_OK if !found.is_null() => unsafe { keep(found) },
+            _ => Kept::Null,
+        }
+    };
+    (0..columns).map(kept).collect()
+}
+
+/// # Safety
+/// A value that lives.
+unsafe fn keep(value: *mut ffi::sqlite3_value) -> Kept {
+    // SAFETY: the value lives; bytes are copied before SQLite can change them.
+    unsafe {
+        match ffi::sqlite3_value_type(value) {
+            ffi::SQLITE_INTEGER => Kept::Whole(ffi::sqlite3_value_int64(value)),
+            ffi::SQLITE_FLOAT => {
+                let number = ffi::sqlite3_value_double(value);
+                // SQLite stores a double without a fraction as an integer, and tells of it as either.
+                match number as i64 {
+                    whole if whole as f64 == number => Kept::Whole(whole),
+                    _ => Kept::Number(number),
+                }
+            }
+            kind @ (ffi::SQLITE_TEXT | ffi::SQLITE_BLOB) => {
+                let bytes = ffi::sqlite3_value_blob(value).cast::<u8>();
+                let length = usize::try_from(ffi::sqlite3_value_bytes(value)).unwrap_or(0);
+                let copy = match bytes.is_null() {
+                    true => Vec::new(),
+                    false => slice::from_raw_parts(bytes, length).to_vec(),
+                };
+                Kept::Bytes(kind, copy)
+            }
+            _ => Kept::Null,
+        }
+    }
+}
