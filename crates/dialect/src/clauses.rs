@@ -1,16 +1,15 @@
 //! The names that a statement writes, each with its clause. SQLite tells of a name that it does not
 //! know nothing but the name; MySQL tells the clause, too.
 
-use std::ops::ControlFlow;
-
 use sqlparser::ast::{
     AssignmentTarget, Expr, GroupByExpr, JoinConstraint, OrderByKind, Query, Select, SelectItem,
-    SetExpr, Statement, TableFactor, visit_expressions,
+    SetExpr, Statement, TableFactor,
 };
 
 use crate::error::{Clause, Error};
 use crate::join::constraint;
 use crate::name::whole_name;
+use crate::walk;
 
 /// The names of columns that a statement writes, as it writes them: `a`, `t.a`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -153,16 +152,13 @@ impl Names {
 
     /// The names in an expression; those in a subquery's clauses are said to be in this one.
     fn within(&mut self, clause: Clause, expr: &Expr) {
-        let _ = visit_expressions(expr, |e| {
-            match e {
-                Expr::Identifier(name) => self.add(clause, name.value.clone()),
-                Expr::CompoundIdentifier(parts) => {
-                    let parts: Vec<&str> = parts.iter().map(|p| p.value.as_str()).collect();
-                    self.add(clause, parts.join("."));
-                }
-                _ => {}
+        walk::expressions(expr, &mut |e| match e {
+            Expr::Identifier(name) => self.add(clause, name.value.clone()),
+            Expr::CompoundIdentifier(parts) => {
+                let parts: Vec<&str> = parts.iter().map(|p| p.value.as_str()).collect();
+                self.add(clause, parts.join("."));
             }
-            ControlFlow::<()>::Continue(())
+            _ => {}
         });
     }
 }

@@ -26,6 +26,7 @@ pub mod split;
 pub mod tokens;
 pub mod translate;
 pub mod types;
+pub mod walk;
 
 pub use self::error::{Error, Result, at, near};
 pub use self::mode::Mode;

@@ -5,10 +5,9 @@
 //! them named once, in a derived table of its own, so that no name of an argument can mean a column
 //! of a table that the SELECT reads.
 
-use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
-use sqlparser::ast::{Expr, Query, Statement, Value, visit_expressions_mut};
+use sqlparser::ast::{Expr, Query, Statement, Value};
 
 use tare_dialect::Mode;
 use tare_dialect::error::{Error, Result};
@@ -16,6 +15,7 @@ use tare_dialect::function::Evaluation::{self, Immutable, Stable};
 use tare_dialect::node;
 use tare_dialect::rewrite::Rewriter;
 use tare_dialect::schema::{Rewritten, Routine, Schema};
+use tare_dialect::walk;
 use tare_functions::{Scalar, Session, scalar};
 
 use crate::native;
@@ -306,7 +306,7 @@ impl Routine for Function {
 /// What is put there is not looked at again: a statement may have parameters of its own.
 fn fill(query: &mut Query, arguments: &[Expr]) -> usize {
     let mut filled = 0;
-    let _ = visit_expressions_mut(query, |e| {
+    walk::change_all(query, &mut |e| {
         if let Expr::Value(v) = e
             && let Value::Placeholder(hole) = &v.value
             && let Some(Ok(n)) = hole.strip_prefix('?').map(str::parse::<usize>)
@@ -315,7 +315,6 @@ fn fill(query: &mut Query, arguments: &[Expr]) -> usize {
             *e = argument.clone();
             filled += 1;
         }
-        ControlFlow::<()>::Continue(())
     });
     filled
 }

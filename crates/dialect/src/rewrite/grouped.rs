@@ -8,6 +8,7 @@ use sqlparser::ast::{
 
 use super::Rewriter;
 use super::select::aggregates;
+use crate::walk;
 
 /// A column's name, where an expression is nothing else.
 fn column(expr: &Expr) -> Option<&str> {
@@ -20,9 +21,8 @@ fn column(expr: &Expr) -> Option<&str> {
 
 fn mentions(expr: &Expr, name: &str) -> bool {
     let mut found = false;
-    let _ = sqlparser::ast::visit_expressions(expr, |e| {
+    walk::expressions(expr, &mut |e| {
         found |= column(e).is_some_and(|c| c.eq_ignore_ascii_case(name));
-        std::ops::ControlFlow::<()>::Continue(())
     });
     found
 }
@@ -30,12 +30,11 @@ fn mentions(expr: &Expr, name: &str) -> bool {
 /// A subquery's aggregates are its own.
 fn asks_again(expr: &Expr) -> bool {
     let mut found = false;
-    let _ = sqlparser::ast::visit_expressions(expr, |e| {
+    walk::expressions(expr, &mut |e| {
         found |= matches!(
             e,
             Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. }
         );
-        std::ops::ControlFlow::<()>::Continue(())
     });
     found
 }

@@ -1,11 +1,8 @@
 //! WITH ROLLUP: one SELECT for each level of the groups, joined and put in MySQL's order.
 
-use std::ops::ControlFlow;
-
 use crate::error::{Clause, Error, Result};
 use sqlparser::ast::{
     Expr, GroupByExpr, GroupByWithModifier, Ident, Query, Select, SelectItem, SetExpr, Value,
-    visit_expressions_mut,
 };
 
 use super::Rewriter;
@@ -13,6 +10,7 @@ use crate::function::{arguments, name_of};
 use crate::name::ident;
 use crate::node::{self, query};
 use crate::schema::Schema;
+use crate::walk;
 
 impl Rewriter<'_> {
     /// Makes a query WITH ROLLUP one that SQLite knows.
@@ -115,7 +113,7 @@ fn columns(projection: &[SelectItem]) -> Result<Vec<String>> {
 fn level(schema: &dyn Schema, select: &Select, by: &[Expr], keys: &[Expr], kept: usize) -> Select {
     let mut level = select.clone();
     let rolled = |e: &mut Expr| {
-        let _ = visit_expressions_mut(e, |e| {
+        walk::change(e, &mut |e| {
             if let Expr::Function(f) = e
                 && name_of(f) == "grouping"
             {
@@ -126,7 +124,6 @@ fn level(schema: &dyn Schema, select: &Select, by: &[Expr], keys: &[Expr], kept:
                 });
                 *e = node::number(bits);
             }
-            ControlFlow::<()>::Continue(())
         });
         replace_keys(schema, e, &keys[kept..]);
     };
@@ -151,7 +148,7 @@ fn level(schema: &dyn Schema, select: &Select, by: &[Expr], keys: &[Expr], kept:
                 _ => None,
             })
             .collect();
-        let _ = visit_expressions_mut(having, |e| {
+        walk::change(having, &mut |e| {
             if let Expr::Identifier(name) = e
                 && let Some((_, expr)) = names
                     .iter()
@@ -159,7 +156,6 @@ fn level(schema: &dyn Schema, select: &Select, by: &[Expr], keys: &[Expr], kept:
             {
                 *e = Expr::Nested(Box::new(expr.clone()));
             }
-            ControlFlow::<()>::Continue(())
         });
         rolled(having);
     }

@@ -1,10 +1,9 @@
 //! UPDATE.
 
 use std::collections::HashMap;
-use std::ops::ControlFlow;
 
 use crate::error::{Clause, Error, Result};
-use sqlparser::ast::{AssignmentTarget, Expr, ObjectName, OrderByExpr, Update, visit_expressions};
+use sqlparser::ast::{AssignmentTarget, Expr, ObjectName, OrderByExpr, Update};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::{ColumnDef, TableDef};
 use tare_mysql::types::{base_type, parts};
@@ -16,7 +15,7 @@ use crate::plan::Sql;
 use crate::rewrite::{Rewriter, converted};
 use crate::schema::Schema;
 use crate::scope::Names;
-use crate::{function, near, node};
+use crate::{function, near, node, walk};
 
 impl Rewriter<'_> {
     /// UPDATE.
@@ -258,14 +257,13 @@ fn owner(names: &Names<'_>, column: &ObjectName) -> Option<String> {
 /// Whether an expression gives the same again when it is evaluated twice.
 pub(in crate::rewrite) fn is_certain(schema: &dyn Schema, expr: &Expr) -> bool {
     let mut certain = true;
-    let _ = visit_expressions(expr, |e| {
+    walk::expressions(expr, &mut |e| {
         certain &= match e {
             Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => false,
             Expr::BinaryOp { op, .. } => *op != sqlparser::ast::BinaryOperator::Assignment,
             Expr::Function(f) => function::is_certain(schema, &function::name_of(f)),
             _ => true,
         };
-        ControlFlow::<()>::Continue(())
     });
     certain
 }

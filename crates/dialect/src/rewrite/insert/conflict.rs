@@ -1,18 +1,17 @@
 //! ON DUPLICATE KEY UPDATE.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::error::Result;
-use sqlparser::ast::{Assignment, AssignmentTarget, Expr, Ident, visit_expressions_mut};
+use sqlparser::ast::{Assignment, AssignmentTarget, Expr, Ident};
 
 use super::Target;
 use crate::function::{arguments, name_of};
 use crate::name::{ident, last_name, quote};
-use crate::near;
 use crate::rewrite::Rewriter;
 use crate::rewrite::change::{differs, is_certain};
 use crate::scope::{Column, Relation, Scope};
+use crate::{near, walk};
 
 /// What SQLite calls the row that was refused.
 const EXCLUDED: &str = "excluded";
@@ -90,7 +89,7 @@ impl Rewriter<'_> {
 
 /// VALUES(c) and the row's alias are the row that was refused.
 fn excluded(expr: &mut Expr, alias: Option<&str>) {
-    let _ = visit_expressions_mut(expr, |e| {
+    walk::change(expr, &mut |e| {
         let column = match e {
             Expr::Function(f) if name_of(f) == "values" => match arguments(f).as_slice() {
                 [Expr::Identifier(column)] => Some(column.value.clone()),
@@ -107,6 +106,5 @@ fn excluded(expr: &mut Expr, alias: Option<&str>) {
         if let Some(column) = column {
             *e = Expr::CompoundIdentifier(vec![Ident::new(EXCLUDED), ident(&column)]);
         }
-        ControlFlow::<()>::Continue(())
     });
 }

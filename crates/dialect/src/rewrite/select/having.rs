@@ -1,14 +1,11 @@
 //! HAVING.
 
-use std::ops::ControlFlow;
-
-use sqlparser::ast::{
-    BinaryOperator, Expr, GroupByExpr, Select, SelectItem, visit_expressions_mut,
-};
+use sqlparser::ast::{BinaryOperator, Expr, GroupByExpr, Select, SelectItem};
 
 use super::aggregates;
 use crate::node::{binary, nested};
 use crate::rewrite::Rewriter;
+use crate::walk;
 
 impl Rewriter<'_> {
     /// HAVING sees the select list's aliases first, and may stand where nothing is grouped.
@@ -26,7 +23,7 @@ impl Rewriter<'_> {
         let Some(having) = &mut select.having else {
             return;
         };
-        let _ = visit_expressions_mut(having, |e| {
+        walk::change(having, &mut |e| {
             if let Expr::Identifier(name) = e
                 && let Some((_, expr)) = aliases
                     .iter()
@@ -35,7 +32,6 @@ impl Rewriter<'_> {
             {
                 *e = Expr::Nested(Box::new(expr.clone()));
             }
-            ControlFlow::<()>::Continue(())
         });
         let grouped = !matches!(&select.group_by, GroupByExpr::Expressions(by, _) if by.is_empty());
         let schema = &*self.names.schema;

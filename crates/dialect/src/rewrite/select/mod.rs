@@ -18,7 +18,7 @@ use self::check::positions;
 use super::Rewriter;
 use crate::plan::Sql;
 use crate::schema::{Rewritten, Schema};
-use crate::{function, near};
+use crate::{function, near, walk};
 
 impl Rewriter<'_> {
     /// SELECT.
@@ -136,14 +136,13 @@ impl Rewriter<'_> {
 /// Whether an aggregate function is called, outside of subqueries and windows.
 pub(in crate::rewrite) fn aggregates(schema: &dyn Schema, expr: &Expr) -> bool {
     let mut found = false;
-    let _ = sqlparser::ast::visit_expressions(expr, |e| {
+    walk::expressions(expr, &mut |e| {
         if let Expr::Function(f) = e
             && f.over.is_none()
             && function::is_aggregate(schema, &function::name_of(f))
         {
             found = true;
         }
-        ControlFlow::<()>::Continue(())
     });
     found
 }
