@@ -13,10 +13,10 @@ LEFT_OUT_SERVERS = target/left-out-servers
 # Crates whose behaviour changes with the feature `instrument`. The others are left out of the
 # runs without it, because tare-abi would switch the feature back on for all of them.
 SWITCHED = -p tare -p tare-server -p tare-cli
-SHELL_SCRIPTS = $(shell grep -lE '^\#!/usr/bin/env bash' scripts/* .ci/run)
+SHELL_SCRIPTS = $(shell grep -lE '^\#!/usr/bin/env bash' scripts/* packaging/check .ci/run) $(wildcard packaging/debian/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-demo deps-weigh build test unit lint arrows house licences loom bench bench-server door-bench demo weigh-quick test-long fuzz install-c
+.PHONY: help deps deps-demo deps-weigh build test unit lint arrows house licences loom bench bench-server door-bench demo package weigh-quick test-long fuzz install-c
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -78,7 +78,7 @@ bench: ## measure the engine against one rdtsc, and reading it; writes target/be
 # Each is a recipe; WEIGH="--quick" makes it short, WEIGH="--repetitions 20" long. Results are in target/weigh.
 WEIGHED = target/weigh
 WEIGH =
-weigh = rm -rf $(WEIGHED)/$(1) && target/release/tare weigh $(1) --output $(WEIGHED)/$(1) $(2) $(WEIGH)
+weigh = rm -rf $(WEIGHED)/$(1) && $(or $(3),target/release/tare) weigh $(1) --output $(WEIGHED)/$(1) $(2) $(WEIGH)
 
 bench-server: deps-demo build ## measure what instrumentation costs tare serve, in CPU and memory (about 10 minutes)
 	CARGO_TARGET_DIR=target/plain $(CARGO) build --release -p tare-cli --no-default-features
@@ -89,9 +89,10 @@ door-bench: deps-weigh build ## measure what Tare costs in unmodified MySQL and 
 	@$(call weigh,door)
 	@$(call weigh,memory,--server 'mysql 5.7' --server mariadb --server 'mysql 8.0' --server 'mysql 5.6')
 
-demo: deps-demo ## what everything on costs under sysbench, and what it shows (about 2 minutes)
-	$(CARGO) build --release -p tare-cli --no-default-features --features instrument
-	@$(call weigh,demo)
+# Only what it runs: no door, no tare top.
+demo: deps-demo ## what everything on costs under sysbench, and what it shows (about 2 minutes, and the build before)
+	$(CARGO) build --profile demo -p tare-cli --no-default-features --features instrument
+	@$(call weigh,demo,,target/demo/tare)
 
 # Recipe own takes a server and a load of the user's: here tare serve, and sysbench.
 RECIPES = configs versions instruments connect schedulers allocators locks generator own demo server door memory events explain late
@@ -104,6 +105,11 @@ test-long: deps ## the same tests with their long settings (fuzz cases, stress);
 
 fuzz: ## let libFuzzer look for bytes that break segments, packets, statements or digests, 60 s each (needs cargo +nightly and cargo-fuzz)
 	@scripts/fuzz
+
+package: ## build .deb packages in target/packages: tools, door, C library
+	@scripts/deps package
+	$(CARGO) build --release -p tare-cli -p tare-psi -p tare-abi
+	@scripts/package
 
 PREFIX ?= /usr/local
 install-c: ## build the C library and install tare.h, libtare.so and libtare.a (PREFIX=/usr/local)

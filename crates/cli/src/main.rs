@@ -9,6 +9,7 @@ mod exit;
 mod explain;
 #[cfg(feature = "history")]
 mod live;
+#[cfg(feature = "terminal")]
 mod manual;
 mod observe;
 mod output;
@@ -21,6 +22,7 @@ mod save;
 mod serve;
 mod serve_options;
 mod sql;
+#[cfg(feature = "terminal")]
 mod top;
 #[cfg(feature = "history")]
 mod watched;
@@ -66,6 +68,7 @@ enum Command {
     Door(door::install::Args),
     Sql(sql::Args),
     Ps(ps::Args),
+    #[cfg(feature = "terminal")]
     Top(Box<top::Args>),
     Querystat(querystat::Args),
     #[cfg(feature = "history")]
@@ -74,6 +77,7 @@ enum Command {
     Live(Box<live::Args>),
     Explain(explain::Args),
     Weigh(Box<weigh::Args>),
+    #[cfg(feature = "terminal")]
     Manual(manual::Args),
     #[command(hide = true)]
     WeighLocks(weigh_locks::Args),
@@ -91,6 +95,7 @@ fn main() -> ExitCode {
         Command::Door(args) => door::install::main(&args),
         Command::Sql(args) => sql::main(&args),
         Command::Ps(args) => ps::main(&args),
+        #[cfg(feature = "terminal")]
         Command::Top(args) => top::main(&args),
         Command::Querystat(args) => querystat::main(&args),
         #[cfg(feature = "history")]
@@ -99,6 +104,7 @@ fn main() -> ExitCode {
         Command::Live(args) => live::main(&args),
         Command::Explain(args) => explain::main(&args),
         Command::Weigh(args) => weigh::main(*args),
+        #[cfg(feature = "terminal")]
         Command::Manual(args) => manual::main(&args, <Cli as clap::CommandFactory>::command()),
         Command::WeighLocks(args) => weigh_locks::main(args),
     });

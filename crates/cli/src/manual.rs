@@ -13,7 +13,7 @@ use crate::exit::{FAILED, Failure};
 /// Write manual pages, and completions for bash, zsh and fish
 ///
 /// The directory gets what /usr/share has: man/man1, bash-completion/completions,
-/// zsh/vendor-completions and fish/vendor_completions.d.
+/// zsh/vendor-completions and fish/vendor_completions.d. Packages of Tare have these already.
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {

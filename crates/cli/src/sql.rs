@@ -2,11 +2,12 @@
 
 mod cell;
 pub mod local;
+#[cfg(feature = "terminal")]
 mod prompt;
 mod remote;
 
 use std::fmt;
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -184,7 +185,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let mut run = |statement: &str| run_one(&mut session, statement, format);
     match &args.execute {
         Some(text) => run_all(text.as_bytes(), &mut run),
-        None if std::io::stdin().is_terminal() => {
+        #[cfg(feature = "terminal")]
+        None if std::io::IsTerminal::is_terminal(&std::io::stdin()) => {
             prompt::converse(&mut run)?;
             Ok(ExitCode::SUCCESS)
         }

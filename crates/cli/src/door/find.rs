@@ -84,7 +84,7 @@ fn behind_mysqld_safe(script: &Path, arguments: &[OsString]) -> Option<PathBuf> 
         .find(|path| path.is_file())
 }
 
-/// libtare_psi.so: as named, or beside this program, or in ../lib.
+/// libtare_psi.so: as named, or beside this program, or in ../lib or ../lib/tare.
 pub fn library(named: Option<&Path>) -> Result<PathBuf, String> {
     let variable = std::env::var_os(LIBRARY_VARIABLE).map(PathBuf::from);
     if let Some(path) = named.map(Path::to_owned).or(variable) {
@@ -101,6 +101,8 @@ pub fn library(named: Option<&Path>) -> Result<PathBuf, String> {
         [
             directory.join(LIBRARY),
             directory.join("../lib").join(LIBRARY),
+            // Where packages have it: no program is to link with it.
+            directory.join("../lib/tare").join(LIBRARY),
         ]
     });
     places
