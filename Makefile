@@ -108,7 +108,7 @@ fuzz: ## let libFuzzer look for bytes that break segments, packets, statements o
 
 package: ## build .deb packages in target/packages: tools, door, C library
 	@scripts/deps package
-	$(CARGO) build --release -p tare-cli -p tare-psi -p tare-abi
+	$(CARGO) build --profile dist -p tare-cli -p tare-psi -p tare-abi
 	@scripts/package
 
 PREFIX ?= /usr/local
