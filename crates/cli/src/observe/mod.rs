@@ -59,6 +59,7 @@ impl Observed {
     }
 
     /// The same anew, after it was lost.
+    #[cfg(feature = "terminal")]
     pub fn reopen(&mut self) -> Result<(), Failure> {
         *self = Self::open(self.target.clone())?;
         Ok(())

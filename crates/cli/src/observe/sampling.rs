@@ -68,6 +68,7 @@ impl Sampling {
     }
 
     /// How events of this type are: in words, if they are.
+    #[cfg(any(test, feature = "terminal"))]
     pub fn rule(&self, event_type: &str) -> Option<String> {
         // Idle times go with waits.
         let event_type = if event_type == "idle" {

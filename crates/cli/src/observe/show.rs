@@ -37,6 +37,7 @@ pub fn count(n: f64) -> String {
 }
 
 /// Bytes, in powers of 1024.
+#[cfg(any(test, feature = "terminal"))]
 pub fn bytes(n: f64) -> String {
     const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let mut scaled = n + 0.0;
@@ -52,6 +53,7 @@ pub fn bytes(n: f64) -> String {
 }
 
 /// A share.
+#[cfg(feature = "terminal")]
 pub fn percent(share: f64) -> String {
     format!("{:.1}", share * 100.0)
 }
