@@ -36,6 +36,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use exit::Failure;
+use tare_mysql::memory::Counted;
 
 tare::classes! {
     /// What the server allocates itself; SQLite's share has a class of its own.
@@ -43,7 +44,8 @@ tare::classes! {
 }
 
 #[global_allocator]
-static ALLOCATOR: tare::memory::Tracked<System> = tare::memory::Tracked::new(System, &HEAP);
+static ALLOCATOR: Counted<tare::memory::Tracked<System>> =
+    Counted(tare::memory::Tracked::new(System, &HEAP));
 
 /// A Performance Schema for any server.
 ///

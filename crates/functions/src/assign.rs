@@ -6,6 +6,7 @@
 use tare_mysql::decimal::Decimal;
 
 use crate::exact::{decimal, integer, largest};
+use crate::made::offset;
 use crate::prelude::*;
 
 mod member;
@@ -40,7 +41,7 @@ fn misfit(ctx: &Call<'_>, code: u16, message: String, instead: Value) -> Answer 
 }
 
 fn column(ctx: &Call<'_>) -> String {
-    text(ctx, 1).unwrap_or_default()
+    text(ctx, 1).unwrap_or_default().into_owned()
 }
 
 /// 1264.
@@ -170,23 +171,20 @@ fn to_char(ctx: &Call<'_>) -> Answer {
     };
     let value = value.trim_end_matches(' ');
     let most = int(ctx, 3).unwrap_or(1).max(0) as usize;
-    if value.chars().count() <= most {
+    let end = offset(value, most);
+    if end == value.len() {
         return Ok(Value::Text(value.to_owned()));
     }
     let message = format!("Data too long for column '{}' at row 1", column(ctx));
-    misfit(
-        ctx,
-        1406,
-        message,
-        Value::Text(value.chars().take(most).collect()),
-    )
+    misfit(ctx, 1406, message, Value::Text(value[..end].to_owned()))
 }
 
 /// A BINARY of so many bytes, with zeros at its end. What is too long its constraint refuses.
 fn to_binary(ctx: &Call<'_>) -> Answer {
-    let Some(mut value) = bytes(ctx, 0) else {
+    let Some(value) = bytes(ctx, 0) else {
         return Ok(Value::Null);
     };
+    let mut value = value.into_owned();
     let most = int(ctx, 3).unwrap_or(1).max(0) as usize;
     if value.len() < most {
         value.resize(most, 0);

@@ -1,21 +1,25 @@
 //! A call: its arguments as MySQL reads them, and its answer.
 
+use std::borrow::Cow;
 use std::ops::Deref;
 
 use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Error, Result, ffi};
 use tare_mysql::date::DateTime;
+use tare_mysql::decimal::number_length;
 use tare_mysql::error::{SqlError, raised};
+use tare_mysql::memory;
 
 use crate::session::Session;
 
 /// Bytes that a function computes with before it looks whether its statement must end: some milliseconds.
-/// A multiple of 2, as UNHEX wants it, and of 57, as lines of base64 do.
-pub(crate) const STEP: usize = 57 * 8192;
+/// A multiple of 2, as UNHEX wants it, and of 57, as lines of base64 do. Tests count the looks at texts
+/// that are smaller than those that clients send, by the same factor.
+pub(crate) const STEP: usize = 57 * if cfg!(test) { 16 } else { 8192 };
 
 /// Rounds of a small loop between two such looks.
-const ROUNDS: usize = 1 << 16;
+pub(crate) const ROUNDS: usize = 1 << if cfg!(test) { 7 } else { 16 };
 
 /// A call's value.
 pub type Answer = Result<Value>;
@@ -32,12 +36,16 @@ impl<'a> Call<'a> {
         Self { context, session }
     }
 
-    /// 1317, where the statement must end. To be asked between steps of a few milliseconds.
+    /// 1317, where the statement must end, and 1041, where it has taken more memory than it may. To be
+    /// asked between steps of a few milliseconds.
     pub(crate) fn go_on(&self) -> Result<()> {
-        match self.session.must_stop() {
-            true => Err(raise(SqlError::interrupted())),
-            false => Ok(()),
-        }
+        go_on(self.session)
+    }
+
+    /// 1041, where the statement may not take so many bytes more. To be asked before a large text is made:
+    /// memory is counted when it is there, and the allocator cannot refuse it.
+    pub(crate) fn room(&self, bytes: usize) -> Result<()> {
+        room(bytes)
     }
 
     /// The same in a loop, now and then: `i` is the round.
@@ -85,35 +93,44 @@ impl<'a> Deref for Call<'a> {
     }
 }
 
-/// An argument as text.
-pub fn text(ctx: &Context<'_>, i: usize) -> Option<String> {
+/// Whether the statement of this thread may take so much: see [`Call::room`].
+pub(crate) fn room(bytes: usize) -> Result<()> {
+    match bytes > STEP && !memory::has_room(bytes) {
+        true => Err(raise(memory::exhausted())),
+        false => Ok(()),
+    }
+}
+
+/// Whether a session's statement goes on: see [`Call::go_on`].
+pub(crate) fn go_on(session: &dyn Session) -> Result<()> {
+    if session.must_stop() {
+        return Err(raise(SqlError::interrupted()));
+    }
+    match memory::has_room(0) {
+        true => Ok(()),
+        false => Err(raise(memory::exhausted())),
+    }
+}
+
+/// An argument as text. SQLite's own is not copied.
+pub fn text<'c>(ctx: &'c Context<'_>, i: usize) -> Option<Cow<'c, str>> {
     match ctx.get_raw(i) {
         ValueRef::Null => None,
-        ValueRef::Integer(n) => Some(n.to_string()),
-        ValueRef::Real(x) => Some(tare_mysql::wire::value::display_real(x, false)),
-        ValueRef::Text(t) | ValueRef::Blob(t) => Some(String::from_utf8_lossy(t).into_owned()),
+        ValueRef::Integer(n) => Some(n.to_string().into()),
+        ValueRef::Real(x) => Some(tare_mysql::wire::value::display_real(x, false).into()),
+        ValueRef::Text(t) | ValueRef::Blob(t) => Some(String::from_utf8_lossy(t)),
     }
+}
+
+/// A text as a function's value.
+pub fn copied(text: Cow<'_, str>) -> Value {
+    Value::Text(text.into_owned())
 }
 
 /// A number as MySQL reads it out of a text: as far as it goes, else 0.
 pub(crate) fn prefix_number(text: &str) -> f64 {
     let text = text.trim();
-    let mut end = 0;
-    for (i, c) in text.char_indices() {
-        let ok = c.is_ascii_digit()
-            || ((c == '-' || c == '+') && (i == 0 || text[..i].ends_with(['e', 'E'])))
-            || c == '.'
-            || ((c == 'e' || c == 'E') && i > 0);
-        if !ok {
-            break;
-        }
-        end = i + 1;
-    }
-    (0..=end)
-        .rev()
-        .filter(|&n| text.is_char_boundary(n))
-        .find_map(|n| text[..n].parse().ok())
-        .unwrap_or(0.0)
+    text[..number_length(text)].parse().unwrap_or(0.0)
 }
 
 /// An argument as a number.
@@ -143,11 +160,11 @@ pub fn int(ctx: &Context<'_>, i: usize) -> Option<i64> {
 }
 
 /// The bytes of a text or a BLOB.
-pub fn bytes(ctx: &Context<'_>, i: usize) -> Option<Vec<u8>> {
+pub fn bytes<'c>(ctx: &'c Context<'_>, i: usize) -> Option<Cow<'c, [u8]>> {
     match ctx.get_raw(i) {
         ValueRef::Null => None,
-        ValueRef::Text(b) | ValueRef::Blob(b) => Some(b.to_vec()),
-        _ => text(ctx, i).map(String::into_bytes),
+        ValueRef::Text(b) | ValueRef::Blob(b) => Some(b.into()),
+        _ => text(ctx, i).map(|t| t.into_owned().into_bytes().into()),
     }
 }
 
@@ -192,6 +209,7 @@ pub(crate) fn hex(ctx: &Call<'_>, bytes: &[u8], upper: bool) -> Result<String> {
         true => b"0123456789ABCDEF",
         false => b"0123456789abcdef",
     };
+    ctx.room(bytes.len() * 2)?;
     let mut out = String::with_capacity(bytes.len() * 2);
     ctx.in_steps(bytes, |step| {
         for b in step {

@@ -1,6 +1,7 @@
 //! CONVERT(... USING ...): a text in another character set, or the text that bytes are in one. SQLite's
 //! texts are UTF-8, so that a character which the set lacks becomes a question mark.
 
+use crate::made::Made;
 use crate::prelude::*;
 
 /// What the dialect writes.
@@ -9,26 +10,37 @@ pub(crate) static HELPERS: &[Helper] = &[helper("tare_convert", 2, 2, |ctx| {
         return Ok(Value::Null);
     };
     let ValueRef::Blob(bytes) = ctx.get_raw(0) else {
-        return opt(text(ctx, 0).map(|text| represented(&text, &charset)));
+        return match text(ctx, 0) {
+            Some(text) => ctx.mapped(&text, |piece| represented(piece, &charset)),
+            None => Ok(Value::Null),
+        };
     };
-    Ok(match charset.as_str() {
-        "latin1" => bytes
-            .iter()
-            .map(|b| of_latin1(*b))
-            .collect::<String>()
-            .into(),
+    Ok(match &*charset {
+        "latin1" => decoded(ctx, bytes, of_latin1)?,
         "ascii" => {
             if let Some(wrong) = bytes.iter().position(|b| !b.is_ascii()) {
                 ctx.session.invalid_text(&charset, shown(&bytes[wrong..]));
             }
-            let letters = bytes
-                .iter()
-                .map(|b| if b.is_ascii() { *b as char } else { '?' });
-            letters.collect::<String>().into()
+            decoded(
+                ctx,
+                bytes,
+                |b| if b.is_ascii() { char::from(b) } else { '?' },
+            )?
         }
         _ => of_utf8(ctx, &charset, bytes),
     })
 })];
+
+/// A text of bytes that are a character each.
+fn decoded(ctx: &Call<'_>, bytes: &[u8], of: fn(u8) -> char) -> Answer {
+    let mut made = Made::new(ctx.session);
+    for step in bytes.chunks(STEP) {
+        if !made.push(&step.iter().map(|b| of(*b)).collect::<String>())? {
+            return Ok(Value::Null);
+        }
+    }
+    Ok(made.value())
+}
 
 /// MySQL shows three of the bytes that are no text.
 fn shown(bytes: &[u8]) -> &[u8] {

@@ -3,6 +3,7 @@
 use data_encoding::BASE64;
 use sqlparser::ast::{Expr, Value as Literal};
 
+use crate::made::Made;
 use crate::prelude::*;
 
 /// By name.
@@ -12,9 +13,23 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         let Some(s) = text(ctx, 0) else {
             return Ok(Value::Null);
         };
+        ctx.room(s.len() * 2)?;
         let mut digits = String::with_capacity(s.len());
         ctx.in_texts(&s, |step| digits.extend(step.split_ascii_whitespace()))?;
-        opt(from_base64(&digits))
+        // Four digits are three bytes, and none go over a step's end.
+        let mut out = Vec::with_capacity(digits.len());
+        let mut right = true;
+        let end = digits.len();
+        ctx.in_steps(digits.as_bytes(), |step| {
+            // What fills up the last four stands at the end alone.
+            let last = step.as_ptr_range().end == digits.as_bytes()[end..].as_ptr();
+            match BASE64.decode(step) {
+                Ok(_) if !last && step.ends_with(b"=") => right = false,
+                Ok(bytes) => out.extend(bytes),
+                Err(_) => right = false,
+            }
+        })?;
+        opt(right.then_some(out))
     }),
     own("hex", 1, 1, Text, |ctx| {
         Ok(match ctx.get_raw(0) {
@@ -48,15 +63,24 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         let Some(b) = bytes(ctx, 0) else {
             return Ok(Value::Null);
         };
-        let mut parts = Vec::new();
-        ctx.in_steps(&b, |step| parts.push(to_base64(step)))?;
-        Ok(parts.join("\n").into())
+        let mut made = Made::new(ctx.session);
+        for (i, step) in b.chunks(STEP).enumerate() {
+            if i > 0 && !made.push("\n")? || !made.push(&to_base64(step))? {
+                return Ok(Value::Null);
+            }
+        }
+        Ok(made.value())
     }),
     hidden("unhex", 1, 1, Bytes, "tare_unhex", |ctx| {
         let Some(s) = text(ctx, 0) else {
             return Ok(Value::Null);
         };
-        let s = if s.len() % 2 == 1 { format!("0{s}") } else { s };
+        ctx.room(s.len() * 2)?;
+        let s = if s.len() % 2 == 1 {
+            format!("0{s}").into()
+        } else {
+            s
+        };
         let mut out = Vec::with_capacity(s.len() / 2);
         let mut right = true;
         let digit = |b: u8| char::from(b).to_digit(16).map(|d| d as u8);
@@ -127,7 +151,7 @@ fn to_base64(bytes: &[u8]) -> String {
     lines.join("\n")
 }
 
-/// Of digits alone, without spaces.
+#[cfg(test)]
 fn from_base64(text: &str) -> Option<Vec<u8>> {
     BASE64.decode(text.as_bytes()).ok()
 }

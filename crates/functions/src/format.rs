@@ -9,7 +9,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         opt(text(ctx, 0).zip(text(ctx, 1)).and_then(|(kind, place)| {
             let place = place.to_uppercase();
             Some(
-                match (kind.as_str(), place.as_str()) {
+                match (&*kind, &*place) {
                     ("DATE", "USA") => "%m.%d.%Y",
                     ("DATE", "JIS" | "ISO") => "%Y-%m-%d",
                     ("DATE", "EUR") => "%d.%m.%Y",

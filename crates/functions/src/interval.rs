@@ -22,10 +22,12 @@ pub(crate) static FUNCTIONS: &[Function] = &[
                 70..100 => 1900 + y,
                 _ => y,
             };
-            (n > 0).then(|| {
-                let (y, m, d) = time::civil_from_days(time::days_from_civil(y, 1, 1) + n - 1);
-                format!("{y:04}-{m:02}-{d:02}")
-            })
+            // Dates end with the year 9999.
+            if !(0..=9999).contains(&y) || !(1..=9999 * 366).contains(&n) {
+                return None;
+            }
+            let (y, m, d) = time::civil_from_days(time::days_from_civil(y, 1, 1) + n - 1);
+            (y <= 9999).then(|| format!("{y:04}-{m:02}-{d:02}"))
         }))
     }),
     own("maketime", 3, 3, Time, |ctx| {
@@ -41,13 +43,17 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     own("period_add", 2, 2, Int, |ctx| {
         opt(int(ctx, 0).zip(int(ctx, 1)).map(|(p, n)| {
             let months = period(p).saturating_add(n);
-            months.div_euclid(12) * 100 + months.rem_euclid(12) + 1
+            let of_year = months.rem_euclid(12) + 1;
+            months
+                .div_euclid(12)
+                .saturating_mul(100)
+                .saturating_add(of_year)
         }))
     }),
     own("period_diff", 2, 2, Int, |ctx| {
         opt(int(ctx, 0)
             .zip(int(ctx, 1))
-            .map(|(a, b)| period(a) - period(b)))
+            .map(|(a, b)| period(a).saturating_sub(period(b))))
     }),
     own("sec_to_time", 1, 1, Time, |ctx| {
         opt(real(ctx, 0).map(|s| time::time_text((s * 1e6) as i64)))
@@ -83,7 +89,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 pub(crate) static HELPERS: &[Helper] = &[
     helper("tare_date_add", 3, 3, |ctx| {
         match (date(ctx, 0), real(ctx, 1), text(ctx, 2)) {
-            (Some(d), Some(n), Some(unit)) => match unit.as_str() {
+            (Some(d), Some(n), Some(unit)) => match &*unit {
                 "MICROSECOND" | "SECOND" | "MINUTE" | "HOUR" | "DAY" | "WEEK" | "MONTH"
                 | "QUARTER" | "YEAR" => opt(d.add(n, &unit).map(moved)),
                 _ => Err(fail(&format!("INTERVAL unit {unit} is not supported"))),

@@ -19,6 +19,7 @@ mod gtid;
 mod interval;
 mod json;
 mod lock;
+mod made;
 mod math;
 mod now;
 mod number;
@@ -34,7 +35,7 @@ mod uuid;
 mod window;
 mod written;
 
-pub use self::record::{Function, Helper, Scalar, scalar};
+pub use self::record::{Called, Function, Helper, Scalar, scalar};
 pub use self::session::Session;
 
 use std::collections::HashMap;
@@ -96,10 +97,19 @@ pub fn find(name: &str) -> Option<&'static Signature> {
     index.get(name).copied()
 }
 
+/// All functions of ours, as SQLite calls them.
+pub fn called() -> impl Iterator<Item = Called> {
+    let functions = FAMILIES.iter().copied().flatten();
+    let helpers = HELPERS.iter().copied().flatten();
+    functions
+        .filter_map(Function::called)
+        .chain(helpers.map(Helper::called))
+}
+
 /// Gives a connection the functions and collations that SQLite lacks or has otherwise, for a
 /// session.
 pub fn register(db: &Connection, session: &Arc<dyn Session>) -> rusqlite::Result<()> {
-    order::register(db)?;
+    order::register(db, session)?;
     for function in FAMILIES.iter().copied().flatten() {
         function.register(db, session)?;
     }

@@ -1,5 +1,6 @@
 //! Numbers as texts and bits, and what makes a number.
 
+use crate::made::Made;
 use crate::prelude::*;
 
 /// By name.
@@ -17,11 +18,12 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         }
     }),
     own("crc32", 1, 1, Unsigned, |ctx| {
-        opt(text(ctx, 0).map(|s| {
-            let mut crc = flate2::Crc::new();
-            crc.update(s.as_bytes());
-            i64::from(crc.sum())
-        }))
+        let Some(s) = text(ctx, 0) else {
+            return Ok(Value::Null);
+        };
+        let mut crc = flate2::Crc::new();
+        ctx.in_steps(s.as_bytes(), |step| crc.update(step))?;
+        Ok(Value::Integer(crc.sum().into()))
     }),
     own("export_set", 3, 5, Text, |ctx| {
         let (Some(bits), Some(on), Some(off)) = (int(ctx, 0), text(ctx, 1), text(ctx, 2)) else {
@@ -36,16 +38,14 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         let (Some(separator), Some(n)) = (separator, n) else {
             return Ok(Value::Null);
         };
-        let all: Vec<&str> = (0..n.clamp(0, 64))
-            .map(|i| {
-                if bits >> i & 1 == 1 {
-                    on.as_str()
-                } else {
-                    off.as_str()
-                }
-            })
-            .collect();
-        Ok(all.join(&separator).into())
+        let mut made = Made::new(ctx.session);
+        for i in 0..n.clamp(0, 64) {
+            let part = if bits >> i & 1 == 1 { &on } else { &off };
+            if i > 0 && !made.push(&separator)? || !made.push(part)? {
+                return Ok(Value::Null);
+            }
+        }
+        Ok(made.value())
     }),
     own("format", 2, 3, Text, |ctx| {
         opt(real(ctx, 0).zip(int(ctx, 1)).map(|(x, n)| {
@@ -103,11 +103,14 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         let Some(bits) = int(ctx, 0) else {
             return Ok(Value::Null);
         };
-        let all: Vec<String> = (1..ctx.len().min(64))
-            .filter(|i| bits >> (i - 1) & 1 == 1)
-            .filter_map(|i| text(ctx, i))
-            .collect();
-        Ok(all.join(",").into())
+        let mut made = Made::new(ctx.session);
+        let members = (1..ctx.len().min(64)).filter(|i| bits >> (i - 1) & 1 == 1);
+        for (n, member) in members.filter_map(|i| text(ctx, i)).enumerate() {
+            if n > 0 && !made.push(",")? || !made.push(&member)? {
+                return Ok(Value::Null);
+            }
+        }
+        Ok(made.value())
     }),
     own("oct", 1, 1, Text, |ctx| {
         opt(int(ctx, 0).map(|n| format!("{n:o}")))

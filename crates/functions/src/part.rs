@@ -1,7 +1,7 @@
 //! Parts of texts: cut off, looked for, trimmed, padded.
 
+use crate::made::{MOST, Made, offset};
 use crate::prelude::*;
-use crate::text::MOST;
 
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -9,7 +9,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     own("left", 2, 2, TextOf, |ctx| {
         opt(text(ctx, 0)
             .zip(int(ctx, 1))
-            .map(|(s, n)| s.chars().take(n.max(0) as usize).collect::<String>()))
+            .map(|(s, n)| s[..offset(&s, n.max(0) as usize)].to_owned()))
     }),
     own("locate", 2, 3, Int, |ctx| {
         let from = if ctx.len() == 3 {
@@ -17,19 +17,23 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         } else {
             1
         };
-        opt(text(ctx, 0).zip(text(ctx, 1)).map(|(what, s)| {
-            if from < 1 {
-                return 0;
-            }
-            let (what, s) = (what.to_lowercase(), s.to_lowercase());
-            let start = s
-                .char_indices()
-                .nth(from as usize - 1)
-                .map_or(s.len(), |(i, _)| i);
-            s[start..]
-                .find(&what)
-                .map_or(0, |at| s[..start + at].chars().count() as i64 + 1)
-        }))
+        let Some((what, s)) = text(ctx, 0).zip(text(ctx, 1)) else {
+            return Ok(Value::Null);
+        };
+        if from < 1 {
+            return Ok(Value::Integer(0));
+        }
+        let (Value::Text(what), Value::Text(s)) = (
+            ctx.mapped(&what, str::to_lowercase)?,
+            ctx.mapped(&s, str::to_lowercase)?,
+        ) else {
+            return Ok(Value::Null);
+        };
+        let start = offset(&s, from as usize - 1);
+        let at = ctx.find(&s, &what, start)?;
+        Ok(Value::Integer(
+            at.map_or(0, |at| s[..at].chars().count() as i64 + 1),
+        ))
     }),
     own("lpad", 3, 3, Text, |ctx| padded(ctx, true)),
     code("ltrim", 1, 1, Text, ltrim),
@@ -37,7 +41,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     own("right", 2, 2, TextOf, |ctx| {
         opt(text(ctx, 0).zip(int(ctx, 1)).map(|(s, n)| {
             let skip = s.chars().count().saturating_sub(n.max(0) as usize);
-            s.chars().skip(skip).collect::<String>()
+            s[offset(&s, skip)..].to_owned()
         }))
     }),
     own("rpad", 3, 3, Text, |ctx| padded(ctx, false)),
@@ -52,16 +56,33 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             return Ok(String::new().into());
         }
         let many = n.unsigned_abs() as usize;
-        let cut = if n > 0 {
-            s.match_indices(&delimiter)
-                .nth(many - 1)
-                .map(|(i, _)| &s[..i])
+        // The bytes before and behind the delimiter that is asked for.
+        let mut found = None;
+        if n > 0 {
+            let mut from = 0;
+            for i in 0..many {
+                ctx.go_on_at(i)?;
+                found = ctx.find(&s, &delimiter, from)?;
+                match found {
+                    Some(at) => from = at + delimiter.len(),
+                    None => break,
+                }
+            }
         } else {
-            s.rmatch_indices(&delimiter)
-                .nth(many - 1)
-                .map(|(i, _)| &s[i + delimiter.len()..])
+            for (i, (at, _)) in s.rmatch_indices(&*delimiter).enumerate() {
+                ctx.go_on_at(i)?;
+                if i + 1 == many {
+                    found = Some(at);
+                    break;
+                }
+            }
+        }
+        let cut = match found {
+            Some(at) if n > 0 => &s[..at],
+            Some(at) => &s[at + delimiter.len()..],
+            None => &*s,
         };
-        Ok(cut.unwrap_or(&s).to_owned().into())
+        Ok(cut.to_owned().into())
     }),
     code("trim", 1, 2, Text, trim),
 ];
@@ -109,26 +130,30 @@ fn substr(s: &str, from: i64, count: Option<i64>) -> String {
     if from == 0 || start < 0 || start >= len {
         return String::new();
     }
-    s.chars()
-        .skip(start as usize)
-        .take(count.unwrap_or(len).max(0) as usize)
-        .collect()
+    let rest = &s[offset(s, start as usize)..];
+    rest[..offset(rest, count.unwrap_or(len).max(0) as usize)].to_owned()
 }
 
 /// A text without what stands at its ends.
 fn trimmed(ctx: &Call<'_>, start: bool, end: bool) -> Answer {
-    opt(text(ctx, 0).zip(text(ctx, 1)).map(|(s, what)| {
-        let mut s = s.as_str();
-        if !what.is_empty() {
-            while start && let Some(rest) = s.strip_prefix(&*what) {
-                s = rest;
-            }
-            while end && let Some(rest) = s.strip_suffix(&*what) {
-                s = rest;
-            }
+    let Some((s, what)) = text(ctx, 0).zip(text(ctx, 1)) else {
+        return Ok(Value::Null);
+    };
+    let mut s = &*s;
+    if !what.is_empty() {
+        let mut rounds = 0;
+        while start && let Some(rest) = s.strip_prefix(&*what) {
+            rounds += 1;
+            ctx.go_on_at(rounds)?;
+            s = rest;
         }
-        s.to_owned()
-    }))
+        while end && let Some(rest) = s.strip_suffix(&*what) {
+            rounds += 1;
+            ctx.go_on_at(rounds)?;
+            s = rest;
+        }
+    }
+    Ok(s.to_owned().into())
 }
 
 /// A text of a length, filled or cut.
@@ -139,14 +164,23 @@ fn padded(ctx: &Call<'_>, left: bool) -> Answer {
             if n > MOST || (pad.is_empty() && n > len) {
                 return Ok(Value::Null);
             }
-            let mut fill = String::new();
+            let s = &s[..offset(&s, n)];
             let missing = n.saturating_sub(len);
-            for (i, c) in pad.chars().cycle().take(missing).enumerate() {
-                ctx.go_on_at(i)?;
-                fill.push(c);
+            let mut made = Made::new(ctx.session);
+            let mut whole = left || made.push(s)?;
+            // Many characters of a short one at once.
+            let at_once = pad.repeat(STEP / pad.len().max(1) + 1);
+            let each = at_once.chars().count();
+            let mut filled = 0;
+            while whole && filled < missing {
+                let more = each.min(missing - filled);
+                whole = made.push(&at_once[..offset(&at_once, more)])?;
+                filled += more;
             }
-            let s: String = s.chars().take(n).collect();
-            Ok(if left { fill + &s } else { s + &fill }.into())
+            match whole && (!left || made.push(s)?) {
+                true => Ok(made.value()),
+                false => Ok(Value::Null),
+            }
         }
         _ => Ok(Value::Null),
     }

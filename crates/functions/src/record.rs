@@ -15,8 +15,8 @@ use crate::session::Session;
 /// Computes a call's value.
 pub type Scalar = fn(&Call<'_>) -> Answer;
 
-/// Gives a connection an aggregate function under a name, for a number of arguments.
-pub type Aggregated = fn(&Connection, &str, c_int) -> rusqlite::Result<()>;
+/// Gives a connection an aggregate function of a session, under a name and for a number of arguments.
+pub type Aggregated = fn(&Connection, &Arc<dyn Session>, &str, c_int) -> rusqlite::Result<()>;
 
 /// What SQLite runs.
 #[derive(Debug, Clone, Copy)]
@@ -182,6 +182,12 @@ impl Function {
         }
     }
 
+    /// What SQLite runs, where that is ours.
+    pub(crate) fn called(&self) -> Option<Called> {
+        let Signature { fewest, most, .. } = self.signature;
+        Some(self.body?.called(self.name_in_sqlite()?, (fewest, most)))
+    }
+
     pub(crate) fn register(
         &self,
         db: &Connection,
@@ -205,6 +211,11 @@ impl Helper {
     pub const fn volatile(mut self) -> Self {
         self.evaluation = Evaluation::Volatile;
         self
+    }
+
+    /// What SQLite runs.
+    pub(crate) fn called(&self) -> Called {
+        self.body.called(self.name, (self.fewest, self.most))
     }
 
     pub(crate) fn register(
@@ -231,7 +242,26 @@ pub fn scalar(
     Body::Scalar(body).register(db, session, name, arguments, evaluation)
 }
 
+/// A function of ours as SQLite calls it: for tests that try them all, and measurements.
+#[derive(Debug, Clone, Copy)]
+pub struct Called {
+    /// Its name in SQLite.
+    pub name: &'static str,
+    /// The fewest arguments, and the most.
+    pub arguments: (u8, u8),
+    /// Whether it is a function of a group's rows.
+    pub is_aggregate: bool,
+}
+
 impl Body {
+    fn called(self, name: &'static str, arguments: (u8, u8)) -> Called {
+        Called {
+            name,
+            arguments,
+            is_aggregate: matches!(self, Self::Aggregate(_)),
+        }
+    }
+
     fn register(
         self,
         db: &Connection,
@@ -256,7 +286,7 @@ impl Body {
                         body(&Call::new(ctx, &*session))
                     })?;
                 }
-                Self::Aggregate(body) => body(db, name, arguments)?,
+                Self::Aggregate(body) => body(db, session, name, arguments)?,
             }
         }
         Ok(())

@@ -1,13 +1,12 @@
 //! Texts: their letters, their length, and what is put together of them.
 
+use std::borrow::Cow;
+
 use sqlparser::ast::{BinaryOperator, DataType};
 use tare_mysql::collation;
 
+use crate::made::{MOST, Made, offset};
 use crate::prelude::*;
-
-/// The longest text that a function makes, in bytes: MySQL's default of max_allowed_packet. What would
-/// be longer is NULL, as in MySQL.
-pub(crate) const MOST: usize = 64 << 20;
 
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -25,20 +24,16 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         let Some(separator) = text(ctx, 0) else {
             return Ok(Value::Null);
         };
-        let mut out = String::new();
+        let mut made = Made::new(ctx.session);
         for (i, part) in (1..ctx.len()).filter_map(|i| text(ctx, i)).enumerate() {
-            if i > 0 {
-                out.push_str(&separator);
-            }
-            if out.len() + part.len() > MOST {
+            if i > 0 && !made.push(&separator)? || !made.push(&part)? {
                 return Ok(Value::Null);
             }
-            out.push_str(&part);
         }
-        Ok(out.into())
+        Ok(made.value())
     }),
     own("elt", 2, ANY, Text, |ctx| match int(ctx, 0) {
-        Some(n) if n >= 1 && (n as usize) < ctx.len() => opt(text(ctx, n as usize)),
+        Some(n) if n >= 1 && (n as usize) < ctx.len() => opt(text(ctx, n as usize).map(copied)),
         _ => Ok(Value::Null),
     }),
     own("field", 2, ANY, Int, |ctx| {
@@ -69,22 +64,25 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         };
         let len = s.chars().count() as i64;
         if at < 1 || at > len {
-            return Ok(s.into());
+            return Ok(copied(s));
         }
-        let n = if n < 0 || at - 1 + n > len {
+        let n = if n < 0 || n > len - at + 1 {
             len - at + 1
         } else {
             n
         };
-        let head: String = s.chars().take(at as usize - 1).collect();
-        let tail: String = s.chars().skip((at - 1 + n) as usize).collect();
-        Ok((head + &new + &tail).into())
+        let from = offset(&s, at as usize - 1);
+        let to = from + offset(&s[from..], n as usize);
+        ctx.joined([&s[..from], &new, &s[to..]])
     }),
     renamed("lcase", 1, 1, TextOf, "tare_lower"),
     renamed("length", 1, 1, Int, "octet_length"),
     // SQLite's own know ASCII alone.
     hidden("lower", 1, 1, TextOf, "tare_lower", |ctx| {
-        opt(text(ctx, 0).map(|s| s.to_lowercase()))
+        match text(ctx, 0) {
+            Some(s) => ctx.mapped(&s, str::to_lowercase),
+            None => Ok(Value::Null),
+        }
     }),
     sqlites("octet_length", 1, 1, Int),
     own("ord", 1, 1, Int, |ctx| {
@@ -94,31 +92,32 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         let Some(s) = text(ctx, 0) else {
             return Ok("NULL".to_owned().into());
         };
-        let mut out = String::with_capacity(s.len() + 2);
-        out.push('\'');
-        ctx.in_texts(&s, |step| {
-            for c in step.chars() {
-                match c {
-                    '\\' | '\'' => out.extend(['\\', c]),
-                    '\0' => out.push_str("\\0"),
-                    _ => out.push(c),
-                }
-            }
-        })?;
-        out.push('\'');
-        Ok(out.into())
+        let mut made = Made::new(ctx.session);
+        let mut whole = made.push("'")?;
+        let mut rest = &*s;
+        while whole && let Some(at) = rest.find(['\\', '\'', '\0']) {
+            let quoted = match rest.as_bytes()[at] {
+                b'\\' => "\\\\",
+                b'\'' => "\\'",
+                _ => "\\0",
+            };
+            whole = made.push(&rest[..at])? && made.push(quoted)?;
+            rest = &rest[at + 1..];
+        }
+        match whole && made.push(rest)? && made.push("'")? {
+            true => Ok(made.value()),
+            false => Ok(Value::Null),
+        }
     }),
     own("repeat", 2, 2, Text, |ctx| {
-        match text(ctx, 0).zip(int(ctx, 1)) {
-            Some((s, n)) => {
-                let n = n.max(0) as usize;
-                if s.len().saturating_mul(n) > MOST {
-                    Ok(Value::Null)
-                } else {
-                    Ok(s.repeat(n).into())
-                }
-            }
-            None => Ok(Value::Null),
+        let Some((s, n)) = text(ctx, 0).zip(int(ctx, 1)) else {
+            return Ok(Value::Null);
+        };
+        let n = n.max(0) as usize;
+        match s.len().saturating_mul(n) {
+            0 => Ok(String::new().into()),
+            bytes if bytes > MOST => Ok(Value::Null),
+            _ => repeated(ctx, &s, n),
         }
     }),
     hidden("replace", 3, 3, Text, "tare_replace", |ctx| {
@@ -126,41 +125,61 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             return Ok(Value::Null);
         };
         if from.is_empty() {
-            return Ok(s.into());
+            return Ok(copied(s));
         }
-        let grows = to.len().saturating_sub(from.len());
-        if grows > 0 && s.len() + s.matches(&from).count().saturating_mul(grows) > MOST {
-            return Ok(Value::Null);
-        }
-        let mut out = String::with_capacity(s.len());
+        let mut made = Made::new(ctx.session);
         let mut done = 0;
-        for (i, (at, _)) in s.match_indices(&from).enumerate() {
-            ctx.go_on_at(i)?;
-            out.push_str(&s[done..at]);
-            out.push_str(&to);
+        while let Some(at) = ctx.find(&s, &from, done)? {
+            if !made.push(&s[done..at])? || !made.push(&to)? {
+                return Ok(Value::Null);
+            }
             done = at + from.len();
         }
-        out.push_str(&s[done..]);
-        Ok(out.into())
+        match made.push(&s[done..])? {
+            true => Ok(made.value()),
+            false => Ok(Value::Null),
+        }
     }),
     own("reverse", 1, 1, Text, |ctx| {
-        opt(text(ctx, 0).map(|s| s.chars().rev().collect::<String>()))
+        let Some(s) = text(ctx, 0) else {
+            return Ok(Value::Null);
+        };
+        let mut made = Made::new(ctx.session);
+        let mut rest = &*s;
+        while !rest.is_empty() {
+            let (more, piece) =
+                rest.split_at(rest.ceil_char_boundary(rest.len().saturating_sub(STEP)));
+            // The last character may be longer than a step.
+            let (more, piece) = if piece.is_empty() {
+                ("", rest)
+            } else {
+                (more, piece)
+            };
+            made.push(&piece.chars().rev().collect::<String>())?;
+            rest = more;
+        }
+        Ok(made.value())
     }),
     own("soundex", 1, 1, Text, |ctx| match text(ctx, 0) {
         Some(s) => Ok(soundex(ctx, &s)?.into()),
         None => Ok(Value::Null),
     }),
-    own("space", 1, 1, Text, |ctx| {
-        opt(int(ctx, 0).map(|n| " ".repeat(n.clamp(0, MOST as i64) as usize)))
+    own("space", 1, 1, Text, |ctx| match int(ctx, 0) {
+        Some(n) => repeated(ctx, " ", n.clamp(0, MOST as i64) as usize),
+        None => Ok(Value::Null),
     }),
     own("strcmp", 2, 2, Int, |ctx| {
-        opt(text(ctx, 0)
-            .zip(text(ctx, 1))
-            .map(|(a, b)| a.to_lowercase().cmp(&b.to_lowercase()) as i64))
+        let Some((a, b)) = text(ctx, 0).zip(text(ctx, 1)) else {
+            return Ok(Value::Null);
+        };
+        Ok(Value::Integer(without_case(ctx, &a, &b)? as i64))
     }),
     renamed("ucase", 1, 1, TextOf, "tare_upper"),
     hidden("upper", 1, 1, TextOf, "tare_upper", |ctx| {
-        opt(text(ctx, 0).map(|s| s.to_uppercase()))
+        match text(ctx, 0) {
+            Some(s) => ctx.mapped(&s, str::to_uppercase),
+            None => Ok(Value::Null),
+        }
     }),
     code("weight_string", 1, 1, Bytes, weight_string),
 ];
@@ -175,7 +194,7 @@ pub(crate) static HELPERS: &[Helper] = &[
     }),
     helper("tare_nullif_text", 2, 2, |ctx| {
         match text(ctx, 0).zip(text(ctx, 1)) {
-            Some((a, b)) if collation::compare(&a, &b).is_eq() => Ok(Value::Null),
+            Some((a, b)) if compared(ctx, &a, &b)?.is_eq() => Ok(Value::Null),
             _ => ctx.get(0),
         }
     }),
@@ -192,14 +211,16 @@ pub(crate) static HELPERS: &[Helper] = &[
     helper("concat_", 0, ANY, concat),
     helper("tare_tuple", 0, ANY, |ctx| {
         // Rows that differ give texts that differ: each part with its length before it.
-        let mut out = String::new();
+        let mut made = Made::new(ctx.session);
         for i in 0..ctx.len() {
             let Some(part) = text(ctx, i) else {
                 return Ok(Value::Null);
             };
-            out.push_str(&format!("{}:{part}", part.len()));
+            if !made.push(&format!("{}:", part.len()))? || !made.push(&part)? {
+                return Ok(Value::Null);
+            }
         }
-        Ok(out.into())
+        Ok(made.value())
     }),
 ];
 
@@ -251,15 +272,19 @@ fn soundex(ctx: &Call<'_>, s: &str) -> rusqlite::Result<String> {
         'R' => '6',
         _ => '0',
     };
-    let mut letters = s.chars().filter(|c| c.is_alphabetic());
-    let Some(first) = letters.next() else {
-        return Ok(String::new());
+    let mut rest = s.chars().enumerate();
+    let first = loop {
+        match rest.next() {
+            Some((_, c)) if c.is_alphabetic() => break c,
+            Some((i, _)) => ctx.go_on_at(i)?,
+            None => return Ok(String::new()),
+        }
     };
     let mut out: String = first.to_uppercase().collect();
     let mut last = code(first);
-    for (i, c) in letters.enumerate() {
+    for (i, c) in rest {
         ctx.go_on_at(i)?;
-        if matches!(c.to_ascii_uppercase(), 'H' | 'W') {
+        if !c.is_alphabetic() || matches!(c.to_ascii_uppercase(), 'H' | 'W') {
             continue;
         }
         let d = code(c);
@@ -275,21 +300,57 @@ fn soundex(ctx: &Call<'_>, s: &str) -> rusqlite::Result<String> {
     Ok(out)
 }
 
+/// A text so many times, of at most [`MOST`] bytes.
+fn repeated(ctx: &Call<'_>, text: &str, times: usize) -> Answer {
+    let mut made = Made::new(ctx.session);
+    // Small ones many at once.
+    let at_once = (STEP / text.len().max(1)).clamp(1, times.max(1));
+    let many = text.repeat(at_once);
+    for _ in 0..times / at_once {
+        made.push(&many)?;
+    }
+    made.push(&text.repeat(times % at_once))?;
+    Ok(made.value())
+}
+
+/// How two texts stand to each other.
+fn compared(ctx: &Call<'_>, a: &str, b: &str) -> rusqlite::Result<std::cmp::Ordering> {
+    let found = collation::compare_bytes(a.as_bytes(), b.as_bytes(), &|| ctx.go_on().is_err());
+    if a.len().min(b.len()) > STEP {
+        ctx.go_on()?;
+    }
+    Ok(found)
+}
+
+/// How two texts stand to each other in lower case.
+fn without_case(ctx: &Call<'_>, a: &str, b: &str) -> rusqlite::Result<std::cmp::Ordering> {
+    let mut a = a.chars().flat_map(char::to_lowercase);
+    let mut b = b.chars().flat_map(char::to_lowercase);
+    for i in 0.. {
+        ctx.go_on_at(i)?;
+        match (a.next(), b.next()) {
+            (Some(a), Some(b)) if a == b => {}
+            (a, b) => return Ok(a.cmp(&b)),
+        }
+    }
+    Ok(std::cmp::Ordering::Equal)
+}
+
 /// The arguments one after the other.
 fn concat(ctx: &Call<'_>) -> Answer {
-    let mut out = String::new();
+    let mut made = Made::new(ctx.session);
     for i in 0..ctx.len() {
         match text(ctx, i) {
-            Some(t) if out.len() + t.len() <= MOST => out.push_str(&t),
+            Some(t) if made.push(&t)? => {}
             _ => return Ok(Value::Null),
         }
     }
-    Ok(out.into())
+    Ok(made.value())
 }
 
 /// The character after which a pattern's next one stands for itself; an empty text is none.
 fn escape(ctx: &Call<'_>, i: usize) -> rusqlite::Result<Option<char>> {
-    let text = text(ctx, i).unwrap_or_else(|| "\\".into());
+    let text = text(ctx, i).unwrap_or("\\".into());
     let mut chars = text.chars();
     match (chars.next(), chars.next()) {
         (one, None) => Ok(one),
@@ -297,45 +358,54 @@ fn escape(ctx: &Call<'_>, i: usize) -> rusqlite::Result<Option<char>> {
     }
 }
 
+/// A text, a pattern, what escapes, and whether to stop.
+type Fits = fn(&str, &str, Option<char>, &dyn Fn() -> bool) -> bool;
+
 /// LIKE; NULL where the text or the pattern is.
-fn like(ctx: &Call<'_>, fits: fn(&str, &str, Option<char>) -> bool) -> Answer {
+fn like(ctx: &Call<'_>, fits: Fits) -> Answer {
     let escape = escape(ctx, 2)?;
     let is_bytes = |i: usize| matches!(ctx.get_raw(i), ValueRef::Blob(_));
     // Of bytes each is a character.
     let read = |i: usize| match is_bytes(0) || is_bytes(1) {
-        true => bytes(ctx, i).map(|b| b.into_iter().map(char::from).collect()),
+        true => bytes(ctx, i).map(|b| b.iter().copied().map(char::from).collect()),
         false => text(ctx, i),
     };
-    Ok(match read(0).zip(read(1)) {
-        Some((text, pattern)) => Value::Integer(fits(&text, &pattern, escape).into()),
-        None => Value::Null,
-    })
+    let Some((text, pattern)) = read(0).zip(read(1)) else {
+        return Ok(Value::Null);
+    };
+    ctx.room(collation::pattern_bytes(pattern.len()))?;
+    let fits = fits(&text, &pattern, escape, &|| ctx.go_on().is_err());
+    if text.len().max(pattern.len()) > STEP {
+        ctx.go_on()?;
+    }
+    Ok(Value::Integer(fits.into()))
 }
 
 /// A bound of the texts that are like a pattern; NULL of NULL.
 fn bound(ctx: &Call<'_>, which: fn((String, String)) -> String, none: &str) -> Answer {
     let escape = escape(ctx, 1)?;
-    let of = |p: String| collation::bounds(&p, escape).map_or_else(|| none.to_owned(), which);
-    opt(text(ctx, 0).map(of))
+    let of = |p: &str| collation::bounds(p, escape).map_or_else(|| none.to_owned(), which);
+    opt(text(ctx, 0).map(|p| of(&p)))
 }
 
 /// GREATEST and LEAST of texts; NULL where one is. Of equal ones the last is the greatest, and the
 /// first the least.
 fn extreme(ctx: &Call<'_>, way: std::cmp::Ordering) -> Answer {
-    let mut best: Option<String> = None;
+    let mut best: Option<Cow<'_, str>> = None;
     for i in 0..ctx.len() {
         let Some(value) = text(ctx, i) else {
             return Ok(Value::Null);
         };
-        if best
-            .as_ref()
-            .is_none_or(|b| match collation::compare(&value, b) {
+        let better = match &best {
+            None => true,
+            Some(best) => match compared(ctx, &value, best)? {
                 std::cmp::Ordering::Equal => way.is_gt(),
                 other => other == way,
-            })
-        {
+            },
+        };
+        if better {
             best = Some(value);
         }
     }
-    opt(best)
+    opt(best.map(copied))
 }

@@ -9,7 +9,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     own("bin_to_uuid", 1, 2, Text, |ctx| {
         let swap = ctx.len() == 2 && int(ctx, 1).unwrap_or(0) != 0;
         opt(bytes(ctx, 0)
-            .and_then(|b| <[u8; 16]>::try_from(b).ok())
+            .and_then(|b| <[u8; 16]>::try_from(&*b).ok())
             .map(|b| Uuid::from_bytes(unswapped(b, swap)).to_string()))
     }),
     own("is_uuid", 1, 1, Int, |ctx| {

@@ -3,6 +3,7 @@
 //! A value is a text like `-12.50`. That is how SQLite keeps it, in columns whose collation is
 //! [`compare`]: so it sorts, groups and is found by an index as a number.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::str::FromStr;
 
@@ -25,14 +26,17 @@ impl Decimal {
         if !starts.starts_with(|c: char| c.is_ascii_digit() || c == '.') || text.contains('_') {
             return None;
         }
-        // An exponent that makes gigabytes of zeros.
+        // An exponent that makes gigabytes of zeros, or is none: the library takes `1e4000000.5`, too.
         if let Some((_, exponent)) = text.split_once(['e', 'E'])
-            && exponent.parse::<i64>().is_ok_and(|e| e.abs() > 400)
+            && exponent
+                .parse::<i64>()
+                .map_or(true, |e| e.unsigned_abs() > 400)
         {
             return None;
         }
         let text = text.strip_suffix('.').unwrap_or(text);
-        BigDecimal::from_str(text).ok().map(Self::unfolded)
+        let text = shortened(text)?;
+        BigDecimal::from_str(&text).ok().map(Self::unfolded)
     }
 
     /// Reads a text as far as it is a number, and 0 where it does not begin with one. Returns
@@ -42,19 +46,12 @@ impl Decimal {
             return (whole, true);
         }
         let trimmed = text.trim_start();
-        let mut end = 0;
-        let (mut point, mut exponent) = (false, false);
-        for (i, c) in trimmed.char_indices() {
-            match c {
-                '0'..='9' => {}
-                '+' | '-' if i == 0 || trimmed[..i].ends_with(['e', 'E']) => {}
-                '.' if !point && !exponent => point = true,
-                'e' | 'E' if !exponent && i > 0 => exponent = true,
-                _ => break,
-            }
-            end = i + 1;
-        }
-        let found = (1..=end).rev().find_map(|n| Self::parse(&trimmed[..n]));
+        // An exponent that is too large is read as far as it is not.
+        let all = number_length(trimmed);
+        let found = (1..=all)
+            .rev()
+            .take(8)
+            .find_map(|n| Self::parse(&trimmed[..n]));
         (found.unwrap_or_else(|| Self::from(0i64)), false)
     }
 
@@ -253,6 +250,72 @@ impl From<i128> for Decimal {
     }
 }
 
+/// How many bytes of a text are a number, with its sign and exponent; 0 where it begins with none.
+pub fn number_length(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let digits = |from: usize| {
+        let behind = bytes.get(from..).unwrap_or_default();
+        from + behind.iter().take_while(|b| b.is_ascii_digit()).count()
+    };
+    let sign = |at: usize| usize::from(matches!(bytes.get(at), Some(b'-' | b'+')));
+    let first = sign(0);
+    let whole = digits(first);
+    let mut end = whole;
+    if bytes.get(whole) == Some(&b'.') {
+        end = digits(whole + 1);
+        // A point alone is no number.
+        if whole == first && end == whole + 1 {
+            return 0;
+        }
+    }
+    if end == first {
+        return 0;
+    }
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let from = end + 1 + sign(end + 1);
+        let exponent = digits(from);
+        if exponent > from {
+            end = exponent;
+        }
+    }
+    end
+}
+
+/// Digits before the point, and behind it, beyond which nothing that is done with a number tells them
+/// from others: [`WORDS`] have 81. Reading digits takes the square of their number.
+const DIGITS: usize = 400;
+
+/// A number with no more digits than [`DIGITS`] on each side: what is larger is cut to nines, which are
+/// out of range as well. `None` for what has a sign within.
+fn shortened(text: &str) -> Option<Cow<'_, str>> {
+    if text.len() <= DIGITS {
+        return Some(text.into());
+    }
+    let (number, exponent) = match text.find(['e', 'E']) {
+        Some(at) => text.split_at(at),
+        None => (text, ""),
+    };
+    let (sign, digits) = match number.strip_prefix(['-', '+']) {
+        Some(rest) => (&number[..1], rest),
+        None => ("", number),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    if !whole
+        .bytes()
+        .chain(fraction.bytes())
+        .all(|b| b.is_ascii_digit())
+        || exponent.len() > DIGITS
+    {
+        return None;
+    }
+    let whole = whole.trim_start_matches('0');
+    let nines = "9".repeat(DIGITS);
+    let whole = if whole.len() > DIGITS { &nines } else { whole };
+    let fraction = &fraction[..fraction.len().min(DIGITS)];
+    let point = if fraction.is_empty() { "" } else { "." };
+    Some(format!("{sign}0{whole}{point}{fraction}{exponent}").into())
+}
+
 /// Sign, digits before the point without leading zeros, digits behind it without trailing ones.
 /// `None` for what is not written as DECIMAL is.
 fn parts(text: &[u8]) -> Option<(bool, &[u8], &[u8])> {
@@ -325,6 +388,31 @@ mod tests {
         assert_eq!(d("9e90").plus(&d("1")), None);
         let large = d("12345678901234567890.1234567891");
         assert_eq!(large.text(), "12345678901234567890.1234567891");
+    }
+
+    /// Found by `make fuzz`: these took hours, or overflowed.
+    #[test]
+    fn exponents_are_small_whole_numbers() {
+        for text in [
+            ".5E4000001000003.55",
+            "1e-9223372036854775808",
+            "1e4000000.5",
+            "1e",
+            "1e5e9",
+        ] {
+            assert_eq!(Decimal::parse(text), None, "{text}");
+            Decimal::prefix(text);
+        }
+        // What is longer than any number that fits is not read to its end.
+        let long = "1".repeat(1 << 20);
+        for text in [
+            long.clone(),
+            format!("-0.{long}"),
+            format!("{long}.{long}x"),
+        ] {
+            let (found, _) = Decimal::prefix(&text);
+            assert!(found.whole_digits() <= 400 && found.scale() <= 400);
+        }
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! How much memory a statement may take, counted on the thread that runs it, while it grows.
 //!
-//! Whoever allocates for a statement says so: SQLite's allocator, and functions that gather rows.
+//! Two allocators count: SQLite's, which is refused what is beyond the limit, and the program's
+//! ([`Counted`]), which cannot be. So whoever takes long, or makes something large, asks
+//! [`has_room`]. Memory is given back where the statement ends, or by whoever frees it.
 
+use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
 
 use crate::error::SqlError;
@@ -65,6 +68,55 @@ pub fn take(bytes: usize) -> bool {
 pub fn give(bytes: usize) {
     let left = LEFT.get();
     LEFT.set(left.saturating_add(bytes as i64).min(UNLIMITED));
+}
+
+/// Counts bytes that are there, whatever the limit: an allocator's, which cannot refuse.
+#[inline]
+fn count(bytes: usize) {
+    LEFT.set(LEFT.get() - bytes as i64);
+}
+
+/// Whether the statement may take so many bytes more. False: it must end, and has been refused them.
+#[inline]
+pub fn has_room(bytes: usize) -> bool {
+    let room = LEFT.get() >= i64::try_from(bytes).unwrap_or(UNLIMITED);
+    if !room {
+        REFUSED.set(true);
+    }
+    room
+}
+
+/// A program's allocator that counts what the statement of its thread takes.
+#[derive(Debug)]
+pub struct Counted<A>(pub A);
+
+// SAFETY: all is done by the allocator within, with the caller's own arguments; counting neither
+// allocates nor unwinds.
+unsafe impl<A: GlobalAlloc> GlobalAlloc for Counted<A> {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        // SAFETY: as the caller promises.
+        unsafe { self.0.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        // SAFETY: as the caller promises.
+        unsafe { self.0.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        count(bytes);
+        give(layout.size());
+        // SAFETY: as the caller promises.
+        unsafe { self.0.realloc(memory, layout, bytes) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        give(layout.size());
+        // SAFETY: as the caller promises.
+        unsafe { self.0.dealloc(memory, layout) }
+    }
 }
 
 /// 1041: there is no memory, or the statement may not have more.

@@ -65,7 +65,7 @@ pub(super) fn list_drop(ctx: &Call<'_>) -> Answer {
 
 /// A value of a list, which is not NULL.
 fn listed(ctx: &Call<'_>, function: &str, parameter: &str) -> rusqlite::Result<String> {
-    text(ctx, 1).ok_or_else(|| {
+    text(ctx, 1).map(Into::into).ok_or_else(|| {
         let message =
             format!("Function sys.{function}: {parameter} input variable should not be NULL");
         raise(SqlError::signal("02200", 1138, message))
@@ -93,7 +93,7 @@ pub(super) fn quote_identifier(ctx: &Call<'_>) -> Answer {
 
 pub(super) fn sys_get_config(ctx: &Call<'_>) -> Answer {
     let value = text(ctx, 0).and_then(|name| ctx.session.sys_option(&name));
-    opt(value.or_else(|| text(ctx, 1)))
+    opt(value.or_else(|| text(ctx, 1).map(Into::into)))
 }
 
 pub(super) fn tare_no_consumer(ctx: &Call<'_>) -> Answer {

@@ -1,16 +1,19 @@
 //! Aggregates that SQLite lacks.
 
+use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
 
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 use tare_mysql::error::SqlError;
-use tare_mysql::memory;
 
-use crate::call::{int, raise, real, text};
+use crate::call::{int, raise, real, room, text as text_of};
 use crate::json;
+use crate::made::{MOST, Made};
+use crate::session::Session;
 
 /// Gives a connection an aggregate.
 pub(super) fn add<A, D>(db: &Connection, name: &str, arguments: c_int, aggregate: D) -> Result<()>
@@ -111,87 +114,117 @@ impl Aggregate<Option<u64>, Value> for Bits {
     }
 }
 
-/// What an aggregate keeps of its rows, and how much memory that takes of its statement's.
+/// What an array or object of JSON is made of while rows come: texts, which take less than documents do.
+pub(super) struct Gathering {
+    session: Arc<dyn Session>,
+    name: &'static str,
+}
+
+impl Gathering {
+    pub(super) fn new(session: &Arc<dyn Session>, name: &'static str) -> Self {
+        Self {
+            session: session.clone(),
+            name,
+        }
+    }
+
+    /// A value's text as JSON.
+    fn text(&self, value: ValueRef<'_>) -> Result<String> {
+        // Between two rows SQLite looks whether the statement was killed; memory it does not see.
+        room(0)?;
+        let value = json::value(&*self.session, value)?;
+        match json::text(&*self.session, &value)? {
+            Value::Text(text) => Ok(text),
+            _ => Err(self.too_long()),
+        }
+    }
+
+    /// 1301: what comes of all rows is too long.
+    fn within(&self, bytes: usize) -> Result<()> {
+        match bytes > MOST {
+            true => Err(self.too_long()),
+            false => Ok(()),
+        }
+    }
+
+    fn too_long(&self) -> rusqlite::Error {
+        raise(SqlError::new(
+            1301,
+            format!(
+                "Result of {}() was larger than max_allowed_packet ({MOST}) - truncated",
+                self.name
+            ),
+        ))
+    }
+}
+
+pub(super) struct Array(pub(super) Gathering);
+
+impl Aggregate<String, Value> for Array {
+    fn init(&self, _: &mut Context<'_>) -> Result<String> {
+        Ok(String::new())
+    }
+
+    fn step(&self, ctx: &mut Context<'_>, all: &mut String) -> Result<()> {
+        let text = self.0.text(ctx.get_raw(0))?;
+        self.0.within(all.len() + text.len())?;
+        if all.len() + text.len() + 2 > all.capacity() {
+            room(all.capacity())?;
+        }
+        all.push_str(if all.is_empty() { "[" } else { ", " });
+        all.push_str(&text);
+        Ok(())
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, all: Option<String>) -> Result<Value> {
+        Ok(all.map_or(Value::Null, |all| Value::Text(all + "]")))
+    }
+}
+
+/// Members by what MySQL sorts them by, and how long their texts are.
 #[derive(Default)]
-pub(super) struct Gathered<T> {
-    all: T,
+pub(super) struct Members {
+    all: BTreeMap<(usize, String), String>,
     bytes: usize,
 }
 
-/// What a value takes besides its text: serde_json's enum, its place and its text's own allocation.
-const KEPT: usize = 64;
-
-impl<T> Gathered<T> {
-    /// Counts a value, and its text in the result.
-    fn take(&mut self, value: &ValueRef<'_>) -> Result<()> {
-        let bytes = match value {
-            ValueRef::Text(t) | ValueRef::Blob(t) => 2 * t.len() + KEPT,
-            _ => KEPT,
-        };
-        if !memory::take(bytes) {
-            return Err(raise(memory::exhausted()));
-        }
-        self.bytes += bytes;
-        Ok(())
-    }
-}
-
-impl<T> Drop for Gathered<T> {
-    fn drop(&mut self) {
-        memory::give(self.bytes);
-    }
-}
-
-pub(super) struct Array;
-
-impl Aggregate<Gathered<Vec<serde_json::Value>>, Value> for Array {
-    fn init(&self, _: &mut Context<'_>) -> Result<Gathered<Vec<serde_json::Value>>> {
-        Ok(Gathered::default())
-    }
-
-    fn step(
-        &self,
-        ctx: &mut Context<'_>,
-        kept: &mut Gathered<Vec<serde_json::Value>>,
-    ) -> Result<()> {
-        kept.take(&ctx.get_raw(0))?;
-        kept.all.push(json::value(ctx.get_raw(0)));
-        Ok(())
-    }
-
-    fn finalize(
-        &self,
-        _: &mut Context<'_>,
-        kept: Option<Gathered<Vec<serde_json::Value>>>,
-    ) -> Result<Value> {
-        Ok(kept.map_or(Value::Null, |mut kept| {
-            let all = std::mem::take(&mut kept.all);
-            Value::Text(json::text(&serde_json::Value::Array(all)))
-        }))
-    }
-}
-
-type Members = Gathered<serde_json::Map<String, serde_json::Value>>;
-
-pub(super) struct Object;
+pub(super) struct Object(pub(super) Gathering);
 
 impl Aggregate<Members, Value> for Object {
     fn init(&self, _: &mut Context<'_>) -> Result<Members> {
         Ok(Members::default())
     }
 
-    fn step(&self, ctx: &mut Context<'_>, kept: &mut Members) -> Result<()> {
-        let key = text(ctx, 0).unwrap_or_default();
-        kept.take(&ctx.get_raw(0))?;
-        kept.take(&ctx.get_raw(1))?;
-        kept.all.insert(key, json::value(ctx.get_raw(1)));
-        Ok(())
+    fn step(&self, ctx: &mut Context<'_>, members: &mut Members) -> Result<()> {
+        let text = self.0.text(ctx.get_raw(1))?;
+        let key = text_of(ctx, 0).unwrap_or_default().into_owned();
+        members.bytes += text.len();
+        let more = key.len() + 6;
+        // The last of a name is kept.
+        match members.all.insert((key.len(), key), text) {
+            Some(before) => members.bytes -= before.len(),
+            None => members.bytes += more,
+        }
+        self.0.within(members.bytes)
     }
 
-    fn finalize(&self, _: &mut Context<'_>, kept: Option<Members>) -> Result<Value> {
-        Ok(kept.map_or(Value::Null, |mut kept| {
-            let all = std::mem::take(&mut kept.all);
-            Value::Text(json::text(&serde_json::Value::Object(all)))
-        }))
+    fn finalize(&self, _: &mut Context<'_>, members: Option<Members>) -> Result<Value> {
+        let Some(members) = members else {
+            return Ok(Value::Null);
+        };
+        let mut made = Made::new(&*self.0.session);
+        let mut whole = made.push("{")?;
+        for (i, ((_, key), text)) in members.all.iter().enumerate() {
+            let Value::Text(key) = json::quoted(&*self.0.session, key)? else {
+                return Err(self.0.too_long());
+            };
+            for part in [if i > 0 { ", " } else { "" }, &*key, ": ", &**text] {
+                whole = whole && made.push(part)?;
+            }
+        }
+        match whole && made.push("}")? {
+            true => Ok(made.value()),
+            false => Err(self.0.too_long()),
+        }
     }
 }

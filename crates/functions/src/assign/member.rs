@@ -1,10 +1,12 @@
 //! ENUM and SET: their members, and the members' numbers.
 
+use std::borrow::Cow;
+
 use super::{column, misfit, truncated};
 use crate::prelude::*;
 
 /// The arguments from `first` on: the members.
-fn members(ctx: &Call<'_>, first: usize) -> Vec<String> {
+fn members<'c>(ctx: &'c Call<'_>, first: usize) -> Vec<Cow<'c, str>> {
     (first..ctx.len()).filter_map(|i| text(ctx, i)).collect()
 }
 
@@ -35,7 +37,7 @@ pub(super) fn to_enum(ctx: &Call<'_>) -> Answer {
         members.get(n.checked_sub(1)?)
     };
     match by_name.or_else(by_number) {
-        Some(member) => Ok(Value::Text(member.clone())),
+        Some(member) => Ok(copied(member.clone())),
         None => truncated(ctx, Value::Text(String::new())),
     }
 }
@@ -49,7 +51,8 @@ pub(super) fn to_set(ctx: &Call<'_>) -> Answer {
     let is_text = matches!(ctx.get_raw(0), ValueRef::Text(_) | ValueRef::Blob(_));
     let (mut bits, mut unknown) = (0u64, false);
     if is_text && !value.is_empty() {
-        for name in value.split(',') {
+        for (i, name) in value.split(',').enumerate() {
+            ctx.go_on_at(i)?;
             match members.iter().position(|m| same(m, name)) {
                 Some(at) => bits |= 1 << at,
                 None => unknown = true,
@@ -68,7 +71,7 @@ pub(super) fn to_set(ctx: &Call<'_>) -> Answer {
         .iter()
         .enumerate()
         .filter(|(at, _)| bits >> at & 1 == 1)
-        .map(|(_, name)| name.as_str())
+        .map(|(_, name)| &**name)
         .collect();
     let text = Value::Text(names.join(","));
     match unknown {
@@ -97,9 +100,12 @@ pub(super) fn number_of_set(ctx: &Call<'_>) -> Answer {
         return Ok(Value::Null);
     };
     let members = members(ctx, 1);
-    let bits = value
-        .split(',')
-        .filter_map(|name| members.iter().position(|m| m == name))
-        .fold(0u64, |bits, at| bits | 1 << at);
+    let mut bits = 0u64;
+    for (i, name) in value.split(',').enumerate() {
+        ctx.go_on_at(i)?;
+        if let Some(at) = members.iter().position(|m| m == name) {
+            bits |= 1 << at;
+        }
+    }
     Ok(crate::exact::integer(bits.into()))
 }

@@ -1,22 +1,34 @@
 //! JSON functions: values in MySQL's text form, with its order of keys and its spaces.
 
 pub(crate) mod path;
+mod written;
 
 use rusqlite::Result;
 use serde_json::Value as Json;
 
+pub(crate) use self::written::{quoted, text};
 use crate::call::text as argument;
+use crate::made::Watch;
 use crate::prelude::*;
+use crate::session::Session;
 
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
     hidden("json_array", 0, ANY, Json, "tare_json_array", |ctx| {
-        let all = (0..ctx.len()).map(|i| value(ctx.get_raw(i))).collect();
-        Ok(text(&Json::Array(all)).into())
+        let all = (0..ctx.len()).map(|i| value(ctx.session, ctx.get_raw(i)));
+        text(ctx.session, &Json::Array(all.collect::<Result<_>>()?))
     }),
-    hidden("json_depth", 1, 1, Int, "tare_json_depth", |ctx| {
-        opt(document(ctx, 0, "json_depth")?.map(|v| depth(&v)))
-    }),
+    hidden(
+        "json_depth",
+        1,
+        1,
+        Int,
+        "tare_json_depth",
+        |ctx| match document(ctx, 0, "json_depth")? {
+            Some(v) => Ok(Value::Integer(depth(&Watch::new(ctx.session), &v)?)),
+            None => Ok(Value::Null),
+        },
+    ),
     hidden("json_merge", 2, ANY, Json, "tare_json_merge", |ctx| {
         merged(ctx, "json_merge", preserve)
     }),
@@ -51,35 +63,61 @@ pub(crate) static FUNCTIONS: &[Function] = &[
                     "JSON documents may not contain NULL member names.",
                 ))
             })?;
-            all.insert(key, value(ctx.get_raw(i + 1)));
+            all.insert(key.into_owned(), value(ctx.session, ctx.get_raw(i + 1))?);
         }
-        Ok(text(&Json::Object(all)).into())
+        text(ctx.session, &Json::Object(all))
     }),
-    hidden("json_pretty", 1, 1, Text, "tare_json_pretty", |ctx| {
-        opt(document(ctx, 0, "json_pretty")?
-            .map(|v| serde_json::to_string_pretty(&v).unwrap_or_default()))
-    }),
-    hidden("json_quote", 1, 1, Text, "tare_json_quote", |ctx| {
-        opt(argument(ctx, 0).map(|t| Json::String(t).to_string()))
-    }),
+    hidden(
+        "json_pretty",
+        1,
+        1,
+        Text,
+        "tare_json_pretty",
+        |ctx| match document(ctx, 0, "json_pretty")? {
+            Some(v) => written::pretty(ctx.session, &v),
+            None => Ok(Value::Null),
+        },
+    ),
+    hidden(
+        "json_quote",
+        1,
+        1,
+        Text,
+        "tare_json_quote",
+        |ctx| match argument(ctx, 0) {
+            Some(t) => quoted(ctx.session, &t),
+            None => Ok(Value::Null),
+        },
+    ),
     hidden(
         "json_storage_size",
         1,
         1,
         Int,
         "tare_json_storage_size",
-        |ctx| opt(document(ctx, 0, "json_storage_size")?.map(|v| text(&v).len() as i64)),
+        |ctx| {
+            let Some(v) = document(ctx, 0, "json_storage_size")? else {
+                return Ok(Value::Null);
+            };
+            Ok(match text(ctx.session, &v)? {
+                Value::Text(t) => Value::Integer(t.len() as i64),
+                other => other,
+            })
+        },
     ),
     hidden("json_type", 1, 1, Text, "tare_json_type", |ctx| {
         opt(document(ctx, 0, "json_type")?.map(|v| kind(&v).to_owned()))
     }),
     hidden("json_unquote", 1, 1, Text, "tare_json_unquote", |ctx| {
-        opt(
-            argument(ctx, 0).map(|t| match serde_json::from_str::<Json>(&t) {
-                Ok(Json::String(s)) if t.starts_with('"') => s,
-                _ => t,
-            }),
-        )
+        let Some(t) = argument(ctx, 0) else {
+            return Ok(Value::Null);
+        };
+        if t.starts_with('"')
+            && let Some(Json::String(s)) = parsed(ctx.session, &t)?
+        {
+            return Ok(s.into());
+        }
+        Ok(copied(t))
     }),
     hidden(
         "json_valid",
@@ -88,7 +126,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         Int,
         "tare_json_valid",
         |ctx| match argument(ctx, 0) {
-            Some(t) => Ok(Value::Integer(parsed(ctx, &t)?.is_some().into())),
+            Some(t) => Ok(Value::Integer(parsed(ctx.session, &t)?.is_some().into())),
             None => Ok(Value::Null),
         },
     ),
@@ -96,64 +134,29 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 
 /// What the dialect writes.
 pub(crate) static HELPERS: &[Helper] = &[helper("tare_json", 1, 1, |ctx| {
-    opt(document(ctx, 0, "cast_as_json")?.map(|v| text(&v)))
+    match document(ctx, 0, "cast_as_json")? {
+        Some(v) => text(ctx.session, &v),
+        None => Ok(Value::Null),
+    }
 })];
 
 /// A JSON value of a plain one. A text is a JSON string, unless it is an object or array already:
 /// SQLite does not tell JSON from text.
-pub(crate) fn value(raw: ValueRef<'_>) -> Json {
-    match raw {
+pub(crate) fn value(session: &dyn Session, raw: ValueRef<'_>) -> Result<Json> {
+    Ok(match raw {
         ValueRef::Null => Json::Null,
         ValueRef::Integer(n) => n.into(),
         ValueRef::Real(x) => x.into(),
         ValueRef::Text(t) | ValueRef::Blob(t) => {
             let text = String::from_utf8_lossy(t);
             if text.starts_with(['{', '['])
-                && let Ok(parsed) = serde_json::from_str(&text)
+                && let Some(parsed) = parsed(session, &text)?
             {
-                return parsed;
+                return Ok(parsed);
             }
             text.into_owned().into()
         }
-    }
-}
-
-/// A document's text, as MySQL prints it.
-pub(crate) fn text(value: &Json) -> String {
-    let mut out = String::new();
-    put(value, &mut out);
-    out
-}
-
-fn put(value: &Json, out: &mut String) {
-    match value {
-        Json::Array(all) => {
-            out.push('[');
-            for (i, v) in all.iter().enumerate() {
-                if i > 0 {
-                    out.push_str(", ");
-                }
-                put(v, out);
-            }
-            out.push(']');
-        }
-        Json::Object(all) => {
-            // MySQL sorts keys by length, then by their bytes.
-            let mut keys: Vec<&String> = all.keys().collect();
-            keys.sort_by_key(|k| (k.len(), k.as_str()));
-            out.push('{');
-            for (i, key) in keys.into_iter().enumerate() {
-                if i > 0 {
-                    out.push_str(", ");
-                }
-                put(&Json::String(key.clone()), out);
-                out.push_str(": ");
-                put(&all[key], out);
-            }
-            out.push('}');
-        }
-        other => out.push_str(&other.to_string()),
-    }
+    })
 }
 
 pub(super) fn invalid(position: usize, function: &str) -> rusqlite::Error {
@@ -167,73 +170,85 @@ pub(super) fn document(ctx: &Call<'_>, i: usize, function: &str) -> Result<Optio
     let Some(t) = argument(ctx, i) else {
         return Ok(None);
     };
-    match parsed(ctx, &t)? {
+    match parsed(ctx.session, &t)? {
         Some(document) => Ok(Some(document)),
         None => Err(invalid(i + 1, function)),
     }
 }
 
 /// A document; `None` for a text that is none.
-fn parsed(ctx: &Call<'_>, text: &str) -> Result<Option<Json>> {
-    if text.len() <= STEP {
+fn parsed(session: &dyn Session, text: &str) -> Result<Option<Json>> {
+    if text.len() <= AT_ONCE {
         return Ok(serde_json::from_str(text).ok());
     }
-    let steps = Steps {
-        ctx,
+    let mut steps = Steps {
+        session,
         rest: text.as_bytes(),
+        ended: None,
     };
-    let found = serde_json::from_reader(std::io::BufReader::with_capacity(STEP, steps));
-    match found {
-        Err(e) if e.is_io() => Err(raise(SqlError::interrupted())),
-        other => Ok(other.ok()),
+    let found = serde_json::from_reader(std::io::BufReader::with_capacity(AT_ONCE, &mut steps));
+    match steps.ended {
+        Some(error) => Err(error),
+        None => Ok(found.ok()),
     }
 }
 
+/// Bytes of a text that become a document's parts between two looks. A part takes up to a hundred times
+/// as much memory as its text, which is counted when it is there.
+const AT_ONCE: usize = STEP / 8;
+
 /// A long text that is read in steps, and ends where its statement must.
 struct Steps<'a> {
-    ctx: &'a Call<'a>,
+    session: &'a dyn Session,
     rest: &'a [u8],
+    /// Why it ended: memory that was too much is given back by then.
+    ended: Option<rusqlite::Error>,
 }
 
 impl std::io::Read for Steps<'_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        match self.ctx.session.must_stop() {
-            true => Err(std::io::Error::other("interrupted")),
-            false => self.rest.read(into),
+        match go_on(self.session) {
+            Err(error) => {
+                self.ended = Some(error);
+                Err(std::io::Error::other("ended"))
+            }
+            Ok(()) => self.rest.read(into),
         }
     }
 }
 
-fn patch(target: Json, with: Json) -> Json {
+fn patch(watch: &Watch<'_>, target: Json, with: Json) -> Result<Json> {
     let Json::Object(with) = with else {
-        return with;
+        return Ok(with);
     };
     let mut all = match target {
         Json::Object(all) => all,
         _ => serde_json::Map::new(),
     };
     for (key, value) in with {
+        watch.step(key.len())?;
         if value.is_null() {
             all.remove(&key);
+        } else if let Some(old) = all.get_mut(&key) {
+            *old = patch(watch, old.take(), value)?;
         } else {
-            let old = all.remove(&key).unwrap_or(Json::Null);
-            all.insert(key, patch(old, value));
+            all.insert(key, patch(watch, Json::Null, value)?);
         }
     }
-    Json::Object(all)
+    Ok(Json::Object(all))
 }
 
-fn preserve(a: Json, b: Json) -> Json {
+fn preserve(watch: &Watch<'_>, a: Json, b: Json) -> Result<Json> {
     match (a, b) {
         (Json::Object(mut a), Json::Object(b)) => {
             for (key, value) in b {
-                let new = match a.remove(&key) {
-                    Some(old) => preserve(old, value),
-                    None => value,
-                };
-                a.insert(key, new);
+                watch.step(key.len())?;
+                match a.get_mut(&key) {
+                    Some(old) => *old = preserve(watch, old.take(), value)?,
+                    None => _ = a.insert(key, value),
+                }
             }
-            Json::Object(a)
+            Ok(Json::Object(a))
         }
         (a, b) => {
             let list = |v| match v {
@@ -242,17 +257,28 @@ fn preserve(a: Json, b: Json) -> Json {
             };
             let mut all = list(a);
             all.extend(list(b));
-            Json::Array(all)
+            Ok(Json::Array(all))
         }
     }
 }
 
-fn depth(value: &Json) -> i64 {
-    1 + match value {
-        Json::Array(all) => all.iter().map(depth).max().unwrap_or(0),
-        Json::Object(all) => all.values().map(depth).max().unwrap_or(0),
-        _ => 0,
+fn depth(watch: &Watch<'_>, value: &Json) -> Result<i64> {
+    let mut deepest = 0;
+    watch.step(0)?;
+    match value {
+        Json::Array(all) => {
+            for v in all {
+                deepest = deepest.max(depth(watch, v)?);
+            }
+        }
+        Json::Object(all) => {
+            for v in all.values() {
+                deepest = deepest.max(depth(watch, v)?);
+            }
+        }
+        _ => {}
     }
+    Ok(1 + deepest)
 }
 
 fn kind(value: &Json) -> &'static str {
@@ -268,8 +294,10 @@ fn kind(value: &Json) -> &'static str {
     }
 }
 
+type Join = fn(&Watch<'_>, Json, Json) -> Result<Json>;
+
 /// One document of several.
-fn merged(ctx: &Call<'_>, name: &str, join: fn(Json, Json) -> Json) -> Answer {
+fn merged(ctx: &Call<'_>, name: &str, join: Join) -> Answer {
     let mut all = None;
     for i in 0..ctx.len() {
         let Some(doc) = document(ctx, i, name)? else {
@@ -277,8 +305,11 @@ fn merged(ctx: &Call<'_>, name: &str, join: fn(Json, Json) -> Json) -> Answer {
         };
         all = Some(match all {
             None => doc,
-            Some(before) => join(before, doc),
+            Some(before) => join(&Watch::new(ctx.session), before, doc)?,
         });
     }
-    opt(all.map(|v| text(&v)))
+    match all {
+        Some(v) => text(ctx.session, &v),
+        None => Ok(Value::Null),
+    }
 }

@@ -5,6 +5,7 @@ use serde_json::Value as Json;
 
 use super::{document, text, value};
 use crate::call::text as argument;
+use crate::made::Watch;
 use crate::prelude::*;
 
 /// By name.
@@ -30,11 +31,12 @@ pub(crate) static FUNCTIONS: &[Function] = &[
                 return Ok(Value::Null);
             };
             found.clear();
-            walk(&doc, &legs, &mut found);
+            walk(&Watch::new(ctx.session), &doc, &legs, &mut found)?;
         }
-        Ok(found
-            .first()
-            .map_or(Value::Null, |v| Value::Integer(contains(v, &wanted).into())))
+        Ok(match found.first() {
+            Some(v) => Value::Integer(contains(&Watch::new(ctx.session), v, &wanted)?.into()),
+            None => Value::Null,
+        })
     }),
     hidden(
         "json_contains_path",
@@ -60,7 +62,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
                     return Ok(Value::Null);
                 };
                 let mut found = Vec::new();
-                walk(&doc, &legs, &mut found);
+                walk(&Watch::new(ctx.session), &doc, &legs, &mut found)?;
                 hits += usize::from(!found.is_empty());
             }
             let yes = if how == "one" {
@@ -84,12 +86,16 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             many |= legs
                 .iter()
                 .any(|l| matches!(l, Leg::AnyKey | Leg::AnyIndex | Leg::Deep));
-            walk(&doc, &legs, &mut found);
+            walk(&Watch::new(ctx.session), &doc, &legs, &mut found)?;
         }
         Ok(match found.as_slice() {
             [] => Value::Null,
-            [one] if !many => text(one).into(),
-            all => text(&Json::Array(all.iter().map(|v| (*v).clone()).collect())).into(),
+            [one] if !many => text(ctx.session, one)?,
+            all => {
+                let watch = Watch::new(ctx.session);
+                let copies = all.iter().map(|v| copy(&watch, v));
+                text(ctx.session, &Json::Array(copies.collect::<Result<_>>()?))?
+            }
         })
     }),
     hidden("json_insert", 3, ANY, Json, "tare_json_insert", |ctx| {
@@ -117,9 +123,13 @@ pub(crate) static HELPERS: &[Helper] = &[helper("tare_member_of", 2, 2, |ctx| {
     let Some(doc) = document(ctx, 1, "member of")? else {
         return Ok(Value::Null);
     };
-    let wanted = value(ctx.get_raw(0));
-    Ok(Value::Integer(contains(&doc, &wanted).into()))
+    let wanted = value(ctx.session, ctx.get_raw(0))?;
+    let found = contains(&Watch::new(ctx.session), &doc, &wanted)?;
+    Ok(Value::Integer(found.into()))
 })];
+
+/// Legs of a path at most: each may be a call in a call, and a document has 128 levels.
+const LEGS: usize = 1000;
 
 /// One step of a path.
 enum Leg {
@@ -134,7 +144,8 @@ enum Leg {
 fn path(text: &str) -> Option<Vec<Leg>> {
     let mut rest = text.trim().strip_prefix('$')?;
     let mut legs = Vec::new();
-    while !rest.is_empty() {
+    // What is too long need not be read to its end.
+    while !rest.is_empty() && legs.len() <= LEGS {
         rest = rest.trim_start();
         if let Some(after) = rest.strip_prefix("**") {
             legs.push(Leg::Deep);
@@ -177,52 +188,71 @@ fn path(text: &str) -> Option<Vec<Leg>> {
     Some(legs)
 }
 
-fn walk<'v>(value: &'v Json, legs: &[Leg], found: &mut Vec<&'v Json>) {
+fn walk<'v>(
+    watch: &Watch<'_>,
+    value: &'v Json,
+    legs: &[Leg],
+    found: &mut Vec<&'v Json>,
+) -> Result<()> {
+    watch.step(0)?;
     let Some((leg, rest)) = legs.split_first() else {
         found.push(value);
-        return;
+        return Ok(());
+    };
+    let mut on = |v: Option<&'v Json>, legs: &[Leg]| match v {
+        Some(v) => walk(watch, v, legs, found),
+        None => Ok(()),
     };
     match (leg, value) {
-        (Leg::Key(key), Json::Object(all)) => {
-            if let Some(v) = all.get(key) {
-                walk(v, rest, found);
-            }
-        }
-        (Leg::AnyKey, Json::Object(all)) => all.values().for_each(|v| walk(v, rest, found)),
-        (Leg::AnyIndex, Json::Array(all)) => all.iter().for_each(|v| walk(v, rest, found)),
-        (Leg::Index(i), Json::Array(all)) => {
-            if let Some(v) = all.get(*i) {
-                walk(v, rest, found);
-            }
-        }
+        (Leg::Key(key), Json::Object(all)) => on(all.get(key), rest),
+        (Leg::AnyKey, Json::Object(all)) => all.values().try_for_each(|v| on(Some(v), rest)),
+        (Leg::AnyIndex, Json::Array(all)) => all.iter().try_for_each(|v| on(Some(v), rest)),
+        (Leg::Index(i), Json::Array(all)) => on(all.get(*i), rest),
         (Leg::Last(back), Json::Array(all)) => {
-            if let Some(v) = all.len().checked_sub(back + 1).and_then(|i| all.get(i)) {
-                walk(v, rest, found);
-            }
+            let i = all.len().checked_sub(back + 1);
+            on(i.and_then(|i| all.get(i)), rest)
         }
         // What is no array is one of itself.
-        (Leg::Index(0) | Leg::Last(0), other) => walk(other, rest, found),
+        (Leg::Index(0) | Leg::Last(0), other) => on(Some(other), rest),
         (Leg::Deep, value) => {
-            walk(value, rest, found);
+            on(Some(value), rest)?;
             match value {
-                Json::Array(all) => all.iter().for_each(|v| walk(v, legs, found)),
-                Json::Object(all) => all.values().for_each(|v| walk(v, legs, found)),
-                _ => {}
+                Json::Array(all) => all.iter().try_for_each(|v| on(Some(v), legs)),
+                Json::Object(all) => all.values().try_for_each(|v| on(Some(v), legs)),
+                _ => Ok(()),
             }
         }
-        _ => {}
+        _ => Ok(()),
     }
 }
 
+/// A value once more.
+fn copy(watch: &Watch<'_>, value: &Json) -> Result<Json> {
+    watch.step(value.as_str().map_or(0, str::len))?;
+    Ok(match value {
+        Json::Array(all) => Json::Array(all.iter().map(|v| copy(watch, v)).collect::<Result<_>>()?),
+        Json::Object(all) => {
+            let members = all.iter().map(|(k, v)| Ok((k.clone(), copy(watch, v)?)));
+            Json::Object(members.collect::<Result<_>>()?)
+        }
+        other => other.clone(),
+    })
+}
+
 fn legs(ctx: &Call<'_>, i: usize) -> Result<Option<Vec<Leg>>> {
-    match argument(ctx, i) {
-        None => Ok(None),
-        Some(t) => path(&t).map(Some).ok_or_else(|| {
-            raise(SqlError::new(
-                3143,
-                "Invalid JSON path expression. The error is around character position 1.",
-            ))
-        }),
+    let Some(t) = argument(ctx, i) else {
+        return Ok(None);
+    };
+    match path(&t) {
+        Some(legs) if legs.len() > LEGS => Err(raise(SqlError::new(
+            3157,
+            "The JSON document exceeds the maximum depth.",
+        ))),
+        Some(legs) => Ok(Some(legs)),
+        None => Err(raise(SqlError::new(
+            3143,
+            "Invalid JSON path expression. The error is around character position 1.",
+        ))),
     }
 }
 
@@ -288,18 +318,40 @@ fn edit(value: &mut Json, legs: &[Leg], new: Option<&Json>, how: Edit) {
     }
 }
 
-fn contains(target: &Json, candidate: &Json) -> bool {
+fn contains(watch: &Watch<'_>, target: &Json, candidate: &Json) -> Result<bool> {
+    watch.step(candidate.as_str().map_or(0, str::len))?;
     match (target, candidate) {
-        (Json::Array(all), Json::Array(wanted)) => {
-            wanted.iter().all(|w| all.iter().any(|v| contains(v, w)))
+        (Json::Array(_), Json::Array(wanted)) => {
+            for w in wanted {
+                if !contains_one(watch, target, w)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
         }
-        (Json::Array(all), one) => all.iter().any(|v| contains(v, one)),
-        (Json::Object(all), Json::Object(wanted)) => wanted
-            .iter()
-            .all(|(k, w)| all.get(k).is_some_and(|v| contains(v, w))),
-        (Json::Number(a), Json::Number(b)) => a.as_f64() == b.as_f64(),
-        (a, b) => a == b,
+        (Json::Array(_), one) => contains_one(watch, target, one),
+        (Json::Object(all), Json::Object(wanted)) => {
+            for (key, w) in wanted {
+                match all.get(key) {
+                    Some(v) if contains(watch, v, w)? => {}
+                    _ => return Ok(false),
+                }
+            }
+            Ok(true)
+        }
+        (Json::Number(a), Json::Number(b)) => Ok(a.as_f64() == b.as_f64()),
+        (a, b) => Ok(a == b),
     }
+}
+
+/// Whether one of an array's members contains a value.
+fn contains_one(watch: &Watch<'_>, array: &Json, wanted: &Json) -> Result<bool> {
+    for v in array.as_array().into_iter().flatten() {
+        if contains(watch, v, wanted)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// How many members there are, or what they are called.
@@ -313,17 +365,15 @@ fn size(ctx: &Call<'_>, name: &str, keys: bool) -> Answer {
             return Ok(Value::Null);
         };
         found.clear();
-        walk(&doc, &legs, &mut found);
+        walk(&Watch::new(ctx.session), &doc, &legs, &mut found)?;
     }
     Ok(match (found.first(), keys) {
         (None, _) => Value::Null,
         (Some(Json::Object(all)), true) => {
             let mut keys: Vec<&String> = all.keys().collect();
             keys.sort_by_key(|k| (k.len(), k.as_str()));
-            text(&Json::Array(
-                keys.into_iter().map(|k| k.clone().into()).collect(),
-            ))
-            .into()
+            let keys = keys.into_iter().map(|k| k.clone().into());
+            text(ctx.session, &Json::Array(keys.collect()))?
         }
         (Some(_), true) => Value::Null,
         (Some(Json::Object(all)), false) => Value::Integer(all.len() as i64),
@@ -342,8 +392,11 @@ fn edited(ctx: &Call<'_>, name: &str, how: Edit) -> Answer {
         let Some(legs) = legs(ctx, i)? else {
             return Ok(Value::Null);
         };
-        let new = (step == 2 && i + 1 < ctx.len()).then(|| value(ctx.get_raw(i + 1)));
+        let new = match step == 2 && i + 1 < ctx.len() {
+            true => Some(value(ctx.session, ctx.get_raw(i + 1))?),
+            false => None,
+        };
         edit(&mut doc, &legs, new.as_ref(), how);
     }
-    Ok(text(&doc).into())
+    text(ctx.session, &doc)
 }

@@ -232,6 +232,20 @@ fn views_upon_views_and_queries_upon_queries_are_answered() {
             "path",
             &format!("SELECT JSON_EXTRACT('[]', {path})"),
         );
+        // What is no array is one of itself, so that no leg descends.
+        for leg in ["[0]", "[last]", "**"] {
+            let path = format!("CONCAT('$', REPEAT('{leg}', {levels}), '[0]')");
+            let code = outcome(
+                &mut conn,
+                "path of a number",
+                &format!("SELECT JSON_EXTRACT('1', {path})"),
+            );
+            assert_eq!(
+                code,
+                if levels < 1000 { 0 } else { 3157 },
+                "{leg} of {levels}"
+            );
+        }
     }
     assert_eq!(one(&mut conn, "SELECT 'alive'"), "alive");
 }

@@ -3,6 +3,14 @@
 //! Each test has a server of its own, on a directory and a socket of its own. A client that is not
 //! installed fails its test: `make deps` installs them.
 
+use std::alloc::System;
+
+use tare_mysql::memory::Counted;
+
+/// As in the program.
+#[global_allocator]
+static ALLOCATOR: Counted<System> = Counted(System);
+
 mod auth;
 mod clients;
 mod columns;
