@@ -56,6 +56,11 @@ impl Dialect for Grammar {
         BASE.is_table_factor_alias(explicit, kw, parser)
     }
 
+    /// A word that MySQL reserves is no alias: `SELECT 1 ON DUPLICATE KEY UPDATE`.
+    fn is_column_alias(&self, kw: &Keyword, parser: &mut Parser) -> bool {
+        *kw != Keyword::ON && BASE.is_column_alias(kw, parser)
+    }
+
     fn parse_statement(
         &self,
         parser: &mut Parser,

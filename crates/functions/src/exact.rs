@@ -11,6 +11,8 @@ use crate::prelude::*;
 /// Where a double that is cast comes from: a column, or an operator. 0 is all else.
 const COLUMN: i64 = 1;
 const COMPUTED: i64 = 2;
+/// It is a DECIMAL, whatever it holds.
+const DECIMAL: i64 = 3;
 
 /// Digits that a quotient has more than its dividend: @@div_precision_increment.
 pub(crate) const MORE_DIGITS: i64 = 4;
@@ -97,8 +99,14 @@ pub(crate) static HELPERS: &[Helper] = &[
             return cast_double(ctx, x, unsigned, refuses, origin.unwrap_or(0));
         }
         let is_text = matches!(ctx.get_raw(0), ValueRef::Text(_));
+        let is_decimal = ctx.len() > 4 && int(ctx, 4) == Some(DECIMAL);
         Ok(match decimal(ctx, 0) {
             None => Value::Null,
+            Some(d) if is_decimal && !unsigned && cut(&d, false) => {
+                let message = format!("Truncated incorrect DECIMAL value: '{}'", d.text());
+                truncated(ctx, message, refuses)?;
+                Value::Integer(if d.is_negative() { i64::MIN } else { i64::MAX })
+            }
             // An integer keeps its bits, a DECIMAL does not.
             Some(d) if is_text && cut(&d, unsigned || bits) => {
                 let message = format!("Truncated incorrect DECIMAL value: '{}'", d.text());

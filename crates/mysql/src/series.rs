@@ -43,6 +43,27 @@ impl Series {
         }
     }
 
+    /// A type of a user's table, whose integers have no display width, as this series shows it: before
+    /// 8.0.19 each has the one that its values need.
+    pub fn with_width(self, column_type: &str) -> Cow<'_, str> {
+        let (name, rest) = column_type.split_once(' ').unwrap_or((column_type, ""));
+        let minus = u32::from(!rest.starts_with("unsigned"));
+        let width = match name {
+            "tinyint" => 3 + minus,
+            "smallint" => 5 + minus,
+            "mediumint" => 8 + minus,
+            "int" => 10 + minus,
+            "bigint" => 20,
+            "year" => 4,
+            _ => return Cow::Borrowed(column_type),
+        };
+        match (self, rest) {
+            (Self::V9_7, _) => Cow::Borrowed(column_type),
+            (_, "") => Cow::Owned(format!("{name}({width})")),
+            _ => Cow::Owned(format!("{name}({width}) {rest}")),
+        }
+    }
+
     /// A column's type as this series shows it. From 8.0.19 on an integer has no display width;
     /// `tinyint(1)` keeps it, because connectors read it as a boolean.
     pub fn shown(self, column_type: &str) -> Cow<'_, str> {
@@ -96,6 +117,21 @@ mod tests {
         assert_eq!(shown("varchar(20)"), "varchar(20)");
         assert_eq!(shown("enum('int(1)')"), "enum('int(1)')");
         assert_eq!(Series::V8_0.shown("int(11)"), "int(11)");
+    }
+
+    #[test]
+    fn integers_of_users_have_a_width_before_8_0_19() {
+        for (kind, old) in [
+            ("int", "int(11)"),
+            ("int unsigned", "int(10) unsigned"),
+            ("tinyint(1)", "tinyint(1)"),
+            ("bigint unsigned", "bigint(20) unsigned"),
+            ("mediumint", "mediumint(9)"),
+            ("varchar(20)", "varchar(20)"),
+        ] {
+            assert_eq!(Series::V8_0.with_width(kind), old);
+            assert_eq!(Series::V9_7.with_width(kind), kind);
+        }
     }
 
     #[test]

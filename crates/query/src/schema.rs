@@ -12,6 +12,7 @@ use tare_dialect::function::Signature;
 use tare_dialect::schema::{Procedure, Routine, Schema, SystemColumn, View};
 use tare_rows::describe::Meta;
 use tare_store::Connection;
+use tare_store::tables::{ReadDefinition, Tables};
 
 /// The system schemas, and a connection's databases where there is one.
 #[derive(Debug)]
@@ -90,6 +91,62 @@ impl Schema for SystemSchema<'_> {
 
     fn procedure(&self, name: &str) -> Option<&'static Procedure> {
         self.programs.procedure(name)
+    }
+
+    fn function(&self, name: &str) -> Option<&'static Signature> {
+        tare_functions::find(name)
+    }
+
+    fn variable(&self, name: &str) -> Option<WireType> {
+        variable::find(name).map(Variable::wire)
+    }
+}
+
+/// How a database's definitions are read.
+pub const DEFINITIONS: ReadDefinition = ReadDefinition {
+    table: tare_dialect::ddl::definition,
+    view: |text, database, tables| {
+        let mut schema = OneDatabase {
+            database,
+            tables,
+            missing: false,
+        };
+        let columns = tare_dialect::ddl::view_columns(text, database, &mut schema);
+        columns.filter(|_| !schema.missing)
+    },
+};
+
+/// The tables of one database, as they are read.
+#[derive(Debug)]
+struct OneDatabase<'t> {
+    database: &'t str,
+    tables: &'t Tables,
+    /// A table was asked for that is not known, or not yet.
+    missing: bool,
+}
+
+impl Schema for OneDatabase<'_> {
+    fn user_table(&mut self, database: &str, table: &str) -> Result<Option<Arc<TableDef>>> {
+        let known = (database == self.database).then(|| self.tables.get(table));
+        let found = known.flatten().cloned();
+        self.missing |= found.is_none() && !table.eq_ignore_ascii_case("dual");
+        Ok(found)
+    }
+
+    fn system_table(&self, _schema: &str, _table: &str) -> Option<Vec<SystemColumn>> {
+        None
+    }
+
+    fn view(&self, _name: &str) -> Option<&'static dyn View> {
+        None
+    }
+
+    fn routine(&self, _name: &str) -> Option<&'static dyn Routine> {
+        None
+    }
+
+    fn procedure(&self, _name: &str) -> Option<&'static Procedure> {
+        None
     }
 
     fn function(&self, name: &str) -> Option<&'static Signature> {

@@ -19,6 +19,7 @@ use super::observed::Observed;
 use super::shared::{Counters, Shared};
 use super::stop::Stop;
 use super::variables::Globals;
+use tare_query::schema::DEFINITIONS;
 use tare_store::Databases;
 
 /// Why a server did not start.
@@ -131,10 +132,7 @@ pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
         password_file: accounts.password_file(),
     };
     let shared = Arc::new(Shared {
-        databases: Arc::new(Databases::new(
-            config.data.clone(),
-            tare_dialect::ddl::definition,
-        )),
+        databases: Arc::new(Databases::new(config.data.clone(), DEFINITIONS)),
         registry: Arc::default(),
         globals: Arc::new(globals),
         accounts,

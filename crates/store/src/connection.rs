@@ -344,7 +344,7 @@ impl Connection {
         self.attach(name)?;
         let databases = self.databases.clone();
         let known = databases.definitions(name, || {
-            stack::with_stack(true, || tables::load(&self.db, name, databases.read))
+            stack::with_stack(true, || tables::load(&self.db, name, name, databases.read))
         })?;
         self.views |= known.views;
         Ok(known)

@@ -97,9 +97,11 @@ impl Databases {
 
     /// No databases: any name is unknown.
     pub fn none() -> Self {
-        Self::of(None, |_| {
-            Err(SqlError::internal("a definition without a database"))
-        })
+        let read = ReadDefinition {
+            table: |_| Err(SqlError::internal("a definition without a database")),
+            view: |_, _, _| None,
+        };
+        Self::of(None, read)
     }
 
     fn of(directory: Option<PathBuf>, read: ReadDefinition) -> Self {
@@ -232,7 +234,7 @@ impl Databases {
             db.busy_timeout(WAIT)?;
             prepare(&db)?;
             // Views nest, whatever the statement's own text is.
-            stack::with_stack(true, || load(&db, "main", self.read))
+            stack::with_stack(true, || load(&db, "main", name, self.read))
         })
     }
 

@@ -2,16 +2,20 @@
 
 use crate::error::{Error, Result};
 use sqlparser::ast::{
-    ColumnOption, CreateTable, DataType, Expr, IndexColumn, Statement, TableConstraint, Value,
+    ColumnOption, CreateTable, DataType, Expr, IndexColumn, SetExpr, Statement, TableConstraint,
+    Value,
 };
 use tare_mysql::table::{ColumnDef, ForeignKeyDef, IndexDef, TableDef, literal};
 use tare_mysql::types::base_type;
 
 use super::types::type_text;
 use crate::function::name_of;
+use crate::join::shares_columns;
 use crate::name::last_name;
 use crate::names::after_as;
-use crate::{near, parse_one};
+use crate::schema::Schema;
+use crate::scope::{Column, Names};
+use crate::{Mode, depth, near, parse_one, parse_statement, read};
 
 /// The types of MySQL that the parser knows by nothing but their names.
 const NAMED: &[&str] = &[
@@ -47,6 +51,10 @@ pub trait FromSql: Sized {
     /// What CREATE TABLE says.
     fn from_create(create: &CreateTable) -> Result<Self>;
 
+    /// What CREATE TABLE says before its SELECT: there may be no columns, and indexes of those that
+    /// the SELECT has.
+    fn from_create_as(create: &CreateTable) -> Result<Self>;
+
     /// Adds a column as it is written.
     fn add_column(&mut self, column: &sqlparser::ast::ColumnDef) -> Result<()>;
 
@@ -59,8 +67,19 @@ impl FromSql for TableDef {
         if create.columns.is_empty() && create.constraints.is_empty() {
             return Err(near(")"));
         }
+        let mut def = Self::from_create_as(create)?;
+        def.settle();
+        if def.columns.is_empty() {
+            return Err(Error::NoColumns);
+        }
+        def.check_indexes()?;
+        Ok(def)
+    }
+
+    fn from_create_as(create: &CreateTable) -> Result<Self> {
         let mut def = Self {
             name: last_name(&create.name),
+            comment: table_comment(create),
             ..Self::default()
         };
         for column in &create.columns {
@@ -68,10 +87,6 @@ impl FromSql for TableDef {
         }
         for constraint in &create.constraints {
             def.add_constraint(constraint)?;
-        }
-        def.settle();
-        if def.columns.is_empty() {
-            return Err(Error::NoColumns);
         }
         for (i, column) in def.columns.iter().enumerate() {
             if def.columns[..i]
@@ -81,8 +96,6 @@ impl FromSql for TableDef {
                 return Err(Error::DuplicateColumn(column.name.clone()));
             }
         }
-        def.comment = table_comment(create);
-        def.check_indexes()?;
         Ok(def)
     }
 
@@ -225,6 +238,31 @@ fn defined(text: &str) -> Result<TableDef> {
         }),
         other => Err(near(other)),
     }
+}
+
+/// The columns of a view, of whose query's text they are made; `None` where they are not known.
+pub fn view_columns(text: &str, database: &str, schema: &mut dyn Schema) -> Option<Vec<ColumnDef>> {
+    let reading = read(text, Mode::default()).ok()?;
+    let levels = reading.levels;
+    depth::with_stack(levels, || {
+        let mut parser = reading.parser;
+        let Statement::Query(query) = parse_statement(&mut parser).ok()? else {
+            return None;
+        };
+        if matches!(query.body.as_ref(), SetExpr::Select(s) if shares_columns(&s.from)) {
+            return None;
+        }
+        let mut names = Names::new(Some(database), schema);
+        names.defines = true;
+        let columns = names.columns(&query)?;
+        let def = |column: Column| {
+            Some(ColumnDef {
+                on_update_now: false,
+                ..column.def?.as_value()
+            })
+        };
+        columns.into_iter().map(def).collect()
+    })
 }
 
 fn default_text(expr: &Expr) -> String {

@@ -3,7 +3,7 @@
 mod define;
 mod types;
 
-pub use self::define::{FromSql, definition};
+pub use self::define::{FromSql, definition, view_columns};
 
 use crate::error::Result;
 use sqlparser::ast::{AlterTableOperation, ColumnDef, ObjectName, TableConstraint};
@@ -26,6 +26,18 @@ impl TableName {
         let (database, table) = resolve(name, database)?;
         Ok(Self { database, table })
     }
+}
+
+/// What becomes of a row of CREATE TABLE ... SELECT whose unique key is there already.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Doubles {
+    /// Error 1062.
+    #[default]
+    Refused,
+    /// IGNORE: the first one stays.
+    Ignored,
+    /// REPLACE: the last one stays.
+    Replaced,
 }
 
 /// What is done to tables whose definitions stay.
@@ -95,8 +107,10 @@ pub enum Ddl {
     CreateAs {
         /// The new table.
         name: TableName,
-        /// Its rows, and what they are made of.
-        query: super::plan::Sql,
+        /// What it is.
+        def: TableDef,
+        /// The INSERT of its rows.
+        rows: super::plan::Sql,
         /// IF NOT EXISTS.
         if_not_exists: bool,
     },

@@ -2,9 +2,10 @@
 
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
-    Cte, Expr, GroupByExpr, Ident, ObjectName, OrderBy, OrderByExpr, OrderByKind, Parens, Query,
-    Select, SelectFlavor, SelectItem, SetExpr, SetOperator, SetQuantifier, TableAlias,
-    TableAliasColumnDef, TableFactor, TableWithJoins, Values, WildcardAdditionalOptions, With,
+    Cte, CteAsMaterialized, Expr, GroupByExpr, Ident, ObjectName, OrderBy, OrderByExpr,
+    OrderByKind, Parens, Query, Select, SelectFlavor, SelectItem, SetExpr, SetOperator,
+    SetQuantifier, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins, Values,
+    WildcardAdditionalOptions, With,
 };
 
 /// `SELECT items`.
@@ -130,6 +131,20 @@ pub(crate) fn with(alias: TableAlias, query: Query) -> With {
             closing_paren_token: AttachedToken::empty(),
         }],
     }
+}
+
+/// `WITH kept AS MATERIALIZED (query) SELECT * FROM kept`: every column of every row is computed,
+/// whoever asks for it.
+pub(crate) fn keep(query: &mut Query) {
+    let name = Ident::new("tare_kept");
+    let rows = table(ObjectName::from(name.clone()));
+    let whole = of_body(SetExpr::Select(Box::new(select_from(vec![all()], rows))));
+    let inner = std::mem::replace(query, whole);
+    let mut with = with(table_alias(name, Vec::new()), inner);
+    for cte in &mut with.cte_tables {
+        cte.materialized = Some(CteAsMaterialized::Materialized);
+    }
+    query.with = Some(with);
 }
 
 /// `ORDER BY columns`.

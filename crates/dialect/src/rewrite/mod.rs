@@ -8,6 +8,7 @@ mod expr;
 mod grouped;
 mod insert;
 mod like;
+mod made;
 mod member;
 mod moment;
 mod rewriter;

@@ -66,6 +66,10 @@ pub struct Rewriter<'a> {
     pub(super) exact_plans: Vec<Plan>,
     /// The columns that this UPDATE has given values.
     pub(super) assigned: Assigned,
+    /// How many `@x := value` there have been.
+    pub(super) variables_set: usize,
+    /// The same, as it was before each derived table that is being visited, the innermost last.
+    pub(super) set_before: Vec<usize>,
 }
 
 impl<'a> Rewriter<'a> {
@@ -83,6 +87,8 @@ impl<'a> Rewriter<'a> {
             conversions: Conversions::default(),
             exact_plans: Vec::new(),
             assigned: Assigned::default(),
+            variables_set: 0,
+            set_before: Vec::new(),
         }
     }
 

@@ -10,7 +10,7 @@ use sqlparser::ast::{
 
 use super::rewriter::{Rewriter, canonical};
 use crate::name::ident;
-use crate::node;
+use crate::node::{self, query};
 use crate::scope::Scope;
 
 impl Rewriter<'_> {
@@ -110,6 +110,9 @@ impl VisitorMut for Rewriter<'_> {
         if let TableFactor::Derived { alias: None, .. } = factor {
             return ControlFlow::Break(Error::NoAlias);
         }
+        if let TableFactor::Derived { .. } = factor {
+            self.set_before.push(self.variables_set);
+        }
         let TableFactor::Table {
             name,
             index_hints,
@@ -148,6 +151,16 @@ impl VisitorMut for Rewriter<'_> {
     }
 
     fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+        if let TableFactor::Derived { subquery, .. } = factor
+            && self
+                .set_before
+                .pop()
+                .is_some_and(|n| n < self.variables_set)
+        {
+            // SQLite leaves out what nobody asks a derived table for, and computes the rest when it
+            // is asked. MySQL fills the table before it reads the first row.
+            query::keep(subquery);
+        }
         match self.expand(factor) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    Cte, Expr, ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
-    TableAlias, TableFactor, TableWithJoins,
+    Cte, Expr, JoinOperator, ObjectName, Query, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, SetExpr, TableAlias, TableFactor, TableWithJoins,
 };
 
 use super::{Column, Names, Relation, Scope};
@@ -45,12 +45,27 @@ impl Names<'_> {
     pub fn tables(&mut self, from: &[TableWithJoins]) -> Scope {
         let mut scope = Scope::default();
         for table in from {
-            self.factor(&table.relation, &mut scope);
-            for join in &table.joins {
-                self.factor(&join.relation, &mut scope);
-            }
+            self.joined(table, &mut scope);
         }
         scope
+    }
+
+    fn joined(&mut self, table: &TableWithJoins, scope: &mut Scope) {
+        let first = scope.relations.len();
+        self.factor(&table.relation, scope);
+        for join in &table.joins {
+            let before = scope.relations.len();
+            self.factor(&join.relation, scope);
+            match &join.join_operator {
+                JoinOperator::Left(_) | JoinOperator::LeftOuter(_) => {
+                    may_be_missing(&mut scope.relations[before..]);
+                }
+                JoinOperator::Right(_) | JoinOperator::RightOuter(_) => {
+                    may_be_missing(&mut scope.relations[first..before]);
+                }
+                _ => {}
+            }
+        }
     }
 
     fn factor(&mut self, factor: &TableFactor, scope: &mut Scope) {
@@ -85,12 +100,7 @@ impl Names<'_> {
             }
             TableFactor::NestedJoin {
                 table_with_joins, ..
-            } => {
-                self.factor(&table_with_joins.relation, scope);
-                for join in &table_with_joins.joins {
-                    self.factor(&join.relation, scope);
-                }
-            }
+            } => self.joined(table_with_joins, scope),
             _ => scope.relations.push(Relation {
                 alias: String::new(),
                 database: None,
@@ -152,6 +162,9 @@ impl Names<'_> {
                 let others = self.body(right)?;
                 for (column, other) in columns.iter_mut().zip(others) {
                     column.wire = types::merged(column.wire, other.wire);
+                    if let (Some(a), Some(b)) = (&column.def, &other.def) {
+                        column.def = Some(Arc::new(types::both(a, b, column.wire)));
+                    }
                     column.stored = false;
                     column.members = None;
                 }
@@ -159,12 +172,17 @@ impl Names<'_> {
             }
             SetExpr::Values(values) => {
                 let row = values.rows.first()?;
-                let columns = row.iter().enumerate().map(|(i, e)| Column {
-                    name: format!("column_{i}"),
-                    wire: types::of(e, self),
-                    stored: false,
-                    system: false,
-                    members: None,
+                let columns = row.iter().enumerate().map(|(i, e)| {
+                    let name = format!("column_{i}");
+                    let wire = types::of(e, self);
+                    Column {
+                        wire,
+                        stored: false,
+                        system: false,
+                        members: None,
+                        def: self.defines.then(|| Arc::new(types::made_of(wire, &name))),
+                        name,
+                    }
                 });
                 Some(columns.collect())
             }
@@ -192,30 +210,55 @@ impl Names<'_> {
                         .find(|r| r.alias.eq_ignore_ascii_case(&alias))?;
                     columns.extend(relation.columns.as_ref()?.iter().cloned());
                 }
-                SelectItem::UnnamedExpr(e) => columns.push(Column {
-                    name: match e {
+                SelectItem::UnnamedExpr(e) => {
+                    let name = match e {
                         Expr::Identifier(i) => i.value.clone(),
                         Expr::CompoundIdentifier(parts) => {
                             parts.last().map(|p| p.value.clone()).unwrap_or_default()
                         }
                         other => other.to_string(),
-                    },
-                    wire: types::of(e, self),
-                    stored: self.column_of(e).is_some_and(|c| c.stored),
-                    system: self.column_of(e).is_some_and(|c| c.system),
-                    members: self.column_of(e).and_then(|c| c.members.clone()),
-                }),
-                SelectItem::ExprWithAlias { expr, alias } => columns.push(Column {
-                    name: alias.value.clone(),
-                    wire: types::of(expr, self),
-                    stored: self.column_of(expr).is_some_and(|c| c.stored),
-                    system: self.column_of(expr).is_some_and(|c| c.system),
-                    members: self.column_of(expr).and_then(|c| c.members.clone()),
-                }),
+                    };
+                    columns.push(self.item(e, name));
+                }
+                SelectItem::ExprWithAlias { expr, alias } => {
+                    columns.push(self.item(expr, alias.value.clone()));
+                }
                 _ => return None,
             }
         }
         Some(columns)
+    }
+
+    /// An expression of a select list, as a column.
+    fn item(&mut self, expr: &Expr, name: String) -> Column {
+        let def = self
+            .defines
+            .then(|| Arc::new(types::made(expr, &name, self)));
+        let known = self.column_of(expr);
+        Column {
+            stored: known.is_some_and(|c| c.stored),
+            system: known.is_some_and(|c| c.system),
+            members: known.and_then(|c| c.members.clone()),
+            wire: types::of(expr, self),
+            name,
+            def,
+        }
+    }
+}
+
+/// The tables of the other side of an outer join: their rows may be missing.
+fn may_be_missing(relations: &mut [Relation]) {
+    for columns in relations.iter_mut().filter_map(|r| r.columns.as_mut()) {
+        if columns.iter().all(|c| c.def.is_none()) {
+            continue;
+        }
+        let mut all = columns.as_ref().clone();
+        for def in all.iter_mut().filter_map(|c| c.def.as_mut()) {
+            let def = Arc::make_mut(def);
+            def.nullable = true;
+            def.auto_increment = false;
+        }
+        *columns = Arc::new(all);
     }
 }
 

@@ -6,7 +6,7 @@ mod columns;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use sqlparser::ast::{Expr, Ident, Statement};
+use sqlparser::ast::{Expr, Ident};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::{ColumnDef, TableDef};
 use tare_mysql::types::members;
@@ -14,7 +14,7 @@ use tare_mysql::wire::column::WireType;
 use tare_mysql::wire::types::{wire_of, wire_type};
 
 use crate::schema::{Schema, SystemColumn};
-use crate::{parse_one, types};
+use crate::types;
 
 /// A column in sight.
 #[derive(Debug, Clone)]
@@ -29,6 +29,8 @@ pub struct Column {
     pub system: bool,
     /// What an ENUM or a SET may have.
     pub members: Option<Arc<Members>>,
+    /// What a table that is made of it has, where [`Names::defines`].
+    pub def: Option<Arc<ColumnDef>>,
 }
 
 /// What an ENUM or a SET may have.
@@ -82,6 +84,8 @@ pub struct Names<'a> {
     known: HashMap<(String, String), Option<Arc<Vec<Column>>>>,
     /// SELECTs around the one that is looked at, the innermost last.
     pub scopes: Vec<Scope>,
+    /// Whether a table or a view is made of the columns, and so their definitions are asked for.
+    pub defines: bool,
     /// How many subqueries deep the columns are looked for.
     depth: usize,
 }
@@ -95,6 +99,7 @@ impl<'a> Names<'a> {
             ctes: HashMap::new(),
             known: HashMap::new(),
             scopes: Vec::new(),
+            defines: false,
             depth: 0,
         }
     }
@@ -113,6 +118,8 @@ impl<'a> Names<'a> {
         if let Some(found) = self.known.get(&key) {
             return found.clone();
         }
+        let defines = self.defines;
+        let kept = |def: ColumnDef| defines.then(|| Arc::new(def));
         let found = if is_system_schema(database) {
             let column = |c: &SystemColumn| Column {
                 name: c.name.to_owned(),
@@ -120,47 +127,36 @@ impl<'a> Names<'a> {
                 stored: true,
                 system: true,
                 members: None,
+                def: kept(ColumnDef {
+                    name: c.name.to_owned(),
+                    column_type: c.column_type.to_owned(),
+                    nullable: c.nullable,
+                    ..ColumnDef::default()
+                }),
             };
             self.schema
                 .system_table(database, table)
                 .map(|columns| Arc::new(columns.iter().map(column).collect::<Vec<_>>()))
         } else {
             self.definition(database, table).map(|def| {
-                let view = self.view(database, &def);
+                let is_view = def.view.is_some();
                 let column = |c: &ColumnDef| Column {
                     name: c.name.clone(),
-                    wire: Some(wire_of(c)),
-                    stored: def.view.is_none(),
+                    wire: Some(match is_view {
+                        true => types::loose(wire_of(c)),
+                        false => wire_of(c),
+                    }),
+                    stored: !is_view,
                     system: false,
                     members: Members::of(&c.column_type),
+                    def: kept(c.clone()),
                 };
-                let mut columns: Vec<Column> = def.columns.iter().map(column).collect();
-                for (column, found) in columns.iter_mut().zip(view.unwrap_or_default()) {
-                    column.wire = found.wire.map(types::loose);
-                    column.members = found.members;
-                }
+                let columns: Vec<Column> = def.columns.iter().map(column).collect();
                 Arc::new(columns)
             })
         };
         self.known.insert(key, found.clone());
         found
-    }
-
-    /// The columns of a view's query, where it names tables as this statement does.
-    fn view(&mut self, database: &str, def: &TableDef) -> Option<Vec<Column>> {
-        let text = def.view.as_deref()?;
-        if self.database != Some(database) {
-            return None;
-        }
-        let Ok(Statement::Query(query)) = parse_one(text) else {
-            return None;
-        };
-        let scopes = std::mem::take(&mut self.scopes);
-        let ctes = std::mem::take(&mut self.ctes);
-        let columns = self.columns(&query);
-        self.scopes = scopes;
-        self.ctes = ctes;
-        columns.filter(|c| c.len() == def.columns.len())
     }
 
     /// The column that an expression names, in the innermost SELECT that has one.

@@ -8,6 +8,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 pub use self::place::COMPOSITE_UNITS;
 use self::place::{after_table, closing, in_cast, is, is_call, is_name, unit_follows, upper};
+use crate::ddl::Doubles;
 use crate::mode::Mode;
 
 /// Variables of SELECT ... INTO.
@@ -19,6 +20,8 @@ pub struct Into {
     pub file: bool,
     /// DO: nothing is returned.
     pub nowhere: bool,
+    /// IGNORE or REPLACE in front of a CREATE TABLE's SELECT.
+    pub doubles: Doubles,
 }
 
 /// Functions whose names sqlparser takes for something else when they are called.
@@ -68,6 +71,7 @@ pub fn prepare(
         into.nowhere = true;
     }
     several_tables(&mut tokens);
+    into.doubles = doubles(&mut tokens);
     let mut pass = Pass {
         out: Vec::with_capacity(tokens.len() + 8),
         tokens,
@@ -187,6 +191,23 @@ impl Pass {
         self.at += 1;
     }
 
+    /// Whether a word is a keyword of SQLite's or of the parser's, and a name in MySQL.
+    fn is_name_here(&self, word: &str) -> bool {
+        match word {
+            "AUTOINCREMENT" | "DEFERRABLE" | "ISNULL" | "NOTHING" | "NOTNULL" => true,
+            "COMMIT" | "TRANSACTION" => {
+                let first = self.tokens.first().map(|t| &t.token);
+                let changes = ["DELETE", "INSERT", "REPLACE", "SELECT", "UPDATE", "WITH"];
+                first.is_some_and(|t| changes.iter().any(|w| is(t, w)))
+            }
+            "ESCAPE" => {
+                matches!(self.ahead(1), Token::Comma | Token::RParen | Token::EOF)
+                    || is(self.ahead(1), "FROM")
+            }
+            _ => false,
+        }
+    }
+
     fn word(&mut self, word: &str) {
         let called = *self.ahead(1) == Token::LParen;
         match word {
@@ -238,6 +259,12 @@ impl Pass {
                 self.put(Token::make_keyword("CHARACTER"));
                 self.put(Token::make_keyword("SET"));
                 self.at += 1;
+            }
+            word if !called && self.is_name_here(word) => {
+                if let Token::Word(w) = self.ahead(0) {
+                    let name = w.value.clone();
+                    self.function(&name);
+                }
             }
             "USING" if self.converted.last() == Some(&self.at) => {
                 self.converted.pop();
@@ -328,6 +355,39 @@ fn into(tokens: &mut Vec<TokenWithSpan>) -> Into {
         tokens.drain(at..end);
     }
     found
+}
+
+/// Takes IGNORE or REPLACE out of CREATE TABLE ... [AS] SELECT: sqlparser does not read them.
+fn doubles(tokens: &mut Vec<TokenWithSpan>) -> Doubles {
+    let starts = |i: usize, word: &str| tokens.get(i).is_some_and(|t| is(&t.token, word));
+    if !starts(0, "CREATE") || !starts(1, "TABLE") {
+        return Doubles::Refused;
+    }
+    let mut depth = 0;
+    for at in 2..tokens.len() {
+        match tokens[at].token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            _ if depth > 0 => {}
+            _ if starts(at, "SELECT") || starts(at, "WITH") => break,
+            _ => {
+                let next = if starts(at + 1, "AS") { at + 2 } else { at + 1 };
+                let query = ["SELECT", "WITH", "TABLE", "VALUES"];
+                let follows = query.iter().any(|word| starts(next, word))
+                    || tokens.get(next).is_some_and(|t| t.token == Token::LParen);
+                let found = match (starts(at, "IGNORE"), starts(at, "REPLACE")) {
+                    (true, _) => Doubles::Ignored,
+                    (_, true) => Doubles::Replaced,
+                    _ => continue,
+                };
+                if follows {
+                    tokens.remove(at);
+                    return found;
+                }
+            }
+        }
+    }
+    Doubles::Refused
 }
 
 /// TABLE t is SELECT * FROM t.

@@ -74,7 +74,7 @@ fn create_view(around: &mut Around<'_>, view: CreateView) -> Result<Ddl> {
 }
 
 /// CREATE TABLE: its columns, another table's, or a query's.
-fn create_table(around: &mut Around<'_>, create: CreateTable) -> Result<Ddl> {
+fn create_table(around: &mut Around<'_>, mut create: CreateTable) -> Result<Ddl> {
     let name = around.name(&create.name)?;
     let if_not_exists = create.if_not_exists;
     if create.temporary {
@@ -89,14 +89,16 @@ fn create_table(around: &mut Around<'_>, create: CreateTable) -> Result<Ddl> {
                 like: around.name(&like.name)?,
                 if_not_exists,
             }
-        } else if let Some(query) = create.query {
-            if !create.columns.is_empty() {
-                return Err(Error::unsupported("CREATE TABLE with columns and SELECT"));
-            }
+        } else if let Some(query) = create.query.take() {
             let text = names::after_as(around.text).unwrap_or(around.text);
+            let def = TableDef::from_create_as(&create)?;
+            let doubles = around.doubles;
+            let rewriter = around.rewriter();
+            let (rows, def) = rewriter.made(&name, *query, text, def, doubles)?;
             Ddl::CreateAs {
                 name,
-                query: around.rewriter().query(*query, text)?,
+                def,
+                rows,
                 if_not_exists,
             }
         } else {

@@ -106,6 +106,7 @@ fn read_plan(
             database,
             schema,
             mode,
+            doubles: into.doubles,
         }
         .named(parse_statement(&mut parser)?)?,
     };

@@ -6,7 +6,7 @@ use sqlparser::ast::{AnalyzeFormat, Insert, ObjectName, RenameTable, Statement, 
 
 use crate::admin::{Filter, Format, Show, What};
 use crate::clauses::Names;
-use crate::ddl::{Ddl, TableName};
+use crate::ddl::{Ddl, Doubles, TableName};
 use crate::plan::{Action, Change};
 use crate::rewrite::{Rewriter, change_of, insert_table};
 use crate::schema::Schema;
@@ -18,6 +18,8 @@ pub(super) struct Around<'a> {
     pub(super) database: Option<&'a str>,
     pub(super) schema: &'a mut dyn Schema,
     pub(super) mode: Mode,
+    /// What CREATE TABLE ... SELECT does with rows that are there already.
+    pub(super) doubles: Doubles,
 }
 
 impl Around<'_> {

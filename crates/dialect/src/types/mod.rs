@@ -3,6 +3,7 @@
 
 mod kind;
 mod literal;
+mod made;
 mod result;
 
 use mysql_common::constants::ColumnType;
@@ -11,6 +12,7 @@ use tare_mysql::wire::column::WireType;
 
 pub use self::kind::{is_number, is_temporal, is_text, loose, merged};
 pub use self::literal::{is_interval, of_cast};
+pub use self::made::{both, made, made_of};
 
 use self::kind::{arithmetic, fixed, is_whole, json, scale, shown, signed_as, whole};
 use self::literal::{moved, of_literal};

@@ -75,6 +75,30 @@ pub struct TableDef {
 }
 
 impl ColumnDef {
+    /// The column that holds what is read from this one: it makes no numbers.
+    pub fn as_value(&self) -> Self {
+        let mut value = self.clone();
+        if std::mem::take(&mut value.auto_increment) {
+            value.default = Some(literal("0"));
+        }
+        value
+    }
+
+    /// What SHOW COLUMNS and information_schema.columns tell under Extra.
+    pub fn extra(&self) -> &'static str {
+        let made = self
+            .default
+            .as_deref()
+            .is_some_and(|d| d == "CURRENT_TIMESTAMP" || d.starts_with('('));
+        match (self.auto_increment, made, self.on_update_now) {
+            (true, ..) => "auto_increment",
+            (_, true, true) => "DEFAULT_GENERATED on update CURRENT_TIMESTAMP",
+            (_, true, false) => "DEFAULT_GENERATED",
+            (_, false, true) => "on update CURRENT_TIMESTAMP",
+            _ => "",
+        }
+    }
+
     /// The default without the quotes of a literal: what SHOW COLUMNS and
     /// information_schema.columns tell.
     pub fn plain_default(&self) -> Option<String> {

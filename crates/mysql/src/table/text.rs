@@ -1,13 +1,24 @@
 //! The MySQL text of a table.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::TableDef;
-use crate::types::is_text;
+use crate::series::Series;
+use crate::types::{base_type, is_text};
 
 impl TableDef {
-    /// SHOW CREATE TABLE.
+    /// SHOW CREATE TABLE, as a database keeps it.
     pub fn to_mysql(&self) -> String {
+        self.written(|column_type| Cow::Borrowed(column_type))
+    }
+
+    /// SHOW CREATE TABLE, as a series shows it.
+    pub fn shown(&self, series: Series) -> String {
+        self.written(|column_type| series.with_width(column_type))
+    }
+
+    fn written(&self, kind: impl Fn(&str) -> Cow<'_, str>) -> String {
         let q = identifier;
         let list = |columns: &[String]| columns.iter().map(|c| q(c)).collect::<Vec<_>>().join(",");
         if let Some(select) = &self.view {
@@ -15,12 +26,15 @@ impl TableDef {
         }
         let mut lines = Vec::new();
         for column in &self.columns {
-            let mut line = format!("  {} {}", q(&column.name), column.column_type);
+            let mut line = format!("  {} {}", q(&column.name), kind(&column.column_type));
             if column.binary && is_text(&column.column_type) {
                 line.push_str(" COLLATE utf8mb4_bin");
             }
             if !column.nullable {
                 line.push_str(" NOT NULL");
+            } else if base_type(&column.column_type) == "timestamp" {
+                // Without the word it would be NOT NULL, where explicit_defaults_for_timestamp is off.
+                line.push_str(" NULL");
             }
             match &column.default {
                 Some(default) => {

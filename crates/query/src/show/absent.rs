@@ -31,7 +31,7 @@ fn columns(absent: Absent) -> &'static [&'static str] {
         Absent::Replicas => &["Server_id", "Host", "Port", "Master_id", "Slave_UUID"],
         Absent::Profiles => &["Query_ID", "Duration", "Query"],
         Absent::Profile => &["Status", "Duration"],
-        Absent::Help => &["source_category_name", "name", "is_it_category"],
+        Absent::Help => &["name", "is_it_category"],
     }
 }
 

@@ -61,6 +61,7 @@ pub fn columns(
         return Ok(rows);
     }
     let (_, def) = names::one(session, database, table)?;
+    let series = session.programs().series();
     for c in &def.columns {
         let first_of = |i: &&tare_mysql::table::IndexDef| {
             i.columns
@@ -76,18 +77,13 @@ pub fn columns(
             Some(_) => "MUL",
             None => "",
         };
-        let extra = match (c.auto_increment, c.on_update_now) {
-            (true, _) => "auto_increment",
-            (_, true) => "on update CURRENT_TIMESTAMP",
-            _ => "",
-        };
         add(
             &c.name,
-            &c.column_type,
+            &series.with_width(&c.column_type),
             c.nullable,
             key,
             c.plain_default(),
-            extra,
+            c.extra(),
             &c.comment,
         );
     }

@@ -53,7 +53,8 @@ pub fn create_text(
         return Ok(rows);
     }
     let mut rows = Rows::new(&["Table", "Create Table"]);
-    rows.push([def.name.as_str().into(), def.to_mysql().into()]);
+    let text = def.shown(session.programs().series());
+    rows.push([def.name.as_str().into(), text.into()]);
     Ok(rows)
 }
 

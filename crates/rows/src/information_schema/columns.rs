@@ -1,5 +1,6 @@
 //! COLUMNS.
 
+use tare_mysql::series::Series;
 use tare_mysql::table::{ColumnDef, TableDef};
 use tare_mysql::types::{self, Parts};
 
@@ -205,7 +206,7 @@ fn catalog_row(database: &Database, table: &dyn Table, i: usize, meta: &Meta) ->
     }
 }
 
-fn user_rows(database: &Database, table: &TableDef) -> Vec<Row> {
+fn user_rows(database: &Database, table: &TableDef, series: Series) -> Vec<Row> {
     let keys = || {
         table.indexes.iter().map(|index| {
             let columns = index.columns.iter().map(String::as_str).collect();
@@ -221,14 +222,10 @@ fn user_rows(database: &Database, table: &TableDef) -> Vec<Row> {
         position: i as u32 + 1,
         default: column.plain_default(),
         nullable: column.nullable,
-        column_type: column.column_type.clone(),
+        column_type: series.with_width(&column.column_type).into_owned(),
         parts: types::parts(&column.column_type),
         key: key_of(&column.name, keys()),
-        extra: if column.auto_increment {
-            "auto_increment".into()
-        } else {
-            String::new()
-        },
+        extra: column.extra().into(),
         privileges: "select,insert,update,references",
         comment: column.comment.clone(),
     };
@@ -245,7 +242,9 @@ fn rows(view: &View, filter: &Filter) -> Vec<Row> {
                 let row = |(i, meta)| catalog_row(&database, table, i, meta);
                 rows.extend(columns.iter().enumerate().map(row));
             }
-            AnyTable::User(table) => rows.extend(user_rows(&database, &table)),
+            AnyTable::User(table) => {
+                rows.extend(user_rows(&database, &table, view.source.series()));
+            }
         }
     }
     rows.retain(|r| admit.admits_name(&r.name));

@@ -5,6 +5,7 @@ mod alter;
 mod checksum;
 mod database;
 mod foreign;
+mod made;
 mod maintain;
 mod table;
 
@@ -13,13 +14,12 @@ use tare_mysql::error::Result;
 use tare_mysql::schema::is_system_schema;
 
 use self::alone::literal;
-use super::execute::prepare::{self, Answer};
+use super::execute::prepare::Answer;
 use super::points;
 use super::session::Session;
 use super::transaction;
 use tare_dialect::ddl::FromSql;
 use tare_dialect::ddl::{Ddl, Maintenance, TableName};
-use tare_dialect::plan::Sql;
 use tare_query::programs;
 use tare_store::connection::quote;
 
@@ -120,11 +120,12 @@ fn change(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
         }
         Ddl::CreateAs {
             name,
-            query,
+            def,
+            rows,
             if_not_exists,
         } => {
             if !table::is_there(session, name, *if_not_exists)? {
-                return create_as(session, name, query).map(Some);
+                return made::create(session, name, def, rows).map(Some);
             }
         }
         Ddl::CreateView {
@@ -154,23 +155,6 @@ fn change(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
         Ddl::Maintain(..) => {}
     }
     Ok(Some(0))
-}
-
-/// CREATE TABLE ... AS SELECT; how many rows it has.
-fn create_as(session: &mut Session, name: &TableName, query: &Sql) -> Result<u64> {
-    prepare::ready(session, query)?;
-    let table = format!("{}.{}", quote(&name.database), quote(&name.table));
-    let sql = format!("CREATE TABLE {table} AS {}", query.text);
-    let count = format!("SELECT count(*) FROM {table}");
-    alone::run(session, &name.database, |s| {
-        let connection = s.connections.own()?;
-        connection.batch(&sql)?;
-        let rows: i64 = connection
-            .db()
-            .query_row(&count, [], |r| r.get(0))
-            .map_err(tare_store::Error::from)?;
-        Ok(rows as u64)
-    })
 }
 
 /// TRUNCATE: numbers of AUTO_INCREMENT begin anew.

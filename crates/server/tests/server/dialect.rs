@@ -253,9 +253,9 @@ fn schema_changes() {
     );
     let text = &rows(&mut conn, "SHOW CREATE TABLE t")[0][1];
     for line in [
-        "`id` bigint NOT NULL AUTO_INCREMENT",
+        "`id` bigint(20) NOT NULL AUTO_INCREMENT",
         "`c` varchar(9) NOT NULL DEFAULT 'x'",
-        "`a` bigint unsigned NOT NULL",
+        "`a` bigint(20) unsigned NOT NULL",
         "`made` datetime DEFAULT CURRENT_TIMESTAMP",
         "UNIQUE KEY `uc` (`a`,`c`)",
         "KEY `ka` (`a`)",

@@ -166,6 +166,28 @@ fn doubles_are_cast_exactly_or_with_a_word() {
 /// REPLACE counts the rows that it deletes, and ON DUPLICATE KEY UPDATE those that it updates twice. Each
 /// figure is MySQL 8.0.15's (issue 16).
 #[test]
+fn decimals_are_cut_to_64_bits() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(&mut conn, "CREATE TABLE t (u BIGINT UNSIGNED, i TINYINT)");
+    exec(&mut conn, "INSERT INTO t VALUES (18446744073709551615, 1)");
+    // A number without a sign keeps its bits; the DECIMAL that two kinds of numbers have in common is cut.
+    for (of, number) in [
+        ("u", "-1"),
+        ("IF(1, u, i)", "-1"),
+        ("COALESCE(u, i)", "9223372036854775807"),
+        ("IFNULL(u, i)", "9223372036854775807"),
+        ("GREATEST(0.1, u)", "9223372036854775807"),
+        ("CAST(u AS DECIMAL(20,0))", "9223372036854775807"),
+        ("SUM(u)", "9223372036854775807"),
+        ("-GREATEST(0.1, u)", "-9223372036854775808"),
+    ] {
+        let sql = format!("SELECT CAST({of} AS SIGNED) FROM t");
+        assert_eq!(one(&mut conn, &sql), number, "{sql}");
+    }
+}
+
+#[test]
 fn replace_counts_what_it_deletes() {
     let running = Running::start();
     let mut conn = running.client();

@@ -121,6 +121,18 @@ fn small_facts_are_mysqls() {
         ),
         "1|2"
     );
+    exec(&mut conn, "CREATE TABLE w (`transaction` INT, nothing INT)");
+    exec(
+        &mut conn,
+        "INSERT INTO w (transaction, nothing) VALUES (1, 2)",
+    );
+    assert_eq!(
+        one(
+            &mut conn,
+            "SELECT transaction AS commit, nothing escape FROM w nothing WHERE nothing.transaction = 1 ORDER BY nothing"
+        ),
+        "1|2"
+    );
     let subtract = "SELECT GTID_SUBTRACT('3E11FA47-71CA-11E1-9E33-C80AA9429562:1-10', '3E11FA47-71CA-11E1-9E33-C80AA9429562:3')";
     assert_eq!(
         one(&mut conn, subtract),

@@ -123,7 +123,7 @@ impl Generator<'_> {
                     let from = table.columns.iter().find(|c| c.0 == number);
                     match from.is_some_and(|c| left_out::copies_bits(kind, c.1)) {
                         true => format!("{number} + 0"),
-                        false => number,
+                        false => left_out::unsigned_zero(kind, number),
                     }
                 }
                 1 => self
@@ -287,8 +287,8 @@ impl Generator<'_> {
         let b = self.number(table, 0);
         match self.chance.below(14) {
             0 | 1 => format!("({a} + {b})"),
-            2 | 3 => format!("({a} - {b})"),
-            4 if left_out::multiplies(table) => format!("({a} * {b})"),
+            2 | 3 => format!("({a} - {})", left_out::subtracted(table, &b)),
+            4 if left_out::multiplies(table, &a) => format!("({a} * {b})"),
             4 => format!("({a} + {b})"),
             5 => format!("({a} / {b})"),
             6 => format!("({a} DIV {b})"),

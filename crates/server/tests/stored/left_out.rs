@@ -1,7 +1,6 @@
 //! What is left out, and why: each rule is a fact of MySQL 8.0.15 that Tare does not follow, and
 //! docs/types.md says so.
 
-use super::answer::Answer;
 use super::generate::Table;
 use super::kinds::{Family, Kind};
 
@@ -30,8 +29,9 @@ pub fn is_lost_time(kind: &Kind, a: &str, b: &str) -> bool {
 
 /// Products beyond 65 digits: MySQL drops digits of the factors before it multiplies them. Tare has all
 /// digits, or error 1690.
-pub fn multiplies(table: &Table) -> bool {
-    table.columns.iter().all(|(_, k)| k.sql != "DECIMAL(65,30)")
+pub fn multiplies(table: &Table, factor: &str) -> bool {
+    let has = |kind: &str| table.columns.iter().any(|(_, k)| k.sql == kind);
+    !(has("DECIMAL(65,30)") || factor.contains(" * ") && has("DECIMAL(30,10)"))
 }
 
 /// A text that is no date, compared with an indexed column in a statement that changes rows: MySQL
@@ -91,10 +91,14 @@ pub fn is_wide(expression: &str) -> bool {
     expression.starts_with("CAST") || expression.contains(" * ")
 }
 
-/// 0 - -9223372036854775808: MySQL has the smallest number again, Tare error 1690.
-pub fn loses_sign(sql: &str, mysql: &Answer, tare: &Answer) -> bool {
-    let lost = |row: &Vec<String>| row.iter().any(|v| v.starts_with("'-922337203685477580"));
-    mysql.error == 0 && tare.error == 1690 && sql.contains(" - ") && mysql.rows.iter().any(lost)
+/// What may be -9223372036854775808 is not taken from a number as it is: 0 - -9223372036854775808 is
+/// the smallest number again in MySQL, and error 1690 in Tare.
+pub fn subtracted(table: &Table, operand: &str) -> String {
+    let is_big = |c: &&(String, &Kind)| c.0 == operand && c.1.sql == "BIGINT";
+    match table.columns.iter().find(is_big) {
+        Some(_) => format!("NULLIF({operand}, -9223372036854775808)"),
+        None => operand.to_owned(),
+    }
 }
 
 /// Digits that an indexed column has no place for: MySQL rounds the literal when it looks at the index
@@ -159,4 +163,11 @@ pub fn is_constant(expression: &str) -> bool {
 // An UPDATE of a unique key's column that changes several rows: which row is changed first decides whether a
 // key is there twice for a while. One row is changed.
 
-// The sign of a zero, `-0`: SQLite does not keep it.
+/// The sign of a zero, `-0`: MySQL keeps it in a DOUBLE, and finds that a row has changed by it, or that
+/// two zeros are two groups. SQLite does not. What is added to 0 has none.
+pub fn unsigned_zero(kind: &Kind, value: String) -> String {
+    match kind.sql {
+        "DOUBLE" => format!("{value} + 0"),
+        _ => value,
+    }
+}

@@ -12,16 +12,26 @@ use super::types::mysql_type;
 use crate::connection::quote;
 use crate::error::Result;
 
-/// Reads a definition out of its MySQL text.
-pub type ReadDefinition = fn(&str) -> Result<TableDef, SqlError>;
+/// The tables of a database that are known so far, by name.
+pub type Tables = HashMap<String, Arc<TableDef>>;
 
-/// Reads all definitions of an attached database.
+/// How definitions are read.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadDefinition {
+    /// A definition out of its MySQL text.
+    pub table: fn(&str) -> Result<TableDef, SqlError>,
+    /// The columns of a view of a database, out of its SELECT; `None` where they are not known, or not yet.
+    pub view: fn(&str, &str, &Tables) -> Option<Vec<ColumnDef>>,
+}
+
+/// Reads all definitions of a database, which is attached under a name of its own.
 pub fn load(
     db: &rusqlite::Connection,
+    attached: &str,
     database: &str,
     read: ReadDefinition,
-) -> Result<HashMap<String, Arc<TableDef>>> {
-    let quoted = quote(database);
+) -> Result<Tables> {
+    let quoted = quote(attached);
     let kept: HashMap<String, String> = match db
         .query_row(
             &format!("SELECT 1 FROM {quoted}.sqlite_schema WHERE name = ?1"),
@@ -44,24 +54,62 @@ pub fn load(
     let names: Vec<(String, String)> = names
         .query_map([META], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;
-    let mut tables = HashMap::new();
+    let (mut tables, mut views) = (Tables::new(), Vec::new());
     for (name, kind) in names {
-        let def = match kept.get(&name).map(|text| read(text)) {
+        let def = match kept.get(&name).map(|text| (read.table)(text)) {
             Some(Ok(mut def)) => {
                 def.name.clone_from(&name);
-                // One that names what is gone has no columns, as in MySQL.
-                if kind == "view"
-                    && let Ok(seen) = observe(db, database, &name)
-                {
-                    def.columns = seen.columns;
+                if kind == "view" {
+                    views.push(def);
+                    continue;
                 }
                 def
             }
-            _ => observe(db, database, &name)?,
+            _ => observe(db, attached, &name)?,
         };
         tables.insert(name, Arc::new(def));
     }
+    // A view may be of a view that was made after it.
+    while !views.is_empty() {
+        let before = views.len();
+        views.retain_mut(|def| {
+            let made = |text| (read.view)(text, database, &tables);
+            let Some(made) = def.view.as_deref().and_then(made) else {
+                return true;
+            };
+            seen(db, attached, def, Some(made));
+            tables.insert(def.name.clone(), Arc::new(std::mem::take(def)));
+            false
+        });
+        if views.len() == before {
+            for mut def in std::mem::take(&mut views) {
+                seen(db, attached, &mut def, None);
+                tables.insert(def.name.clone(), Arc::new(def));
+            }
+        }
+    }
     Ok(tables)
+}
+
+/// A view's columns: their names as SQLite has them, their types as their expressions say. One that names
+/// what is gone has no columns, as in MySQL.
+fn seen(
+    db: &rusqlite::Connection,
+    attached: &str,
+    view: &mut TableDef,
+    made: Option<Vec<ColumnDef>>,
+) {
+    let Ok(observed) = observe(db, attached, &view.name) else {
+        return;
+    };
+    view.columns = observed.columns;
+    let Some(made) = made.filter(|made| made.len() == view.columns.len()) else {
+        return;
+    };
+    for (column, made) in view.columns.iter_mut().zip(made) {
+        let name = std::mem::take(&mut column.name);
+        *column = ColumnDef { name, ..made };
+    }
 }
 
 /// A table that another program made: what SQLite knows of it.

@@ -7,7 +7,7 @@ mod load;
 mod sqlite;
 mod types;
 
-pub use self::load::{ReadDefinition, load};
+pub use self::load::{ReadDefinition, Tables, load};
 pub use self::sqlite::{IndexToSqlite, ToSqlite};
 
 /// Where definitions are kept.

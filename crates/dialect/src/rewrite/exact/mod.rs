@@ -278,7 +278,10 @@ impl Rewriter<'_> {
                     Class::Int | Class::Big | Class::Decimal | Class::Real => {
                         let bits = of.is_some_and(|t| t.is_unsigned());
                         let refuses = self.refuses_misfit();
-                        let origin = origin_of(operand);
+                        let origin = match Class::of(of) {
+                            Class::Decimal if !chooses(operand) => 3,
+                            _ => origin_of(operand),
+                        };
                         let rest = vec![unsigned.into(), bits.into(), refuses.into(), origin];
                         called(Call::Cast("tare_whole", rest), wrap)
                     }
@@ -430,7 +433,7 @@ impl Rewriter<'_> {
     }
 }
 
-/// Where a number that is cast comes from: 1 is a column, 2 is computed, and 0 is all else. MySQL says
+/// Where a number that is cast comes from: 1 is a column, 2 is computed, and 0 is all else; 3 is a DECIMAL. MySQL says
 /// something else in each case when a double is out of range.
 fn origin_of(expr: &Expr) -> i64 {
     match expr {
@@ -445,6 +448,17 @@ fn origin_of(expr: &Expr) -> i64 {
             _ => 0,
         },
         _ => 0,
+    }
+}
+
+/// Whether it is IF or CASE: MySQL asks the argument that it chooses for its number, and not for the
+/// DECIMAL that all arguments have in common.
+fn chooses(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => chooses(inner),
+        Expr::Case { .. } => true,
+        Expr::Function(f) => name_of(f) == "if",
+        _ => false,
     }
 }
 

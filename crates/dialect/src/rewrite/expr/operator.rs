@@ -11,7 +11,12 @@ use crate::rewrite::Rewriter;
 
 impl Rewriter<'_> {
     /// `left op right`.
-    pub(super) fn operation(&self, left: Expr, op: BinaryOperator, right: Expr) -> Result<Expr> {
+    pub(super) fn operation(
+        &mut self,
+        left: Expr,
+        op: BinaryOperator,
+        right: Expr,
+    ) -> Result<Expr> {
         let of = |name: &str, left, right| call(name, vec![left, right]);
         Ok(match op {
             BinaryOperator::Divide => call("tare_div", vec![left, right, self.zero()]),
@@ -41,7 +46,10 @@ impl Rewriter<'_> {
                 nested(binary(left, op, right))
             }
             BinaryOperator::Assignment => match node::user_variable_name(&left) {
-                Some(name) => of("tare_set_variable", name.clone(), right),
+                Some(name) => {
+                    self.variables_set += 1;
+                    of("tare_set_variable", name.clone(), right)
+                }
                 None => return Err(near(":=")),
             },
             op @ (BinaryOperator::Plus | BinaryOperator::Minus)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use sqlparser::ast::{Assignment, AssignmentTarget, Expr, Ident};
 
 use super::Target;
@@ -84,6 +84,44 @@ impl Rewriter<'_> {
                 relation(EXCLUDED, refused),
             ],
         }
+    }
+}
+
+/// The columns of the SELECT are out of sight where SQLite updates: a value that names one is refused.
+pub(super) fn names_no_source(target: &Target<'_>, selected: &Scope, value: &Expr) -> Result<()> {
+    let mut named = None;
+    walk::expressions(value, &mut |e| {
+        let (table, column) = match e {
+            Expr::Identifier(column) => (None, column),
+            Expr::CompoundIdentifier(parts) => match parts.as_slice() {
+                [.., table, column] => (Some(table), column),
+                _ => return,
+            },
+            _ => return,
+        };
+        let is_own = match table {
+            Some(table) => table.value == target.table || table.value == EXCLUDED,
+            None => target
+                .def
+                .is_some_and(|d| d.column(&column.value).is_some()),
+        };
+        let mut sources = selected.relations.iter();
+        let is_source = sources.any(|relation| match table {
+            Some(table) => relation.alias.eq_ignore_ascii_case(&table.value),
+            None => relation.columns.as_ref().is_some_and(|all| {
+                all.iter()
+                    .any(|c| c.name.eq_ignore_ascii_case(&column.value))
+            }),
+        });
+        if is_source && !is_own {
+            named = Some(e.to_string());
+        }
+    });
+    match named {
+        Some(name) => Err(Error::unsupported(format!(
+            "{name}, which is a column of the SELECT, in ON DUPLICATE KEY UPDATE; VALUES() has the row's"
+        ))),
+        None => Ok(()),
     }
 }
 

@@ -7,7 +7,7 @@ mod rows;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use sqlparser::ast::{AssignmentTarget, Insert, OnInsert, TableObject};
+use sqlparser::ast::{AssignmentTarget, Insert, OnInsert, SetExpr, TableObject};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
 
@@ -18,6 +18,7 @@ use crate::near;
 use crate::node::query;
 use crate::plan::{Change, Sql};
 use crate::schema::Schema;
+use crate::scope::Scope;
 
 /// The table that rows go to, and which of its columns they have.
 struct Target<'d> {
@@ -85,6 +86,10 @@ impl Rewriter<'_> {
             target.has_defaults()?;
         }
         let source = insert.source.take().ok_or_else(|| near("DEFAULT"))?;
+        let selected = match (source.body.as_ref(), &insert.on) {
+            (SetExpr::Select(select), Some(_)) => self.names.scope(select),
+            _ => Scope::default(),
+        };
         let rows = self.rows(&target, *source)?;
         let word = if insert.replace_into {
             "REPLACE"
@@ -105,6 +110,9 @@ impl Rewriter<'_> {
                     .insert_alias
                     .as_ref()
                     .map(|a| last_name(&a.row_alias));
+                for assignment in &assignments {
+                    conflict::names_no_source(&target, &selected, &assignment.value)?;
+                }
                 let update = self.conflict(&target, assignments, alias.as_deref())?;
                 format!("{into} {rows}{update}")
             }

@@ -58,7 +58,7 @@ impl Rewriter<'_> {
     }
 
     /// Whether a table of a system schema is named: their counters' sums may exceed 64 bits.
-    fn reads_system(&self, query: &Query) -> bool {
+    pub(in crate::rewrite) fn reads_system(&self, query: &Query) -> bool {
         let mut found = false;
         let _ = sqlparser::ast::visit_relations(query, |name| {
             found |= self.resolve(name).is_ok_and(|(d, _)| is_system_schema(&d));

@@ -10,7 +10,7 @@ use crate::names;
 use crate::rewrite::Rewriter;
 
 impl Rewriter<'_> {
-    pub(super) fn name_columns(&self, query: &mut Query, text: &str) {
+    pub(in crate::rewrite) fn name_columns(&self, query: &mut Query, text: &str) {
         let mut body = &mut query.body;
         let select = loop {
             match body.as_mut() {

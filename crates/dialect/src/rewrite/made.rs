@@ -1,0 +1,89 @@
+//! CREATE TABLE ... AS SELECT: the table that a query's columns make, and the query whose rows go there.
+
+use sqlparser::ast::{Query, SetExpr};
+use tare_mysql::table::{ColumnDef, TableDef};
+
+use super::Rewriter;
+use crate::ddl::{Doubles, TableName};
+use crate::error::{Error, Result};
+use crate::join::shares_columns;
+use crate::name::quote;
+use crate::plan::Sql;
+
+impl Rewriter<'_> {
+    /// Completes a definition with a query's columns, and makes the INSERT that fills the table.
+    /// Columns that both name are as they were defined, in the order of the query.
+    pub fn made(
+        mut self,
+        name: &TableName,
+        mut query: Query,
+        text: &str,
+        mut def: TableDef,
+        doubles: Doubles,
+    ) -> Result<(Sql, TableDef)> {
+        self.note(&name.database, &name.table);
+        self.names.defines = true;
+        self.name_columns(&mut query, text);
+        let shared = matches!(query.body.as_ref(), SetExpr::Select(s) if shares_columns(&s.from));
+        let columns = match self.names.columns(&query) {
+            Some(columns) if !shared || !is_of_all(&query) => columns,
+            _ => {
+                return Err(Error::unsupported(
+                    "CREATE TABLE ... SELECT of columns whose types are not known; name them",
+                ));
+            }
+        };
+        let mut names = Vec::with_capacity(columns.len());
+        for column in &columns {
+            if names
+                .iter()
+                .any(|n: &String| n.eq_ignore_ascii_case(&column.name))
+            {
+                return Err(Error::DuplicateColumn(column.name.clone()));
+            }
+            names.push(column.name.clone());
+            let at = |c: &ColumnDef| c.name.eq_ignore_ascii_case(&column.name);
+            let made = match def.columns.iter().position(at) {
+                Some(at) => def.columns.remove(at),
+                None => match &column.def {
+                    Some(found) => ColumnDef {
+                        name: column.name.clone(),
+                        ..found.as_value()
+                    },
+                    None => return Err(Error::unsupported("a column without a type")),
+                },
+            };
+            def.columns.push(made);
+        }
+        def.settle();
+        def.check_indexes()?;
+        let wires: Vec<_> = columns.into_iter().map(|c| c.wire).collect();
+        self.exact = self.reads_system(&query);
+        self.visit(&mut query)?;
+        let into: Vec<&str> = names.iter().map(String::as_str).collect();
+        let ignores = doubles == Doubles::Ignored;
+        let rows = self.converted_rows(Some(&def), &into, &wires, query.to_string(), ignores);
+        let word = match doubles {
+            Doubles::Refused => "INSERT",
+            Doubles::Ignored => "INSERT OR IGNORE",
+            Doubles::Replaced => "REPLACE",
+        };
+        let (database, table) = (quote(&name.database), quote(&name.table));
+        let into: Vec<String> = names.iter().map(|n| quote(n)).collect();
+        let into = into.join(", ");
+        self.sql.text = format!("{word} INTO {database}.{table} ({into}) {rows}");
+        Ok((self.sql, def))
+    }
+}
+
+/// Whether `*` stands in a select list.
+fn is_of_all(query: &Query) -> bool {
+    use sqlparser::ast::SelectItem::{QualifiedWildcard, Wildcard};
+    match query.body.as_ref() {
+        SetExpr::Select(select) => {
+            let mut items = select.projection.iter();
+            items.any(|item| matches!(item, Wildcard(_) | QualifiedWildcard(..)))
+        }
+        _ => true,
+    }
+}

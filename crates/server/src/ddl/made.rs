@@ -1,0 +1,35 @@
+//! CREATE TABLE ... AS SELECT.
+
+use tare_dialect::ddl::TableName;
+use tare_dialect::plan::Sql;
+use tare_mysql::error::Result;
+use tare_mysql::table::TableDef;
+use tare_query::system::refused;
+
+use super::{alone, table};
+use crate::execute::prepare;
+use crate::session::Session;
+
+/// Makes a table and fills it; how many rows that took.
+pub fn create(session: &mut Session, name: &TableName, def: &TableDef, rows: &Sql) -> Result<u64> {
+    prepare::ready(session, rows)?;
+    alone::run(session, &name.database, |s| {
+        table::create(s, name, def)?;
+        fill(s, rows)
+    })
+}
+
+fn fill(session: &mut Session, rows: &Sql) -> Result<u64> {
+    let connection = session.connections.own()?;
+    let refused = |error| refused(error, rows);
+    let id = connection.prepare(&rows.text).map_err(refused)?;
+    let filled = (|| {
+        let mut cursor = connection.run(id)?;
+        let counting = cursor.count_replaced();
+        while cursor.step()? {}
+        Ok(counting.end().deleted)
+    })();
+    let rows = connection.changes();
+    connection.close(id);
+    filled.map(|deleted| rows + deleted)
+}
