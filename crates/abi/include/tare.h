@@ -63,7 +63,7 @@ enum tare_status {
 /* What the last failure on this thread was, and what to do about it. Valid until the next one. */
 const char *tare_error_message(void);
 
-/* "0.1.0" */
+/* "0.2.0" */
 const char *tare_version(void);
 
 /* ---- Starting and stopping ------------------------------------------------------------------ */

@@ -7,6 +7,12 @@ use std::slice;
 
 use rusqlite::ffi;
 
+// Said here, because the linker would only name a function of SQLite's.
+const _: () = assert!(
+    option_env!("LIBSQLITE3_FLAGS").is_some(),
+    "SQLite needs the flags that .cargo/config.toml in Tare's checkout gives: build there, or set LIBSQLITE3_FLAGS to them"
+);
+
 /// What a REPLACE has deleted.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Replaced {
