@@ -1,11 +1,12 @@
 //! What the tables need from whoever serves them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tare_mysql::account::Rights;
 use tare_mysql::schema::{LOCALHOST, ROOT};
 use tare_mysql::series::Series;
-use tare_mysql::table::TableDef;
+use tare_mysql::table::{Figures, TableDef};
 use tare_mysql::variable::Scope;
 use tare_reader::Segment;
 
@@ -167,6 +168,11 @@ pub trait Source: Send + Sync {
     /// The tables and views of one of those databases.
     fn tables(&self, _database: &str) -> Vec<Arc<TableDef>> {
         Vec::new()
+    }
+
+    /// How large the tables of one of those databases are, by name.
+    fn figures(&self, _database: &str) -> Arc<HashMap<String, Figures>> {
+        Arc::default()
     }
 
     /// The options of schema sys.

@@ -1,5 +1,6 @@
 //! SHOW: what a session tells [`tare_query::show`], and its rows on their way to the client.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use rusqlite::Connection;
@@ -7,7 +8,7 @@ use tare_dialect::admin::Show;
 use tare_dialect::plan::Sql;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
-use tare_mysql::table::TableDef;
+use tare_mysql::table::{Figures, TableDef};
 use tare_mysql::wire::column::Column;
 use tare_mysql::wire::packets::put_packet;
 use tare_mysql::wire::reply;
@@ -157,6 +158,10 @@ impl show::Session for Session {
     fn count(&mut self, sqlite: &str) -> Option<i64> {
         let connection = self.connections.own().ok()?;
         connection.db().query_row(sqlite, [], |r| r.get(0)).ok()
+    }
+
+    fn figures(&self, database: &str) -> Arc<HashMap<String, Figures>> {
+        self.shared.databases.figures(database)
     }
 }
 

@@ -1,9 +1,10 @@
 //! What the system schemas show of this server.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tare_mysql::series::Series;
-use tare_mysql::table::TableDef;
+use tare_mysql::table::{Figures, TableDef};
 use tare_mysql::variable::Scope;
 use tare_query::system::register;
 use tare_rows::extension::Extension;
@@ -177,6 +178,10 @@ impl Source for Served {
         let mut all: Vec<_> = defs.tables.values().cloned().collect();
         all.sort_by(|a, b| a.name.cmp(&b.name));
         all
+    }
+
+    fn figures(&self, database: &str) -> Arc<HashMap<String, Figures>> {
+        self.shared.databases.figures(database)
     }
 
     fn sys_config(&self) -> Option<&dyn Options> {

@@ -13,7 +13,7 @@ use super::cursor::Cursor;
 use super::databases::{Databases, FORMAT, WAIT};
 use super::error::{Error, Result};
 use super::memory;
-use super::metrics::{self, CACHE_KIB};
+use super::metrics::{self, CACHE_KIB, Told};
 use super::stack;
 use super::statement::{StatementId, Statements};
 use super::tables;
@@ -43,11 +43,14 @@ pub struct Connection {
     databases: Arc<Databases>,
     /// Statements until the next look at what SQLite has counted.
     gather_in: u32,
+    /// Its caches.
+    told: Told,
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
         self.gather();
+        self.told.now(Told::default());
     }
 }
 
@@ -97,6 +100,7 @@ impl Connection {
             raw,
             databases,
             gather_in: GATHER_EACH,
+            told: Told::default(),
         })
     }
 
@@ -114,12 +118,11 @@ impl Connection {
     pub fn gather(&mut self) {
         use rusqlite::ffi;
         self.gather_in = GATHER_EACH;
+        let raw = self.raw.as_ptr();
         let since_last = |what: i32| {
             let (mut now, mut most) = (0, 0);
             // SAFETY: the connection is open and this thread's; the results go to locals.
-            let rc = unsafe {
-                ffi::sqlite3_db_status(self.raw.as_ptr(), what, &raw mut now, &raw mut most, 1)
-            };
+            let rc = unsafe { ffi::sqlite3_db_status(raw, what, &raw mut now, &raw mut most, 1) };
             if rc == ffi::SQLITE_OK {
                 now.max(0) as u64
             } else {
@@ -142,6 +145,10 @@ impl Connection {
         if metrics::BUFFER_POOL_SPILLS.is_enabled() {
             metrics::BUFFER_POOL_SPILLS.add(since_last(ffi::SQLITE_DBSTATUS_CACHE_SPILL));
         }
+        self.told.now(Told {
+            caches: self.attached.len() as i64,
+            bytes: since_last(ffi::SQLITE_DBSTATUS_CACHE_USED) as i64,
+        });
     }
 
     /// rusqlite's connection.

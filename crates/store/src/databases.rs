@@ -14,6 +14,7 @@ use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
 
 use super::error::{Error, Result};
+use super::figures::Counted;
 use super::points::{LOCK_DEFINITIONS, LOCK_GATES};
 use super::stack;
 use super::write_lock::WriteLock;
@@ -40,6 +41,8 @@ pub struct Databases {
     /// Raised by each change of a schema: what was translated before may be wrong now.
     generation: AtomicU64,
     definitions: Mutex<HashMap<String, Arc<Definitions>>>,
+    /// How large tables are, where it took long to count.
+    pub(super) counted: Mutex<HashMap<String, Counted>>,
     /// Commits wait for the disk.
     durable: AtomicBool,
 }
@@ -111,6 +114,7 @@ impl Databases {
             write_locks: RwLock::new(&LOCK_GATES, HashMap::new()),
             generation: AtomicU64::new(1),
             definitions: Mutex::new(&LOCK_DEFINITIONS, HashMap::new()),
+            counted: Mutex::new(&LOCK_DEFINITIONS, HashMap::new()),
             durable: AtomicBool::new(false),
         }
     }
@@ -248,7 +252,7 @@ impl Databases {
         let db = rusqlite::Connection::open(path)?;
         db.execute_batch(&format!(
             "PRAGMA journal_mode=WAL; PRAGMA user_version={FORMAT}; \
-             CREATE TABLE {META} (name TEXT PRIMARY KEY, definition TEXT NOT NULL)"
+             CREATE TABLE {META} (name TEXT PRIMARY KEY, definition TEXT NOT NULL, created INTEGER)"
         ))?;
         self.changed();
         Ok(())

@@ -10,6 +10,7 @@ mod control;
 mod cursor;
 pub mod databases;
 pub mod error;
+pub mod figures;
 pub mod memory;
 pub mod metrics;
 mod mutex;

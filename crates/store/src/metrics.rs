@@ -3,10 +3,15 @@
 //! What SQLite counts for each connection (its page cache) is collected now and then, not at each
 //! statement: see [`Connection::gather`](super::Connection::gather).
 
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use rusqlite::ffi;
 
 /// KiB that a session's cache of one database may take: [`BUFFER_POOL_SIZE`].
 pub const CACHE_KIB: i64 = 16_384;
+
+/// Bytes of a page: SQLite's default since 3.12, and nothing here changes it.
+pub const PAGE_BYTES: u64 = 4096;
 
 tare::metrics! {
     /// Pages that sessions asked their caches for; collected every 32 statements of a session.
@@ -66,6 +71,37 @@ tare::metrics! {
     pub static FILE_NUM_OPEN_FILES: Value = "file_num_open_files", "file_system", enabled;
 }
 
+/// Caches of connections, and the bytes that they take, as the connections have told last.
+static CACHES: AtomicI64 = AtomicI64::new(0);
+static CACHED: AtomicI64 = AtomicI64::new(0);
+
+/// What a connection has told of its caches.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// How many there are: one for each database.
+    pub(crate) caches: i64,
+    /// What they take.
+    pub(crate) bytes: i64,
+}
+
+impl Told {
+    /// Tells what is so now, in place of what was told before.
+    pub(crate) fn now(&mut self, now: Self) {
+        CACHES.fetch_add(now.caches - self.caches, Ordering::Relaxed);
+        CACHED.fetch_add(now.bytes - self.bytes, Ordering::Relaxed);
+        *self = now;
+    }
+}
+
+/// The pages that the caches of all connections may have, and the bytes that they take: as they were when
+/// each connection told last, which is every 32 statements.
+pub fn caches() -> (u64, u64) {
+    let caches = CACHES.load(Ordering::Relaxed).max(0) as u64;
+    let pages = CACHE_KIB as u64 * 1024 / PAGE_BYTES;
+    let bytes = CACHED.load(Ordering::Relaxed).max(0) as u64;
+    (caches * pages, bytes)
+}
+
 /// Counts a refusal of SQLite's, by its extended code.
 pub fn refused(code: i32) {
     if code & 0xff == ffi::SQLITE_BUSY {
@@ -79,6 +115,5 @@ pub fn refused(code: i32) {
 /// Says what never changes.
 pub fn settle() {
     BUFFER_POOL_SIZE.set(CACHE_KIB * 1024);
-    // SQLite's default since 3.12, and nothing here changes it.
-    PAGE_SIZE.set(4096);
+    PAGE_SIZE.set(PAGE_BYTES as i64);
 }

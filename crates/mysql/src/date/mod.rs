@@ -15,7 +15,7 @@ pub use self::civil::{civil_from_days, days_from_civil, days_in_month};
 pub use self::clock::{parse_time, rounded, time_text, time_text_with};
 pub use self::format::{DAYS, MONTHS, day_name, format, month_name};
 pub use self::interval::difference;
-pub use self::now::{now_local, now_utc, utc_offset};
+pub use self::now::{local, now_local, now_utc, utc_offset};
 pub use self::week::{week, week_and_year};
 
 use self::clock::fraction;

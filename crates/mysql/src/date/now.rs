@@ -19,6 +19,11 @@ pub fn now_utc() -> (i64, i64) {
     (since.as_secs() as i64, i64::from(since.subsec_micros()))
 }
 
+/// A moment, in seconds since 1970, in the system's time zone.
+pub fn local(unix_seconds: i64) -> DateTime {
+    DateTime::from_local(unix_seconds + utc_offset(unix_seconds), 0)
+}
+
 /// Now, local.
 pub fn now_local(with_micros: bool) -> DateTime {
     let (seconds, micros) = now_utc();

@@ -74,6 +74,28 @@ pub struct TableDef {
     pub comment: String,
 }
 
+/// How large a table is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Its rows.
+    pub rows: u64,
+    /// Bytes of the pages that have the rows.
+    pub data_bytes: u64,
+    /// Bytes of the pages of its indexes.
+    pub index_bytes: u64,
+}
+
+/// What is known of a table beside its definition.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// How large it is.
+    pub size: Option<Size>,
+    /// The number that AUTO_INCREMENT gives next, where it has given one.
+    pub next_id: Option<u64>,
+    /// When it was made, in seconds since 1970.
+    pub created: Option<i64>,
+}
+
 impl ColumnDef {
     /// The column that holds what is read from this one: it makes no numbers.
     pub fn as_value(&self) -> Self {

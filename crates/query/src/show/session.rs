@@ -1,5 +1,6 @@
 //! What SHOW asks of the session that it runs in.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use rusqlite::Connection;
@@ -7,7 +8,7 @@ use tare_dialect::plan::Sql;
 use tare_mysql::account::Rights;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::{LOCALHOST, ROOT, is_system_schema};
-use tare_mysql::table::TableDef;
+use tare_mysql::table::{Figures, TableDef};
 use tare_rows::source::Account;
 
 use crate::catalog::Catalog;
@@ -93,6 +94,10 @@ pub trait Session {
     /// The value of a SELECT on users' databases, in SQLite's text.
     fn count(&mut self, _sqlite: &str) -> Option<i64> {
         None
+    }
+    /// How large the tables of a user's database are, by name.
+    fn figures(&self, _database: &str) -> Arc<HashMap<String, Figures>> {
+        Arc::default()
     }
 }
 

@@ -1,13 +1,14 @@
 //! SHOW TABLE STATUS.
 
+use tare_mysql::date::local;
 use tare_mysql::error::Result;
 use tare_mysql::schema::is_system_schema;
+use tare_mysql::table::Size;
 
 use super::names;
 use super::session::Session;
 use crate::programs::{self, Programs};
 use crate::result::Rows;
-use tare_store::connection::quote;
 
 /// SHOW TABLE STATUS.
 pub fn table_status(session: &mut dyn Session, database: &Option<String>) -> Result<Rows> {
@@ -91,18 +92,15 @@ fn of_system(programs: &dyn Programs, rows: &mut Rows, database: &str) {
 
 /// The tables and views of a user's database.
 fn of_user(session: &mut dyn Session, rows: &mut Rows, database: &str) -> Result<()> {
+    let figures = session.figures(database);
     for def in session.definitions(database)? {
         let view = def.view.is_some();
-        let count = if view {
-            None
-        } else {
-            let sql = format!(
-                "SELECT count(*) FROM {}.{}",
-                quote(database),
-                quote(&def.name)
-            );
-            session.count(&sql)
-        };
+        let known = figures.get(&def.name).filter(|_| !view);
+        let known = known.copied().unwrap_or_default();
+        let bytes = |of: fn(&Size) -> u64| known.size.as_ref().map(|s| of(s) as i64);
+        let counts = !view && def.auto_increment().is_some();
+        let next = counts.then(|| known.next_id.unwrap_or(1) as i64);
+        let created = known.created.map(|at| local(at).text_with(0));
         let (engine, comment) = if view {
             (None, "VIEW")
         } else {
@@ -113,14 +111,14 @@ fn of_user(session: &mut dyn Session, rows: &mut Rows, database: &str) -> Result
             engine.into(),
             (!view).then_some(10i64).into(),
             (!view).then_some("Dynamic").into(),
-            count.into(),
-            None::<i64>.into(),
-            None::<i64>.into(),
-            None::<i64>.into(),
-            None::<i64>.into(),
-            None::<i64>.into(),
-            None::<i64>.into(),
-            None::<String>.into(),
+            bytes(|s| s.rows).into(),
+            bytes(|s| s.data_bytes.checked_div(s.rows).unwrap_or(0)).into(),
+            bytes(|s| s.data_bytes).into(),
+            (!view).then_some(0i64).into(),
+            bytes(|s| s.index_bytes).into(),
+            (!view).then_some(0i64).into(),
+            next.into(),
+            created.into(),
             None::<String>.into(),
             None::<String>.into(),
             (!view).then_some("utf8mb4_general_ci").into(),

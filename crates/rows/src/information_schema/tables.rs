@@ -1,16 +1,37 @@
 //! TABLES and VIEWS.
 
-use tare_mysql::table::TableDef;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use tare_mysql::date::local;
+use tare_mysql::table::{Figures, Size, TableDef};
 
 use super::listed::{AnyTable, tables_of};
 use crate::cell::Cell;
 use crate::describe::{Column, Spec, Table, col, null};
 use crate::filter::Filter;
 use crate::show;
+use crate::source::Source;
 use crate::time::datetime;
 use crate::view::View;
 
+/// How large the tables of a database are: counted when it is first asked for.
+struct Sizes {
+    source: Arc<dyn Source>,
+    database: String,
+    counted: OnceLock<Arc<HashMap<String, Figures>>>,
+}
+
+impl Sizes {
+    fn of(&self, table: &str) -> Figures {
+        let counted = || self.source.figures(&self.database);
+        let counted = self.counted.get_or_init(counted);
+        counted.get(table).copied().unwrap_or_default()
+    }
+}
+
 struct Row {
+    sizes: Arc<Sizes>,
     schema: String,
     collation: String,
     started: String,
@@ -27,6 +48,18 @@ impl Row {
 
     fn base(&self) -> Option<&TableDef> {
         self.user().filter(|t| t.view.is_none())
+    }
+
+    /// What is known of a user's table.
+    fn figures(&self) -> Figures {
+        match self.base() {
+            Some(table) => self.sizes.of(&table.name),
+            None => Figures::default(),
+        }
+    }
+
+    fn size(&self) -> Option<Size> {
+        self.figures().size
     }
 
     fn name(&self) -> &str {
@@ -109,8 +142,9 @@ const COLUMNS: &[Column<Row>] = &[
     null(
         "TABLE_ROWS",
         BIG,
-        "The approximate number of rows; NULL if unknown.",
+        "The number of rows, which is an estimate for the system schemas; NULL if unknown.",
         |r| match &r.table {
+            AnyTable::User(_) => Cell::opt(r.size().map(|s| s.rows)),
             AnyTable::Catalog(t)
                 if t.schema() != "information_schema" && t.view_definition().is_none() =>
             {
@@ -119,29 +153,54 @@ const COLUMNS: &[Column<Row>] = &[
             _ => Cell::Null,
         },
     ),
-    null("AVG_ROW_LENGTH", BIG, "Always NULL: unknown.", |_| {
-        Cell::Null
-    }),
-    null("DATA_LENGTH", BIG, "Always NULL: unknown.", |_| Cell::Null),
+    null(
+        "AVG_ROW_LENGTH",
+        BIG,
+        "DATA_LENGTH by TABLE_ROWS; NULL if unknown.",
+        |r| {
+            let average = |s: Size| s.data_bytes.checked_div(s.rows).unwrap_or(0);
+            Cell::opt(r.size().map(average))
+        },
+    ),
+    null(
+        "DATA_LENGTH",
+        BIG,
+        "Bytes of the pages that have the rows; NULL for the system schemas, and where counting takes over a second.",
+        |r| Cell::opt(r.size().map(|s| s.data_bytes)),
+    ),
     null(
         "MAX_DATA_LENGTH",
         BIG,
         "Always 0: no limit is known.",
         |r| Cell::opt(r.base().map(|_| 0u64)),
     ),
-    null("INDEX_LENGTH", BIG, "Always NULL: unknown.", |_| Cell::Null),
+    null(
+        "INDEX_LENGTH",
+        BIG,
+        "Bytes of the pages of the indexes; NULL as DATA_LENGTH is.",
+        |r| Cell::opt(r.size().map(|s| s.index_bytes)),
+    ),
     null("DATA_FREE", BIG, "Always 0: not counted by table.", |r| {
         Cell::opt(r.base().map(|_| 0u64))
     }),
-    null("AUTO_INCREMENT", BIG, "Always NULL: unknown.", |_| {
-        Cell::Null
-    }),
+    null(
+        "AUTO_INCREMENT",
+        BIG,
+        "The next number of the AUTO_INCREMENT column; NULL without one.",
+        |r| {
+            let counts = r.base().is_some_and(|t| t.auto_increment().is_some());
+            Cell::opt(counts.then(|| r.figures().next_id.unwrap_or(1)))
+        },
+    ),
     null(
         "CREATE_TIME",
         "timestamp",
-        "When the table was created; NULL for a user table.",
+        "When the table was created; NULL for a view, and for a table of an earlier version.",
         |r| match &r.table {
-            AnyTable::User(_) => Cell::Null,
+            AnyTable::User(_) => {
+                let created = r.figures().created.map(|at| local(at).text_with(0));
+                created.map_or(Cell::Null, Cell::owned)
+            }
             AnyTable::Catalog(_) => r.started.as_str().into(),
         },
     ),
@@ -196,13 +255,29 @@ const COLUMNS: &[Column<Row>] = &[
 
 fn rows(view: &View, filter: &Filter) -> Vec<Row> {
     let started = datetime(view.snapshot.started());
-    let row = |(database, table): (crate::source::Database, AnyTable)| Row {
-        schema: database.name,
-        collation: database.collation,
-        started: started.clone(),
-        table,
+    let mut sizes: Vec<Arc<Sizes>> = Vec::new();
+    let row = |(database, table): (crate::source::Database, AnyTable)| {
+        // The tables of a database follow one another.
+        if sizes.last().is_none_or(|s| s.database != database.name) {
+            sizes.push(Arc::new(Sizes {
+                source: view.source.clone(),
+                database: database.name.clone(),
+                counted: OnceLock::new(),
+            }));
+        }
+        let sizes = sizes.last().map(Arc::clone)?;
+        Some(Row {
+            sizes,
+            schema: database.name,
+            collation: database.collation,
+            started: started.clone(),
+            table,
+        })
     };
-    tables_of(view, filter).into_iter().map(row).collect()
+    tables_of(view, filter)
+        .into_iter()
+        .filter_map(row)
+        .collect()
 }
 
 static TABLES_: Spec<Row> = Spec::new(

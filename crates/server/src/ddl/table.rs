@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use super::alone::literal;
 use super::{alone, foreign};
 use crate::session::Session;
 use tare_dialect::ddl::TableName;
 use tare_dialect::plan::Sql;
+use tare_mysql::date::now_utc;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
@@ -54,12 +56,24 @@ pub fn create(session: &mut Session, name: &TableName, def: &TableDef) -> Result
 pub fn remember(session: &mut Session, database: &str, def: &TableDef) -> Result<()> {
     let quoted = quote(database);
     let connection = session.connections.own()?;
-    connection.batch(&format!("CREATE TABLE IF NOT EXISTS {quoted}.{META} (name TEXT PRIMARY KEY, definition TEXT NOT NULL)"))?;
+    connection.batch(&format!("CREATE TABLE IF NOT EXISTS {quoted}.{META} (name TEXT PRIMARY KEY, definition TEXT NOT NULL, created INTEGER)"))?;
+    let said = connection.number(&format!(
+        "SELECT count(*) FROM pragma_table_info({}, {}) WHERE name = 'created'",
+        literal(META),
+        literal(database)
+    ))?;
+    if said == 0 {
+        connection.batch(&format!(
+            "ALTER TABLE {quoted}.{META} ADD COLUMN created INTEGER"
+        ))?;
+    }
     connection
         .db()
         .execute(
-            &format!("INSERT OR REPLACE INTO {quoted}.{META} VALUES (?1, ?2)"),
-            [&def.name, &def.to_mysql()],
+            &format!(
+                "INSERT OR REPLACE INTO {quoted}.{META} (name, definition, created) VALUES (?1, ?2, ?3)"
+            ),
+            rusqlite::params![def.name, def.to_mysql(), now_utc().0],
         )
         .map_err(tare_store::Error::from)?;
     Ok(())

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::{Cells, Counter, named, value};
 use crate::shared::Shared;
 use crate::state::SessionState;
+use tare_store::metrics::PAGE_BYTES;
 
 /// What is counted with what performance_schema records of tables: without it nothing is known.
 const RECORDED: &[Counter] = &[
@@ -90,9 +91,6 @@ const OF_SERVER: &[&str] = &[
 
 type Named = (String, String);
 
-/// SQLite's default page size, which nothing here changes.
-const SQLITE_PAGE: u64 = 4096;
-
 /// Whether the server has the fact that a counter of sessions tells.
 fn is_counted(name: &str) -> bool {
     tare::is_running() || !RECORDED.iter().any(|counter| counter.name() == name)
@@ -168,7 +166,9 @@ impl Shared {
         let running = self.registry.list();
         let running = running.iter().filter(|p| p.command != "Sleep").count();
         let open = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
-        let own: [(&str, u64); 28] = [
+        let (pages, cached) = tare_store::metrics::caches();
+        let data = (cached / PAGE_BYTES).min(pages);
+        let own: [(&str, u64); 33] = [
             ("Aborted_clients", self.registry.aborted()),
             ("Aborted_connects", c.aborted_connects.load(Relaxed)),
             ("Connection_errors_accept", c.accept_errors.load(Relaxed)),
@@ -177,7 +177,15 @@ impl Shared {
             ("Connections", self.registry.total()),
             ("Created_tmp_files", tare_store::temporary_files()),
             ("Flush_commands", c.flushes.load(Relaxed) + 1),
-            ("Innodb_page_size", SQLITE_PAGE),
+            ("Innodb_buffer_pool_bytes_data", cached),
+            ("Innodb_buffer_pool_pages_data", data),
+            (
+                "Innodb_buffer_pool_pages_dirty",
+                self.databases.unwritten_pages(),
+            ),
+            ("Innodb_buffer_pool_pages_free", pages - data),
+            ("Innodb_buffer_pool_pages_total", pages),
+            ("Innodb_page_size", PAGE_BYTES),
             (
                 "Innodb_row_lock_time_avg",
                 value(total, Counter::LockTime) / waits.max(1),

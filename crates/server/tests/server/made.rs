@@ -326,3 +326,55 @@ fn a_select_without_from_updates_what_is_there() {
     let other = "INSERT INTO t SELECT s.a, 9 FROM t AS s ON DUPLICATE KEY UPDATE n = s.n";
     assert_eq!(errno(&mut conn, other), 1235);
 }
+
+#[test]
+fn tables_tell_how_large_they_are() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(
+        &mut conn,
+        "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, v VARCHAR(200), KEY (v))",
+    );
+    exec(&mut conn, "CREATE TABLE e (a INT)");
+    exec(
+        &mut conn,
+        "CREATE TABLE n (a INT PRIMARY KEY AUTO_INCREMENT)",
+    );
+    exec(&mut conn, "CREATE VIEW v AS SELECT * FROM t");
+    exec(
+        &mut conn,
+        "INSERT INTO t (v) WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM r WHERE i < 1000) \
+         SELECT REPEAT('x', 100) FROM r",
+    );
+    let ask = "SELECT table_name, table_rows, data_length, index_length, auto_increment, \
+               create_time BETWEEN NOW() - INTERVAL 1 DAY AND NOW() + INTERVAL 1 SECOND FROM information_schema.tables \
+               WHERE table_schema = 'test' ORDER BY table_name";
+    let told = rows(&mut conn, ask);
+    assert_eq!(told[0].join("|"), "e|0|4096|0|NULL|1");
+    assert_eq!(told[1].join("|"), "n|0|4096|0|1|1");
+    assert_eq!(told[3].join("|"), "v|NULL|NULL|NULL|NULL|NULL");
+    let [name, rows_, data, index, next, made] = told[2].as_slice() else {
+        panic!("{told:?}");
+    };
+    assert_eq!([name, rows_, next, made], ["t", "1000", "1001", "1"]);
+    // A thousand rows of a hundred bytes, in whole pages.
+    for bytes in [data, index] {
+        let bytes: u64 = bytes.parse().expect("a number");
+        assert!(
+            (100_000..200_000).contains(&bytes) && bytes.is_multiple_of(4096),
+            "{bytes}"
+        );
+    }
+    let shown = rows(&mut conn, "SHOW TABLE STATUS LIKE 't'");
+    assert_eq!(
+        [&shown[0][4], &shown[0][6], &shown[0][8], &shown[0][10]],
+        [rows_, data, index, next]
+    );
+    assert_ne!(shown[0][11], "NULL");
+    // What is written is seen at the next look.
+    exec(&mut conn, "DELETE FROM t WHERE id > 10");
+    assert_eq!(rows(&mut conn, ask)[2][1], "10");
+    // A table that was made before CREATE_TIME was kept has none.
+    exec(&mut conn, "ALTER TABLE e ADD COLUMN b INT");
+    assert_eq!(rows(&mut conn, ask)[0][5], "1");
+}

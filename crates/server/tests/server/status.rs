@@ -37,6 +37,31 @@ fn every_name_is_there_once() {
     assert_eq!(one(&mut conn, commands), "1");
 }
 
+#[test]
+fn caches_are_told_in_pages() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(&mut conn, "CREATE TABLE t (a INT)");
+    // A session tells every 32 statements.
+    for n in 0..40 {
+        exec(&mut conn, &format!("INSERT INTO t VALUES ({n})"));
+    }
+    let mut of = |name: &str| number(&mut conn, "GLOBAL", &format!("Innodb_{name}"));
+    let (total, free) = (of("buffer_pool_pages_total"), of("buffer_pool_pages_free"));
+    let (data, bytes) = (of("buffer_pool_pages_data"), of("buffer_pool_bytes_data"));
+    assert!(
+        total >= 4096 && total.is_multiple_of(4096),
+        "{total}: 16 MiB for each database of a session"
+    );
+    assert!(
+        data > 0 && bytes >= data * of("page_size"),
+        "{data} {bytes}"
+    );
+    assert!(free < total && free > 0, "{free}");
+    // Nothing has copied the log into the database yet.
+    assert!(of("buffer_pool_pages_dirty") > 0);
+}
+
 /// Threads_cached is 0 because there is no cache: no setting could make it another number.
 #[test]
 fn threads_are_never_cached() {

@@ -1,0 +1,167 @@
+//! How large the tables of a database are: its pages, counted.
+//!
+//! Counting reads every page of the database. It goes on for a second at most; what took long is kept, so
+//! that clients that list tables again and again do not count again and again.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tare_mysql::table::Figures;
+
+use crate::databases::{Databases, WAIT};
+use crate::error::Result;
+use crate::tables::META;
+
+/// How long counting may take. A database of some gigabytes takes longer: nothing is known of it then.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// What was counted faster than this is counted anew whenever it is asked for.
+const CHEAP: Duration = Duration::from_millis(10);
+/// What took longer is kept for so many times as long.
+const KEPT: u32 = 20;
+/// Pages between two looks at the clock.
+const PAGES: u32 = 256;
+
+/// The figures of a database's tables, by name.
+pub type Tables = HashMap<String, Figures>;
+
+/// What was counted, and how long it holds.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    tables: Arc<Tables>,
+    until: Instant,
+}
+
+impl Databases {
+    /// How large the tables of a database are. What is not known is left out: nothing at all where
+    /// the database is so large that counting would take too long.
+    pub fn figures(&self, name: &str) -> Arc<Tables> {
+        let begun = Instant::now();
+        if let Some(known) = self.counted.lock().get(name)
+            && begun < known.until
+        {
+            return known.tables.clone();
+        }
+        let tables = Arc::new(self.count(name, begun).unwrap_or_default());
+        let took = begun.elapsed();
+        if took > CHEAP {
+            let counted = Counted {
+                tables: tables.clone(),
+                until: begun + took * (KEPT + 1),
+            };
+            self.counted.lock().insert(name.to_owned(), counted);
+        }
+        tables
+    }
+
+    /// Pages that were committed and stand in write-ahead logs alone: what a checkpoint has to write.
+    ///
+    /// The index of a log says it, in the file beside it (SQLite's walformat.html): how many frames
+    /// there are, and how many of them have been copied.
+    pub fn unwritten_pages(&self) -> u64 {
+        let of = |name: &String| {
+            let mut path = self.path(name).ok()?.into_os_string();
+            path.push("-shm");
+            let mut index = [0; 100];
+            std::fs::File::open(path)
+                .ok()?
+                .read_exact(&mut index)
+                .ok()?;
+            let number = |at: usize| {
+                let bytes = index.get(at..at + 4)?.try_into().ok()?;
+                Some(u32::from_ne_bytes(bytes))
+            };
+            Some(u64::from(number(16)?.saturating_sub(number(96)?)))
+        };
+        self.names().iter().filter_map(of).sum()
+    }
+
+    /// Counts, on a connection of its own: the session's runs the statement that asks.
+    fn count(&self, name: &str, begun: Instant) -> Result<Tables> {
+        let db = rusqlite::Connection::open(self.path(name)?)?;
+        db.busy_timeout(WAIT)?;
+        let mut tables = Tables::new();
+        // Tables, and the indexes whose pages are theirs.
+        let mut owners: HashMap<String, (String, bool)> = HashMap::new();
+        let mut all = db.prepare(
+            "SELECT name, tbl_name, type = 'table' FROM sqlite_schema WHERE type IN ('table', 'index') \
+             AND tbl_name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND tbl_name <> ?1",
+        )?;
+        let mut rows = all.query([META])?;
+        while let Some(row) = rows.next()? {
+            let table: String = row.get(1)?;
+            tables.entry(table.clone()).or_default();
+            owners.insert(row.get(0)?, (table, row.get(2)?));
+        }
+        for (table, next) in numbers(&db)? {
+            if let Some(figures) = tables.get_mut(&table) {
+                figures.next_id = Some(next);
+            }
+        }
+        for (table, created) in made(&db) {
+            if let Some(figures) = tables.get_mut(&table) {
+                figures.created = Some(created);
+            }
+        }
+        let mut pages = db.prepare("SELECT name, pagetype = 'leaf', ncell, pgsize FROM dbstat")?;
+        let mut rows = pages.query([])?;
+        let mut looked = 0u32;
+        while let Some(row) = rows.next()? {
+            looked += 1;
+            if looked.is_multiple_of(PAGES) && begun.elapsed() > PATIENCE {
+                for figures in tables.values_mut() {
+                    figures.size = None;
+                }
+                return Ok(tables);
+            }
+            let Ok(name) = row.get_ref(0)?.as_str() else {
+                continue;
+            };
+            let Some((table, is_table)) = owners.get(name) else {
+                continue;
+            };
+            let is_leaf: bool = row.get(1)?;
+            let (cells, bytes) = (row.get::<_, i64>(2)? as u64, row.get::<_, i64>(3)? as u64);
+            let figures = tables.entry(table.clone()).or_default();
+            let size = figures.size.get_or_insert_default();
+            match is_table {
+                true => {
+                    size.data_bytes += bytes;
+                    size.rows += if is_leaf { cells } else { 0 };
+                }
+                false => size.index_bytes += bytes,
+            }
+        }
+        Ok(tables)
+    }
+}
+
+/// The next number of each table with AUTO_INCREMENT that has given one.
+fn numbers(db: &rusqlite::Connection) -> Result<Vec<(String, u64)>> {
+    let there = db.query_row(
+        "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_sequence'",
+        [],
+        |row| row.get::<_, i64>(0),
+    )?;
+    if there == 0 {
+        return Ok(Vec::new());
+    }
+    let mut all = db.prepare("SELECT name, seq FROM sqlite_sequence")?;
+    let next = |row: &rusqlite::Row<'_>| {
+        let last: i64 = row.get(1)?;
+        Ok((row.get(0)?, last.max(0) as u64 + 1))
+    };
+    Ok(all.query_map([], next)?.collect::<rusqlite::Result<_>>()?)
+}
+
+/// When each table was made, in seconds since 1970. A database of an earlier version does not say.
+fn made(db: &rusqlite::Connection) -> Vec<(String, i64)> {
+    let read = || -> rusqlite::Result<Vec<(String, i64)>> {
+        let sql = format!("SELECT name, created FROM {META} WHERE created IS NOT NULL");
+        let mut all = db.prepare(&sql)?;
+        all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect()
+    };
+    read().unwrap_or_default()
+}
