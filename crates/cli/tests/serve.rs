@@ -66,6 +66,36 @@ fn it_says_where_it_listens_and_stops_on_signals() {
 }
 
 #[test]
+fn cpu_time_is_told_while_its_consumer_is_on() {
+    let directory = Directory::new("cpu");
+    let served = serve(&directory, &["--as", "9.7"]);
+    let switch = |to: &str| {
+        format!(
+            "UPDATE performance_schema.setup_consumers SET ENABLED = '{to}' WHERE NAME = 'events_statements_cpu';"
+        )
+    };
+    let busy = "SELECT SHA2(REPEAT('a', 1000000), 256) IS NULL;";
+    let (on, off) = (switch("YES"), switch("NO"));
+    let told = served.answer(&format!(
+        "{busy} {on} {busy} SELECT SLEEP(0.3); {off} {busy} \
+         SELECT CPU_TIME > 0, CPU_TIME < TIMER_WAIT OR SQL_TEXT NOT LIKE '%SLEEP%' \
+         FROM performance_schema.events_statements_history \
+         WHERE (SQL_TEXT LIKE '%SHA2%' OR SQL_TEXT LIKE '%SLEEP%') AND EVENT_NAME = 'statement/sql/select' \
+         AND THREAD_ID = PS_CURRENT_THREAD_ID() ORDER BY EVENT_ID; \
+         SELECT SUM(d.SUM_CPU_TIME) = (SELECT SUM(h.CPU_TIME) FROM performance_schema.events_statements_history h \
+         WHERE h.SQL_TEXT LIKE 'SELECT SHA2%') \
+         FROM performance_schema.events_statements_summary_by_digest d WHERE d.DIGEST_TEXT LIKE 'SELECT `SHA2`%'"
+    ));
+    assert_eq!(told, "0\n0\n0\n0\n0\t1\n1\t1\n1\t1\n0\t1\n1\n");
+    let consumers =
+        "SELECT NAME FROM performance_schema.setup_consumers WHERE NAME LIKE 'events_statements%'";
+    assert_eq!(
+        served.answer(consumers),
+        "events_statements_cpu\nevents_statements_current\nevents_statements_history\nevents_statements_history_long\n"
+    );
+}
+
+#[test]
 fn tcp_listens_where_it_is_told() {
     let directory = Directory::new("bind");
     let mut command = directory.tare([

@@ -268,10 +268,12 @@ pub enum Counter {
     NoIndexUsed,
     /// No good index was used.
     NoGoodIndexUsed,
+    /// CPU time of its thread, in nanoseconds; 0 unless [`crate::control::CPU`] is on.
+    CpuTime,
 }
 
 /// How many statement counters there are.
-pub const COUNTERS: usize = Counter::NoGoodIndexUsed as usize + 1;
+pub const COUNTERS: usize = Counter::CpuTime as usize + 1;
 
 /// The line and cell of counter `i` in a statement's row: seven to each of the lines 1 to 3.
 #[inline(always)]

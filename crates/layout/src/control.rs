@@ -34,7 +34,7 @@ pub mod effective {
     pub const EVERY: u8 = 32;
     /// Of a statement: whoever begins one is to look whether it is sampled.
     pub const SAMPLED: u8 = EVERY;
-    /// The event type's timer is not the processor's counter.
+    /// The event type's timer is not the processor's counter, or of a statement: it is not the only clock.
     pub const OTHER_CLOCK: u8 = 64;
     /// Aggregate statements by digest.
     pub const DIGEST: u8 = 128;
@@ -67,8 +67,8 @@ pub const TIMER_NAMES: [&str; TIMERS] = [
     "THREAD_CPU",
 ];
 
-/// Consumers by bit, in MySQL 8.0's order.
-pub const CONSUMERS: [&str; 15] = [
+/// Consumers by bit: those of MySQL 8.0.15 in its order, then what came later.
+pub const CONSUMERS: [&str; 16] = [
     "events_stages_current",
     "events_stages_history",
     "events_stages_history_long",
@@ -84,6 +84,7 @@ pub const CONSUMERS: [&str; 15] = [
     "global_instrumentation",
     "thread_instrumentation",
     "statements_digest",
+    "events_statements_cpu",
 ];
 
 /// Bit of `global_instrumentation`.
@@ -92,6 +93,8 @@ pub const GLOBAL: u32 = 1 << 12;
 pub const THREAD: u32 = 1 << 13;
 /// Bit of `statements_digest`.
 pub const DIGESTS: u32 = 1 << 14;
+/// Bit of `events_statements_cpu`.
+pub const CPU: u32 = 1 << 15;
 
 /// MySQL 8.0's defaults: statements and transactions, current and history; global, thread, digest.
 pub const DEFAULT_CONSUMERS: u32 = 1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | GLOBAL | THREAD | DIGESTS;
@@ -318,6 +321,7 @@ impl Controls<'_> {
         }
         if self.control.timers[event_type as usize].load(Ordering::SeqCst) != Timer::Cycle as u8
             || self.control.no_cycles.load(Ordering::Relaxed) != 0
+            || kind == Kind::Statement && is_cpu_timed(consumers)
         {
             bits |= effective::OTHER_CLOCK;
         }
@@ -329,6 +333,11 @@ impl Controls<'_> {
         }
         bits
     }
+}
+
+/// Whether statements read the CPU time of their thread: threads must be instrumented for that.
+pub const fn is_cpu_timed(consumers: u32) -> bool {
+    consumers & (GLOBAL | THREAD | CPU) == GLOBAL | THREAD | CPU
 }
 
 /// The bit of an event type's `..._current`; history and history_long are the next two.

@@ -78,8 +78,9 @@ pub mod statement {
     pub const DIGEST: usize = 6;
     /// Position of the text in the thread's text ring, in bytes ever written.
     pub const TEXT_AT: usize = 7;
-    /// Bits 0-31 bytes of text kept, bit 32: the text was longer.
-    pub const TEXT_LENGTH: usize = 8;
+    /// Bits 0-30 bytes of text kept, bit 31: the text was longer; bits 32-63 the id of the stored program
+    /// that it runs in, 0 = none.
+    pub const TEXT_AND_PROGRAM: usize = 8;
     /// Position of the message in the text ring; bits 48-63 its bytes.
     pub const MESSAGE: usize = 9;
     /// Bits 0-31 error number, 32-63 schema id (0 = none).
@@ -90,12 +91,20 @@ pub mod statement {
     pub const NO_SQLSTATE: u64 = 1 << 40;
     /// The first of [`crate::class::COUNTERS`] counters.
     pub const COUNTERS: usize = 12;
-    /// Id of the stored program that it runs in, 0 = none.
-    pub const PROGRAM: usize = 31;
     /// Bytes of a message that are kept: MESSAGE_TEXT is varchar(128).
     pub const MESSAGE_BYTES: usize = 128;
-    /// In [`TEXT_LENGTH`]: the text was cut.
-    pub const TRUNCATED: u64 = 1 << 32;
+    /// In [`TEXT_AND_PROGRAM`]: the text was cut.
+    pub const TRUNCATED: u64 = 1 << 31;
+
+    /// Bytes of text kept, of [`TEXT_AND_PROGRAM`].
+    pub const fn text_bytes(word: u64) -> usize {
+        (word & (TRUNCATED - 1)) as usize
+    }
+
+    /// Id of the stored program, of [`TEXT_AND_PROGRAM`].
+    pub const fn program(word: u64) -> u32 {
+        (word >> 32) as u32
+    }
 }
 
 /// A wait or an idle event.
@@ -107,7 +116,7 @@ pub type Transaction = Record<16>;
 /// A statement.
 pub type Statement = Record<32>;
 
-const _: () = assert!(statement::COUNTERS + crate::class::COUNTERS <= statement::PROGRAM);
+const _: () = assert!(statement::COUNTERS + crate::class::COUNTERS <= 32);
 
 /// What kind of event another one is nested in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -122,7 +122,7 @@ fn statement(view: View<'_>, number: usize, slot: &Slot, id: u64) -> Option<Runn
         return None;
     }
     let digest = (words[at::DIGEST] as u32, (words[at::DIGEST] >> 32) as u32);
-    let length = words[at::TEXT_LENGTH] as u32 as usize;
+    let length = at::text_bytes(words[at::TEXT_AND_PROGRAM]);
     let text = (digest.0 == 0)
         .then(|| ring_text(view, number, words[at::TEXT_AT], length))
         .flatten();

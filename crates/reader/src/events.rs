@@ -277,7 +277,7 @@ impl<'a> Events<'a> {
 
     fn statement(&self, words: &[u64; 32], place: Place) -> Statement {
         use event::statement as at;
-        let length = words[at::TEXT_LENGTH] as u32 as usize;
+        let length = at::text_bytes(words[at::TEXT_AND_PROGRAM]);
         let message = (
             words[at::MESSAGE] & ((1 << 48) - 1),
             (words[at::MESSAGE] >> 48) as usize,
@@ -292,7 +292,7 @@ impl<'a> Events<'a> {
                 long_text(self.view.long_message(i), message.1),
             ),
         };
-        let cut = words[at::TEXT_LENGTH] & at::TRUNCATED != 0;
+        let cut = words[at::TEXT_AND_PROGRAM] & at::TRUNCATED != 0;
         let text = text.map(|text| crate::digests::marked(text, cut));
         let state = words[at::SQLSTATE].to_le_bytes();
         let head = Head::of(words);
@@ -312,7 +312,7 @@ impl<'a> Events<'a> {
                 }
             },
             message,
-            program: words[at::PROGRAM] as u32,
+            program: at::program(words[at::TEXT_AND_PROGRAM]),
             counters: std::array::from_fn(|i| words[at::COUNTERS + i]),
         }
     }

@@ -136,7 +136,7 @@ fn running_text(view: View<'_>, slot: usize, depth: usize) -> Option<Arc<str>> {
     if Packed::unpack(running[word::PACKED]).span != 0 {
         return None;
     }
-    let length = running[at::TEXT_LENGTH] as u32 as usize;
+    let length = at::text_bytes(running[at::TEXT_AND_PROGRAM]);
     ring_text(view, slot, running[at::TEXT_AT], length)
 }
 

@@ -147,12 +147,12 @@ fn events(segment: &Segment) -> u64 {
 
 /// The text of the statement that the only thread ran last.
 fn last_statement(segment: &Segment) -> String {
-    use tare_layout::event::statement::{TEXT_AT, TEXT_LENGTH};
+    use tare_layout::event::statement::{TEXT_AND_PROGRAM, TEXT_AT, text_bytes};
     let (view, slot) = (segment.view(), 0);
     let words = view.statements(slot)[0].read().expect("it ran one");
     let at = words[TEXT_AT] as usize / 8;
     let ring = &view.text_ring(slot)[at..];
-    let mut bytes = vec![0; words[TEXT_LENGTH] as u32 as usize];
+    let mut bytes = vec![0; text_bytes(words[TEXT_AND_PROGRAM])];
     tare_layout::name::load_bytes(ring, &mut bytes);
     String::from_utf8(bytes).expect("UTF-8")
 }

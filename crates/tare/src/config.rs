@@ -90,14 +90,14 @@ pub struct Config {
 }
 
 impl Config {
-    /// Everything enabled and timed, every consumer on.
+    /// Everything enabled and timed, every consumer on but `events_statements_cpu`: its clock is a system
+    /// call, twice a statement.
     pub fn everything() -> Self {
+        use tare_layout::control::{CONSUMERS, CPU};
+        let without_cpu = CONSUMERS.iter().enumerate().filter(|(i, _)| 1 << i != CPU);
         Self {
             instruments: vec![("%".into(), Setting::On)],
-            consumers: tare_layout::control::CONSUMERS
-                .iter()
-                .map(|&c| (c.into(), true))
-                .collect(),
+            consumers: without_cpu.map(|(_, &c)| (c.into(), true)).collect(),
             ..Self::default()
         }
     }

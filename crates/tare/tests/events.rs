@@ -170,7 +170,7 @@ fn text_of(segment: &Segment, slot: usize, words: &[u64; 32]) -> Option<String> 
     let ring = segment.view.text_ring(slot);
     let (at, length) = (
         words[statement::TEXT_AT],
-        words[statement::TEXT_LENGTH] as u32 as usize,
+        statement::text_bytes(words[statement::TEXT_AND_PROGRAM]),
     );
     let now = segment.view.slot(slot).text_at.load(Ordering::Acquire);
     if now - at > ring.len() as u64 * 8 {
@@ -207,7 +207,7 @@ fn texts_wrap_around_their_ring_and_the_last_ones_are_whole() {
     for (words, i) in kept.iter().zip(184..200) {
         let expected = text(i);
         let cut = tare_layout::name::floor_boundary(&expected, 256);
-        let truncated = words[statement::TEXT_LENGTH] & statement::TRUNCATED != 0;
+        let truncated = words[statement::TEXT_AND_PROGRAM] & statement::TRUNCATED != 0;
         assert_eq!(truncated, cut < expected.len());
         if let Some(found) = text_of(&tare, slot, words) {
             assert_eq!(found, expected[..cut]);
@@ -226,7 +226,7 @@ fn texts_wrap_around_their_ring_and_the_last_ones_are_whole() {
         let Some(words) = tare.view.long_statement(i).read() else {
             continue;
         };
-        let mut bytes = vec![0; words[statement::TEXT_LENGTH] as u32 as usize];
+        let mut bytes = vec![0; statement::text_bytes(words[statement::TEXT_AND_PROGRAM])];
         tare_layout::name::load_bytes(tare.view.long_text(i), &mut bytes);
         let expected = text(words[word::ID] as usize - 1);
         let cut = tare_layout::name::floor_boundary(&expected, 256);

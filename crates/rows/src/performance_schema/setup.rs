@@ -121,10 +121,10 @@ static SETUP_CONSUMERS: Spec<Consumer> = Spec::new(
             |r| Cell::yes_no(r.enabled),
         ),
     ]],
-    |view, _| view.snapshot.consumers(),
+    |view, _| view.snapshot.consumers(view.source.series()),
 )
 .keys(&[Key::Primary(&["NAME"])])
-.expect(15)
+.expect(16)
 .update(
     |r| i64::from(r.bit),
     Update {

@@ -9,7 +9,8 @@ use crate::record::statement::{HasSums, Statement, Sums, statement_counters};
 use crate::snapshot::{By, Which};
 use tare_mysql::series::Series;
 
-const CPU_TIME: &str = "Always 0: the CPU time of a statement is not measured, as in MySQL while events_statements_cpu is off.";
+const CPU_TIME: &str =
+    "CPU time of the thread meanwhile; 0 while the consumer events_statements_cpu is off.";
 const MEMORY: &str =
     "Always 0: memory is not counted by statement; see memory_summary_by_thread_by_event_name.";
 
@@ -34,7 +35,7 @@ macro_rules! columns {
                 $(col(concat!("SUM_", $name), U64, columns!(@ $one $(, $many)?), |r| {
                     r.sums().counters.$field.into()
                 })),*,
-                col("SUM_CPU_TIME", U64, CPU_TIME, |_| 0_u64.into()).since(Series::V9_7),
+                col("SUM_CPU_TIME", U64, CPU_TIME, |r: &R| r.sums().cpu_time.into()).since(Series::V9_7),
                 col("MAX_CONTROLLED_MEMORY", U64, MEMORY, |_| 0_u64.into()).since(Series::V9_7),
                 col("MAX_TOTAL_MEMORY", U64, MEMORY, |_| 0_u64.into()).since(Series::V9_7),
                 col("COUNT_SECONDARY", U64, "Always 0: there is no secondary engine.", |_| {
@@ -140,7 +141,7 @@ const TAIL: &[Column<Statement>] = &[
         "The statement's number, unique in the server.",
         |r| Cell::opt(r.statement_id),
     ),
-    col("CPU_TIME", U64, CPU_TIME, |_| 0_u64.into()).since(Series::V9_7),
+    col("CPU_TIME", U64, CPU_TIME, |r: &Statement| r.cpu_time.into()).since(Series::V9_7),
     col("MAX_CONTROLLED_MEMORY", U64, MEMORY, |_| 0_u64.into()).since(Series::V9_7),
     col("MAX_TOTAL_MEMORY", U64, MEMORY, |_| 0_u64.into()).since(Series::V9_7),
     execution_engine(),

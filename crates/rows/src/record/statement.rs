@@ -80,6 +80,8 @@ pub struct Statement {
     pub warnings: u64,
     /// ROWS_AFFECTED to NO_GOOD_INDEX_USED.
     pub counters: Counters,
+    /// CPU_TIME.
+    pub cpu_time: u64,
     /// NESTING_EVENT_LEVEL.
     pub nesting_event_level: Option<i64>,
     /// STATEMENT_ID.
@@ -103,8 +105,10 @@ pub struct Sums {
     pub errors: u64,
     /// SUM_WARNINGS.
     pub warnings: u64,
-    /// The rest.
+    /// SUM_ROWS_AFFECTED to SUM_NO_GOOD_INDEX_USED.
     pub counters: Counters,
+    /// SUM_CPU_TIME.
+    pub cpu_time: u64,
 }
 
 impl HasStat for Sums {

@@ -193,6 +193,7 @@ impl Snapshot {
             errors: counter(Counter::Errors),
             warnings: counter(Counter::Warnings),
             counters: Counters::from_words(counters),
+            cpu_time: cpu_ps(counters),
             nesting_event_level: Some(i64::from(statement.head.level)),
             statement_id: None,
         })
@@ -208,6 +209,11 @@ fn timer_of(number: u8) -> Timer {
         4 => Timer::ThreadCpu,
         _ => Timer::Cycle,
     }
+}
+
+/// CPU_TIME, in picoseconds.
+pub(super) fn cpu_ps(words: &[u64; COUNTERS]) -> u64 {
+    words[Counter::CpuTime as usize].saturating_mul(1000)
 }
 
 impl Counters {

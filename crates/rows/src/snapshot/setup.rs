@@ -4,8 +4,9 @@ use std::sync::atomic::Ordering;
 
 use tare_layout::Kind;
 use tare_layout::class::property;
-use tare_layout::control::{CONSUMERS, TIMER_NAMES, Timer as Clock, setup};
+use tare_layout::control::{CONSUMERS, CPU, TIMER_NAMES, Timer as Clock, setup};
 use tare_mysql::error::SqlError;
+use tare_mysql::series::Series;
 use tare_reader::{Class, Classes, WriteError};
 
 use super::host::Host;
@@ -127,19 +128,24 @@ impl Snapshot {
         Ok(())
     }
 
-    /// setup_consumers.
-    pub fn consumers(&self) -> Listed<Consumer> {
+    /// setup_consumers, as a series has them.
+    pub fn consumers(&self, series: Series) -> Listed<Consumer> {
         let Some(host) = &self.host else {
             return none();
         };
         let bits = host.view().control().consumers.load(Ordering::Relaxed);
-        Ok(Box::new(CONSUMERS.into_iter().enumerate().map(
-            move |(i, name)| Consumer {
-                bit: i as u32,
-                name,
-                enabled: bits & 1 << i != 0,
-            },
-        )))
+        let consumer = |i: usize| Consumer {
+            bit: i as u32,
+            name: CONSUMERS[i],
+            enabled: bits & 1 << i != 0,
+        };
+        let (cpu, first) = (CPU.trailing_zeros() as usize, CONSUMERS.len() - 1);
+        let mut rows: Vec<Consumer> = (0..first).map(consumer).collect();
+        if series >= Series::V9_7 {
+            // Before events_statements_current, as MySQL has it.
+            rows.insert(3, consumer(cpu));
+        }
+        Ok(Box::new(rows.into_iter()))
     }
 
     /// UPDATE setup_consumers.

@@ -10,6 +10,7 @@ use tare_reader::line::{Cells, NOTHING, add};
 use tare_reader::names::{Account, Named};
 use tare_reader::{Class, Clock, Selection, Thread, Totals};
 
+use super::events::cpu_ps;
 use super::host::Host;
 use super::{By, Listed, Snapshot, none};
 use crate::filter::Filter;
@@ -101,6 +102,7 @@ pub(super) fn statement_sums(clock: &Clock, kind: Kind, row: &[Cells]) -> statem
         errors: counters[Counter::Errors as usize],
         warnings: counters[Counter::Warnings as usize],
         counters: Counters::from_words(&counters),
+        cpu_time: cpu_ps(&counters),
     }
 }
 

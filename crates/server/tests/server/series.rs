@@ -51,8 +51,8 @@ fn every_table_and_view_of_9_7_answers() {
 fn what_9_7_has_anew_is_told() {
     let (_running, mut conn) = of(Series::V9_7);
     // The servers of other tests are in this process, and so in its segment.
-    let sql = "SELECT CPU_TIME, MAX_TOTAL_MEMORY, EXECUTION_ENGINE FROM performance_schema.events_statements_current \
-               WHERE SQL_TEXT LIKE 'SELECT CPU_TIME, MAX_TOTAL_MEMORY,%' LIMIT 1";
+    let sql = "SELECT MAX_CONTROLLED_MEMORY, MAX_TOTAL_MEMORY, EXECUTION_ENGINE FROM performance_schema.events_statements_current \
+               WHERE SQL_TEXT LIKE 'SELECT MAX_CONTROLLED_MEMORY, MAX_TOTAL_MEMORY,%' LIMIT 1";
     assert_eq!(rows(&mut conn, sql), [["0", "0", "PRIMARY"]]);
     let own = "SELECT USER, COMMAND, EXECUTION_ENGINE FROM performance_schema.processlist \
                WHERE ID = CONNECTION_ID() AND INFO LIKE 'SELECT USER, COMMAND,%'";

@@ -111,7 +111,7 @@ pub fn monotonic_ns() -> u64 {
 }
 
 /// CPU time of the calling thread in nanoseconds.
-fn thread_cpu_ns() -> u64 {
+pub fn thread_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU64, Ordering};
 
 use tare_layout::bank::{Bank, awake_line_of};
 use tare_layout::class::{EventType, Kind};
-use tare_layout::control::effective;
+use tare_layout::control::{effective, is_cpu_timed};
 use tare_layout::event::{self, Nesting, Packed, word};
 use tare_layout::histogram::LIMIT;
 use tare_layout::line::Line;
@@ -100,6 +100,9 @@ pub(crate) struct Local {
     pub counted: [Counted; STATEMENT_DEPTH],
     /// What is sampled; behind all that a statement touches which is not.
     pub sampler: Sampler,
+    /// CPU time that the thread had used when each began, in nanoseconds; 0 = it is not asked for. Of those that
+    /// have OTHER_CLOCK.
+    pub statement_cpu: [Cell<u64>; STATEMENT_DEPTH],
     /// Digests of the texts seen last.
     pub digests: UnsafeCell<DigestCache>,
 }
@@ -349,6 +352,17 @@ impl Local {
             return clock::cycles();
         }
         self.other_clock(event_type)
+    }
+
+    /// The CPU time that the thread has used, in nanoseconds, if statements are to tell theirs; else 0.
+    #[cold]
+    #[inline(never)]
+    pub fn cpu_of_statement(&self) -> u64 {
+        let consumers = self.engine.view.control().consumers.load(Ordering::Relaxed);
+        match is_cpu_timed(consumers) {
+            true => clock::thread_cpu_ns(),
+            false => 0,
+        }
     }
 
     #[cold]

@@ -120,6 +120,7 @@ impl Local {
             statements: Cell::new(0),
             statement_ids: Default::default(),
             statement_starts: Default::default(),
+            statement_cpu: Default::default(),
             counted: Default::default(),
             of_statement: Default::default(),
             transaction_id: Cell::new(0),

@@ -16,6 +16,7 @@ pub mod program;
 pub mod socket;
 pub mod stage;
 pub mod statement;
+mod statement_event;
 pub mod table;
 mod text;
 pub mod thread;

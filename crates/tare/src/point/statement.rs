@@ -6,14 +6,14 @@ use std::sync::atomic::Ordering;
 
 use tare_layout::class::{Counter, EventType};
 use tare_layout::control::effective;
-use tare_layout::event::{Nesting, Packed, statement as at, word};
+use tare_layout::event::{Packed, statement as at, word};
 use tare_layout::name::{floor_boundary, pack};
 use tare_layout::primitive::bump;
 use tare_layout::shared::Lost;
-use tare_layout::slot::{STATEMENT_DEPTH, ring};
+use tare_layout::slot::STATEMENT_DEPTH;
 
 use super::prepared::{self, Prepared, Use};
-use super::{program, stage, text, transaction};
+use super::{program, stage, statement_event, text, transaction};
 use crate::class::Class;
 use crate::digest::Digest;
 use crate::engine::clock;
@@ -21,7 +21,7 @@ use crate::engine::counted::Counted;
 use crate::engine::digest_table::Found;
 use crate::engine::fine::Place;
 use crate::engine::hot::{attached, local};
-use crate::engine::local::{Local, is_event, words};
+use crate::engine::local::{Local, is_event};
 use tare_layout::Kind;
 
 /// A statement that runs; it ends when it is dropped, and with it the stage that the thread is in.
@@ -93,12 +93,15 @@ pub fn start(class: &Class) -> Statement {
         0
     };
     let id = if is_event(bits) {
-        begin_event(local, start, number, level)
+        statement_event::begin(local, start, number, level)
     } else {
         0
     };
     local.statement_ids[level].set(id);
     local.statement_starts[level].set(start);
+    if bits & effective::OTHER_CLOCK != 0 {
+        local.statement_cpu[level].set(local.cpu_of_statement());
+    }
     local.counted[level].clear();
     local.statements.set(level + 1);
     local.pending.in_statement();
@@ -114,21 +117,6 @@ pub fn start(class: &Class) -> Statement {
     statement.bits.set(bits);
     statement.schema.set(local.schema.get());
     statement
-}
-
-#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-fn begin_event(local: &Local, start: u64, class: u16, level: usize) -> u64 {
-    let id = local.next_event_id();
-    let nesting = match level {
-        0 => local.nesting_of_statement(),
-        _ => (local.statement_ids[level - 1].get(), Nesting::Statement),
-    };
-    let mut words = words(local, id, start, class, 0, nesting);
-    words[word::PACKED] |= (level as u64) << 32;
-    words[at::ERROR] = u64::from(local.schema.get()) << 32;
-    words[at::PROGRAM] = u64::from(local.program.get());
-    local.rings.open_statements[level].publish(&words);
-    id
 }
 
 /// Whether the thread has a statement open that is recorded.
@@ -305,7 +293,8 @@ impl Statement {
         let position = text::append(local, &text.as_bytes()[..cut]);
         let length = cut as u64 | if cut < text.len() { at::TRUNCATED } else { 0 };
         record.set(at::TEXT_AT, position);
-        record.set(at::TEXT_LENGTH, length);
+        let program = u64::from(self.program) << 32;
+        record.set(at::TEXT_AND_PROGRAM, program | length);
     }
 
     /// Says under which default schema it runs, where that is not the thread's.
@@ -457,6 +446,9 @@ impl Statement {
             let failed = local.counted[level].touched(Counter::Errors as usize);
             transaction::end_of_statement(local, known, failed);
         }
+        if bits & effective::OTHER_CLOCK != 0 {
+            self.count_cpu(local, local.statement_cpu[level].get());
+        }
         let start = local.statement_starts[level].get();
         let timed = local.is_timed(bits, start, now);
         let (now, ticks) = match timed {
@@ -496,7 +488,7 @@ impl Statement {
             local.engine.offer_sample(found, seen, ticks, kept);
         }
         if let Some(record) = self.record(local) {
-            self.end_event(local, record, now, bits);
+            statement_event::end(local, record, self.id, now, bits);
         }
         if self.level == 0 {
             local.settle();
@@ -510,6 +502,20 @@ impl Statement {
             .slot
             .statement_depth
             .store(u32::from(self.level), Ordering::Relaxed);
+    }
+
+    /// Counts the CPU time since it began, if both ends are known.
+    #[cold]
+    #[inline(never)]
+    fn count_cpu(&self, local: &Local, began: u64) {
+        let now = if began != 0 {
+            local.cpu_of_statement()
+        } else {
+            0
+        };
+        if now != 0 {
+            self.set(Counter::CpuTime, now.saturating_sub(began));
+        }
     }
 
     /// Ends the cluster of a sampled statement: what it weighs among digests. One that is left out has no digest.
@@ -542,42 +548,6 @@ impl Statement {
             row[0].count();
         }
         counted.each(|line, cell, n| row[line].add(cell, n));
-    }
-
-    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-    fn end_event(&self, local: &Local, record: &tare_layout::event::Statement, now: u64, bits: u8) {
-        record.set(
-            word::PACKED,
-            local.ended(record.word(word::PACKED), self.id),
-        );
-        record.set(word::END, now);
-        if bits & (effective::HISTORY | effective::LONG) == 0 {
-            return;
-        }
-        let (view, slot) = (&local.engine.view, local.slot_number());
-        let cursor = &local.cursors[ring::STATEMENTS];
-        if bits & effective::HISTORY != 0 {
-            let events = local.rings.statements;
-            events[cursor.next_place(local.slot, ring::STATEMENTS, events.len())]
-                .publish_copy(record);
-        }
-        if bits & effective::LONG != 0 {
-            let place = cursor.next_long(&local.engine, slot, ring::STATEMENTS);
-            let kept = view.long_statement(place);
-            // A reader of the old record must not find the new text.
-            kept.clear();
-            let length = record.word(at::TEXT_LENGTH) as u32 as usize;
-            text::copy(
-                local,
-                record.word(at::TEXT_AT),
-                length,
-                view.long_text(place),
-            );
-            let message = record.word(at::MESSAGE);
-            let (from, length) = (message & ((1 << 48) - 1), (message >> 48) as usize);
-            text::copy(local, from, length, view.long_message(place));
-            kept.publish_copy(record);
-        }
     }
 }
 

@@ -40,14 +40,14 @@ pub(super) fn append(local: &Local, bytes: &[u8]) -> u64 {
 pub(super) fn kept(local: &Local, record: Option<&event::Statement>) -> Option<(String, bool)> {
     let record = record?;
     let ring = local.rings.text;
-    let length = record.word(at::TEXT_LENGTH) as u32 as usize;
+    let length = at::text_bytes(record.word(at::TEXT_AND_PROGRAM));
     let first = record.word(at::TEXT_AT) as usize / 8;
     let words: Vec<AtomicU64> = (first..first + length.div_ceil(8))
         .map(|i| AtomicU64::new(ring[i & (ring.len() - 1)].load(Ordering::Relaxed)))
         .collect();
     let mut bytes = vec![0; length];
     load_bytes(&words, &mut bytes);
-    let cut = record.word(at::TEXT_LENGTH) & at::TRUNCATED != 0;
+    let cut = record.word(at::TEXT_AND_PROGRAM) & at::TRUNCATED != 0;
     String::from_utf8(bytes)
         .ok()
         .filter(|text| !text.is_empty())

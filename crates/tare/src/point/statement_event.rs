@@ -1,0 +1,57 @@
+//! Statements as events: records in events_statements_current, _history and _history_long.
+
+use tare_layout::control::effective;
+use tare_layout::event::{Nesting, Statement as Record, statement as at, word};
+use tare_layout::slot::ring;
+
+use super::text;
+use crate::engine::local::{Local, words};
+
+/// Begins the event of a statement, the innermost; its id.
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+pub fn begin(local: &Local, start: u64, class: u16, level: usize) -> u64 {
+    let id = local.next_event_id();
+    let nesting = match level {
+        0 => local.nesting_of_statement(),
+        _ => (local.statement_ids[level - 1].get(), Nesting::Statement),
+    };
+    let mut words = words(local, id, start, class, 0, nesting);
+    words[word::PACKED] |= (level as u64) << 32;
+    words[at::ERROR] = u64::from(local.schema.get()) << 32;
+    words[at::TEXT_AND_PROGRAM] = u64::from(local.program.get()) << 32;
+    local.rings.open_statements[level].publish(&words);
+    id
+}
+
+/// Ends the event of a statement, and keeps it where it is to be kept.
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+pub fn end(local: &Local, record: &Record, id: u64, now: u64, bits: u8) {
+    record.set(word::PACKED, local.ended(record.word(word::PACKED), id));
+    record.set(word::END, now);
+    if bits & (effective::HISTORY | effective::LONG) == 0 {
+        return;
+    }
+    let (view, slot) = (&local.engine.view, local.slot_number());
+    let cursor = &local.cursors[ring::STATEMENTS];
+    if bits & effective::HISTORY != 0 {
+        let events = local.rings.statements;
+        events[cursor.next_place(local.slot, ring::STATEMENTS, events.len())].publish_copy(record);
+    }
+    if bits & effective::LONG != 0 {
+        let place = cursor.next_long(&local.engine, slot, ring::STATEMENTS);
+        let kept = view.long_statement(place);
+        // A reader of the old record must not find the new text.
+        kept.clear();
+        let length = at::text_bytes(record.word(at::TEXT_AND_PROGRAM));
+        text::copy(
+            local,
+            record.word(at::TEXT_AT),
+            length,
+            view.long_text(place),
+        );
+        let message = record.word(at::MESSAGE);
+        let (from, length) = (message & ((1 << 48) - 1), (message >> 48) as usize);
+        text::copy(local, from, length, view.long_message(place));
+        kept.publish_copy(record);
+    }
+}
