@@ -447,7 +447,7 @@ impl Statement {
             transaction::end_of_statement(local, known, failed);
         }
         if bits & effective::OTHER_CLOCK != 0 {
-            self.count_cpu(local, local.statement_cpu[level].get());
+            statement_event::count_cpu(local, level, self.id);
         }
         let start = local.statement_starts[level].get();
         let timed = local.is_timed(bits, start, now);
@@ -502,20 +502,6 @@ impl Statement {
             .slot
             .statement_depth
             .store(u32::from(self.level), Ordering::Relaxed);
-    }
-
-    /// Counts the CPU time since it began, if both ends are known.
-    #[cold]
-    #[inline(never)]
-    fn count_cpu(&self, local: &Local, began: u64) {
-        let now = if began != 0 {
-            local.cpu_of_statement()
-        } else {
-            0
-        };
-        if now != 0 {
-            self.set(Counter::CpuTime, now.saturating_sub(began));
-        }
     }
 
     /// Ends the cluster of a sampled statement: what it weighs among digests. One that is left out has no digest.

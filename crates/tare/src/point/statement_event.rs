@@ -1,5 +1,6 @@
 //! Statements as events: records in events_statements_current, _history and _history_long.
 
+use tare_layout::class::Counter;
 use tare_layout::control::effective;
 use tare_layout::event::{Nesting, Statement as Record, statement as at, word};
 use tare_layout::slot::ring;
@@ -24,7 +25,7 @@ pub fn begin(local: &Local, start: u64, class: u16, level: usize) -> u64 {
 }
 
 /// Ends the event of a statement, and keeps it where it is to be kept.
-#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+#[inline(always)]
 pub fn end(local: &Local, record: &Record, id: u64, now: u64, bits: u8) {
     record.set(word::PACKED, local.ended(record.word(word::PACKED), id));
     record.set(word::END, now);
@@ -53,5 +54,20 @@ pub fn end(local: &Local, record: &Record, id: u64, now: u64, bits: u8) {
         let (from, length) = (message & ((1 << 48) - 1), (message >> 48) as usize);
         text::copy(local, from, length, view.long_message(place));
         kept.publish_copy(record);
+    }
+}
+
+/// Counts the CPU time since a statement began, if both ends are known.
+#[cold]
+#[inline(never)]
+pub fn count_cpu(local: &Local, level: usize, id: u64) {
+    let (began, now) = (1, local.cpu_of_statement());
+    if began == 0 || now == 0 {
+        return;
+    }
+    let (i, used) = (Counter::CpuTime as usize, now.saturating_sub(began));
+    local.counted[level].change(i, |_| used);
+    if id != 0 {
+        local.rings.open_statements[level].set(at::COUNTERS + i, used);
     }
 }
