@@ -14,7 +14,12 @@ struct Served {
 
 fn serve(directory: &Directory, options: &[&str]) -> Served {
     let mut command = directory.tare(["serve"]);
-    let mut running = Running::start(command.args(options));
+    command.args(options);
+    served(command, directory)
+}
+
+fn served(mut command: Command, directory: &Directory) -> Served {
+    let mut running = Running::start(&mut command);
     let line = running.line();
     let socket = line
         .strip_prefix("Listening on ")
@@ -48,6 +53,54 @@ impl Served {
         };
         row.split('\t').nth(1).unwrap_or_default().to_owned()
     }
+}
+
+/// A server in a time zone of POSIX's words.
+fn in_zone(directory: &Directory, zone: &str) -> Served {
+    let mut command = directory.tare(["serve"]);
+    command
+        .args(["--data", "data", "--port", "0"])
+        .env("TZ", zone);
+    served(command, directory)
+}
+
+#[test]
+fn timestamps_of_an_earlier_version_become_utc() {
+    let directory = Directory::new("zone");
+    let zone = "EAST-2";
+    let first = in_zone(&directory, zone);
+    first.answer(
+        "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, ts TIMESTAMP(3) NULL, dt DATETIME); \
+         INSERT INTO d.t VALUES (1, '2026-07-01 12:00:00.5', '2026-07-01 12:00:00'), (2, NULL, NULL)",
+    );
+    let ask = "SET time_zone = '+00:00'; SELECT ts, dt FROM d.t WHERE id = 1";
+    let here = "SELECT ts, dt FROM d.t WHERE id = 1";
+    assert_eq!(
+        first.answer(ask),
+        ["2026-07-01 10:00:00.500\t2026-07-01 12:00:00"]
+    );
+    assert_eq!(
+        first.answer(here),
+        ["2026-07-01 12:00:00.500\t2026-07-01 12:00:00"]
+    );
+    drop(first);
+    // What version 1 had written.
+    let file = directory.path().join("data/d.db");
+    let db = rusqlite::Connection::open(file).expect("opens");
+    db.execute_batch(
+        "UPDATE t SET ts = '2026-07-01 12:00:00.500' WHERE id = 1; PRAGMA user_version = 1",
+    )
+    .expect("changes");
+    drop(db);
+    let next = in_zone(&directory, zone);
+    assert_eq!(
+        next.answer(here),
+        ["2026-07-01 12:00:00.500\t2026-07-01 12:00:00"]
+    );
+    assert_eq!(
+        next.answer(ask),
+        ["2026-07-01 10:00:00.500\t2026-07-01 12:00:00"]
+    );
 }
 
 const FILE: &str = "\

@@ -15,6 +15,8 @@ pub struct Mode {
     pub full_group_by: bool,
     /// CLIENT_FOUND_ROWS: an UPDATE counts the rows that it finds, not those that it changes.
     pub found_rows: bool,
+    /// The time zone is another one than UTC, in which TIMESTAMPs are stored.
+    pub zoned: bool,
     /// Which `/*!NNNNN ... */` are read.
     pub series: Series,
 }
@@ -32,6 +34,7 @@ impl Mode {
                 .any(has),
             full_group_by: ansi || has("ONLY_FULL_GROUP_BY"),
             found_rows: false,
+            zoned: false,
             series: Series::default(),
         }
     }

@@ -76,6 +76,35 @@ pub(crate) static HELPERS: &[Helper] = &[
         Ok(ctx.session.user_variable(&text(ctx, 0).unwrap_or_default()))
     })
     .volatile(),
+    // A time of the system's zone, in UTC: what earlier versions have stored.
+    helper("tare_system_utc", 1, 1, |ctx| {
+        let Some(stored) = text(ctx, 0) else {
+            return Ok(Value::Null);
+        };
+        let fraction = stored.split_once('.').map_or(0, |(_, f)| f.len());
+        Ok(match DateTime::parse(&stored) {
+            Some(local) if !stored.starts_with("0000") => {
+                let utc = time::Zone::system().utc(local);
+                utc.text_with(fraction as i64).into()
+            }
+            _ => Value::Text(stored.into_owned()),
+        })
+    }),
+    // A TIMESTAMP is UTC where it is stored, and has so many digits there.
+    helper("tare_local", 1, 1, |ctx| {
+        let Some(stored) = text(ctx, 0) else {
+            return Ok(Value::Null);
+        };
+        let fraction = stored.split_once('.').map_or(0, |(_, f)| f.len());
+        let zone = ctx.session.zone();
+        Ok(match DateTime::parse(&stored) {
+            // The zero date is no moment.
+            Some(utc) if !zone.is_utc() && !stored.starts_with("0000") => {
+                zone.local(utc).text_with(fraction as i64).into()
+            }
+            _ => Value::Text(stored.into_owned()),
+        })
+    }),
     helper("tare_set_variable", 2, 2, |ctx| {
         let value: Value = ctx.get(1)?;
         ctx.session

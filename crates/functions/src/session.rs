@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use rusqlite::types::Value;
 use tare_dialect::Mode;
+use tare_mysql::date::Zone;
 
 /// The session.
 pub trait Session: Debug + Send + Sync {
@@ -43,6 +44,10 @@ pub trait Session: Debug + Send + Sync {
     fn instrument_default(&self, name: &str, timed: bool) -> bool;
     /// @@sql_mode, as text.
     fn sql_mode(&self) -> String;
+    /// @@time_zone.
+    fn zone(&self) -> Zone {
+        Zone::system()
+    }
     /// A warning, by MySQL's number.
     fn warn(&self, code: u16, message: &str);
 

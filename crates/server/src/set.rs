@@ -121,6 +121,10 @@ fn variable_changed(session: &mut Session, name: &str) -> Result<()> {
                 session.state.text(name).as_deref() == Some("ON");
         }
         "foreign_key_checks" => session.connections.check_foreign_keys()?,
+        "time_zone" => {
+            // Statements are read in another way where TIMESTAMPs are not shown as they are stored.
+            session.statements.read_anew(&mut session.connections);
+        }
         "sql_mode" => {
             // Statements are read in another way now.
             session.statements.empty_cache(&mut session.connections);

@@ -6,11 +6,12 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use rusqlite::OpenFlags;
+use tare_mysql::date::Zone;
 use tare_mysql::table::TableDef;
 
 use super::control::Control;
 use super::cursor::Cursor;
-use super::databases::{Databases, FORMAT, WAIT};
+use super::databases::{Databases, FORMAT, SORTED, WAIT};
 use super::error::{Error, Result};
 use super::memory;
 use super::metrics::{self, CACHE_KIB, Told};
@@ -270,6 +271,10 @@ impl Connection {
         if version >= FORMAT || !self.db.is_autocommit() {
             return Ok(());
         }
+        if version >= SORTED {
+            self.renew_times(name);
+            return Ok(());
+        }
         // REINDEX of a collation would take the other databases' files, too.
         let mut of_texts = self.db.prepare(&format!(
             "SELECT DISTINCT i.name FROM {quoted}.sqlite_schema AS i, \
@@ -294,10 +299,62 @@ impl Connection {
             }
         }
         if renewed {
-            let done = format!("PRAGMA {quoted}.user_version={FORMAT}");
+            let done = format!("PRAGMA {quoted}.user_version={SORTED}");
             let _ = counted(self.db.execute_batch(&done));
+            self.renew_times(name);
         }
         Ok(())
+    }
+
+    /// The same for TIMESTAMPs.
+    fn renew_times(&mut self, name: &str) {
+        let Err(error) = self.convert_times(name) else {
+            return;
+        };
+        if !self.db.is_autocommit() {
+            let _ = self.db.execute_batch("ROLLBACK");
+        }
+        // Where the system's time is UTC's, nothing is to be done.
+        if !Zone::system().is_utc() {
+            eprintln!(
+                "tare: database {name}: TIMESTAMPs stay in the system's time, and are taken for UTC's: {error}. \
+                 The next session tries again"
+            );
+        }
+    }
+
+    /// Makes TIMESTAMPs UTC, where an earlier version has stored the system's time. All are, or none.
+    fn convert_times(&mut self, name: &str) -> Result<()> {
+        let quoted = quote(name);
+        counted(self.db.execute_batch("BEGIN IMMEDIATE"))?;
+        let changed = (|| -> Result<()> {
+            let version = format!("PRAGMA {quoted}.user_version");
+            let version: i64 = self.db.query_row(&version, [], |row| row.get(0))?;
+            // Another session may have done it.
+            if version >= FORMAT {
+                return Ok(());
+            }
+            let columns = match Zone::system().is_utc() {
+                true => Vec::new(),
+                false => tables::timestamps(&self.db, name)?,
+            };
+            for (table, column) in columns {
+                let (table, column) = (quote(&table), quote(&column));
+                counted(self.db.execute_batch(&format!(
+                    "UPDATE {quoted}.{table} SET {column} = tare_system_utc({column}) WHERE {column} IS NOT NULL"
+                )))?;
+            }
+            counted(
+                self.db
+                    .execute_batch(&format!("PRAGMA {quoted}.user_version={FORMAT}")),
+            )
+        })();
+        let end = if changed.is_ok() {
+            "COMMIT"
+        } else {
+            "ROLLBACK"
+        };
+        changed.and(counted(self.db.execute_batch(end)))
     }
 
     /// Whether commits wait for the disk (FULL), or the log is synced at checkpoints (NORMAL), which in

@@ -21,8 +21,10 @@ use super::write_lock::WriteLock;
 use tare::sync::{Mutex, RwLock};
 
 /// The format of a database's file, as its user_version says: from 1 on, texts without case are in
-/// the order of `tare_mysql::collation`.
-pub(crate) const FORMAT: i64 = 1;
+/// the order of `tare_mysql::collation`; from 2 on, TIMESTAMPs are UTC.
+pub(crate) const FORMAT: i64 = 2;
+/// The format from which on texts are sorted so.
+pub(crate) const SORTED: i64 = 1;
 
 /// For another process that has the file.
 pub(crate) const WAIT: Duration = Duration::from_secs(5);

@@ -16,9 +16,9 @@ use crate::tables::META;
 
 /// How long counting may take. A database of some gigabytes takes longer: nothing is known of it then.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// What was counted faster than this is counted anew whenever it is asked for.
-const CHEAP: Duration = Duration::from_millis(10);
-/// What took longer is kept for so many times as long.
+/// A database of so many pages, 8 MiB, is counted anew whenever it is asked for: some milliseconds.
+const CHEAP: u32 = 2048;
+/// What was counted of a larger one is kept for so many times as long as it took.
 const KEPT: u32 = 20;
 /// Pages between two looks at the clock.
 const PAGES: u32 = 256;
@@ -43,12 +43,13 @@ impl Databases {
         {
             return known.tables.clone();
         }
-        let tables = Arc::new(self.count(name, begun).unwrap_or_default());
-        let took = begun.elapsed();
-        if took > CHEAP {
+        let mut pages = 0;
+        let counted = self.count(name, begun, &mut pages);
+        let tables = Arc::new(counted.unwrap_or_default());
+        if pages > CHEAP {
             let counted = Counted {
                 tables: tables.clone(),
-                until: begun + took * (KEPT + 1),
+                until: begun + begun.elapsed() * (KEPT + 1),
             };
             self.counted.lock().insert(name.to_owned(), counted);
         }
@@ -78,7 +79,7 @@ impl Databases {
     }
 
     /// Counts, on a connection of its own: the session's runs the statement that asks.
-    fn count(&self, name: &str, begun: Instant) -> Result<Tables> {
+    fn count(&self, name: &str, begun: Instant, looked: &mut u32) -> Result<Tables> {
         let db = rusqlite::Connection::open(self.path(name)?)?;
         db.busy_timeout(WAIT)?;
         let mut tables = Tables::new();
@@ -106,9 +107,8 @@ impl Databases {
         }
         let mut pages = db.prepare("SELECT name, pagetype = 'leaf', ncell, pgsize FROM dbstat")?;
         let mut rows = pages.query([])?;
-        let mut looked = 0u32;
         while let Some(row) = rows.next()? {
-            looked += 1;
+            *looked += 1;
             if looked.is_multiple_of(PAGES) && begun.elapsed() > PATIENCE {
                 for figures in tables.values_mut() {
                     figures.size = None;

@@ -4,6 +4,7 @@ use sqlparser::ast::{Query, SetExpr};
 use tare_mysql::table::{ColumnDef, TableDef};
 
 use super::Rewriter;
+use super::insert::now;
 use crate::ddl::{Doubles, TableName};
 use crate::error::{Error, Result};
 use crate::join::shares_columns;
@@ -62,14 +63,26 @@ impl Rewriter<'_> {
         self.visit(&mut query)?;
         let into: Vec<&str> = names.iter().map(String::as_str).collect();
         let ignores = doubles == Doubles::Ignored;
-        let rows = self.converted_rows(Some(&def), &into, &wires, query.to_string(), ignores);
+        let (mut filled, mut others) = (Vec::new(), Vec::new());
+        for column in &def.columns {
+            let is_now = column.default.as_deref() == Some("CURRENT_TIMESTAMP");
+            if is_now && !into.contains(&column.name.as_str()) {
+                let mut value = now(column);
+                let given = self.given(&value);
+                self.visit(&mut value)?;
+                others.push(self.converted(Some(&def), &column.name, given, value, ignores));
+                filled.push(column.name.clone());
+            }
+        }
+        let query = query.to_string();
+        let rows = self.converted_rows(Some(&def), &into, &wires, others, query, ignores);
         let word = match doubles {
             Doubles::Refused => "INSERT",
             Doubles::Ignored => "INSERT OR IGNORE",
             Doubles::Replaced => "REPLACE",
         };
         let (database, table) = (quote(&name.database), quote(&name.table));
-        let into: Vec<String> = names.iter().map(|n| quote(n)).collect();
+        let into: Vec<String> = names.iter().chain(&filled).map(|n| quote(n)).collect();
         let into = into.join(", ");
         self.sql.text = format!("{word} INTO {database}.{table} ({into}) {rows}");
         Ok((self.sql, def))

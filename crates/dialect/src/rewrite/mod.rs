@@ -18,6 +18,7 @@ mod select;
 mod set;
 mod sys;
 mod visit;
+mod zoned;
 
 pub use self::assign::converted;
 pub use self::expr::interval;

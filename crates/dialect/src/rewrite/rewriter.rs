@@ -68,16 +68,20 @@ pub struct Rewriter<'a> {
     pub(super) assigned: Assigned,
     /// How many `@x := value` there have been.
     pub(super) variables_set: usize,
-    /// The same, as it was before each derived table that is being visited, the innermost last.
+    /// How many names of columns are being visited whose values are asked for as they are stored.
+    pub(super) raw: usize,
+    /// The same as `variables_set`, as it was before each derived table that is being visited, the innermost last.
     pub(super) set_before: Vec<usize>,
 }
 
 impl<'a> Rewriter<'a> {
     /// For a session's default database.
     pub fn new(database: Option<&'a str>, schema: &'a mut dyn Schema, mode: Mode) -> Self {
+        let mut names = Names::new(database, schema);
+        names.zoned = mode.zoned;
         Self {
             database,
-            names: Names::new(database, schema),
+            names,
             outer: Vec::new(),
             ctes: HashSet::new(),
             sql: Sql::default(),
@@ -88,6 +92,7 @@ impl<'a> Rewriter<'a> {
             exact_plans: Vec::new(),
             assigned: Assigned::default(),
             variables_set: 0,
+            raw: 0,
             set_before: Vec::new(),
         }
     }

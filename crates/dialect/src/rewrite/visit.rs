@@ -8,7 +8,9 @@ use sqlparser::ast::{
     TableFactor, VisitMut, VisitorMut,
 };
 
+use super::assign::given::GIVEN;
 use super::rewriter::{Rewriter, canonical};
+use super::zoned::RAW;
 use crate::name::ident;
 use crate::node::{self, query};
 use crate::scope::Scope;
@@ -60,6 +62,7 @@ impl VisitorMut for Rewriter<'_> {
         if let Err(error) = self.distinct_order(query) {
             return ControlFlow::Break(error);
         }
+        self.order_as_stored(query);
         query.locks.clear();
         if let Some(LimitClause::OffsetCommaLimit { offset, limit }) = &query.limit_clause {
             query.limit_clause = Some(LimitClause::LimitOffset {
@@ -97,6 +100,7 @@ impl VisitorMut for Rewriter<'_> {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        self.raw += usize::from(is_raw(expr));
         self.number_members(expr);
         if let Err(error) = self.compare(expr) {
             return ControlFlow::Break(error);
@@ -168,6 +172,7 @@ impl VisitorMut for Rewriter<'_> {
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        self.raw -= usize::from(is_raw(expr));
         self.convert(expr);
         let exact = self.exact_plans.pop().unwrap_or_default();
         if !exact.call(expr) {
@@ -180,4 +185,9 @@ impl VisitorMut for Rewriter<'_> {
         exact.wrap(expr);
         ControlFlow::Continue(())
     }
+}
+
+/// Whether the name of a column follows, and not its value.
+fn is_raw(expr: &Expr) -> bool {
+    matches!(expr, Expr::Prefixed { prefix, .. } if prefix.value == RAW || prefix.value == GIVEN)
 }

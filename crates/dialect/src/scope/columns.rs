@@ -180,6 +180,7 @@ impl Names<'_> {
                         stored: false,
                         system: false,
                         members: None,
+                        zoned: false,
                         def: self.defines.then(|| Arc::new(types::made_of(wire, &name))),
                         name,
                     }
@@ -196,7 +197,7 @@ impl Names<'_> {
             match item {
                 SelectItem::Wildcard(_) => {
                     for relation in &self.scopes.last()?.relations {
-                        columns.extend(relation.columns.as_ref()?.iter().cloned());
+                        columns.extend(relation.columns.as_ref()?.iter().map(selected));
                     }
                 }
                 SelectItem::QualifiedWildcard(
@@ -208,7 +209,7 @@ impl Names<'_> {
                     let relation = relations
                         .iter()
                         .find(|r| r.alias.eq_ignore_ascii_case(&alias))?;
-                    columns.extend(relation.columns.as_ref()?.iter().cloned());
+                    columns.extend(relation.columns.as_ref()?.iter().map(selected));
                 }
                 SelectItem::UnnamedExpr(e) => {
                     let name = match e {
@@ -240,9 +241,18 @@ impl Names<'_> {
             system: known.is_some_and(|c| c.system),
             members: known.and_then(|c| c.members.clone()),
             wire: types::of(expr, self),
+            zoned: false,
             name,
             def,
         }
+    }
+}
+
+/// A column as `*` selects it: a TIMESTAMP is a time of the zone from there on.
+fn selected(column: &Column) -> Column {
+    Column {
+        zoned: false,
+        ..column.clone()
     }
 }
 

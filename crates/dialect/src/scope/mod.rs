@@ -9,7 +9,7 @@ use std::sync::Arc;
 use sqlparser::ast::{Expr, Ident};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::{ColumnDef, TableDef};
-use tare_mysql::types::members;
+use tare_mysql::types::{base_type, members};
 use tare_mysql::wire::column::WireType;
 use tare_mysql::wire::types::{wire_of, wire_type};
 
@@ -29,6 +29,8 @@ pub struct Column {
     pub system: bool,
     /// What an ENUM or a SET may have.
     pub members: Option<Arc<Members>>,
+    /// Whether it is a TIMESTAMP as it is stored, in UTC, which the session's time zone is not.
+    pub zoned: bool,
     /// What a table that is made of it has, where [`Names::defines`].
     pub def: Option<Arc<ColumnDef>>,
 }
@@ -86,6 +88,8 @@ pub struct Names<'a> {
     pub scopes: Vec<Scope>,
     /// Whether a table or a view is made of the columns, and so their definitions are asked for.
     pub defines: bool,
+    /// [`crate::Mode::zoned`].
+    pub zoned: bool,
     /// How many subqueries deep the columns are looked for.
     depth: usize,
 }
@@ -100,6 +104,7 @@ impl<'a> Names<'a> {
             known: HashMap::new(),
             scopes: Vec::new(),
             defines: false,
+            zoned: false,
             depth: 0,
         }
     }
@@ -127,6 +132,7 @@ impl<'a> Names<'a> {
                 stored: true,
                 system: true,
                 members: None,
+                zoned: false,
                 def: kept(ColumnDef {
                     name: c.name.to_owned(),
                     column_type: c.column_type.to_owned(),
@@ -140,13 +146,16 @@ impl<'a> Names<'a> {
         } else {
             self.definition(database, table).map(|def| {
                 let is_view = def.view.is_some();
+                let zoned = self.zoned && !is_view;
+                let zoned = |c: &ColumnDef| zoned && base_type(&c.column_type) == "timestamp";
                 let column = |c: &ColumnDef| Column {
+                    zoned: zoned(c),
                     name: c.name.clone(),
                     wire: Some(match is_view {
                         true => types::loose(wire_of(c)),
                         false => wire_of(c),
                     }),
-                    stored: !is_view,
+                    stored: !is_view && !zoned(c),
                     system: false,
                     members: Members::of(&c.column_type),
                     def: kept(c.clone()),

@@ -65,6 +65,8 @@ fn create_view(around: &mut Around<'_>, view: CreateView) -> Result<Ddl> {
     let text = names::after_as(around.text)
         .unwrap_or(around.text)
         .to_owned();
+    // Whoever reads it may have another time zone.
+    around.mode.zoned = true;
     Ok(Ddl::CreateView {
         query: around.rewriter().query(*view.query, &text)?,
         name: around.name(&view.name)?,

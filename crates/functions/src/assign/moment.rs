@@ -24,8 +24,8 @@ pub(super) fn to_date(ctx: &Call<'_>) -> Answer {
 /// The moments that TIMESTAMP has, as it is written in UTC.
 const TIMESTAMPS: [&str; 2] = ["1970-01-01 00:00:01", "2038-01-19 03:14:08"];
 
-/// A date and a time, rounded to so many digits behind the second; one that TIMESTAMP has, where the last
-/// argument is 1.
+/// A date and a time, rounded to so many digits behind the second. Where the last argument is 1, one that
+/// TIMESTAMP has, in UTC instead of the session's time zone; where it is 2, the same of one in UTC.
 pub(super) fn to_datetime(ctx: &Call<'_>) -> Answer {
     let Some(value) = text(ctx, 0) else {
         return Ok(Value::Null);
@@ -35,10 +35,18 @@ pub(super) fn to_datetime(ctx: &Call<'_>) -> Answer {
         let micros = time::rounded(d.micros, digits);
         DateTime::from_total((d.days * 86_400_000_000) + micros, true)
     });
+    let kind = int(ctx, 4).unwrap_or(0);
+    let rounded = match kind {
+        1 => rounded.map(|d| {
+            let zone = ctx.session.zone();
+            if zone.is_utc() { d } else { zone.utc(d) }
+        }),
+        _ => rounded,
+    };
     let fits = |d: &DateTime| {
         let text = d.text_with(0);
         let within = TIMESTAMPS[0] <= text.as_str() && text.as_str() < TIMESTAMPS[1];
-        d.civil().0 <= 9999 && (within || int(ctx, 4) != Some(1))
+        d.civil().0 <= 9999 && (within || kind == 0)
     };
     match rounded.filter(fits) {
         Some(found) => Ok(Value::Text(found.text_with(digits))),

@@ -10,6 +10,7 @@ mod interval;
 mod now;
 pub mod read;
 mod week;
+mod zone;
 
 pub use self::civil::{civil_from_days, days_from_civil, days_in_month};
 pub use self::clock::{parse_time, rounded, time_text, time_text_with};
@@ -17,6 +18,7 @@ pub use self::format::{DAYS, MONTHS, day_name, format, month_name};
 pub use self::interval::difference;
 pub use self::now::{local, now_local, now_utc, utc_offset};
 pub use self::week::{week, week_and_year};
+pub use self::zone::Zone;
 
 use self::clock::fraction;
 

@@ -3,6 +3,7 @@
 use super::Scope;
 use super::modes::modes;
 use super::record::{Settable, Type, Variable};
+use crate::date::Zone;
 use crate::error::{Result, SqlError};
 use crate::wire::value::Value;
 
@@ -75,7 +76,7 @@ impl Variable {
         if name == "sql_mode" {
             return modes(&text).ok_or_else(|| self.wrong(&text));
         }
-        if name == "time_zone" && !is_time_zone(&text) {
+        if name == "time_zone" && Zone::find(&text).is_none() {
             return Err(SqlError::new(
                 1298,
                 format!("Unknown or incorrect time zone: '{text}'"),
@@ -130,18 +131,4 @@ impl Variable {
             ),
         )
     }
-}
-
-/// SYSTEM, UTC, or an offset like +02:00: no named zones are loaded.
-fn is_time_zone(text: &str) -> bool {
-    if matches!(text.to_ascii_uppercase().as_str(), "SYSTEM" | "UTC") {
-        return true;
-    }
-    let Some(rest) = text.strip_prefix(['+', '-']) else {
-        return false;
-    };
-    rest.split_once(':').is_some_and(|(h, m)| {
-        let (h, m) = (h.parse::<u32>(), m.parse::<u32>());
-        matches!((h, m), (Ok(0..=14), Ok(0..=59)))
-    })
 }

@@ -1,11 +1,11 @@
 //! ALTER TABLE: a definition changed, and its table made anew.
 
 use sqlparser::ast::{
-    AlterColumnOperation, AlterTableOperation, ColumnDef, MySQLColumnPosition, RenameTableNameKind,
+    AlterColumnOperation, AlterTableOperation, Expr, MySQLColumnPosition, RenameTableNameKind,
 };
 use tare_mysql::error::{Result, SqlError};
-use tare_mysql::table::{TableDef, literal};
-use tare_mysql::types::base_type;
+use tare_mysql::table::{ColumnDef, TableDef, literal};
+use tare_mysql::types::{base_type, parts};
 
 use super::{alone, foreign, table};
 use crate::session::Session;
@@ -27,7 +27,7 @@ pub fn rename(session: &mut Session, from: &TableName, to: &TableName) -> Result
     alone::run(session, &from.database, |s| {
         // SQLite changes the text of foreign keys that refer to a table that it renames.
         foreign::rename_in_place(s, from, to)?;
-        rebuild(s, to, &def, None)?;
+        rebuild(s, to, &def, &def, None)?;
         table::forget(s, from)?;
         foreign::follow(s, from, to)
     })
@@ -78,7 +78,7 @@ pub fn alter(
             foreign::rename_in_place(s, name, &to)?;
             table::forget(s, name)?;
         }
-        rebuild(s, &to, &def, Some(&sources))?;
+        rebuild(s, &to, &def, &old, Some(&sources))?;
         if to != *name {
             foreign::follow(s, name, &to)?;
         }
@@ -94,6 +94,7 @@ fn rebuild(
     session: &mut Session,
     name: &TableName,
     def: &TableDef,
+    old: &TableDef,
     sources: Option<&[Option<String>]>,
 ) -> Result<()> {
     let strict = session.mode().strict;
@@ -105,7 +106,7 @@ fn rebuild(
     for (column, source) in def.columns.iter().zip(sources) {
         if let Some(source) = source {
             into.push(quote(&column.name));
-            from.push(converted(column, node::column(source), strict).to_string());
+            from.push(copied(column, old.column(source), source, strict).to_string());
         } else if !column.nullable && column.default.is_none() && !column.auto_increment {
             // MySQL fills a new NOT NULL column with its type's zero.
             into.push(quote(&column.name));
@@ -142,8 +143,25 @@ fn rebuild(
     table::remember(session, &name.database, def)
 }
 
+/// A column's value in the table that is made anew. A TIMESTAMP is in UTC there already.
+fn copied(column: &ColumnDef, old: Option<&ColumnDef>, source: &str, strict: bool) -> Expr {
+    let is_moment = |c: &ColumnDef| base_type(&c.column_type) == "timestamp";
+    let value = node::column(source);
+    if !old.is_some_and(is_moment) {
+        return converted(column, value, strict);
+    }
+    if !is_moment(column) {
+        return converted(column, node::call("tare_local", vec![value]), strict);
+    }
+    let digits = parts(&column.column_type).fraction().unwrap_or(0) as i64;
+    let all = [strict.into(), digits, 2].map(node::number);
+    let mut arguments = vec![value, node::text(&column.name)];
+    arguments.extend(all);
+    node::call("tare_to_datetime", arguments)
+}
+
 /// What a row that is there has in a new column that cannot be NULL.
-fn zero(column: &tare_mysql::table::ColumnDef) -> sqlparser::ast::Expr {
+fn zero(column: &ColumnDef) -> Expr {
     match base_type(&column.column_type) {
         "date" => node::text("0000-00-00"),
         "datetime" | "timestamp" => node::text("0000-00-00 00:00:00"),
@@ -310,7 +328,7 @@ fn drop_foreign_key(def: &mut TableDef, name: &str) -> Result<()> {
 fn add_column(
     def: &mut TableDef,
     sources: &mut Vec<Option<String>>,
-    column: &ColumnDef,
+    column: &sqlparser::ast::ColumnDef,
     if_not_exists: bool,
     to: Option<&MySQLColumnPosition>,
 ) -> Result<()> {

@@ -158,6 +158,7 @@ impl Session {
     pub fn mode(&self) -> Mode {
         let mut mode = Mode::of(&self.state.text("sql_mode").unwrap_or_default());
         mode.series = self.shared.config.series;
+        mode.zoned = !self.state.zone().is_utc();
         mode.found_rows = self
             .client
             .capabilities

@@ -60,6 +60,15 @@ impl Statements {
         }
     }
 
+    /// Has every statement read anew when it is executed next.
+    pub fn read_anew(&mut self, connections: &mut Connections) {
+        self.empty_cache(connections);
+        for prepared in self.prepared.values_mut() {
+            // Schemas are counted from 1 on.
+            Arc::make_mut(&mut prepared.plan).generation = 0;
+        }
+    }
+
     /// Lets SQLite forget all of them; those that clients have prepared are prepared anew when they
     /// are executed.
     pub fn release(&mut self, connections: &mut Connections) {

@@ -2,6 +2,7 @@
 
 use rusqlite::types::Value;
 use tare_functions::Session;
+use tare_mysql::date::Zone;
 
 use super::SessionState;
 use crate::instruments;
@@ -74,6 +75,10 @@ impl Session for SessionState {
 
     fn sql_mode(&self) -> String {
         self.text("sql_mode").unwrap_or_default()
+    }
+
+    fn zone(&self) -> Zone {
+        self.zone()
     }
 
     fn warn(&self, code: u16, message: &str) {

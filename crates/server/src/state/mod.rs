@@ -18,6 +18,7 @@ use super::points::LOCK_SESSION;
 use super::variables::Globals;
 use tare::sync::Mutex;
 use tare_mysql::account::Rights;
+use tare_mysql::date::Zone;
 use tare_mysql::series::Series;
 use tare_store::Control;
 
@@ -38,6 +39,8 @@ pub struct SessionState {
     found_rows: AtomicI64,
     updated: AtomicI64,
     system: Mutex<HashMap<&'static str, String>>,
+    /// @@time_zone, and what it names.
+    zone: Mutex<(String, Zone)>,
     /// `@x`.
     pub user_variables: UserVariables,
     /// Of the last statement.
@@ -47,7 +50,7 @@ pub struct SessionState {
 impl SessionState {
     /// For a new connection.
     pub fn new(id: u64, globals: Arc<Globals>, control: Arc<Control>) -> Self {
-        Self {
+        let state = Self {
             id,
             globals,
             control,
@@ -60,9 +63,12 @@ impl SessionState {
             found_rows: AtomicI64::new(0),
             updated: AtomicI64::new(0),
             system: Mutex::new(&LOCK_SESSION, Default::default()),
+            zone: Mutex::new(&LOCK_SESSION, ("SYSTEM".into(), Zone::system())),
             user_variables: UserVariables::default(),
             warnings: Warnings::default(),
-        }
+        };
+        state.take_zone();
+        state
     }
 
     /// The MySQL whose tables are served.
@@ -117,6 +123,25 @@ impl SessionState {
         *self.database.lock() = name;
     }
 
+    /// Takes the server's time zone for its own: what is set for the server later is for later sessions.
+    pub fn take_zone(&self) {
+        if let Some(zone) = self.globals.get("time_zone") {
+            self.system.lock().insert("time_zone", zone);
+        }
+    }
+
+    /// @@time_zone.
+    pub fn zone(&self) -> Zone {
+        let name = self.text("time_zone").unwrap_or_default();
+        let mut known = self.zone.lock();
+        if known.0 != name {
+            // A variable has the names of zones alone.
+            let zone = Zone::find(&name).unwrap_or_default();
+            *known = (name, zone);
+        }
+        known.1.clone()
+    }
+
     /// LAST_INSERT_ID().
     pub fn last_insert_id(&self) -> i64 {
         self.last_insert_id.load(Ordering::Relaxed)
@@ -165,6 +190,7 @@ impl SessionState {
     /// Forgets everything but the account, as COM_RESET_CONNECTION does.
     pub fn reset(&self) {
         self.system.lock().clear();
+        self.take_zone();
         self.user_variables.clear();
         self.warnings.clear();
         self.user_locks().release_all(self.id);

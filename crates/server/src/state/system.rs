@@ -89,6 +89,9 @@ impl SessionState {
         let text = match value {
             None if scope == Scope::Session => {
                 self.system.lock().remove(name);
+                if name == "time_zone" {
+                    self.take_zone();
+                }
                 return Ok(());
             }
             None => variable.default.to_owned(),

@@ -19,6 +19,7 @@ const EFFECTIVE: &[&str] = &[
     "max_execution_time",
     "require_secure_transport",
     "sql_mode",
+    "time_zone",
     "transaction_read_only",
     "wait_timeout",
 ];
@@ -58,10 +59,6 @@ pub static ACCEPTED: &[(&str, &str)] = &[
     (
         "sql_select_limit",
         "Connector/J's setMaxRows, mysql --safe-updates",
-    ),
-    (
-        "time_zone",
-        "dumps, Connector/J, frameworks; NOW() stays the server's",
     ),
     (
         "transaction_isolation",

@@ -36,3 +36,4 @@ mod tls;
 mod transactions;
 mod upgrade;
 mod users;
+mod zones;

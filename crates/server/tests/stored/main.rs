@@ -42,9 +42,15 @@ impl Pair {
         (ask(&mut self.tare, sql), ask(&mut self.mysql, sql))
     }
 
-    fn prepare(&mut self) {
+    /// Every other case is in another time zone than UTC.
+    fn prepare(&mut self, seed: u64) {
+        let zone = match seed % 2 {
+            0 => "SET time_zone = '-03:30'",
+            _ => "SET time_zone = '+00:00'",
+        };
         for sql in [
             "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci",
+            zone,
             "DROP TABLE IF EXISTS t",
         ] {
             support::exec(&mut self.tare, sql);
@@ -55,7 +61,7 @@ impl Pair {
     /// Runs a seed's case; how many statements ran, and what differed. The case ends where the tables
     /// do.
     fn case(&mut self, seed: u64) -> (usize, Vec<String>) {
-        self.prepare();
+        self.prepare(seed);
         let kinds = kinds::chosen();
         let mut generator = Generator {
             chance: Chance::new(seed),

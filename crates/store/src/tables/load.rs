@@ -183,3 +183,22 @@ fn observe(db: &rusqlite::Connection, database: &str, name: &str) -> Result<Tabl
     }
     Ok(def)
 }
+
+/// The TIMESTAMP columns of the tables whose definitions a database keeps: table and column.
+pub(crate) fn timestamps(
+    db: &rusqlite::Connection,
+    attached: &str,
+) -> Result<Vec<(String, String)>> {
+    let quoted = quote(attached);
+    let kept = format!("SELECT count(*) FROM {quoted}.sqlite_schema WHERE name = ?1");
+    if db.query_row(&kept, [META], |row| row.get::<_, i64>(0))? == 0 {
+        return Ok(Vec::new());
+    }
+    let mut all = db.prepare(&format!(
+        "SELECT k.name, c.name FROM {quoted}.{META} AS k JOIN {quoted}.sqlite_schema AS s \
+         ON s.name = k.name AND s.type = 'table', pragma_table_info(k.name, ?1) AS c \
+         WHERE lower(c.type) GLOB 'timestamp*'"
+    ))?;
+    let rows = all.query_map([attached], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}

@@ -7,6 +7,7 @@ mod load;
 mod sqlite;
 mod types;
 
+pub(crate) use self::load::timestamps;
 pub use self::load::{ReadDefinition, Tables, load};
 pub use self::sqlite::{IndexToSqlite, ToSqlite};
 

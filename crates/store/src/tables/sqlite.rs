@@ -175,10 +175,14 @@ fn fits(column: &ColumnDef, is_rowid: bool) -> Option<(u16, String)> {
     }
 }
 
-/// A default as SQLite computes it: its own CURRENT_TIMESTAMP is UTC, MySQL's is local time.
+/// A default as SQLite computes it. An INSERT says the moment itself, in the session's time zone; this is for
+/// other programs.
 fn sqlite_default(column: &ColumnDef, default: &str) -> String {
     if default == "CURRENT_TIMESTAMP" {
-        return "datetime('now', 'localtime')".into();
+        return match base_type(&column.column_type) {
+            "timestamp" => "datetime('now')".into(),
+            _ => "datetime('now', 'localtime')".into(),
+        };
     }
     let exact = is_exact(&column.column_type)
         .then(|| column.plain_default())

@@ -113,17 +113,21 @@ impl Rewriter<'_> {
             _ => value,
         };
         match found {
-            Some(column) if !fits(column, given, strict) => converted(column, value, strict),
+            Some(column) if !fits(column, given, strict, self.mode.zoned) => {
+                converted(column, value, strict)
+            }
             _ => value,
         }
     }
 
-    /// The rows of a query as columns take them; the query itself where they are so already.
+    /// The rows of a query as columns take them, and the values of other columns behind them; the query
+    /// itself where it has them already.
     pub(super) fn converted_rows(
         &self,
         def: Option<&TableDef>,
         columns: &[&str],
         wires: &[Option<WireType>],
+        others: Vec<Expr>,
         query: String,
         ignore: bool,
     ) -> String {
@@ -139,10 +143,11 @@ impl Rewriter<'_> {
                 self.converted(def, column, given, value.clone(), ignore)
             })
             .collect();
-        if values == own {
+        if values == own && others.is_empty() {
             return query;
         }
-        let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+        let values = values.iter().chain(&others);
+        let values: Vec<String> = values.map(ToString::to_string).collect();
         format!(
             "WITH tare_q({}) AS ({query}) SELECT {} FROM tare_q",
             names.join(", "),
@@ -153,7 +158,7 @@ impl Rewriter<'_> {
 
 /// Whether a value needs nothing done: its type is the column's, or SQLite's affinity and the
 /// column's constraints see to it.
-fn fits(column: &ColumnDef, given: Given, strict: bool) -> bool {
+fn fits(column: &ColumnDef, given: Given, strict: bool, zoned: bool) -> bool {
     let class = Class::of(given.wire);
     if class == Class::Null {
         return true;
@@ -170,6 +175,7 @@ fn fits(column: &ColumnDef, given: Given, strict: bool) -> bool {
                 Class::Int | Class::Big | Class::Decimal | Class::Real
             ) && !wire.is_unsigned()
         }
+        "timestamp" if zoned => false,
         "date" | "datetime" | "timestamp" | "time" => given
             .wire
             .is_some_and(|w| w.code == wire.code && w.decimals == wire.decimals),

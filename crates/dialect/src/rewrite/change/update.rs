@@ -12,6 +12,7 @@ use super::differs;
 use super::target::Target;
 use crate::name::{last_name, quote, whole_name};
 use crate::plan::Sql;
+use crate::rewrite::insert::now;
 use crate::rewrite::{Rewriter, converted};
 use crate::schema::Schema;
 use crate::scope::Names;
@@ -74,9 +75,20 @@ impl Rewriter<'_> {
         }
         let differ = |(c, v): &(String, Expr)| differs(&quote(c), &v.to_string());
         let changed: Vec<String> = sets.iter().map(differ).collect();
+        let def = self.names.definition(&target.database, &target.table);
+        let moments = self.moments(def.as_deref(), |name| {
+            sets.iter().any(|(c, _)| c.eq_ignore_ascii_case(name))
+        })?;
+        // Of a row that stays as it is the moment stays, too.
+        let changed_rows = changed.join(" OR ");
+        let moment = |(c, v): (String, Expr)| {
+            let c = quote(&c);
+            format!("{c} = CASE WHEN {changed_rows} THEN {v} ELSE {c} END")
+        };
         let all: Vec<String> = sets
             .iter()
             .map(|(c, v)| format!("{} = {v}", quote(c)))
+            .chain(moments.into_iter().map(moment))
             .collect();
         sql.push_str(&format!(" SET {}", all.join(", ")));
         self.in_order(&target, &sets, &update.order_by)?;
@@ -103,6 +115,29 @@ impl Rewriter<'_> {
         }
         self.sql.text = sql;
         Ok(self.sql)
+    }
+
+    /// The columns with ON UPDATE CURRENT_TIMESTAMP that are not assigned, and what they get.
+    pub(in crate::rewrite) fn moments(
+        &mut self,
+        def: Option<&TableDef>,
+        is_assigned: impl Fn(&str) -> bool,
+    ) -> Result<Vec<(String, Expr)>> {
+        let Some(def) = def.filter(|d| d.columns.iter().any(|c| c.on_update_now)) else {
+            return Ok(Vec::new());
+        };
+        let mut all = Vec::new();
+        for column in def.columns.iter().filter(|c| c.on_update_now) {
+            if is_assigned(&column.name) {
+                continue;
+            }
+            let mut value = now(column);
+            let given = self.given(&value);
+            self.visit(&mut value)?;
+            let value = self.converted(Some(def), &column.name, given, value, false);
+            all.push((column.name.clone(), value));
+        }
+        Ok(all)
     }
 
     /// SQLite changes rows in an order of its own, which shows where a key may be there twice for a
@@ -173,7 +208,10 @@ impl Rewriter<'_> {
                 format!("{value} AS tare_v{i}")
             })
             .collect();
-        let sets: Vec<String> = columns
+        let moments = self.moments(def.as_deref(), |name| {
+            columns.iter().any(|c| c.eq_ignore_ascii_case(name))
+        })?;
+        let mut sets: Vec<String> = columns
             .iter()
             .enumerate()
             .map(|(i, c)| format!("{} = tare_q.tare_v{i}", quote(c)))
@@ -189,6 +227,11 @@ impl Rewriter<'_> {
                 )
             })
             .collect();
+        let changed = changed.join(" OR ");
+        sets.extend(moments.into_iter().map(|(c, v)| {
+            let c = quote(&c);
+            format!("{c} = CASE WHEN {changed} THEN {v} ELSE {name}.{c} END")
+        }));
         let mut sql = format!(
             "UPDATE {} SET {} FROM (SELECT {name}.rowid AS tare_r, {} FROM {}{selection}) AS tare_q WHERE {name}.rowid = tare_q.tare_r",
             target.sql(),
@@ -197,7 +240,7 @@ impl Rewriter<'_> {
             update.table
         );
         if !self.mode.found_rows {
-            sql.push_str(&format!(" AND ({})", changed.join(" OR ")));
+            sql.push_str(&format!(" AND ({changed})"));
         }
         self.sql.text = sql;
         Ok(self.sql)

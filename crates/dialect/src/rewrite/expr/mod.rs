@@ -16,6 +16,7 @@ use self::operator::minus;
 use super::Rewriter;
 use super::assign::given::GIVEN;
 use super::exact::number_literal;
+use super::zoned::RAW;
 use crate::name::last_name;
 use crate::node::{self, call, nested};
 use crate::{function, near};
@@ -23,6 +24,13 @@ use crate::{function, near};
 impl Rewriter<'_> {
     /// An expression whose parts have been rewritten, as SQLite has it.
     pub(super) fn expr(&mut self, expr: Expr) -> Result<Expr> {
+        if self.raw == 0 && self.is_zoned(&expr) {
+            let column = match expr {
+                Expr::CompoundIdentifier(parts) => self.compound(parts)?,
+                other => other,
+            };
+            return Ok(call("tare_local", vec![column]));
+        }
         Ok(match expr {
             Expr::Value(value) => literal(value)?,
             Expr::Identifier(name) if name.quote_style.is_none() && name.value.starts_with('@') => {
@@ -77,14 +85,20 @@ impl Rewriter<'_> {
                 )?,
             },
             Expr::Prefixed { prefix, value } if prefix.value == node::MEMBER => self.member(*value),
+            Expr::Prefixed { prefix, value } if prefix.value == RAW => *value,
             Expr::Prefixed { prefix, value } if prefix.value == GIVEN => {
+                let zoned = self.is_zoned(&value);
                 let column = match value.as_ref() {
                     Expr::CompoundIdentifier(parts) => parts.last(),
                     Expr::Identifier(name) => Some(name),
                     _ => None,
                 };
                 let given = column.and_then(|name| self.assigned.value(&name.value));
-                nested(given.ok_or_else(|| near(GIVEN))?.clone())
+                let given = nested(given.ok_or_else(|| near(GIVEN))?.clone());
+                match zoned {
+                    true => call("tare_local", vec![given]),
+                    false => given,
+                }
             }
             other => conversion(other)?,
         })

@@ -28,12 +28,13 @@ impl Rewriter<'_> {
         let scope = self.two_rows(target);
         self.names.scopes.push(scope);
         let mut sets = Vec::new();
-        let mut changed = Vec::new();
+        let (mut changed, mut given_names) = (Vec::new(), Vec::new());
         for mut assignment in assignments {
             let AssignmentTarget::ColumnName(name) = &assignment.target else {
                 return Err(near("("));
             };
             let column = last_name(name);
+            given_names.push(column.clone());
             if let Some(value) =
                 self.default_value(&target.database, &target.table, &column, &assignment.value)?
             {
@@ -53,6 +54,18 @@ impl Rewriter<'_> {
                 (true, true) => format!("{name} = tare_updated({value})"),
                 _ => format!("{name} = {value}"),
             });
+        }
+        let is_assigned = |name: &str| {
+            given_names
+                .iter()
+                .any(|c: &String| c.eq_ignore_ascii_case(name))
+        };
+        let changed_rows = changed.join(" OR ");
+        for (name, value) in self.moments(target.def, is_assigned)? {
+            let name = quote(&name);
+            sets.push(format!(
+                "{name} = CASE WHEN {changed_rows} THEN {value} ELSE {name} END"
+            ));
         }
         let mut sql = format!(" ON CONFLICT DO UPDATE SET {}", sets.join(", "));
         if self.sql.counts_updates {

@@ -2,6 +2,8 @@
 
 use crate::error::{Clause, Error, Result};
 use sqlparser::ast::Expr;
+use tare_mysql::table::ColumnDef;
+use tare_mysql::types::{base_type, parts};
 
 use super::Target;
 use crate::function::{arguments, name_of};
@@ -39,7 +41,7 @@ impl Rewriter<'_> {
             });
         };
         Ok(Some(match &found.default {
-            Some(default) if default == "CURRENT_TIMESTAMP" => node::call("now", Vec::new()),
+            Some(default) if default == "CURRENT_TIMESTAMP" => now(found),
             Some(default) => node::stored_default(default.replace("\\\\", "\\")),
             None if found.nullable || found.auto_increment => node::null(),
             None => return Err(Error::NoDefault(column.to_owned())),
@@ -47,7 +49,33 @@ impl Rewriter<'_> {
     }
 }
 
+/// The moment of a row, with as many digits as its column has.
+pub(in crate::rewrite) fn now(column: &ColumnDef) -> Expr {
+    let digits = parts(&column.column_type).fraction().unwrap_or(0);
+    let arguments = (digits > 0).then(|| node::number(digits as i64));
+    node::call("now", arguments.into_iter().collect())
+}
+
 impl Target<'_> {
+    /// The columns that are left out and have a default that SQLite does not know: the moment, and a
+    /// TIMESTAMP's, which is a time of the session's zone.
+    pub(super) fn filled(&self, zoned: bool) -> Vec<String> {
+        let Some(def) = self.def.filter(|def| def.view.is_none()) else {
+            return Vec::new();
+        };
+        let is_left_out = |c: &&ColumnDef| {
+            let named = |name: &String| name.eq_ignore_ascii_case(&c.name);
+            !self.names.iter().any(named)
+        };
+        let is_filled = |c: &&ColumnDef| match c.default.as_deref() {
+            Some("CURRENT_TIMESTAMP") => true,
+            Some(_) => zoned && base_type(&c.column_type) == "timestamp",
+            None => false,
+        };
+        let found = def.columns.iter().filter(is_left_out).filter(is_filled);
+        found.map(|c| c.name.clone()).collect()
+    }
+
     /// In strict mode each column that is left out and cannot be NULL has a default.
     pub(super) fn has_defaults(&self) -> Result<()> {
         let Some(def) = self.def.filter(|def| def.view.is_none()) else {

@@ -11,6 +11,7 @@ use sqlparser::ast::{AssignmentTarget, Insert, OnInsert, SetExpr, TableObject};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
 
+pub(super) use self::default::now;
 use self::rows::Rows;
 use super::Rewriter;
 use crate::name::{last_name, quote};
@@ -26,8 +27,11 @@ struct Target<'d> {
     table: String,
     /// Unknown in a system schema.
     def: Option<&'d TableDef>,
-    /// The columns that the statement names; none stands for all.
+    /// The columns that the statement names; none stands for all. Those follow that it leaves out, and whose
+    /// defaults are written here.
     names: Vec<String>,
+    /// How many those are.
+    filled: usize,
     /// IGNORE: what does not fit becomes the nearest value.
     ignore: bool,
 }
@@ -71,11 +75,12 @@ impl Rewriter<'_> {
         }
         let (database, table) = self.resolve(name)?;
         self.note(&database, &table);
-        let target = Target {
+        let mut target = Target {
             database,
             table,
             def,
             names: names(&mut insert)?,
+            filled: 0,
             ignore: insert.ignore,
         };
         self.sql.writes = Some(target.database.clone());
@@ -86,6 +91,12 @@ impl Rewriter<'_> {
             target.has_defaults()?;
         }
         let source = insert.source.take().ok_or_else(|| near("DEFAULT"))?;
+        let of_defaults = matches!(source.body.as_ref(), SetExpr::Values(v) if v.rows.iter().all(|r| r.is_empty()));
+        if !target.names.is_empty() || of_defaults {
+            let filled = target.filled(self.mode.zoned);
+            target.filled = filled.len();
+            target.names.extend(filled);
+        }
         let selected = match (source.body.as_ref(), &insert.on) {
             (SetExpr::Select(select), Some(_)) => self.names.scope(select),
             _ => Scope::default(),

@@ -1,7 +1,7 @@
 //! The rows of an INSERT.
 
 use crate::error::{Error, Result};
-use sqlparser::ast::{Expr, Query, SetExpr, Value, Values};
+use sqlparser::ast::{Expr, Ident, Query, SetExpr, Value, Values};
 
 use super::Target;
 use crate::node;
@@ -41,7 +41,14 @@ impl Rewriter<'_> {
         let wires: Vec<_> = found.into_iter().map(|c| c.wire).collect();
         self.visit(&mut source)?;
         let (text, columns) = (source.to_string(), target.columns());
-        let rows = self.converted_rows(target.def, &columns, &wires, text, target.ignore);
+        let (given, left_out) = columns.split_at(columns.len() - target.filled.min(columns.len()));
+        let mut filled = Vec::new();
+        for column in left_out {
+            let mut cell = Expr::Identifier(Ident::new("DEFAULT"));
+            self.cell(target, column, false, &mut cell)?;
+            filled.push(cell);
+        }
+        let rows = self.converted_rows(target.def, given, &wires, filled, text, target.ignore);
         Ok(Rows::Selected(rows))
     }
 
@@ -51,9 +58,13 @@ impl Rewriter<'_> {
         let columns = target.columns();
         let auto = target.auto();
         for (n, row) in values.rows.iter_mut().enumerate() {
-            let of_defaults = row.is_empty() && target.names.is_empty();
-            if row.len() != columns.len() && !columns.is_empty() && !of_defaults {
+            let of_defaults = row.is_empty() && target.names.len() == target.filled;
+            let given = columns.len() - target.filled.min(columns.len());
+            if row.len() != given && !columns.is_empty() && !of_defaults {
                 return Err(Error::ValueCount(n + 1));
+            }
+            for _ in 0..target.filled {
+                row.push(Expr::Identifier(Ident::new("DEFAULT")));
             }
             for (i, cell) in row.iter_mut().enumerate() {
                 let column = columns.get(i).copied().unwrap_or_default();

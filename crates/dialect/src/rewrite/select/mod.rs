@@ -113,6 +113,8 @@ impl Rewriter<'_> {
         if let GroupByExpr::Expressions(by, _) = &select.group_by {
             positions(by.iter(), &select.projection, Clause::Group)?;
         }
+        self.group_as_stored(select);
+        self.named_columns(select)?;
         for table in &mut select.from {
             for join in &mut table.joins {
                 match &join.join_operator {

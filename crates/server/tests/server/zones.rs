@@ -1,0 +1,277 @@
+//! TIMESTAMP is UTC where it is stored, and a time of @@time_zone where it is read (issue 16).
+
+use std::path::Path;
+
+use mysql::prelude::Queryable;
+
+use super::support::{Running, all_of, errno, exec, one};
+
+/// Two moments, one of them said twice in other words.
+fn filled(running: &Running) -> mysql::Conn {
+    let mut conn = running.client();
+    exec(&mut conn, "SET time_zone = '+00:00'");
+    exec(
+        &mut conn,
+        "CREATE TABLE z (id INT PRIMARY KEY, ts TIMESTAMP NULL, t3 TIMESTAMP(3) NULL, dt DATETIME, KEY (ts))",
+    );
+    exec(
+        &mut conn,
+        "INSERT INTO z VALUES (1, '2026-01-01 00:00:00', '2026-01-01 00:00:00.125', '2026-01-01 00:00:00'), \
+         (2, '2026-07-01 12:00:00', NULL, '2026-07-01 12:00:00')",
+    );
+    exec(&mut conn, "SET time_zone = '+02:00'");
+    exec(
+        &mut conn,
+        "INSERT INTO z VALUES (3, '2026-07-01 12:00:00', '2026-07-01 12:00:00.5', '2026-07-01 12:00:00')",
+    );
+    conn
+}
+
+#[test]
+fn a_timestamp_is_a_time_of_the_sessions_zone() {
+    let running = Running::start();
+    let mut conn = filled(&running);
+    // MySQL 8.0.15's answers.
+    for (sql, expected) in [
+        (
+            "SELECT * FROM z ORDER BY id",
+            vec![
+                "1|2026-01-01 02:00:00|2026-01-01 02:00:00.125|2026-01-01 00:00:00",
+                "2|2026-07-01 14:00:00|NULL|2026-07-01 12:00:00",
+                "3|2026-07-01 12:00:00|2026-07-01 12:00:00.500|2026-07-01 12:00:00",
+            ],
+        ),
+        (
+            "SELECT id, ts + INTERVAL 1 DAY, DATE(ts), UNIX_TIMESTAMP(ts), ts + 0 FROM z WHERE id = 1",
+            vec!["1|2026-01-02 02:00:00|2026-01-01|1767225600|20260101020000"],
+        ),
+        (
+            "SELECT id FROM z WHERE ts = '2026-07-01 12:00:00'",
+            vec!["3"],
+        ),
+        (
+            "SELECT id FROM z WHERE ts IN ('2026-01-01 02:00:00', 20260701120000) ORDER BY ts DESC",
+            vec!["3", "1"],
+        ),
+        ("SELECT id FROM z WHERE ts > dt ORDER BY id", vec!["1", "2"]),
+        (
+            "SELECT MIN(ts), MAX(ts) FROM z",
+            vec!["2026-01-01 02:00:00|2026-07-01 14:00:00"],
+        ),
+        (
+            "SELECT ts, COUNT(*) FROM z GROUP BY ts ORDER BY ts LIMIT 1",
+            vec!["2026-01-01 02:00:00|1"],
+        ),
+        (
+            "SELECT q.ts, q.x FROM (SELECT ts, z.ts AS x FROM z) q WHERE q.ts > '2026-07-01 12:00:00'",
+            vec!["2026-07-01 14:00:00|2026-07-01 14:00:00"],
+        ),
+        (
+            "SELECT id FROM (SELECT * FROM z) q WHERE q.ts > '2026-07-01 12:00:00'",
+            vec!["2"],
+        ),
+        (
+            "WITH q AS (SELECT ts FROM z) SELECT MAX(ts) FROM q",
+            vec!["2026-07-01 14:00:00"],
+        ),
+        (
+            "SELECT ts FROM z UNION SELECT '2026-01-01 02:00:00' ORDER BY 1 LIMIT 1",
+            vec!["2026-01-01 02:00:00"],
+        ),
+        (
+            "SELECT a.id, b.ts FROM z a JOIN z b ON a.ts = b.ts WHERE a.id = 3",
+            vec!["3|2026-07-01 12:00:00"],
+        ),
+        (
+            "SELECT (SELECT ts FROM z WHERE id = 1)",
+            vec!["2026-01-01 02:00:00"],
+        ),
+    ] {
+        assert_eq!(all_of(&mut conn, sql), expected, "{sql}");
+    }
+    // The same row, elsewhere; and by a statement that was prepared before.
+    let prepared = conn
+        .prep("SELECT ts FROM z WHERE id = ?")
+        .expect("prepared");
+    let mut read = |zone: &str| -> String {
+        exec(&mut conn, &format!("SET time_zone = '{zone}'"));
+        let found: Option<mysql::Value> = conn.exec_first(&prepared, (1,)).expect("runs");
+        found.expect("a row").as_sql(true)
+    };
+    assert_eq!(read("-03:00"), "'2025-12-31 21:00:00'");
+    assert_eq!(read("+00:00"), "'2026-01-01'", "midnight");
+    assert_eq!(read("+05:30"), "'2026-01-01 05:30:00'");
+    exec(&mut conn, "SET time_zone = '+02:00'");
+    let shared = "SELECT * FROM z JOIN (SELECT 1 AS id) q USING (id)";
+    assert_eq!(errno(&mut conn, shared), 1235);
+}
+
+#[test]
+fn what_is_written_becomes_utc() {
+    let running = Running::start();
+    let mut conn = filled(&running);
+    exec(
+        &mut conn,
+        "UPDATE z SET ts = ts + INTERVAL 1 HOUR WHERE ts = '2026-07-01 12:00:00'",
+    );
+    exec(
+        &mut conn,
+        "UPDATE z SET ts = '2026-07-03 00:00:00', dt = ts WHERE id = 2",
+    );
+    exec(&mut conn, "DELETE FROM z WHERE ts < '2026-01-01 02:00:01'");
+    exec(&mut conn, "CREATE TABLE made AS SELECT ts, dt FROM z");
+    exec(&mut conn, "INSERT INTO made SELECT dt, ts FROM z");
+    exec(
+        &mut conn,
+        "CREATE VIEW v AS SELECT ts, HOUR(ts) AS h FROM z",
+    );
+    exec(&mut conn, "SET time_zone = '+00:00'");
+    assert_eq!(
+        all_of(&mut conn, "SELECT id, ts, dt FROM z ORDER BY id"),
+        [
+            "2|2026-07-02 22:00:00|2026-07-03 00:00:00",
+            "3|2026-07-01 11:00:00|2026-07-01 12:00:00"
+        ]
+    );
+    let made = "SELECT ts, dt FROM made ORDER BY ts, dt";
+    assert_eq!(
+        all_of(&mut conn, made),
+        [
+            "2026-07-01 10:00:00|2026-07-01 13:00:00",
+            "2026-07-01 11:00:00|2026-07-01 12:00:00",
+            "2026-07-02 22:00:00|2026-07-03 00:00:00",
+            "2026-07-02 22:00:00|2026-07-03 00:00:00",
+        ]
+    );
+    assert_eq!(
+        all_of(&mut conn, "SELECT * FROM v ORDER BY ts")[0],
+        "2026-07-01 11:00:00|11"
+    );
+    // A table that is made anew keeps its moments, and a DATETIME gets the time that is shown.
+    exec(&mut conn, "SET time_zone = '-03:00'");
+    assert_eq!(
+        all_of(&mut conn, "SELECT * FROM v ORDER BY ts")[0],
+        "2026-07-01 08:00:00|8"
+    );
+    exec(&mut conn, "ALTER TABLE made MODIFY ts TIMESTAMP(2) NULL");
+    assert_eq!(
+        all_of(&mut conn, made)[0],
+        "2026-07-01 07:00:00.00|2026-07-01 13:00:00"
+    );
+    exec(&mut conn, "ALTER TABLE made MODIFY ts DATETIME");
+    exec(&mut conn, "SET time_zone = '+00:00'");
+    assert_eq!(
+        all_of(&mut conn, made)[0],
+        "2026-07-01 07:00:00|2026-07-01 13:00:00"
+    );
+    // The bounds of TIMESTAMP are UTC's.
+    exec(&mut conn, "SET time_zone = '+05:30'");
+    assert_eq!(
+        errno(
+            &mut conn,
+            "INSERT INTO z (id, ts) VALUES (9, '1970-01-01 05:30:00')"
+        ),
+        1292
+    );
+    exec(
+        &mut conn,
+        "INSERT INTO z (id, ts) VALUES (9, '1970-01-01 05:30:01')",
+    );
+    exec(
+        &mut conn,
+        "INSERT INTO z (id, ts) VALUES (10, '2038-01-19 08:44:07')",
+    );
+    assert_eq!(
+        errno(
+            &mut conn,
+            "INSERT INTO z (id, ts) VALUES (11, '2038-01-19 08:44:08')"
+        ),
+        1292
+    );
+}
+
+#[test]
+fn moments_are_given_to_rows() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(
+        &mut conn,
+        "CREATE TABLE n (id INT PRIMARY KEY, made TIMESTAMP DEFAULT CURRENT_TIMESTAMP, \
+         m3 DATETIME(3) DEFAULT CURRENT_TIMESTAMP(3), \
+         up TIMESTAMP NULL DEFAULT NULL ON UPDATE CURRENT_TIMESTAMP, l TIMESTAMP DEFAULT '2026-01-01 05:30:00', v INT)",
+    );
+    exec(&mut conn, "SET time_zone = '+05:30'");
+    exec(&mut conn, "INSERT INTO n (id, v) VALUES (1, 1), (2, 2)");
+    exec(&mut conn, "INSERT INTO n (id, v) SELECT 3, 3");
+    exec(&mut conn, "INSERT INTO n SET id = 4, v = 4, up = DEFAULT");
+    let made = "SELECT COUNT(*) FROM n WHERE made BETWEEN NOW() - INTERVAL 1 DAY AND NOW() + INTERVAL 1 SECOND \
+                AND m3 BETWEEN NOW() - INTERVAL 1 DAY AND NOW() + INTERVAL 1 SECOND AND up IS NULL";
+    assert_eq!(one(&mut conn, made), "4");
+    assert_eq!(
+        one(&mut conn, "SELECT l FROM n WHERE id = 1"),
+        "2026-01-01 05:30:00"
+    );
+    assert_eq!(
+        one(&mut conn, "SELECT LENGTH(m3) FROM n WHERE id = 1"),
+        "23"
+    );
+    // A row that stays as it is keeps its moment.
+    exec(&mut conn, "UPDATE n SET v = 1 WHERE id IN (1, 2)");
+    exec(
+        &mut conn,
+        "INSERT INTO n (id, v) VALUES (3, 9), (4, 4) ON DUPLICATE KEY UPDATE v = VALUES(v)",
+    );
+    let up = "SELECT id FROM n WHERE up BETWEEN NOW() - INTERVAL 1 DAY AND NOW() + INTERVAL 1 SECOND ORDER BY id";
+    assert_eq!(all_of(&mut conn, up), ["2", "3"]);
+    exec(
+        &mut conn,
+        "UPDATE n JOIN (SELECT 4 AS id) q ON q.id = n.id SET n.v = 5",
+    );
+    assert_eq!(all_of(&mut conn, up), ["2", "3", "4"]);
+    exec(&mut conn, "UPDATE n SET v = 8, up = NULL WHERE id = 2");
+    assert_eq!(all_of(&mut conn, up), ["3", "4"]);
+    // Functions tell the session's time.
+    assert_eq!(
+        one(
+            &mut conn,
+            "SELECT FROM_UNIXTIME(0), UNIX_TIMESTAMP('1970-01-01 05:30:00'), \
+             CONVERT_TZ('2026-01-01 00:00:00', '+00:00', '+02:00')"
+        ),
+        "1970-01-01 05:30:00|0|2026-01-01 02:00:00"
+    );
+    let apart = "SELECT TIMESTAMPDIFF(MINUTE, UTC_TIMESTAMP(), NOW() + INTERVAL 30 SECOND)";
+    assert_eq!(one(&mut conn, apart), "330");
+}
+
+#[test]
+fn zones_are_known_or_refused() {
+    let running = Running::start();
+    let mut conn = running.root();
+    for zone in ["nowhere", "+15:00", "", "../../etc/passwd"] {
+        let sql = format!("SET time_zone = '{zone}'");
+        assert_eq!(errno(&mut conn, &sql), 1298, "{sql}");
+    }
+    // The system's database of zones has names.
+    if Path::new("/usr/share/zoneinfo/Europe/Berlin").exists() {
+        exec(&mut conn, "SET time_zone = 'Europe/Berlin'");
+        assert_eq!(
+            one(&mut conn, "SELECT FROM_UNIXTIME(1782907200)"),
+            "2026-07-01 14:00:00"
+        );
+    }
+    // What is set for the server is for later sessions.
+    exec(&mut conn, "SET time_zone = DEFAULT");
+    exec(&mut conn, "SET GLOBAL time_zone = '+03:00'");
+    assert_eq!(
+        one(&mut conn, "SELECT @@time_zone, @@global.time_zone"),
+        "SYSTEM|+03:00"
+    );
+    let mut later = running.root();
+    assert_eq!(
+        one(&mut later, "SELECT @@time_zone, FROM_UNIXTIME(0)"),
+        "+03:00|1970-01-01 03:00:00"
+    );
+    exec(&mut later, "SET time_zone = '-01:00'");
+    exec(&mut later, "SET time_zone = DEFAULT");
+    assert_eq!(one(&mut later, "SELECT @@time_zone"), "+03:00");
+}
