@@ -112,6 +112,19 @@ impl ServerOptions {
             || self.defaults_file.is_some()
     }
 
+    /// The host, where nothing else of a server is named: what else asks has hosts, too. `Err`: more is named.
+    #[cfg(feature = "history")]
+    pub fn host_alone(&self) -> Result<Option<&str>, ()> {
+        let others = Self {
+            host: None,
+            ..self.clone()
+        };
+        match others.is_given() {
+            true => Err(()),
+            false => Ok(self.host.as_deref()),
+        }
+    }
+
     /// How to reach the server; `None` when none is named. `password`: the one that is taken when nothing
     /// else says one.
     pub fn server(&self, password: Option<String>) -> Result<Option<Dsn>, Failure> {

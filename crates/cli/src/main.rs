@@ -13,6 +13,8 @@ mod live;
 mod manual;
 mod observe;
 mod output;
+#[cfg(feature = "history")]
+mod past;
 mod ps;
 mod querystat;
 #[cfg(feature = "history")]

@@ -2,6 +2,8 @@
 
 mod cell;
 pub mod local;
+#[cfg(feature = "history")]
+mod past;
 #[cfg(feature = "terminal")]
 mod prompt;
 mod remote;
@@ -17,6 +19,8 @@ use tare_lab::dsn::Dsn;
 use crate::client_options::ServerOptions;
 use crate::exit::{FAILED, Failure};
 use crate::output::{Format, Rows};
+#[cfg(feature = "history")]
+use crate::past::HistoryOptions;
 pub use local::Local;
 use remote::Remote;
 
@@ -42,6 +46,10 @@ pub struct Args {
 
     #[command(flatten)]
     target: Target,
+
+    #[cfg(feature = "history")]
+    #[command(flatten)]
+    history: HistoryOptions,
 }
 
 /// What to ask; at most one of them.
@@ -92,6 +100,18 @@ impl Target {
         self.server.is_given() || self.pid.is_some() || self.segment.is_some()
     }
 
+    /// The host of a history that is meant, and no server's.
+    #[cfg(feature = "history")]
+    pub fn host_of_history(&self) -> Result<Option<&str>, Failure> {
+        let named = self.server.host_alone();
+        named.map_err(|()| {
+            Failure::new(
+                2,
+                "a server or a history: with --history give no option of a server but --host",
+            )
+        })
+    }
+
     /// Whether a segment is read, and no server asked.
     pub fn is_segment(&self) -> bool {
         !self.server.is_given()
@@ -106,6 +126,7 @@ Examples:
   tare sql --segment tare-4711.segment -e 'SELECT * FROM performance_schema.threads' --format json
   tare sql --pid 4711 -e \"UPDATE performance_schema.setup_consumers SET ENABLED = 'YES'\"
   MYSQL_PWD=$(cat secret) tare sql --dsn mysql://root@127.0.0.1:3307/performance_schema
+  tare sql --history DIR --from 14:00 --host db1 -e 'SELECT wait, SUM(seconds) FROM samples GROUP BY wait'
   tare sql -h db1 -u monitor -p --ssl-mode=VERIFY_IDENTITY --ssl-ca=ca.pem -e 'SELECT 1'
 
 Exit code: 1 when a statement failed (later ones are not run), 3 when there is no segment, or more
@@ -150,6 +171,9 @@ pub enum Session {
     Local(Box<Local>),
     /// A server, over the MySQL protocol.
     Remote(Box<Remote>),
+    /// A history, evaluated in this process.
+    #[cfg(feature = "history")]
+    Past(Box<past::Past>),
 }
 
 impl Session {
@@ -166,6 +190,8 @@ impl Session {
         match self {
             Self::Local(session) => session.run(statement, take),
             Self::Remote(session) => session.run(statement, take),
+            #[cfg(feature = "history")]
+            Self::Past(session) => session.run(statement, take),
         }
     }
 
@@ -180,7 +206,7 @@ impl Session {
 }
 
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
-    let mut session = Session::open(&args.target)?;
+    let mut session = open(args)?;
     let format = args.format.unwrap_or_else(Format::by_default);
     let mut run = |statement: &str| run_one(&mut session, statement, format);
     match &args.execute {
@@ -192,6 +218,20 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         }
         None => run_all(std::io::stdin().lock(), &mut run),
     }
+}
+
+#[cfg(not(feature = "history"))]
+fn open(args: &Args) -> Result<Session, Failure> {
+    Session::open(&args.target)
+}
+
+#[cfg(feature = "history")]
+fn open(args: &Args) -> Result<Session, Failure> {
+    if !args.history.is_given() {
+        return Session::open(&args.target);
+    }
+    let past = args.history.past(args.target.host_of_history()?)?;
+    Ok(Session::Past(Box::new(past::Past::open(past)?)))
 }
 
 /// How a statement went, as far as the ones after it care.

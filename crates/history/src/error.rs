@@ -22,8 +22,26 @@ pub enum Error {
         /// Why.
         source: parquet::errors::ParquetError,
     },
+    /// A file that a newer version wrote.
+    #[error(
+        "{} follows version {version} of docs/history.md, and this tare knows those up to {}: read it with a newer one",
+        path.display(),
+        crate::schema::VERSION
+    )]
+    Version {
+        /// Which.
+        path: PathBuf,
+        /// Its version.
+        version: String,
+    },
+    /// There is no history.
+    #[error(
+        "{}: no history is here: give the directory that tare record --dir wrote, which has moments/ and samples/",
+        .0.display()
+    )]
+    None(PathBuf),
     /// The name of a host would not be a directory's.
-    #[error("host name {0:?} cannot name a directory: give another with --host")]
+    #[error("host name {0:?} cannot name a directory: give another with --host-name")]
     Host(String),
 }
 

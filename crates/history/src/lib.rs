@@ -3,9 +3,9 @@
 //!
 //! ```text
 //! segment ---- segment.rs \
-//!                          recorder.rs -> batch.rs -> run.rs -> DIR/TABLE/.../*.parquet
+//!                          recorder.rs -> writer.rs -> batch.rs -> run.rs -> DIR/TABLE/.../*.parquet
 //! server (SQL) - server.rs /   growth.rs                         keep.rs removes the oldest
-//!                                                             past.rs reads them back
+//!                                            past.rs and scan.rs read them back
 //! ```
 #![forbid(unsafe_code)]
 
@@ -15,20 +15,28 @@ mod error;
 mod growth;
 mod hour;
 mod keep;
+mod moment;
 mod past;
 mod recorder;
 mod run;
 mod sample;
+mod scan;
 mod schema;
 mod segment;
 mod server;
+mod writer;
 
 pub use ask::{Answer, Ask, Unanswered};
+pub use batch::Value;
 pub use error::Error;
+pub use growth::{Grown, SUMS, Text};
 pub use keep::Keep;
+pub use moment::moment;
 pub use past::{Past, Seen};
 pub use recorder::{Ended, Options, Recorder, Sampling, Told};
 pub use sample::{Moment, Sample, Source};
+pub use scan::Scan;
 pub use schema::{Column, TABLES, Table, Type, VERSION};
 pub use segment::SegmentSource;
 pub use server::ServerSource;
+pub use writer::Writer;

@@ -16,6 +16,10 @@ use crate::schema::TABLES;
 /// How often it is read again when files move meanwhile.
 const MOST_TRIES: usize = 5;
 
+/// Growth is asked for after the last moment of an hour, and stands with it: so much later at most, in
+/// milliseconds.
+const LATE: i64 = 60_000;
+
 /// What of a history is meant.
 #[derive(Clone, Debug)]
 pub struct Past {
@@ -30,6 +34,9 @@ pub struct Past {
     /// Of this server alone.
     pub server: Option<String>,
 }
+
+/// Pieces by the end of the path of the file that they become.
+pub(crate) type Pieces = Vec<(String, Vec<PathBuf>)>;
 
 /// What is read. Moments and samples of an hour come in the order of their time.
 #[derive(Clone, Debug, PartialEq)]
@@ -138,6 +145,11 @@ impl Past {
     fn files(&self, table: &str) -> Result<Vec<PathBuf>, Error> {
         // In this order, so that what moves meanwhile is seen twice and not never.
         let pieces = self.pieces(table)?;
+        self.files_with(table, pieces)
+    }
+
+    /// The same, where pieces were looked for already.
+    pub(crate) fn files_with(&self, table: &str, pieces: Pieces) -> Result<Vec<PathBuf>, Error> {
         let mut placed = Vec::new();
         let by_hour = self.directory.join(table);
         for (date, path) in parts(&by_hour, "date=")? {
@@ -155,12 +167,12 @@ impl Past {
     }
 
     fn has(&self, hour: Hour) -> bool {
-        hour.touches(self.from, self.to)
+        hour.touches(self.from.saturating_sub(LATE), self.to)
     }
 
     /// Pieces that lie open, those of one hour and run together, with the end of the path of the file
     /// that they become: it is named after the first of them, which is removed last.
-    fn pieces(&self, table: &str) -> Result<Vec<(String, Vec<PathBuf>)>, Error> {
+    pub(crate) fn pieces(&self, table: &str) -> Result<Pieces, Error> {
         let by_hour = TABLES.iter().any(|one| one.name == table && one.by_hour);
         let mut found = Vec::new();
         for (name, directory) in parts(&self.directory.join(OPEN), "")? {

@@ -6,14 +6,11 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::ask::{Ask, Unanswered};
-use crate::batch::{Batch, Value};
 use crate::error::Error;
-use crate::growth::{Grown, Growth, Text};
-use crate::hour::{Hour, micros};
+use crate::growth::Growth;
 use crate::keep::Keep;
-use crate::run::Run;
-use crate::sample::{Moment, Source};
-use crate::schema::{DIGESTS, GROWTH, MOMENTS, SAMPLES};
+use crate::sample::Source;
+use crate::writer::Writer;
 
 /// How it records.
 #[derive(Clone, Debug)]
@@ -67,9 +64,6 @@ pub struct Sampling {
     pub within: Duration,
 }
 
-/// A piece holds at most so many samples: what stays in memory.
-const MOST_SAMPLES: usize = 50_000;
-
 /// Whether it was stopped is looked at this often.
 const STEP: Duration = Duration::from_millis(50);
 
@@ -77,12 +71,7 @@ const STEP: Duration = Duration::from_millis(50);
 pub struct Recorder<'a> {
     options: Options,
     stop: &'a AtomicBool,
-    run: Run,
-    hour: Hour,
-    moments: Batch,
-    samples: Batch,
-    grown: Batch,
-    digests: Batch,
+    writer: Writer,
     growth: Growth,
     asked: Instant,
     sampling: Sampling,
@@ -95,15 +84,9 @@ impl<'a> Recorder<'a> {
     /// [`Error`].
     pub fn start(options: Options, stop: &'a AtomicBool) -> Result<Self, Error> {
         let now = SystemTime::now();
-        let run = Run::start(&options.directory, &options.host, now)?;
         Ok(Self {
             stop,
-            run,
-            hour: Hour::of(now),
-            moments: Batch::new(&MOMENTS),
-            samples: Batch::new(&SAMPLES),
-            grown: Batch::new(&GROWTH),
-            digests: Batch::new(&DIGESTS),
+            writer: Writer::start(&options.directory, &options.host, &options.server, now)?,
             growth: Growth::default(),
             asked: Instant::now(),
             sampling: Sampling::default(),
@@ -138,7 +121,9 @@ impl<'a> Recorder<'a> {
             match source.look() {
                 Ok(seen) => {
                     self.sampling.took += start.elapsed();
-                    self.take(&seen, start - looked)?;
+                    self.sampling.moments += 1;
+                    self.sampling.samples += seen.samples.len() as u64;
+                    self.writer.look(&seen, start - looked)?;
                 }
                 Err(Unanswered::Lost(why) | Unanswered::Refused(why)) => {
                     ended = Some(Ended::Lost(why));
@@ -148,7 +133,7 @@ impl<'a> Recorder<'a> {
             if written.elapsed() >= self.options.write_every {
                 ended = ended.or(self.ask(ask, tell).err());
                 self.tell(written.elapsed(), tell);
-                self.write()?;
+                self.writer.write()?;
                 written = Instant::now();
             }
             if settled.elapsed() >= self.options.settle_every {
@@ -159,8 +144,8 @@ impl<'a> Recorder<'a> {
         // What was seen until the end counts, too.
         let _ = self.ask(ask, tell);
         self.tell(written.elapsed(), tell);
-        self.write()?;
-        self.run.end()?;
+        self.writer.write()?;
+        self.writer.end()?;
         Ok(ended.unwrap_or(Ended::Stopped))
     }
 
@@ -187,50 +172,6 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    fn take(&mut self, seen: &Moment, since: Duration) -> Result<(), Error> {
-        let hour = Hour::of(seen.at);
-        if hour != self.hour || self.samples.rows() > MOST_SAMPLES {
-            self.write()?;
-            self.hour = hour;
-        }
-        self.sampling.moments += 1;
-        self.sampling.samples += seen.samples.len() as u64;
-        let at = Value::Long(Some(micros(seen.at)));
-        let server = Value::Text(Some(&self.options.server));
-        let seconds = Value::Double(since.as_secs_f64());
-        let count = |n: Option<u64>| Value::Long(n.map(|n| n as i64));
-        let active = Some(seen.samples.len() as u64);
-        self.moments
-            .push([at, server, seconds, count(seen.threads), count(active)]);
-        for sample in &seen.samples {
-            self.samples.push([
-                at,
-                server,
-                seconds,
-                count(Some(sample.thread_id)),
-                Value::Text(sample.thread.as_deref()),
-                count(sample.connection_id),
-                Value::Text(sample.user.as_deref()),
-                Value::Text(sample.client.as_deref()),
-                Value::Text(sample.schema.as_deref()),
-                Value::Text(sample.command.as_deref()),
-                Value::Text(sample.statement.as_deref()),
-                count(sample.statement_id),
-                count(sample.statement_ns),
-                Value::Text(sample.digest.as_deref()),
-                Value::Text(sample.text.as_deref()),
-                Value::Text(sample.stage.as_deref()),
-                Value::Text(sample.wait.as_deref()),
-                Value::Text(sample.operation.as_deref()),
-                Value::Text(sample.object_schema.as_deref()),
-                Value::Text(sample.object.as_deref()),
-                count(sample.wait_ns),
-                count(sample.blocker),
-            ]);
-        }
-        Ok(())
-    }
-
     /// Asks for growth.
     fn ask(&mut self, ask: &mut dyn Ask, tell: &mut dyn FnMut(Told)) -> Result<(), Ended> {
         let answer = self.growth.since(ask);
@@ -241,68 +182,15 @@ impl<'a> Recorder<'a> {
             Ok((grown, texts)) => {
                 let seconds = self.asked.elapsed().as_secs_f64();
                 self.asked = Instant::now();
-                self.grow(&grown, &texts, SystemTime::now(), seconds);
+                self.writer.grow(&grown, &texts, SystemTime::now(), seconds);
                 Ok(())
             }
             Err(Unanswered::Lost(why) | Unanswered::Refused(why)) => Err(Ended::Lost(why)),
         }
     }
 
-    fn grow(&mut self, grown: &[Grown], texts: &[Text], now: SystemTime, seconds: f64) {
-        let at = Value::Long(Some(micros(now)));
-        let server = Value::Text(Some(&self.options.server));
-        for row in grown {
-            let sum = |i: usize| Value::Long(row.sums[i].map(|n| n as i64));
-            let ns = |i: usize| Value::Long(row.sums[i].map(|ps| (ps / 1000) as i64));
-            self.grown.push([
-                at,
-                server,
-                Value::Double(seconds),
-                Value::Text(Some(row.kind)),
-                Value::Text(row.schema.as_deref()),
-                Value::Text(Some(&row.name)),
-                sum(0),
-                ns(1),
-                ns(2),
-                sum(3),
-                sum(4),
-                sum(5),
-                sum(6),
-                sum(7),
-                sum(8),
-                sum(9),
-                Value::Long(row.value),
-            ]);
-        }
-        for text in texts {
-            self.digests.push([
-                at,
-                server,
-                Value::Text(text.schema.as_deref()),
-                Value::Text(Some(&text.digest)),
-                Value::Text(Some(&text.text)),
-            ]);
-        }
-    }
-
-    /// Makes pieces of what there is.
-    fn write(&mut self) -> Result<(), Error> {
-        for batch in [
-            &mut self.moments,
-            &mut self.samples,
-            &mut self.grown,
-            &mut self.digests,
-        ] {
-            if batch.rows() > 0 {
-                self.run.put(batch, self.hour)?;
-                batch.clear();
-            }
-        }
-        Ok(())
-    }
-
     fn settle(&mut self) -> Result<(), Error> {
-        self.run.settle()?;
+        self.writer.settle()?;
         let (directory, host) = (&self.options.directory, &self.options.host);
         (self.options.keep).apply(directory, host, SystemTime::now())?;
         Ok(())

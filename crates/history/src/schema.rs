@@ -109,7 +109,7 @@ pub static GROWTH: Table = Table {
         AT,
         SERVER,
         column("seconds", Type::Double, "Since when, in seconds."),
-        column("kind", Type::Text, "digest, statement, wait, stage, file, table, index, user, error, memory, metric."),
+        column("kind", Type::Text, "digest, statement, wait, stage, file, table, index, user, error, memory, cost, metric."),
         column("schema", Type::Text, "Its schema, of a digest, table or index."),
         column("name", Type::Text, "Its digest or name."),
         column("count", Type::Long, "How often it happened."),

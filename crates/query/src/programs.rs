@@ -34,7 +34,7 @@ pub trait Programs: Extension + Debug {
 
 /// A table of the system schemas or a view of schema sys, by names without case.
 pub fn table(programs: &dyn Programs, schema: &str, name: &str) -> Option<&'static dyn Table> {
-    registry::find(programs.series(), schema, name).or_else(|| {
+    registry::find_with(Some(programs), programs.series(), schema, name).or_else(|| {
         if !schema.eq_ignore_ascii_case("sys") {
             return None;
         }
@@ -45,6 +45,9 @@ pub fn table(programs: &dyn Programs, schema: &str, name: &str) -> Option<&'stat
 
 /// The tables and views of one system schema, sorted.
 pub fn tables_in(programs: &dyn Programs, schema: &str) -> Vec<&'static dyn Table> {
+    if let Some(instead) = programs.instead(schema) {
+        return instead.to_vec();
+    }
     let mut found: Vec<&'static dyn Table> =
         registry::tables_in(programs.series(), schema).collect();
     let views = programs.tables().into_iter();

@@ -342,6 +342,10 @@ pub trait Table: Sync {
     fn filters(&self) -> &'static [&'static str] {
         &[]
     }
+    /// The columns on whose bounds (`<`, `>=`, BETWEEN) a scan saves work.
+    fn ranges(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// How many rows to expect.
     fn expect(&self) -> u32;
     /// What UPDATE may do, if anything.
@@ -377,7 +381,10 @@ pub trait Table: Sync {
 /// A scan standing on a row, or past the last.
 pub trait Scan {
     /// Steps to the next row; false when there is none.
-    fn advance(&mut self) -> bool;
+    ///
+    /// # Errors
+    /// Why it cannot go on.
+    fn advance(&mut self) -> Result<bool, SqlError>;
     /// A value of the row it stands on. NULL past the last row.
     fn cell(&self, column: usize) -> Cell<'_>;
     /// The row's identity.
@@ -392,10 +399,10 @@ struct Typed<R: 'static> {
 }
 
 impl<R: 'static> Scan for Typed<R> {
-    fn advance(&mut self) -> bool {
+    fn advance(&mut self) -> Result<bool, SqlError> {
         self.row = self.rows.next();
         self.seen += 1;
-        self.row.is_some()
+        Ok(self.row.is_some())
     }
 
     fn cell(&self, column: usize) -> Cell<'_> {

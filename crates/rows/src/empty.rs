@@ -79,8 +79,8 @@ impl Empty {
 struct NoRows;
 
 impl Scan for NoRows {
-    fn advance(&mut self) -> bool {
-        false
+    fn advance(&mut self) -> Result<bool, SqlError> {
+        Ok(false)
     }
 
     fn cell(&self, _: usize) -> Cell<'_> {

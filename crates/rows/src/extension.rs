@@ -12,6 +12,12 @@ pub trait Extension: Sync {
     /// Its views, and tables if it has any.
     fn tables(&self) -> Vec<&'static dyn Table>;
 
+    /// The tables that a schema has in place of those that are described here; `None` where those are
+    /// served.
+    fn instead(&self, _schema: &str) -> Option<&[&'static dyn Table]> {
+        None
+    }
+
     /// Its functions, then its procedures.
     fn routines(&self) -> Vec<Routine>;
 }

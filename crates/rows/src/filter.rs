@@ -13,11 +13,23 @@ pub enum Operand {
     Other,
 }
 
-/// The equalities that a scan is given. Whoever scans checks every row again, so a table may
+/// On which side of a value a column's has to lie; the value itself may be among them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// `>=` and `>`.
+    From,
+    /// `<=` and `<`.
+    To,
+}
+
+/// The equalities and bounds that a scan is given. Whoever scans checks every row again, so a table may
 /// ignore a filter, but may never drop a row that it accepts.
 #[derive(Debug, Default, Clone)]
 pub struct Filter {
     equal: Vec<(&'static str, Operand)>,
+    bounds: Vec<(&'static str, Bound, Operand)>,
+    /// Bits of the columns that nobody will ask for.
+    unused: u64,
 }
 
 /// What a filter on a column admits.
@@ -64,6 +76,27 @@ impl Filter {
         self.equal.push((column, value));
     }
 
+    /// Adds `column >= value` or `column <= value`.
+    pub fn bound(&mut self, column: &'static str, bound: Bound, value: Operand) {
+        self.bounds.push((column, bound, value));
+    }
+
+    /// The bounds on a column.
+    pub fn bounds(&self, column: &str) -> impl Iterator<Item = (Bound, &Operand)> {
+        let of = self.bounds.iter().filter(move |(name, ..)| *name == column);
+        of.map(|(_, bound, value)| (*bound, value))
+    }
+
+    /// Says which columns are read: a bit for each, the last one for all beyond.
+    pub fn use_columns(&mut self, bits: u64) {
+        self.unused = !bits;
+    }
+
+    /// Whether a column is read.
+    pub fn uses(&self, column: usize) -> bool {
+        self.unused & (1 << column.min(63)) == 0
+    }
+
     fn find(&self, column: &str) -> Option<&Operand> {
         self.equal
             .iter()
@@ -106,5 +139,17 @@ mod tests {
         assert_eq!(filter.number("EVENT_ID"), Admit::All);
         assert!(filter.text("NAME").admits_name("idle"));
         assert!(!filter.text("NAME").admits_name("idles"));
+    }
+
+    #[test]
+    fn bounds_are_of_their_column_and_all_columns_are_read_unless_told_otherwise() {
+        let mut filter = Filter::all();
+        assert!(filter.uses(0) && filter.uses(80));
+        filter.bound("at", Bound::From, Operand::Text("2026".into()));
+        assert_eq!(filter.bounds("host").count(), 0);
+        let from = Operand::Text("2026".into());
+        assert_eq!(filter.bounds("at").next(), Some((Bound::From, &from)));
+        filter.use_columns(1 << 63 | 2);
+        assert!(!filter.uses(0) && filter.uses(1) && filter.uses(80));
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use tare_mysql::series::Series;
 
 use crate::describe::Table;
+use crate::extension::Extension;
 use crate::series::OfSeries;
 use crate::snapshot::Snapshot;
 use crate::source::Source;
@@ -53,6 +54,22 @@ pub fn find(series: Series, schema: &str, name: &str) -> Option<&'static dyn Tab
         .iter()
         .copied()
         .find(|t| same(t.schema(), schema) && same(t.name(), name))
+}
+
+/// The same, where an extension may have other tables in place of ours.
+pub fn find_with(
+    extension: Option<&dyn Extension>,
+    series: Series,
+    schema: &str,
+    name: &str,
+) -> Option<&'static dyn Table> {
+    match extension.and_then(|extension| extension.instead(schema)) {
+        Some(tables) => {
+            let mut tables = tables.iter().copied();
+            tables.find(|t| t.name().eq_ignore_ascii_case(name))
+        }
+        None => find(series, schema, name),
+    }
 }
 
 /// A view of this instant.

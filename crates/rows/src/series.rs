@@ -61,7 +61,7 @@ struct Picked {
 }
 
 impl Scan for Picked {
-    fn advance(&mut self) -> bool {
+    fn advance(&mut self) -> Result<bool, SqlError> {
         self.scan.advance()
     }
     fn cell(&self, column: usize) -> Cell<'_> {

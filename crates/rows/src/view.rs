@@ -20,10 +20,11 @@ pub struct View {
 impl View {
     /// The tables and views of one schema, sorted; those of the source's extension among them.
     pub fn tables_in(&self, schema: &str) -> Vec<&'static dyn Table> {
-        let more = self
-            .source
-            .extension()
-            .map_or_else(Vec::new, |e| e.tables());
+        let extension = self.source.extension();
+        if let Some(instead) = extension.and_then(|e| e.instead(schema)) {
+            return instead.to_vec();
+        }
+        let more = extension.map_or_else(Vec::new, |e| e.tables());
         let mut found: Vec<&'static dyn Table> = self.tables.iter().copied().chain(more).collect();
         found.retain(|t| t.schema().eq_ignore_ascii_case(schema));
         found.sort_by_key(|t| t.name());

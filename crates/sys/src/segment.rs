@@ -9,6 +9,7 @@ use tare_dialect::plan::{Action, Call, Sql};
 use tare_dialect::schema::{Direction, Rewritten, View as _};
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::series::Series;
+use tare_query::programs::Programs;
 use tare_query::result::Rows;
 use tare_query::schema::SystemSchema;
 use tare_query::segment::{Evaluator, Outcome};
@@ -34,9 +35,21 @@ impl Session {
     /// # Errors
     /// SQLite's, where it has no memory.
     pub fn open(segment: Arc<Segment>) -> Result<Self> {
+        Self::over(Some(segment), Sys::of(Series::default()))
+    }
+
+    /// On the tables that these programs have in place of a segment's, and nothing else.
+    ///
+    /// # Errors
+    /// SQLite's, where it has no memory.
+    pub fn instead(programs: &'static dyn Programs) -> Result<Self> {
+        Self::over(None, programs)
+    }
+
+    fn over(segment: Option<Arc<Segment>>, programs: &'static dyn Programs) -> Result<Self> {
         let options = Arc::new(SysConfig::load(None));
         Ok(Self {
-            evaluator: Evaluator::open(segment, Sys::of(Series::default()), options)?,
+            evaluator: Evaluator::open(segment, programs, options)?,
             kept: Kept::default(),
         })
     }

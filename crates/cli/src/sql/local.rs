@@ -56,7 +56,7 @@ impl From<tare_mysql::SqlError> for SqlError {
 }
 
 /// A result as a client of a server would get it.
-fn shown(made: &Answered) -> Rows {
+pub(super) fn shown(made: &Answered) -> Rows {
     let types: Vec<WireType> = (0..made.names.len()).map(|i| made.type_of(i)).collect();
     let cells = |row: &Vec<_>| {
         let values = row.iter().map(borrowed).zip(&types);

@@ -128,7 +128,7 @@ impl Catalog {
     }
 
     fn find(&self, schema: &str, name: &str) -> Option<&'static dyn Table> {
-        registry::find(self.state.source().series(), schema, name)
+        self.state.find(schema, name)
     }
 
     fn make(&self, conn: &Connection, table: &'static dyn Table) -> rusqlite::Result<()> {

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tare_rows::describe::Table;
+use tare_rows::extension::Extension;
 use tare_rows::registry;
 use tare_rows::source::Source;
 use tare_rows::view::View;
@@ -40,6 +42,13 @@ impl State {
 
     pub(super) fn source(&self) -> &Arc<dyn Source> {
         &self.source
+    }
+
+    /// A table by names without case.
+    pub(super) fn find(&self, schema: &str, name: &str) -> Option<&'static dyn Table> {
+        let extension = self.source.extension();
+        let extension = extension.map(|extension| extension as &dyn Extension);
+        registry::find_with(extension, self.source.series(), schema, name)
     }
 
     fn shown(&self) -> MutexGuard<'_, Shown> {

@@ -17,8 +17,7 @@ use rusqlite::{Error, Result};
 use tare_mysql::error::SqlError;
 use tare_rows::cell::Cell;
 use tare_rows::describe::{Change, Meta, Scan, Table};
-use tare_rows::filter::{Filter, Operand};
-use tare_rows::registry;
+use tare_rows::filter::{Bound, Filter, Operand};
 
 use super::state::State;
 use super::types;
@@ -38,10 +37,50 @@ pub(super) struct CatalogTable {
 pub(super) struct CatalogCursor {
     base: sqlite3_vtab_cursor,
     table: &'static dyn Table,
-    filters: Vec<&'static str>,
     state: Arc<State>,
     scan: Option<Box<dyn Scan>>,
     eof: bool,
+}
+
+/// What of a WHERE a scan is told, by the place of its column in the table's `filters` or `ranges`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Term {
+    Equal(usize),
+    Bound(usize, Bound),
+}
+
+impl Term {
+    fn of(table: &dyn Table, column: &str, does: IndexConstraintOp) -> Option<Self> {
+        use IndexConstraintOp::{
+            SQLITE_INDEX_CONSTRAINT_EQ, SQLITE_INDEX_CONSTRAINT_GE, SQLITE_INDEX_CONSTRAINT_GT,
+            SQLITE_INDEX_CONSTRAINT_LE, SQLITE_INDEX_CONSTRAINT_LT,
+        };
+        let place = |of: &[&str]| of.iter().position(|name| *name == column);
+        let bound = |bound| Some(Self::Bound(place(table.ranges())?, bound));
+        match does {
+            SQLITE_INDEX_CONSTRAINT_EQ => place(table.filters()).map(Self::Equal),
+            SQLITE_INDEX_CONSTRAINT_GE | SQLITE_INDEX_CONSTRAINT_GT => bound(Bound::From),
+            SQLITE_INDEX_CONSTRAINT_LE | SQLITE_INDEX_CONSTRAINT_LT => bound(Bound::To),
+            _ => None,
+        }
+    }
+
+    /// As SQLite carries it from the plan to the scan.
+    fn letter(self) -> char {
+        char::from(match self {
+            Self::Equal(n) => b'a' + n as u8,
+            Self::Bound(n, Bound::From) => b'A' + n as u8,
+            Self::Bound(n, Bound::To) => b'0' + n as u8,
+        })
+    }
+
+    fn read(letter: u8) -> Self {
+        match letter {
+            b'a'.. => Self::Equal(usize::from(letter - b'a')),
+            b'A'..b'a' => Self::Bound(usize::from(letter - b'A'), Bound::From),
+            _ => Self::Bound(usize::from(letter.saturating_sub(b'0')), Bound::To),
+        }
+    }
 }
 
 fn caught<T>(table: &dyn Table, work: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -72,7 +111,8 @@ unsafe impl<'vtab> VTab<'vtab> for CatalogTable {
         let state = aux
             .ok_or_else(|| Error::ModuleError("no source".into()))?
             .clone();
-        let table = registry::find(state.source().series(), &lossy(database), &lossy(name))
+        let table = state
+            .find(&lossy(database), &lossy(name))
             .ok_or_else(|| Error::ModuleError(format!("no table {}", lossy(name))))?;
         let columns = table.columns();
         let schema = CString::new(types::sqlite_schema(table))?;
@@ -89,39 +129,37 @@ unsafe impl<'vtab> VTab<'vtab> for CatalogTable {
     }
 
     fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
-        let mut chosen: Vec<(usize, usize)> = Vec::new();
+        let mut chosen: Vec<(usize, Term)> = Vec::new();
         let mut unusable = false;
         for (i, constraint) in info.constraints().enumerate() {
-            if constraint.operator() != IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ {
-                continue;
-            }
             let column = usize::try_from(constraint.column()).ok();
-            let Some(meta) = column.and_then(|c| self.columns.get(c)) else {
-                continue;
-            };
-            let Some(f) = self
-                .table
-                .filters()
-                .iter()
-                .position(|name| *name == meta.name)
+            let Some(term) = column
+                .and_then(|c| self.columns.get(c))
+                .and_then(|meta| Term::of(self.table, meta.name, constraint.operator()))
             else {
                 continue;
             };
+            let is_new = || chosen.iter().all(|(_, other)| *other != term);
             if !constraint.is_usable() {
                 unusable = true;
-            } else if chosen.iter().all(|(_, other)| *other != f) {
-                chosen.push((i, f));
+            } else if matches!(term, Term::Bound(..)) || is_new() {
+                chosen.push((i, term));
             }
         }
         let mut rows = f64::from(self.table.expect());
         let mut plan = String::new();
-        for (argument, (constraint, filter)) in chosen.iter().enumerate() {
+        for (argument, (constraint, term)) in chosen.iter().enumerate() {
             // SQLite tests the row again: a filter compares without case, the column may not.
             info.constraint_usage(*constraint)
                 .set_argv_index(argument as c_int + 1);
-            plan.push(char::from(b'a' + *filter as u8));
-            rows /= 30.0;
+            plan.push(term.letter());
+            rows /= match term {
+                Term::Equal(_) => 30.0,
+                Term::Bound(..) => 3.0,
+            };
         }
+        // What is read is told behind the terms.
+        plan.push_str(&format!("/{:x}", info.col_used()));
         // A plan that had to leave out a filter is the dearer one.
         let cost = if unusable && chosen.is_empty() {
             rows * 10.0
@@ -139,7 +177,6 @@ unsafe impl<'vtab> VTab<'vtab> for CatalogTable {
         Ok(CatalogCursor {
             base: sqlite3_vtab_cursor::default(),
             table: self.table,
-            filters: self.table.filters().to_vec(),
             state: self.state.clone(),
             scan: None,
             eof: true,
@@ -266,15 +303,31 @@ impl UpdateVTab<'_> for CatalogTable {
 unsafe impl VTabCursor for CatalogCursor {
     fn filter(&mut self, _num: c_int, plan: Option<&str>, args: &Filters<'_>) -> Result<()> {
         let mut filter = Filter::all();
-        for (i, letter) in plan.unwrap_or_default().bytes().enumerate() {
-            if let Some(column) = self.filters.get(usize::from(letter - b'a')) {
-                filter.push(column, operand(args.get::<Value>(i)?));
+        let (terms, used) = plan
+            .and_then(|plan| plan.split_once('/'))
+            .unwrap_or_default();
+        for (i, letter) in terms.bytes().enumerate() {
+            let value = || Ok::<_, Error>(operand(args.get::<Value>(i)?));
+            match Term::read(letter) {
+                Term::Equal(n) => {
+                    if let Some(column) = self.table.filters().get(n) {
+                        filter.push(column, value()?);
+                    }
+                }
+                Term::Bound(n, bound) => {
+                    if let Some(column) = self.table.ranges().get(n) {
+                        filter.bound(column, bound, value()?);
+                    }
+                }
             }
+        }
+        if let Ok(bits) = u64::from_str_radix(used, 16) {
+            filter.use_columns(bits);
         }
         let (table, state) = (self.table, &self.state);
         let (scan, eof) = caught(table, || {
             let mut scan = table.scan(&state.view(), &filter).map_err(raise)?;
-            let eof = !scan.advance();
+            let eof = !scan.advance().map_err(raise)?;
             Ok((scan, eof))
         })?;
         self.scan = Some(scan);
@@ -286,7 +339,7 @@ unsafe impl VTabCursor for CatalogCursor {
         let Some(scan) = &mut self.scan else {
             return Ok(());
         };
-        self.eof = !caught(self.table, || Ok(scan.advance()))?;
+        self.eof = !caught(self.table, || scan.advance().map_err(raise))?;
         Ok(())
     }
 

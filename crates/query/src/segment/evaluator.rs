@@ -65,12 +65,13 @@ impl Client for Nobody {
 }
 
 impl Evaluator {
-    /// Opens one. `options` are those of schema sys, whose programs are handed in.
+    /// Opens one; without a segment, its programs have all tables. `options` are those of schema sys, whose
+    /// programs are handed in.
     ///
     /// # Errors
     /// SQLite's, where it has no memory.
     pub fn open(
-        segment: Arc<Segment>,
+        segment: Option<Arc<Segment>>,
         programs: &'static dyn Programs,
         options: Arc<dyn Options + Send + Sync>,
     ) -> Result<Self> {
@@ -126,7 +127,10 @@ impl Evaluator {
         }
         let refused = || {
             let name = plan.command.name().replace('_', " ").to_uppercase();
-            Err(SqlError::unsupported(format!("{name} on a segment")))
+            Err(SqlError::unsupported(format!(
+                "{name} on {}",
+                self.state.place()
+            )))
         };
         match &plan.action {
             Action::Rows(sql) => return self.rows(sql, parameters),

@@ -48,7 +48,7 @@ impl Evaluator {
             Some(value) => variable.checked(borrowed(value))?,
         };
         if let Some(action) = monitor(variable.name) {
-            let segment = Some(&*self.state.segment);
+            let segment = self.state.segment.as_deref();
             if !act_on_metrics(segment, variable, &text, action)? {
                 self.state.warn("Warning", 1105, STILL_ENABLED);
             }
@@ -61,7 +61,8 @@ impl Evaluator {
             }
             own if is_own(own) => self.set_own(scope, variable, text),
             other => Err(SqlError::unsupported(format!(
-                "SET {other} on a segment: the program that writes it is asked nothing"
+                "SET {other} on {}: the program that writes it is asked nothing",
+                self.state.place()
             ))),
         }
     }

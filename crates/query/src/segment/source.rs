@@ -24,7 +24,7 @@ impl Source for Attached {
     }
 
     fn segment(&self) -> Option<Arc<Segment>> {
-        Some(self.state.segment.clone())
+        self.state.segment.clone()
     }
 
     fn variables(&self, scope: Scope) -> Vec<Variable> {

@@ -25,7 +25,8 @@ const WARNINGS: usize = 64;
 
 /// What the evaluator knows of itself.
 pub(super) struct State {
-    pub(super) segment: Arc<Segment>,
+    /// None: a history is asked.
+    pub(super) segment: Option<Arc<Segment>>,
     pub(super) options: Arc<dyn Options + Send + Sync>,
     kept: Mutex<Kept>,
 }
@@ -56,7 +57,10 @@ impl fmt::Debug for State {
 
 impl State {
     /// Of a session that begins.
-    pub(super) fn new(segment: Arc<Segment>, options: Arc<dyn Options + Send + Sync>) -> Self {
+    pub(super) fn new(
+        segment: Option<Arc<Segment>>,
+        options: Arc<dyn Options + Send + Sync>,
+    ) -> Self {
         Self {
             segment,
             options,
@@ -86,6 +90,14 @@ impl State {
                 .map(|v| v.default.to_owned())
         };
         set.or_else(default)
+    }
+
+    /// What is asked, for who is told that it cannot do something.
+    pub(super) fn place(&self) -> &'static str {
+        match self.segment {
+            Some(_) => "a segment",
+            None => "a history",
+        }
     }
 
     /// How @@sql_mode has statements read.
@@ -120,7 +132,7 @@ impl State {
 
     /// A variable of performance_schema, as the segment has it.
     fn of_segment(&self, name: &str) -> Option<String> {
-        let all = Snapshot::new(Some(self.segment.clone())).variables();
+        let all = Snapshot::new(self.segment.clone()).variables();
         all.into_iter().find(|v| v.name == name).map(|v| v.value)
     }
 }

@@ -1,0 +1,185 @@
+//! A history as tables of the system schemas: what `tare sql --history` asks.
+//!
+//! [`tables`] are the files' own rows, in schema `tare`; [`summaries`] what MySQL's summaries would have
+//! grown by in a range of time, in `performance_schema`. Both stand in place of the tables that a segment
+//! has, so that views of schema sys are over them.
+
+mod summaries;
+mod tables;
+
+use std::collections::HashSet;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use tare_dialect::schema::{Procedure, Routine as Function, View};
+use tare_history::{Error, Past, moment};
+use tare_mysql::SqlError;
+use tare_mysql::series::Series;
+use tare_query::programs::Programs;
+use tare_rows::describe::Table;
+use tare_rows::extension::{Extension, Routine};
+use tare_rows::filter::{Admit, Filter};
+use tare_sys::Sys;
+
+use crate::exit::{FAILED, Failure};
+
+/// What of a history is asked.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "A history to ask")]
+pub struct HistoryOptions {
+    /// What tare record has written in this directory. Schema tare has its tables moments, samples, growth and
+    /// digests, performance_schema the summaries that can be made of them. Of this host alone with --host
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["pid", "segment", "dsn"])]
+    history: Option<PathBuf>,
+
+    /// From this time on: '2026-11-22 14:03' or 14:03 of UTC, or 30m, 2h, 7d ago [default: all]
+    #[arg(long, value_name = "TIME", requires = "history", value_parser = time)]
+    from: Option<i64>,
+
+    /// Until before this time
+    #[arg(long, value_name = "TIME", requires = "history", value_parser = time)]
+    to: Option<i64>,
+}
+
+fn time(text: &str) -> Result<i64, String> {
+    moment(text, SystemTime::now())
+}
+
+impl HistoryOptions {
+    /// Whether a history is meant.
+    pub fn is_given(&self) -> bool {
+        self.history.is_some()
+    }
+
+    /// The history that is meant, of this host alone if one is named.
+    pub fn past(&self, host: Option<&str>) -> Result<Past, Failure> {
+        let past = Past {
+            directory: self.history.clone().unwrap_or_default(),
+            from: self.from.unwrap_or(i64::MIN),
+            to: self.to.unwrap_or(i64::MAX),
+            host: host.map(str::to_owned),
+            server: None,
+        };
+        past.check().map_err(|error| Failure::new(FAILED, error))?;
+        Ok(past)
+    }
+}
+
+/// A history that is asked, and what is to be said about it.
+pub struct History {
+    past: Past,
+    /// What was said already, and what is still to be.
+    said: Mutex<(HashSet<String>, Vec<String>)>,
+}
+
+impl History {
+    /// What is read where a statement names this host, or none.
+    fn of_host(&self, filter: &Filter, column: &str) -> Option<Past> {
+        let mut past = self.past.clone();
+        match (filter.text(column), &past.host) {
+            (Admit::None, _) => return None,
+            // Names of hosts are directories, whose case counts; SQL's comparison may not look at it.
+            (Admit::One(host), None) if host.is_ascii() && host == host.to_lowercase() => {
+                past.host = Some(host.to_owned());
+            }
+            _ => {}
+        }
+        Some(past)
+    }
+
+    fn warn(&self, damaged: Vec<Error>) {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        for error in damaged {
+            let line = format!("left out because it is damaged: {error}");
+            if said.0.insert(line.clone()) {
+                said.1.push(line);
+            }
+        }
+    }
+
+    /// What is to be said since it was last asked.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut said.1)
+    }
+}
+
+/// The history says why it cannot be read.
+fn told(error: Error) -> SqlError {
+    SqlError::new(1105, error.to_string())
+}
+
+/// Schema sys, and a history's tables in place of a segment's.
+pub struct Tables {
+    sys: &'static Sys,
+    performance_schema: Vec<&'static dyn Table>,
+    tare: Vec<&'static dyn Table>,
+}
+
+impl fmt::Debug for Tables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tables").finish_non_exhaustive()
+    }
+}
+
+impl Tables {
+    /// Those of a history. They last as long as the process, as descriptions do.
+    pub fn of(past: Past) -> (Arc<History>, &'static Self) {
+        let history = Arc::new(History {
+            past,
+            said: Mutex::default(),
+        });
+        let tables = Self {
+            sys: Sys::of(Series::default()),
+            performance_schema: summaries::all(&history, Series::default()),
+            tare: tables::all(&history),
+        };
+        (history, Box::leak(Box::new(tables)))
+    }
+}
+
+impl Extension for Tables {
+    fn series(&self) -> Series {
+        self.sys.series()
+    }
+
+    fn tables(&self) -> Vec<&'static dyn Table> {
+        self.sys.tables()
+    }
+
+    fn instead(&self, schema: &str) -> Option<&[&'static dyn Table]> {
+        match schema.to_ascii_lowercase().as_str() {
+            "performance_schema" => Some(&self.performance_schema),
+            "tare" => Some(&self.tare),
+            _ => None,
+        }
+    }
+
+    fn routines(&self) -> Vec<Routine> {
+        self.sys.routines()
+    }
+}
+
+impl Programs for Tables {
+    fn view(&self, name: &str) -> Option<&'static dyn View> {
+        self.sys.view(name)
+    }
+
+    fn routine(&self, name: &str) -> Option<&'static dyn Function> {
+        self.sys.routine(name)
+    }
+
+    fn procedure(&self, name: &str) -> Option<&'static Procedure> {
+        self.sys.procedure(name)
+    }
+
+    fn register(
+        &self,
+        db: &rusqlite::Connection,
+        session: &Arc<dyn tare_functions::Session>,
+    ) -> rusqlite::Result<()> {
+        self.sys.register(db, session)
+    }
+}

@@ -1,0 +1,387 @@
+//! A table of a history, row after row: file by file, row group by row group, the columns that are
+//! asked for and no others.
+
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::vec::IntoIter;
+
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{ByteArray, DataType};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaData;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::statistics::Statistics;
+
+use crate::batch::Value;
+use crate::error::Error;
+use crate::hour::Hour;
+use crate::past::Past;
+use crate::run::OPEN;
+use crate::schema::{TABLES, Table, Type, VERSION};
+
+/// How often files are looked for again when they move meanwhile.
+const MOST_TRIES: usize = 5;
+
+/// A file that will be read. Those that may move are opened at once.
+struct Found {
+    path: PathBuf,
+    file: Option<File>,
+}
+
+/// The values of a column in a row group.
+enum Values {
+    Long(Vec<Option<i64>>),
+    Double(Vec<Option<f64>>),
+    Text(Vec<Option<ByteArray>>),
+    /// Nobody asks for it, or the file has no such column.
+    None,
+}
+
+/// The file that is read.
+struct Opened {
+    path: PathBuf,
+    reader: SerializedFileReader<File>,
+    host: String,
+    hour: Option<(String, i64)>,
+    next_group: usize,
+}
+
+/// Rows of a table of a history.
+pub struct Scan {
+    table: &'static Table,
+    past: Past,
+    wanted: Vec<bool>,
+    files: IntoIter<Found>,
+    opened: Option<Opened>,
+    columns: Vec<Values>,
+    rows: usize,
+    row: usize,
+    damaged: Vec<Error>,
+}
+
+impl Past {
+    /// Whether there is a history.
+    ///
+    /// # Errors
+    /// [`Error::None`], or that the directory cannot be read.
+    pub fn check(&self) -> Result<(), Error> {
+        let of_history = |name: &str| self.directory.join(name).is_dir();
+        if !of_history(OPEN) && !TABLES.iter().any(|table| of_history(table.name)) {
+            return Err(Error::None(self.directory.clone()));
+        }
+        Ok(())
+    }
+
+    /// The rows of a table, of the columns that are wanted. What a recorder has not put in its place
+    /// yet is among them, and nothing twice.
+    ///
+    /// # Errors
+    /// [`Error`]: a directory cannot be read.
+    pub fn scan(
+        &self,
+        table: &'static Table,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<Scan, Error> {
+        self.scan_hour(table, None, wanted)
+    }
+
+    /// The same of one hour of each day, 0 to 23.
+    ///
+    /// # Errors
+    /// [`Error`]: a directory cannot be read.
+    pub fn scan_hour(
+        &self,
+        table: &'static Table,
+        of_hour: Option<i64>,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<Scan, Error> {
+        let mut files = None;
+        for _ in 0..MOST_TRIES {
+            files = self.open_pieces(table)?;
+            if files.is_some() {
+                break;
+            }
+        }
+        let Some(files) = files else {
+            let moved = io::Error::other("its files are moved while they are read; try again");
+            return Err(Error::at(&self.directory)(moved));
+        };
+        let mut files = files;
+        if let Some(of_hour) = of_hour {
+            files.retain(|found| hour(&found.path).is_none_or(|(_, hour)| hour == of_hour));
+        }
+        let is_wanted = |name: &str| matches!(name, "at" | "server") || wanted(name);
+        Ok(Scan {
+            table,
+            past: self.clone(),
+            wanted: table.columns.iter().map(|c| is_wanted(c.name)).collect(),
+            files: files.into_iter(),
+            opened: None,
+            columns: Vec::new(),
+            rows: 0,
+            row: 0,
+            damaged: Vec::new(),
+        })
+    }
+
+    /// The files of a table; none where a piece has gone to its place meanwhile. A piece that is open
+    /// can be read after it has moved.
+    fn open_pieces(&self, table: &'static Table) -> Result<Option<Vec<Found>>, Error> {
+        let pieces = self.pieces(table.name)?;
+        let mut open = Vec::new();
+        for path in pieces.iter().flat_map(|(_, paths)| paths) {
+            match File::open(path) {
+                Ok(file) => open.push((path.clone(), file)),
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+                Err(error) => return Err(Error::at(path)(error)),
+            }
+        }
+        let files = self.files_with(table.name, pieces)?;
+        let found = files.into_iter().map(|path| {
+            let at = open.iter().position(|(other, _)| *other == path);
+            let file = at.map(|at| open.swap_remove(at).1);
+            Found { path, file }
+        });
+        Ok(Some(found.collect()))
+    }
+}
+
+impl Scan {
+    /// Steps to the next row; false when there is none.
+    ///
+    /// # Errors
+    /// [`Error::Version`]. A file that is damaged is left out, see [`Scan::damaged`].
+    pub fn advance(&mut self) -> Result<bool, Error> {
+        loop {
+            self.row += 1;
+            while self.row >= self.rows {
+                if !self.next_group()? {
+                    return Ok(false);
+                }
+                self.row = 0;
+            }
+            if self.is_meant() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// A value of the row.
+    pub fn value(&self, column: usize) -> Value<'_> {
+        match self.columns.get(column) {
+            Some(Values::Long(values)) => Value::Long(values.get(self.row).copied().flatten()),
+            Some(Values::Double(values)) => match values.get(self.row).copied().flatten() {
+                Some(x) => Value::Double(x),
+                None => Value::Long(None),
+            },
+            Some(Values::Text(values)) => {
+                let bytes = values.get(self.row).and_then(Option::as_ref);
+                Value::Text(bytes.and_then(|bytes| bytes.as_utf8().ok()))
+            }
+            Some(Values::None) | None => Value::Long(None),
+        }
+    }
+
+    /// The host that the row is of.
+    pub fn host(&self) -> &str {
+        self.opened.as_ref().map_or("", |opened| &opened.host)
+    }
+
+    /// The date and hour of its file; a table that is not divided by hour has none.
+    pub fn hour(&self) -> Option<(&str, i64)> {
+        let (date, hour) = self.opened.as_ref()?.hour.as_ref()?;
+        Some((date, *hour))
+    }
+
+    /// Files that were left out, or the rest of them, because they are damaged. Empty once told.
+    pub fn damaged(&mut self) -> Vec<Error> {
+        std::mem::take(&mut self.damaged)
+    }
+
+    fn is_meant(&self) -> bool {
+        let at = match self.value(0) {
+            Value::Long(Some(at)) => at.div_euclid(1000),
+            _ => return false,
+        };
+        let is_in_time = !self.table.by_hour || (self.past.from..self.past.to).contains(&at);
+        let server = match self.value(1) {
+            Value::Text(server) => server,
+            _ => None,
+        };
+        is_in_time && self.past.server.iter().all(|s| server == Some(s.as_str()))
+    }
+
+    /// Reads the next row group; false after the last.
+    fn next_group(&mut self) -> Result<bool, Error> {
+        loop {
+            if let Some(opened) = &mut self.opened
+                && opened.next_group < opened.reader.num_row_groups()
+            {
+                let group = opened.next_group;
+                opened.next_group += 1;
+                if self.table.by_hour && !may_have(opened, group, &self.past) {
+                    continue;
+                }
+                match read_group(opened, group, self.table, &self.wanted) {
+                    Ok((columns, rows)) => {
+                        (self.columns, self.rows) = (columns, rows);
+                        return Ok(true);
+                    }
+                    Err(error) => {
+                        self.damaged.push(Error::parquet(&opened.path)(error));
+                        self.opened = None;
+                    }
+                }
+                continue;
+            }
+            self.opened = None;
+            let Some(found) = self.files.next() else {
+                return Ok(false);
+            };
+            match open(found, self.table) {
+                Err(error @ Error::Version { .. }) => return Err(error),
+                Err(error) => self.damaged.push(error),
+                Ok(opened) => self.opened = opened,
+            }
+        }
+    }
+}
+
+/// Opens a file; none where retention has removed it meanwhile.
+fn open(found: Found, table: &Table) -> Result<Option<Opened>, Error> {
+    let Found { path, file } = found;
+    let file = match file.map_or_else(|| File::open(&path), Ok) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        file => file.map_err(Error::at(&path))?,
+    };
+    let reader = SerializedFileReader::new(file).map_err(Error::parquet(&path))?;
+    let version = said(reader.metadata(), "tare.version").unwrap_or_default();
+    if version
+        .parse::<u32>()
+        .is_ok_and(|version| version > VERSION)
+    {
+        return Err(Error::Version { path, version });
+    }
+    Ok(Some(Opened {
+        host: host(&path)
+            .or_else(|| said(reader.metadata(), "tare.host"))
+            .unwrap_or_default(),
+        hour: table.by_hour.then(|| hour(&path)).flatten(),
+        reader,
+        path,
+        next_group: 0,
+    }))
+}
+
+/// What a file says of itself.
+fn said(metadata: &ParquetMetaData, key: &str) -> Option<String> {
+    let all = metadata.file_metadata().key_value_metadata()?;
+    all.iter().find(|one| one.key == key)?.value.clone()
+}
+
+fn components(path: &Path) -> impl Iterator<Item = &str> {
+    path.iter().rev().filter_map(|part| part.to_str())
+}
+
+/// The host whose directory a file is in.
+fn host(path: &Path) -> Option<String> {
+    let directory = components(path).nth(1)?;
+    let placed = directory.strip_prefix("host=");
+    let open = || directory.split_once('+').map(|(host, _)| host);
+    placed.or_else(open).map(str::to_owned)
+}
+
+/// Date and hour, from a file's directories or a piece's name.
+fn hour(path: &Path) -> Option<(String, i64)> {
+    let part = |key: &str| components(path).find_map(|part| part.strip_prefix(key));
+    let of_piece = || components(path).next()?.split('@').nth(1)?.split_once('T');
+    let placed = part("date=").zip(part("hour="));
+    let (date, hour) = placed.or_else(of_piece)?;
+    Hour::parse(date, hour)?;
+    Some((date.to_owned(), hour.parse().ok()?))
+}
+
+/// Where a file has a column.
+fn place(opened: &Opened, name: &str) -> Option<usize> {
+    let schema = opened.reader.metadata().file_metadata().schema_descr();
+    schema
+        .columns()
+        .iter()
+        .position(|column| column.name() == name)
+}
+
+/// Whether a row group has times that are meant, by its statistics.
+fn may_have(opened: &Opened, group: usize, past: &Past) -> bool {
+    let bounds = place(opened, "at").and_then(|at| {
+        let column = opened.reader.metadata().row_group(group).column(at);
+        match column.statistics()? {
+            Statistics::Int64(range) => Some((*range.min_opt()?, *range.max_opt()?)),
+            _ => None,
+        }
+    });
+    bounds.is_none_or(|(first, last)| {
+        first.div_euclid(1000) < past.to && last.div_euclid(1000) >= past.from
+    })
+}
+
+fn read_group(
+    opened: &Opened,
+    group: usize,
+    table: &Table,
+    wanted: &[bool],
+) -> Result<(Vec<Values>, usize), ParquetError> {
+    let reader = opened.reader.get_row_group(group)?;
+    let rows = usize::try_from(reader.metadata().num_rows()).unwrap_or(0);
+    let mut columns = Vec::with_capacity(table.columns.len());
+    for (column, is_wanted) in table.columns.iter().zip(wanted) {
+        let place = is_wanted.then(|| place(opened, column.name)).flatten();
+        columns.push(match place {
+            None => Values::None,
+            Some(place) => match (column.kind, reader.get_column_reader(place)?) {
+                (Type::Time | Type::Long, ColumnReader::Int64ColumnReader(from)) => {
+                    Values::Long(values(from, rows)?)
+                }
+                (Type::Double, ColumnReader::DoubleColumnReader(from)) => {
+                    Values::Double(values(from, rows)?)
+                }
+                (Type::Text, ColumnReader::ByteArrayColumnReader(from)) => {
+                    Values::Text(values(from, rows)?)
+                }
+                _ => {
+                    let name = column.name;
+                    return Err(ParquetError::General(format!(
+                        "column {name} has another type"
+                    )));
+                }
+            },
+        });
+    }
+    Ok((columns, rows))
+}
+
+/// All values of a column, each where its row is.
+fn values<T: DataType>(
+    mut from: ColumnReaderImpl<T>,
+    rows: usize,
+) -> Result<Vec<Option<T::T>>, ParquetError> {
+    let (mut levels, mut values) = (Vec::new(), Vec::new());
+    let mut read = 0;
+    while read < rows {
+        let (records, ..) = from.read_records(rows - read, Some(&mut levels), None, &mut values)?;
+        if records == 0 {
+            return Err(ParquetError::EOF(
+                "a column ends before its rows do".to_owned(),
+            ));
+        }
+        read += records;
+    }
+    if levels.is_empty() {
+        return Ok(values.into_iter().map(Some).collect());
+    }
+    let mut values = values.into_iter();
+    Ok(levels
+        .iter()
+        .map(|level| (*level > 0).then(|| values.next()).flatten())
+        .collect())
+}

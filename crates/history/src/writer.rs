@@ -1,0 +1,164 @@
+//! The rows of one server on their way into files.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use crate::batch::{Batch, Value};
+use crate::error::Error;
+use crate::growth::{Grown, Text};
+use crate::hour::{Hour, micros};
+use crate::run::Run;
+use crate::sample::Moment;
+use crate::schema::{DIGESTS, GROWTH, MOMENTS, SAMPLES};
+
+/// A piece holds at most so many samples: what stays in memory.
+const MOST_SAMPLES: usize = 50_000;
+
+/// Writes what is seen of one server. What looks at servers, and when, is the recorder's matter.
+pub struct Writer {
+    server: String,
+    run: Run,
+    hour: Hour,
+    moments: Batch,
+    samples: Batch,
+    grown: Batch,
+    digests: Batch,
+}
+
+impl Writer {
+    /// Makes the directory, and puts in its place what a killed recorder of this host has left. `now` is in
+    /// the files' names.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn start(root: &Path, host: &str, server: &str, now: SystemTime) -> Result<Self, Error> {
+        Ok(Self {
+            server: server.to_owned(),
+            run: Run::start(root, host, now)?,
+            hour: Hour::of(now),
+            moments: Batch::new(&MOMENTS),
+            samples: Batch::new(&SAMPLES),
+            grown: Batch::new(&GROWTH),
+            digests: Batch::new(&DIGESTS),
+        })
+    }
+
+    /// Adds a moment, which stands for the time since the one before.
+    ///
+    /// # Errors
+    /// [`Error`]: the disk is full, for instance.
+    pub fn look(&mut self, seen: &Moment, since: Duration) -> Result<(), Error> {
+        let hour = Hour::of(seen.at);
+        if hour != self.hour || self.samples.rows() > MOST_SAMPLES {
+            self.write()?;
+            self.hour = hour;
+        }
+        let at = Value::Long(Some(micros(seen.at)));
+        let server = Value::Text(Some(&self.server));
+        let seconds = Value::Double(since.as_secs_f64());
+        let count = |n: Option<u64>| Value::Long(n.map(|n| n as i64));
+        let active = Some(seen.samples.len() as u64);
+        self.moments
+            .push([at, server, seconds, count(seen.threads), count(active)]);
+        for sample in &seen.samples {
+            self.samples.push([
+                at,
+                server,
+                seconds,
+                count(Some(sample.thread_id)),
+                Value::Text(sample.thread.as_deref()),
+                count(sample.connection_id),
+                Value::Text(sample.user.as_deref()),
+                Value::Text(sample.client.as_deref()),
+                Value::Text(sample.schema.as_deref()),
+                Value::Text(sample.command.as_deref()),
+                Value::Text(sample.statement.as_deref()),
+                count(sample.statement_id),
+                count(sample.statement_ns),
+                Value::Text(sample.digest.as_deref()),
+                Value::Text(sample.text.as_deref()),
+                Value::Text(sample.stage.as_deref()),
+                Value::Text(sample.wait.as_deref()),
+                Value::Text(sample.operation.as_deref()),
+                Value::Text(sample.object_schema.as_deref()),
+                Value::Text(sample.object.as_deref()),
+                count(sample.wait_ns),
+                count(sample.blocker),
+            ]);
+        }
+        Ok(())
+    }
+
+    /// Adds growth in so many seconds, and texts of digests.
+    pub fn grow(&mut self, grown: &[Grown], texts: &[Text], now: SystemTime, seconds: f64) {
+        let at = Value::Long(Some(micros(now)));
+        let server = Value::Text(Some(&self.server));
+        for row in grown {
+            let sum = |i: usize| Value::Long(row.sums[i].map(|n| n as i64));
+            let ns = |i: usize| Value::Long(row.sums[i].map(|ps| (ps / 1000) as i64));
+            self.grown.push([
+                at,
+                server,
+                Value::Double(seconds),
+                Value::Text(Some(row.kind)),
+                Value::Text(row.schema.as_deref()),
+                Value::Text(Some(&row.name)),
+                sum(0),
+                ns(1),
+                ns(2),
+                sum(3),
+                sum(4),
+                sum(5),
+                sum(6),
+                sum(7),
+                sum(8),
+                sum(9),
+                Value::Long(row.value),
+            ]);
+        }
+        for text in texts {
+            self.digests.push([
+                at,
+                server,
+                Value::Text(text.schema.as_deref()),
+                Value::Text(Some(&text.digest)),
+                Value::Text(Some(&text.text)),
+            ]);
+        }
+    }
+
+    /// Makes pieces of what there is: it is lost no more.
+    ///
+    /// # Errors
+    /// [`Error`]: what was written before is whole and stays.
+    pub fn write(&mut self) -> Result<(), Error> {
+        for batch in [
+            &mut self.moments,
+            &mut self.samples,
+            &mut self.grown,
+            &mut self.digests,
+        ] {
+            if batch.rows() > 0 {
+                self.run.put(batch, self.hour)?;
+                batch.clear();
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts pieces in their place.
+    ///
+    /// # Errors
+    /// [`Error`]: the pieces stay.
+    pub fn settle(&self) -> Result<(), Error> {
+        self.run.settle()
+    }
+
+    /// The same of all that is written, and ends.
+    ///
+    /// # Errors
+    /// [`Error`]: the pieces stay, for the next recorder.
+    pub fn end(self) -> Result<(), Error> {
+        self.run.end()
+    }
+}
