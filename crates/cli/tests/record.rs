@@ -107,6 +107,11 @@ fn a_statement_that_runs_is_seen_in_shared_memory_and_by_sql() {
         };
         let selects = growth.iter().find(grew).expect("it was counted");
         assert!(selects["count"].as_u64() >= Some(1), "{selects}");
+        let cost = |row: &&serde_json::Value| {
+            row["kind"] == "cost" && row["name"] == "statement/sql/select"
+        };
+        let cost = growth.iter().find(cost).expect("it was recorded");
+        assert!(cost["count"].as_u64() >= Some(1), "{cost}");
         let open = fs::read_dir(history.join(".open")).expect("a directory");
         assert_eq!(open.count(), 0, "{target:?}");
     }
