@@ -269,16 +269,19 @@ fn a_file(directory: &Path) -> PathBuf {
     }
 }
 
+/// What happens to a file.
+type Damage = fn(&mut Vec<u8>);
+
 #[test]
 fn a_damaged_file_is_named_and_left_out() {
     let (_directory, history) = history("sql-history-damaged");
     let path = a_file(&history.join("samples"));
     let whole = fs::read(&path).expect("a file");
     let count = "SELECT COUNT(*) FROM samples";
-    let damaged: [&dyn Fn(&mut Vec<u8>); 3] = [
-        &|bytes| bytes.truncate(bytes.len() / 2),
-        &|bytes| bytes.clear(),
-        &|bytes| {
+    let damaged: [Damage; 3] = [
+        |bytes| bytes.truncate(bytes.len() / 2),
+        |bytes| bytes.clear(),
+        |bytes| {
             let middle = bytes.len() / 4;
             bytes[4..middle].fill(0xff);
         },
