@@ -2,9 +2,7 @@
 
 use std::any::TypeId;
 
-use sqlparser::ast::{
-    BinaryOperator, DateTimeField, Expr, Ident, Interval, ObjectName, UnaryOperator,
-};
+use sqlparser::ast::{DateTimeField, Expr, Ident, Interval, ObjectName, UnaryOperator};
 use sqlparser::dialect::{Dialect, MySqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -12,8 +10,12 @@ use sqlparser::tokenizer::Token;
 
 use super::tokens::COMPOSITE_UNITS;
 
-/// What [`BinaryOperator::Custom`] holds for `a SOUNDS LIKE b`.
+/// What [`sqlparser::ast::BinaryOperator::Custom`] holds for `a SOUNDS LIKE b`.
 pub const SOUNDS_LIKE: &str = "SOUNDS LIKE";
+
+/// What it holds for `a DIV b`, as read: sqlparser's own operator copies all that stands left of it, and a
+/// chain of them would take quadratic time.
+pub const DIV: &str = "DIV";
 
 /// MySQL's dialect.
 #[derive(Debug, Clone, Copy)]
@@ -104,7 +106,12 @@ impl Dialect for Grammar {
     }
 
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
-        sounds_like(parser).then(|| Ok(self.prec_value(Precedence::Eq)))
+        let precedence = match &parser.peek_token_ref().token {
+            Token::CustomBinaryOperator(op) if op == DIV => Precedence::MulDivModOp,
+            Token::CustomBinaryOperator(op) if op == SOUNDS_LIKE => Precedence::Eq,
+            _ => return None,
+        };
+        Some(Ok(self.prec_value(precedence)))
     }
 
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
@@ -133,28 +140,6 @@ impl Dialect for Grammar {
             _ => None,
         }
     }
-
-    fn parse_infix(
-        &self,
-        parser: &mut Parser,
-        expr: &Expr,
-        precedence: u8,
-    ) -> Option<Result<Expr, ParserError>> {
-        if !sounds_like(parser) {
-            return BASE.parse_infix(parser, expr, precedence);
-        }
-        parser.advance_token();
-        parser.advance_token();
-        Some(
-            parser
-                .parse_subexpr(precedence)
-                .map(|right| Expr::BinaryOp {
-                    left: Box::new(expr.clone()),
-                    op: BinaryOperator::Custom(SOUNDS_LIKE.into()),
-                    right: Box::new(right),
-                }),
-        )
-    }
 }
 
 impl Grammar {
@@ -163,11 +148,6 @@ impl Grammar {
         let expr = parser.parse_subexpr(self.prec_value(Precedence::Period))?;
         Ok(Expr::Nested(Box::new(expr)))
     }
-}
-
-fn sounds_like(parser: &Parser) -> bool {
-    let is = |n: usize, text: &str| matches!(&parser.peek_nth_token_ref(n).token, Token::Word(w) if w.quote_style.is_none() && w.value.eq_ignore_ascii_case(text));
-    is(0, "SOUNDS") && is(1, "LIKE")
 }
 
 /// Value and unit of an INTERVAL.

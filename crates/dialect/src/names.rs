@@ -1,5 +1,7 @@
 //! What MySQL calls the columns of a result: the text of the expression, as it was written.
 
+use std::cell::Cell;
+
 use sqlparser::dialect::MySqlDialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Token, Tokenizer};
@@ -140,6 +142,8 @@ struct Lines<'a> {
     starts: Vec<usize>,
     /// All characters are bytes: nothing has to be counted.
     ascii: bool,
+    /// The place that was asked for last, and its offset: the next one is mostly behind it.
+    last: Cell<(Location, usize)>,
 }
 
 impl<'a> Lines<'a> {
@@ -148,7 +152,12 @@ impl<'a> Lines<'a> {
             .chain(sql.match_indices('\n').map(|(i, _)| i + 1))
             .collect();
         let ascii = sql.is_ascii();
-        Self { sql, starts, ascii }
+        Self {
+            sql,
+            starts,
+            ascii,
+            last: Cell::new((Location::new(1, 1), 0)),
+        }
     }
 
     fn offset(&self, at: Location) -> usize {
@@ -159,10 +168,17 @@ impl<'a> Lines<'a> {
         if self.ascii {
             return (start + column).min(self.sql.len());
         }
-        let line = &self.sql[start..];
-        line.char_indices()
-            .nth(column)
-            .map_or(self.sql.len(), |(i, _)| start + i)
+        let (last, offset) = self.last.get();
+        let (from, characters) = match last.line == at.line && last.column <= at.column {
+            true => (offset, (at.column - last.column) as usize),
+            false => (start, column),
+        };
+        let mut rest = self.sql[from..].char_indices();
+        let Some((i, _)) = rest.nth(characters) else {
+            return self.sql.len();
+        };
+        self.last.set((at, from + i));
+        from + i
     }
 }
 
@@ -184,6 +200,10 @@ mod tests {
             ),
             ("(SELECT 1, 2)", vec!["1", "2"]),
             ("(SELECT a+1 FROM t) UNION SELECT 2", vec!["a+1"]),
+            (
+                "SELECT 'é', 'ü' + 1,\n 'ß', a, 'é'",
+                vec!["'é'", "'ü' + 1", "'ß'", "a", "'é'"],
+            ),
         ] {
             assert_eq!(projection(sql), names, "{sql}");
         }

@@ -316,12 +316,13 @@ impl Rewriter<'_> {
 /// Whether an operand is what numbers were computed to. Not asked of its type: in a chain that would
 /// take quadratic time.
 fn is_computed(expr: &Expr) -> bool {
-    use BinaryOperator::{Divide, Minus, Modulo, Multiply, MyIntegerDivide, Plus};
-    matches!(
-        expr,
-        Expr::BinaryOp { left, op: Plus | Minus | Multiply | Divide | Modulo | MyIntegerDivide, right }
-            if !types::is_interval(left) && !types::is_interval(right)
-    )
+    use BinaryOperator::{Divide, Minus, Modulo, Multiply, Plus};
+    let Expr::BinaryOp { left, op, right } = expr else {
+        return false;
+    };
+    (matches!(op, Plus | Minus | Multiply | Divide | Modulo) || types::is_div(op))
+        && !types::is_interval(left)
+        && !types::is_interval(right)
 }
 
 fn is_wide(t: &WireType) -> bool {

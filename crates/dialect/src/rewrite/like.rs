@@ -80,16 +80,19 @@ impl Like {
             true => "tare_like_exactly",
             false => "tare_like",
         };
+        // Only a column is written more than once: a copy of all that stands left of each LIKE would take
+        // quadratic time in a chain.
+        if negated || !self.bounded {
+            let is_like = call(name, vec![*text, *pattern, escape]);
+            return match negated {
+                true => nested(node::not(is_like)),
+                false => is_like,
+            };
+        }
         let is_like = call(
             name,
             vec![(*text).clone(), (*pattern).clone(), escape.clone()],
         );
-        if negated {
-            return nested(node::not(is_like));
-        }
-        if !self.bounded {
-            return is_like;
-        }
         let bound = |name: &str, op: BinaryOperator| {
             let bound = call(name, vec![(*pattern).clone(), escape.clone()]);
             binary((*text).clone(), op, bound)

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use crate::error::{Error, Result};
 use sqlparser::ast::{
-    Expr, LimitClause, ObjectName, ObjectNamePart, OrderByKind, Query, Select, SetExpr,
-    TableFactor, VisitMut, VisitorMut,
+    BinaryOperator, Expr, LimitClause, ObjectName, ObjectNamePart, OrderByKind, Query, Select,
+    SetExpr, TableFactor, VisitMut, VisitorMut,
 };
 
 use super::assign::given::GIVEN;
@@ -14,6 +14,7 @@ use super::zoned::RAW;
 use crate::name::ident;
 use crate::node::{self, query};
 use crate::scope::Scope;
+use crate::types;
 
 impl Rewriter<'_> {
     /// An expression of no statement.
@@ -35,6 +36,7 @@ impl VisitorMut for Rewriter<'_> {
     type Break = Error;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        self.names.types.forget();
         if let Err(error) = self.check(query).and_then(|()| self.arrange(query)) {
             return ControlFlow::Break(error);
         }
@@ -78,6 +80,7 @@ impl VisitorMut for Rewriter<'_> {
     }
 
     fn post_visit_query(&mut self, _query: &mut Query) -> ControlFlow<Error> {
+        self.names.types.forget();
         self.names.scopes.pop();
         if let Some(Some(outer)) = self.outer.pop() {
             self.names.ctes = outer;
@@ -86,6 +89,7 @@ impl VisitorMut for Rewriter<'_> {
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
+        self.names.types.forget();
         let scope = self.names.scope(select);
         self.names.scopes.push(scope);
         match self.select(select) {
@@ -95,11 +99,17 @@ impl VisitorMut for Rewriter<'_> {
     }
 
     fn post_visit_select(&mut self, _select: &mut Select) -> ControlFlow<Error> {
+        self.names.types.forget();
         self.names.scopes.pop();
         ControlFlow::Continue(())
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        if let Expr::BinaryOp { op, .. } = expr
+            && types::is_div(op)
+        {
+            *op = BinaryOperator::MyIntegerDivide;
+        }
         self.raw += usize::from(is_raw(expr));
         self.number_members(expr);
         if let Err(error) = self.compare(expr) {
@@ -172,6 +182,7 @@ impl VisitorMut for Rewriter<'_> {
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        self.names.types.forget();
         self.raw -= usize::from(is_raw(expr));
         self.convert(expr);
         let exact = self.exact_plans.pop().unwrap_or_default();

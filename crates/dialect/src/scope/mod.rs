@@ -14,7 +14,7 @@ use tare_mysql::wire::column::WireType;
 use tare_mysql::wire::types::{wire_of, wire_type};
 
 use crate::schema::{Schema, SystemColumn};
-use crate::types;
+use crate::types::{self, Known};
 
 /// A column in sight.
 #[derive(Debug, Clone)]
@@ -84,6 +84,8 @@ pub struct Names<'a> {
     /// Columns of common table expressions in sight, the innermost last.
     pub ctes: HashMap<String, Arc<Vec<Column>>>,
     known: HashMap<(String, String), Option<Arc<Vec<Column>>>>,
+    /// The types of what has been looked at.
+    pub(crate) types: Known,
     /// SELECTs around the one that is looked at, the innermost last.
     pub scopes: Vec<Scope>,
     /// Whether a table or a view is made of the columns, and so their definitions are asked for.
@@ -102,6 +104,7 @@ impl<'a> Names<'a> {
             schema,
             ctes: HashMap::new(),
             known: HashMap::new(),
+            types: Known::default(),
             scopes: Vec::new(),
             defines: false,
             zoned: false,

@@ -7,8 +7,11 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 pub use self::place::COMPOSITE_UNITS;
-use self::place::{after_table, closing, in_cast, is, is_call, is_name, unit_follows, upper};
+use self::place::{
+    Around, after_table, closing, in_cast, is, is_call, is_name, unit_follows, upper,
+};
 use crate::ddl::Doubles;
+use crate::grammar::{DIV, SOUNDS_LIKE};
 use crate::mode::Mode;
 
 /// Variables of SELECT ... INTO.
@@ -70,10 +73,11 @@ pub fn prepare(
         first.token = Token::make_keyword("SELECT");
         into.nowhere = true;
     }
-    several_tables(&mut tokens);
+    let mut tokens = several_tables(tokens);
     into.doubles = doubles(&mut tokens);
     let mut pass = Pass {
         out: Vec::with_capacity(tokens.len() + 8),
+        around: Around::new(&tokens),
         tokens,
         at: 0,
         converted: Vec::new(),
@@ -90,6 +94,7 @@ struct Pass {
     /// The next one to look at.
     at: usize,
     out: Vec<TokenWithSpan>,
+    around: Around,
     /// Where the USING of CHAR(... USING ...) stand.
     converted: Vec<usize>,
 }
@@ -113,6 +118,7 @@ impl Pass {
     }
 
     fn step(&mut self) {
+        self.around.go_to(&self.tokens, self.at);
         let after_dot = self.at > 0 && self.tokens[self.at - 1].token == Token::Period;
         let Some(word) = upper(self.ahead(0)).filter(|_| !after_dot) else {
             return match self.ahead(0) {
@@ -156,7 +162,7 @@ impl Pass {
                 self.at += 3;
             }
             "INTERVAL" if !unit_follows(tokens, closing(tokens, i + 1)) => self.function(word),
-            "CHAR" if is_call(tokens, i) => {
+            "CHAR" if is_call(tokens, i, &self.around) => {
                 let end = closing(tokens, i + 1);
                 let using = (i + 2..end).find(|&j| is(&tokens[j].token, "USING"));
                 if let Some(using) = using {
@@ -180,8 +186,10 @@ impl Pass {
                 self.put(Token::SingleQuotedString(" ".into()));
                 self.at += 3;
             }
-            "ROW" if is_call(tokens, i) => self.at += 1,
-            name if CALLED.contains(&name) && is_call(tokens, i) => self.function(name),
+            "ROW" if is_call(tokens, i, &self.around) => self.at += 1,
+            name if CALLED.contains(&name) && is_call(tokens, i, &self.around) => {
+                self.function(name);
+            }
             _ => self.word(word),
         }
     }
@@ -254,11 +262,19 @@ impl Pass {
             "CHARSET"
                 if !called
                     && matches!(self.ahead(1), Token::Word(_))
-                    && place::in_columns(&self.tokens, self.at) =>
+                    && self.around.in_columns() =>
             {
                 self.put(Token::make_keyword("CHARACTER"));
                 self.put(Token::make_keyword("SET"));
                 self.at += 1;
+            }
+            "DIV" => {
+                self.put(Token::CustomBinaryOperator(DIV.into()));
+                self.at += 1;
+            }
+            "SOUNDS" if is(self.ahead(1), "LIKE") => {
+                self.put(Token::CustomBinaryOperator(SOUNDS_LIKE.into()));
+                self.at += 2;
             }
             word if !called && self.is_name_here(word) => {
                 if let Token::Word(w) = self.ahead(0) {
@@ -411,26 +427,28 @@ fn first_words(tokens: &mut Vec<TokenWithSpan>) {
 }
 
 /// `UPDATE a, b SET`: the comma is a join.
-fn several_tables(tokens: &mut Vec<TokenWithSpan>) {
+fn several_tables(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     if !tokens.first().is_some_and(|t| is(&t.token, "UPDATE")) {
-        return;
+        return tokens;
     }
-    let mut depth = 0;
-    let mut i = 1;
-    while i < tokens.len() && !(depth == 0 && is(&tokens[i].token, "SET")) {
-        match tokens[i].token {
+    let mut out = Vec::with_capacity(tokens.len() + 8);
+    let (mut depth, mut in_tables) = (0, true);
+    for token in tokens {
+        match token.token {
             Token::LParen => depth += 1,
             Token::RParen => depth -= 1,
-            Token::Comma if depth == 0 => {
-                let span = tokens[i].span;
-                let join = ["CROSS", "JOIN"].map(|w| TokenWithSpan {
+            Token::Word(_) if depth == 0 && is(&token.token, "SET") => in_tables = false,
+            Token::Comma if depth == 0 && in_tables => {
+                let span = token.span;
+                out.extend(["CROSS", "JOIN"].map(|w| TokenWithSpan {
                     token: Token::make_keyword(w),
                     span,
-                });
-                tokens.splice(i..=i, join);
+                }));
+                continue;
             }
             _ => {}
         }
-        i += 1;
+        out.push(token);
     }
+    out
 }

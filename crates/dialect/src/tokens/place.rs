@@ -89,7 +89,7 @@ pub(super) fn is_name(tokens: &[TokenWithSpan], i: usize) -> bool {
 }
 
 /// Whether a function's name is called here, and no type, table or clause is meant.
-pub(super) fn is_call(tokens: &[TokenWithSpan], i: usize) -> bool {
+pub(super) fn is_call(tokens: &[TokenWithSpan], i: usize, around: &Around) -> bool {
     let Some(before) = i.checked_sub(1).map(|b| &tokens[b].token) else {
         return false;
     };
@@ -130,47 +130,66 @@ pub(super) fn is_call(tokens: &[TokenWithSpan], i: usize) -> bool {
                     | "DEFAULT"
             )
         }
-        Token::Eq if is(&tokens[i].token, "DEFAULT") => !in_definition(tokens, i),
+        Token::Eq if is(&tokens[i].token, "DEFAULT") => !around.in_definition(),
         // `VALUES (1), ROW(2)` and `f(a, CHAR(1))`
-        Token::Comma => !in_definition(tokens, i) && !is(caller(tokens, i), "CONVERT"),
-        Token::LParen => !in_definition(tokens, i),
+        Token::Comma => !around.in_definition() && !is(around.caller(tokens), "CONVERT"),
+        Token::LParen => !around.in_definition(),
         Token::RParen | Token::Period => false,
         _ => true,
     }
 }
 
-/// What stands before the parenthesis that is open at `i`.
-pub(super) fn caller(tokens: &[TokenWithSpan], i: usize) -> &Token {
-    let mut depth = 0;
-    for at in (0..i).rev() {
-        match tokens[at].token {
-            Token::RParen => depth += 1,
-            Token::LParen if depth == 0 => {
-                return at.checked_sub(1).map_or(&Token::EOF, |b| &tokens[b].token);
-            }
-            Token::LParen => depth -= 1,
-            _ => {}
+/// What is around a token: kept from token to token, as looking back from each would take quadratic time.
+#[derive(Debug)]
+pub(super) struct Around {
+    /// How far the tokens have been looked at.
+    at: usize,
+    /// Where the parentheses stand that are open.
+    open: Vec<usize>,
+    /// CREATE or ALTER, and no SELECT so far.
+    defines: bool,
+    alters: bool,
+}
+
+impl Around {
+    /// Of the first token.
+    pub(super) fn new(tokens: &[TokenWithSpan]) -> Self {
+        let first = |word| tokens.first().is_some_and(|t| is(&t.token, word));
+        Self {
+            at: 0,
+            open: Vec::new(),
+            defines: first("CREATE") || first("ALTER"),
+            alters: first("ALTER"),
         }
     }
-    &Token::EOF
-}
 
-/// Whether the statement defines columns: there `CHAR(10)` is a type.
-pub(super) fn in_definition(tokens: &[TokenWithSpan], i: usize) -> bool {
-    let first = tokens.first().map(|t| &t.token);
-    first.is_some_and(|t| is(t, "CREATE") || is(t, "ALTER"))
-        && !tokens[..i].iter().any(|t| is(&t.token, "SELECT"))
-}
+    /// Of the token at `i`, which is not before the last one.
+    pub(super) fn go_to(&mut self, tokens: &[TokenWithSpan], i: usize) {
+        for (at, token) in tokens.iter().enumerate().take(i).skip(self.at) {
+            match &token.token {
+                Token::LParen => self.open.push(at),
+                Token::RParen => _ = self.open.pop(),
+                other => self.defines &= !is(other, "SELECT"),
+            }
+        }
+        self.at = self.at.max(i);
+    }
 
-/// Whether a token stands in the parentheses of a CREATE TABLE or ALTER TABLE: a column is defined.
-pub(super) fn in_columns(tokens: &[TokenWithSpan], i: usize) -> bool {
-    let depth = tokens[..i].iter().fold(0i64, |depth, t| match t.token {
-        Token::LParen => depth + 1,
-        Token::RParen => depth - 1,
-        _ => depth,
-    });
-    let alters = tokens.first().is_some_and(|t| is(&t.token, "ALTER"));
-    in_definition(tokens, i) && (depth > 0 || alters)
+    /// What stands before the innermost parenthesis that is open.
+    fn caller<'t>(&self, tokens: &'t [TokenWithSpan]) -> &'t Token {
+        let before = self.open.last().and_then(|at| at.checked_sub(1));
+        before.map_or(&Token::EOF, |at| &tokens[at].token)
+    }
+
+    /// Whether the statement defines columns: there `CHAR(10)` is a type.
+    fn in_definition(&self) -> bool {
+        self.defines
+    }
+
+    /// Whether the token stands in the parentheses of a CREATE TABLE or ALTER TABLE: a column is defined.
+    pub(super) fn in_columns(&self) -> bool {
+        self.defines && (!self.open.is_empty() || self.alters)
+    }
 }
 
 /// `CAST(x AS CHAR ...`, `CONVERT(x, CHAR ...`

@@ -2,6 +2,7 @@
 //! a row. What cannot be told is `None`, and SQLite's first row decides.
 
 mod kind;
+mod known;
 mod literal;
 mod made;
 mod result;
@@ -11,6 +12,7 @@ use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
 use tare_mysql::wire::column::WireType;
 
 pub use self::kind::{is_number, is_temporal, is_text, loose, merged};
+pub use self::known::Known;
 pub use self::literal::{is_interval, of_cast};
 pub use self::made::{both, made, made_of};
 
@@ -18,6 +20,7 @@ use self::kind::{arithmetic, fixed, is_whole, json, scale, shown, signed_as, who
 use self::literal::{moved, of_literal};
 use self::result::result;
 use crate::function::{arguments, name_of};
+use crate::grammar::DIV;
 use crate::node::MEMBER;
 use crate::scope::Names;
 
@@ -51,7 +54,14 @@ pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
             }),
             _ => of(expr, names),
         },
-        Expr::BinaryOp { op, left, right } => of_binary(op, left, right, names),
+        Expr::BinaryOp { op, left, right } => {
+            if let Some(known) = names.types.get(left, right) {
+                return known;
+            }
+            let wire = of_binary(op, left, right, names);
+            names.types.put(left, right, wire);
+            wire
+        }
         Expr::Exists { .. }
         | Expr::IsNull(_)
         | Expr::IsNotNull(_)
@@ -90,7 +100,15 @@ pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
         Expr::Convert { data_type, .. } => {
             Some(data_type.as_ref().map_or(WireType::text(255), of_cast))
         }
-        Expr::Collate { expr, .. } => of(expr, names),
+        // One with an operand alone: that is its right one, too.
+        Expr::Collate { expr, .. } => {
+            if let Some(known) = names.types.get(expr, expr) {
+                return known;
+            }
+            let wire = of(expr, names);
+            names.types.put(expr, expr, wire);
+            wire
+        }
         Expr::Substring { .. } | Expr::Trim { .. } | Expr::Overlay { .. } => {
             Some(WireType::text(255))
         }
@@ -166,7 +184,7 @@ fn of_binary(
                 _ => WireType::double(),
             }
         }
-        BinaryOperator::MyIntegerDivide => {
+        op if is_div(op) => {
             let (a, b) = both();
             whole([a, b].iter().flatten().any(WireType::is_unsigned))
         }
@@ -183,6 +201,15 @@ fn of_binary(
             ..WireType::bigint()
         },
     })
+}
+
+/// DIV, as it was read or as it is rewritten.
+pub fn is_div(op: &BinaryOperator) -> bool {
+    match op {
+        BinaryOperator::MyIntegerDivide => true,
+        BinaryOperator::Custom(op) => op == DIV,
+        _ => false,
+    }
 }
 
 /// System variables whose names tell; a user variable's value decides.

@@ -64,11 +64,14 @@ pub fn result(name: &str, arguments: &[&Expr], names: &mut Names<'_>) -> Option<
             Some(t) if t.is_unsigned() => WireType::bigint_unsigned(),
             _ => WireType::bigint(),
         },
-        Remainder => match arithmetic(of(0), of(1), u8::max) {
-            t if t.code == ColumnType::MYSQL_TYPE_LONGLONG => {
-                whole(of(0).is_some_and(|t| t.is_unsigned()))
+        Remainder => {
+            let dividend = of(0);
+            match arithmetic(dividend, of(1), u8::max) {
+                t if t.code == ColumnType::MYSQL_TYPE_LONGLONG => {
+                    whole(dividend.is_some_and(|t| t.is_unsigned()))
+                }
+                t => t,
             }
-            t => t,
-        },
+        }
     })
 }

@@ -81,9 +81,14 @@ impl Rewriter<'_> {
 
     /// How many bits a whole number has at most; 64 where nothing tells.
     fn bits(&mut self, expr: &Expr) -> u32 {
+        self.bits_within(expr, 64)
+    }
+
+    /// The same; 64 where more operators than these are in one another: each of them adds a bit.
+    fn bits_within(&mut self, expr: &Expr, operators: u32) -> u32 {
         use ColumnType::*;
         match expr {
-            Expr::Nested(inner) => self.bits(inner),
+            Expr::Nested(inner) => self.bits_within(inner, operators),
             Expr::Value(_) => match as_number(expr).map(str::parse::<u64>) {
                 Some(Ok(n)) => 64 - n.leading_zeros(),
                 _ => 1,
@@ -91,12 +96,20 @@ impl Rewriter<'_> {
             Expr::UnaryOp {
                 op: UnaryOperator::Minus,
                 expr,
-            } => self.bits(expr),
+            } => self.bits_within(expr, operators),
+            Expr::BinaryOp {
+                op: BinaryOperator::Plus | BinaryOperator::Minus | BinaryOperator::Multiply,
+                ..
+            } if operators == 0 => 64,
             Expr::BinaryOp { left, op, right } => match op {
                 BinaryOperator::Plus | BinaryOperator::Minus => {
-                    self.bits(left).max(self.bits(right)) + 1
+                    let mut bits = |e| self.bits_within(e, operators - 1);
+                    bits(left).max(bits(right)) + 1
                 }
-                BinaryOperator::Multiply => self.bits(left) + self.bits(right),
+                BinaryOperator::Multiply => {
+                    let mut bits = |e| self.bits_within(e, operators - 1);
+                    bits(left) + bits(right)
+                }
                 BinaryOperator::Modulo | BinaryOperator::MyIntegerDivide => 64,
                 _ => types::of(expr, &mut self.names).map_or(64, |t| match t.length {
                     1 => 1,
