@@ -7,6 +7,9 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use tare_mysql::error::SqlError;
+use tare_mysql::watch;
+
 use crate::error::{Error, Result};
 
 /// Levels of a statement at most: operators in a chain, and what stands around it. MySQL, whose
@@ -26,6 +29,18 @@ const NAMED: usize = 1000;
 pub const STORED: usize = 4000;
 /// Tables of a join at most; MySQL's limit.
 pub const TABLES: usize = 61;
+
+/// Columns of a select list, an ORDER BY, a GROUP BY or an INSERT at most; MySQL's limit. Some of what is
+/// done for each looks at all others.
+pub const COLUMNS: usize = 4096;
+
+/// Error 1117 where a list is longer than [`COLUMNS`].
+pub fn few(columns: usize) -> Result<()> {
+    match columns > COLUMNS {
+        true => Err(SqlError::new(1117, "Too many columns").into()),
+        false => Ok(()),
+    }
+}
 
 /// Stack that a level takes at most, in bytes: measured with `1+1+...`, `1 OR 1 OR ...` and
 /// `CASE WHEN ... END` in one another, and doubled.
@@ -60,6 +75,7 @@ pub fn measure(tokens: &[TokenWithSpan]) -> Result<usize> {
     let mut run = 0;
     let mut before = &Token::EOF;
     for token in tokens {
+        watch::pace()?;
         if matches!(token.token, Token::Whitespace(_)) {
             continue;
         }

@@ -8,6 +8,8 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
+use tare_mysql::watch;
+
 use super::tokens::COMPOSITE_UNITS;
 
 /// What [`sqlparser::ast::BinaryOperator::Custom`] holds for `a SOUNDS LIKE b`.
@@ -106,6 +108,9 @@ impl Dialect for Grammar {
     }
 
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
+        if let Err(error) = goes_on() {
+            return Some(Err(error));
+        }
         let precedence = match &parser.peek_token_ref().token {
             Token::CustomBinaryOperator(op) if op == DIV => Precedence::MulDivModOp,
             Token::CustomBinaryOperator(op) if op == SOUNDS_LIKE => Precedence::Eq,
@@ -115,6 +120,9 @@ impl Dialect for Grammar {
     }
 
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+        if let Err(error) = goes_on() {
+            return Some(Err(error));
+        }
         match &parser.peek_token_ref().token {
             Token::ExclamationMark => {
                 parser.advance_token();
@@ -140,6 +148,11 @@ impl Dialect for Grammar {
             _ => None,
         }
     }
+}
+
+/// Whether the statement that is read goes on; the parser passes on errors of its own alone.
+fn goes_on() -> Result<(), ParserError> {
+    watch::pace().map_err(|error| ParserError::ParserError(error.message))
 }
 
 impl Grammar {

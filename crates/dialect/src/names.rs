@@ -4,12 +4,14 @@ use std::cell::Cell;
 
 use sqlparser::dialect::MySqlDialect;
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Location, Token, Tokenizer};
+use sqlparser::tokenizer::{Location, Token};
+
+use crate::read::tokenize;
 
 /// The texts of the select list's items of a statement's first SELECT; empty when they cannot be
 /// told.
 pub fn projection(sql: &str) -> Vec<String> {
-    let Ok(tokens) = Tokenizer::new(&MySqlDialect {}, sql).tokenize_with_location() else {
+    let Ok(tokens) = tokenize(&MySqlDialect {}, sql) else {
         return Vec::new();
     };
     let lines = Lines::new(sql);
@@ -67,9 +69,7 @@ pub fn projection(sql: &str) -> Vec<String> {
 
 /// The query of CREATE ... AS query, as it was written.
 pub fn after_as(sql: &str) -> Option<&str> {
-    let tokens = Tokenizer::new(&MySqlDialect {}, sql)
-        .tokenize_with_location()
-        .ok()?;
+    let tokens = tokenize(&MySqlDialect {}, sql).ok()?;
     let lines = Lines::new(sql);
     let mut depth = 0;
     let mut last = None;

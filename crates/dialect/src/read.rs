@@ -1,11 +1,16 @@
 //! From a text to sqlparser's tree.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use sqlparser::ast::Statement;
-use sqlparser::parser::Parser;
+use sqlparser::dialect::Dialect;
+use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+use tare_mysql::error::SqlError;
+use tare_mysql::watch;
 
 use crate::depth;
-use crate::error::{Result, at, near};
+use crate::error::{Result, at};
 use crate::grammar::Grammar;
 use crate::mode::Mode;
 use crate::tokens;
@@ -24,9 +29,9 @@ pub struct Reading {
 
 /// A parser, with `?` numbered in the order of the text.
 pub fn read(sql: &str, mode: Mode) -> Result<Reading> {
-    let tokens: Vec<TokenWithSpan> = Tokenizer::new(&Grammar, sql).tokenize_with_location()?;
+    let tokens = tokenize(&Grammar, sql)?;
     let levels = depth::measure(&tokens)?;
-    let (tokens, params, into) = tokens::prepare(tokens, mode).map_err(near)?;
+    let (tokens, params, into) = tokens::prepare(tokens, mode)?;
     Ok(Reading {
         parser: Parser::new(&Grammar)
             .with_recursion_limit(depth::CALLS)
@@ -37,6 +42,30 @@ pub fn read(sql: &str, mode: Mode) -> Result<Reading> {
     })
 }
 
+/// The tokens of a text.
+pub fn tokenize(dialect: &dyn Dialect, sql: &str) -> Result<Vec<TokenWithSpan>> {
+    /// What the tokenizer is left with: it has no other way out.
+    struct Ended(SqlError);
+    let mut tokens = Vec::new();
+    let all = catch_unwind(AssertUnwindSafe(|| {
+        Tokenizer::new(dialect, sql).tokenize_with_location_into_buf_with_mapper(
+            &mut tokens,
+            |token| match watch::pace() {
+                Ok(()) => token,
+                Err(error) => resume_unwind(Box::new(Ended(error))),
+            },
+        )
+    }));
+    match all {
+        Ok(read) => read?,
+        Err(panic) => match panic.downcast::<Ended>() {
+            Ok(ended) => return Err(ended.0.into()),
+            Err(other) => resume_unwind(other),
+        },
+    }
+    Ok(tokens)
+}
+
 /// Reads one statement that sqlparser knows.
 pub fn parse_one(sql: &str) -> Result<Statement> {
     let mut reading = read(sql, Mode::default())?;
@@ -45,9 +74,20 @@ pub fn parse_one(sql: &str) -> Result<Statement> {
 
 /// Reads one statement and nothing after it.
 pub fn parse_statement(parser: &mut Parser<'_>) -> Result<Statement> {
-    let statement = parser.parse_statement()?;
+    let statement = parsed(parser.parse_statement())?;
     end(parser)?;
     Ok(statement)
+}
+
+/// What the parser has read. Where the statement must end, the parser was told an error that says so.
+pub fn parsed<T>(result: Result<T, ParserError>) -> Result<T> {
+    match result {
+        Ok(read) => Ok(read),
+        Err(error) => {
+            watch::look()?;
+            Err(error.into())
+        }
+    }
 }
 
 /// Nothing but `;` may follow.

@@ -4,15 +4,20 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{Expr, Query, visit_expressions, visit_expressions_mut};
+use tare_mysql::watch;
 
 type Look<'a> = &'a mut dyn FnMut(&Expr) -> ControlFlow<()>;
 type Change<'a> = &'a mut dyn FnMut(&mut Expr) -> ControlFlow<()>;
 
-/// Shows an expression and all below it, subqueries included; what is above comes first.
+/// Shows an expression and all below it, subqueries included; what is above comes first. Not all of them,
+/// where the statement must end: whoever rewrites it sees that next.
 pub fn expressions(expr: &Expr, look: &mut dyn FnMut(&Expr)) {
     let look: Look<'_> = &mut |e| {
         look(e);
-        ControlFlow::Continue(())
+        match watch::pace() {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
     };
     let _ = visit_expressions(expr, look);
 }
@@ -21,7 +26,10 @@ pub fn expressions(expr: &Expr, look: &mut dyn FnMut(&Expr)) {
 pub fn change(expr: &mut Expr, change: &mut dyn FnMut(&mut Expr)) {
     let change: Change<'_> = &mut |e| {
         change(e);
-        ControlFlow::Continue(())
+        match watch::pace() {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
     };
     let _ = visit_expressions_mut(expr, change);
 }

@@ -1,4 +1,5 @@
-//! The work for a statement grows with its length, not with its square: counted, not timed.
+//! The work for a statement grows with its length, not with its square: counted, not timed. And whatever
+//! works looks whether the statement was killed.
 
 #[expect(dead_code, reason = "other tests use the rest")]
 mod hostile_statements;
@@ -6,13 +7,16 @@ mod hostile_statements;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use hostile_statements::Tables;
 use tare_dialect::function::Signature;
 use tare_dialect::schema::{Procedure, Routine, Schema, SystemColumn, View};
 use tare_dialect::{Mode, translate::translate};
 use tare_mysql::Result;
+use tare_mysql::error::SqlError;
 use tare_mysql::table::TableDef;
+use tare_mysql::watch::{Watch, watched};
 use tare_mysql::wire::column::WireType;
 
 thread_local! {
@@ -218,5 +222,58 @@ fn the_work_of_what_nests_does_not_explode() {
     // At most with the square: there are 256 parentheses in one another, and no more.
     for construct in NESTED {
         grows(construct, 60, 4.5);
+    }
+}
+
+/// Ends a statement at its n-th look; never at 0.
+#[derive(Default)]
+struct Nth {
+    looks: AtomicU64,
+    stop_at: u64,
+}
+
+impl Watch for Nth {
+    fn must_stop(&self) -> bool {
+        let looks = self.looks.fetch_add(1, Ordering::Relaxed) + 1;
+        self.stop_at > 0 && looks >= self.stop_at
+    }
+
+    fn interruption(&self) -> SqlError {
+        SqlError::interrupted()
+    }
+}
+
+/// How often a statement is looked at until its `stop_at`-th look ends it, and its error.
+fn looks(text: &str, stop_at: u64) -> (u64, u16) {
+    let watch = Arc::new(Nth {
+        stop_at,
+        ..Nth::default()
+    });
+    let _watched = watched(&watch);
+    let plan = translate(
+        text,
+        Some("test"),
+        &mut Counting::default(),
+        1,
+        Mode::default(),
+    );
+    (
+        watch.looks.load(Ordering::Relaxed),
+        plan.map_or_else(|e| e.code(), |_| 0),
+    )
+}
+
+#[test]
+fn whatever_translates_a_statement_looks_whether_it_was_killed() {
+    for construct in CHAINS {
+        let text = nested(construct, 2000);
+        let (all, code) = looks(&text, 0);
+        assert_eq!(code, 0, "{construct}");
+        // Its tokens are read, measured, prepared, parsed and rewritten.
+        assert!(all >= 5 * 2000 / 256, "{construct}: {all} looks");
+        for stop_at in (1..=all).step_by(3) {
+            let (found, code) = looks(&text, stop_at);
+            assert_eq!((found, code), (stop_at, 1317), "{construct} at {stop_at}");
+        }
     }
 }

@@ -15,6 +15,7 @@ pub mod series;
 pub mod table;
 pub mod types;
 pub mod variable;
+pub mod watch;
 pub mod wire;
 
 pub use error::{Result, SqlError};

@@ -72,7 +72,7 @@ pub fn give(bytes: usize) {
 
 /// Counts bytes that are there, whatever the limit: an allocator's, which cannot refuse.
 #[inline]
-fn count(bytes: usize) {
+pub(crate) fn count(bytes: usize) {
     LEFT.set(LEFT.get() - bytes as i64);
 }
 

@@ -3,6 +3,7 @@
 use rusqlite::types::Value;
 use tare_dialect::plan::Sql;
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::watch;
 use tare_mysql::wire::column::{Column, WireType};
 use tare_store::Cursor;
 
@@ -51,6 +52,7 @@ pub fn each_row<S: Sink>(
         sink.row(cursor, &types.wire)?;
         row = cursor.step()?;
     }
+    watch::whole()?;
     Ok(rows)
 }
 

@@ -13,6 +13,7 @@ mod ddl;
 pub(crate) mod execute;
 mod host_cache;
 mod instruments;
+mod keeper;
 mod listen;
 mod login;
 pub mod metrics;
@@ -76,6 +77,7 @@ impl Server {
                 .spawn(move || observed::watch(&own))
                 .map_err(StartError::Thread)?;
         }
+        shared.keeper.start().map_err(StartError::Thread)?;
         let acceptor = std::thread::Builder::new()
             .name("main".into())
             .spawn(move || {

@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::accounts::Accounts;
 use super::config::Config;
 use super::host_cache::HostCache;
+use super::keeper::Keeper;
 use super::observed::Observed;
 use super::registry::Registry;
 use super::status::{self, Counter};
@@ -51,6 +52,8 @@ pub struct Shared {
     pub databases: Arc<Databases>,
     /// The process list.
     pub registry: Arc<Registry>,
+    /// Who ends statements.
+    pub keeper: Arc<Keeper>,
     /// System variables.
     pub globals: Arc<Globals>,
     /// Who may connect.

@@ -134,6 +134,7 @@ pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
     let shared = Arc::new(Shared {
         databases: Arc::new(Databases::new(config.data.clone(), DEFINITIONS)),
         registry: Arc::default(),
+        keeper: Arc::default(),
         globals: Arc::new(globals),
         accounts,
         tls: certificate.map(|certificate| certificate.tls),

@@ -1,13 +1,17 @@
 //! A session's own connection to SQLite.
 
 use std::collections::HashMap;
+use std::ffi::c_int;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use rusqlite::OpenFlags;
 use tare_mysql::date::Zone;
 use tare_mysql::table::TableDef;
+use tare_mysql::watch;
 
 use super::control::Control;
 use super::cursor::Cursor;
@@ -80,10 +84,11 @@ impl Connection {
         // Not SQLITE_OPEN_MEMORY: what is attached would be opened with it too, and lost.
         let mut db = rusqlite::Connection::open_with_flags(":memory:", flags)?;
         // Other processes may have the files open; sessions of this one wait for the write lock.
-        db.busy_timeout(WAIT)?;
+        db.busy_handler(Some(others_write))?;
+        control.runs_on(&db);
         let progress = move || {
             memory::look();
-            control.must_stop()
+            control.must_stop() && !watch::is_shared()
         };
         db.progress_handler(PROGRESS_STEPS, Some(progress))?;
         prepare(&db)?;
@@ -418,6 +423,16 @@ impl Connection {
     pub fn table(&mut self, database: &str, table: &str) -> Result<Option<Arc<TableDef>>> {
         Ok(self.definitions(database)?.tables.get(table).cloned())
     }
+}
+
+/// Waits for another process that writes, unless the statement must end meanwhile.
+fn others_write(tries: c_int) -> bool {
+    const PAUSE: Duration = Duration::from_millis(5);
+    let goes_on = PAUSE * (tries as u32) < WAIT && !watch::must_stop();
+    if goes_on {
+        thread::sleep(PAUSE);
+    }
+    goes_on
 }
 
 /// What SQLite refuses, counted.

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use rusqlite::{Connection, InterruptHandle};
+use tare::sync::PlainMutex;
 use tare_mysql::error::SqlError;
+use tare_mysql::watch::Watch;
 
 /// Whom statements run for.
 pub trait Client: fmt::Debug + Send + Sync {
@@ -17,7 +20,6 @@ pub trait Client: fmt::Debug + Send + Sync {
 }
 
 /// What can stop a running statement from outside.
-#[derive(Debug)]
 pub struct Control {
     killed: AtomicBool,
     kill_query: AtomicBool,
@@ -25,9 +27,23 @@ pub struct Control {
     timed_out: AtomicBool,
     /// Milliseconds since `born`; 0 is none.
     deadline: AtomicU64,
+    /// What the deadline is so many milliseconds behind; 0 is none.
+    limit: AtomicU64,
     born: Instant,
     looked: AtomicU64,
     client: Arc<dyn Client>,
+    /// A statement runs.
+    works: AtomicBool,
+    /// Connections to SQLite that it may run on.
+    connections: PlainMutex<Vec<InterruptHandle>>,
+}
+
+impl fmt::Debug for Control {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Control")
+            .field("client", &self.client)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Control {
@@ -39,21 +55,60 @@ impl Control {
             gone: AtomicBool::new(false),
             timed_out: AtomicBool::new(false),
             deadline: AtomicU64::new(0),
+            limit: AtomicU64::new(0),
             born: Instant::now(),
             looked: AtomicU64::new(0),
             client,
+            works: AtomicBool::new(false),
+            connections: PlainMutex::new(Vec::new()),
         }
+    }
+
+    /// Statements may run on this connection.
+    pub fn runs_on(&self, connection: &Connection) {
+        let handle = connection.get_interrupt_handle();
+        self.connections.lock().push(handle);
     }
 
     /// KILL CONNECTION: what runs is interrupted, and the session ends.
     pub fn kill(&self) {
         self.killed.store(true, Ordering::Relaxed);
+        self.interrupt();
         self.client.hang_up();
     }
 
     /// KILL QUERY: what runs is interrupted.
     pub fn kill_query(&self) {
         self.kill_query.store(true, Ordering::Relaxed);
+        self.interrupt();
+    }
+
+    /// Has SQLite stop, at the next step that it takes. It forgets that when it begins a statement.
+    fn interrupt(&self) {
+        if !self.works() {
+            return;
+        }
+        for connection in &*self.connections.lock() {
+            connection.interrupt();
+        }
+    }
+
+    /// Whether there is a statement that others may [end](Control::end_if_due).
+    #[inline]
+    pub fn set_working(&self, works: bool) {
+        self.works.store(works, Ordering::Relaxed);
+    }
+
+    /// Whether a statement runs.
+    pub fn works(&self) -> bool {
+        self.works.load(Ordering::Relaxed)
+    }
+
+    /// Has the statement end that runs, where it must. Any thread may call it.
+    pub fn end_if_due(&self) {
+        if self.must_stop() {
+            self.interrupt();
+        }
     }
 
     /// Whether the session must end.
@@ -76,15 +131,19 @@ impl Control {
         }
     }
 
-    /// A statement begins.
+    /// It is known what the statement is, and how long it may run: since it has come, if it is what was
+    /// thought then.
     #[inline]
     pub fn begin(&self, at_most: Duration) {
         if !at_most.is_zero() {
-            let now = self.born.elapsed() + at_most;
-            self.deadline
-                .store(now.as_millis() as u64, Ordering::Relaxed);
+            let limit = (at_most.as_millis() as u64).max(1);
+            if self.limit.swap(limit, Ordering::Relaxed) != limit {
+                let now = self.born.elapsed().as_millis() as u64;
+                self.deadline.store(now + limit, Ordering::Relaxed);
+            }
         } else if self.deadline.load(Ordering::Relaxed) != 0 {
             self.deadline.store(0, Ordering::Relaxed);
+            self.limit.store(0, Ordering::Relaxed);
         }
     }
 
@@ -110,6 +169,13 @@ impl Control {
         false
     }
 
+    /// A statement has come, and runs from now on for so long at most; zero is no limit.
+    #[inline]
+    pub fn start(&self, at_most: Duration) {
+        self.limit.store(0, Ordering::Relaxed);
+        self.begin(at_most);
+    }
+
     /// The error for a statement that was interrupted.
     pub fn interruption(&self) -> SqlError {
         if self.timed_out.load(Ordering::Relaxed) {
@@ -120,5 +186,15 @@ impl Control {
         } else {
             SqlError::interrupted()
         }
+    }
+}
+
+impl Watch for Control {
+    fn must_stop(&self) -> bool {
+        self.must_stop()
+    }
+
+    fn interruption(&self) -> SqlError {
+        self.interruption()
     }
 }

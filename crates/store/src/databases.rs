@@ -12,6 +12,7 @@ use super::tables::{META, ReadDefinition, load};
 use tare_mysql::error::SqlError;
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
+use tare_mysql::watch;
 
 use super::error::{Error, Result};
 use super::figures::Counted;
@@ -212,7 +213,7 @@ impl Databases {
         {
             return Ok(known.clone());
         }
-        let tables = load()?;
+        let tables = watch::shared(load)?;
         let fresh = Arc::new(Definitions {
             generation,
             views: tables.values().any(|def| def.view.is_some()),

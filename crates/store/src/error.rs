@@ -86,6 +86,13 @@ impl Error {
     }
 }
 
+impl Error {
+    /// Whether what SQLite did was ended from outside.
+    pub fn is_interruption(&self) -> bool {
+        self.sqlite_code().map(|code| code & 0xff) == Some(rusqlite::ffi::SQLITE_INTERRUPT)
+    }
+}
+
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
         match error {

@@ -17,6 +17,7 @@ use tare_dialect::rewrite::Rewriter;
 use tare_dialect::schema::{Rewritten, Routine, Schema};
 use tare_dialect::walk;
 use tare_functions::{Scalar, Session, scalar};
+use tare_mysql::watch;
 
 use crate::native;
 
@@ -291,7 +292,9 @@ impl Routine for Function {
             let name = format!("tare_sys_{}", self.name);
             return Ok((node::call(&name, arguments), &[]));
         };
-        let made = self.rewritten.get_or_init(|| self.rewrite(select, schema));
+        let made = self
+            .rewritten
+            .get_or_init(|| watch::shared(|| self.rewrite(select, schema)));
         let Rewritten { query, catalog } = made.as_ref().map_err(Clone::clone)?;
         let mut query = query.clone();
         let filled = fill(&mut query, &arguments);

@@ -22,6 +22,7 @@ use tare_dialect::error::Result;
 use tare_mysql::error::SqlError;
 use tare_mysql::series::Series;
 use tare_mysql::types::parts;
+use tare_mysql::watch;
 use tare_rows::describe::{Key, Meta, Scan, Table};
 use tare_rows::empty::always;
 use tare_rows::filter::Filter;
@@ -252,7 +253,9 @@ impl tare_dialect::schema::View for View {
             .collect()
     }
     fn query(&self, schema: &mut dyn Schema) -> Result<&Rewritten> {
-        let made = self.rewritten.get_or_init(|| self.rewrite(schema));
+        let made = self
+            .rewritten
+            .get_or_init(|| watch::shared(|| self.rewrite(schema)));
         made.as_ref().map_err(Clone::clone)
     }
 }

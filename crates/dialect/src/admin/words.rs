@@ -5,7 +5,7 @@ use sqlparser::ast::{Expr, Ident, ObjectName};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
-use crate::{at, near};
+use crate::{at, near, read};
 
 pub(super) fn word(parser: &Parser<'_>) -> String {
     match &parser.peek_token().token {
@@ -48,7 +48,7 @@ pub(super) fn identifier(parser: &mut Parser<'_>) -> Result<Ident> {
 }
 
 pub(super) fn expr(parser: &mut Parser<'_>) -> Result<Expr> {
-    parser.parse_expr().map_err(Error::from)
+    read::parsed(parser.parse_expr())
 }
 
 pub(super) fn text(parser: &mut Parser<'_>) -> Result<String> {

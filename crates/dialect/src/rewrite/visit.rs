@@ -8,6 +8,8 @@ use sqlparser::ast::{
     SetExpr, TableFactor, VisitMut, VisitorMut,
 };
 
+use tare_mysql::watch;
+
 use super::assign::given::GIVEN;
 use super::rewriter::{Rewriter, canonical};
 use super::zoned::RAW;
@@ -105,6 +107,9 @@ impl VisitorMut for Rewriter<'_> {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        if let Err(error) = watch::pace() {
+            return ControlFlow::Break(error.into());
+        }
         if let Expr::BinaryOp { op, .. } = expr
             && types::is_div(op)
         {

@@ -3,14 +3,18 @@
 
 mod place;
 
+use std::mem;
+
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+use tare_mysql::watch;
 
 pub use self::place::COMPOSITE_UNITS;
 use self::place::{
     Around, after_table, closing, in_cast, is, is_call, is_name, unit_follows, upper,
 };
 use crate::ddl::Doubles;
+use crate::error::{Result, near};
 use crate::grammar::{DIV, SOUNDS_LIKE};
 use crate::mode::Mode;
 
@@ -61,7 +65,7 @@ fn quoted(name: &str) -> Token {
 pub fn prepare(
     tokens: Vec<TokenWithSpan>,
     mode: Mode,
-) -> Result<(Vec<TokenWithSpan>, usize, Into), Token> {
+) -> Result<(Vec<TokenWithSpan>, usize, Into)> {
     let mut tokens: Vec<TokenWithSpan> = tokens
         .into_iter()
         .filter(|t| !matches!(t.token, Token::Whitespace(_)))
@@ -83,6 +87,7 @@ pub fn prepare(
         converted: Vec::new(),
     };
     while pass.at < pass.tokens.len() {
+        watch::pace()?;
         pass.step();
     }
     Ok((pass.out, params, into))
@@ -113,7 +118,13 @@ impl Pass {
 
     /// Takes the token as it stands, and leaves out those that follow it.
     fn keep(&mut self, left_out: usize) {
-        self.out.push(self.tokens[self.at].clone());
+        let TokenWithSpan { token, span } = &mut self.tokens[self.at];
+        let token = match token {
+            // May be long. Who looks back asks what it is, and not what it says.
+            Token::SingleQuotedString(text) => Token::SingleQuotedString(mem::take(text)),
+            other => other.clone(),
+        };
+        self.out.push(TokenWithSpan { token, span: *span });
         self.at += 1 + left_out;
     }
 
@@ -293,10 +304,11 @@ impl Pass {
 }
 
 /// Numbers the `?`, makes MOD an operator where it is one, and reads quotes as the mode says.
-fn parameters(tokens: &mut [TokenWithSpan], mode: Mode) -> Result<usize, Token> {
+fn parameters(tokens: &mut [TokenWithSpan], mode: Mode) -> Result<usize> {
     let mut params = 0;
     let mut after_operand = false;
     for token in tokens.iter_mut() {
+        watch::pace()?;
         if mode.ansi_quotes
             && let Token::DoubleQuotedString(name) = &token.token
         {
@@ -328,7 +340,7 @@ fn parameters(tokens: &mut [TokenWithSpan], mode: Mode) -> Result<usize, Token> 
         }
         if let Token::Placeholder(name) = &mut token.token {
             if name != "?" {
-                return Err(token.token.clone());
+                return Err(near(&token.token));
             }
             params += 1;
             *name = format!("?{params}");

@@ -1,5 +1,6 @@
 //! The commands that a client sends.
 
+mod limits;
 mod prepared;
 pub mod secret;
 mod text;
@@ -21,6 +22,7 @@ use super::transaction;
 use tare_dialect::plan::Command;
 use tare_dialect::split;
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::watch;
 use tare_mysql::wire::reply;
 use tare_sys::procedures::Kept;
 
@@ -53,10 +55,13 @@ pub fn serve_one(session: &mut Session) -> Next {
     let Some(mut reader) = session.client.reader.take() else {
         return Next::Quit;
     };
+    let _watched;
     let next = match reader.read(0) {
         Ok((packet, sequence)) => {
             session.client.writer.set_sequence(sequence);
             session.control.forget();
+            _watched = watch::watched(&session.control);
+            session.control.set_working(true);
             match packet.split_first() {
                 Some((&code, body)) if code == com::CHANGE_USER => {
                     // More packets may follow: this one is copied out of the buffer.
@@ -73,9 +78,12 @@ pub fn serve_one(session: &mut Session) -> Next {
         }
         Err(error) => return refuse(session, error, reader),
     };
+    session.control.set_working(false);
     if session.control.is_gone() {
         return Next::Quit;
     }
+    // What is left to send is no part of a statement's time.
+    session.control.start(Duration::ZERO);
     let flushed = session.client.writer.flush();
     let status = session.registration.status();
     status.set(Counter::BytesSent, session.client.writer.sent());

@@ -7,6 +7,7 @@ use tare::digest::Digest;
 
 use super::secret::shown;
 use super::text::record;
+use crate::command::limits::limits;
 use crate::execute;
 use crate::execute::columns::describe_prepared;
 use crate::execute::prepare::{self, Answer, Run};
@@ -41,6 +42,7 @@ pub fn prepare(session: &mut Session, body: &[u8]) -> Result<()> {
             "Can't create more than max_prepared_stmt_count statements (current value: 16382)",
         ));
     }
+    let _limits = limits(session, "");
     let point = tare::statement::start(&points::COM_PREPARE);
     tare::stage::set(&points::STARTING);
     let shown = shown(text);
@@ -163,6 +165,7 @@ pub fn execute(session: &mut Session, body: &[u8]) -> Result<()> {
         return Err(unknown(id, "mysqld_stmt_execute"));
     };
     let text = prepared.text.clone();
+    let _limits = limits(session, &text);
     let shown = shown(&text);
     point.prepared(&shown, &prepared.digest);
     point.executes(&prepared.instance);

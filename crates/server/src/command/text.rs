@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tare::digest::Digest;
 
 use super::secret::{shown, shown_message};
+use crate::command::limits::limits;
 use crate::execute;
 use crate::execute::count;
 use crate::execute::prepare::{self, Answer, Run};
@@ -45,6 +46,7 @@ pub fn text_query(session: &mut Session, text: &str) -> Result<()> {
 }
 
 fn statement(session: &mut Session, text: &str, more: bool) -> Result<()> {
+    let _limits = limits(session, text);
     let point = tare::statement::start(&points::QUERY);
     tare::stage::set(&points::STARTING);
     tare::thread::set_command(tare::Command::Query);

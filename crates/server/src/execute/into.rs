@@ -4,6 +4,7 @@ use super::prepare::{self, Run};
 use crate::session::Session;
 use tare_dialect::plan::Sql;
 use tare_mysql::error::Result;
+use tare_mysql::watch;
 use tare_query::rows::{NO_DATA, OneRow};
 use tare_store::Cursor;
 
@@ -45,8 +46,9 @@ fn each_row(
     let _snapshot = catalog.map(|c| c.statement());
     let mut cursor = connection.run(id)?;
     (run.bind)(&mut cursor)?;
+    let _reading = watch::reading();
     while cursor.step()? {
         each(&cursor)?;
     }
-    Ok(())
+    watch::whole()
 }

@@ -22,7 +22,7 @@ use super::session::Session;
 use super::show;
 use super::status::Counter;
 use tare_dialect::plan::{Action, Plan};
-use tare_mysql::error::Result;
+use tare_mysql::error::{Result, SqlError};
 use tare_mysql::memory;
 use tare_query::show::keeps_warnings;
 
@@ -65,17 +65,20 @@ pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
     if let Some(connection) = &mut session.connections.own {
         connection.statement_ended();
     }
-    match result {
-        Err(e) if e.code == 1317 => {
-            let error = session.control.interruption();
-            if error.code == 3024 {
-                let status = session.registration.status();
-                status.add(Counter::MaxExecutionTimeExceeded, 1);
-            }
-            Err(error)
-        }
-        other => other,
+    result.map_err(|error| interruption(session, error))
+}
+
+/// Why a statement has ended: what it worked in knows only that it was to.
+pub fn interruption(session: &Session, error: SqlError) -> SqlError {
+    if error.code != 1317 && error.code != 3024 {
+        return error;
     }
+    let error = session.control.interruption();
+    if error.code == 3024 {
+        let status = session.registration.status();
+        status.add(Counter::MaxExecutionTimeExceeded, 1);
+    }
+    error
 }
 
 /// Warns, once in each session, that the process that the server answers for has ended.

@@ -2,6 +2,7 @@
 
 use rusqlite::types::Value;
 
+use crate::execute::interruption;
 use crate::points;
 use crate::session::{Columns, Session, Uses};
 use crate::status::Counter;
@@ -53,7 +54,7 @@ pub fn translate_in(
     let (mode, sys) = (session.mode(), Sys::of(session.shared.config.series));
     let mut schema = SystemSchema::with(sys, session.connections.own()?);
     let plan = tare_dialect::translate::translate(text, database, &mut schema, generation, mode);
-    Ok(plan?)
+    plan.map_err(|error| interruption(session, error.into()))
 }
 
 /// Attaches what a statement names, and begins the transaction that it needs.

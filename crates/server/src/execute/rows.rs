@@ -11,6 +11,7 @@ use crate::status::Counter;
 use crate::transaction::{self, single_statement};
 use tare_dialect::plan::Sql;
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::watch;
 use tare_mysql::wire::bytes::put_lenenc;
 use tare_mysql::wire::column::{Column, WireType};
 use tare_mysql::wire::packets::put_packet;
@@ -105,6 +106,7 @@ fn send(
     let connection = session.connections.with(id)?;
     tare::stage::set(&points::EXECUTING);
     let wait = uses.and_then(|uses| session.tables.begin(uses));
+    let _reading = watch::reading();
     let mut cursor = connection.run(id)?;
     bind(&mut cursor)?;
     let known = |database: &str, table: &str, column: &str| {

@@ -13,14 +13,11 @@ use super::host_cache::Failure;
 use super::points;
 use super::session::{Client, Session};
 use super::shared::Shared;
-use super::socket::Stream;
+use super::socket::{Stream, WRITE};
 use super::state::SessionState;
 use tare_mysql::error::SqlError;
 use tare_mysql::wire::reply;
 use tare_store::Control;
-
-/// How long a client may take to take in a part of its result; MySQL's net_write_timeout.
-const WRITE: Duration = Duration::from_secs(60);
 
 /// How long a client may take to say who it is, TLS included; MySQL's connect_timeout.
 const LOGIN: Duration = Duration::from_secs(10);
@@ -52,8 +49,9 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
     let Incoming { stream, peer } = incoming;
     let stream = Arc::new(stream);
     stream.set_deadline(Some(LOGIN));
-    let _ = stream.set_write_timeout(Some(LOGIN));
+    stream.set_write_timeout(LOGIN);
     let control = Arc::new(Control::new(stream.clone()));
+    shared.keeper.keep(&control);
     let id = shared.registry.next_id();
     // MySQL's names: the socket and the loopback address are localhost.
     let away = peer.map(|peer| peer.ip().to_canonical());
@@ -115,7 +113,7 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
         reader.set_max_packet(shared.config.max_allowed_packet);
     }
     session.client.stream.set_deadline(None);
-    let _ = session.client.stream.set_write_timeout(Some(WRITE));
+    session.client.stream.set_write_timeout(WRITE);
     session.client.wait_at_most(&session.state);
     Some(session)
 }

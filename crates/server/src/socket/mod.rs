@@ -9,7 +9,7 @@ pub use self::tls::{Tls, cipher};
 pub use self::writer::PacketWriter;
 
 use std::fmt;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::net::UnixStream;
@@ -18,7 +18,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{SendFlags, send};
 use tare::Operation;
+use tare_mysql::watch;
 
 use crate::points::CLIENT_CONNECTION;
 
@@ -31,7 +33,20 @@ pub struct Stream {
     since: Instant,
     /// Until when reads may last altogether, in nanoseconds from `since`; 0 is without end.
     deadline_ns: AtomicU64,
+    write_timeout_ms: AtomicU64,
 }
+
+/// How often is looked whether a statement must end whose client takes in nothing.
+const LOOK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 20_000_000,
+};
+
+/// How long the client of a statement that must end may go on to take in nothing.
+const GRACE: Duration = Duration::from_millis(60);
+
+/// How long any client may; MySQL's net_write_timeout.
+pub const WRITE: Duration = Duration::from_secs(60);
 
 /// A socket.
 pub enum Socket {
@@ -66,6 +81,7 @@ impl Stream {
             tls: OnceLock::new(),
             since: Instant::now(),
             deadline_ns: AtomicU64::new(0),
+            write_timeout_ms: AtomicU64::new(WRITE.as_millis() as u64),
         }
     }
 
@@ -107,12 +123,10 @@ impl Stream {
         self.deadline_ns.store(at, Ordering::Relaxed);
     }
 
-    /// Limits how long one write may take.
-    pub fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        match &self.socket {
-            Socket::Unix(s) => s.set_write_timeout(timeout),
-            Socket::Tcp(s) => s.set_write_timeout(timeout),
-        }
+    /// Limits how long the client may take in nothing of what is sent.
+    pub fn set_write_timeout(&self, timeout: Duration) {
+        let ms = timeout.as_millis() as u64;
+        self.write_timeout_ms.store(ms, Ordering::Relaxed);
     }
 
     /// Ends the conversation: a thread that reads from the socket sees its end.
@@ -157,9 +171,40 @@ impl Stream {
     }
 
     fn write_raw(&self, bytes: &[u8]) -> io::Result<usize> {
-        match &self.socket {
-            Socket::Unix(s) => (&*s).write(bytes),
-            Socket::Tcp(s) => (&*s).write(bytes),
+        match self.write_now(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.write_slow(bytes),
+            done => done,
+        }
+    }
+
+    fn write_now(&self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(send(
+            self,
+            bytes,
+            SendFlags::DONTWAIT | SendFlags::NOSIGNAL,
+        )?)
+    }
+
+    /// The client has yet to take in what was sent before. It is not waited for when the statement must
+    /// end: what it got so far is no whole answer, and there is no way to tell it more.
+    #[cold]
+    fn write_slow(&self, bytes: &[u8]) -> io::Result<usize> {
+        let limit = Duration::from_millis(self.write_timeout_ms.load(Ordering::Relaxed));
+        let (since, mut stopped) = (Instant::now(), None);
+        loop {
+            let mut polled = [PollFd::new(self, PollFlags::OUT)];
+            // An error shows when it is written next.
+            let _ = poll(&mut polled, Some(&LOOK));
+            match self.write_now(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                done => return done,
+            }
+            let ends = watch::must_stop();
+            let waits = since.elapsed() >= limit
+                || ends && stopped.get_or_insert_with(Instant::now).elapsed() >= GRACE;
+            if waits {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
         }
     }
 
@@ -192,10 +237,16 @@ impl Stream {
         if let Some(tls) = self.tls.get() {
             return tls.write_all(self, bytes);
         }
-        match &self.socket {
-            Socket::Unix(s) => (&*s).write_all(bytes),
-            Socket::Tcp(s) => (&*s).write_all(bytes),
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match self.write_raw(rest) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(sent) => rest = &rest[sent..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
         }
+        Ok(())
     }
 
     /// Whether the client has closed its end. Does not block.

@@ -17,6 +17,8 @@ pub struct PacketWriter {
     stream: Arc<Stream>,
     packets: Packets,
     sent: u64,
+    /// A part of a packet may be all that the client has got: nothing can be told it any more.
+    broken: bool,
 }
 
 impl Deref for PacketWriter {
@@ -40,6 +42,7 @@ impl PacketWriter {
             stream,
             packets: Packets::default(),
             sent: 0,
+            broken: false,
         }
     }
 
@@ -64,8 +67,12 @@ impl PacketWriter {
         if bytes.is_empty() {
             return Ok(());
         }
+        if self.broken {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
         self.sent += bytes.len() as u64;
         let result = self.stream.send_all(bytes);
+        self.broken = result.is_err();
         self.packets.clear();
         result
     }

@@ -203,9 +203,12 @@ impl SessionState {
     pub fn sleep(&self, seconds: f64) -> bool {
         let end = Instant::now() + Duration::from_secs_f64(seconds.min(31_536_000.0));
         let _waits = crate::blocking::blocking();
+        // It looks itself. Where nothing else is left to do, it has slept, and is not interrupted.
+        self.control.set_working(false);
         loop {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
+                self.control.set_working(true);
                 return false;
             }
             if self.control.must_stop() {

@@ -18,6 +18,7 @@ mod depth;
 mod dialect;
 mod fair;
 mod foreign;
+mod kill;
 mod made;
 mod objects;
 mod packets;

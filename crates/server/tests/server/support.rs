@@ -164,6 +164,8 @@ pub fn code<T>(result: mysql::Result<T>) -> u16 {
 /// A client that sends what it is told, byte by byte.
 pub struct Raw {
     pub stream: UnixStream,
+    /// The connection's number.
+    pub id: u32,
 }
 
 impl Raw {
@@ -171,9 +173,13 @@ impl Raw {
     pub fn connect(running: &Running) -> Self {
         let stream = UnixStream::connect(running.socket()).expect("connects");
         stream.set_read_timeout(Some(PATIENCE)).expect("set");
-        let mut raw = Self { stream };
+        let mut raw = Self { stream, id: 0 };
         let greeting = raw.read().expect("a greeting");
         assert_eq!(greeting[0], 10, "protocol version");
+        // Behind the server's version, which ends with a zero.
+        let end = greeting.iter().position(|&b| b == 0).expect("a version") + 1;
+        let id = greeting[end..end + 4].try_into().expect("four bytes");
+        raw.id = u32::from_le_bytes(id);
         raw
     }
 
@@ -189,6 +195,11 @@ impl Raw {
         raw.send(1, &packet);
         assert_eq!(raw.read().expect("an answer")[0], 0, "OK");
         raw
+    }
+
+    /// Sends a COM_QUERY.
+    pub fn query(&mut self, sql: &str) {
+        self.send(0, &[b"\x03", sql.as_bytes()].concat());
     }
 
     /// Sends a packet of less than 16 MiB.

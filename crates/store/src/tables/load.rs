@@ -70,6 +70,7 @@ pub fn load(
         tables.insert(name, Arc::new(def));
     }
     // A view may be of a view that was made after it.
+    let mut done = Ok(());
     while !views.is_empty() {
         let before = views.len();
         views.retain_mut(|def| {
@@ -77,39 +78,47 @@ pub fn load(
             let Some(made) = def.view.as_deref().and_then(made) else {
                 return true;
             };
-            seen(db, attached, def, Some(made));
+            let found = seen(db, attached, def, Some(made));
+            if found.is_err() {
+                done = found;
+            }
             tables.insert(def.name.clone(), Arc::new(std::mem::take(def)));
             false
         });
         if views.len() == before {
             for mut def in std::mem::take(&mut views) {
-                seen(db, attached, &mut def, None);
+                seen(db, attached, &mut def, None)?;
                 tables.insert(def.name.clone(), Arc::new(def));
             }
         }
     }
+    done?;
     Ok(tables)
 }
 
 /// A view's columns: their names as SQLite has them, their types as their expressions say. One that names
-/// what is gone has no columns, as in MySQL.
+/// what is gone has no columns, as in MySQL. What ends here because a statement was killed is an error: it
+/// is kept for others, too.
 fn seen(
     db: &rusqlite::Connection,
     attached: &str,
     view: &mut TableDef,
     made: Option<Vec<ColumnDef>>,
-) {
-    let Ok(observed) = observe(db, attached, &view.name) else {
-        return;
+) -> Result<()> {
+    let observed = match observe(db, attached, &view.name) {
+        Err(error) if error.is_interruption() => return Err(error),
+        Err(_) => return Ok(()),
+        Ok(observed) => observed,
     };
     view.columns = observed.columns;
     let Some(made) = made.filter(|made| made.len() == view.columns.len()) else {
-        return;
+        return Ok(());
     };
     for (column, made) in view.columns.iter_mut().zip(made) {
         let name = std::mem::take(&mut column.name);
         *column = ColumnDef { name, ..made };
     }
+    Ok(())
 }
 
 /// A table that another program made: what SQLite knows of it.

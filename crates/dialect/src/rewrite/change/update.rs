@@ -10,6 +10,7 @@ use tare_mysql::types::{base_type, parts};
 
 use super::differs;
 use super::target::Target;
+use crate::depth::few;
 use crate::name::{last_name, quote, whole_name};
 use crate::plan::Sql;
 use crate::rewrite::insert::now;
@@ -38,6 +39,7 @@ impl Rewriter<'_> {
         let mut sql = format!("UPDATE{or} {}", target.sql());
         let (mut sets, mut checks) = (Vec::new(), HashMap::new());
         let mut certain = true;
+        few(update.assignments.len())?;
         for assignment in &mut update.assignments {
             let AssignmentTarget::ColumnName(name) = &assignment.target else {
                 return Err(near("("));

@@ -14,6 +14,7 @@ use tare_mysql::table::TableDef;
 pub(super) use self::default::now;
 use self::rows::Rows;
 use super::Rewriter;
+use crate::depth::few;
 use crate::name::{last_name, quote};
 use crate::near;
 use crate::node::query;
@@ -148,6 +149,7 @@ fn names(insert: &mut Insert) -> Result<Vec<String>> {
         }
         insert.source = Some(Box::new(query::values(vec![row])));
     }
+    few(names.len())?;
     for (i, name) in names.iter().enumerate() {
         if names[..i].iter().any(|n| n.eq_ignore_ascii_case(name)) {
             return Err(Error::AssignedTwice(name.clone()));

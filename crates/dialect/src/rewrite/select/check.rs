@@ -5,6 +5,7 @@ use sqlparser::ast::{
     Expr, LimitClause, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor, Value,
 };
 
+use crate::depth::{TABLES, few};
 use crate::join::shares_columns;
 use crate::near;
 use crate::rewrite::Rewriter;
@@ -44,6 +45,10 @@ impl Rewriter<'_> {
         let Some(scope) = self.names.scopes.last() else {
             return Ok(());
         };
+        // What commas join is not seen in the tokens.
+        if scope.relations.len() > TABLES {
+            return Err(Error::TooManyTables);
+        }
         for (i, one) in scope.relations.iter().enumerate() {
             let again = scope.relations[..i].iter().any(|other| {
                 !one.alias.is_empty()
@@ -59,9 +64,11 @@ impl Rewriter<'_> {
 
     /// What SQLite would not refuse, or not in MySQL's words.
     pub(in crate::rewrite) fn check(&self, query: &Query) -> Result<()> {
-        if let (SetExpr::Select(select), Some(order)) = (query.body.as_ref(), &query.order_by)
-            && let OrderByKind::Expressions(by) = &order.kind
+        let by = query.order_by.as_ref().map(|order| &order.kind);
+        if let (SetExpr::Select(select), Some(OrderByKind::Expressions(by))) =
+            (query.body.as_ref(), by)
         {
+            few(by.len())?;
             positions(
                 by.iter().map(|o| &o.expr),
                 &select.projection,

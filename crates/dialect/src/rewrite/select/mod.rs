@@ -13,9 +13,11 @@ use sqlparser::ast::{
     SelectItemQualifiedWildcardKind, SetExpr, TableFactor,
 };
 use tare_mysql::schema::is_system_schema;
+use tare_mysql::watch;
 
 use self::check::positions;
 use super::Rewriter;
+use crate::depth::few;
 use crate::plan::Sql;
 use crate::schema::{Rewritten, Schema};
 use crate::{function, near, walk};
@@ -45,10 +47,11 @@ impl Rewriter<'_> {
         let lock = query.locks.iter().any(|l| l.lock_type == LockType::Update);
         let found = calculates_found_rows(query);
         self.visit(query)?;
-        self.sql.text = query.to_string();
+        self.sql.text = watch::text(query)?;
         if found {
             query.limit_clause = None;
             query.order_by = None;
+            let query = watch::text(query)?;
             self.sql.found_rows = Some(format!("SELECT count(*) FROM ({query})"));
         }
         if lock {
@@ -70,6 +73,10 @@ impl Rewriter<'_> {
     pub(in crate::rewrite) fn select(&mut self, select: &mut Select) -> Result<()> {
         if select.into.is_some() {
             return Err(near("INTO"));
+        }
+        few(select.projection.len())?;
+        if let GroupByExpr::Expressions(by, _) = &select.group_by {
+            few(by.len())?;
         }
         let straight = select
             .select_modifiers

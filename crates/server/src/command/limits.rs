@@ -1,0 +1,39 @@
+//! A statement's limits hold from its first byte to its last row.
+
+use std::time::Duration;
+
+use crate::session::Session;
+use tare_dialect::hint;
+use tare_mysql::memory;
+
+/// While this lives, the session's statement has its limits.
+pub struct Limits {
+    _memory: memory::Statement,
+}
+
+/// A statement comes.
+#[inline]
+pub fn limits(session: &Session, text: &str) -> Limits {
+    session.control.start(at_most(session, text));
+    Limits {
+        _memory: memory::statement(session.shared.config.max_statement_memory),
+    }
+}
+
+/// How long a statement may run, as far as its first letters tell: whoever runs it knows more.
+fn at_most(session: &Session, text: &str) -> Duration {
+    let limit = session.settings.max_execution_time;
+    let first = text.trim_start_matches(|c: char| c.is_whitespace() || c == '(');
+    let begins = |word: &str| {
+        first
+            .get(..word.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(word))
+    };
+    if begins("SELECT") {
+        return hint::max_execution_time(first).unwrap_or(limit);
+    }
+    match ["WITH", "TABLE", "VALUES"].into_iter().any(begins) {
+        true => limit,
+        false => Duration::ZERO,
+    }
+}

@@ -1,0 +1,52 @@
+//! The thread that ends statements whose time is over, or whose client has gone. They look themselves,
+//! too, but one that reads large rows may not come to it for long: SQLite counts steps, and not what each
+//! of them takes.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tare::sync::PlainMutex;
+use tare_store::Control;
+
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Whoever may run statements.
+#[derive(Debug, Default)]
+pub struct Keeper {
+    controls: PlainMutex<Vec<Weak<Control>>>,
+}
+
+impl Keeper {
+    /// A session begins.
+    pub fn keep(&self, control: &Arc<Control>) {
+        self.controls.lock().push(Arc::downgrade(control));
+    }
+
+    /// Starts the thread. It ends when nobody else has the keeper.
+    pub fn start(self: &Arc<Self>) -> std::io::Result<()> {
+        let keeper = Arc::downgrade(self);
+        let run = move || {
+            while let Some(keeper) = keeper.upgrade() {
+                keeper.look();
+                drop(keeper);
+                std::thread::sleep(LOOK);
+            }
+        };
+        let name = "statement_keeper".into();
+        std::thread::Builder::new().name(name).spawn(run).map(drop)
+    }
+
+    fn look(&self) {
+        let mut working = Vec::new();
+        self.controls.lock().retain(|control| {
+            let control = control.upgrade();
+            let lives = control.is_some();
+            working.extend(control.filter(|control| control.works()));
+            lives
+        });
+        for control in working {
+            control.end_if_due();
+        }
+    }
+}

@@ -1,0 +1,418 @@
+//! A statement that is killed, timed out or abandoned ends soon, whatever it is in.
+//!
+//! Nothing here asserts how soon: that a statement ends at all says enough where it would go on for hours.
+//! The times are printed: `TARE_TEST_LONG=1 cargo test --release -p tare-server --test server kill:: --
+//! --nocapture` makes docs/security.md's.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use tare_dialect::function::Evaluation;
+
+use super::support::{PATIENCE, Raw, Running, code, errno, exec, one};
+
+/// Texts that some function takes longest for.
+const TEXTS: [(&str, &str); 7] = [
+    ("letters", "REPEAT('a', {})"),
+    ("two bytes", "REPEAT('é', {} / 2)"),
+    ("digits", "REPEAT('1', {})"),
+    ("members", "REPEAT('a,', {} / 2)"),
+    ("array", "CONCAT('[', REPEAT('1,', {} / 2), '1]')"),
+    (
+        "object",
+        "CONCAT('{\"a\":1', REPEAT(',\"a\":1', {} / 6), '}')",
+    ),
+    ("bytes", "REPEAT(x'ff', {})"),
+];
+
+/// What the other arguments are, all alike.
+const OTHERS: [&str; 4] = ["'a'", "1", "'$'", "t"];
+
+/// Calls of functions whose arguments are of several kinds, or have a grammar of their own.
+const OWN: [&str; 32] = [
+    "ADDDATE(t, INTERVAL 1 DAY)",
+    "CAST(t AS DECIMAL(65,30))",
+    "CONVERT(t USING latin1)",
+    "CONVERT_TZ(t, '+00:00', '+01:00')",
+    "CHAR(65, a.n, b.n USING utf8mb4)",
+    "DATE_ADD(t, INTERVAL a.n DAY)",
+    "DATE_SUB(t, INTERVAL a.n DAY)",
+    "EXTRACT(YEAR FROM t)",
+    "GET_FORMAT(DATE, 'USA')",
+    "GTID_SUBSET(CONCAT('3E11FA47-71CA-11E1-9E33-C80AA9429562:1-', a.n), '3E11FA47-71CA-11E1-9E33-C80AA9429562:7')",
+    "GTID_SUBTRACT(CONCAT('3E11FA47-71CA-11E1-9E33-C80AA9429562:1-', a.n), '3E11FA47-71CA-11E1-9E33-C80AA9429562:7')",
+    "JSON_CONTAINS_PATH(t, 'one', '$**.b')",
+    "JSON_EXTRACT(t, '$**[*]')",
+    "JSON_INSERT(t, '$[0]', 1)",
+    "JSON_REPLACE(t, '$[0]', 1)",
+    "JSON_SET(t, '$[0]', 1)",
+    "JSON_STORAGE_SIZE(t)",
+    "LOCATE(CONCAT(t, 'b'), CONCAT(t, t))",
+    "MAKE_SET(7, t, t, t)",
+    "MAKETIME(a.n, 1, 1)",
+    "REGEXP_REPLACE(t, 'a', 'b')",
+    "REPLACE(t, 'a', 'bb')",
+    "SHA2(t, 512)",
+    "SUBDATE(t, INTERVAL 1 DAY)",
+    "SUBSTRING_INDEX(t, ',', 100000000)",
+    "SUBSTRING_INDEX(t, ',', -100000000)",
+    "TIMESTAMPADD(DAY, a.n, t)",
+    "TIMESTAMPDIFF(DAY, t, '2020-01-01')",
+    "TRIM(LEADING 'a' FROM t)",
+    "TRIM(TRAILING 'a' FROM t)",
+    "t LIKE '%a%b'",
+    "t REGEXP 'b'",
+];
+
+/// Whatever MySQL's dialect has as an operator, over numbers as large as they get.
+const OPERATORS: [&str; 6] = [
+    "t = REVERSE(t)",
+    "CONCAT(t, 'a') < CONCAT(t, 'b')",
+    "t IN ('x', t)",
+    "CAST(t AS DECIMAL(65,30)) * a.n / 7",
+    "t + a.n",
+    "HEX(t) | a.n",
+];
+
+/// Functions that refuse whatever they are called with, or stand in no query such as these.
+const NEVER: [&str; 6] = [
+    "default",
+    "grouping",
+    "load_file",
+    "master_pos_wait",
+    "name_const",
+    "values",
+];
+
+fn is_long() -> bool {
+    std::env::var_os("TARE_TEST_LONG").is_some()
+}
+
+/// A server with a table `n` of a thousand numbers, and a table `big` of long texts.
+fn running() -> Running {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(&mut conn, "SET GLOBAL max_execution_time = 0");
+    exec(&mut conn, "CREATE TABLE n (n INT PRIMARY KEY)");
+    let numbers: Vec<String> = (1..=1000).map(|n| format!("({n})")).collect();
+    exec(
+        &mut conn,
+        &format!("INSERT INTO n VALUES {}", numbers.join(",")),
+    );
+    exec(
+        &mut conn,
+        "CREATE TABLE big (kind VARCHAR(20) PRIMARY KEY, t LONGTEXT)",
+    );
+    // A text has 64 MiB at most.
+    let bytes = if is_long() { 60_000_000 } else { 300_000 };
+    for (kind, text) in TEXTS {
+        let text = text.replace("{}", &bytes.to_string());
+        exec(
+            &mut conn,
+            &format!("INSERT INTO big VALUES ('{kind}', {text})"),
+        );
+    }
+    running
+}
+
+/// A session that is told what to run, and tells how it ended, and when.
+struct Worker {
+    id: String,
+    work: mpsc::Sender<String>,
+    ended: mpsc::Receiver<(u16, Instant)>,
+}
+
+impl Worker {
+    fn of(running: &Running) -> Self {
+        let mut conn = running.client();
+        let id = one(&mut conn, "SELECT CONNECTION_ID()");
+        let (work, told) = mpsc::channel::<String>();
+        let (tell, ended) = mpsc::channel();
+        thread::spawn(move || {
+            for sql in told {
+                let result = code(conn.query_drop(sql));
+                if tell.send((result, Instant::now())).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { id, work, ended }
+    }
+
+    /// Runs a statement, and kills it when it has run for a while: how it ended, and how long after the
+    /// KILL.
+    fn kill(&self, root: &mut Conn, sql: &str) -> (u16, Duration) {
+        // What came too late for the one before.
+        while self.ended.try_recv().is_ok() {}
+        self.work.send(sql.to_owned()).expect("the worker lives");
+        let runs = format!(
+            "SELECT COUNT(*) FROM information_schema.processlist WHERE id = {} AND command = 'Query'",
+            self.id
+        );
+        let since = Instant::now();
+        while one(root, &runs) != "1" {
+            if let Ok((code, _)) = self.ended.try_recv() {
+                return (code, Duration::ZERO);
+            }
+            assert!(since.elapsed() < PATIENCE, "{sql} begins");
+        }
+        thread::sleep(Duration::from_millis(if is_long() { 40 } else { 5 }));
+        let killed = Instant::now();
+        exec(root, &format!("KILL QUERY {}", self.id));
+        let (code, ended) = self
+            .ended
+            .recv_timeout(PATIENCE)
+            .unwrap_or_else(|_| panic!("{sql} goes on"));
+        (code, ended.saturating_duration_since(killed))
+    }
+}
+
+/// A function's calls: one argument is a long text, and the others are alike.
+fn calls(name: &str, fewest: u8, most: u8) -> Vec<String> {
+    let own = OWN.iter().filter(|call| {
+        let called = call.split('(').next();
+        called.is_some_and(|called| called.eq_ignore_ascii_case(name))
+    });
+    let mut calls: Vec<String> = own.map(|call| (*call).to_owned()).collect();
+    let fewest = usize::from(fewest);
+    let count = usize::from(most).min(fewest.max(1) + 2);
+    for count in [fewest, count] {
+        for at in 0..count.max(1) {
+            for other in OTHERS {
+                let arguments: Vec<&str> = (0..count)
+                    .map(|i| if i == at { "t" } else { other })
+                    .collect();
+                calls.push(format!("{name}({})", arguments.join(", ")));
+            }
+        }
+    }
+    // What needs numbers or a date, none of which is long.
+    for all in ["a.n", "1", "'2020-01-01'", "'a'"] {
+        calls.push(format!("{name}({})", vec![all; fewest.max(1)].join(", ")));
+    }
+    let mut seen = std::collections::HashSet::new();
+    calls.retain(|call| seen.insert(call.clone()));
+    calls
+}
+
+/// Statements that would go on for hours, each calling it again and again.
+fn statements(call: &str, kind: &str, is_aggregate: bool) -> Vec<String> {
+    let big = format!("(SELECT t FROM big WHERE kind = '{kind}') x");
+    match is_aggregate {
+        true => vec![format!(
+            "SELECT COUNT(v) FROM (SELECT (SELECT {call} FROM n b, {big} WHERE b.n % 10 = 0 OR a.n = 0) \
+             AS v FROM n a, n c, n d) e"
+        )],
+        false => vec![
+            format!("SELECT COUNT({call}) FROM n a, n b, n c, {big}"),
+            format!(
+                "SELECT COUNT(v) FROM (SELECT {call} OVER (ORDER BY a.n) AS v FROM n a, n b, {big}) d"
+            ),
+        ],
+    }
+}
+
+/// Kills statements that call a function, until one was: the longest that one took to end; `None`, where
+/// all of them ended by themselves.
+fn kill_all(
+    worker: &Worker,
+    root: &mut Conn,
+    (name, calls, is_aggregate): (&str, Vec<String>, bool),
+    slowest: &mut Vec<(Duration, String)>,
+) -> bool {
+    let mut killed = false;
+    for call in calls {
+        for (kind, _) in TEXTS {
+            for sql in statements(&call, kind, is_aggregate) {
+                let (code, after) = worker.kill(root, &sql);
+                if code == 1317 {
+                    killed = true;
+                    slowest.push((after, format!("{call} of {kind}")));
+                }
+                assert_ne!(code, 0, "{name}: {sql} ends by itself");
+                if killed && !is_long() {
+                    return true;
+                }
+            }
+        }
+    }
+    killed
+}
+
+/// Prints what took longest to end.
+fn print_slowest(mut slowest: Vec<(Duration, String)>) {
+    slowest.sort();
+    let count = slowest.len();
+    println!("{count} statements killed; the slowest to end:");
+    for (after, call) in slowest.iter().rev().take(25) {
+        println!("  {:8.1} ms  {call}", after.as_secs_f64() * 1000.0);
+    }
+    for part in [50, 90, 99] {
+        if let Some((after, _)) = slowest.get(count * part / 100) {
+            println!("  {part} %: {:.1} ms", after.as_secs_f64() * 1000.0);
+        }
+    }
+}
+
+#[test]
+fn every_function_ends_when_its_statement_is_killed() {
+    let running = running();
+    let (worker, mut root) = (Worker::of(&running), running.client());
+    let mut slowest = Vec::new();
+    let mut none = Vec::new();
+    let only = std::env::var("TARE_TEST_FUNCTION").ok();
+    for function in tare_functions::FAMILIES.iter().copied().flatten() {
+        let signature = &function.signature;
+        let name = signature.name;
+        if NEVER.contains(&name) || only.as_deref().is_some_and(|only| only != name) {
+            continue;
+        }
+        let calls = calls(name, signature.fewest, signature.most);
+        let is_aggregate = signature.evaluation == Evaluation::Aggregate;
+        if !kill_all(
+            &worker,
+            &mut root,
+            (name, calls, is_aggregate),
+            &mut slowest,
+        ) {
+            none.push(name);
+        }
+        if is_long() {
+            let of_it = slowest.iter().filter(|(_, call)| call.starts_with(name));
+            if let Some((after, call)) = of_it.max() {
+                println!("{:8.1} ms  {call}", after.as_secs_f64() * 1000.0);
+            }
+        }
+    }
+    for call in OWN.iter().chain(&OPERATORS) {
+        if !kill_all(
+            &worker,
+            &mut root,
+            (call, vec![(*call).to_owned()], false),
+            &mut slowest,
+        ) {
+            none.push(call);
+        }
+    }
+    print_slowest(slowest);
+    assert!(
+        none.is_empty(),
+        "no call of these could be killed: {none:?}"
+    );
+}
+
+/// Statements that would go on for hours: each part of what runs them.
+const ENDLESS: [&str; 7] = [
+    // SQLite's machine.
+    "SELECT COUNT(*) FROM n a, n b, n c, n d WHERE a.n + b.n > c.n * d.n",
+    // A sort, by a collation of ours and by numbers.
+    "SELECT COUNT(*) FROM (SELECT a.n FROM n a, n b, n c, n d ORDER BY CONCAT('é', b.n, c.n), a.n \
+     LIMIT 100000000000) s",
+    "SELECT MAX(s) FROM (SELECT a.n * 1.5 AS s FROM n a, n b, n c, n d ORDER BY 1 LIMIT 100000000000) s",
+    // Groups.
+    "SELECT COUNT(*) FROM (SELECT GROUP_CONCAT(b.n), SUM(c.n) FROM n a, n b, n c, n d GROUP BY a.n) s",
+    "SELECT COUNT(DISTINCT a.n, b.n, c.n, d.n) FROM n a, n b, n c, n d",
+    // It waits.
+    "SELECT SLEEP(100000)",
+    // A client that takes in nothing: there are 64 GB to send.
+    "SELECT REPEAT('x', 64000) FROM n a, n b",
+];
+
+/// Whether a connection is there, and runs something.
+fn runs(root: &mut Conn, id: u32) -> bool {
+    let of_it = format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id} AND");
+    one(root, &format!("{of_it} command = 'Query'")) == "1"
+}
+
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let since = Instant::now();
+    while !is_so() {
+        assert!(since.elapsed() < PATIENCE, "{what}");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A client that sends a statement, and has read nothing of the answer.
+fn sent(running: &Running, sql: &str) -> Raw {
+    let mut raw = Raw::root(running);
+    raw.query("USE test");
+    assert_eq!(raw.read().expect("an answer")[0], 0, "OK");
+    raw.query(sql);
+    raw
+}
+
+/// Waits until it runs.
+fn begun(running: &Running, root: &mut Conn, sql: &str) -> Raw {
+    let raw = sent(running, sql);
+    until(&format!("{sql} begins"), || runs(root, raw.id));
+    raw
+}
+
+#[test]
+fn whatever_ends_a_statement_ends_it_wherever_it_is() {
+    let running = running();
+    let mut root = running.client();
+    for sql in ENDLESS {
+        for end in ["KILL QUERY", "KILL"] {
+            let raw = begun(&running, &mut root, sql);
+            thread::sleep(Duration::from_millis(10));
+            let told = errno(&mut root, &format!("{end} {}", raw.id));
+            assert_eq!(told, 0, "{end}: {sql}");
+            until(&format!("{sql} ends by {end}"), || !runs(&mut root, raw.id));
+        }
+        // A client that goes away.
+        let raw = begun(&running, &mut root, sql);
+        let id = raw.id;
+        drop(raw);
+        until(&format!("{sql} is abandoned"), || !runs(&mut root, id));
+        // And time.
+        let hinted = sql.replacen("SELECT", "SELECT /*+ MAX_EXECUTION_TIME(20) */", 1);
+        if sql.contains("REPEAT") {
+            // The client takes in what was sent until then, and may be told no more.
+            let mut raw = sent(&running, &hinted);
+            thread::sleep(Duration::from_millis(10));
+            while raw.read().is_some_and(|packet| packet[0] != 0xff) {}
+        } else {
+            // SLEEP by itself returns 1.
+            let expected = if sql.contains("SLEEP") { 0 } else { 3024 };
+            assert_eq!(errno(&mut running.client(), &hinted), expected, "{hinted}");
+        }
+    }
+}
+
+#[test]
+fn a_statement_is_killed_while_it_waits_for_another_process() {
+    let running = running();
+    let mut root = running.client();
+    // As a backup would: nobody may write.
+    let file = running.directory.path().join("test.db");
+    let other = rusqlite::Connection::open(&file).expect("opens");
+    other.execute_batch("BEGIN IMMEDIATE").expect("locks");
+    let raw = begun(&running, &mut root, "UPDATE n SET n = n + 1000");
+    exec(&mut root, &format!("KILL QUERY {}", raw.id));
+    until("it ends", || !runs(&mut root, raw.id));
+    drop(other);
+    assert_eq!(one(&mut root, "SELECT MAX(n) FROM n"), "1000");
+}
+
+#[test]
+fn what_translates_a_statement_has_no_more_memory_than_it() {
+    let running = Running::with(|c| c.max_statement_memory = 16 << 20);
+    let mut conn = running.client();
+    exec(&mut conn, "CREATE TABLE t (a INT, b INT)");
+    let rows = |count: usize| format!("INSERT INTO t VALUES (1,2){}", ",(1,2)".repeat(count));
+    exec(&mut conn, &rows(1000));
+    for sql in [
+        rows(1_000_000),
+        format!("SELECT 1 IN (1{})", ",1".repeat(3_000_000)),
+        format!("SELECT {}1", "1,".repeat(3_000_000)),
+        format!("SET @a = CONCAT('a'{})", ",'a'".repeat(1_000_000)),
+    ] {
+        assert_eq!(errno(&mut conn, &sql), 1041, "{}", &sql[..40]);
+        assert!(conn.prep(&sql).is_err(), "{}", &sql[..40]);
+    }
+    assert_eq!(one(&mut conn, "SELECT COUNT(*) FROM t"), "1001");
+}
