@@ -112,12 +112,40 @@ pub(crate) static HELPERS: &[Helper] = &[
         Ok(value)
     })
     .volatile(),
+    helper("tare_deeper", 2, 2, deeper).volatile(),
     helper("tare_updated", 1, 1, |ctx| {
         ctx.session.count_updated();
         ctx.get(0)
     })
     .volatile(),
 ];
+
+/// How many steps a row of a recursive query is away from the first ones, as a text: one more than the row
+/// that it comes of, which is nothing for the first ones. 3636, where it is too many.
+fn deeper(ctx: &Call<'_>) -> Answer {
+    let before = text(ctx, 0).and_then(|steps| steps.parse::<u64>().ok());
+    let steps = before.map_or(0, |steps| steps + 1);
+    let limit = match ctx.session.variable("session", "cte_max_recursion_depth") {
+        Value::Integer(limit) => limit as u64,
+        _ => 1000,
+    };
+    // A row that may be there already is no step, and others come of the new ones alone.
+    let allowed = if int(ctx, 1) == Some(1) {
+        limit + 1
+    } else {
+        limit
+    };
+    if steps < allowed {
+        return Ok(Value::Text(steps.to_string()));
+    }
+    let after = limit + 1;
+    Err(raise(SqlError::new(
+        3636,
+        format!(
+            "Recursive query aborted after {after} iterations. Try increasing @@cte_max_recursion_depth to a larger value."
+        ),
+    )))
+}
 
 fn last_insert_id(ctx: &Call<'_>) -> Answer {
     if ctx.is_empty() {

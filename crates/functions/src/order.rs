@@ -56,9 +56,21 @@ impl Order for Exact {
     }
 }
 
+/// All texts are the same: UNION leaves a column out of what it compares.
+struct Any;
+
+impl Order for Any {
+    const NAME: &'static CStr = c"tare_any";
+
+    fn compare(_: &[u8], _: &[u8], _: &dyn Fn() -> bool) -> Ordering {
+        Ordering::Equal
+    }
+}
+
 /// Gives a connection all of them, for a session.
 pub fn register(db: &Connection, session: &Arc<dyn Session>) -> rusqlite::Result<()> {
     add::<General>(db, session)?;
+    add::<Any>(db, session)?;
     add::<Time>(db, session)?;
     add::<Exact>(db, session)
 }

@@ -11,6 +11,7 @@ mod like;
 mod made;
 mod member;
 mod moment;
+mod recursive;
 mod rewriter;
 mod rollup;
 mod scalar;

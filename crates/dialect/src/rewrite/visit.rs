@@ -81,8 +81,9 @@ impl VisitorMut for Rewriter<'_> {
         ControlFlow::Continue(())
     }
 
-    fn post_visit_query(&mut self, _query: &mut Query) -> ControlFlow<Error> {
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         self.names.types.forget();
+        self.limit_recursion(query);
         self.names.scopes.pop();
         if let Some(Some(outer)) = self.outer.pop() {
             self.names.ctes = outer;

@@ -6,6 +6,7 @@
 /// Variables that change what the server does, by name.
 const EFFECTIVE: &[&str] = &[
     "autocommit",
+    "cte_max_recursion_depth",
     "foreign_key_checks",
     "identity",
     "innodb_flush_log_at_trx_commit",

@@ -158,6 +158,84 @@ fn who_reads_in_a_transaction_does_not_stop_writers() {
 }
 
 #[test]
+fn a_recursive_query_goes_on_as_far_as_it_may() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(&mut conn, "SET cte_max_recursion_depth = 1000");
+    let to = |n: u32, union: &str| {
+        format!(
+            "WITH RECURSIVE c (n) AS (SELECT 1 {union} SELECT n + 1 FROM c WHERE n < {n}) \
+             SELECT COUNT(*), MAX(n) FROM c"
+        )
+    };
+    for union in ["UNION ALL", "UNION", "UNION DISTINCT"] {
+        assert_eq!(one(&mut conn, &to(1000, union)), "1000|1000", "{union}");
+        assert_eq!(errno(&mut conn, &to(1002, union)), 3636, "{union}");
+    }
+    assert_eq!(errno(&mut conn, &to(1001, "UNION ALL")), 3636);
+    let message = conn
+        .query_drop(to(5000, "UNION ALL"))
+        .expect_err("too far")
+        .to_string();
+    assert!(
+        message.contains(
+            "Recursive query aborted after 1001 iterations. Try increasing @@cte_max_recursion_depth to a larger value."
+        ),
+        "{message}"
+    );
+    exec(&mut conn, "SET cte_max_recursion_depth = 5000");
+    assert_eq!(one(&mut conn, &to(5000, "UNION ALL")), "5000|5000");
+    exec(&mut conn, "SET cte_max_recursion_depth = 0");
+    assert_eq!(errno(&mut conn, &to(1, "UNION ALL")), 3636);
+    // It is steps that count, and not rows: a tree of 1,023 of them is nine steps high.
+    exec(&mut conn, "SET cte_max_recursion_depth = 10");
+    exec(&mut conn, "CREATE TABLE t (id INT PRIMARY KEY, parent INT)");
+    let rows: Vec<String> = (1..1024).map(|id| format!("({id}, {})", id / 2)).collect();
+    exec(
+        &mut conn,
+        &format!("INSERT INTO t VALUES {}", rows.join(",")),
+    );
+    for term in [
+        "SELECT t.* FROM t JOIN c ON t.parent = c.id",
+        "SELECT t.id, t.parent FROM c AS up, t WHERE t.parent = up.id",
+        "SELECT t.id, c.id FROM c LEFT JOIN t ON t.parent = c.id WHERE t.id IS NOT NULL",
+    ] {
+        let tree = format!(
+            "WITH RECURSIVE c AS (SELECT * FROM t WHERE id = 1 UNION ALL {term}) SELECT * FROM c"
+        );
+        let found = super::support::rows(&mut conn, &tree);
+        assert_eq!(found.len(), 1023, "{term}");
+        assert!(found.iter().all(|row| row.len() == 2), "{term}");
+        exec(&mut conn, &format!("CREATE VIEW v AS {tree}"));
+        assert_eq!(
+            one(&mut conn, "SELECT COUNT(*), MAX(id) FROM v"),
+            "1023|1023"
+        );
+        exec(&mut conn, "DROP VIEW v");
+    }
+    // A ring ends by itself where rows that are there do not come again.
+    let ring = |union: &str| {
+        format!(
+            "WITH RECURSIVE c AS (SELECT 1 AS n {union} SELECT (n + 1) % 5 FROM c), \
+             d AS (SELECT * FROM c) SELECT COUNT(*) FROM d JOIN c USING (n)"
+        )
+    };
+    assert_eq!(one(&mut conn, &ring("UNION")), "5");
+    assert_eq!(errno(&mut conn, &ring("UNION ALL")), 3636);
+    // Two ways on from each row, and a star.
+    let two = "WITH RECURSIVE c (n) AS (SELECT 1 UNION SELECT n + 1 FROM c WHERE n < 6 \
+               UNION SELECT n * 2 FROM c WHERE n < 6) SELECT COUNT(*), SUM(n) FROM c";
+    assert_eq!(one(&mut conn, two), "8|39");
+    let star = "WITH RECURSIVE c (n, m) AS (SELECT 1, 2 UNION ALL SELECT * FROM c) SELECT 1 FROM c";
+    assert_eq!(errno(&mut conn, star), 3636);
+    // A prepared statement sees the variable's value of when it runs.
+    let statement = conn.prep(to(20, "UNION ALL")).expect("prepares");
+    assert_eq!(code(conn.exec_drop(&statement, ())), 3636);
+    exec(&mut conn, "SET cte_max_recursion_depth = 20");
+    assert_eq!(code(conn.exec_drop(&statement, ())), 0);
+}
+
+#[test]
 fn a_hint_limits_the_time_of_a_statement() {
     let running = Running::start();
     let mut conn = running.client();

@@ -69,7 +69,10 @@ impl Running {
         change(&mut config);
         let server = Server::start(config).expect("the server starts");
         let running = Self { server, directory };
-        exec(&mut running.root(), "CREATE DATABASE test");
+        let mut root = running.root();
+        exec(&mut root, "CREATE DATABASE test");
+        // Queries that have no end are what many tests end.
+        exec(&mut root, "SET GLOBAL cte_max_recursion_depth = 4294967295");
         running
     }
 
