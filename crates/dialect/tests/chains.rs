@@ -272,3 +272,25 @@ fn whatever_translates_a_statement_looks_whether_it_was_killed() {
         }
     }
 }
+
+#[test]
+fn whatever_translates_a_statement_is_bounded() {
+    let list = |item: &str, count: usize| vec![item; count].join(", ");
+    for (text, code) in [
+        (format!("SELECT {}", list("1", 4096)), 0),
+        (format!("SELECT {}", list("1", 4097)), 1117),
+        (format!("SELECT 1 ORDER BY {}", list("1", 4097)), 1117),
+        (
+            format!("SELECT n FROM t GROUP BY {}", list("n", 4097)),
+            1117,
+        ),
+        (
+            format!("INSERT INTO t ({}) VALUES (1)", list("n", 4097)),
+            1117,
+        ),
+        (format!("UPDATE t SET {}", list("n = 1", 4097)), 1117),
+        (format!("SELECT 1 FROM t, {}", list("u", 61)), 1116),
+    ] {
+        assert_eq!(looks(&text, 0).1, code, "{}", &text[..60]);
+    }
+}

@@ -67,7 +67,7 @@ const READ: &[&str] = &[
     "random_bytes", "regexp_instr", "regexp_substr", "release_all_locks", "release_lock", "repeat",
     "right", "row_count", "sec_to_time", "second", "sin", "sleep", "sqrt", "str_to_date", "subtime",
     "sysdate", "tan", "tare_abs", "tare_add", "tare_add_int", "tare_bits", "tare_char",
-    "tare_date_add", "tare_datetime", "tare_decimal", "tare_div", "tare_div_int", "tare_exact",
+    "tare_date_add", "tare_datetime", "tare_decimal", "tare_deeper", "tare_div", "tare_div_int", "tare_exact",
     "tare_extract", "tare_greatest", "tare_greatest_text", "tare_insert", "tare_int", "tare_intdiv",
     "tare_interval", "tare_interval_of", "tare_json_object", "tare_least", "tare_least_text",
     "tare_like", "tare_like_exactly", "tare_like_from", "tare_like_to", "tare_local", "tare_member", "tare_mod",

@@ -194,8 +194,17 @@ impl Accounts {
         let mut made = list.clone();
         let result = change(&mut made)?;
         let failed = |what: &Path, error: io::Error| {
-            let text = format!("Can't create/write to file '{}' ({error})", what.display());
-            tare_mysql::SqlError::new(1, text)
+            let file = what.display();
+            match error.kind() {
+                io::ErrorKind::StorageFull => tare_mysql::SqlError::new(
+                    1021,
+                    format!("Disk full ({file}); free some space and try again"),
+                ),
+                _ => tare_mysql::SqlError::new(
+                    1026,
+                    format!("Error writing file '{file}' ({error})"),
+                ),
+            }
         };
         for (own, file) in self.files.iter().enumerate() {
             if let (Secret::Plain(new), Secret::Plain(old)) = (&made[own].secret, &list[own].secret)

@@ -8,64 +8,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::calls::{OWN, TEXTS, fill, functions, is_long};
+use super::support::{PATIENCE, Raw, Running, code, errno, exec, one};
 use mysql::Conn;
 use mysql::prelude::Queryable;
-use tare_dialect::function::Evaluation;
-
-use super::support::{PATIENCE, Raw, Running, code, errno, exec, one};
-
-/// Texts that some function takes longest for.
-const TEXTS: [(&str, &str); 7] = [
-    ("letters", "REPEAT('a', {})"),
-    ("two bytes", "REPEAT('é', {} / 2)"),
-    ("digits", "REPEAT('1', {})"),
-    ("members", "REPEAT('a,', {} / 2)"),
-    ("array", "CONCAT('[', REPEAT('1,', {} / 2), '1]')"),
-    (
-        "object",
-        "CONCAT('{\"a\":1', REPEAT(',\"a\":1', {} / 6), '}')",
-    ),
-    ("bytes", "REPEAT(x'ff', {})"),
-];
-
-/// What the other arguments are, all alike.
-const OTHERS: [&str; 4] = ["'a'", "1", "'$'", "t"];
-
-/// Calls of functions whose arguments are of several kinds, or have a grammar of their own.
-const OWN: [&str; 32] = [
-    "ADDDATE(t, INTERVAL 1 DAY)",
-    "CAST(t AS DECIMAL(65,30))",
-    "CONVERT(t USING latin1)",
-    "CONVERT_TZ(t, '+00:00', '+01:00')",
-    "CHAR(65, a.n, b.n USING utf8mb4)",
-    "DATE_ADD(t, INTERVAL a.n DAY)",
-    "DATE_SUB(t, INTERVAL a.n DAY)",
-    "EXTRACT(YEAR FROM t)",
-    "GET_FORMAT(DATE, 'USA')",
-    "GTID_SUBSET(CONCAT('3E11FA47-71CA-11E1-9E33-C80AA9429562:1-', a.n), '3E11FA47-71CA-11E1-9E33-C80AA9429562:7')",
-    "GTID_SUBTRACT(CONCAT('3E11FA47-71CA-11E1-9E33-C80AA9429562:1-', a.n), '3E11FA47-71CA-11E1-9E33-C80AA9429562:7')",
-    "JSON_CONTAINS_PATH(t, 'one', '$**.b')",
-    "JSON_EXTRACT(t, '$**[*]')",
-    "JSON_INSERT(t, '$[0]', 1)",
-    "JSON_REPLACE(t, '$[0]', 1)",
-    "JSON_SET(t, '$[0]', 1)",
-    "JSON_STORAGE_SIZE(t)",
-    "LOCATE(CONCAT(t, 'b'), CONCAT(t, t))",
-    "MAKE_SET(7, t, t, t)",
-    "MAKETIME(a.n, 1, 1)",
-    "REGEXP_REPLACE(t, 'a', 'b')",
-    "REPLACE(t, 'a', 'bb')",
-    "SHA2(t, 512)",
-    "SUBDATE(t, INTERVAL 1 DAY)",
-    "SUBSTRING_INDEX(t, ',', 100000000)",
-    "SUBSTRING_INDEX(t, ',', -100000000)",
-    "TIMESTAMPADD(DAY, a.n, t)",
-    "TIMESTAMPDIFF(DAY, t, '2020-01-01')",
-    "TRIM(LEADING 'a' FROM t)",
-    "TRIM(TRAILING 'a' FROM t)",
-    "t LIKE '%a%b'",
-    "t REGEXP 'b'",
-];
 
 /// Whatever MySQL's dialect has as an operator, over numbers as large as they get.
 const OPERATORS: [&str; 6] = [
@@ -77,44 +23,12 @@ const OPERATORS: [&str; 6] = [
     "HEX(t) | a.n",
 ];
 
-/// Functions that refuse whatever they are called with, or stand in no query such as these.
-const NEVER: [&str; 6] = [
-    "default",
-    "grouping",
-    "load_file",
-    "master_pos_wait",
-    "name_const",
-    "values",
-];
-
-fn is_long() -> bool {
-    std::env::var_os("TARE_TEST_LONG").is_some()
-}
-
-/// A server with a table `n` of a thousand numbers, and a table `big` of long texts.
+/// A server with long texts.
 fn running() -> Running {
     let running = Running::start();
-    let mut conn = running.client();
-    exec(&mut conn, "SET GLOBAL max_execution_time = 0");
-    exec(&mut conn, "CREATE TABLE n (n INT PRIMARY KEY)");
-    let numbers: Vec<String> = (1..=1000).map(|n| format!("({n})")).collect();
-    exec(
-        &mut conn,
-        &format!("INSERT INTO n VALUES {}", numbers.join(",")),
-    );
-    exec(
-        &mut conn,
-        "CREATE TABLE big (kind VARCHAR(20) PRIMARY KEY, t LONGTEXT)",
-    );
+    exec(&mut running.root(), "SET GLOBAL max_execution_time = 0");
     // A text has 64 MiB at most.
-    let bytes = if is_long() { 60_000_000 } else { 300_000 };
-    for (kind, text) in TEXTS {
-        let text = text.replace("{}", &bytes.to_string());
-        exec(
-            &mut conn,
-            &format!("INSERT INTO big VALUES ('{kind}', {text})"),
-        );
-    }
+    fill(&running, if is_long() { 60_000_000 } else { 300_000 });
     running
 }
 
@@ -168,34 +82,6 @@ impl Worker {
             .unwrap_or_else(|_| panic!("{sql} goes on"));
         (code, ended.saturating_duration_since(killed))
     }
-}
-
-/// A function's calls: one argument is a long text, and the others are alike.
-fn calls(name: &str, fewest: u8, most: u8) -> Vec<String> {
-    let own = OWN.iter().filter(|call| {
-        let called = call.split('(').next();
-        called.is_some_and(|called| called.eq_ignore_ascii_case(name))
-    });
-    let mut calls: Vec<String> = own.map(|call| (*call).to_owned()).collect();
-    let fewest = usize::from(fewest);
-    let count = usize::from(most).min(fewest.max(1) + 2);
-    for count in [fewest, count] {
-        for at in 0..count.max(1) {
-            for other in OTHERS {
-                let arguments: Vec<&str> = (0..count)
-                    .map(|i| if i == at { "t" } else { other })
-                    .collect();
-                calls.push(format!("{name}({})", arguments.join(", ")));
-            }
-        }
-    }
-    // What needs numbers or a date, none of which is long.
-    for all in ["a.n", "1", "'2020-01-01'", "'a'"] {
-        calls.push(format!("{name}({})", vec![all; fewest.max(1)].join(", ")));
-    }
-    let mut seen = std::collections::HashSet::new();
-    calls.retain(|call| seen.insert(call.clone()));
-    calls
 }
 
 /// Statements that would go on for hours, each calling it again and again.
@@ -263,15 +149,7 @@ fn every_function_ends_when_its_statement_is_killed() {
     let (worker, mut root) = (Worker::of(&running), running.client());
     let mut slowest = Vec::new();
     let mut none = Vec::new();
-    let only = std::env::var("TARE_TEST_FUNCTION").ok();
-    for function in tare_functions::FAMILIES.iter().copied().flatten() {
-        let signature = &function.signature;
-        let name = signature.name;
-        if NEVER.contains(&name) || only.as_deref().is_some_and(|only| only != name) {
-            continue;
-        }
-        let calls = calls(name, signature.fewest, signature.most);
-        let is_aggregate = signature.evaluation == Evaluation::Aggregate;
+    for (name, is_aggregate, calls) in functions() {
         if !kill_all(
             &worker,
             &mut root,

@@ -12,6 +12,7 @@ use tare_mysql::memory::Counted;
 static ALLOCATOR: Counted<System> = Counted(System);
 
 mod auth;
+mod calls;
 mod clients;
 mod columns;
 mod depth;
@@ -20,6 +21,7 @@ mod fair;
 mod foreign;
 mod kill;
 mod made;
+mod memory;
 mod objects;
 mod packets;
 mod recorded;

@@ -1,0 +1,177 @@
+//! A full disk takes nothing that was acknowledged, and leaves nothing that is half there: the data
+//! directory is a file system of a few megabytes, mounted for the test alone.
+
+mod support;
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, OptsBuilder};
+use support::{Directory, Running, TARE, wait_for};
+
+/// `sh` with a file system of its own at `data`: `unshare` lets everybody mount one, as long as nobody
+/// else sees it.
+fn on_a_small_disk(directory: &Directory, bytes: &str, script: &str) -> Command {
+    std::fs::create_dir(directory.path().join("data")).expect("made");
+    let mut command = Command::new("unshare");
+    let script = format!("mount -t tmpfs -o size={bytes} none data && {script}");
+    command
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", &script])
+        .current_dir(directory.path())
+        .env("TARE", TARE)
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped());
+    command
+}
+
+const SERVE: &str =
+    "\"$TARE\" serve --data data --socket tare.sock --port 0 --performance-schema=OFF";
+
+fn connect(directory: &Directory) -> Option<Conn> {
+    let socket = directory.path().join("tare.sock");
+    let options = OptsBuilder::new()
+        .socket(socket.to_str())
+        .user(Some("root"))
+        .prefer_socket(false);
+    Conn::new(options).ok()
+}
+
+fn connected(directory: &Directory) -> Conn {
+    wait_for("the server", || connect(directory))
+}
+
+fn errno(conn: &mut Conn, sql: &str) -> u16 {
+    match conn.query_drop(sql) {
+        Ok(()) => 0,
+        Err(mysql::Error::MySqlError(error)) => error.code,
+        Err(other) => panic!("{sql}: {other}"),
+    }
+}
+
+fn one(conn: &mut Conn, sql: &str) -> u64 {
+    let found = conn.query_first(sql).expect("answered");
+    found.unwrap_or_else(|| panic!("{sql}: no row"))
+}
+
+/// Where the small disk is, for those outside.
+fn data(pid: u32, directory: &Directory) -> PathBuf {
+    let root = PathBuf::from(format!("/proc/{pid}/root"));
+    let path = directory.path().canonicalize().expect("there");
+    root.join(path.strip_prefix("/").expect("absolute"))
+        .join("data")
+}
+
+/// Takes what is left of the disk.
+fn fill(file: &PathBuf) {
+    use std::io::Write as _;
+    let mut file = std::fs::File::create(file).expect("made");
+    for size in [1 << 16, 1 << 12, 1] {
+        let part = vec![0; size];
+        while file.write_all(&part).is_ok() {}
+    }
+}
+
+#[test]
+fn the_first_start_on_a_full_disk_leaves_no_empty_password() {
+    let directory = Directory::new("fullstart");
+    // Every place where the disk may be full while the files are made: from none that is left on.
+    let script = format!(
+        "for left in 0 4 8 12 16 20; do \
+           rm -rf data/*; dd if=/dev/zero of=data/left bs=1k count=$left 2>&0; \
+           dd if=/dev/zero of=data/filler bs=1k 2>&0; rm data/left; \
+           {SERVE} > out 2> err & pid=$!; \
+           while kill -0 $pid 2>&0 && ! grep -q Listening out; do sleep 0.05; done; \
+           kill $pid 2>&0; wait $pid; \
+           echo \"left $left: $(head -c 300 err | tr '\\n' ' ')\"; \
+           find data -name '*password*' -o -name '*.pem' | while read f; do \
+             case $f in *.new) ;; *) [ -s $f ] || echo \"empty $f\";; esac; done; \
+           rm -f data/filler; {SERVE} > out 2> err & pid=$!; \
+           while kill -0 $pid 2>&0 && ! grep -q Listening out; do sleep 0.05; done; \
+           grep -q Listening out && echo \"starts $left\" || cat err; \
+           kill $pid; wait $pid; \
+         done"
+    );
+    let script = script.replace("2>&0", "2>/dev/null");
+    let done = support::finish(on_a_small_disk(&directory, "64k", &script).stdout(Stdio::piped()));
+    assert!(!done.stdout.contains("empty"), "{done:?}");
+    for left in [0, 4, 8, 12, 16, 20] {
+        assert!(done.stdout.contains(&format!("starts {left}")), "{done:?}");
+    }
+    let full = done.stdout.lines().filter(|line| line.contains("No space"));
+    assert!(full.count() >= 2, "it says what is wrong: {done:?}");
+}
+
+#[test]
+fn a_full_disk_loses_nothing_that_was_acknowledged() {
+    let directory = Directory::new("full");
+    // What is left when the server ends starts it again, on the same disk.
+    let script = format!("{{ {SERVE} & echo $!; wait $!; {SERVE} & echo $!; wait $!; }}");
+    let mut command = on_a_small_disk(&directory, "16m", &script);
+    let mut running = Running::start(&mut command);
+    // The server's own lines come in between.
+    let pid = |running: &mut Running| loop {
+        if let Ok(pid) = running.line().trim().parse::<u32>() {
+            return pid;
+        }
+    };
+    let first = pid(&mut running);
+    let mut conn = connected(&directory);
+    for sql in [
+        "CREATE DATABASE test",
+        "USE test",
+        "CREATE TABLE t (n INT PRIMARY KEY, v TEXT)",
+        "CREATE USER known IDENTIFIED BY 'secret'",
+    ] {
+        conn.query_drop(sql).expect(sql);
+    }
+    let insert = |n: u64| format!("INSERT INTO t VALUES ({n}, REPEAT('a', 20000))");
+    let mut acknowledged = 0;
+    let filler = data(first, &directory).join("filler");
+    for round in 0..3 {
+        for _ in 0..20 {
+            assert_eq!(errno(&mut conn, &insert(acknowledged)), 0);
+            acknowledged += 1;
+        }
+        fill(&filler);
+        // Some rows find place in pages that are there.
+        let code = loop {
+            match errno(&mut conn, &insert(acknowledged)) {
+                0 => acknowledged += 1,
+                code => break code,
+            }
+        };
+        assert!([1021, 1114].contains(&code), "round {round}: {code}");
+        // So does a transaction, whole.
+        assert_eq!(errno(&mut conn, "BEGIN"), 0);
+        let failed = (0..50).find_map(|n| {
+            let code = errno(&mut conn, &insert(1_000_000 + n));
+            (code != 0).then_some(code)
+        });
+        let code = failed.unwrap_or_else(|| errno(&mut conn, "COMMIT"));
+        assert!([1021, 1114].contains(&code), "round {round}: {code}");
+        conn.query_drop("ROLLBACK").expect("rolled back");
+        assert_eq!(one(&mut conn, "SELECT COUNT(*) FROM t"), acknowledged);
+        // No file of accounts is half written.
+        assert_ne!(errno(&mut conn, "CREATE USER lost IDENTIFIED BY 'x'"), 0);
+        assert_ne!(errno(&mut conn, "CREATE DATABASE other"), 0);
+        std::fs::remove_file(&filler).expect("removed");
+        assert_eq!(errno(&mut conn, &insert(acknowledged)), 0);
+        acknowledged += 1;
+    }
+    fill(&filler);
+    support::signal(first, "KILL");
+    let second = pid(&mut running);
+    // It starts on a full disk, too.
+    let mut conn = connected(&directory);
+    std::fs::remove_file(data(second, &directory).join("filler")).expect("removed");
+    conn.query_drop("USE test").expect("there");
+    let sql = "SELECT COUNT(*) FROM t WHERE LENGTH(v) = 20000 AND n < 1000000";
+    assert_eq!(one(&mut conn, sql), acknowledged);
+    assert_eq!(one(&mut conn, "SELECT COUNT(*) FROM t"), acknowledged);
+    assert_eq!(errno(&mut conn, &insert(acknowledged)), 0);
+    let users = "SELECT COUNT(*) FROM mysql.user WHERE User IN ('known', 'lost')";
+    assert_eq!(one(&mut conn, users), 1);
+    support::signal(second, "TERM");
+    running.wait();
+}

@@ -1,0 +1,132 @@
+//! Every function at its limit: tables of long texts, and calls that take them.
+
+use mysql::prelude::Queryable;
+use tare_dialect::function::Evaluation;
+
+use super::support::{Running, exec};
+
+/// Texts that some function takes longest for: what they begin with, repeat and end with.
+pub const TEXTS: [(&str, [&[u8]; 3]); 7] = [
+    ("letters", [b"", b"a", b""]),
+    ("two bytes", [b"", "é".as_bytes(), b""]),
+    ("digits", [b"", b"1", b""]),
+    ("members", [b"", b"a,", b""]),
+    ("array", [b"[", b"1,", b"1]"]),
+    ("object", [b"{\"a\":1", b",\"a\":1", b"}"]),
+    ("bytes", [b"", b"\xff", b""]),
+];
+
+/// What the other arguments are, all alike.
+const OTHERS: [&str; 4] = ["'a'", "1", "'$'", "t"];
+
+/// Calls of functions whose arguments are of several kinds, or have a grammar of their own.
+pub const OWN: [&str; 32] = [
+    "ADDDATE(t, INTERVAL 1 DAY)",
+    "CAST(t AS DECIMAL(65,30))",
+    "CONVERT(t USING latin1)",
+    "CONVERT_TZ(t, '+00:00', '+01:00')",
+    "CHAR(65, a.n, b.n USING utf8mb4)",
+    "DATE_ADD(t, INTERVAL a.n DAY)",
+    "DATE_SUB(t, INTERVAL a.n DAY)",
+    "EXTRACT(YEAR FROM t)",
+    "GET_FORMAT(DATE, 'USA')",
+    "GTID_SUBSET(CONCAT('3E11FA47-71CA-11E1-9E33-C80AA9429562:1-', a.n), '3E11FA47-71CA-11E1-9E33-C80AA9429562:7')",
+    "GTID_SUBTRACT(CONCAT('3E11FA47-71CA-11E1-9E33-C80AA9429562:1-', a.n), '3E11FA47-71CA-11E1-9E33-C80AA9429562:7')",
+    "JSON_CONTAINS_PATH(t, 'one', '$**.b')",
+    "JSON_EXTRACT(t, '$**[*]')",
+    "JSON_INSERT(t, '$[0]', 1)",
+    "JSON_REPLACE(t, '$[0]', 1)",
+    "JSON_SET(t, '$[0]', 1)",
+    "JSON_STORAGE_SIZE(t)",
+    "LOCATE(CONCAT(t, 'b'), CONCAT(t, t))",
+    "MAKE_SET(7, t, t, t)",
+    "MAKETIME(a.n, 1, 1)",
+    "REGEXP_REPLACE(t, 'a', 'b')",
+    "REPLACE(t, 'a', 'bb')",
+    "SHA2(t, 512)",
+    "SUBDATE(t, INTERVAL 1 DAY)",
+    "SUBSTRING_INDEX(t, ',', 100000000)",
+    "SUBSTRING_INDEX(t, ',', -100000000)",
+    "TIMESTAMPADD(DAY, a.n, t)",
+    "TIMESTAMPDIFF(DAY, t, '2020-01-01')",
+    "TRIM(LEADING 'a' FROM t)",
+    "TRIM(TRAILING 'a' FROM t)",
+    "t LIKE '%a%b'",
+    "t REGEXP 'b'",
+];
+
+/// Functions that refuse whatever they are called with, or stand in no query such as these.
+const NEVER: [&str; 6] = [
+    "default",
+    "grouping",
+    "load_file",
+    "master_pos_wait",
+    "name_const",
+    "values",
+];
+
+pub fn is_long() -> bool {
+    std::env::var_os("TARE_TEST_LONG").is_some()
+}
+
+/// Gives a server's database `test` a table `n` of a thousand numbers, and a table `big` of texts that are
+/// so long.
+pub fn fill(running: &Running, bytes: usize) {
+    let mut conn = running.client();
+    exec(&mut conn, "CREATE TABLE n (n INT PRIMARY KEY)");
+    let numbers: Vec<String> = (1..=1000).map(|n| format!("({n})")).collect();
+    exec(
+        &mut conn,
+        &format!("INSERT INTO n VALUES {}", numbers.join(",")),
+    );
+    exec(
+        &mut conn,
+        "CREATE TABLE big (kind VARCHAR(20) PRIMARY KEY, t LONGTEXT)",
+    );
+    for (kind, [begin, part, end]) in TEXTS {
+        let text = [begin, &part.repeat(bytes / part.len()), end].concat();
+        conn.exec_drop("INSERT INTO big VALUES (?, ?)", (kind, text))
+            .expect("inserted");
+    }
+}
+
+/// The functions that can be called, each with its calls.
+pub fn functions() -> Vec<(&'static str, bool, Vec<String>)> {
+    let only = std::env::var("TARE_TEST_FUNCTION").ok();
+    let all = tare_functions::FAMILIES.iter().copied().flatten();
+    all.map(|function| &function.signature)
+        .filter(|f| !NEVER.contains(&f.name) && only.as_deref().is_none_or(|only| only == f.name))
+        .map(|f| {
+            let is_aggregate = f.evaluation == Evaluation::Aggregate;
+            (f.name, is_aggregate, calls(f.name, f.fewest, f.most))
+        })
+        .collect()
+}
+
+/// A function's calls: one argument is a long text, and the others are alike.
+fn calls(name: &str, fewest: u8, most: u8) -> Vec<String> {
+    let own = OWN.iter().filter(|call| {
+        let called = call.split('(').next();
+        called.is_some_and(|called| called.eq_ignore_ascii_case(name))
+    });
+    let mut calls: Vec<String> = own.map(|call| (*call).to_owned()).collect();
+    let fewest = usize::from(fewest);
+    let count = usize::from(most).min(fewest.max(1) + 2);
+    for count in [fewest, count] {
+        for at in 0..count.max(1) {
+            for other in OTHERS {
+                let arguments: Vec<&str> = (0..count)
+                    .map(|i| if i == at { "t" } else { other })
+                    .collect();
+                calls.push(format!("{name}({})", arguments.join(", ")));
+            }
+        }
+    }
+    // What needs numbers or a date, none of which is long.
+    for all in ["a.n", "1", "'2020-01-01'", "'a'"] {
+        calls.push(format!("{name}({})", vec![all; fewest.max(1)].join(", ")));
+    }
+    let mut seen = std::collections::HashSet::new();
+    calls.retain(|call| seen.insert(call.clone()));
+    calls
+}

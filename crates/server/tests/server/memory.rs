@@ -1,0 +1,59 @@
+//! What statements take of the machine's memory: every function at its limit.
+//!
+//! `TARE_TEST_LONG=1 cargo test --release -p tare-server --test server memory:: -- --nocapture` makes
+//! docs/security.md's figure.
+
+use super::calls::{TEXTS, fill, functions, is_long};
+use super::support::{Running, errno, one};
+
+/// What the process has had in memory at most since it was asked last, in MiB.
+fn most_resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("readable");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    let kib: u64 = kib.and_then(|kib| kib.parse().ok()).expect("a number");
+    std::fs::write("/proc/self/clear_refs", "5").expect("one's own");
+    kib >> 10
+}
+
+#[test]
+fn no_function_takes_more_memory_than_a_statement_may() {
+    let limit: u64 = if is_long() { 256 << 20 } else { 16 << 20 };
+    let running = Running::with(|c| c.max_statement_memory = limit);
+    fill(&running, if is_long() { 60_000_000 } else { 1_000_000 });
+    let mut conn = running.client();
+    let mut found = Vec::new();
+    for (name, _, calls) in functions() {
+        // They wait, and take nothing.
+        if name == "sleep" || name == "benchmark" {
+            continue;
+        }
+        let kinds = if is_long() { TEXTS.len() } else { 1 };
+        let calls = &calls[..if is_long() {
+            calls.len()
+        } else {
+            calls.len().min(4)
+        }];
+        for (kind, _) in &TEXTS[..kinds] {
+            most_resident();
+            let before = most_resident();
+            for call in calls {
+                let from = format!("FROM n a, n b, (SELECT t FROM big WHERE kind = '{kind}') x");
+                let sql = format!("SELECT LENGTH({call}) {from} WHERE a.n < 3 AND b.n = 1");
+                // Whatever comes of it: what is asserted is that the server lives, and its memory.
+                errno(&mut conn, &sql);
+            }
+            found.push((most_resident().saturating_sub(before), name, *kind));
+        }
+        assert_eq!(one(&mut conn, "SELECT 1"), "1", "{name}");
+    }
+    found.sort();
+    for (mib, name, kind) in found.iter().rev().take(if is_long() { 25 } else { 3 }) {
+        println!("{mib:5} MiB  {name} of {kind}");
+    }
+    // Other tests run in this process, but not where it is long.
+    if is_long() {
+        let most = found.last().expect("functions").0;
+        assert!(most < 2 * (limit >> 20), "{most} MiB");
+    }
+}
