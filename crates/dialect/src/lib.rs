@@ -23,6 +23,7 @@ pub mod rewrite;
 pub mod schema;
 pub mod scope;
 pub mod split;
+mod tokenize;
 pub mod tokens;
 pub mod translate;
 pub mod types;

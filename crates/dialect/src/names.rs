@@ -6,7 +6,7 @@ use sqlparser::dialect::MySqlDialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Token};
 
-use crate::read::tokenize;
+use crate::tokenize::tokenize;
 
 /// The texts of the select list's items of a statement's first SELECT; empty when they cannot be
 /// told.

@@ -1,18 +1,15 @@
 //! From a text to sqlparser's tree.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-
 use sqlparser::ast::Statement;
-use sqlparser::dialect::Dialect;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
-use tare_mysql::error::SqlError;
+use sqlparser::tokenizer::Token;
 use tare_mysql::watch;
 
 use crate::depth;
 use crate::error::{Result, at};
 use crate::grammar::Grammar;
 use crate::mode::Mode;
+use crate::tokenize::tokenize;
 use crate::tokens;
 
 /// A statement's tokens, ready to be parsed.
@@ -40,30 +37,6 @@ pub fn read(sql: &str, mode: Mode) -> Result<Reading> {
         into,
         levels,
     })
-}
-
-/// The tokens of a text.
-pub fn tokenize(dialect: &dyn Dialect, sql: &str) -> Result<Vec<TokenWithSpan>> {
-    /// What the tokenizer is left with: it has no other way out.
-    struct Ended(SqlError);
-    let mut tokens = Vec::new();
-    let all = catch_unwind(AssertUnwindSafe(|| {
-        Tokenizer::new(dialect, sql).tokenize_with_location_into_buf_with_mapper(
-            &mut tokens,
-            |token| match watch::pace() {
-                Ok(()) => token,
-                Err(error) => resume_unwind(Box::new(Ended(error))),
-            },
-        )
-    }));
-    match all {
-        Ok(read) => read?,
-        Err(panic) => match panic.downcast::<Ended>() {
-            Ok(ended) => return Err(ended.0.into()),
-            Err(other) => resume_unwind(other),
-        },
-    }
-    Ok(tokens)
 }
 
 /// Reads one statement that sqlparser knows.

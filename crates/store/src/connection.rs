@@ -1,21 +1,19 @@
 //! A session's own connection to SQLite.
 
 use std::collections::HashMap;
-use std::ffi::c_int;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::thread;
-use std::time::Duration;
 
 use rusqlite::OpenFlags;
 use tare_mysql::date::Zone;
 use tare_mysql::table::TableDef;
 use tare_mysql::watch;
 
+use super::busy;
 use super::control::Control;
 use super::cursor::Cursor;
-use super::databases::{Databases, FORMAT, SORTED, WAIT};
+use super::databases::{Databases, FORMAT, SORTED};
 use super::error::{Error, Result};
 use super::memory;
 use super::metrics::{self, CACHE_KIB, Told};
@@ -84,7 +82,7 @@ impl Connection {
         // Not SQLITE_OPEN_MEMORY: what is attached would be opened with it too, and lost.
         let mut db = rusqlite::Connection::open_with_flags(":memory:", flags)?;
         // Other processes may have the files open; sessions of this one wait for the write lock.
-        db.busy_handler(Some(others_write))?;
+        db.busy_handler(Some(busy::others_write))?;
         control.runs_on(&db);
         let progress = move || {
             memory::look();
@@ -423,16 +421,6 @@ impl Connection {
     pub fn table(&mut self, database: &str, table: &str) -> Result<Option<Arc<TableDef>>> {
         Ok(self.definitions(database)?.tables.get(table).cloned())
     }
-}
-
-/// Waits for another process that writes, unless the statement must end meanwhile.
-fn others_write(tries: c_int) -> bool {
-    const PAUSE: Duration = Duration::from_millis(5);
-    let goes_on = PAUSE * (tries as u32) < WAIT && !watch::must_stop();
-    if goes_on {
-        thread::sleep(PAUSE);
-    }
-    goes_on
 }
 
 /// What SQLite refuses, counted.

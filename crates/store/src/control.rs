@@ -10,14 +10,7 @@ use tare::sync::PlainMutex;
 use tare_mysql::error::SqlError;
 use tare_mysql::watch::Watch;
 
-/// Whom statements run for.
-pub trait Client: fmt::Debug + Send + Sync {
-    /// Whether it has gone: nobody waits for the rows. Must not block.
-    fn has_gone(&self) -> bool;
-
-    /// Nothing more is read from it: whoever waits for its next command sees the end.
-    fn hang_up(&self);
-}
+use super::client::Client;
 
 /// What can stop a running statement from outside.
 pub struct Control {

@@ -5,6 +5,8 @@
 //! opens [`Databases`] says how the text of a table's definition is read.
 
 pub mod access;
+mod busy;
+mod client;
 pub mod connection;
 mod control;
 mod cursor;
@@ -25,8 +27,9 @@ mod vfs;
 mod words;
 pub mod write_lock;
 
+pub use client::Client;
 pub use connection::Connection;
-pub use control::{Client, Control};
+pub use control::Control;
 pub use cursor::Cursor;
 pub use databases::Databases;
 pub use error::{Error, Result};

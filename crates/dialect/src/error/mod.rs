@@ -7,10 +7,11 @@ pub use self::place::Place;
 use std::fmt::Display;
 
 use sqlparser::parser::ParserError;
-use sqlparser::tokenizer::{TokenWithSpan, TokenizerError};
+use sqlparser::tokenizer::TokenWithSpan;
 use tare_mysql::error::SqlError;
 
 use crate::depth;
+use crate::tokenize::Unread;
 
 /// The result of whatever is made of a statement.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -269,9 +270,12 @@ impl From<ParserError> for Error {
     }
 }
 
-impl From<TokenizerError> for Error {
-    fn from(error: TokenizerError) -> Self {
-        Self::Syntax(Place::At(error.location))
+impl From<Unread> for Error {
+    fn from(error: Unread) -> Self {
+        match error {
+            Unread::Text(error) => Self::Syntax(Place::At(error.location)),
+            Unread::Ended(error) => error.into(),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ pub mod columns;
 pub mod count;
 pub mod flush;
 pub mod internal;
+mod interruption;
 mod into;
 mod locks;
 mod named;
@@ -16,13 +17,14 @@ mod write;
 
 use std::time::Duration;
 
+use self::interruption::interruption;
 use self::prepare::Run;
 use super::call;
 use super::session::Session;
 use super::show;
 use super::status::Counter;
 use tare_dialect::plan::{Action, Plan};
-use tare_mysql::error::{Result, SqlError};
+use tare_mysql::error::Result;
 use tare_mysql::memory;
 use tare_query::show::keeps_warnings;
 
@@ -66,19 +68,6 @@ pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
         connection.statement_ended();
     }
     result.map_err(|error| interruption(session, error))
-}
-
-/// Why a statement has ended: what it worked in knows only that it was to.
-pub fn interruption(session: &Session, error: SqlError) -> SqlError {
-    if error.code != 1317 && error.code != 3024 {
-        return error;
-    }
-    let error = session.control.interruption();
-    if error.code == 3024 {
-        let status = session.registration.status();
-        status.add(Counter::MaxExecutionTimeExceeded, 1);
-    }
-    error
 }
 
 /// Warns, once in each session, that the process that the server answers for has ended.

@@ -2,7 +2,7 @@
 
 use rusqlite::types::Value;
 
-use crate::execute::interruption;
+use super::interruption::interruption;
 use crate::points;
 use crate::session::{Columns, Session, Uses};
 use crate::status::Counter;

@@ -1,0 +1,19 @@
+//! Another process has a database's file.
+
+use std::ffi::c_int;
+use std::thread;
+use std::time::Duration;
+
+use tare_mysql::watch;
+
+use super::databases::WAIT;
+
+/// Waits for another process that writes, unless the statement must end meanwhile.
+pub(crate) fn others_write(tries: c_int) -> bool {
+    const PAUSE: Duration = Duration::from_millis(5);
+    let goes_on = PAUSE * (tries as u32) < WAIT && !watch::must_stop();
+    if goes_on {
+        thread::sleep(PAUSE);
+    }
+    goes_on
+}
