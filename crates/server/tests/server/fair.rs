@@ -285,10 +285,7 @@ fn a_statement_that_is_killed_ends_whatever_it_computes() {
             }
         });
         let mut root = running.root();
-        let info = format!(
-            "SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id} AND command = 'Query'"
-        );
-        while one(&mut root, &info) != "1" {
+        while !super::support::runs(&mut root, &id) {
             thread::sleep(Duration::from_millis(5));
         }
         assert_eq!(errno(&mut root, &format!("KILL QUERY {id}")), 0, "{sql}");

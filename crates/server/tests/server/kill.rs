@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::calls::{OWN, TEXTS, fill, functions, is_long};
-use super::support::{PATIENCE, Raw, Running, code, errno, exec, one};
+use super::support::{PATIENCE, Raw, Running, code, errno, exec, one, runs};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
@@ -62,12 +62,8 @@ impl Worker {
         // What came too late for the one before.
         while self.ended.try_recv().is_ok() {}
         self.work.send(sql.to_owned()).expect("the worker lives");
-        let runs = format!(
-            "SELECT COUNT(*) FROM information_schema.processlist WHERE id = {} AND command = 'Query'",
-            self.id
-        );
         let since = Instant::now();
-        while one(root, &runs) != "1" {
+        while !runs(root, &self.id) {
             if let Ok((code, _)) = self.ended.try_recv() {
                 return (code, Duration::ZERO);
             }
@@ -194,16 +190,10 @@ const ENDLESS: [&str; 7] = [
     "SELECT COUNT(*) FROM (SELECT GROUP_CONCAT(b.n), SUM(c.n) FROM n a, n b, n c, n d GROUP BY a.n) s",
     "SELECT COUNT(DISTINCT a.n, b.n, c.n, d.n) FROM n a, n b, n c, n d",
     // It waits.
-    "SELECT SLEEP(100000)",
+    "SELECT 7, SLEEP(100000)",
     // A client that takes in nothing: there are 64 GB to send.
     "SELECT REPEAT('x', 64000) FROM n a, n b",
 ];
-
-/// Whether a connection is there, and runs something.
-fn runs(root: &mut Conn, id: u32) -> bool {
-    let of_it = format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id} AND");
-    one(root, &format!("{of_it} command = 'Query'")) == "1"
-}
 
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let since = Instant::now();
@@ -225,7 +215,7 @@ fn sent(running: &Running, sql: &str) -> Raw {
 /// Waits until it runs.
 fn begun(running: &Running, root: &mut Conn, sql: &str) -> Raw {
     let raw = sent(running, sql);
-    until(&format!("{sql} begins"), || runs(root, raw.id));
+    until(&format!("{sql} begins"), || runs(root, &raw.id.to_string()));
     raw
 }
 
@@ -237,15 +227,17 @@ fn whatever_ends_a_statement_ends_it_wherever_it_is() {
         for end in ["KILL QUERY", "KILL"] {
             let raw = begun(&running, &mut root, sql);
             thread::sleep(Duration::from_millis(10));
-            let told = errno(&mut root, &format!("{end} {}", raw.id));
+            let told = errno(&mut root, &format!("{end} {}", &raw.id.to_string()));
             assert_eq!(told, 0, "{end}: {sql}");
-            until(&format!("{sql} ends by {end}"), || !runs(&mut root, raw.id));
+            until(&format!("{sql} ends by {end}"), || {
+                !runs(&mut root, &raw.id.to_string())
+            });
         }
         // A client that goes away.
         let raw = begun(&running, &mut root, sql);
-        let id = raw.id;
+        let id = raw.id.to_string();
         drop(raw);
-        until(&format!("{sql} is abandoned"), || !runs(&mut root, id));
+        until(&format!("{sql} is abandoned"), || !runs(&mut root, &id));
         // And time.
         let hinted = sql.replacen("SELECT", "SELECT /*+ MAX_EXECUTION_TIME(20) */", 1);
         if sql.contains("REPEAT") {
@@ -270,8 +262,8 @@ fn a_statement_is_killed_while_it_waits_for_another_process() {
     let other = rusqlite::Connection::open(&file).expect("opens");
     other.execute_batch("BEGIN IMMEDIATE").expect("locks");
     let raw = begun(&running, &mut root, "UPDATE n SET n = n + 1000");
-    exec(&mut root, &format!("KILL QUERY {}", raw.id));
-    until("it ends", || !runs(&mut root, raw.id));
+    exec(&mut root, &format!("KILL QUERY {}", &raw.id.to_string()));
+    until("it ends", || !runs(&mut root, &raw.id.to_string()));
     drop(other);
     assert_eq!(one(&mut root, "SELECT MAX(n) FROM n"), "1000");
 }

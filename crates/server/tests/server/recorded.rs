@@ -148,8 +148,7 @@ fn a_statement_that_runs_counts_its_memory_as_soon_as_its_thread_is_instrumented
         let ended = conn.query_drop(endless);
         (conn, ended)
     });
-    let shown = format!("SELECT command FROM information_schema.processlist WHERE id = {session}");
-    while one(&mut observer, &shown) != "Query" {
+    while !super::support::runs(&mut observer, &session) {
         std::thread::yield_now();
     }
     instrument(&mut observer, "YES");

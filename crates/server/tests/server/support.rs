@@ -149,6 +149,13 @@ pub fn all_of(conn: &mut Conn, sql: &str) -> Vec<String> {
     rows(conn, sql).into_iter().map(|r| r.join("|")).collect()
 }
 
+/// Whether a connection is there, and runs something. The tables of processes show other tests' servers,
+/// too: they are all of one process.
+pub fn runs(conn: &mut Conn, id: &str) -> bool {
+    let processes = rows(conn, "SHOW PROCESSLIST");
+    processes.iter().any(|p| p[0] == id && p[4] == "Query")
+}
+
 /// The error number that a statement fails with; 0 when it does not.
 pub fn errno(conn: &mut Conn, sql: &str) -> u16 {
     use mysql::prelude::Queryable;
