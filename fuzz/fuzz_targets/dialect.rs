@@ -15,14 +15,16 @@ thread_local! {
     static TABLES: RefCell<Tables> = RefCell::default();
 }
 
-fuzz_target!(|input: ([bool; 5], &[u8])| {
-    let ([ansi_quotes, pipes_concat, strict, full_group_by, found_rows], text) = input;
+fuzz_target!(|input: ([bool; 6], &[u8])| {
+    let ([ansi_quotes, pipes_concat, strict, full_group_by, found_rows, zoned], text) = input;
     let mode = Mode {
         ansi_quotes,
         pipes_concat,
         strict,
         full_group_by,
         found_rows,
+        zoned,
+        ..Mode::default()
     };
     TABLES.with_borrow_mut(|tables| translate_all(text, tables, mode));
 });

@@ -29,13 +29,21 @@ fn cases() -> ProptestConfig {
 }
 
 fn mode() -> impl Strategy<Value = Mode> {
-    any::<[bool; 5]>().prop_map(
-        |[ansi_quotes, pipes_concat, strict, full_group_by, found_rows]| Mode {
+    any::<[bool; 6]>().prop_map(
+        |[
             ansi_quotes,
             pipes_concat,
             strict,
             full_group_by,
             found_rows,
+            zoned,
+        ]| Mode {
+            ansi_quotes,
+            pipes_concat,
+            strict,
+            full_group_by,
+            found_rows,
+            zoned,
             ..Mode::default()
         },
     )

@@ -27,7 +27,7 @@ impl Default for Tables {
                     "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, n INT NOT NULL DEFAULT 1, v VARCHAR(10))",
                 ),
                 table(
-                    "CREATE TABLE u (id BIGINT UNSIGNED, d DATETIME(3), e ENUM('a', 'b'), j JSON, KEY (id))",
+                    "CREATE TABLE u (id BIGINT UNSIGNED, d DATETIME(3), ts TIMESTAMP NULL, e ENUM('a', 'b'), j JSON, KEY (id))",
                 ),
             ],
         }
