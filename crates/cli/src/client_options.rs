@@ -15,6 +15,7 @@ use tare_lab::dsn::{Dsn, HIDDEN_PASSWORD, default_socket, without_password};
 use tare_lab::server::Address;
 use tare_lab::tls::{Mode, Tls};
 
+use crate::config;
 use crate::defaults::{each_option, unknown_file};
 use crate::exit::{FAILED, Failure};
 
@@ -46,8 +47,9 @@ const VALUED: [&str; 8] = [
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "A server to ask")]
 pub struct ServerOptions {
-    /// A server: mysql://USER@HOST:PORT/DATABASE?ssl-mode=MODE&ssl-ca=FILE, or the path of its socket. The
-    /// password comes from the environment variable MYSQL_PWD, where other users cannot see it
+    /// A server: mysql://USER@HOST:PORT/DATABASE?ssl-mode=MODE&ssl-ca=FILE, the path of its socket, or its
+    /// name in ~/.config/tare/config.toml. The password comes from the environment variable MYSQL_PWD,
+    /// where other users cannot see it
     #[arg(long, value_name = "URL", conflicts_with_all = ["host", "port", "user", "password", "socket", "defaults_file"])]
     pub dsn: Option<String>,
 
@@ -125,25 +127,75 @@ impl ServerOptions {
         }
     }
 
+    /// The same for a server that is named by its address, its socket or its name in config.toml.
+    #[cfg(feature = "terminal")]
+    pub fn of(&self, named: &str) -> Self {
+        let mut other = self.clone();
+        other.dsn = Some(named.to_owned());
+        other
+    }
+
+    /// A server of this machine, by its socket or its port.
+    #[cfg(feature = "terminal")]
+    pub fn at(socket: Option<PathBuf>, port: Option<u16>) -> Self {
+        Self {
+            host: port.map(|_| "127.0.0.1".to_owned()),
+            port,
+            socket,
+            ..Self::default()
+        }
+    }
+
     /// How to reach the server; `None` when none is named. `password`: the one that is taken when nothing
     /// else says one.
     pub fn server(&self, password: Option<String>) -> Result<Option<Dsn>, Failure> {
         let hidden = std::env::var(HIDDEN_PASSWORD).ok();
         let password = hidden.or(password).or_else(|| std::env::var(PASSWORD).ok());
-        if let Some(dsn) = &self.dsn {
-            let mut dsn = Dsn::parse(dsn, password).map_err(|error| Failure::new(WRONG, error))?;
-            self.encrypt(&mut dsn.address.tls);
-            return Ok(Some(dsn));
+        let named = match &self.dsn {
+            Some(dsn) => config::server(dsn)?,
+            None => None,
+        };
+        match named {
+            Some(named) => self.over(named)?.reach(password),
+            None => self.reach(password),
         }
+    }
+
+    /// What config.toml says of a server, and before it what stands on the command line.
+    fn over(&self, named: config::Server) -> Result<Self, Failure> {
+        let mode = named.mode().map_err(|why| Failure::new(WRONG, why))?;
+        Ok(Self {
+            dsn: named.dsn,
+            host: self.host.clone().or(named.host),
+            port: self.port.or(named.port),
+            user: self.user.clone().or(named.user),
+            password: self.password.clone().or(named.password),
+            socket: self.socket.clone().or(named.socket),
+            defaults_file: self.defaults_file.clone().or(named.defaults_file),
+            ssl_mode: self.ssl_mode.or(mode),
+            ssl_ca: self.ssl_ca.clone().or(named.ssl_ca),
+            help: None,
+        })
+    }
+
+    fn reach(&self, password: Option<String>) -> Result<Option<Dsn>, Failure> {
         if !self.is_given() {
             return Ok(None);
         }
-        let filed = self.filed()?;
         let own = match self.password.as_deref() {
             Some("") => Some(ask()?),
             Some(text) => Some(text.to_owned()),
-            None => filed.password.or(password),
+            None => None,
         };
+        if let Some(dsn) = &self.dsn {
+            let mut dsn = Dsn::parse(dsn, password).map_err(|error| Failure::new(WRONG, error))?;
+            self.encrypt(&mut dsn.address.tls);
+            dsn.address.password = own.or(dsn.address.password);
+            dsn.address.user = self.user.clone().unwrap_or(dsn.address.user);
+            return Ok(Some(dsn));
+        }
+        let filed = self.filed()?;
+        let own = own.or(filed.password).or(password);
         let mut tls = filed.tls;
         self.encrypt(&mut tls);
         // What stands on the command line has the last word: a host there is no socket of the file.
@@ -324,14 +376,17 @@ pub fn hide_password(arguments: &[OsString]) -> Result<(), Failure> {
 fn without_passwords(arguments: &[OsString]) -> (Vec<OsString>, Option<String>) {
     let mut found = None;
     let mut arguments = arguments.to_vec();
+    // The servers of tare top are words of their own.
+    let is_top = arguments.get(1).is_some_and(|command| command == "top");
     each_option_word(&mut arguments, |word, before| {
         if let Some(password) = word.strip_prefix("--password=") {
             found = Some(password.to_owned()).filter(|password| !password.is_empty());
             return Some("--password".to_owned());
         }
-        let url = match before == "--dsn" {
-            true => word,
-            false => word.strip_prefix("--dsn=")?,
+        let url = match word.strip_prefix("--dsn=") {
+            Some(url) => url,
+            None if before == "--dsn" || is_top && !word.starts_with('-') => word,
+            None => return None,
         };
         let (bare, Some(password)) = without_password(url) else {
             return None;
@@ -447,6 +502,11 @@ mod tests {
             (
                 &["tare", "top", "--dsn=mysql://u:x@h:1/d"],
                 "tare top --dsn=mysql://u@h:1/d",
+                Some("x"),
+            ),
+            (
+                &["tare", "top", "mysql://u:x@h:1/d", "prod1"],
+                "tare top mysql://u@h:1/d prod1",
                 Some("x"),
             ),
             (

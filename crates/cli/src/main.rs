@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod client_options;
+mod config;
 mod defaults;
 mod door;
 mod exit;

@@ -1,6 +1,6 @@
 //! `tare ps`: the segments of what runs.
 
-mod place;
+pub mod place;
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -68,6 +68,25 @@ pub struct Target {
 }
 
 impl Target {
+    /// The same options with a server that is named by its address, its socket or its name in config.toml.
+    #[cfg(feature = "terminal")]
+    pub fn of(&self, named: &str) -> Self {
+        Self {
+            server: self.server.of(named),
+            ..self.clone()
+        }
+    }
+
+    /// A server of this machine, by its socket or its port.
+    #[cfg(feature = "terminal")]
+    pub fn at(socket: Option<PathBuf>, port: Option<u16>) -> Self {
+        Self {
+            pid: None,
+            segment: None,
+            server: ServerOptions::at(socket, port),
+        }
+    }
+
     /// What is asked, in words that may be shown: without a password.
     pub fn name(&self) -> String {
         match (self.server(), self.pid, &self.segment) {
@@ -95,7 +114,7 @@ impl Target {
     }
 
     /// Whether anything was named: without, the only running program is meant.
-    #[cfg(feature = "history")]
+    #[cfg(any(feature = "history", feature = "terminal"))]
     pub fn is_named(&self) -> bool {
         self.server.is_given() || self.pid.is_some() || self.segment.is_some()
     }

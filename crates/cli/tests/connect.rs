@@ -50,7 +50,8 @@ impl Served {
         let mut command = self.directory.tare(arguments);
         command
             .env("HOME", self.directory.path())
-            .env_remove("MYSQL_PWD");
+            .env_remove("MYSQL_PWD")
+            .env_remove("XDG_CONFIG_HOME");
         finish(&mut command)
     }
 
@@ -371,4 +372,72 @@ fn a_password_does_not_stay_on_the_command_line() {
             "{words:?}"
         );
     }
+}
+
+#[test]
+fn a_server_is_reached_by_the_name_that_config_toml_gives_it() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let served = serve("named", &[]);
+    let folder = served.directory.path().join(".config/tare");
+    std::fs::create_dir_all(&folder).expect("made");
+    let path = folder.join("config.toml");
+    let port = &served.port;
+    let text = format!(
+        "[servers.address]\ndsn = 'mysql://root@127.0.0.1:{port}'\n\
+         [servers.parts]\nhost = '127.0.0.1'\nport = {port}\nuser = 'root'\npassword = 'pass'\nssl-mode = 'REQUIRED'\n\
+         [servers.file]\ndefaults-file = '~/own.cnf'\n"
+    );
+    std::fs::write(&path, text).expect("written");
+    let own = format!("[client]\nhost=127.0.0.1\nport={port}\npassword=pass\n");
+    std::fs::write(served.directory.path().join("own.cnf"), own).expect("written");
+    let mode = |mode| {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(&path, mode).expect("set");
+    };
+    mode(0o600);
+    is_encrypted(&served.cipher(&["--dsn", "parts"]), "its parts");
+    is_encrypted(&served.cipher(&["--dsn", "file"]), "an option file");
+    // No password is needed in it.
+    says(&served.cipher(&["--dsn", "address"]), 1, &["ERROR 1045"]);
+    let mut command = served
+        .directory
+        .tare(["sql", "--dsn", "address", "-e", "SELECT 1"]);
+    command
+        .env("HOME", served.directory.path())
+        .env_remove("XDG_CONFIG_HOME")
+        .env("MYSQL_PWD", "pass");
+    let finished = finish(&mut command);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    for tool in [
+        &["top", "--batch", "1", "-i", "0.2"][..],
+        &["querystat", "-i", "0.2", "--for", "0.2"],
+        &["explain", "-i", "0.2"],
+        #[cfg(feature = "history")]
+        &["record", "--dir", "history", "--for", "0.2"],
+    ] {
+        let finished = served.tare(&[tool, &["--dsn", "parts"]].concat());
+        assert_eq!(finished.code, Some(0), "{tool:?}: {finished:?}");
+    }
+    let unknown = served.cipher(&["--dsn", "prod9"]);
+    says(
+        &unknown,
+        2,
+        &["'prod9' is no server", "names address, file, parts"],
+    );
+    // What anybody could have written is not followed.
+    mode(0o606);
+    let ignored = served.cipher(&["--dsn", "parts"]);
+    says(
+        &ignored,
+        2,
+        &["is ignored: everybody may write it", "names none"],
+    );
+    mode(0o600);
+    std::fs::write(&path, "[servers.a]\nprot = 1\n").expect("written");
+    says(
+        &served.cipher(&["--dsn", "a"]),
+        1,
+        &["config.toml", "line 2", "unknown field"],
+    );
 }

@@ -128,3 +128,35 @@ fn a_segment_of_another_version_is_listed_with_that_remark() {
     );
     assert!(row["THREADS"].is_null() && row["EVENTS"].is_null());
 }
+
+/// And by its port, where it has one.
+#[test]
+fn a_server_is_listed_with_its_port() {
+    use support::Running;
+    let directory = Directory::new("port");
+    std::fs::write(directory.path().join("secret"), "pass").expect("written");
+    let mut command = directory.tare([
+        "serve",
+        "--data",
+        "data",
+        "--port",
+        "0",
+        "--socket",
+        "s",
+        "--password-file",
+        "secret",
+    ]);
+    let mut server = Running::start(&mut command);
+    let port = loop {
+        let line = server.line();
+        if let Some((_, port)) = line.trim().rsplit_once("Listening on 127.0.0.1:") {
+            break port.to_owned();
+        }
+    };
+    let rows = list(&directory);
+    let row = rows.iter().find(|row| row["PID"] == server.pid());
+    let listens = row.expect("it is listed")["LISTENS"]
+        .as_str()
+        .expect("text");
+    assert!(listens.starts_with(&port), "{listens}, not {port}");
+}

@@ -3,16 +3,13 @@
 
 mod support;
 
-use std::fs::File;
-use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::process::Stdio;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
 use mysql::prelude::Queryable;
 use support::server::{Server, Work, mysql};
+use support::terminal::{GIVEN_BACK, TAKEN, Terminal};
 use support::{Directory, Finished, Running, finish, host, wait_for};
 
 const PAGES: [&str; 9] = [
@@ -318,106 +315,6 @@ fn without_a_terminal_it_says_what_to_do() {
     let finished = finish(&mut directory.tare(["top", "--dsn", server.socket().to_str().unwrap()]));
     assert_eq!(finished.code, Some(1), "{finished:?}");
     assert!(finished.stderr.contains("--batch"), "{finished:?}");
-}
-
-/// A terminal that somebody looks at.
-struct Terminal {
-    running: Running,
-    keyboard: File,
-    seen: Arc<Mutex<String>>,
-    settings: Box<dyn Fn() -> bool>,
-}
-
-/// Into the alternate screen, and back.
-const TAKEN: &str = "\x1b[?1049h";
-const GIVEN_BACK: &str = "\x1b[?1049l";
-
-impl Terminal {
-    /// `tare top` on a terminal of its own, of 100 by 30.
-    fn start(socket: &Path) -> Self {
-        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-        use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
-        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-        grantpt(&ours).expect("granted");
-        unlockpt(&ours).expect("unlocked");
-        let size = Winsize {
-            ws_row: 30,
-            ws_col: 100,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
-        tcsetwinsize(&ours, size).expect("a size");
-        let name = ptsname(&ours, Vec::new())
-            .expect("a name")
-            .into_string()
-            .expect("UTF-8");
-        let theirs: OwnedFd = File::options()
-            .read(true)
-            .write(true)
-            .open(name)
-            .expect("opened")
-            .into();
-        let kept = theirs.try_clone().expect("cloned");
-        let directory = Directory::new("pty");
-        let mut command =
-            directory.tare(["top", "-i", "0.2", "--dsn", socket.to_str().expect("UTF-8")]);
-        command
-            .stdin(Stdio::from(theirs.try_clone().expect("cloned")))
-            .stderr(Stdio::from(theirs.try_clone().expect("cloned")));
-        let running = Running::start_on(&mut command, Stdio::from(theirs));
-        let seen = Arc::new(Mutex::new(String::new()));
-        let mut screen = File::from(ours.try_clone().expect("cloned"));
-        let text = seen.clone();
-        std::thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            while let Ok(length @ 1..) = screen.read(&mut bytes) {
-                text.lock()
-                    .unwrap()
-                    .push_str(&String::from_utf8_lossy(&bytes[..length]));
-            }
-        });
-        let settings = Box::new(move || {
-            tcgetattr(&kept)
-                .expect("settings")
-                .local_modes
-                .contains(LocalModes::ICANON | LocalModes::ECHO)
-        });
-        Self {
-            running,
-            keyboard: File::from(ours),
-            seen,
-            settings,
-        }
-    }
-
-    fn resize(&self, rows: u16, columns: u16) {
-        let size = rustix::termios::Winsize {
-            ws_row: rows,
-            ws_col: columns,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
-        rustix::termios::tcsetwinsize(&self.keyboard, size).expect("a size");
-        self.running.signal("WINCH");
-    }
-
-    fn press(&mut self, keys: &str) {
-        self.keyboard.write_all(keys.as_bytes()).expect("pressed");
-    }
-
-    /// Waits for a text, and forgets what came before its end.
-    fn sees(&self, text: &str) {
-        wait_for(text, || {
-            let mut seen = self.seen.lock().unwrap();
-            let end = seen.find(text)? + text.len();
-            seen.drain(..end);
-            Some(())
-        });
-    }
-
-    fn is_as_before(&self) -> bool {
-        (self.settings)()
-    }
 }
 
 #[test]

@@ -45,6 +45,11 @@ const QUESTIONS: [Question; 13] = [
         "SELECT NULL, NAME, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, `COUNT` FROM information_schema.INNODB_METRICS" },
 ];
 
+/// The questions.
+pub fn questions() -> impl Iterator<Item = &'static str> {
+    QUESTIONS.iter().map(|question| question.sql)
+}
+
 /// By how much a row grew.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grown {

@@ -26,6 +26,11 @@ mod segment;
 mod server;
 mod writer;
 
+/// What is asked of a server while it is recorded, for whoever leaves that out.
+pub fn questions() -> impl Iterator<Item = &'static str> {
+    growth::questions().chain([server::QUESTION])
+}
+
 pub use ask::{Answer, Ask, Unanswered};
 pub use batch::Value;
 pub use error::Error;

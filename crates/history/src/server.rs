@@ -8,7 +8,7 @@ use crate::ask::{Ask, Unanswered};
 use crate::sample::{Moment, Sample, Source};
 
 /// Any server that has MySQL's performance_schema.
-const QUESTION: &str = "\
+pub const QUESTION: &str = "\
 SELECT t.THREAD_ID, t.NAME, t.PROCESSLIST_ID, t.PROCESSLIST_USER, t.PROCESSLIST_HOST, t.PROCESSLIST_DB, \
 t.PROCESSLIST_COMMAND, s.EVENT_NAME, s.EVENT_ID, s.TIMER_WAIT, s.DIGEST, \
 CASE WHEN s.DIGEST IS NULL THEN LEFT(s.SQL_TEXT, 1024) END, g.EVENT_NAME, w.EVENT_NAME, w.OPERATION, \

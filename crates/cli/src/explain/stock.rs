@@ -307,5 +307,16 @@ mod tests {
             assert!(text.contains(words), "{version}: {text}");
         }
         assert!(!source(&about("10.11.19-MariaDB")).contains("This server is"));
+        // The series that people run, none of which was measured: never another's constants without a word.
+        for version in [
+            "9.7.4",
+            "9.7.4-log",
+            "11.4.5-MariaDB",
+            "11.8.8-MariaDB-0+deb13u1",
+        ] {
+            let text = source(&about(version));
+            let said = format!("This server is {version}: nobody has measured it");
+            assert!(text.contains(&said), "{version}: {text}");
+        }
     }
 }

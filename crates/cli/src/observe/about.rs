@@ -4,6 +4,15 @@ use super::{Trouble, real, text};
 use crate::output::Cell;
 use crate::sql::Target;
 
+const WHO: &str = "SELECT VERSION(), @@version_comment, CONNECTION_ID()";
+const SEGMENTS: &str = "SELECT state, pid, program FROM tare.segments";
+
+/// What is asked of every server, for whoever leaves out our own statements.
+#[cfg(feature = "terminal")]
+pub fn questions() -> [&'static str; 2] {
+    [WHO, SEGMENTS]
+}
+
 /// Whose performance_schema it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Product {
@@ -44,7 +53,7 @@ impl About {
         target: &Target,
         mut ask: impl FnMut(&str) -> Result<Vec<Vec<Cell>>, Trouble>,
     ) -> Result<Self, Trouble> {
-        let rows = ask("SELECT VERSION(), @@version_comment, CONNECTION_ID()")?;
+        let rows = ask(WHO)?;
         let of = |number: usize| {
             rows.first()
                 .and_then(|row| text(row.get(number)?))
@@ -53,7 +62,7 @@ impl About {
         let (version, comment) = (of(0), of(1));
         let connection_id = of(2).parse().unwrap_or(0);
         // What answers in MySQL's name may be Tare's engine behind the door; only that has schema tare.
-        let segment = ask("SELECT state, pid, program FROM tare.segments").ok();
+        let segment = ask(SEGMENTS).ok();
         let first = segment.as_ref().and_then(|rows| rows.first());
         let product = match &segment {
             Some(_) => Product::Tare,

@@ -9,6 +9,8 @@ pub mod table;
 use std::fmt;
 use std::time::Duration;
 
+#[cfg(feature = "terminal")]
+pub use about::questions;
 pub use about::{About, Product};
 
 use crate::exit::{FAILED, Failure};
@@ -44,6 +46,8 @@ pub struct Observed {
     session: Session,
     /// What it is.
     pub about: About,
+    /// Statements sent to it since it was opened.
+    pub asked: u64,
 }
 
 impl Observed {
@@ -55,6 +59,7 @@ impl Observed {
             target,
             session,
             about,
+            asked: 0,
         })
     }
 
@@ -73,6 +78,8 @@ impl Observed {
 
     /// The rows of a statement; none of one that has none.
     pub fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Cell>>, Trouble> {
+        // To a segment nothing is sent.
+        self.asked += u64::from(!self.about.is_segment);
         rows(&mut self.session, sql)
     }
 

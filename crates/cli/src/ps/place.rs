@@ -78,6 +78,13 @@ fn said(arguments: &[OsString]) -> Option<PathBuf> {
 
 /// Where it listens: TCP ports in their order, then sockets by their names.
 pub fn listens(pid: u32) -> String {
+    let (ports, names) = listeners(pid);
+    let ports = ports.iter().map(u16::to_string);
+    ports.chain(names).collect::<Vec<_>>().join(", ")
+}
+
+/// The same: its ports, and its sockets as it names them.
+pub fn listeners(pid: u32) -> (Vec<u16>, Vec<String>) {
     let sockets = sockets(pid);
     let net =
         |name: &str| fs::read_to_string(format!("/proc/{pid}/net/{name}")).unwrap_or_default();
@@ -89,8 +96,7 @@ pub fn listens(pid: u32) -> String {
     ports.dedup();
     let mut names = names(&net("unix"), &sockets);
     names.sort_unstable();
-    let ports = ports.iter().map(u16::to_string);
-    ports.chain(names).collect::<Vec<_>>().join(", ")
+    (ports, names)
 }
 
 /// The inodes of a process's sockets.

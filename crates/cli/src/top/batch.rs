@@ -1,11 +1,12 @@
 //! `--batch N`: intervals printed plainly, for files and for people without a terminal.
 
 use std::io::{self, Write};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value as Json, json};
 
-use super::draw::head;
+use super::grid::head;
+use super::pulse::Beat;
 use super::sheet::{Column, Measure, Sheet};
 use super::snapshot::Figure;
 use super::source::{Answer, Place, Sampler};
@@ -43,8 +44,8 @@ fn name(column: &Column, by_second: bool) -> String {
 pub struct Batch {
     /// The page.
     pub page: &'static Sheet,
-    /// How many intervals.
-    pub count: u64,
+    /// How many intervals, if there is an end.
+    pub count: Option<u64>,
     /// How long each is.
     pub every: Duration,
     /// The order of the rows.
@@ -63,7 +64,12 @@ impl Batch {
         let place = Place::page(self.page);
         let mut printed = 0;
         loop {
-            match sampler.sample(&place) {
+            let answer = sampler.sample(&place);
+            let beat = match (&answer, self.is_json) {
+                (Ok(_), true) => sampler.pulse().unwrap_or_default(),
+                _ => None,
+            };
+            match answer {
                 Ok(answer) => {
                     let is_saved = answer.seconds.is_none()
                         && answer
@@ -72,7 +78,7 @@ impl Batch {
                             .any(|note| note.starts_with("a saved segment"));
                     if answer.seconds.is_some() || is_saved {
                         let text = match self.is_json {
-                            true => self.json(&sampler.headline(), &answer),
+                            true => self.json(&sampler.headline(), &answer, beat),
                             false => self.text(&sampler.headline(), &answer),
                         };
                         if io::stdout()
@@ -86,7 +92,7 @@ impl Batch {
                         }
                         printed += 1;
                     }
-                    if printed == self.count || is_saved {
+                    if Some(printed) == self.count || is_saved {
                         return Ok(());
                     }
                 }
@@ -108,7 +114,7 @@ impl Batch {
     }
 
     /// One line with one object. What is computed has its unit in its name.
-    fn json(&self, headline: &str, answer: &Answer) -> String {
+    fn json(&self, headline: &str, answer: &Answer, beat: Option<Beat>) -> String {
         let rows = arranged(self.page, &answer.rows, self.order, &self.filter);
         let objects = rows.iter().take(self.rows).map(|row| {
             let columns = self.page.columns.iter().zip(&row.figures);
@@ -123,10 +129,18 @@ impl Batch {
             });
             Json::Object(fields.collect())
         });
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let unix_s = since.unwrap_or_default().as_secs_f64();
+        let wait = beat.as_ref().and_then(|beat| beat.wait.as_ref());
         let interval = json!({
             "page": self.page.name,
+            "unix_s": unix_s,
             "server": headline,
             "seconds": answer.seconds,
+            "calls_per_s": beat.as_ref().map(|beat| beat.calls),
+            "active_sessions": beat.as_ref().map(|beat| beat.active),
+            "top_wait": wait.map(|wait| &wait.name),
+            "top_wait_ps_per_s": wait.map(|wait| wait.ps),
             "rows": objects.collect::<Vec<_>>(),
             "more_rows": rows.len().saturating_sub(self.rows),
             "notes": answer.notes,
@@ -136,7 +150,11 @@ impl Batch {
     }
 
     fn text(&self, headline: &str, answer: &Answer) -> String {
-        let shown: Vec<_> = self.page.shown(answer.is_estimated()).collect();
+        let has_blocked = answer.has_blocked(self.page);
+        let shown: Vec<_> = self
+            .page
+            .shown(answer.is_estimated(), has_blocked)
+            .collect();
         let heads: Vec<_> = shown
             .iter()
             .map(|(_, column)| (head(column, answer.seconds), column.kind.side()))

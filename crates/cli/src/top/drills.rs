@@ -10,6 +10,9 @@ pub(super) const TIME: Column = col("TIME", "SUM_TIMER_WAIT", Measure::Time, 10)
 // Of a summary `e` by thread, and of a thread `t`.
 const THREAD: Column = col("THREAD", "e.THREAD_ID", Measure::KeyNumber, 7);
 pub(super) const CONNECTION: Column = col("CONN", "t.PROCESSLIST_ID", Measure::Gauge, 6);
+/// Of sessions; the connection that KILL takes, or `t` and the number of a thread that has none.
+pub(super) const BLOCKED_BY: Column = col("BLOCKED BY", "", Measure::BlockedBy, 10);
+pub(super) const BLOCKS: Column = col("BLOCKS", "", Measure::Blocks, 6);
 const USER: Column = col("USER", "t.PROCESSLIST_USER", Measure::Text, 12);
 pub(super) const FOR: Column = col("FOR", "t.PROCESSLIST_TIME", Measure::GaugeSeconds, 7);
 const NAME: Column = col("NAME", "t.NAME", Measure::Text, 0);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use super::kill::{Kill, What};
 use super::pages::PAGES;
 use super::source::Wish;
 use super::view::View;
@@ -12,7 +13,7 @@ use super::view::View;
 const INTERVALS: [u64; 8] = [1, 2, 3, 5, 10, 20, 30, 60];
 
 /// Explained by `?`.
-pub const HELP: [(&str, &str); 13] = [
+pub const HELP: [(&str, &str); 18] = [
     ("1 - 9, Tab", "page"),
     ("Up, Down, PgUp, PgDn, Home", "choose a row"),
     (
@@ -35,6 +36,17 @@ pub const HELP: [(&str, &str); 13] = [
         "pause: send no queries, except one when you open another page",
     ),
     ("+ -", "longer, shorter interval"),
+    ("[ ]", "the server before, the next one"),
+    (
+        "K",
+        "kill the statement of the chosen session (KILL QUERY), after y",
+    ),
+    ("X", "kill the chosen session (KILL), after y"),
+    ("g", "show the last minutes as bars, or hide them"),
+    (
+        "Mouse, m",
+        "click a head to sort, a row to choose, a page; the wheel scrolls; m gives the mouse to the terminal and back",
+    ),
     ("^L", "redraw"),
     ("^Z", "suspend"),
     ("q, ^C", "quit"),
@@ -49,6 +61,10 @@ pub enum Effect {
     Wish(Wish),
     /// Draw everything anew.
     Redraw,
+    /// Show the server of this number.
+    Server(usize),
+    /// Take the mouse, or let it go.
+    Mouse,
     /// Give the terminal back and stop.
     Suspend,
     /// The end.
@@ -67,6 +83,14 @@ pub fn press(view: &mut View, key: KeyEvent) -> Effect {
     }
     if view.typing {
         return type_filter(view, key.code);
+    }
+    view.notice = None;
+    if let Some(kill) = view.asking.take() {
+        if let KeyCode::Char('y' | 'Y') = key.code {
+            return Effect::Wish(Wish::Kill(kill));
+        }
+        view.notice = Some("nothing was killed".into());
+        return Effect::None;
     }
     if view.help {
         view.help = false;
@@ -104,6 +128,15 @@ pub fn press(view: &mut View, key: KeyEvent) -> Effect {
         KeyCode::Char('<') => view.sort_beside(-1),
         KeyCode::Char('>') => view.sort_beside(1),
         KeyCode::Char('/') => view.typing = true,
+        KeyCode::Char('K') => ask(view, What::Statement),
+        KeyCode::Char('X') => ask(view, What::Connection),
+        KeyCode::Char('g') => view.has_sparks = !view.has_sparks,
+        KeyCode::Char('m') => return Effect::Mouse,
+        KeyCode::Char(bracket @ ('[' | ']')) if view.servers.len() > 1 => {
+            let count = view.servers.len();
+            let step = if bracket == ']' { 1 } else { count - 1 };
+            return Effect::Server((view.server + step) % count);
+        }
         KeyCode::Char('p' | ' ') => {
             view.paused = !view.paused;
             return Effect::Wish(Wish::Pause(view.paused));
@@ -120,6 +153,14 @@ pub fn press(view: &mut View, key: KeyEvent) -> Effect {
         _ => {}
     }
     Effect::None
+}
+
+/// Asks whether the chosen session's statement or connection is to end.
+fn ask(view: &mut View, what: What) {
+    match Kill::chosen(view, what) {
+        Ok(kill) => view.asking = Some(kill),
+        Err(why) => view.notice = Some(why),
+    }
 }
 
 fn type_filter(view: &mut View, code: KeyCode) -> Effect {

@@ -1,36 +1,56 @@
 //! `tare top`: what a server does now, on one screen.
 
+mod asker;
 mod batch;
+mod blockers;
+#[cfg(test)]
+mod deeds;
 mod draw;
 mod drills;
 mod errors;
 mod executions;
+mod grid;
 mod idle;
 mod keys;
+mod kill;
+mod looks;
+mod mouse;
 mod own;
 mod pages;
+mod pulse;
+#[cfg(feature = "history")]
+mod recording;
 mod screen;
+#[cfg(test)]
+mod screens;
 mod sheet;
 mod snapshot;
 mod source;
+mod sparks;
 mod terminal;
 #[cfg(test)]
 mod tests;
 mod view;
 
 use std::io::IsTerminal;
+#[cfg(feature = "history")]
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
+use signal_hook::low_level::emulate_default_handler;
 
+use crate::config;
 use crate::exit::{FAILED, Failure};
 use crate::observe::Observed;
 use crate::sql::Target;
 use batch::Batch;
+use looks::Looks;
 use pages::PAGES;
+use screen::Watched;
 use sheet::Sheet;
-use source::Sampler;
+use source::{Others, Sampler};
 use view::Order;
 
 /// Watch a server live: statements, waits, stages, files, tables, locks, threads, memory
@@ -41,12 +61,20 @@ use view::Order;
 /// and waits of its last executions, from a thread to its events, from a table to its indexes and
 /// locks.
 ///
-/// Each interval sends one query, for the page on the screen; nothing is sent while the display is
-/// paused. What tare top causes itself is left out. Tables and locks that somebody waits for stand
-/// first. When the server goes away, the screen says so and waits for it.
+/// Each interval sends one query for the page on the screen and one for the bars above it, which
+/// show the last minutes; nothing is sent while the display is paused. What tare top causes itself
+/// is left out. Sessions that wait for others stand first, with who blocks them; K and X kill a
+/// statement or a session, after a question. When the server goes away, the screen says so and waits
+/// for it.
+///
+/// Several servers have a tab each. Servers may have names: ~/.config/tare/config.toml.
 #[derive(clap::Args)]
 #[command(after_help = HELP, disable_help_flag = true)]
 pub struct Args {
+    /// Servers to watch: names in ~/.config/tare/config.toml, addresses or sockets, as --dsn takes them
+    #[arg(value_name = "SERVER", conflicts_with_all = ["dsn", "host", "port", "socket", "defaults_file", "pid", "segment"])]
+    servers: Vec<String>,
+
     #[command(flatten)]
     target: Target,
 
@@ -62,30 +90,34 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     batch: Option<u64>,
 
-    /// With --batch: how rows are printed
-    #[arg(long, value_enum, default_value = "text", requires = "batch")]
-    format: Form,
+    /// How intervals are printed, without end unless --batch says how many; needs no terminal
+    #[arg(long, value_enum)]
+    format: Option<Form>,
 
-    /// With --batch: sort rows by this
-    #[arg(long, value_enum, default_value = "time", requires = "batch")]
+    /// Record the server meanwhile as tare record does, in this directory
+    #[cfg(feature = "history")]
+    #[arg(long, value_name = "DIR")]
+    record: Option<PathBuf>,
+
+    /// Printed: sort rows by this
+    #[arg(long, value_enum, default_value = "time")]
     sort: Sort,
 
-    /// With --batch: only rows that contain this text
+    /// Printed: only rows that contain this text
     #[arg(
         long,
         value_name = "TEXT",
         default_value = "",
-        hide_default_value = true,
-        requires = "batch"
+        hide_default_value = true
     )]
     filter: String,
 
-    /// With --batch: rows per interval
-    #[arg(long, value_name = "N", default_value_t = 20, requires = "batch")]
+    /// Printed: rows per interval
+    #[arg(long, value_name = "N", default_value_t = 20)]
     rows: usize,
 }
 
-/// What `--batch` prints.
+/// What is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Form {
     /// Columns, in units for people
@@ -94,7 +126,7 @@ enum Form {
     Json,
 }
 
-/// What `--batch` sorts by.
+/// What is sorted by.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Sort {
     /// Time (memory: bytes)
@@ -109,43 +141,153 @@ Examples:
   tare top --pid 4711 --page waits
   MYSQL_PWD=$(cat secret) tare top --dsn mysql://monitor@db1:3306
   tare top --dsn /run/mysqld/mysqld.sock --batch 1 --page files
-  tare top --dsn /run/mysqld/mysqld.sock --batch 10 --format json
+  tare top --dsn /run/mysqld/mysqld.sock --format json
+  tare top prod1 prod2                      servers that config.toml names, a tab each
+  tare top prod1 --record history           what was seen stays, as tare record keeps it
 
-Press ? for the keys. The account needs SELECT on performance_schema.* and nothing else.
+Press ? for the keys. The account needs SELECT on performance_schema.* and nothing else. To kill, it
+needs what KILL needs; PROCESS tells it who holds row locks on MariaDB and MySQL 5.7.
 
 Exit code: 1 when the server does not answer, 3 when there is no segment, or more than one to choose
 from.";
 
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let page = page(&args.page);
-    if args.batch.is_none() && !std::io::stdout().is_terminal() {
+    let is_printed = args.batch.is_some() || args.format.is_some();
+    if !is_printed && !std::io::stdout().is_terminal() {
         let message = "tare top needs a terminal; --batch N prints N intervals without one";
         return Err(Failure::new(FAILED, message));
     }
-    let sampler = Sampler::new(Observed::open(args.target.clone())?);
-    match args.batch {
-        Some(count) => {
-            let column = match args.sort {
-                Sort::Time => page.by_time(),
-                Sort::Count => page.by_count(),
-            };
-            let batch = Batch {
-                page,
-                count,
-                every: args.interval,
-                order: Order {
-                    column,
-                    descending: true,
-                },
-                filter: args.filter.clone(),
-                rows: args.rows,
-                is_json: args.format == Form::Json,
-            };
-            batch.run(sampler)?;
+    let marks = config::read()?.top;
+    let looks = Looks::of(marks, |name| std::env::var(name).ok());
+    let targets: Vec<(String, Target)> = match &args.servers[..] {
+        [] => vec![(args.target.name(), args.target.clone())],
+        servers => (servers.iter())
+            .map(|server| (name(server, args), args.target.of(server)))
+            .collect(),
+    };
+    match (is_printed, &targets[..]) {
+        (true, [(_, target)]) => print(args, page, target)?,
+        (true, _) => {
+            let message = "intervals are printed of one server: name one";
+            return Err(Failure::new(2, message));
         }
-        None => screen::run(sampler, page, args.interval)?,
+        (false, _) => watch(args, page, looks, targets)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a server is called: its name in config.toml, or its address without a password.
+fn name(server: &str, args: &Args) -> String {
+    match config::is_name(server) {
+        true => server.to_owned(),
+        false => args.target.of(server).name(),
+    }
+}
+
+/// Prints intervals.
+fn print(args: &Args, page: &'static Sheet, target: &Target) -> Result<(), Failure> {
+    let others = Others::default();
+    let sampler = Sampler::new(Observed::open(target.clone())?, Others::clone(&others));
+    #[cfg(feature = "history")]
+    let _recordings = {
+        let mut recordings = recording::Recordings::default();
+        if let Some(directory) = &args.record {
+            let recording = recording::Recording {
+                target: target.clone(),
+                server: named(args).next(),
+                directory: directory.clone(),
+                others,
+            };
+            recordings.start(recording, |text| eprintln!("tare: {text}"));
+            Some(recordings.until_a_signal()?)
+        } else {
+            None
+        }
+    };
+    let column = match args.sort {
+        Sort::Time => page.by_time(),
+        Sort::Count => page.by_count(),
+    };
+    let batch = Batch {
+        page,
+        count: args.batch,
+        every: args.interval,
+        order: Order {
+            column,
+            descending: true,
+        },
+        filter: args.filter.clone(),
+        rows: args.rows,
+        is_json: args.format == Some(Form::Json),
+    };
+    batch.run(sampler)
+}
+
+/// The names that servers were given in config.toml.
+#[cfg(feature = "history")]
+fn named(args: &Args) -> impl Iterator<Item = String> {
+    let names = args.servers.iter().filter(|name| config::is_name(name));
+    names.cloned()
+}
+
+/// Shows them.
+fn watch(
+    args: &Args,
+    page: &'static Sheet,
+    looks: Looks,
+    targets: Vec<(String, Target)>,
+) -> Result<(), Failure> {
+    #[cfg(feature = "history")]
+    let recordings = std::rc::Rc::new(std::cell::RefCell::new(recording::Recordings::default()));
+    let is_only = targets.len() == 1;
+    let mut watched = Vec::new();
+    for (name, target) in targets {
+        // A password is asked for before the screen is ours, and a wrong address said.
+        target.server()?;
+        let others = Others::default();
+        let opened = {
+            let (target, others) = (target.clone(), Others::clone(&others));
+            move || {
+                let observed = Observed::open(target.clone());
+                observed.map(|observed| Sampler::new(observed, Others::clone(&others)))
+            }
+        };
+        // Of several, one that is not there now may come.
+        let sampler = if is_only { Some(opened()?) } else { None };
+        #[cfg(feature = "history")]
+        let record = args.record.clone().map(|directory| {
+            let recording = recording::Recording {
+                server: config::is_name(&name).then(|| name.clone()),
+                target,
+                directory,
+                others,
+            };
+            let recordings = std::rc::Rc::clone(&recordings);
+            Box::new(move |tell: screen::Teller| {
+                recordings.borrow_mut().start(recording, tell);
+            }) as Box<dyn FnOnce(screen::Teller)>
+        });
+        #[cfg(not(feature = "history"))]
+        let record = None;
+        watched.push(Watched {
+            name,
+            open: Box::new(move || opened().map_err(|failure| failure.message)),
+            sampler,
+            record,
+        });
+    }
+    let signal = screen::run(watched, page, args.interval, looks)?;
+    // What was recorded goes to its place first.
+    #[cfg(feature = "history")]
+    drop(recordings);
+    match signal {
+        None => Ok(()),
+        // As if we had never caught it: who waits for us sees what ended us.
+        Some(signal) => {
+            emulate_default_handler(signal).map_err(|error| Failure::new(FAILED, error))
+        }
+    }
 }
 
 fn page(name: &str) -> &'static Sheet {

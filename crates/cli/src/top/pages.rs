@@ -1,8 +1,8 @@
 //! The pages of `tare top`.
 
 use super::drills::{
-    AVERAGE, CONNECTION, ERROR, FOR, LOCK_HOLDERS, MEMORY_BY_THREAD, SHARE, STAGE_BY_THREAD,
-    TABLE_BY_INDEX, THREAD_EVENTS, TIME, WAIT_BY_THREAD,
+    AVERAGE, BLOCKED_BY, BLOCKS, CONNECTION, ERROR, FOR, LOCK_HOLDERS, MEMORY_BY_THREAD, SHARE,
+    STAGE_BY_THREAD, TABLE_BY_INDEX, THREAD_EVENTS, TIME, WAIT_BY_THREAD,
 };
 use super::sheet::{Drill, Measure, Sheet, Since, col, hidden, sheet};
 
@@ -162,6 +162,7 @@ const LOCKS: Sheet = Sheet {
 
 const THREADS: Sheet = Sheet {
     shows_all: true,
+    first: "BLOCKED BY",
     drill: Drill::To(&THREAD_EVENTS),
     ..sheet(
         "threads",
@@ -174,6 +175,8 @@ const THREADS: Sheet = Sheet {
             col("CALLS", "COALESCE(s.C, 0)", Measure::Count, 8),
             col("THREAD", "t.THREAD_ID", Measure::KeyNumber, 7),
             CONNECTION,
+            BLOCKED_BY,
+            BLOCKS,
             col("USER", "t.PROCESSLIST_USER", Measure::Text, 10),
             col("HOST", "t.PROCESSLIST_HOST", Measure::Text, 12),
             col("DB", "t.PROCESSLIST_DB", Measure::Text, 10),
@@ -270,7 +273,7 @@ mod tests {
             );
             assert_ne!(sheet.by_time(), sheet.by_count(), "{}", sheet.name);
             let wide = sheet
-                .shown(true)
+                .shown(true, true)
                 .filter(|(_, column)| column.width == 0)
                 .count();
             assert_eq!(wide, 1, "{}", sheet.name);
@@ -288,6 +291,7 @@ mod tests {
             );
         }
         assert!(PAGES[5].waiting().is_some() && LOCK_HOLDERS.waiting().is_some());
+        assert!(PAGES[6].waiting().is_some());
     }
 
     #[test]

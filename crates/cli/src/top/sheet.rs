@@ -33,12 +33,19 @@ pub enum Measure {
     GaugeTime,
     /// Seconds as they are now.
     GaugeSeconds,
+    /// Who holds what a session waits for.
+    BlockedBy,
+    /// How many sessions wait for this one.
+    Blocks,
 }
 
 impl Measure {
     /// Computed from other columns rather than asked for.
     pub fn is_derived(self) -> bool {
-        matches!(self, Self::Share | Self::Average | Self::Error)
+        matches!(
+            self,
+            Self::Share | Self::Average | Self::Error | Self::BlockedBy | Self::Blocks
+        )
     }
 
     /// Part of the row's identity.
@@ -242,11 +249,20 @@ impl Sheet {
         self.columns.iter().position(column)
     }
 
-    /// The columns on the screen, with their numbers; that of errors where there are estimates.
-    pub fn shown(&self, has_errors: bool) -> impl Iterator<Item = (usize, &'static Column)> {
-        self.columns.iter().enumerate().filter(move |(_, column)| {
-            !column.hidden && (has_errors || column.kind != Measure::Error)
-        })
+    /// The columns on the screen, with their numbers; that of errors where there are estimates, and those of blocked
+    /// sessions where there are any.
+    pub fn shown(
+        &self,
+        has_errors: bool,
+        has_blocked: bool,
+    ) -> impl Iterator<Item = (usize, &'static Column)> {
+        let is_shown = move |column: &Column| match column.kind {
+            Measure::Error => has_errors,
+            Measure::BlockedBy | Measure::Blocks => has_blocked,
+            _ => !column.hidden,
+        };
+        let columns = self.columns.iter().enumerate();
+        columns.filter(move |(_, column)| is_shown(column))
     }
 
     /// Why this server has no such page.

@@ -108,7 +108,7 @@ impl Figure {
                 Measure::GaugeSeconds => show::time(*n * 1e12),
                 Measure::Share => show::percent(*n),
                 Measure::Error => format!("{n:.1}"),
-                Measure::KeyNumber | Measure::Gauge => format!("{n:.0}"),
+                Measure::KeyNumber | Measure::Gauge | Measure::Blocks => format!("{n:.0}"),
                 _ => show::count(*n),
             },
         }
@@ -158,7 +158,7 @@ pub fn between(sheet: &Sheet, before: Option<&Snapshot>, now: &Snapshot) -> Vec<
             .iter()
             .enumerate()
             .map(|(at, column)| match column.kind {
-                Measure::Share | Measure::Average | Measure::Error => Figure::Empty,
+                _ if column.kind.is_derived() => Figure::Empty,
                 Measure::Count | Measure::Bytes => {
                     Figure::Number(grown(at) / seconds.unwrap_or(1.0))
                 }

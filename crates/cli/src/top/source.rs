@@ -1,12 +1,14 @@
 //! Who asks the server: one question for each interval, about the page that is shown and nothing else.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::errors::Errors;
-use super::sheet::{Drill, Sheet};
+use super::kill::Kill;
+use super::pulse::{Beat, Taker};
+use super::sheet::{Drill, Measure, Sheet};
 use super::snapshot::{Key, Row, Snapshot, between};
-use super::{errors, executions, idle, own};
+use super::{blockers, errors, executions, idle, own};
 use crate::observe::sampling::{self, Sampling};
 use crate::observe::{Observed, Product, Trouble};
 
@@ -84,6 +86,12 @@ impl Answer {
     pub fn is_estimated(&self) -> bool {
         self.estimated.is_some()
     }
+
+    /// Whether any of its sessions waits for another.
+    pub fn has_blocked(&self, sheet: &Sheet) -> bool {
+        let at = sheet.find(|kind| kind == Measure::Blocks);
+        at.is_some_and(|at| self.rows.iter().any(|row| row.figures[at].number() > 0.0))
+    }
 }
 
 /// Asks, and remembers the last answer.
@@ -92,16 +100,48 @@ pub struct Sampler {
     last: Option<(Place, Snapshot, Errors)>,
     /// Executions of prepared statements were seen that no digest counts.
     lacks_prepared: bool,
+    pulse: Taker,
+    /// Connections of this process that others of its threads have.
+    others: Others,
 }
+
+/// Connections that are ours, too: those of a recorder.
+pub type Others = Arc<Mutex<Vec<u64>>>;
 
 impl Sampler {
     /// Over a server that is there.
-    pub fn new(observed: Observed) -> Self {
+    pub fn new(observed: Observed, others: Others) -> Self {
         Self {
             observed,
             last: None,
             lacks_prepared: false,
+            pulse: Taker::default(),
+            others,
         }
+    }
+
+    /// What the server did as a whole since the last time. What was written into a file and has ended does nothing.
+    pub fn pulse(&mut self) -> Result<Option<Beat>, Trouble> {
+        let about = &self.observed.about;
+        if !about.was_live || about.silent().is_some() {
+            return Ok(None);
+        }
+        if !self.observed.is_live()? {
+            return Err(Trouble::Lost("the program has ended".into()));
+        }
+        self.pulse.take(&mut self.observed)
+    }
+
+    /// Ends a statement or a connection, and says how that went.
+    pub fn kill(&mut self, kill: &Kill) -> String {
+        kill.run(&mut self.observed)
+    }
+
+    /// The processors of the machine that the server runs on, where that is this one.
+    pub fn processors(&mut self) -> Option<f64> {
+        let pid = self.observed.process().ok()?.ok();
+        let count = std::thread::available_parallelism().ok()?;
+        pid.map(|_| count.get() as f64)
     }
 
     /// Asks about a place.
@@ -153,12 +193,18 @@ impl Sampler {
         let mut rows = between(place.sheet, before.as_ref(), &now);
         // To a segment nothing is sent.
         if !self.observed.about.is_segment {
-            own::leave_out(place.sheet, &mut rows, self.observed.about.connection_id);
+            let mut own = self
+                .others
+                .lock()
+                .map(|own| own.clone())
+                .unwrap_or_default();
+            own.push(self.observed.about.connection_id);
+            own::leave_out(place.sheet, &mut rows, &own);
         }
         let seconds = before.map(|before| now.at.duration_since(before.at).as_secs_f64());
         errors.fill(place.sheet, errors_before.as_ref(), &mut rows, seconds);
         let estimated = sampling.rule(place.sheet.estimated);
-        let mut notes = Vec::new();
+        let mut notes = blockers::fill(&mut self.observed, place.sheet, &mut rows)?;
         notes.extend(
             estimated
                 .as_ref()
@@ -212,6 +258,7 @@ impl Sampler {
     /// Connects anew, after the server was lost; what was counted before is forgotten.
     pub fn reopen(&mut self) -> Result<(), String> {
         self.last = None;
+        self.pulse = Taker::default();
         self.observed.reopen().map_err(|failure| failure.message)
     }
 
@@ -234,6 +281,10 @@ pub enum Wish {
     Every(Duration),
     /// No questions until told otherwise.
     Pause(bool),
+    /// Whether the page is on the screen; only the pulse is taken while it is not.
+    Show(bool),
+    /// Ends a statement or a connection.
+    Kill(Kill),
 }
 
 /// What the screen is told.
@@ -245,89 +296,10 @@ pub enum News {
     Refused(Place, String),
     /// The server is gone and is waited for.
     Lost(String),
-    /// It is back; its headline.
-    Back(String),
-}
-
-/// Asks until nobody listens.
-pub fn run(
-    mut sampler: Sampler,
-    mut place: Place,
-    mut every: Duration,
-    wishes: &Receiver<Wish>,
-    news: impl Fn(News) -> bool,
-) {
-    let mut paused = false;
-    let mut due = Instant::now();
-    loop {
-        let wait = if paused {
-            Duration::from_secs(3600)
-        } else {
-            due.saturating_duration_since(Instant::now())
-        };
-        match wishes.recv_timeout(wait) {
-            Ok(Wish::Look(new)) => {
-                place = new;
-                due = Instant::now();
-                // One look even when paused: the page that was turned to would stay empty.
-                if !paused {
-                    continue;
-                }
-            }
-            Ok(Wish::Every(new)) => {
-                every = new;
-                due = due.min(Instant::now() + every);
-                continue;
-            }
-            Ok(Wish::Pause(new)) => {
-                paused = new;
-                continue;
-            }
-            Err(RecvTimeoutError::Timeout) if paused => continue,
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return,
-        }
-        let told = match sampler.sample(&place) {
-            Ok(answer) => news(News::Answer(place.clone(), answer)),
-            Err(Trouble::Refused(why)) => news(News::Refused(place.clone(), why)),
-            Err(Trouble::Lost(why)) => {
-                let mut told = news(News::Lost(why));
-                while told {
-                    std::thread::sleep(every.max(Duration::from_secs(1)));
-                    match sampler.reopen() {
-                        Ok(()) => {
-                            told = news(News::Back(sampler.headline()));
-                            break;
-                        }
-                        Err(why) => told = news(News::Lost(why)),
-                    }
-                }
-                due = Instant::now();
-                if !told {
-                    return;
-                }
-                continue;
-            }
-        };
-        if !told {
-            return;
-        }
-        // A slow answer delays the next question: never two at once, never one after the other without a pause.
-        due = Instant::now() + every;
-    }
-}
-
-/// Starts a thread that asks.
-pub fn start(
-    sampler: Sampler,
-    place: Place,
-    every: Duration,
-    wishes: Receiver<Wish>,
-    news: Sender<super::screen::Happening>,
-) {
-    std::thread::spawn(move || {
-        run(sampler, place, every, &wishes, |what| {
-            news.send(super::screen::Happening::News(what)).is_ok()
-        });
-    });
+    /// It is there, or there again; its headline, and how many processors it has if that is known.
+    Back(String, Option<f64>),
+    /// What it did as a whole.
+    Beat(Beat),
+    /// How something that was wished for went.
+    Done(String),
 }

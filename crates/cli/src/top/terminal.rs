@@ -4,6 +4,7 @@ use std::io::{self, Stdout, Write, stdout};
 
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::event::{DisableMouseCapture, EnableMouseCapture};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
@@ -33,9 +34,18 @@ impl Screen {
     }
 
     /// Takes it again after it was given back for a while.
-    pub fn resume(&mut self) -> io::Result<()> {
+    pub fn resume(&mut self, has_mouse: bool) -> io::Result<()> {
         enter()?;
+        self.mouse(has_mouse)?;
         self.renew()
+    }
+
+    /// Takes the mouse, or leaves it to the terminal, whose texts it then selects.
+    pub fn mouse(&mut self, is_ours: bool) -> io::Result<()> {
+        match is_ours {
+            true => execute!(stdout(), EnableMouseCapture),
+            false => execute!(stdout(), DisableMouseCapture),
+        }
     }
 
     /// Forgets what is on it, and how large it was: all is drawn anew.
@@ -67,7 +77,7 @@ impl Drop for Screen {
 
 fn enter() -> io::Result<()> {
     enable_raw_mode()?;
-    execute!(stdout(), EnterAlternateScreen).inspect_err(|_| {
+    execute!(stdout(), EnterAlternateScreen, EnableMouseCapture).inspect_err(|_| {
         let _ = disable_raw_mode();
     })
 }
@@ -75,6 +85,6 @@ fn enter() -> io::Result<()> {
 /// Gives it back. Harmless when that was done already.
 pub fn restore() {
     let _ = disable_raw_mode();
-    let _ = execute!(stdout(), LeaveAlternateScreen, Show);
+    let _ = execute!(stdout(), DisableMouseCapture, LeaveAlternateScreen, Show);
     let _ = stdout().flush();
 }

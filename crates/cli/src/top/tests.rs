@@ -8,11 +8,13 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::draw::draw;
 use super::keys::{Effect, press};
+use super::looks::Looks;
 use super::pages::PAGES;
 use super::sheet::Sheet;
 use super::snapshot::{Snapshot, between};
 use super::source::{Answer, News, Place, Wish};
 use super::view::View;
+use crate::config::Marks;
 use crate::output::Cell;
 
 const MS: u64 = 1_000_000_000;
@@ -45,7 +47,13 @@ fn view_of(page: &'static Sheet) -> View {
         "mysql://u@db1:3306 (MySQL 8.0.15)".into(),
         page,
         Duration::from_secs(2),
+        looks(),
     )
+}
+
+/// What an environment without a word gives.
+pub fn looks() -> Looks {
+    Looks::of(Marks::default(), |_| None)
 }
 
 /// A view after one interval of two seconds.
@@ -266,7 +274,7 @@ fn a_lost_server_is_said_and_its_last_figures_stay() {
         lines[7],
         "waiting for the server: Server shutdown in progress"
     );
-    view.learn(News::Back("db1 (MySQL 8.0.15)".into()));
+    view.learn(News::Back("db1 (MySQL 8.0.15)".into(), None));
     let lines = drawn(&mut view, 80, 9);
     assert_eq!(
         (lines[0].as_str(), lines[2].as_str()),

@@ -3,8 +3,12 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use super::kill::Kill;
+use super::looks::Looks;
+use super::mouse::Spots;
 use super::pages::PAGES;
-use super::sheet::{Drill, Sheet};
+use super::pulse::Pulse;
+use super::sheet::{Drill, Measure, Sheet};
 use super::snapshot::{Key, Row};
 use super::source::{Answer, News, Place};
 
@@ -45,11 +49,31 @@ pub struct View {
     at: usize,
     /// The first row on the screen.
     pub top: usize,
+    /// The last minutes.
+    pub pulse: Pulse,
+    /// They are shown, where there is room.
+    pub has_sparks: bool,
+    /// The processors of the server's machine, if they are known.
+    pub processors: Option<f64>,
+    /// What is marked, and how.
+    pub looks: Looks,
+    /// Where on the screen what is.
+    pub spots: Spots,
+    /// What the user is asked to confirm.
+    pub asking: Option<Kill>,
+    /// How the last deed went; the next key takes it away.
+    pub notice: Option<String>,
+    /// What is said of a recording.
+    pub recording: Option<String>,
+    /// All servers that are watched: their names, and whether they are there.
+    pub servers: Vec<(String, bool)>,
+    /// Which of them this one is.
+    pub server: usize,
 }
 
 impl View {
     /// On this page.
-    pub fn new(headline: String, page: &'static Sheet, every: Duration) -> Self {
+    pub fn new(headline: String, page: &'static Sheet, every: Duration, looks: Looks) -> Self {
         Self {
             headline,
             every,
@@ -64,6 +88,16 @@ impl View {
             chosen: None,
             at: 0,
             top: 0,
+            pulse: Pulse::default(),
+            has_sparks: true,
+            processors: None,
+            looks,
+            spots: Spots::default(),
+            asking: None,
+            notice: None,
+            recording: None,
+            servers: Vec::new(),
+            server: 0,
         }
     }
 
@@ -106,8 +140,12 @@ impl View {
 
     /// Sorts by the shown column before or after.
     pub fn sort_beside(&mut self, step: isize) {
+        let sheet = self.place().sheet;
         let is_estimated = self.answer().is_some_and(Answer::is_estimated);
-        let shown = self.place().sheet.shown(is_estimated);
+        let has_blocked = self
+            .answer()
+            .is_some_and(|answer| answer.has_blocked(sheet));
+        let shown = sheet.shown(is_estimated, has_blocked);
         let shown: Vec<usize> = shown.map(|(at, _)| at).collect();
         let at = shown
             .iter()
@@ -142,8 +180,13 @@ impl View {
     /// Chooses the row so many further down.
     pub fn step(&mut self, step: isize) {
         let rows = self.rows();
-        let last = rows.len().saturating_sub(1);
-        let at = self.chosen(&rows).saturating_add_signed(step).min(last);
+        self.choose(self.chosen(&rows).saturating_add_signed(step));
+    }
+
+    /// Chooses the row of this number, or the last.
+    pub fn choose(&mut self, at: usize) {
+        let rows = self.rows();
+        let at = at.min(rows.len().saturating_sub(1));
         let key = rows.get(at).map(|row| row.key.clone());
         self.at = at;
         // The first row stays the first, whoever that is.
@@ -218,8 +261,11 @@ impl View {
             }
             News::Answer(..) | News::Refused(..) => {}
             News::Lost(why) => self.trouble = Some(format!("waiting for the server: {why}")),
-            News::Back(headline) => {
+            News::Beat(beat) => self.pulse.push(beat),
+            News::Done(what) => self.notice = Some(what),
+            News::Back(headline, processors) => {
                 self.headline = headline;
+                self.processors = processors;
                 self.answer = None;
                 self.trouble = None;
             }
@@ -227,7 +273,7 @@ impl View {
     }
 }
 
-/// Rows in an order, without those that do not have a text. Where somebody waits comes first.
+/// Rows in an order, without those that do not have a text. Who waits comes first, and then who is waited for.
 pub fn arranged<'a>(sheet: &Sheet, rows: &'a [Row], order: Order, filter: &str) -> Vec<&'a Row> {
     let wanted = filter.to_lowercase();
     let matches = |row: &&Row| {
@@ -263,8 +309,14 @@ pub fn arranged<'a>(sheet: &Sheet, rows: &'a [Row], order: Order, filter: &str) 
                 .waiting()
                 .is_some_and(|at| row.figures[at].is_waiting())
         };
+        let blocks = |row: &Row| {
+            let at = sheet.find(|kind| kind == Measure::Blocks);
+            at.is_some_and(|at| row.figures[at].is_waiting())
+        };
         // Equal ones stay where they are from one interval to the next.
-        let by_figure = waits(b).cmp(&waits(a)).then(by_figure);
+        let by_figure = (waits(b).cmp(&waits(a)))
+            .then_with(|| blocks(b).cmp(&blocks(a)))
+            .then(by_figure);
         by_figure.then_with(|| a.key.cmp(&b.key))
     });
     rows

@@ -5,6 +5,7 @@
 pub mod browser;
 pub mod host;
 pub mod server;
+pub mod terminal;
 pub mod weigh;
 
 use std::ffi::OsStr;

@@ -13,7 +13,8 @@ use super::{Directory, wait_for};
 
 /// A server of our own, ended when the value goes.
 pub struct Server {
-    child: Child,
+    /// None: somebody else started it.
+    child: Option<Child>,
     socket: PathBuf,
     _directory: Directory,
 }
@@ -63,12 +64,21 @@ impl Server {
             .stderr(log);
         let child = command.spawn().expect("the server starts");
         let server = Self {
-            child,
+            child: Some(child),
             socket,
             _directory: directory,
         };
         wait_for("the server", || server.try_connect());
         server
+    }
+
+    /// One that somebody else started and ends.
+    pub fn running(socket: PathBuf) -> Self {
+        Self {
+            child: None,
+            socket,
+            _directory: Directory::new("running"),
+        }
     }
 
     /// Where it listens.
@@ -78,7 +88,7 @@ impl Server {
 
     /// Its process.
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.child.as_ref().expect("it is ours").id()
     }
 
     /// A connection as root.
@@ -93,8 +103,10 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 

@@ -1,0 +1,236 @@
+//! `~/.config/tare/config.toml`: servers by name, and from which value on `tare top` marks a figure.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use tare_lab::tls::Mode;
+
+use crate::exit::{FAILED, Failure};
+
+/// What the file says.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Servers by name.
+    pub servers: BTreeMap<String, Server>,
+    /// What is marked.
+    pub top: Marks,
+}
+
+/// How a server is reached: what the options of the same names say.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Server {
+    pub dsn: Option<String>,
+    pub host: Option<String>,
+    pub port: Option<u16>,
+    pub user: Option<String>,
+    pub password: Option<String>,
+    pub socket: Option<PathBuf>,
+    pub defaults_file: Option<PathBuf>,
+    pub ssl_mode: Option<String>,
+    pub ssl_ca: Option<PathBuf>,
+}
+
+/// From which values on figures are yellow and red.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Marks {
+    /// The average time of a statement, in seconds.
+    pub average_s: [f64; 2],
+    /// For how long a session has run its statement, in seconds.
+    pub running_s: [f64; 2],
+    /// Errors a second.
+    pub errors_per_s: [f64; 2],
+    /// Active sessions; without it, the processors of this machine where the server runs on it, and twice as many.
+    pub active: Option<[f64; 2]>,
+}
+
+impl Default for Marks {
+    fn default() -> Self {
+        Self {
+            average_s: [1.0, 10.0],
+            running_s: [10.0, 60.0],
+            errors_per_s: [1.0, 100.0],
+            active: None,
+        }
+    }
+}
+
+impl Server {
+    /// Its TLS mode.
+    pub fn mode(&self) -> Result<Option<Mode>, String> {
+        let mode = self.ssl_mode.as_deref().map(str::parse::<Mode>);
+        mode.transpose().map_err(|error| error.to_string())
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let is_named = self.host.is_some() || self.port.is_some() || self.socket.is_some();
+        match (&self.dsn, is_named || self.defaults_file.is_some()) {
+            (Some(_), true) => {
+                return Err("give dsn, or host, port, socket and defaults-file, not both".into());
+            }
+            (None, false) => {
+                return Err("it is nowhere: give dsn, host, port, socket or defaults-file".into());
+            }
+            _ => {}
+        }
+        self.mode().map(drop)
+    }
+}
+
+/// Where the file is, whether there is one or not: below XDG_CONFIG_HOME, or else ~/.config.
+pub fn path() -> PathBuf {
+    let set = |name: &str| {
+        let path = std::env::var_os(name).map(PathBuf::from);
+        path.filter(|path| path.is_absolute())
+    };
+    let base = set("XDG_CONFIG_HOME");
+    let base = base.unwrap_or_else(|| set("HOME").unwrap_or_default().join(".config"));
+    base.join("tare/config.toml")
+}
+
+/// Reads it. Without a file, nothing is said.
+///
+/// # Errors
+/// It cannot be read, or says something that it must not: where, and what.
+pub fn read() -> Result<Config, Failure> {
+    let path = path();
+    let meta = match fs::metadata(&path) {
+        Ok(meta) => meta,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Config::default()),
+        Err(error) => return Err(Failure::new(FAILED, format!("{}: {error}", path.display()))),
+    };
+    if meta.permissions().mode() & 0o002 != 0 {
+        static TOLD: std::sync::Once = std::sync::Once::new();
+        TOLD.call_once(|| {
+            eprintln!(
+                "tare: {} is ignored: everybody may write it",
+                path.display()
+            );
+        });
+        return Ok(Config::default());
+    }
+    let text = fs::read_to_string(&path)
+        .map_err(|error| Failure::new(FAILED, format!("{}: {error}", path.display())))?;
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    parse(&text, home.as_deref())
+        .map_err(|why| Failure::new(FAILED, format!("{}: {why}", path.display())))
+}
+
+fn parse(text: &str, home: Option<&Path>) -> Result<Config, String> {
+    let mut config: Config = toml::from_str(text).map_err(|error| error.to_string())?;
+    for (name, server) in &mut config.servers {
+        if name.is_empty() || name.contains(['/', ':', '@']) || name.starts_with('-') {
+            let what = "a name has no '/', ':' or '@', and begins with no '-'";
+            return Err(format!("[servers.{name:?}]: {what}"));
+        }
+        server
+            .check()
+            .map_err(|why| format!("[servers.{name}]: {why}"))?;
+        for file in [
+            &mut server.socket,
+            &mut server.defaults_file,
+            &mut server.ssl_ca,
+        ] {
+            // As a shell writes it; a file has no shell.
+            let below = file.as_ref().and_then(|file| file.strip_prefix("~").ok());
+            if let (Some(below), Some(home)) = (below, home) {
+                *file = Some(home.join(below));
+            }
+        }
+    }
+    let marks = &config.top;
+    let pairs = [marks.average_s, marks.running_s, marks.errors_per_s];
+    let pairs = pairs.into_iter().chain(marks.active);
+    for [yellow, red] in pairs {
+        // Not a number is neither.
+        if !(yellow >= 0.0 && red >= yellow) {
+            let what = "the first is where yellow begins, the second, not below it, where red does";
+            return Err(format!("[top]: [{yellow}, {red}]: {what}"));
+        }
+    }
+    Ok(config)
+}
+
+/// Whether this may be the name of a server: no address and no path.
+pub fn is_name(text: &str) -> bool {
+    !text.is_empty() && !text.contains('/')
+}
+
+/// The server of this name, if the file names one.
+///
+/// # Errors
+/// As [`read`]; and there is neither such a name nor such a socket.
+pub fn server(name: &str) -> Result<Option<Server>, Failure> {
+    if !is_name(name) {
+        return Ok(None);
+    }
+    let mut config = read()?;
+    if let Some(server) = config.servers.remove(name) {
+        return Ok(Some(server));
+    }
+    if fs::symlink_metadata(name).is_ok() {
+        return Ok(None);
+    }
+    let path = path();
+    let path = path.display();
+    let known: Vec<_> = config.servers.keys().map(String::as_str).collect();
+    let known = match known.is_empty() {
+        true => format!("{path} names none"),
+        false => format!("{path} names {}", known.join(", ")),
+    };
+    Err(Failure::new(
+        2,
+        format!(
+            "'{name}' is no server: {known}; or give mysql://USER@HOST:PORT/DATABASE, or the path of a socket"
+        ),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_and_marks_are_read() {
+        let text = "[servers.prod1]\ndsn = 'mysql://monitor@db1:3306'\n\
+                    [servers.stage]\nhost = 'db2'\nport = 3307\nuser = 'u'\npassword = 'p'\nssl-mode = 'VERIFY_CA'\nssl-ca = '~/ca.pem'\n\
+                    [top]\nrunning-s = [1, 5]\nactive = [8, 16]\n";
+        let config = parse(text, Some(Path::new("/home/u"))).expect("it is right");
+        let prod = &config.servers["prod1"];
+        assert_eq!(prod.dsn.as_deref(), Some("mysql://monitor@db1:3306"));
+        let stage = &config.servers["stage"];
+        assert_eq!(
+            (stage.host.as_deref(), stage.port),
+            (Some("db2"), Some(3307))
+        );
+        assert_eq!(stage.mode(), Ok(Some(Mode::VerifyCa)));
+        assert_eq!(stage.ssl_ca.as_deref(), Some(Path::new("/home/u/ca.pem")));
+        assert_eq!(config.top.running_s, [1.0, 5.0]);
+        assert_eq!(config.top.active, Some([8.0, 16.0]));
+        assert_eq!(config.top.average_s, Marks::default().average_s);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (text, words) in [
+            ("[servers.a]\nprot = 1\n", "unknown field `prot`"),
+            ("[servers.a]\nuser = 'u'\n", "[servers.a]: it is nowhere"),
+            ("[servers.a]\ndsn = 's'\nhost = 'h'\n", "not both"),
+            (
+                "[servers.a]\nhost = 'h'\nssl-mode = 'maybe'\n",
+                "[servers.a]: ",
+            ),
+            ("[servers.'a/b']\nhost = 'h'\n", "a name has no '/'"),
+            ("[top]\naverage-s = [2, 1]\n", "where yellow begins"),
+            ("[servers.a\n", "line 1"),
+        ] {
+            let error = parse(text, None).expect_err("it is wrong");
+            assert!(error.contains(words), "{text}: {error}");
+        }
+    }
+}

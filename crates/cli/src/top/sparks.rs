@@ -1,0 +1,118 @@
+//! The last minutes as bars: calls, active sessions, the top wait.
+
+use ratatui::Frame;
+use ratatui::layout::{Alignment, Constraint, Layout, Rect};
+use ratatui::style::Style;
+use ratatui::text::Line;
+use ratatui::widgets::{RenderDirection, Sparkline, SparklineBar};
+
+use super::grid::cut_front;
+use super::looks::Level;
+use super::pulse::Beat;
+use super::view::View;
+use crate::observe::show;
+
+/// Lines that they take.
+pub const LINES: u16 = 3;
+
+/// On lower screens the rows need them more.
+pub const LEAST_HEIGHT: u16 = 20;
+
+/// One of them.
+struct Spark<'a> {
+    label: &'static str,
+    value: String,
+    bars: Vec<(f64, Level)>,
+    /// What stands behind it.
+    name: &'a str,
+}
+
+/// Draws them, the newest interval on the right.
+pub fn draw(view: &View, frame: &mut Frame, area: Rect) {
+    let Some(last) = view.pulse.last() else {
+        return;
+    };
+    let ps = |beat: &Beat| beat.wait.as_ref().map_or(0.0, |wait| wait.ps);
+    let bars = |value: &dyn Fn(&Beat) -> f64, level: &dyn Fn(f64) -> Level| {
+        let beats = view.pulse.newest().take(area.width.into());
+        beats
+            .map(|beat| (value(beat), level(value(beat))))
+            .collect()
+    };
+    let usual = |_| Level::Usual;
+    let active = |n| view.looks.active(n, view.processors);
+    let sparks = [
+        Spark {
+            label: "calls/s",
+            value: show::count(last.calls),
+            bars: bars(&|beat| beat.calls, &usual),
+            name: "",
+        },
+        Spark {
+            label: "active",
+            value: show::count(last.active),
+            bars: bars(&|beat| beat.active, &active),
+            name: "",
+        },
+        Spark {
+            label: "wait/s",
+            value: show::time(ps(last)),
+            bars: bars(&ps, &usual),
+            name: last.wait.as_ref().map_or("", |wait| &wait.name),
+        },
+    ];
+    let lines =
+        Layout::vertical([Constraint::Length(1); LINES as usize]).areas::<{ LINES as usize }>(area);
+    for (spark, line) in sparks.into_iter().zip(lines) {
+        one(view, frame, line, spark);
+    }
+}
+
+fn one(view: &View, frame: &mut Frame, area: Rect, spark: Spark<'_>) {
+    // A third of the line for a name, where there is room for what tells it from others.
+    let named = match (spark.name.is_empty(), area.width) {
+        (false, 60..) => area.width / 3,
+        _ => 0,
+    };
+    let [label, value, _, bars, _, name] = Layout::horizontal([
+        Constraint::Length(8),
+        Constraint::Length(10),
+        Constraint::Length(1),
+        Constraint::Min(0),
+        Constraint::Length(u16::from(named > 0)),
+        Constraint::Length(named),
+    ])
+    .areas(area);
+    let level = spark.bars.first().map_or(Level::Usual, |(_, level)| *level);
+    frame.render_widget(Line::raw(format!(" {}", spark.label)), label);
+    let text = Line::styled(spark.value, view.looks.style(level));
+    frame.render_widget(text.alignment(Alignment::Right), value);
+    frame.render_widget(
+        sparkline(view, &spark.bars[..spark.bars.len().min(bars.width.into())]),
+        bars,
+    );
+    let text = cut_front(&show::line(spark.name), named.into());
+    frame.render_widget(Line::raw(text), name);
+}
+
+/// Its bars have eight heights, and what is not nothing has one of them.
+fn sparkline(view: &View, bars: &[(f64, Level)]) -> Sparkline<'static> {
+    let most = bars.iter().map(|(value, _)| *value).fold(0.0, f64::max);
+    let bar = |(value, level): &(f64, Level)| {
+        let height = if most > 0.0 {
+            (value / most * 8.0).ceil() as u64
+        } else {
+            0
+        };
+        let style = match level {
+            Level::Usual => Style::new(),
+            level => view.looks.style(*level),
+        };
+        SparklineBar::from(height).style(Some(style))
+    };
+    Sparkline::default()
+        .data(bars.iter().map(bar))
+        .max(8)
+        .bar_set(view.looks.bars())
+        .direction(RenderDirection::RightToLeft)
+}

@@ -1,0 +1,353 @@
+//! What `tare top` does beyond showing one server: several of them by name, sessions that wait for others, killing, recording.
+
+mod support;
+
+use std::path::Path;
+use std::process::Command;
+use std::thread::JoinHandle;
+
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use serde_json::Value;
+use support::server::Server;
+use support::terminal::{GIVEN_BACK, Terminal};
+use support::{Directory, Finished, finish, wait_for};
+
+/// The mouse is taken, and given back.
+const MOUSE: &str = "\x1b[?1000h";
+const NO_MOUSE: &str = "\x1b[?1000l";
+
+/// A configuration that names these servers.
+fn named(directory: &Directory, servers: &[(&str, &Path)]) {
+    let folder = directory.path().join("tare");
+    std::fs::create_dir_all(&folder).expect("made");
+    let text = servers.iter().map(|(name, socket)| {
+        let socket = socket.display();
+        format!("[servers.{name}]\nsocket = '{socket}'\nuser = 'root'\n")
+    });
+    std::fs::write(folder.join("config.toml"), text.collect::<String>()).expect("written");
+}
+
+/// `tare` with that configuration.
+fn tare(directory: &Directory, arguments: &[&str]) -> Command {
+    let mut command = directory.tare(arguments);
+    command.env("XDG_CONFIG_HOME", directory.path());
+    command
+}
+
+/// The connection of whoever runs a statement that begins like this.
+fn connection(root: &mut Conn, statement: &str) -> u64 {
+    let question = format!(
+        "SELECT PROCESSLIST_ID FROM performance_schema.threads WHERE PROCESSLIST_INFO LIKE '{statement}%'"
+    );
+    wait_for(statement, || {
+        root.query_first::<u64, _>(&question).expect("answers")
+    })
+}
+
+/// Runs a statement that takes until somebody ends it.
+fn sleeper(server: &Server) -> JoinHandle<mysql::Result<()>> {
+    let mut conn = server.connect();
+    std::thread::spawn(move || conn.query_drop("SELECT SLEEP(1000) AS sleeper"))
+}
+
+/// One interval of page threads, as rows.
+fn threads(socket: &Path) -> (Finished, Vec<Value>) {
+    let directory = Directory::new("threads");
+    let dsn = socket.to_str().expect("UTF-8");
+    let finished = finish(&mut directory.tare([
+        "top", "--dsn", dsn, "--batch", "1", "-i", "0.2", "--format", "json", "--page", "threads",
+    ]));
+    let interval: Value = serde_json::from_str(&finished.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {finished:?}"));
+    let rows = interval["rows"].as_array().expect("rows").clone();
+    (finished, rows)
+}
+
+#[test]
+fn servers_with_names_have_tabs_and_one_that_goes_is_marked() {
+    let servers = [Server::tare(&[]), Server::tare(&[])];
+    let directory = Directory::new("tabs");
+    named(
+        &directory,
+        &[
+            ("prod1", servers[0].socket()),
+            ("prod2", servers[1].socket()),
+        ],
+    );
+    let mut terminal = Terminal::of(&mut tare(
+        &directory,
+        &["top", "-i", "0.2", "prod1", "prod2"],
+    ));
+    terminal.sees(MOUSE);
+    terminal.sees("prod1");
+    terminal.sees("STATEMENT");
+    // The second one, by its tab: SGR's press and release at column 10 of line 2.
+    terminal.press("\x1b[<0;10;2M\x1b[<0;10;2m");
+    // All is drawn, again and again, until the headline is that of the second.
+    let other = servers[1].socket().display().to_string();
+    wait_for("the second server", || {
+        terminal.press("\x0c");
+        terminal.seen.lock().unwrap().contains(&other).then_some(())
+    });
+    let [first, _second] = servers;
+    drop(first);
+    // While nobody looks at it, its tab says so.
+    terminal.sees("prod1!");
+    terminal.press("q");
+    terminal.sees(NO_MOUSE);
+    terminal.sees(GIVEN_BACK);
+    assert!(terminal.running.wait().success());
+}
+
+#[test]
+fn a_server_that_is_not_there_yet_is_waited_for_among_several() {
+    let server = Server::tare(&[]);
+    let directory = Directory::new("late");
+    let late = directory.path().join("late");
+    named(&directory, &[("here", server.socket()), ("late", &late)]);
+    let mut terminal = Terminal::of(&mut tare(&directory, &["top", "-i", "0.2", "here", "late"]));
+    terminal.sees("late!");
+    terminal.press("q");
+    assert!(terminal.running.wait().success());
+    // Alone it is an error, and so is a name that nobody has given.
+    let alone = finish(&mut tare(&directory, &["top", "late", "--batch", "1"]));
+    assert_eq!(alone.code, Some(1), "{alone:?}");
+    let unknown = finish(&mut tare(&directory, &["top", "prod9", "--batch", "1"]));
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
+    assert!(unknown.stderr.contains("names here, late"), "{unknown:?}");
+}
+
+/// Chooses the sleeper's row, which alone has that word on page threads, and kills it with this key.
+fn kill(terminal: &mut Terminal, key: &str, expected: &str) {
+    // It takes keys.
+    terminal.sees("STATEMENT");
+    terminal.press("7/sleeper\r");
+    // Words, because blanks that stay as they are are not sent again.
+    terminal.sees("(Esc:");
+    terminal.sees("localhost");
+    terminal.press(key);
+    terminal.sees("yes,");
+    terminal.press("y");
+    terminal.sees(expected);
+    terminal.press("q");
+    assert!(terminal.running.wait().success());
+}
+
+#[test]
+fn a_statement_and_a_session_are_killed_after_a_question() {
+    let server = Server::tare(&[]);
+    let mut root = server.connect();
+    let sleeps = sleeper(&server);
+    connection(&mut root, "SELECT SLEEP");
+    kill(&mut Terminal::start(server.socket()), "K", "done");
+    // Who sleeps is woken, and its connection goes on or not as the server has it.
+    let _ = sleeps.join().expect("ends");
+
+    // Shared memory takes no statements: through the socket on which it listens.
+    let sleeps = sleeper(&server);
+    let id = connection(&mut root, "SELECT SLEEP");
+    let directory = Directory::new("kill");
+    let pid = server.pid().to_string();
+    let mut command = directory.tare(["top", "-i", "0.2", "--pid", &pid]);
+    command.env("HOME", directory.path());
+    kill(&mut Terminal::of(&mut command), "X", "done");
+    let _ = sleeps.join().expect("ends");
+    wait_for("its connection to be gone", || {
+        let left =
+            format!("SELECT COUNT(*) FROM performance_schema.threads WHERE PROCESSLIST_ID = {id}");
+        let left: Option<u64> = root.query_first(left).expect("answers");
+        (left == Some(0)).then_some(())
+    });
+}
+
+#[test]
+fn an_account_that_may_not_kill_is_told_what_the_server_says() {
+    let server = Server::mariadb(&["--performance-schema=ON"]);
+    let mut root = server.connect();
+    root.query_drop("CREATE USER monitor@localhost IDENTIFIED BY 'm'")
+        .expect("an account");
+    root.query_drop("GRANT SELECT ON performance_schema.* TO monitor@localhost")
+        .expect("a right");
+    let sleeps = sleeper(&server);
+    let id = connection(&mut root, "SELECT SLEEP");
+    let directory = Directory::new("monitor");
+    let socket = server.socket().to_str().expect("UTF-8");
+    let mut command = directory.tare(["top", "-i", "0.2", "-S", socket, "-u", "monitor"]);
+    command.env("MYSQL_PWD", "m");
+    kill(&mut Terminal::of(&mut command), "K", "1095");
+    root.query_drop(format!("KILL {id}")).expect("killed");
+    let _ = sleeps.join().expect("ends");
+}
+
+#[test]
+fn a_session_that_waits_for_a_lock_stands_first_with_its_blocker() {
+    let server = Server::mariadb(&[
+        "--performance-schema=ON",
+        "--performance-schema-instrument=wait/lock/metadata/sql/mdl=ON",
+    ]);
+    let mut holder = server.connect();
+    for statement in [
+        "CREATE DATABASE shop",
+        "CREATE TABLE shop.t (id INT PRIMARY KEY, n INT) ENGINE = InnoDB",
+        "INSERT INTO shop.t VALUES (1, 0)",
+        "BEGIN",
+        "UPDATE shop.t SET n = 1 WHERE id = 1",
+    ] {
+        holder.query_drop(statement).expect(statement);
+    }
+    for statement in ["UPDATE shop.t SET n = 2", "ALTER TABLE shop.t ADD m INT"] {
+        let mut waiter = server.connect();
+        let id = u64::from(waiter.connection_id());
+        let text = statement.to_owned();
+        let waits = std::thread::spawn(move || waiter.query_drop(text));
+        // It waits once the server says so; InnoDB says it some time after that.
+        let rows = wait_for("a blocked session", || {
+            let (_, rows) = threads(server.socket());
+            (rows[0]["blocked_by"] != Value::Null).then_some(rows)
+        });
+        let by = holder.connection_id().to_string();
+        assert_eq!(
+            (rows[0]["conn"].as_u64(), &rows[0]["blocked_by"]),
+            (Some(id), &by.into()),
+            "{rows:?}"
+        );
+        assert_eq!(
+            rows[1]["conn"].as_u64(),
+            Some(holder.connection_id().into()),
+            "{rows:?}"
+        );
+        assert_eq!(rows[1]["blocks"], 1, "{rows:?}");
+        let mut root = server.connect();
+        root.query_drop(format!("KILL {id}")).expect("killed");
+        assert!(waits.join().expect("ends").is_err());
+    }
+}
+
+#[test]
+fn programs_read_one_object_for_each_refresh_until_they_have_enough() {
+    use std::io::{BufRead, BufReader};
+    let server = Server::tare(&[]);
+    let _work = support::server::Work::start(server.socket());
+    let directory = Directory::new("endless");
+    let dsn = server.socket().to_str().expect("UTF-8");
+    let mut command = directory.tare(["top", "--dsn", dsn, "-i", "0.2", "--format", "json"]);
+    let mut child = command
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    for number in 0..3 {
+        let line = lines.next().expect("a line").expect("UTF-8");
+        let interval: Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(interval["page"], "statements");
+        assert!(
+            interval["unix_s"].as_f64().expect("a number") > 1.7e9,
+            "{line}"
+        );
+        assert!(
+            interval["calls_per_s"].as_f64().expect("a number") > 0.0,
+            "{number}: {line}"
+        );
+        assert!(interval["active_sessions"].is_number(), "{line}");
+        assert!(
+            interval["top_wait"]
+                .as_str()
+                .is_some_and(|name| name.starts_with("wait/")),
+            "{line}"
+        );
+    }
+    // It ends when nobody reads on.
+    drop(lines);
+    let status = wait_for("its end", || child.try_wait().expect("is ours"));
+    assert!(status.success(), "{status:?}");
+}
+
+#[cfg(feature = "history")]
+#[test]
+fn what_was_seen_is_recorded_as_tare_record_does() {
+    let server = Server::tare(&[]);
+    let _work = support::server::Work::start(server.socket());
+    let directory = Directory::new("recorded");
+    named(&directory, &[("prod1", server.socket())]);
+    let history = directory.path().join("history");
+    let options = ["--record", history.to_str().expect("UTF-8"), "-i", "0.2"];
+    let places = |table: &str| std::fs::read_dir(history.join(table)).is_ok();
+    // Printed: the end of what is printed is that of the recording.
+    let batch = [
+        &["top", "prod1", "--batch", "8", "--rows", "500"],
+        &options[..],
+    ]
+    .concat();
+    let finished = finish(&mut tare(&directory, &batch));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(
+        finished.stderr.contains("recorded as prod1 in"),
+        "{finished:?}"
+    );
+    assert!(places("growth") && places("digests"), "{finished:?}");
+    // The recorder's questions are as little a load of the server's as our own.
+    let asked = [
+        "prepared_statements_instances",
+        "table_io_waits_summary",
+        "SUM_TIMER_WAIT",
+        "GROUP BY",
+    ];
+    for text in asked {
+        assert!(!finished.stdout.contains(text), "{text}: {finished:?}");
+    }
+    std::fs::remove_dir_all(&history).expect("removed");
+    // On the screen: ended by a key, and by a signal.
+    for end in ["q", "TERM"] {
+        let arguments = [&["top", "prod1"], &options[..]].concat();
+        let mut terminal = Terminal::of(&mut tare(&directory, &arguments));
+        terminal.sees("recorded");
+        match end {
+            "q" => terminal.press(end),
+            signal => terminal.running.signal(signal),
+        }
+        terminal.sees(GIVEN_BACK);
+        terminal.running.wait();
+        assert!(places("growth"), "{end}");
+        let open = std::fs::read_dir(history.join(".open")).expect("there");
+        assert_eq!(open.count(), 0, "all is in its place");
+        std::fs::remove_dir_all(&history).expect("removed");
+    }
+}
+
+/// One `tare top` looks at each page, another at the statements that this one causes: neither shows them.
+fn hides_its_own(server: &Server) {
+    let directory = Directory::new("own");
+    let dsn = server.socket().to_str().expect("UTF-8");
+    for page in ["threads", "waits", "locks", "prepared", "statements"] {
+        let arguments = [
+            "top", "--dsn", dsn, "-i", "0.1", "--format", "json", "--page", page,
+        ];
+        let mut looks = directory.tare(arguments);
+        let mut looks = support::Running::start(&mut looks);
+        looks.line();
+        let batch = [
+            "top", "--dsn", dsn, "-i", "0.5", "--batch", "2", "--rows", "500",
+        ];
+        let finished = finish(&mut directory.tare(batch));
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+        for text in ["performance_schema", "information_schema", "`tare`"] {
+            assert!(!finished.stdout.contains(text), "{page}: {finished:?}");
+        }
+        looks.line();
+    }
+}
+
+#[test]
+fn no_page_shows_what_it_causes_itself() {
+    hides_its_own(&Server::tare(&[]));
+    hides_its_own(&Server::mariadb(&["--performance-schema=ON"]));
+}
+
+/// `scripts/servers run 5.7 cargo test -p tare-cli --test top_deeds -- --ignored`
+#[test]
+#[ignore = "needs a MySQL: make test-long"]
+fn no_page_shows_on_mysql_what_it_causes_itself() {
+    use support::server::mysql;
+    hides_its_own(&Server::running(mysql()));
+}
