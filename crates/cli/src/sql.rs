@@ -114,7 +114,7 @@ impl Target {
     }
 
     /// Whether anything was named: without, the only running program is meant.
-    #[cfg(any(feature = "history", feature = "terminal"))]
+    #[cfg(feature = "history")]
     pub fn is_named(&self) -> bool {
         self.server.is_given() || self.pid.is_some() || self.segment.is_some()
     }

@@ -40,6 +40,13 @@ fn name(column: &Column, by_second: bool) -> String {
     }
 }
 
+/// The fields of a page's rows, as docs/top.md has them.
+#[cfg(test)]
+fn fields(sheet: &Sheet) -> String {
+    let names = sheet.columns.iter().map(|column| name(column, true));
+    format!("- {}: {}", sheet.name, names.collect::<Vec<_>>().join(", "))
+}
+
 /// What to print.
 pub struct Batch {
     /// The page.
@@ -186,5 +193,22 @@ impl Batch {
         }
         text.push('\n');
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pages::PAGES;
+    use super::*;
+
+    #[test]
+    fn the_fields_of_every_page_are_documented() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/top.md");
+        let text = std::fs::read_to_string(path).expect("docs/top.md");
+        let text = text.replace("\n  ", " ");
+        let lacks: Vec<_> = (PAGES.iter().map(fields))
+            .filter(|line| !text.contains(&format!("{line}\n")))
+            .collect();
+        assert!(lacks.is_empty(), "docs/top.md lacks:\n{}", lacks.join("\n"));
     }
 }
