@@ -75,7 +75,7 @@ fn memory(_: &Objects, n: usize) {
 struct Figure(&'static str, State, Body, u64);
 
 #[cfg(feature = "instrument")]
-const FIGURES: [Figure; 24] = [
+const FIGURES: [Figure; 25] = [
     Figure("floor", State::Disabled, floor, 8),
     Figure("disabled", State::Disabled, event, 12),
     Figure("off", State::Off, event, 40),
@@ -83,6 +83,7 @@ const FIGURES: [Figure; 24] = [
     Figure("event_timed", State::Timed, event, 330),
     Figure("lock_plain", State::Disabled, lock_plain, 30),
     Figure("lock_disabled", State::Disabled, lock, 45),
+    Figure("lock_off", State::Off, lock, 84),
     Figure("lock_counted", State::Counted, lock, 170),
     Figure("lock_contended_mode", State::Timed, lock, 170),
     Figure("lock_every", State::Every, lock, 390),

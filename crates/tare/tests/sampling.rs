@@ -454,8 +454,9 @@ fn threads_come_and_go_while_n_changes() {
         let error = sample(&tare, class).count_variance.sqrt();
         assert!(
             is_near(exact, count(&tare, class), error),
-            "{}",
-            class.name()
+            "{}: {} for {exact}, give or take {error}",
+            class.name(),
+            count(&tare, class)
         );
     }
     assert_eq!(tare.lost(Lost::Rows), 0);

@@ -64,8 +64,12 @@ pub(crate) struct Local {
     pub schema: Cell<u32>,
     /// Id of the program that runs, 0 = none.
     pub program: Cell<u32>,
-    /// Metadata locks that are free, for this thread alone: the first + 1, and how many.
-    pub metadata_locks: Cell<(u32, u32)>,
+    /// Metadata locks that are free, for this thread alone: the first + 1.
+    pub metadata_locks: Cell<u32>,
+    /// How many they are.
+    pub metadata_locks_kept: Cell<u16>,
+    /// Locks that it has marked as held. As long as there is none, letting go of one looks for no row.
+    pub marked_locks: Cell<u16>,
 
     /// What the histograms do not know yet.
     pub pending: Pending,

@@ -131,6 +131,8 @@ impl Local {
             digests: UnsafeCell::default(),
             program: Cell::new(0),
             metadata_locks: Cell::default(),
+            metadata_locks_kept: Cell::default(),
+            marked_locks: Cell::default(),
         };
         // The system's allocator directly: the host's may be one that counts through Tare.
         // SAFETY: the layout is not of size zero; the pointer is checked.
@@ -163,6 +165,8 @@ impl Local {
         self.schema.set(0);
         self.program.set(0);
         self.metadata_locks.take();
+        self.metadata_locks_kept.take();
+        self.marked_locks.take();
     }
 
     /// Frees what [`Local::make`] allocated.

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use tare_layout::class::EventType;
 use tare_layout::control::effective;
 use tare_layout::event::wait as at;
-use tare_layout::line::{CONTENDED, EXTRA, HISTOGRAM};
+use tare_layout::line::{CONTENDED, EXTRA};
 
 use super::wait::{self, Start, Wait};
 use crate::class::Class;
@@ -19,7 +19,7 @@ use crate::engine::local::{Local, is_event};
 use crate::engine::running::pinned;
 use crate::engine::state::Engine;
 use crate::sync::LockMode;
-use crate::sync::instrumented::{count, hold};
+use crate::sync::instrumented::{count, hold, let_go};
 use tare_layout::event::Operation;
 
 /// A lock, as the host knows it: the numbers of its class and of its instance (0 = it has none) in the
@@ -252,7 +252,7 @@ impl Taking {
                 line.add(CONTENDED, contended);
                 line.add(EXTRA, u64::from(is_timed));
                 if taken && lock.counts_all {
-                    hold(line, mode(self.operation));
+                    hold(local, line, mode(self.operation));
                 }
             }
             None => {
@@ -268,31 +268,23 @@ impl Taking {
 /// A lock with an instance is let go.
 #[inline]
 pub fn released(instance: u32, operation: Operation) {
-    if let Some(local) = attached()
-        && let Some(line) = local.known_instance_line(instance)
-    {
-        let held = line.get(HISTOGRAM);
-        let held = match mode(operation) {
+    if let Some(local) = attached().filter(|local| local.marked_locks.get() != 0) {
+        let_go(local, instance, |held| match mode(operation) {
             LockMode::Exclusive => 0,
-            LockMode::Shared => held.saturating_sub(1),
-        };
-        line.set(HISTOGRAM, held);
+            LockMode::Shared => held - 1,
+        });
     }
 }
 
 /// A lock is let go of which the host does not say how it was held.
 #[inline]
 pub fn released_somehow(instance: u32) {
-    if let Some(local) = attached()
-        && let Some(line) = local.known_instance_line(instance)
-    {
-        let held = line.get(HISTOGRAM);
+    if let Some(local) = attached().filter(|local| local.marked_locks.get() != 0) {
         // Held alone: the highest bit alone. Held with others: how often.
-        let held = match held >> 63 {
+        let_go(local, instance, |held| match held >> 63 {
             1 => 0,
-            _ => held.saturating_sub(1),
-        };
-        line.set(HISTOGRAM, held);
+            _ => held - 1,
+        });
     }
 }
 

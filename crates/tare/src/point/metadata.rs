@@ -198,27 +198,29 @@ impl Drop for MetadataLock {
 }
 
 /// Free locks that a thread keeps for itself: a server makes and drops a few in every statement.
-const KEPT: u32 = 16;
+const KEPT: u16 = 16;
 
 impl Local {
     /// A free metadata lock of this thread's own.
     pub(crate) fn own_metadata_lock(&self) -> Option<usize> {
-        let (first, many) = self.metadata_locks.get();
-        let index = first.checked_sub(1)? as usize;
+        let index = self.metadata_locks.get().checked_sub(1)? as usize;
         let entry = self.engine.view.metadata_lock(index);
         let next = entry.next_free.load(Ordering::Relaxed);
-        self.metadata_locks.set((next, many - 1));
+        self.metadata_locks.set(next);
+        let kept = &self.metadata_locks_kept;
+        kept.set(kept.get() - 1);
         Some(index)
     }
 
     fn keep_metadata_lock(&self, index: usize) {
-        let (first, many) = self.metadata_locks.get();
-        if many >= KEPT {
+        let kept = &self.metadata_locks_kept;
+        if kept.get() >= KEPT {
             return self.engine.end_metadata_lock(index);
         }
         let entry: &object::MetadataLock = self.engine.view.metadata_lock(index);
         entry.state.store(0, Ordering::Release);
+        let first = self.metadata_locks.replace(index as u32 + 1);
         entry.next_free.store(first, Ordering::Relaxed);
-        self.metadata_locks.set((index as u32 + 1, many + 1));
+        kept.set(kept.get() + 1);
     }
 }

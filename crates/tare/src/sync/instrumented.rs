@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tare_layout::class::EventType;
 use tare_layout::control::effective;
-use tare_layout::line::{CONTENDED, COUNT, EXTRA, HISTOGRAM};
+use tare_layout::line::{CONTENDED, COUNT, EXTRA, HISTOGRAM, Line};
 use tare_layout::shared::Lost;
 
 use super::point::{LockMode, Point, sealed};
@@ -107,7 +107,7 @@ impl LockPoint {
                     line.add(CONTENDED, u64::from(!at_once));
                     line.add(EXTRA, u64::from(timed));
                     if taken {
-                        hold(line, mode);
+                        hold(local, line, mode);
                     }
                 }
                 None => {
@@ -205,22 +205,15 @@ impl Point for LockPoint {
 
     #[inline(always)]
     fn released(&self, mode: LockMode) {
-        let Some(local) = attached() else { return };
-        let number = self.number.load(Ordering::Relaxed);
-        if number >> 48 != local.key >> 32 {
+        let Some(local) = attached().filter(|local| local.marked_locks.get() != 0) else {
             return;
-        }
-        // Whatever the flags say now: what was marked as held no longer is.
-        if let Some(line) = local.known_instance_line(number as u32) {
-            let held = line.get(HISTOGRAM);
-            line.set(
-                HISTOGRAM,
-                if mode == LockMode::Exclusive {
-                    0
-                } else {
-                    held.saturating_sub(1)
-                },
-            );
+        };
+        let number = self.number.load(Ordering::Relaxed);
+        if number >> 48 == local.key >> 32 {
+            let_go(local, number as u32, |held| match mode {
+                LockMode::Exclusive => 0,
+                LockMode::Shared => held - 1,
+            });
         }
     }
 }
@@ -246,7 +239,7 @@ pub(crate) fn count(local: &Local, class: u16, id: u32, mode: LockMode) {
         match local.instance_line(id, 0) {
             Some(line) => {
                 line.count();
-                hold(line, mode);
+                hold(local, line, mode);
             }
             None => count_shared(local, id),
         }
@@ -261,11 +254,28 @@ fn count_shared(local: &Local, id: u32) {
     }
 }
 
+/// Marks a lock as held, in its row of this thread's.
 #[inline(always)]
-pub(crate) fn hold(line: &tare_layout::line::Line, mode: LockMode) {
+pub(crate) fn hold(local: &Local, line: &Line, mode: LockMode) {
+    let marked = &local.marked_locks;
+    marked.set(marked.get().wrapping_add(1));
     match mode {
         LockMode::Exclusive => line.set(HISTOGRAM, HELD_EXCLUSIVE),
         LockMode::Shared => line.add(HISTOGRAM, 1),
+    }
+}
+
+/// Takes a mark away, whatever the flags say now: `left` makes of it what is left. Not called by a thread that has
+/// marked none. A thread that lets go of another's lock has none of its own to take away; the other's stays.
+#[inline(always)]
+pub(crate) fn let_go(local: &Local, id: u32, left: impl FnOnce(u64) -> u64) {
+    if let Some(line) = local.known_instance_line(id) {
+        let held = line.get(HISTOGRAM);
+        if held != 0 {
+            line.set(HISTOGRAM, left(held));
+            let marked = &local.marked_locks;
+            marked.set(marked.get().wrapping_sub(1));
+        }
     }
 }
 
