@@ -8,6 +8,8 @@ use std::time::Duration;
 use tare::sync::PlainMutex;
 use tare_store::Control;
 
+use crate::points;
+
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -27,6 +29,7 @@ impl Keeper {
     pub fn start(self: &Arc<Self>) -> std::io::Result<()> {
         let keeper = Arc::downgrade(self);
         let run = move || {
+            tare::thread::register(&points::THREAD_KEEPER);
             while let Some(keeper) = keeper.upgrade() {
                 keeper.look();
                 drop(keeper);

@@ -13,6 +13,8 @@ tare::classes! {
     pub static THREAD_POOL_WORKER: Thread = "thread/tare/pool_worker";
     /// Waits for clients to send something, in pool-of-threads.
     pub static THREAD_POOL_POLLER: Thread = "thread/tare/pool_poller", singleton;
+    /// Ends statements whose time is over, or whose client has gone.
+    pub static THREAD_KEEPER: Thread = "thread/tare/statement_keeper", singleton;
 
     /// A session waits for its client.
     pub static IDLE: Idle = "idle", enabled;
