@@ -1,0 +1,40 @@
+//! Makes a day of many hosts with the recorder's own writer: what docs/fleet.md's figures are measured on.
+//!
+//!     cargo run --release -p tare-history --example fleet -- DIR HOSTS [SECONDS [MINUTES]]
+//!
+//! SECONDS: from moment to moment, 30. MINUTES: from growth to growth, 5.
+
+mod day;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let directory = arguments.next().map(PathBuf::from);
+    let mut number = |default: Option<u64>| match arguments.next() {
+        Some(text) => text.parse().ok(),
+        None => default,
+    };
+    let (hosts, moments, growth) = (number(None), number(Some(30)), number(Some(5)));
+    let (Some(directory), Some(hosts), Some(moments @ 1..=3600), Some(growth @ 1..=60)) =
+        (directory, hosts, moments, growth)
+    else {
+        eprintln!(
+            "fleet DIR HOSTS [SECONDS from moment to moment [MINUTES from growth to growth]]"
+        );
+        return ExitCode::from(2);
+    };
+    let day = day::Day {
+        hosts: hosts as usize,
+        moments,
+        growth,
+    };
+    match day.write(&directory) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("fleet: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
