@@ -1,5 +1,6 @@
 //! Whether two engines count the same, but for what differs by design.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::checks::CHECKS;
@@ -61,47 +62,62 @@ fn like(text: &str, pattern: &str) -> bool {
 }
 
 /// How often both engines are run before a difference counts. A background thread that comes in between
-/// makes a difference in one run; what an engine counts otherwise is there in all of them.
+/// makes a difference in one run; what an engine counts otherwise is there in all of them, on the same side.
 const ROUNDS: usize = 3;
+
+/// How a round found something to differ, and on which side Tare was.
+struct Seen {
+    how: String,
+    side: Option<Ordering>,
+}
+
+/// The differences of a round, and those of the rounds before it that it has, too.
+type Found = BTreeMap<String, Vec<Seen>>;
+
+/// Differences that each round has had so far and `next` has, too, with Tare on the same side.
+fn lasting(earlier: Found, mut next: Found) -> Found {
+    let in_both = earlier.into_iter().filter_map(|(what, mut seen)| {
+        let found = next.remove(&what)?;
+        let same_side = (found.iter().zip(&seen)).all(|(now, before)| now.side == before.side);
+        // What each round found, so that chance can be told from a rule.
+        seen.extend(found);
+        same_side.then_some((what, seen))
+    });
+    in_both.collect()
+}
 
 pub fn compare(version: Version) {
     if version.is_left_out() {
         return;
     }
     let known = differences(version);
-    let mut lasting: Option<BTreeMap<String, String>> = None;
-    for _ in 0..ROUNDS {
-        let found = round(version, &known);
-        let seen = match lasting {
-            None => found,
-            // What each round found, so that chance can be told from a rule.
-            Some(earlier) => found
-                .into_iter()
-                .filter_map(|(what, how)| {
-                    let before = earlier.get(&what)?;
-                    let all = format!("{before}; {how}");
-                    Some((what, all))
-                })
-                .collect(),
-        };
-        if seen.is_empty() {
+    let mut found = round(version, &known);
+    for _ in 1..ROUNDS {
+        if found.is_empty() {
             return;
         }
-        lasting = Some(seen);
+        found = lasting(found, round(version, &known));
     }
-    let report: Vec<String> = lasting
-        .into_iter()
-        .flatten()
-        .map(|(what, how)| format!("{what}\t{how}\n"))
+    let report: Vec<String> = found
+        .iter()
+        .map(|(what, seen)| {
+            let each: Vec<_> = seen.iter().map(|each| each.how.as_str()).collect();
+            format!(
+                "{what}	{}
+",
+                each.join("; ")
+            )
+        })
         .collect();
-    panic!(
+    assert!(
+        report.is_empty(),
         "{version}: not as the server's own engine counts\n{}",
         report.concat()
     );
 }
 
 /// Runs the script with both engines and gives what differs.
-fn round(version: Version, known: &[Difference]) -> BTreeMap<String, String> {
+fn round(version: Version, known: &[Difference]) -> Found {
     let (did, stock) = counts(version, Engine::Stock);
     let (did_too, tare) = counts(version, Engine::Tare);
     assert!(
@@ -112,7 +128,7 @@ fn round(version: Version, known: &[Difference]) -> BTreeMap<String, String> {
         did, did_too,
         "the server answers otherwise with Tare's engine"
     );
-    let mut report = BTreeMap::new();
+    let mut report = Found::new();
     let every: BTreeSet<_> = stock.keys().chain(tare.keys()).collect();
     for key in every {
         let (check, what) = key;
@@ -129,7 +145,11 @@ fn round(version: Version, known: &[Difference]) -> BTreeMap<String, String> {
                 .map(|each| each.percent),
         };
         if percent.is_some_and(|percent| (a - b).abs() > a.max(b) * percent / 100.0) {
-            report.insert(format!("{check}\t{what}"), format!("stock {a}\tTare {b}"));
+            let seen = Seen {
+                how: format!("stock {a} Tare {b}"),
+                side: b.partial_cmp(&a),
+            };
+            report.insert(format!("{check}\t{what}"), vec![seen]);
         }
     }
     // A line about something that no server has any more is to go. Not every run has every event,
@@ -140,10 +160,11 @@ fn round(version: Version, known: &[Difference]) -> BTreeMap<String, String> {
             .chain(tare.keys())
             .any(|(_, what)| like(what, &each.what))
         {
-            report.insert(
-                format!("{}\t{}", each.check, each.what),
-                "listed, and not there".into(),
-            );
+            let seen = Seen {
+                how: "listed, and not there".into(),
+                side: None,
+            };
+            report.insert(format!("{}\t{}", each.check, each.what), vec![seen]);
         }
     }
     report
