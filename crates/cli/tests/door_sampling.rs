@@ -4,6 +4,9 @@
 mod servers;
 mod support;
 
+use std::collections::BTreeMap;
+
+use mysql::Conn;
 use mysql::prelude::Queryable;
 use serde_json::{Map, Value};
 
@@ -104,6 +107,186 @@ fn is_sampled(version: Version) {
     });
     assert_eq!(table_io() - before, 100.0);
     server.stop();
+}
+
+/// How many statements of a run, and one in how many of them is observed.
+const STATEMENTS: u64 = 6_000;
+const ONE_IN: u64 = 8;
+
+/// Statement `i` of a run. Every run has the same ones: what they do is the same each time, and so is what
+/// they wait for in the client's thread. They come by chance, in bursts, and one with the period N.
+fn statement(i: u64) -> String {
+    let random = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
+    let id = 1 + random % 100;
+    let shape = match i {
+        _ if i.is_multiple_of(ONE_IN) => 0,
+        // Bursts: fifty statements of one shape.
+        _ if i / 50 % 5 == 4 => 1 + i / 250 % 9,
+        _ => 1 + random / 100 % 9,
+    };
+    match shape {
+        0 => format!("SELECT a FROM sampled.rows_of WHERE a = {id}"),
+        1 => format!("SELECT b FROM sampled.rows_of WHERE a = {id}"),
+        2 => format!(
+            "SELECT a, b FROM sampled.rows_of WHERE a BETWEEN {id} AND {}",
+            id + 9
+        ),
+        3 => format!("SELECT SUM(b) FROM sampled.rows_of WHERE a > {id}"),
+        4 => format!("SELECT COUNT(*) FROM sampled.rows_of WHERE b = {id}"),
+        5 => format!("SELECT b FROM sampled.rows_of WHERE a < {id} ORDER BY b"),
+        6 => format!("SELECT DISTINCT b FROM sampled.rows_of WHERE a < {id}"),
+        7 => format!(
+            "SELECT x.a FROM sampled.rows_of x JOIN sampled.more_of y ON x.a = y.a WHERE y.b = {id}"
+        ),
+        8 => format!("SELECT b FROM sampled.more_of WHERE a = {id}"),
+        _ => format!("SELECT MAX(b) FROM sampled.more_of WHERE a > {id}"),
+    }
+}
+
+/// Counts by instrument or digest.
+type Counts = BTreeMap<String, f64>;
+
+fn counts(rows: &[Map<String, Value>]) -> Counts {
+    let name = |row: &Map<String, Value>| row["name"].as_str().unwrap_or_default().to_owned();
+    rows.iter()
+        .map(|row| (name(row), number(row, "n")))
+        .collect()
+}
+
+/// Waits until the server has told that the client's last statement ended.
+fn is_idle(server: &Server, connection: &Conn) {
+    let thread = format!(
+        "SELECT PROCESSLIST_COMMAND AS command FROM performance_schema.threads WHERE PROCESSLIST_ID = {}",
+        connection.connection_id()
+    );
+    wait_for("the client's thread to sleep", || {
+        (server.tare(&thread)[0]["command"] == "Sleep").then_some(())
+    });
+}
+
+/// The same statements with that rule, and nothing else in the tables.
+fn run(server: &Server, connection: &mut Conn, rule: &str) {
+    server.tare(&format!(
+        "UPDATE tare.setup_sampling SET sampling = '{rule}'"
+    ));
+    // A statement that the machine is slow with would be kept for certain.
+    server.tare("UPDATE tare.setup_sampling SET slow_ms = 0 WHERE event_type = 'statement'");
+    // The cluster that runs keeps the weight that it began with: this ends it.
+    connection.query_drop("SELECT 1").expect("a statement");
+    is_idle(server, connection);
+    for table in [
+        "events_waits_summary_global_by_event_name",
+        "events_stages_summary_global_by_event_name",
+        "events_statements_summary_by_digest",
+    ] {
+        server.tare(&format!("TRUNCATE TABLE performance_schema.{table}"));
+    }
+    for i in 0..STATEMENTS {
+        let statement = statement(i);
+        connection.query_drop(&statement).expect(&statement);
+    }
+    is_idle(server, connection);
+}
+
+/// What all statements did.
+fn exact(server: &Server) -> Counts {
+    let mut all = counts(&server.tare(
+        "SELECT EVENT_NAME AS name, COUNT_STAR AS n FROM performance_schema.events_waits_summary_global_by_event_name \
+         WHERE COUNT_STAR > 0 UNION ALL SELECT EVENT_NAME, COUNT_STAR FROM \
+         performance_schema.events_stages_summary_global_by_event_name WHERE COUNT_STAR > 0",
+    ));
+    all.extend(counts(&server.tare(
+        "SELECT DIGEST AS name, COUNT_STAR AS n FROM performance_schema.events_statements_summary_by_digest \
+         WHERE DIGEST_TEXT LIKE '%sampled%'",
+    )));
+    all
+}
+
+/// Of the busiest instruments and digests: how many intervals of 1.96 standard errors hold the exact total,
+/// and how many there are.
+fn covered(server: &Server, runs: usize) -> (usize, usize) {
+    let mut connection = server.connect();
+    for statement in [
+        "CREATE DATABASE sampled",
+        "CREATE TABLE sampled.rows_of (a INT PRIMARY KEY, b INT)",
+        "CREATE TABLE sampled.more_of (a INT PRIMARY KEY, b INT)",
+    ] {
+        connection.query_drop(statement).expect(statement);
+    }
+    for i in 1..=100 {
+        for table in ["rows_of", "more_of"] {
+            let insert = format!("INSERT INTO sampled.{table} VALUES ({i}, {})", i % 17);
+            connection.query_drop(&insert).expect("a row");
+        }
+    }
+    run(server, &mut connection, "every");
+    run(server, &mut connection, "every");
+    let before = exact(server);
+    let (mut held, mut all) = (0, 0);
+    for _ in 0..runs {
+        run(server, &mut connection, &format!("1/{ONE_IN}"));
+        let estimates = server.tare(
+"SELECT event_name AS name, count_star, count_error FROM tare.sampling_by_instrument WHERE clusters >= 30 \
+             UNION ALL SELECT digest, count_star, count_error FROM tare.sampling_by_digest \
+             WHERE clusters >= 30 AND digest_text LIKE '%sampled%'",
+);
+        run(server, &mut connection, "every");
+        let after = exact(server);
+        let mut busiest: Vec<_> = estimates
+            .iter()
+            .filter_map(|row| {
+                let name = row["name"].as_str()?;
+                Some((name, *before.get(name)?, *after.get(name)?, row))
+            })
+            // What the server's own threads do by themselves is not the same each time.
+            .filter(|(_, before, after, row)| {
+                (before - after).abs() <= 0.1 * number(row, "count_error")
+            })
+            .collect();
+        busiest.sort_by(|a, b| b.1.total_cmp(&a.1));
+        assert!(busiest.len() >= 15, "{busiest:?}");
+        for (name, exact, _, row) in busiest.into_iter().take(40) {
+            let off = (number(row, "count_star") - exact) / number(row, "count_error");
+            assert!(off.abs() <= 6.0, "{name}: {exact}, {row:?}");
+            held += usize::from(off.abs() <= 1.96);
+            all += 1;
+        }
+    }
+    (held, all)
+}
+
+/// `TARE_TEST_LONG=1 cargo test -p tare-cli --test door_sampling intervals -- --nocapture` makes twenty runs of
+/// each server and prints how often the intervals hold the exact totals.
+fn intervals(version: Version) {
+    if version.is_left_out() {
+        return;
+    }
+    let runs = match std::env::var_os("TARE_TEST_LONG").is_some() {
+        true => 20,
+        false => 1,
+    };
+    let server = Server::start(version, Engine::Tare, &[]);
+    let (held, all) = covered(&server, runs);
+    let percent = 100.0 * held as f64 / all as f64;
+    println!(
+        "{}: {held} of {all} intervals, {percent:.1} %",
+        version.name()
+    );
+    // Instruments of one statement are right or wrong together: fewer runs tell next to nothing.
+    if runs >= 20 {
+        assert!((85.0..=99.5).contains(&percent), "{percent} %");
+    }
+    server.stop();
+}
+
+#[test]
+fn intervals_mariadb() {
+    intervals(Version::Mariadb);
+}
+
+#[test]
+fn intervals_mysql_5_7() {
+    intervals(Version::Mysql57);
 }
 
 #[test]
