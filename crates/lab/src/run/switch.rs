@@ -20,6 +20,7 @@ enum What {
     Instrument,
     Consumer,
     Timer,
+    Sampling,
     Metric,
     Variable,
 }
@@ -147,8 +148,13 @@ fn place(configuration: &Configuration) -> String {
 /// Whether a statement only sets what can be read, and so taken back.
 fn is_known(sql: &str) -> bool {
     let sql = sql.trim().to_ascii_lowercase();
-    let tables = ["setup_instruments", "setup_consumers", "setup_timers"];
-    let sets = |table: &&str| sql.starts_with(&format!("update performance_schema.{table} "));
+    let tables = [
+        "performance_schema.setup_instruments",
+        "performance_schema.setup_consumers",
+        "performance_schema.setup_timers",
+        "tare.setup_sampling",
+    ];
+    let sets = |table: &&str| sql.starts_with(&format!("update {table} "));
     tables.iter().any(sets) || variable(&sql).is_some()
 }
 
@@ -272,6 +278,10 @@ fn read(ask: &mut Ask, variables: &BTreeSet<String>) -> State {
         What::Timer,
         ask.query(&schema("NAME, TIMER_NAME", "setup_timers")),
     );
+    add(
+        What::Sampling,
+        ask.query("SELECT event_type, sampling, slow_ms FROM tare.setup_sampling"),
+    );
     // MySQL says enabled and disabled, MariaDB 1 and 0.
     let metrics = |column: &str, on: &str| {
         format!(
@@ -335,6 +345,18 @@ fn between(from: &State, to: &State) -> Vec<String> {
                 &format!("TIMER_NAME = '{first}'"),
                 &names,
             )),
+            // A threshold is the statements' alone.
+            What::Sampling => {
+                let slow = value.get(1).cloned().flatten();
+                let slow = slow
+                    .map(|ms| format!(", slow_ms = {ms}"))
+                    .unwrap_or_default();
+                statements.extend(names.iter().map(|name| {
+                    format!(
+                        "UPDATE tare.setup_sampling SET sampling = '{first}'{slow} WHERE event_type = '{name}'"
+                    )
+                }));
+            }
             // Not one by one: some are switched as modules alone.
             What::Metric => {}
             What::Variable => {
@@ -390,6 +412,7 @@ mod tests {
         assert!(is_known(
             "UPDATE performance_schema.setup_instruments SET ENABLED = 'NO'"
         ));
+        assert!(is_known("UPDATE tare.setup_sampling SET sampling = '1/16'"));
         assert!(is_known("SET GLOBAL innodb_monitor_disable = 'all'"));
         assert_eq!(
             variable("SET GLOBAL long_query_time = 1").as_deref(),
@@ -404,6 +427,31 @@ mod tests {
         ] {
             assert!(!is_known(sql), "{sql}");
         }
+    }
+
+    #[test]
+    fn sampling_is_set_by_event_type_and_taken_back() {
+        let state = |statement: [&str; 2], wait: &str| -> State {
+            let value = |text: &str| Some(text.to_owned());
+            BTreeMap::from([
+                (
+                    (What::Sampling, "statement".to_owned()),
+                    statement.map(value).to_vec(),
+                ),
+                ((What::Sampling, "wait".to_owned()), vec![value(wait), None]),
+            ])
+        };
+        let every = state(["every", "10"], "every");
+        let sampled = state(["every", "250"], "1/16");
+        assert_eq!(
+            between(&every, &sampled),
+            [
+                "UPDATE tare.setup_sampling SET sampling = '1/16' WHERE event_type = 'wait'",
+                "UPDATE tare.setup_sampling SET sampling = 'every', slow_ms = 250 WHERE event_type = 'statement'",
+            ]
+        );
+        assert_eq!(between(&sampled, &every).len(), 2);
+        assert!(between(&every, &every).is_empty());
     }
 
     #[test]
