@@ -7,8 +7,16 @@ use crate::session::{Tally, Work};
 use crate::status::{Counter, Status};
 use tare_dialect::plan::{Action, Change};
 
-/// In the session's status. What is done to tables is known where performance_schema records it.
+/// In the session's status.
 pub fn status(status: &Status, tally: &Tally) {
+    if let Some(rows) = tally.looked_up {
+        status.add(Counter::HandlerExternalLock, 2);
+        status.add(Counter::HandlerReadKey, 1);
+        if rows > 1 {
+            status.add(Counter::HandlerReadNext, rows - 1);
+        }
+        return;
+    }
     let Some(work) = &tally.work else {
         if tally.sorts > 0 {
             status.add(Counter::SortRows, tally.sent);

@@ -177,7 +177,7 @@ pub fn uses(
     columns: &mut Columns,
     change: Option<Change>,
 ) -> Option<Box<Uses>> {
-    if sql.databases.is_empty() || !tare::is_running() {
+    if sql.databases.is_empty() {
         return None;
     }
     let generation = session.shared.databases.generation();

@@ -142,11 +142,16 @@ fn send(
             },
         };
         session.tables.end(uses, wait, rows);
-        let work = uses.work(rows);
-        if !uses.is_empty() {
-            session.tally.examined = work.examined;
+        if let Some(found) = uses.looked_up(rows) {
+            session.tally.examined = found;
+            session.tally.looked_up = Some(found);
+        } else {
+            let work = uses.work(rows);
+            if !uses.is_empty() {
+                session.tally.examined = work.examined;
+            }
+            session.tally.work = Some(work);
         }
-        session.tally.work = Some(work);
     }
     sent
 }

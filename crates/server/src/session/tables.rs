@@ -51,6 +51,8 @@ pub struct Uses {
     steps: Option<Loop>,
     change: Option<Change>,
     shape: Shape,
+    /// All that it does is to look up rows of one table.
+    is_lookup: bool,
 }
 
 /// The tables that a session has open.
@@ -160,12 +162,17 @@ impl Tables {
                 backward: access.backward,
             });
         }
+        let shape = shape::of(connection.db(), &sql.text)?;
+        let is_lookup = change.is_none()
+            && (shape.sorts, shape.temporaries, shape.full_join) == (0, 0, false)
+            && matches!(&all[..], [one] if one.reads == Reads::Lookup && !one.backward);
         let uses = Uses {
             generation,
             all,
             steps: program.single_loop,
             change,
-            shape: shape::of(connection.db(), &sql.text)?,
+            shape,
+            is_lookup,
         };
         if let Some(key) = key {
             if self.known.len() >= REMEMBERED {
@@ -276,6 +283,13 @@ impl Uses {
     /// Whether it was learned from the schemas as they are.
     pub fn is_of(&self, generation: u64) -> bool {
         self.generation == generation
+    }
+
+    /// The rows that an execution looked up, if that is all that it did: but for these and the table's lock, nothing
+    /// of [`Self::work`] is more than 0.
+    #[inline]
+    pub fn looked_up(&self, rows: Rows) -> Option<u64> {
+        self.is_lookup.then(|| visited(self, rows))
     }
 
     /// What an execution did to tables, for SHOW STATUS and the statement's event.

@@ -15,6 +15,8 @@ pub struct Tally {
     pub scanned: bool,
     /// Sorts.
     pub sorts: u64,
-    /// What it did to tables, where that is recorded.
+    /// What it did to tables, where that is known and not the next.
     pub work: Option<Work>,
+    /// The rows that it looked up in one table, where it did nothing else.
+    pub looked_up: Option<u64>,
 }
