@@ -98,6 +98,9 @@ int tare_config_option(tare_config *config, const char *name, const char *value)
 int tare_start(const tare_config *config);
 void tare_stop(void);
 int tare_is_running(void);
+/* Starts a thread that learns of settings that readers change, until tare_stop(). With it, points cost one load and one
+ * branch, too, while all of their kind is off: waits; statements, stages and transactions; memory. */
+void tare_watch_settings(void);
 /* How often tare_start() found no segment in this process. */
 uint64_t tare_failed_starts(void);
 /* A new file descriptor of the segment, for readers within the process; -1 = not running. */

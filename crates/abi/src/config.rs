@@ -262,6 +262,12 @@ pub extern "C" fn tare_is_running() -> c_int {
 
 /// See `tare.h`.
 #[unsafe(no_mangle)]
+pub extern "C" fn tare_watch_settings() {
+    quiet((), engine::watch_settings);
+}
+
+/// See `tare.h`.
+#[unsafe(no_mangle)]
 pub extern "C" fn tare_failed_starts() -> u64 {
     engine::failed_starts()
 }

@@ -248,6 +248,8 @@ int main(void) {
             tare_config_free(config);
             IS(tare_is_running(), 1);
         }
+        tare_watch_settings();
+        tare_watch_settings();
         nothing();
         wrong();
         threads();

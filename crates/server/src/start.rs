@@ -218,7 +218,7 @@ fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
     let started = tare::start(wanted);
     match started {
         // Another server of this process has started it: both show in one segment.
-        Ok(()) | Err(tare::StartError::Running) => {}
+        Ok(()) | Err(tare::StartError::Running) => tare::watch_settings(),
         Err(tare::StartError::NotCompiledIn) => return None,
         Err(error) => {
             eprintln!("performance_schema is off: {error}");

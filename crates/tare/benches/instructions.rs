@@ -75,15 +75,17 @@ fn memory(_: &Objects, n: usize) {
 struct Figure(&'static str, State, Body, u64);
 
 #[cfg(feature = "instrument")]
-const FIGURES: [Figure; 25] = [
+const FIGURES: [Figure; 29] = [
     Figure("floor", State::Disabled, floor, 8),
     Figure("disabled", State::Disabled, event, 12),
     Figure("off", State::Off, event, 40),
+    Figure("off_watched", State::Watched, event, 12),
     Figure("counted", State::Counted, event, 70),
     Figure("event_timed", State::Timed, event, 330),
     Figure("lock_plain", State::Disabled, lock_plain, 30),
     Figure("lock_disabled", State::Disabled, lock, 45),
     Figure("lock_off", State::Off, lock, 84),
+    Figure("lock_off_watched", State::Watched, lock, 60),
     Figure("lock_counted", State::Counted, lock, 170),
     Figure("lock_contended_mode", State::Timed, lock, 170),
     Figure("lock_every", State::Every, lock, 390),
@@ -92,11 +94,13 @@ const FIGURES: [Figure; 25] = [
     Figure("metric", State::Off, metric, 35),
     Figure("memory_disabled", State::Disabled, memory, 24),
     Figure("memory_off", State::Off, memory, 75),
+    Figure("memory_off_watched", State::Watched, memory, 24),
     Figure("memory", State::Counted, memory, 150),
     Figure("stage", State::Timed, stage, 230),
     Figure("table_off", State::Off, table, 240),
     Figure("table", State::Timed, table, 1_000),
     Figure("table_kept", State::Kept, table, 1_300),
+    Figure("statement_off_watched", State::Watched, statement, 120),
     Figure("statement", State::Timed, statement, 1_800),
     Figure("statement_plain", State::Disabled, statement_plain, 1_800),
     Figure("statement_full", State::Timed, statement_full, 15_600),
@@ -173,12 +177,41 @@ fn enter(state: State) {
         ..Limits::default()
     };
     tare::start(Config { limits, ..config }).expect("a segment");
-    trust_the_counter();
+    with_view(trust_the_counter);
+    if matches!(state, State::Watched) {
+        tare::watch_settings();
+        with_view(wait_for_followed);
+    }
+}
+
+/// Waits until points have been told what is active.
+fn wait_for_followed(view: View<'_>) {
+    let control = view.control();
+    control.changes.store(1, Ordering::SeqCst);
+    while control.followed.load(Ordering::SeqCst) != 1 {
+        // SAFETY: wakes whoever sleeps on the word; the kernel only uses the address as a key.
+        unsafe {
+            libc::syscall(
+                libc::SYS_futex,
+                control.changes.as_ptr(),
+                libc::FUTEX_WAKE,
+                i32::MAX,
+            )
+        };
+        std::thread::yield_now();
+    }
 }
 
 /// Under valgrind the processor may not say that its counter can be trusted, and the clock would be a
 /// system call, which no count is of interest for.
-fn trust_the_counter() {
+fn trust_the_counter(view: View<'_>) {
+    view.control().no_cycles.store(0, Ordering::SeqCst);
+    view.controls()
+        .recompute(|i| Kind::from_u8(view.class(i).kind.load(Ordering::Acquire) as u8));
+}
+
+/// The segment, mapped as a reader does.
+fn with_view(work: impl FnOnce(View<'_>)) {
     let file = tare::descriptor().expect("a segment");
     let map = |bytes: usize| {
         // SAFETY: a new mapping at an address of the kernel's choice.
@@ -203,9 +236,7 @@ fn trust_the_counter() {
     let base = map(geometry.total_bytes);
     // SAFETY: mapped whole, until the end of this function.
     let view = unsafe { View::new(base.cast_const().cast(), geometry) };
-    view.control().no_cycles.store(0, Ordering::SeqCst);
-    view.controls()
-        .recompute(|i| Kind::from_u8(view.class(i).kind.load(Ordering::Acquire) as u8));
+    work(view);
     // SAFETY: our own mappings, used no more.
     unsafe {
         libc::munmap(base, geometry.total_bytes);

@@ -26,7 +26,8 @@
 //!
 //! Three states are told apart: not compiled in (feature `instrument` off: every item exists and does
 //! nothing), disabled (not started, or stopped: one load and one branch a point), and running, with
-//! each instrument off, counted or timed. Nothing here panics into the host, and whatever cannot be
+//! each instrument off, counted or timed. With [`watch_settings`] a kind of event of which all is off costs what
+//! disabled costs. Nothing here panics into the host, and whatever cannot be
 //! recorded is counted as lost.
 
 #[doc(hidden)]
@@ -53,12 +54,15 @@ pub mod sync;
 pub use absent::{
     descriptor, digest, error, failed_starts, file, follow_forks, idle, is_running, memory,
     metadata, prepared, program, socket, stage, start, statement, stop, table, thread, transaction,
-    wait,
+    wait, watch_settings,
 };
 pub use class::{CLASSES, Class};
 pub use config::{Config, Limits, LockTiming, Rule, Sampling, Setting, StartError, Timer};
 #[cfg(feature = "instrument")]
-pub use engine::{descriptor, failed_starts, follow_forks, is_running, settings, start, stop};
+pub use engine::{
+    descriptor, failed_starts, follow_forks, is_running, settings, settings::watch_settings, start,
+    stop,
+};
 pub use options::{OPTIONS, OptionError};
 #[cfg(feature = "instrument")]
 pub use point::{

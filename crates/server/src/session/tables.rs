@@ -214,9 +214,10 @@ impl Tables {
     /// The statement begins: its tables are locked, and what is done to the first of them is timed
     /// from the stage's beginning on.
     pub fn begin(&mut self, uses: &Uses) -> Option<Wait> {
-        self.observed = [&TABLE_IO, &TABLE_LOCK, &MDL]
-            .into_iter()
-            .any(tare::Class::is_counted);
+        self.observed = tare::wait::are_counted()
+            && [&TABLE_IO, &TABLE_LOCK, &MDL]
+                .into_iter()
+                .any(tare::Class::is_counted);
         if !self.observed {
             return None;
         }

@@ -302,12 +302,17 @@ unsafe extern "C" fn shm_lock(
     // A reader's lock is a number in memory unless it is the first; a writer or a checkpoint waits
     // for others. Letting go takes no time worth a clock.
     let waits = ffi::SQLITE_SHM_LOCK | ffi::SQLITE_SHM_EXCLUSIVE;
-    let _waits = if flags & waits == waits {
-        // SAFETY: see `close`.
-        unsafe { shm_wait(file, Operation::FileLock) }
-    } else {
-        None
-    };
+    if flags & waits == waits {
+        return shm_lock_exclusive(file, offset, n, flags);
+    }
+    pass!(file.xShmLock(offset, n, flags))
+}
+
+#[cold]
+#[inline(never)]
+fn shm_lock_exclusive(file: *mut sqlite3_file, offset: c_int, n: c_int, flags: c_int) -> c_int {
+    // SAFETY: see `close`.
+    let _waits = unsafe { shm_wait(file, Operation::FileLock) };
     pass!(file.xShmLock(offset, n, flags))
 }
 

@@ -38,6 +38,9 @@ pub enum State {
     Disabled,
     /// Every instrument off.
     Off,
+    /// The same, and settings are watched.
+    #[cfg_attr(not(feature = "instrument"), expect(dead_code, reason = "as disabled"))]
+    Watched,
     /// Everything counted, nothing timed.
     Counted,
     /// Every instrument enabled and timed, consumers as MySQL 8.0 has them: statements current
@@ -58,7 +61,7 @@ impl State {
         };
         Some(match self {
             State::Disabled => return None,
-            State::Off => Config::nothing(),
+            State::Off | State::Watched => Config::nothing(),
             State::Counted => all(Setting::Counted),
             State::Timed => all(Setting::On),
             State::Every => Config {

@@ -41,6 +41,9 @@ pub const fn failed_starts() -> u64 {
 /// Does nothing.
 pub fn follow_forks(_: bool) {}
 
+/// Does nothing.
+pub fn watch_settings() {}
+
 /// Fails: there is no segment.
 ///
 /// # Errors
@@ -62,6 +65,12 @@ pub mod wait {
     #[must_use = "the wait ends when this is dropped"]
     #[derive(Debug)]
     pub struct Wait(PhantomData<*const ()>);
+
+    /// False.
+    #[inline(always)]
+    pub const fn are_counted() -> bool {
+        false
+    }
 
     /// Begins a wait.
     #[inline(always)]

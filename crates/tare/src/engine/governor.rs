@@ -11,7 +11,7 @@ use tare_layout::governor::{DECISIONS, Reason, at};
 use tare_layout::line::{LINE_BYTES, Line};
 use tare_layout::sampling::{GROUPS, STAGE, STATEMENT, TRANSACTION, WAIT};
 
-use super::running::GENERATION;
+use super::running::NOW;
 use super::state::Engine;
 use super::{clock, settings};
 
@@ -100,7 +100,7 @@ pub(super) fn watch(engine: &Arc<Engine>) {
 fn govern(engine: &Engine) {
     let units = measured_units();
     let (mut smooth, mut last) = (Smooth::default(), Moment::now(engine));
-    while engine.is_ours() && GENERATION.load(Ordering::Relaxed) == engine.generation {
+    while engine.is_ours() && NOW.generation.load(Ordering::Relaxed) == engine.generation {
         std::thread::sleep(TICK);
         let now = Moment::now(engine);
         let seconds = now.at_ns.saturating_sub(last.at_ns).max(1) as f64 / 1e9;

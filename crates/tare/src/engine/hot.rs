@@ -2,12 +2,12 @@
 
 use std::cell::Cell;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use tare_layout::shared::Lost;
 
 use super::local::Local;
-use super::running::{self, GENERATION, count_pending, engine};
+use super::running::{self, NOW, count_pending, engine};
 use super::state::Engine;
 use crate::class::Class;
 
@@ -172,7 +172,24 @@ classes! {
 /// use it and let go before they return to the host.
 #[inline(always)]
 pub(crate) fn local<'a>() -> Option<&'a Local> {
-    let generation = GENERATION.load(Ordering::Relaxed);
+    local_under(&NOW.generation)
+}
+
+/// The same for waits: none while no wait is counted.
+#[inline(always)]
+pub(crate) fn local_of_waits<'a>() -> Option<&'a Local> {
+    local_under(&NOW.waits)
+}
+
+/// The same for statements, stages, transactions and what threads do: none while none of it is kept.
+#[inline(always)]
+pub(crate) fn local_of_statements<'a>() -> Option<&'a Local> {
+    local_under(&NOW.statements)
+}
+
+#[inline(always)]
+fn local_under<'a>(word: &AtomicU32) -> Option<&'a Local> {
+    let generation = word.load(Ordering::Relaxed);
     if generation == 0 {
         return None;
     }
@@ -195,10 +212,11 @@ pub(crate) enum Away {
     Outside,
 }
 
-/// The same for what must not be missed though the thread has none: `away` is called with the engine.
+/// The same for memory: none while none is counted. It must not be missed though the thread has no local: `away` is
+/// called with the engine.
 #[inline(always)]
-pub(crate) fn local_or<'a>(away: impl FnOnce(&Engine, Away)) -> Option<&'a Local> {
-    let generation = GENERATION.load(Ordering::Relaxed);
+pub(crate) fn local_of_memory<'a>(away: impl FnOnce(&Engine, Away)) -> Option<&'a Local> {
+    let generation = NOW.memory.load(Ordering::Relaxed);
     if generation == 0 {
         return None;
     }
@@ -206,12 +224,15 @@ pub(crate) fn local_or<'a>(away: impl FnOnce(&Engine, Away)) -> Option<&'a Local
         // SAFETY: as in `local`.
         (hot.generation.get() == generation).then(|| unsafe { &*hot.local.get() })
     });
-    known.or_else(|| local_or_slow(generation, away))
+    known.or_else(|| local_of_memory_slow(generation, away))
 }
 
 #[cold]
 #[inline(never)]
-fn local_or_slow<'a>(generation: u32, away: impl FnOnce(&Engine, Away)) -> Option<&'a Local> {
+fn local_of_memory_slow<'a>(
+    generation: u32,
+    away: impl FnOnce(&Engine, Away),
+) -> Option<&'a Local> {
     let place = HOT.with(|hot| match hot.mode.get() {
         Mode::Gone => Some(Away::Gone(hot.account.get())),
         Mode::New if SESSIONS_ONLY.load(Ordering::Relaxed) => Some(Away::Outside),
@@ -230,7 +251,7 @@ fn local_or_slow<'a>(generation: u32, away: impl FnOnce(&Engine, Away)) -> Optio
 /// The local if the thread is attached already: for what ends something that began before.
 #[inline(always)]
 pub(crate) fn attached<'a>() -> Option<&'a Local> {
-    let generation = GENERATION.load(Ordering::Relaxed);
+    let generation = NOW.generation.load(Ordering::Relaxed);
     HOT.with(|hot| match hot.generation.get() == generation {
         // SAFETY: as in `local`; while none runs it is 0, and where the thread's is 0, too, its local is null.
         true => unsafe { hot.local.get().as_ref() },
@@ -241,7 +262,7 @@ pub(crate) fn attached<'a>() -> Option<&'a Local> {
 /// Calls `end` with the engine of this generation, if it runs still: for what ends with its object,
 /// which is no event, and may be dropped by a thread that has no slot or none any more.
 pub(crate) fn with_engine(generation: u32, end: impl FnOnce(&Engine)) {
-    if generation == 0 || GENERATION.load(Ordering::Relaxed) != generation {
+    if generation == 0 || NOW.generation.load(Ordering::Relaxed) != generation {
         return;
     }
     if let Some(local) = attached().filter(|local| local.key >> 32 == u64::from(generation)) {
@@ -270,7 +291,7 @@ pub(crate) fn with(work: impl FnOnce(&Engine)) {
     if let Some(local) = attached() {
         count_pending(&local.engine);
         work(&local.engine);
-    } else if let Some(engine) = engine(GENERATION.load(Ordering::Relaxed)) {
+    } else if let Some(engine) = engine(NOW.generation.load(Ordering::Relaxed)) {
         work(&engine);
     }
 }

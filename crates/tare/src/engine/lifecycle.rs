@@ -10,9 +10,9 @@ use tare_layout::shared::Lost;
 
 use super::fill::consumers;
 use super::local::Local;
-use super::running::{ENGINE, GENERATION};
+use super::running::{ENGINE, NOW};
 use super::state::Engine;
-use super::{clock, hot, settings};
+use super::{clock, hot, running, settings};
 use crate::config::{Config, StartError};
 
 /// The last generation given; 16 bits are used, see [`Class`](crate::class::Class).
@@ -50,8 +50,7 @@ pub fn start(config: Config) -> Result<(), StartError> {
         Ok(engine) => {
             LAST_GENERATION.store(generation, Ordering::Relaxed);
             *current = Some(engine);
-            // Pairs with nothing: a point that sees the generation takes the lock above.
-            GENERATION.store(generation, Ordering::Release);
+            running::record(generation);
             Ok(())
         }
         Err(error) => {
@@ -67,7 +66,7 @@ pub fn start(config: Config) -> Result<(), StartError> {
 pub fn stop() {
     let _busy = hot::busy();
     let mut current = ENGINE.lock();
-    GENERATION.store(0, Ordering::Release);
+    running::record(0);
     if let Some(engine) = current.take() {
         engine.end();
         settings::stopped(&engine);
@@ -76,7 +75,7 @@ pub fn stop() {
 
 /// Whether Tare records.
 pub fn is_running() -> bool {
-    GENERATION.load(Ordering::Relaxed) != 0
+    NOW.generation.load(Ordering::Relaxed) != 0
 }
 
 /// How often [`start`] failed in this process.
@@ -168,7 +167,7 @@ fn install_fork_handler() {
 /// Tare does not run any more in this one of two processes that have its segment: the other has it. The lock
 /// was taken by `before`, on this thread or the one that it is a copy of.
 fn let_go() -> Option<&'static Engine> {
-    GENERATION.store(0, Ordering::Relaxed);
+    running::record(0);
     hot::forget_in_child();
     // SAFETY: locked by `before`; the caller's promise.
     unsafe { ENGINE.force_unlock(GuardNoSend::new()) };

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | not compiled in (feature off) | nothing, there is no code |
 //! | disabled (never started, or stopped) | one load, one branch |
+//! | off, all of its kind, and settings are [watched](settings::watch_settings) | one load, one branch |
 //! | off (running, instrument off) | the above, the thread's slot, one byte of flags |
 //! | on | as its flags say |
 

@@ -10,8 +10,36 @@ use crate::sync::mutex::RawMutex;
 use crate::sync::no_point::Absent;
 use crate::sync::plain::PlainMutex;
 
-/// The generation that records now, 0 = none. The one word that a disabled point reads.
-pub(crate) static GENERATION: AtomicU32 = AtomicU32::new(0);
+/// The generation that records now. One of the words is all that a disabled point reads; they lie in one line.
+pub(crate) static NOW: Now = Now {
+    generation: AtomicU32::new(0),
+    waits: AtomicU32::new(0),
+    statements: AtomicU32::new(0),
+    memory: AtomicU32::new(0),
+};
+
+/// See [`NOW`].
+#[repr(align(64))]
+pub(crate) struct Now {
+    /// 0 = none.
+    pub generation: AtomicU32,
+    /// The same for points of waits: 0, too, while no wait is counted, where settings are
+    /// [watched](super::settings).
+    pub waits: AtomicU32,
+    /// The same for points of statements, stages and transactions, and for what threads do.
+    pub statements: AtomicU32,
+    /// The same for memory.
+    pub memory: AtomicU32,
+}
+
+/// From here on events are recorded under this generation; 0: none are.
+pub(super) fn record(generation: u32) {
+    NOW.waits.store(generation, Ordering::Relaxed);
+    NOW.statements.store(generation, Ordering::Relaxed);
+    NOW.memory.store(generation, Ordering::Relaxed);
+    // Pairs with nothing: a point that sees the generation takes the lock of the engine.
+    NOW.generation.store(generation, Ordering::Release);
+}
 
 /// The engine that records now. Held across a fork, so that the child finds it unlocked; hence a
 /// lock that can be let go by hand. Whoever takes it is busy (see [`busy`](super::hot::busy)), so that a
@@ -56,7 +84,7 @@ pub(crate) fn pin() {
 pub(crate) fn pinned() -> Option<&'static Engine> {
     // SAFETY: null, or leaked by `pin`.
     let engine: &Engine = unsafe { PINNED.load(Ordering::Acquire).as_ref() }?;
-    (engine.generation == GENERATION.load(Ordering::Relaxed)).then_some(engine)
+    (engine.generation == NOW.generation.load(Ordering::Relaxed)).then_some(engine)
 }
 
 /// Whether it is this engine that is pinned and records now. It does not in a child of fork: the system is not asked.

@@ -1,4 +1,5 @@
-//! What is switched on at all, told to a host whose calls need not arrive when nothing is.
+//! What is switched on at all, told to points, which then look no further, and to a host whose calls need not arrive
+//! when nothing is.
 //!
 //! A host that patches its instrument points (the MySQL door) gives a function to [`follow`]. It is called with what
 //! is [`Active`] at once, when a class is registered that makes more active, and, once [`watch`] has been
@@ -12,7 +13,7 @@ use tare_layout::Kind;
 use tare_layout::control::{GLOBAL, THREAD, host};
 
 use super::hot;
-use super::running::{GENERATION, engine};
+use super::running::{self, NOW, engine};
 use super::state::{Engine, lock};
 
 /// Kinds of which at least one instrument is counted, and whether it is asked what threads do.
@@ -25,6 +26,18 @@ impl Active {
     pub const THREADS: Self = Self(1);
     /// Everything.
     pub const ALL: Self = Self(u32::MAX);
+    /// What statements do, from the first byte to the last, and what threads do.
+    const STATEMENTS: Self = (Self::THREADS)
+        .or(Self::of(Kind::Statement))
+        .or(Self::of(Kind::Stage))
+        .or(Self::of(Kind::Transaction));
+    /// All waits, idle times included.
+    const WAITS: Self = Self(
+        !(Self::STATEMENTS.0
+            | Self::of(Kind::Memory).0
+            | Self::of(Kind::Error).0
+            | Self::of(Kind::Thread).0),
+    );
 
     /// A kind.
     pub const fn of(kind: Kind) -> Self {
@@ -72,15 +85,35 @@ pub fn watch() {
     }
     let running = {
         let _busy = hot::busy();
-        engine(GENERATION.load(Ordering::Relaxed)).map(|engine| Arc::clone(&engine))
+        engine(NOW.generation.load(Ordering::Relaxed)).map(|engine| Arc::clone(&engine))
     };
-    if let Some(engine) = running {
-        start("tare-settings", move || wait_for_changes(&engine));
+    match running {
+        Some(engine) => start("tare-settings", move || wait_for_changes(&engine)),
+        None => WATCHES.store(false, Ordering::Relaxed),
     }
+}
+
+/// Starts a thread that learns of settings that are changed, once, if Tare runs. Without it the points of what is off look at their
+/// own flags each time. With it they read one word, as if Tare had not been started: those of waits while no wait is
+/// counted, those of statements, stages and transactions while none of these is kept, and those of memory likewise.
+/// For a process that declares its classes ([`classes!`](crate::classes)): the first event of another one registers it,
+/// and is not seen while all of its kind is off.
+pub fn watch_settings() {
+    let nothing_more: Follower = |_| {};
+    let (none, relaxed) = (std::ptr::null_mut(), Ordering::Relaxed);
+    let follower = nothing_more as *mut ();
+    // The host may follow by itself.
+    let _ = FOLLOWER.compare_exchange(none, follower, Ordering::Release, relaxed);
+    watch();
 }
 
 /// The engine has stopped: whoever waits for its changes shall see it.
 pub(super) fn stopped(engine: &Engine) {
+    {
+        // Whoever was telling points that it records has done so now.
+        let _one_at_a_time = lock(&FOLLOWING);
+        running::record(0);
+    }
     let changes = &engine.view.control().changes;
     changes.fetch_add(1, Ordering::SeqCst);
     wake(changes);
@@ -106,12 +139,33 @@ fn tell(engine: &Engine) {
     let _one_at_a_time = lock(&FOLLOWING);
     let active = active(engine);
     TOLD.store(active.0, Ordering::Relaxed);
+    // Points first: a call that arrives is to be recorded.
+    point_to(engine, active);
     follower(active);
     let flags = &engine.view.control().host;
     match active.meets(Active::THREADS) {
         true => flags.fetch_and(!host::THREADS_UNKNOWN, Ordering::Relaxed),
         false => flags.fetch_or(host::THREADS_UNKNOWN, Ordering::Relaxed),
     };
+}
+
+/// Has points look no further where nothing is active. The caller has [`FOLLOWING`], so that what is told last holds.
+fn point_to(engine: &Engine, active: Active) {
+    let is_watched = engine.view.control().host.load(Ordering::Relaxed) & host::FOLLOWS != 0;
+    if !is_watched || NOW.generation.load(Ordering::Relaxed) != engine.generation {
+        return;
+    }
+    let tell = |word: &AtomicU32, of: Active| {
+        let generation = if active.meets(of) {
+            engine.generation
+        } else {
+            0
+        };
+        word.store(generation, Ordering::Relaxed);
+    };
+    tell(&NOW.waits, Active::WAITS);
+    tell(&NOW.statements, Active::STATEMENTS);
+    tell(&NOW.memory, Active::of(Kind::Memory));
 }
 
 fn active(engine: &Engine) -> Active {
@@ -134,7 +188,7 @@ fn active(engine: &Engine) -> Active {
 fn wait_for_changes(engine: &Arc<Engine>) {
     let control = engine.view.control();
     control.host.fetch_or(host::FOLLOWS, Ordering::SeqCst);
-    while engine.is_ours() && GENERATION.load(Ordering::Relaxed) == engine.generation {
+    while engine.is_ours() && NOW.generation.load(Ordering::Relaxed) == engine.generation {
         let changes = control.changes.load(Ordering::SeqCst);
         tell(engine);
         control.followed.store(changes, Ordering::SeqCst);

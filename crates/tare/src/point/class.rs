@@ -2,6 +2,7 @@
 
 use crate::class::Class;
 use crate::engine::hot;
+use tare_layout::class::EventType;
 use tare_layout::control::effective;
 
 impl Class {
@@ -17,6 +18,11 @@ impl Class {
     /// for them.
     #[inline]
     pub fn is_counted(&self) -> bool {
-        hot::local().is_some_and(|local| local.bits(local.number(self)) & effective::COUNT != 0)
+        let local = match self.kind().event_type() {
+            Some(EventType::Wait | EventType::Idle) => hot::local_of_waits(),
+            Some(_) => hot::local_of_statements(),
+            None => hot::local(),
+        };
+        local.is_some_and(|local| local.bits(local.number(self)) & effective::COUNT != 0)
     }
 }

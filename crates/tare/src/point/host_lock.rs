@@ -14,7 +14,7 @@ use tare_layout::line::{CONTENDED, EXTRA};
 
 use super::wait::{self, Start, Wait};
 use crate::class::Class;
-use crate::engine::hot::{self, attached, local};
+use crate::engine::hot::{self, attached, local_of_waits};
 use crate::engine::local::{Local, is_event};
 use crate::engine::running::pinned;
 use crate::engine::state::Engine;
@@ -123,7 +123,7 @@ pub fn take(
     operation: Operation,
     is_free: impl FnOnce() -> bool,
 ) -> Option<Taking> {
-    let local = local()?;
+    let local = local_of_waits()?;
     let bits = local.bits(lock.class);
     if bits & effective::COUNT == 0 {
         return None;

@@ -8,8 +8,9 @@ use tare_layout::line::{Line, memory as at};
 use tare_layout::shared::Lost;
 
 use crate::class::Class;
-use crate::engine::hot::{Away, local, local_or};
+use crate::engine::hot::{Away, local, local_of_memory};
 use crate::engine::local::Local;
+use crate::engine::running::NOW;
 use crate::engine::state::Engine;
 use tare_layout::Kind;
 
@@ -81,6 +82,9 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracked<A> {
 /// for many. Where Tare does not run, or the thread has no slot, what is done is to be told all the same.
 #[inline]
 pub fn is_counted(class: &Class) -> bool {
+    if NOW.memory.load(Ordering::Relaxed) == 0 {
+        return NOW.generation.load(Ordering::Relaxed) == 0;
+    }
     local().is_none_or(|local| local.bits(local.number(class)) & effective::COUNT != 0)
 }
 
@@ -273,7 +277,7 @@ fn counting<'a>(
     class: impl Numbered,
     away: impl FnOnce(&Engine, Away),
 ) -> Option<(&'a Local, u16)> {
-    let local = local_or(away)?;
+    let local = local_of_memory(away)?;
     let number = class.in_thread(local);
     (local.bits(number) & effective::COUNT != 0).then_some((local, number))
 }

@@ -9,7 +9,7 @@ use tare_layout::slot::ring;
 
 use crate::class::Class;
 use crate::engine::clock;
-use crate::engine::hot::{attached, local};
+use crate::engine::hot::{attached, local, local_of_statements};
 use crate::engine::local::{Local, is_event, is_plainly_timed, words};
 use crate::engine::sampler::FOREIGN;
 use tare_layout::Kind;
@@ -29,8 +29,10 @@ use tare_layout::Kind;
 /// ```
 #[inline]
 pub fn set(class: &Class) {
-    if let Some(local) = local().filter(|_| class.kind() == Kind::Stage) {
-        enter(local, local.number(class));
+    match local_of_statements() {
+        Some(local) if class.kind() == Kind::Stage => enter(local, local.number(class)),
+        Some(_) => {}
+        None => end_last(),
     }
 }
 
@@ -38,8 +40,9 @@ pub fn set(class: &Class) {
 /// until Tare is stopped.
 #[inline]
 pub fn set_number(number: u16) {
-    if let Some(local) = local() {
-        enter(local, number);
+    match local_of_statements() {
+        Some(local) => enter(local, number),
+        None => end_last(),
     }
 }
 
@@ -63,6 +66,15 @@ pub fn is_set_at_hand(number: u16) -> bool {
     local.slot.stage.store(u32::from(number), Ordering::Relaxed);
     local.stage.set(number, bits, now, 0);
     true
+}
+
+/// Ends the stage that began when stages were still kept.
+#[cold]
+#[inline(never)]
+fn end_last() {
+    if let Some(local) = attached().filter(|local| local.stage.head().1 != 0) {
+        end_of(local, 0);
+    }
 }
 
 #[inline(always)]
@@ -100,7 +112,7 @@ fn change(local: &Local, number: u16, bits: u8) {
 /// Leaves the stage, for none.
 #[inline]
 pub fn end() {
-    let Some(local) = local() else { return };
+    let Some(local) = attached() else { return };
     end_of(local, 0);
 }
 

@@ -20,7 +20,7 @@ use crate::engine::clock;
 use crate::engine::counted::Counted;
 use crate::engine::digest_table::Found;
 use crate::engine::fine::Place;
-use crate::engine::hot::{attached, local};
+use crate::engine::hot::{attached, local, local_of_statements};
 use crate::engine::local::{Local, is_event};
 use tare_layout::Kind;
 
@@ -68,7 +68,7 @@ pub fn start(class: &Class) -> Statement {
         program: 0,
         thread: PhantomData,
     };
-    let Some(local) = local() else {
+    let Some(local) = local_of_statements() else {
         return statement;
     };
     let number = local.number(class);

@@ -11,9 +11,9 @@ use tare_layout::slot::{Command, LIVE};
 
 use crate::class::Class;
 use crate::engine::clock;
-use crate::engine::hot::{self, local};
+use crate::engine::hot::{self, local, local_of_statements};
 use crate::engine::local::Local;
-use crate::engine::running::{GENERATION, engine, pinned};
+use crate::engine::running::{NOW, engine, pinned};
 pub use crate::modes::ConnectionType;
 use crate::modes::builder;
 
@@ -125,7 +125,7 @@ pub fn set_db(name: &str) {
 /// What the client asked for. Starts `PROCESSLIST_TIME` again.
 #[inline]
 pub fn set_command(command: Command) {
-    if let Some(local) = local() {
+    if let Some(local) = local_of_statements() {
         // Shown in seconds: a clock read a moment ago will do.
         let since = match (local.edge.get(), local.stage.start.get()) {
             (0, 0) => clock::now(),
@@ -280,7 +280,7 @@ impl Session {
     /// Makes the session the calling thread's, until the guard is dropped.
     #[inline]
     pub fn enter(&mut self) -> Entered<'_> {
-        let generation = GENERATION.load(Ordering::Relaxed);
+        let generation = NOW.generation.load(Ordering::Relaxed);
         if self.generation() != u64::from(generation) {
             self.renew();
         }
@@ -305,7 +305,7 @@ impl Session {
         self.leave();
         let parent = id();
         let _busy = hot::busy();
-        if let Some(engine) = engine(GENERATION.load(Ordering::Relaxed)) {
+        if let Some(engine) = engine(NOW.generation.load(Ordering::Relaxed)) {
             match Local::make(&engine, self.class, parent, 0) {
                 Some(local) => self.local = local,
                 None if self.lost_under == engine.generation => {}

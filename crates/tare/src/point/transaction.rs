@@ -11,7 +11,7 @@ use tare_layout::sampling::TRANSACTION;
 use tare_layout::slot::{STATEMENT_DEPTH, ring};
 
 use crate::class::Class;
-use crate::engine::hot::{attached, local};
+use crate::engine::hot::{attached, local_of_statements};
 use crate::engine::local::{Local, Open, is_event, words};
 pub use crate::modes::{Isolation, Mode};
 use tare_layout::Kind;
@@ -36,7 +36,7 @@ unsafe impl Send for Transaction {}
 /// Begins a transaction.
 #[inline]
 pub fn start(class: &Class, mode: Mode) -> Transaction {
-    guard(local().and_then(|local| Some((local.key, begin(local, class, mode, 0)?))))
+    guard(local_of_statements().and_then(|local| Some((local.key, begin(local, class, mode, 0)?))))
 }
 
 /// Begins a transaction that is a single statement, as under autocommit. It lasts from the
@@ -45,7 +45,7 @@ pub fn start(class: &Class, mode: Mode) -> Transaction {
 /// Where no statement is recorded, the guard is that of any other transaction.
 #[inline]
 pub fn of_statement(class: &Class, mode: Mode) -> Transaction {
-    let Some(local) = local() else {
+    let Some(local) = local_of_statements() else {
         return guard(None);
     };
     let mode = Mode {
@@ -206,10 +206,19 @@ impl Transaction {
         self.finish();
     }
 
+    #[inline(always)]
+    fn finish(self) {
+        let unended = ManuallyDrop::new(self);
+        if unended.key != 0 {
+            unended.end_recorded();
+        }
+    }
+
     /// What dropping does, among the code of a statement.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-    fn finish(self) {
-        ManuallyDrop::new(self).end();
+    #[inline(never)]
+    fn end_recorded(&self) {
+        self.end();
     }
 
     #[inline(always)]

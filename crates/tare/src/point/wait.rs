@@ -12,8 +12,9 @@ use tare_layout::shared::Lost;
 use tare_layout::slot::{WAIT_DEPTH, ring};
 
 use crate::class::Class;
-use crate::engine::hot::{attached, local};
+use crate::engine::hot::{attached, local_of_waits};
 use crate::engine::local::{Local, is_event, words};
+use crate::engine::running::NOW;
 use tare_layout::Kind;
 use tare_layout::event::Operation;
 
@@ -54,11 +55,19 @@ struct Running {
 /// ```
 #[inline(always)]
 pub fn start(class: &Class, operation: Operation) -> Wait {
-    let running = local().and_then(|local| begin(local, class, operation, Start::Now, 0, 0xff));
+    let running =
+        local_of_waits().and_then(|local| begin(local, class, operation, Start::Now, 0, 0xff));
     Wait {
         running,
         thread: PhantomData,
     }
+}
+
+/// Whether any wait may be counted: for hosts that would prepare something for them. False while all are off, where
+/// settings are [watched](crate::watch_settings).
+#[inline(always)]
+pub fn are_counted() -> bool {
+    NOW.waits.load(Ordering::Relaxed) != 0
 }
 
 /// When a wait begins.
@@ -81,7 +90,7 @@ pub(crate) fn start_on(
     start: Start,
     object: impl FnOnce(&Local) -> (u64, u8),
 ) -> Wait {
-    let running = local().and_then(|local| {
+    let running = local_of_waits().and_then(|local| {
         let (object, mask) = object(local);
         begin(local, class, operation, start, object, mask)
     });

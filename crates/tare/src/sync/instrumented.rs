@@ -9,7 +9,7 @@ use tare_layout::shared::Lost;
 
 use super::point::{LockMode, Point, sealed};
 use crate::class::Class;
-use crate::engine::hot::{self, attached, local};
+use crate::engine::hot::{self, attached, local_of_waits};
 use crate::engine::local::{Local, is_event};
 use crate::point::wait::{self, Wait};
 use tare_layout::event::Operation;
@@ -166,7 +166,7 @@ impl Point for LockPoint {
 
     #[inline(always)]
     fn take(&self, mode: LockMode, quick: impl Fn() -> bool, slow: impl FnOnce() -> bool) -> bool {
-        let Some(local) = local() else {
+        let Some(local) = local_of_waits() else {
             return quick() || slow();
         };
         let number = self.number(local);
@@ -194,7 +194,7 @@ impl Point for LockPoint {
 
     #[inline(always)]
     fn retaken(&self, mode: LockMode) {
-        if let Some(local) = local() {
+        if let Some(local) = local_of_waits() {
             let number = self.number(local);
             let class = (number >> 32) as u16;
             if local.bits(class) & effective::COUNT != 0 {
