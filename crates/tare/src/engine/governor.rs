@@ -13,7 +13,7 @@ use tare_layout::sampling::{GROUPS, STAGE, STATEMENT, TRANSACTION, WAIT};
 
 use super::running::NOW;
 use super::state::Engine;
-use super::{clock, settings};
+use super::{clock, own_thread};
 
 /// How often it looks: a rise is answered within two of these.
 const TICK: Duration = Duration::from_millis(250);
@@ -93,7 +93,7 @@ pub(super) fn watch(engine: &Arc<Engine>) {
             .is_ok()
     {
         let engine = Arc::clone(engine);
-        settings::start("tare-governor", move || govern(&engine));
+        own_thread::start(c"tare-governor", move || govern(&engine));
     }
 }
 

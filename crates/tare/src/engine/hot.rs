@@ -22,7 +22,7 @@ enum Mode {
     Busy,
     /// It found no slot left.
     Lost,
-    /// It is ending: its slot has been given back.
+    /// It is ending: its slot has been given back. Or it is one of Tare's own.
     Gone,
 }
 
@@ -337,6 +337,11 @@ fn local_slow<'a>(generation: u32) -> Option<&'a Local> {
 
 /// A thread without a slot tries to get one at every so many events.
 const LOST_TRIES: u32 = 256;
+
+/// The calling thread is Tare's own: it gets no slot, and what memory it takes is the process's.
+pub(super) fn keep_out() {
+    HOT.with(|hot| hot.mode.set(Mode::Gone));
+}
 
 /// Marks the thread as busy with Tare's own locks, until it is dropped.
 pub(crate) fn busy() -> Busy {

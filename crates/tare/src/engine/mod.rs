@@ -35,6 +35,7 @@ mod merge;
 mod metrics;
 mod object_rows;
 pub(crate) mod objects;
+mod own_thread;
 mod pending;
 pub(crate) mod running;
 pub(crate) mod sampler;

@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex};
 use tare_layout::Kind;
 use tare_layout::control::{GLOBAL, THREAD, host};
 
-use super::hot;
 use super::running::{self, NOW, engine};
 use super::state::{Engine, lock};
+use super::{hot, own_thread};
 
 /// Kinds of which at least one instrument is counted, and whether it is asked what threads do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,7 +88,7 @@ pub fn watch() {
         engine(NOW.generation.load(Ordering::Relaxed)).map(|engine| Arc::clone(&engine))
     };
     match running {
-        Some(engine) => start("tare-settings", move || wait_for_changes(&engine)),
+        Some(engine) => own_thread::start(c"tare-settings", move || wait_for_changes(&engine)),
         None => WATCHES.store(false, Ordering::Relaxed),
     }
 }
@@ -216,26 +216,6 @@ fn sleep(word: &AtomicU32, expected: u32) {
 fn wake(word: &AtomicU32) {
     // SAFETY: the kernel only uses the address as a key.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
-}
-
-/// Runs `work` on a thread of its own that no signal of the host's comes to.
-pub(super) fn start(name: &str, work: impl FnOnce() + Send + 'static) {
-    const STACK: usize = 64 * 1024;
-    let mut all = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
-    let mut before = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: both sets are places for one; `all` is filled before it is used. A thread inherits the mask of the
-    // one that makes it, which gets its own back.
-    unsafe {
-        libc::sigfillset(all.as_mut_ptr());
-        libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), before.as_mut_ptr());
-    }
-    let builder = std::thread::Builder::new()
-        .name(name.into())
-        .stack_size(STACK);
-    // Without it a setting that a reader changes takes effect in flags alone, as everywhere else.
-    let _ = builder.spawn(work);
-    // SAFETY: filled above.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
 }
 
 #[cfg(test)]
