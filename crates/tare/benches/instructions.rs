@@ -75,7 +75,7 @@ fn memory(_: &Objects, n: usize) {
 struct Figure(&'static str, State, Body, u64);
 
 #[cfg(feature = "instrument")]
-const FIGURES: [Figure; 29] = [
+const FIGURES: [Figure; 31] = [
     Figure("floor", State::Disabled, floor, 8),
     Figure("disabled", State::Disabled, event, 12),
     Figure("off", State::Off, event, 40),
@@ -104,6 +104,13 @@ const FIGURES: [Figure; 29] = [
     Figure("statement", State::Timed, statement, 1_800),
     Figure("statement_plain", State::Disabled, statement_plain, 1_800),
     Figure("statement_full", State::Timed, statement_full, 15_600),
+    Figure("statement_sampled", State::Sampled, statement, 1_700),
+    Figure(
+        "statement_full_sampled",
+        State::Sampled,
+        statement_full,
+        9_000,
+    ),
     Figure("statement_full_kept", State::Kept, statement_full, 18_500),
 ];
 

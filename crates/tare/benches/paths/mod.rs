@@ -7,8 +7,10 @@ use std::hint::black_box;
 use tare::sync::{Mutex, PlainMutex};
 use tare::table::{Classes, Handle, Table};
 use tare::{
-    Config, LockDuration, LockTiming, LockType, Namespace, Operation, Setting, TableLock, metadata,
+    Config, LockDuration, LockTiming, LockType, Namespace, Operation, Rule, Sampling, Setting,
+    TableLock, metadata,
 };
+use tare_layout::sampling::GROUPS;
 
 tare::classes! {
     static LOCK: Mutex = "wait/synch/mutex/bench/LOCK_bench";
@@ -48,6 +50,9 @@ pub enum State {
     Timed,
     /// The same, with locks timed at every acquisition, as MySQL does.
     Every,
+    /// As `Timed`, with one statement in sixteen observed: always the same ones.
+    #[cfg_attr(not(feature = "instrument"), expect(dead_code, reason = "as disabled"))]
+    Sampled,
     /// Every instrument enabled and timed, and every consumer on, those of history_long included.
     Kept,
 }
@@ -66,6 +71,14 @@ impl State {
             State::Timed => all(Setting::On),
             State::Every => Config {
                 lock_timing: LockTiming::Every,
+                ..all(Setting::On)
+            },
+            State::Sampled => Config {
+                sampling: Sampling {
+                    rules: [Rule::OneIn(16); GROUPS],
+                    slow_ms: 0,
+                    seed: Some(1),
+                },
                 ..all(Setting::On)
             },
             State::Kept => Config::everything(),

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
 use tare_layout::Kind;
 use tare_layout::bank::Bank;
 use tare_layout::fine::{FINE_BLOCK_BUCKETS, FINE_BLOCK_LINES};
-use tare_layout::geometry::PAGE;
 use tare_layout::histogram::BLOCK_BUCKETS;
 use tare_layout::line::{
     CELLS, CONTENDED, COUNT, EXTRA, HISTOGRAM, Item, Line, SUM, Tag, memory as at,
@@ -133,21 +132,12 @@ impl Local {
     /// Adds what the scratch bank holds to the thread's own, which it counts into again, and empties it.
     pub(super) fn fold(&self, weights: &[u32; GROUPS]) {
         let (engine, number) = (&self.engine, self.scratch());
-        let (bank, arena) = (engine.view.bank(number), engine.view.arena(number));
-        let used = bank.used.load(Ordering::Relaxed) as usize;
-        let mut has_others = false;
         let mut events = [0; GROUPS];
-        for (at, tag) in items(arena, used) {
-            let lines = &arena[at..at + tag.lines];
-            match tag.item {
-                Item::Class => self.fold_class(tag.id as u16, lines, weights, &mut events),
-                Item::Instance => self.fold_instance(tag.id, lines, u64::from(weights[WAIT])),
-                Item::Object => self.fold_object(tag, lines, u64::from(weights[WAIT])),
-                Item::Digest => self.fold_digest(tag.id, at, u64::from(weights[STATEMENT])),
-                Item::Histogram | Item::Fine => {}
-            }
-            has_others |= tag.item != Item::Class;
-        }
+        engine.take_awake(number, |class, kind, lines| {
+            self.fold_class(class, kind, lines, weights, &mut events);
+        });
+        let bank = engine.view.bank(number);
+        self.fold_items(bank, weights);
         if bank.statements.load(Ordering::Relaxed) != 0 {
             engine.merge_fine(self.bank_number.get(), number);
             bank.statements.store(0, Ordering::Relaxed);
@@ -166,30 +156,43 @@ impl Local {
                 }
             }
         }
-        if has_others {
-            let places = bank.instances.iter().chain(&bank.digests);
-            for cell in places.chain(&bank.objects) {
-                cell.store(0, Ordering::Relaxed);
-            }
-        }
-        engine.empty_scratch(number);
+        // Its pages stay.
+        bank.used.store(1, Ordering::Relaxed);
         // Of a time between statements there is no digest.
         events[STATEMENT] = u64::from(self.statements.get() != 0 && weights[STATEMENT] != 0);
         engine.tally.add(&events, weights);
     }
 
+    /// The same for all but classes.
+    fn fold_items(&self, bank: &Bank, weights: &[u32; GROUPS]) {
+        let used = bank.used.load(Ordering::Relaxed) as usize;
+        if used <= 1 {
+            return;
+        }
+        let arena = self.engine.view.arena(self.scratch());
+        for (at, tag) in items(arena, used) {
+            let lines = &arena[at..at + tag.lines];
+            match tag.item {
+                Item::Instance => self.fold_instance(tag.id, lines, u64::from(weights[WAIT])),
+                Item::Object => self.fold_object(tag, lines, u64::from(weights[WAIT])),
+                Item::Digest => self.fold_digest(tag.id, at, u64::from(weights[STATEMENT])),
+                Item::Class | Item::Histogram | Item::Fine => {}
+            }
+        }
+        let places = bank.instances.iter().chain(&bank.digests);
+        for cell in places.chain(&bank.objects) {
+            cell.store(0, Ordering::Relaxed);
+        }
+    }
+
     fn fold_class(
         &self,
         class: u16,
+        kind: Kind,
         lines: &[Line],
         weights: &[u32; GROUPS],
         seen: &mut [u64; GROUPS],
     ) {
-        let index = self.engine.view.class_index(self.scratch());
-        index[usize::from(class)].store(0, Ordering::Relaxed);
-        let Some(kind) = self.engine.kind_of(usize::from(class)) else {
-            return;
-        };
         let Some(first) = self.row(class, 0) else {
             return;
         };
@@ -203,6 +206,9 @@ impl Local {
         let weight = group.map_or(1, |group| u64::from(weights[group]));
         for (i, (line, observed)) in own.iter().zip(lines).enumerate() {
             if kind.is_time_line(i) {
+                if observed.get(COUNT) == 0 {
+                    continue;
+                }
                 events += observed.get(COUNT);
                 ticks += observed.get(SUM);
                 scale(observed, weight);
@@ -297,21 +303,6 @@ impl Local {
 }
 
 impl super::state::Engine {
-    /// Makes a scratch bank empty. Its pages stay.
-    fn empty_scratch(&self, number: usize) {
-        let bank = self.view.bank(number);
-        let blocks = bank.blocks.load(Ordering::Relaxed) as usize;
-        if blocks != 0 {
-            let end = self.view.arena(number).len();
-            let bytes = (self.pages_down(end, end - blocks) * PAGE) as u64;
-            let touched = &self.view.shared().bank_bytes.0;
-            touched.fetch_sub(bytes, Ordering::Relaxed);
-            bank.blocks.store(0, Ordering::Relaxed);
-        }
-        bank.used.store(1, Ordering::Relaxed);
-        self.awake[number].clear();
-    }
-
     fn is_program(&self, id: u32) -> bool {
         let kind = self.live_object(id);
         let kind = kind.and_then(|o| ObjectType::from_u8(o.kind.load(Ordering::Relaxed) as u8));
