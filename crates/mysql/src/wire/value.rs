@@ -110,12 +110,11 @@ fn fixed(x: f64, decimals: usize) -> String {
 pub fn display_real(x: f64, single: bool) -> String {
     let size = x.abs();
     if size != 0.0 && !(1e-15..1e15).contains(&size) {
-        let text = if single {
+        return if single {
             format!("{:e}", x as f32)
         } else {
-            format!("{x:e}")
+            shortest_with_exponent(x)
         };
-        return text;
     }
     if single {
         format!("{}", x as f32)
@@ -129,6 +128,18 @@ fn shortest(x: f64) -> String {
     let text = format!("{x}");
     let digits = text.split_once('.').map_or(0, |(_, d)| d.len());
     let rounded = format!("{x:.digits$}");
+    match rounded.parse() == Ok(x) {
+        true => rounded,
+        false => text,
+    }
+}
+
+/// The same, with an exponent: one digit before the point.
+fn shortest_with_exponent(x: f64) -> String {
+    let text = format!("{x:e}");
+    let mantissa = text.split('e').next().unwrap_or_default();
+    let digits = mantissa.split_once('.').map_or(0, |(_, d)| d.len());
+    let rounded = format!("{x:.digits$e}");
     match rounded.parse() == Ok(x) {
         true => rounded,
         false => text,
@@ -291,6 +302,18 @@ mod tests {
         assert_eq!(text(Value::Real(0.1), WireType::double()), "0.1");
         assert_eq!(text(Value::Real(1e20), WireType::double()), "1e20");
         assert_eq!(text(Value::Real(1e300), WireType::decimal(60, 2)), "1e300");
+        // Two texts of 17 digits are as near to what lies between them: the even one.
+        for (x, expected) in [
+            (1_270_131_582_837_982.2, "1.2701315828379822e15"),
+            (-1_270_131_582_837_982.2, "-1.2701315828379822e15"),
+            (1_270_131_582_837_982.8, "1.2701315828379828e15"),
+            (1e15, "1e15"),
+            (5e-324, "5e-324"),
+            (f64::MAX, "1.7976931348623157e308"),
+            (18_446_744_073_709_551_615.0, "1.8446744073709552e19"),
+        ] {
+            assert_eq!(text(Value::Real(x), WireType::double()), expected);
+        }
     }
 
     #[test]
