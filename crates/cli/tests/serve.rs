@@ -46,6 +46,18 @@ impl Served {
         finish(client.args(["--user=root", "--batch", "--skip-column-names", "-e", query]))
     }
 
+    /// COM_STATISTICS.
+    fn statistics(&self) -> String {
+        let mut client = Command::new("mariadb-admin");
+        client
+            .arg("--no-defaults")
+            .arg("--socket")
+            .arg(&self.socket);
+        let finished = finish(client.args(["--user=root", "status"]));
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+        finished.stdout.trim().to_owned()
+    }
+
     fn answer(&self, query: &str) -> String {
         let finished = self.ask(query);
         assert_eq!(finished.code, Some(0), "{query}: {finished:?}");
@@ -321,6 +333,48 @@ fn a_conversation_on_a_terminal_shows_tables_and_survives_errors() {
     assert!(shown.contains("1 row changed\n"), "{shown}");
 }
 
+/// What the server counts of itself says nothing of the program that it answers for.
+#[test]
+fn status_variables_are_the_attached_programs_or_absent() {
+    let directory = Directory::new("status");
+    let host = host::start(&directory);
+    let served = serve(&directory, &["--attach-pid", &host.pid().to_string()]);
+    let alone = Directory::new("alone");
+    let own = serve(&alone, &[]);
+    // What is known of the connection itself, of the segment, and of being attached.
+    let told = ["compression", "ssl_", "performance_schema_", "tare_"];
+    for from in [
+        "SHOW GLOBAL STATUS",
+        "SHOW STATUS",
+        "SHOW LOCAL STATUS",
+        "SELECT * FROM performance_schema.global_status",
+        "SELECT * FROM performance_schema.session_status",
+    ] {
+        let rows = served.answer(from).to_lowercase();
+        assert!(
+            rows.contains("performance_schema_digest_lost"),
+            "{from}: {rows}"
+        );
+        for name in rows.lines() {
+            assert!(told.iter().any(|t| name.starts_with(t)), "{from}: {name}");
+        }
+        // A server that answers for itself has them.
+        let rows = own.answer(from).to_lowercase();
+        for name in ["threads_connected", "questions", "uptime"] {
+            assert!(
+                rows.lines().any(|row| row.starts_with(name)),
+                "{from}: {name}"
+            );
+        }
+    }
+    let pid = host.pid();
+    assert_eq!(
+        served.statistics(),
+        format!("Attached to process: {pid}  Running: 1")
+    );
+    assert!(own.statistics().starts_with("Uptime: "));
+}
+
 #[test]
 fn the_end_of_an_attached_program_is_told() {
     let directory = Directory::new("ends");
@@ -332,9 +386,6 @@ fn the_end_of_an_attached_program_is_told() {
     };
     assert_eq!(status("Tare_attached_running"), "ON");
     assert_eq!(status("Tare_attached_pid"), host.pid().to_string());
-    // What the server counts of itself says nothing of the program.
-    assert_eq!(served.answer("SHOW GLOBAL STATUS LIKE 'Questions'"), "");
-    assert_eq!(served.answer("SHOW STATUS LIKE 'Uptime'"), "");
     assert_eq!(served.answer("SELECT 1; SHOW WARNINGS"), "1\n");
     let pid = host.pid();
     support::signal(pid, "KILL");
@@ -343,6 +394,10 @@ fn the_end_of_an_attached_program_is_told() {
         (status("Tare_attached_ends") == "1").then_some(())
     });
     assert_eq!(status("Tare_attached_running"), "OFF");
+    assert_eq!(
+        served.statistics(),
+        format!("Attached to process: {pid}  Running: 0")
+    );
     let warned = served.answer("SELECT 1; SHOW WARNINGS; SELECT 2; SHOW WARNINGS");
     assert!(
         warned.contains(&format!("process {pid}, has ended")),

@@ -75,8 +75,13 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// COM_STATISTICS.
+    /// COM_STATISTICS. While the server answers for another process: what is so of that.
     pub fn statistics(&self) -> String {
+        if let Some(state) = self.observed.state() {
+            // Clients read names and numbers.
+            let (pid, runs) = (state.pid, u8::from(state.runs));
+            return format!("Attached to process: {pid}  Running: {runs}");
+        }
         let uptime = self.started.elapsed().as_secs() + 1;
         let counted = self.registry.status();
         let questions = status::value(&counted, Counter::Questions);

@@ -92,3 +92,99 @@ fn links_lead_somewhere() {
     }
     assert!(broken.is_empty(), "{broken:#?}");
 }
+
+/// Every file of tests and of code below crates/.
+fn sources(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            let text = std::fs::read_to_string(&path).expect("a source");
+            found.push((path, text));
+        }
+    }
+}
+
+/// What a test's name looks like: words of a sentence.
+fn is_test(name: &str) -> bool {
+    let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    let name = name.strip_suffix('*').unwrap_or(name);
+    name.matches('_').count() >= 2 && name.chars().all(word)
+}
+
+/// What a cell says of tests: names in backticks, and the files that they are in.
+fn named(cell: &str) -> Vec<(bool, &str)> {
+    let mut all = Vec::new();
+    for (i, part) in cell.split('`').enumerate() {
+        if i % 2 == 1 {
+            all.push((true, part));
+            continue;
+        }
+        let paths = part.split([' ', '(', ')', ',', ';', ':']);
+        all.extend(
+            paths
+                .filter(|p| p.ends_with(".rs") || p.contains("/tests/"))
+                .map(|p| (false, p)),
+        );
+        if part.contains("same file") || part.contains("same tests") {
+            all.push((false, ""));
+        }
+    }
+    all
+}
+
+/// A promise is shown by a test that is there, in the file that is named behind it.
+#[test]
+fn the_tests_that_security_md_names_are_there() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut all = Vec::new();
+    sources(&crates, &mut all);
+    let page = std::fs::read_to_string(crates.join("../docs/security.md")).expect("the page");
+    let (mut names, mut missing, mut last) = (0, Vec::new(), String::new());
+    for line in page.lines().filter(|line| line.starts_with("| ")) {
+        let cell = line
+            .trim_end_matches([' ', '|'])
+            .rsplit(" | ")
+            .next()
+            .unwrap_or_default();
+        let mut open: Vec<&str> = Vec::new();
+        let mut check = |open: &mut Vec<&str>, path: &str| {
+            let within = crates.join(path);
+            if !within.exists() {
+                missing.push(path.to_owned());
+            }
+            let within = within.canonicalize().unwrap_or_default();
+            for name in open.drain(..) {
+                names += 1;
+                let function = match name.strip_suffix('*') {
+                    Some(begin) => format!("fn {begin}"),
+                    None => format!("fn {name}("),
+                };
+                let is_there = |(file, text): &(PathBuf, String)| {
+                    let file = file.canonicalize().unwrap_or_default();
+                    file.starts_with(&within) && text.contains(&function)
+                };
+                if !all.iter().any(is_there) {
+                    missing.push(format!("{name} in {path}"));
+                }
+            }
+        };
+        for (is_name, text) in named(cell) {
+            match is_name {
+                true if is_test(text) => open.push(text),
+                true => {}
+                false => {
+                    if !text.is_empty() {
+                        text.clone_into(&mut last);
+                    }
+                    check(&mut open, &last.clone());
+                }
+            }
+        }
+        // No file behind it: anywhere.
+        check(&mut open, "");
+    }
+    assert!(names > 30, "only {names} are named");
+    assert!(missing.is_empty(), "{missing:#?}");
+}
