@@ -4,6 +4,7 @@
 //! says of itself. Where the mode is not strict, the nearest value is taken, and a warning is left.
 
 use tare_mysql::decimal::Decimal;
+use tare_mysql::real::Real;
 
 use crate::exact::{decimal, integer, largest};
 use crate::made::offset;
@@ -16,7 +17,7 @@ mod moment;
 pub(crate) static HELPERS: &[Helper] = &[
     helper("tare_to_int", 5, 5, to_int),
     helper("tare_to_decimal", 6, 6, to_decimal),
-    helper("tare_to_double", 4, 4, to_double),
+    helper("tare_to_double", 7, 7, to_double),
     helper("tare_to_char", 4, 4, to_char),
     helper("tare_to_binary", 4, 4, to_binary),
     helper("tare_to_date", 3, 3, moment::to_date),
@@ -152,15 +153,25 @@ fn to_decimal(ctx: &Call<'_>) -> Answer {
     Ok(Value::Text(rounded.text()))
 }
 
-/// A double; without a sign where the last argument is 1.
+/// A double: without a sign, and of single precision, where the next two arguments are 1; of so many
+/// digits, so many of them behind the point, where the first of the last two is not 0.
 fn to_double(ctx: &Call<'_>) -> Answer {
     let Some(x) = real(ctx, 0) else {
         return Ok(Value::Null);
     };
+    let digits = |i| int(ctx, i).and_then(|n| u8::try_from(n).ok());
+    let column = Real {
+        unsigned: int(ctx, 3) == Some(1),
+        single: int(ctx, 4) == Some(1),
+        digits: digits(5).filter(|n| *n > 0).zip(digits(6)),
+    };
+    let x = column.rounded(x);
+    let (least, most) = column.bounds();
+    let nearest = Value::Real(column.stored(x.clamp(least, most)));
     match read(ctx) {
-        Read::None | Read::Part => truncated(ctx, Value::Real(x)),
-        Read::Whole if x < 0.0 && int(ctx, 3) == Some(1) => out_of_range(ctx, Value::Real(0.0)),
-        Read::Whole => Ok(Value::Real(x)),
+        Read::None | Read::Part => truncated(ctx, nearest),
+        Read::Whole if !(least..=most).contains(&x) => out_of_range(ctx, nearest),
+        Read::Whole => Ok(nearest),
     }
 }
 

@@ -117,7 +117,7 @@ pub fn text<'c>(ctx: &'c Context<'_>, i: usize) -> Option<Cow<'c, str>> {
     match ctx.get_raw(i) {
         ValueRef::Null => None,
         ValueRef::Integer(n) => Some(n.to_string().into()),
-        ValueRef::Real(x) => Some(tare_mysql::wire::value::display_real(x, false).into()),
+        ValueRef::Real(x) => Some(tare_mysql::wire::value::display_real(x).into()),
         ValueRef::Text(t) | ValueRef::Blob(t) => Some(String::from_utf8_lossy(t)),
     }
 }

@@ -5,6 +5,8 @@
 //! knows that the operands are exact.
 
 use tare_mysql::decimal::Decimal;
+use tare_mysql::wire::column::NOT_FIXED;
+use tare_mysql::wire::value::shown;
 
 use crate::prelude::*;
 
@@ -118,6 +120,22 @@ pub(crate) static HELPERS: &[Helper] = &[
             }
             Some(d) => cast_to_bits(&d, unsigned, bits),
         })
+    }),
+    // CAST(x AS CHAR(length)) of a double: of a FLOAT where the second argument is 1, with so many digits
+    // behind the point.
+    helper("tare_shown", 4, 4, |ctx| {
+        let ValueRef::Real(x) = ctx.get_raw(0) else {
+            return opt(text(ctx, 0).map(|t| t.into_owned()));
+        };
+        let decimals = int(ctx, 2).and_then(|n| u8::try_from(n).ok());
+        let mut shown = shown(x, int(ctx, 1) == Some(1), decimals.unwrap_or(NOT_FIXED));
+        if let Some(most) = int(ctx, 3)
+            .and_then(|n| usize::try_from(n).ok())
+            .filter(|n| *n > 0)
+        {
+            shown.truncate(most);
+        }
+        Ok(Value::Text(shown))
     }),
     // CAST(x AS DECIMAL(digits, scale)).
     helper("tare_decimal", 4, 4, |ctx| {
@@ -301,7 +319,7 @@ fn cast_double(ctx: &Call<'_>, x: f64, unsigned: bool, refuses: bool, origin: i6
         COMPUTED if !(fits || unsigned && n == 1 << 63) => return Err(out_of_range("BIGINT")),
         COMPUTED => {}
         COLUMN if !fits || n == i128::from(i64::MIN) => {
-            let shown = tare_mysql::wire::value::display_real(x, false);
+            let shown = tare_mysql::wire::value::display_real(x);
             truncated(
                 ctx,
                 format!("Truncated incorrect INTEGER value: '{shown}'"),

@@ -73,6 +73,12 @@ pub fn parts(column_type: &str) -> Parts {
 }
 
 impl Parts {
+    /// The digits of a FLOAT or DOUBLE that has so many, and how many of them are behind the point.
+    pub fn fixed(&self) -> Option<(u8, u8)> {
+        let (digits, scale) = self.inside.as_deref()?.split_once(',')?;
+        Some((digits.trim().parse().ok()?, scale.trim().parse().ok()?))
+    }
+
     /// The values of an enum or a set.
     pub fn members(&self) -> Vec<&str> {
         match (&self.inside, self.base.as_str()) {
@@ -128,8 +134,11 @@ impl Parts {
             "int" | "integer" => fixed(10),
             "bigint" if self.unsigned => fixed(20),
             "bigint" => fixed(19),
-            "float" => Some((12, None)),
-            "double" | "real" => Some((22, None)),
+            "float" | "double" | "real" => match self.fixed() {
+                Some((digits, scale)) => Some((digits.into(), Some(scale.into()))),
+                None if self.base == "float" => Some((12, None)),
+                None => Some((22, None)),
+            },
             "decimal" | "numeric" => {
                 let mut numbers = self.inside.as_deref().unwrap_or("10,0").split(',');
                 let mut next = || numbers.next().and_then(|n| n.trim().parse().ok());

@@ -35,10 +35,7 @@ pub fn format_time(picoseconds: f64) -> String {
             return format!("{:.2} {unit}", picoseconds / size);
         }
     }
-    format!(
-        "{} ps",
-        tare_mysql::wire::value::display_real(picoseconds, false)
-    )
+    format!("{} ps", tare_mysql::wire::value::display_real(picoseconds))
 }
 
 /// A statement of more than `limit` characters, cut in the middle; on one line.

@@ -5,8 +5,10 @@ use sqlparser::ast::{
     ColumnOption, CreateTable, DataType, Expr, IndexColumn, SetExpr, Statement, TableConstraint,
     Value,
 };
+use tare_mysql::real::Real;
 use tare_mysql::table::{ColumnDef, ForeignKeyDef, IndexDef, TableDef, literal};
 use tare_mysql::types::base_type;
+use tare_mysql::wire::value::shown;
 
 use super::types::type_text;
 use crate::function::name_of;
@@ -160,6 +162,12 @@ impl FromSql for TableDef {
                 ColumnOption::CharacterSet(_) | ColumnOption::Invisible => {}
                 other => return Err(Error::unsupported(other)),
             }
+        }
+        // A DOUBLE(6,2) shows two digits of its default.
+        let real = Real::of(&c.column_type).filter(|r| r.digits.is_some());
+        if let Some((real, x)) = real.zip(c.plain_default().and_then(|d| d.parse().ok())) {
+            let scale = real.digits.unwrap_or_default().1;
+            c.default = Some(literal(&shown(real.rounded(x), real.single, scale)));
         }
         self.columns.push(c);
         Ok(())

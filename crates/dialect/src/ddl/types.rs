@@ -41,6 +41,14 @@ pub fn type_text(data_type: &DataType) -> String {
                     return format!("{to}{rest}");
                 }
             }
+            // So many bits.
+            if let Some(bits) = text.strip_prefix("float(")
+                && let Some((bits, rest)) = bits.split_once(')')
+                && let Ok(bits) = bits.trim().parse::<u8>()
+            {
+                let kind = if bits > 24 { "double" } else { "float" };
+                return format!("{kind}{rest}");
+            }
             return match text.as_str() {
                 "decimal" | "dec" => "decimal(10,0)".into(),
                 "decimal unsigned" => "decimal(10,0) unsigned".into(),

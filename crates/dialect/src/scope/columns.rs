@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
+use mysql_common::constants::ColumnType;
 use sqlparser::ast::{
     Cte, Expr, JoinOperator, ObjectName, Query, Select, SelectItem,
     SelectItemQualifiedWildcardKind, SetExpr, TableAlias, TableFactor, TableWithJoins,
 };
 
+use tare_mysql::wire::column::WireType;
+
 use super::{Column, Names, Relation, Scope};
 use crate::name::last_name;
-use crate::types;
+use crate::types::{self, fixed};
 
 /// Subqueries deeper than this have columns of unknown type: the search is quadratic in depth.
 const DEPTH: usize = 12;
@@ -236,11 +239,17 @@ impl Names<'_> {
             .defines
             .then(|| Arc::new(types::made(expr, &name, self)));
         let known = self.column_of(expr);
+        let is_column = known.is_some();
+        // What is computed of a FLOAT is a DOUBLE.
+        let result = |t: WireType| match t.code {
+            ColumnType::MYSQL_TYPE_FLOAT if !is_column => fixed(t.decimals),
+            _ => t,
+        };
         Column {
             stored: known.is_some_and(|c| c.stored),
             system: known.is_some_and(|c| c.system),
             members: known.and_then(|c| c.members.clone()),
-            wire: types::of(expr, self),
+            wire: types::of(expr, self).map(result),
             zoned: false,
             name,
             def,

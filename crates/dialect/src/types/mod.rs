@@ -11,12 +11,12 @@ use mysql_common::constants::ColumnType;
 use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
 use tare_mysql::wire::column::WireType;
 
-pub use self::kind::{is_number, is_temporal, is_text, loose, merged};
+pub use self::kind::{fixed, is_number, is_temporal, is_text, loose, merged};
 pub use self::known::Known;
 pub use self::literal::{is_interval, of_cast};
 pub use self::made::{both, made, made_of};
 
-use self::kind::{arithmetic, fixed, is_whole, json, scale, shown, signed_as, whole};
+use self::kind::{arithmetic, is_whole, json, scale, shown, signed_as, whole};
 use self::literal::{moved, of_literal};
 use self::result::result;
 use crate::function::{arguments, name_of};

@@ -48,7 +48,7 @@ const OWN: [&str; 29] = [
     "tare_decimal(?1, 10, 2, 0)",
     "tare_to_int(?1, 'c', 0, 32, 0)",
     "tare_to_decimal(?1, 'c', 0, 10, 2, 0)",
-    "tare_to_double(?1, 'c', 0, 0)",
+    "tare_to_double(?1, 'c', 0, 0, 1, 10, 3)",
     "tare_to_char(?1, 'c', 0, 10)",
     "tare_to_binary(?1, 'c', 0, 10)",
     "tare_to_date(?1, 'c', 0)",

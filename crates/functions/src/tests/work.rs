@@ -73,7 +73,7 @@ const READ: &[&str] = &[
     "tare_like", "tare_like_exactly", "tare_like_from", "tare_like_to", "tare_local", "tare_member", "tare_mod",
     "tare_moment", "tare_mul", "tare_mul_int", "tare_neg", "tare_neg_int", "tare_neg_real",
     "tare_nullif", "tare_nullif_text", "tare_number", "tare_over", "tare_real", "tare_regexp",
-    "tare_rest", "tare_rest_int", "tare_round", "tare_set_variable", "tare_sign", "tare_sub",
+    "tare_rest", "tare_rest_int", "tare_round", "tare_set_variable", "tare_shown", "tare_sign", "tare_sub",
     "tare_sub_int", "tare_sub_unsigned", "tare_substr", "tare_system_utc", "tare_then", "tare_time", "tare_to_binary",
     "tare_to_char", "tare_to_date", "tare_to_datetime", "tare_to_decimal", "tare_to_double",
     "tare_to_enum", "tare_to_int", "tare_to_time", "tare_to_year", "tare_tuple", "tare_uint",

@@ -82,6 +82,8 @@ pub fn wire_type(column_type: &str, nullable: bool) -> WireType {
     let (first, second) = (arguments.next(), arguments.next());
     // Without a sign, a number is a character shorter.
     let minus = u32::from(column_type.contains("unsigned"));
+    // Of a FLOAT or a DOUBLE.
+    let digits_behind = second.map_or(NOT_FIXED, |n| n.min(30) as u8);
     let mut wire = match base_type(column_type) {
         "bool" | "boolean" => stored(MYSQL_TYPE_TINY, 1),
         "tinyint" => stored(MYSQL_TYPE_TINY, first.unwrap_or(4 - minus)),
@@ -95,11 +97,13 @@ pub fn wire_type(column_type: &str, nullable: bool) -> WireType {
             ..stored(MYSQL_TYPE_YEAR, 4)
         },
         "float" => WireType {
-            decimals: NOT_FIXED,
-            ..stored(MYSQL_TYPE_FLOAT, 12)
+            decimals: digits_behind,
+            ..stored(MYSQL_TYPE_FLOAT, first.unwrap_or(12))
         },
         "double" | "real" => WireType {
             flags: ColumnFlags::empty(),
+            length: first.unwrap_or(22),
+            decimals: digits_behind,
             ..WireType::double()
         },
         "decimal" | "numeric" => {

@@ -81,8 +81,8 @@ fn put_real(out: &mut Vec<u8>, x: f64, wire: &WireType) {
         _ if wire.decimals < NOT_FIXED && wire.code != ColumnType::MYSQL_TYPE_VAR_STRING => {
             return put_lenenc_str(out, fixed(x, wire.decimals.into()).as_bytes());
         }
-        ColumnType::MYSQL_TYPE_FLOAT => write!(rest, "{}", display_real(f64::from(x as f32), true)),
-        _ => write!(rest, "{}", display_real(x, false)),
+        ColumnType::MYSQL_TYPE_FLOAT => write!(rest, "{}", display_single(x)),
+        _ => write!(rest, "{}", display_real(x)),
     };
     let left = rest.len();
     match written {
@@ -106,21 +106,30 @@ fn fixed(x: f64, decimals: usize) -> String {
     }
 }
 
-/// A double as MySQL prints it: shortest text that reads back the same, an exponent from 1e15 on.
-pub fn display_real(x: f64, single: bool) -> String {
+/// A double as MySQL prints it: shortest text that reads back the same, an exponent from 1e15 on, where
+/// nothing is behind the point.
+pub fn display_real(x: f64) -> String {
     let size = x.abs();
-    if size != 0.0 && !(1e-15..1e15).contains(&size) {
-        return if single {
-            format!("{:e}", x as f32)
-        } else {
-            shortest_with_exponent(x)
-        };
-    }
-    if single {
-        format!("{}", x as f32)
+    if size != 0.0 && (size < 1e-15 || size >= 1e15 && x.fract() == 0.0) || !x.is_finite() {
+        shortest_with_exponent(x)
     } else {
         shortest(x)
     }
+}
+
+/// A DOUBLE, or a FLOAT, with so many digits behind the point, or those that it has.
+pub fn shown(x: f64, single: bool, decimals: u8) -> String {
+    match single {
+        _ if decimals < NOT_FIXED => fixed(x, decimals.into()),
+        true => display_single(x),
+        false => display_real(x),
+    }
+}
+
+/// A FLOAT as MySQL prints it: six digits.
+fn display_single(x: f64) -> String {
+    let rounded = format!("{:.5e}", x as f32);
+    display_real(rounded.parse().unwrap_or(x))
 }
 
 /// The shortest text that reads back the same; of two that are as near, the even one.
@@ -304,10 +313,14 @@ mod tests {
         assert_eq!(text(Value::Real(1e300), WireType::decimal(60, 2)), "1e300");
         // Two texts of 17 digits are as near to what lies between them: the even one.
         for (x, expected) in [
-            (1_270_131_582_837_982.2, "1.2701315828379822e15"),
-            (-1_270_131_582_837_982.2, "-1.2701315828379822e15"),
-            (1_270_131_582_837_982.8, "1.2701315828379828e15"),
+            (1_270_131_582_837_982.25, "1270131582837982.2"),
+            (-1_270_131_582_837_982.75, "-1270131582837982.8"),
+            (1_270_131_582_837_982.0, "1.270131582837982e15"),
+            (562_949_953_421_312.125, "562949953421312.1"),
+            (4_503_599_627_370_495.5, "4503599627370495.5"),
+            (999_999_999_999_999.0, "999999999999999"),
             (1e15, "1e15"),
+            (1e-15, "0.000000000000001"),
             (5e-324, "5e-324"),
             (f64::MAX, "1.7976931348623157e308"),
             (18_446_744_073_709_551_615.0, "1.8446744073709552e19"),

@@ -15,6 +15,7 @@ mod auth;
 mod calls;
 mod clients;
 mod columns;
+mod constructs;
 mod depth;
 mod dialect;
 mod fair;

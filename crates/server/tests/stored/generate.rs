@@ -193,7 +193,7 @@ impl Generator<'_> {
             _ => vec!["MIN", "MAX", "COUNT", "COUNT(DISTINCT"],
         };
         let function = match *self.chance.one(&of) {
-            f if kind.sql == "DOUBLE" && left_out::adds_doubles(table, f) => "MAX",
+            f if left_out::is_real(kind) && left_out::adds_doubles(table, f) => "MAX",
             f => f,
         };
         let call = |argument: &str| match function {
@@ -337,7 +337,9 @@ impl Generator<'_> {
         let mut v = value(kind, self.kinds, &mut self.chance);
         let indexed = table.indexed.contains(&name);
         let left_out = |changes: bool, v: &str| {
-            changes && indexed && left_out::is_no_date(kind, v)
+            changes
+                && indexed
+                && (left_out::is_no_date(kind, v) || left_out::is_no_decimal(kind, v))
                 || indexed && left_out::has_more_digits(kind, v)
                 || indexed && left_out::rounds(kind, v)
                 || left_out::is_unordered(kind, v)

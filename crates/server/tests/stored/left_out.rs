@@ -4,6 +4,11 @@
 use super::generate::Table;
 use super::kinds::{Family, Kind};
 
+/// Whether its values are doubles.
+pub fn is_real(kind: &Kind) -> bool {
+    kind.sql.starts_with("DOUBLE") || kind.sql.starts_with("FLOAT")
+}
+
 /// MySQL copies the bits of a column with the same width and the other sign: 4294967295 becomes -1
 /// without a word, strict mode or not. Tare refuses it with error 1264.
 pub fn copies_bits(to: &Kind, from: &Kind) -> bool {
@@ -83,7 +88,7 @@ pub fn propagates(table: &Table, a: &str, b: &str) -> bool {
 ///
 /// MySQL also adds GREATEST and LEAST that are NULL, when they are doubles.
 pub fn adds_doubles(table: &Table, function: &str) -> bool {
-    matches!(function, "SUM" | "AVG") && table.columns.iter().any(|(_, k)| k.sql == "DOUBLE")
+    matches!(function, "SUM" | "AVG") && table.columns.iter().any(|(_, k)| is_real(k))
 }
 
 /// ROUND of a whole number of 22 digits or more, as MySQL counts them: it makes a DECIMAL of it.
@@ -108,13 +113,26 @@ pub fn rounds(kind: &Kind, value: &str) -> bool {
         "DECIMAL(10,2)" => 2,
         "DECIMAL(30,10)" => 10,
         "DECIMAL(65,30)" => 30,
+        "DOUBLE(10,3)" => 3,
+        "DOUBLE" => usize::MAX,
+        "FLOAT" => return is_no_float(value),
         _ => 0,
     };
     let has = value
         .trim_matches('\'')
         .split_once('.')
         .map_or(0, |(_, f)| f.len());
-    kind.family == Family::Number && kind.sql != "DOUBLE" && has > scale
+    kind.family == Family::Number && has > scale
+}
+
+fn is_no_float(value: &str) -> bool {
+    let number = value.trim_matches('\'').parse::<f64>();
+    number.is_ok_and(|x| f64::from(x as f32) != x)
+}
+
+/// A number beyond all DECIMALs: a statement that changes rows and looks at the index of one is error 1292 in MySQL.
+pub fn is_no_decimal(kind: &Kind, value: &str) -> bool {
+    kind.sql.starts_with("DECIMAL") && value.parse::<f64>().is_ok_and(|x| x.abs() >= 1e35)
 }
 
 /// A fraction of a second that an indexed column has no digits for: MySQL rounds it when it looks at the
@@ -166,8 +184,8 @@ pub fn is_constant(expression: &str) -> bool {
 /// The sign of a zero, `-0`: MySQL keeps it in a DOUBLE, and finds that a row has changed by it, or that
 /// two zeros are two groups. SQLite does not. What is added to 0 has none.
 pub fn unsigned_zero(kind: &Kind, value: String) -> String {
-    match kind.sql {
-        "DOUBLE" => format!("{value} + 0"),
-        _ => value,
+    match is_real(kind) {
+        true => format!("{value} + 0"),
+        false => value,
     }
 }

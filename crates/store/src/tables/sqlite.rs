@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use tare_mysql::decimal::Decimal;
+use tare_mysql::real::Real;
 use tare_mysql::table::{ColumnDef, IndexDef, TableDef};
 use tare_mysql::types::{base_type, is_integer, is_text, parts};
 
@@ -195,6 +196,12 @@ fn sqlite_default(column: &ColumnDef, default: &str) -> String {
             Ok(n) if base_type(&column.column_type) == "bigint" => n.to_string(),
             _ => format!("'{text}'"),
         };
+    }
+    let real = Real::of(&column.column_type)
+        .zip(column.plain_default())
+        .and_then(|(real, text)| Some((real, text.parse::<f64>().ok()?)));
+    if let Some((real, x)) = real {
+        return format!("{:?}", real.stored(real.rounded(x)));
     }
     let default = default.replace("\\\\", "\\");
     match sqlite_type(&column.column_type).contains("blob")

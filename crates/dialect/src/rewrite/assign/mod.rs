@@ -4,6 +4,7 @@
 pub(super) mod given;
 
 use sqlparser::ast::{DataType, Expr, Value};
+use tare_mysql::real::Real;
 use tare_mysql::table::{ColumnDef, TableDef};
 use tare_mysql::types::{base_type, parts};
 use tare_mysql::wire::column::WireType;
@@ -19,6 +20,8 @@ pub(super) struct Given {
     wire: Option<WireType>,
     /// NULL, or an integer that SQLite checks by itself.
     plain: bool,
+    /// A whole number that a double has, without a sign.
+    exact: bool,
 }
 
 /// The call that makes a value what a column has; the value itself where SQLite's affinity and
@@ -43,7 +46,13 @@ pub fn converted(column: &ColumnDef, value: Expr, strict: bool) -> Expr {
                 vec![digits as i64, scale as i64, unsigned],
             )
         }
-        "float" | "double" => ("tare_to_double", vec![unsigned]),
+        "float" | "double" => {
+            let real = Real::of(&column.column_type);
+            let (digits, scale) = real.and_then(|r| r.digits).unwrap_or_default();
+            let single = real.is_some_and(|r| r.single);
+            let rest = vec![unsigned, single.into(), digits.into(), scale.into()];
+            ("tare_to_double", rest)
+        }
         "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob" => {
             return node::cast(value, DataType::Blob(None));
         }
@@ -77,17 +86,18 @@ pub(super) fn members(column: &ColumnDef) -> Vec<String> {
 impl Rewriter<'_> {
     /// What is known of a value, before it is rewritten.
     pub(super) fn given(&mut self, value: &Expr) -> Given {
-        let plain = match value {
+        let number = match value {
             Expr::Value(v) => match &v.value {
-                Value::Null => true,
-                Value::Number(n, _) => n.parse::<i64>().is_ok(),
-                _ => false,
+                Value::Number(n, _) => n.parse::<i64>().ok(),
+                _ => None,
             },
-            _ => false,
+            _ => None,
         };
+        let is_null = matches!(value, Expr::Value(v) if v.value == Value::Null);
         Given {
             wire: types::of(value, &mut self.names),
-            plain,
+            plain: is_null || number.is_some(),
+            exact: number.is_some_and(|n| n < 1 << 53),
         }
     }
 
@@ -139,7 +149,11 @@ impl Rewriter<'_> {
             .enumerate()
             .map(|(i, (column, value))| {
                 let wire = wires.get(i).copied().flatten();
-                let given = Given { wire, plain: false };
+                let given = Given {
+                    wire,
+                    plain: false,
+                    exact: false,
+                };
                 self.converted(def, column, given, value.clone(), ignore)
             })
             .collect();
@@ -169,11 +183,11 @@ fn fits(column: &ColumnDef, given: Given, strict: bool, zoned: bool) -> bool {
             strict && (given.plain || class == Class::Int)
         }
         "bigint" => strict && (given.plain || class == Class::Int),
-        "float" | "double" => {
-            matches!(
-                class,
-                Class::Int | Class::Big | Class::Decimal | Class::Real
-            ) && !wire.is_unsigned()
+        // What is no double becomes one by a function alone: SQLite compares integers with doubles exactly,
+        // and reads long decimals otherwise.
+        "double" => {
+            parts(&column.column_type).fixed().is_none()
+                && (given.exact || class == Class::Real && !wire.is_unsigned())
         }
         "timestamp" if zoned => false,
         "date" | "datetime" | "timestamp" | "time" => given

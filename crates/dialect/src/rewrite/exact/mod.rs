@@ -7,8 +7,8 @@ pub(super) mod plan;
 
 use mysql_common::constants::ColumnType;
 use sqlparser::ast::{
-    BinaryOperator, CastKind, DataType, DuplicateTreatment, Expr, FunctionArg, FunctionArgExpr,
-    FunctionArguments, UnaryOperator, Value,
+    BinaryOperator, CastKind, CharacterLength, DataType, DuplicateTreatment, Expr, FunctionArg,
+    FunctionArgExpr, FunctionArguments, UnaryOperator, Value,
 };
 use tare_mysql::decimal::Decimal;
 use tare_mysql::wire::column::WireType;
@@ -312,6 +312,20 @@ impl Rewriter<'_> {
                 ];
                 called(Call::Cast("tare_decimal", rest), Wrap::Collate)
             }
+            Char(length) => match types::of(operand, &mut self.names) {
+                Some(t) if Class::of(Some(t)) == Class::Real => {
+                    let is_column = self.names.column_of(operand).is_some();
+                    let single = is_column && t.code == ColumnType::MYSQL_TYPE_FLOAT;
+                    let length = match length {
+                        Some(CharacterLength::IntegerLength { length, .. }) => *length,
+                        _ => 0,
+                    };
+                    let length = i64::try_from(length).unwrap_or(i64::MAX);
+                    let rest = vec![single.into(), t.decimals.into(), length];
+                    called(Call::Cast("tare_shown", rest), Wrap::None)
+                }
+                _ => Plan::default(),
+            },
             _ => Plan::default(),
         }
     }
