@@ -1,9 +1,10 @@
 //! From a text to tokens.
 
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use sqlparser::dialect::Dialect;
-use sqlparser::tokenizer::{TokenWithSpan, Tokenizer, TokenizerError};
+use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, TokenizerError};
 use tare_mysql::error::SqlError;
 use tare_mysql::watch;
 
@@ -37,5 +38,81 @@ pub fn tokenize(dialect: &dyn Dialect, sql: &str) -> Result<Vec<TokenWithSpan>, 
             Err(other) => resume_unwind(other),
         },
     }
-    Ok(tokens)
+    Ok(match tokens.iter().any(|t| is_otherwise(&t.token)) {
+        true => mysqls(tokens),
+        false => tokens,
+    })
+}
+
+/// Whether MySQL may have other tokens here.
+fn is_otherwise(token: &Token) -> bool {
+    *token == Token::AtSign || apart(token).is_some()
+}
+
+/// What another SQL's operator is in MySQL's, which has operators of fewer characters: `1<@a` is `1 < @a`.
+/// True where a variable begins at its end.
+fn apart(token: &Token) -> Option<(&'static [Token], bool)> {
+    Some(match token {
+        Token::ArrowAt => (&[Token::Lt], true),
+        Token::CaretAt => (&[Token::Caret], true),
+        Token::ExclamationMarkTilde => (&[Token::ExclamationMark, Token::Tilde], false),
+        Token::DoubleTilde => (&[Token::Tilde, Token::Tilde], false),
+        Token::ExclamationMarkDoubleTilde => {
+            (&[Token::ExclamationMark, Token::Tilde, Token::Tilde], false)
+        }
+        _ => return None,
+    })
+}
+
+/// The tokens that MySQL has: its operators, and a variable's name with its `@`, which may be quoted.
+#[cold]
+fn mysqls(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut all: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len() + 8);
+    // Behind the `@` of a variable.
+    let mut is_variable = false;
+    // A text or a quoted name is the last but spaces: an account's user, whose host follows an `@`.
+    let mut is_user = false;
+    for mut token in tokens {
+        let span = token.span;
+        if mem::take(&mut is_variable) {
+            match variable(&token.token) {
+                Some(name) => token.token = Token::make_word(&format!("@{name}"), None),
+                None => all.push(TokenWithSpan::new(Token::AtSign, span)),
+            }
+        }
+        match apart(&token.token) {
+            Some((parts, begins)) => {
+                let part = |part: &Token| TokenWithSpan::new(part.clone(), span);
+                all.extend(parts.iter().map(part));
+                is_variable = begins;
+            }
+            None if token.token == Token::AtSign && !is_user => is_variable = true,
+            None => {
+                if !matches!(token.token, Token::Whitespace(_)) {
+                    is_user = is_quoted(&token.token);
+                }
+                all.push(token);
+            }
+        }
+    }
+    if is_variable && let Some(last) = all.last() {
+        all.push(TokenWithSpan::new(Token::AtSign, last.span));
+    }
+    all
+}
+
+/// A variable's name behind its `@`.
+fn variable(token: &Token) -> Option<&str> {
+    match token {
+        Token::Word(w) => Some(&w.value),
+        Token::SingleQuotedString(name) | Token::DoubleQuotedString(name) => Some(name),
+        _ => None,
+    }
+}
+
+fn is_quoted(token: &Token) -> bool {
+    match token {
+        Token::Word(w) => w.quote_style.is_some(),
+        other => variable(other).is_some(),
+    }
 }

@@ -213,7 +213,7 @@ impl Pass {
     /// Whether a word is a keyword of SQLite's or of the parser's, and a name in MySQL.
     fn is_name_here(&self, word: &str) -> bool {
         match word {
-            "AUTOINCREMENT" | "DEFERRABLE" | "ISNULL" | "NOTHING" | "NOTNULL" => true,
+            "AUTOINCREMENT" | "DEFERRABLE" | "ISNULL" | "NOTHING" | "NOTNULL" | "RETURNING" => true,
             "COMMIT" | "TRANSACTION" => {
                 let first = self.tokens.first().map(|t| &t.token);
                 let changes = ["DELETE", "INSERT", "REPLACE", "SELECT", "UPDATE", "WITH"];

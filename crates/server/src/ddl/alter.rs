@@ -45,11 +45,12 @@ pub fn add_last_index(session: &mut Session, name: &TableName, def: &TableDef) -
     })
 }
 
+/// ALTER TABLE; the rows that MySQL counts: those that it copies, because a column has another type.
 pub fn alter(
     session: &mut Session,
     name: &TableName,
     operations: &[AlterTableOperation],
-) -> Result<()> {
+) -> Result<u64> {
     let old = table::existing(session, name)?;
     if old.view.is_some() {
         return Err(SqlError::new(
@@ -78,25 +79,48 @@ pub fn alter(
             foreign::rename_in_place(s, name, &to)?;
             table::forget(s, name)?;
         }
-        rebuild(s, &to, &def, &old, Some(&sources))?;
+        let rows = rebuild(s, &to, &def, &old, Some(&sources))?;
         if to != *name {
             foreign::follow(s, name, &to)?;
         }
-        match def.foreign_keys == old.foreign_keys {
-            true => Ok(()),
-            false => foreign::check_rows(s, &to),
+        if def.foreign_keys != old.foreign_keys {
+            foreign::check_rows(s, &to)?;
         }
+        let retyped = def.columns.iter().zip(&sources).any(|(column, source)| {
+            let before = source.as_deref().and_then(|name| old.column(name));
+            before.is_some_and(|before| is_copied(&before.column_type, &column.column_type))
+        });
+        Ok(if retyped { rows } else { 0 })
     })
 }
 
-/// Makes the table anew as `def` says, and copies its rows: SQLite can alter little in place.
+/// Whether MySQL copies rows for another type: not for a longer VARCHAR whose length takes as many bytes, nor
+/// for members behind those that an ENUM or SET has.
+fn is_copied(from: &str, to: &str) -> bool {
+    let (a, b) = (parts(from), parts(to));
+    if from == to || a.base != b.base {
+        return from != to;
+    }
+    match a.base.as_str() {
+        "varchar" => match (a.characters(), b.characters()) {
+            // Characters have four bytes.
+            (Some(a), Some(b)) => b < a || (a * 4 > 255) != (b * 4 > 255),
+            _ => true,
+        },
+        "enum" | "set" => !b.members().starts_with(&a.members()),
+        _ => true,
+    }
+}
+
+/// Makes the table anew as `def` says, and copies its rows, which it counts: SQLite can alter little in
+/// place.
 fn rebuild(
     session: &mut Session,
     name: &TableName,
     def: &TableDef,
     old: &TableDef,
     sources: Option<&[Option<String>]>,
-) -> Result<()> {
+) -> Result<u64> {
     let strict = session.mode().strict;
     let db = quote(&name.database);
     let scratch = format!("__tare_new_{}", def.name);
@@ -124,6 +148,7 @@ fn rebuild(
         from.join(", "),
         quote(&name.table)
     ))?;
+    let rows = session.connections.own()?.changes();
     session
         .connections
         .own()?
@@ -140,7 +165,8 @@ fn rebuild(
             .batch(&index.to_sqlite(&name.database, &def.name, &def.name))?;
     }
     table::forget(session, name)?;
-    table::remember(session, &name.database, def)
+    table::remember(session, &name.database, def)?;
+    Ok(rows)
 }
 
 /// A column's value in the table that is made anew. A TIMESTAMP is in UTC there already.

@@ -139,7 +139,9 @@ fn change(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
             if_exists,
             view,
         } => table::drop(session, names, *if_exists, *view)?,
-        Ddl::Alter { name, operations } => alter::alter(session, name, operations)?,
+        Ddl::Alter { name, operations } => {
+            return alter::alter(session, name, operations).map(Some);
+        }
         Ddl::CreateIndex { name, constraint } => {
             let mut def = table::existing(session, name)?.as_ref().clone();
             def.add_constraint(constraint)?;

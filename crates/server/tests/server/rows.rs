@@ -292,3 +292,71 @@ fn a_checksum_changes_when_rows_do() {
         assert_eq!(errno(&mut conn, sql), 1064, "{sql}");
     }
 }
+
+#[test]
+fn alter_table_counts_the_rows_that_mysql_copies() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(
+        &mut conn,
+        "CREATE TABLE t (n INT PRIMARY KEY, v VARCHAR(10), w VARCHAR(70), e ENUM('a','b'))",
+    );
+    exec(
+        &mut conn,
+        "INSERT INTO t VALUES (1, 'a', 'b', 'a'), (2, 'c', 'd', 'b'), (3, NULL, NULL, NULL)",
+    );
+    for (change, expected) in [
+        ("ADD COLUMN x INT DEFAULT 7", 0),
+        ("ADD INDEX by_x (x)", 0),
+        ("MODIFY v VARCHAR(60)", 0),
+        ("MODIFY v VARCHAR(64)", 3),
+        ("MODIFY w VARCHAR(200)", 0),
+        ("MODIFY w VARCHAR(20)", 3),
+        ("MODIFY e ENUM('a','b','c')", 0),
+        ("MODIFY e ENUM('b','a','c')", 3),
+        ("MODIFY x BIGINT", 3),
+        ("CHANGE x y BIGINT", 0),
+        ("DROP COLUMN y", 0),
+        ("RENAME TO u", 0),
+        ("RENAME TO t", 0),
+    ] {
+        let sql = format!(
+            "ALTER TABLE {} {change}",
+            if change.ends_with(" t") { "u" } else { "t" }
+        );
+        assert_eq!(affected(&mut conn, &sql), expected, "{sql}");
+    }
+    assert_eq!(all_of(&mut conn, "SELECT e FROM t"), ["a", "b", "NULL"]);
+}
+
+/// SQLite evaluates what is assigned before it sorts.
+#[test]
+fn an_update_in_order_assigns_no_variable() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(&mut conn, "CREATE TABLE t (n INT PRIMARY KEY, v INT)");
+    exec(&mut conn, "INSERT INTO t VALUES (1, 0), (2, 0)");
+    let sql = "UPDATE t SET v = (@n := @n + 1) ORDER BY n DESC";
+    assert_eq!(errno(&mut conn, sql), 1235);
+    exec(&mut conn, "UPDATE t SET v = 5 ORDER BY n DESC LIMIT 1");
+    assert_eq!(all_of(&mut conn, "SELECT v FROM t"), ["0", "5"]);
+}
+
+#[test]
+fn operators_end_where_mysqls_do() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(&mut conn, "SET @a = 5, @`b c` = 6");
+    for (sql, expected) in [
+        ("SELECT 1<@a", "1"),
+        ("SELECT 1<@`b c`, 7<@'B C', @\"a\"", "1|0|5"),
+        ("SELECT @'a'+1, @`a`<@'b c'", "6|1"),
+        ("SELECT 0<@@max_connections", "1"),
+        ("SELECT 1^@a", "4"),
+        ("SELECT !~0, ~~5", "0|5"),
+        ("SELECT 1 returning", "1"),
+        ("SELECT returning FROM (SELECT 2 AS returning) t", "2"),
+    ] {
+        assert_eq!(one(&mut conn, sql), expected, "{sql}");
+    }
+}

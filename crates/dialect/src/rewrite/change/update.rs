@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::error::{Clause, Error, Result};
-use sqlparser::ast::{AssignmentTarget, Expr, ObjectName, OrderByExpr, Update};
+use sqlparser::ast::{AssignmentTarget, BinaryOperator, Expr, ObjectName, OrderByExpr, Update};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::{ColumnDef, TableDef};
 use tare_mysql::types::{base_type, parts};
@@ -52,6 +52,10 @@ impl Rewriter<'_> {
             }
             let once = is_certain(&*self.names.schema, &assignment.value);
             certain &= once;
+            if !update.order_by.is_empty() && assigns(&assignment.value) {
+                let what = "UPDATE with ORDER BY that assigns a variable";
+                return Err(Error::unsupported(what));
+            }
             self.assigned.mark(&mut assignment.value)?;
             let given = self.given(&assignment.value);
             self.visit(&mut assignment.value)?;
@@ -299,13 +303,22 @@ fn owner(names: &Names<'_>, column: &ObjectName) -> Option<String> {
         .map(|r| r.alias.clone())
 }
 
+/// Whether an expression assigns a variable.
+fn assigns(expr: &Expr) -> bool {
+    let mut found = false;
+    walk::expressions(expr, &mut |e| {
+        found |= matches!(e, Expr::BinaryOp { op, .. } if *op == BinaryOperator::Assignment);
+    });
+    found
+}
+
 /// Whether an expression gives the same again when it is evaluated twice.
 pub(in crate::rewrite) fn is_certain(schema: &dyn Schema, expr: &Expr) -> bool {
     let mut certain = true;
     walk::expressions(expr, &mut |e| {
         certain &= match e {
             Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => false,
-            Expr::BinaryOp { op, .. } => *op != sqlparser::ast::BinaryOperator::Assignment,
+            Expr::BinaryOp { op, .. } => *op != BinaryOperator::Assignment,
             Expr::Function(f) => function::is_certain(schema, &function::name_of(f)),
             _ => true,
         };
