@@ -69,17 +69,22 @@ fn fraction(code: ColumnType, length: u32, digits: Option<u32>) -> WireType {
     }
 }
 
+/// The numbers in the parentheses of a type.
+fn arguments(column_type: &str) -> (Option<u32>, Option<u32>) {
+    let inside = column_type
+        .split_once('(')
+        .and_then(|(_, rest)| rest.split_once(')'))
+        .map_or("", |(inside, _)| inside);
+    let mut numbers = inside
+        .split(',')
+        .filter_map(|n| n.trim().parse::<u32>().ok());
+    (numbers.next(), numbers.next())
+}
+
 /// The wire type for a type as MySQL writes it.
 pub fn wire_type(column_type: &str, nullable: bool) -> WireType {
     use ColumnType::*;
-    let mut arguments = column_type
-        .split_once('(')
-        .and_then(|(_, rest)| rest.split_once(')'))
-        .map(|(inside, _)| inside)
-        .unwrap_or("")
-        .split(',')
-        .filter_map(|a| a.trim().parse::<u32>().ok());
-    let (first, second) = (arguments.next(), arguments.next());
+    let (first, second) = arguments(column_type);
     // Without a sign, a number is a character shorter.
     let minus = u32::from(column_type.contains("unsigned"));
     // Of a FLOAT or a DOUBLE.

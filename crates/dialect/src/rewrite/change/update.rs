@@ -52,9 +52,8 @@ impl Rewriter<'_> {
             }
             let once = is_certain(&*self.names.schema, &assignment.value);
             certain &= once;
-            if !update.order_by.is_empty() && assigns(&assignment.value) {
-                let what = "UPDATE with ORDER BY that assigns a variable";
-                return Err(Error::unsupported(what));
+            if !update.order_by.is_empty() {
+                assigns_nothing(&assignment.value)?;
             }
             self.assigned.mark(&mut assignment.value)?;
             let given = self.given(&assignment.value);
@@ -303,13 +302,18 @@ fn owner(names: &Names<'_>, column: &ObjectName) -> Option<String> {
         .map(|r| r.alias.clone())
 }
 
-/// Whether an expression assigns a variable.
-fn assigns(expr: &Expr) -> bool {
-    let mut found = false;
+/// SQLite evaluates what is assigned before it sorts: no variable.
+fn assigns_nothing(expr: &Expr) -> Result<()> {
+    let mut assigns = false;
     walk::expressions(expr, &mut |e| {
-        found |= matches!(e, Expr::BinaryOp { op, .. } if *op == BinaryOperator::Assignment);
+        assigns |= matches!(e, Expr::BinaryOp { op, .. } if *op == BinaryOperator::Assignment);
     });
-    found
+    match assigns {
+        true => Err(Error::unsupported(
+            "UPDATE with ORDER BY that assigns a variable",
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Whether an expression gives the same again when it is evaluated twice.
