@@ -3,7 +3,7 @@
 mod cell;
 pub mod local;
 #[cfg(feature = "history")]
-mod past;
+pub mod past;
 #[cfg(feature = "terminal")]
 mod prompt;
 mod remote;

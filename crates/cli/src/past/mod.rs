@@ -43,7 +43,8 @@ pub struct HistoryOptions {
     to: Option<i64>,
 }
 
-fn time(text: &str) -> Result<i64, String> {
+/// Reads a time of the command line.
+pub fn time(text: &str) -> Result<i64, String> {
     moment(text, SystemTime::now())
 }
 
@@ -70,14 +71,22 @@ impl HistoryOptions {
 /// A history that is asked, and what is to be said about it.
 pub struct History {
     past: Past,
+    /// The range of time that is looked at: from, and until before, in milliseconds since 1970.
+    range: Mutex<(i64, i64)>,
     /// What was said already, and what is still to be.
     said: Mutex<(HashSet<String>, Vec<String>)>,
 }
 
 impl History {
+    /// From here on this range of time alone is there.
+    pub fn look_at(&self, from: i64, to: i64) {
+        *self.range.lock().unwrap_or_else(PoisonError::into_inner) = (from, to);
+    }
+
     /// What is read where a statement names this host, or none.
     fn of_host(&self, filter: &Filter, column: &str) -> Option<Past> {
         let mut past = self.past.clone();
+        (past.from, past.to) = *self.range.lock().unwrap_or_else(PoisonError::into_inner);
         match (filter.text(column), &past.host) {
             (Admit::None, _) => return None,
             // Names of hosts are directories, whose case counts; SQL's comparison may not look at it.
@@ -128,6 +137,7 @@ impl Tables {
     /// Those of a history. They last as long as the process, as descriptions do.
     pub fn of(past: Past) -> (Arc<History>, &'static Self) {
         let history = Arc::new(History {
+            range: Mutex::new((past.from, past.to)),
             past,
             said: Mutex::default(),
         });

@@ -33,6 +33,12 @@ impl Past {
         Ok(Self { session, history })
     }
 
+    /// What is asked: for who looks at one range of time after the other.
+    #[cfg(feature = "terminal")]
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
     /// Runs one statement, and hands each of its results over. Files that were left out are named on
     /// standard error.
     pub fn run(&mut self, statement: &str, take: &mut dyn FnMut(Answer)) -> Result<(), SqlError> {

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use super::source::{News, Place, Sampler, Wish};
+use super::source::{News, Place, Source, Wish};
 use crate::observe::Trouble;
 
 /// How often at most a server that is not there is tried.
@@ -20,8 +20,8 @@ struct Asker<T> {
 
 /// Asks until nobody listens.
 pub fn run(
-    open: impl Fn() -> Result<Sampler, String>,
-    first: Option<Sampler>,
+    open: impl Fn() -> Result<Source, String>,
+    first: Option<Source>,
     (place, every, shown): (Place, Duration, bool),
     wishes: &Receiver<Wish>,
     tell: impl Fn(News) -> bool,
@@ -50,7 +50,7 @@ pub fn run(
 }
 
 impl<T: Fn(News) -> bool> Asker<T> {
-    fn ask(&mut self, mut sampler: Sampler, wishes: &Receiver<Wish>) {
+    fn ask(&mut self, mut sampler: Source, wishes: &Receiver<Wish>) {
         if !(self.tell)(News::Back(sampler.headline(), sampler.processors())) {
             return;
         }
@@ -71,7 +71,10 @@ impl<T: Fn(News) -> bool> Asker<T> {
                     continue;
                 }
                 Ok(wish) => {
-                    let looks = matches!(wish, Wish::Look(_) | Wish::Show(true));
+                    if let Wish::Step(intervals) = wish {
+                        sampler.step(intervals);
+                    }
+                    let looks = matches!(wish, Wish::Look(_) | Wish::Show(true) | Wish::Step(_));
                     due = match wish {
                         _ if looks => Instant::now(),
                         Wish::Every(every) => due.min(Instant::now() + every),
@@ -84,7 +87,7 @@ impl<T: Fn(News) -> bool> Asker<T> {
                     }
                 }
                 Err(RecvTimeoutError::Timeout) if self.paused => continue,
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => sampler.advance(self.every),
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             let told = match self.look(&mut sampler) {
@@ -100,7 +103,7 @@ impl<T: Fn(News) -> bool> Asker<T> {
     }
 
     /// One look. False when nobody listens; an error when the server is gone.
-    fn look(&self, sampler: &mut Sampler) -> Result<bool, String> {
+    fn look(&self, sampler: &mut Source) -> Result<bool, String> {
         if self.shown {
             let news = match sampler.sample(&self.place) {
                 Ok(answer) => News::Answer(self.place.clone(), answer),
@@ -119,7 +122,7 @@ impl<T: Fn(News) -> bool> Asker<T> {
     }
 
     /// Waits for a server that is gone, and asks it once it is back. False when nobody listens.
-    fn again(&mut self, sampler: &mut Sampler, why: String, wishes: &Receiver<Wish>) -> bool {
+    fn again(&mut self, sampler: &mut Source, why: String, wishes: &Receiver<Wish>) -> bool {
         let mut told = (self.tell)(News::Lost(why));
         while told && self.waits(wishes) {
             match sampler.reopen() {
@@ -158,7 +161,7 @@ impl<T: Fn(News) -> bool> Asker<T> {
             Wish::Every(every) => self.every = every,
             Wish::Pause(paused) => self.paused = paused,
             Wish::Show(shown) => self.shown = shown,
-            Wish::Kill(_) => {}
+            Wish::Kill(_) | Wish::Step(_) => {}
         }
     }
 }

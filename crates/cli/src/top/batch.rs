@@ -9,7 +9,7 @@ use super::grid::head;
 use super::pulse::Beat;
 use super::sheet::{Column, Measure, Sheet};
 use super::snapshot::Figure;
-use super::source::{Answer, Place, Sampler};
+use super::source::{Answer, ENDS, Place, Source, in_utc};
 use super::view::{Order, arranged};
 use crate::exit::{FAILED, Failure};
 use crate::observe::Trouble;
@@ -66,11 +66,12 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Prints them. What a saved segment has is printed once.
-    pub fn run(&self, mut sampler: Sampler) -> Result<(), Failure> {
+    /// Prints them. What a saved segment has is printed once, a history to its end.
+    pub fn run(&self, mut sampler: Source) -> Result<(), Failure> {
         let place = Place::page(self.page);
         let mut printed = 0;
         loop {
+            sampler.advance(self.every);
             let answer = sampler.sample(&place);
             let beat = match (&answer, self.is_json) {
                 (Ok(_), true) => sampler.pulse().unwrap_or_default(),
@@ -83,6 +84,10 @@ impl Batch {
                             .notes
                             .iter()
                             .any(|note| note.starts_with("a saved segment"));
+                    let has_ended = answer.notes.iter().any(|note| note == ENDS);
+                    if has_ended && printed > 0 {
+                        return Ok(());
+                    }
                     if answer.seconds.is_some() || is_saved {
                         let text = match self.is_json {
                             true => self.json(&sampler.headline(), &answer, beat),
@@ -99,7 +104,7 @@ impl Batch {
                         }
                         printed += 1;
                     }
-                    if Some(printed) == self.count || is_saved {
+                    if Some(printed) == self.count || is_saved || has_ended {
                         return Ok(());
                     }
                 }
@@ -116,7 +121,9 @@ impl Batch {
                     continue;
                 }
             }
-            std::thread::sleep(self.every);
+            if !sampler.is_past() {
+                std::thread::sleep(self.every);
+            }
         }
     }
 
@@ -137,7 +144,10 @@ impl Batch {
             Json::Object(fields.collect())
         });
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        let unix_s = since.unwrap_or_default().as_secs_f64();
+        let unix_s = match answer.until_ms {
+            Some(ms) => ms as f64 / 1000.0,
+            None => since.unwrap_or_default().as_secs_f64(),
+        };
         let wait = beat.as_ref().and_then(|beat| beat.wait.as_ref());
         let interval = json!({
             "page": self.page.name,
@@ -179,11 +189,18 @@ impl Batch {
             Some(seconds) => format!("{seconds:.1} s"),
             None => "since counting began".to_owned(),
         };
+        let until = match answer.until_ms {
+            Some(ms) => format!(" until {} UTC", in_utc(ms)),
+            None => String::new(),
+        };
         let sampled = match &answer.sampling {
             Some(rules) => format!(", sampled: {rules}"),
             None => String::new(),
         };
-        let mut text = format!("{} of {headline}, {interval}{sampled}\n", self.page.name);
+        let mut text = format!(
+            "{} of {headline}, {interval}{until}{sampled}\n",
+            self.page.name
+        );
         for line in lines(&heads, &texts).iter().chain(&answer.notes) {
             text.push_str(line);
             text.push('\n');

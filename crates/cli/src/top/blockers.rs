@@ -35,13 +35,25 @@ pub fn questions() -> [&'static str; 4] {
 
 /// Who waits, and for whom: THREAD_IDs as text.
 #[derive(Debug, Default)]
-struct Blocked(BTreeMap<String, Vec<String>>);
+pub struct Blocked(BTreeMap<String, Vec<String>>);
 
 /// Writes into the rows of sessions who blocks them and how many they block. Gives what could not be told.
 pub fn fill(
     observed: &mut Observed,
     sheet: &Sheet,
     rows: &mut [Row],
+) -> Result<Vec<String>, Trouble> {
+    fill_by(sheet, rows, |threads| ask(observed, threads))
+}
+
+/// Threads by the connections that they serve.
+pub type Threads<'a> = HashMap<&'a String, &'a String>;
+
+/// The same where something else tells who waits for whom.
+pub fn fill_by(
+    sheet: &Sheet,
+    rows: &mut [Row],
+    ask: impl FnOnce(&Threads<'_>) -> Result<(Blocked, Vec<String>), Trouble>,
 ) -> Result<Vec<String>, Trouble> {
     let (Some(by), Some(blocks), Some(thread)) = (
         sheet.find(|kind| kind == Measure::BlockedBy),
@@ -66,8 +78,8 @@ pub fn fill(
             (id, name)
         })
         .collect();
-    let threads: HashMap<&String, &String> = names.iter().map(|(id, name)| (name, id)).collect();
-    let (blocked, notes) = ask(observed, &threads)?;
+    let threads: Threads<'_> = names.iter().map(|(id, name)| (name, id)).collect();
+    let (blocked, notes) = ask(&threads)?;
     for row in rows {
         let id = named(row, thread);
         if let Some(others) = blocked.0.get(&id) {
@@ -93,10 +105,7 @@ pub fn fill(
     Ok(notes)
 }
 
-fn ask(
-    observed: &mut Observed,
-    threads: &HashMap<&String, &String>,
-) -> Result<(Blocked, Vec<String>), Trouble> {
+fn ask(observed: &mut Observed, threads: &Threads<'_>) -> Result<(Blocked, Vec<String>), Trouble> {
     let mut blocked = Blocked::default();
     let mut notes = Vec::new();
     for question in asked(&observed.about) {
@@ -146,6 +155,19 @@ fn asked(about: &About) -> Vec<&'static str> {
 }
 
 impl Blocked {
+    /// Of rows of THREAD_IDs: who waits, and for whom.
+    #[cfg(feature = "history")]
+    pub fn of(rows: &[Vec<Cell>]) -> Self {
+        let mut blocked = Self::default();
+        for row in rows {
+            let id = |at: usize| text(row.get(at)?);
+            if let (Some(waits), Some(holds)) = (id(0), id(1)) {
+                blocked.add(waits, holds);
+            }
+        }
+        blocked
+    }
+
     fn add(&mut self, waits: String, holds: String) {
         let others = self.0.entry(waits).or_default();
         if !others.contains(&holds) {

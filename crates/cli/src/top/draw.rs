@@ -12,6 +12,7 @@ use super::looks::{BOLD, DIM, Level, REVERSED};
 use super::mouse::Spots;
 use super::pages::PAGES;
 use super::sheet::Measure;
+use super::source::in_utc;
 use super::sparks;
 use super::view::View;
 use crate::observe::show;
@@ -53,13 +54,15 @@ pub fn draw(view: &mut View, frame: &mut Frame) {
 }
 
 fn headline(view: &View) -> Line<'static> {
+    let answer = view.answer();
+    let past = answer.and_then(|answer| Some((answer.seconds?, answer.until_ms?)));
+    let when = match past {
+        Some((seconds, until)) => format!("{seconds} s until {} UTC", in_utc(until)),
+        None => format!("every {} s", view.every.as_secs_f64()),
+    };
     let mut spans = vec![
         Span::styled("tare top", BOLD),
-        Span::raw(format!(
-            "  {}  every {} s",
-            show::line(&view.headline),
-            view.every.as_secs_f64()
-        )),
+        Span::raw(format!("  {}  {when}", show::line(&view.headline))),
     ];
     if let Some(rules) = view.answer().and_then(|answer| answer.sampling.as_ref()) {
         spans.push(Span::raw("  "));

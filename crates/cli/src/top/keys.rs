@@ -13,7 +13,7 @@ use super::view::View;
 const INTERVALS: [u64; 8] = [1, 2, 3, 5, 10, 20, 30, 60];
 
 /// Explained by `?`.
-pub const HELP: [(&str, &str); 18] = [
+pub const HELP: [(&str, &str); 19] = [
     ("1 - 9, Tab", "page"),
     ("Up, Down, PgUp, PgDn, Home", "choose a row"),
     (
@@ -37,6 +37,7 @@ pub const HELP: [(&str, &str); 18] = [
     ),
     ("+ -", "longer, shorter interval"),
     ("[ ]", "the server before, the next one"),
+    ("{ }", "of a history: an interval back, forward"),
     (
         "K",
         "kill the statement of the chosen session (KILL QUERY), after y",
@@ -136,6 +137,9 @@ pub fn press(view: &mut View, key: KeyEvent) -> Effect {
             let count = view.servers.len();
             let step = if bracket == ']' { 1 } else { count - 1 };
             return Effect::Server((view.server + step) % count);
+        }
+        KeyCode::Char(brace @ ('{' | '}')) if view.is_past() => {
+            return Effect::Wish(Wish::Step(if brace == '}' { 1 } else { -1 }));
         }
         KeyCode::Char('p' | ' ') => {
             view.paused = !view.paused;

@@ -20,6 +20,8 @@ mod pages;
 mod pulse;
 #[cfg(feature = "history")]
 mod recording;
+#[cfg(feature = "history")]
+mod replay;
 mod screen;
 #[cfg(test)]
 mod screens;
@@ -50,7 +52,7 @@ use looks::Looks;
 use pages::PAGES;
 use screen::Watched;
 use sheet::Sheet;
-use source::{Others, Sampler};
+use source::{Others, Sampler, Source};
 use view::Order;
 
 /// Watch a server live: statements, waits, stages, files, tables, locks, threads, memory
@@ -67,6 +69,8 @@ use view::Order;
 /// statement or a session, after a question. When the server goes away, the screen says so and waits
 /// for it.
 ///
+/// --history shows what was recorded in place of what happens now.
+///
 /// Several servers have a tab each. Servers may have names: ~/.config/tare/config.toml.
 #[derive(clap::Args)]
 #[command(after_help = HELP, disable_help_flag = true)]
@@ -77,6 +81,10 @@ pub struct Args {
 
     #[command(flatten)]
     target: Target,
+
+    #[cfg(feature = "history")]
+    #[command(flatten)]
+    replay: replay::ReplayOptions,
 
     /// Length of the interval in seconds
     #[arg(short, long, value_name = "SECONDS", default_value = "3", value_parser = crate::observe::interval)]
@@ -144,6 +152,7 @@ Examples:
   tare top --dsn /run/mysqld/mysqld.sock --format json
   tare top prod1 prod2                      servers that config.toml names, a tab each
   tare top prod1 --record history           what was seen stays, as tare record keeps it
+  tare top --history history --at 14:03     what was recorded, from 14:03 UTC on
 
 Press ? for the keys. The account needs SELECT on performance_schema.* and nothing else. To kill, it
 needs what KILL needs; PROCESS tells it who holds row locks on MariaDB and MySQL 5.7.
@@ -160,6 +169,11 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     }
     let marks = config::read()?.top;
     let looks = Looks::of(marks, |name| std::env::var(name).ok());
+    #[cfg(feature = "history")]
+    if args.replay.is_given() {
+        replay(args, page, looks, is_printed)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let targets: Vec<(String, Target)> = match &args.servers[..] {
         [] => vec![(args.target.name(), args.target.clone())],
         servers => (servers.iter())
@@ -188,7 +202,7 @@ fn name(server: &str, args: &Args) -> String {
 /// Prints intervals.
 fn print(args: &Args, page: &'static Sheet, target: &Target) -> Result<(), Failure> {
     let others = Others::default();
-    let sampler = Sampler::new(Observed::open(target.clone())?, Others::clone(&others));
+    let sampler = live(target, &others)?;
     #[cfg(feature = "history")]
     let _recordings = {
         let mut recordings = recording::Recordings::default();
@@ -205,11 +219,16 @@ fn print(args: &Args, page: &'static Sheet, target: &Target) -> Result<(), Failu
             None
         }
     };
+    batch(args, page).run(sampler)
+}
+
+/// What is printed.
+fn batch(args: &Args, page: &'static Sheet) -> Batch {
     let column = match args.sort {
         Sort::Time => page.by_time(),
         Sort::Count => page.by_count(),
     };
-    let batch = Batch {
+    Batch {
         page,
         count: args.batch,
         every: args.interval,
@@ -220,8 +239,39 @@ fn print(args: &Args, page: &'static Sheet, target: &Target) -> Result<(), Failu
         filter: args.filter.clone(),
         rows: args.rows,
         is_json: args.format == Some(Form::Json),
+    }
+}
+
+/// A server that is there.
+fn live(target: &Target, others: &Others) -> Result<Source, Failure> {
+    let observed = Observed::open(target.clone())?;
+    Ok(Source::Live(Box::new(Sampler::new(
+        observed,
+        Others::clone(others),
+    ))))
+}
+
+/// Shows what was recorded, or prints it.
+#[cfg(feature = "history")]
+fn replay(
+    args: &Args,
+    page: &'static Sheet,
+    looks: Looks,
+    is_printed: bool,
+) -> Result<(), Failure> {
+    let host = args.target.host_of_history()?;
+    let replay = args.replay.open(host, args.interval)?;
+    let source = Source::Past(Box::new(replay));
+    if is_printed {
+        return batch(args, page).run(source);
+    }
+    let watched = Watched {
+        name: source.headline(),
+        open: Box::new(|| Err("a history is there already".into())),
+        sampler: Some(source),
+        record: None,
     };
-    batch.run(sampler)
+    ended(screen::run(vec![watched], page, args.interval, looks)?)
 }
 
 /// The names that servers were given in config.toml.
@@ -248,10 +298,7 @@ fn watch(
         let others = Others::default();
         let opened = {
             let (target, others) = (target.clone(), Others::clone(&others));
-            move || {
-                let observed = Observed::open(target.clone());
-                observed.map(|observed| Sampler::new(observed, Others::clone(&others)))
-            }
+            move || live(&target, &others)
         };
         // Of several, one that is not there now may come.
         let sampler = if is_only { Some(opened()?) } else { None };
@@ -281,6 +328,10 @@ fn watch(
     // What was recorded goes to its place first.
     #[cfg(feature = "history")]
     drop(recordings);
+    ended(signal)
+}
+
+fn ended(signal: Option<i32>) -> Result<(), Failure> {
     match signal {
         None => Ok(()),
         // As if we had never caught it: who waits for us sees what ended us.

@@ -192,6 +192,47 @@ const THREADS: Sheet = Sheet {
     )
 };
 
+/// The columns of [`THREADS`], of what `tare record` saw of active sessions.
+#[cfg(feature = "history")]
+pub static THREADS_OF_SAMPLES: Sheet = Sheet {
+    ..sheet(
+        "threads",
+        "FROM (SELECT thread_id, SUM(seconds) AS seconds, COUNT(DISTINCT statement_id) AS calls, MAX(at) AS at FROM tare.samples \
+         GROUP BY thread_id) AS a JOIN tare.samples AS s ON s.thread_id = a.thread_id AND s.at = a.at \
+         LEFT JOIN (SELECT digest, MAX(text) AS text FROM tare.digests GROUP BY digest) AS d ON d.digest = s.digest",
+        &[
+            col(
+                "TIME",
+                "CAST(a.seconds * 1000000000 AS UNSIGNED) * 1000",
+                Measure::Time,
+                10,
+            ),
+            SHARE,
+            col("CALLS", "a.calls", Measure::Count, 8),
+            col("THREAD", "s.thread_id", Measure::KeyNumber, 7),
+            col("CONN", "s.connection_id", Measure::Gauge, 6),
+            BLOCKED_BY,
+            BLOCKS,
+            col("USER", "s.user", Measure::Text, 10),
+            col("HOST", "s.client", Measure::Text, 12),
+            col("DB", "s.schema", Measure::Text, 10),
+            col("COMMAND", "s.command", Measure::Text, 8),
+            col(
+                "FOR",
+                "s.statement_ns DIV 1000000000",
+                Measure::GaugeSeconds,
+                7,
+            ),
+            col(
+                "STATE, STATEMENT",
+                "COALESCE(NULLIF(CONCAT(COALESCE(s.wait, s.stage, ''), ' ', LEFT(COALESCE(s.text, d.text, ''), 200)), ' '), s.thread)",
+                Measure::Text,
+                0,
+            ),
+        ],
+    )
+};
+
 const MEMORY: Sheet = Sheet {
     shows_all: true,
     since: Since {

@@ -72,14 +72,15 @@ impl Pulse {
 
 /// What was counted at a moment.
 #[derive(Debug, Clone, Default)]
-struct Counted {
+pub struct Counted {
     calls: i128,
     active: i128,
     waits: HashMap<String, i128>,
 }
 
 impl Counted {
-    fn of(rows: &[Vec<Cell>]) -> Self {
+    /// Of an answer.
+    pub fn of(rows: &[Vec<Cell>]) -> Self {
         let mut counted = Self::default();
         for row in rows {
             let [what, name, n] = &row[..] else { continue };
@@ -97,7 +98,7 @@ impl Counted {
     }
 
     /// What happened since then, of which `own` statements were ours. What fell was reset, and counts from zero.
-    fn since(&self, before: &Self, seconds: f64, own: u64) -> Beat {
+    pub fn since(&self, before: &Self, seconds: f64, own: u64) -> Beat {
         let grown = |now: i128, had: i128| if now < had { now } else { now - had };
         let calls = grown(self.calls, before.calls) - i128::from(own);
         let waits = self.waits.iter().map(|(name, now)| {

@@ -13,7 +13,7 @@ use signal_hook::low_level::raise;
 use super::keys::{Effect, press};
 use super::looks::Looks;
 use super::mouse::point;
-use super::source::{News, Place, Sampler, Wish};
+use super::source::{News, Place, Source, Wish};
 use super::terminal::{Screen, restore};
 use super::view::View;
 use super::{asker, draw, sheet::Sheet};
@@ -48,9 +48,9 @@ pub struct Watched {
     /// What its tab says.
     pub name: String,
     /// Connects to it.
-    pub open: Box<dyn Fn() -> Result<Sampler, String> + Send>,
+    pub open: Box<dyn Fn() -> Result<Source, String> + Send>,
     /// What was connected to already.
-    pub sampler: Option<Sampler>,
+    pub sampler: Option<Source>,
     /// Is given whom to tell about the recording.
     pub record: Option<Box<dyn FnOnce(Teller)>>,
 }

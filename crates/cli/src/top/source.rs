@@ -3,9 +3,13 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use tare_rows::time::timestamp;
+
 use super::errors::Errors;
 use super::kill::Kill;
 use super::pulse::{Beat, Taker};
+#[cfg(feature = "history")]
+use super::replay::Replay;
 use super::sheet::{Drill, Measure, Sheet};
 use super::snapshot::{Key, Row, Snapshot, between};
 use super::{blockers, errors, executions, idle, own};
@@ -79,6 +83,8 @@ pub struct Answer {
     pub sampling: Option<String>,
     /// How the counters of these rows are sampled, if they are.
     pub estimated: Option<String>,
+    /// The end of an interval of a history, in milliseconds since 1970.
+    pub until_ms: Option<i64>,
 }
 
 impl Answer {
@@ -91,6 +97,101 @@ impl Answer {
     pub fn has_blocked(&self, sheet: &Sheet) -> bool {
         let at = sheet.find(|kind| kind == Measure::Blocks);
         at.is_some_and(|at| self.rows.iter().any(|row| row.figures[at].number() > 0.0))
+    }
+}
+
+/// What is watched.
+pub enum Source {
+    /// A server, or a segment.
+    Live(Box<Sampler>),
+    /// What was recorded.
+    #[cfg(feature = "history")]
+    Past(Box<Replay>),
+}
+
+impl Source {
+    /// Asks about a place.
+    pub fn sample(&mut self, place: &Place) -> Result<Answer, Trouble> {
+        match self {
+            Self::Live(sampler) => sampler.sample(place),
+            #[cfg(feature = "history")]
+            Self::Past(replay) => replay.sample(place),
+        }
+    }
+
+    /// What the server did as a whole in the last interval.
+    pub fn pulse(&mut self) -> Result<Option<Beat>, Trouble> {
+        match self {
+            Self::Live(sampler) => sampler.pulse(),
+            #[cfg(feature = "history")]
+            Self::Past(replay) => replay.pulse(),
+        }
+    }
+
+    /// An interval has gone by, which is to be so long.
+    pub fn advance(&mut self, every: Duration) {
+        match self {
+            Self::Live(_) => {}
+            #[cfg(feature = "history")]
+            Self::Past(replay) => {
+                replay.set_length(every);
+                replay.advance();
+            }
+        }
+        #[cfg(not(feature = "history"))]
+        let _ = every;
+    }
+
+    /// Goes so many intervals forward in a history.
+    pub fn step(&mut self, intervals: i64) {
+        match self {
+            Self::Live(_) => {}
+            #[cfg(feature = "history")]
+            Self::Past(replay) => replay.step(intervals),
+        }
+        #[cfg(not(feature = "history"))]
+        let _ = intervals;
+    }
+
+    /// Whether what is shown has been recorded.
+    pub fn is_past(&self) -> bool {
+        !matches!(self, Self::Live(_))
+    }
+
+    /// Ends a statement or a connection, and says how that went.
+    pub fn kill(&mut self, kill: &Kill) -> String {
+        match self {
+            Self::Live(sampler) => sampler.kill(kill),
+            #[cfg(feature = "history")]
+            Self::Past(_) => format!("{}: that is the past", kill.statement()),
+        }
+    }
+
+    /// The processors of the machine that the server runs on, where that is this one.
+    pub fn processors(&mut self) -> Option<f64> {
+        match self {
+            Self::Live(sampler) => sampler.processors(),
+            #[cfg(feature = "history")]
+            Self::Past(_) => None,
+        }
+    }
+
+    /// Connects anew, after the server was lost.
+    pub fn reopen(&mut self) -> Result<(), String> {
+        match self {
+            Self::Live(sampler) => sampler.reopen(),
+            #[cfg(feature = "history")]
+            Self::Past(_) => Ok(()),
+        }
+    }
+
+    /// What is watched, for the headline.
+    pub fn headline(&self) -> String {
+        match self {
+            Self::Live(sampler) => sampler.headline(),
+            #[cfg(feature = "history")]
+            Self::Past(replay) => replay.headline(),
+        }
     }
 }
 
@@ -236,6 +337,7 @@ impl Sampler {
             notes,
             sampling: sampling.is_on().then(|| sampling.words()),
             estimated,
+            until_ms: None,
         })
     }
 
@@ -283,6 +385,8 @@ pub enum Wish {
     Pause(bool),
     /// Whether the page is on the screen; only the pulse is taken while it is not.
     Show(bool),
+    /// So many intervals forward in a history; back, where it is below 0.
+    Step(i64),
     /// Ends a statement or a connection.
     Kill(Kill),
 }
@@ -302,4 +406,13 @@ pub enum News {
     Beat(Beat),
     /// How something that was wished for went.
     Done(String),
+}
+
+/// Said of the last interval of a history.
+pub const ENDS: &str = "the history ends here";
+
+/// A time in UTC, to the second.
+pub fn in_utc(ms: i64) -> String {
+    let text = timestamp(ms.max(0).unsigned_abs().saturating_mul(1000));
+    text.get(..19).unwrap_or(&text).to_owned()
 }

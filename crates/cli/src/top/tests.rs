@@ -369,6 +369,7 @@ fn estimates_are_marked_with_their_error() {
         notes: vec![super::errors::note(&PAGES[0], "1/16")],
         sampling: Some("1/16".into()),
         estimated: Some("1/16".into()),
+        ..Answer::default()
     };
     view.learn(News::Answer(view.place().clone(), answer));
     let lines = drawn(&mut view, 140, 12);

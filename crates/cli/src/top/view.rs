@@ -106,6 +106,11 @@ impl View {
         self.path.last().expect("a path never empties")
     }
 
+    /// Whether it is a history that is looked at.
+    pub fn is_past(&self) -> bool {
+        (self.answer.as_ref()).is_some_and(|answer| answer.until_ms.is_some())
+    }
+
     /// How deep one has drilled down.
     pub fn depth(&self) -> usize {
         self.path.len() - 1

@@ -1,0 +1,246 @@
+//! `tare top --history`: what the recorder's writer wrote, one interval after the other.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+use support::terminal::Terminal;
+use support::{Directory, Finished, finish};
+use tare_history::{Grown, Moment, SUMS, Sample, Text, Writer};
+
+/// 2026-11-22 14:00 of UTC.
+const START: u64 = 1_795_356_000;
+
+fn at(seconds: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(START + seconds)
+}
+
+fn grown(kind: &'static str, schema: Option<&str>, name: &str, sums: &[u64]) -> Grown {
+    let mut all = [None; SUMS];
+    for (to, n) in all.iter_mut().zip(sums) {
+        *to = Some(*n);
+    }
+    Grown {
+        kind,
+        schema: schema.map(str::to_owned),
+        name: name.to_owned(),
+        sums: all,
+        value: None,
+    }
+}
+
+/// A minute from 14:00:10 to 14:01:00: growth each ten seconds, more of it each time; the moments are five seconds
+/// apart, and thread 2 waits for thread 1.
+fn write(history: &Path, host: &str, server: &str) {
+    let mut writer = Writer::start(history, host, server, at(0)).expect("a writer");
+    let mut texts = vec![Text {
+        schema: Some("shop".into()),
+        digest: "d1".into(),
+        text: "SELECT ?".into(),
+    }];
+    for step in 1..=6 {
+        for half in 0..2 {
+            let sample = |id: u64| Sample {
+                thread_id: id,
+                connection_id: Some(id + 100),
+                user: Some("ann".into()),
+                command: Some("Query".into()),
+                statement_id: Some(step * 10 + id),
+                digest: Some("d1".into()),
+                wait: (id == 2).then(|| "wait/lock/metadata/sql/mdl".into()),
+                blocker: (id == 2).then_some(1),
+                ..Sample::default()
+            };
+            let moment = Moment {
+                at: at(step * 10 - 5 + half * 5),
+                threads: Some(5),
+                samples: vec![sample(1), sample(2)],
+            };
+            writer
+                .look(&moment, Duration::from_secs(5))
+                .expect("written");
+        }
+        let digest = [10 * step, step * 1_000_000, 0, 0, 0, 0, 10, 20];
+        let statement = [10 * step, step * 1_000_000];
+        let grown = [
+            grown("digest", Some("shop"), "d1", &digest),
+            grown("statement", None, "statement/sql/select", &statement),
+            grown("wait", None, "wait/synch/mutex/a", &[step, step * 1000]),
+        ];
+        writer.grow(&grown, &texts, at(step * 10), 10.0);
+        texts.clear();
+    }
+    writer.write().expect("a piece");
+    writer.end().expect("settled");
+}
+
+fn history(name: &str) -> (Directory, PathBuf) {
+    let directory = Directory::new(name);
+    let path = directory.path().join("history");
+    write(&path, "db1", "shop");
+    (directory, path)
+}
+
+fn top(directory: &Directory, history: &Path, options: &[&str]) -> Finished {
+    let mut command = directory.tare(["top", "--history"]);
+    command.arg(history).args(options);
+    finish(&mut command)
+}
+
+/// The intervals that were printed.
+fn intervals(finished: &Finished) -> Vec<Value> {
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let lines = finished.stdout.lines();
+    lines
+        .map(|line| serde_json::from_str(line).expect("an object"))
+        .collect()
+}
+
+#[test]
+fn intervals_are_those_that_were_recorded_to_the_end() {
+    let (directory, history) = history("top-history");
+    let options = ["--at", "2026-11-22 14:00:40.001", "--format", "json"];
+    let printed = intervals(&top(&directory, &history, &options));
+    let calls: Vec<_> = printed
+        .iter()
+        .map(|one| {
+            (
+                (one["unix_s"].as_f64().expect("a time") * 1000.0).round() as u64 - START * 1000,
+                one["calls_per_s"].as_f64().expect("calls"),
+                one["rows"][0]["calls_per_s"].as_f64().expect("of the row"),
+                one["active_sessions"].as_f64().expect("sessions"),
+            )
+        })
+        .collect();
+    // Growth of ten seconds is no finer than that, whatever the interval.
+    let expected = [(40_001, 4.0), (50_001, 5.0), (60_001, 6.0)];
+    let expected = expected.map(|(until, calls)| (until, calls, calls, 2.0));
+    assert_eq!(calls, expected, "{printed:?}");
+    let row = &printed[0]["rows"][0];
+    assert_eq!(row["statement"], "SELECT ?");
+    assert_eq!(row["time_ps"], 4_000_000_u64);
+    assert_eq!(printed[0]["top_wait"], "wait/synch/mutex/a");
+    assert_eq!(printed[0]["server"], "shop of db1");
+}
+
+#[test]
+fn sessions_are_those_that_were_sampled_with_who_blocked_them() {
+    let (directory, history) = history("top-history-threads");
+    let options = ["--page", "threads", "--batch", "1", "--format", "json"];
+    let printed = intervals(&top(&directory, &history, &options));
+    let rows = printed[0]["rows"].as_array().expect("rows");
+    let of = |row: &Value| {
+        let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+        (
+            row["thread"].as_u64(),
+            row["time_ps"].as_u64(),
+            text("blocked_by"),
+            row["blocks"].as_u64(),
+            text("state_statement"),
+        )
+    };
+    let seconds = Some(10_000_000_000_000);
+    assert_eq!(
+        rows.iter().map(of).collect::<Vec<_>>(),
+        [
+            (
+                Some(2),
+                seconds,
+                "101".into(),
+                None,
+                "wait/lock/metadata/sql/mdl SELECT ?".into()
+            ),
+            (Some(1), seconds, String::new(), Some(1), " SELECT ?".into()),
+        ],
+        "{printed:?}"
+    );
+}
+
+#[test]
+fn what_a_history_cannot_show_is_said() {
+    let (directory, history) = history("top-history-not");
+    let says = |options: &[&str], code: i32, said: &str| {
+        let finished = top(&directory, &history, options);
+        let text = format!("{}{}", finished.stdout, finished.stderr);
+        assert_eq!(finished.code, Some(code), "{options:?}: {text}");
+        assert!(text.contains(said), "{options:?}: {text}");
+    };
+    let one = ["--batch", "1"];
+    let with = |more: &[&'static str]| [&one[..], more].concat();
+    says(&with(&["--page", "locks"]), 1, "a history has no locks");
+    says(&with(&["--page", "prepared"]), 1, "see statements");
+    let early = ["--at", "2026-11-22 12:00"];
+    says(
+        &with(&early),
+        1,
+        "there is something from 2026-11-22 14:00:05 to 2026-11-22 14:01:00",
+    );
+    says(&with(&["--server", "other"]), 1, "nothing was recorded");
+    says(&with(&["--dsn", "x"]), 2, "cannot be used with");
+    says(
+        &["--at", "14:00", "--batch", "1", "--pid", "1"],
+        2,
+        "cannot be used with",
+    );
+    write(&history, "db2", "shop");
+    says(
+        &one,
+        2,
+        "the history has 2 servers then: name one, such as --host db1 --server shop, --host db2 --server shop",
+    );
+    says(
+        &with(&["--host", "db2", "--server", "shop"]),
+        0,
+        "shop of db2",
+    );
+}
+
+#[test]
+fn a_gap_and_the_end_are_named() {
+    let (directory, history) = history("top-history-gap");
+    let options = ["--at", "2026-11-22 14:01:10.001", "--batch", "3"];
+    let finished = top(&directory, &history, &options);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(
+        finished.stdout.contains("the history ends here"),
+        "{finished:?}"
+    );
+    assert!(
+        finished.stdout.contains("until 2026-11-22 14:01:00 UTC"),
+        "{finished:?}"
+    );
+    let early = ["--at", "2026-11-22 13:59:55", "--batch", "1"];
+    let finished = top(&directory, &history, &early);
+    let said = "nothing was recorded then; it goes on at 2026-11-22 14:00:05";
+    assert!(finished.stdout.contains(said), "{finished:?}");
+}
+
+#[test]
+fn keys_go_back_and_forward_and_nothing_is_killed() {
+    let (_directory, history) = history("top-history-keys");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
+    command.args([
+        "top",
+        "--at",
+        "2026-11-22 14:00:40.001",
+        "-i",
+        "60",
+        "--history",
+    ]);
+    let mut terminal = Terminal::of(command.arg(&history));
+    // What is drawn is what has changed: words, not lines.
+    terminal.sees("14:00:40");
+    terminal.sees("SELECT");
+    terminal.press("p{");
+    terminal.sees("14:00:05");
+    terminal.press("}");
+    terminal.sees("SELECT");
+    terminal.press("7");
+    terminal.sees("BLOCKED");
+    terminal.press("Ky");
+    terminal.sees("past");
+    terminal.press("q");
+}
