@@ -91,7 +91,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
 
-    /// The MySQL whose tables and version clients find: 8.0 or 9.7
+    /// The MySQL whose tables and version clients find: 9.7 or 8.0
     #[arg(long = "as", value_name = "SERIES", default_value_t)]
     series: Series,
 

@@ -64,7 +64,7 @@ fn schema_sys_answers() {
 
     let functions = "SELECT sys.format_bytes(1536) AS a, sys.ps_is_consumer_enabled('global_instrumentation') AS b, \
                      sys.version_major() AS c, sys.sys_get_config('statement_truncate_len', 1) AS d";
-    assert_eq!(left.told(functions), "a\tb\tc\td\n1.50 KiB\tYES\t8\t64\n");
+    assert_eq!(left.told(functions), "a\tb\tc\td\n1.50 KiB\tYES\t9\t64\n");
     let cut =
         "SET @sys.statement_truncate_len = 10; SELECT sys.format_statement(REPEAT('a', 99)) AS a";
     assert_eq!(left.told(cut), "a\naaa ... aaa\n");
@@ -188,7 +188,7 @@ fn show_and_explain_answer() {
     );
     assert!(
         left.told("DESCRIBE performance_schema.threads")
-            .contains("THREAD_ID\tbigint(20) unsigned\tNO")
+            .contains("THREAD_ID\tbigint unsigned\tNO")
     );
     let plan = left.told("EXPLAIN SELECT * FROM performance_schema.threads");
     assert!(plan.contains("SIMPLE\tthreads"), "{plan}");

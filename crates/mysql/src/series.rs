@@ -5,10 +5,9 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A series, the older before the newer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Series {
     /// The tables of 8.0.15.
-    #[default]
     V8_0,
     /// The tables of 9.7.4.
     V9_7,
@@ -17,6 +16,8 @@ pub enum Series {
 impl Series {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::V8_0, Self::V9_7];
+    /// The one whose tables are served where nobody asks for another.
+    pub const DEFAULT: Self = Self::V9_7;
 
     /// As it is named on the command line.
     pub const fn name(self) -> &'static str {
@@ -82,6 +83,12 @@ impl Series {
             }
             _ => Cow::Borrowed(column_type),
         }
+    }
+}
+
+impl Default for Series {
+    fn default() -> Self {
+        Self::DEFAULT
     }
 }
 

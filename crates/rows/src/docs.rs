@@ -10,7 +10,7 @@ fn heading(out: &mut String, schema: &str) {
     let about = match schema {
         "performance_schema" => {
             "What the server's threads wait for and run. Columns, order and types are those of \
-             MySQL 8.0.15 (`setup_timers`: of 5.7) and 9.7.4. Times are in picoseconds; event timers count \
+             MySQL 9.7.4 and 8.0.15; `setup_timers` is 5.7's, which later ones do not have. Times are in picoseconds; event timers count \
              from the start of the segment."
         }
         "tare" => {
@@ -42,8 +42,9 @@ fn lives(life: Life) -> Option<String> {
 const SERIES: &str = "
 ## Series
 
-`tare serve --as 8.0|9.7` chooses whose tables and version clients find: those of MySQL 8.0.15, the
-default, or of 9.7.4. It chooses what VERSION() tells and which `/*!90704 ... */` are read, too.
+`tare serve --as 8.0|9.7` chooses whose tables and version clients find: those of MySQL 9.7.4, the
+default, or of 8.0.15. It chooses what VERSION() tells and which `/*!90704 ... */` are read, too. `tare sql`,
+`tare top` and `tare explain` answer with 9.7's tables where they read a segment or a history.
 
 A table is described once, with the columns of all series in their order. A column or a table that not all
 of them have says since when it is there, or up to when. A column whose type has changed says since when,

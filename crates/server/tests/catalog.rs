@@ -12,12 +12,15 @@ use tare_query::catalog::{self, Catalog, Command};
 use tare_rows::registry;
 use tare_rows::source::{Account, Database, Source, Variable};
 
-struct Server;
+struct Server(Series);
 
 impl Source for Server {
+    fn series(&self) -> Series {
+        self.0
+    }
     fn variables(&self, scope: Scope) -> Vec<Variable> {
         vec![
-            Variable::new("version", "8.0.15-tare"),
+            Variable::new("version", self.0.version()),
             Variable::new("scope", format!("{scope:?}")),
         ]
     }
@@ -85,8 +88,12 @@ impl Source for Server {
 }
 
 fn open() -> (Connection, Catalog) {
+    of(Series::default())
+}
+
+fn of(series: Series) -> (Connection, Catalog) {
     let conn = Connection::open_in_memory().unwrap();
-    let catalog = catalog::install(&conn, Arc::new(Server)).unwrap();
+    let catalog = catalog::install(&conn, Arc::new(Server(series))).unwrap();
     (conn, catalog)
 }
 
@@ -112,8 +119,14 @@ fn rows(conn: &Connection, sql: &str) -> Vec<String> {
 
 #[test]
 fn every_table_answers_without_a_segment() {
-    let (conn, _catalog) = open();
-    for table in registry::all(Series::V8_0) {
+    for series in Series::ALL {
+        every_table_answers(series);
+    }
+}
+
+fn every_table_answers(series: Series) {
+    let (conn, _catalog) = of(series);
+    for table in registry::all(series) {
         let name = format!("{}.\"{}\"", table.schema(), table.name());
         let all = rows(&conn, &format!("SELECT * FROM {name}"));
         let count = rows(&conn, &format!("SELECT COUNT(*) FROM {name}"));
@@ -133,7 +146,13 @@ fn every_table_answers_without_a_segment() {
 
 #[test]
 fn information_schema_shows_the_catalog_and_the_users_databases() {
-    let (conn, _catalog) = open();
+    for series in Series::ALL {
+        shows_the_catalog(series);
+    }
+}
+
+fn shows_the_catalog(series: Series) {
+    let (conn, _catalog) = of(series);
     let schemata = rows(
         &conn,
         "SELECT schema_name FROM information_schema.schemata ORDER BY 1",
@@ -167,7 +186,7 @@ fn information_schema_shows_the_catalog_and_the_users_databases() {
     assert_eq!(rows(&conn, columns), expected);
 
     // What information_schema says of the catalog is what the descriptions say.
-    for table in registry::all(Series::V8_0) {
+    for table in registry::all(series) {
         let sql = format!(
             "SELECT column_name, column_type, is_nullable FROM information_schema.columns \
              WHERE table_schema = '{}' AND table_name = '{}' ORDER BY ordinal_position",
@@ -223,7 +242,7 @@ fn accounts_and_variables_come_from_the_server() {
     assert_eq!(rows(&conn, "SELECT COUNT(*) FROM mysql.db"), ["1"]);
     let version = "SELECT variable_value FROM performance_schema.global_variables \
                    WHERE variable_name = 'VERSION'";
-    assert_eq!(rows(&conn, version), ["8.0.15-tare"]);
+    assert_eq!(rows(&conn, version), [Series::default().version()]);
     let scope = "SELECT variable_value FROM performance_schema.session_variables \
                  WHERE variable_name LIKE 'sc%'";
     assert_eq!(rows(&conn, scope), ["Session"]);

@@ -115,7 +115,7 @@ fn columns(series: Series) -> &'static HashMap<&'static str, Vec<Meta>> {
             let mut next = || fields.next().unwrap_or_default();
             let (view, since, name, column_type, null) = (next(), next(), next(), next(), next());
             let (later, null_later) = (next(), next());
-            let since: Series = since.parse().unwrap_or_default();
+            let since: Series = since.parse().unwrap_or(Series::V8_0);
             let of_later = series == Series::V9_7 && !null_later.is_empty();
             let null = if of_later { null_later } else { null };
             let meta = always(name, column_type, "").since(since);

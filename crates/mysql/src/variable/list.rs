@@ -500,7 +500,7 @@ pub static VARIABLES: &[Variable] = &[
     switch("unique_checks", Both, "ON"),
     text("updatable_views_with_limit", Both, "YES"),
     word("use_secondary_engine", Session, "ON"),
-    text("version", Fixed, Series::V8_0.version()),
+    text("version", Fixed, Series::DEFAULT.version()),
     text("version_comment", Fixed, "Tare, a Performance Schema for any server"),
     text("version_compile_machine", Fixed, std::env::consts::ARCH),
     text("version_compile_os", Fixed, std::env::consts::OS),

@@ -171,8 +171,7 @@ static SETUP_TIMERS: Spec<EventTimer> = Spec::new(
         columns: &["TIMER_NAME"],
         apply: |view, rowid, changes| view.snapshot.set_event_timer(rowid as u32, changes),
     },
-)
-.until(Series::V8_0);
+);
 
 /// A clock.
 #[derive(Debug, Clone)]

@@ -29,7 +29,7 @@ fn mariadb_admin_asks_and_orders() {
         (&["extended-status"], "Com_select"),
         (&["variables"], "version_comment"),
         (&["processlist"], "show processlist"),
-        (&["version"], "8.0.15"),
+        (&["version"], "9.7.4"),
         (&["create", "made"], ""),
         (&["--force", "drop", "made"], "dropped"),
         (&["flush-status"], ""),
@@ -65,7 +65,7 @@ fn mariadb_show_lists() {
         (&["--count", "test"], "| t "),
         (
             &["performance_schema", "threads", "THREAD_ID"],
-            "bigint(20) unsigned",
+            "bigint unsigned",
         ),
     ] {
         let text = run("mariadb-show", &running, what);

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use answer::{Answer, ask};
 use file::probes;
 use mysql::{Conn, OptsBuilder};
+use tare_server::Series;
 
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/probes")
@@ -66,7 +67,7 @@ fn all(server: &str, connect: &dyn Fn() -> Conn) -> BTreeMap<String, Answer> {
 }
 
 fn tare() -> BTreeMap<String, Answer> {
-    let running = support::Running::start();
+    let running = support::Running::with(|config| config.series = Series::V8_0);
     all("tare", &|| running.root())
 }
 

@@ -96,12 +96,12 @@ fn small_facts_are_mysqls() {
     let running = Running::start();
     let mut conn = running.client();
     assert_eq!(
-        one(&mut conn, "SELECT 1 /*!80016 + 1 */ /*!80015 + 2 */"),
+        one(&mut conn, "SELECT 1 /*!90705 + 1 */ /*!90704 + 2 */"),
         "3"
     );
     exec(&mut conn, "/* a comment by itself */");
     exec(&mut conn, "-- another\n");
-    exec(&mut conn, "/*!80016 SET x */");
+    exec(&mut conn, "/*!90705 SET x */");
     assert_eq!(errno(&mut conn, " ; "), 1065);
     exec(
         &mut conn,

@@ -1,5 +1,7 @@
 //! INNODB_METRICS of a running server, and the variables that switch its metrics.
 
+use tare_server::Series;
+
 use crate::support::{MONITOR, Running, errno, exec, one, rows};
 
 fn count(client: &mut mysql::Conn, name: &str) -> i64 {
@@ -12,7 +14,7 @@ fn count(client: &mut mysql::Conn, name: &str) -> i64 {
 fn innodb_metrics_has_mysqls_columns() {
     const REFERENCE: &str = include_str!("../fixtures/innodb_metrics.columns.tsv");
     let _turn = crate::turn();
-    let running = Running::start();
+    let running = Running::with(|config| config.series = Series::V8_0);
     let mut client = running.root();
     let found = rows(
         &mut client,
