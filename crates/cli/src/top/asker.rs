@@ -98,7 +98,7 @@ impl<T: Fn(News) -> bool> Asker<T> {
                 return;
             }
             // A slow answer delays the next question: never two at once, never one after the other without a pause.
-            due = Instant::now() + self.every;
+            due = Instant::now() + sampler.pace(self.every);
         }
     }
 

@@ -142,6 +142,15 @@ impl Source {
         let _ = every;
     }
 
+    /// How long the next answer is waited for, where intervals are so long.
+    pub fn pace(&self, every: Duration) -> Duration {
+        match self {
+            Self::Live(_) => every,
+            #[cfg(feature = "history")]
+            Self::Past(_) => every.min(Duration::from_secs(3)),
+        }
+    }
+
     /// Goes so many intervals forward in a history.
     pub fn step(&mut self, intervals: i64) {
         match self {
