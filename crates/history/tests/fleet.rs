@@ -230,6 +230,13 @@ fn chdb_answers_every_question() {
     check("chdb", "clients/long/fleet/bin/python");
 }
 
+/// A cluster of two workers, each a process of its own.
+#[test]
+#[ignore = "Spark is too large to install for make test; make test-long does"]
+fn spark_answers_every_question() {
+    check("spark", "clients/long/fleet/bin/python");
+}
+
 #[test]
 fn the_document_shows_each_question_as_it_is_tested() {
     let document = fs::read_to_string(root().join("docs/fleet.md")).expect("docs/fleet.md");

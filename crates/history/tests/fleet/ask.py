@@ -1,6 +1,6 @@
 """Asks an engine the questions of docs/fleet, and prints for each a line of JSON: name, seconds, columns, rows.
 
-    ask.py duckdb|chdb HISTORY DOCS [TIMES]
+    ask.py duckdb|chdb|spark HISTORY DOCS [TIMES]
 """
 
 import decimal
@@ -47,9 +47,38 @@ def chdb_engine():
     return run
 
 
+def spark_engine():
+    import os
+
+    import pyspark
+    from pyspark.sql import SparkSession
+
+    # Workers are started by scripts of the installation, and import nothing of ours.
+    os.environ["SPARK_HOME"] = str(pathlib.Path(pyspark.__file__).parent)
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    settings = {
+        "spark.master": os.environ.get("SPARK_MASTER", "local-cluster[2,1,1024]"),
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+    }
+    builder = SparkSession.builder
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+
+    def run(sql):
+        return [[plain(v) for v in row] for row in session.sql(sql).collect()]
+
+    return run
+
+
 ENGINES = {
     "duckdb": (duckdb_engine, "duckdb.sql"),
     "chdb": (chdb_engine, "clickhouse.sql"),
+    "spark": (spark_engine, "spark.sql"),
 }
 
 
