@@ -226,10 +226,10 @@ fn covered(server: &Server, runs: usize) -> (usize, usize) {
     for _ in 0..runs {
         run(server, &mut connection, &format!("1/{ONE_IN}"));
         let estimates = server.tare(
-"SELECT event_name AS name, count_star, count_error FROM tare.sampling_by_instrument WHERE clusters >= 30 \
+            "SELECT event_name AS name, count_star, count_error FROM tare.sampling_by_instrument WHERE clusters >= 30 \
              UNION ALL SELECT digest, count_star, count_error FROM tare.sampling_by_digest \
              WHERE clusters >= 30 AND digest_text LIKE '%sampled%'",
-);
+        );
         run(server, &mut connection, "every");
         let after = exact(server);
         let mut busiest: Vec<_> = estimates
