@@ -86,7 +86,8 @@ fn history(name: &str) -> (Directory, PathBuf) {
 
 fn top(directory: &Directory, history: &Path, options: &[&str]) -> Finished {
     let mut command = directory.tare(["top", "--history"]);
-    command.arg(history).args(options);
+    // Times are of UTC, wherever one is.
+    command.arg(history).args(options).env("TZ", "Asia/Tokyo");
     finish(&mut command)
 }
 

@@ -12,8 +12,7 @@ use super::sheet::Sheet;
 use super::snapshot::{Snapshot, between};
 use super::source::{Answer, ENDS, Place, in_utc};
 use crate::exit::{FAILED, Failure};
-use crate::observe::{Trouble, real, rows, text, whole};
-use crate::output::Cell;
+use crate::observe::{Trouble, real, rows, text};
 use crate::past::time;
 use crate::sql::{Session, past};
 
@@ -74,7 +73,7 @@ impl ReplayOptions {
             server: self.server.clone(),
         };
         past.check().map_err(|error| Failure::new(FAILED, error))?;
-        let session = Session::Past(Box::new(past::Past::open(past.clone())?));
+        let session = opened(&past)?;
         let mut replay = Replay {
             session,
             past,
@@ -123,6 +122,8 @@ impl Replay {
             [(host, server)] => {
                 self.past.host = Some(host.clone());
                 self.past.server = Some(server.clone());
+                // Others may have come, or gone, at other times.
+                self.session = opened(&self.past)?;
             }
             several => {
                 let named: Vec<String> = several
@@ -137,6 +138,7 @@ impl Replay {
                 return Err(Failure::new(2, message));
             }
         }
+        self.look_at(newest - NEAR_MS, newest.saturating_add(NEAR_MS));
         let growth = rows(&mut self.session, "SELECT MAX(seconds) FROM growth")?;
         let seconds = growth.first().and_then(|row| real(row.first()?));
         self.growth = (seconds.unwrap_or(0.0) * 1000.0).ceil() as i64;
@@ -166,10 +168,12 @@ impl Replay {
     /// The first or the last moment of a range.
     fn edge(&mut self, which: &str, from: i64, to: i64) -> Result<Option<i64>, Trouble> {
         self.look_at(from, to);
-        let asked = format!("SELECT UNIX_TIMESTAMP({which}(at)) FROM moments");
-        let found = rows(&mut self.session, &asked)?;
-        let seconds = found.first().and_then(|row| real(row.first()?));
-        Ok(seconds.map(|seconds| (seconds * 1000.0) as i64))
+        let found = rows(
+            &mut self.session,
+            &format!("SELECT {which}(at) FROM moments"),
+        )?;
+        let at = found.first().and_then(|row| text(row.first()?));
+        Ok(at.and_then(|at| time(&at).ok()))
     }
 
     /// The next interval, unless the first one has not been shown.
@@ -234,19 +238,14 @@ impl Replay {
     /// What the server did as a whole in the interval.
     pub fn pulse(&mut self) -> Result<Option<Beat>, Trouble> {
         self.look_at(self.until - self.length, self.until);
-        let mut counted = rows(&mut self.session, PULSE)?;
+        let counted = Counted::of(&rows(&mut self.session, PULSE)?);
         let active = rows(
             &mut self.session,
             "SELECT SUM(seconds) FROM samples WHERE connection_id IS NOT NULL",
         )?;
         let active = active.first().and_then(|row| real(row.first()?));
         let seconds = self.length as f64 / 1000.0;
-        for row in &mut counted {
-            if let Some(n) = row.get_mut(2) {
-                *n = whole(n).map_or(Cell::Null, |n| Cell::Decimal(n.to_string()));
-            }
-        }
-        let beat = Counted::of(&counted).since(&Counted::default(), seconds, 0);
+        let beat = counted.since(&Counted::default(), seconds, 0);
         Ok(Some(Beat {
             active: active.unwrap_or(0.0) / seconds,
             ..beat
@@ -258,6 +257,10 @@ impl Replay {
         let of = |name: &Option<String>| name.clone().unwrap_or_default();
         format!("{} of {}", of(&self.past.server), of(&self.past.host))
     }
+}
+
+fn opened(of: &Past) -> Result<Session, Failure> {
+    Ok(Session::Past(Box::new(past::Past::open(of.clone())?)))
 }
 
 /// What asks a history about a place; an error says why none does.
