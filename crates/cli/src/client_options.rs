@@ -1,6 +1,7 @@
 //! Options that MySQL's clients have, for every tool that asks a server: `-h -P -u -p -S`, `--ssl-mode`,
 //! and what `~/.my.cnf` or `--defaults-file` says.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{IsTerminal, Write};
@@ -11,7 +12,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-use tare_lab::dsn::{Dsn, HIDDEN_PASSWORD, default_socket, without_password};
+use tare_lab::dsn::{Dsn, HIDDEN_PASSWORD, HIDDEN_PASSWORDS, default_socket, without_password};
 use tare_lab::server::Address;
 use tare_lab::tls::{Mode, Tls};
 
@@ -151,6 +152,13 @@ impl ServerOptions {
     pub fn server(&self, password: Option<String>) -> Result<Option<Dsn>, Failure> {
         let hidden = std::env::var(HIDDEN_PASSWORD).ok();
         let password = hidden.or(password).or_else(|| std::env::var(PASSWORD).ok());
+        if let Some(own) = self.dsn.as_deref().and_then(of_address) {
+            let alone = Self {
+                password: None,
+                ..self.clone()
+            };
+            return alone.reach(Some(own));
+        }
         let named = match &self.dsn {
             Some(dsn) => config::server(dsn)?,
             None => None,
@@ -270,6 +278,13 @@ impl ServerOptions {
     }
 }
 
+/// The password that stood in this address, see [`hide_password`].
+fn of_address(address: &str) -> Option<String> {
+    let all = std::env::var(HIDDEN_PASSWORDS).ok()?;
+    let mut all: BTreeMap<String, String> = serde_json::from_str(&all).ok()?;
+    all.remove(address)
+}
+
 fn read(text: &str, path: &Path) -> Result<Filed, Failure> {
     let mut filed = Filed::default();
     each_option(text, path, &GROUPS, |name, value| {
@@ -356,14 +371,23 @@ pub fn as_mysql_spells(mut arguments: Vec<OsString>) -> Vec<OsString> {
 /// # Errors
 /// We cannot.
 pub fn hide_password(arguments: &[OsString]) -> Result<(), Failure> {
-    let (bare, Some(password)) = without_passwords(arguments) else {
+    let (bare, hidden) = without_passwords(arguments);
+    if hidden == Hidden::default() {
         return Ok(());
-    };
+    }
     let error = match std::env::current_exe() {
-        Ok(program) => Command::new(program)
-            .args(&bare[1..])
-            .env(HIDDEN_PASSWORD, password)
-            .exec(),
+        Ok(program) => {
+            let mut command = Command::new(program);
+            command.args(&bare[1..]);
+            if let Some(password) = hidden.password {
+                command.env(HIDDEN_PASSWORD, password);
+            }
+            if !hidden.by_address.is_empty() {
+                let all = serde_json::json!(hidden.by_address).to_string();
+                command.env(HIDDEN_PASSWORDS, all);
+            }
+            command.exec()
+        }
         Err(error) => error,
     };
     Err(Failure::new(
@@ -372,15 +396,24 @@ pub fn hide_password(arguments: &[OsString]) -> Result<(), Failure> {
     ))
 }
 
-/// The command line without its password, and that.
-fn without_passwords(arguments: &[OsString]) -> (Vec<OsString>, Option<String>) {
-    let mut found = None;
+/// Passwords of a command line.
+#[derive(Debug, Default, PartialEq)]
+struct Hidden {
+    /// That of `--password`.
+    password: Option<String>,
+    /// Those of addresses, each for its own server.
+    by_address: BTreeMap<String, String>,
+}
+
+/// The command line without its passwords, and these.
+fn without_passwords(arguments: &[OsString]) -> (Vec<OsString>, Hidden) {
+    let mut hidden = Hidden::default();
     let mut arguments = arguments.to_vec();
     // The servers of tare top are words of their own.
     let is_top = arguments.get(1).is_some_and(|command| command == "top");
     each_option_word(&mut arguments, |word, before| {
         if let Some(password) = word.strip_prefix("--password=") {
-            found = Some(password.to_owned()).filter(|password| !password.is_empty());
+            hidden.password = Some(password.to_owned()).filter(|password| !password.is_empty());
             return Some("--password".to_owned());
         }
         let url = match word.strip_prefix("--dsn=") {
@@ -391,10 +424,13 @@ fn without_passwords(arguments: &[OsString]) -> (Vec<OsString>, Option<String>) 
         let (bare, Some(password)) = without_password(url) else {
             return None;
         };
-        found = Some(password).filter(|password| !password.is_empty());
-        Some(format!("{}{bare}", &word[..word.len() - url.len()]))
+        let changed = format!("{}{bare}", &word[..word.len() - url.len()]);
+        if !password.is_empty() {
+            hidden.by_address.insert(bare, password);
+        }
+        Some(changed)
     });
-    (arguments, found)
+    (arguments, hidden)
 }
 
 /// Hands over the words of a command line that asks a server, each with the one before, and takes what is to
@@ -481,41 +517,50 @@ mod tests {
     fn a_command_line_is_shown_without_its_password() {
         let hide = |words: &[&str]| {
             let words: Vec<_> = words.iter().map(OsString::from).collect();
-            let (bare, password) = without_passwords(&words);
+            let (bare, hidden) = without_passwords(&words);
             let bare = bare
                 .into_iter()
                 .map(|word| word.into_string().unwrap_or_default());
-            (bare.collect::<Vec<_>>().join(" "), password)
+            let by_address = hidden.by_address.into_iter();
+            let mut all: Vec<String> = by_address.map(|(a, p)| format!("{a} {p}")).collect();
+            all.extend(hidden.password);
+            (bare.collect::<Vec<_>>().join(" "), all.join(", "))
         };
-        for (words, bare, password) in [
+        for (words, bare, passwords) in [
             (
                 &["tare", "top", "--password=x"][..],
                 "tare top --password",
-                Some("x"),
+                "x",
             ),
-            (&["tare", "top", "--password="], "tare top --password", None),
+            (&["tare", "top", "--password="], "tare top --password", ""),
             (
                 &["tare", "top", "--dsn", "mysql://u:x%20y@h:1/d"],
                 "tare top --dsn mysql://u@h:1/d",
-                Some("x y"),
+                "mysql://u@h:1/d x y",
             ),
             (
                 &["tare", "top", "--dsn=mysql://u:x@h:1/d"],
                 "tare top --dsn=mysql://u@h:1/d",
-                Some("x"),
+                "mysql://u@h:1/d x",
             ),
             (
-                &["tare", "top", "mysql://u:x@h:1/d", "prod1"],
-                "tare top mysql://u@h:1/d prod1",
-                Some("x"),
+                &[
+                    "tare",
+                    "top",
+                    "mysql://u:x@h:1/d",
+                    "prod1",
+                    "mysql://u:y@g:1/d",
+                ],
+                "tare top mysql://u@h:1/d prod1 mysql://u@g:1/d",
+                "mysql://u@g:1/d y, mysql://u@h:1/d x",
             ),
             (
                 &["tare", "sql", "-e", "--password=x", "--dsn", "s"],
                 "tare sql -e --password=x --dsn s",
-                None,
+                "",
             ),
         ] {
-            assert_eq!(hide(words), (bare.to_owned(), password.map(str::to_owned)));
+            assert_eq!(hide(words), (bare.to_owned(), passwords.to_owned()));
         }
     }
 }

@@ -23,8 +23,11 @@ pub const PASSWORD_VARIABLE: &str = "TARE_WEIGH_PASSWORD";
 /// Where the password of a command line waits, after the program has started itself anew without it.
 pub const HIDDEN_PASSWORD: &str = "TARE_HIDDEN_PASSWORD";
 
+/// The same for those of addresses: JSON, a password by its address.
+pub const HIDDEN_PASSWORDS: &str = "TARE_HIDDEN_PASSWORDS";
+
 /// What must not be handed on.
-pub const SECRETS: [&str; 2] = [PASSWORD_VARIABLE, HIDDEN_PASSWORD];
+pub const SECRETS: [&str; 3] = [PASSWORD_VARIABLE, HIDDEN_PASSWORD, HIDDEN_PASSWORDS];
 
 /// A running process.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use crate::ask::Ask;
 use crate::server::Address;
 use crate::tls::Tls;
 
-pub use crate::child::{HIDDEN_PASSWORD, PASSWORD_VARIABLE};
+pub use crate::child::{HIDDEN_PASSWORD, HIDDEN_PASSWORDS, PASSWORD_VARIABLE};
 
 /// Why an address is refused.
 #[derive(Debug, Error)]
