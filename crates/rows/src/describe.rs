@@ -189,6 +189,18 @@ pub struct Change {
     pub value: Option<String>,
 }
 
+impl Change {
+    /// YES or NO, or the number that an enum gives them: 1048 or 1265.
+    pub fn yes_no(&self) -> Result<bool, SqlError> {
+        match self.value.as_deref().map(str::trim) {
+            None => Err(SqlError::cannot_be_null(self.column)),
+            Some(text) if text.eq_ignore_ascii_case("YES") || text == "1" => Ok(true),
+            Some(text) if text.eq_ignore_ascii_case("NO") || text == "2" => Ok(false),
+            Some(_) => Err(SqlError::data_truncated(self.column)),
+        }
+    }
+}
+
 /// The way an UPDATE reaches a row's origin.
 pub struct Update {
     /// The columns that may be assigned.
@@ -468,5 +480,26 @@ impl<R: 'static> Table for Spec<R> {
             row: None,
             seen: 0,
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_those_of_the_enum() {
+        let of = |value: Option<&str>| {
+            Change {
+                column: "ENABLED",
+                value: value.map(Into::into),
+            }
+            .yes_no()
+        };
+        assert_eq!(of(Some("yes")), Ok(true));
+        assert_eq!(of(Some("NO")), Ok(false));
+        assert_eq!(of(Some("2")), Ok(false));
+        assert_eq!(of(Some("MAYBE")).unwrap_err().code, 1265);
+        assert_eq!(of(None).unwrap_err().code, 1048);
     }
 }

@@ -33,5 +33,6 @@ pub mod snapshot;
 pub mod source;
 pub mod sys_config;
 pub mod tare;
+pub mod telemetry;
 pub mod time;
 pub mod view;

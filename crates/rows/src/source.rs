@@ -13,6 +13,7 @@ use tare_reader::Segment;
 use crate::extension::Extension;
 use crate::options::Options;
 use crate::server::{HostSeen, LogStatus, Owned, StatusBy, UserVariable, VariableInfo};
+use crate::telemetry::Telemetry;
 
 /// A system variable or a status counter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,6 +146,11 @@ pub trait Source: Send + Sync {
     /// Where the variables' values come from.
     fn variables_info(&self) -> Vec<VariableInfo> {
         Vec::new()
+    }
+
+    /// The settings of setup_meters and setup_loggers; `None` where nobody keeps them.
+    fn telemetry(&self) -> Option<&Telemetry> {
+        None
     }
 
     /// The addresses that clients came from.

@@ -12,6 +12,7 @@ use super::observed::Observed;
 use super::registry::Registry;
 use super::status::{self, Counter};
 use super::variables::Globals;
+use tare_rows::telemetry::Telemetry;
 use tare_store::Databases;
 
 /// Counters of SHOW STATUS.
@@ -64,6 +65,8 @@ pub struct Shared {
     pub counters: Counters,
     /// Who came by TCP.
     pub hosts: HostCache,
+    /// The settings of setup_meters and setup_loggers.
+    pub telemetry: Telemetry,
     /// When it was started.
     pub started: Instant,
     /// What the system schemas are read from.

@@ -11,6 +11,7 @@ use tare_rows::extension::Extension;
 use tare_rows::options::Options;
 use tare_rows::server::{HostSeen, LogStatus, Owned, StatusBy, UserVariable, VariableInfo};
 use tare_rows::source::{Account, Database, Source, Variable};
+use tare_rows::telemetry::Telemetry;
 
 use super::accounts::Accounts;
 use super::shared::Shared;
@@ -129,6 +130,10 @@ impl Source for Served {
 
     fn variables_info(&self) -> Vec<VariableInfo> {
         self.shared.globals.info()
+    }
+
+    fn telemetry(&self) -> Option<&Telemetry> {
+        Some(&self.shared.telemetry)
     }
 
     fn host_cache(&self) -> Vec<HostSeen> {

@@ -20,6 +20,7 @@ use super::shared::{Counters, Shared};
 use super::stop::Stop;
 use super::variables::Globals;
 use tare_query::schema::DEFINITIONS;
+use tare_rows::telemetry::Telemetry;
 use tare_store::Databases;
 
 /// Why a server did not start.
@@ -140,6 +141,7 @@ pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
         tls: certificate.map(|certificate| certificate.tls),
         counters: Counters::default(),
         hosts: HostCache::default(),
+        telemetry: Telemetry::default(),
         started: Instant::now(),
         observed,
         stopping: AtomicBool::new(false),

@@ -26,6 +26,7 @@ pub mod stages;
 pub mod statements;
 pub mod status;
 pub mod tables;
+pub mod telemetry;
 pub mod threads;
 pub mod tls;
 pub mod transactions;
@@ -61,6 +62,7 @@ pub static TABLES: &[&[&dyn Table]] = &[
     statements::TABLES,
     tables::TABLES,
     status::TABLES,
+    telemetry::TABLES,
     threads::TABLES,
     tls::TABLES,
     transactions::TABLES,

@@ -71,51 +71,6 @@ static KEYRING_KEYS: Empty = Empty::new(
 .since(V9_7);
 
 #[rustfmt::skip] // One column, one line.
-static SETUP_LOGGERS: Empty = Empty::new(
-    "performance_schema",
-    "setup_loggers",
-    "Logs that telemetry exports. Always empty: no telemetry is exported.",
-    &[&[
-        always("NAME", "varchar(128)", "The logger."),
-        always("LEVEL", "enum('none','error','warn','info','debug')", "What it exports."),
-        maybe("DESCRIPTION", "varchar(1023)", "What it is."),
-    ]],
-)
-.since(V9_7);
-
-#[rustfmt::skip] // One column, one line.
-static SETUP_METERS: Empty = Empty::new(
-    "performance_schema",
-    "setup_meters",
-    "Groups of metrics that telemetry exports. Always empty: no telemetry is exported.",
-    &[&[
-        always("NAME", "varchar(63)", "The meter."),
-        always("FREQUENCY", "mediumint unsigned", "Seconds between two exports."),
-        always("ENABLED", YES_NO, "Whether it is exported."),
-        maybe("DESCRIPTION", "varchar(1023)", "What it is."),
-    ]],
-)
-.keys(&[Key::Primary(&["NAME"])])
-.since(V9_7);
-
-#[rustfmt::skip] // One column, one line.
-static SETUP_METRICS: Empty = Empty::new(
-    "performance_schema",
-    "setup_metrics",
-    "Metrics that telemetry exports. Always empty: no telemetry is exported; see global_status.",
-    &[&[
-        always("NAME", "varchar(63)", "The metric."),
-        always("METER", "varchar(63)", "Its meter."),
-        always("METRIC_TYPE", "enum('ASYNC COUNTER','ASYNC UPDOWN COUNTER','ASYNC GAUGE COUNTER')", "How it changes."),
-        always("NUM_TYPE", "enum('INTEGER','DOUBLE')", "What its values are."),
-        maybe("UNIT", "varchar(63)", "Its unit."),
-        maybe("DESCRIPTION", "varchar(1023)", "What it is."),
-    ]],
-)
-.keys(&[Key::Primary(&["NAME"])])
-.since(V9_7);
-
-#[rustfmt::skip] // One column, one line.
 static TEMPORARY_ACCOUNT_LOCKS: Empty = Empty::new(
     "performance_schema",
     "temporary_account_locks",
@@ -140,8 +95,5 @@ pub static TABLES: &[&dyn Table] = &[
     &INNODB_REDO_LOG_FILES,
     &KEYRING_COMPONENT_STATUS,
     &KEYRING_KEYS,
-    &SETUP_LOGGERS,
-    &SETUP_METERS,
-    &SETUP_METRICS,
     &TEMPORARY_ACCOUNT_LOCKS,
 ];

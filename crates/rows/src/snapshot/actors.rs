@@ -8,7 +8,7 @@ use tare_layout::control::setup;
 use tare_mysql::error::SqlError;
 use tare_reader::{Actor, ActorError};
 
-use super::setup::{properties, yes_no};
+use super::setup::properties;
 use super::truncate::done;
 use super::{Done, Listed, Snapshot, none};
 use crate::describe::Change;
@@ -20,8 +20,8 @@ fn switches(changes: &[Change]) -> Result<(Option<bool>, Option<bool>), SqlError
     let (mut enabled, mut history) = (None, None);
     for change in changes {
         match change.column {
-            "ENABLED" => enabled = Some(yes_no(change)?),
-            _ => history = Some(yes_no(change)?),
+            "ENABLED" => enabled = Some(change.yes_no()?),
+            _ => history = Some(change.yes_no()?),
         }
     }
     Ok((enabled, history))
@@ -61,7 +61,7 @@ impl Snapshot {
             }
         };
         let switch = |column: &str| match given(column) {
-            Some(change) if change.value.is_some() => yes_no(change),
+            Some(change) if change.value.is_some() => change.yes_no(),
             _ => Ok(true),
         };
         let actor = Actor {

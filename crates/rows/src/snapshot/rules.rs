@@ -4,7 +4,6 @@ use tare_layout::object::ObjectType;
 use tare_mysql::error::SqlError;
 use tare_reader::{Rule, Switch, WriteError};
 
-use super::setup::yes_no;
 use super::truncate::done;
 use super::{Done, Listed, Snapshot, none};
 use crate::describe::Change;
@@ -41,7 +40,7 @@ impl Snapshot {
             text => Ok(text.to_owned()),
         };
         let switch = |column: &str| match given(column) {
-            Some(change) if change.value.is_some() => yes_no(change),
+            Some(change) if change.value.is_some() => change.yes_no(),
             _ => Ok(true),
         };
         let kind = text("OBJECT_TYPE").unwrap_or("TABLE").trim();
@@ -64,8 +63,8 @@ impl Snapshot {
         let mut to = Switch::default();
         for change in changes {
             match change.column {
-                "ENABLED" => to.enabled = Some(yes_no(change)?),
-                _ => to.timed = Some(yes_no(change)?),
+                "ENABLED" => to.enabled = Some(change.yes_no()?),
+                _ => to.timed = Some(change.yes_no()?),
             }
         }
         let rule = Rule::all(host.view())

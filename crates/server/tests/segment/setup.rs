@@ -106,6 +106,13 @@ fn wrong_values_are_refused_and_change_nothing() {
         errno("DELETE FROM performance_schema.setup_consumers"),
         1142
     );
+    // A server keeps these, and a segment does not.
+    for table in [
+        "setup_meters SET FREQUENCY = 1",
+        "setup_loggers SET LEVEL = 'none'",
+    ] {
+        assert_eq!(errno(&format!("UPDATE performance_schema.{table}")), 1235);
+    }
     assert_eq!(
         r.rows("SELECT * FROM performance_schema.setup_consumers"),
         before

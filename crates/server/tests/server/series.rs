@@ -3,7 +3,7 @@
 use mysql::Conn;
 use tare_server::Series;
 
-use super::support::{Running, errno, one, rows};
+use super::support::{Running, all_of, errno, exec, one, rows};
 
 fn of(series: Series) -> (Running, Conn) {
     let running = Running::with(|config| config.series = series);
@@ -66,6 +66,56 @@ fn what_9_7_has_anew_is_told() {
         one(&mut conn, "SELECT sys_version FROM sys.version"),
         "2.1.3"
     );
+}
+
+/// As a live 9.7.4 without the telemetry component answers.
+#[test]
+fn meters_and_loggers_keep_what_is_set() {
+    let (_running, mut conn) = of(Series::V9_7);
+    exec(&mut conn, "USE performance_schema");
+    let metrics = "SELECT m.NAME, COUNT(*) FROM setup_meters m JOIN setup_metrics ON METER = m.NAME \
+                   WHERE m.NAME LIKE 'mysql.stats%' GROUP BY m.NAME ORDER BY 1";
+    assert_eq!(
+        all_of(&mut conn, metrics),
+        [
+            "mysql.stats|60",
+            "mysql.stats.com|172",
+            "mysql.stats.connection|7",
+            "mysql.stats.handler|18",
+            "mysql.stats.ssl|13",
+        ]
+    );
+    let meter =
+        "SELECT FREQUENCY, ENABLED, DESCRIPTION FROM setup_meters WHERE NAME = 'mysql.inno'";
+    assert_eq!(one(&mut conn, meter), "10|YES|Metrics of InnoDB.");
+    exec(
+        &mut conn,
+        "UPDATE setup_meters SET FREQUENCY = 0, ENABLED = 'NO' WHERE NAME = 'mysql.inno'",
+    );
+    assert_eq!(one(&mut conn, meter), "0|NO|Metrics of InnoDB.");
+    let logger = "SELECT LEVEL FROM setup_loggers WHERE NAME = 'logger/sql/slow_log'";
+    assert_eq!(one(&mut conn, logger), "info");
+    exec(
+        &mut conn,
+        "UPDATE setup_loggers SET LEVEL = 'debug' WHERE NAME LIKE '%slow%'",
+    );
+    assert_eq!(one(&mut conn, logger), "debug");
+    for (sql, code) in [
+        ("UPDATE setup_meters SET FREQUENCY = NULL", 1048),
+        ("UPDATE setup_meters SET FREQUENCY = 'abc'", 1366),
+        ("UPDATE setup_meters SET FREQUENCY = -1", 1264),
+        ("UPDATE setup_meters SET ENABLED = 'MAYBE'", 1265),
+        ("UPDATE setup_meters SET NAME = 'x'", 1683),
+        ("INSERT INTO setup_meters VALUES ('a', 10, 'YES', '')", 1142),
+        ("DELETE FROM setup_meters", 1142),
+        ("TRUNCATE TABLE setup_meters", 1142),
+        ("UPDATE setup_metrics SET UNIT = 'x'", 1142),
+        ("UPDATE setup_loggers SET LEVEL = 'bogus'", 1265),
+        ("UPDATE setup_loggers SET LEVEL = NULL", 1048),
+        ("TRUNCATE TABLE setup_loggers", 1142),
+    ] {
+        assert_eq!(errno(&mut conn, sql), code, "{sql}");
+    }
 }
 
 #[test]
