@@ -98,7 +98,7 @@ impl Schema for SystemSchema<'_> {
     }
 
     fn variable(&self, name: &str) -> Option<WireType> {
-        variable::find(name).map(Variable::wire)
+        variable::find_in(self.programs.series(), name).map(Variable::wire)
     }
 }
 

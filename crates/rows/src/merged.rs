@@ -3,6 +3,7 @@
 use crate::server::VariableInfo;
 use crate::source::Variable;
 use crate::view::View;
+use tare_mysql::series::Series;
 use tare_mysql::variable::Scope;
 
 fn merged(mut server: Vec<Variable>, own: Vec<Variable>) -> Vec<Variable> {
@@ -13,20 +14,47 @@ fn merged(mut server: Vec<Variable>, own: Vec<Variable>) -> Vec<Variable> {
     server
 }
 
+/// performance_schema's own variables, with those that a later series has anew.
+fn own_variables(view: &View) -> Vec<Variable> {
+    let mut own = view.snapshot.variables();
+    if view.source.series() >= Series::V9_7 {
+        // MySQL's defaults: telemetry's tables have fixed rows here, and SHOW PROCESSLIST is the server's.
+        let on = view.source.segment().is_some();
+        let sizes = [("logger", 80), ("meter", 30), ("metric", 600)];
+        own.extend(sizes.map(|(what, size)| {
+            let name = format!("performance_schema_max_{what}_classes");
+            Variable::new(name, if on { size } else { 0 })
+        }));
+        own.push(Variable::new("performance_schema_show_processlist", "OFF"));
+    }
+    own
+}
+
+/// performance_schema's own status counters, with those that a later series has anew.
+fn own_status(view: &View) -> Vec<Variable> {
+    let mut own = view.snapshot.status();
+    if view.source.series() >= Series::V9_7 {
+        // The rows of telemetry's tables are fixed: none can be lost.
+        let lost = ["logger", "meter", "metric"];
+        own.extend(lost.map(|what| Variable::new(format!("Performance_schema_{what}_lost"), 0)));
+    }
+    own
+}
+
 /// The variables of a scope, performance_schema's own among them.
 pub fn variables(view: &View, scope: Scope) -> Vec<Variable> {
-    merged(view.source.variables(scope), view.snapshot.variables())
+    merged(view.source.variables(scope), own_variables(view))
 }
 
 /// The status counters of a scope, performance_schema's own among them.
 pub fn status(view: &View, scope: Scope) -> Vec<Variable> {
-    merged(view.source.status(scope), view.snapshot.status())
+    merged(view.source.status(scope), own_status(view))
 }
 
 /// Where the values of the variables come from, performance_schema's own among them.
 pub fn variables_info(view: &View) -> Vec<VariableInfo> {
     let mut all = view.source.variables_info();
-    for own in view.snapshot.variables() {
+    for own in own_variables(view) {
         if !all.iter().any(|v| v.name == own.name) {
             all.push(VariableInfo {
                 name: own.name,

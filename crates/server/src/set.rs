@@ -8,7 +8,7 @@ use crate::execute::prepare;
 use crate::session::Session;
 use crate::transaction;
 use tare_dialect::admin::{Characteristics, SetItem};
-use tare_mysql::variable::{Scope, find};
+use tare_mysql::variable::{Scope, find_in};
 use tare_query::set::{STILL_ENABLED, act_on_metrics, monitor, names};
 
 /// SET of variables, of the character set, of transactions.
@@ -64,7 +64,7 @@ fn set_monitor(
     if scope != Scope::Global || !session.rights.may_set() {
         return Ok(asked);
     }
-    let Some(variable) = find(name) else {
+    let Some(variable) = find_in(session.shared.config.series, name) else {
         return Err(SqlError::unknown_variable(name));
     };
     let segment = session.shared.observed.segment();

@@ -1,4 +1,5 @@
-//! The system variables: MySQL 8.0's names, which of them can be set, defaults and limits.
+//! The system variables: MySQL 8.0's names, which of them can be set, defaults and limits. later.rs says
+//! what 9.7 has otherwise.
 //!
 //! What this server has no counterpart for has the value that says so (`OFF`, empty, 0), or MySQL's
 //! default where it only tunes something; whoever answers refuses to set it to anything else.

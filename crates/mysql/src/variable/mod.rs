@@ -1,14 +1,17 @@
 //! System variables: their names, types, defaults and limits, and who may set them.
 //!
-//! Whoever answers clients has values of its own for them; [`VARIABLES`] says what there is.
+//! Whoever answers clients has values of its own for them; [`of`] says what a series has.
 
 mod check;
+mod later;
 mod list;
 mod modes;
 mod record;
 
-pub use self::list::VARIABLES;
+use std::sync::OnceLock;
+
 pub use self::record::{Settable, Type, Variable};
+use crate::series::Series;
 
 /// Which value of a variable or a status counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,10 +22,38 @@ pub enum Scope {
     Global,
 }
 
-/// A variable, by its name in lower case.
+/// The variables that a series has, by name.
+pub fn of(series: Series) -> &'static [&'static Variable] {
+    static ALL: [OnceLock<Vec<&'static Variable>>; Series::ALL.len()] =
+        [const { OnceLock::new() }; Series::ALL.len()];
+    ALL[series as usize].get_or_init(|| {
+        let older = list::VARIABLES.iter();
+        if series < Series::V9_7 {
+            return older.collect();
+        }
+        let changed = |name| {
+            later::CHANGED
+                .binary_search_by(|v| v.name.cmp(name))
+                .is_ok()
+        };
+        let kept = older.filter(|v| !later::GONE.contains(&v.name) && !changed(v.name));
+        let mut all: Vec<&Variable> = kept.chain(later::CHANGED).collect();
+        all.sort_by_key(|v| v.name);
+        all
+    })
+}
+
+/// A variable that a series has, by its name in lower case.
+pub fn find_in(series: Series, name: &str) -> Option<&'static Variable> {
+    let all = of(series);
+    let at = all.binary_search_by(|variable| variable.name.cmp(name));
+    at.ok().map(|at| all[at])
+}
+
+/// A variable by its name in lower case, as the newest series has it that does.
 pub fn find(name: &str) -> Option<&'static Variable> {
-    let at = VARIABLES.binary_search_by(|variable| variable.name.cmp(name));
-    at.ok().map(|at| &VARIABLES[at])
+    let mut newest = Series::ALL.into_iter().rev();
+    newest.find_map(|series| find_in(series, name))
 }
 
 #[cfg(test)]
@@ -30,9 +61,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_is_sorted() {
-        assert!(VARIABLES.is_sorted_by(|a, b| a.name < b.name));
+    fn the_lists_are_sorted() {
+        assert!(later::CHANGED.is_sorted_by(|a, b| a.name < b.name));
+        assert!(later::GONE.is_sorted());
+        for series in Series::ALL {
+            assert!(of(series).is_sorted_by(|a, b| a.name < b.name));
+        }
         assert!(find("version").is_some());
         assert!(find("Version").is_none());
+    }
+
+    #[test]
+    fn a_series_has_its_own_variables() {
+        let has = |name| Series::ALL.map(|series| find_in(series, name).is_some());
+        assert_eq!(has("have_ssl"), [true, false]);
+        assert_eq!(has("connection_memory_limit"), [false, true]);
+        assert_eq!(has("autocommit"), [true, true]);
+        let workers = |series| find_in(series, "slave_parallel_workers").map(|v| v.default);
+        assert_eq!(Series::ALL.map(workers), [Some("0"), Some("4")]);
+        for name in later::GONE {
+            assert_eq!(has(name), [true, false], "{name}");
+            assert!(find(name).is_some());
+        }
     }
 }

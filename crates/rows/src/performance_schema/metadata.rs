@@ -1,7 +1,7 @@
 //! variables_metadata, global_variable_attributes: what variables may be set to.
 
 use tare_mysql::series::Series;
-use tare_mysql::variable::{Scope, Settable, Type, Variable, find};
+use tare_mysql::variable::{Scope, Settable, Type, Variable, find_in};
 
 use crate::cell::Cell;
 use crate::describe::{Column, Spec, Table, col, null};
@@ -74,7 +74,9 @@ const COLUMNS: &[Column<&'static Variable>] = &[
 fn known(view: &View) -> Vec<&'static Variable> {
     let mut names = view.source.variables(Scope::Global);
     names.extend(view.source.variables(Scope::Session));
-    let mut all: Vec<&Variable> = names.iter().filter_map(|v| find(&v.name)).collect();
+    let series = view.source.series();
+    let found = names.iter().filter_map(|v| find_in(series, &v.name));
+    let mut all: Vec<&Variable> = found.collect();
     all.sort_by_key(|v| v.name);
     all.dedup_by_key(|v| v.name);
     all

@@ -7,8 +7,16 @@ use tare_mysql::error::{Result, SqlError};
 
 use super::SessionState;
 use crate::variables::may_change;
-use tare_mysql::variable::{Scope, Settable, VARIABLES, Variable, find};
+use tare_mysql::variable::{self, Scope, Settable, Variable, find_in};
 use tare_query::result::{borrowed, owned};
+
+/// What only a session can tell, although it cannot set it.
+const SESSIONS_ALONE: [&str; 4] = [
+    "error_count",
+    "external_user",
+    "proxy_user",
+    "warning_count",
+];
 
 impl SessionState {
     /// Text of a system variable as this session sees it.
@@ -20,10 +28,13 @@ impl SessionState {
     /// All variables as this session sees them.
     pub fn all(&self, scope: Scope) -> BTreeMap<&'static str, String> {
         let mut all = self.globals.all();
+        if scope == Scope::Global {
+            all.retain(|name, _| !SESSIONS_ALONE.contains(name));
+        }
         if scope == Scope::Session {
-            for variable in VARIABLES.iter().filter(|v| v.settable == Settable::Session) {
-                all.insert(variable.name, variable.default.to_owned());
-            }
+            let all_known = variable::of(self.globals.series).iter();
+            let own = all_known.filter(|v| v.settable == Settable::Session);
+            all.extend(own.map(|v| (v.name, v.default.to_owned())));
             for name in [
                 "error_count",
                 "identity",
@@ -58,7 +69,7 @@ impl SessionState {
             _ if scope == "global" => self.globals.get(name),
             _ => self.text(name),
         };
-        match (find(name), text) {
+        match (find_in(self.globals.series, name), text) {
             (Some(variable), Some(text)) => owned(variable.value(&text)),
             _ => Value::Null,
         }
@@ -81,7 +92,7 @@ impl SessionState {
 
     /// SET of a system variable; `None` is DEFAULT.
     pub fn set(&self, scope: Scope, name: &str, value: Option<Value>, is_root: bool) -> Result<()> {
-        let Some(variable) = find(name) else {
+        let Some(variable) = find_in(self.globals.series, name) else {
             return Err(SqlError::unknown_variable(name));
         };
         let name = variable.name;

@@ -9,7 +9,7 @@ use crate::points::LOCK_GLOBALS;
 use crate::state::UserLocks;
 use tare::sync::RwLock;
 use tare_mysql::series::Series;
-use tare_mysql::variable::{Settable, VARIABLES};
+use tare_mysql::variable::{self, Settable};
 
 /// The server's values.
 #[derive(Debug)]
@@ -28,12 +28,14 @@ pub struct Globals {
 impl Globals {
     /// The defaults, and what the config says.
     pub fn new(config: &Config, socket: &str, port: u16) -> Self {
-        let mut values: HashMap<_, _> = VARIABLES
+        let mut values: HashMap<_, _> = variable::of(config.series)
             .iter()
             .filter(|variable| variable.settable != Settable::Session)
             .map(|variable| (variable.name, variable.default.to_owned()))
             .collect();
         values.insert("version", config.series.version().to_owned());
+        let update = config.series.version().replacen("-tare", ".0-tare", 1);
+        values.insert("version_with_update", update);
         values.insert("datadir", format!("{}/", config.data.display()));
         values.insert("socket", socket.to_owned());
         values.insert("port", port.to_string());
@@ -72,9 +74,10 @@ impl Globals {
             .to_string_lossy()
             .into_owned();
         values.insert("hostname", name);
+        values.retain(|name, _| variable::find_in(config.series, name).is_some());
         Self {
             sys_config: tare_sys::config::SysConfig::load(Some(config.data.join("sys_config"))),
-            changes: Changes::new(&values),
+            changes: Changes::new(&values, config.series),
             values: RwLock::new(&LOCK_GLOBALS, values),
             user_locks: UserLocks::default(),
             series: config.series,
@@ -86,7 +89,9 @@ impl Globals {
         let mut values = self.values.write();
         let path = |path: &std::path::Path| path.display().to_string();
         for name in ["have_ssl", "have_openssl"] {
-            values.insert(name, "YES".to_owned());
+            if variable::find_in(self.series, name).is_some() {
+                values.insert(name, "YES".to_owned());
+            }
         }
         if let Some(ca) = &certificate.ca {
             values.insert("auto_generate_certs", "ON".to_owned());

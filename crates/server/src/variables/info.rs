@@ -7,7 +7,8 @@ use tare::sync::PlainMutex;
 use tare_rows::server::VariableInfo;
 
 use super::Globals;
-use tare_mysql::variable::{Settable, VARIABLES};
+use tare_mysql::series::Series;
+use tare_mysql::variable::{self, Settable};
 
 /// Who has set what.
 #[derive(Debug)]
@@ -19,8 +20,8 @@ pub struct Changes {
 
 impl Changes {
     /// At the start, with the values that the command line gave.
-    pub fn new(values: &HashMap<&'static str, String>) -> Self {
-        let others = VARIABLES
+    pub fn new(values: &HashMap<&'static str, String>, series: Series) -> Self {
+        let others = variable::of(series)
             .iter()
             .filter(|v| values.get(v.name).is_some_and(|value| value != v.default));
         Self {
@@ -41,7 +42,7 @@ impl Globals {
     /// Where the values come from.
     pub fn info(&self) -> Vec<VariableInfo> {
         let set = self.changes.set.lock();
-        VARIABLES
+        variable::of(self.series)
             .iter()
             .filter(|variable| variable.settable != Settable::Session)
             .map(|variable| {

@@ -68,6 +68,70 @@ fn what_9_7_has_anew_is_told() {
     );
 }
 
+/// The names that a live 9.7.4 has in performance_schema.global_variables, session_variables and
+/// variables_metadata.
+const VARIABLES: &str = include_str!("../fixtures/variables-9.7.txt");
+
+/// Two sorted lists, of which only the difference is told.
+fn assert_same(ours: &[String], theirs: &[&str], what: &str) {
+    let more: Vec<_> = ours
+        .iter()
+        .filter(|n| !theirs.contains(&n.as_str()))
+        .collect();
+    let fewer: Vec<_> = theirs
+        .iter()
+        .filter(|n| !ours.iter().any(|o| o == **n))
+        .collect();
+    assert!(
+        more.is_empty() && fewer.is_empty(),
+        "{what}: {more:?} more, {fewer:?} fewer"
+    );
+}
+
+#[test]
+fn every_variable_of_9_7_is_there() {
+    let (_running, mut conn) = of(Series::V9_7);
+    exec(&mut conn, "USE performance_schema");
+    // thread_pool_size is Enterprise's, and Tare's own begin with tare_.
+    let mut names = |table: &str| {
+        let sql = format!(
+            "SELECT VARIABLE_NAME FROM {table} WHERE VARIABLE_NAME NOT LIKE 'tare\\_%' \
+             AND VARIABLE_NAME <> 'thread_pool_size'"
+        );
+        let mut names = all_of(&mut conn, &sql);
+        names.sort();
+        names
+    };
+    let of = |wanted: &str| -> Vec<&str> {
+        let lines = VARIABLES.lines().filter_map(|line| line.split_once('\t'));
+        let chosen = lines.filter(|(_, scope)| wanted.is_empty() || *scope != wanted);
+        chosen.map(|(name, _)| name).collect()
+    };
+    for (table, without) in [
+        ("session_variables", ""),
+        ("global_variables", "SESSION_ONLY"),
+    ] {
+        assert_same(&names(table), &of(without), table);
+    }
+    assert_eq!(errno(&mut conn, "SELECT @@have_ssl"), 1193);
+    assert_eq!(errno(&mut conn, "SET GLOBAL expire_logs_days = 0"), 1193);
+    assert_eq!(
+        one(&mut conn, "SELECT @@connection_memory_chunk_size"),
+        "8192"
+    );
+    let refused = "SET SESSION explain_format = 'TREE'";
+    assert_eq!(errno(&mut conn, refused), 1231);
+    let update = one(&mut conn, "SELECT @@version_with_update");
+    assert!(update.starts_with("9.7.4.0-tare-"), "{update}");
+}
+
+#[test]
+fn a_variable_that_9_7_has_no_longer_is_in_8_0() {
+    let (_running, mut conn) = of(Series::V8_0);
+    assert_eq!(one(&mut conn, "SELECT @@have_ssl"), "YES");
+    assert_eq!(errno(&mut conn, "SELECT @@explain_format"), 1193);
+}
+
 /// As a live 9.7.4 without the telemetry component answers.
 #[test]
 fn meters_and_loggers_keep_what_is_set() {
