@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use tare_mysql::series::Series;
-use tare_rows::describe::Key;
+use tare_rows::describe::{Key, Table};
 use tare_rows::registry;
 
 const REFERENCE: [(Series, &str); 2] = [
@@ -16,14 +16,14 @@ const REFERENCE: [(Series, &str); 2] = [
 /// The tables and columns of information_schema, as a MySQL 9.7.4 has them.
 const INFORMATION_SCHEMA: &str = include_str!("fixtures/information_schema.tsv");
 
-fn reference(text: &str) -> BTreeMap<String, Vec<String>> {
+fn reference(text: &str, of: &str) -> BTreeMap<String, Vec<String>> {
     let mut tables: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for line in text.lines() {
         let fields: Vec<&str> = line.split('\t').collect();
         let [schema, table, position, column, kind, null] = fields[..] else {
             panic!("{line:?}")
         };
-        if schema != "performance_schema" {
+        if schema != of {
             continue;
         }
         tables
@@ -34,10 +34,22 @@ fn reference(text: &str) -> BTreeMap<String, Vec<String>> {
     tables
 }
 
+/// A table's columns, as the reference has them.
+fn described(table: &dyn Table) -> Vec<String> {
+    let columns = table.columns();
+    let columns = columns.iter().enumerate();
+    columns
+        .map(|(i, c)| {
+            let null = if c.nullable { "YES" } else { "NO" };
+            format!("{} {} {} {null}", i + 1, c.name, c.column_type)
+        })
+        .collect()
+}
+
 #[test]
 fn performance_schema_is_mysqls() {
     for (series, text) in REFERENCE {
-        mysqls(series, &reference(text));
+        mysqls(series, &reference(text, "performance_schema"));
     }
 }
 
@@ -45,23 +57,14 @@ fn mysqls(series: Series, reference: &BTreeMap<String, Vec<String>>) {
     assert!(reference.len() >= 97, "the fixture lost tables");
     for (name, expected) in reference {
         let table = registry::find(series, "performance_schema", name).expect(name);
-        let described: Vec<String> = table
-            .columns()
-            .iter()
-            .enumerate()
-            .map(|(i, c)| {
-                let null = if c.nullable { "YES" } else { "NO" };
-                format!("{} {} {} {null}", i + 1, c.name, c.column_type)
-            })
-            .collect();
-        assert_eq!(&described, expected, "{series}: {name}");
+        assert_eq!(&described(table), expected, "{series}: {name}");
     }
 }
 
 #[test]
 fn performance_schema_has_no_table_that_the_reference_lacks() {
     for (series, text) in REFERENCE {
-        let reference = reference(text);
+        let reference = reference(text, "performance_schema");
         for table in registry::tables_in(series, "performance_schema") {
             let name = table.name();
             assert!(
@@ -70,6 +73,26 @@ fn performance_schema_has_no_table_that_the_reference_lacks() {
             );
         }
     }
+}
+
+/// information_schema has all tables of 9.7.4; those that 8.0 does not have are MySQL's to the column.
+#[test]
+fn information_schema_has_9_7s_tables() {
+    let (series, text) = REFERENCE[1];
+    let schema = "information_schema";
+    let reference = reference(text, schema);
+    assert_eq!(reference.len(), 84);
+    for (name, expected) in &reference {
+        let table = registry::find(series, schema, name).unwrap_or_else(|| panic!("{name}"));
+        if registry::find(Series::V8_0, schema, name).is_none() {
+            assert_eq!(&described(table), expected, "{name}");
+        }
+    }
+    let known = |name: &str| reference.keys().any(|n| n.eq_ignore_ascii_case(name));
+    let more = registry::tables_in(series, schema).map(|t| t.name());
+    let more: Vec<&str> = more.filter(|name| !known(name)).collect();
+    // Those of 5.7, which some clients still ask for.
+    assert_eq!(more, ["INNODB_LOCKS", "INNODB_LOCK_WAITS"]);
 }
 
 /// The tables that 9.7 has anew: of some a live 9.7.4 shows keys in information_schema.statistics.

@@ -152,11 +152,6 @@ never! {
         "SRS_NAME" "varchar(80)", "SRS_ID" "int(10) unsigned", "ORGANIZATION" "varchar(256)",
         "ORGANIZATION_COORDSYS_ID" "int(10) unsigned", "DEFINITION" "varchar(4096)",
         "DESCRIPTION" "varchar(2048)",;
-    TABLESPACES "TABLESPACES" "Tablespaces. Always empty, as in MySQL.":
-        "TABLESPACE_NAME" "varchar(64)", "ENGINE" "varchar(64)", "TABLESPACE_TYPE" "varchar(64)",
-        "LOGFILE_GROUP_NAME" "varchar(64)", "EXTENT_SIZE" "bigint(21) unsigned",
-        "AUTOEXTEND_SIZE" "bigint(21) unsigned", "MAXIMUM_SIZE" "bigint(21) unsigned",
-        "NODEGROUP_ID" "bigint(21) unsigned", "TABLESPACE_COMMENT" "varchar(2048)",;
     VIEW_ROUTINE_USAGE "VIEW_ROUTINE_USAGE" "Stored functions that views call. Always empty: not recorded.":
         "TABLE_CATALOG" "varchar(64)", "TABLE_SCHEMA" "varchar(64)", "TABLE_NAME" "varchar(64)",
         "SPECIFIC_CATALOG" "varchar(64)", "SPECIFIC_SCHEMA" "varchar(64)", "SPECIFIC_NAME" "varchar(64)",;

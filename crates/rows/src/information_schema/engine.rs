@@ -463,13 +463,13 @@ static INNODB_FIELDS: Spec<Part> = Spec::new(
 );
 
 /// A database's file.
-struct Space {
+pub(super) struct Space {
     id: u64,
-    name: String,
+    pub(super) name: String,
     version: String,
 }
 
-fn spaces(view: &View) -> Vec<Space> {
+pub(super) fn spaces(view: &View) -> Vec<Space> {
     let space = |(i, d): (usize, crate::source::Database)| Space {
         id: i as u64 + 1,
         name: d.name,

@@ -4,7 +4,9 @@ pub mod absent;
 pub mod columns;
 pub mod constants;
 pub mod engine;
+pub mod extensions;
 pub mod keywords;
+pub mod later;
 mod listed;
 pub mod metrics;
 pub mod processlist;
@@ -22,6 +24,8 @@ pub static TABLES: &[&[&dyn Table]] = &[
     keywords::TABLES,
     metrics::TABLES,
     engine::TABLES,
+    extensions::TABLES,
+    later::TABLES,
     absent::TABLES,
     processlist::TABLES,
     schemata::TABLES,

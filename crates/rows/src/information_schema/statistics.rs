@@ -266,6 +266,33 @@ struct Constraint {
     kind: &'static str,
 }
 
+/// Database, table and name of each primary and unique key.
+pub(super) fn unique_keys(view: &View) -> Vec<(String, String, String)> {
+    let firsts = parts(view, &Filter::all()).into_iter();
+    let firsts = firsts.filter(|p| p.unique && p.seq == 1);
+    firsts.map(|p| (p.schema, p.table, p.index)).collect()
+}
+
+/// What MySQL calls the CHECK constraints of a table that have no name of their own, from the first on.
+pub(super) fn check_name(table: &str, at: usize) -> String {
+    format!("{table}_chk_{}", at + 1)
+}
+
+fn checks(view: &View, filter: &Filter) -> Vec<Constraint> {
+    let mut found = Vec::new();
+    for (database, table) in tables_of(view, filter) {
+        if let AnyTable::User(table) = table {
+            found.extend((0..table.checks.len()).map(|i| Constraint {
+                schema: database.name.clone(),
+                table: table.name.clone(),
+                name: check_name(&table.name, i),
+                kind: "CHECK",
+            }));
+        }
+    }
+    found
+}
+
 fn constraints(view: &View, filter: &Filter) -> Vec<Constraint> {
     let firsts = parts(view, filter)
         .into_iter()
@@ -289,6 +316,10 @@ fn constraints(view: &View, filter: &Filter) -> Vec<Constraint> {
         name: key.name,
         kind: "FOREIGN KEY",
     }));
+    // MySQL has them since 8.0.16.
+    if view.source.series() >= Series::V9_7 {
+        found.extend(checks(view, filter));
+    }
     found
 }
 
@@ -311,7 +342,7 @@ const CONSTRAINT_COLUMNS: &[Column<Constraint>] = &[
     col(
         "CONSTRAINT_TYPE",
         "varchar(11)",
-        "PRIMARY KEY, UNIQUE or FOREIGN KEY.",
+        "PRIMARY KEY, UNIQUE, FOREIGN KEY or CHECK.",
         |r| r.kind.into(),
     ),
     col("ENFORCED", "varchar(3)", "Always YES.", |_| {
@@ -323,7 +354,7 @@ const CONSTRAINT_COLUMNS: &[Column<Constraint>] = &[
 static TABLE_CONSTRAINTS: Spec<Constraint> = Spec::new(
     "information_schema",
     "TABLE_CONSTRAINTS",
-    "The primary, unique and foreign keys.",
+    "The primary, unique and foreign keys, and the CHECK constraints.",
     &[CONSTRAINT_COLUMNS],
     |view, filter| Ok(Box::new(constraints(view, filter).into_iter())),
 )
