@@ -84,6 +84,19 @@ pub struct HostSeen {
     pub last_error_seen: Option<SystemTime>,
 }
 
+/// A line of the error log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogLine {
+    /// Microseconds since 1970.
+    pub logged_us: u64,
+    /// PRIO.
+    pub priority: &'static str,
+    /// SUBSYSTEM.
+    pub subsystem: &'static str,
+    /// The text.
+    pub text: String,
+}
+
 /// Where the logs stand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogStatus {

@@ -10,6 +10,7 @@ use tare::sync::PlainMutex;
 use tare_reader::{Segment, Target, discover};
 
 use crate::shared::Shared;
+use tare_store::log::{self, Priority};
 
 /// How often an attached server is looked at: its end, and its successor.
 const LOOK: Duration = Duration::from_millis(200);
@@ -128,6 +129,10 @@ fn is_program(pid: u32, wanted: &Path) -> bool {
     program(pid).is_some_and(|path| plain(&path) == plain(wanted))
 }
 
+fn warn(text: String) {
+    log::say(Priority::Warning, "Server", text);
+}
+
 /// Watches the process that a server is attached to, until the server stops: says in the log that it
 /// has ended and, where the server follows, which one took its place.
 pub fn watch(shared: &Shared) {
@@ -145,13 +150,15 @@ pub fn watch(shared: &Shared) {
         }
         let (pid, ended) = (segment.pid(), uptime());
         observed.ends.fetch_add(1, Ordering::Release);
-        eprintln!("tare: process {pid} has ended; its figures are the last that it had");
+        warn(format!(
+            "process {pid} has ended; its figures are the last that it had"
+        ));
         if !shared.config.follow {
             return;
         }
         while !shared.is_stopping() {
             if let Some(next) = observed.succeed(&segment, ended) {
-                eprintln!("tare: process {} follows process {pid}", next.pid());
+                warn(format!("process {} follows process {pid}", next.pid()));
                 break;
             }
             std::thread::sleep(LOOK);

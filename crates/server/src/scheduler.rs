@@ -23,6 +23,7 @@ use super::session::{Next, Session};
 use super::shared::Shared;
 use super::transaction;
 use tare::sync::{Condvar, Mutex};
+use tare_store::log::{self, Priority};
 
 /// Stack of a thread that runs statements: sqlparser's recursion is limited to 50 levels, SQLite's
 /// expressions to 1000, and a build without optimization takes some KiB for each.
@@ -102,7 +103,12 @@ fn one_connection(shared: &Arc<Shared>, incoming: Incoming) {
 fn guarded<R>(shared: &Shared, run: impl FnOnce() -> R) -> Option<R> {
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(result) => Some(result),
-        Err(_) => {
+        Err(panic) => {
+            let what = panic.downcast_ref::<String>().map(String::as_str);
+            let what = what.or_else(|| panic.downcast_ref::<&str>().copied());
+            // The panic itself has said it to standard error.
+            let text = format!("a session ended by a panic: {}", what.unwrap_or("unknown"));
+            log::keep(Priority::Error, "Server", text);
             shared.counters.panics.fetch_add(1, Ordering::Relaxed);
             None
         }

@@ -22,6 +22,7 @@ use super::variables::Globals;
 use tare_query::schema::DEFINITIONS;
 use tare_rows::telemetry::Telemetry;
 use tare_store::Databases;
+use tare_store::log::{self, Priority};
 
 /// Why a server did not start.
 #[derive(Debug, thiserror::Error)]
@@ -94,6 +95,9 @@ pub struct Parts {
 /// Takes the data directory and the sockets, and starts the recording.
 pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
     let lock = lock(&config)?;
+    let (version, pid) = (config.series.version(), std::process::id());
+    let text = format!("tare serve {version} starts as process {pid}");
+    log::keep(Priority::System, "Server", text);
     tare_store::sqlite::configure();
     let own = record(&config);
     // What could not be started is off, and the variable says so.
@@ -148,6 +152,7 @@ pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
         stop,
         config,
     });
+    keep(&endpoints);
     Ok(Parts {
         lock,
         shared,
@@ -188,6 +193,19 @@ fn lock(config: &Config) -> Result<fs::File, StartError> {
     Ok(lock)
 }
 
+fn say(priority: Priority, text: String) {
+    log::say(priority, "Server", text);
+}
+
+/// Keeps what `tare serve` prints: where to connect.
+fn keep(endpoints: &Endpoints) {
+    let said = |text: String| log::keep(Priority::System, "Server", text);
+    said(format!("Listening on {}", endpoints.socket.display()));
+    if let Some(tcp) = endpoints.tcp {
+        said(format!("Listening on {tcp}"));
+    }
+}
+
 /// Starts the recording of the server itself. Without it the server serves all the same, and says
 /// why it does not record.
 fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
@@ -214,7 +232,7 @@ fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
     };
     for (name, value) in &config.sizes {
         if let Err(error) = wanted.option(name, value) {
-            eprintln!("{error}; the default stays");
+            say(Priority::Warning, format!("{error}; the default stays"));
         }
     }
     let started = tare::start(wanted);
@@ -223,7 +241,10 @@ fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
         Ok(()) | Err(tare::StartError::Running) => tare::watch_settings(),
         Err(tare::StartError::NotCompiledIn) => return None,
         Err(error) => {
-            eprintln!("performance_schema is off: {error}");
+            say(
+                Priority::Error,
+                format!("performance_schema is off: {error}"),
+            );
             return None;
         }
     }
@@ -233,7 +254,10 @@ fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
     match segment {
         Ok(segment) => Some(Arc::new(segment)),
         Err(error) => {
-            eprintln!("performance_schema records, and cannot be read here: {error}");
+            say(
+                Priority::Error,
+                format!("performance_schema records, and cannot be read here: {error}"),
+            );
             None
         }
     }

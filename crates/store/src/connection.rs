@@ -15,6 +15,7 @@ use super::control::Control;
 use super::cursor::Cursor;
 use super::databases::{Databases, FORMAT, SORTED};
 use super::error::{Error, Result};
+use super::log::{self, Priority};
 use super::memory;
 use super::metrics::{self, CACHE_KIB, Told};
 use super::stack;
@@ -293,9 +294,13 @@ impl Connection {
                 .db
                 .execute_batch(&format!("REINDEX {quoted}.{}", quote(&index)));
             if let Err(error) = sorted {
-                eprintln!(
-                    "tare: database {name}: index {index} stays in the order of an earlier version: {error}. \
+                log::say(
+                    Priority::Warning,
+                    "SQLite",
+                    format!(
+                        "database {name}: index {index} stays in the order of an earlier version: {error}. \
                      Texts that differ in accents or spaces at the end alone are equal now: change one of them"
+                    ),
                 );
                 let _ = counted::<()>(Err(error));
                 renewed = false;
@@ -319,9 +324,13 @@ impl Connection {
         }
         // Where the system's time is UTC's, nothing is to be done.
         if !Zone::system().is_utc() {
-            eprintln!(
-                "tare: database {name}: TIMESTAMPs stay in the system's time, and are taken for UTC's: {error}. \
+            log::say(
+                Priority::Warning,
+                "SQLite",
+                format!(
+                    "database {name}: TIMESTAMPs stay in the system's time, and are taken for UTC's: {error}. \
                  The next session tries again"
+                ),
             );
         }
     }

@@ -157,6 +157,14 @@ impl Databases {
         is_system_schema(name) || self.path(name).is_ok_and(|p| p.exists())
     }
 
+    /// Bytes of a database's write-ahead log.
+    pub fn log_bytes(&self, name: &str) -> u64 {
+        let Ok(path) = self.path(name) else { return 0 };
+        let mut path = path.into_os_string();
+        path.push("-wal");
+        std::fs::metadata(path).map_or(0, |file| file.len())
+    }
+
     /// The names of the user's databases, sorted.
     pub fn names(&self) -> Vec<String> {
         let entries = self.directory.as_ref().map(std::fs::read_dir);

@@ -13,6 +13,7 @@ mod cursor;
 pub mod databases;
 pub mod error;
 pub mod figures;
+pub mod log;
 pub mod memory;
 pub mod metrics;
 mod mutex;

@@ -5,6 +5,7 @@ pub mod attributes;
 pub mod connections;
 pub mod data_locks;
 pub mod digests;
+pub mod error_log;
 pub mod errors;
 pub mod event;
 pub mod files;
@@ -43,6 +44,7 @@ pub static TABLES: &[&[&dyn Table]] = &[
     connections::TABLES,
     data_locks::TABLES,
     digests::TABLES,
+    error_log::TABLES,
     errors::TABLES,
     files::TABLES,
     handles::TABLES,

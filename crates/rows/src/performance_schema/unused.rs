@@ -6,29 +6,6 @@ use crate::describe::{Key, Table, YES_NO};
 use crate::empty::{Empty, always, maybe};
 
 #[rustfmt::skip] // One column, one line.
-static ERROR_LOG: Empty = Empty::new(
-    "performance_schema",
-    "error_log",
-    "The lines of the error log. Always empty: tare serve writes its lines to standard error.",
-    &[&[
-        always("LOGGED", "timestamp(6)", "When it was written."),
-        maybe("THREAD_ID", "bigint(20) unsigned", "The connection of the thread that wrote it."),
-        always("PRIO", "enum('System','Error','Warning','Note')", "How grave it is."),
-        maybe("ERROR_CODE", "varchar(10)", "MY- and the number."),
-        maybe("SUBSYSTEM", "varchar(7)", "The part that wrote it."),
-        always("DATA", "text", "The text."),
-    ]],
-)
-.keys(&[
-    Key::Primary(&["LOGGED"]),
-    Key::Plain("THREAD_ID", &["THREAD_ID"]),
-    Key::Plain("PRIO", &["PRIO"]),
-    Key::Plain("ERROR_CODE", &["ERROR_CODE"]),
-    Key::Plain("SUBSYSTEM", &["SUBSYSTEM"]),
-])
-.since(V9_7);
-
-#[rustfmt::skip] // One column, one line.
 static INNODB_REDO_LOG_FILES: Empty = Empty::new(
     "performance_schema",
     "innodb_redo_log_files",
@@ -91,7 +68,6 @@ static TEMPORARY_ACCOUNT_LOCKS: Empty = Empty::new(
 
 /// The tables of this file.
 pub static TABLES: &[&dyn Table] = &[
-    &ERROR_LOG,
     &INNODB_REDO_LOG_FILES,
     &KEYRING_COMPONENT_STATUS,
     &KEYRING_KEYS,

@@ -1,0 +1,116 @@
+//! The error log: what the server says to nobody in particular. It goes to standard error, and the last
+//! lines of the process are kept for performance_schema.error_log.
+
+use std::collections::VecDeque;
+use std::sync::LazyLock;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tare::sync::PlainMutex;
+
+/// How many lines are kept. They are few and short: a server that works says nothing.
+const KEPT: usize = 1000;
+
+/// How grave a line is, by MySQL's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Priority {
+    /// The server's own start.
+    System,
+    /// Something does not work.
+    Error,
+    /// Something works otherwise than one might think.
+    Warning,
+}
+
+impl Priority {
+    /// MySQL's word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::System => "System",
+            Self::Error => "Error",
+            Self::Warning => "Warning",
+        }
+    }
+}
+
+/// A line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// Microseconds since 1970; no two lines have the same.
+    pub logged_us: u64,
+    /// How grave it is.
+    pub priority: Priority,
+    /// The part of the server, Server, or SQLite for the engine.
+    pub subsystem: &'static str,
+    /// The text.
+    pub text: String,
+}
+
+/// The lines, and what was not kept.
+#[derive(Debug, Clone)]
+pub struct Log {
+    /// The oldest first.
+    pub lines: VecDeque<Line>,
+    /// Older ones, which were forgotten.
+    pub expired: u64,
+}
+
+static LOG: LazyLock<PlainMutex<Log>> = LazyLock::new(|| {
+    PlainMutex::new(Log {
+        lines: VecDeque::new(),
+        expired: 0,
+    })
+});
+
+impl Log {
+    fn push(&mut self, priority: Priority, subsystem: &'static str, text: String) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.map_or(0, |since| since.as_micros() as u64);
+        let after = self.lines.back().map_or(0, |last| last.logged_us + 1);
+        if self.lines.len() == KEPT {
+            self.lines.pop_front();
+            self.expired += 1;
+        }
+        self.lines.push_back(Line {
+            logged_us: now.max(after),
+            priority,
+            subsystem,
+            text,
+        });
+    }
+}
+
+/// Keeps a line that is said elsewhere.
+pub fn keep(priority: Priority, subsystem: &'static str, text: String) {
+    LOG.lock().push(priority, subsystem, text);
+}
+
+/// Says a line to standard error, and keeps it.
+pub fn say(priority: Priority, subsystem: &'static str, text: String) {
+    eprintln!("tare: {text}");
+    keep(priority, subsystem, text);
+}
+
+/// What there is.
+pub fn log() -> Log {
+    LOG.lock().clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_are_kept_each_at_its_own_time() {
+        let mut log = Log {
+            lines: VecDeque::new(),
+            expired: 0,
+        };
+        for n in 0..KEPT + 5 {
+            log.push(Priority::Warning, "Server", n.to_string());
+        }
+        assert_eq!((log.lines.len(), log.expired), (KEPT, 5));
+        assert_eq!(log.lines[0].text, "5");
+        let times: Vec<u64> = log.lines.iter().map(|line| line.logged_us).collect();
+        assert!(times.is_sorted_by(|a, b| a < b));
+    }
+}
