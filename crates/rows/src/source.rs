@@ -12,7 +12,7 @@ use tare_reader::Segment;
 
 use crate::extension::Extension;
 use crate::options::Options;
-use crate::server::{HostSeen, LogStatus, Owned, StatusBy, UserVariable, VariableInfo};
+use crate::server::{HostSeen, LogLine, LogStatus, Owned, StatusBy, UserVariable, VariableInfo};
 use crate::telemetry::Telemetry;
 
 /// A system variable or a status counter.
@@ -160,6 +160,14 @@ pub trait Source: Send + Sync {
 
     /// TRUNCATE of host_cache, and FLUSH HOSTS.
     fn flush_hosts(&self) {}
+
+    /// The lines of the error log, the oldest first.
+    fn error_log(&self) -> Vec<LogLine> {
+        Vec::new()
+    }
+
+    /// information_schema.PROCESSLIST is read.
+    fn processlist_is_read(&self) {}
 
     /// Where the logs stand.
     fn log_status(&self) -> Option<LogStatus> {

@@ -98,6 +98,7 @@ commands! {
     CreateView SQL_CREATE_VIEW "statement/sql/create_view"
     DeallocSql SQL_DEALLOC_SQL "statement/sql/dealloc_sql"
     Delete SQL_DELETE "statement/sql/delete"
+    DeleteMulti SQL_DELETE_MULTI "statement/sql/delete_multi"
     Do SQL_DO "statement/sql/do"
     DropDb SQL_DROP_DB "statement/sql/drop_db"
     DropIndex SQL_DROP_INDEX "statement/sql/drop_index"
@@ -110,6 +111,7 @@ commands! {
     Grant SQL_GRANT "statement/sql/grant"
     Help SQL_HELP "statement/sql/help"
     Insert SQL_INSERT "statement/sql/insert"
+    InsertSelect SQL_INSERT_SELECT "statement/sql/insert_select"
     Kill SQL_KILL "statement/sql/kill"
     LockTables SQL_LOCK_TABLES "statement/sql/lock_tables"
     Optimize SQL_OPTIMIZE "statement/sql/optimize"
@@ -118,6 +120,7 @@ commands! {
     RenameTable SQL_RENAME_TABLE "statement/sql/rename_table"
     RenameUser SQL_RENAME_USER "statement/sql/rename_user"
     Replace SQL_REPLACE "statement/sql/replace"
+    ReplaceSelect SQL_REPLACE_SELECT "statement/sql/replace_select"
     Revoke SQL_REVOKE "statement/sql/revoke"
     RevokeAll SQL_REVOKE_ALL "statement/sql/revoke_all"
     Rollback SQL_ROLLBACK "statement/sql/rollback"
@@ -132,6 +135,8 @@ commands! {
     ShowCreateTable SQL_SHOW_CREATE_TABLE "statement/sql/show_create_table"
     ShowDatabases SQL_SHOW_DATABASES "statement/sql/show_databases"
     ShowFields SQL_SHOW_FIELDS "statement/sql/show_fields"
+    ShowFunctionCode SQL_SHOW_FUNCTION_CODE "statement/sql/show_function_code"
+    ShowFunctionStatus SQL_SHOW_FUNCTION_STATUS "statement/sql/show_function_status"
     ShowGrants SQL_SHOW_GRANTS "statement/sql/show_grants"
     ShowKeys SQL_SHOW_KEYS "statement/sql/show_keys"
     ShowPlugins SQL_SHOW_PLUGINS "statement/sql/show_plugins"
@@ -169,6 +174,7 @@ commands! {
     Truncate SQL_TRUNCATE "statement/sql/truncate"
     UnlockTables SQL_UNLOCK_TABLES "statement/sql/unlock_tables"
     Update SQL_UPDATE "statement/sql/update"
+    UpdateMulti SQL_UPDATE_MULTI "statement/sql/update_multi"
 }
 
 tare::classes! {

@@ -40,6 +40,12 @@ pub struct Counters {
     pub attributes_lost: AtomicU64,
     /// The longest time that a session waited for another one's lock, in milliseconds.
     pub longest_lock_wait: AtomicU64,
+    /// Logins that were refused because the account is locked.
+    pub locked_connects: AtomicU64,
+    /// Sessions that wait for another one's lock now.
+    pub lock_waiting: AtomicU64,
+    /// Reads of information_schema.processlist, and when the last one was, in microseconds since 1970.
+    pub processlist_reads: (AtomicU64, AtomicU64),
     /// Seconds after the start of the last FLUSH STATUS.
     pub flushed_status: AtomicU64,
 }

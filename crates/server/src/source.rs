@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use tare_mysql::series::Series;
 use tare_mysql::table::{Figures, TableDef};
@@ -9,7 +11,9 @@ use tare_mysql::variable::Scope;
 use tare_query::system::register;
 use tare_rows::extension::Extension;
 use tare_rows::options::Options;
-use tare_rows::server::{HostSeen, LogStatus, Owned, StatusBy, UserVariable, VariableInfo};
+use tare_rows::server::{
+    HostSeen, LogLine, LogStatus, Owned, StatusBy, UserVariable, VariableInfo,
+};
 use tare_rows::source::{Account, Database, Source, Variable};
 use tare_rows::telemetry::Telemetry;
 
@@ -144,20 +148,36 @@ impl Source for Served {
         self.shared.hosts.flush();
     }
 
+    fn error_log(&self) -> Vec<LogLine> {
+        let lines = tare_store::log::log().lines.into_iter();
+        let line = |line: tare_store::log::Line| LogLine {
+            logged_us: line.logged_us,
+            priority: line.priority.name(),
+            subsystem: line.subsystem,
+            text: line.text,
+        };
+        lines.map(line).collect()
+    }
+
+    fn processlist_is_read(&self) {
+        let (reads, last) = &self.shared.counters.processlist_reads;
+        reads.fetch_add(1, Ordering::Relaxed);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        last.store(
+            now.map_or(0, |since| since.as_micros() as u64),
+            Ordering::Relaxed,
+        );
+    }
+
     fn log_status(&self) -> Option<LogStatus> {
         let databases = &self.shared.databases;
-        let size = |name: &str| {
-            let mut path = databases.path(name).ok()?.into_os_string();
-            path.push("-wal");
-            std::fs::metadata(path).ok().map(|m| m.len())
-        };
         let names = databases.names().into_iter();
         let server_uuid = self.shared.globals.get("server_uuid");
         Some(LogStatus {
             server_uuid: server_uuid.unwrap_or_default(),
             logs: names
                 .map(|name| {
-                    let bytes = size(&name).unwrap_or(0);
+                    let bytes = databases.log_bytes(&name);
                     (name, bytes)
                 })
                 .collect(),

@@ -72,7 +72,10 @@ pub fn wait_for(session: &mut Session, database: &str) -> Result<WriteGuard> {
     let _waits = crate::blocking::blocking();
     tare::stage::set(&points::WAITING_FOR_COMMIT);
     let wait = lock.wait(LockType::Exclusive, LockDuration::Transaction);
+    let waiting = &session.shared.counters.lock_waiting;
+    waiting.fetch_add(1, Ordering::Relaxed);
     let (entered, waited) = writers.acquire(at_most, || control.must_stop());
+    waiting.fetch_sub(1, Ordering::Relaxed);
     drop(wait);
     let status = session.registration.status();
     status.add(Counter::TableLocksWaited, 1);

@@ -44,6 +44,7 @@ commands! {
     CreateView "create_view"
     DeallocSql "dealloc_sql"
     Delete "delete"
+    DeleteMulti "delete_multi"
     Do "do"
     DropDb "drop_db"
     DropIndex "drop_index"
@@ -57,6 +58,7 @@ commands! {
     Grant "grant"
     Help "help"
     Insert "insert"
+    InsertSelect "insert_select"
     Kill "kill"
     LockTables "lock_tables"
     Optimize "optimize"
@@ -65,6 +67,7 @@ commands! {
     RenameTable "rename_table"
     RenameUser "rename_user"
     Replace "replace"
+    ReplaceSelect "replace_select"
     Revoke "revoke"
     RevokeAll "revoke_all"
     Rollback "rollback"
@@ -91,6 +94,8 @@ commands! {
     ShowErrors "show_errors"
     ShowEvents "show_events"
     ShowFields "show_fields"
+    ShowFunctionCode "show_function_code"
+    ShowFunctionStatus "show_function_status"
     ShowGrants "show_grants"
     ShowKeys "show_keys"
     ShowMasterStatus "show_master_status"
@@ -115,6 +120,7 @@ commands! {
     Truncate "truncate"
     UnlockTables "unlock_tables"
     Update "update"
+    UpdateMulti "update_multi"
 }
 
 impl Command {
@@ -129,6 +135,20 @@ impl Command {
             AccountChange::Grant(_) => Self::Grant,
             AccountChange::Revoke(_) => Self::Revoke,
             AccountChange::RevokeAll(_) => Self::RevokeAll,
+        }
+    }
+
+    /// What a change of rows is called; `joined` as in [`super::Sql`].
+    fn of_change(change: Change, joined: bool) -> Self {
+        match (change, joined) {
+            (Change::Insert, false) => Self::Insert,
+            (Change::Insert, true) => Self::InsertSelect,
+            (Change::Replace, false) => Self::Replace,
+            (Change::Replace, true) => Self::ReplaceSelect,
+            (Change::Update, false) => Self::Update,
+            (Change::Update, true) => Self::UpdateMulti,
+            (Change::Delete, false) => Self::Delete,
+            (Change::Delete, true) => Self::DeleteMulti,
         }
     }
 
@@ -156,10 +176,7 @@ impl Command {
             Action::NoOp | Action::Flush(_) => Self::Flush,
             Action::Shutdown => Self::Shutdown,
             Action::Account(change) => Self::of_accounts(change),
-            Action::Write(_, Change::Insert) => Self::Insert,
-            Action::Write(_, Change::Replace) => Self::Replace,
-            Action::Write(_, Change::Update) => Self::Update,
-            Action::Write(_, Change::Delete) => Self::Delete,
+            Action::Write(sql, change) => Self::of_change(*change, sql.joined),
             Action::Ddl(ddl) => match ddl.as_ref() {
                 Ddl::CreateDatabase { .. } => Self::CreateDb,
                 Ddl::DropDatabase { .. } => Self::DropDb,
@@ -213,8 +230,10 @@ impl Command {
                 What::Plugins => Self::ShowPlugins,
                 What::Triggers(_) => Self::ShowTriggers,
                 What::Events(_) => Self::ShowEvents,
-                What::Routines(_) => Self::ShowProcedureStatus,
-                What::RoutineCode(_) => Self::ShowProcedureCode,
+                What::Routines(Routine::Procedure) => Self::ShowProcedureStatus,
+                What::Routines(Routine::Function) => Self::ShowFunctionStatus,
+                What::RoutineCode(Routine::Procedure) => Self::ShowProcedureCode,
+                What::RoutineCode(Routine::Function) => Self::ShowFunctionCode,
                 What::BinaryLogs => Self::ShowBinlogs,
                 What::Absent(absent) => match absent {
                     Absent::ReplicaStatus => Self::ShowSlaveStatus,

@@ -38,6 +38,9 @@ pub struct Sql {
     pub counts_updates: bool,
     /// The table whose rows are replaced: REPLACE.
     pub replaces: Option<String>,
+    /// INSERT or REPLACE of a SELECT's rows, UPDATE or DELETE with several tables: commands of their own in
+    /// MySQL.
+    pub joined: bool,
     /// The columns that the statement names, and where.
     pub names: Names,
     /// SQL_CALC_FOUND_ROWS: counts the rows that there would be without LIMIT.

@@ -1,5 +1,7 @@
 //! Whether a client is who it says it is.
 
+use std::sync::atomic::Ordering;
+
 use mysql_common::packets::AuthSwitchRequest;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::ROOT;
@@ -59,6 +61,8 @@ pub fn authenticate(
     match account {
         Some(account) if right => {
             if account.locked {
+                let locked = &session.shared.counters.locked_connects;
+                locked.fetch_add(1, Ordering::Relaxed);
                 return Err(SqlError::new(
                     3118,
                     format!("Access denied for user '{user}'@'{host}'. Account is locked."),

@@ -4,6 +4,7 @@
 //! up the live sessions and what those that have ended left behind; FLUSH STATUS and TRUNCATE
 //! remember what there was instead of setting anything back, so that totals only grow.
 
+mod later;
 mod server;
 mod totals;
 

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::{Cells, Counter, named, value};
 use crate::shared::Shared;
 use crate::state::SessionState;
+use tare_mysql::series::Series;
 use tare_store::metrics::PAGE_BYTES;
 
 /// What is counted with what performance_schema records of tables: without it nothing is known.
@@ -89,7 +90,7 @@ const OF_SERVER: &[&str] = &[
     "Table_locks_waited",
 ];
 
-type Named = (String, String);
+pub(super) type Named = (String, String);
 
 /// Whether the server has the fact that a counter of sessions tells.
 fn is_counted(name: &str) -> bool {
@@ -120,6 +121,15 @@ impl Shared {
         }
         status.extend(self.server_status(&total));
         status.extend(self.innodb_status());
+        if self.config.series >= Series::V9_7 {
+            super::later::rename(&mut status);
+            if session.is_none() {
+                // The server has no connection of its own.
+                let own = of_session(None).into_iter();
+                status.extend(own.filter(|(name, _)| name.starts_with("Ssl_")));
+            }
+            status.extend(self.later_status(session.is_some()));
+        }
         status
     }
 

@@ -132,6 +132,160 @@ fn a_variable_that_9_7_has_no_longer_is_in_8_0() {
     assert_eq!(errno(&mut conn, "SELECT @@explain_format"), 1193);
 }
 
+/// The names that a live 9.7.4 has in SHOW GLOBAL STATUS and SHOW SESSION STATUS.
+const STATUS: &str = include_str!("../fixtures/status-9.7.txt");
+
+/// What tare serve does and does not count: a number would be invented.
+const NOT_COUNTED: [&str; 18] = [
+    "Created_tmp_disk_tables",
+    "Innodb_pages_created",
+    "Opened_table_definitions",
+    "Slow_launch_threads",
+    "Sort_merge_passes",
+    "Ssl_default_timeout",
+    "Ssl_server_not_after",
+    "Ssl_server_not_before",
+    "Ssl_session_cache_hits",
+    "Ssl_session_cache_misses",
+    "Ssl_session_cache_mode",
+    "Ssl_session_cache_overflows",
+    "Ssl_session_cache_size",
+    "Ssl_session_cache_timeout",
+    "Ssl_session_cache_timeouts",
+    "Ssl_sessions_reused",
+    "Ssl_used_session_cache_entries",
+    "Tls_sni_server_name",
+];
+
+#[test]
+fn every_status_variable_of_9_7_is_there() {
+    let (_running, mut conn) = of(Series::V9_7);
+    for (sql, without) in [
+        ("SHOW GLOBAL STATUS", "SESSION_ONLY"),
+        ("SHOW SESSION STATUS", ""),
+    ] {
+        let names = rows(&mut conn, sql)
+            .into_iter()
+            .map(|mut row| row.remove(0));
+        // An evicted digest is Tare's alone.
+        let own = |name: &str| {
+            name.starts_with("Tare_")
+                || name == "Performance_schema_digest_evicted"
+                || without == "SESSION_ONLY" && name == "Compression"
+        };
+        let ours: Vec<String> = names.filter(|name| !own(name)).collect();
+        let lines = STATUS.lines().filter_map(|line| line.split_once('\t'));
+        let theirs = lines.filter(|(_, scope)| without.is_empty() || *scope != without);
+        let theirs = theirs.filter(|(name, _)| !NOT_COUNTED.contains(name));
+        let theirs: Vec<&str> = theirs.map(|(name, _)| name).collect();
+        assert_same(&ours, &theirs, sql);
+    }
+}
+
+#[test]
+fn commands_are_counted_by_the_names_of_9_7() {
+    let (_running, mut conn) = of(Series::V9_7);
+    exec(&mut conn, "CREATE TABLE t (id INT PRIMARY KEY, n INT)");
+    exec(&mut conn, "CREATE TABLE u (id INT PRIMARY KEY, n INT)");
+    exec(&mut conn, "INSERT INTO t VALUES (1, 1), (2, 2)");
+    for (name, sql) in [
+        ("Com_insert_select", "INSERT INTO u SELECT * FROM t"),
+        ("Com_replace_select", "REPLACE INTO u SELECT * FROM t"),
+        (
+            "Com_update_multi",
+            "UPDATE t JOIN u ON t.id = u.id SET t.n = 3",
+        ),
+        ("Com_delete_multi", "DELETE t FROM t JOIN u ON t.id = u.id"),
+        ("Com_insert", "INSERT INTO t VALUES (1, 1)"),
+        ("Com_update", "UPDATE t SET n = 2"),
+        ("Com_delete", "DELETE FROM t"),
+        ("Com_show_function_status", "SHOW FUNCTION STATUS"),
+        ("Com_show_replica_status", "SHOW REPLICA STATUS"),
+        ("Com_show_binary_log_status", "SHOW BINARY LOG STATUS"),
+        (
+            "Deprecated_use_i_s_processlist_count",
+            "SELECT COUNT(*) FROM information_schema.processlist",
+        ),
+    ] {
+        let mut count = || -> u64 {
+            let sql = format!("SHOW GLOBAL STATUS LIKE '{name}'");
+            rows(&mut conn, &sql)[0][1].parse().expect("a number")
+        };
+        let before = count();
+        exec(&mut conn, sql);
+        let mut count = || -> u64 {
+            let sql = format!("SHOW GLOBAL STATUS LIKE '{name}'");
+            rows(&mut conn, &sql)[0][1].parse().expect("a number")
+        };
+        assert_eq!(count(), before + 1, "{sql}");
+    }
+}
+
+#[test]
+fn the_error_log_is_that_of_the_process() {
+    let (running, mut conn) = of(Series::V9_7);
+    exec(&mut conn, "USE performance_schema");
+    let listening = format!(
+        "SELECT PRIO, SUBSYSTEM, THREAD_ID, ERROR_CODE FROM error_log \
+         WHERE DATA = 'Listening on {}'",
+        running.socket().display()
+    );
+    assert_eq!(one(&mut conn, &listening), "System|Server|0|NULL");
+    let start =
+        "SELECT COUNT(*) > 0 FROM error_log WHERE DATA LIKE 'tare serve % starts as process %'";
+    assert_eq!(one(&mut conn, start), "1");
+    let status = "SELECT VARIABLE_VALUE >= 3 FROM global_status \
+                  WHERE VARIABLE_NAME = 'Error_log_buffered_events'";
+    assert_eq!(one(&mut conn, status), "1");
+    assert_eq!(errno(&mut conn, "TRUNCATE TABLE error_log"), 1142);
+    assert_eq!(errno(&mut conn, "DELETE FROM error_log"), 1142);
+}
+
+#[test]
+fn constraints_and_attributes_are_listed() {
+    let (_running, mut conn) = of(Series::V9_7);
+    let table = "CREATE TABLE t (id INT PRIMARY KEY, n INT CHECK (n > 0), UNIQUE KEY second (n))";
+    exec(&mut conn, table);
+    exec(&mut conn, "USE information_schema");
+    let check = "SELECT CONSTRAINT_NAME, CHECK_CLAUSE FROM CHECK_CONSTRAINTS \
+                 WHERE CONSTRAINT_SCHEMA = 'test'";
+    assert_eq!(one(&mut conn, check), "t_chk_1|(n > 0)");
+    let kinds = "SELECT CONSTRAINT_TYPE, CONSTRAINT_NAME FROM TABLE_CONSTRAINTS \
+                 WHERE TABLE_SCHEMA = 'test' ORDER BY 1";
+    assert_eq!(
+        all_of(&mut conn, kinds),
+        ["CHECK|t_chk_1", "PRIMARY KEY|PRIMARY", "UNIQUE|second"]
+    );
+    for (sql, expected) in [
+        (
+            "SELECT CONSTRAINT_NAME FROM TABLE_CONSTRAINTS_EXTENSIONS WHERE CONSTRAINT_SCHEMA = 'test' AND TABLE_NAME = 't' ORDER BY 1",
+            "PRIMARY second",
+        ),
+        (
+            "SELECT COLUMN_NAME FROM COLUMNS_EXTENSIONS WHERE TABLE_SCHEMA = 'test' AND TABLE_NAME = 't' ORDER BY 1",
+            "id n",
+        ),
+        (
+            "SELECT TABLE_NAME FROM TABLES_EXTENSIONS WHERE TABLE_SCHEMA = 'test'",
+            "t",
+        ),
+        (
+            "SELECT SCHEMA_NAME FROM SCHEMATA_EXTENSIONS WHERE SCHEMA_NAME = 'test'",
+            "test",
+        ),
+        (
+            "SELECT TABLESPACE_NAME FROM TABLESPACES_EXTENSIONS WHERE TABLESPACE_NAME = 'test'",
+            "test",
+        ),
+        (
+            "SELECT USER FROM USER_ATTRIBUTES WHERE USER = 'root' AND HOST = 'localhost'",
+            "root",
+        ),
+    ] {
+        assert_eq!(all_of(&mut conn, sql).join(" "), expected, "{sql}");
+    }
+}
+
 /// As a live 9.7.4 without the telemetry component answers.
 #[test]
 fn meters_and_loggers_keep_what_is_set() {

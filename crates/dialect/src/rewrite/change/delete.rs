@@ -42,6 +42,7 @@ impl Rewriter<'_> {
                 .named_target(&tables, &last_name(name))
                 .map_err(|_| Error::UnknownTarget(whole_name(name)))?;
             self.sql.writes = Some(target.database.clone());
+            self.sql.joined = true;
             let selection = match delete.selection.take() {
                 Some(mut selection) => {
                     self.visit(&mut selection)?;

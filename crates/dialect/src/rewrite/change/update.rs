@@ -169,6 +169,7 @@ impl Rewriter<'_> {
 
     /// UPDATE of one of several tables that are joined.
     fn update_joined(mut self, mut update: Update) -> Result<Sql> {
+        self.sql.joined = true;
         let mut called: Option<String> = None;
         let (mut columns, mut given) = (Vec::new(), Vec::new());
         for assignment in &mut update.assignments {

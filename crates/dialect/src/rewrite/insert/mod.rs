@@ -103,6 +103,7 @@ impl Rewriter<'_> {
             _ => Scope::default(),
         };
         let rows = self.rows(&target, *source)?;
+        self.sql.joined = matches!(rows, Rows::Selected(_));
         let word = if insert.replace_into {
             "REPLACE"
         } else {
