@@ -95,7 +95,7 @@ demo: deps-demo ## what everything on costs under sysbench, and what it shows (a
 	@$(call weigh,demo,,target/demo/tare)
 
 # Recipe own takes a server and a load of the user's: here tare serve, and sysbench.
-RECIPES = configs versions instruments connect schedulers allocators locks generator own demo server door memory events explain late
+RECIPES = configs versions instruments connect schedulers allocators locks generator own demo server door memory events explain late watch
 weigh-quick: deps-weigh build ## run every recipe of tare weigh in its quick form; reports in target/weigh (some two hours; RECIPES="configs connect" runs those)
 	CARGO_TARGET_DIR=target/plain $(CARGO) build --release -p tare-cli --no-default-features
 	@scripts/weigh-quick $(WEIGHED) $(RECIPES)

@@ -121,6 +121,14 @@ impl Child {
         self.ended = true;
     }
 
+    /// Sends a signal to it and all of its group.
+    ///
+    /// # Errors
+    /// It is not there any more.
+    pub fn signal(&self, signal: Signal) -> io::Result<()> {
+        Ok(kill_process_group(Pid::from_child(&self.process), signal)?)
+    }
+
     /// Ends it at once: it keeps nothing that matters.
     pub fn kill(&mut self) {
         let _ = kill_process_group(Pid::from_child(&self.process), Signal::KILL);

@@ -6,6 +6,7 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use support::Directory;
 use tare_lab::analysis::Analysis;
@@ -202,6 +203,58 @@ fn who_cannot_share_the_process_runs_beside_it_and_has_its_own_baseline() {
         );
         assert_eq!((comparison.pairs, comparison.turns), (4, 24));
     }
+}
+
+/// Shell that writes a line each 5 ms, as long as it runs.
+fn ticking(file: &Path) -> String {
+    format!("while sleep 0.005; do echo >> {}; done", file.display())
+}
+
+#[test]
+fn programs_beside_run_in_their_own_configuration_and_end_with_the_run() {
+    let directory = Directory::new("burner-beside");
+    let path = directory.path().join("run");
+    let file = directory.path().join("ticks");
+    let lines = || std::fs::read(&file).map_or(0, |bytes| bytes.len());
+    let beside = |text: &str| {
+        let last = text.rfind("switch = ").expect("one");
+        format!("{}beside = ['{}']\n{}", &text[..last], ticking(&file), &text[last..])
+    };
+    let mut plan = plan(beside, None);
+    plan.recipe.run.turns = 4;
+    plan.cells = plan.recipe.plan(7);
+    let store = Store::create(&path, &plan).expect("new");
+    let (_, results) = run(plan, store, Vec::new());
+    assert_eq!(results.len(), 4 * 3);
+    let all = lines();
+    assert!(all > 0, "it ran");
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(lines(), all, "it has ended");
+}
+
+#[test]
+fn a_program_beside_that_ends_fails_its_cells_with_what_it_said() {
+    let directory = Directory::new("burner-beside-ends");
+    let path = directory.path().join("run");
+    let beside = |text: &str| {
+        let last = text.rfind("switch = ").expect("one");
+        let command = "echo no such server >&2; exit 3";
+        format!("{}beside = ['{command}']\n{}", &text[..last], &text[last..])
+    };
+    let mut plan = plan(beside, None);
+    plan.recipe.run.repetitions = 1;
+    plan.cells = plan.recipe.plan(7);
+    let store = Store::create(&path, &plan).expect("new");
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let places = Places::find("/nowhere/tare".into(), None);
+    let interrupt = Interrupt::default();
+    let mut runner =
+        Runner::new(plan, store, Vec::new(), &places, None, &interrupt).expect("a directory");
+    let finished = runner.run();
+    let (_, _, results) = runner.into_parts();
+    assert_eq!(finished.failed, results.len());
+    let said = format!("{:?}", results[0].outcome);
+    assert!(said.contains("ended with exit code 3: no such server"), "{said}");
 }
 
 /// What the burner's configurations of the hundred runs cost more, in percent, and what they are called.

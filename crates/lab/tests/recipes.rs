@@ -165,6 +165,11 @@ fn what_is_wrong_is_named_with_its_line() {
             "switch is for kind = 'command'",
         ),
         (
+            "options = ['--x']",
+            "beside = ['./agent {pid}']",
+            "needs run.turns, run.switch",
+        ),
+        (
             "repetitions = 3",
             "repetitions = 3\nturns = 9\nturn_ms = 0",
             "turn_ms has to be 1",

@@ -131,6 +131,12 @@ impl Recipe {
             if !configuration.switch.is_empty() && server.kind != Kind::Command {
                 return wrong("switch is for kind = 'command'; other servers have sql");
             }
+            if !configuration.beside.is_empty() && !self.shares_process(configuration, server) {
+                return wrong(
+                    "the programs of beside stand still while other configurations of the same process are measured: this needs \
+                     run.turns, run.switch, and kind = 'tare', 'mariadb', 'mysql', or 'command' with switch",
+                );
+            }
             if configuration.engine == Engine::Tare
                 && !matches!(server.kind, Kind::Mysql | Kind::Mariadb | Kind::Command)
             {
@@ -143,6 +149,16 @@ impl Recipe {
             }
         }
         Ok(())
+    }
+
+    /// Whether the server's process is one that configurations may share.
+    fn shares_process(&self, configuration: &Configuration, server: &Server) -> bool {
+        let can = match server.kind {
+            Kind::Tare | Kind::Mariadb | Kind::Mysql => true,
+            Kind::Command => !configuration.switch.is_empty(),
+            Kind::Dsn | Kind::None => false,
+        };
+        can && self.run.turns > 0 && self.run.switch
     }
 
     /// Turns need loads that can stand still, and servers that run side by side.

@@ -401,6 +401,9 @@ pub struct Configuration {
     /// Shell commands that bring a running server of kind command into this configuration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub switch: Vec<String>,
+    /// Shell commands of programs that run beside the server while this is measured, and stand still while others are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<String>,
     /// The server's allocator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preload: Option<String>,

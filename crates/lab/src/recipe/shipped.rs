@@ -34,5 +34,6 @@ shipped!(
     "memory",
     "events",
     "explain",
-    "late"
+    "late",
+    "watch"
 );

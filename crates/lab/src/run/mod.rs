@@ -3,6 +3,7 @@
 
 mod after;
 mod alone;
+mod beside;
 mod hooks;
 mod noted;
 mod onward;

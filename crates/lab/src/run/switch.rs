@@ -2,7 +2,9 @@
 //! again between turns.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
+use super::beside::Beside;
 use super::unplanned;
 use crate::ask::{Ask, Row};
 use crate::matrix::{Key, process};
@@ -35,6 +37,8 @@ pub(super) struct Switchboard {
     /// The commands of the others.
     commands: BTreeMap<String, Vec<String>>,
     now: State,
+    /// Programs that run in some configurations alone.
+    beside: Beside,
     /// The configuration that the server is in; none when that is not known.
     current: Option<String>,
 }
@@ -178,6 +182,7 @@ impl Switchboard {
             states: BTreeMap::new(),
             commands: BTreeMap::new(),
             now: State::new(),
+            beside: Beside::default(),
             current: None,
         };
         if configurations.iter().any(|each| !each.switch.is_empty()) {
@@ -217,6 +222,18 @@ impl Switchboard {
         Ok(switches)
     }
 
+    /// Starts what runs beside the server, see [`Beside::start`].
+    pub(super) fn start_beside(
+        &mut self,
+        running: &Running,
+        configurations: &[&Configuration],
+        tare: &Path,
+        directory: &Path,
+    ) -> Result<(), Trouble> {
+        self.beside = Beside::start(running, configurations, tare, directory)?;
+        Ok(())
+    }
+
     /// The configurations.
     pub(super) fn names(&self) -> Vec<String> {
         (self.states.keys().chain(self.commands.keys()))
@@ -230,6 +247,7 @@ impl Switchboard {
             return Ok(false);
         }
         self.current = None;
+        self.beside.to(name)?;
         if let Some(commands) = self.commands.get(name) {
             (commands.iter()).try_for_each(|command| running.shell(command))?;
         } else {

@@ -179,6 +179,7 @@ impl Runner<'_> {
         let bare = Configuration {
             sql: Vec::new(),
             switch: Vec::new(),
+            beside: Vec::new(),
             ..parts.configuration.clone()
         };
         let parts = Parts {
@@ -186,7 +187,11 @@ impl Runner<'_> {
             ..parts
         };
         let mut running = self.launch(parts, directory, bytes, None).start()?;
-        match Switchboard::learn(&mut running, together) {
+        let learnt = Switchboard::learn(&mut running, together).and_then(|mut switches| {
+            switches.start_beside(&running, together, &self.places.tare, directory)?;
+            Ok(switches)
+        });
+        match learnt {
             Ok(switches) => Ok((running, Some(switches))),
             Err(trouble) => {
                 running.stop();

@@ -101,16 +101,21 @@ impl Running {
         })
     }
 
+    /// A command of the user's with its blanks filled: `{socket}`, `{port}` and `{pid}`.
+    pub fn filled(&self, command: &str) -> String {
+        let socket = self.address.socket.as_ref();
+        let socket = socket.map(|socket| socket.display().to_string());
+        (command.replace("{socket}", &socket.unwrap_or_default()))
+            .replace("{port}", &self.address.port.unwrap_or(0).to_string())
+            .replace("{pid}", &self.pid.unwrap_or(0).to_string())
+    }
+
     /// Runs a shell command of the user's for it, its blanks filled.
     ///
     /// # Errors
     /// It fails, or there is no shell.
     pub fn shell(&self, command: &str) -> Result<(), Trouble> {
-        let socket = self.address.socket.as_ref();
-        let socket = socket.map(|socket| socket.display().to_string());
-        let command = (command.replace("{socket}", &socket.unwrap_or_default()))
-            .replace("{port}", &self.address.port.unwrap_or(0).to_string())
-            .replace("{pid}", &self.pid.unwrap_or(0).to_string());
+        let command = self.filled(command);
         let mut shell = Command::new("sh");
         for secret in child::SECRETS {
             shell.env_remove(secret);

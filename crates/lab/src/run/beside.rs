@@ -1,0 +1,104 @@
+//! Programs that run beside a server while one of its configurations is measured, and stand still while others are.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::child::{self, Child};
+use crate::recipe::Configuration;
+use crate::server::{Running, last_line};
+use crate::trouble::Trouble;
+
+/// How long they run before they first stand still: until they have found their server, and do what they will do.
+const SETTLE: Duration = Duration::from_secs(2);
+
+/// The programs of the configurations of one process, by configuration.
+#[derive(Default)]
+pub(super) struct Beside(BTreeMap<String, Vec<Program>>);
+
+struct Program {
+    command: String,
+    child: Child,
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It may stand still, and then would not hear that it is asked to end.
+        self.child.kill();
+    }
+}
+
+impl Beside {
+    /// Starts them all, and has them stand still. `tare` is this program, and `directory` one for their files.
+    pub(super) fn start(
+        running: &Running,
+        configurations: &[&Configuration],
+        tare: &Path,
+        directory: &Path,
+    ) -> Result<Self, Trouble> {
+        let mut all = Self::default();
+        for configuration in configurations {
+            for command in &configuration.beside {
+                let number = all.0.values().map(Vec::len).sum::<usize>();
+                let own = directory.join(format!("beside{number}"));
+                std::fs::create_dir_all(&own).map_err(Trouble::at(own.display()))?;
+                let filled = running
+                    .filled(command)
+                    .replace("{tare}", &tare.display().to_string())
+                    .replace("{directory}", &own.display().to_string());
+                let mut shell = Command::new("sh");
+                shell.args(["-c", &filled]);
+                let child = Child::start(shell, &own.join("log"), None)?;
+                let programs = all.0.entry(configuration.name.clone()).or_default();
+                programs.push(Program {
+                    command: filled,
+                    child,
+                });
+            }
+        }
+        if !all.0.is_empty() {
+            std::thread::sleep(SETTLE);
+        }
+        (all.0.values_mut().flatten()).try_for_each(Program::stand_still)?;
+        Ok(all)
+    }
+
+    /// Those of a configuration run from here on, and no others.
+    pub(super) fn to(&mut self, name: &str) -> Result<(), Trouble> {
+        for (of, programs) in &mut self.0 {
+            for program in programs {
+                match of == name {
+                    true => program.go_on()?,
+                    false => program.stand_still()?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Program {
+    fn stand_still(&mut self) -> Result<(), Trouble> {
+        self.tell(Signal::STOP)
+    }
+
+    fn go_on(&mut self) -> Result<(), Trouble> {
+        self.tell(Signal::CONT)
+    }
+
+    fn tell(&mut self, signal: Signal) -> Result<(), Trouble> {
+        let command = &self.command;
+        if self.child.has_ended() {
+            let how = child::ended(self.child.reap()?);
+            let log = self.child.log();
+            let reason = format!("'{command}', beside the server, {how}: {}", last_line(&log));
+            return Err(Trouble::Failed { reason, log });
+        }
+        self.child
+            .signal(signal)
+            .map_err(|error| Trouble::failed(format!("cannot signal '{command}': {error}")))
+    }
+}
