@@ -223,8 +223,11 @@ fn program(observed: &mut Observed) -> Result<String, Failure> {
     Ok(program.unwrap_or_else(|| observed.about.server()))
 }
 
-/// What samples cannot show, because the server keeps no current events of it.
+/// What samples cannot show, because the server keeps no current events of it. A server that keeps none at all is refused.
 pub fn unseen(observed: &mut Observed) -> Result<Option<String>, Failure> {
+    if let Some(reason) = observed.about.silent() {
+        return Err(Failure::new(FAILED, reason));
+    }
     const OFF: &str = "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO' AND NAME IN \
                        ('events_statements_current', 'events_stages_current', 'events_waits_current', \
                        'global_instrumentation', 'thread_instrumentation')";

@@ -187,6 +187,22 @@ fn who_waits_for_a_lock_names_who_holds_it() {
     waiting.join().expect("ends").expect("inserts");
 }
 
+#[test]
+fn a_server_that_keeps_nothing_is_refused() {
+    let directory = Directory::new("record-silent");
+    let server = Server::tare(&["--performance-schema=OFF"]);
+    let socket = server.socket().to_str().expect("UTF-8");
+    for command in [
+        ["record", "--dir", "history"],
+        ["live", "--listen", "127.0.0.1:0"],
+    ] {
+        let done = finish(&mut directory.tare(command.iter().chain(&["--socket", socket])));
+        assert_eq!(done.code, Some(1), "{done:?}");
+        assert!(done.stderr.contains("--performance-schema=OFF"), "{done:?}");
+    }
+    assert!(!directory.path().join("history").exists());
+}
+
 /// `make test-long` kills a hundred.
 #[test]
 fn a_recorder_that_is_killed_loses_no_file() {

@@ -218,7 +218,12 @@ fn programs_beside_run_in_their_own_configuration_and_end_with_the_run() {
     let lines = || std::fs::read(&file).map_or(0, |bytes| bytes.len());
     let beside = |text: &str| {
         let last = text.rfind("switch = ").expect("one");
-        format!("{}beside = ['{}']\n{}", &text[..last], ticking(&file), &text[last..])
+        format!(
+            "{}beside = ['{}']\n{}",
+            &text[..last],
+            ticking(&file),
+            &text[last..]
+        )
     };
     let mut plan = plan(beside, None);
     plan.recipe.run.turns = 4;
@@ -254,7 +259,10 @@ fn a_program_beside_that_ends_fails_its_cells_with_what_it_said() {
     let (_, _, results) = runner.into_parts();
     assert_eq!(finished.failed, results.len());
     let said = format!("{:?}", results[0].outcome);
-    assert!(said.contains("ended with exit code 3: no such server"), "{said}");
+    assert!(
+        said.contains("ended with exit code 3: no such server"),
+        "{said}"
+    );
 }
 
 /// What the burner's configurations of the hundred runs cost more, in percent, and what they are called.
