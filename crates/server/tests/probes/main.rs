@@ -1,8 +1,9 @@
-//! The same statements on Tare, on a MariaDB that this test starts, and on MySQL 8.0.15, whose
-//! answers were kept in `mysql-8.0.15.answers`: names and types of columns, rows, values, the order
-//! of NULLs, error numbers and SQL states must be the same.
+//! The same statements on Tare, on a MariaDB that this test starts, and on MySQL 8.0.15 and 9.7.4, whose
+//! answers were kept in `mysql-*.answers`: names and types of columns, rows, values, the order
+//! of NULLs, error numbers and SQL states must be the same. Tare answers as the series that it is
+//! compared with.
 //!
-//! `TARE_TEST_MYSQL=SOCKET` asks a running MySQL 8.0 as root instead of the kept answers, and
+//! `TARE_TEST_MYSQL=SOCKET` asks a running MySQL 8.0 or 9.7 as root instead of its kept answers, and
 //! `TARE_REGENERATE=1` with it keeps what it says. `scripts/test-long` does the former.
 
 mod answer;
@@ -25,8 +26,19 @@ fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/probes")
 }
 
-fn kept_path() -> PathBuf {
-    directory().join("mysql-8.0.15.answers")
+fn kept_path(series: Series) -> PathBuf {
+    directory().join(match series {
+        Series::V8_0 => "mysql-8.0.15.answers",
+        Series::V9_7 => "mysql-9.7.4.answers",
+    })
+}
+
+/// What is told of a difference: MySQL and its series.
+fn name_of(series: Series) -> &'static str {
+    match series {
+        Series::V8_0 => "MySQL",
+        Series::V9_7 => "MySQL 9.7",
+    }
 }
 
 fn by_socket(socket: &Path) -> Conn {
@@ -66,15 +78,19 @@ fn all(server: &str, connect: &dyn Fn() -> Conn) -> BTreeMap<String, Answer> {
     answers
 }
 
-fn tare() -> BTreeMap<String, Answer> {
-    let running = support::Running::with(|config| config.series = Series::V8_0);
+fn tare(series: Series) -> BTreeMap<String, Answer> {
+    let running = support::Running::with(|config| config.series = series);
     all("tare", &|| running.root())
 }
 
 /// Probes that Tare does not answer yet as MySQL does: the list only gets shorter, because one that
 /// agrees fails until it is taken out.
-fn open() -> Vec<String> {
-    let text = std::fs::read_to_string(directory().join("open.txt")).unwrap_or_default();
+fn open(series: Series) -> Vec<String> {
+    let file = match series {
+        Series::V8_0 => "open.txt",
+        Series::V9_7 => "open-9.7.txt",
+    };
+    let text = std::fs::read_to_string(directory().join(file)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
@@ -84,7 +100,8 @@ fn compare(
     got: &BTreeMap<String, Answer>,
     (who, reference): (&str, &str),
 ) -> Vec<String> {
-    let open = open();
+    let newer = reference == name_of(Series::V9_7);
+    let open = open(if newer { Series::V9_7 } else { Series::V8_0 });
     let mut differences = Vec::new();
     // A list of what is open to Tare, compared with MySQL.
     let is_listed = |key: &String| who == "tare" && open.contains(key);
@@ -99,11 +116,14 @@ fn compare(
         };
         let difference = wanted.difference(&got[&key], probe.compares());
         match (difference, probe.mark(who)) {
-            (None, None) if is_listed(&key) && reference == "MySQL" => {
-                differences.push(format!("{key}: in open.txt, and the answers agree"));
+            (None, None) if is_listed(&key) && reference != "MariaDB" => {
+                differences.push(format!(
+                    "{key}: in the list of what is open, and the answers agree"
+                ));
             }
             (None, None) | (Some(_), Some(_)) => {}
-            (None, Some(mark)) if mark.firm => {}
+            // Marks tell of 8.0: where 9.7 has changed, it may be as Tare was.
+            (None, Some(mark)) if mark.firm || newer => {}
             (None, Some(mark)) => differences.push(format!(
                 "{key}: marked for {who} ({}), and the answers agree",
                 mark.reason
@@ -127,30 +147,44 @@ fn report(who: &str, reference: &str, differences: &[String]) {
     );
 }
 
-#[test]
-fn tare_answers_as_mysql() {
-    let theirs = match std::env::var("TARE_TEST_MYSQL") {
-        Ok(socket) => {
-            let theirs = all("mysql", &|| by_socket(Path::new(&socket)));
+/// The running MySQL to ask, where it is of this series.
+fn running_mysql(series: Series) -> Option<PathBuf> {
+    let socket = PathBuf::from(std::env::var_os("TARE_TEST_MYSQL")?);
+    let (major, minor, _) = by_socket(&socket).server_version();
+    (format!("{major}.{minor}") == series.name()).then_some(socket)
+}
+
+fn as_mysql(series: Series) {
+    let theirs = match running_mysql(series) {
+        Some(socket) => {
+            let theirs = all("mysql", &|| by_socket(&socket));
             if std::env::var_os("TARE_REGENERATE").is_some() {
-                answer::keep(&kept_path(), &theirs);
+                answer::keep(&kept_path(series), &theirs);
             }
             theirs
         }
-        Err(_) => answer::kept(&kept_path()),
+        None => answer::kept(&kept_path(series)),
     };
-    report(
-        "Tare",
-        "MySQL",
-        &compare(&theirs, &tare(), ("tare", "MySQL")),
-    );
+    let reference = name_of(series);
+    let differences = compare(&theirs, &tare(series), ("tare", reference));
+    report("Tare", reference, &differences);
+}
+
+#[test]
+fn tare_answers_as_mysql() {
+    as_mysql(Series::V8_0);
+}
+
+#[test]
+fn tare_answers_as_mysql_9_7() {
+    as_mysql(Series::V9_7);
 }
 
 #[test]
 fn tare_answers_as_mariadb() {
     let server = mariadb::Server::start();
     let mut theirs = all("mariadb", &|| by_socket(server.socket()));
-    let mysql = answer::kept(&kept_path());
+    let mysql = answer::kept(&kept_path(Series::V8_0));
     report(
         "MariaDB",
         "MySQL",
@@ -165,6 +199,6 @@ fn tare_answers_as_mariadb() {
     report(
         "Tare",
         "MariaDB",
-        &compare(&theirs, &tare(), ("tare", "MariaDB")),
+        &compare(&theirs, &tare(Series::V8_0), ("tare", "MariaDB")),
     );
 }
