@@ -203,7 +203,7 @@ fn show_and_explain_answer() {
     let into =
         "SELECT COUNT(*) INTO @n FROM performance_schema.setup_consumers; SELECT @n > 5 AS n";
     assert_eq!(left.told(into), "n\n1\n");
-    let found = "SELECT SQL_CALC_FOUND_ROWS NAME FROM performance_schema.setup_timers LIMIT 1; SELECT FOUND_ROWS() > 1 AS n";
+    let found = "SELECT SQL_CALC_FOUND_ROWS NAME FROM tare.setup_timers LIMIT 1; SELECT FOUND_ROWS() > 1 AS n";
     assert!(left.told(found).ends_with("n\n1\n"));
     assert_eq!(
         left.told("SHOW PROCESSLIST").lines().next(),

@@ -10,12 +10,11 @@ fn heading(out: &mut String, schema: &str) {
     let about = match schema {
         "performance_schema" => {
             "What the server's threads wait for and run. Columns, order and types are those of \
-             MySQL 9.7.4 and 8.0.15; `setup_timers` is 5.7's, which later ones do not have. Times are in picoseconds; event timers count \
-             from the start of the segment."
+             MySQL 9.7.4 and 8.0.15. Times are in picoseconds; event timers count from the start of the segment."
         }
         "tare" => {
             "What MySQL has no table for: lock contention, histograms of all event types, the cost of each instrument, \
-             the attached segments."
+             the attached segments, and setup_timers of MySQL 5.7."
         }
         "information_schema" => "Metadata of databases, tables, columns and routines.",
         "sys" => {

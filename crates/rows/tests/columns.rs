@@ -1,5 +1,4 @@
-//! Every column of performance_schema is what MySQL 8.0.15 has (setup_timers: what 5.7.22 has), or what
-//! 9.7.4 has, as read from real servers' information_schema.columns into fixtures/columns.tsv and
+//! Every column of performance_schema is what MySQL 8.0.15 has, or what 9.7.4 has, as read from real servers' information_schema.columns into fixtures/columns.tsv and
 //! columns-9.7.tsv: schema, table, position, column, type, nullable. server/columns.rs compares schema
 //! sys with them, over the wire.
 

@@ -1,4 +1,4 @@
-//! setup_timers changed while events run: no event records nonsense.
+//! tare.setup_timers changed while events run: no event records nonsense.
 
 #![cfg(feature = "instrument")]
 
@@ -24,9 +24,7 @@ const TYPES: [(&str, &str); 4] = [
 ];
 
 fn timers(r: &Running, timer: &str) {
-    let sql = format!(
-        "UPDATE performance_schema.setup_timers SET TIMER_NAME = '{timer}' WHERE NAME <> 'idle'"
-    );
+    let sql = format!("UPDATE tare.setup_timers SET TIMER_NAME = '{timer}' WHERE NAME <> 'idle'");
     assert_eq!(r.execute(&sql), Ok(4), "{timer}");
 }
 

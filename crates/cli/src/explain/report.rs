@@ -29,7 +29,7 @@ pub struct Seen {
     /// Timer by event type.
     pub timers: HashMap<String, String>,
     /// Whether timers can be chosen.
-    pub timers_change: bool,
+    pub timers_change: Option<&'static str>,
     /// Costs of this host.
     pub host: Host,
     /// Where the unit costs come from.
@@ -264,10 +264,10 @@ impl Seen {
             &update("TIMED = 'NO'", "NAME NOT LIKE 'memory/%'"),
         ));
         if let Some((timer, ns, events)) = self.faster_timer() {
-            if self.timers_change {
+            if let Some(table) = self.timers_change {
                 let which: Vec<String> = events.iter().map(|event| format!("'{event}'")).collect();
                 let sql = format!(
-                    "UPDATE performance_schema.setup_timers SET TIMER_NAME = '{timer}' WHERE NAME IN ({});",
+                    "UPDATE {table} SET TIMER_NAME = '{timer}' WHERE NAME IN ({});",
                     which.join(", ")
                 );
                 text.extend(says(&format!("Timing by {timer}"), ns, &sql));
@@ -357,7 +357,7 @@ mod tests {
                 ("statement".to_owned(), "NANOSECOND".to_owned()),
             ]
             .into(),
-            timers_change: true,
+            timers_change: Some("tare.setup_timers"),
             host: Host {
                 read_ns: vec![("CYCLE".into(), 10.0), ("NANOSECOND".into(), 40.0)],
                 ..Host::default()
@@ -424,9 +424,9 @@ mod tests {
     fn savings_have_their_sql() {
         let text = seen().text();
         assert!(text.contains("Counting everything instead of timing it: saves 5.08 % of CPU\n  UPDATE performance_schema.setup_instruments SET TIMED = 'NO'"), "{text}");
-        assert!(text.contains("Timing by CYCLE: saves 0.06 % of CPU\n  UPDATE performance_schema.setup_timers SET TIMER_NAME = 'CYCLE' WHERE NAME IN ('statement');"), "{text}");
+        assert!(text.contains("Timing by CYCLE: saves 0.06 % of CPU\n  UPDATE tare.setup_timers SET TIMER_NAME = 'CYCLE' WHERE NAME IN ('statement');"), "{text}");
         let fixed = Seen {
-            timers_change: false,
+            timers_change: None,
             cpu: Err("far away".into()),
             ..seen()
         };

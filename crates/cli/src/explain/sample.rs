@@ -358,16 +358,22 @@ fn timed(observed: &mut Observed) -> Result<HashMap<String, bool>, Trouble> {
     Ok(rows.iter().filter_map(pair).collect())
 }
 
-/// Which timer each type of event has. From 8.0 on that cannot be chosen.
-pub fn timers(observed: &mut Observed) -> Result<(HashMap<String, String>, bool), Trouble> {
-    match observed.rows("SELECT NAME, TIMER_NAME FROM performance_schema.setup_timers") {
-        Ok(rows) if !rows.is_empty() => {
-            let pair = |row: &Vec<Cell>| Some((text(row.first()?)?, text(row.get(1)?)?));
-            Ok((rows.iter().filter_map(pair).collect(), true))
+/// Which timer each type of event has, and the table where that can be chosen: Tare's, or that of a MySQL
+/// up to 5.7 or a MariaDB.
+pub fn timers(
+    observed: &mut Observed,
+) -> Result<(HashMap<String, String>, Option<&'static str>), Trouble> {
+    for table in ["tare.setup_timers", "performance_schema.setup_timers"] {
+        match observed.rows(&format!("SELECT NAME, TIMER_NAME FROM {table}")) {
+            Ok(rows) if !rows.is_empty() => {
+                let pair = |row: &Vec<Cell>| Some((text(row.first()?)?, text(row.get(1)?)?));
+                return Ok((rows.iter().filter_map(pair).collect(), Some(table)));
+            }
+            Ok(_) | Err(Trouble::Refused(_)) => {}
+            Err(lost) => return Err(lost),
         }
-        Ok(_) | Err(Trouble::Refused(_)) => Ok((fixed_timers(), false)),
-        Err(lost) => Err(lost),
     }
+    Ok((fixed_timers(), None))
 }
 
 /// Those that stock servers have unless somebody chooses others.

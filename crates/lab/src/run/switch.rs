@@ -22,6 +22,7 @@ enum What {
     Instrument,
     Consumer,
     Timer,
+    TareTimer,
     Sampling,
     Metric,
     Variable,
@@ -156,6 +157,7 @@ fn is_known(sql: &str) -> bool {
         "performance_schema.setup_instruments",
         "performance_schema.setup_consumers",
         "performance_schema.setup_timers",
+        "tare.setup_timers",
         "tare.setup_sampling",
     ];
     let sets = |table: &&str| sql.starts_with(&format!("update {table} "));
@@ -292,10 +294,13 @@ fn read(ask: &mut Ask, variables: &BTreeSet<String>) -> State {
         What::Consumer,
         ask.query(&schema("NAME, ENABLED", "setup_consumers")),
     );
-    add(
-        What::Timer,
-        ask.query(&schema("NAME, TIMER_NAME", "setup_timers")),
-    );
+    for (what, schema) in [
+        (What::Timer, "performance_schema"),
+        (What::TareTimer, "tare"),
+    ] {
+        let sql = format!("SELECT NAME, TIMER_NAME FROM {schema}.setup_timers");
+        add(what, ask.query(&sql));
+    }
     add(
         What::Sampling,
         ask.query("SELECT event_type, sampling, slow_ms FROM tare.setup_sampling"),
@@ -358,11 +363,12 @@ fn between(from: &State, to: &State) -> Vec<String> {
                 &format!("ENABLED = '{first}'"),
                 &names,
             )),
-            What::Timer => statements.push(update(
-                "setup_timers",
-                &format!("TIMER_NAME = '{first}'"),
-                &names,
-            )),
+            What::Timer | What::TareTimer => {
+                let sql = update("setup_timers", &format!("TIMER_NAME = '{first}'"), &names);
+                let own = matches!(what, What::TareTimer);
+                let schema = if own { "tare." } else { "performance_schema." };
+                statements.push(sql.replacen("performance_schema.", schema, 1));
+            }
             // A threshold is the statements' alone.
             What::Sampling => {
                 let slow = value.get(1).cloned().flatten();

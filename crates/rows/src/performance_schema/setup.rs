@@ -1,4 +1,4 @@
-//! setup_instruments, setup_consumers, setup_timers: what is recorded and how it is timed.
+//! setup_instruments, setup_consumers, tare.setup_timers: what is recorded and how it is timed.
 //! performance_timers: the clocks there are.
 
 use std::sync::Arc;
@@ -144,31 +144,33 @@ pub struct EventTimer {
     pub timer: &'static str,
 }
 
+/// MySQL had it in performance_schema up to 5.7; the series that are served have not.
 static SETUP_TIMERS: Spec<EventTimer> = Spec::new(
-    "performance_schema",
+    "tare",
     "setup_timers",
-    "The timer used for each event type.",
+    "The timer used for each event type, as performance_schema.setup_timers of MySQL 5.7.",
     &[&[
         col(
-            "NAME",
+            "name",
             "varchar(64)",
             "The event type.",
             |r: &EventTimer| r.name.into(),
         ),
         col(
-            "TIMER_NAME",
-            "enum('CYCLE','NANOSECOND','MICROSECOND','MILLISECOND','TICK')",
+            "timer_name",
+            "enum('CYCLE','NANOSECOND','MICROSECOND','MILLISECOND','THREAD_CPU')",
             "The timer; can be updated.",
             |r| r.timer.into(),
         ),
     ]],
     |view, _| view.snapshot.event_timers(),
 )
+.keys(&[Key::Primary(&["name"])])
 .expect(5)
 .update(
     |r| i64::from(r.id),
     Update {
-        columns: &["TIMER_NAME"],
+        columns: &["timer_name"],
         apply: |view, rowid, changes| view.snapshot.set_event_timer(rowid as u32, changes),
     },
 );

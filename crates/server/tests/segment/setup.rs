@@ -53,10 +53,9 @@ fn setup_tables_rule_the_running_host() {
     assert_eq!((r.number(history), r.number(table)), (2, 4));
 
     // Timers.
-    let timer =
-        "UPDATE performance_schema.setup_timers SET TIMER_NAME = 'MICROSECOND' WHERE NAME = 'wait'";
+    let timer = "UPDATE tare.setup_timers SET TIMER_NAME = 'MICROSECOND' WHERE NAME = 'wait'";
     assert_eq!(r.execute(timer), Ok(1));
-    let timers = "SELECT NAME, TIMER_NAME FROM performance_schema.setup_timers";
+    let timers = "SELECT NAME, TIMER_NAME FROM tare.setup_timers";
     let expected = [
         "idle CYCLE",
         "wait MICROSECOND",
@@ -95,11 +94,11 @@ fn wrong_values_are_refused_and_change_nothing() {
         1683
     );
     assert_eq!(
-        errno("UPDATE performance_schema.setup_timers SET TIMER_NAME = 'SUNDIAL'"),
+        errno("UPDATE tare.setup_timers SET TIMER_NAME = 'SUNDIAL'"),
         1265
     );
     assert_eq!(
-        errno("UPDATE performance_schema.setup_timers SET TIMER_NAME = 'TICK'"),
+        errno("UPDATE tare.setup_timers SET TIMER_NAME = 'TICK'"),
         1683
     );
     assert_eq!(

@@ -1,5 +1,5 @@
 //! information_schema.columns, asked over the wire, against what MySQL 8.0.15 and 9.7.4 say: every column
-//! of performance_schema and sys (setup_timers: 5.7.22), row by row.
+//! of performance_schema and sys, row by row.
 
 use std::collections::BTreeMap;
 

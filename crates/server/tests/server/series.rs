@@ -66,6 +66,13 @@ fn what_9_7_has_anew_is_told() {
         one(&mut conn, "SELECT sys_version FROM sys.version"),
         "2.1.3"
     );
+    // MySQL 5.7's; Tare's timers can be chosen all the same.
+    let timers = "SELECT * FROM performance_schema.setup_timers";
+    assert_eq!(errno(&mut conn, timers), 1146);
+    assert_eq!(
+        one(&mut conn, "SELECT COUNT(*) FROM tare.setup_timers"),
+        "5"
+    );
 }
 
 /// The names that a live 9.7.4 has in performance_schema.global_variables, session_variables and
@@ -341,6 +348,7 @@ fn what_9_7_has_anew_is_not_in_8_0() {
     let (_running, mut conn) = of(Series::V8_0);
     for (sql, expected) in [
         ("SELECT * FROM performance_schema.processlist", 1146),
+        ("SELECT * FROM performance_schema.setup_timers", 1146),
         (
             "SELECT CPU_TIME FROM performance_schema.events_statements_current",
             1054,
