@@ -242,7 +242,8 @@ impl Generator<'_> {
     fn column_for(&mut self, table: &Table, kind: &Kind) -> Option<String> {
         let all = table.columns.iter();
         let of: Vec<&String> = all
-            .filter(|c| c.1.family == kind.family && !left_out::copies_bits(kind, c.1))
+            .filter(|c| c.1.family == kind.family)
+            .filter(|c| !left_out::copies_bits(kind, c.1) && !left_out::copies_double(kind, c.1))
             .map(|c| &c.0)
             .collect();
         (!of.is_empty()).then(|| (*self.chance.one(&of)).clone())
@@ -298,11 +299,12 @@ impl Generator<'_> {
             9 if left_out::is_wide(&a) => a,
             9 => format!("ROUND({a}, {})", self.chance.one(&["0", "1", "2"])),
             10 => format!("ABS({a})"),
-            11 => format!(
-                "CAST({a} AS {})",
-                self.chance
-                    .one(&["SIGNED", "UNSIGNED", "DECIMAL(20,3)", "DECIMAL(10,0)"])
-            ),
+            11.. if left_out::has_float(table, &a) || left_out::has_float(table, &b) => a,
+            11 => {
+                let all = ["SIGNED", "UNSIGNED", "DECIMAL(20,3)", "DECIMAL(10,0)"];
+                let from = 2 * usize::from(left_out::casts_computed_double(table, &a));
+                format!("CAST({a} AS {})", self.chance.one(&all[from..]))
+            }
             12 => format!("COALESCE({a}, {b})"),
             _ => format!("{}({a}, {b})", self.chance.one(&["GREATEST", "LEAST"])),
         }
@@ -317,8 +319,9 @@ impl Generator<'_> {
                 true => format!("({side} + 0)"),
                 false => side,
             };
-            let first = plain(self.number(table, 1));
-            return format!("{first} {op} {}", plain(self.number(table, 0)));
+            let first = left_out::unfixed(table, plain(self.number(table, 1)));
+            let second = left_out::unfixed(table, plain(self.number(table, 0)));
+            return format!("{first} {op} {second}");
         }
         if depth > 0 && self.chance.once_in(3) {
             let (a, b) = (
@@ -326,7 +329,9 @@ impl Generator<'_> {
                 self.condition(table, depth - 1),
             );
             return match self.chance.below(3) {
-                0 if left_out::propagates(table, &a, &b) => format!("({a} OR {b})"),
+                0 if left_out::propagates(table, &a, &b) || left_out::propagates_bits(&a, &b) => {
+                    format!("({a} OR {b})")
+                }
                 0 => format!("({a} AND {b})"),
                 1 => format!("({a} OR {b})"),
                 _ => format!("NOT ({a})"),
@@ -381,7 +386,8 @@ impl Generator<'_> {
                 let other = self
                     .column_of(table, kind.family)
                     .unwrap_or_else(|| name.clone());
-                format!("{name} {op} {other}")
+                let other = left_out::unfixed(table, other);
+                format!("{} {op} {other}", left_out::unfixed(table, name))
             }
             _ => format!("{name} {op} {v}"),
         }

@@ -84,11 +84,59 @@ pub fn propagates(table: &Table, a: &str, b: &str) -> bool {
     })
 }
 
+/// `column = 5 AND column BETWEEN 18446744073709551614 AND 10`: MySQL puts 5 in the column's place, and compares it
+/// with the bits of the bounds, -2 and 10.
+pub fn propagates_bits(a: &str, b: &str) -> bool {
+    let has_bits = |side: &str| {
+        let bounds = side.split(" BETWEEN ").skip(1);
+        bounds
+            .flat_map(|rest| rest.split(' ').step_by(2).take(2))
+            .any(|bound| {
+                let number = bound.trim_matches(['(', ')']).parse::<i128>();
+                number.is_ok_and(|n| n > i64::MAX.into())
+            })
+    };
+    has_bits(a) || has_bits(b)
+}
+
+/// CAST of a computed double to an integer: of 2 to the 63rd MySQL makes -9223372036854775808, and an error of what is
+/// larger. Tare makes an error of both.
+pub fn casts_computed_double(table: &Table, expression: &str) -> bool {
+    let is_column = |c: &(String, &'static Kind)| c.0 == expression;
+    let mut reals = table.columns.iter().filter(|c| is_real(c.1));
+    !table.columns.iter().any(is_column) && reals.any(|c| expression.contains(c.0.as_str()))
+}
+
 /// SUM and AVG of doubles: MySQL adds one after the other, Tare keeps what is lost on the way.
 ///
 /// MySQL also adds GREATEST and LEAST that are NULL, when they are doubles.
 pub fn adds_doubles(table: &Table, function: &str) -> bool {
     matches!(function, "SUM" | "AVG") && table.columns.iter().any(|(_, k)| is_real(k))
+}
+
+/// Whether a column of FLOAT is in an expression.
+///
+/// CAST of a FLOAT beyond BIGINT to an integer: MySQL has -9223372036854775808, whatever the sign. GREATEST,
+/// LEAST and COALESCE of a FLOAT and another number: MySQL shows six digits of the other one, too.
+pub fn has_float(table: &Table, expression: &str) -> bool {
+    let mut columns = table.columns.iter();
+    columns.any(|(name, kind)| kind.sql == "FLOAT" && expression.contains(name.as_str()))
+}
+
+/// A DOUBLE copied to a DOUBLE(M,D) by an UPDATE: MySQL copies the bits, and does not see that it is out of
+/// range or has more digits.
+pub fn copies_double(to: &Kind, from: &Kind) -> bool {
+    to.sql == "DOUBLE(10,3)" && from.sql == "DOUBLE"
+}
+
+/// DOUBLE(M,D) beside a number whose digits are known, too: MySQL takes them for equal where they differ by less than
+/// half of the last digit. What is added to a double has no such digits.
+pub fn unfixed(table: &Table, side: String) -> String {
+    let mut columns = table.columns.iter();
+    match columns.any(|(name, kind)| kind.sql == "DOUBLE(10,3)" && side.contains(name.as_str())) {
+        true => format!("({side} + 0e0)"),
+        false => side,
+    }
 }
 
 /// ROUND of a whole number of 22 digits or more, as MySQL counts them: it makes a DECIMAL of it.
@@ -130,9 +178,15 @@ fn is_no_float(value: &str) -> bool {
     number.is_ok_and(|x| f64::from(x as f32) != x)
 }
 
-/// A number beyond all DECIMALs: a statement that changes rows and looks at the index of one is error 1292 in MySQL.
+/// A double beyond a DECIMAL column: a statement that changes rows and looks at the column's index is error 1292 in MySQL.
 pub fn is_no_decimal(kind: &Kind, value: &str) -> bool {
-    kind.sql.starts_with("DECIMAL") && value.parse::<f64>().is_ok_and(|x| x.abs() >= 1e35)
+    let limit = match kind.sql {
+        "DECIMAL(10,2)" => 1e8,
+        "DECIMAL(30,10)" => 1e20,
+        "DECIMAL(65,30)" => 1e35,
+        _ => return false,
+    };
+    value.contains('e') && value.parse::<f64>().is_ok_and(|x| x.abs() >= limit)
 }
 
 /// A fraction of a second that an indexed column has no digits for: MySQL rounds it when it looks at the

@@ -2,7 +2,7 @@
 //! Tare and on a MySQL 8.0.15 that the test starts. Rows, affected rows, errors and what the tables
 //! hold in the end must be the same (issue 16).
 //!
-//! A seed gives one case: a table and a hundred statements. `TARE_STORED_SEED=n` runs one case,
+//! A seed gives one case: a table and a hundred statements. `TARE_STORED_SEED=n` runs one case and prints it,
 //! `TARE_STORED_KINDS='BIGINT|DATE'` chooses types, `TARE_STORED_STATEMENTS=n` says how many, from the
 //! seed `TARE_STORED_FIRST=n` on.
 
@@ -35,10 +35,15 @@ const TOLD: usize = 12;
 struct Pair {
     tare: Conn,
     mysql: Conn,
+    /// Whether each statement is told.
+    prints: bool,
 }
 
 impl Pair {
     fn both(&mut self, sql: &str) -> (Answer, Answer) {
+        if self.prints {
+            println!("{sql};");
+        }
         (ask(&mut self.tare, sql), ask(&mut self.mysql, sql))
     }
 
@@ -122,6 +127,7 @@ fn compare(statements: usize) {
     let mut pair = Pair {
         tare: running.client(),
         mysql: server.connect(),
+        prints: number("TARE_STORED_SEED").is_some(),
     };
     support::exec(&mut pair.mysql, "CREATE DATABASE test");
     support::exec(&mut pair.mysql, "USE test");
