@@ -250,6 +250,14 @@ impl Rewriter<'_> {
                     a = Side::number();
                 }
                 let second = alike((0, expr, &a), (2, high, &c), later);
+                if later.contains(&(0, Conversion::Real)) {
+                    // For the sake of one bound; the other one is compared with the same double.
+                    for (i, bound) in [(1, &b), (2, &c)] {
+                        if bound.is(is_wide) {
+                            later.push((i, Conversion::Real));
+                        }
+                    }
+                }
                 if first && second {
                     without_case(expr);
                 }

@@ -94,7 +94,7 @@ fn put_real(out: &mut Vec<u8>, x: f64, wire: &WireType) {
 
 /// A double with so many digits behind the point: those that it has, and zeros.
 fn fixed(x: f64, decimals: usize) -> String {
-    let shortest = format!("{x}");
+    let shortest = shortest(x);
     let digits = shortest.split_once('.').map_or(0, |(_, d)| d.len());
     match digits <= decimals && x.is_finite() {
         true if decimals == 0 => shortest,
@@ -327,6 +327,10 @@ mod tests {
         ] {
             assert_eq!(text(Value::Real(x), WireType::double()), expected);
         }
+        assert_eq!(
+            fixed(1_234_567_899_876_543.0 + 0.25, 3),
+            "1234567899876543.200"
+        );
     }
 
     #[test]

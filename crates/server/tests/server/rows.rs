@@ -188,6 +188,26 @@ fn decimals_are_cut_to_64_bits() {
 }
 
 #[test]
+fn one_double_makes_between_compare_doubles() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(&mut conn, "CREATE TABLE t (n BIGINT)");
+    exec(
+        &mut conn,
+        "INSERT INTO t VALUES (9223372036854775807), (5), (-3)",
+    );
+    for (condition, rows) in [
+        ("n BETWEEN -1e20 AND 9223372036854775807", "3"),
+        ("n BETWEEN 9223372036854775806 AND 1e20 + 0", "1"),
+        ("n NOT BETWEEN -1e20 AND 9223372036854775806", "0"),
+        ("n BETWEEN 9223372036854775806 AND 9223372036854775806", "0"),
+    ] {
+        let sql = format!("SELECT COUNT(*) FROM t WHERE {condition}");
+        assert_eq!(one(&mut conn, &sql), rows, "{sql}");
+    }
+}
+
+#[test]
 fn replace_counts_what_it_deletes() {
     let running = Running::start();
     let mut conn = running.client();

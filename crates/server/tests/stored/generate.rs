@@ -370,6 +370,7 @@ impl Generator<'_> {
             2 => {
                 let w = value(kind, self.kinds, &mut self.chance);
                 if left_out::mixes_members(kind, v, w)
+                    || left_out::mixes_numbers(kind, v, w)
                     || left_out::is_null_bound(v, w)
                     || left_out::is_beyond(kind, v, w)
                     || left_out::mixes_dates(kind, v, w)

@@ -60,6 +60,13 @@ pub fn is_beyond(kind: &Kind, a: &str, b: &str) -> bool {
     kind.family == Family::Number && (far(a) || far(b))
 }
 
+/// A number in BETWEEN with a text and a number: MySQL compares doubles, in which 9223372036854775807 and the number before it
+/// are equal.
+pub fn mixes_numbers(kind: &Kind, a: &str, b: &str) -> bool {
+    let is_text = |s: &str| s.starts_with('\'');
+    kind.family == Family::Number && is_text(a) != is_text(b)
+}
+
 /// A date in IN or BETWEEN with a number and a text: MySQL compares texts, or finds rows without reason.
 pub fn mixes_dates(kind: &Kind, a: &str, b: &str) -> bool {
     let is_text = |s: &str| s.starts_with('\'');
