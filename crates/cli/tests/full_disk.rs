@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
-use support::{Directory, Running, TARE, wait_for};
+use support::server::Server;
+use support::{Directory, Running, TARE, finish, wait_for};
 
 /// `sh` with a file system of its own at `data`: `unshare` lets everybody mount one, as long as nobody
 /// else sees it.
@@ -174,4 +175,30 @@ fn a_full_disk_loses_nothing_that_was_acknowledged() {
     assert_eq!(one(&mut conn, users), 1);
     support::signal(second, "TERM");
     running.wait();
+}
+
+/// What was written stays whole, and is read without the recorder.
+#[test]
+fn recording_ends_on_a_full_disk_with_a_reason_and_no_damage() {
+    let directory = Directory::new("full-disk-record");
+    let server = Server::tare(&[]);
+    let script = format!(
+        "{{ \"$TARE\" record --pid {} --dir data --rate 500 --write-every 0.1s; code=$?; \
+         \"$TARE\" sql --history data --format tsv -e 'SELECT COUNT(*) FROM moments' || exit 9; exit $code; }}",
+        server.pid()
+    );
+    let done = finish(&mut on_a_small_disk(&directory, "256k", &script));
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(done.stderr.contains("recording has stopped: "), "{done:?}");
+    assert!(
+        done.stderr
+            .contains("What was written before is whole and stays"),
+        "{done:?}"
+    );
+    let moments = done
+        .stdout
+        .lines()
+        .last()
+        .and_then(|n| n.parse::<u64>().ok());
+    assert!(moments >= Some(50), "{done:?}");
 }

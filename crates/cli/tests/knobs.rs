@@ -157,12 +157,12 @@ fn a_file_and_the_command_line_set_sizes_consumers_and_instruments() {
         served.answer("SHOW VARIABLES LIKE 'performance_schema'"),
         ["performance_schema\tON"]
     );
-    // As many as MySQL 8.0 has.
+    // As many as MySQL 9.7 has.
     assert_eq!(
         served
             .answer("SHOW VARIABLES LIKE 'performance_schema%'")
             .len(),
-        44
+        48
     );
     let on = "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'YES' AND NAME IN \
               ('events_waits_current', 'events_waits_history', 'events_statements_history_long') ORDER BY 1";

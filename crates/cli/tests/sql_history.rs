@@ -325,3 +325,29 @@ fn a_file_of_a_newer_version_is_refused() {
         "{told}"
     );
 }
+
+/// What `tare record` of 0.2.0 wrote, version 1 of the files, stays readable.
+#[test]
+fn files_of_version_1_are_read() {
+    let history = Path::new(env!("CARGO_MANIFEST_DIR")).join("../history/tests/fixtures/version-1");
+    for (sql, expected) in [
+        (
+            "SELECT server, host, date, COUNT(*), MAX(threads) FROM moments",
+            "shop\tdb1\t2026-11-23\t15\t5",
+        ),
+        (
+            "SELECT statement, user, COUNT(*) FROM samples",
+            "statement/sql/select\troot\t15",
+        ),
+        (
+            "SELECT COUNT(DISTINCT kind), COUNT(*) FROM growth",
+            "10\t52",
+        ),
+        (
+            "SELECT COUNT(*) FROM digests WHERE text LIKE 'INSERT INTO %'",
+            "1",
+        ),
+    ] {
+        assert_eq!(ask(&history, &[], sql), [expected], "{sql}");
+    }
+}
