@@ -177,15 +177,16 @@ fn a_full_disk_loses_nothing_that_was_acknowledged() {
     running.wait();
 }
 
-/// What was written stays whole, and is read without the recorder.
+/// What was written stays whole, and is read without the recorder. The server is asked in SQL: who has a file system of its own
+/// may not read other processes' memory.
 #[test]
 fn recording_ends_on_a_full_disk_with_a_reason_and_no_damage() {
     let directory = Directory::new("full-disk-record");
     let server = Server::tare(&[]);
     let script = format!(
-        "{{ \"$TARE\" record --pid {} --dir data --rate 500 --write-every 0.1s; code=$?; \
+        "{{ \"$TARE\" record --socket {} --dir data --rate 500 --write-every 0.1s; code=$?; \
          \"$TARE\" sql --history data --format tsv -e 'SELECT COUNT(*) FROM moments' || exit 9; exit $code; }}",
-        server.pid()
+        server.socket().display()
     );
     let done = finish(&mut on_a_small_disk(&directory, "256k", &script));
     assert_eq!(done.code, Some(1), "{done:?}");
