@@ -281,6 +281,9 @@ mod tests {
                 files.extend(entries.map(|entry| entry.expect("an entry").path()));
                 continue;
             }
+            if path.extension().is_none_or(|end| end != "rs") {
+                continue;
+            }
             let text = std::fs::read_to_string(&path).expect("a source file");
             for call in [
                 "Error::new(",

@@ -136,6 +136,10 @@ fn display_single(x: f64) -> String {
 fn shortest(x: f64) -> String {
     let text = format!("{x}");
     let digits = text.split_once('.').map_or(0, |(_, d)| d.len());
+    if digits == 0 {
+        // With all of its digits a large one would be longer.
+        return text;
+    }
     let rounded = format!("{x:.digits$}");
     match rounded.parse() == Ok(x) {
         true => rounded,
@@ -330,6 +334,10 @@ mod tests {
         assert_eq!(
             fixed(1_234_567_899_876_543.0 + 0.25, 3),
             "1234567899876543.200"
+        );
+        assert_eq!(
+            fixed(9_223_372_036_854_775_808.0, 1),
+            "9223372036854776000.0"
         );
     }
 
