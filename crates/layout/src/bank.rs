@@ -56,8 +56,6 @@ pub struct Bank {
     /// Lines of histogram blocks, which fill the arena from its end: so rows lie side by side, for
     /// whoever sums them and for base.
     pub blocks: AtomicU32,
-    /// Of a scratch bank: lines ever used.
-    pub touched: AtomicU32,
     /// Blocks of the histogram of all its statements: four line numbers of 16 bits, 0 = none.
     pub statements: AtomicU64,
     /// Texts of statements that were cut.
@@ -93,7 +91,6 @@ impl Default for Bank {
             slot: AtomicU32::new(0),
             base_used: AtomicU32::new(0),
             blocks: AtomicU32::new(0),
-            touched: AtomicU32::new(0),
             statements: AtomicU64::new(0),
             cut_texts: AtomicU64::new(0),
             cut_digests: AtomicU64::new(0),

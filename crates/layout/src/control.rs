@@ -6,7 +6,7 @@
 
 use crate::class::{EVENT_TYPES, EventType, Kind};
 use crate::primitive::{AtomicU8, AtomicU32, AtomicU64, Ordering};
-use crate::sampling::{GROUPS, MAX_RATE, Rule, SUBSETS, group_of};
+use crate::sampling::{GROUPS, MAX_RATE, Rule, group_of};
 
 /// Bits of a setup byte.
 pub mod setup {
@@ -32,12 +32,14 @@ pub mod effective {
     pub const LONG: u8 = 16;
     /// Time lock acquisitions that need not wait, too (`lock_timing = every`).
     pub const EVERY: u8 = 32;
-    /// Of a statement: whoever begins one is to look whether it is sampled.
+    /// Of a statement: something is to be sampled, and nobody opens windows yet.
     pub const SAMPLED: u8 = EVERY;
     /// The event type's timer is not the processor's counter, or of a statement: it is not the only clock.
     pub const OTHER_CLOCK: u8 = 64;
     /// Aggregate statements by digest.
     pub const DIGEST: u8 = 128;
+    /// Of other events: their type is sampled, or was. What they weigh is to be asked.
+    pub const WEIGHED: u8 = DIGEST;
 }
 
 /// Timers, as in `setup_timers` and `performance_timers`.
@@ -167,15 +169,13 @@ pub struct Control {
     pub followed: AtomicU32,
     /// Bits of [`host`].
     pub host: AtomicU32,
-    /// Bumped after each change of what follows: threads look at it when a statement begins.
+    /// Bumped after each change of what follows: whoever opens windows looks at it; 0 = nothing was ever sampled.
     pub sampling_version: AtomicU32,
-    /// N of each group of [`crate::sampling`]: one cluster in N is observed; 0 or 1 = every.
+    /// N of each group of [`crate::sampling`]: 1/N of all time is observed; 0 or 1 = all.
     pub sampling: [AtomicU32; GROUPS],
     /// Of a group that has a budget, whose N the governor sets: that in thousandths of a percent; otherwise 0.
     pub budgets: [AtomicU32; GROUPS],
-    /// Ticks from which on a statement is always kept.
-    pub slow_ticks: AtomicU64,
-    /// What threads draw their random numbers from.
+    /// What windows are drawn from.
     pub sampling_seed: AtomicU64,
 }
 
@@ -208,7 +208,7 @@ impl Control {
         self.set_rate(group, n);
     }
 
-    /// Sets N of a group. Threads look at the version when a statement begins; 0 is none.
+    /// Sets N of a group. Version 0 is none.
     pub fn set_rate(&self, group: usize, n: u32) {
         self.sampling[group].store(n, Ordering::SeqCst);
         if self.sampling_version.fetch_add(1, Ordering::SeqCst) == u32::MAX {
@@ -226,9 +226,6 @@ pub struct Controls<'a> {
     pub setup: &'a [AtomicU8],
     /// [`effective`] bits, by class.
     pub effective: &'a [AtomicU8],
-    /// The same in clusters of which only some groups are observed: one array behind the other, by
-    /// [subset](crate::sampling::SUBSETS).
-    pub observed: &'a [AtomicU8],
 }
 
 impl Controls<'_> {
@@ -248,36 +245,12 @@ impl Controls<'_> {
                 if cell.load(Ordering::Relaxed) != value {
                     cell.store(value, Ordering::Relaxed);
                 }
-                self.observe(class, kind, value);
             }
             let now = self.control.version.load(Ordering::SeqCst);
             if now == version {
                 return;
             }
             version = now;
-        }
-    }
-
-    /// Derives the bytes of a class for the clusters that are observed in part, or not at all, from its effective one.
-    /// As long as nothing was ever sampled nobody reads them, and their pages are not touched.
-    pub fn observe(&self, class: usize, kind: Option<Kind>, value: u8) {
-        let is_free = kind.is_none() && class != 0;
-        if is_free || self.control.sampling_version.load(Ordering::SeqCst) == 0 {
-            return;
-        }
-        let classes = self.effective.len();
-        for subset in 0..SUBSETS {
-            let observed = match kind.map(|kind| (kind, group_of(kind))) {
-                Some((_, Some(group))) if subset & 1 << group == 0 => 0,
-                // Out of such a cluster there is but one way: by the next statement.
-                Some((Kind::Statement, _)) if value != 0 => value | effective::SAMPLED,
-                _ => value,
-            };
-            if let Some(cell) = self.observed.get(subset * classes + class)
-                && cell.load(Ordering::Relaxed) != observed
-            {
-                cell.store(observed, Ordering::Relaxed);
-            }
         }
     }
 
@@ -328,7 +301,12 @@ impl Controls<'_> {
         if kind == Kind::Statement && consumers & DIGESTS != 0 {
             bits |= effective::DIGEST;
         }
-        if kind == Kind::Statement && self.control.is_sampling() {
+        // For good: events that began when their type was sampled end when it is not.
+        if group_of(kind).is_some() && self.control.sampling_version.load(Ordering::SeqCst) != 0 {
+            bits |= effective::WEIGHED;
+        }
+        let is_followed = self.control.host.load(Ordering::SeqCst) & host::FOLLOWS != 0;
+        if kind == Kind::Statement && !is_followed && self.control.is_sampling() {
             bits |= effective::SAMPLED;
         }
         bits

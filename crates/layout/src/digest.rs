@@ -59,8 +59,6 @@ pub struct Digest {
     pub sample_seen: AtomicU64,
     /// What the sample took, in ticks.
     pub sample_wait: AtomicU64,
-    /// What was observed of it by sampling: cells of [`crate::sampling::sample`].
-    pub sampled: [AtomicU64; 5],
 
     /// Counts of threads that had no row of their own left; written with atomic adds.
     pub shared: [Line; 4],

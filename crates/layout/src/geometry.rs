@@ -18,7 +18,6 @@ use crate::instance::{File, Instance, Socket};
 use crate::line::LINE_BYTES;
 use crate::metric;
 use crate::object::{Index, MetadataLock, Object, Prepared, Rule, TableHandle};
-use crate::sampling::{STRIPES, SUBSETS};
 use crate::shared::Shared;
 use crate::slot::{STATEMENT_DEPTH, Slot};
 
@@ -369,8 +368,7 @@ fn shapes(l: &Limits, slot: &SlotPlaces, bank: &BankPlaces) -> [(usize, usize); 
     // One bank for every thread and one more for every account: then a thread that finds no
     // free bank finds an account with two, whatever came before (see `merge` in the writer).
     // And one for whoever is none of the threads.
-    // And behind them each slot's scratch bank, which counts for a cluster that is sampled.
-    let banks = shared_banks(l) + l.threads;
+    let banks = bank_count(l);
     let baseline_stride = round_up(l.arena_lines * LINE_BYTES, PAGE);
     let events = (shared_chunks(l) + l.threads) * CHUNK_EVENTS;
     let text = long_text_words(l) * 8;
@@ -381,7 +379,7 @@ fn shapes(l: &Limits, slot: &SlotPlaces, bank: &BankPlaces) -> [(usize, usize); 
     [
         (size_of::<Control>(), 1),
         (1, l.classes),
-        (1, l.classes * (1 + SUBSETS)),
+        (1, l.classes),
         (1, l.threads),
         (size_of::<Rule>(), l.setup_objects),
         (1, l.objects),
@@ -421,14 +419,14 @@ fn shapes(l: &Limits, slot: &SlotPlaces, bank: &BankPlaces) -> [(usize, usize); 
         (1, l.metrics),
         (size_of::<metric::State>(), l.metrics),
         (round_up(l.metrics * 8, LINE_BYTES), l.threads),
-        (STRIPES * LINE_BYTES, l.classes),
+        (LINE_BYTES, l.classes),
         (LINE_BYTES, l.classes),
         (LINE_BYTES, DECISIONS),
     ]
 }
 
-/// Banks that readers sum: scratch banks are behind them.
-const fn shared_banks(l: &Limits) -> usize {
+/// Banks.
+const fn bank_count(l: &Limits) -> usize {
     l.threads + l.accounts + 1
 }
 
@@ -475,9 +473,9 @@ impl Geometry {
         }
     }
 
-    /// Banks that readers sum: each slot's scratch bank is behind them.
+    /// Banks.
     pub const fn banks(&self) -> usize {
-        shared_banks(&self.limits)
+        bank_count(&self.limits)
     }
 
     /// Where a region lies.

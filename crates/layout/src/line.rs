@@ -69,11 +69,24 @@ impl Line {
         bump_in::<COUNT, CELLS>(&self.cells, 1);
     }
 
+    /// Counts an event that stands for `weight`; the caller is the only writer.
+    #[inline(always)]
+    pub fn count_weighed(&self, weight: u32) {
+        bump_in::<COUNT, CELLS>(&self.cells, u64::from(weight));
+    }
+
     /// Counts an event and its ticks; the caller is the only writer.
     #[inline(always)]
     pub fn time(&self, ticks: u64) {
-        self.count();
-        bump_in::<SUM, CELLS>(&self.cells, ticks);
+        self.time_weighed(ticks, 1);
+    }
+
+    /// The same of one that stands for `weight`.
+    #[inline(always)]
+    pub fn time_weighed(&self, ticks: u64, weight: u32) {
+        self.count_weighed(weight);
+        let sum = ticks.wrapping_mul(u64::from(weight));
+        bump_in::<SUM, CELLS>(&self.cells, sum);
         if ticks < self.get(MIN) {
             self.set(MIN, ticks);
         }
@@ -82,21 +95,21 @@ impl Line {
         }
     }
 
-    /// Counts an event that took no time; the caller is the only writer.
+    /// Counts an event that took no time and stands for `weight`; the caller is the only writer.
     #[inline(always)]
-    pub fn at_once(&self, timed: bool) {
-        self.count();
+    pub fn at_once(&self, timed: bool, weight: u32) {
+        self.count_weighed(weight);
         if timed && self.get(MIN) != 0 {
             self.set(MIN, 0);
         }
     }
 
-    /// Counts `n` events that took these ticks together: of each, the mean is known. The caller is
-    /// the only writer.
+    /// Counts `n` events that took these ticks together: of each, the mean is known. Each stands for `weight`.
+    /// The caller is the only writer.
     #[inline]
-    pub fn time_many(&self, n: u64, ticks: u64) {
-        self.add(COUNT, n);
-        self.add(SUM, ticks);
+    pub fn time_many(&self, n: u64, ticks: u64, weight: u32) {
+        self.add(COUNT, n.wrapping_mul(u64::from(weight)));
+        self.add(SUM, ticks.wrapping_mul(u64::from(weight)));
         let each = if n > 1 { ticks / n } else { ticks };
         if each < self.get(MIN) {
             self.set(MIN, each);
@@ -107,22 +120,24 @@ impl Line {
     }
 
     /// The same into a line that many threads write.
-    pub fn time_many_shared(&self, n: u64, ticks: u64) {
+    pub fn time_many_shared(&self, n: u64, ticks: u64, weight: u32) {
         let each = if n > 1 { ticks / n } else { ticks };
-        self.cells[COUNT].fetch_add(n, Ordering::Relaxed);
-        self.cells[SUM].fetch_add(ticks, Ordering::Relaxed);
+        let weighed = |n: u64| n.wrapping_mul(u64::from(weight));
+        self.cells[COUNT].fetch_add(weighed(n), Ordering::Relaxed);
+        self.cells[SUM].fetch_add(weighed(ticks), Ordering::Relaxed);
         self.cells[MIN].fetch_max(!each, Ordering::Relaxed);
         self.cells[MAX].fetch_max(each, Ordering::Relaxed);
     }
 
     /// Counts into a line that many threads write: the slow way, for what found no line of its own.
-    pub fn time_shared(&self, ticks: u64, extra: u64) {
-        self.cells[COUNT].fetch_add(1, Ordering::Relaxed);
-        self.cells[SUM].fetch_add(ticks, Ordering::Relaxed);
+    pub fn time_shared(&self, ticks: u64, extra: u64, weight: u32) {
+        let weighed = |n: u64| n.wrapping_mul(u64::from(weight));
+        self.cells[COUNT].fetch_add(u64::from(weight), Ordering::Relaxed);
+        self.cells[SUM].fetch_add(weighed(ticks), Ordering::Relaxed);
         // The shared minimum is kept inverted, so that fresh zeroed memory means "none".
         self.cells[MIN].fetch_max(!ticks, Ordering::Relaxed);
         self.cells[MAX].fetch_max(ticks, Ordering::Relaxed);
-        self.cells[EXTRA].fetch_add(extra, Ordering::Relaxed);
+        self.cells[EXTRA].fetch_add(weighed(extra), Ordering::Relaxed);
     }
 
     /// Makes the line a fresh one: no counts, no minimum.

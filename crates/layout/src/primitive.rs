@@ -54,8 +54,36 @@ pub fn bump_in<const CELL: usize, const N: usize>(line: &[AtomicU64; N], n: u64)
     bump(&line[CELL], n);
 }
 
-/// Adds one to a 32-bit cell that only the calling thread writes; true when it wrapped to zero. One
+/// Adds to a 32-bit cell that only the calling thread writes; true when it wrapped. One
 /// instruction, as in [`bump`] and for the same reason.
+#[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+#[inline(always)]
+pub fn add_wraps(cell: &AtomicU32, n: u32) -> bool {
+    // SAFETY: as in `bump`, for four bytes.
+    unsafe {
+        core::arch::asm!(
+            "add dword ptr [{cell}], {n:e}",
+            "jc {wrapped}",
+            cell = in(reg) cell.as_ptr(),
+            n = in(reg) n,
+            wrapped = label { return true },
+            options(nostack),
+        );
+    }
+    false
+}
+
+/// Adds to a 32-bit cell that only the calling thread writes; true when it wrapped.
+#[cfg(not(all(target_arch = "x86_64", not(loom), not(miri))))]
+#[inline(always)]
+pub fn add_wraps(cell: &AtomicU32, n: u32) -> bool {
+    let (sum, wrapped) = cell.load(Ordering::Relaxed).overflowing_add(n);
+    cell.store(sum, Ordering::Relaxed);
+    wrapped
+}
+
+/// Adds one to a 32-bit cell that only the calling thread writes; true when it wrapped to zero. As
+/// [`add_wraps`], with one register fewer.
 #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
 #[inline(always)]
 pub fn increment(cell: &AtomicU32) -> bool {
@@ -76,7 +104,5 @@ pub fn increment(cell: &AtomicU32) -> bool {
 #[cfg(not(all(target_arch = "x86_64", not(loom), not(miri))))]
 #[inline(always)]
 pub fn increment(cell: &AtomicU32) -> bool {
-    let next = cell.load(Ordering::Relaxed).wrapping_add(1);
-    cell.store(next, Ordering::Relaxed);
-    next == 0
+    add_wraps(cell, 1)
 }

@@ -5,26 +5,18 @@ use crate::line::Line;
 use crate::primitive::{AtomicU64, Ordering};
 
 /// Event types that are sampled apart, by number: rows of `tare.setup_sampling`. Idle times go with waits.
-pub const GROUPS: usize = 4;
-/// Digests of statements.
-pub const STATEMENT: usize = 0;
+pub const GROUPS: usize = 3;
 /// Waits and idle times.
-pub const WAIT: usize = 1;
+pub const WAIT: usize = 0;
 /// Stages.
-pub const STAGE: usize = 2;
+pub const STAGE: usize = 1;
 /// Transactions.
-pub const TRANSACTION: usize = 3;
+pub const TRANSACTION: usize = 2;
 /// Their names.
-pub const GROUP_NAMES: [&str; GROUPS] = ["statement", "wait", "stage", "transaction"];
-
-/// Sets of groups: bit i = group i is observed. Each has an array of effective bytes.
-pub const SUBSETS: usize = 1 << GROUPS;
+pub const GROUP_NAMES: [&str; GROUPS] = ["wait", "stage", "transaction"];
 
 /// The largest N: a weight takes 16 bits.
 pub const MAX_RATE: u32 = 65_535;
-
-/// The threshold from which on statements are always kept, unless another is given.
-pub const DEFAULT_SLOW_MS: u64 = 10;
 
 /// The group that an event of this kind is sampled with; `None` for what is always counted.
 #[inline]
@@ -43,7 +35,7 @@ pub enum Rule {
     /// Every event is counted.
     #[default]
     Every,
-    /// One cluster in so many is observed.
+    /// A part in so many of all time is observed.
     OneIn(u32),
     /// As many as cost so many thousandths of a percent of the host's CPU.
     Budget(u32),
@@ -91,16 +83,13 @@ impl core::fmt::Display for Rule {
     }
 }
 
-/// Lines that a class's sample is spread over, so that threads seldom meet.
-pub const STRIPES: usize = 8;
-
-/// Cells of a sample's line: what was observed of one instrument in sampled clusters. Sums of squares are the
-/// bits of an f64.
+/// Cells of a sample's line: what was observed of one instrument in windows. One thread of the host writes them.
+/// Variances are the bits of an f64.
 pub mod sample {
     /// Events observed.
     pub const EVENTS: usize = 0;
-    /// Clusters that they were in.
-    pub const CLUSTERS: usize = 1;
+    /// Windows that they were in.
+    pub const WINDOWS: usize = 1;
     /// What they were counted as: events times weight.
     pub const WEIGHTED: usize = 2;
     /// Variance of the count.
@@ -111,47 +100,13 @@ pub mod sample {
     pub const USED: usize = 5;
 }
 
-/// What was observed of one row in one cluster.
-#[derive(Clone, Copy, Debug)]
-pub struct Observed {
-    /// Events.
-    pub events: u64,
-    /// Their ticks.
-    pub ticks: u64,
-    /// The weight that they carry.
-    pub weight: u64,
-}
-
-impl Observed {
-    /// Adds it to a sample that other threads may add to, too.
-    pub fn add_to(self, cells: &[AtomicU64]) {
-        let variance = self.weight as f64 * (self.weight.saturating_sub(1)) as f64;
-        let (events, ticks) = (self.events as f64, self.ticks as f64);
-        cells[sample::EVENTS].fetch_add(self.events, Ordering::Relaxed);
-        cells[sample::CLUSTERS].fetch_add(1, Ordering::Relaxed);
-        let weighted = self.events.wrapping_mul(self.weight);
-        cells[sample::WEIGHTED].fetch_add(weighted, Ordering::Relaxed);
-        add_real(&cells[sample::COUNT_VARIANCE], variance * events * events);
-        add_real(&cells[sample::SUM_VARIANCE], variance * ticks * ticks);
-    }
-}
-
-/// Adds to a cell that holds the bits of an f64.
-fn add_real(cell: &AtomicU64, n: f64) {
-    if n == 0.0 {
-        return;
-    }
-    let add = |bits: u64| Some((f64::from_bits(bits) + n).to_bits());
-    let _ = cell.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
-}
-
 /// A sample, read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sample {
     /// Events observed.
     pub events: u64,
-    /// Clusters that they were in.
-    pub clusters: u64,
+    /// Windows that they were in.
+    pub windows: u64,
     /// What they were counted as.
     pub weighted: u64,
     /// Variance of the count.
@@ -166,7 +121,7 @@ impl Sample {
         let get = |i: usize| cells[i].load(Ordering::Relaxed);
         Self {
             events: get(sample::EVENTS),
-            clusters: get(sample::CLUSTERS),
+            windows: get(sample::WINDOWS),
             weighted: get(sample::WEIGHTED),
             count_variance: f64::from_bits(get(sample::COUNT_VARIANCE)),
             sum_variance: f64::from_bits(get(sample::SUM_VARIANCE)),
@@ -178,7 +133,7 @@ impl Sample {
     pub fn plus(self, other: Self) -> Self {
         Self {
             events: self.events.wrapping_add(other.events),
-            clusters: self.clusters.wrapping_add(other.clusters),
+            windows: self.windows.wrapping_add(other.windows),
             weighted: self.weighted.wrapping_add(other.weighted),
             count_variance: self.count_variance + other.count_variance,
             sum_variance: self.sum_variance + other.sum_variance,
@@ -198,17 +153,17 @@ impl Sample {
         };
         Self {
             events: self.events.saturating_sub(before.events),
-            clusters: self.clusters.saturating_sub(before.clusters),
+            windows: self.windows.saturating_sub(before.windows),
             weighted: self.weighted.saturating_sub(before.weighted),
             count_variance: less(self.count_variance, before.count_variance),
             sum_variance: less(self.sum_variance, before.sum_variance),
         }
     }
 
-    /// Keeps it in a line, for [`Sample::since`].
+    /// Keeps it in a line.
     pub fn store(self, line: &Line) {
         line.set(sample::EVENTS, self.events);
-        line.set(sample::CLUSTERS, self.clusters);
+        line.set(sample::WINDOWS, self.windows);
         line.set(sample::WEIGHTED, self.weighted);
         line.set(sample::COUNT_VARIANCE, self.count_variance.to_bits());
         line.set(sample::SUM_VARIANCE, self.sum_variance.to_bits());
@@ -258,28 +213,21 @@ mod tests {
     #[test]
     fn samples_add_up_and_forget() {
         let line = Line::default();
-        for (events, weight) in [(3, 4), (1, 1)] {
-            Observed {
-                events,
-                ticks: 10 * events,
-                weight,
-            }
-            .add_to(&line.cells);
-        }
+        let one = Sample {
+            events: 3,
+            windows: 1,
+            weighted: 12,
+            count_variance: 108.0,
+            sum_variance: 10_800.0,
+        };
+        one.plus(one).store(&line);
         let sample = Sample::read(&line.cells);
-        assert_eq!(
-            (sample.events, sample.clusters, sample.weighted),
-            (4, 2, 13)
-        );
-        // 4 * 3 * 3^2; a weight of 1 adds none.
+        assert_eq!((sample.events, sample.windows, sample.weighted), (6, 2, 24));
         assert_eq!(
             (sample.count_variance, sample.sum_variance),
-            (108.0, 10_800.0)
+            (216.0, 21_600.0)
         );
-        let before = Line::default();
-        sample.store(&before);
-        assert_eq!(Sample::read(&before.cells), sample);
         assert_eq!(sample.since(sample), Sample::default());
-        assert_eq!(sample.plus(sample).since(sample), sample);
+        assert_eq!(sample.since(one), one);
     }
 }

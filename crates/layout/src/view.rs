@@ -18,7 +18,6 @@ use crate::line::{LINE_BYTES, Line};
 use crate::metric::{Metric, State};
 use crate::object::{Index, MetadataLock, Object, Prepared, Rule, TableHandle};
 use crate::primitive::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
-use crate::sampling::STRIPES;
 use crate::shared::Shared;
 use crate::slot::{STATEMENT_DEPTH, Slot};
 
@@ -120,19 +119,16 @@ impl<'a> View<'a> {
     /// Control with its arrays.
     #[inline]
     pub fn controls(&self) -> Controls<'a> {
-        let classes = self.geometry.limits.classes;
-        let (effective, observed) = self.all(Region::Effective).split_at(classes);
         Controls {
             control: self.control(),
             setup: self.all(Region::Setup),
-            effective,
-            observed,
+            effective: self.all(Region::Effective),
         }
     }
 
-    /// What was observed of a class by sampling: a line for each stripe of slots.
-    pub fn samples(&self, class: usize) -> &'a [Line] {
-        self.slice(Region::Samples, class, 0, STRIPES)
+    /// What was observed of a class by sampling.
+    pub fn sample(&self, class: usize) -> &'a Line {
+        self.one(Region::Samples, class)
     }
 
     /// What that was when the summaries by event name were truncated.

@@ -8,11 +8,10 @@ use tare_layout::sampling::{GROUPS, Rule, Sample};
 use crate::attach::Segment;
 use crate::error::WriteError;
 use crate::settings::gone;
-use crate::time::Clock;
 use crate::totals::Selection;
 
 impl Segment {
-    /// How the events of a group (of [`tare_layout::sampling`]) are sampled. Clusters that run keep their weight.
+    /// How the events of a group (of [`tare_layout::sampling`]) are sampled. Events that run keep their weight.
     ///
     /// # Errors
     /// As [`Segment::set_instrument`].
@@ -21,19 +20,6 @@ impl Segment {
             return Err(gone("event type", group as u64));
         }
         self.change(|view| view.control().set_rule(group, rule))
-    }
-
-    /// From how many milliseconds on a statement is always kept in the table of digests; 0 = none is for that.
-    ///
-    /// # Errors
-    /// As [`Segment::set_instrument`].
-    pub fn set_slow_ms(&self, ms: u64) -> Result<(), WriteError> {
-        self.change(|view| {
-            let per_second = view.header().ticks_per_second.load(Ordering::Relaxed);
-            let ticks = u128::from(per_second) * u128::from(ms) / 1000;
-            let ticks = u64::try_from(ticks).unwrap_or(u64::MAX);
-            view.control().slow_ticks.store(ticks, Ordering::SeqCst);
-        })
     }
 
     /// Forgets what was observed of classes: their summaries by event name were truncated.
@@ -59,10 +45,7 @@ pub fn was_sampled(view: View<'_>) -> bool {
 }
 
 fn of_all_time(view: View<'_>, class: usize) -> Sample {
-    let stripes = view.samples(class).iter();
-    stripes.fold(Sample::default(), |sum, line| {
-        sum.plus(Sample::read(&line.cells))
-    })
+    Sample::read(&view.sample(class).cells)
 }
 
 /// What was observed of a class since its summaries by event name were truncated.
@@ -72,17 +55,4 @@ pub fn of_class(view: View<'_>, class: usize) -> Sample {
     }
     let before = Sample::read(&view.samples_truncated(class).cells);
     of_all_time(view, class).since(before)
-}
-
-/// What was observed of a digest.
-pub fn of_digest(view: View<'_>, id: usize) -> Sample {
-    match view.geometry().limits.digests {
-        digests if was_sampled(view) && id < digests => Sample::read(&view.digest(id).sampled),
-        _ => Sample::default(),
-    }
-}
-
-/// The threshold of [`Segment::set_slow_ms`], in milliseconds.
-pub fn slow_ms(view: View<'_>, clock: &Clock) -> f64 {
-    clock.ps(view.control().slow_ticks.load(Ordering::Relaxed)) as f64 / 1e9
 }

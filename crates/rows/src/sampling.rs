@@ -16,15 +16,13 @@ pub struct Sampled {
     pub sampling: String,
     /// N.
     pub one_in: u64,
-    /// The threshold of digests, in milliseconds; other types have none.
-    pub slow_ms: Option<f64>,
 }
 
 static SETUP_SAMPLING: Spec<Sampled> = Spec::new(
     "tare",
     "setup_sampling",
-    "How events of each type are sampled. Statements, memory and errors are always counted exactly; `statement` \
-     means digests, `wait` includes idle times.",
+    "How events of each type are sampled. Statements, digests, memory and errors are always counted exactly; `wait` \
+     includes idle times.",
     &[&[
         col(
             "event_type",
@@ -35,27 +33,20 @@ static SETUP_SAMPLING: Spec<Sampled> = Spec::new(
         col(
             "sampling",
             "varchar(64)",
-            "`every`, `1/N` (one statement in N is observed whole) or `budget P %` (N is chosen so that \
+            "`every`, `1/N` (windows of time that are 1/N of it are observed) or `budget P %` (N is chosen so that \
              instrumentation takes no more of the program's CPU time); can be updated.",
             |r| r.sampling.as_str().into(),
         ),
         col("one_in", U64, "N at present.", |r| r.one_in.into()),
-        null(
-            "slow_ms",
-            "double",
-            "Statements that take so many milliseconds are kept whatever N is, 0 = none is for that; can be updated. \
-             NULL for types other than `statement`.",
-            |r| r.slow_ms.map_or(Cell::Null, Cell::Real),
-        ),
     ]],
     |view, _| view.snapshot.sampled(),
 )
 .keys(&[Key::Primary(&["event_type"])])
-.expect(4)
+.expect(3)
 .update(
     |r| i64::from(r.id),
     Update {
-        columns: &["sampling", "slow_ms"],
+        columns: &["sampling"],
         apply: |view, rowid, changes| view.snapshot.set_sampled(rowid as u32, changes),
     },
 );
@@ -67,10 +58,10 @@ pub struct Estimate {
     pub count: u64,
     /// SUM_TIMER_WAIT of the summary, in picoseconds.
     pub sum: u64,
-    /// Events that were observed in sampled clusters.
+    /// Events that were observed in windows.
     pub observed: u64,
-    /// Those clusters.
-    pub clusters: u64,
+    /// Those windows.
+    pub windows: u64,
     /// What those events were counted as.
     pub weighted: u64,
     /// Standard error of the count.
@@ -103,25 +94,6 @@ pub struct OfInstrument {
 }
 
 impl AsRef<Estimate> for OfInstrument {
-    fn as_ref(&self) -> &Estimate {
-        &self.estimate
-    }
-}
-
-/// An estimate of a digest.
-#[derive(Debug, Clone)]
-pub struct OfDigest {
-    /// The default schema.
-    pub schema: Option<Arc<str>>,
-    /// The digest; `None` = all else.
-    pub digest: Option<Arc<str>>,
-    /// Its text.
-    pub text: Option<Arc<str>>,
-    /// The figures.
-    pub estimate: Estimate,
-}
-
-impl AsRef<Estimate> for OfDigest {
     fn as_ref(&self) -> &Estimate {
         &self.estimate
     }
@@ -163,15 +135,14 @@ const fn figures<R: AsRef<Estimate>>() -> [Column<R>; 9] {
         col(
             "events_observed",
             U64,
-            "Events observed in sampled clusters: the sample's size.",
+            "Events observed in windows: the sample's size.",
             |r| r.as_ref().observed.into(),
         ),
         col(
-            "clusters",
+            "windows",
             U64,
-            "Statements, or times between two of a session, that these events were in. Below some 30 the error is \
-             known poorly.",
-            |r| r.as_ref().clusters.into(),
+            "Windows of time that these events were in. Below some 30 the error is known poorly.",
+            |r| r.as_ref().windows.into(),
         ),
         col(
             "events_represented",
@@ -189,12 +160,11 @@ const fn figures<R: AsRef<Estimate>>() -> [Column<R>; 9] {
 }
 
 static INSTRUMENT_FIGURES: [Column<OfInstrument>; 9] = figures();
-static DIGEST_FIGURES: [Column<OfDigest>; 9] = figures();
 
 static BY_INSTRUMENT: Spec<OfInstrument> = Spec::new(
     "tare",
     "sampling_by_instrument",
-    "How good the estimates by event name are: of each instrument that was observed in sampled clusters.",
+    "How good the estimates by event name are: of each instrument that was observed in windows.",
     &[
         &[col(
             "event_name",
@@ -207,33 +177,6 @@ static BY_INSTRUMENT: Spec<OfInstrument> = Spec::new(
     |view, _| view.snapshot.estimates(),
 )
 .keys(&[Key::Primary(&["event_name"])]);
-
-static BY_DIGEST: Spec<OfDigest> = Spec::new(
-    "tare",
-    "sampling_by_digest",
-    "How good the estimates by digest are: of each digest that was observed while statements were sampled.",
-    &[
-        &[
-            null(
-                "schema_name",
-                "varchar(64)",
-                "The default database.",
-                |r: &OfDigest| Cell::opt(r.schema.as_deref()),
-            ),
-            null(
-                "digest",
-                "varchar(64)",
-                "The digest; NULL for all statements that found no room.",
-                |r| Cell::opt(r.digest.as_deref()),
-            ),
-            null("digest_text", "longtext", "Its text.", |r| {
-                Cell::opt(r.text.as_deref())
-            }),
-        ],
-        &DIGEST_FIGURES,
-    ],
-    |view, _| view.snapshot.digest_estimates(),
-);
 
 /// What the governor decided.
 #[derive(Debug, Clone)]
@@ -307,4 +250,4 @@ static GOVERNOR: Spec<Decision> = Spec::new(
 .keys(&[Key::Primary(&["decision"])]);
 
 /// The tables of this file.
-pub static TABLES: &[&dyn Table] = &[&SETUP_SAMPLING, &BY_INSTRUMENT, &BY_DIGEST, &GOVERNOR];
+pub static TABLES: &[&dyn Table] = &[&SETUP_SAMPLING, &BY_INSTRUMENT, &GOVERNOR];

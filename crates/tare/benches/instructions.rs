@@ -75,7 +75,7 @@ fn memory(_: &Objects, n: usize) {
 struct Figure(&'static str, State, Body, u64);
 
 #[cfg(feature = "instrument")]
-const FIGURES: [Figure; 31] = [
+const FIGURES: [Figure; 32] = [
     Figure("floor", State::Disabled, floor, 8),
     Figure("disabled", State::Disabled, event, 12),
     Figure("off", State::Off, event, 40),
@@ -110,6 +110,12 @@ const FIGURES: [Figure; 31] = [
         State::Sampled,
         statement_full,
         9_000,
+    ),
+    Figure(
+        "statement_full_observed",
+        State::Observed,
+        statement_full,
+        16_500,
     ),
     Figure("statement_full_kept", State::Kept, statement_full, 18_500),
 ];
@@ -188,6 +194,17 @@ fn enter(state: State) {
     if matches!(state, State::Watched) {
         tare::watch_settings();
         with_view(wait_for_followed);
+    }
+    #[cfg(feature = "instrument")]
+    if matches!(state, State::Sampled | State::Observed) {
+        // The clock of windows stands still from here on.
+        let mut windows = tare::settings::ByHand::begin().expect("nobody else opens windows");
+        let mut now = 0;
+        while {
+            now = windows.at(now).expect("windows");
+            windows.is_open() != matches!(state, State::Observed)
+        } {}
+        std::mem::forget(windows);
     }
 }
 

@@ -6,8 +6,8 @@ pub use tare_layout::control::Timer;
 pub use tare_layout::geometry::Limits;
 
 use tare_layout::Kind;
+use tare_layout::sampling::GROUPS;
 pub use tare_layout::sampling::Rule;
-use tare_layout::sampling::{DEFAULT_SLOW_MS, GROUPS};
 
 /// How an instrument starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +47,6 @@ pub enum LockTiming {
 pub struct Sampling {
     /// How events of each type are sampled, by [`GROUP_NAMES`](tare_layout::sampling::GROUP_NAMES).
     pub rules: [Rule; GROUPS],
-    /// Statements that take so many milliseconds are always kept in the table of digests; 0 = none is for that.
-    pub slow_ms: u64,
     /// What chance begins with; `None`: the clock.
     pub seed: Option<u64>,
 }
@@ -57,7 +55,6 @@ impl Default for Sampling {
     fn default() -> Self {
         Self {
             rules: [Rule::Every; GROUPS],
-            slow_ms: DEFAULT_SLOW_MS,
             seed: None,
         }
     }

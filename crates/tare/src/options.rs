@@ -108,8 +108,8 @@ pub enum OptionError {
 }
 
 const NUMBER: &str = "a whole number, or -1 for the default";
-const SAMPLING: &str = "every, 1/N or budget P %, of sampling or of one type: sampling_statement, \
-     sampling_wait, sampling_stage, sampling_transaction";
+const SAMPLING: &str = "every, 1/N or budget P %, of sampling or of one type: sampling_wait, \
+     sampling_stage, sampling_transaction";
 const SWITCH: &str = "ON or OFF";
 const INSTRUMENT: &str = "PATTERN=VALUE, where VALUE is ON, OFF or COUNTED: 'wait/synch/%=COUNTED'";
 
@@ -161,10 +161,7 @@ impl Config {
             return Ok(());
         }
         if let Some(of) = name.strip_prefix("sampling") {
-            return self.sampling(of, value).ok_or_else(|| match of {
-                "_slow_ms" => wrong("a number of milliseconds, or 0 for none"),
-                _ => wrong(SAMPLING),
-            });
+            return self.sampling(of, value).ok_or_else(|| wrong(SAMPLING));
         }
         let found = SIZES.iter().find(|(known, _)| *known == name);
         let (_, size) = found.ok_or_else(|| OptionError::Unknown(name.into()))?;
@@ -178,12 +175,11 @@ impl Config {
         Ok(())
     }
 
-    /// `sampling`, of all event types or of one, and what goes with it.
+    /// `sampling`, of all event types or of one.
     fn sampling(&mut self, of: &str, value: &str) -> Option<()> {
         let sampling = &mut self.sampling;
         match of {
             "" => sampling.rules = [Rule::parse(value)?; GROUPS],
-            "_slow_ms" => sampling.slow_ms = value.trim().parse().ok()?,
             of => {
                 let group = of.strip_prefix('_')?;
                 let group = GROUP_NAMES.iter().position(|name| *name == group)?;
@@ -248,15 +244,9 @@ mod tests {
         let mut config = Config::default();
         assert_eq!(config.option("sampling", "1/16"), Ok(()));
         assert_eq!(config.option("sampling-stage", "every"), Ok(()));
-        assert_eq!(config.option("sampling_slow_ms", "250"), Ok(()));
         let one = Rule::OneIn(16);
-        assert_eq!(config.sampling.rules, [one, one, Rule::Every, one]);
-        assert_eq!(config.sampling.slow_ms, 250);
-        for (name, value) in [
-            ("sampling", "16"),
-            ("sampling_memory", "1/16"),
-            ("sampling_slow_ms", "slow"),
-        ] {
+        assert_eq!(config.sampling.rules, [one, Rule::Every, one]);
+        for (name, value) in [("sampling", "16"), ("sampling_memory", "1/16")] {
             assert!(config.option(name, value).is_err(), "{name}");
         }
     }

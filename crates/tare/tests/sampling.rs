@@ -4,14 +4,14 @@
 mod support;
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use support::{Random, Running, scale, start};
-use tare::transaction::{Isolation, Mode};
+use tare::settings::ByHand;
+use tare::transaction::Mode;
 use tare::{Class, Config, Counter, Operation, Rule, Sampling};
 use tare_layout::governor::{Reason, at as at_decision};
 use tare_layout::line::memory as at;
-use tare_layout::sampling::{GROUPS, STATEMENT, Sample, WAIT};
+use tare_layout::sampling::{GROUPS, STAGE, Sample, TRANSACTION, WAIT};
 use tare_layout::shared::Lost;
 
 tare::classes! {
@@ -46,16 +46,6 @@ tare::classes! {
     static CLIENT: Thread = "thread/sampling/client";
 }
 
-/// Tables: a statement on each has a digest of its own.
-const TABLES: [&str; 20] = [
-    "t00", "t01", "t02", "t03", "t04", "t05", "t06", "t07", "t08", "t09", "t10", "t11", "t12",
-    "t13", "t14", "t15", "t16", "t17", "t18", "t19",
-];
-
-fn text(table: &str) -> String {
-    format!("SELECT a FROM {table}")
-}
-
 /// The waits of a statement, each with so many events.
 const WAITS: [&Class; 20] = [
     &W0, &W1, &W2, &W3, &W4, &W5, &W6, &W7, &W8, &W9, &W10, &W11, &W12, &W13, &W14, &W15, &W16,
@@ -71,36 +61,65 @@ fn sampled(rule: Rule, seed: u64) -> Running {
     start(Config {
         sampling: Sampling {
             rules: [rule; GROUPS],
-            // By length, a statement would be in or out as the machine is busy.
-            slow_ms: 0,
             seed: Some(seed),
         },
         ..Config::everything()
     })
 }
 
-/// Changes N as a reader does.
-fn set(tare: &Running, group: usize, rule: Rule) {
-    let control = tare.view.control();
-    let was_sampling = control.is_sampling();
-    control.set_rule(group, rule);
-    if control.is_sampling() != was_sampling {
+const MS: u64 = 1_000_000;
+
+/// Windows by a clock that stands still unless it is told otherwise.
+struct Clock {
+    windows: ByHand,
+    now: u64,
+    due: u64,
+}
+
+impl Clock {
+    fn new() -> Self {
+        let mut clock = Self {
+            windows: ByHand::begin().expect("nobody else opens windows"),
+            now: MS,
+            due: 0,
+        };
+        clock.pass(0);
+        clock
+    }
+
+    fn pass(&mut self, ns: u64) {
+        self.now += ns;
+        if self.now >= self.due {
+            self.due = self.windows.at(self.now).unwrap_or(u64::MAX);
+        }
+    }
+
+    /// Until a window is open, or none is.
+    fn until(&mut self, is_open: bool) {
+        while self.windows.is_open() != is_open {
+            self.pass(MS / 10);
+        }
+    }
+
+    /// Changes N as a reader does.
+    fn set(&mut self, tare: &Running, group: usize, rule: Rule) {
+        let control = tare.view.control();
+        control.set_rule(group, rule);
         tare.recompute();
+        self.due = 0;
+        self.pass(0);
+    }
+
+    fn set_all(&mut self, tare: &Running, rule: Rule) {
+        (0..GROUPS).for_each(|group| self.set(tare, group, rule));
     }
 }
 
-fn set_all(tare: &Running, rule: Rule) {
-    (0..GROUPS).for_each(|group| set(tare, group, rule));
-}
-
 fn sample(tare: &Running, class: &Class) -> Sample {
-    let Some(class) = tare.class_number(class.name()) else {
-        return Sample::default();
-    };
-    let stripes = tare.view.samples(class).iter();
-    stripes.fold(Sample::default(), |sum, line| {
-        sum.plus(Sample::read(&line.cells))
-    })
+    match tare.class_number(class.name()) {
+        Some(class) => Sample::read(&tare.view.sample(class).cells),
+        None => Sample::default(),
+    }
 }
 
 /// COUNT_STAR of an instrument, all lines of its row together.
@@ -113,18 +132,11 @@ fn count(tare: &Running, class: &Class) -> u64 {
         .sum()
 }
 
-/// Count and sample of a digest, by its text.
-fn digest(tare: &Running, text: &str) -> (u64, Sample) {
-    let all = tare.digests();
-    let found = all.iter().find(|(_, known)| known.contains(text));
-    found.map_or((0, Sample::default()), |(id, _)| {
-        let sample = Sample::read(&tare.view.digest(*id as usize).sampled);
-        (tare.digest(*id).count, sample)
-    })
-}
-
 /// N where it does not change.
 const N: u32 = 4;
+/// What a statement takes, and a window with this N on average.
+const STATEMENT_NS: u64 = 4 * MS;
+const WINDOW_NS: u64 = 20 * MS;
 
 /// How many events of each wait there are in statement `i` of a run.
 type Load = fn(i: usize, random: &mut Random) -> [u64; WAITS.len()];
@@ -140,26 +152,21 @@ fn bursty(_: usize, random: &mut Random) -> [u64; WAITS.len()] {
     })
 }
 
-/// With the period that N has.
+/// With the period that windows have.
 fn periodic(i: usize, _: &mut Random) -> [u64; WAITS.len()] {
-    std::array::from_fn(|wait| {
-        if i % N as usize == wait % N as usize {
-            5
-        } else {
-            1
-        }
-    })
+    let period = (WINDOW_NS / STATEMENT_NS) as usize;
+    std::array::from_fn(|wait| if i % period == wait % period { 5 } else { 1 })
 }
 
-/// One statement with these waits; what was counted beside the engine.
-fn statement(i: usize, events: &[u64; WAITS.len()]) {
-    let statement = tare::statement::start(&QUERY);
-    statement.text(&text(TABLES[i % TABLES.len()]));
+/// One statement with these waits, in which time passes.
+fn statement(clock: &mut Clock, events: &[u64; WAITS.len()]) {
+    let _statement = tare::statement::start(&QUERY);
     tare::stage::set(&S0);
     for (class, n) in WAITS.into_iter().zip(events) {
         for _ in 0..*n {
             drop(tare::wait::start(class, Operation::Lock));
         }
+        clock.pass(STATEMENT_NS / WAITS.len() as u64);
     }
     tare::stage::set(&S1);
 }
@@ -184,40 +191,41 @@ impl Coverage {
 
 fn check_coverage(seed: u64, load: Load, rule: impl Fn(usize) -> Rule) {
     let tare = sampled(rule(0), seed);
+    let mut clock = Clock::new();
     let mut random = Random(seed | 1);
-    let (runs, statements) = (200, scale(3_200, 16_000));
-    let (mut waits, mut digests) = (Coverage::default(), Coverage::default());
-    let mut done = 0;
+    let (runs, statements) = (200, scale(4_000, 16_000));
+    let mut waits = Coverage::default();
+    let (mut done, mut all, mut estimated) = (0, 0, 0);
     for _ in 0..runs {
         let counts = || WAITS.map(|class| (count(&tare, class), sample(&tare, class)));
-        let of_digests = || TABLES.map(|table| digest(&tare, table));
-        let (before, digests_before) = (counts(), of_digests());
+        let before = counts();
         let mut exact = [0; WAITS.len()];
         for _ in 0..statements {
             if rule(done) != rule(done.saturating_sub(1)) {
-                set_all(&tare, rule(done));
+                clock.set_all(&tare, rule(done));
             }
             let events = load(done, &mut random);
-            statement(done, &events);
+            statement(&mut clock, &events);
             exact.iter_mut().zip(events).for_each(|(sum, n)| *sum += n);
             done += 1;
         }
+        // Each run is of whole strata.
+        clock.set_all(&tare, rule(done));
         for ((exact, now), before) in exact.into_iter().zip(counts()).zip(before) {
             let error = now.1.since(before.1).count_variance.sqrt();
             waits.add(exact, now.0 - before.0, error);
-        }
-        for (now, before) in of_digests().into_iter().zip(digests_before) {
-            let error = now.1.since(before.1).count_variance.sqrt();
-            let exact = statements / TABLES.len();
-            digests.add(exact as u64, now.0 - before.0, error);
+            all += exact;
+            estimated += now.0 - before.0;
         }
     }
     assert_eq!(count(&tare, &QUERY), done as u64, "statements are exact");
-    for (of, coverage) in [("waits", &waits), ("digests", &digests)] {
-        let percent = coverage.percent();
-        println!("{of}: {percent:.1} % of {}", coverage.all);
-        assert!((92.0..=98.0).contains(&percent), "{of}: {percent:.1} %");
-    }
+    let (percent, off) = (waits.percent(), estimated as f64 / all as f64 - 1.0);
+    println!(
+        "{percent:.1} % of {}, together {:+.2} % off",
+        waits.all,
+        100.0 * off
+    );
+    assert!((92.0..=98.0).contains(&percent), "{percent:.1} %");
     assert_eq!(tare.losses(), []);
 }
 
@@ -232,18 +240,36 @@ fn intervals_cover_a_bursty_load() {
 }
 
 #[test]
-fn intervals_cover_a_load_with_the_period_of_n() {
+fn intervals_cover_a_load_with_the_period_of_windows() {
     check_coverage(3, periodic, |_| Rule::OneIn(N));
 }
 
 #[test]
 fn intervals_cover_while_n_changes_all_the_time() {
-    check_coverage(4, bursty, |i| match i / 5 % 4 {
+    check_coverage(4, bursty, |i| match i / 25 % 4 {
         0 => Rule::OneIn(2),
         1 => Rule::OneIn(10),
         2 => Rule::OneIn(3),
         _ => Rule::OneIn(7),
     });
+}
+
+#[test]
+fn a_load_that_is_slower_in_windows_is_counted_whole() {
+    let tare = sampled(Rule::OneIn(N), 22);
+    let mut clock = Clock::new();
+    let n = scale(400_000, 4_000_000) as u64;
+    for _ in 0..n {
+        let _statement = tare::statement::start(&QUERY);
+        drop(tare::wait::start(&W0, Operation::Lock));
+        let is_open = clock.windows.is_open();
+        clock.pass(if is_open { 50_000 } else { 40_000 });
+    }
+    clock.set_all(&tare, Rule::Every);
+    let off = count(&tare, &W0) as f64 / n as f64 - 1.0;
+    println!("{:+.2} % off", 100.0 * off);
+    // By time alone it would be 16 % too few.
+    assert!(off.abs() < 0.03, "{off}");
 }
 
 /// Six standard errors: what is that far off is no accident, whatever the seed.
@@ -254,9 +280,11 @@ fn is_near(exact: u64, estimate: u64, error: f64) -> bool {
 #[test]
 fn what_is_not_sampled_is_exact() {
     let tare = sampled(Rule::OneIn(5), 11);
+    let mut clock = Clock::new();
     let n = 1_000;
     for i in 0..n {
         let outer = tare::statement::start(&QUERY);
+        outer.text("SELECT a FROM t");
         outer.rows_sent(2);
         tare::memory::allocated(&HEAP, 100);
         {
@@ -264,6 +292,7 @@ fn what_is_not_sampled_is_exact() {
             inner.text("SELECT 1");
             tare::memory::allocated(&HEAP, 10);
         }
+        clock.pass(MS);
         if i % 2 == 0 {
             outer.error(1062, "23000", "twice");
         }
@@ -283,67 +312,78 @@ fn what_is_not_sampled_is_exact() {
         (110 * n, 100 * n)
     );
     assert_eq!(tare.cell(&QUERY, 1, 1 + Counter::RowsSent as usize), 2 * n);
-    let (inner, sample) = digest(&tare, "SELECT ?");
-    assert!(is_near(n, inner, sample.count_variance.sqrt()), "{inner}");
+    for (id, _) in tare.digests() {
+        assert_eq!(tare.digest(id).count, n);
+    }
+    assert_eq!(tare.digests().len(), 2);
 }
 
 #[test]
 fn an_event_has_the_weight_of_where_it_began() {
     let tare = sampled(Rule::OneIn(4), 12);
-    let mode = Mode {
-        isolation: Isolation::Serializable,
-        ..Mode::default()
-    };
-    let n = 3_000;
-    let trx = || tare.total(&TRX).count;
-    for i in 0..n {
-        // In statement 1, ending in statement 3, with N changed between.
-        let first = tare::statement::start(&QUERY);
-        let transaction = tare::transaction::start(&TRX, mode);
-        let wait = tare::wait::start(&FILE, Operation::Read);
-        drop(first);
-        set_all(
-            &tare,
-            if i % 2 == 0 {
-                Rule::OneIn(3)
-            } else {
-                Rule::OneIn(6)
-            },
-        );
-        let second = tare::statement::start(&QUERY);
-        drop(wait);
-        drop(second);
-        let third = tare::statement::start(&QUERY);
-        transaction.commit();
-        drop(third);
-    }
-    assert_eq!(count(&tare, &QUERY), 3 * n);
-    let sample_of = |class| sample(&tare, class);
-    for (class, estimate) in [(&TRX, trx()), (&FILE, count(&tare, &FILE))] {
-        let error = sample_of(class).count_variance.sqrt();
-        assert!(
-            error > 0.0 && is_near(n, estimate, error),
-            "{} {estimate}",
-            class.name()
-        );
-        let sample = sample_of(class);
-        assert_eq!(sample.weighted, estimate);
-    }
+    let mut clock = Clock::new();
+    clock.until(true);
+    let transaction = tare::transaction::start(&TRX, Mode::default());
+    let mut wait = tare::wait::start(&FILE, Operation::Read);
+    tare::stage::set(&S0);
+    wait.bytes(10);
+    clock.until(false);
+    assert!(!tare::transaction::start(&TRX, Mode::default()).is_recorded());
+    assert!(!tare::wait::start(&FILE, Operation::Read).is_running());
+    tare::stage::set(&S1);
+    clock.set_all(&tare, Rule::OneIn(6));
+    clock.until(true);
+    drop(wait);
+    transaction.commit();
+    assert_eq!(count(&tare, &TRX), 4);
+    let read = tare.line(&FILE, 0);
+    assert_eq!((read.count, read.extra, read.buckets), (4, 40, 4));
+    assert_eq!(count(&tare, &S0), 4);
+    // It began outside.
+    tare::stage::end();
+    assert_eq!(count(&tare, &S1), 0);
+    drop(tare::wait::start(&FILE, Operation::Read));
+    assert_eq!(count(&tare, &FILE), 10);
+    clock.set_all(&tare, Rule::Every);
+    drop(tare::wait::start(&FILE, Operation::Read));
+    assert_eq!(count(&tare, &FILE), 11);
 }
 
 #[test]
-fn stages_go_on_across_statements() {
+fn a_stage_that_begins_in_a_window_does_not_begin_where_its_statement_did() {
+    let tare = sampled(Rule::OneIn(4), 20);
+    let mut clock = Clock::new();
+    clock.until(false);
+    let statement = tare::statement::start(&QUERY);
+    tare::stage::set(&S0);
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    clock.until(true);
+    tare::stage::set(&S1);
+    tare::stage::end();
+    let stage = tare.total(&S1);
+    drop(statement);
+    let whole = tare.total(&QUERY);
+    assert_eq!((stage.count, whole.count), (4, 1));
+    assert!(stage.max < whole.sum, "{stage:?} {whole:?}");
+}
+
+#[test]
+fn stages_are_shown_and_go_on_across_statements() {
     let tare = sampled(Rule::OneIn(4), 13);
+    let mut clock = Clock::new();
     let n = 3_000;
     for _ in 0..n {
         // Between statements a stage begins, which the next one ends.
         tare::stage::set(&S0);
+        clock.pass(MS);
         let statement = tare::statement::start(&QUERY);
         tare::stage::set(&S1);
+        clock.pass(MS);
         drop(statement);
     }
     for class in [&S0, &S1] {
         let error = sample(&tare, class).count_variance.sqrt();
+        assert!(error > 0.0);
         assert!(is_near(n, count(&tare, class), error), "{}", class.name());
     }
 }
@@ -351,63 +391,42 @@ fn stages_go_on_across_statements() {
 #[test]
 fn each_type_has_a_rate_of_its_own() {
     let tare = sampled(Rule::Every, 14);
-    set(&tare, WAIT, Rule::OneIn(10));
-    set(&tare, STATEMENT, Rule::OneIn(3));
-    let n = 4_000;
-    for i in 0..n {
-        statement(i, &few([1, 0, 0, 0, 0, 0]));
+    let mut clock = Clock::new();
+    clock.set(&tare, WAIT, Rule::OneIn(10));
+    clock.set(&tare, TRANSACTION, Rule::OneIn(3));
+    let n = 8_000;
+    for _ in 0..n {
+        drop(tare::transaction::start(&TRX, Mode::default()));
+        statement(&mut clock, &few([1, 0, 0, 0, 0, 0]));
     }
-    assert_eq!(count(&tare, &S0), n as u64, "stages are all there");
-    let waits = sample(&tare, &W0);
-    assert!((200..700).contains(&waits.clusters), "{waits:?}");
-    assert!(is_near(
-        n as u64,
-        count(&tare, &W0),
-        waits.count_variance.sqrt()
-    ));
-    let (seen, of_digest) = digest(&tare, TABLES[0]);
-    assert!((30..110).contains(&of_digest.clusters), "{of_digest:?}");
-    assert!(is_near(
-        n as u64 / 20,
-        seen,
-        of_digest.count_variance.sqrt()
-    ));
-}
-
-#[test]
-fn a_slow_statement_is_always_kept() {
-    let tare = start(Config {
-        sampling: Sampling {
-            rules: [Rule::OneIn(60_000); GROUPS],
-            slow_ms: 1,
-            seed: Some(15),
-        },
-        ..Config::everything()
-    });
-    let long = "SELECT 'x' FROM slow_one WHERE a IN (1, 2, 3)";
-    for _ in 0..5 {
-        let statement = tare::statement::start(&QUERY);
-        statement.text(long);
-        statement.rows_sent(7);
-        // A sleep may be longer than asked for, and never shorter.
-        std::thread::sleep(Duration::from_millis(2));
+    assert_eq!(count(&tare, &S0), n, "stages are all there");
+    assert_eq!(tare.view.control().rule(STAGE), Rule::Every);
+    for (class, one_in) in [(&W0, 10), (&TRX, 3)] {
+        let sample = sample(&tare, class);
+        let (share, name) = (
+            n as f64 / sample.events as f64 / one_in as f64,
+            class.name(),
+        );
+        assert!((0.7..1.4).contains(&share), "{name} {sample:?}");
+        let error = sample.count_variance.sqrt();
+        assert!(is_near(n, count(&tare, class), error), "{name} {sample:?}");
     }
-    let (seen, sample) = digest(&tare, "slow_one");
-    assert_eq!((seen, sample.events, sample.weighted), (5, 5, 5));
-    assert_eq!(sample.count_variance, 0.0);
 }
 
 #[test]
 fn locks_and_files_are_sampled_by_instance() {
     let tare = sampled(Rule::OneIn(4), 16);
+    let mut clock = Clock::new();
     let lock = tare::sync::Mutex::new(&LOCK, 0u64);
-    let n = 2_000;
+    let n = 4_000;
     for _ in 0..n {
-        let _statement = tare::statement::start(&QUERY);
         *lock.lock() += 1;
         let mut wait = tare::wait::start(&FILE, Operation::Write);
         wait.bytes(10);
+        clock.pass(MS);
     }
+    // Outside of statements one time waits for its histogram.
+    drop(tare::statement::start(&QUERY));
     let sampled = sample(&tare, &LOCK);
     assert!(is_near(
         n,
@@ -428,35 +447,55 @@ fn locks_and_files_are_sampled_by_instance() {
 #[test]
 fn threads_come_and_go_while_n_changes() {
     let tare = sampled(Rule::OneIn(8), 17);
-    let (threads, n) = (8, scale(400, 10_000));
-    std::thread::scope(|scope| {
-        for thread in 0..threads {
-            scope.spawn(move || {
+    let mut clock = Clock::new();
+    let (threads, n) = (8, scale(4_000, 100_000));
+    let exact: [u64; 2] = std::thread::scope(|scope| {
+        let of_thread = |thread: usize| {
+            move || {
                 tare::thread::register(&CLIENT);
+                let mut done = [0; 2];
                 for i in 0..n {
                     if i % 50 == 0 {
                         tare::thread::set_processlist_id(1 + i as u64);
                         tare::thread::set_account(["ann", "bob"][(i / 50 + thread) % 2], "here");
                     }
-                    statement(i, &few([1, 0, 2, 0, 0, 0]));
-                    drop(tare::wait::start(&W5, Operation::Lock));
+                    let _statement = tare::statement::start(&QUERY);
+                    drop(tare::wait::start(&W0, Operation::Lock));
+                    drop(tare::wait::start(&W2, Operation::Lock));
+                    drop(tare::wait::start(&W2, Operation::Lock));
+                    done[0] += 1;
+                    done[1] += 2;
                 }
-            });
-        }
-        for i in 0..200 {
-            set_all(&tare, [Rule::OneIn(2), Rule::Every, Rule::OneIn(32)][i % 3]);
+                done
+            }
+        };
+        let clients: Vec<_> = (0..threads)
+            .map(|thread| scope.spawn(of_thread(thread)))
+            .collect();
+        let mut i = 0;
+        while clients.iter().any(|client| !client.is_finished()) {
+            let rule = [Rule::OneIn(2), Rule::Every, Rule::OneIn(3)][i / 40 % 3];
+            if i % 40 == 0 {
+                clock.set_all(&tare, rule);
+            }
+            clock.pass(4 * MS);
+            i += 1;
             std::thread::yield_now();
         }
+        let done = clients
+            .into_iter()
+            .map(|client| client.join().expect("a client"));
+        done.fold([0; 2], |sum, done| [sum[0] + done[0], sum[1] + done[1]])
     });
-    let all = (threads * n) as u64;
-    assert_eq!(count(&tare, &QUERY), all);
-    for (class, exact) in [(&W0, all), (&W2, 2 * all), (&W5, all)] {
-        let error = sample(&tare, class).count_variance.sqrt();
+    clock.set_all(&tare, Rule::Every);
+    assert_eq!(count(&tare, &QUERY), (threads * n) as u64);
+    for (class, exact) in [(&W0, exact[0]), (&W2, exact[1])] {
+        // How much of the load is in a window is the scheduler's business here; what was counted was seen.
+        let sample = sample(&tare, class);
+        let (estimate, name) = (count(&tare, class), class.name());
         assert!(
-            is_near(exact, count(&tare, class), error),
-            "{}: {} for {exact}, give or take {error}",
-            class.name(),
-            count(&tare, class)
+            estimate > 0 && sample.weighted <= estimate,
+            "{name} {sample:?} {exact}"
         );
     }
     assert_eq!(tare.lost(Lost::Rows), 0);
@@ -465,15 +504,30 @@ fn threads_come_and_go_while_n_changes() {
 #[test]
 fn every_again_is_exact_at_once() {
     let tare = sampled(Rule::OneIn(100), 18);
-    for i in 0..500 {
-        statement(i, &few([1; 6]));
+    let mut clock = Clock::new();
+    for _ in 0..500 {
+        statement(&mut clock, &few([1; 6]));
     }
-    set_all(&tare, Rule::Every);
+    clock.set_all(&tare, Rule::Every);
     let before = count(&tare, &W0);
-    for i in 0..500 {
-        statement(i, &few([1; 6]));
+    for _ in 0..500 {
+        statement(&mut clock, &few([1; 6]));
     }
     assert_eq!(count(&tare, &W0) - before, 500);
+}
+
+#[test]
+fn the_first_statement_starts_the_thread_that_opens_windows() {
+    let tare = sampled(Rule::OneIn(16), 21);
+    let mut n = 0;
+    // As long as it takes, in either way.
+    for is_open in [false, true] {
+        while tare::wait::start(&FILE, Operation::Read).is_running() != is_open {
+            drop(tare::statement::start(&QUERY));
+            n += 1;
+        }
+    }
+    assert_eq!(count(&tare, &QUERY), n);
 }
 
 #[test]
@@ -489,12 +543,13 @@ fn a_budget_sets_n_and_says_why() {
     // As long as it takes: the governor has a thread of its own.
     while decided().is_none() {
         for _ in 0..1_000 {
-            statement(n, &few([5; 6]));
+            let _statement = tare::statement::start(&QUERY);
+            drop(tare::wait::start(&W0, Operation::Lock));
             n += 1;
         }
     }
     assert_eq!(decided(), Some(Reason::Over as u64));
     let rates = tare.view.control().sampling.iter();
     assert!(rates.map(|n| n.load(Ordering::Relaxed)).max() > Some(1));
-    assert_eq!(count(&tare, &QUERY), n as u64);
+    assert_eq!(count(&tare, &QUERY), n);
 }

@@ -107,11 +107,11 @@ mod tests {
 
     #[test]
     fn rules_are_told_shortly() {
-        let none = of(&[("statement", "every", 1), ("wait", "every", 1)]);
+        let none = of(&[("stage", "every", 1), ("wait", "every", 1)]);
         assert!(!none.is_on());
-        let all = of(&[("statement", "1/16", 16), ("wait", "1/16", 16)]);
+        let all = of(&[("stage", "1/16", 16), ("wait", "1/16", 16)]);
         assert_eq!(all.words(), "1/16");
-        let some = of(&[("statement", "every", 1), ("wait", "budget 1 %", 7)]);
+        let some = of(&[("stage", "every", 1), ("wait", "budget 1 %", 7)]);
         assert_eq!(some.words(), "wait budget 1 %, now 1/7");
         assert_eq!(some.rule("idle").as_deref(), Some("budget 1 %, now 1/7"));
         assert_eq!(some.rule("statement"), None);

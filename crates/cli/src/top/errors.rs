@@ -33,7 +33,7 @@ impl Errors {
         Self(rows.into_iter().filter_map(row).collect())
     }
 
-    /// Writes into each row what its count may be off by. Clusters are independent, so variances add up, and what
+    /// Writes into each row what its count may be off by. Strata of windows are independent, so variances add up, and what
     /// came in the interval is a difference; one that fell was truncated meanwhile.
     pub fn fill(
         &self,

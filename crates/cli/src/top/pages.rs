@@ -20,8 +20,6 @@ const STATEMENTS: Sheet = Sheet {
     drill: Drill::Executions,
     instruments: "statement/%",
     consumer: "statements_digest",
-    estimated: "statement",
-    errors: "SELECT schema_name, digest, count_error FROM tare.sampling_by_digest",
     ..sheet(
         "statements",
         "FROM performance_schema.events_statements_summary_by_digest WHERE COUNT_STAR > 0",
@@ -29,7 +27,6 @@ const STATEMENTS: Sheet = Sheet {
             TIME,
             SHARE,
             col("CALLS", "COUNT_STAR", Measure::Count, 8),
-            ERROR,
             AVERAGE,
             col("SENT", "SUM_ROWS_SENT", Measure::Count, 8),
             col("EXAMINED", "SUM_ROWS_EXAMINED", Measure::Count, 8),

@@ -358,15 +358,27 @@ fn little_is_drawn_again_when_little_changed() {
 
 #[test]
 fn estimates_are_marked_with_their_error() {
-    let mut view = view();
+    let page = &PAGES[1];
+    let mut view = view_of(page);
+    let waits = |count: u64, second: u64| {
+        let name = Cell::Text("wait/io/file/sql/binlog".into());
+        let numbers = [count * MS, count, MS].map(Cell::Unsigned);
+        let row = numbers.into_iter().chain([name]).collect();
+        Snapshot::of(
+            page,
+            vec![row],
+            Instant::now() + Duration::from_secs(second),
+        )
+    };
+    let mut rows = between(page, Some(&waits(10, 0)), &waits(30, 2));
+    answer(&mut view, rows.clone());
     assert!(!drawn(&mut view, 140, 12).concat().contains("+-%"));
-    let mut rows = view.answer().expect("rows").rows.clone();
-    let error = PAGES[0].find(|kind| kind == super::sheet::Measure::Error);
+    let error = page.find(|kind| kind == super::sheet::Measure::Error);
     rows[0].figures[error.expect("a column")] = super::snapshot::Figure::Number(12.34);
     let answer = Answer {
         rows,
         seconds: Some(2.0),
-        notes: vec![super::errors::note(&PAGES[0], "1/16")],
+        notes: vec![super::errors::note(page, "1/16")],
         sampling: Some("1/16".into()),
         estimated: Some("1/16".into()),
         ..Answer::default()

@@ -303,7 +303,7 @@ fn read(ask: &mut Ask, variables: &BTreeSet<String>) -> State {
     }
     add(
         What::Sampling,
-        ask.query("SELECT event_type, sampling, slow_ms FROM tare.setup_sampling"),
+        ask.query("SELECT event_type, sampling FROM tare.setup_sampling"),
     );
     // MySQL says enabled and disabled, MariaDB 1 and 0.
     let metrics = |column: &str, on: &str| {
@@ -340,7 +340,7 @@ fn between(from: &State, to: &State) -> Vec<String> {
         let update = |table: &str, sets: &str, names: &[&str]| {
             let names: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
             let names = names.join(", ");
-            format!("UPDATE performance_schema.{table} SET {sets} WHERE NAME IN ({names})")
+            format!("UPDATE {table} SET {sets} WHERE NAME IN ({names})")
         };
         match what {
             What::Instrument => {
@@ -349,7 +349,7 @@ fn between(from: &State, to: &State) -> Vec<String> {
                     .map(|timed| format!(", TIMED = '{timed}'"))
                     .unwrap_or_default();
                 let sets = format!("ENABLED = '{first}'{timed}");
-                let of_names = |names| update("setup_instruments", &sets, names);
+                let of_names = |names| update("performance_schema.setup_instruments", &sets, names);
                 // MySQL 8.0.15 does not find an sxlock by the key that its name is; it finds it when it looks at each.
                 let (found, unfound): (Vec<&str>, Vec<&str>) =
                     (names.iter()).partition(|name| !name.starts_with("wait/synch/sxlock/"));
@@ -359,28 +359,23 @@ fn between(from: &State, to: &State) -> Vec<String> {
                 statements.extend(unfound.chunks(NAMES).map(each));
             }
             What::Consumer => statements.push(update(
-                "setup_consumers",
+                "performance_schema.setup_consumers",
                 &format!("ENABLED = '{first}'"),
                 &names,
             )),
-            What::Timer | What::TareTimer => {
-                let sql = update("setup_timers", &format!("TIMER_NAME = '{first}'"), &names);
-                let own = matches!(what, What::TareTimer);
-                let schema = if own { "tare." } else { "performance_schema." };
-                statements.push(sql.replacen("performance_schema.", schema, 1));
-            }
-            // A threshold is the statements' alone.
-            What::Sampling => {
-                let slow = value.get(1).cloned().flatten();
-                let slow = slow
-                    .map(|ms| format!(", slow_ms = {ms}"))
-                    .unwrap_or_default();
-                statements.extend(names.iter().map(|name| {
-                    format!(
-                        "UPDATE tare.setup_sampling SET sampling = '{first}'{slow} WHERE event_type = '{name}'"
-                    )
-                }));
-            }
+What::Timer => statements.push(update(
+                "performance_schema.setup_timers",
+                &format!("TIMER_NAME = '{first}'"),
+                &names,
+            )),
+            What::TareTimer => statements.push(update(
+                "tare.setup_timers",
+                &format!("TIMER_NAME = '{first}'"),
+                &names,
+            )),
+            What::Sampling => statements.extend(names.iter().map(|name| {
+                format!("UPDATE tare.setup_sampling SET sampling = '{first}' WHERE event_type = '{name}'")
+            })),
             // Not one by one: some are switched as modules alone.
             What::Metric => {}
             What::Variable => {
@@ -455,23 +450,20 @@ mod tests {
 
     #[test]
     fn sampling_is_set_by_event_type_and_taken_back() {
-        let state = |statement: [&str; 2], wait: &str| -> State {
-            let value = |text: &str| Some(text.to_owned());
+        let state = |stage: &str, wait: &str| -> State {
+            let value = |text: &str| vec![Some(text.to_owned())];
             BTreeMap::from([
-                (
-                    (What::Sampling, "statement".to_owned()),
-                    statement.map(value).to_vec(),
-                ),
-                ((What::Sampling, "wait".to_owned()), vec![value(wait), None]),
+                ((What::Sampling, "stage".to_owned()), value(stage)),
+                ((What::Sampling, "wait".to_owned()), value(wait)),
             ])
         };
-        let every = state(["every", "10"], "every");
-        let sampled = state(["every", "250"], "1/16");
+        let every = state("every", "every");
+        let sampled = state("1/4", "1/16");
         assert_eq!(
             between(&every, &sampled),
             [
+                "UPDATE tare.setup_sampling SET sampling = '1/4' WHERE event_type = 'stage'",
                 "UPDATE tare.setup_sampling SET sampling = '1/16' WHERE event_type = 'wait'",
-                "UPDATE tare.setup_sampling SET sampling = 'every', slow_ms = 250 WHERE event_type = 'statement'",
             ]
         );
         assert_eq!(between(&sampled, &every).len(), 2);

@@ -1,4 +1,4 @@
-//! Which calls need not arrive: while nothing that a call is for is active, its jump leads to a return.
+//! Which calls need not arrive: while nothing that a call is for is active, or observed, its jump leads to a return.
 //!
 //! A call that finds nothing to do costs little by itself. What costs is arriving: the library's code, its flags and
 //! the thread's slot, each on a page that server and client have pushed out of the caches since the last one
@@ -17,6 +17,8 @@ use crate::door::stage;
 pub struct Rule {
     /// It rests while none of this is active.
     pub needs: Active,
+    /// It begins an event, and rests outside of the windows of sampling, too.
+    pub begins: bool,
     /// It does not rest any more once that was active: what it would end or give back may be there.
     pub for_good: bool,
     /// What it returns while it rests.
@@ -69,9 +71,14 @@ const TABLE: Active = Active::of(Kind::TableIo).or(Active::of(Kind::TableLock));
 pub fn rule(name: &str) -> Option<Rule> {
     let rests = |needs| Rule {
         needs,
+        begins: false,
         for_good: false,
         returns: Returns::Zero,
         resumed: None,
+    };
+    let begins = |needs| Rule {
+        begins: true,
+        ..rests(needs)
     };
     let until = |needs| Rule {
         for_good: true,
@@ -82,31 +89,32 @@ pub fn rule(name: &str) -> Option<Rule> {
         ..rests(STAGE)
     };
     Some(match name {
-        "start_mutex_wait" => rests(Active::of(Kind::Mutex)),
+        "start_mutex_wait" => begins(Active::of(Kind::Mutex)),
         "start_rwlock_wait" | "start_rwlock_rdwait" | "start_rwlock_wrwait" => {
-            rests(Active::of(Kind::RwLock).or(Active::of(Kind::SxLock)))
+            begins(Active::of(Kind::RwLock).or(Active::of(Kind::SxLock)))
         }
-        "start_cond_wait" => rests(Active::of(Kind::Cond)),
+        "start_cond_wait" => begins(Active::of(Kind::Cond)),
+        // Not by windows: opening and closing are such operations, and what they open and close is to be known.
         "get_thread_file_name_locker"
         | "get_thread_file_stream_locker"
         | "get_thread_file_descriptor_locker" => rests(Active::of(Kind::File)),
-        "start_socket_wait" | "set_socket_state" | "set_socket_thread_owner" => {
-            rests(Active::of(Kind::Socket))
-        }
-        "start_table_io_wait" => rests(Active::of(Kind::TableIo)),
-        "start_table_lock_wait" => rests(Active::of(Kind::TableLock)),
+        "start_socket_wait" => begins(Active::of(Kind::Socket)),
+        "set_socket_state" | "set_socket_thread_owner" => rests(Active::of(Kind::Socket)),
+        "start_table_io_wait" => begins(Active::of(Kind::TableIo)),
+        "start_table_lock_wait" => begins(Active::of(Kind::TableLock)),
         "unlock_table" | "unbind_table" => until(TABLE),
         "rebind_table" => Rule {
             returns: Returns::Third,
             ..until(TABLE)
         },
-        "create_metadata_lock" | "start_metadata_wait" => rests(Active::of(Kind::MetadataLock)),
-        "start_idle_wait" => rests(Active::of(Kind::Idle)),
+        "create_metadata_lock" => rests(Active::of(Kind::MetadataLock)),
+        "start_metadata_wait" => begins(Active::of(Kind::MetadataLock)),
+        "start_idle_wait" => begins(Active::of(Kind::Idle)),
         "start_stage" => resumes(stage::start_stage_resumed as *const ()),
         "end_stage" => resumes(stage::end_stage_resumed as *const ()),
         "get_current_stage_progress" => rests(STAGE),
         "get_thread_statement_locker" => rests(STATEMENT),
-        "get_thread_transaction_locker" => rests(Active::of(Kind::Transaction)),
+        "get_thread_transaction_locker" => begins(Active::of(Kind::Transaction)),
         "memory_alloc" => rests(Active::of(Kind::Memory)),
         // Without memory that was counted, every key is 0.
         "memory_realloc" | "memory_claim" | "memory_free" => until(Active::of(Kind::Memory)),

@@ -40,9 +40,10 @@ impl Switch {
         }
     }
 
-    /// Where its calls shall lead.
-    fn target(&self, active: Active) -> *const () {
-        let is_needed = active.meets(self.rule.needs);
+    /// Where its calls shall lead, if so much is active and so much of it observed.
+    fn target(&self, active: Active, observed: Active) -> *const () {
+        let wanted = if self.rule.begins { observed } else { active };
+        let is_needed = wanted.meets(self.rule.needs);
         if is_needed && self.rule.for_good {
             self.is_for_good.store(true, Ordering::Relaxed);
         }
@@ -73,15 +74,15 @@ pub fn lead(switches: Vec<Switch>) {
     }
 }
 
-fn follow(active: Active) {
+fn follow(active: Active, observed: Active) {
     let _one_at_a_time = SWITCHING.lock().unwrap_or_else(PoisonError::into_inner);
-    set(SWITCHES.get().map_or(&[], Vec::as_slice), active);
+    set(SWITCHES.get().map_or(&[], Vec::as_slice), active, observed);
 }
 
-fn set(switches: &[Switch], active: Active) {
+fn set(switches: &[Switch], active: Active, observed: Active) {
     let changes: Vec<(&Switch, *mut ())> = switches
         .iter()
-        .map(|switch| (switch, switch.target(active).cast_mut()))
+        .map(|switch| (switch, switch.target(active, observed).cast_mut()))
         .filter(|(switch, target)| switch.cell().load(Ordering::Relaxed) != *target)
         .collect();
     let resumes = |(switch, target): &(&Switch, *mut ())| {

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use tare_layout::governor::{REASONS, at};
 use tare_layout::line::{COUNT, Line, SUM};
-use tare_layout::sampling::{GROUP_NAMES, Rule, STATEMENT, Sample};
+use tare_layout::sampling::{GROUP_NAMES, Rule, Sample};
 use tare_mysql::error::SqlError;
 use tare_reader::sampling;
 
@@ -13,7 +13,7 @@ use super::summaries::Family;
 use super::truncate::done;
 use super::{Done, Listed, Snapshot, none};
 use crate::describe::Change;
-use crate::sampling::{Decision, Estimate, OfDigest, OfInstrument, Sampled};
+use crate::sampling::{Decision, Estimate, OfInstrument, Sampled};
 
 impl Snapshot {
     /// tare.setup_sampling.
@@ -27,7 +27,6 @@ impl Snapshot {
             event_type,
             sampling: control.rule(group).to_string(),
             one_in: u64::from(control.sampling[group].load(Ordering::Relaxed).max(1)),
-            slow_ms: (group == STATEMENT).then(|| sampling::slow_ms(host.view(), &host.clock)),
         };
         let rows: Vec<Sampled> = GROUP_NAMES.into_iter().enumerate().map(row).collect();
         Ok(Box::new(rows.into_iter()))
@@ -37,19 +36,8 @@ impl Snapshot {
     pub fn set_sampled(&self, id: u32, changes: &[Change]) -> Done {
         let host = self.present()?;
         for change in changes {
-            let value = change.value.as_deref();
-            if change.column == "slow_ms" {
-                match value.map(|value| value.trim().parse::<f64>()) {
-                    // A whole UPDATE may name it: of other types it is NULL and stays so.
-                    None if id as usize != STATEMENT => {}
-                    Some(Ok(ms)) if id as usize == STATEMENT && (0.0..=1e9).contains(&ms) => {
-                        done(host.segment.set_slow_ms(ms.round() as u64))?;
-                    }
-                    _ => return Err(SqlError::data_truncated(change.column)),
-                }
-                continue;
-            }
-            let text = value.ok_or_else(|| SqlError::cannot_be_null(change.column))?;
+            let text = change.value.as_deref();
+            let text = text.ok_or_else(|| SqlError::cannot_be_null(change.column))?;
             let rule = Rule::parse(text).ok_or_else(|| SqlError::data_truncated(change.column))?;
             done(host.segment.set_sampling(id as usize, rule))?;
         }
@@ -66,7 +54,7 @@ impl Snapshot {
             let group = self.whole_host(host, family);
             for class in self.classes(host).iter() {
                 let sample = sampling::of_class(host.view(), class.id);
-                let Some(row) = (family.has(class.kind) && sample.clusters != 0)
+                let Some(row) = (family.has(class.kind) && sample.windows != 0)
                     .then(|| group.row(class))
                     .flatten()
                 else {
@@ -85,30 +73,6 @@ impl Snapshot {
         Ok(Box::new(rows.into_iter()))
     }
 
-    /// tare.sampling_by_digest.
-    pub fn digest_estimates(&self) -> Listed<OfDigest> {
-        let Some(host) = &self.host else {
-            return none();
-        };
-        let mut rows = Vec::new();
-        for digest in self.digests_read(host).iter() {
-            let sample = sampling::of_digest(host.view(), digest.id);
-            if sample.clusters == 0 {
-                continue;
-            }
-            let line = &digest.row[0];
-            rows.push(OfDigest {
-                schema: self.names(host).schema(digest.schema),
-                digest: (digest.id != 0).then(|| digest.hash.clone()),
-                text: digest.text.clone(),
-                estimate: estimate(host, line[COUNT], line[SUM], sample),
-            });
-        }
-        Ok(Box::new(rows.into_iter()))
-    }
-}
-
-impl Snapshot {
     /// tare.governor, the oldest first.
     pub fn decisions(&self) -> Listed<Decision> {
         let Some(host) = &self.host else {
@@ -152,7 +116,7 @@ fn estimate(host: &Host, count: u64, ticks: u64, sample: Sample) -> Estimate {
         count,
         sum: host.clock.ps(ticks),
         observed: sample.events,
-        clusters: sample.clusters,
+        windows: sample.windows,
         weighted: sample.weighted,
         count_error: real(sample.count_variance.sqrt()),
         sum_error: real(sample.sum_variance.sqrt() * tick_ps),

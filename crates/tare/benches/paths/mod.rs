@@ -50,9 +50,12 @@ pub enum State {
     Timed,
     /// The same, with locks timed at every acquisition, as MySQL does.
     Every,
-    /// As `Timed`, with one statement in sixteen observed: always the same ones.
+    /// As `Timed`, with windows that are a sixteenth of time: outside of them.
     #[cfg_attr(not(feature = "instrument"), expect(dead_code, reason = "as disabled"))]
     Sampled,
+    /// The same: in a window.
+    #[cfg_attr(not(feature = "instrument"), expect(dead_code, reason = "as disabled"))]
+    Observed,
     /// Every instrument enabled and timed, and every consumer on, those of history_long included.
     Kept,
 }
@@ -73,10 +76,9 @@ impl State {
                 lock_timing: LockTiming::Every,
                 ..all(Setting::On)
             },
-            State::Sampled => Config {
+            State::Sampled | State::Observed => Config {
                 sampling: Sampling {
                     rules: [Rule::OneIn(16); GROUPS],
-                    slow_ms: 0,
                     seed: Some(1),
                 },
                 ..all(Setting::On)

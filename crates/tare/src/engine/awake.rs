@@ -7,8 +7,7 @@
 
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering, fence};
 
-use tare_layout::Kind;
-use tare_layout::bank::{DORMANT, awake_line_of, baseline, line_of};
+use tare_layout::bank::{DORMANT, baseline, line_of};
 use tare_layout::line::{CELLS, CONTENDED, COUNT, EXTRA, Line, MAX, MIN, NO_MIN, SUM, TAG, Tag};
 
 use super::bank::combine_extremes;
@@ -91,34 +90,6 @@ impl Engine {
         });
     }
 
-    /// Calls `take` with each class whose row is awake in a scratch bank, and with the row, which is dormant and empty
-    /// then.
-    pub fn take_awake(&self, number: usize, mut take: impl FnMut(u16, Kind, &[Line])) {
-        let (index, arena) = (self.view.class_index(number), self.view.arena(number));
-        let mut take = |class: u16| {
-            let entry = &index[usize::from(class)];
-            let at = awake_line_of(entry.load(Ordering::Relaxed));
-            let Some(kind) = self.kind_of(usize::from(class)).filter(|_| at != 0) else {
-                return;
-            };
-            let row = &arena[at..at + kind.row_lines()];
-            take(class, kind, row);
-            for (i, line) in row.iter().enumerate() {
-                clear(line, kind.is_time_line(i));
-            }
-            entry.store(at as u16 | DORMANT, Ordering::Relaxed);
-        };
-        let awake = &self.awake[number];
-        if awake.are_more() {
-            (0..index.len() as u16).for_each(&mut take);
-            awake.clear();
-        }
-        awake.keep(|class| {
-            take(class);
-            false
-        });
-    }
-
     /// Makes what a row holds its base.
     fn rebase(&self, number: usize, at: usize) {
         // A row that was made for the present thread has none before it.
@@ -196,20 +167,6 @@ fn prefetch(line: &Line) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = line;
-}
-
-/// Makes a line of a scratch bank's row as it is when it is made.
-#[inline(always)]
-fn clear(line: &Line, is_time: bool) {
-    if is_time && line.get(COUNT) == 0 {
-        return;
-    }
-    for cell in 1..CELLS {
-        line.set(cell, 0);
-    }
-    if is_time {
-        line.set(MIN, NO_MIN);
-    }
 }
 
 /// Moves a line's figures to the base of the thread that begins to count there.

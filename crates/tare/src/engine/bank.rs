@@ -74,12 +74,6 @@ impl Engine {
         self.view.geometry().banks()
     }
 
-    /// Whether it is a thread's scratch bank. Nobody reads it, so it has no baselines; rows of classes stay, at the
-    /// arena's other end, and the rest is emptied when a cluster ends.
-    fn is_scratch(&self, bank: usize) -> bool {
-        bank >= self.banks()
-    }
-
     fn new_bank(&self, account: u32) -> Option<usize> {
         let number = freelist::take_new(&self.view.shared().banks_used.0, self.banks())?;
         let bank = self.view.bank(number);
@@ -211,9 +205,6 @@ impl Engine {
     /// Room for a row in a bank's arena: its first line's number. What it means that there is
     /// none is the caller's to say: instances and digests have shared lines to fall back on.
     pub fn new_item(&self, bank: usize, tag: Tag) -> Option<usize> {
-        if tag.item == Item::Class && self.is_scratch(bank) {
-            return self.new_at_end(bank, tag);
-        }
         let lines = tag.lines;
         let header = self.view.bank(bank);
         let at = header.used.load(Ordering::Relaxed) as usize;
@@ -222,16 +213,8 @@ impl Engine {
         if at == 0 || at + lines > end {
             return None;
         }
-        // A scratch bank is filled again and again, and keeps its pages.
-        let touched = header.touched.load(Ordering::Relaxed) as usize;
-        if at + lines > touched {
-            if !self.may_touch(self.pages(at.max(touched), at + lines)) {
-                return None;
-            }
-            if self.is_scratch(bank) {
-                let touched = (at + lines) as u32;
-                header.touched.store(touched, Ordering::Relaxed);
-            }
+        if !self.may_touch(self.pages(at, at + lines)) {
+            return None;
         }
         self.make_item(bank, at, tag);
         header.used.store((at + lines) as u32, Ordering::Release);
@@ -243,7 +226,7 @@ impl Engine {
     pub(super) fn new_block(&self, bank: usize, item: Item, lines: usize) -> Option<usize> {
         let tag = Tag::new(item, lines, 0);
         let used = self.view.bank(bank).used.load(Ordering::Relaxed) as usize;
-        if used + lines <= self.first_lines() || self.is_scratch(bank) {
+        if used + lines <= self.first_lines() {
             return self.new_item(bank, tag);
         }
         self.new_at_end(bank, tag)
@@ -281,7 +264,6 @@ impl Engine {
         }
         // The baselines beside it may hold what a merged bank left there. Base is of classes alone.
         let first = match tag.item {
-            _ if self.is_scratch(bank) => baseline::COUNT,
             Item::Class => baseline::OWNER,
             _ => baseline::TRUNCATED_GLOBAL,
         };

@@ -178,7 +178,6 @@ impl Engine {
         used.store(count as u32 + 1, Ordering::Release);
         let effective = controls.effective_of(count, kind);
         controls.effective[count].store(effective, Ordering::Relaxed);
-        controls.observe(count, Some(kind), effective);
         if effective != 0 {
             settings::registered(self, kind);
         }

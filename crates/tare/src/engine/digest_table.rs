@@ -355,7 +355,6 @@ impl Engine {
             }
         }
         clear(row.shared.iter().flat_map(|line| &line.cells));
-        clear(&row.sampled);
     }
 
     /// Makes a number's row that of a digest; its incarnation.
@@ -466,24 +465,20 @@ impl Engine {
         time: Option<(u64, Place)>,
         now: u64,
         counted: &Counted,
-        weight: u64,
     ) {
         let row = self.view.digest(id as usize);
         match time {
             Some((ticks, bucket)) => {
-                row.shared[0].time_shared(ticks, 0);
-                let more = (weight - 1).wrapping_mul(ticks);
-                row.shared[0].cells[COUNT].fetch_add(weight - 1, Ordering::Relaxed);
-                row.shared[0].cells[SUM].fetch_add(more, Ordering::Relaxed);
+                row.shared[0].time_shared(ticks, 0, 1);
                 if let Some(cell) = self.view.digest_histogram(id as usize).get(bucket.bucket()) {
-                    cell.fetch_add(weight, Ordering::Relaxed);
+                    cell.fetch_add(1, Ordering::Relaxed);
                 }
             }
-            None => _ = row.shared[0].cells[COUNT].fetch_add(weight, Ordering::Relaxed),
+            None => _ = row.shared[0].cells[COUNT].fetch_add(1, Ordering::Relaxed),
         }
         row.shared[0].cells[EXTRA].fetch_max(now, Ordering::Relaxed);
         counted.each(|line, cell, n| {
-            row.shared[line].cells[cell].fetch_add(n.wrapping_mul(weight), Ordering::Relaxed);
+            row.shared[line].cells[cell].fetch_add(n, Ordering::Relaxed);
         });
     }
 

@@ -5,16 +5,14 @@ use std::sync::atomic::Ordering;
 
 use tare_layout::bank::DIGEST_ENTRIES;
 use tare_layout::digest::{READY, state};
-use tare_layout::fine::{FINE_BLOCK_LINES, SEED_LINE};
-use tare_layout::line::{COUNT, EXTRA, HISTOGRAM, Item, Line, MAX, MIN, NO_MIN, SUM, TAG, Tag};
+use tare_layout::fine::SEED_LINE;
+use tare_layout::line::{EXTRA, HISTOGRAM, Item, Line, MIN, NO_MIN, TAG, Tag};
 use tare_layout::primitive::bump;
-use tare_layout::sampling::Observed;
 use tare_layout::shared::Lost;
 
-use super::cluster::add_wraps;
 use super::counted::Counted;
 use super::digest_table::{Found, hash_word};
-use super::fine::{Place, fine_bucket};
+use super::fine::Place;
 use super::hot::attached;
 use super::local::Local;
 use super::state::Engine;
@@ -166,7 +164,7 @@ impl Local {
         let Some(line) = self.digest_line(found) else {
             return self
                 .engine
-                .count_digest_shared(found.id, time, now, counted, 1);
+                .count_digest_shared(found.id, time, now, counted);
         };
         line.set(EXTRA, now);
         // SAFETY: a digest's item has four lines, made by `digest_line_slow`.
@@ -181,65 +179,6 @@ impl Local {
             None => line.count(),
         }
         counted.each(|line, cell, n| lines[line].add(cell, n));
-    }
-
-    /// Counts a statement that stands for several, in a cluster that was sampled.
-    #[cold]
-    pub fn count_digest_weighted(
-        &self,
-        found: Found,
-        time: Option<(u64, Place)>,
-        now: u64,
-        counted: &Counted,
-        weight: u64,
-    ) {
-        let generation = self.engine.digest_generation();
-        let lives = found.generation == generation && self.engine.digest_lives(found);
-        let sample = match lives {
-            true => found,
-            false => Found::none(generation),
-        };
-        Observed {
-            events: 1,
-            ticks: time.map_or(0, |(ticks, _)| ticks),
-            weight,
-        }
-        .add_to(&self.engine.view.digest(sample.id as usize).sampled);
-        if weight == 1 {
-            return self.count_digest(found, time, now, counted);
-        }
-        if found.id == 0 {
-            self.engine.lose(Lost::Digests, weight);
-        }
-        let found = sample;
-        let Some(line) = self.digest_line(found) else {
-            return self
-                .engine
-                .count_digest_shared(found.id, time, now, counted, weight);
-        };
-        line.set(EXTRA, now);
-        // SAFETY: as in `count_digest`.
-        let lines = unsafe { std::slice::from_raw_parts(line, 4) };
-        line.add(COUNT, weight);
-        if let Some((ticks, place)) = time {
-            line.add(SUM, ticks.wrapping_mul(weight));
-            line.set(MIN, line.get(MIN).min(ticks));
-            line.set(MAX, line.get(MAX).max(ticks));
-            let bank = self.bank_number.get();
-            let _making = self.making();
-            if let Some(at) = self
-                .engine
-                .fine_block_of(bank, &line.cells[HISTOGRAM], place.block)
-            {
-                let block = &self.engine.view.arena(bank)[at..at + FINE_BLOCK_LINES];
-                let wraps = add_wraps(fine_bucket(block, place.within), weight as u32);
-                let spill = self.engine.view.digest_histogram(found.id as usize);
-                if let Some(cell) = spill.get(place.bucket()).filter(|_| wraps) {
-                    cell.fetch_add(1 << 32, Ordering::Relaxed);
-                }
-            }
-        }
-        counted.each(|line, cell, n| lines[line].add(cell, n.wrapping_mul(weight)));
     }
 
     #[inline]
@@ -284,7 +223,7 @@ impl Local {
                 let at = stale as u16 as usize;
                 cell.store(0, Ordering::Relaxed);
                 // What an evicted digest had counted goes to all else.
-                self.engine.share_digest_row(bank, stale, 1);
+                self.engine.share_digest_row(bank, stale);
                 let blocks = self.line(at).get(HISTOGRAM);
                 self.engine.clear_fine(bank, blocks);
                 self.engine.reuse_item(bank, at, tag);
@@ -340,8 +279,8 @@ impl Engine {
     }
 
     /// Adds a row that a bank's index names to what many threads write: to its digest's, or, if that was
-    /// evicted, to all else; what its seeds name, so often. One of an older generation is forgotten.
-    pub fn share_digest_row(&self, bank: usize, entry: u64, seed: u64) {
+    /// evicted, to all else. One of an older generation is forgotten.
+    pub fn share_digest_row(&self, bank: usize, entry: u64) {
         let (id, at) = ((entry >> 32) as usize, entry as u16 as usize);
         let lines = &self.view.arena(bank)[at..at + 4];
         if lines[1].get(TAG) != u64::from(self.digest_generation()) {
@@ -357,6 +296,6 @@ impl Engine {
             self.view.digest_histogram(id),
             self.view.digest_histogram_truncated(id),
         );
-        self.share_fine(bank, at, shared, truncated, seed);
+        self.share_fine(bank, at, shared, truncated);
     }
 }

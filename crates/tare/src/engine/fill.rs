@@ -67,9 +67,6 @@ impl Engine {
     /// As long as everything is counted, nobody looks at what belongs to sampling.
     fn fill_sampling(&self, sampling: &Sampling) {
         let control = self.view.control();
-        let per_ms = clock::calibrate().ticks_per_second / 1000;
-        let slow = sampling.slow_ms.saturating_mul(per_ms);
-        control.slow_ticks.store(slow, Ordering::Relaxed);
         let seed = sampling.seed.unwrap_or_else(clock::now);
         control.sampling_seed.store(seed, Ordering::Relaxed);
         for (group, rule) in sampling.rules.into_iter().enumerate() {

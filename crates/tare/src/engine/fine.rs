@@ -79,7 +79,7 @@ impl Engine {
         }
     }
 
-    /// Adds the histogram of a digest's row to one that many threads write, each of its seeds so often; and what a truncation kept
+    /// Adds the histogram of a digest's row to one that many threads write, and what a truncation kept
     /// beside it to what one keeps of that.
     pub fn share_fine(
         &self,
@@ -87,12 +87,11 @@ impl Engine {
         row: usize,
         shared: &[AtomicU64],
         truncated: &[AtomicU64],
-        seed: u64,
     ) {
         let arena = self.view.arena(bank);
-        share_lines(arena, row, arena[row].get(HISTOGRAM), shared, seed);
+        share_lines(arena, row, arena[row].get(HISTOGRAM), shared);
         if let Some(baseline) = self.fine_baseline(DIGESTS, bank) {
-            share_lines(baseline, row, arena[row].get(HISTOGRAM), truncated, seed);
+            share_lines(baseline, row, arena[row].get(HISTOGRAM), truncated);
         }
     }
 
@@ -126,7 +125,7 @@ impl Engine {
 }
 
 /// Adds what the blocks, and the seeds in the row at `row`, hold in an arena or in a baseline beside one.
-fn share_lines(lines: &[Line], row: usize, blocks: u64, shared: &[AtomicU64], seed: u64) {
+fn share_lines(lines: &[Line], row: usize, blocks: u64, shared: &[AtomicU64]) {
     let add = |bucket: usize, n: u64| {
         if let Some(cell) = shared.get(bucket).filter(|_| n != 0) {
             cell.fetch_add(n, Ordering::Relaxed);
@@ -140,7 +139,7 @@ fn share_lines(lines: &[Line], row: usize, blocks: u64, shared: &[AtomicU64], se
         }
     }
     let seeds = Seeds::from_cell(lines[row + SEED_LINE].get(TAG));
-    seeds.buckets().for_each(|bucket| add(bucket, seed));
+    seeds.buckets().for_each(|bucket| add(bucket, 1));
 }
 
 fn zero(lines: &[Line]) {

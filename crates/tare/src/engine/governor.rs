@@ -1,26 +1,24 @@
-//! The governor: sets N of each group that has a budget, from event rates times the cost of one event. A thread of its
-//! own; points know nothing of it. See docs/sampling.md.
+//! The governor: sets N of each group that has a budget, from event rates times the cost of one event. The thread that
+//! opens windows asks it; points know nothing of it. See docs/sampling.md.
 
 use std::cell::Cell;
 use std::hint::black_box;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::Ordering;
 
 use tare_layout::governor::{DECISIONS, Reason, at};
 use tare_layout::line::{LINE_BYTES, Line};
-use tare_layout::sampling::{GROUPS, STAGE, STATEMENT, TRANSACTION, WAIT};
+use tare_layout::sampling::{GROUPS, STAGE, TRANSACTION, WAIT};
 
-use super::running::NOW;
+use super::clock;
+use super::observed::{self, Observer};
 use super::state::Engine;
-use super::{clock, own_thread};
 
-/// How often it looks: a rise is answered within two of these.
-const TICK: Duration = Duration::from_millis(250);
+/// How often it looks, in nanoseconds.
+const TICK_NS: u64 = 250_000_000;
 
-/// The largest N that it chooses: however dear events are, one cluster in so many is observed, so that what is rare
-/// is seen sooner or later.
-const LARGEST: u32 = 4096;
+/// The largest N that it chooses: however dear events are, there is a window about every half second, so that what
+/// is rare is seen sooner or later, and a rise soon.
+const LARGEST: u32 = 256;
 
 /// What was seen in one interval.
 #[derive(Clone, Copy, Debug)]
@@ -72,64 +70,64 @@ fn choose(seen: &Seen, units: &Units, budgets: &Budgets, before: &[u32; GROUPS])
 struct Smooth([f64; GROUPS]);
 
 impl Smooth {
-    fn add(&mut self, rates: [f64; GROUPS]) -> [f64; GROUPS] {
+    /// `None`: no window of the group has closed since.
+    fn add(&mut self, rates: [Option<f64>; GROUPS]) -> [f64; GROUPS] {
         for (smooth, rate) in self.0.iter_mut().zip(rates) {
-            *smooth = rate.max(*smooth * 0.75 + rate * 0.25);
+            if let Some(rate) = rate {
+                *smooth = rate.max(*smooth * 0.75 + rate * 0.25);
+            }
         }
         self.0
     }
 }
 
-/// Which process's governor runs for which generation, 0 = none.
-static WATCHES: AtomicU64 = AtomicU64::new(0);
-
-/// Starts the governor, if it does not run.
-pub(super) fn watch(engine: &Arc<Engine>) {
-    let own = u64::from(std::process::id()) << 32 | u64::from(engine.generation);
-    let before = WATCHES.load(Ordering::Relaxed);
-    if before != own
-        && WATCHES
-            .compare_exchange(before, own, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok()
-    {
-        let engine = Arc::clone(engine);
-        own_thread::start(c"tare-governor", move || govern(&engine));
-    }
+/// The governor, asked now and then.
+#[derive(Default)]
+pub(super) struct Governor {
+    units: Option<Units>,
+    smooth: Smooth,
+    /// When it looked last, and what CPU time the process had used then.
+    last: Option<(u64, u64)>,
+    /// Changes that nobody has asked about.
+    changes: u32,
 }
 
-fn govern(engine: &Engine) {
-    let units = measured_units();
-    let (mut smooth, mut last) = (Smooth::default(), Moment::now(engine));
-    while engine.is_ours() && NOW.generation.load(Ordering::Relaxed) == engine.generation {
-        std::thread::sleep(TICK);
-        let now = Moment::now(engine);
-        let seconds = now.at_ns.saturating_sub(last.at_ns).max(1) as f64 / 1e9;
-        let per_second = |group: usize| {
-            let events = now.represented[group].saturating_sub(last.represented[group]);
-            events as f64 / seconds
-        };
-        let rates = smooth.add(std::array::from_fn(per_second));
-        let cpu = now.cpu_ns.saturating_sub(last.cpu_ns) as f64 / 1e9 / seconds;
-        let seen = Seen { cpu, events: rates };
-        engine.decide(&seen, &units);
-        last = now;
-    }
-}
-
-/// What was counted, and when.
-struct Moment {
-    at_ns: u64,
-    cpu_ns: u64,
-    represented: [u64; GROUPS],
-}
-
-impl Moment {
-    fn now(engine: &Engine) -> Self {
-        Self {
-            at_ns: clock::monotonic_ns(),
-            cpu_ns: process_cpu_ns(),
-            represented: engine.tally.read(),
+impl Governor {
+    /// Decides, if it is time to; when that will be again, if any group has a budget.
+    pub fn step(&mut self, engine: &Engine, observer: &mut Observer, now: u64) -> Option<u64> {
+        let control = engine.view.control();
+        let mut budgets = control.budgets.iter();
+        if budgets.all(|budget| budget.load(Ordering::SeqCst) == 0) {
+            self.last = None;
+            return None;
         }
+        let Some((at, cpu_before)) = self.last else {
+            self.units.get_or_insert_with(measured_units);
+            observer.seen(engine, now);
+            self.last = Some((now, process_cpu_ns()));
+            return Some(now + TICK_NS);
+        };
+        if now < at + TICK_NS {
+            return Some(at + TICK_NS);
+        }
+        let seconds = (now - at) as f64 / 1e9;
+        let cpu_ns = process_cpu_ns();
+        let rate = |seen: observed::Seen| (seen.ns > 0.0).then(|| seen.events * 1e9 / seen.ns);
+        let rates = observer.seen(engine, now).map(rate);
+        let seen = Seen {
+            cpu: cpu_ns.saturating_sub(cpu_before) as f64 / 1e9 / seconds,
+            events: self.smooth.add(rates),
+        };
+        self.last = Some((now, cpu_ns));
+        if let Some(units) = &self.units {
+            self.changes += engine.decide(&seen, units);
+        }
+        Some(now + TICK_NS)
+    }
+
+    /// How often it has changed an N since this was asked last.
+    pub fn take_changes(&mut self) -> u32 {
+        std::mem::take(&mut self.changes)
     }
 }
 
@@ -144,8 +142,8 @@ fn process_cpu_ns() -> u64 {
 }
 
 impl Engine {
-    /// Sets N of each group with a budget, and writes down what changed and why.
-    fn decide(&self, seen: &Seen, units: &Units) {
+    /// Sets N of each group with a budget, and writes down what changed and why; how many did.
+    fn decide(&self, seen: &Seen, units: &Units) -> u32 {
         let control = self.view.control();
         let thousandths = control.budgets.each_ref().map(|b| b.load(Ordering::SeqCst));
         let budgets = thousandths.map(|b| (b != 0).then(|| f64::from(b) / 100_000.0));
@@ -154,6 +152,7 @@ impl Engine {
             .each_ref()
             .map(|n| n.load(Ordering::SeqCst).max(1));
         let chosen = choose(seen, units, &budgets, &before);
+        let mut changes = 0;
         for group in (0..GROUPS).filter(|group| chosen[*group] != before[*group]) {
             let cost = seen.events[group] * units[group] / f64::from(before[group]);
             let spent = if seen.cpu > 0.0 { cost / seen.cpu } else { 0.0 };
@@ -162,6 +161,7 @@ impl Engine {
                 false => Reason::Room,
             };
             control.set_rate(group, chosen[group]);
+            changes += 1;
             self.write_down(|line| {
                 line.set(at::WHAT, reason as u64 | (group as u64) << 8);
                 let rates = u64::from(before[group]) | u64::from(chosen[group]) << 32;
@@ -172,6 +172,7 @@ impl Engine {
                 line.set(at::UNIT_PS, (units[group] * 1e12) as u64);
             });
         }
+        changes
     }
 
     fn write_down(&self, fill: impl FnOnce(&Line)) {
@@ -186,8 +187,8 @@ impl Engine {
     }
 }
 
-/// What events cost on this machine: reads of the clock, and lines that were not touched for long. An observed event
-/// writes a line in the scratch bank, and another one when its cluster is folded.
+/// What events cost on this machine: reads of the clock, and lines that were not touched for long: an event's own, and
+/// its histogram's.
 fn measured_units() -> Units {
     /// More than the nearest caches hold, so that each line has to be fetched.
     const LINES: usize = (1 << 21) / LINE_BYTES;
@@ -216,8 +217,6 @@ fn measured_units() -> Units {
     units[STAGE] = read + 2.0 * line;
     // It begins and ends with its statement's reads.
     units[TRANSACTION] = 2.0 * line;
-    // Its row's four lines, the digest's own and the text's, and what folding takes.
-    units[STATEMENT] = 10.0 * line;
     units
 }
 
@@ -225,12 +224,12 @@ fn measured_units() -> Units {
 mod tests {
     use super::*;
 
-    const UNITS: Units = [1e-6, 1e-7, 1e-7, 1e-7];
+    const UNITS: Units = [1e-7, 1e-7, 1e-7];
 
-    fn seen(statements: f64, waits: f64, stages: f64) -> Seen {
+    fn seen(waits: f64, stages: f64, transactions: f64) -> Seen {
         Seen {
             cpu: 1.0,
-            events: [statements, waits, stages, 0.0],
+            events: [waits, stages, transactions],
         }
     }
 
@@ -243,10 +242,10 @@ mod tests {
 
     #[test]
     fn what_costs_little_is_counted_whole() {
-        let seen = seen(100.0, 1_000_000.0, 500.0);
+        let seen = seen(1_000_000.0, 500.0, 1_000.0);
         let budgets = [Some(0.02); GROUPS];
         let chosen = choose(&seen, &UNITS, &budgets, &[1; GROUPS]);
-        assert_eq!((chosen[STATEMENT], chosen[STAGE]), (1, 1), "{chosen:?}");
+        assert_eq!((chosen[STAGE], chosen[TRANSACTION]), (1, 1), "{chosen:?}");
         assert!(chosen[WAIT] > 4);
         let spent = spent(&seen, &chosen);
         assert!((0.015..=0.02).contains(&spent), "{spent}");
@@ -254,7 +253,7 @@ mod tests {
 
     #[test]
     fn equals_share_equally() {
-        let seen = seen(0.0, 1e6, 1e6);
+        let seen = seen(1e6, 1e6, 0.0);
         let chosen = choose(&seen, &UNITS, &[Some(0.02); GROUPS], &[1; GROUPS]);
         assert_eq!(chosen[WAIT], chosen[STAGE]);
         assert_eq!(chosen[WAIT], 10);
@@ -262,10 +261,10 @@ mod tests {
 
     #[test]
     fn a_group_without_a_budget_is_left_alone() {
-        let budgets = [None, Some(0.01), None, None];
-        let before = [7, 1, 3, 1];
+        let budgets = [Some(0.01), None, None];
+        let before = [1, 7, 3];
         let chosen = choose(&seen(1e6, 1e6, 1e6), &UNITS, &budgets, &before);
-        assert_eq!(chosen, [7, 10, 3, 1]);
+        assert_eq!(chosen, [10, 7, 3]);
     }
 
     #[test]
@@ -273,15 +272,15 @@ mod tests {
         let budgets = [Some(0.02); GROUPS];
         let (mut smooth, mut rates) = (Smooth::default(), [1; GROUPS]);
         let mut tick = |waits: f64, rates: &mut [u32; GROUPS]| {
-            let now = seen(10.0, waits, 0.0);
+            let now = seen(waits, 10.0, 0.0);
             let smoothed = Seen {
-                events: smooth.add(now.events),
+                events: smooth.add(now.events.map(Some)),
                 ..now
             };
             *rates = choose(&smoothed, &UNITS, &budgets, rates);
             spent(&now, rates)
         };
-        let ticks = (2_000 / TICK.as_millis()) as usize;
+        let ticks = (2_000_000_000 / TICK_NS) as usize;
         for waits in [200_000.0, 2_000_000.0, 20_000_000.0] {
             for i in 0..ticks {
                 let spent = tick(waits, &mut rates);

@@ -175,13 +175,25 @@ pub(crate) fn local<'a>() -> Option<&'a Local> {
     local_under(&NOW.generation)
 }
 
-/// The same for waits: none while no wait is counted.
+/// The same for waits that begin: none while no wait is counted, and outside of windows.
 #[inline(always)]
 pub(crate) fn local_of_waits<'a>() -> Option<&'a Local> {
     local_under(&NOW.waits)
 }
 
-/// The same for statements, stages, transactions and what threads do: none while none of it is kept.
+/// The same for what waits are about: none while no wait is counted.
+#[inline(always)]
+pub(crate) fn local_of_objects<'a>() -> Option<&'a Local> {
+    local_under(&NOW.objects)
+}
+
+/// The same for transactions that begin: none while none is counted, and outside of windows.
+#[inline(always)]
+pub(crate) fn local_of_transactions<'a>() -> Option<&'a Local> {
+    local_under(&NOW.transactions)
+}
+
+/// The same for statements, stages and what threads do: none while none of it is kept.
 #[inline(always)]
 pub(crate) fn local_of_statements<'a>() -> Option<&'a Local> {
     local_under(&NOW.statements)

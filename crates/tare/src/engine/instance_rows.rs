@@ -27,21 +27,21 @@ impl Local {
     /// Counts a time into the row of an instance. One without a line for each operation has a
     /// single line, and the next one belongs to something else.
     #[inline(always)]
-    pub fn time_instance(&self, id: u32, i: usize, ticks: u64, extra: u64) {
+    pub fn time_instance(&self, id: u32, i: usize, ticks: u64, extra: u64, weight: u16) {
         let i = i.min(Engine::instance_lines(id) - 1);
         match self.instance_line(id, i) {
             Some(line) => {
-                line.time(ticks);
-                line.add(EXTRA, extra);
+                line.time_weighed(ticks, u32::from(weight));
+                line.add(EXTRA, extra.wrapping_mul(u64::from(weight)));
             }
-            None => self.time_instance_shared(id, i, ticks, extra),
+            None => self.time_instance_shared(id, i, ticks, extra, weight),
         }
     }
 
     #[cold]
-    fn time_instance_shared(&self, id: u32, i: usize, ticks: u64, extra: u64) {
+    fn time_instance_shared(&self, id: u32, i: usize, ticks: u64, extra: u64, weight: u16) {
         match self.engine.shared_line(id, i) {
-            Some(line) => line.time_shared(ticks, extra),
+            Some(line) => line.time_shared(ticks, extra, u32::from(weight)),
             None => self.engine.lose(Lost::InstanceEvents, 1),
         }
     }
@@ -56,7 +56,7 @@ impl Local {
                 return Some(self.line(entry as u32 as usize));
             }
         }
-        self.real_instance_line(id)
+        None
     }
 
     #[cold]

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use tare_layout::control::effective::COUNT as COUNTS;
 use tare_layout::instance::{FILE, GENERATION_MASK, INDEX_BITS, SOCKET, index_of};
-use tare_layout::line::{CONTENDED, COUNT, EXTRA, Line, MAX, MIN, NO_MIN, SUM};
+use tare_layout::line::{COUNT, EXTRA, Line, MAX, MIN, SUM};
 use tare_layout::primitive::{AtomicU32, AtomicU64};
 use tare_layout::shared::Lost;
 
@@ -279,18 +279,6 @@ impl Engine {
         }
     }
 
-    /// The same of one line alone, what waited included.
-    pub(super) fn add_instance_shared_line(&self, id: u32, i: usize, line: &Line) {
-        match self.shared_line(id, i) {
-            Some(shared) => {
-                add_sums(shared, line);
-                shared.cells[CONTENDED].fetch_add(line.get(CONTENDED), Ordering::Relaxed);
-                raise_extremes(shared, line);
-            }
-            None => self.lose(Lost::InstanceEvents, line.get(COUNT)),
-        }
-    }
-
     /// Beside [`Self::shared_line`]: what it held when its table was truncated.
     fn truncated_line(&self, id: u32, operation: usize) -> Option<&'static Line> {
         if id & FILE != 0 {
@@ -322,17 +310,6 @@ pub(super) fn next_generation(cell: &AtomicU32) -> u32 {
 pub(super) fn add_sums(to: &Line, from: &Line) {
     for cell in [COUNT, SUM, EXTRA] {
         to.cells[cell].fetch_add(from.get(cell), Ordering::Relaxed);
-    }
-}
-
-/// Adds a line to another that only the caller writes: sums, and extremes where there are any.
-pub(super) fn add_line(to: &Line, from: &Line) {
-    for cell in [COUNT, CONTENDED, SUM, EXTRA] {
-        to.add(cell, from.get(cell));
-    }
-    if from.get(MIN) != NO_MIN {
-        to.set(MIN, to.get(MIN).min(from.get(MIN)));
-        to.set(MAX, to.get(MAX).max(from.get(MAX)));
     }
 }
 

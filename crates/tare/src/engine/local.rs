@@ -21,7 +21,6 @@ use super::counted::Counted;
 use super::digests::DigestCache;
 use super::history::Cursor;
 use super::pending::Pending;
-use super::sampler::Sampler;
 use super::state::Engine;
 use crate::class::Class;
 use crate::number::NO_NUMBER;
@@ -33,7 +32,7 @@ pub(crate) struct Local {
     /// Generation (bits 32-63) and slot (bits 0-31): what a guard remembers it belongs to.
     pub key: u64,
     /// Effective bytes by class.
-    pub(super) effective: Cell<*const AtomicU8>,
+    pub(super) effective: *const AtomicU8,
     /// This thread's mask for them.
     pub(super) mask: *const AtomicU8,
     /// The bank's class index.
@@ -47,9 +46,8 @@ pub(crate) struct Local {
     /// before it ended, its first stage where it began, the sending of its answer where it ended
     /// (if the host says so), an idle time where either ended: one clock read for each pair.
     pub edge: Cell<u64>,
-    /// The key of waits that begin now: bits 48-63 generation, 32-47 slot, 16-31 number of the cluster, 0-15 weight. A
-    /// wait that ends under another began in another cluster.
-    pub wait_key: Cell<u64>,
+    /// What the stage that runs stands for, if its flags say [`effective::WEIGHED`].
+    pub stage_weight: Cell<u16>,
 
     /// The stage running: class, start, and what to do with it.
     pub stage: OpenStage,
@@ -102,8 +100,6 @@ pub(crate) struct Local {
     pub statement_starts: [Cell<u64>; STATEMENT_DEPTH],
     /// What each of the open statements has counted. Here and not in its guard, which is moved.
     pub counted: [Counted; STATEMENT_DEPTH],
-    /// What is sampled; behind all that a statement touches which is not.
-    pub sampler: Sampler,
     /// CPU time that the thread had used when each began, in nanoseconds; 0 = it is not asked for. Of those that
     /// have OTHER_CLOCK.
     pub statement_cpu: [Cell<u64>; STATEMENT_DEPTH],
@@ -143,10 +139,8 @@ pub(crate) struct Open {
     pub class: u16,
     pub bits: u8,
     pub read_only: bool,
-    /// What it weighs.
-    pub weight: u32,
-    /// In which cluster it began, see [`Local::wait_key`].
-    pub cluster: u64,
+    /// What it stands for.
+    pub weight: u16,
 }
 
 /// The stage that runs. Fields apart, each read as it was written: a copy of the whole would be
@@ -177,11 +171,6 @@ impl OpenStage {
         self.head.set(u32::from(class) << 8 | u32::from(bits));
         self.start.set(start);
         self.id.set(id);
-    }
-
-    /// Adds a flag to the stage that runs.
-    pub fn mark(&self, bit: u8) {
-        self.head.set(self.head.get() | u32::from(bit));
     }
 }
 
@@ -221,30 +210,9 @@ impl Local {
         // SAFETY: class numbers are below the limit of classes, which is the array's length; the
         // mask is this slot's. Both lie in the segment that `engine` keeps mapped.
         unsafe {
-            (*self.effective.get().add(usize::from(class))).load(Ordering::Relaxed)
+            (*self.effective.add(usize::from(class))).load(Ordering::Relaxed)
                 & (*self.mask).load(Ordering::Relaxed)
         }
-    }
-
-    /// Reads flags from the array of a subset of groups, or from that of what is not sampled.
-    pub(super) fn use_flags(&self, subset: Option<usize>) {
-        let controls = self.engine.view.controls();
-        self.effective.set(match subset {
-            None => controls.effective.as_ptr(),
-            Some(subset) => controls.observed[subset * controls.effective.len()..].as_ptr(),
-        });
-    }
-
-    /// Makes a wait that begins now one of a new cluster, with this weight.
-    pub(super) fn set_wait_key(&self, weight: u32) {
-        let number = (self.wait_key.get() >> 16).wrapping_add(1) as u16;
-        self.wait_key
-            .set(wait_key(self.key, number, weight.min(0xffff) as u16));
-    }
-
-    /// What a wait with this key weighs, if it is this thread's.
-    pub fn foreign_weight(&self, key: u64) -> Option<u32> {
-        (key >> 32 == self.wait_key.get() >> 32).then_some(u32::from(key as u16))
     }
 
     /// What this thread leaves of all flags.
@@ -465,11 +433,6 @@ impl Local {
     }
 }
 
-/// See [`Local::wait_key`].
-pub(super) const fn wait_key(key: u64, cluster: u16, weight: u16) -> u64 {
-    (key >> 32) << 48 | (key & 0xffff) << 32 | (cluster as u64) << 16 | weight as u64
-}
-
 /// Words that all events share.
 #[inline(always)]
 pub(crate) fn words<const N: usize>(
@@ -496,11 +459,11 @@ pub(crate) fn words<const N: usize>(
     words
 }
 
-/// Whether events are timed by the counter, and no table shows or keeps single ones.
+/// Whether events are timed by the counter and stand for themselves, and no table shows or keeps single ones.
 #[inline(always)]
 pub(crate) const fn is_plainly_timed(bits: u8) -> bool {
-    use effective::{COUNT, CURRENT, HISTORY, LONG, OTHER_CLOCK, TIME};
-    bits & (COUNT | TIME | CURRENT | HISTORY | LONG | OTHER_CLOCK) == COUNT | TIME
+    use effective::{COUNT, CURRENT, HISTORY, LONG, OTHER_CLOCK, TIME, WEIGHED};
+    bits & (COUNT | TIME | CURRENT | HISTORY | LONG | OTHER_CLOCK | WEIGHED) == COUNT | TIME
 }
 
 /// Whether any table shows or keeps single events.

@@ -204,7 +204,7 @@ impl Engine {
             (entry != 0 && mine(entry)).then_some(entry)
         });
         if let Some(entry) = entry {
-            self.share_digest_row(from, entry, 1);
+            self.share_digest_row(from, entry);
         }
     }
 }

@@ -93,16 +93,16 @@ impl Local {
         Some(at)
     }
 
-    /// Counts one that took no time into the only line of a part's row.
+    /// Counts one that took no time and stands for `weight` into the only line of a part's row.
     #[inline]
-    pub fn count_object(&self, id: u32, part: u8, timed: bool) {
+    pub fn count_object(&self, id: u32, part: u8, timed: bool, weight: u16) {
         match self.object_row(id, part, 1) {
-            Some(at) => self.line(at).at_once(timed),
-            None => self.time_object_shared(id, part, 0, 1, timed.then_some(0)),
+            Some(at) => self.line(at).at_once(timed, u32::from(weight)),
+            None => self.time_object_shared(id, part, 0, 1, timed.then_some(0), weight),
         }
     }
 
-    /// Counts `n` events that took `ticks` together into line `i` of an object's row of so many
+    /// Counts `n` events that took `ticks` together, each of which stands for `weight`, into line `i` of an object's row of so many
     /// lines.
     #[inline]
     pub fn time_object(
@@ -111,20 +111,36 @@ impl Local {
         i: usize,
         n: u64,
         ticks: Option<u64>,
+        weight: u16,
     ) {
         match (self.object_row(id, part, lines), ticks) {
-            (Some(at), Some(ticks)) => self.line(at + i).time_many(n, ticks),
-            (Some(at), None) => self.line(at + i).add(COUNT, n),
-            (None, ticks) => self.time_object_shared(id, part, i, n, ticks),
+            (Some(at), Some(ticks)) => self.line(at + i).time_many(n, ticks, u32::from(weight)),
+            (Some(at), None) => self
+                .line(at + i)
+                .add(COUNT, n.wrapping_mul(u64::from(weight))),
+            (None, ticks) => self.time_object_shared(id, part, i, n, ticks, weight),
         }
     }
 
     #[cold]
-    fn time_object_shared(&self, id: u32, part: u8, i: usize, n: u64, ticks: Option<u64>) {
+    fn time_object_shared(
+        &self,
+        id: u32,
+        part: u8,
+        i: usize,
+        n: u64,
+        ticks: Option<u64>,
+        weight: u16,
+    ) {
+        let weighed = n.wrapping_mul(u64::from(weight));
         match (self.engine.object_lines(id, part, i), ticks) {
-            (Some((line, _)), Some(ticks)) => line.time_many_shared(n, ticks),
-            (Some((line, _)), None) => _ = line.cells[COUNT].fetch_add(n, Ordering::Relaxed),
-            (None, _) => self.engine.lose(Lost::InstanceEvents, n),
+            (Some((line, _)), Some(ticks)) => {
+                line.time_many_shared(n, ticks, u32::from(weight));
+            }
+            (Some((line, _)), None) => {
+                line.cells[COUNT].fetch_add(weighed, Ordering::Relaxed);
+            }
+            (None, _) => self.engine.lose(Lost::InstanceEvents, weighed),
         }
     }
 }

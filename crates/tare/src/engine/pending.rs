@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES, BUCKETS, LIMIT, bucket_low};
 use tare_layout::line::{HISTOGRAM, Line};
-use tare_layout::primitive::increment;
+use tare_layout::primitive::add_wraps;
 
 use super::local::Local;
 use super::{bank, clock};
@@ -25,6 +25,8 @@ const PENDING: usize = 16;
 struct Time {
     line: Cell<*const Line>,
     class: Cell<u16>,
+    /// What it stands for: N has 16 bits.
+    weight: Cell<u16>,
     ticks: Cell<u64>,
 }
 
@@ -33,6 +35,7 @@ impl Default for Pending {
         let none = || Time {
             line: Cell::new(std::ptr::null()),
             class: Cell::new(0),
+            weight: Cell::new(0),
             ticks: Cell::new(0),
         };
         Self {
@@ -56,11 +59,12 @@ impl Pending {
     }
 
     #[inline(always)]
-    fn push(&self, class: u16, line: &Line, ticks: u64) {
+    fn push(&self, class: u16, line: &Line, ticks: u64, weight: u16) {
         let count = self.count.get();
         let time = &self.times[count % PENDING];
         time.line.set(line);
         time.class.set(class);
+        time.weight.set(weight);
         time.ticks.set(ticks);
         self.count.set(count + 1);
     }
@@ -76,8 +80,14 @@ impl Local {
     /// the last event, it costs less to fetch them for many times at once.
     #[inline(always)]
     pub fn time(&self, class: u16, line: &Line, ticks: u64) {
-        line.time(ticks);
-        self.wait_for_histogram(class, line, ticks);
+        self.time_weighed(class, line, ticks, 1);
+    }
+
+    /// The same of one that stands for `weight`.
+    #[inline(always)]
+    pub fn time_weighed(&self, class: u16, line: &Line, ticks: u64, weight: u16) {
+        line.time_weighed(ticks, u32::from(weight));
+        self.wait_for_histogram(class, line, ticks, weight);
     }
 
     /// The same where the clock has not run backwards and neither a row nor room for the histogram is to be made, which
@@ -89,26 +99,26 @@ impl Local {
             return false;
         };
         line.time(ticks);
-        self.pending.push(class, line, ticks);
+        self.pending.push(class, line, ticks, 1);
         true
     }
 
-    /// Counts `n` events that took `ticks` together; the histogram has their mean once.
+    /// Counts `n` events that took `ticks` together, each of which stands for `weight`; the histogram has their mean once.
     #[inline]
-    pub fn time_many(&self, class: u16, line: &Line, n: u64, ticks: u64) {
+    pub fn time_many(&self, class: u16, line: &Line, n: u64, ticks: u64, weight: u16) {
         if n == 1 {
-            return self.time(class, line, ticks);
+            return self.time_weighed(class, line, ticks, weight);
         }
-        line.time_many(n, ticks);
-        self.wait_for_histogram(class, line, ticks / n.max(1));
+        line.time_many(n, ticks, u32::from(weight));
+        self.wait_for_histogram(class, line, ticks / n.max(1), weight);
     }
 
     #[inline(always)]
-    fn wait_for_histogram(&self, class: u16, line: &Line, ticks: u64) {
+    fn wait_for_histogram(&self, class: u16, line: &Line, ticks: u64, weight: u16) {
         if !self.pending.has_room() {
             self.count_histograms();
         }
-        self.pending.push(class, line, ticks);
+        self.pending.push(class, line, ticks, weight);
     }
 
     /// Counts the times that wait for it into their histograms, and lets no more than one wait from here on.
@@ -116,11 +126,6 @@ impl Local {
     pub fn settle(&self) {
         self.count_histograms();
         self.pending.limit.set(1);
-    }
-
-    /// The same without letting fewer wait: the thread changes its bank within a statement, perhaps.
-    pub(super) fn count_waiting_histograms(&self) {
-        self.count_histograms();
     }
 
     /// In a leaf where there is one, as outside of statements.
@@ -150,38 +155,42 @@ impl Local {
     fn count_waiting(&self, time: &Time) {
         // SAFETY: a line of a class in the present bank's arena: leaving the bank settles first.
         let line = unsafe { &*time.line.get() };
-        self.histogram(time.class.get(), line, time.ticks.get());
+        let weight = u32::from(time.weight.get());
+        self.histogram(time.class.get(), line, time.ticks.get(), weight);
     }
 
     #[inline(always)]
-    fn histogram(&self, class: u16, line: &Line, ticks: u64) {
+    fn histogram(&self, class: u16, line: &Line, ticks: u64, weight: u32) {
         // The first block holds what is shorter than some 100 µs: with a branch, and not a shift, to
         // find it, its address is known before the time is. The reading of a clock waits until
         // what came before is done (on Zen 4), so that this chain's length is what a time costs.
         let first = line.get(HISTOGRAM) as u16;
         if ticks < FIRST_BLOCK && first != 0 {
-            self.count_bucket(class, usize::from(first), clock::bucket_of(ticks), 0);
+            self.count_bucket(
+                class,
+                usize::from(first),
+                clock::bucket_of(ticks),
+                0,
+                weight,
+            );
         } else {
-            self.histogram_slow(class, line, clock::bucket_of(ticks));
+            self.histogram_slow(class, line, clock::bucket_of(ticks), weight);
         }
     }
 
     #[inline(always)]
-    fn count_bucket(&self, class: u16, at: usize, number: usize, block: usize) {
+    fn count_bucket(&self, class: u16, at: usize, number: usize, block: usize, weight: u32) {
         // SAFETY: block numbers in a line were put there by `block_of`, within the arena.
         let lines = unsafe { std::slice::from_raw_parts(self.arena.get().add(at), BLOCK_LINES) };
-        if increment(bank::bucket(lines, number - block * BLOCK_BUCKETS)) {
+        if add_wraps(bank::bucket(lines, number - block * BLOCK_BUCKETS), weight) {
             self.engine.spill(class, number);
         }
     }
 
     #[inline(never)]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-    fn histogram_slow(&self, class: u16, line: &Line, number: usize) {
+    fn histogram_slow(&self, class: u16, line: &Line, number: usize, weight: u32) {
         let number = number.min(BUCKETS - 1);
-        if self.sampler.is_observing() {
-            return self.weighted_histogram(class, line, number);
-        }
         let block = number / BLOCK_BUCKETS;
         let mut at = usize::from((line.get(HISTOGRAM) >> (16 * block)) as u16);
         if at == 0 {
@@ -197,7 +206,7 @@ impl Local {
             }
             at = usize::from((line.get(HISTOGRAM) >> (16 * block)) as u16);
         }
-        self.count_bucket(class, at, number, block);
+        self.count_bucket(class, at, number, block, weight);
     }
 }
 

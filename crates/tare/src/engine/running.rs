@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
+use tare_layout::control::effective;
+use tare_layout::sampling::GROUPS;
 use tare_layout::shared::Lost;
 
 use super::state::Engine;
@@ -14,8 +16,11 @@ use crate::sync::plain::PlainMutex;
 pub(crate) static NOW: Now = Now {
     generation: AtomicU32::new(0),
     waits: AtomicU32::new(0),
+    objects: AtomicU32::new(0),
     statements: AtomicU32::new(0),
+    transactions: AtomicU32::new(0),
     memory: AtomicU32::new(0),
+    weights: [const { AtomicU32::new(1) }; GROUPS],
 };
 
 /// See [`NOW`].
@@ -23,20 +28,47 @@ pub(crate) static NOW: Now = Now {
 pub(crate) struct Now {
     /// 0 = none.
     pub generation: AtomicU32,
-    /// The same for points of waits: 0, too, while no wait is counted, where settings are
-    /// [watched](super::settings).
+    /// The same for points that begin waits: 0, too, while no wait is counted, where settings are
+    /// [watched](super::settings), and outside of [windows](super::windows).
     pub waits: AtomicU32,
-    /// The same for points of statements, stages and transactions, and for what threads do.
+    /// The same for what waits are about; windows aside.
+    pub objects: AtomicU32,
+    /// The same for points of statements and stages, and for what threads do; windows aside.
     pub statements: AtomicU32,
+    /// The same for points that begin transactions.
+    pub transactions: AtomicU32,
     /// The same for memory.
     pub memory: AtomicU32,
+    /// What an event of each group stands for that begins now, 0 = none is observed. Looked at where an event's flags
+    /// say [`effective::WEIGHED`].
+    pub weights: [AtomicU32; GROUPS],
+}
+
+/// What an event of a group stands for that begins now and has these flags; 0: it is left out.
+#[inline(always)]
+pub(crate) fn weight(bits: u8, group: usize) -> u16 {
+    match bits & effective::WEIGHED {
+        0 => 1,
+        // N has 16 bits.
+        _ => NOW.weights[group].load(Ordering::Relaxed) as u16,
+    }
 }
 
 /// From here on events are recorded under this generation; 0: none are.
 pub(super) fn record(generation: u32) {
-    NOW.waits.store(generation, Ordering::Relaxed);
-    NOW.statements.store(generation, Ordering::Relaxed);
-    NOW.memory.store(generation, Ordering::Relaxed);
+    for weight in &NOW.weights {
+        weight.store(1, Ordering::Relaxed);
+    }
+    let words = [
+        &NOW.waits,
+        &NOW.objects,
+        &NOW.statements,
+        &NOW.transactions,
+        &NOW.memory,
+    ];
+    for word in words {
+        word.store(generation, Ordering::Relaxed);
+    }
     // Pairs with nothing: a point that sees the generation takes the lock of the engine.
     NOW.generation.store(generation, Ordering::Release);
 }

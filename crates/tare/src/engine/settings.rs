@@ -3,18 +3,20 @@
 //!
 //! A host that patches its instrument points (the MySQL door) gives a function to [`follow`]. It is called with what
 //! is [`Active`] at once, when a class is registered that makes more active, and, once [`watch`] has been
-//! called, after each change that a reader makes. A change counts as followed when that function has returned, so
-//! that a reader can wait for it.
+//! called, after each change that a reader makes, and when a window of sampling opens or closes. A change counts as
+//! followed when that function has returned, so that a reader can wait for it.
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tare_layout::Kind;
 use tare_layout::control::{GLOBAL, THREAD, host};
+use tare_layout::sampling::{GROUPS, TRANSACTION, WAIT};
 
 use super::running::{self, NOW, engine};
 use super::state::{Engine, lock};
-use super::{hot, own_thread};
+use super::windows::{Rates, Windows};
+use super::{clock, hot, own_thread};
 
 /// Kinds of which at least one instrument is counted, and whether it is asked what threads do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,14 +52,29 @@ impl Active {
         Self(self.0 | other.0)
     }
 
+    /// What of it is not in the other.
+    const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// What of it is observed where events weigh so much: outside of windows no wait and no transaction is.
+    fn weighing(self, weights: &Rates) -> Self {
+        let rests = |of: Self, group: usize| match weights[group] {
+            0 => of,
+            _ => Self::default(),
+        };
+        self.without(rests(Self::WAITS, WAIT))
+            .without(rests(Self::of(Kind::Transaction), TRANSACTION))
+    }
+
     /// Whether they have anything in common.
     pub const fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 }
 
-/// Called with what is active now.
-pub type Follower = fn(Active);
+/// Called with what is active now, and with what of it is observed now, windows of sampling considered.
+pub type Follower = fn(active: Active, observed: Active);
 
 static FOLLOWER: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 /// One call of the follower at a time, each with what holds then.
@@ -99,12 +116,18 @@ pub fn watch() {
 /// For a process that declares its classes ([`classes!`](crate::classes)): the first event of another one registers it,
 /// and is not seen while all of its kind is off.
 pub fn watch_settings() {
-    let nothing_more: Follower = |_| {};
+    let nothing_more: Follower = |_, _| {};
     let (none, relaxed) = (std::ptr::null_mut(), Ordering::Relaxed);
     let follower = nothing_more as *mut ();
     // The host may follow by itself.
     let _ = FOLLOWER.compare_exchange(none, follower, Ordering::Release, relaxed);
     watch();
+}
+
+/// A statement begins, and something is to be sampled: the thread that opens windows is started, if it can be.
+#[cold]
+pub(crate) fn watch_for_windows() {
+    watch_settings();
 }
 
 /// The engine has stopped: whoever waits for its changes shall see it.
@@ -130,18 +153,13 @@ pub(super) fn registered(engine: &Engine, kind: Kind) {
 }
 
 fn tell(engine: &Engine) {
-    let follower = FOLLOWER.load(Ordering::Acquire);
-    if follower.is_null() {
+    if FOLLOWER.load(Ordering::Acquire).is_null() {
         return;
     }
-    // SAFETY: stored by `follow`, of this type.
-    let follower: Follower = unsafe { std::mem::transmute::<*mut (), Follower>(follower) };
     let _one_at_a_time = lock(&FOLLOWING);
     let active = active(engine);
     TOLD.store(active.0, Ordering::Relaxed);
-    // Points first: a call that arrives is to be recorded.
-    point_to(engine, active);
-    follower(active);
+    lead(engine, active);
     let flags = &engine.view.control().host;
     match active.meets(Active::THREADS) {
         true => flags.fetch_and(!host::THREADS_UNKNOWN, Ordering::Relaxed),
@@ -149,23 +167,51 @@ fn tell(engine: &Engine) {
     };
 }
 
-/// Has points look no further where nothing is active. The caller has [`FOLLOWING`], so that what is told last holds.
-fn point_to(engine: &Engine, active: Active) {
+/// Events that begin from here on weigh so much; those that would weigh 0 do not arrive, but for stages.
+pub(super) fn observe(engine: &Engine, weights: Rates) {
+    let _one_at_a_time = lock(&FOLLOWING);
+    if NOW.generation.load(Ordering::Relaxed) != engine.generation {
+        return;
+    }
+    for (weight, now) in NOW.weights.iter().zip(weights) {
+        weight.store(now, Ordering::Relaxed);
+    }
+    lead(engine, Active(TOLD.load(Ordering::Relaxed)));
+}
+
+/// Leads points and the host's calls to where they look no further, or back. The caller has [`FOLLOWING`], so that what
+/// is told last holds.
+fn lead(engine: &Engine, active: Active) {
+    let follower = FOLLOWER.load(Ordering::Acquire);
+    if follower.is_null() {
+        return;
+    }
+    // SAFETY: stored by `follow`, of this type.
+    let follower: Follower = unsafe { std::mem::transmute::<*mut (), Follower>(follower) };
+    let weights: [u32; GROUPS] =
+        (NOW.weights.each_ref()).map(|weight| weight.load(Ordering::Relaxed));
+    let observed = active.weighing(&weights);
+    // Points first: a call that arrives is to be recorded.
+    point_to(engine, active, observed);
+    follower(active, observed);
+}
+
+/// Has points look no further where nothing is active, or observed.
+fn point_to(engine: &Engine, active: Active, observed: Active) {
     let is_watched = engine.view.control().host.load(Ordering::Relaxed) & host::FOLLOWS != 0;
     if !is_watched || NOW.generation.load(Ordering::Relaxed) != engine.generation {
         return;
     }
-    let tell = |word: &AtomicU32, of: Active| {
-        let generation = if active.meets(of) {
-            engine.generation
-        } else {
-            0
-        };
+    let tell = |word: &AtomicU32, is_on: bool| {
+        let generation = if is_on { engine.generation } else { 0 };
         word.store(generation, Ordering::Relaxed);
     };
-    tell(&NOW.waits, Active::WAITS);
-    tell(&NOW.statements, Active::STATEMENTS);
-    tell(&NOW.memory, Active::of(Kind::Memory));
+    tell(&NOW.waits, observed.meets(Active::WAITS));
+    tell(&NOW.objects, active.meets(Active::WAITS));
+    tell(&NOW.statements, active.meets(Active::STATEMENTS));
+    let transaction = Active::of(Kind::Transaction);
+    tell(&NOW.transactions, observed.meets(transaction));
+    tell(&NOW.memory, active.meets(Active::of(Kind::Memory)));
 }
 
 fn active(engine: &Engine) -> Active {
@@ -186,28 +232,124 @@ fn active(engine: &Engine) -> Active {
 }
 
 fn wait_for_changes(engine: &Arc<Engine>) {
-    let control = engine.view.control();
-    control.host.fetch_or(host::FOLLOWS, Ordering::SeqCst);
+    // A window that opens late closes late; by default the system adds 50 µs to both.
+    // SAFETY: the calling thread's own timers.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+    let mut following = Following::begin(engine, true);
     while engine.is_ours() && NOW.generation.load(Ordering::Relaxed) == engine.generation {
-        let changes = control.changes.load(Ordering::SeqCst);
-        tell(engine);
-        control.followed.store(changes, Ordering::SeqCst);
-        sleep(&control.changes, changes);
+        let changes = engine.view.control().changes.load(Ordering::SeqCst);
+        let due = following.step(engine, clock::monotonic_ns());
+        let timeout = due.map(|due| due.saturating_sub(clock::monotonic_ns()));
+        if timeout != Some(0) {
+            sleep(&engine.view.control().changes, changes, timeout);
+        }
     }
-    control.host.fetch_and(!host::FOLLOWS, Ordering::SeqCst);
+    engine
+        .view
+        .control()
+        .host
+        .fetch_and(!host::FOLLOWS, Ordering::SeqCst);
 }
 
-/// Sleeps while the word, which readers have mapped too, is `expected`. May wake for no reason.
-fn sleep(word: &AtomicU32, expected: u32) {
-    let no_timeout = std::ptr::null::<libc::timespec>();
-    // SAFETY: the word is valid for the call; an error means that the caller looks again.
+/// What the thread does that follows changes.
+struct Following {
+    windows: Windows,
+    /// The changes that were followed last.
+    changes: Option<u32>,
+}
+
+impl Following {
+    fn begin(engine: &Engine, is_limited: bool) -> Self {
+        let control = engine.view.control();
+        control.host.fetch_or(host::FOLLOWS, Ordering::SeqCst);
+        if control.is_sampling() {
+            // Statements need not look any more whether somebody opens windows.
+            let controls = engine.view.controls();
+            controls.recompute(|class| engine.kind_of(class));
+        }
+        Self {
+            windows: Windows::new(engine, is_limited),
+            changes: None,
+        }
+    }
+
+    /// Follows what has changed, and does what is due; when there will be more to do, if ever.
+    fn step(&mut self, engine: &Engine, now: u64) -> Option<u64> {
+        let control = engine.view.control();
+        let changes = control.changes.load(Ordering::SeqCst);
+        let is_news = self.changes != Some(changes);
+        if is_news {
+            tell(engine);
+        }
+        let due = self.windows.step(engine, now);
+        if is_news {
+            self.changes = Some(changes);
+            control.followed.store(changes, Ordering::SeqCst);
+        }
+        due
+    }
+}
+
+/// Windows that open and close when their holder says what time it is. For tests.
+pub struct ByHand {
+    engine: Arc<Engine>,
+    following: Following,
+}
+
+impl ByHand {
+    /// Takes the place of the thread that follows changes; `None` if there is one, or Tare does not run.
+    pub fn begin() -> Option<Self> {
+        let (none, relaxed) = (std::ptr::null_mut(), Ordering::Relaxed);
+        let nothing_more: Follower = |_, _| {};
+        let _ =
+            FOLLOWER.compare_exchange(none, nothing_more as *mut (), Ordering::Release, relaxed);
+        let engine = {
+            let _busy = hot::busy();
+            engine(NOW.generation.load(relaxed)).map(|engine| Arc::clone(&engine))
+        }?;
+        if WATCHES.swap(true, relaxed) {
+            return None;
+        }
+        let following = Following::begin(&engine, false);
+        Some(Self { engine, following })
+    }
+
+    /// Whether waits that begin now are observed.
+    pub fn is_open(&self) -> bool {
+        NOW.waits.load(Ordering::Relaxed) != 0
+    }
+
+    /// Does what is due at `now`, in nanoseconds; when there will be more to do, if ever.
+    pub fn at(&mut self, now: u64) -> Option<u64> {
+        self.following.step(&self.engine, now)
+    }
+}
+
+impl Drop for ByHand {
+    fn drop(&mut self) {
+        let control = self.engine.view.control();
+        control.host.fetch_and(!host::FOLLOWS, Ordering::SeqCst);
+    }
+}
+
+/// Sleeps while the word, which readers have mapped too, is `expected`, or for so many nanoseconds. May wake for no
+/// reason.
+fn sleep(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) {
+    let timeout = timeout_ns.map(|ns| libc::timespec {
+        tv_sec: (ns / 1_000_000_000) as libc::time_t,
+        tv_nsec: (ns % 1_000_000_000) as libc::c_long,
+    });
+    let timeout = timeout
+        .as_ref()
+        .map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: the word and the time are valid for the call; an error means that the caller looks again.
     unsafe {
         libc::syscall(
             libc::SYS_futex,
             word.as_ptr(),
             libc::FUTEX_WAIT,
             expected,
-            no_timeout,
+            timeout,
         )
     };
 }
@@ -221,6 +363,18 @@ fn wake(word: &AtomicU32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn outside_of_windows_nothing_begins_that_rests() {
+        let observed = Active::ALL.weighing(&[0, 0, 0]);
+        for kind in [Kind::Mutex, Kind::Idle, Kind::Socket, Kind::Transaction] {
+            assert!(!observed.meets(Active::of(kind)), "{kind:?}");
+        }
+        for kind in [Kind::Stage, Kind::Statement, Kind::Memory, Kind::Error] {
+            assert!(observed.meets(Active::of(kind)), "{kind:?}");
+        }
+        assert_eq!(Active::ALL.weighing(&[1, 0, 16]), Active::ALL);
+    }
 
     #[test]
     fn kinds_have_bits_of_their_own() {

@@ -15,10 +15,9 @@ use tare_layout::shared::Lost;
 use tare_layout::slot::{FREE, LIVE, NO_BANK, Slot, ring};
 
 use super::account::Account;
-use super::local::{Local, OfStatement, OpenStage, Rings, wait_key};
+use super::local::{Local, OfStatement, OpenStage, Rings};
 use super::pending::Pending;
 use super::running::is_running;
-use super::sampler::Sampler;
 use super::state::Engine;
 use super::{clock, freelist, hot};
 use crate::class::Class;
@@ -86,7 +85,7 @@ impl Local {
         let view = &engine.view;
         let value = Local {
             key: u64::from(engine.generation) << 32 | number as u64,
-            effective: Cell::new(view.controls().effective.as_ptr()),
+            effective: view.controls().effective.as_ptr(),
             mask: &view.thread_masks()[number],
             object_masks: view.object_masks(),
             index: Cell::new(no_bank::INDEX.as_ptr()),
@@ -110,12 +109,7 @@ impl Local {
             pending: Pending::default(),
             edge: Cell::new(0),
             idle_end: Cell::new(0),
-            wait_key: Cell::new(wait_key(
-                u64::from(engine.generation) << 32 | number as u64,
-                0,
-                1,
-            )),
-            sampler: Sampler::default(),
+            stage_weight: Cell::new(1),
             stage: OpenStage::default(),
             statements: Cell::new(0),
             statement_ids: Default::default(),
@@ -154,8 +148,6 @@ impl Local {
         self.idle_end.set(0);
         self.stage.waits.set(0);
         self.stage.set(0, 0, 0, 0);
-        self.sampler.renew();
-        self.use_flags(None);
         self.statements.set(0);
         self.of_statement = OfStatement::default();
         self.transaction_id.set(0);
@@ -196,7 +188,6 @@ impl Local {
             // behind is memory of a process that runs without Tare.
             return;
         }
-        local.leave_cluster();
         local.settle();
         if has_had_events(local.slot) {
             for number in 0..ring::RINGS {
@@ -219,7 +210,6 @@ impl Local {
 
     /// Moves the thread to a bank of another account.
     pub fn change_account(&self, account: Account) {
-        self.leave_cluster();
         let before = self.account.get();
         if before.number != account.number && self.has_bank() {
             self.settle();

@@ -20,7 +20,6 @@ use super::instances::Files;
 use super::locals::Locals;
 use super::mapping::Mapping;
 use super::objects::{Ended, Objects};
-use super::tally::Tally;
 use crate::config::{Config, Setting, StartError};
 use crate::number::NO_NUMBER;
 
@@ -52,8 +51,6 @@ pub(crate) struct Engine {
     pub without_holders: AtomicBool,
     /// The bank of memory that threads count outside of sessions.
     pub(super) outside: OnceLock<Outside>,
-    /// What clusters have observed, for the governor.
-    pub(super) tally: Tally,
     /// Files by class and path.
     pub files: Mutex<Files>,
     /// Tables and programs by name.
@@ -112,7 +109,6 @@ impl Engine {
             awake: Awake::all(geometry.region(Region::Banks).count),
             without_holders: AtomicBool::new(false),
             outside: OnceLock::new(),
-            tally: Tally::default(),
             files: Mutex::default(),
             objects: Mutex::default(),
             ended: Mutex::default(),

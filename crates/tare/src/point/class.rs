@@ -19,7 +19,7 @@ impl Class {
     #[inline]
     pub fn is_counted(&self) -> bool {
         let local = match self.kind().event_type() {
-            Some(EventType::Wait | EventType::Idle) => hot::local_of_waits(),
+            Some(EventType::Wait | EventType::Idle) => hot::local_of_objects(),
             Some(_) => hot::local_of_statements(),
             None => hot::local(),
         };

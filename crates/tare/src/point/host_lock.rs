@@ -11,12 +11,13 @@ use tare_layout::class::EventType;
 use tare_layout::control::effective;
 use tare_layout::event::wait as at;
 use tare_layout::line::{CONTENDED, EXTRA};
+use tare_layout::sampling::WAIT;
 
 use super::wait::{self, Start, Wait};
 use crate::class::Class;
 use crate::engine::hot::{self, attached, local_of_waits};
 use crate::engine::local::{Local, is_event};
-use crate::engine::running::pinned;
+use crate::engine::running::{self, pinned};
 use crate::engine::state::Engine;
 use crate::sync::LockMode;
 use crate::sync::instrumented::{count, hold, let_go};
@@ -102,6 +103,8 @@ pub struct Taking {
     /// Event id, 0 = no event.
     id: u64,
     lock: HostLock,
+    /// What it stands for.
+    weight: u16,
     operation: Operation,
     bits: u8,
     #[cfg(feature = "late")]
@@ -128,14 +131,18 @@ pub fn take(
     if bits & effective::COUNT == 0 {
         return None;
     }
+    let weight = running::weight(bits, WAIT);
+    if weight == 0 {
+        return None;
+    }
     let every = bits & effective::EVERY != 0;
     let seen_free = (!every || cfg!(feature = "late")) && is_free();
     if !every && seen_free {
         let instance = if lock.counts_all { lock.instance } else { 0 };
-        count(local, lock.class, instance, mode(operation));
+        count(local, lock.class, instance, mode(operation), weight);
         return None;
     }
-    let taking = take_slow(local, lock, operation, bits);
+    let taking = take_slow(local, lock, operation, bits, weight);
     #[cfg(feature = "late")]
     let taking = taking.map(|taking| Taking {
         seen_free,
@@ -153,7 +160,8 @@ pub fn is_counted_free(class: u16, is_free: impl FnOnce() -> bool) -> bool {
         return false;
     };
     let bits = local.bits(class);
-    if bits & (effective::EVERY | effective::COUNT) != effective::COUNT {
+    const ASKED: u8 = effective::EVERY | effective::WEIGHED | effective::COUNT;
+    if bits & ASKED != effective::COUNT {
         return bits & effective::COUNT == 0;
     }
     if !is_free() {
@@ -168,14 +176,21 @@ pub fn is_counted_free(class: u16, is_free: impl FnOnce() -> bool) -> bool {
 
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-fn take_slow(local: &Local, lock: HostLock, operation: Operation, bits: u8) -> Option<Taking> {
+fn take_slow(
+    local: &Local,
+    lock: HostLock,
+    operation: Operation,
+    bits: u8,
+    weight: u16,
+) -> Option<Taking> {
     local.edge.set(0);
     let is_timed = bits & effective::TIME != 0;
     if !is_timed && !is_event(bits) {
-        count(local, lock.class, lock.instance, mode(operation));
-        let contended = u64::from(bits & effective::EVERY == 0);
-        if let Some(line) = local.row(lock.class, 0) {
-            line.add(CONTENDED, contended);
+        count(local, lock.class, lock.instance, mode(operation), weight);
+        if bits & effective::EVERY == 0
+            && let Some(line) = local.row(lock.class, 0)
+        {
+            line.add(CONTENDED, u64::from(weight));
         }
         return None;
     }
@@ -193,6 +208,7 @@ fn take_slow(local: &Local, lock: HostLock, operation: Operation, bits: u8) -> O
         start,
         id,
         lock,
+        weight,
         operation,
         bits,
         #[cfg(feature = "late")]
@@ -233,13 +249,16 @@ impl Taking {
         let contended = u64::from(bits & effective::EVERY == 0);
         #[cfg(feature = "late")]
         let contended = contended | u64::from(self.seen_free && is_long(ticks));
+        let (weight, stands_for) = (self.weight, u64::from(self.weight));
+        let contended = contended * stands_for;
+        let timed = u64::from(is_timed) * stands_for;
         if let Some(line) = local.row(lock.class, 0) {
             match is_timed {
                 true => {
-                    local.time(lock.class, line, ticks);
-                    line.add(EXTRA, 1);
+                    local.time_weighed(lock.class, line, ticks, weight);
+                    line.add(EXTRA, stands_for);
                 }
-                false => line.count(),
+                false => line.count_weighed(u32::from(weight)),
             }
             line.add(CONTENDED, contended);
         }
@@ -248,15 +267,15 @@ impl Taking {
         }
         match local.instance_line(lock.instance, 0) {
             Some(line) => {
-                line.time(ticks);
+                line.time_weighed(ticks, u32::from(weight));
                 line.add(CONTENDED, contended);
-                line.add(EXTRA, u64::from(is_timed));
+                line.add(EXTRA, timed);
                 if taken && lock.counts_all {
                     hold(local, line, mode(self.operation));
                 }
             }
             None => {
-                local.time_instance(lock.instance, 0, ticks, u64::from(is_timed));
+                local.time_instance(lock.instance, 0, ticks, u64::from(is_timed), weight);
                 if let Some(line) = local.engine.shared_line(lock.instance, 0) {
                     line.cells[CONTENDED].fetch_add(contended, Ordering::Relaxed);
                 }

@@ -7,7 +7,7 @@ use tare_layout::object::{self, target};
 
 use super::wait::{self, Wait};
 use crate::class::Class;
-use crate::engine::hot::{self, attached, local_of_waits};
+use crate::engine::hot::{self, attached, local_of_objects};
 use crate::engine::local::Local;
 use tare_layout::event::Operation;
 use tare_layout::object::{LockDuration, LockStatus, LockType, Namespace};
@@ -84,7 +84,7 @@ impl MetadataLock {
     /// Begins to wait for it: shown as PENDING, until [`Lock::granted`] or [`Lock::failed`].
     pub fn wait(&mut self, kind: LockType, duration: LockDuration) -> Wait {
         self.show(kind, duration, LockStatus::Pending);
-        let known = local_of_waits().filter(|local| self.known(local).is_some());
+        let known = local_of_objects().filter(|local| self.known(local).is_some());
         let index = known.map(|_| self.index as usize);
         wait::start_on(
             self.class,
@@ -117,7 +117,7 @@ impl MetadataLock {
     #[inline]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn show(&mut self, kind: LockType, duration: LockDuration, status: LockStatus) {
-        let Some(local) = local_of_waits() else {
+        let Some(local) = local_of_objects() else {
             return;
         };
         if local.bits(local.number(self.class)) & effective::COUNT == 0 {

@@ -139,7 +139,7 @@ impl Drop for Call {
         };
         let timed = local.is_timed(running.bits, running.start, now);
         let ticks = timed.then(|| local.elapsed(running.start, now));
-        local.time_object((running.id, part::WHOLE, PROGRAM_LINES), 0, 1, ticks);
+        local.time_object((running.id, part::WHOLE, PROGRAM_LINES), 0, 1, ticks, 1);
     }
 }
 
@@ -148,7 +148,7 @@ impl Drop for Call {
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub(crate) fn count(local: &Local, id: u32, ticks: Option<u64>, counted: &Counted) {
     let row = (id, part::WHOLE, PROGRAM_LINES);
-    local.time_object(row, 1, 1, ticks);
+    local.time_object(row, 1, 1, ticks, 1);
     match local.object_row(id, part::WHOLE, PROGRAM_LINES) {
         Some(at) => counted.each(|i, cell, n| local.object_line(at + i + 1).add(cell, n)),
         None => counted.each(|i, cell, n| {

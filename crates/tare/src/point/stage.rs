@@ -5,13 +5,14 @@ use std::sync::atomic::Ordering;
 use tare_layout::class::{EventType, property};
 use tare_layout::control::effective;
 use tare_layout::event::{stage as at, word};
+use tare_layout::sampling::STAGE;
 use tare_layout::slot::ring;
 
 use crate::class::Class;
 use crate::engine::clock;
 use crate::engine::hot::{attached, local, local_of_statements};
 use crate::engine::local::{Local, is_event, is_plainly_timed, words};
-use crate::engine::sampler::FOREIGN;
+use crate::engine::running;
 use tare_layout::Kind;
 
 /// Enters a stage, leaving the one before.
@@ -79,19 +80,26 @@ fn end_last() {
 
 #[inline(always)]
 fn enter(local: &Local, number: u16) {
-    let bits = local.bits(number);
+    let mut bits = local.bits(number);
     // PROCESSLIST_STATE is shown whether or not stages are counted.
     local.slot.stage.store(u32::from(number), Ordering::Relaxed);
+    let weight = running::weight(bits, STAGE);
+    if weight == 0 {
+        // Nor is the next stage that is counted to begin where the statement did.
+        local.edge.set(0);
+        bits = 0;
+    }
     if bits | local.stage.head().1 != 0 {
-        change(local, number, bits);
+        change(local, number, bits, weight);
     }
 }
 
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-fn change(local: &Local, number: u16, bits: u8) {
+fn change(local: &Local, number: u16, bits: u8, weight: u16) {
     let (before, before_bits) = local.stage.head();
     if before_bits == 0 {
+        local.stage_weight.set(weight);
         return begin(local, number, bits, clock_at_edge(local, bits));
     }
     // Unless setup_timers was changed between the two: then each has a clock of its own.
@@ -106,6 +114,7 @@ fn change(local: &Local, number: u16, bits: u8) {
     if !same_clock {
         now = read_clock(local, bits);
     }
+    local.stage_weight.set(weight);
     begin(local, number, bits, now);
 }
 
@@ -203,39 +212,21 @@ fn begin(local: &Local, class: u16, bits: u8, now: u64) {
 
 #[inline(always)]
 fn finish(local: &Local, class: u16, bits: u8, now: u64) {
-    let bits = match bits & (effective::OTHER_CLOCK | FOREIGN) {
+    let bits = match bits & effective::OTHER_CLOCK {
         0 => bits,
-        odd => {
-            let bits = match odd & effective::OTHER_CLOCK {
-                0 => bits,
-                _ => local.bits_at_end(bits, local.stage.start.get(), now),
-            };
-            if odd & FOREIGN != 0 {
-                return finish_elsewhere(local, class, bits & !FOREIGN, now);
-            }
-            bits
-        }
+        _ => local.bits_at_end(bits, local.stage.start.get(), now),
     };
-    finish_here(local, class, bits, now);
-}
-
-/// It began in another cluster, whose weight it carries.
-#[cold]
-#[inline(never)]
-fn finish_elsewhere(local: &Local, class: u16, bits: u8, now: u64) {
-    local.as_cluster(local.foreign_stage_weight(), || {
-        finish_here(local, class, bits, now);
-    });
-}
-
-#[inline(always)]
-fn finish_here(local: &Local, class: u16, bits: u8, now: u64) {
+    let weight = match bits & effective::WEIGHED {
+        0 => 1,
+        _ => local.stage_weight.get(),
+    };
     let timed = bits & effective::TIME != 0;
     if let Some(line) = local.row(class, 0) {
         if timed {
-            local.time(class, line, local.elapsed(local.stage.start.get(), now));
+            let ticks = local.elapsed(local.stage.start.get(), now);
+            local.time_weighed(class, line, ticks, weight);
         } else {
-            line.count();
+            line.count_weighed(u32::from(weight));
         }
     }
     let id = local.stage.id.get();

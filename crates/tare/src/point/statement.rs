@@ -22,6 +22,7 @@ use crate::engine::digest_table::Found;
 use crate::engine::fine::Place;
 use crate::engine::hot::{attached, local, local_of_statements};
 use crate::engine::local::{Local, is_event};
+use crate::engine::settings;
 use tare_layout::Kind;
 
 /// A statement that runs; it ends when it is dropped, and with it the stage that the thread is in.
@@ -83,7 +84,7 @@ pub fn start(class: &Class) -> Statement {
         return statement;
     }
     if bits & effective::SAMPLED != 0 && level == 0 {
-        local.begin_sampled_statement();
+        settings::watch_for_windows();
     }
     let start = if bits & effective::TIME != 0 {
         let start = local.clock_after_idle(bits, EventType::Statement);
@@ -157,9 +158,9 @@ impl Statement {
         // What began without a clock cannot be timed; what began by one clock ends by it; what began as
         // no event is none.
         let began = self.bits.get();
-        let clock = effective::OTHER_CLOCK | effective::SAMPLED;
+        let clock = effective::OTHER_CLOCK;
         let kept = match began & effective::TIME {
-            0 => (bits & !effective::SAMPLED | began & effective::SAMPLED) & !effective::TIME,
+            0 => bits & !effective::TIME,
             _ => bits & !clock | began & clock,
         };
         self.bits.set(kept);
@@ -178,9 +179,7 @@ impl Statement {
         self.keep_text(local, text);
         if self.bits.get() & effective::DIGEST != 0 {
             let schema = self.schema.get();
-            if !self.holds(local, || local.hold_text(text, schema)) {
-                self.set_digest(local, local.digest_of_text(text, schema));
-            }
+            self.set_digest(local, local.digest_of_text(text, schema));
         }
     }
 
@@ -211,9 +210,7 @@ impl Statement {
         let Some(local) = self.local() else { return };
         if self.bits.get() & effective::DIGEST != 0 {
             let schema = self.schema.get();
-            if !self.holds(local, || local.hold_tokens(tokens, text, schema)) {
-                self.set_digest(local, local.digest_of_tokens(tokens, text, schema));
-            }
+            self.set_digest(local, local.digest_of_tokens(tokens, text, schema));
         }
     }
 
@@ -226,10 +223,6 @@ impl Statement {
         local.statements.set(usize::from(self.level));
         let depth = &local.slot.statement_depth;
         depth.store(u32::from(self.level), Ordering::Relaxed);
-        if self.level == 0 && self.is_sampled() {
-            local.end_cluster();
-            local.begin_gap();
-        }
         self.key = 0;
     }
 
@@ -253,22 +246,8 @@ impl Statement {
         self.keep_text(local, text);
         if self.bits.get() & effective::DIGEST != 0 {
             let schema = self.schema.get();
-            if !self.holds(local, || local.hold_digest(digest, text, schema)) {
-                self.set_digest(local, local.digest_known(digest, text, schema));
-            }
+            self.set_digest(local, local.digest_known(digest, text, schema));
         }
-    }
-
-    /// Whether nobody has to know its digest now, because sampling leaves it out: `hold` keeps what it takes to find
-    /// it at the statement's end, if it can. Of one within another that is not asked.
-    #[inline(always)]
-    fn holds(&self, local: &Local, hold: impl FnOnce() -> bool) -> bool {
-        self.is_sampled() && local.leaves_out_digest() && (self.level != 0 || hold())
-    }
-
-    #[inline(always)]
-    fn is_sampled(&self) -> bool {
-        self.bits.get() & effective::SAMPLED != 0
     }
 
     fn set_digest(&self, local: &Local, found: Found) {
@@ -456,10 +435,6 @@ impl Statement {
             false => (0, 0),
         };
         let counted = &local.counted[level];
-        let mut weight = None;
-        if bits & effective::SAMPLED != 0 && level == 0 {
-            weight = Some(self.end_sampled(local, timed.then_some(ticks)));
-        }
         if bits & effective::COUNT != 0 {
             self.count(local, timed, ticks, counted);
         }
@@ -478,12 +453,7 @@ impl Statement {
         }
         if let Some(found) = self.digest.get() {
             let seen = if known != 0 { known } else { clock::now() };
-            match weight {
-                None => local.count_digest(found, time, seen, counted),
-                Some(weight) => {
-                    local.count_digest_weighted(found, time, seen, counted, weight);
-                }
-            }
+            local.count_digest(found, time, seen, counted);
             let kept = || text::kept(local, self.record(local));
             local.engine.offer_sample(found, seen, ticks, kept);
         }
@@ -493,33 +463,12 @@ impl Statement {
         if self.level == 0 {
             local.settle();
             local.set_edge(bits, now);
-            if bits & effective::SAMPLED != 0 {
-                local.begin_gap();
-            }
         }
         local.statements.set(usize::from(self.level));
         local
             .slot
             .statement_depth
             .store(u32::from(self.level), Ordering::Relaxed);
-    }
-
-    /// Ends the cluster of a sampled statement: what it weighs among digests. One that is left out has no digest.
-    #[inline(never)]
-    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-    fn end_sampled(&self, local: &Local, ticks: Option<u64>) -> u64 {
-        let weight = local.digest_weight(ticks);
-        local.end_cluster();
-        match (weight, self.digest.get()) {
-            (0, _) => self.digest.set(None),
-            (_, None) => {
-                if let Some(found) = local.digest_of_held() {
-                    self.set_digest(local, found);
-                }
-            }
-            _ => {}
-        }
-        weight
     }
 
     #[inline]

@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tare_layout::control::effective;
 use tare_layout::object::{self, part, target};
+use tare_layout::sampling::WAIT;
 
 use super::wait::{self, Start, Wait};
 use crate::class::Class;
 use crate::engine::hot::{self, attached, local};
 use crate::engine::local::Local;
+use crate::engine::running;
 use tare_layout::Kind;
 use tare_layout::event::Operation;
 use tare_layout::object::{ObjectType, TableLock};
@@ -207,6 +209,10 @@ impl Named {
         if bits & effective::COUNT == 0 {
             return false;
         }
+        let weight = running::weight(bits, WAIT);
+        if weight == 0 {
+            return false;
+        }
         if bits & effective::EVERY != 0 {
             // As all locks are: an event, and two clocks.
             let (class, operation) = (self.classes.lock, lock.operation());
@@ -215,10 +221,10 @@ impl Named {
         }
         let timed = bits & effective::TIME != 0;
         if let Some(line) = local.row(class, lock.operation().line()) {
-            line.at_once(timed);
+            line.at_once(timed, u32::from(weight));
         }
         if id != 0 {
-            local.count_object(id, part::lock(lock), timed);
+            local.count_object(id, part::lock(lock), timed, weight);
         }
         true
     }
@@ -319,6 +325,9 @@ impl Handle {
         {
             entry.owner_thread.store(0, Ordering::Relaxed);
             entry.owner_event.store(0, Ordering::Relaxed);
+            // Outside of the windows of sampling nobody says so.
+            entry.external_lock.store(0, Ordering::Relaxed);
+            entry.internal_lock.store(0, Ordering::Relaxed);
         }
     }
 

@@ -98,7 +98,6 @@ pub fn set_account(user: &str, host: &str) {
         if is_client {
             let (instrumented, history) = local.engine.actor(user, host);
             local.instrument(instrumented, history);
-            local.begin_session();
         }
     }
 }
@@ -107,9 +106,6 @@ pub fn set_account(user: &str, host: &str) {
 pub fn set_processlist_id(id: u64) {
     if let Some(local) = local() {
         local.slot.processlist_id.store(id, Ordering::Relaxed);
-        if id != 0 {
-            local.begin_session();
-        }
     }
 }
 

@@ -11,8 +11,9 @@ use tare_layout::sampling::TRANSACTION;
 use tare_layout::slot::{STATEMENT_DEPTH, ring};
 
 use crate::class::Class;
-use crate::engine::hot::{attached, local_of_statements};
+use crate::engine::hot::{attached, local_of_transactions};
 use crate::engine::local::{Local, Open, is_event, words};
+use crate::engine::running;
 pub use crate::modes::{Isolation, Mode};
 use tare_layout::Kind;
 
@@ -36,7 +37,9 @@ unsafe impl Send for Transaction {}
 /// Begins a transaction.
 #[inline]
 pub fn start(class: &Class, mode: Mode) -> Transaction {
-    guard(local_of_statements().and_then(|local| Some((local.key, begin(local, class, mode, 0)?))))
+    guard(
+        local_of_transactions().and_then(|local| Some((local.key, begin(local, class, mode, 0)?))),
+    )
 }
 
 /// Begins a transaction that is a single statement, as under autocommit. It lasts from the
@@ -45,7 +48,7 @@ pub fn start(class: &Class, mode: Mode) -> Transaction {
 /// Where no statement is recorded, the guard is that of any other transaction.
 #[inline]
 pub fn of_statement(class: &Class, mode: Mode) -> Transaction {
-    let Some(local) = local_of_statements() else {
+    let Some(local) = local_of_transactions() else {
         return guard(None);
     };
     let mode = Mode {
@@ -99,6 +102,10 @@ fn begin(local: &Local, class: &Class, mode: Mode, start: u64) -> Option<Open> {
     if bits & effective::COUNT == 0 {
         return None;
     }
+    let weight = running::weight(bits, TRANSACTION);
+    if weight == 0 {
+        return None;
+    }
     let start = match bits & (effective::TIME | effective::OTHER_CLOCK) {
         effective::TIME if start != 0 => start,
         timed if timed & effective::TIME != 0 => local.clock(bits, EventType::Transaction),
@@ -123,27 +130,14 @@ fn begin(local: &Local, class: &Class, mode: Mode, start: u64) -> Option<Open> {
         class,
         bits,
         read_only: mode.read_only,
-        weight: local.sampler.weight(TRANSACTION),
-        cluster: local.wait_key.get(),
+        weight,
     })
-}
-
-/// It began in another cluster, whose weight it carries.
-#[cold]
-fn end_elsewhere(local: &Local, open: &Open, now: u64, state: u64) {
-    local.as_cluster(open.weight, || {
-        let cluster = local.wait_key.get();
-        end(local, &Open { cluster, ..*open }, now, state);
-    });
 }
 
 /// `now`: the counter, 0 = to be read.
 #[inline]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn end(local: &Local, open: &Open, now: u64, state: u64) {
-    if open.cluster != local.wait_key.get() {
-        return end_elsewhere(local, open, now, state);
-    }
     let bits = open.bits;
     let timed = bits & effective::TIME != 0;
     let now = if !timed {
@@ -157,9 +151,10 @@ fn end(local: &Local, open: &Open, now: u64, state: u64) {
     let now = if timed { now } else { 0 };
     if let Some(line) = local.row(open.class, usize::from(open.read_only)) {
         if timed {
-            local.time(open.class, line, local.elapsed(open.start, now));
+            let ticks = local.elapsed(open.start, now);
+            local.time_weighed(open.class, line, ticks, open.weight);
         } else {
-            line.count();
+            line.count_weighed(u32::from(open.weight));
         }
     }
     if open.id == 0 {

@@ -8,13 +8,14 @@ use tare_layout::control::effective;
 use tare_layout::event::{Nesting, wait as at, word};
 use tare_layout::line::{COUNT, EXTRA};
 use tare_layout::object::{IO_LINES, part, target};
+use tare_layout::sampling::WAIT;
 use tare_layout::shared::Lost;
 use tare_layout::slot::{WAIT_DEPTH, ring};
 
 use crate::class::Class;
 use crate::engine::hot::{attached, local_of_waits};
 use crate::engine::local::{Local, is_event, words};
-use crate::engine::running::NOW;
+use crate::engine::running::{self, NOW};
 use tare_layout::Kind;
 use tare_layout::event::Operation;
 
@@ -30,7 +31,7 @@ pub struct Wait {
 
 #[derive(Debug)]
 struct Running {
-    /// The cluster of the thread that it belongs to, see [`Local::wait_key`].
+    /// The thread that it belongs to, see [`Local::key`].
     key: u64,
     start: u64,
     /// Event id, 0 = no single event is shown or kept.
@@ -39,6 +40,8 @@ struct Running {
     /// See [`target`].
     object: u64,
     class: u16,
+    /// What it stands for.
+    weight: u16,
     operation: Operation,
     event_type: EventType,
     bits: u8,
@@ -64,10 +67,10 @@ pub fn start(class: &Class, operation: Operation) -> Wait {
 }
 
 /// Whether any wait may be counted: for hosts that would prepare something for them. False while all are off, where
-/// settings are [watched](crate::watch_settings).
+/// settings are [watched](crate::watch_settings). The windows of sampling make no difference.
 #[inline(always)]
 pub fn are_counted() -> bool {
-    NOW.waits.load(Ordering::Relaxed) != 0
+    NOW.objects.load(Ordering::Relaxed) != 0
 }
 
 /// When a wait begins.
@@ -121,11 +124,15 @@ fn begin(
     if bits & effective::COUNT == 0 || !fits(class.kind(), operation) {
         return None;
     }
+    let weight = running::weight(bits, WAIT);
+    if weight == 0 {
+        return None;
+    }
     let is_plain = bits & effective::TIME == 0 && !is_event(bits);
     if is_plain && object == 0 && !matches!(class.kind(), Kind::File | Kind::Socket) {
         // Nothing is known at its end that is not known now.
         if let Some(row) = local.row(number, operation.line()) {
-            row.count();
+            row.count_weighed(u32::from(weight));
         }
         return None;
     }
@@ -134,7 +141,9 @@ fn begin(
         Start::Edge => {}
         Start::Stage => local.edge.set(local.stage_began()),
     }
-    Some(begin_slow(local, class, number, bits, operation, object))
+    Some(begin_slow(
+        local, class, number, bits, weight, operation, object,
+    ))
 }
 
 #[inline(never)]
@@ -144,6 +153,7 @@ fn begin_slow(
     class: &Class,
     number: u16,
     bits: u8,
+    weight: u16,
     operation: Operation,
     object: u64,
 ) -> Running {
@@ -162,12 +172,13 @@ fn begin_slow(
         0
     };
     Running {
-        key: local.wait_key.get(),
+        key: local.key,
         start,
         id,
         bytes: at::NO_BYTES,
         object,
         class: number,
+        weight,
         operation,
         event_type,
         bits,
@@ -186,7 +197,7 @@ impl Wait {
     /// Says which file it was about, of a wait that began before there was one.
     pub fn about_file(&mut self, file: &super::file::Instance) {
         if let Some(running) = &mut self.running
-            && let Some(local) = attached().filter(|local| local.wait_key.get() == running.key)
+            && let Some(local) = attached().filter(|local| local.key == running.key)
         {
             running.object = u64::from(file.id(local));
             let record = (local.stage.waits.get().checked_sub(1))
@@ -225,8 +236,8 @@ impl Running {
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     fn end(&self) {
         // Tare may have been stopped, or the thread's session changed, while it waited.
-        let Some(local) = attached().filter(|local| local.wait_key.get() == self.key) else {
-            return self.end_elsewhere();
+        let Some(local) = attached().filter(|local| local.key == self.key) else {
+            return;
         };
         if target::of(self.object) != target::INSTANCE {
             return self.end_on_object(local);
@@ -250,16 +261,16 @@ impl Running {
         };
         if let Some(row) = local.row(self.class, line) {
             if timed {
-                local.time(self.class, row, ticks);
+                local.time_weighed(self.class, row, ticks, self.weight);
             } else {
-                row.count();
+                row.count_weighed(u32::from(self.weight));
             }
             if extra != 0 {
-                row.add(EXTRA, extra);
+                row.add(EXTRA, extra.wrapping_mul(u64::from(self.weight)));
             }
         }
         if self.object != 0 {
-            local.time_instance(self.object as u32, line, ticks, extra);
+            local.time_instance(self.object as u32, line, ticks, extra, self.weight);
         }
         if self.id != 0 {
             end_event(local, self.id, end, self.bytes, self.bits);
@@ -275,19 +286,6 @@ impl Running {
 }
 
 impl Running {
-    /// It began in another cluster of this thread, whose weight it carries; or the thread is not its own any more.
-    #[cold]
-    fn end_elsewhere(&self) {
-        let Some(local) = attached() else { return };
-        let Some(weight) = local.foreign_weight(self.key) else {
-            return;
-        };
-        local.as_cluster(weight, || {
-            let key = local.wait_key.get();
-            Running { key, ..*self }.end();
-        });
-    }
-
     /// A wait for a table (so many rows at once, or one lock), or for a metadata lock.
     #[inline(never)]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
@@ -311,9 +309,9 @@ impl Running {
         };
         if let Some(row) = local.row(self.class, line) {
             if timed {
-                local.time_many(self.class, row, n, ticks);
+                local.time_many(self.class, row, n, ticks, self.weight);
             } else {
-                row.add(COUNT, n);
+                row.add(COUNT, n.wrapping_mul(u64::from(self.weight)));
             }
         }
         if target::of(self.object) == target::OBJECT {
@@ -323,7 +321,7 @@ impl Running {
                 None => (IO_LINES, line),
             };
             let row = (self.object as u32, part, lines);
-            local.time_object(row, line, n, timed.then_some(ticks));
+            local.time_object(row, line, n, timed.then_some(ticks), self.weight);
         }
         if self.id != 0 {
             end_event(local, self.id, end, self.bytes, self.bits);

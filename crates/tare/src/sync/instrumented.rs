@@ -5,12 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tare_layout::class::EventType;
 use tare_layout::control::effective;
 use tare_layout::line::{CONTENDED, COUNT, EXTRA, HISTOGRAM, Line};
+use tare_layout::sampling::WAIT;
 use tare_layout::shared::Lost;
 
 use super::point::{LockMode, Point, sealed};
 use crate::class::Class;
 use crate::engine::hot::{self, attached, local_of_waits};
 use crate::engine::local::{Local, is_event};
+use crate::engine::running;
 use crate::point::wait::{self, Wait};
 use tare_layout::event::Operation;
 
@@ -42,7 +44,8 @@ impl LockPoint {
         }
     }
 
-    /// Takes the lock between two clock reads: it has to wait, or `lock_timing` is `every`.
+    /// Takes the lock between two clock reads: it has to wait, or `lock_timing` is `every`; or looks first what that
+    /// stands for.
     #[inline(never)]
     fn take_timed(
         &self,
@@ -54,6 +57,14 @@ impl LockPoint {
         slow: impl FnOnce() -> bool,
     ) -> bool {
         let (class, id) = ((number >> 32) as u16, number as u32);
+        let weight = running::weight(bits, WAIT);
+        if weight == 0 {
+            return quick() || slow();
+        }
+        if bits & (effective::EVERY | effective::WEIGHED) == effective::WEIGHED && quick() {
+            count(local, class, id, mode, weight);
+            return true;
+        }
         let timed = bits & effective::TIME != 0;
         local.edge.set(0);
         let start = if timed {
@@ -91,30 +102,31 @@ impl LockPoint {
             wait::end_event(local, event, end, tare_layout::event::wait::NO_BYTES, bits);
         }
         let ticks = if timed { local.elapsed(start, end) } else { 0 };
+        let stands_for = u64::from(weight);
+        let contended = u64::from(!at_once) * stands_for;
         if let Some(line) = local.row(class, 0) {
             if timed {
-                local.time(class, line, ticks);
-                line.add(EXTRA, 1);
+                local.time_weighed(class, line, ticks, weight);
+                line.add(EXTRA, stands_for);
             } else {
-                line.count();
+                line.count_weighed(u32::from(weight));
             }
-            line.add(CONTENDED, u64::from(!at_once));
+            line.add(CONTENDED, contended);
         }
         if id != 0 {
             match local.instance_line(id, 0) {
                 Some(line) => {
-                    line.time(ticks);
-                    line.add(CONTENDED, u64::from(!at_once));
-                    line.add(EXTRA, u64::from(timed));
+                    line.time_weighed(ticks, u32::from(weight));
+                    line.add(CONTENDED, contended);
+                    line.add(EXTRA, u64::from(timed) * stands_for);
                     if taken {
                         hold(local, line, mode);
                     }
                 }
                 None => {
-                    local.time_instance(id, 0, ticks, u64::from(timed));
+                    local.time_instance(id, 0, ticks, u64::from(timed), weight);
                     if let Some(line) = local.engine.shared_line(id, 0) {
-                        let waited = u64::from(!at_once);
-                        line.cells[CONTENDED].fetch_add(waited, Ordering::Relaxed);
+                        line.cells[CONTENDED].fetch_add(contended, Ordering::Relaxed);
                     }
                 }
             }
@@ -172,9 +184,10 @@ impl Point for LockPoint {
         let number = self.number(local);
         let class = (number >> 32) as u16;
         let bits = local.bits(class);
-        if bits & (effective::EVERY | effective::COUNT) == effective::COUNT {
+        const ASKED: u8 = effective::EVERY | effective::WEIGHED | effective::COUNT;
+        if bits & ASKED == effective::COUNT {
             if quick() {
-                count(local, class, number as u32, mode);
+                count(local, class, number as u32, mode, 1);
                 return true;
             }
         } else if bits & effective::COUNT == 0 {
@@ -197,8 +210,10 @@ impl Point for LockPoint {
         if let Some(local) = local_of_waits() {
             let number = self.number(local);
             let class = (number >> 32) as u16;
-            if local.bits(class) & effective::COUNT != 0 {
-                count(local, class, number as u32, mode);
+            let bits = local.bits(class);
+            let weight = running::weight(bits, WAIT);
+            if bits & effective::COUNT != 0 && weight != 0 {
+                count(local, class, number as u32, mode, weight);
             }
         }
     }
@@ -229,28 +244,29 @@ impl Drop for LockPoint {
     }
 }
 
-/// Counts an acquisition at the first try: a wait of zero, and no clock.
+/// Counts an acquisition at the first try, which stands for `weight`: a wait of zero, and no clock.
 #[inline(always)]
-pub(crate) fn count(local: &Local, class: u16, id: u32, mode: LockMode) {
+pub(crate) fn count(local: &Local, class: u16, id: u32, mode: LockMode, weight: u16) {
     if let Some(line) = local.row(class, 0) {
-        line.count();
+        line.count_weighed(u32::from(weight));
     }
     if id != 0 {
         match local.instance_line(id, 0) {
             Some(line) => {
-                line.count();
+                line.count_weighed(u32::from(weight));
                 hold(local, line, mode);
             }
-            None => count_shared(local, id),
+            None => count_shared(local, id, weight),
         }
     }
 }
 
 #[cold]
-fn count_shared(local: &Local, id: u32) {
+fn count_shared(local: &Local, id: u32, weight: u16) {
+    let n = u64::from(weight);
     match local.engine.shared_line(id, 0) {
-        Some(line) => _ = line.cells[COUNT].fetch_add(1, Ordering::Relaxed),
-        None => local.engine.lose(Lost::InstanceEvents, 1),
+        Some(line) => _ = line.cells[COUNT].fetch_add(n, Ordering::Relaxed),
+        None => local.engine.lose(Lost::InstanceEvents, n),
     }
 }
 

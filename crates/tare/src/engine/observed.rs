@@ -1,0 +1,415 @@
+//! What windows observed, by class, and how far that may be off: sums over all banks when a window closes. No event
+//! pays for it.
+
+use std::sync::atomic::Ordering;
+
+use tare_layout::Kind;
+use tare_layout::bank::line_of;
+use tare_layout::line::{COUNT, SUM};
+use tare_layout::sampling::{GROUPS, Sample, group_of};
+
+use super::clock;
+use super::state::Engine;
+use super::windows::Rates;
+
+/// Summing takes at most one part in so many of a processor's time.
+const SHARE: u64 = 500;
+/// Sums of a stratum that is measured: one before it and one in each of its windows.
+const LOOKS: u64 = 3;
+
+/// Count and ticks of a class.
+#[derive(Clone, Copy, Debug, Default)]
+struct Total {
+    count: u64,
+    sum: u64,
+}
+
+/// A class's row in a bank.
+#[derive(Clone, Copy)]
+struct Row {
+    class: u16,
+    line: u16,
+    lines: u8,
+}
+
+/// The rows of a bank when it had so many lines in use.
+#[derive(Default)]
+struct Rows {
+    used: u32,
+    rows: Vec<Row>,
+    /// First lines of statements' rows.
+    statements: Vec<u16>,
+}
+
+/// What was seen of a group since it was asked for last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    /// Events observed.
+    pub events: f64,
+    /// While they could be: nanoseconds.
+    pub ns: f64,
+}
+
+/// See the module.
+pub(super) struct Observer {
+    is_limited: bool,
+    rates: Rates,
+    smallest: u32,
+    stratum_ns: u64,
+    /// By class, when it was summed last.
+    totals: Vec<Total>,
+    /// By class, what each window of the stratum gained.
+    gained: [Vec<Total>; 2],
+    /// Windows of the stratum that have closed.
+    closed: usize,
+    banks: Vec<Rows>,
+    merges: u32,
+    /// Of so many strata one is measured.
+    one_in: u64,
+    /// Strata until the next one that is.
+    left: u64,
+    /// Windows that nobody summed since somebody did.
+    unseen: u64,
+    looked_at: u64,
+    /// What was summed last was at other rates.
+    is_stale: bool,
+    open_ns: [u64; GROUPS],
+    seen: [Seen; GROUPS],
+}
+
+impl Observer {
+    pub fn new(is_limited: bool) -> Self {
+        Self {
+            is_limited,
+            rates: [1; GROUPS],
+            smallest: 1,
+            stratum_ns: 0,
+            totals: Vec::new(),
+            gained: [const { Vec::new() }; 2],
+            closed: 0,
+            banks: Vec::new(),
+            merges: 0,
+            one_in: 1,
+            left: 0,
+            unseen: 0,
+            looked_at: 0,
+            is_stale: true,
+            open_ns: [0; GROUPS],
+            seen: [Seen::default(); GROUPS],
+        }
+    }
+
+    fn measures(&self) -> bool {
+        self.left == 0
+    }
+
+    /// A stratum begins, or with rates that are all 1 a time without windows.
+    pub fn begin_stratum(
+        &mut self,
+        engine: &Engine,
+        rates: Rates,
+        smallest: u32,
+        length_ns: u64,
+        now: u64,
+    ) {
+        self.is_stale |= rates != self.rates;
+        if self.measures() && self.unseen != 0 && !self.is_stale {
+            // What strata gained that were not measured is not this one's.
+            self.look(engine, now);
+        }
+        (self.rates, self.smallest, self.stratum_ns) = (rates, smallest, length_ns);
+        self.closed = 0;
+        self.gained.iter_mut().for_each(Vec::clear);
+    }
+
+    /// A window opens.
+    pub fn begin_window(&mut self, engine: &Engine, now: u64) {
+        if self.is_stale && self.measures() {
+            // What comes from here on is to be told from what came at other rates.
+            self.look(engine, now);
+        }
+    }
+
+    /// A window has closed.
+    pub fn end_window(&mut self, engine: &Engine, is_in: [bool; GROUPS], ns: u64, now: u64) {
+        for (open, _) in self
+            .open_ns
+            .iter_mut()
+            .zip(is_in)
+            .filter(|(_, is_in)| *is_in)
+        {
+            *open += ns;
+        }
+        self.unseen += 1;
+        if self.measures() {
+            self.look(engine, now);
+        }
+        self.closed += 1;
+    }
+
+    /// The stratum has ended, or was cut short: what its windows differ by is what its total may be off.
+    pub fn end_stratum(&mut self, engine: &Engine) {
+        if !self.measures() {
+            self.left -= 1;
+            return;
+        }
+        let classes = self.totals.len();
+        for class in 0..classes {
+            let Some(group) = engine.kind_of(class).and_then(group_of) else {
+                continue;
+            };
+            let [first, second] = (self.gained.each_ref())
+                .map(|gained| gained.get(class).copied().unwrap_or_default());
+            let n = self.rates[group];
+            if n == 1 || first.count | second.count | first.sum | second.sum == 0 {
+                continue;
+            }
+            let variance = |first: u64, second: u64| {
+                self.one_in as f64 * variance(n, self.smallest, first as f64, second as f64)
+            };
+            add(
+                engine,
+                class,
+                Sample {
+                    count_variance: variance(first.count, second.count),
+                    sum_variance: variance(first.sum, second.sum),
+                    ..Sample::default()
+                },
+            );
+        }
+        self.left = self.one_in - 1;
+    }
+
+    /// Statements that ended since the engine began, which are exact.
+    pub fn statements(&mut self, engine: &Engine) -> u64 {
+        let shared = engine.view.shared();
+        let classes = shared.classes_used.0.load(Ordering::Acquire) as usize;
+        self.for_banks(engine, classes, |number, rows| {
+            let arena = engine.view.arena(number);
+            let counts = rows
+                .statements
+                .iter()
+                .map(|line| arena[usize::from(*line)].get(COUNT));
+            counts.fold(0, u64::wrapping_add)
+        })
+    }
+
+    /// The sum over all banks of what `sum` finds in their rows.
+    fn for_banks(
+        &mut self,
+        engine: &Engine,
+        classes: usize,
+        mut sum: impl FnMut(usize, &Rows) -> u64,
+    ) -> u64 {
+        let used = engine.view.shared().banks_used.0.load(Ordering::Acquire) as usize;
+        let banks = used.min(engine.view.geometry().banks());
+        let known = banks.max(self.banks.len());
+        self.banks.resize_with(known, Rows::default);
+        let mut all = 0u64;
+        for (number, rows) in self.banks.iter_mut().enumerate().take(banks) {
+            rows.learn(engine, number, classes);
+            all = all.wrapping_add(sum(number, rows));
+        }
+        all
+    }
+
+    /// What was seen of each group since this was asked last.
+    pub fn seen(&mut self, engine: &Engine, now: u64) -> [Seen; GROUPS] {
+        if self.rates.contains(&1) {
+            self.look(engine, now);
+        }
+        std::mem::take(&mut self.seen)
+    }
+
+    /// Sums all banks: what rows gained belongs to the window that is open or closed last.
+    fn look(&mut self, engine: &Engine, now: u64) {
+        let began = clock::monotonic_ns();
+        let gained = self.gain(engine);
+        let elapsed = now.saturating_sub(std::mem::replace(&mut self.looked_at, now));
+        let open_ns = std::mem::take(&mut self.open_ns);
+        let unseen = std::mem::take(&mut self.unseen);
+        if std::mem::take(&mut self.is_stale) {
+            return;
+        }
+        let window = &mut self.gained[self.closed.min(1)];
+        window.resize(gained.len().max(window.len()), Total::default());
+        for (group, seen) in self.seen.iter_mut().enumerate() {
+            seen.ns += match self.rates[group] {
+                1 => elapsed as f64,
+                _ => open_ns[group] as f64,
+            };
+        }
+        for (class, gain) in gained
+            .iter()
+            .enumerate()
+            .filter(|(_, gain)| gain.count != 0)
+        {
+            let Some(group) = engine.kind_of(class).and_then(group_of) else {
+                continue;
+            };
+            window[class].count = window[class].count.wrapping_add(gain.count);
+            window[class].sum = window[class].sum.wrapping_add(gain.sum);
+            let n = u64::from(self.rates[group]);
+            self.seen[group].events += gain.count as f64 / n as f64;
+            if n > 1 {
+                add(
+                    engine,
+                    class,
+                    Sample {
+                        events: (gain.count + n / 2) / n,
+                        windows: unseen,
+                        weighted: gain.count,
+                        ..Sample::default()
+                    },
+                );
+            }
+        }
+        if self.is_limited && self.smallest > 1 {
+            let took = clock::monotonic_ns().saturating_sub(began);
+            self.one_in = (LOOKS * SHARE * took)
+                .div_ceil(self.stratum_ns.max(1))
+                .clamp(1, 1000);
+        }
+    }
+
+    /// What each class gained since it was summed last.
+    fn gain(&mut self, engine: &Engine) -> Vec<Total> {
+        let merges = &engine.view.shared().merge_sequence.0;
+        let mut sums = Vec::new();
+        // Banks that merge meanwhile would be summed in part, or twice. That they do so three times in a row would
+        // spoil one summand of an error.
+        for _ in 0..3 {
+            let before = merges.load(Ordering::Acquire);
+            if before != self.merges {
+                self.banks.clear();
+                self.merges = before;
+            }
+            sums = self.sums(engine);
+            std::sync::atomic::fence(Ordering::Acquire);
+            if before & 1 == 0 && merges.load(Ordering::Relaxed) == before {
+                break;
+            }
+        }
+        self.totals
+            .resize(sums.len().max(self.totals.len()), Total::default());
+        let gain = |(now, before): (&Total, &Total)| Total {
+            count: now.count.saturating_sub(before.count),
+            sum: now.sum.saturating_sub(before.sum),
+        };
+        let gained = sums.iter().zip(&self.totals).map(gain).collect();
+        self.totals = sums;
+        gained
+    }
+
+    fn sums(&mut self, engine: &Engine) -> Vec<Total> {
+        let shared = engine.view.shared();
+        let classes = shared.classes_used.0.load(Ordering::Acquire) as usize;
+        let mut sums = vec![Total::default(); classes.max(self.totals.len())];
+        self.for_banks(engine, classes, |number, rows| {
+            let arena = engine.view.arena(number);
+            for row in &rows.rows {
+                let first = usize::from(row.line);
+                for line in &arena[first..first + usize::from(row.lines)] {
+                    let sum = &mut sums[usize::from(row.class)];
+                    sum.count = sum.count.wrapping_add(line.get(COUNT));
+                    sum.sum = sum.sum.wrapping_add(line.get(SUM));
+                }
+            }
+            0
+        });
+        sums
+    }
+}
+
+impl Rows {
+    /// Finds the rows of sampled kinds, if there may be new ones.
+    fn learn(&mut self, engine: &Engine, number: usize, classes: usize) {
+        let used = engine.view.bank(number).used.load(Ordering::Acquire);
+        if used == self.used {
+            return;
+        }
+        self.used = used;
+        self.rows.clear();
+        self.statements.clear();
+        let index = engine.view.class_index(number);
+        for (class, entry) in index.iter().enumerate().take(classes) {
+            let line = line_of(entry.load(Ordering::Acquire));
+            let kind = (line != 0).then(|| engine.kind_of(class)).flatten();
+            if kind == Some(Kind::Statement) {
+                self.statements.push(line as u16);
+            }
+            if let Some(kind) = kind.filter(|kind: &Kind| group_of(*kind).is_some()) {
+                self.rows.push(Row {
+                    class: class as u16,
+                    line: line as u16,
+                    lines: kind.time_lines() as u8,
+                });
+            }
+        }
+    }
+}
+
+/// What the variance of a stratum's total is estimated as, whose windows gained so much, weights included (Horvitz and
+/// Thompson 1952). Two of 2 `smallest` slots are windows, and in each a group is observed by the chance `smallest` / `n`;
+/// so a slot is observed by the chance 1/n, and two of them by smallest / (n² (2 smallest - 1)).
+fn variance(n: u32, smallest: u32, first: f64, second: f64) -> f64 {
+    let left_out = |n: u32| 1.0 - 1.0 / f64::from(n);
+    let squares = first * first + second * second;
+    (left_out(n) * squares - 2.0 * left_out(smallest) * first * second).max(0.0)
+}
+
+/// Adds to a class's sample, which nobody else writes.
+fn add(engine: &Engine, class: usize, more: Sample) {
+    let line = engine.view.sample(class);
+    Sample::read(&line.cells).plus(more).store(line);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The mean over all that can be drawn is the variance itself.
+    #[test]
+    fn the_variance_is_estimated_without_bias() {
+        let slots = [3.0, 1.0, 4.0, 1.0, 5.0, 9.0];
+        let total: f64 = slots.iter().sum();
+        let (smallest, n) = (3, 3);
+        let weight = f64::from(n);
+        let (mut errors, mut estimates, mut draws) = (0.0, 0.0, 0.0);
+        for i in 0..slots.len() {
+            for j in 0..i {
+                let (first, second) = (weight * slots[i], weight * slots[j]);
+                errors += (first + second - total).powi(2);
+                estimates += variance(n, smallest, first, second);
+                draws += 1.0;
+            }
+        }
+        assert!(
+            ((errors - estimates) / draws).abs() < 1e-9,
+            "{errors} {estimates}"
+        );
+    }
+
+    #[test]
+    fn so_it_is_where_a_type_is_observed_in_some_of_the_windows() {
+        let slots = [3.0, 1.0, 4.0, 1.0];
+        let total: f64 = slots.iter().sum();
+        let (smallest, n) = (2, 6);
+        let (weight, chance) = (f64::from(n), f64::from(smallest) / f64::from(n));
+        let (mut errors, mut estimates) = (0.0, 0.0);
+        for i in 0..slots.len() {
+            for j in 0..i {
+                for is_in in [[true, true], [true, false], [false, true], [false, false]] {
+                    let chances = is_in.map(|is_in| if is_in { chance } else { 1.0 - chance });
+                    let p = chances[0] * chances[1] / 6.0;
+                    let gained =
+                        |is_in: bool, slot: usize| if is_in { weight * slots[slot] } else { 0.0 };
+                    let (first, second) = (gained(is_in[0], i), gained(is_in[1], j));
+                    errors += p * (first + second - total).powi(2);
+                    estimates += p * variance(n, smallest, first, second);
+                }
+            }
+        }
+        assert!((errors - estimates).abs() < 1e-9, "{errors} {estimates}");
+    }
+}

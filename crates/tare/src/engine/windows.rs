@@ -1,0 +1,317 @@
+//! Windows of time: what is sampled is observed while one is open, by all threads at once. See docs/sampling.md.
+//!
+//! | | weight in [`NOW`](super::running::NOW) | words of waits and transactions |
+//! |---|---|---|
+//! | not sampled | 1 | the generation |
+//! | in a window | N | the generation |
+//! | outside | 0 | 0 |
+//!
+//! [`Windows::step`] does what is due. It is given the time, so that a test can be the clock.
+
+use std::sync::atomic::Ordering;
+
+use tare_layout::sampling::{GROUPS, MAX_RATE};
+
+use super::governor::Governor;
+use super::observed::Observer;
+use super::settings;
+use super::state::Engine;
+
+/// So often there is a window, in the mean: what its rows gained is summed each time, and two of these make a
+/// standard error's summand.
+const EVERY_NS: u64 = 80_000_000;
+/// No window is shorter: opening and closing one takes some 20 µs, and the system wakes a thread that late.
+const SHORTEST_NS: u64 = 2_000_000;
+/// No window is longer: a load has phases.
+const LONGEST_NS: u64 = 40_000_000;
+
+/// Windows in a stratum: as few as tell their variance.
+const PAIR: usize = 2;
+
+/// N of each group.
+pub(super) type Rates = [u32; GROUPS];
+
+/// When windows open and close.
+pub(super) struct Windows {
+    /// Of the rules, as last seen.
+    version: u32,
+    stratum: Option<Stratum>,
+    /// What windows were too short (or, below zero, too long) so far.
+    owed_ns: i64,
+    pace: Pace,
+    random: Random,
+    observer: Observer,
+    governor: Governor,
+}
+
+/// 2 N slots of which two are windows.
+struct Stratum {
+    rates: Rates,
+    /// The smallest N above 1, which the slots are for.
+    smallest: u32,
+    slot_ns: u64,
+    /// How long windows are to be: as long as a slot is while nothing is observed.
+    window_ns: u64,
+    starts: [u64; PAIR],
+    end: u64,
+    /// Windows that were opened.
+    opened: usize,
+    open: Option<Window>,
+}
+
+/// A window that is open.
+struct Window {
+    since: u64,
+    until: u64,
+    is_in: [bool; GROUPS],
+}
+
+impl Stratum {
+    /// What events weigh that begin now.
+    fn weights(&self) -> Rates {
+        std::array::from_fn(|group| match (self.rates[group], &self.open) {
+            (1, _) => 1,
+            (n, Some(window)) if window.is_in[group] => n,
+            _ => 0,
+        })
+    }
+}
+
+impl Windows {
+    /// `is_limited`: summing rows is to take little of the processor's time.
+    pub fn new(engine: &Engine, is_limited: bool) -> Self {
+        let seed = &engine.view.control().sampling_seed;
+        Self {
+            version: 0,
+            stratum: None,
+            owed_ns: 0,
+            pace: Pace::default(),
+            random: Random(seed.load(Ordering::Relaxed)),
+            observer: Observer::new(is_limited),
+            governor: Governor::default(),
+        }
+    }
+
+    /// Does what is due at `now`, by a clock of nanoseconds; when there will be more to do, if ever.
+    pub fn step(&mut self, engine: &Engine, now: u64) -> Option<u64> {
+        let version = engine
+            .view
+            .control()
+            .sampling_version
+            .load(Ordering::Acquire);
+        if version != self.version {
+            self.version = version;
+            self.cut(engine, now);
+            self.begin(engine, now, now);
+        }
+        if self.version == 0 {
+            return None;
+        }
+        let mut due = self.windows(engine, now);
+        if let Some(at) = self.governor.step(engine, &mut self.observer, now) {
+            // Its own changes wait for the stratum's end, for they follow from what the windows showed.
+            let version = engine
+                .view
+                .control()
+                .sampling_version
+                .load(Ordering::Acquire);
+            if version == self.version.wrapping_add(self.governor.take_changes()) {
+                self.version = version;
+            }
+            if self.stratum.is_none() {
+                self.begin(engine, now, now);
+                due = self.windows(engine, now);
+            }
+            due = Some(due.map_or(at, |due| due.min(at)));
+        }
+        due
+    }
+
+    fn windows(&mut self, engine: &Engine, now: u64) -> Option<u64> {
+        loop {
+            let stratum = self.stratum.as_ref()?;
+            let next = match &stratum.open {
+                Some(window) => window.until,
+                None => *stratum.starts.get(stratum.opened).unwrap_or(&stratum.end),
+            };
+            if now < next {
+                return Some(next);
+            }
+            match (stratum.open.is_some(), stratum.opened) {
+                (true, _) => self.close(engine, now),
+                (false, PAIR) => {
+                    self.observer.end_stratum(engine);
+                    self.begin(engine, next, now);
+                }
+                (false, _) => self.open(engine, now),
+            }
+        }
+    }
+
+    /// Ends the stratum, wherever it is: rules were changed.
+    fn cut(&mut self, engine: &Engine, now: u64) {
+        if self
+            .stratum
+            .as_ref()
+            .is_some_and(|stratum| stratum.open.is_some())
+        {
+            self.close(engine, now);
+        }
+        if self.stratum.take().is_some() {
+            self.observer.end_stratum(engine);
+        }
+        self.owed_ns = 0;
+        self.pace.last = (0, 0);
+    }
+
+    /// Begins a stratum that was to begin at `planned`; none, if nothing is sampled.
+    fn begin(&mut self, engine: &Engine, planned: u64, now: u64) {
+        let control = engine.view.control();
+        let rates =
+            (control.sampling.each_ref()).map(|n| n.load(Ordering::SeqCst).clamp(1, MAX_RATE));
+        let smallest = rates.into_iter().filter(|n| *n > 1).min();
+        let before = self.stratum.take().map(|before| before.weights());
+        let Some(smallest) = smallest else {
+            self.observer.begin_stratum(engine, rates, 1, u64::MAX, now);
+            return settings::observe(engine, rates);
+        };
+        let length = (EVERY_NS / u64::from(smallest)).clamp(SHORTEST_NS, LONGEST_NS);
+        let slot_ns = length * 3 / 4 + self.random.below(length / 2);
+        let slots = PAIR as u64 * u64::from(smallest);
+        let mut begin = planned;
+        if now.saturating_sub(planned) > slot_ns {
+            // Of the time that was slept through a part in N should have been observed.
+            self.owed_ns += ((now - planned) / u64::from(smallest)) as i64;
+            begin = now;
+        }
+        let first = self.random.below(slots);
+        let other = (first + 1 + self.random.below(slots - 1)) % slots;
+        let window_ns = (slot_ns as f64 * self.pace.slowdown()) as u64;
+        let stratum = Stratum {
+            rates,
+            smallest,
+            slot_ns,
+            window_ns,
+            starts: [
+                begin + first.min(other) * slot_ns,
+                begin + (first.max(other) - 1) * slot_ns + window_ns,
+            ],
+            end: begin + (slots - 2) * slot_ns + 2 * window_ns,
+            opened: 0,
+            open: None,
+        };
+        let length_ns = slots * slot_ns;
+        self.observer
+            .begin_stratum(engine, rates, smallest, length_ns, now);
+        let weights = stratum.weights();
+        if before != Some(weights) {
+            settings::observe(engine, weights);
+        }
+        self.stratum = Some(stratum);
+    }
+
+    fn open(&mut self, engine: &Engine, now: u64) {
+        let Some(stratum) = &mut self.stratum else {
+            return;
+        };
+        let smallest = u64::from(stratum.smallest);
+        let is_in = stratum
+            .rates
+            .map(|n| n == stratum.smallest || n > 1 && self.random.below(u64::from(n)) < smallest);
+        let slot_ns = stratum.slot_ns as i64;
+        let owed = self.owed_ns.clamp(-slot_ns * 3 / 4, slot_ns * 3);
+        let planned = stratum.starts[stratum.opened] + stratum.window_ns;
+        let until = planned.saturating_add_signed(owed);
+        stratum.open = Some(Window {
+            since: now,
+            until: until.max(now + stratum.slot_ns / 4),
+            is_in,
+        });
+        stratum.opened += 1;
+        self.observer.begin_window(engine, now);
+        let statements = self.observer.statements(engine);
+        settings::observe(engine, stratum.weights());
+        self.pace.outside.add(&mut self.pace.last, statements, now);
+    }
+
+    fn close(&mut self, engine: &Engine, now: u64) {
+        let Some(stratum) = &mut self.stratum else {
+            return;
+        };
+        let Some(window) = stratum.open.take() else {
+            return;
+        };
+        settings::observe(engine, stratum.weights());
+        let lasted = now.saturating_sub(window.since);
+        let statements = self.observer.statements(engine);
+        self.pace.inside.add(&mut self.pace.last, statements, now);
+        let owed = self.owed_ns + stratum.window_ns as i64 - lasted as i64;
+        // What cannot be made up for soon would fall on another load.
+        let most = 10 * stratum.slot_ns as i64;
+        self.owed_ns = owed.clamp(-most, most);
+        self.observer.end_window(engine, window.is_in, lasted, now);
+    }
+}
+
+/// How fast statements end in windows, and outside of them. What is observed takes longer, so that clients who wait for
+/// their answers send less in a window: it is to be as much longer, for a part in N of what happens to be in windows.
+#[derive(Default)]
+struct Pace {
+    inside: Rate,
+    outside: Rate,
+    /// Statements and time when a window opened or closed last; 0 = none has.
+    last: (u64, u64),
+}
+
+/// Statements and nanoseconds of late.
+#[derive(Default)]
+struct Rate {
+    statements: f64,
+    ns: f64,
+}
+
+/// What is left, a window later, of what a window has told: some two hundred of them are remembered.
+const KEPT: f64 = 0.995;
+/// So many statements are needed: of fewer, chance moves the rate by more than 2 %.
+const ENOUGH: f64 = 2_500.0;
+
+impl Rate {
+    fn add(&mut self, last: &mut (u64, u64), statements: u64, now: u64) {
+        let (before, since) = std::mem::replace(last, (statements, now));
+        if since != 0 {
+            self.statements = self.statements * KEPT + statements.saturating_sub(before) as f64;
+            self.ns = self.ns * KEPT + now.saturating_sub(since) as f64;
+        }
+    }
+
+    fn per_ns(&self) -> f64 {
+        self.statements / self.ns.max(1.0)
+    }
+}
+
+impl Pace {
+    /// By how much more slowly statements end in windows; 1 where too few do to tell.
+    fn slowdown(&self) -> f64 {
+        match self.inside.statements.min(self.outside.statements) >= ENOUGH {
+            true => (self.outside.per_ns() / self.inside.per_ns()).clamp(0.5, 2.0),
+            false => 1.0,
+        }
+    }
+}
+
+/// Random numbers (splitmix64, Steele, Lea and Flood 2014).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+
+    /// At least 0, below `n`, which is not 0.
+    fn below(&mut self, n: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
+    }
+}
