@@ -188,6 +188,17 @@ impl Local {
         mask.store(value, Ordering::Relaxed);
     }
 
+    /// What an event keeps that stands for so many: [`Self::key`], with the weight in bits 16-31, which numbers of slots
+    /// leave free. An event that stands for itself keeps the key as it is, and is told by it from others.
+    pub fn weighed_key(&self, weight: u16) -> u64 {
+        self.key | u64::from(weight) << 16
+    }
+
+    /// What an event stands for that kept this; none, if it is not of this thread and engine.
+    pub fn weight_of(&self, key: u64) -> Option<u16> {
+        (key & !0xffff_0000 == self.key).then_some((key >> 16) as u16)
+    }
+
     /// The class's number, registering it if need be.
     #[inline(always)]
     pub fn number(&self, class: &Class) -> u16 {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES, BUCKETS, LIMIT, bucket_low};
 use tare_layout::line::{HISTOGRAM, Line};
-use tare_layout::primitive::add_wraps;
+use tare_layout::primitive::{add_wraps, increment};
 
 use super::local::Local;
 use super::{bank, clock};
@@ -25,8 +25,7 @@ const PENDING: usize = 16;
 struct Time {
     line: Cell<*const Line>,
     class: Cell<u16>,
-    /// What it stands for: N has 16 bits.
-    weight: Cell<u16>,
+    /// Or what it stands for, too: see [`weighed`].
     ticks: Cell<u64>,
 }
 
@@ -35,7 +34,6 @@ impl Default for Pending {
         let none = || Time {
             line: Cell::new(std::ptr::null()),
             class: Cell::new(0),
-            weight: Cell::new(0),
             ticks: Cell::new(0),
         };
         Self {
@@ -59,12 +57,11 @@ impl Pending {
     }
 
     #[inline(always)]
-    fn push(&self, class: u16, line: &Line, ticks: u64, weight: u16) {
+    fn push(&self, class: u16, line: &Line, ticks: u64) {
         let count = self.count.get();
         let time = &self.times[count % PENDING];
         time.line.set(line);
         time.class.set(class);
-        time.weight.set(weight);
         time.ticks.set(ticks);
         self.count.set(count + 1);
     }
@@ -87,7 +84,7 @@ impl Local {
     #[inline(always)]
     pub fn time_weighed(&self, class: u16, line: &Line, ticks: u64, weight: u16) {
         line.time_weighed(ticks, u32::from(weight));
-        self.wait_for_histogram(class, line, ticks, weight);
+        self.wait_for_histogram(class, line, weighed(ticks, weight));
     }
 
     /// The same where the clock has not run backwards and neither a row nor room for the histogram is to be made, which
@@ -99,7 +96,7 @@ impl Local {
             return false;
         };
         line.time(ticks);
-        self.pending.push(class, line, ticks, 1);
+        self.pending.push(class, line, ticks);
         true
     }
 
@@ -110,15 +107,15 @@ impl Local {
             return self.time_weighed(class, line, ticks, weight);
         }
         line.time_many(n, ticks, u32::from(weight));
-        self.wait_for_histogram(class, line, ticks / n.max(1), weight);
+        self.wait_for_histogram(class, line, weighed(ticks / n.max(1), weight));
     }
 
     #[inline(always)]
-    fn wait_for_histogram(&self, class: u16, line: &Line, ticks: u64, weight: u16) {
+    fn wait_for_histogram(&self, class: u16, line: &Line, ticks: u64) {
         if !self.pending.has_room() {
             self.count_histograms();
         }
-        self.pending.push(class, line, ticks, weight);
+        self.pending.push(class, line, ticks);
     }
 
     /// Counts the times that wait for it into their histograms, and lets no more than one wait from here on.
@@ -155,26 +152,19 @@ impl Local {
     fn count_waiting(&self, time: &Time) {
         // SAFETY: a line of a class in the present bank's arena: leaving the bank settles first.
         let line = unsafe { &*time.line.get() };
-        let weight = u32::from(time.weight.get());
-        self.histogram(time.class.get(), line, time.ticks.get(), weight);
+        self.histogram(time.class.get(), line, time.ticks.get());
     }
 
     #[inline(always)]
-    fn histogram(&self, class: u16, line: &Line, ticks: u64, weight: u32) {
+    fn histogram(&self, class: u16, line: &Line, ticks: u64) {
         // The first block holds what is shorter than some 100 µs: with a branch, and not a shift, to
         // find it, its address is known before the time is. The reading of a clock waits until
         // what came before is done (on Zen 4), so that this chain's length is what a time costs.
         let first = line.get(HISTOGRAM) as u16;
         if ticks < FIRST_BLOCK && first != 0 {
-            self.count_bucket(
-                class,
-                usize::from(first),
-                clock::bucket_of(ticks),
-                0,
-                weight,
-            );
+            self.count_bucket(class, usize::from(first), clock::bucket_of(ticks), 0, 1);
         } else {
-            self.histogram_slow(class, line, clock::bucket_of(ticks), weight);
+            self.histogram_slow(class, line, ticks);
         }
     }
 
@@ -182,15 +172,21 @@ impl Local {
     fn count_bucket(&self, class: u16, at: usize, number: usize, block: usize, weight: u32) {
         // SAFETY: block numbers in a line were put there by `block_of`, within the arena.
         let lines = unsafe { std::slice::from_raw_parts(self.arena.get().add(at), BLOCK_LINES) };
-        if add_wraps(bank::bucket(lines, number - block * BLOCK_BUCKETS), weight) {
+        let bucket = bank::bucket(lines, number - block * BLOCK_BUCKETS);
+        let wraps = match weight {
+            1 => increment(bucket),
+            _ => add_wraps(bucket, weight),
+        };
+        if wraps {
             self.engine.spill(class, number);
         }
     }
 
     #[inline(never)]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-    fn histogram_slow(&self, class: u16, line: &Line, number: usize, weight: u32) {
-        let number = number.min(BUCKETS - 1);
+    fn histogram_slow(&self, class: u16, line: &Line, ticks: u64) {
+        let (ticks, weight) = weight_of(ticks);
+        let number = clock::bucket_of(ticks).min(BUCKETS - 1);
         let block = number / BLOCK_BUCKETS;
         let mut at = usize::from((line.get(HISTOGRAM) >> (16 * block)) as u16);
         if at == 0 {
@@ -207,6 +203,34 @@ impl Local {
             at = usize::from((line.get(HISTOGRAM) >> (16 * block)) as u16);
         }
         self.count_bucket(class, at, number, block, weight);
+    }
+}
+
+/// Set in ticks beside which there is what they stand for.
+const WEIGHED: u64 = 1 << 63;
+/// Bits of ticks below that; more are as many as these can hold (half a day), which is in the last bucket.
+const TICK_BITS: u32 = 47;
+
+/// Ticks and what they stand for in one word. It is no less than [`WEIGHED`] and takes the slow way, so that a time that
+/// stands for itself pays nothing for others.
+#[inline(always)]
+const fn weighed(ticks: u64, weight: u16) -> u64 {
+    const MOST: u64 = (1 << TICK_BITS) - 1;
+    match weight {
+        1 => ticks,
+        _ if ticks > MOST => WEIGHED | (weight as u64) << TICK_BITS | MOST,
+        _ => WEIGHED | (weight as u64) << TICK_BITS | ticks,
+    }
+}
+
+/// Ticks, and what they stand for.
+const fn weight_of(ticks: u64) -> (u64, u32) {
+    match ticks & WEIGHED {
+        0 => (ticks, 1),
+        _ => (
+            ticks & ((1 << TICK_BITS) - 1),
+            (ticks >> TICK_BITS) as u32 & 0xffff,
+        ),
     }
 }
 

@@ -98,13 +98,12 @@ pub fn end_instance(instance: u32) {
 #[must_use = "the wait is counted by `end`"]
 #[derive(Debug)]
 pub struct Taking {
+    /// The thread, and what it stands for: see [`Local::weighed_key`].
     key: u64,
     start: u64,
     /// Event id, 0 = no event.
     id: u64,
     lock: HostLock,
-    /// What it stands for.
-    weight: u16,
     operation: Operation,
     bits: u8,
     #[cfg(feature = "late")]
@@ -131,10 +130,29 @@ pub fn take(
     if bits & effective::COUNT == 0 {
         return None;
     }
-    let weight = running::weight(bits, WAIT);
-    if weight == 0 {
-        return None;
+    match bits & effective::WEIGHED {
+        0 => take_as(local, local.key, 1, lock, operation, bits, is_free),
+        _ => {
+            let weight = running::weight(bits, WAIT);
+            if weight == 0 {
+                return None;
+            }
+            let key = local.weighed_key(weight);
+            take_as(local, key, weight, lock, operation, bits, is_free)
+        }
     }
+}
+
+#[inline(always)]
+fn take_as(
+    local: &Local,
+    key: u64,
+    weight: u16,
+    lock: HostLock,
+    operation: Operation,
+    bits: u8,
+    is_free: impl FnOnce() -> bool,
+) -> Option<Taking> {
     let every = bits & effective::EVERY != 0;
     let seen_free = (!every || cfg!(feature = "late")) && is_free();
     if !every && seen_free {
@@ -142,7 +160,7 @@ pub fn take(
         count(local, lock.class, instance, mode(operation), weight);
         return None;
     }
-    let taking = take_slow(local, lock, operation, bits, weight);
+    let taking = take_slow(local, key, weight, lock, operation, bits);
     #[cfg(feature = "late")]
     let taking = taking.map(|taking| Taking {
         seen_free,
@@ -178,10 +196,11 @@ pub fn is_counted_free(class: u16, is_free: impl FnOnce() -> bool) -> bool {
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn take_slow(
     local: &Local,
+    key: u64,
+    weight: u16,
     lock: HostLock,
     operation: Operation,
     bits: u8,
-    weight: u16,
 ) -> Option<Taking> {
     local.edge.set(0);
     let is_timed = bits & effective::TIME != 0;
@@ -204,11 +223,10 @@ fn take_slow(
         false => 0,
     };
     Some(Taking {
-        key: local.key,
+        key,
         start,
         id,
         lock,
-        weight,
         operation,
         bits,
         #[cfg(feature = "late")]
@@ -228,9 +246,23 @@ impl Taking {
     /// The wait is over: the lock was taken, or not.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn end(self, taken: bool) {
-        let Some(local) = attached().filter(|local| local.key == self.key) else {
-            return;
-        };
+        let Some(local) = attached() else { return };
+        match local.key == self.key {
+            true => self.end_as(local, taken, 1),
+            false => self.end_weighed(local, taken),
+        }
+    }
+
+    /// It stands for several. Or Tare has been stopped, or the thread's session changed, while it waited.
+    #[inline(never)]
+    fn end_weighed(self, local: &Local, taken: bool) {
+        if let Some(weight) = local.weight_of(self.key) {
+            self.end_as(local, taken, weight);
+        }
+    }
+
+    #[inline(always)]
+    fn end_as(self, local: &Local, taken: bool, weight: u16) {
         let (bits, lock) = (self.bits, self.lock);
         let end = match bits & effective::TIME != 0 {
             true => local.clock(bits, EventType::Wait),
@@ -249,7 +281,7 @@ impl Taking {
         let contended = u64::from(bits & effective::EVERY == 0);
         #[cfg(feature = "late")]
         let contended = contended | u64::from(self.seen_free && is_long(ticks));
-        let (weight, stands_for) = (self.weight, u64::from(self.weight));
+        let stands_for = u64::from(weight);
         let contended = contended * stands_for;
         let timed = u64::from(is_timed) * stands_for;
         if let Some(line) = local.row(lock.class, 0) {

@@ -80,26 +80,37 @@ fn end_last() {
 
 #[inline(always)]
 fn enter(local: &Local, number: u16) {
-    let mut bits = local.bits(number);
+    let bits = local.bits(number);
     // PROCESSLIST_STATE is shown whether or not stages are counted.
     local.slot.stage.store(u32::from(number), Ordering::Relaxed);
-    let weight = running::weight(bits, STAGE);
-    if weight == 0 {
-        // Nor is the next stage that is counted to begin where the statement did.
-        local.edge.set(0);
-        bits = 0;
+    if bits & effective::WEIGHED != 0 {
+        let weight = running::weight(bits, STAGE);
+        if weight == 0 {
+            // Nor is the next stage that is counted to begin where the statement did.
+            local.edge.set(0);
+        }
+        if weight != 0 || local.stage.head().1 != 0 {
+            enter_weighed(local, number, bits, weight);
+        }
+    } else if bits | local.stage.head().1 != 0 {
+        change(local, number, bits);
     }
-    if bits | local.stage.head().1 != 0 {
-        change(local, number, bits, weight);
-    }
+}
+
+/// Enters a stage while stages are sampled, or after they were.
+#[inline(never)]
+fn enter_weighed(local: &Local, number: u16, bits: u8, weight: u16) {
+    let bits = if weight == 0 { 0 } else { bits };
+    change(local, number, bits);
+    // The stage before has ended by what it stood for.
+    local.stage_weight.set(weight);
 }
 
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-fn change(local: &Local, number: u16, bits: u8, weight: u16) {
+fn change(local: &Local, number: u16, bits: u8) {
     let (before, before_bits) = local.stage.head();
     if before_bits == 0 {
-        local.stage_weight.set(weight);
         return begin(local, number, bits, clock_at_edge(local, bits));
     }
     // Unless setup_timers was changed between the two: then each has a clock of its own.
@@ -114,7 +125,6 @@ fn change(local: &Local, number: u16, bits: u8, weight: u16) {
     if !same_clock {
         now = read_clock(local, bits);
     }
-    local.stage_weight.set(weight);
     begin(local, number, bits, now);
 }
 
@@ -212,14 +222,28 @@ fn begin(local: &Local, class: u16, bits: u8, now: u64) {
 
 #[inline(always)]
 fn finish(local: &Local, class: u16, bits: u8, now: u64) {
-    let bits = match bits & effective::OTHER_CLOCK {
-        0 => bits,
-        _ => local.bits_at_end(bits, local.stage.start.get(), now),
-    };
+    match bits & (effective::OTHER_CLOCK | effective::WEIGHED) {
+        0 => finish_as(local, class, bits, now, 1),
+        _ => finish_odd(local, class, bits, now),
+    }
+}
+
+/// The same of a stage that stands for several, or that another clock times.
+#[inline(never)]
+fn finish_odd(local: &Local, class: u16, bits: u8, now: u64) {
     let weight = match bits & effective::WEIGHED {
         0 => 1,
         _ => local.stage_weight.get(),
     };
+    let bits = match bits & effective::OTHER_CLOCK {
+        0 => bits,
+        _ => local.bits_at_end(bits, local.stage.start.get(), now),
+    };
+    finish_as(local, class, bits, now, weight);
+}
+
+#[inline(always)]
+fn finish_as(local: &Local, class: u16, bits: u8, now: u64, weight: u16) {
     let timed = bits & effective::TIME != 0;
     if let Some(line) = local.row(class, 0) {
         if timed {

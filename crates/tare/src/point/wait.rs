@@ -31,7 +31,7 @@ pub struct Wait {
 
 #[derive(Debug)]
 struct Running {
-    /// The thread that it belongs to, see [`Local::key`].
+    /// The thread that it belongs to, see [`Local::key`]; and what it stands for, see [`Local::weighed_key`].
     key: u64,
     start: u64,
     /// Event id, 0 = no single event is shown or kept.
@@ -40,8 +40,6 @@ struct Running {
     /// See [`target`].
     object: u64,
     class: u16,
-    /// What it stands for.
-    weight: u16,
     operation: Operation,
     event_type: EventType,
     bits: u8,
@@ -124,9 +122,13 @@ fn begin(
     if bits & effective::COUNT == 0 || !fits(class.kind(), operation) {
         return None;
     }
-    let weight = running::weight(bits, WAIT);
-    if weight == 0 {
-        return None;
+    let (mut key, mut weight) = (local.key, 1);
+    if bits & effective::WEIGHED != 0 {
+        weight = running::weight(bits, WAIT);
+        if weight == 0 {
+            return None;
+        }
+        key = local.weighed_key(weight);
     }
     let is_plain = bits & effective::TIME == 0 && !is_event(bits);
     if is_plain && object == 0 && !matches!(class.kind(), Kind::File | Kind::Socket) {
@@ -142,7 +144,7 @@ fn begin(
         Start::Stage => local.edge.set(local.stage_began()),
     }
     Some(begin_slow(
-        local, class, number, bits, weight, operation, object,
+        local, key, class, number, bits, operation, object,
     ))
 }
 
@@ -150,10 +152,10 @@ fn begin(
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn begin_slow(
     local: &Local,
+    key: u64,
     class: &Class,
     number: u16,
     bits: u8,
-    weight: u16,
     operation: Operation,
     object: u64,
 ) -> Running {
@@ -172,13 +174,12 @@ fn begin_slow(
         0
     };
     Running {
-        key: local.key,
+        key,
         start,
         id,
         bytes: at::NO_BYTES,
         object,
         class: number,
-        weight,
         operation,
         event_type,
         bits,
@@ -197,7 +198,7 @@ impl Wait {
     /// Says which file it was about, of a wait that began before there was one.
     pub fn about_file(&mut self, file: &super::file::Instance) {
         if let Some(running) = &mut self.running
-            && let Some(local) = attached().filter(|local| local.key == running.key)
+            && let Some(local) = attached().filter(|local| local.weight_of(running.key).is_some())
         {
             running.object = u64::from(file.id(local));
             let record = (local.stage.waits.get().checked_sub(1))
@@ -235,13 +236,30 @@ impl Running {
     #[inline(never)]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     fn end(&self) {
-        // Tare may have been stopped, or the thread's session changed, while it waited.
-        let Some(local) = attached().filter(|local| local.key == self.key) else {
+        let Some(local) = attached() else { return };
+        if local.key != self.key {
+            return self.end_weighed(local);
+        }
+        match target::of(self.object) {
+            target::INSTANCE => self.end_as(local, 1),
+            _ => self.end_on_object(local),
+        }
+    }
+
+    /// It stands for several. Or Tare has been stopped, or the thread's session changed, while it waited.
+    #[inline(never)]
+    fn end_weighed(&self, local: &Local) {
+        let Some(weight) = local.weight_of(self.key) else {
             return;
         };
-        if target::of(self.object) != target::INSTANCE {
-            return self.end_on_object(local);
+        match target::of(self.object) {
+            target::INSTANCE => self.end_as(local, weight),
+            _ => self.end_on_object_as(local, weight),
         }
+    }
+
+    #[inline(always)]
+    fn end_as(&self, local: &Local, weight: u16) {
         let line = self.operation.line();
         let extra = if self.bytes == at::NO_BYTES {
             0
@@ -261,16 +279,16 @@ impl Running {
         };
         if let Some(row) = local.row(self.class, line) {
             if timed {
-                local.time_weighed(self.class, row, ticks, self.weight);
+                local.time_weighed(self.class, row, ticks, weight);
             } else {
-                row.count_weighed(u32::from(self.weight));
+                row.count_weighed(u32::from(weight));
             }
             if extra != 0 {
-                row.add(EXTRA, extra.wrapping_mul(u64::from(self.weight)));
+                row.add(EXTRA, extra.wrapping_mul(u64::from(weight)));
             }
         }
         if self.object != 0 {
-            local.time_instance(self.object as u32, line, ticks, extra, self.weight);
+            local.time_instance(self.object as u32, line, ticks, extra, weight);
         }
         if self.id != 0 {
             end_event(local, self.id, end, self.bytes, self.bits);
@@ -290,6 +308,11 @@ impl Running {
     #[inline(never)]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     fn end_on_object(&self, local: &Local) {
+        self.end_on_object_as(local, 1);
+    }
+
+    #[inline(always)]
+    fn end_on_object_as(&self, local: &Local, weight: u16) {
         let timed = self.bits & effective::TIME != 0;
         let end = if timed {
             local.clock(self.bits, self.event_type)
@@ -309,9 +332,9 @@ impl Running {
         };
         if let Some(row) = local.row(self.class, line) {
             if timed {
-                local.time_many(self.class, row, n, ticks, self.weight);
+                local.time_many(self.class, row, n, ticks, weight);
             } else {
-                row.add(COUNT, n.wrapping_mul(u64::from(self.weight)));
+                row.add(COUNT, n.wrapping_mul(u64::from(weight)));
             }
         }
         if target::of(self.object) == target::OBJECT {
@@ -321,7 +344,7 @@ impl Running {
                 None => (IO_LINES, line),
             };
             let row = (self.object as u32, part, lines);
-            local.time_object(row, line, n, timed.then_some(ticks), self.weight);
+            local.time_object(row, line, n, timed.then_some(ticks), weight);
         }
         if self.id != 0 {
             end_event(local, self.id, end, self.bytes, self.bits);

@@ -44,8 +44,7 @@ impl LockPoint {
         }
     }
 
-    /// Takes the lock between two clock reads: it has to wait, or `lock_timing` is `every`; or looks first what that
-    /// stands for.
+    /// Takes the lock between two clock reads: it has to wait, or `lock_timing` is `every`.
     #[inline(never)]
     fn take_timed(
         &self,
@@ -56,15 +55,44 @@ impl LockPoint {
         quick: impl Fn() -> bool,
         slow: impl FnOnce() -> bool,
     ) -> bool {
-        let (class, id) = ((number >> 32) as u16, number as u32);
+        self.take_timed_as(local, 1, number, bits, mode, quick, slow)
+    }
+
+    /// Takes the lock of a class that is sampled, or was.
+    #[inline(never)]
+    fn take_weighed(
+        &self,
+        local: &Local,
+        number: u64,
+        bits: u8,
+        mode: LockMode,
+        quick: impl Fn() -> bool,
+        slow: impl FnOnce() -> bool,
+    ) -> bool {
         let weight = running::weight(bits, WAIT);
         if weight == 0 {
             return quick() || slow();
         }
-        if bits & (effective::EVERY | effective::WEIGHED) == effective::WEIGHED && quick() {
-            count(local, class, id, mode, weight);
+        if bits & effective::EVERY == 0 && quick() {
+            count(local, (number >> 32) as u16, number as u32, mode, weight);
             return true;
         }
+        self.take_timed_as(local, weight, number, bits, mode, quick, slow)
+    }
+
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    fn take_timed_as(
+        &self,
+        local: &Local,
+        weight: u16,
+        number: u64,
+        bits: u8,
+        mode: LockMode,
+        quick: impl Fn() -> bool,
+        slow: impl FnOnce() -> bool,
+    ) -> bool {
+        let (class, id) = ((number >> 32) as u16, number as u32);
         let timed = bits & effective::TIME != 0;
         local.edge.set(0);
         let start = if timed {
@@ -192,6 +220,8 @@ impl Point for LockPoint {
             }
         } else if bits & effective::COUNT == 0 {
             return quick() || slow();
+        } else if bits & effective::WEIGHED != 0 {
+            return self.take_weighed(local, number, bits, mode, quick, slow);
         }
         self.take_timed(local, number, bits, mode, quick, slow)
     }
