@@ -435,7 +435,7 @@ fn what_is_sampled_is_marked() {
         "1/2",
     ]);
     let _work = Work::start(server.socket());
-    for (page, is_estimated) in [("statements", true), ("waits", true), ("memory", false)] {
+    for (page, is_estimated) in [("statements", false), ("waits", true), ("memory", false)] {
         let finished = batch(server.socket(), page);
         let title = finished.stdout.lines().next().expect("a title");
         assert!(title.ends_with(", sampled: 1/2"), "{finished:?}");

@@ -462,8 +462,8 @@ mod tests {
         assert_eq!(
             between(&every, &sampled),
             [
-                "UPDATE tare.setup_sampling SET sampling = '1/4' WHERE event_type = 'stage'",
                 "UPDATE tare.setup_sampling SET sampling = '1/16' WHERE event_type = 'wait'",
+                "UPDATE tare.setup_sampling SET sampling = '1/4' WHERE event_type = 'stage'",
             ]
         );
         assert_eq!(between(&sampled, &every).len(), 2);

@@ -272,8 +272,8 @@ struct Rate {
 
 /// What is left, a window later, of what a window has told: some two hundred of them are remembered.
 const KEPT: f64 = 0.995;
-/// So many statements are needed: of fewer, chance moves the rate by more than 2 %.
-const ENOUGH: f64 = 2_500.0;
+/// What was known beforehand is worth so many statements: that windows are not slower, give or take 5 %.
+const BEFOREHAND: f64 = 400.0;
 
 impl Rate {
     fn add(&mut self, last: &mut (u64, u64), statements: u64, now: u64) {
@@ -290,12 +290,14 @@ impl Rate {
 }
 
 impl Pace {
-    /// By how much more slowly statements end in windows; 1 where too few do to tell.
+    /// By how much more slowly statements end in windows, as far as so many tell it.
     fn slowdown(&self) -> f64 {
-        match self.inside.statements.min(self.outside.statements) >= ENOUGH {
-            true => (self.outside.per_ns() / self.inside.per_ns()).clamp(0.5, 2.0),
-            false => 1.0,
+        let known = self.inside.statements.min(self.outside.statements);
+        if known < 1.0 {
+            return 1.0;
         }
+        let ratio = (self.outside.per_ns() / self.inside.per_ns()).clamp(0.5, 2.0);
+        (known * ratio + BEFOREHAND) / (known + BEFOREHAND)
     }
 }
 
