@@ -102,3 +102,70 @@ impl Program {
             .map_err(|error| Trouble::failed(format!("cannot signal '{command}': {error}")))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recipe::Recipe;
+
+    /// How the system says that a process is: R, S, T and so on; none, if it is gone.
+    fn state(pid: &str) -> Option<char> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit(") ").next()?.chars().next()
+    }
+
+    #[track_caller]
+    fn wait_for(what: &str, is_so: impl Fn() -> bool) {
+        let deadline = std::time::Instant::now() + Duration::from_secs(60);
+        while !is_so() {
+            assert!(std::time::Instant::now() < deadline, "{what}");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    #[test]
+    fn programs_run_in_their_own_configuration_alone_and_are_gone_at_the_end() {
+        let recipe = Recipe::find("watch").expect("shipped");
+        let mut configurations = recipe.configurations.clone();
+        configurations.truncate(3);
+        for (configuration, name) in configurations.iter_mut().zip(["alone", "one", "other"]) {
+            configuration.name = name.to_owned();
+            configuration.beside = match name {
+                "alone" => Vec::new(),
+                _ => vec![format!(
+                    "echo $$ > {{directory}}/{name}; while sleep 0.01; do :; done"
+                )],
+            };
+        }
+        let directory = std::env::temp_dir().join(format!("tare-beside-{}", std::process::id()));
+        let all: Vec<&Configuration> = configurations.iter().collect();
+        let tare = Path::new("tare");
+        let mut beside =
+            Beside::start(&Running::nobody(), &all, tare, &directory).expect("started");
+        let pid = |number: usize, name: &str| {
+            let path = directory.join(format!("beside{number}")).join(name);
+            std::fs::read_to_string(path)
+                .expect("a pid")
+                .trim()
+                .to_owned()
+        };
+        let (one, other) = (pid(0, "one"), pid(1, "other"));
+        let stands_still = |pid: &str| state(pid) == Some('T');
+        wait_for("both stand still", || {
+            stands_still(&one) && stands_still(&other)
+        });
+        for (to, expected) in [
+            ("one", (false, true)),
+            ("other", (true, false)),
+            ("alone", (true, true)),
+        ] {
+            beside.to(to).expect(to);
+            wait_for(to, || {
+                (stands_still(&one), stands_still(&other)) == expected
+            });
+        }
+        drop(beside);
+        assert_eq!((state(&one), state(&other)), (None, None));
+        let _ = std::fs::remove_dir_all(&directory);
+    }
+}

@@ -73,7 +73,7 @@ impl Running {
     }
 
     /// Nothing runs: the load is what is measured.
-    pub(super) fn nobody() -> Self {
+    pub(crate) fn nobody() -> Self {
         Self::new(None, None, Ask::Nobody, Address::default())
     }
 
