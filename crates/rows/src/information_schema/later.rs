@@ -17,21 +17,32 @@ const fn may(name: &'static str, column_type: &'static str) -> Meta {
 }
 
 #[rustfmt::skip] // One column, one line.
+const ROLE_OF_USER: &[Meta] = &[
+    may("USER", "varchar(97)"),
+    may("HOST", "varchar(256)"),
+    may("GRANTEE", "varchar(97)"),
+    may("GRANTEE_HOST", "varchar(256)"),
+    may("ROLE_NAME", "varchar(255)"),
+    may("ROLE_HOST", "varchar(256)"),
+    one("IS_GRANTABLE", "varchar(3)"),
+    may("IS_DEFAULT", "varchar(3)"),
+    one("IS_MANDATORY", "varchar(3)"),
+];
+
+#[rustfmt::skip] // One column, one line.
+const GRANT_TO_ROLE: &[Meta] = &[
+    may("GRANTOR", "varchar(97)"),
+    may("GRANTOR_HOST", "varchar(256)"),
+    one("GRANTEE", "char(32)"),
+    one("GRANTEE_HOST", "char(255)"),
+];
+
+#[rustfmt::skip] // One column, one line.
 static ADMINISTRABLE_ROLE_AUTHORIZATIONS: Empty = Empty::new(
     "information_schema",
     "ADMINISTRABLE_ROLE_AUTHORIZATIONS",
     "Roles that the user may grant. Always empty: there are no roles.",
-    &[&[
-        may("USER", "varchar(97)"),
-        may("HOST", "varchar(256)"),
-        may("GRANTEE", "varchar(97)"),
-        may("GRANTEE_HOST", "varchar(256)"),
-        may("ROLE_NAME", "varchar(255)"),
-        may("ROLE_HOST", "varchar(256)"),
-        one("IS_GRANTABLE", "varchar(3)"),
-        may("IS_DEFAULT", "varchar(3)"),
-        one("IS_MANDATORY", "varchar(3)"),
-    ]],
+    &[ROLE_OF_USER],
 )
 .since(V9_7);
 
@@ -40,17 +51,7 @@ static APPLICABLE_ROLES: Empty = Empty::new(
     "information_schema",
     "APPLICABLE_ROLES",
     "Roles that the user may use. Always empty: there are no roles.",
-    &[&[
-        may("USER", "varchar(97)"),
-        may("HOST", "varchar(256)"),
-        may("GRANTEE", "varchar(97)"),
-        may("GRANTEE_HOST", "varchar(256)"),
-        may("ROLE_NAME", "varchar(255)"),
-        may("ROLE_HOST", "varchar(256)"),
-        one("IS_GRANTABLE", "varchar(3)"),
-        may("IS_DEFAULT", "varchar(3)"),
-        one("IS_MANDATORY", "varchar(3)"),
-    ]],
+    &[ROLE_OF_USER],
 )
 .since(V9_7);
 
@@ -189,11 +190,7 @@ static ROLE_COLUMN_GRANTS: Empty = Empty::new(
     "information_schema",
     "ROLE_COLUMN_GRANTS",
     "Column privileges of the session's roles. Always empty: there are no roles.",
-    &[&[
-        may("GRANTOR", "varchar(97)"),
-        may("GRANTOR_HOST", "varchar(256)"),
-        one("GRANTEE", "char(32)"),
-        one("GRANTEE_HOST", "char(255)"),
+    &[GRANT_TO_ROLE, &[
         one("TABLE_CATALOG", "varchar(3)"),
         one("TABLE_SCHEMA", "char(64)"),
         one("TABLE_NAME", "char(64)"),
@@ -209,11 +206,7 @@ static ROLE_ROUTINE_GRANTS: Empty = Empty::new(
     "information_schema",
     "ROLE_ROUTINE_GRANTS",
     "Routine privileges of the session's roles. Always empty: there are no roles.",
-    &[&[
-        may("GRANTOR", "varchar(97)"),
-        may("GRANTOR_HOST", "varchar(256)"),
-        one("GRANTEE", "char(32)"),
-        one("GRANTEE_HOST", "char(255)"),
+    &[GRANT_TO_ROLE, &[
         one("SPECIFIC_CATALOG", "varchar(3)"),
         one("SPECIFIC_SCHEMA", "char(64)"),
         one("SPECIFIC_NAME", "char(64)"),
@@ -231,11 +224,7 @@ static ROLE_TABLE_GRANTS: Empty = Empty::new(
     "information_schema",
     "ROLE_TABLE_GRANTS",
     "Table privileges of the session's roles. Always empty: there are no roles.",
-    &[&[
-        may("GRANTOR", "varchar(97)"),
-        may("GRANTOR_HOST", "varchar(256)"),
-        one("GRANTEE", "char(32)"),
-        one("GRANTEE_HOST", "char(255)"),
+    &[GRANT_TO_ROLE, &[
         one("TABLE_CATALOG", "varchar(3)"),
         one("TABLE_SCHEMA", "char(64)"),
         one("TABLE_NAME", "char(64)"),

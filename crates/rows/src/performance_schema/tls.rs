@@ -7,28 +7,13 @@ use crate::describe::{Column, Spec, Table, col};
 use crate::source::Variable;
 use crate::view::View;
 
-/// The variables that say what new connections get: without `ssl_` or `tls_`, CURRENT_TLS_ before it.
-const CURRENT: [(&str, &str); 9] = [
-    ("Current_tls_ca", "ssl_ca"),
-    ("Current_tls_capath", "ssl_capath"),
-    ("Current_tls_cert", "ssl_cert"),
-    ("Current_tls_cipher", "ssl_cipher"),
-    ("Current_tls_ciphersuites", "tls_ciphersuites"),
-    ("Current_tls_crl", "ssl_crl"),
-    ("Current_tls_crlpath", "ssl_crlpath"),
-    ("Current_tls_key", "ssl_key"),
-    ("Current_tls_version", "tls_version"),
-];
-
 fn properties(view: &View) -> Vec<Variable> {
     let variables = view.source.variables(Scope::Global);
     let value = |name: &str| variables.iter().find(|v| v.name == name).map(|v| &v.value);
     let enabled = value("ssl_cert").is_some_and(|path| !path.is_empty());
     let mut all = vec![Variable::new("Enabled", if enabled { "Yes" } else { "No" })];
-    let status = view.source.status(Scope::Global).into_iter();
-    all.extend(status.filter(|v| v.name.starts_with("Ssl_")));
-    let current = CURRENT.iter();
-    all.extend(current.map(|(name, of)| Variable::new(*name, value(of).map_or("", |v| v))));
+    let told = |v: &Variable| v.name.starts_with("Ssl_") || v.name.starts_with("Current_tls_");
+    all.extend(view.source.status(Scope::Global).into_iter().filter(told));
     all
 }
 
