@@ -10,6 +10,7 @@ use tare_reader::Segment;
 
 use crate::exit::{FAILED, Failure};
 use crate::observe::{self, Observed, Product, Trouble};
+use crate::ps::place;
 use crate::sql::{Local, Session, Target, local};
 
 /// A session that answers.
@@ -42,12 +43,14 @@ pub fn open(target: &Target) -> Result<Watched, String> {
     let source = source(target).map_err(told)?;
     let mut observed = Observed::open(target.clone()).map_err(told)?;
     let pid = observed.process().ok().and_then(Result::ok);
+    // A segment answers in Tare's name, whatever server writes it.
+    let server = pid.filter(|_| target.is_segment()).and_then(place::version);
     Ok(Watched {
         source,
         pid,
         is_tare: observed.about.product == Product::Tare,
         name: observed.about.name.clone(),
-        version: observed.about.version.clone(),
+        version: server.unwrap_or_else(|| observed.about.version.clone()),
         ask: Box::new(Asked(observed.into_session())),
     })
 }

@@ -1,5 +1,7 @@
 //! `--metrics`, from outside: what Prometheus reads of it, and what is shipped for Prometheus.
 
+#[path = "support/servers.rs"]
+mod servers;
 mod support;
 
 use std::io::{Read, Write};
@@ -10,6 +12,7 @@ use std::thread;
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
+use servers::{Engine, Server, Version};
 use support::{Directory, Finished, Running, finish, finish_with_input, wait_for};
 
 const OPEN: &str = "application/openmetrics-text; version=1.0.0";
@@ -184,6 +187,24 @@ fn prometheus_scrapes_a_server_and_promtool_finds_no_fault() {
     ] {
         prometheus.first(query);
     }
+}
+
+#[test]
+fn a_server_behind_the_door_is_told_with_its_own_version() {
+    let server = Server::start(Version::Mariadb, Engine::Tare, &[]);
+    let pid = server.pid.to_string();
+    let told = Told::start(
+        &server.directory,
+        &["record", "--pid", &pid, "--dir", "history"],
+    );
+    let text = told.text();
+    let target = text
+        .lines()
+        .find(|line| line.starts_with("tare_target_info"))
+        .expect("the target");
+    assert!(target.contains("version=\"MariaDB 10.11."), "{target}");
+    drop(told);
+    server.stop();
 }
 
 #[test]
