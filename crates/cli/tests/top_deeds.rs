@@ -125,6 +125,8 @@ fn kill(terminal: &mut Terminal, key: &str, expected: &str) {
     terminal.press("7/sleeper\r");
     // Words, because blanks that stay as they are are not sent again.
     terminal.sees("(Esc:");
+    // Nor is a row that stood in its place before the others went: all is drawn anew.
+    terminal.press("\x0c");
     terminal.sees("localhost");
     terminal.press(key);
     terminal.sees("yes,");
