@@ -5,6 +5,7 @@
 
 use tare_mysql::decimal::Decimal;
 use tare_mysql::real::Real;
+use tare_mysql::watch::lossy;
 
 use crate::exact::{decimal, integer, largest};
 use crate::made::offset;
@@ -78,7 +79,7 @@ fn read(ctx: &Call<'_>) -> Read {
     let (ValueRef::Text(t) | ValueRef::Blob(t)) = ctx.get_raw(0) else {
         return Read::Whole;
     };
-    let text = String::from_utf8_lossy(t);
+    let text = lossy(t);
     if Decimal::prefix(&text).1 {
         return Read::Whole;
     }
@@ -212,7 +213,7 @@ fn then(ctx: &Call<'_>) -> Answer {
         ValueRef::Blob(b) => b.len() > most,
         // Spaces at the end are cut without a word.
         ValueRef::Text(t) => {
-            let text = String::from_utf8_lossy(t);
+            let text = lossy(t);
             text.trim_end_matches(' ').chars().count() > most
         }
         _ => text(ctx, 0).is_some_and(|t| t.len() > most),

@@ -10,6 +10,7 @@ use tare_mysql::date::DateTime;
 use tare_mysql::decimal::number_length;
 use tare_mysql::error::{SqlError, raised};
 use tare_mysql::memory;
+use tare_mysql::watch::lossy;
 
 use crate::session::Session;
 
@@ -118,7 +119,7 @@ pub fn text<'c>(ctx: &'c Context<'_>, i: usize) -> Option<Cow<'c, str>> {
         ValueRef::Null => None,
         ValueRef::Integer(n) => Some(n.to_string().into()),
         ValueRef::Real(x) => Some(tare_mysql::wire::value::display_real(x).into()),
-        ValueRef::Text(t) | ValueRef::Blob(t) => Some(String::from_utf8_lossy(t)),
+        ValueRef::Text(t) | ValueRef::Blob(t) => Some(lossy(t)),
     }
 }
 
@@ -139,7 +140,7 @@ pub fn real(ctx: &Context<'_>, i: usize) -> Option<f64> {
         ValueRef::Null => None,
         ValueRef::Integer(n) => Some(n as f64),
         ValueRef::Real(x) => Some(x),
-        ValueRef::Text(t) | ValueRef::Blob(t) => Some(prefix_number(&String::from_utf8_lossy(t))),
+        ValueRef::Text(t) | ValueRef::Blob(t) => Some(prefix_number(&lossy(t))),
     }
 }
 
@@ -148,7 +149,7 @@ pub fn int(ctx: &Context<'_>, i: usize) -> Option<i64> {
     match ctx.get_raw(i) {
         ValueRef::Integer(n) => Some(n),
         ValueRef::Text(t) => {
-            let t = String::from_utf8_lossy(t);
+            let t = lossy(t);
             Some(
                 t.trim()
                     .parse()

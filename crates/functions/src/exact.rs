@@ -5,6 +5,7 @@
 //! knows that the operands are exact.
 
 use tare_mysql::decimal::Decimal;
+use tare_mysql::watch::lossy;
 use tare_mysql::wire::column::NOT_FIXED;
 use tare_mysql::wire::value::shown;
 
@@ -83,7 +84,7 @@ pub(crate) static HELPERS: &[Helper] = &[
     helper("tare_abs", 1, 1, |ctx| one(ctx, |d| d.abs())),
     // A number that was given as a text: whole, where it is.
     helper("tare_exact", 1, 1, |ctx| match ctx.get_raw(0) {
-        ValueRef::Text(t) => Ok(match Decimal::prefix(&String::from_utf8_lossy(t)) {
+        ValueRef::Text(t) => Ok(match Decimal::prefix(&lossy(t)) {
             (d, _) if d.scale() == 0 => d.to_whole().map_or(Value::Null, integer),
             (d, _) => Value::Real(d.to_double()),
         }),
@@ -191,9 +192,7 @@ pub(crate) fn value(value: ValueRef<'_>) -> Option<Decimal> {
         ValueRef::Null => None,
         ValueRef::Integer(n) => Some(n.into()),
         ValueRef::Real(x) => Some(Decimal::from_double(x).unwrap_or_else(|| 0i64.into())),
-        ValueRef::Text(t) | ValueRef::Blob(t) => {
-            Some(Decimal::prefix(&String::from_utf8_lossy(t)).0)
-        }
+        ValueRef::Text(t) | ValueRef::Blob(t) => Some(Decimal::prefix(&lossy(t)).0),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Numbers as texts and bits, and what makes a number.
 
+use tare_mysql::watch::lossy;
+
 use crate::made::Made;
 use crate::prelude::*;
 
@@ -153,7 +155,7 @@ pub(crate) static HELPERS: &[Helper] = &[
             ValueRef::Null => Value::Null,
             ValueRef::Integer(n) => Value::Integer(n),
             ValueRef::Text(t) => {
-                let s = String::from_utf8_lossy(t);
+                let s = lossy(t);
                 match s.trim().parse::<i64>() {
                     Ok(n) => Value::Integer(n),
                     Err(_) => number_of(real(ctx, 0).unwrap_or(0.0)),
@@ -215,7 +217,7 @@ fn whole_number(ctx: &Call<'_>) -> Answer {
     let ValueRef::Text(t) = ctx.get_raw(0) else {
         return Ok(int(ctx, 0).map_or(Value::Null, Value::Integer));
     };
-    let text = String::from_utf8_lossy(t);
+    let text = lossy(t);
     let t = text.trim();
     let digits = t.strip_prefix(['-', '+']).unwrap_or(t);
     let (digits, rest) = digits.split_at(digits.bytes().take_while(u8::is_ascii_digit).count());

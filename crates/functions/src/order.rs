@@ -40,7 +40,7 @@ impl Order for Time {
     const NAME: &'static CStr = c"tare_time";
 
     fn compare(a: &[u8], b: &[u8], _: &dyn Fn() -> bool) -> Ordering {
-        let (a, b) = (String::from_utf8_lossy(a), String::from_utf8_lossy(b));
+        let (a, b) = (watch::lossy(a), watch::lossy(b));
         tare_mysql::date::read::compare_times(&a, &b)
     }
 }

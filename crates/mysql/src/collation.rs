@@ -109,11 +109,7 @@ fn same(a: &[u8], b: &[u8], stop: &dyn Fn() -> bool) -> Option<usize> {
 fn compare_tails(a: &[u8], b: &[u8], stop: &dyn Fn() -> bool) -> Ordering {
     match (str::from_utf8(a), str::from_utf8(b)) {
         (Ok(a), Ok(b)) => compare_characters(a, b, stop),
-        _ => compare_characters(
-            &String::from_utf8_lossy(a),
-            &String::from_utf8_lossy(b),
-            stop,
-        ),
+        _ => compare_characters(&crate::watch::lossy(a), &crate::watch::lossy(b), stop),
     }
 }
 

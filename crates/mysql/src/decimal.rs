@@ -350,7 +350,7 @@ fn parts(text: &[u8]) -> Option<(bool, &[u8], &[u8])> {
 /// whatever it begins with, as in MySQL.
 pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
     let (Some(x), Some(y)) = (parts(a), parts(b)) else {
-        let read = |t: &[u8]| Decimal::prefix(&String::from_utf8_lossy(t)).0;
+        let read = |t: &[u8]| Decimal::prefix(&crate::watch::lossy(t)).0;
         return read(a).0.cmp(&read(b).0);
     };
     let size = |(_, whole, fraction): &(bool, &[u8], &[u8]), other: &(bool, &[u8], &[u8])| {

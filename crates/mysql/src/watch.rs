@@ -4,6 +4,7 @@
 //! A session puts itself on watch when a statement comes, and stays there until it is answered. Whatever
 //! works for the statement meanwhile, from its first token to its last row, asks [`pace`] as it goes on.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
@@ -24,6 +25,9 @@ const STEPS: u32 = 256;
 
 /// What a step goes through.
 const BYTES: usize = 512;
+
+/// What is gone through between two looks.
+const LOOKS: usize = BYTES * STEPS as usize;
 
 thread_local! {
     static WATCH: RefCell<Option<Arc<dyn Watch>>> = const { RefCell::new(None) };
@@ -207,6 +211,34 @@ pub fn text(of: &impl std::fmt::Display) -> Result<String> {
     }
 }
 
+/// The text of bytes: what is no UTF-8 is replaced, as [`String::from_utf8_lossy`] does it. Of a statement
+/// that [may be told anything](may_cut), only the beginning.
+pub fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    if bytes.len() <= LOOKS {
+        return String::from_utf8_lossy(bytes);
+    }
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return text.into();
+    }
+    let mut text = String::with_capacity(bytes.len());
+    let mut since = 0;
+    // Each byte may be a chunk of its own, which takes some ten nanoseconds.
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            text.push(char::REPLACEMENT_CHARACTER);
+        }
+        since += chunk.valid().len() + chunk.invalid().len();
+        if since >= LOOKS {
+            if may_cut(since) {
+                break;
+            }
+            since = 0;
+        }
+    }
+    text.into()
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -283,5 +315,23 @@ mod tests {
         }
         assert_eq!(whole().map_err(|e| e.code), Err(1317));
         assert!(!cuts() && whole().is_ok());
+    }
+
+    #[test]
+    fn a_long_text_is_whole_unless_it_may_be_cut() {
+        let switch = Arc::new(Switch(AtomicBool::new(true)));
+        let _watched = watched(&switch);
+        for part in [&b"\xff"[..], b"ab\xc3", "é".as_bytes()] {
+            let bytes = part.repeat(4 * LOOKS);
+            let whole_text = String::from_utf8_lossy(&bytes);
+            assert!(lossy(&bytes) == whole_text && whole().is_ok());
+            let _reads = reading();
+            let found = lossy(&bytes);
+            assert!(whole_text.starts_with(&*found));
+            let is_cut = found.len() < whole_text.len();
+            // What is UTF-8 is not copied.
+            assert_eq!(is_cut, str::from_utf8(part).is_err(), "{part:?}");
+            assert_eq!(is_cut, whole().is_err(), "{part:?}");
+        }
     }
 }

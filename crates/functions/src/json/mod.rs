@@ -5,6 +5,7 @@ mod written;
 
 use rusqlite::Result;
 use serde_json::Value as Json;
+use tare_mysql::watch::lossy;
 
 pub(crate) use self::written::{quoted, text};
 use crate::call::text as argument;
@@ -148,7 +149,7 @@ pub(crate) fn value(session: &dyn Session, raw: ValueRef<'_>) -> Result<Json> {
         ValueRef::Integer(n) => n.into(),
         ValueRef::Real(x) => x.into(),
         ValueRef::Text(t) | ValueRef::Blob(t) => {
-            let text = String::from_utf8_lossy(t);
+            let text = lossy(t);
             if text.starts_with(['{', '['])
                 && let Some(parsed) = parsed(session, &text)?
             {
