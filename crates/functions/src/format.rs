@@ -1,5 +1,7 @@
 //! Dates and times as texts, and out of texts.
 
+use tare_mysql::watch;
+
 use crate::prelude::*;
 
 /// By name.
@@ -7,7 +9,8 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     own("date_format", 2, 2, Text, formatted),
     own("get_format", 2, 2, Text, |ctx| {
         opt(text(ctx, 0).zip(text(ctx, 1)).and_then(|(kind, place)| {
-            let place = place.to_uppercase();
+            // No place has a longer name.
+            let place = place.get(..place.len().min(9))?.to_uppercase();
             Some(
                 match (&*kind, &*place) {
                     ("DATE", "USA") => "%m.%d.%Y",
@@ -55,6 +58,9 @@ fn parse(value: &str, pattern: &str) -> Option<String> {
     };
     let mut chars = pattern.chars();
     while let Some(c) = chars.next() {
+        if watch::may_cut(1) {
+            return None;
+        }
         if c.is_whitespace() {
             reading.rest = reading.rest.trim_start();
         } else if c == '%' {

@@ -2,9 +2,10 @@
 
 /// Microseconds of `08:09:10.5`, `-25:00:00`, `08:09`.
 pub fn parse_time(text: &str) -> Option<i64> {
-    let (negative, text) = match text.trim().strip_prefix('-') {
+    let text = super::short(text)?;
+    let (negative, text) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
-        None => (false, text.trim()),
+        None => (false, text),
     };
     let (main, fraction) = text.split_once('.').unwrap_or((text, ""));
     let mut parts = main.split(':').map(|p| p.parse::<i64>().ok());

@@ -2,6 +2,7 @@
 
 use super::DateTime;
 use super::week::{week, week_and_year};
+use crate::watch;
 
 /// The months' names.
 pub const MONTHS: [&str; 12] = [
@@ -47,6 +48,9 @@ pub fn format(at: DateTime, pattern: &str) -> String {
     let mut out = String::new();
     let mut chars = pattern.chars();
     while let Some(c) = chars.next() {
+        if watch::may_cut(1) {
+            break;
+        }
         if c != '%' {
             out.push(c);
             continue;

@@ -36,10 +36,19 @@ pub struct DateTime {
 /// Microseconds of a day.
 const DAY: i64 = 86_400_000_000;
 
+/// Bytes of the longest text that is read as a date or a time. What is longer is garbage, which it would
+/// take a while to find out.
+const LONGEST: usize = 4096;
+
+/// A text without the spaces around it; `None` where it is too long to be a date or a time.
+fn short(text: &str) -> Option<&str> {
+    Some(text.trim()).filter(|text| text.len() <= LONGEST)
+}
+
 impl DateTime {
     /// Reads a date with or without a time. `None` for what is neither.
     pub fn parse(text: &str) -> Option<Self> {
-        let text = text.trim();
+        let text = short(text)?;
         let (date, time) = match text.find([' ', 'T']) {
             Some(at) => (&text[..at], Some(&text[at + 1..])),
             None => (text, None),

@@ -1,6 +1,6 @@
 //! What MySQL reads as a date or a time on its way into a column.
 
-use super::{DateTime, days_from_civil, days_in_month};
+use super::{DateTime, days_from_civil, days_in_month, short};
 
 /// Microseconds of a fraction's digits; the seventh decides how they are rounded.
 fn micros(digits: &str) -> Option<i64> {
@@ -49,7 +49,7 @@ fn checked(
 
 /// A date with or without a time: `2020-1-6`, `2020/01/06 1:2:3.5`, `20200106`, `200106010203`.
 pub fn date_and_time(text: &str) -> Option<DateTime> {
-    let text = text.trim();
+    let text = short(text)?;
     let (main, fraction) = match text.rfind('.') {
         Some(at) if text[..at].contains(':') || text[..at].len() >= 12 => {
             (&text[..at], &text[at + 1..])
@@ -128,7 +128,7 @@ fn digits(text: &str, fraction: i64) -> Option<DateTime> {
 
 /// A time in microseconds: `1:02:03.5`, `-25:00`, `2 10:00:00`, `10203`; of a date and time, its time.
 pub fn time_of(text: &str) -> Option<i64> {
-    let text = text.trim();
+    let text = short(text)?;
     if let Some(found) = date_and_time(text)
         && found.has_time
         && !text.starts_with('-')
@@ -199,6 +199,11 @@ mod tests {
             ("2020-01", None),
             ("", None),
             ("0", None),
+            (
+                &format!("2020-01-01 00:00:00.{}", "0".repeat(100)),
+                Some("2020-01-01 00:00:00"),
+            ),
+            (&"1".repeat(60_000), None),
         ] {
             assert_eq!(
                 date_and_time(text).map(|d| d.text()).as_deref(),
