@@ -4,7 +4,6 @@
 mod support;
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -136,7 +135,7 @@ fn what_a_recipe_lacks_is_said_before_anything_is_measured() {
     let copy = inside("tare");
     let path = format!("{}:{}", inside("bin").display(), env!("PATH"));
     let path = &path;
-    std::fs::copy(support::TARE, &copy).expect("copied");
+    support::install(support::TARE, &copy);
     let weigh = || {
         let mut command = Command::new(&copy);
         command.args(["weigh", "./r.toml", "--output", "out"]);
@@ -157,17 +156,16 @@ fn what_a_recipe_lacks_is_said_before_anything_is_measured() {
     assert!(!directory.path().join("out").exists());
 
     // In a checkout it is built: here by what stands in for cargo.
-    let (script, cargo) = (inside("scripts/servers"), inside("bin/cargo"));
-    for (path, text) in [
-        (&script, ""),
+    let written = inside("program");
+    for (name, text) in [
+        ("scripts/servers", ""),
         (
-            &cargo,
+            "bin/cargo",
             "#!/bin/sh\nmkdir -p \"$CARGO_TARGET_DIR/release\" && cp tare \"$CARGO_TARGET_DIR/release/tare\"\n",
         ),
     ] {
-        std::fs::create_dir_all(path.parent().expect("a directory")).expect("made");
-        std::fs::write(path, text).expect("written");
-        std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).expect("set");
+        std::fs::write(&written, text).expect("written");
+        support::install(&written, &inside(name));
     }
     let finished = weigh();
     assert_eq!(finished.code, Some(0), "{finished:?}");

@@ -99,6 +99,18 @@ impl From<Output> for Finished {
     }
 }
 
+/// Copies a program to where a test will start it. Another process writes it: while one of ours is forked
+/// in another thread, it would hold the file open for writing, and the system starts no such file.
+pub fn install(program: impl AsRef<Path>, at: &Path) {
+    let mut command = Command::new("install");
+    let status = command.arg("-D").arg(program.as_ref()).arg(at).status();
+    assert!(
+        status.expect("install starts").success(),
+        "{}",
+        at.display()
+    );
+}
+
 /// Runs a command to its end.
 pub fn finish(command: &mut Command) -> Finished {
     command.output().expect("the command starts").into()
