@@ -151,7 +151,7 @@ pub struct Args {
     )]
     performance_schema_instrument: Vec<(String, InstrumentValue)>,
 
-    /// Sample events: every, 1/N (one statement in N is observed whole) or "budget P %"
+    /// Sample events: every, 1/N (what happens in windows of time that are an N-th of it) or "budget P %"
     #[arg(
         long, value_name = "RULE", value_parser = sampling, help_heading = "Performance Schema"
     )]
