@@ -361,16 +361,27 @@ fn escape(ctx: &Call<'_>, i: usize) -> rusqlite::Result<Option<char>> {
 /// A text, a pattern, what escapes, and whether to stop.
 type Fits = fn(&str, &str, Option<char>, &dyn Fn() -> bool) -> bool;
 
+/// An argument's bytes as text: each is a character.
+fn characters<'c>(ctx: &'c Call<'_>, i: usize) -> rusqlite::Result<Option<Cow<'c, str>>> {
+    let Some(bytes) = bytes(ctx, i) else {
+        return Ok(None);
+    };
+    let mut text = String::with_capacity(bytes.len());
+    ctx.in_steps(&bytes, |step| {
+        text.extend(step.iter().copied().map(char::from));
+    })?;
+    Ok(Some(text.into()))
+}
+
 /// LIKE; NULL where the text or the pattern is.
 fn like(ctx: &Call<'_>, fits: Fits) -> Answer {
     let escape = escape(ctx, 2)?;
     let is_bytes = |i: usize| matches!(ctx.get_raw(i), ValueRef::Blob(_));
-    // Of bytes each is a character.
     let read = |i: usize| match is_bytes(0) || is_bytes(1) {
-        true => bytes(ctx, i).map(|b| b.iter().copied().map(char::from).collect()),
-        false => text(ctx, i),
+        true => characters(ctx, i),
+        false => Ok(text(ctx, i)),
     };
-    let Some((text, pattern)) = read(0).zip(read(1)) else {
+    let Some((text, pattern)) = read(0)?.zip(read(1)?) else {
         return Ok(Value::Null);
     };
     ctx.room(collation::pattern_bytes(pattern.len()))?;

@@ -165,9 +165,12 @@ pub struct Pattern(Vec<Part>);
 impl Pattern {
     /// Reads it. What follows `escape` stands for itself, and `weight` says what characters are
     /// compared by.
-    fn read(pattern: &str, escape: Option<char>, weight: fn(char) -> u32) -> Self {
+    fn read(
+        mut rest: impl Iterator<Item = char>,
+        escape: Option<char>,
+        weight: fn(char) -> u32,
+    ) -> Self {
         let mut parts = Vec::new();
-        let mut rest = pattern.chars();
         while let Some(c) = rest.next() {
             parts.push(match c {
                 // At the end there is nothing that it could stand before.
@@ -220,8 +223,7 @@ impl Pattern {
 /// end count, as in MySQL. Where `stop` says so, a text that takes long ends early, and the answer is
 /// nobody's.
 pub fn like(text: &str, pattern: &str, escape: Option<char>, stop: &dyn Fn() -> bool) -> bool {
-    let seen = Cell::new(0);
-    Pattern::read(pattern, escape, weight).fits(watched(text, &seen, stop).map(weight))
+    like_by(weight, text, pattern, escape, stop)
 }
 
 /// The same where case and accents count.
@@ -231,8 +233,19 @@ pub fn like_exactly(
     escape: Option<char>,
     stop: &dyn Fn() -> bool,
 ) -> bool {
+    like_by(u32::from, text, pattern, escape, stop)
+}
+
+fn like_by(
+    weight: fn(char) -> u32,
+    text: &str,
+    pattern: &str,
+    escape: Option<char>,
+    stop: &dyn Fn() -> bool,
+) -> bool {
     let seen = Cell::new(0);
-    Pattern::read(pattern, escape, u32::from).fits(watched(text, &seen, stop).map(u32::from))
+    let pattern = Pattern::read(watched(pattern, &seen, stop), escape, weight);
+    pattern.fits(watched(text, &seen, stop).map(weight))
 }
 
 /// A text's characters, which end where `stop` says so. Copies that go back count on.

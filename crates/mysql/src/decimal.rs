@@ -10,6 +10,8 @@ use std::str::FromStr;
 use bigdecimal::num_bigint::{BigInt, Sign};
 use bigdecimal::{BigDecimal, RoundingMode, Zero};
 
+use crate::watch::{LOOKS, lossy, may_cut};
+
 /// Digits that MySQL keeps in one word, and the words of a number.
 const WORD: i64 = 9;
 const WORDS: i64 = 9;
@@ -254,8 +256,15 @@ impl From<i128> for Decimal {
 pub fn number_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |from: usize| {
-        let behind = bytes.get(from..).unwrap_or_default();
-        from + behind.iter().take_while(|b| b.is_ascii_digit()).count()
+        let mut end = from;
+        for step in bytes.get(from..).unwrap_or_default().chunks(LOOKS) {
+            let count = step.iter().take_while(|b| b.is_ascii_digit()).count();
+            end += count;
+            if count < LOOKS || may_cut(LOOKS) {
+                break;
+            }
+        }
+        end
     };
     let sign = |at: usize| usize::from(matches!(bytes.get(at), Some(b'-' | b'+')));
     let first = sign(0);
@@ -350,7 +359,7 @@ fn parts(text: &[u8]) -> Option<(bool, &[u8], &[u8])> {
 /// whatever it begins with, as in MySQL.
 pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
     let (Some(x), Some(y)) = (parts(a), parts(b)) else {
-        let read = |t: &[u8]| Decimal::prefix(&crate::watch::lossy(t)).0;
+        let read = |t: &[u8]| Decimal::prefix(&lossy(t)).0;
         return read(a).0.cmp(&read(b).0);
     };
     let size = |(_, whole, fraction): &(bool, &[u8], &[u8]), other: &(bool, &[u8], &[u8])| {

@@ -27,7 +27,7 @@ const STEPS: u32 = 256;
 const BYTES: usize = 512;
 
 /// What is gone through between two looks.
-const LOOKS: usize = BYTES * STEPS as usize;
+pub(crate) const LOOKS: usize = BYTES * STEPS as usize;
 
 thread_local! {
     static WATCH: RefCell<Option<Arc<dyn Watch>>> = const { RefCell::new(None) };

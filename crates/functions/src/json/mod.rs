@@ -155,6 +155,9 @@ pub(crate) fn value(session: &dyn Session, raw: ValueRef<'_>) -> Result<Json> {
             {
                 return Ok(parsed);
             }
+            if text.len() > STEP {
+                go_on(session)?;
+            }
             text.into_owned().into()
         }
     })
