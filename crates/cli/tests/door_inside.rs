@@ -1,5 +1,5 @@
-//! The MySQL door from inside: a MariaDB server's own clients see Tare's tables by FederatedX, as
-//! docs/door.md tells.
+//! A MariaDB server behind the door, asked by its own socket: its clients see Tare's tables by FederatedX, as
+//! docs/door.md tells, and tools are told where its instruments are.
 
 #[path = "support/servers.rs"]
 mod servers;
@@ -8,7 +8,7 @@ mod support;
 use mysql::prelude::Queryable;
 
 use servers::{Engine, Server, Version};
-use support::Running;
+use support::{Running, finish};
 
 #[test]
 fn mariadb_shows_our_tables_by_federatedx() {
@@ -51,5 +51,29 @@ fn mariadb_shows_our_tables_by_federatedx() {
     let question = "SELECT PROCESSLIST_INFO FROM threads WHERE PROCESSLIST_ID = CONNECTION_ID()";
     let info: Option<String> = client.query_first(question).expect("threads");
     assert_eq!(info.as_deref(), Some(question));
+    observed.stop();
+}
+
+#[test]
+fn who_asks_the_server_itself_is_told_where_its_instruments_are() {
+    let observed = Server::start(Version::Mariadb, Engine::Tare, &[]);
+    // Commands run in that directory.
+    let tell = |arguments: &[&str], words: &str| {
+        let arguments = arguments.iter().chain(&["--dsn", "./mysql.sock"]);
+        let finished = finish(&mut observed.directory.tare(arguments));
+        let said = format!("{}{}", finished.stdout, finished.stderr);
+        assert!(said.contains(words), "no {words:?} in {finished:?}");
+    };
+    let elsewhere = "its own performance_schema has no instruments";
+    for tool in [
+        &["top", "--batch", "1"][..],
+        &["explain", "--interval", "1"],
+        &["querystat"],
+        &["record", "--dir", "history"],
+        &["live", "--listen", "127.0.0.1:0"],
+    ] {
+        tell(tool, elsewhere);
+    }
+    tell(&["weigh", "own"], "it has no instruments of statements");
     observed.stop();
 }

@@ -68,8 +68,11 @@ impl Saved {
                 settings.consumers.insert(name.clone(), enabled.clone());
             }
         }
-        if settings.instruments.is_empty() {
-            return Err("it has no instruments: performance_schema is OFF there, and can be switched on at its start alone".into());
+        let mut names = settings.instruments.keys();
+        if !names.any(|name| name.starts_with("statement/")) {
+            return Err("it has no instruments of statements: performance_schema is OFF there, and can be switched on at its \
+                        start alone; or it runs behind tare run, where they are Tare's, and recipe door weighs them"
+                .into());
         }
         let path = folder().join(format!("weigh-{}.json", std::process::id()));
         note(&path, &settings).map_err(|error| {

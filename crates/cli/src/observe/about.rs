@@ -6,11 +6,14 @@ use crate::sql::Target;
 
 const WHO: &str = "SELECT VERSION(), @@version_comment, CONNECTION_ID()";
 const SEGMENTS: &str = "SELECT state, pid, program FROM tare.segments";
+/// Behind Tare's door a server keeps no instruments of its own (docs/door.md).
+const STATEMENTS: &str =
+    "SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE NAME LIKE 'statement/%'";
 
 /// What is asked of every server, for whoever leaves out our own statements.
 #[cfg(feature = "terminal")]
-pub fn questions() -> [&'static str; 2] {
-    [WHO, SEGMENTS]
+pub fn questions() -> [&'static str; 3] {
+    [WHO, SEGMENTS, STATEMENTS]
 }
 
 /// Whose performance_schema it is.
@@ -22,6 +25,17 @@ pub enum Product {
     MySql,
     /// MariaDB.
     MariaDb,
+}
+
+/// Whether a performance_schema has anything to tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recording {
+    /// It has.
+    Here,
+    /// It was started without.
+    Off,
+    /// It has no instruments: those of this server are Tare's, in its process.
+    Elsewhere,
 }
 
 /// What is known about what is asked.
@@ -36,7 +50,7 @@ pub struct About {
     /// Major and minor, e.g. (5, 7).
     pub series: (u32, u32),
     /// Whether anything is recorded.
-    pub recording: bool,
+    pub recording: Recording,
     /// Whether a segment is read and nothing is sent to the program.
     pub is_segment: bool,
     /// Of a segment: whether its writer still ran when it was opened.
@@ -69,13 +83,22 @@ impl About {
             None if version.contains("MariaDB") || comment.contains("MariaDB") => Product::MariaDb,
             None => Product::MySql,
         };
-        let recording = match product {
+        let mut number = |sql| match ask(sql) {
+            Ok(rows) => Ok(rows.first().and_then(|row| real(row.first()?))),
+            Err(Trouble::Refused(_)) => Ok(None),
+            Err(lost) => Err(lost),
+        };
+        let is_on = match product {
             Product::Tare => first.is_some(),
-            _ => match ask("SELECT @@performance_schema") {
-                Ok(rows) => rows.first().and_then(|row| real(row.first()?)) == Some(1.0),
-                Err(Trouble::Refused(_)) => false,
-                Err(lost) => return Err(lost),
-            },
+            _ => number("SELECT @@performance_schema")? == Some(1.0),
+        };
+        let recording = match is_on {
+            false => Recording::Off,
+            // Who may not look is told so by what it asks next.
+            true if product != Product::Tare && number(STATEMENTS)? == Some(0.0) => {
+                Recording::Elsewhere
+            }
+            true => Recording::Here,
         };
         let is_segment = target.is_segment();
         let of_segment = |number: usize| first.and_then(|row| text(row.get(number)?));
@@ -104,7 +127,7 @@ impl About {
             product,
             version: version.into(),
             series: series(version),
-            recording: true,
+            recording: Recording::Here,
             is_segment: false,
             was_live: true,
             connection_id: 0,
@@ -124,10 +147,19 @@ impl About {
 
     /// Why its performance_schema is empty, and how to have it filled.
     pub fn silent(&self) -> Option<&'static str> {
-        (!self.recording).then_some(match self.product {
-            Product::Tare => "nothing is recorded: the server was started with --performance-schema=OFF",
-            _ => "performance_schema is off: start the server with --performance-schema=ON (my.cnf: [mysqld] performance_schema = ON)",
-        })
+        match (self.recording, self.product) {
+            (Recording::Here, _) => None,
+            (Recording::Off, Product::Tare) => {
+                Some("nothing is recorded: the server was started with --performance-schema=OFF")
+            }
+            (Recording::Off, _) => Some(
+                "performance_schema is off: start the server with --performance-schema=ON (my.cnf: [mysqld] performance_schema = ON)",
+            ),
+            (Recording::Elsewhere, _) => Some(
+                "its own performance_schema has no instruments. Behind tare run they are Tare's, in the server's process: \
+                 tare ps lists it, and --pid PID in place of the server's address asks it",
+            ),
+        }
     }
 }
 
