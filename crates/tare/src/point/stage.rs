@@ -12,7 +12,7 @@ use crate::class::Class;
 use crate::engine::clock;
 use crate::engine::hot::{attached, local, local_of_statements};
 use crate::engine::local::{Local, is_event, is_plainly_timed, words};
-use crate::engine::running;
+use crate::engine::running::{self, NOW};
 use tare_layout::Kind;
 
 /// Enters a stage, leaving the one before.
@@ -47,8 +47,9 @@ pub fn set_number(number: u16) {
     }
 }
 
-/// The same for the way that almost every change of stages goes, in as few instructions as there can be: both are
-/// timed, and no table shows them one by one. False: nothing was done, [`set_number`] is to be asked.
+/// The same for the ways that almost every change of stages goes, in as few instructions as there can be: both are
+/// timed, and no table shows them one by one; or neither is observed. False: nothing was done, [`set_number`] is to
+/// be asked.
 #[inline(always)]
 pub fn is_set_at_hand(number: u16) -> bool {
     let Some(local) = attached() else {
@@ -57,7 +58,7 @@ pub fn is_set_at_hand(number: u16) -> bool {
     let bits = local.bits(number);
     let (before, before_bits) = local.stage.head();
     if bits != before_bits || !is_plainly_timed(bits) {
-        return false;
+        return before_bits == 0 && is_shown_at_hand(local, number, bits);
     }
     let now = clock::cycles();
     let ticks = now.wrapping_sub(local.stage.start.get());
@@ -66,6 +67,24 @@ pub fn is_set_at_hand(number: u16) -> bool {
     }
     local.slot.stage.store(u32::from(number), Ordering::Relaxed);
     local.stage.set(number, bits, now, 0);
+    true
+}
+
+/// Shows the stage in PROCESSLIST_STATE, if that is all there is to do: it is off, or outside of a window of
+/// sampling. None runs.
+#[inline(always)]
+fn is_shown_at_hand(local: &Local, number: u16, bits: u8) -> bool {
+    let is_left_out = match bits & effective::WEIGHED {
+        0 => bits == 0,
+        _ => running::weight(bits, STAGE) == 0,
+    };
+    if !is_left_out || NOW.statements.load(Ordering::Relaxed) == 0 {
+        return false;
+    }
+    local.slot.stage.store(u32::from(number), Ordering::Relaxed);
+    if bits != 0 {
+        local.edge.set(0);
+    }
     true
 }
 
