@@ -97,6 +97,10 @@ impl Drop for Reading {
     #[inline]
     fn drop(&mut self) {
         READS.set(self.0);
+        if !self.0 {
+            // Where the statement has ended by an error, nobody has asked.
+            CUT.set(false);
+        }
     }
 }
 
@@ -211,6 +215,26 @@ pub fn text(of: &impl std::fmt::Display) -> Result<String> {
     }
 }
 
+/// The text that bytes are, read in steps; `None` where they are none. Of a statement that may be told
+/// anything, maybe only the beginning.
+fn valid(bytes: &[u8]) -> Option<&str> {
+    let mut at = 0;
+    while at < bytes.len() {
+        let step = &bytes[at..bytes.len().min(at + LOOKS)];
+        at += match std::str::from_utf8(step) {
+            Ok(_) => step.len(),
+            // The step ends within a character.
+            Err(e) if e.error_len().is_none() && at + step.len() < bytes.len() => e.valid_up_to(),
+            Err(_) => return None,
+        };
+        if may_cut(LOOKS) {
+            break;
+        }
+    }
+    // SAFETY: each step so far is UTF-8 up to where the next one begins.
+    Some(unsafe { std::str::from_utf8_unchecked(&bytes[..at]) })
+}
+
 /// The text of bytes: what is no UTF-8 is replaced, as [`String::from_utf8_lossy`] does it. Of a statement
 /// that [may be told anything](may_cut), only the beginning.
 pub fn lossy(bytes: &[u8]) -> Cow<'_, str> {
@@ -221,7 +245,7 @@ pub fn lossy(bytes: &[u8]) -> Cow<'_, str> {
         true => &bytes[..LOOKS],
         false => bytes,
     };
-    if let Ok(text) = std::str::from_utf8(bytes) {
+    if let Some(text) = valid(bytes) {
         return text.into();
     }
     let mut text = String::with_capacity(bytes.len());
@@ -314,11 +338,17 @@ mod tests {
         assert!(!cuts() && whole().is_ok());
         {
             let _outer = reading();
-            drop(reading());
             assert!(cuts() && !may_cut_if(|| false));
+            drop(reading());
+            assert_eq!(whole().map_err(|e| e.code), Err(1317));
         }
-        assert_eq!(whole().map_err(|e| e.code), Err(1317));
         assert!(!cuts() && whole().is_ok());
+        // One that has failed has not asked, and the next one does not hear of it.
+        {
+            let _reads = reading();
+            assert!(cuts());
+        }
+        assert!(whole().is_ok());
     }
 
     #[test]
