@@ -60,7 +60,10 @@ fn truncated(ctx: &Call<'_>, instead: Value) -> Answer {
 
 /// 1292, and 1366 for numbers: `kind` is what the value is not.
 fn incorrect(ctx: &Call<'_>, code: u16, kind: &str, instead: Value) -> Answer {
-    let value = text(ctx, 0).unwrap_or_default();
+    let value = match ctx.get_raw(0) {
+        ValueRef::Text(t) | ValueRef::Blob(t) => told(t),
+        _ => text(ctx, 0).unwrap_or_default().into_owned(),
+    };
     let message = format!(
         "Incorrect {kind} value: '{value}' for column '{}' at row 1",
         column(ctx)
@@ -79,12 +82,14 @@ fn read(ctx: &Call<'_>) -> Read {
     let (ValueRef::Text(t) | ValueRef::Blob(t)) = ctx.get_raw(0) else {
         return Read::Whole;
     };
-    let text = lossy(t);
-    if Decimal::prefix(&text).1 {
+    if Decimal::prefix(t).1 {
         return Read::Whole;
     }
-    let digits = text.trim_start().trim_start_matches(['-', '+', '.']);
-    match digits.starts_with(|c: char| c.is_ascii_digit()) {
+    let digits = t
+        .trim_ascii_start()
+        .iter()
+        .find(|b| !matches!(b, b'-' | b'+' | b'.'));
+    match digits.is_some_and(u8::is_ascii_digit) {
         true => Read::Part,
         false => Read::None,
     }
@@ -185,7 +190,10 @@ fn to_char(ctx: &Call<'_>) -> Answer {
     let most = int(ctx, 3).unwrap_or(1).max(0) as usize;
     let end = offset(value, most);
     if end == value.len() {
-        return Ok(Value::Text(value.to_owned()));
+        return match ctx.get_raw(0) {
+            ValueRef::Text(all) if all.len() == end => ctx.argument(0),
+            _ => Ok(Value::Text(value.to_owned())),
+        };
     }
     let message = format!("Data too long for column '{}' at row 1", column(ctx));
     misfit(ctx, 1406, message, Value::Text(value[..end].to_owned()))
@@ -227,5 +235,5 @@ fn then(ctx: &Call<'_>) -> Answer {
         let message = format!("Data too long for column '{name}' at row 1");
         return Err(raise(SqlError::new(1406, message)));
     }
-    ctx.get(1)
+    ctx.argument(1)
 }

@@ -1,17 +1,19 @@
 //! A call: its arguments as MySQL reads them, and its answer.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::ops::Deref;
 
 use rusqlite::functions::Context;
-use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Error, Result, ffi};
-use tare_mysql::date::DateTime;
-use tare_mysql::decimal::number_length;
+use rusqlite::types::{ToSqlOutput, Value, ValueRef};
+use rusqlite::{Error, Result, ToSql, ffi};
+use tare_mysql::date::{DateTime, LONGEST};
 use tare_mysql::error::{SqlError, raised};
 use tare_mysql::memory;
+use tare_mysql::number::Number;
 use tare_mysql::watch::lossy;
 
+use crate::record::Scalar;
 use crate::session::Session;
 
 /// Bytes that a function computes with before it looks whether its statement must end: some milliseconds.
@@ -30,11 +32,56 @@ pub struct Call<'a> {
     context: &'a Context<'a>,
     /// Whose call it is.
     pub session: &'a dyn Session,
+    /// The argument that is its value.
+    chosen: Cell<Option<usize>>,
+}
+
+/// What SQLite is given.
+pub(crate) enum Given {
+    Value(Value),
+    /// An argument, which SQLite has already.
+    Argument(usize),
+}
+
+impl ToSql for Given {
+    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
+        match self {
+            Self::Value(value) => value.to_sql(),
+            Self::Argument(i) => Ok(ToSqlOutput::Arg(*i)),
+        }
+    }
 }
 
 impl<'a> Call<'a> {
     pub(crate) fn new(context: &'a Context<'a>, session: &'a dyn Session) -> Self {
-        Self { context, session }
+        Self {
+            context,
+            session,
+            chosen: Cell::default(),
+        }
+    }
+
+    /// An argument as the call's value: not read, and not copied as often as others are.
+    pub(crate) fn argument(&self, i: usize) -> Answer {
+        self.chosen.set(Some(i));
+        Ok(Value::Null)
+    }
+
+    /// What a body has computed, for SQLite. What is long is copied: so the statement may end here.
+    pub(crate) fn given(&self, body: Scalar) -> Result<Given> {
+        let value = body(self)?;
+        if let Some(i) = self.chosen.get() {
+            return Ok(Given::Argument(i));
+        }
+        let bytes = match &value {
+            Value::Text(text) => text.len(),
+            Value::Blob(bytes) => bytes.len(),
+            _ => 0,
+        };
+        if bytes > STEP {
+            self.go_on()?;
+        }
+        Ok(Given::Value(value))
     }
 
     /// 1317, where the statement must end, and 1041, where it has taken more memory than it may. To be
@@ -123,15 +170,27 @@ pub fn text<'c>(ctx: &'c Context<'_>, i: usize) -> Option<Cow<'c, str>> {
     }
 }
 
+/// Bytes of a value that a message shows, as MySQL's do.
+const TOLD: usize = 128;
+
+/// What a value begins with, for a message.
+pub(crate) fn told(value: &[u8]) -> String {
+    // A character has four bytes at most.
+    let begins = String::from_utf8_lossy(&value[..value.len().min(TOLD + 3)]);
+    begins[..begins.floor_char_boundary(TOLD)].to_owned()
+}
+
+/// An argument as a text, and the call's value.
+pub(crate) fn as_text(ctx: &Call<'_>, i: usize) -> Answer {
+    match ctx.get_raw(i) {
+        ValueRef::Null | ValueRef::Text(_) => ctx.argument(i),
+        _ => opt(text(ctx, i).map(copied)),
+    }
+}
+
 /// A text as a function's value.
 pub fn copied(text: Cow<'_, str>) -> Value {
     Value::Text(text.into_owned())
-}
-
-/// A number as MySQL reads it out of a text: as far as it goes, else 0.
-pub(crate) fn prefix_number(text: &str) -> f64 {
-    let text = text.trim();
-    text[..number_length(text)].parse().unwrap_or(0.0)
 }
 
 /// An argument as a number.
@@ -140,7 +199,7 @@ pub fn real(ctx: &Context<'_>, i: usize) -> Option<f64> {
         ValueRef::Null => None,
         ValueRef::Integer(n) => Some(n as f64),
         ValueRef::Real(x) => Some(x),
-        ValueRef::Text(t) | ValueRef::Blob(t) => Some(prefix_number(&lossy(t))),
+        ValueRef::Text(t) | ValueRef::Blob(t) => Some(Number::of(t).double()),
     }
 }
 
@@ -148,14 +207,7 @@ pub fn real(ctx: &Context<'_>, i: usize) -> Option<f64> {
 pub fn int(ctx: &Context<'_>, i: usize) -> Option<i64> {
     match ctx.get_raw(i) {
         ValueRef::Integer(n) => Some(n),
-        ValueRef::Text(t) => {
-            let t = lossy(t);
-            Some(
-                t.trim()
-                    .parse()
-                    .unwrap_or_else(|_| prefix_number(&t).round() as i64),
-            )
-        }
+        ValueRef::Text(t) => Some(Number::of(t).int()),
         _ => real(ctx, i).map(|x| x.round() as i64),
     }
 }
@@ -171,6 +223,11 @@ pub fn bytes<'c>(ctx: &'c Context<'_>, i: usize) -> Option<Cow<'c, [u8]>> {
 
 /// An argument as a date.
 pub fn date(ctx: &Context<'_>, i: usize) -> Option<DateTime> {
+    if let ValueRef::Text(t) | ValueRef::Blob(t) = ctx.get_raw(i)
+        && t.len() > LONGEST
+    {
+        return None;
+    }
     text(ctx, i).and_then(|t| DateTime::parse(&t))
 }
 

@@ -15,8 +15,8 @@ pub(crate) static HELPERS: &[Helper] = &[helper("tare_convert", 2, 2, |ctx| {
             None => Ok(Value::Null),
         };
     };
-    Ok(match &*charset {
-        "latin1" => decoded(ctx, bytes, of_latin1)?,
+    match &*charset {
+        "latin1" => decoded(ctx, bytes, of_latin1),
         "ascii" => {
             if let Some(wrong) = bytes.iter().position(|b| !b.is_ascii()) {
                 ctx.session.invalid_text(&charset, shown(&bytes[wrong..]));
@@ -25,10 +25,10 @@ pub(crate) static HELPERS: &[Helper] = &[helper("tare_convert", 2, 2, |ctx| {
                 ctx,
                 bytes,
                 |b| if b.is_ascii() { char::from(b) } else { '?' },
-            )?
+            )
         }
         _ => of_utf8(ctx, &charset, bytes),
-    })
+    }
 })];
 
 /// A text of bytes that are a character each.
@@ -49,25 +49,34 @@ fn shown(bytes: &[u8]) -> &[u8] {
 
 /// A text of UTF-8; `utf8` has characters of three bytes at most. What is none is NULL in strict
 /// mode, and ends at the first wrong byte otherwise.
-fn of_utf8(ctx: &Call<'_>, charset: &str, bytes: &[u8]) -> Value {
-    let mut text = match std::str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
-    };
-    if charset != "utf8mb4"
-        && let Some((wide, _)) = text.char_indices().find(|(_, c)| c.len_utf8() > 3)
-    {
-        text = &text[..wide];
-    }
-    if text.len() < bytes.len() {
-        let strict = ctx
-            .session
-            .invalid_text(charset, shown(&bytes[text.len()..]));
-        if strict {
-            return Value::Null;
+fn of_utf8(ctx: &Call<'_>, charset: &str, bytes: &[u8]) -> Answer {
+    let mut made = Made::new(ctx.session);
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let step = &rest[..rest.len().min(STEP)];
+        let mut text = match std::str::from_utf8(step) {
+            Ok(text) => text,
+            Err(error) => std::str::from_utf8(&step[..error.valid_up_to()]).unwrap_or_default(),
+        };
+        if charset != "utf8mb4"
+            && let Some((wide, _)) = text.char_indices().find(|(_, c)| c.len_utf8() > 3)
+        {
+            text = &text[..wide];
+        }
+        if !made.push(text)? {
+            return Ok(Value::Null);
+        }
+        rest = &rest[text.len()..];
+        // A character may end in the next step.
+        let is_cut = text.len() + 4 > step.len() && rest.len() > step.len() - text.len();
+        if text.len() < step.len() && !is_cut || text.is_empty() {
+            break;
         }
     }
-    text.to_owned().into()
+    if !rest.is_empty() && ctx.session.invalid_text(charset, shown(rest)) {
+        return Ok(Value::Null);
+    }
+    Ok(made.value())
 }
 
 /// A text with question marks for the characters that a set lacks.

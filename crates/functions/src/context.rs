@@ -106,16 +106,15 @@ pub(crate) static HELPERS: &[Helper] = &[
         })
     }),
     helper("tare_set_variable", 2, 2, |ctx| {
-        let value: Value = ctx.get(1)?;
         ctx.session
-            .set_user_variable(&text(ctx, 0).unwrap_or_default(), value.clone());
-        Ok(value)
+            .set_user_variable(&text(ctx, 0).unwrap_or_default(), ctx.get(1)?);
+        ctx.argument(1)
     })
     .volatile(),
     helper("tare_deeper", 2, 2, deeper).volatile(),
     helper("tare_updated", 1, 1, |ctx| {
         ctx.session.count_updated();
-        ctx.get(0)
+        ctx.argument(0)
     })
     .volatile(),
 ];

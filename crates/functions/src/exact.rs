@@ -5,7 +5,6 @@
 //! knows that the operands are exact.
 
 use tare_mysql::decimal::Decimal;
-use tare_mysql::watch::lossy;
 use tare_mysql::wire::column::NOT_FIXED;
 use tare_mysql::wire::value::shown;
 
@@ -84,11 +83,11 @@ pub(crate) static HELPERS: &[Helper] = &[
     helper("tare_abs", 1, 1, |ctx| one(ctx, |d| d.abs())),
     // A number that was given as a text: whole, where it is.
     helper("tare_exact", 1, 1, |ctx| match ctx.get_raw(0) {
-        ValueRef::Text(t) => Ok(match Decimal::prefix(&lossy(t)) {
+        ValueRef::Text(t) => Ok(match Decimal::prefix(t) {
             (d, _) if d.scale() == 0 => d.to_whole().map_or(Value::Null, integer),
             (d, _) => Value::Real(d.to_double()),
         }),
-        _ => ctx.get(0),
+        _ => ctx.argument(0),
     }),
     // CAST(x AS SIGNED), and AS UNSIGNED where the second argument is 1.
     // The third says that the operand has no sign, and the fourth that what is cut is an error. The
@@ -126,7 +125,7 @@ pub(crate) static HELPERS: &[Helper] = &[
     // behind the point.
     helper("tare_shown", 4, 4, |ctx| {
         let ValueRef::Real(x) = ctx.get_raw(0) else {
-            return opt(text(ctx, 0).map(|t| t.into_owned()));
+            return as_text(ctx, 0);
         };
         let decimals = int(ctx, 2).and_then(|n| u8::try_from(n).ok());
         let mut shown = shown(x, int(ctx, 1) == Some(1), decimals.unwrap_or(NOT_FIXED));
@@ -166,7 +165,7 @@ pub(crate) static HELPERS: &[Helper] = &[
             .is_some_and(|(a, b)| a.minus(&b).is_some_and(|d| d.is_zero()));
         match same {
             true => Ok(Value::Null),
-            false => ctx.get(0),
+            false => ctx.argument(0),
         }
     }),
 ];
@@ -192,7 +191,7 @@ pub(crate) fn value(value: ValueRef<'_>) -> Option<Decimal> {
         ValueRef::Null => None,
         ValueRef::Integer(n) => Some(n.into()),
         ValueRef::Real(x) => Some(Decimal::from_double(x).unwrap_or_else(|| 0i64.into())),
-        ValueRef::Text(t) | ValueRef::Blob(t) => Some(Decimal::prefix(&lossy(t)).0),
+        ValueRef::Text(t) | ValueRef::Blob(t) => Some(Decimal::prefix(t).0),
     }
 }
 
@@ -379,7 +378,7 @@ fn extreme(ctx: &Call<'_>, largest: bool) -> Answer {
             best = Some((i, d));
         }
     }
-    best.map_or(Ok(Value::Null), |(i, _)| ctx.get(i))
+    best.map_or(Ok(Value::Null), |(i, _)| ctx.argument(i))
 }
 
 /// The bits of a number; a negative one has those of its complement.

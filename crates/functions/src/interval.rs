@@ -127,6 +127,9 @@ fn moved_by(call: SqlCall, sign: fn(Expr) -> Expr) -> Written {
 
 /// Microseconds (or months) of a composite interval: `'1:30'` MINUTE_SECOND.
 fn amount(unit: &str, value: &str) -> Option<i64> {
+    if value.len() > time::LONGEST {
+        return None;
+    }
     let negative = value.trim_start().starts_with('-');
     let mut numbers: Vec<i64> = value
         .split(|c: char| !c.is_ascii_digit())

@@ -133,6 +133,26 @@ impl Call<'_> {
     }
 }
 
+impl Call<'_> {
+    /// Where a text has another for the last time, before a byte.
+    pub(crate) fn find_last(&self, text: &str, what: &str, to: usize) -> Result<Option<usize>> {
+        let window = STEP.max(what.len() * 2);
+        let mut to = to;
+        loop {
+            let from = text.floor_char_boundary(to.saturating_sub(window));
+            if let Some(at) = text[from..to].rfind(what) {
+                return Ok(Some(from + at));
+            }
+            if from == 0 {
+                return Ok(None);
+            }
+            self.go_on()?;
+            // What ends behind the window's beginning may begin before it.
+            to = text.ceil_char_boundary(from + what.len().saturating_sub(1));
+        }
+    }
+}
+
 /// Where a text's character begins; its end, where it has fewer. As fast as memory is.
 pub(crate) fn offset(text: &str, characters: usize) -> usize {
     let Some(skip) = characters.checked_sub(1) else {

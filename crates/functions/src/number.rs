@@ -1,6 +1,6 @@
 //! Numbers as texts and bits, and what makes a number.
 
-use tare_mysql::watch::lossy;
+use tare_mysql::number::Number;
 
 use crate::made::Made;
 use crate::prelude::*;
@@ -155,10 +155,10 @@ pub(crate) static HELPERS: &[Helper] = &[
             ValueRef::Null => Value::Null,
             ValueRef::Integer(n) => Value::Integer(n),
             ValueRef::Text(t) => {
-                let s = lossy(t);
-                match s.trim().parse::<i64>() {
-                    Ok(n) => Value::Integer(n),
-                    Err(_) => number_of(real(ctx, 0).unwrap_or(0.0)),
+                let number = Number::of(t);
+                match number.text().parse::<i64>() {
+                    Ok(n) if number.is_all() => Value::Integer(n),
+                    _ => number_of(number.double()),
                 }
             }
             _ => Value::Real(real(ctx, 0).unwrap_or(0.0)),
@@ -183,6 +183,10 @@ fn conv(digits: &str, from: i64, to: i64) -> Option<String> {
             break;
         };
         n = n.saturating_mul(from_base).saturating_add(d.into());
+        // More digits make it no larger.
+        if n == u64::MAX {
+            break;
+        }
     }
     if negative {
         n = n.wrapping_neg();
@@ -217,21 +221,11 @@ fn whole_number(ctx: &Call<'_>) -> Answer {
     let ValueRef::Text(t) = ctx.get_raw(0) else {
         return Ok(int(ctx, 0).map_or(Value::Null, Value::Integer));
     };
-    let text = lossy(t);
-    let t = text.trim();
-    let digits = t.strip_prefix(['-', '+']).unwrap_or(t);
-    let (digits, rest) = digits.split_at(digits.bytes().take_while(u8::is_ascii_digit).count());
-    if digits.is_empty() || !rest.is_empty() {
-        ctx.session.truncated("INTEGER", &text);
+    let whole = Number::whole_of(t);
+    if !whole.is_all() {
+        ctx.session.truncated("INTEGER", t);
     }
-    let n = digits
-        .parse::<u64>()
-        .unwrap_or(if digits.is_empty() { 0 } else { u64::MAX });
-    Ok(Value::Integer(if t.starts_with('-') {
-        (n as i64).wrapping_neg()
-    } else {
-        n as i64
-    }))
+    Ok(Value::Integer(whole.bits()))
 }
 
 #[cfg(test)]

@@ -69,20 +69,21 @@ pub(crate) static FUNCTIONS: &[Function] = &[
                 }
             }
         } else {
-            for (i, (at, _)) in s.rmatch_indices(&*delimiter).enumerate() {
+            let mut to = s.len();
+            for i in 0..many {
                 ctx.go_on_at(i)?;
-                if i + 1 == many {
-                    found = Some(at);
-                    break;
+                found = ctx.find_last(&s, &delimiter, to)?;
+                match found {
+                    Some(at) => to = at,
+                    None => break,
                 }
             }
         }
-        let cut = match found {
-            Some(at) if n > 0 => &s[..at],
-            Some(at) => &s[at + delimiter.len()..],
-            None => &*s,
-        };
-        Ok(cut.to_owned().into())
+        match found {
+            Some(at) if n > 0 => Ok(s[..at].to_owned().into()),
+            Some(at) => Ok(s[at + delimiter.len()..].to_owned().into()),
+            None => as_text(ctx, 0),
+        }
     }),
     code("trim", 1, 2, Text, trim),
 ];
@@ -136,10 +137,10 @@ fn substr(s: &str, from: i64, count: Option<i64>) -> String {
 
 /// A text without what stands at its ends.
 fn trimmed(ctx: &Call<'_>, start: bool, end: bool) -> Answer {
-    let Some((s, what)) = text(ctx, 0).zip(text(ctx, 1)) else {
+    let Some((all, what)) = text(ctx, 0).zip(text(ctx, 1)) else {
         return Ok(Value::Null);
     };
-    let mut s = &*s;
+    let mut s = &*all;
     if !what.is_empty() {
         let mut rounds = 0;
         while start && let Some(rest) = s.strip_prefix(&*what) {
@@ -153,7 +154,10 @@ fn trimmed(ctx: &Call<'_>, start: bool, end: bool) -> Answer {
             s = rest;
         }
     }
-    Ok(s.to_owned().into())
+    match s.len() == all.len() {
+        true => as_text(ctx, 0),
+        false => Ok(s.to_owned().into()),
+    }
 }
 
 /// A text of a length, filled or cut.

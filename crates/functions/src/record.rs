@@ -283,7 +283,7 @@ impl Body {
                 Self::Scalar(body) => {
                     let session = session.clone();
                     db.create_scalar_function(name, arguments, flags, move |ctx| {
-                        body(&Call::new(ctx, &*session))
+                        Call::new(ctx, &*session).given(body)
                     })?;
                 }
                 Self::Aggregate(body) => body(db, session, name, arguments)?,

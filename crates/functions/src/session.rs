@@ -6,6 +6,8 @@ use rusqlite::types::Value;
 use tare_dialect::Mode;
 use tare_mysql::date::Zone;
 
+use crate::call::told;
+
 /// The session.
 pub trait Session: Debug + Send + Sync {
     /// The server's version, as VERSION() tells it.
@@ -61,7 +63,8 @@ pub trait Session: Debug + Send + Sync {
     }
 
     /// 1292: a text that is not all of a number.
-    fn truncated(&self, kind: &str, text: &str) {
+    fn truncated(&self, kind: &str, text: &[u8]) {
+        let text = told(text);
         self.warn(1292, &format!("Truncated incorrect {kind} value: '{text}'"));
     }
 

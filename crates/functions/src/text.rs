@@ -33,7 +33,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         Ok(made.value())
     }),
     own("elt", 2, ANY, Text, |ctx| match int(ctx, 0) {
-        Some(n) if n >= 1 && (n as usize) < ctx.len() => opt(text(ctx, n as usize).map(copied)),
+        Some(n) if n >= 1 && (n as usize) < ctx.len() => as_text(ctx, n as usize),
         _ => Ok(Value::Null),
     }),
     own("field", 2, ANY, Int, |ctx| {
@@ -64,7 +64,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         };
         let len = s.chars().count() as i64;
         if at < 1 || at > len {
-            return Ok(copied(s));
+            return as_text(ctx, 0);
         }
         let n = if n < 0 || n > len - at + 1 {
             len - at + 1
@@ -125,7 +125,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             return Ok(Value::Null);
         };
         if from.is_empty() {
-            return Ok(copied(s));
+            return as_text(ctx, 0);
         }
         let mut made = Made::new(ctx.session);
         let mut done = 0;
@@ -195,7 +195,7 @@ pub(crate) static HELPERS: &[Helper] = &[
     helper("tare_nullif_text", 2, 2, |ctx| {
         match text(ctx, 0).zip(text(ctx, 1)) {
             Some((a, b)) if compared(ctx, &a, &b)?.is_eq() => Ok(Value::Null),
-            _ => ctx.get(0),
+            _ => ctx.argument(0),
         }
     }),
     // LIKE: text, pattern, escape.
@@ -402,21 +402,24 @@ fn bound(ctx: &Call<'_>, which: fn((String, String)) -> String, none: &str) -> A
 /// GREATEST and LEAST of texts; NULL where one is. Of equal ones the last is the greatest, and the
 /// first the least.
 fn extreme(ctx: &Call<'_>, way: std::cmp::Ordering) -> Answer {
-    let mut best: Option<Cow<'_, str>> = None;
+    let mut best: Option<(usize, Cow<'_, str>)> = None;
     for i in 0..ctx.len() {
         let Some(value) = text(ctx, i) else {
             return Ok(Value::Null);
         };
         let better = match &best {
             None => true,
-            Some(best) => match compared(ctx, &value, best)? {
+            Some((_, best)) => match compared(ctx, &value, best)? {
                 std::cmp::Ordering::Equal => way.is_gt(),
                 other => other == way,
             },
         };
         if better {
-            best = Some(value);
+            best = Some((i, value));
         }
     }
-    opt(best.map(copied))
+    match best {
+        Some((i, _)) => as_text(ctx, i),
+        None => Ok(Value::Null),
+    }
 }

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use bigdecimal::num_bigint::{BigInt, Sign};
 use bigdecimal::{BigDecimal, RoundingMode, Zero};
 
-use crate::watch::{LOOKS, lossy, may_cut};
+use crate::number::Number;
 
 /// Digits that MySQL keeps in one word, and the words of a number.
 const WORD: i64 = 9;
@@ -23,38 +23,37 @@ pub struct Decimal(BigDecimal);
 impl Decimal {
     /// Reads all of a text. `None` for what is no number.
     pub fn parse(text: &str) -> Option<Self> {
-        let text = text.trim();
-        let starts = text.trim_start_matches(['-', '+']);
-        if !starts.starts_with(|c: char| c.is_ascii_digit() || c == '.') || text.contains('_') {
-            return None;
-        }
-        // An exponent that makes gigabytes of zeros, or is none: the library takes `1e4000000.5`, too.
-        if let Some((_, exponent)) = text.split_once(['e', 'E'])
-            && exponent
-                .parse::<i64>()
-                .map_or(true, |e| e.unsigned_abs() > 400)
-        {
-            return None;
-        }
-        let text = text.strip_suffix('.').unwrap_or(text);
-        let text = shortened(text)?;
-        BigDecimal::from_str(&text).ok().map(Self::unfolded)
+        let number = Number::of(text.as_bytes());
+        number.is_all().then(|| Self::of(&number)).flatten()
     }
 
     /// Reads a text as far as it is a number, and 0 where it does not begin with one. Returns
     /// whether that was all of it.
-    pub fn prefix(text: &str) -> (Self, bool) {
-        if let Some(whole) = Self::parse(text) {
-            return (whole, true);
+    pub fn prefix(text: &[u8]) -> (Self, bool) {
+        let number = Number::of(text);
+        if let Some(found) = Self::of(&number) {
+            return (found, number.is_all());
         }
-        let trimmed = text.trim_start();
         // An exponent that is too large is read as far as it is not.
-        let all = number_length(trimmed);
-        let found = (1..=all)
-            .rev()
-            .take(8)
-            .find_map(|n| Self::parse(&trimmed[..n]));
+        let written = number.text().as_bytes();
+        let found = (1..written.len()).rev().take(7).find_map(|n| {
+            let shorter = Number::of(&written[..n]);
+            shorter.is_all().then(|| Self::of(&shorter)).flatten()
+        });
         (found.unwrap_or_else(|| Self::from(0i64)), false)
+    }
+
+    /// `None` where there is no number, or an exponent that makes gigabytes of zeros.
+    fn of(number: &Number<'_>) -> Option<Self> {
+        let exponent = number.exponent();
+        let is_far = |n: i64| n.unsigned_abs() > 400;
+        if number.text().is_empty() || !exponent.is_empty() && exponent.parse().map_or(true, is_far)
+        {
+            return None;
+        }
+        let text = shortened(number);
+        let text = text.strip_suffix('.').unwrap_or(&text);
+        BigDecimal::from_str(text).ok().map(Self::unfolded)
     }
 
     /// The shortest number that reads as this double; `None` for one that is infinite.
@@ -252,82 +251,36 @@ impl From<i128> for Decimal {
     }
 }
 
-/// How many bytes of a text are a number, with its sign and exponent; 0 where it begins with none.
-pub fn number_length(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let digits = |from: usize| {
-        let mut end = from;
-        for step in bytes.get(from..).unwrap_or_default().chunks(LOOKS) {
-            let count = step.iter().take_while(|b| b.is_ascii_digit()).count();
-            end += count;
-            if count < LOOKS || may_cut(LOOKS) {
-                break;
-            }
-        }
-        end
-    };
-    let sign = |at: usize| usize::from(matches!(bytes.get(at), Some(b'-' | b'+')));
-    let first = sign(0);
-    let whole = digits(first);
-    let mut end = whole;
-    if bytes.get(whole) == Some(&b'.') {
-        end = digits(whole + 1);
-        // A point alone is no number.
-        if whole == first && end == whole + 1 {
-            return 0;
-        }
-    }
-    if end == first {
-        return 0;
-    }
-    if matches!(bytes.get(end), Some(b'e' | b'E')) {
-        let from = end + 1 + sign(end + 1);
-        let exponent = digits(from);
-        if exponent > from {
-            end = exponent;
-        }
-    }
-    end
-}
-
 /// Digits before the point, and behind it, beyond which nothing that is done with a number tells them
 /// from others: [`WORDS`] have 81. Reading digits takes the square of their number.
 const DIGITS: usize = 400;
 
 /// A number with no more digits than [`DIGITS`] on each side: what is larger is cut to nines, which are
-/// out of range as well. `None` for what has a sign within.
-fn shortened(text: &str) -> Option<Cow<'_, str>> {
-    if text.len() <= DIGITS {
-        return Some(text.into());
+/// out of range as well.
+fn shortened<'t>(number: &Number<'t>) -> Cow<'t, str> {
+    if number.text().len() <= DIGITS {
+        return number.text().into();
     }
-    let (number, exponent) = match text.find(['e', 'E']) {
-        Some(at) => text.split_at(at),
-        None => (text, ""),
-    };
-    let (sign, digits) = match number.strip_prefix(['-', '+']) {
-        Some(rest) => (&number[..1], rest),
-        None => ("", number),
-    };
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    if !whole
-        .bytes()
-        .chain(fraction.bytes())
-        .all(|b| b.is_ascii_digit())
-        || exponent.len() > DIGITS
-    {
-        return None;
-    }
-    let whole = whole.trim_start_matches('0');
+    let (whole, fraction) = (number.significant(), number.fraction());
     let nines = "9".repeat(DIGITS);
     let whole = if whole.len() > DIGITS { &nines } else { whole };
     let fraction = &fraction[..fraction.len().min(DIGITS)];
+    let sign = if number.is_negative() { "-" } else { "" };
     let point = if fraction.is_empty() { "" } else { "." };
-    Some(format!("{sign}0{whole}{point}{fraction}{exponent}").into())
+    let mark = if number.exponent().is_empty() {
+        ""
+    } else {
+        "e"
+    };
+    format!("{sign}0{whole}{point}{fraction}{mark}{}", number.exponent()).into()
 }
 
 /// Sign, digits before the point without leading zeros, digits behind it without trailing ones.
-/// `None` for what is not written as DECIMAL is.
+/// `None` for what is not written as DECIMAL is, and for what is longer than any.
 fn parts(text: &[u8]) -> Option<(bool, &[u8], &[u8])> {
+    if text.len() > 2 * DIGITS {
+        return None;
+    }
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
         all => (false, all),
@@ -359,7 +312,7 @@ fn parts(text: &[u8]) -> Option<(bool, &[u8], &[u8])> {
 /// whatever it begins with, as in MySQL.
 pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
     let (Some(x), Some(y)) = (parts(a), parts(b)) else {
-        let read = |t: &[u8]| Decimal::prefix(&lossy(t)).0;
+        let read = |t: &[u8]| Decimal::prefix(t).0;
         return read(a).0.cmp(&read(b).0);
     };
     let size = |(_, whole, fraction): &(bool, &[u8], &[u8]), other: &(bool, &[u8], &[u8])| {
@@ -410,7 +363,7 @@ mod tests {
             "1e5e9",
         ] {
             assert_eq!(Decimal::parse(text), None, "{text}");
-            Decimal::prefix(text);
+            Decimal::prefix(text.as_bytes());
         }
         // What is longer than any number that fits is not read to its end.
         let long = "1".repeat(1 << 20);
@@ -419,7 +372,7 @@ mod tests {
             format!("-0.{long}"),
             format!("{long}.{long}x"),
         ] {
-            let (found, _) = Decimal::prefix(&text);
+            let (found, _) = Decimal::prefix(text.as_bytes());
             assert!(found.whole_digits() <= 400 && found.scale() <= 400);
         }
     }
@@ -496,7 +449,7 @@ mod tests {
             ("1e", "1", false),
             ("-", "0", false),
         ] {
-            let (found, whole) = Decimal::prefix(text);
+            let (found, whole) = Decimal::prefix(text.as_bytes());
             assert_eq!((found.text().as_str(), whole), (number, all), "{text}");
         }
     }

@@ -10,6 +10,7 @@ pub mod date;
 pub mod decimal;
 pub mod error;
 pub mod memory;
+pub mod number;
 pub mod real;
 pub mod schema;
 pub mod series;

@@ -92,7 +92,7 @@ pub(super) fn to_year(ctx: &Call<'_>) -> Answer {
         ValueRef::Real(x) => x.round_ties_even() as i64,
         _ => {
             let (d, whole) =
-                tare_mysql::decimal::Decimal::prefix(&text(ctx, 0).unwrap_or_default());
+                tare_mysql::decimal::Decimal::prefix(&bytes(ctx, 0).unwrap_or_default());
             if !whole {
                 return match d.is_zero() {
                     true => incorrect(ctx, 1366, "integer", Value::Integer(0)),

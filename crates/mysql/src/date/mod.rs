@@ -38,11 +38,11 @@ const DAY: i64 = 86_400_000_000;
 
 /// Bytes of the longest text that is read as a date or a time. What is longer is garbage, which it would
 /// take a while to find out.
-const LONGEST: usize = 4096;
+pub const LONGEST: usize = 4096;
 
 /// A text without the spaces around it; `None` where it is too long to be a date or a time.
 fn short(text: &str) -> Option<&str> {
-    Some(text.trim()).filter(|text| text.len() <= LONGEST)
+    (text.len() <= LONGEST).then(|| text.trim())
 }
 
 impl DateTime {

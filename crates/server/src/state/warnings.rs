@@ -9,6 +9,9 @@ use tare_query::show::Warning;
 /// Of a statement that warns at every row, as many are kept.
 const MOST: usize = 64;
 
+/// The longest message, in bytes, as MySQL has them: they stay until the next statement.
+const LONGEST: usize = 511;
+
 /// The last statement's.
 #[derive(Debug)]
 pub struct Warnings {
@@ -34,12 +37,17 @@ impl Warnings {
 
     /// Adds one.
     pub fn add(&self, level: &'static str, code: u16, message: impl Into<String>) {
+        let mut message = message.into();
+        if message.len() > LONGEST {
+            message.truncate(message.floor_char_boundary(LONGEST));
+            message.shrink_to_fit();
+        }
         let mut all = self.all.lock();
         if all.len() < MOST {
             all.push(Warning {
                 level,
                 code,
-                message: message.into(),
+                message,
             });
             self.count.store(all.len() as u16, Ordering::Relaxed);
         }

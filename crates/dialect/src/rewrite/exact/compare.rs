@@ -60,7 +60,7 @@ impl Rewriter<'_> {
             if *class == Class::Text
                 && let Some(text) = as_text(operand)
             {
-                **operand = node::digits(Decimal::prefix(text).0.text());
+                **operand = node::digits(Decimal::prefix(text.as_bytes()).0.text());
                 *class = self.class(operand);
             }
         }
