@@ -6,10 +6,11 @@
 use std::alloc::System;
 
 use tare_mysql::memory::Counted;
+use tare_store::memory::Large;
 
 /// As in the program.
 #[global_allocator]
-static ALLOCATOR: Counted<System> = Counted(System);
+static ALLOCATOR: Counted<Large<System>> = Counted(Large(System));
 
 mod auth;
 mod calls;
