@@ -222,17 +222,26 @@ impl Rewriter<'_> {
                 right,
             } => {
                 let moves = types::is_interval(left) || types::is_interval(right);
-                // Where numbers are computed with, 0x41 is 65, and a date is its digits.
+                // Where numbers are computed with, 0x41 is 65, a date is its digits, and a text is a double,
+                // which SQLite would read out of 64 MiB of digits without looking up.
                 for (i, side) in [left, right].into_iter().enumerate() {
-                    if !moves && !is_computed(side) && self.side(side).is(types::is_temporal) {
-                        later.push((i, Conversion::Digits));
-                    }
                     if let Expr::Value(v) = side.as_ref()
                         && let Value::HexStringLiteral(hex) = &v.value
                         && let Ok(n) = u64::from_str_radix(hex, 16)
                     {
                         **side = node::number(n as i64);
                     }
+                    if moves || is_computed(side) {
+                        continue;
+                    }
+                    let of = self.side(side);
+                    let conversion = match &of.wire {
+                        Some(t) if types::is_temporal(t) => Conversion::Digits,
+                        Some(t) if types::is_text(t) => Conversion::Real,
+                        None => Conversion::Number,
+                        _ => continue,
+                    };
+                    later.push((i, conversion));
                 }
             }
             Expr::BinaryOp { left, op, right } if is_comparison(op) => {

@@ -268,7 +268,7 @@ impl Rewriter<'_> {
                 }
                 match self.class(operand) {
                     Class::Decimal => called(Call::One("tare_neg"), Wrap::Collate),
-                    Class::Real => called(Call::One("tare_neg_real"), Wrap::None),
+                    Class::Real | Class::Text => called(Call::One("tare_neg_real"), Wrap::None),
                     Class::Big => called(Call::One("tare_neg_int"), Wrap::None),
                     Class::Int if self.bits(operand) > 62 => {
                         called(Call::One("tare_neg_int"), Wrap::None)
@@ -384,6 +384,14 @@ impl Rewriter<'_> {
             && classes.contains(&Class::Text);
         let first = classes.first().copied().unwrap_or(Class::Unknown);
         match name.as_str() {
+            "abs" | "avg" | "round" | "sum" | "truncate" if first == Class::Text => {
+                self.doubles(expr, |c| c == Class::Text);
+                Plan::default()
+            }
+            "lag" | "lead" | "nth_value" | "ntile" => {
+                self.count_of_rows(expr, usize::from(name != "ntile"));
+                self.of_result(expr)
+            }
             "sum" | "avg" => self.of_total(expr, &name),
             "count" if distinct && exact && classes.len() == 1 => {
                 called(Call::CountDistinct, Wrap::None)
@@ -408,10 +416,6 @@ impl Rewriter<'_> {
                     .any(|c| matches!(c, Class::Decimal | Class::Big | Class::Real)) =>
             {
                 self.of_choice(expr)
-            }
-            "round" | "truncate" if first == Class::Text => {
-                self.doubles(expr, |c| c == Class::Text);
-                Plan::default()
             }
             _ if name.starts_with("json_") => {
                 self.doubles(expr, |c| matches!(c, Class::Decimal | Class::Big));
@@ -440,6 +444,19 @@ impl Rewriter<'_> {
             "sum" if small => wrapped(Wrap::Text),
             "sum" => called(Call::Named("tare_sum"), Wrap::Text),
             _ => called(Call::Named("tare_avg"), Wrap::Text),
+        }
+    }
+
+    /// Has an argument that says a number of rows handed over as an integer.
+    fn count_of_rows(&mut self, call: &mut Expr, at: usize) {
+        let Expr::Function(f) = call else { return };
+        let FunctionArguments::List(list) = &mut f.args else {
+            return;
+        };
+        if let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(e))) = list.args.get_mut(at)
+            && self.class(e) == Class::Text
+        {
+            node::replace(e, |e| node::cast(e, DataType::SignedInteger));
         }
     }
 
