@@ -13,6 +13,7 @@ pub mod function;
 pub mod grammar;
 pub mod hint;
 mod join;
+mod long;
 mod mode;
 pub mod name;
 pub mod names;
