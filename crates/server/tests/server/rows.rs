@@ -2,7 +2,7 @@
 
 use mysql::prelude::Queryable;
 
-use super::support::{Running, all_of, errno, exec, one};
+use super::support::{Running, all_of, errno, exec, one, rows};
 
 fn affected(conn: &mut mysql::Conn, sql: &str) -> u64 {
     conn.query_drop(sql)
@@ -379,4 +379,77 @@ fn operators_end_where_mysqls_do() {
     ] {
         assert_eq!(one(&mut conn, sql), expected, "{sql}");
     }
+}
+
+/// Found by the seed 702491 of crates/server/tests/stored (issue 16).
+#[test]
+fn an_update_computes_nothing_for_other_rows() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(
+        &mut conn,
+        "CREATE TABLE y (id INT PRIMARY KEY, a YEAR, b BIGINT, KEY (a), KEY (b))",
+    );
+    exec(
+        &mut conn,
+        "INSERT INTO y VALUES (1, 1901, -9223372036854775808), (2, 2021, -7)",
+    );
+    let update = "UPDATE y SET b = ABS(b) WHERE (b < 9223372036854775806 AND a >= '2020')";
+    assert_eq!(errno(&mut conn, update), 0);
+    assert_eq!(one(&mut conn, "SELECT b FROM y WHERE id = 2"), "7");
+    // Of a row that is meant it is refused.
+    let update = "UPDATE y SET b = ABS(b) WHERE a < 2000";
+    assert_eq!(errno(&mut conn, update), 1690);
+}
+
+#[test]
+fn a_message_shows_what_a_value_begins_with() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(&mut conn, "CREATE TABLE m (n INT)");
+    // MySQL 8.0.15 shows 128 bytes, too; the last one may be a part of a character there.
+    exec(&mut conn, "SELECT CAST(REPEAT('x', 300) AS SIGNED)");
+    let shown = "x".repeat(128);
+    assert_eq!(
+        rows(&mut conn, "SHOW WARNINGS")[0][2],
+        format!("Truncated incorrect INTEGER value: '{shown}'")
+    );
+    exec(&mut conn, "SET sql_mode = ''");
+    exec(
+        &mut conn,
+        "INSERT INTO m VALUES (CONCAT('x', REPEAT('é', 300)))",
+    );
+    let shown = format!("x{}", "é".repeat(63));
+    assert_eq!(
+        rows(&mut conn, "SHOW WARNINGS")[0][2],
+        format!("Incorrect integer value: '{shown}' for column 'n' at row 1")
+    );
+}
+
+#[test]
+fn texts_are_doubles_in_arithmetic() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(&mut conn, "CREATE TABLE t (s VARCHAR(40))");
+    exec(
+        &mut conn,
+        "INSERT INTO t VALUES ('1.5x'), ('9223372036854775807'), ('1e3'), ('')",
+    );
+    // MySQL 8.0.15's answers.
+    assert_eq!(
+        all_of(
+            &mut conn,
+            "SELECT s + 1, -s, s * 2, ABS(s) FROM t ORDER BY s + 0"
+        ),
+        [
+            "1|-0|0|0",
+            "2.5|-1.5|3|1.5",
+            "1001|-1000|2000|1000",
+            "9.223372036854776e18|-9.223372036854776e18|1.8446744073709552e19|9.223372036854776e18",
+        ]
+    );
+    assert_eq!(
+        one(&mut conn, "SELECT SUM(s), AVG(s) FROM t WHERE s < '2'"),
+        "1001.5|333.8333333333333"
+    );
 }

@@ -112,7 +112,7 @@ impl Rewriter<'_> {
                 "" => format!(" WHERE ({changed})"),
                 // SQLite may look at this condition first, and a value that is refused is an error: it is not
                 // to be computed for other rows.
-                found if found.starts_with('(') && changed.contains("tare_") => {
+                found if found.starts_with('(') && sets.iter().any(|(_, v)| calls(v)) => {
                     format!(" AND CASE WHEN {found} THEN ({changed}) ELSE 0 END")
                 }
                 _ => format!(" AND ({changed})"),
@@ -315,6 +315,13 @@ fn assigns_nothing(expr: &Expr) -> Result<()> {
         )),
         false => Ok(()),
     }
+}
+
+/// Whether an expression calls a function, which may refuse its arguments: SQLite's ABS does, too.
+fn calls(expr: &Expr) -> bool {
+    let mut calls = false;
+    walk::expressions(expr, &mut |e| calls |= matches!(e, Expr::Function(_)));
+    calls
 }
 
 /// Whether an expression gives the same again when it is evaluated twice.
