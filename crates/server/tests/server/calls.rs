@@ -6,7 +6,7 @@ use tare_dialect::function::Evaluation;
 use super::support::{Running, exec};
 
 /// Texts that some function takes longest for: what they begin with, repeat and end with.
-pub const TEXTS: [(&str, [&[u8]; 3]); 7] = [
+pub const TEXTS: [(&str, [&[u8]; 3]); 8] = [
     ("letters", [b"", b"a", b""]),
     ("two bytes", [b"", "é".as_bytes(), b""]),
     ("digits", [b"", b"1", b""]),
@@ -14,6 +14,7 @@ pub const TEXTS: [(&str, [&[u8]; 3]); 7] = [
     ("array", [b"[", b"1,", b"1]"]),
     ("object", [b"{\"a\":1", b",\"a\":1", b"}"]),
     ("bytes", [b"", b"\xff", b""]),
+    ("spaces", [b"", b" ", b"1"]),
 ];
 
 /// What the other arguments are, all alike.
