@@ -40,7 +40,7 @@ use clap::{Parser, Subcommand};
 
 use exit::Failure;
 use tare_mysql::memory::Counted;
-use tare_store::memory::Large;
+use tare_store::Large;
 
 tare::classes! {
     /// What the server allocates itself; SQLite's share has a class of its own.

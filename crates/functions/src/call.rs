@@ -5,15 +5,14 @@ use std::cell::Cell;
 use std::ops::Deref;
 
 use rusqlite::functions::Context;
-use rusqlite::types::{ToSqlOutput, Value, ValueRef};
-use rusqlite::{Error, Result, ToSql, ffi};
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Error, Result, ffi};
 use tare_mysql::date::{DateTime, LONGEST};
 use tare_mysql::error::{SqlError, raised};
 use tare_mysql::memory;
 use tare_mysql::number::Number;
 use tare_mysql::watch::lossy;
 
-use crate::record::Scalar;
 use crate::session::Session;
 
 /// Bytes that a function computes with before it looks whether its statement must end: some milliseconds.
@@ -33,23 +32,7 @@ pub struct Call<'a> {
     /// Whose call it is.
     pub session: &'a dyn Session,
     /// The argument that is its value.
-    chosen: Cell<Option<usize>>,
-}
-
-/// What SQLite is given.
-pub(crate) enum Given {
-    Value(Value),
-    /// An argument, which SQLite has already.
-    Argument(usize),
-}
-
-impl ToSql for Given {
-    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
-        match self {
-            Self::Value(value) => value.to_sql(),
-            Self::Argument(i) => Ok(ToSqlOutput::Arg(*i)),
-        }
-    }
+    pub(crate) chosen: Cell<Option<usize>>,
 }
 
 impl<'a> Call<'a> {
@@ -65,23 +48,6 @@ impl<'a> Call<'a> {
     pub(crate) fn argument(&self, i: usize) -> Answer {
         self.chosen.set(Some(i));
         Ok(Value::Null)
-    }
-
-    /// What a body has computed, for SQLite. What is long is copied: so the statement may end here.
-    pub(crate) fn given(&self, body: Scalar) -> Result<Given> {
-        let value = body(self)?;
-        if let Some(i) = self.chosen.get() {
-            return Ok(Given::Argument(i));
-        }
-        let bytes = match &value {
-            Value::Text(text) => text.len(),
-            Value::Blob(bytes) => bytes.len(),
-            _ => 0,
-        };
-        if bytes > STEP {
-            self.go_on()?;
-        }
-        Ok(Given::Value(value))
     }
 
     /// 1317, where the statement must end, and 1041, where it has taken more memory than it may. To be

@@ -15,6 +15,7 @@ mod date;
 mod encode;
 mod exact;
 mod format;
+mod given;
 mod gtid;
 mod interval;
 mod json;

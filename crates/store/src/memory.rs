@@ -3,12 +3,12 @@
 //! A statement allocates and frees hundreds of times. While nobody counts that, not one of them looks up
 //! whether anybody does: the statement has asked, and the progress handler asks again.
 
-use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
 use std::os::raw::{c_int, c_void};
 
 use rusqlite::ffi;
 
+use super::large::in_large_pages;
 use super::points::SQLITE_HEAP;
 use tare_mysql::memory as budget;
 
@@ -63,78 +63,6 @@ impl Drop for Statement {
 pub(super) fn look() {
     if UNCOUNTED.get() {
         UNCOUNTED.set(!tare::memory::is_counted(&SQLITE_HEAP));
-    }
-}
-
-/// From so many bytes on, memory is asked for in large pages.
-const LARGE: usize = 8 << 20;
-
-/// Has the kernel give a large block large pages, where it has some. Copying a text of 60 MB takes 12 ms
-/// then, and 42 ms where it is 15,000 small ones (AMD EPYC, virtual, 2026-11-25): so long nobody looks
-/// whether the statement was killed.
-///
-/// # Safety
-/// The block is there, and has so many bytes.
-#[inline]
-unsafe fn in_large_pages(memory: *mut u8, bytes: usize) {
-    if bytes < LARGE || memory.is_null() {
-        return;
-    }
-    // The smallest page of any processor that this runs on.
-    const PAGE: usize = 4096;
-    let skipped = memory.align_offset(PAGE);
-    // SAFETY: whole pages within the block, by the caller's promise; what they hold stays. That the kernel
-    // has no such pages is no error.
-    unsafe {
-        libc::madvise(
-            memory.add(skipped).cast(),
-            (bytes - skipped) & !(PAGE - 1),
-            libc::MADV_HUGEPAGE,
-        );
-    }
-}
-
-/// A program's allocator that asks for large blocks in large pages, as SQLite's does.
-#[derive(Debug)]
-pub struct Large<A>(pub A);
-
-// SAFETY: all is done by the allocator within, with the caller's own arguments; advice to the kernel neither
-// allocates nor unwinds.
-unsafe impl<A: GlobalAlloc> GlobalAlloc for Large<A> {
-    #[inline]
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as the caller promises; the block is what the allocator has made.
-        unsafe {
-            let memory = self.0.alloc(layout);
-            in_large_pages(memory, layout.size());
-            memory
-        }
-    }
-
-    #[inline]
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as in `alloc`.
-        unsafe {
-            let memory = self.0.alloc_zeroed(layout);
-            in_large_pages(memory, layout.size());
-            memory
-        }
-    }
-
-    #[inline]
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        // SAFETY: as in `alloc`.
-        unsafe {
-            let moved = self.0.realloc(memory, layout, bytes);
-            in_large_pages(moved, bytes);
-            moved
-        }
-    }
-
-    #[inline]
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
-        unsafe { self.0.dealloc(memory, layout) }
     }
 }
 

@@ -199,18 +199,20 @@ fn kill_all(
 
 /// Prints what took longest to end.
 fn print_slowest(slowest: &mut [(After, String)]) {
-    let count = slowest.len();
-    let by: [(&str, fn(&After) -> Duration); 2] = [("CPU", |a| a.cpu), ("wall", |a| a.wall)];
-    for (name, of) in by {
-        slowest.sort_by_key(|(after, _)| of(after));
-        println!("{count} statements killed; the slowest to end, by {name} time:");
-        for (after, call) in slowest.iter().rev().take(25) {
-            println!("  {after}  {call}");
-        }
-        for part in [50, 90, 99] {
-            if let Some((after, _)) = slowest.get(count * part / 100) {
-                println!("  {part} %: {:.1} ms", of(after).as_secs_f64() * 1000.0);
-            }
+    println!("{} statements killed", slowest.len());
+    print_by("CPU", |after| after.cpu, slowest);
+    print_by("wall", |after| after.wall, slowest);
+}
+
+fn print_by(name: &str, of: fn(&After) -> Duration, slowest: &mut [(After, String)]) {
+    slowest.sort_by_key(|(after, _)| of(after));
+    println!("the slowest to end, by {name} time:");
+    for (after, call) in slowest.iter().rev().take(25) {
+        println!("  {after}  {call}");
+    }
+    for part in [50, 90, 99] {
+        if let Some((after, _)) = slowest.get(slowest.len() * part / 100) {
+            println!("  {part} %: {:.1} ms", of(after).as_secs_f64() * 1000.0);
         }
     }
 }

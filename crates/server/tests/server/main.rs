@@ -6,7 +6,7 @@
 use std::alloc::System;
 
 use tare_mysql::memory::Counted;
-use tare_store::memory::Large;
+use tare_store::Large;
 
 /// As in the program.
 #[global_allocator]
