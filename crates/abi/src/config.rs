@@ -234,6 +234,7 @@ pub unsafe extern "C" fn tare_start(config: *const tare_config) -> c_int {
     door(|| {
         // SAFETY: the caller's promise.
         let config = unsafe { config.as_ref() }.cloned().unwrap_or_default();
+        engine::Source::only_in_c();
         engine::start(config).map_err(|error| {
             let status = match error {
                 StartError::Running => Status::Running,

@@ -10,7 +10,8 @@ use crate::seqlock::Record;
 pub mod word {
     /// Event id, unique within its thread; 0 = no event.
     pub const ID: usize = 0;
-    /// Thread id: events in history_long belong to many threads.
+    /// Bits 0-47 thread id: events in history_long belong to many threads. Bits 48-63 the number of where in the
+    /// host's source it began, 0 = not known (see [`crate::source`]).
     pub const THREAD: usize = 1;
     /// Id of the event this one is nested in; 0 = none.
     pub const NESTING_ID: usize = 2;

@@ -20,6 +20,7 @@ use crate::metric;
 use crate::object::{Index, MetadataLock, Object, Prepared, Rule, TableHandle};
 use crate::shared::Shared;
 use crate::slot::{STATEMENT_DEPTH, Slot};
+use crate::source::{SOURCES, Source};
 
 /// Regions (but for the slots) begin at multiples of this: the page size of x86-64, and what readers
 /// map writable.
@@ -149,6 +150,7 @@ pub enum Region {
     Hosts,
     Actors,
     Schemas,
+    Sources,
     Instances,
     Files,
     Sockets,
@@ -199,6 +201,7 @@ pub const BUFFERS: [&str; REGIONS] = [
     "hosts",
     "setup_actors",
     "(schema)",
+    "(source)",
     "(lock_instances)",
     "file_instances",
     "socket_instances",
@@ -392,6 +395,7 @@ fn shapes(l: &Limits, slot: &SlotPlaces, bank: &BankPlaces) -> [(usize, usize); 
         (size_of::<Named>(), l.hosts),
         (size_of::<Actor>(), l.actors),
         (size_of::<Named>(), l.schemas),
+        (size_of::<Source>(), SOURCES),
         (size_of::<Instance>(), l.instances),
         (size_of::<File>(), l.files),
         (size_of::<Socket>(), l.sockets),

@@ -34,6 +34,7 @@ pub mod sampling;
 pub mod seqlock;
 pub mod shared;
 pub mod slot;
+pub mod source;
 pub mod view;
 
 pub use class::Kind;

@@ -300,7 +300,8 @@ pub struct MetadataLock {
     pub next_free: AtomicU32,
     /// Odd while the names are written.
     pub sequence: AtomicU32,
-    _reserved: AtomicU32,
+    /// Number of where in the host's source it was asked for, 0 = not known.
+    pub source: AtomicU32,
     /// Address in the host.
     pub address: AtomicU64,
     /// Thread id of who holds it or waits.

@@ -71,10 +71,12 @@ pub enum Lost {
     Sockets,
     /// Metrics beyond the limit.
     Metrics,
+    /// Kept events whose source found no room.
+    Sources,
 }
 
 /// How many kinds of loss there are.
-pub const LOSSES: usize = Lost::Metrics as usize + 1;
+pub const LOSSES: usize = Lost::Sources as usize + 1;
 
 /// See the module.
 #[repr(C, align(64))]
@@ -130,6 +132,8 @@ pub struct Shared {
     pub hosts_used: Alone<AtomicU32>,
     /// Schemas ever used, number 0 included.
     pub schemas_used: Alone<AtomicU32>,
+    /// Places in the host's source ever used, number 0 (never one) included.
+    pub sources_used: Alone<AtomicU32>,
     /// Metrics registered, number 0 (never one) included.
     pub metrics_used: Alone<AtomicU32>,
     /// Digests ever used, number 0 included (bits 0-31), of the generation in bits 32-63.

@@ -20,6 +20,7 @@ use crate::object::{Index, MetadataLock, Object, Prepared, Rule, TableHandle};
 use crate::primitive::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 use crate::shared::Shared;
 use crate::slot::{STATEMENT_DEPTH, Slot};
+use crate::source::Source;
 
 /// The baselines' regions, by number.
 const BASELINES: [Region; baseline::COUNT] = [
@@ -199,6 +200,11 @@ impl<'a> View<'a> {
     /// Schema `i`.
     pub fn schema(&self, i: usize) -> &'a Named {
         self.one(Region::Schemas, i)
+    }
+
+    /// Place `i` in the host's source.
+    pub fn source(&self, i: usize) -> &'a Source {
+        self.one(Region::Sources, i)
     }
 
     /// Instance at index `i` (not its id).

@@ -7,6 +7,7 @@ use tare_layout::View;
 use tare_layout::event::{self, Operation, statement as at, word};
 use tare_layout::object::target;
 use tare_layout::slot::{LIVE, STATEMENT_DEPTH, Slot, WAIT_DEPTH};
+use tare_layout::source::split;
 
 use crate::events::{Head, Wait};
 use crate::threads::ring_text;
@@ -118,7 +119,7 @@ fn statement(view: View<'_>, number: usize, slot: &Slot, id: u64) -> Option<Runn
     let innermost = depth.min(STATEMENT_DEPTH).checked_sub(1)?;
     let words = view.statements(number)[innermost].read()?;
     let head = Head::of(&words);
-    if head.end_id.is_some() || words[word::THREAD] != id {
+    if head.end_id.is_some() || split(words[word::THREAD]).0 != id {
         return None;
     }
     let digest = (words[at::DIGEST] as u32, (words[at::DIGEST] >> 32) as u32);
@@ -136,7 +137,7 @@ fn wait(slot: &Slot, id: u64) -> Option<Wait> {
         let words = kept.read()?;
         let head = Head::of(&words);
         let bytes = words[event::wait::BYTES];
-        let is_open = head.end_id.is_none() && words[word::THREAD] == id;
+        let is_open = head.end_id.is_none() && split(words[word::THREAD]).0 == id;
         is_open.then(|| Wait {
             operation: Operation::from_u8(head.operation),
             object: words[event::wait::OBJECT],

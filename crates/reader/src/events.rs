@@ -13,6 +13,7 @@ use tare_layout::geometry::CHUNK_EVENTS;
 use tare_layout::name::load_bytes;
 use tare_layout::seqlock::Record;
 use tare_layout::slot::{STATEMENT_DEPTH, WAIT_DEPTH, ring};
+use tare_layout::source::split;
 
 use crate::threads::{Thread, ring_text};
 
@@ -47,6 +48,8 @@ pub struct Head {
     pub end_id: Option<u64>,
     /// The thread.
     pub thread: u64,
+    /// Where in the host's source it began, 0 = not known; see [`crate::Sources`].
+    pub source: usize,
     /// The class.
     pub class: usize,
     /// Ticks at the start, if it is timed.
@@ -70,10 +73,12 @@ impl Head {
         let timed = !ended || words[word::END] != 0;
         let start = Some(words[word::START]).filter(|ticks| *ticks != 0 && timed);
         let nesting = Nesting::from_u8(packed.nesting);
+        let (thread, source) = split(words[word::THREAD]);
         Head {
             id,
             end_id: ended.then(|| id.saturating_add(u64::from(packed.span) - 1)),
-            thread: words[word::THREAD],
+            thread,
+            source,
             class: usize::from(packed.class),
             start,
             end: start
@@ -332,7 +337,7 @@ impl<'a> Events<'a> {
             let end = record.word(word::END);
             let gone = ended && end != 0 && end <= cleared;
             // A ring may still hold what an earlier thread of the slot put there.
-            let own = thread.is_none_or(|id| record.word(word::THREAD) == id);
+            let own = thread.is_none_or(|id| split(record.word(word::THREAD)).0 == id);
             if !gone && own {
                 found.extend(decode(record, place));
             }

@@ -90,6 +90,8 @@ pub struct Metadata {
     pub owner: u64,
     /// The event in which it was asked for.
     pub event: u64,
+    /// Where in the host's source it was, 0 = not known; see [`crate::Sources`].
+    pub source: usize,
 }
 
 /// A prepared statement.
@@ -209,6 +211,7 @@ fn metadata(view: View<'_>, i: usize) -> Option<Metadata> {
             status,
             owner: entry.owner_thread.load(Ordering::Relaxed),
             event: entry.owner_event.load(Ordering::Relaxed),
+            source: entry.source.load(Ordering::Relaxed) as usize,
         };
         fence(Ordering::Acquire);
         let same = entry.sequence.load(Ordering::Relaxed) == sequence

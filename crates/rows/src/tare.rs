@@ -263,6 +263,7 @@ const LOST: &[Column<SegmentInfo>] = lost! {
     "prepared_statements_lost" PreparedStatements "Prepared statements not recorded because the limit was reached.",
     "sockets_lost" Sockets "Sockets not recorded because the limit was reached.",
     "metrics_lost" Metrics "Metrics not recorded because the limit was reached.",
+    "sources_lost" Sources "Events kept without their source because there was no room for another file and line.",
 };
 
 static SEGMENTS: Spec<SegmentInfo> = Spec::new(

@@ -39,6 +39,7 @@ pub mod metrics;
 mod modes;
 mod number;
 mod options;
+mod source;
 
 #[cfg(not(feature = "instrument"))]
 mod absent;
@@ -69,6 +70,7 @@ pub use point::{
     error, file, host_lock, idle, memory, metadata, prepared, program, socket, stage, statement,
     table, thread, transaction, wait,
 };
+pub use source::Source;
 pub use tare_layout::Kind;
 pub use tare_layout::class::Counter;
 pub use tare_layout::event::Operation;

@@ -15,6 +15,7 @@ use tare_layout::event::{self, Nesting, Packed, statement, word};
 use tare_layout::seqlock::Record;
 use tare_layout::shared::Lost;
 use tare_layout::slot::ring;
+use tare_layout::source::split;
 
 tare::classes! {
     static EVENT: MetadataLock = "wait/lock/metadata/events/event";
@@ -283,7 +284,7 @@ fn history_long_keeps_whole_events_of_more_threads_than_chunks() {
             assert!(words[word::END] >= words[word::START]);
             let packed = Packed::unpack(words[word::PACKED]);
             assert_eq!(usize::from(packed.class), tare.number(&EVENT));
-            let fresh = seen.insert((words[word::THREAD], words[word::ID]));
+            let fresh = seen.insert((split(words[word::THREAD]).0, words[word::ID]));
             assert!(fresh, "an event is there twice");
         }
         // Each thread's newest wait: two ids an iteration, less the stage behind it.

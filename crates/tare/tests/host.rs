@@ -9,7 +9,7 @@ use support::{everything, start};
 use tare::file::Instance;
 use tare::host_lock::{self, HostLock};
 use tare::thread::Session;
-use tare::{Config, LockTiming, Operation};
+use tare::{Config, LockTiming, Operation, Source};
 
 tare::classes! {
     static LOCK: Mutex = "wait/synch/mutex/host/LOCK";
@@ -34,10 +34,11 @@ fn a_free_lock_is_counted_and_one_that_waits_is_timed() {
     let lock = lock(instance, false);
     // The first event of a class makes its row: that is not done in passing.
     assert!(!host_lock::is_counted_free(lock.class, || true));
-    assert!(host_lock::take(lock, Operation::Lock, || true).is_none());
+    assert!(host_lock::take(lock, Operation::Lock, Source::UNKNOWN, || true).is_none());
     assert!(host_lock::is_counted_free(lock.class, || true));
     assert!(!host_lock::is_counted_free(lock.class, || false));
-    let taking = host_lock::take(lock, Operation::Lock, || false).expect("it is waited for");
+    let taking = host_lock::take(lock, Operation::Lock, Source::UNKNOWN, || false)
+        .expect("it is waited for");
     std::thread::sleep(std::time::Duration::from_millis(2));
     taking.end(true);
     let sum = tare.total(&LOCK);
@@ -56,7 +57,7 @@ fn an_instance_that_counts_all_says_who_holds_it() {
     let tare = everything(Default::default());
     let instance = host_lock::new_instance(host_lock::class_number(&LOCK), 0x1000);
     let lock = lock(instance, true);
-    assert!(host_lock::take(lock, Operation::Lock, || true).is_none());
+    assert!(host_lock::take(lock, Operation::Lock, Source::UNKNOWN, || true).is_none());
     assert_eq!(tare.instance(instance, 0).count, 1);
     assert_eq!(tare.held(instance).len(), 1);
     host_lock::released(instance, Operation::Lock);
@@ -71,14 +72,15 @@ fn every_lock_is_timed_if_that_is_asked() {
         ..Config::everything()
     });
     let lock = lock(0, false);
-    let taking = host_lock::take(lock, Operation::Lock, || true).expect("timed all the same");
+    let taking = host_lock::take(lock, Operation::Lock, Source::UNKNOWN, || true)
+        .expect("timed all the same");
     taking.end(true);
     let sum = tare.total(&LOCK);
     // Nobody looked whether it was free.
     assert_eq!((sum.count, sum.contended, sum.extra), (1, 0, 1));
     tare.set_instrument(&LOCK, false, false);
     assert!(host_lock::is_counted_free(lock.class, || false));
-    assert!(host_lock::take(lock, Operation::Lock, || false).is_none());
+    assert!(host_lock::take(lock, Operation::Lock, Source::UNKNOWN, || false).is_none());
     assert_eq!(tare.total(&LOCK).count, 1);
 }
 
@@ -176,7 +178,7 @@ fn a_session_takes_a_bank_when_it_counts() {
     let count_in = |session: &mut Session, user: &str| {
         let _entered = session.enter();
         tare::thread::set_account(user, "localhost");
-        assert!(host_lock::take(lock, Operation::Lock, || true).is_none());
+        assert!(host_lock::take(lock, Operation::Lock, Source::UNKNOWN, || true).is_none());
     };
     let before = tare.banks();
     let mut idle = sessions(8);

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 use engine::wait::Wait;
 use engine::{Kind, Operation, host_lock};
 
-use super::exchange::{NONE, end_wait, lend_wait};
+use super::exchange::{NONE, end_wait, lend_wait, source};
 use super::keys;
 use super::lock::{end_lock, new_lock, resolve};
 
@@ -34,8 +34,8 @@ pub unsafe extern "C" fn start_cond_wait(
     cond: *mut c_void,
     _mutex: *mut c_void,
     operation: c_int,
-    _file: *const c_char,
-    _line: u32,
+    file: *const c_char,
+    line: u32,
 ) -> *mut c_void {
     if cond.is_null() {
         return NONE;
@@ -52,7 +52,7 @@ pub unsafe extern "C" fn start_cond_wait(
     // SAFETY: the interface: 56 bytes.
     unsafe {
         lend_wait(state, || {
-            host_lock::wait(known.class, lock.instance, operation)
+            host_lock::wait(known.class, lock.instance, operation, source(file, line))
         })
     }
 }

@@ -7,6 +7,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
+use engine::Source;
 use engine::wait::Wait;
 
 /// Nothing, as a pointer to the server's own.
@@ -28,6 +29,16 @@ pub(crate) unsafe fn text<'a>(at: *const c_char, length: usize) -> Cow<'a, str> 
     }
     // SAFETY: the caller's promise.
     lossy(unsafe { std::slice::from_raw_parts(at.cast(), length) })
+}
+
+/// Where the server says that it calls from.
+///
+/// # Safety
+/// `file` is NULL or a C string, as long as the call lasts.
+#[inline(always)]
+pub(crate) unsafe fn source(file: *const c_char, line: u32) -> Source {
+    // SAFETY: the caller's promise: whatever takes it looks at it within the call.
+    unsafe { Source::of_c(file, line) }
 }
 
 /// Bytes as a text.

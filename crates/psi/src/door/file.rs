@@ -11,7 +11,7 @@ use engine::file::Instance;
 use engine::wait::Wait;
 use engine::{Kind, Operation, wait};
 
-use super::exchange::{NONE, c_text, end, give, lend, quiet, take_back};
+use super::exchange::{NONE, c_text, end, give, lend, quiet, source, take_back};
 use super::keys::{self, Known};
 
 /// What the server keeps for an open file.
@@ -214,33 +214,39 @@ pub unsafe extern "C" fn get_thread_file_descriptor_locker(
 }
 
 /// # Safety
-/// `locker` came from one of the functions above.
-unsafe fn start(locker: *mut c_void) {
+/// `locker` came from one of the functions above, `file` as [`source`].
+unsafe fn start(locker: *mut c_void, file: *const c_char, line: u32) {
     if locker.is_null() {
         return;
     }
     // SAFETY: the caller's promise.
     let locker = unsafe { &mut *locker.cast::<Locker>() };
+    // SAFETY: the interface.
+    let source = unsafe { source(file, line) };
     // SAFETY: the interface: the file is open.
     locker.wait = match (unsafe { locker.file().as_ref() }, locker.named()) {
-        (Some(file), _) => Some(file.instance.wait(locker.operation)),
-        (None, Some((known, _))) => Some(wait::start(known.class, locker.operation)),
+        (Some(file), _) => Some(file.instance.wait_at(locker.operation, source)),
+        (None, Some((known, _))) => Some(wait::start_at(known.class, locker.operation, source)),
         (None, None) => None,
     };
 }
 
 /// # Safety
 /// The interface.
-pub unsafe extern "C" fn start_file_open_wait(locker: *mut c_void, _f: *const c_char, _l: u32) {
+pub unsafe extern "C" fn start_file_open_wait(locker: *mut c_void, file: *const c_char, line: u32) {
     // SAFETY: the interface.
-    unsafe { start(locker) };
+    unsafe { start(locker, file, line) };
 }
 
 /// # Safety
 /// The interface.
-pub unsafe extern "C" fn start_file_close_wait(locker: *mut c_void, _f: *const c_char, _l: u32) {
+pub unsafe extern "C" fn start_file_close_wait(
+    locker: *mut c_void,
+    file: *const c_char,
+    line: u32,
+) {
     // SAFETY: the interface.
-    unsafe { start(locker) };
+    unsafe { start(locker, file, line) };
 }
 
 /// # Safety
@@ -250,11 +256,11 @@ pub unsafe extern "C" fn start_file_rename_wait(
     _bytes: usize,
     _from: *const c_char,
     _to: *const c_char,
-    _file: *const c_char,
-    _line: u32,
+    file: *const c_char,
+    line: u32,
 ) {
     // SAFETY: the interface.
-    unsafe { start(locker) };
+    unsafe { start(locker, file, line) };
 }
 
 /// # Safety
@@ -263,11 +269,11 @@ pub unsafe extern "C" fn start_file_rename_wait(
 pub unsafe extern "C" fn start_file_wait(
     locker: *mut c_void,
     _bytes: usize,
-    _file: *const c_char,
-    _line: u32,
+    file: *const c_char,
+    line: u32,
 ) {
     // SAFETY: the interface.
-    unsafe { start(locker) };
+    unsafe { start(locker, file, line) };
 }
 
 /// Ends the opening of a file by name: if it was opened, the wait is the file's.

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use engine::{Class, idle};
 
-use super::exchange::NONE;
+use super::exchange::{NONE, source};
 use super::thread;
 
 static CLASS: OnceLock<&'static Class> = OnceLock::new();
@@ -20,13 +20,14 @@ pub fn set_class(class: &'static Class) {
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_idle_wait(
     state: *mut c_void,
-    _file: *const c_char,
-    _line: u32,
+    file: *const c_char,
+    line: u32,
 ) -> *mut c_void {
     let (Some(class), Some(thread)) = (CLASS.get(), thread::current()) else {
         return NONE;
     };
-    let wait = idle::start(class);
+    // SAFETY: the interface.
+    let wait = idle::start_at(class, unsafe { source(file, line) });
     if !wait.is_running() {
         return NONE;
     }

@@ -7,7 +7,7 @@ use engine::metadata::MetadataLock;
 use engine::wait::Wait;
 use engine::{Class, LockDuration, LockStatus, LockType};
 
-use super::exchange::{NONE, end_wait, give, lend_wait, quiet, take_back};
+use super::exchange::{NONE, end_wait, give, lend_wait, quiet, source, take_back};
 use super::thread;
 use crate::series::Interface;
 
@@ -89,8 +89,8 @@ pub unsafe extern "C" fn create_metadata_lock<S: Interface>(
     kind: c_int,
     duration: c_int,
     status: c_int,
-    _file: *const c_char,
-    _line: u32,
+    file: *const c_char,
+    line: u32,
 ) -> *mut c_void {
     let Some(class) = CLASS.get() else {
         return NONE;
@@ -111,8 +111,9 @@ pub unsafe extern "C" fn create_metadata_lock<S: Interface>(
             return NONE;
         };
         // SAFETY: the interface.
-        let bytes = unsafe { S::FIELDS.metadata_bytes(key) };
+        let (bytes, source) = unsafe { (S::FIELDS.metadata_bytes(key), source(file, line)) };
         if let Some(mut metadata) = kept(bytes) {
+            metadata.lock.source(source);
             metadata.kind = kind;
             metadata.duration = duration;
             metadata.status = status;
@@ -124,6 +125,7 @@ pub unsafe extern "C" fn create_metadata_lock<S: Interface>(
             return NONE;
         };
         let mut lock = MetadataLock::new(class, on, &schema, &name);
+        lock.source(source);
         lock.show(kind, duration, status);
         give(Metadata {
             lock,
@@ -192,8 +194,8 @@ pub unsafe extern "C" fn destroy_metadata_lock(lock: *mut c_void) {
 pub unsafe extern "C" fn start_metadata_wait(
     state: *mut c_void,
     lock: *mut c_void,
-    _file: *const c_char,
-    _line: u32,
+    file: *const c_char,
+    line: u32,
 ) -> *mut c_void {
     // SAFETY: as above.
     let Some(metadata) = (unsafe { lock.cast::<Metadata>().as_mut() }) else {
@@ -202,7 +204,8 @@ pub unsafe extern "C" fn start_metadata_wait(
     // SAFETY: the interface: 48 bytes.
     unsafe {
         lend_wait(state, || {
-            metadata.lock.wait(metadata.kind, metadata.duration)
+            let source = source(file, line);
+            (metadata.lock).wait_at(metadata.kind, metadata.duration, source)
         })
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 use engine::host_lock::{self, Taking};
 use engine::{Kind, Operation};
 
-use super::exchange::{NONE, end, lend};
+use super::exchange::{NONE, end, lend, source};
 use super::keys;
 use super::lock::{Tagged, end_lock, new_lock, resolve, unlock};
 use super::word::{Word, is_mutex_free, is_mutex_free_as};
@@ -55,8 +55,8 @@ pub(super) unsafe extern "C" fn start_mutex_wait_slow(
     state: *mut c_void,
     mutex: *mut c_void,
     operation: c_int,
-    _file: *const c_char,
-    _line: u32,
+    file: *const c_char,
+    line: u32,
 ) -> *mut c_void {
     if mutex.is_null() {
         return NONE;
@@ -65,7 +65,10 @@ pub(super) unsafe extern "C" fn start_mutex_wait_slow(
     let (lock, word, at) = unsafe { resolve(mutex) };
     // A try waits for nobody.
     let is_try = operation != 0;
-    let taking = host_lock::take(lock, OPERATIONS[usize::from(is_try)], || {
+    let operation = OPERATIONS[usize::from(is_try)];
+    // SAFETY: the interface.
+    let source = unsafe { source(file, line) };
+    let taking = host_lock::take(lock, operation, source, || {
         // SAFETY: the interface: the mutex lives.
         is_try || word != Word::Unknown && unsafe { is_mutex_free_as(word, at) }
     });

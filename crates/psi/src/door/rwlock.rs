@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 use engine::host_lock::{self, Taking};
 use engine::{Kind, Operation};
 
-use super::exchange::{NONE, end, lend};
+use super::exchange::{NONE, end, lend, source};
 use super::keys;
 use super::lock::{Tagged, end_lock, new_lock, resolve, unlock};
 use super::word::is_free;
@@ -76,8 +76,8 @@ pub(super) unsafe extern "C" fn start_rwlock_wait_slow(
     state: *mut c_void,
     rwlock: *mut c_void,
     operation: c_int,
-    _file: *const c_char,
-    _line: u32,
+    file: *const c_char,
+    line: u32,
 ) -> *mut c_void {
     let Some(&(operation, is_try)) = OPERATIONS.get(operation as usize) else {
         return NONE;
@@ -87,7 +87,9 @@ pub(super) unsafe extern "C" fn start_rwlock_wait_slow(
     }
     // SAFETY: the interface.
     let (lock, word, at) = unsafe { resolve(rwlock) };
-    let taking = host_lock::take(lock, operation, || {
+    // SAFETY: the interface.
+    let source = unsafe { source(file, line) };
+    let taking = host_lock::take(lock, operation, source, || {
         // SAFETY: the interface: the lock lives and is of its class's kind.
         is_try || unsafe { is_free(word, at, operation) }
     });

@@ -8,7 +8,7 @@ use engine::socket::Instance;
 use engine::wait::Wait;
 use engine::{Kind, Operation};
 
-use super::exchange::{NONE, end_wait, give, lend_wait, quiet, take_back};
+use super::exchange::{NONE, end_wait, give, lend_wait, quiet, source, take_back};
 use super::keys;
 
 /// What the server keeps for a socket.
@@ -121,8 +121,8 @@ pub unsafe extern "C" fn start_socket_wait(
     socket: *mut c_void,
     operation: c_int,
     _bytes: usize,
-    _file: *const c_char,
-    _line: u32,
+    file: *const c_char,
+    line: u32,
 ) -> *mut c_void {
     // SAFETY: the interface.
     let Some(socket) = (unsafe { socket.cast::<Socket>().as_ref() }) else {
@@ -135,7 +135,11 @@ pub unsafe extern "C" fn start_socket_wait(
         return NONE;
     }
     // SAFETY: the interface: 80 bytes.
-    unsafe { lend_wait(state, || socket.instance.wait(operation)) }
+    unsafe {
+        lend_wait(state, || {
+            socket.instance.wait_at(operation, source(file, line))
+        })
+    }
 }
 
 /// # Safety

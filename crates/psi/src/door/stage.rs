@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use engine::stage;
 
-use super::exchange::NONE;
+use super::exchange::{NONE, source};
 use super::keys;
 
 /// # Safety
@@ -27,12 +27,14 @@ pub unsafe extern "C" fn start_stage(key: u32, file: *const c_char, line: c_int)
 /// The interface.
 #[inline(never)]
 #[unsafe(link_section = "tare_hot")]
-unsafe extern "C" fn start_stage_slow(key: u32, _file: *const c_char, _line: c_int) -> *mut c_void {
+unsafe extern "C" fn start_stage_slow(key: u32, file: *const c_char, line: c_int) -> *mut c_void {
     let Some(known) = keys::stage(key) else {
         stage::end();
         return NONE;
     };
-    stage::set_number(known.number());
+    // SAFETY: the interface.
+    let source = unsafe { source(file, line as u32) };
+    stage::set_number(known.number(), source);
     match known.has_progress() {
         true => progress(),
         false => NONE,

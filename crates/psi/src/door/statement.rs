@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::ffi::{c_char, c_void};
 
 use engine::statement::{self, Statement};
-use engine::{Counter, Kind};
+use engine::{Counter, Kind, Source};
 
-use super::exchange::{NONE, end, lend, quiet, text};
+use super::exchange::{NONE, end, lend, quiet, source, text};
 use super::keys;
 use super::thread;
 use crate::series::{Interface, Outcome};
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn get_thread_statement_locker(
     let Some(known) = keys::of_kind(key, Kind::Statement) else {
         return NONE;
     };
-    let statement = statement::start(known.class);
+    let statement = statement::start_at(known.class, Source::UNKNOWN);
     if !statement.is_recorded() {
         return NONE;
     }
@@ -109,13 +109,15 @@ pub unsafe extern "C" fn start_statement(
     locker: *mut c_void,
     schema: *const c_char,
     length: u32,
-    _file: *const c_char,
-    _line: u32,
+    file: *const c_char,
+    line: u32,
 ) {
     // SAFETY: the interface.
     let Some(of) = (unsafe { of(locker) }) else {
         return;
     };
+    // SAFETY: the interface.
+    of.statement.source(unsafe { source(file, line) });
     // SAFETY: the interface.
     let name = match schema.is_null() {
         true => &[][..],

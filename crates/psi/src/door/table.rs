@@ -7,7 +7,7 @@ use engine::table::{Classes, Handle, Table};
 use engine::wait::Wait;
 use engine::{Operation, TableLock, table};
 
-use super::exchange::{NONE, end_wait, give, lend_wait, quiet, take_back, text};
+use super::exchange::{NONE, end_wait, give, lend_wait, quiet, source, take_back, text};
 use crate::series::Interface;
 
 static CLASSES: OnceLock<Classes> = OnceLock::new();
@@ -137,8 +137,8 @@ pub unsafe extern "C" fn start_table_io_wait(
     table: *mut c_void,
     operation: c_int,
     index: u32,
-    _file: *const c_char,
-    _line: u32,
+    file: *const c_char,
+    line: u32,
 ) -> *mut c_void {
     // SAFETY: the interface.
     let Some(handle) = (unsafe { handle_at(table) }) else {
@@ -149,7 +149,11 @@ pub unsafe extern "C" fn start_table_io_wait(
     };
     // What is beyond the last index is no index.
     // SAFETY: the interface: 64 bytes.
-    unsafe { lend_wait(state, || handle.io(operation, Some(index as usize))) }
+    unsafe {
+        lend_wait(state, || {
+            handle.io_at(operation, Some(index as usize), source(file, line))
+        })
+    }
 }
 
 /// # Safety
@@ -170,8 +174,8 @@ pub unsafe extern "C" fn start_table_lock_wait<S: Interface>(
     table: *mut c_void,
     operation: c_int,
     flags: usize,
-    _file: *const c_char,
-    _line: u32,
+    file: *const c_char,
+    line: u32,
 ) -> *mut c_void {
     // SAFETY: the interface.
     let Some(handle) = (unsafe { handle_at(table) }) else {
@@ -188,8 +192,10 @@ pub unsafe extern "C" fn start_table_lock_wait<S: Interface>(
         _ => None,
     };
     let Some(lock) = lock else { return NONE };
+    // SAFETY: the interface.
+    let source = unsafe { source(file, line) };
     let begin = || {
-        let wait = handle.lock(lock);
+        let wait = handle.lock_at(lock, source);
         handle.holds(lock);
         wait
     };

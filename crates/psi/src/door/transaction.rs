@@ -3,10 +3,10 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
 
-use engine::Class;
 use engine::transaction::{self, Isolation, Mode, Transaction};
+use engine::{Class, Source};
 
-use super::exchange::{NONE, end, lend};
+use super::exchange::{NONE, end, lend, source};
 
 static CLASS: OnceLock<&'static Class> = OnceLock::new();
 
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn get_thread_transaction_locker(
         read_only: read_only != 0,
         autocommit: autocommit != 0,
     };
-    let transaction = transaction::start(class, mode);
+    let transaction = transaction::start_at(class, mode, Source::UNKNOWN);
     if !transaction.is_recorded() {
         return NONE;
     }
@@ -54,12 +54,18 @@ pub unsafe extern "C" fn get_thread_transaction_locker(
     unsafe { lend(state, transaction) }
 }
 
-/// It began when its locker was asked for.
+/// It began when its locker was asked for; now it is known where.
 ///
 /// # Safety
 /// The interface.
 #[unsafe(link_section = "tare_hot")]
-pub unsafe extern "C" fn start_transaction(_locker: *mut c_void, _file: *const c_char, _line: u32) {
+pub unsafe extern "C" fn start_transaction(locker: *mut c_void, file: *const c_char, line: u32) {
+    // SAFETY: the interface.
+    unsafe {
+        if let Some(transaction) = of(locker) {
+            transaction.source(source(file, line));
+        }
+    }
 }
 
 /// The tables do not show XA identifiers or GTIDs.

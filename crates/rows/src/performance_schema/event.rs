@@ -38,7 +38,7 @@ pub const fn times<R: HasEvent>() -> [Column<R>; 4] {
         null(
             "SOURCE",
             "varchar(64)",
-            "Source file and line of the instrument point. Always NULL: Tare does not record it.",
+            "Source file and line of the instrument point; NULL if the program does not say.",
             |r| Cell::opt(r.event().source.as_deref()),
         ),
         null(

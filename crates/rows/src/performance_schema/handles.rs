@@ -102,6 +102,8 @@ pub struct MetadataLock {
     pub duration: &'static str,
     /// LOCK_STATUS.
     pub status: &'static str,
+    /// SOURCE.
+    pub source: Option<Arc<str>>,
     /// OWNER_THREAD_ID.
     pub owner: u64,
     /// OWNER_EVENT_ID.
@@ -158,8 +160,8 @@ static METADATA: Spec<MetadataLock> = Spec::new(
         null(
             "SOURCE",
             "varchar(64)",
-            "Always NULL: Tare does not record it.",
-            |_| Cell::Null,
+            "Source file and line where it was requested; NULL if the program does not say.",
+            |r| Cell::opt(r.source.as_deref()),
         ),
         null(
             "OWNER_THREAD_ID",

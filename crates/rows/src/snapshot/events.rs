@@ -138,7 +138,7 @@ impl Snapshot {
             event_id: head.id,
             end_event_id: head.end_id,
             name: class.name.clone(),
-            source: None,
+            source: self.sources.get(host.view(), head.source),
             timer_start: head.start.map(|ticks| clock.since_start_ps(ticks)),
             timer_end: end.map(|ticks| clock.since_start_ps(ticks)),
             timer_wait: wait.map(|ticks| clock.ps(ticks)),

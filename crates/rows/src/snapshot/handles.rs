@@ -38,11 +38,12 @@ impl Snapshot {
         let Some(host) = &self.host else {
             return none();
         };
+        let (sources, segment) = (self.sources.clone(), host.segment.clone());
         let rows = host
             .banks()
             .metadata_locks()
             .into_iter()
-            .map(|lock| MetadataLock {
+            .map(move |lock| MetadataLock {
                 on: lock.on.text(),
                 schema: lock.schema,
                 name: lock.name,
@@ -51,6 +52,7 @@ impl Snapshot {
                 kind: lock.kind.text(),
                 duration: lock.duration.text(),
                 status: lock.status.text(),
+                source: sources.get(segment.view(), lock.source),
                 owner: lock.owner,
                 event: lock.event,
             });

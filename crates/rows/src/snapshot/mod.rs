@@ -24,7 +24,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tare_mysql::error::SqlError;
-use tare_reader::{Classes, Histogram, Names, Segment, Thread as Slot};
+use tare_reader::{Classes, Histogram, Names, Segment, Sources, Thread as Slot};
 
 use crate::record::Rows;
 use crate::record::digest::Digest;
@@ -76,6 +76,7 @@ pub struct Snapshot {
     host: Option<Host>,
     classes: OnceLock<Classes>,
     names: OnceLock<Names>,
+    sources: Arc<Sources>,
     slots: Once<Slot>,
     threads: Once<Thread>,
     waits: [Once<Wait>; 3],
@@ -98,6 +99,7 @@ impl Snapshot {
             host: segment.map(Host::new),
             classes: OnceLock::new(),
             names: OnceLock::new(),
+            sources: Arc::default(),
             slots: OnceLock::new(),
             threads: OnceLock::new(),
             waits: Default::default(),

@@ -172,7 +172,7 @@ const COUNTERS: [(&str, Of); 30] = [
 ];
 
 /// Losses that MySQL has no counter for.
-const OWN: [(&str, Lost); 9] = [
+const OWN: [(&str, Lost); 10] = [
     ("Tare_rows_lost", Lost::Rows),
     ("Tare_histograms_lost", Lost::Histograms),
     ("Tare_instance_events_lost", Lost::InstanceEvents),
@@ -182,6 +182,7 @@ const OWN: [(&str, Lost); 9] = [
     ("Tare_timer_changes", Lost::TimerChanges),
     ("Tare_forks", Lost::Forks),
     ("Tare_metrics_lost", Lost::Metrics),
+    ("Tare_sources_lost", Lost::Sources),
 ];
 
 impl Host {

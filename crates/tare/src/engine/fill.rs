@@ -104,6 +104,7 @@ impl Engine {
             &shared.users_used,
             &shared.hosts_used,
             &shared.schemas_used,
+            &shared.sources_used,
         ] {
             used.0.store(1, Ordering::Relaxed);
         }

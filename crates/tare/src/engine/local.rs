@@ -21,6 +21,7 @@ use super::counted::Counted;
 use super::digests::DigestCache;
 use super::history::Cursor;
 use super::pending::Pending;
+use super::source_index::Entry;
 use super::state::Engine;
 use crate::class::Class;
 use crate::number::NO_NUMBER;
@@ -86,6 +87,8 @@ pub(crate) struct Local {
     pub cursors: [Cursor; ring::RINGS],
     /// The transaction that ends with a statement.
     pub of_statement: OfStatement,
+    /// Where the numbers of places in the host's source are found.
+    pub(super) sources: *const Entry,
     /// Which metrics are gathered.
     pub(super) metric_flags: *const AtomicU8,
     /// The slot's row of metrics.
@@ -444,7 +447,7 @@ impl Local {
     }
 }
 
-/// Words that all events share.
+/// Words that all events share. `source` as [`Local::source`] gives it.
 #[inline(always)]
 pub(crate) fn words<const N: usize>(
     local: &Local,
@@ -453,10 +456,11 @@ pub(crate) fn words<const N: usize>(
     class: u16,
     operation: u8,
     (nesting_id, nesting): (u64, Nesting),
+    source: u64,
 ) -> [u64; N] {
     let mut words = [0; N];
     words[word::ID] = id;
-    words[word::THREAD] = local.slot.thread_id.load(Ordering::Relaxed);
+    words[word::THREAD] = local.slot.thread_id.load(Ordering::Relaxed) | source;
     words[word::NESTING_ID] = nesting_id;
     words[word::START] = start;
     words[word::PACKED] = Packed {

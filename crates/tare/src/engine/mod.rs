@@ -39,6 +39,8 @@ mod pending;
 pub(crate) mod running;
 pub mod settings;
 mod slot;
+mod source_index;
+mod sources;
 pub(crate) mod state;
 pub(crate) mod windows;
 

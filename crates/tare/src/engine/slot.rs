@@ -102,6 +102,7 @@ impl Local {
                 long_waits: view.long_waits(),
                 long_stages: view.long_stages(),
             },
+            sources: engine.sources.first(),
             metric_flags: view.metric_flags().as_ptr(),
             metric_row: view.metric_row(number).as_ptr(),
             bank_number: Cell::new(no_bank::NUMBER),

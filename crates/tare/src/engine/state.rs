@@ -20,6 +20,7 @@ use super::instances::Files;
 use super::locals::Locals;
 use super::mapping::Mapping;
 use super::objects::{Ended, Objects};
+use super::source_index::Sources;
 use crate::config::{Config, Setting, StartError};
 use crate::number::NO_NUMBER;
 
@@ -57,6 +58,8 @@ pub(crate) struct Engine {
     pub objects: Mutex<Objects>,
     /// Those that were dropped and that events still name.
     pub ended: Mutex<Ended>,
+    /// Places in the host's source.
+    pub(super) sources: Sources,
     /// The file of the segment, if it is one.
     path: Option<PathBuf>,
     /// The process that it records; a child of fork has it mapped, too.
@@ -112,6 +115,7 @@ impl Engine {
             files: Mutex::default(),
             objects: Mutex::default(),
             ended: Mutex::default(),
+            sources: Sources::new(),
             path,
             pid: AtomicU32::new(std::process::id()),
             mapping,

@@ -6,6 +6,7 @@ use super::wait::{self, Start, Wait};
 use crate::class::Class;
 use crate::engine::hot::{self, local};
 use crate::engine::local::Local;
+use crate::source::Source;
 use tare_layout::event::Operation;
 
 /// An open file, as Tare knows it.
@@ -51,8 +52,15 @@ impl Instance {
 
     /// Begins an operation on the file.
     #[inline]
+    #[track_caller]
     pub fn wait(&self, operation: Operation) -> Wait {
-        wait::start_on(self.class, operation, Start::Now, |local| {
+        self.wait_at(operation, Source::here())
+    }
+
+    /// The same, of a host that says where in its source that is.
+    #[inline]
+    pub fn wait_at(&self, operation: Operation, source: Source) -> Wait {
+        wait::start_on(self.class, operation, Start::Now, source, |local| {
             (u64::from(self.id(local)), 0xff)
         })
     }

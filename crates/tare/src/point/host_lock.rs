@@ -19,6 +19,7 @@ use crate::engine::hot::{self, attached, local_of_waits};
 use crate::engine::local::{Local, is_event};
 use crate::engine::running::{self, pinned};
 use crate::engine::state::Engine;
+use crate::source::Source;
 use crate::sync::LockMode;
 use crate::sync::instrumented::{count, hold, let_go};
 use tare_layout::event::Operation;
@@ -123,6 +124,7 @@ const fn mode(operation: Operation) -> LockMode {
 pub fn take(
     lock: HostLock,
     operation: Operation,
+    source: Source,
     is_free: impl FnOnce() -> bool,
 ) -> Option<Taking> {
     let local = local_of_waits()?;
@@ -131,19 +133,20 @@ pub fn take(
         return None;
     }
     match bits & effective::WEIGHED {
-        0 => take_as(local, local.key, 1, lock, operation, bits, is_free),
+        0 => take_as(local, local.key, 1, lock, operation, bits, source, is_free),
         _ => {
             let weight = running::weight(bits, WAIT);
             if weight == 0 {
                 return None;
             }
             let key = local.weighed_key(weight);
-            take_as(local, key, weight, lock, operation, bits, is_free)
+            take_as(local, key, weight, lock, operation, bits, source, is_free)
         }
     }
 }
 
 #[inline(always)]
+#[allow(clippy::too_many_arguments)]
 fn take_as(
     local: &Local,
     key: u64,
@@ -151,6 +154,7 @@ fn take_as(
     lock: HostLock,
     operation: Operation,
     bits: u8,
+    source: Source,
     is_free: impl FnOnce() -> bool,
 ) -> Option<Taking> {
     let every = bits & effective::EVERY != 0;
@@ -160,7 +164,10 @@ fn take_as(
         count(local, lock.class, instance, mode(operation), weight);
         return None;
     }
-    let taking = take_slow(local, key, weight, lock, operation, bits);
+    let taking = match is_event(bits) {
+        true => take_kept(local, key, lock, operation, bits, source),
+        false => take_slow(local, key, weight, lock, operation, bits),
+    };
     #[cfg(feature = "late")]
     let taking = taking.map(|taking| Taking {
         seen_free,
@@ -192,6 +199,7 @@ pub fn is_counted_free(class: u16, is_free: impl FnOnce() -> bool) -> bool {
     true
 }
 
+/// A lock that has to be waited for, and no table shows it.
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn take_slow(
@@ -202,9 +210,8 @@ fn take_slow(
     operation: Operation,
     bits: u8,
 ) -> Option<Taking> {
-    local.edge.set(0);
-    let is_timed = bits & effective::TIME != 0;
-    if !is_timed && !is_event(bits) {
+    if bits & effective::TIME == 0 {
+        local.edge.set(0);
         count(local, lock.class, lock.instance, mode(operation), weight);
         if bits & effective::EVERY == 0
             && let Some(line) = local.row(lock.class, 0)
@@ -213,14 +220,44 @@ fn take_slow(
         }
         return None;
     }
-    let start = match is_timed {
+    begin(local, key, lock, operation, bits, None)
+}
+
+/// The same, and some table does.
+#[inline(never)]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+fn take_kept(
+    local: &Local,
+    key: u64,
+    lock: HostLock,
+    operation: Operation,
+    bits: u8,
+    source: Source,
+) -> Option<Taking> {
+    begin(local, key, lock, operation, bits, Some(source))
+}
+
+/// `kept`: where the wait begins, of one that a table shows.
+#[inline(always)]
+fn begin(
+    local: &Local,
+    key: u64,
+    lock: HostLock,
+    operation: Operation,
+    bits: u8,
+    kept: Option<Source>,
+) -> Option<Taking> {
+    local.edge.set(0);
+    let start = match bits & effective::TIME != 0 {
         true => local.clock(bits, EventType::Wait),
         false => 0,
     };
     let instance = u64::from(lock.instance);
-    let id = match is_event(bits) {
-        true => wait::begin_event(local, start, lock.class, operation, instance, bits),
-        false => 0,
+    let id = match kept {
+        Some(source) => {
+            wait::begin_event(local, start, lock.class, operation, instance, bits, source)
+        }
+        None => 0,
     };
     Some(Taking {
         key,
@@ -341,8 +378,8 @@ pub fn released_somehow(instance: u32) {
 
 /// Begins a wait on a condition, or whatever else has an instance of this class.
 #[inline]
-pub fn wait(class: &'static Class, instance: u32, operation: Operation) -> Wait {
-    wait::start_on(class, operation, Start::Now, |_| {
+pub fn wait(class: &'static Class, instance: u32, operation: Operation, source: Source) -> Wait {
+    wait::start_on(class, operation, Start::Now, source, |_| {
         (u64::from(instance), 0xff)
     })
 }

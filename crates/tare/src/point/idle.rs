@@ -3,10 +3,18 @@
 
 use super::wait::{self, Start, Wait};
 use crate::class::Class;
+use crate::source::Source;
 use tare_layout::event::Operation;
 
 /// Begins an idle time of a class of kind Idle; it ends when the guard is dropped.
 #[inline]
+#[track_caller]
 pub fn start(class: &Class) -> Wait {
-    wait::start_on(class, Operation::Idle, Start::Edge, |_| (0, 0xff))
+    start_at(class, Source::here())
+}
+
+/// The same, of a host that says where in its source that is.
+#[inline]
+pub fn start_at(class: &Class, source: Source) -> Wait {
+    wait::start_on(class, Operation::Idle, Start::Edge, source, |_| (0, 0xff))
 }

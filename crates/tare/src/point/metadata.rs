@@ -4,11 +4,13 @@ use std::sync::atomic::{Ordering, fence};
 
 use tare_layout::control::effective;
 use tare_layout::object::{self, target};
+use tare_layout::source;
 
 use super::wait::{self, Wait};
 use crate::class::Class;
 use crate::engine::hot::{self, attached, local_of_objects};
 use crate::engine::local::Local;
+use crate::source::Source;
 use tare_layout::event::Operation;
 use tare_layout::object::{LockDuration, LockStatus, LockType, Namespace};
 
@@ -33,6 +35,8 @@ pub struct MetadataLock {
     schema: Box<str>,
     name: Box<str>,
     column: Box<str>,
+    /// Where in the host's source it is asked for.
+    source: Source,
     /// The generation of Tare that has its entry, 0 = none.
     generation: u32,
     /// The entry's number.
@@ -48,7 +52,9 @@ unsafe impl Send for MetadataLock {}
 unsafe impl Sync for MetadataLock {}
 
 impl MetadataLock {
-    /// A lock on an object, not held. Empty texts are NULL in the table.
+    /// A lock on an object, not held. Empty texts are NULL in the table. SOURCE is where this is called, unless
+    /// [`MetadataLock::source`] says otherwise.
+    #[track_caller]
     pub fn new(class: &'static Class, on: Namespace, schema: &str, name: &str) -> Self {
         Self {
             class,
@@ -56,6 +62,7 @@ impl MetadataLock {
             schema: schema.into(),
             name: name.into(),
             column: Box::default(),
+            source: Source::here(),
             generation: 0,
             index: 0,
             entry: std::ptr::null(),
@@ -63,6 +70,7 @@ impl MetadataLock {
     }
 
     /// The same of a column.
+    #[track_caller]
     pub fn of_column(
         class: &'static Class,
         on: Namespace,
@@ -81,8 +89,25 @@ impl MetadataLock {
         self.show(kind, duration, LockStatus::Granted);
     }
 
+    /// Says where in the host's source it is asked for.
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+    pub fn source(&mut self, source: Source) {
+        self.source = source;
+        if let Some(local) = attached()
+            && let Some(entry) = self.known(local)
+        {
+            set_source(local, entry, source);
+        }
+    }
+
     /// Begins to wait for it: shown as PENDING, until [`Lock::granted`] or [`Lock::failed`].
+    #[track_caller]
     pub fn wait(&mut self, kind: LockType, duration: LockDuration) -> Wait {
+        self.wait_at(kind, duration, Source::here())
+    }
+
+    /// The same, of a host that says where in its source that is.
+    pub fn wait_at(&mut self, kind: LockType, duration: LockDuration, source: Source) -> Wait {
         self.show(kind, duration, LockStatus::Pending);
         let known = local_of_objects().filter(|local| self.known(local).is_some());
         let index = known.map(|_| self.index as usize);
@@ -90,6 +115,7 @@ impl MetadataLock {
             self.class,
             Operation::MetadataLock,
             wait::Start::Now,
+            source,
             |_| (index.map_or(0, target::metadata_lock), 0xff),
         )
     }
@@ -167,6 +193,7 @@ impl MetadataLock {
             .sequence
             .store(sequence.wrapping_add(1), Ordering::Relaxed);
         fence(Ordering::Release);
+        set_source(local, entry, self.source);
         let address = local.engine.metadata_lock_address(index);
         entry.address.store(address, Ordering::Relaxed);
         for (cell, text) in [
@@ -184,6 +211,11 @@ impl MetadataLock {
         self.entry = entry;
         Some(entry)
     }
+}
+
+fn set_source(local: &Local, entry: &object::MetadataLock, source: Source) {
+    let (_, number) = source::split(local.source(source));
+    entry.source.store(number as u32, Ordering::Relaxed);
 }
 
 impl Drop for MetadataLock {

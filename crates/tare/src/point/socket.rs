@@ -6,6 +6,7 @@ use super::wait::{self, Start, Wait};
 use crate::class::Class;
 use crate::engine::hot::{self, local};
 use crate::engine::local::Local;
+use crate::source::Source;
 use tare_layout::event::Operation;
 
 /// An open socket, as Tare knows it.
@@ -74,21 +75,29 @@ impl Instance {
 
     /// Begins an operation on the socket.
     #[inline]
+    #[track_caller]
     pub fn wait(&self, operation: Operation) -> Wait {
-        self.begin(operation, Start::Now)
+        self.wait_at(operation, Source::here())
+    }
+
+    /// The same, of a host that says where in its source that is.
+    #[inline]
+    pub fn wait_at(&self, operation: Operation, source: Source) -> Wait {
+        self.begin(operation, Start::Now, source)
     }
 
     /// Begins an operation that follows the thread's statement or idle time directly, as sending the
     /// statement's answer does: it begins where that ended, and no clock is read to learn it. After
     /// any other event this is [`Self::wait`].
     #[inline]
+    #[track_caller]
     pub fn follow(&self, operation: Operation) -> Wait {
-        self.begin(operation, Start::Edge)
+        self.begin(operation, Start::Edge, Source::here())
     }
 
     #[inline(always)]
-    fn begin(&self, operation: Operation, start: Start) -> Wait {
-        wait::start_on(self.class, operation, start, |local| {
+    fn begin(&self, operation: Operation, start: Start, source: Source) -> Wait {
+        wait::start_on(self.class, operation, start, source, |local| {
             (u64::from(self.id(local)), 0xff)
         })
     }

@@ -13,6 +13,7 @@ use crate::engine::clock;
 use crate::engine::hot::{attached, local, local_of_statements};
 use crate::engine::local::{Local, is_event, is_plainly_timed, words};
 use crate::engine::running::{self, NOW};
+use crate::source::Source;
 use tare_layout::Kind;
 
 /// Enters a stage, leaving the one before.
@@ -29,20 +30,22 @@ use tare_layout::Kind;
 /// tare::stage::end();
 /// ```
 #[inline]
+#[track_caller]
 pub fn set(class: &Class) {
+    let source = Source::here();
     match local_of_statements() {
-        Some(local) if class.kind() == Kind::Stage => enter(local, local.number(class)),
+        Some(local) if class.kind() == Kind::Stage => enter(local, local.number(class), source),
         Some(_) => {}
         None => end_last(),
     }
 }
 
 /// The same, by the class's number ([`class_number`](crate::host_lock::class_number)), for a host that keeps it: good
-/// until Tare is stopped.
+/// until Tare is stopped. `source`: where that is.
 #[inline]
-pub fn set_number(number: u16) {
+pub fn set_number(number: u16, source: Source) {
     match local_of_statements() {
-        Some(local) => enter(local, number),
+        Some(local) => enter(local, number, source),
         None => end_last(),
     }
 }
@@ -98,7 +101,7 @@ fn end_last() {
 }
 
 #[inline(always)]
-fn enter(local: &Local, number: u16) {
+fn enter(local: &Local, number: u16, source: Source) {
     let bits = local.bits(number);
     // PROCESSLIST_STATE is shown whether or not stages are counted.
     local.slot.stage.store(u32::from(number), Ordering::Relaxed);
@@ -109,28 +112,48 @@ fn enter(local: &Local, number: u16) {
             local.edge.set(0);
         }
         if weight != 0 || local.stage.head().1 != 0 {
-            enter_weighed(local, number, bits, weight);
+            enter_weighed(local, number, bits, weight, source);
         }
     } else if bits | local.stage.head().1 != 0 {
-        change(local, number, bits);
+        match is_event(bits) {
+            true => change_kept(local, number, bits, source),
+            false => change(local, number, bits),
+        }
     }
 }
 
 /// Enters a stage while stages are sampled, or after they were.
 #[inline(never)]
-fn enter_weighed(local: &Local, number: u16, bits: u8, weight: u16) {
+fn enter_weighed(local: &Local, number: u16, bits: u8, weight: u16, source: Source) {
     let bits = if weight == 0 { 0 } else { bits };
-    change(local, number, bits);
+    match is_event(bits) {
+        true => change_kept(local, number, bits, source),
+        false => change(local, number, bits),
+    }
     // The stage before has ended by what it stood for.
     local.stage_weight.set(weight);
 }
 
+/// Enters a stage that no table shows, or none.
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn change(local: &Local, number: u16, bits: u8) {
+    change_as(local, number, bits, None);
+}
+
+/// Enters one that some do.
+#[inline(never)]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+fn change_kept(local: &Local, number: u16, bits: u8, source: Source) {
+    change_as(local, number, bits, Some(source));
+}
+
+/// `kept`: where it begins, of one that a table shows.
+#[inline(always)]
+fn change_as(local: &Local, number: u16, bits: u8, kept: Option<Source>) {
     let (before, before_bits) = local.stage.head();
     if before_bits == 0 {
-        return begin(local, number, bits, clock_at_edge(local, bits));
+        return begin(local, number, bits, clock_at_edge(local, bits), kept);
     }
     // Unless setup_timers was changed between the two: then each has a clock of its own.
     let same_clock = (before_bits ^ bits) & effective::OTHER_CLOCK == 0;
@@ -144,7 +167,7 @@ fn change(local: &Local, number: u16, bits: u8) {
     if !same_clock {
         now = read_clock(local, bits);
     }
-    begin(local, number, bits, now);
+    begin(local, number, bits, now, kept);
 }
 
 /// Leaves the stage, for none.
@@ -225,15 +248,16 @@ fn read_clock(local: &Local, bits: u8) -> u64 {
 }
 
 #[inline(always)]
-fn begin(local: &Local, class: u16, bits: u8, now: u64) {
+fn begin(local: &Local, class: u16, bits: u8, now: u64, kept: Option<Source>) {
     if bits & effective::COUNT == 0 {
         return local.stage.set(0, 0, 0, 0);
     }
     let start = if bits & effective::TIME != 0 { now } else { 0 };
     let mut id = 0;
-    if is_event(bits) {
+    if let Some(source) = kept {
         id = local.next_event_id();
-        let words = words(local, id, start, class, 0, local.nesting_of_stage());
+        let (nesting, source) = (local.nesting_of_stage(), local.source(source));
+        let words = words(local, id, start, class, 0, nesting, source);
         local.slot.current_stage.publish(&words);
     }
     local.stage.set(class, bits, start, id);

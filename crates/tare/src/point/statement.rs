@@ -23,6 +23,7 @@ use crate::engine::fine::Place;
 use crate::engine::hot::{attached, local, local_of_statements};
 use crate::engine::local::{Local, is_event};
 use crate::engine::settings;
+use crate::source::Source;
 use tare_layout::Kind;
 
 /// A statement that runs; it ends when it is dropped, and with it the stage that the thread is in.
@@ -55,23 +56,25 @@ pub struct Statement {
 /// statement.refine(&SELECT);
 /// statement.rows_sent(1);
 /// ```
-#[inline]
+#[inline(always)]
+#[track_caller]
 pub fn start(class: &Class) -> Statement {
-    let mut statement = Statement {
-        key: 0,
-        id: 0,
-        class: Cell::new(0),
-        level: 0,
-        bits: Cell::new(0),
-        digest: Cell::new(None),
-        schema: Cell::new(0),
-        prepared: Cell::default(),
-        program: 0,
-        thread: PhantomData,
-    };
-    let Some(local) = local_of_statements() else {
-        return statement;
-    };
+    start_at(class, Source::here())
+}
+
+/// The same, of a host that says where in its source that is; it may do so [later](Statement::source).
+#[inline(always)]
+pub fn start_at(class: &Class, source: Source) -> Statement {
+    match local_of_statements() {
+        Some(local) => begin(local, class, source),
+        None => Statement::of_none(),
+    }
+}
+
+#[inline(never)]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+fn begin(local: &Local, class: &Class, source: Source) -> Statement {
+    let mut statement = Statement::of_none();
     let number = local.number(class);
     let bits = local.bits(number);
     // Rows of other kinds have no counters: they would be counted into a neighbour's.
@@ -94,7 +97,7 @@ pub fn start(class: &Class) -> Statement {
         0
     };
     let id = if is_event(bits) {
-        statement_event::begin(local, start, number, level)
+        statement_event::begin(local, start, number, level, source)
     } else {
         0
     };
@@ -127,6 +130,23 @@ pub fn is_open() -> bool {
 }
 
 impl Statement {
+    /// One that is not recorded.
+    #[inline(always)]
+    fn of_none() -> Self {
+        Self {
+            key: 0,
+            id: 0,
+            class: Cell::new(0),
+            level: 0,
+            bits: Cell::new(0),
+            digest: Cell::new(None),
+            schema: Cell::new(0),
+            prepared: Cell::default(),
+            program: 0,
+            thread: PhantomData,
+        }
+    }
+
     /// Whether anything is recorded: hosts may spare themselves what only Tare asks for.
     #[inline]
     pub fn is_recorded(&self) -> bool {
@@ -144,6 +164,17 @@ impl Statement {
     #[inline(always)]
     fn record<'a>(&self, local: &'a Local) -> Option<&'a tare_layout::event::Statement> {
         (self.id != 0).then(|| &local.rings.open_statements[usize::from(self.level)])
+    }
+
+    /// Says where in the host's source it began.
+    #[inline]
+    pub fn source(&self, source: Source) {
+        if self.id != 0
+            && let Some(local) = self.local()
+            && let Some(record) = self.record(local)
+        {
+            local.set_source(record, source);
+        }
     }
 
     /// Makes it a statement of another class, now that it is known which.

@@ -7,16 +7,18 @@ use tare_layout::slot::ring;
 
 use super::text;
 use crate::engine::local::{Local, words};
+use crate::source::Source;
 
 /// Begins the event of a statement, the innermost; its id.
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-pub fn begin(local: &Local, start: u64, class: u16, level: usize) -> u64 {
+pub fn begin(local: &Local, start: u64, class: u16, level: usize, source: Source) -> u64 {
     let id = local.next_event_id();
     let nesting = match level {
         0 => local.nesting_of_statement(),
         _ => (local.statement_ids[level - 1].get(), Nesting::Statement),
     };
-    let mut words = words(local, id, start, class, 0, nesting);
+    let source = local.source(source);
+    let mut words = words(local, id, start, class, 0, nesting, source);
     words[word::PACKED] |= (level as u64) << 32;
     words[at::ERROR] = u64::from(local.schema.get()) << 32;
     words[at::TEXT_AND_PROGRAM] = u64::from(local.program.get()) << 32;

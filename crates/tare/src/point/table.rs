@@ -12,6 +12,7 @@ use crate::class::Class;
 use crate::engine::hot::{self, attached, local};
 use crate::engine::local::Local;
 use crate::engine::running;
+use crate::source::Source;
 use tare_layout::Kind;
 use tare_layout::event::Operation;
 use tare_layout::object::{ObjectType, TableLock};
@@ -19,6 +20,7 @@ use tare_layout::object::{ObjectType, TableLock};
 /// Begins a wait for a table that is not told apart from others: `Fetch`, `Insert`, `Update`,
 /// `DeleteRow` of a class of kind TableIo, a [`TableLock`]'s operation of one of kind TableLock.
 #[inline]
+#[track_caller]
 pub fn wait(class: &Class, operation: Operation) -> Wait {
     wait::start(class, operation)
 }
@@ -107,37 +109,54 @@ impl Table {
     /// Begins to fetch, insert, update or delete rows ([`Wait::rows`] says how many), through the
     /// index with this number.
     #[inline]
+    #[track_caller]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn io(&self, operation: Operation, index: Option<usize>) -> Wait {
-        self.0
-            .wait(self.0.classes.io, operation, Start::Now, io_part(index))
+        self.io_at(operation, index, Source::here())
+    }
+
+    /// The same, of a host that says where in its source that is.
+    #[inline]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+    pub fn io_at(&self, operation: Operation, index: Option<usize>, source: Source) -> Wait {
+        let (class, part) = (self.0.classes.io, io_part(index));
+        self.0.wait(class, operation, Start::Now, part, source)
     }
 
     /// The same, begun where the stage began that the thread is in: nothing else was done in it, and
     /// no clock is read to learn it. Without a timed stage this is [`Table::io`].
     #[inline]
+    #[track_caller]
     pub fn io_in_stage(&self, operation: Operation, index: Option<usize>) -> Wait {
-        self.0
-            .wait(self.0.classes.io, operation, Start::Stage, io_part(index))
+        let (class, part) = (self.0.classes.io, io_part(index));
+        let source = Source::here();
+        self.0.wait(class, operation, Start::Stage, part, source)
     }
 
     /// Begins to wait for a lock.
     #[inline]
+    #[track_caller]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn lock(&self, lock: TableLock) -> Wait {
-        self.0.wait(
-            self.0.classes.lock,
-            lock.operation(),
-            Start::Now,
-            part::lock(lock),
-        )
+        self.lock_at(lock, Source::here())
+    }
+
+    /// The same, of a host that says where in its source that is.
+    #[inline]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+    pub fn lock_at(&self, lock: TableLock, source: Source) -> Wait {
+        let (class, part) = (self.0.classes.lock, part::lock(lock));
+        self.0
+            .wait(class, lock.operation(), Start::Now, part, source)
     }
 
     /// Counts a lock that was had at the first try: a wait of zero, no clock, and no event, unless
     /// `lock_timing` is `every`.
+    #[track_caller]
     pub fn locked(&self, lock: TableLock) {
+        let source = Source::here();
         if let Some(local) = local() {
-            let _ = self.0.locked(local, lock);
+            let _ = self.0.locked(local, lock, source);
         }
     }
 
@@ -185,8 +204,15 @@ impl Named {
     }
 
     #[inline]
-    fn wait(&self, class: &'static Class, operation: Operation, start: Start, part: u8) -> Wait {
-        wait::start_on(class, operation, start, |local| {
+    fn wait(
+        &self,
+        class: &'static Class,
+        operation: Operation,
+        start: Start,
+        part: u8,
+        source: Source,
+    ) -> Wait {
+        wait::start_on(class, operation, start, source, |local| {
             let id = self.id(local);
             // What found no room is counted for its class alone.
             if id == 0 {
@@ -198,7 +224,7 @@ impl Named {
 
     /// Counts a lock that was had at once; whether it is counted at all.
     #[inline]
-    fn locked(&self, local: &Local, lock: TableLock) -> bool {
+    fn locked(&self, local: &Local, lock: TableLock, source: Source) -> bool {
         let class = local.number(self.classes.lock);
         let bits = local.bits(class);
         if bits & effective::COUNT == 0 || self.classes.lock.kind() != Kind::TableLock {
@@ -216,7 +242,8 @@ impl Named {
         if bits & effective::EVERY != 0 {
             // As all locks are: an event, and two clocks.
             let (class, operation) = (self.classes.lock, lock.operation());
-            drop(self.wait(class, operation, Start::Now, part::lock(lock)));
+            let part = part::lock(lock);
+            drop(self.wait(class, operation, Start::Now, part, source));
             return true;
         }
         let timed = bits & effective::TIME != 0;
@@ -256,29 +283,48 @@ impl Handle {
 
     /// As [`Table::io`].
     #[inline]
+    #[track_caller]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn io(&self, operation: Operation, index: Option<usize>) -> Wait {
         self.table.io(operation, index)
     }
 
+    /// As [`Table::io_at`].
+    #[inline]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+    pub fn io_at(&self, operation: Operation, index: Option<usize>, source: Source) -> Wait {
+        self.table.io_at(operation, index, source)
+    }
+
     /// As [`Table::io_in_stage`].
     #[inline]
+    #[track_caller]
     pub fn io_in_stage(&self, operation: Operation, index: Option<usize>) -> Wait {
         self.table.io_in_stage(operation, index)
     }
 
     /// Begins to wait for a lock; [`Handle::holds`] or nothing follows.
     #[inline]
+    #[track_caller]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn lock(&self, lock: TableLock) -> Wait {
         self.table.lock(lock)
     }
 
+    /// As [`Table::lock_at`].
+    #[inline]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+    pub fn lock_at(&self, lock: TableLock, source: Source) -> Wait {
+        self.table.lock_at(lock, source)
+    }
+
     /// The lock was had at the first try: counts it, and shows it.
     #[inline]
+    #[track_caller]
     pub fn locked(&mut self, lock: TableLock) {
+        let source = Source::here();
         if let Some(local) = local()
-            && self.table.0.locked(local, lock)
+            && self.table.0.locked(local, lock, source)
         {
             self.show(local, Some(lock), lock.is_external());
         }

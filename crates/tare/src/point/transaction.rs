@@ -15,6 +15,7 @@ use crate::engine::hot::{attached, local_of_transactions};
 use crate::engine::local::{Local, Open, is_event, words};
 use crate::engine::running;
 pub use crate::modes::{Isolation, Mode};
+use crate::source::Source;
 use tare_layout::Kind;
 
 /// A transaction that runs. Dropped without [`Transaction::commit`], it is rolled back.
@@ -36,10 +37,16 @@ unsafe impl Send for Transaction {}
 
 /// Begins a transaction.
 #[inline]
+#[track_caller]
 pub fn start(class: &Class, mode: Mode) -> Transaction {
-    guard(
-        local_of_transactions().and_then(|local| Some((local.key, begin(local, class, mode, 0)?))),
-    )
+    start_at(class, mode, Source::here())
+}
+
+/// The same, of a host that says where in its source that is; it may do so [later](Transaction::source).
+#[inline]
+pub fn start_at(class: &Class, mode: Mode, source: Source) -> Transaction {
+    let local = local_of_transactions();
+    guard(local.and_then(|local| Some((local.key, begin(local, class, mode, 0, source)?))))
 }
 
 /// Begins a transaction that is a single statement, as under autocommit. It lasts from the
@@ -47,7 +54,9 @@ pub fn start(class: &Class, mode: Mode) -> Transaction {
 /// committed unless that [fails](crate::statement::Statement::error): the guard then does nothing.
 /// Where no statement is recorded, the guard is that of any other transaction.
 #[inline]
+#[track_caller]
 pub fn of_statement(class: &Class, mode: Mode) -> Transaction {
+    let source = Source::here();
     let Some(local) = local_of_transactions() else {
         return guard(None);
     };
@@ -57,10 +66,10 @@ pub fn of_statement(class: &Class, mode: Mode) -> Transaction {
     };
     let depth = local.statements.get();
     if depth == 0 || local.of_statement.depth.get() != 0 {
-        return guard(begin(local, class, mode, 0).map(|open| (local.key, open)));
+        return guard(begin(local, class, mode, 0, source).map(|open| (local.key, open)));
     }
     let start = local.statement_starts[depth.min(STATEMENT_DEPTH) - 1].get();
-    if let Some(open) = begin(local, class, mode, start) {
+    if let Some(open) = begin(local, class, mode, start, source) {
         local.of_statement.open.set(open);
         local.of_statement.depth.set(depth);
     }
@@ -93,7 +102,7 @@ pub(crate) fn end_of_statement(local: &Local, now: u64, failed: bool) {
 
 /// `start`: when it began by the counter, 0 = now.
 #[inline]
-fn begin(local: &Local, class: &Class, mode: Mode, start: u64) -> Option<Open> {
+fn begin(local: &Local, class: &Class, mode: Mode, start: u64, source: Source) -> Option<Open> {
     if class.kind() != Kind::Transaction {
         return None;
     }
@@ -116,7 +125,8 @@ fn begin(local: &Local, class: &Class, mode: Mode, start: u64) -> Option<Open> {
         id = local.next_event_id();
         // A transaction nests in no statement: the statement that begins it lies within.
         let nesting = (0, tare_layout::event::Nesting::None);
-        let mut words = words(local, id, start, class, 0, nesting);
+        let source = local.source(source);
+        let mut words = words(local, id, start, class, 0, nesting, source);
         words[at::STATE] = at::ACTIVE
             | (mode.isolation as u64) << 8
             | if mode.read_only { at::READ_ONLY } else { 0 }
@@ -229,6 +239,16 @@ impl Transaction {
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn trx_id(&self, id: u64) {
         self.with_record(|record| record.set(at::TRX_ID, id));
+    }
+
+    /// Says where in the host's source it began.
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+    pub fn source(&self, source: Source) {
+        if self.open.id != 0
+            && let Some(local) = attached().filter(|local| local.key == self.key)
+        {
+            local.set_source(&local.slot.transaction, source);
+        }
     }
 
     /// Counts a savepoint set.

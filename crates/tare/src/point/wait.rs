@@ -16,6 +16,7 @@ use crate::class::Class;
 use crate::engine::hot::{attached, local_of_waits};
 use crate::engine::local::{Local, is_event, words};
 use crate::engine::running::{self, NOW};
+use crate::source::Source;
 use tare_layout::Kind;
 use tare_layout::event::Operation;
 
@@ -55,13 +56,15 @@ struct Running {
 /// }
 /// ```
 #[inline(always)]
+#[track_caller]
 pub fn start(class: &Class, operation: Operation) -> Wait {
-    let running =
-        local_of_waits().and_then(|local| begin(local, class, operation, Start::Now, 0, 0xff));
-    Wait {
-        running,
-        thread: PhantomData,
-    }
+    start_at(class, operation, Source::here())
+}
+
+/// The same, of a host that says where in its source that is.
+#[inline(always)]
+pub fn start_at(class: &Class, operation: Operation, source: Source) -> Wait {
+    start_on(class, operation, Start::Now, source, |_| (0, 0xff))
 }
 
 /// Whether any wait may be counted: for hosts that would prepare something for them. False while all are off, where
@@ -89,11 +92,12 @@ pub(crate) fn start_on(
     class: &Class,
     operation: Operation,
     start: Start,
+    source: Source,
     object: impl FnOnce(&Local) -> (u64, u8),
 ) -> Wait {
     let running = local_of_waits().and_then(|local| {
         let (object, mask) = object(local);
-        begin(local, class, operation, start, object, mask)
+        begin(local, class, operation, start, source, object, mask)
     });
     Wait {
         running,
@@ -114,6 +118,7 @@ fn begin(
     class: &Class,
     operation: Operation,
     start: Start,
+    source: Source,
     object: u64,
     mask: u8,
 ) -> Option<Running> {
@@ -143,11 +148,13 @@ fn begin(
         Start::Edge => {}
         Start::Stage => local.edge.set(local.stage_began()),
     }
-    Some(begin_slow(
-        local, key, class, number, bits, operation, object,
-    ))
+    Some(match is_event(bits) {
+        true => begin_kept(local, key, class, number, bits, operation, object, source),
+        false => begin_slow(local, key, class, number, bits, operation, object),
+    })
 }
 
+/// Begins a wait that no table shows.
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn begin_slow(
@@ -159,6 +166,40 @@ fn begin_slow(
     operation: Operation,
     object: u64,
 ) -> Running {
+    begin_as(local, key, class, number, bits, operation, object, None)
+}
+
+/// Begins one that some do.
+#[inline(never)]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+#[allow(clippy::too_many_arguments)]
+fn begin_kept(
+    local: &Local,
+    key: u64,
+    class: &Class,
+    number: u16,
+    bits: u8,
+    operation: Operation,
+    object: u64,
+    source: Source,
+) -> Running {
+    let kept = Some(source);
+    begin_as(local, key, class, number, bits, operation, object, kept)
+}
+
+/// `kept`: where it begins, of one that a table shows.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+fn begin_as(
+    local: &Local,
+    key: u64,
+    class: &Class,
+    number: u16,
+    bits: u8,
+    operation: Operation,
+    object: u64,
+    kept: Option<Source>,
+) -> Running {
     let event_type = class.kind().event_type().unwrap_or(EventType::Wait);
     if event_type == EventType::Idle {
         local.settle();
@@ -168,10 +209,9 @@ fn begin_slow(
     } else {
         0
     };
-    let id = if is_event(bits) {
-        begin_event(local, start, number, operation, object, bits)
-    } else {
-        0
+    let id = match kept {
+        Some(source) => begin_event(local, start, number, operation, object, bits, source),
+        None => 0,
     };
     Running {
         key,
@@ -361,6 +401,7 @@ pub(crate) fn begin_event(
     operation: Operation,
     object: u64,
     bits: u8,
+    source: Source,
 ) -> u64 {
     let id = local.next_event_id();
     let depth = local.stage.waits.get() as usize;
@@ -373,7 +414,8 @@ pub(crate) fn begin_event(
         0 => local.nesting(),
         _ => (local.slot.waits[depth - 1].word(word::ID), Nesting::Wait),
     };
-    let mut words = words(local, id, start, class, operation as u8, nesting);
+    let source = local.source(source);
+    let mut words = words(local, id, start, class, operation as u8, nesting, source);
     words[at::OBJECT] = object;
     words[at::BYTES] = at::NO_BYTES;
     local.slot.waits[depth].publish(&words);

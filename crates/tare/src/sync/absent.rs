@@ -3,6 +3,7 @@
 use super::no_point::Absent;
 use super::point::{LockMode, Point, sealed};
 use crate::class::Class;
+use crate::source::Source;
 
 /// A lock's point when none is compiled in.
 #[derive(Debug)]
@@ -21,8 +22,14 @@ impl Point for LockPoint {
     const RWLOCK: Self = Self(Absent);
 
     #[inline(always)]
-    fn take(&self, mode: LockMode, quick: impl Fn() -> bool, slow: impl FnOnce() -> bool) -> bool {
-        self.0.take(mode, quick, slow)
+    fn take(
+        &self,
+        mode: LockMode,
+        source: Source,
+        quick: impl Fn() -> bool,
+        slow: impl FnOnce() -> bool,
+    ) -> bool {
+        self.0.take(mode, source, quick, slow)
     }
 
     #[inline(always)]

@@ -71,12 +71,14 @@ impl Condvar {
 
     /// Lets the mutex go, waits for a notification, and takes the mutex again. May return for no
     /// reason, as all condition variables may.
+    #[track_caller]
     pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>) {
         let _wait = self.point.wait(false);
         self.wait_until_changed(guard, None);
     }
 
     /// The same, while `condition` holds.
+    #[track_caller]
     pub fn wait_while<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,
@@ -88,6 +90,7 @@ impl Condvar {
     }
 
     /// The same, for at most `timeout`.
+    #[track_caller]
     pub fn wait_for<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,
@@ -103,6 +106,7 @@ impl Condvar {
     }
 
     /// The same, until `deadline`.
+    #[track_caller]
     pub fn wait_until<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,

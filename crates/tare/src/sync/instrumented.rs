@@ -14,6 +14,7 @@ use crate::engine::hot::{self, attached, local_of_waits};
 use crate::engine::local::{Local, is_event};
 use crate::engine::running;
 use crate::point::wait::{self, Wait};
+use crate::source::Source;
 use tare_layout::event::Operation;
 
 classes! {
@@ -55,17 +56,36 @@ impl LockPoint {
         quick: impl Fn() -> bool,
         slow: impl FnOnce() -> bool,
     ) -> bool {
-        self.take_timed_as(local, 1, number, bits, mode, quick, slow)
+        self.take_timed_as(local, 1, number, bits, mode, None, quick, slow)
+    }
+
+    /// The same, and a table shows it.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    fn take_kept(
+        &self,
+        local: &Local,
+        number: u64,
+        bits: u8,
+        mode: LockMode,
+        source: Source,
+        quick: impl Fn() -> bool,
+        slow: impl FnOnce() -> bool,
+    ) -> bool {
+        let kept = Some(source);
+        self.take_timed_as(local, 1, number, bits, mode, kept, quick, slow)
     }
 
     /// Takes the lock of a class that is sampled, or was.
     #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
     fn take_weighed(
         &self,
         local: &Local,
         number: u64,
         bits: u8,
         mode: LockMode,
+        source: Source,
         quick: impl Fn() -> bool,
         slow: impl FnOnce() -> bool,
     ) -> bool {
@@ -77,9 +97,11 @@ impl LockPoint {
             count(local, (number >> 32) as u16, number as u32, mode, weight);
             return true;
         }
-        self.take_timed_as(local, weight, number, bits, mode, quick, slow)
+        let kept = is_event(bits).then_some(source);
+        self.take_timed_as(local, weight, number, bits, mode, kept, quick, slow)
     }
 
+    /// `kept`: where the wait begins, of one that a table shows.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
     fn take_timed_as(
@@ -89,6 +111,7 @@ impl LockPoint {
         number: u64,
         bits: u8,
         mode: LockMode,
+        kept: Option<Source>,
         quick: impl Fn() -> bool,
         slow: impl FnOnce() -> bool,
     ) -> bool {
@@ -101,10 +124,11 @@ impl LockPoint {
             0
         };
         let operation = operation(self.class, mode);
-        let event = if is_event(bits) {
-            wait::begin_event(local, start, class, operation, u64::from(id), bits)
-        } else {
-            0
+        let event = match kept {
+            Some(source) => {
+                wait::begin_event(local, start, class, operation, u64::from(id), bits, source)
+            }
+            None => 0,
         };
         let key = local.key;
         let at_once = quick();
@@ -205,7 +229,13 @@ impl Point for LockPoint {
     const RWLOCK: Self = Self::new(&UNNAMED_RWLOCK);
 
     #[inline(always)]
-    fn take(&self, mode: LockMode, quick: impl Fn() -> bool, slow: impl FnOnce() -> bool) -> bool {
+    fn take(
+        &self,
+        mode: LockMode,
+        source: Source,
+        quick: impl Fn() -> bool,
+        slow: impl FnOnce() -> bool,
+    ) -> bool {
         let Some(local) = local_of_waits() else {
             return quick() || slow();
         };
@@ -221,7 +251,10 @@ impl Point for LockPoint {
         } else if bits & effective::COUNT == 0 {
             return quick() || slow();
         } else if bits & effective::WEIGHED != 0 {
-            return self.take_weighed(local, number, bits, mode, quick, slow);
+            return self.take_weighed(local, number, bits, mode, source, quick, slow);
+        }
+        if is_event(bits) {
+            return self.take_kept(local, number, bits, mode, source, quick, slow);
         }
         self.take_timed(local, number, bits, mode, quick, slow)
     }
@@ -349,13 +382,16 @@ impl Cond {
     }
 
     /// Begins a wait.
+    #[track_caller]
     pub fn wait(&self, timed: bool) -> Wait {
+        let source = Source::here();
         let operation = if timed {
             Operation::TimedWait
         } else {
             Operation::Wait
         };
-        wait::start_on(self.lock.class, operation, wait::Start::Now, |local| {
+        let class = self.lock.class;
+        wait::start_on(class, operation, wait::Start::Now, source, |local| {
             (self.lock.number(local) & 0xffff_ffff, 0xff)
         })
     }

@@ -14,6 +14,7 @@ use lock_api::{GuardNoSend, RawMutexTimed};
 use super::futex;
 use super::point::{LockMode, Point};
 use super::spin::{NOWHERE, Spin, processor};
+use crate::source::Source;
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
@@ -106,9 +107,11 @@ unsafe impl<P: Point> lock_api::RawMutex for RawMutex<P> {
     type Guard = GuardNoSend;
 
     #[inline]
+    #[track_caller]
     fn lock(&self) -> GuardNoSend {
         self.point.take(
             LockMode::Exclusive,
+            Source::here(),
             || self.try_take(),
             || self.take_slow(None),
         );
@@ -139,6 +142,7 @@ unsafe impl<P: Point> RawMutexTimed for RawMutex<P> {
     type Duration = Duration;
     type Instant = Instant;
 
+    #[track_caller]
     fn try_lock_for(&self, timeout: Duration) -> Option<GuardNoSend> {
         match Instant::now().checked_add(timeout) {
             Some(deadline) => self.try_lock_until(deadline),
@@ -146,10 +150,16 @@ unsafe impl<P: Point> RawMutexTimed for RawMutex<P> {
         }
     }
 
+    #[track_caller]
     fn try_lock_until(&self, deadline: Instant) -> Option<GuardNoSend> {
         let slow = || self.take_slow(Some(deadline));
         self.point
-            .take(LockMode::Exclusive, || self.try_take(), slow)
+            .take(
+                LockMode::Exclusive,
+                Source::here(),
+                || self.try_take(),
+                slow,
+            )
             .then(GuardNoSend::new)
     }
 }

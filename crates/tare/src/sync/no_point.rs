@@ -1,6 +1,7 @@
 //! No point: what a lock keeps for Tare when it is not to be instrumented.
 
 use super::point::{LockMode, Point, sealed};
+use crate::source::Source;
 
 /// The point of a lock that nobody watches.
 #[derive(Debug)]
@@ -13,7 +14,13 @@ impl Point for Absent {
     const RWLOCK: Self = Self;
 
     #[inline(always)]
-    fn take(&self, _: LockMode, quick: impl Fn() -> bool, slow: impl FnOnce() -> bool) -> bool {
+    fn take(
+        &self,
+        _: LockMode,
+        _: Source,
+        quick: impl Fn() -> bool,
+        slow: impl FnOnce() -> bool,
+    ) -> bool {
         quick() || slow()
     }
 

@@ -1,5 +1,7 @@
 //! What a lock tells about itself, and to whom: nobody, or the engine.
 
+use crate::source::Source;
+
 /// How a lock is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockMode {
@@ -17,8 +19,14 @@ pub trait Point: sealed::Sealed {
     /// The point of a rwlock without a class of its own.
     const RWLOCK: Self;
 
-    /// Takes the lock: at once by `quick`, or by `slow`, which says whether it did.
-    fn take(&self, mode: LockMode, quick: impl Fn() -> bool, slow: impl FnOnce() -> bool) -> bool;
+    /// Takes the lock: at once by `quick`, or by `slow`, which says whether it did. `source`: where that is.
+    fn take(
+        &self,
+        mode: LockMode,
+        source: Source,
+        quick: impl Fn() -> bool,
+        slow: impl FnOnce() -> bool,
+    ) -> bool;
 
     /// Takes the lock if it is free. A try that fails is no wait and not counted.
     fn try_take(&self, mode: LockMode, quick: impl Fn() -> bool) -> bool;

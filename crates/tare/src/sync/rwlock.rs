@@ -13,6 +13,7 @@ use lock_api::GuardNoSend;
 use super::futex;
 use super::point::{LockMode, Point};
 use super::spin::{NOWHERE, Spin, processor};
+use crate::source::Source;
 
 const READERS: u32 = (1 << 30) - 1;
 const WRITER: u32 = READERS;
@@ -214,9 +215,14 @@ unsafe impl<P: Point> lock_api::RawRwLock for RawRwLock<P> {
     type ExclusiveGuard = GuardNoSend;
 
     #[inline]
+    #[track_caller]
     fn lock_shared(&self) -> GuardNoSend {
-        self.point
-            .take(LockMode::Shared, || self.try_read(), || self.read_slow());
+        self.point.take(
+            LockMode::Shared,
+            Source::here(),
+            || self.try_read(),
+            || self.read_slow(),
+        );
         GuardNoSend::new()
     }
 
@@ -233,9 +239,11 @@ unsafe impl<P: Point> lock_api::RawRwLock for RawRwLock<P> {
     }
 
     #[inline]
+    #[track_caller]
     fn lock_exclusive(&self) -> GuardNoSend {
         self.point.take(
             LockMode::Exclusive,
+            Source::here(),
             || self.try_write(),
             || self.write_slow(),
         );

@@ -52,12 +52,14 @@ impl Condvar {
     }
 
     /// Waits for a notification.
+    #[track_caller]
     pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>) {
         let _wait = self.point.wait(false);
         self.wait_until_changed(guard, None);
     }
 
     /// Waits while `condition` holds.
+    #[track_caller]
     pub fn wait_while<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,
@@ -69,6 +71,7 @@ impl Condvar {
     }
 
     /// Waits for at most `timeout`.
+    #[track_caller]
     pub fn wait_for<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,
@@ -79,6 +82,7 @@ impl Condvar {
     }
 
     /// Waits until `deadline`.
+    #[track_caller]
     pub fn wait_until<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,

@@ -7,6 +7,7 @@ use lock_api::{GuardNoSend, RawMutexTimed};
 
 use super::super::point::{LockMode, Point};
 use super::locked;
+use crate::source::Source;
 
 /// The mutex that [`Mutex`](crate::sync::Mutex) wraps.
 #[derive(Debug)]
@@ -77,6 +78,7 @@ unsafe impl<P: Point> lock_api::RawMutex for RawMutex<P> {
     fn lock(&self) -> GuardNoSend {
         self.point.take(
             LockMode::Exclusive,
+            Source::here(),
             || self.try_take(),
             || self.take_slow(None),
         );
@@ -104,18 +106,30 @@ unsafe impl<P: Point> RawMutexTimed for RawMutex<P> {
     type Duration = Duration;
     type Instant = Instant;
 
+    #[track_caller]
     fn try_lock_for(&self, timeout: Duration) -> Option<GuardNoSend> {
         let deadline = Instant::now().checked_add(timeout);
         let slow = || self.take_slow(deadline);
         self.point
-            .take(LockMode::Exclusive, || self.try_take(), slow)
+            .take(
+                LockMode::Exclusive,
+                Source::here(),
+                || self.try_take(),
+                slow,
+            )
             .then(GuardNoSend::new)
     }
 
+    #[track_caller]
     fn try_lock_until(&self, deadline: Instant) -> Option<GuardNoSend> {
         let slow = || self.take_slow(Some(deadline));
         self.point
-            .take(LockMode::Exclusive, || self.try_take(), slow)
+            .take(
+                LockMode::Exclusive,
+                Source::here(),
+                || self.try_take(),
+                slow,
+            )
             .then(GuardNoSend::new)
     }
 }

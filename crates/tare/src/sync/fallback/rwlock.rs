@@ -6,6 +6,7 @@ use lock_api::GuardNoSend;
 
 use super::super::point::{LockMode, Point};
 use super::locked;
+use crate::source::Source;
 
 /// Readers, or -1 for a writer.
 #[derive(Debug)]
@@ -71,7 +72,8 @@ unsafe impl<P: Point> lock_api::RawRwLock for RawRwLock<P> {
                 free
             })
         };
-        self.point.take(LockMode::Shared, || self.try_read(), slow);
+        self.point
+            .take(LockMode::Shared, Source::here(), || self.try_read(), slow);
         GuardNoSend::new()
     }
 
@@ -96,8 +98,12 @@ unsafe impl<P: Point> lock_api::RawRwLock for RawRwLock<P> {
                 free
             })
         };
-        self.point
-            .take(LockMode::Exclusive, || self.try_write(), slow);
+        self.point.take(
+            LockMode::Exclusive,
+            Source::here(),
+            || self.try_write(),
+            slow,
+        );
         GuardNoSend::new()
     }
 

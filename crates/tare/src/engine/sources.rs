@@ -1,0 +1,111 @@
+//! Places in the host's source by number, which kept events name (`tare_layout::source`).
+//!
+//! A place is found by its word ([`Source`]): addresses, which say nothing to a reader. The first event that is kept
+//! from a place copies file and line into the segment. From then on the place is found in this index by one
+//! multiplication and one comparison.
+//!
+//! **An address is good for as long as what lies there.** The program's own constants are there as long as the process
+//! is: their word is enough. Anything else may be unloaded, and another library loaded at its address. So what lies
+//! there is compared with the entry each time, and an entry that says something else is passed over. Entries are never
+//! changed: whoever finds one needs no lock.
+
+use std::sync::atomic::Ordering;
+
+use tare_layout::event::word;
+use tare_layout::seqlock::Record;
+use tare_layout::shared::Lost;
+use tare_layout::source::{SOURCES, THREAD_BITS};
+
+use super::hot;
+use super::local::Local;
+use super::source_index::{COMPARED, Text, USED, place_of};
+use super::state::{Engine, lock};
+use crate::source::Source;
+
+impl Local {
+    /// The number of a place, in the bits of [`THREAD_BITS`] on.
+    #[inline(always)]
+    pub fn source(&self, source: Source) -> u64 {
+        // SAFETY: the first entry of an index that `engine` keeps, or of a static one; `place_of` is below the number
+        // of either's entries.
+        let entry = unsafe { &*self.sources.add(place_of(source.0)) };
+        // Acquire: pairs with the store in `Engine::learn_source`.
+        if entry.key.load(Ordering::Acquire) == source.0 {
+            let value = entry.value.load(Ordering::Relaxed);
+            if value & COMPARED == 0 {
+                return value;
+            }
+        }
+        self.source_slow(source)
+    }
+
+    /// Says where an event began that runs already.
+    #[inline(always)]
+    pub fn set_source<const N: usize>(&self, record: &Record<N>, source: Source) {
+        let thread = self.slot.thread_id.load(Ordering::Relaxed);
+        record.set(word::THREAD, thread | self.source(source));
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn source_slow(&self, source: Source) -> u64 {
+        let sources = &self.engine.sources;
+        if let Ok(value) = sources.find(source, |_| false) {
+            return value;
+        }
+        let Some(text) = Text::of(source) else {
+            return 0;
+        };
+        let known = sources.find(source, |value| self.engine.is_source(value, &text));
+        let value = known.ok().or_else(|| {
+            // Not in a signal handler that interrupted the making of another entry.
+            let _making = hot::making()?;
+            self.engine.learn_source(source, &text)
+        });
+        if value.is_none() {
+            self.engine.lose(Lost::Sources, 1);
+        }
+        value.unwrap_or(0) & !COMPARED
+    }
+}
+
+impl Engine {
+    /// Whether an entry's number names what the text says.
+    fn is_source(&self, value: u64, text: &Text<'_>) -> bool {
+        let number = (value >> THREAD_BITS) as usize;
+        self.view.source(number).is(&text.file, text.line)
+    }
+
+    /// Makes a place's entry, under the number of another that says the same if there is one; its value.
+    fn learn_source(&self, source: Source, text: &Text<'_>) -> Option<u64> {
+        let numbers = &self.view.shared().sources_used.0;
+        let mut used = lock(&self.sources.used);
+        let free = match (self.sources).find(source, |value| self.is_source(value, text)) {
+            Ok(value) => return Some(value),
+            Err(free) => free.filter(|_| *used < USED)?,
+        };
+        let known = numbers.load(Ordering::Relaxed) as usize;
+        let same = |i: &usize| self.view.source(*i).is(&text.file, text.line);
+        let number = match (1..known).find(same) {
+            _ if source.is_none_of_hosts() => 0,
+            Some(number) => number,
+            None if known == SOURCES => return None,
+            None => {
+                self.view.source(known).set(&text.file, text.line);
+                // Release: a reader that sees the number sees what it names.
+                numbers.store(known as u32 + 1, Ordering::Release);
+                known
+            }
+        };
+        let compared = if text.is_fixed || number == 0 {
+            0
+        } else {
+            COMPARED
+        };
+        let value = (number as u64) << THREAD_BITS | compared;
+        free.value.store(value, Ordering::Relaxed);
+        free.key.store(source.0, Ordering::Release);
+        *used += 1;
+        Some(value)
+    }
+}

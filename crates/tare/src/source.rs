@@ -1,0 +1,66 @@
+//! Where in the host's source an event began: what column SOURCE shows.
+
+use std::ffi::c_char;
+use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Bits of an address.
+pub(crate) const ADDRESS_BITS: u32 = 48;
+
+/// The last line that there is room for.
+const LAST_LINE: u32 = (1 << (u64::BITS - ADDRESS_BITS)) - 1;
+
+/// A place in the host's source: a file and a line. One word, which costs nothing until an event is kept.
+///
+/// | bits 48-63 | bits 0-47 |
+/// |---|---|
+/// | 0 | address of a [`Location`], 0 = not known |
+/// | the line | address of the file's name, which ends with a zero byte |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source(pub(crate) u64);
+
+/// See [`Source::only_in_c`].
+static ONLY_IN_C: AtomicBool = AtomicBool::new(false);
+
+impl Source {
+    /// Not known: SOURCE is NULL.
+    pub const UNKNOWN: Self = Self(0);
+
+    /// Places in Rust are not known from here on: the host is in C, and they would all be those of what it calls Tare by.
+    pub fn only_in_c() {
+        ONLY_IN_C.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it is a place in Rust, and those are not known.
+    #[cfg_attr(not(feature = "instrument"), expect(dead_code, reason = "nobody asks"))]
+    pub(crate) fn is_none_of_hosts(self) -> bool {
+        self.0 >> ADDRESS_BITS == 0 && ONLY_IN_C.load(Ordering::Relaxed)
+    }
+
+    /// The caller's.
+    #[inline(always)]
+    #[track_caller]
+    pub fn here() -> Self {
+        Self::of(Location::caller())
+    }
+
+    /// A place in a program in Rust.
+    #[inline(always)]
+    pub fn of(location: &'static Location<'static>) -> Self {
+        Self(std::ptr::from_ref(location).expose_provenance() as u64)
+    }
+
+    /// A place as `__FILE__` and `__LINE__` say it. Lines beyond 65,535 are not known, nor is line 0.
+    ///
+    /// # Safety
+    /// `file` is NULL or a C string, until the event has begun that this is given to.
+    #[inline(always)]
+    pub unsafe fn of_c(file: *const c_char, line: u32) -> Self {
+        match line {
+            1..=LAST_LINE => {
+                Self(file.expose_provenance() as u64 | u64::from(line) << ADDRESS_BITS)
+            }
+            _ => Self::UNKNOWN,
+        }
+    }
+}
