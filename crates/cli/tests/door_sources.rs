@@ -190,10 +190,12 @@ fn sources_are_the_same(version: Version) {
     }
     for (what, from) in MOSTLY {
         let (expected, found) = compared(what, stock.places(from), tare.places(from));
+        // MariaDB tries no locks here, and has to wait for none.
+        assert!(version.is_mariadb() && *what == "locks" || !found.is_empty());
         let same = found.intersection(&expected).count();
         let others: Vec<_> = found.difference(&expected).collect();
         assert!(
-            !found.is_empty() && same * 10 >= found.len() * 8,
+            same * 10 >= found.len() * 8,
             "{version}: {what}: {same} of {} are the same, and not {others:#?}",
             found.len()
         );

@@ -177,6 +177,8 @@ pub struct Control {
     pub budgets: [AtomicU32; GROUPS],
     /// What windows are drawn from.
     pub sampling_seed: AtomicU64,
+    /// Bumped by who wants to know the row locks: a futex, on which a host sleeps that tells them ([`crate::row_lock`]).
+    pub row_locks_asked: AtomicU32,
 }
 
 #[cfg(not(loom))]

@@ -18,6 +18,7 @@ use crate::instance::{File, Instance, Socket};
 use crate::line::LINE_BYTES;
 use crate::metric;
 use crate::object::{Index, MetadataLock, Object, Prepared, Rule, TableHandle};
+use crate::row_lock::{Board, ROW_LOCK_WAITS, ROW_LOCKS, RowLock, RowLockWait};
 use crate::shared::Shared;
 use crate::slot::{STATEMENT_DEPTH, Slot};
 use crate::source::{SOURCES, Source};
@@ -181,6 +182,9 @@ pub enum Region {
     Samples,
     SamplesTruncated,
     Decisions,
+    RowLockBoard,
+    RowLocks,
+    RowLockWaits,
 }
 
 /// What SHOW ENGINE PERFORMANCE_SCHEMA STATUS calls the regions: by their table where they have one,
@@ -232,10 +236,13 @@ pub const BUFFERS: [&str; REGIONS] = [
     "(sample)",
     "(sample_truncated)",
     "(decision)",
+    "(row_lock_board)",
+    "data_locks",
+    "data_lock_waits",
 ];
 
 /// How many regions there are.
-pub const REGIONS: usize = Region::Decisions as usize + 1;
+pub const REGIONS: usize = Region::RowLockWaits as usize + 1;
 
 /// The regions that a reader may write: the control page and the baselines that remember truncation.
 pub const fn is_reader_writable(region: usize) -> bool {
@@ -426,6 +433,9 @@ fn shapes(l: &Limits, slot: &SlotPlaces, bank: &BankPlaces) -> [(usize, usize); 
         (LINE_BYTES, l.classes),
         (LINE_BYTES, l.classes),
         (LINE_BYTES, DECISIONS),
+        (size_of::<Board>(), 1),
+        (size_of::<RowLock>(), ROW_LOCKS),
+        (size_of::<RowLockWait>(), ROW_LOCK_WAITS),
     ]
 }
 

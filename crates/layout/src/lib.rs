@@ -30,6 +30,7 @@ pub mod object;
 pub mod object_mask;
 pub mod pattern;
 pub mod primitive;
+pub mod row_lock;
 pub mod sampling;
 pub mod seqlock;
 pub mod shared;

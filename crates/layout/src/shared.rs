@@ -73,10 +73,12 @@ pub enum Lost {
     Metrics,
     /// Kept events whose source found no room.
     Sources,
+    /// Row locks and waits for them that were not told: there were too many, or it took too long.
+    RowLocks,
 }
 
 /// How many kinds of loss there are.
-pub const LOSSES: usize = Lost::Sources as usize + 1;
+pub const LOSSES: usize = Lost::RowLocks as usize + 1;
 
 /// See the module.
 #[repr(C, align(64))]

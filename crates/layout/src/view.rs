@@ -18,6 +18,7 @@ use crate::line::{LINE_BYTES, Line};
 use crate::metric::{Metric, State};
 use crate::object::{Index, MetadataLock, Object, Prepared, Rule, TableHandle};
 use crate::primitive::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
+use crate::row_lock::{Board, RowLock, RowLockWait};
 use crate::shared::Shared;
 use crate::slot::{STATEMENT_DEPTH, Slot};
 use crate::source::Source;
@@ -140,6 +141,21 @@ impl<'a> View<'a> {
     /// The governor's decisions: decision `n` is at `n` modulo their number.
     pub fn decisions(&self) -> &'a [Line] {
         self.all(Region::Decisions)
+    }
+
+    /// What was told last of row locks.
+    pub fn row_lock_board(&self) -> &'a Board {
+        self.one(Region::RowLockBoard, 0)
+    }
+
+    /// Row locks, as they were told.
+    pub fn row_locks(&self) -> &'a [RowLock] {
+        self.all(Region::RowLocks)
+    }
+
+    /// Who waits for whom, as it was told.
+    pub fn row_lock_waits(&self) -> &'a [RowLockWait] {
+        self.all(Region::RowLockWaits)
     }
 
     /// Each slot's mask of effective bits.

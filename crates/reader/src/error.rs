@@ -162,6 +162,9 @@ pub enum WriteError {
         /// Which process.
         pid: u32,
     },
+    /// The program was asked and did not answer.
+    #[error("the server did not tell its row locks in time: it hangs, or is stopped; try again")]
+    Silent,
     /// The table has a row of this name.
     #[error("there is such a row already; change it instead")]
     Duplicate,

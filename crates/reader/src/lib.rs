@@ -28,6 +28,7 @@ mod mapping;
 pub mod metrics;
 pub mod names;
 pub mod objects;
+pub mod row_locks;
 mod rules;
 pub mod sampling;
 mod settings;

@@ -61,8 +61,8 @@ pub use class::{CLASSES, Class};
 pub use config::{Config, Limits, LockTiming, Rule, Sampling, Setting, StartError, Timer};
 #[cfg(feature = "instrument")]
 pub use engine::{
-    descriptor, failed_starts, follow_forks, is_running, settings, settings::watch_settings, start,
-    stop,
+    descriptor, failed_starts, follow_forks, is_running, row_locks, settings,
+    settings::watch_settings, start, stop,
 };
 pub use options::{OPTIONS, OptionError};
 #[cfg(feature = "instrument")]

@@ -35,6 +35,7 @@ pub mod naming;
 pub mod other;
 pub mod prepared;
 pub mod program;
+mod row_locks;
 pub mod rwlock;
 pub mod socket;
 pub mod stage;

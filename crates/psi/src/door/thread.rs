@@ -17,6 +17,7 @@ use super::keys::{self, Known};
 use super::lock;
 use super::metadata::Kept;
 use super::naming::{self, SystemName};
+use super::row_locks;
 
 /// What the server keeps for a thread.
 #[derive(Debug)]
@@ -89,7 +90,7 @@ fn current_place() -> *mut Thread {
 }
 
 fn new(known: &'static Known, parent: u64) -> *mut Thread {
-    Box::into_raw(Box::new(Thread {
+    let made = Box::into_raw(Box::new(Thread {
         session: Session::with_parent(known.class, parent),
         known,
         name: Cell::new(SystemName::default()),
@@ -102,7 +103,15 @@ fn new(known: &'static Known, parent: u64) -> *mut Thread {
             length: 0,
             name: [0; LONGEST_SCHEMA],
         }),
-    }))
+    }));
+    row_locks::begins(known.class.name(), made.addr());
+    made
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        row_locks::ends(ptr::from_mut(self).addr());
+    }
 }
 
 /// Makes the thread at `place` the calling one's, or none.
@@ -142,6 +151,7 @@ extern "C" fn begin(start: *mut c_void) -> *mut c_void {
         // A server that has threads does not go into the background any more.
         engine::follow_forks(false);
         engine::settings::watch();
+        row_locks::watch();
         if let Some(known) = start.known {
             let session = new(known, start.parent);
             // SAFETY: just made.

@@ -15,7 +15,10 @@ use tare_layout::{Region, View};
 use tare_reader::events::Table;
 use tare_reader::instances::object;
 use tare_reader::validate::FirstPage;
-use tare_reader::{Banks, Classes, Clock, Events, Histogram, Names, Segment, Selection, threads};
+use tare_reader::{
+    Banks, Classes, Clock, Events, Histogram, Names, Segment, Selection, Sources, row_locks,
+    threads,
+};
 
 tare::classes! {
     static LOCK: Mutex = "wait/synch/mutex/hostile/LOCK";
@@ -229,6 +232,11 @@ pub fn read_everything(segment: &Segment) {
     for thread in &threads {
         black_box((names.account(thread.account), names.schema(thread.schema)));
     }
+    let sources = Sources::default();
+    for number in [0, 1, 2, 100, 8191, 8192, 65_535, usize::MAX] {
+        black_box(sources.get(view, number));
+    }
+    black_box(row_locks::told(view));
     let events = Events::new(view, &threads);
     for table in [Table::Current, Table::History, Table::Long] {
         for wait in events.waits(table) {

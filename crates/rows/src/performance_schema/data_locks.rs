@@ -1,30 +1,34 @@
-//! data_locks, data_lock_waits, user_defined_functions: there for who asks, and empty.
+//! data_locks, data_lock_waits; user_defined_functions, there for who asks, and empty.
 
-use crate::describe::{I64, Key, Table, U64};
+use tare_reader::row_locks::{RowLock, RowLockWait};
+
+use crate::cell::Cell;
+use crate::describe::{I64, Key, Spec, Table, U64, col, null};
 use crate::empty::{Empty, always, maybe};
 
 #[rustfmt::skip] // One column, one line.
-static DATA_LOCKS: Empty = Empty::new(
+static DATA_LOCKS: Spec<RowLock> = Spec::new(
     "performance_schema",
     "data_locks",
-    "Row locks. Always empty: SQLite locks whole databases; metadata_locks shows who holds a lock.",
+    "Row locks of a MySQL 8.0 or 9.7 behind the door. Empty otherwise: SQLite locks whole databases, and metadata_locks shows who holds a lock.",
     &[&[
-        always("ENGINE", "varchar(32)", "The storage engine."),
-        always("ENGINE_LOCK_ID", "varchar(128)", "The engine's name for the lock."),
-        maybe("ENGINE_TRANSACTION_ID", U64, "The transaction that has or wants it."),
-        maybe("THREAD_ID", U64, "The thread."),
-        maybe("EVENT_ID", U64, "The event that asked for it."),
-        maybe("OBJECT_SCHEMA", "varchar(64)", "Schema of the locked table."),
-        maybe("OBJECT_NAME", "varchar(64)", "The locked table."),
-        maybe("PARTITION_NAME", "varchar(64)", "Its partition."),
-        maybe("SUBPARTITION_NAME", "varchar(64)", "Its subpartition."),
-        maybe("INDEX_NAME", "varchar(64)", "The locked index."),
-        always("OBJECT_INSTANCE_BEGIN", U64, "Address of the lock."),
-        always("LOCK_TYPE", "varchar(32)", "RECORD or TABLE."),
-        always("LOCK_MODE", "varchar(32)", "The lock mode."),
-        always("LOCK_STATUS", "varchar(32)", "GRANTED or WAITING."),
-        maybe("LOCK_DATA", "varchar(8192)", "The locked row."),
+        col("ENGINE", "varchar(32)", "The storage engine.", |r: &RowLock| (&*r.engine).into()),
+        col("ENGINE_LOCK_ID", "varchar(128)", "The engine's name for the lock.", |r| (&*r.of.id).into()),
+        null("ENGINE_TRANSACTION_ID", U64, "The transaction that has or wants it.", |r| Cell::opt(Some(r.of.transaction))),
+        null("THREAD_ID", U64, "The thread.", |r| Cell::opt(r.of.thread)),
+        null("EVENT_ID", U64, "The event that asked for it.", |r| Cell::opt(r.of.event)),
+        null("OBJECT_SCHEMA", "varchar(64)", "Schema of the locked table.", |r| Cell::opt(r.object[0].as_deref())),
+        null("OBJECT_NAME", "varchar(64)", "The locked table.", |r| Cell::opt(r.object[1].as_deref())),
+        null("PARTITION_NAME", "varchar(64)", "Its partition.", |r| Cell::opt(r.object[2].as_deref())),
+        null("SUBPARTITION_NAME", "varchar(64)", "Its subpartition.", |r| Cell::opt(r.object[3].as_deref())),
+        null("INDEX_NAME", "varchar(64)", "The locked index.", |r| Cell::opt(r.object[4].as_deref())),
+        col("OBJECT_INSTANCE_BEGIN", U64, "Address of the lock.", |r| r.of.address.into()),
+        col("LOCK_TYPE", "varchar(32)", "RECORD or TABLE.", |r| (&*r.lock[1]).into()),
+        col("LOCK_MODE", "varchar(32)", "The lock mode.", |r| (&*r.lock[0]).into()),
+        col("LOCK_STATUS", "varchar(32)", "GRANTED or WAITING.", |r| (&*r.lock[2]).into()),
+        null("LOCK_DATA", "varchar(8192)", "The locked row. Always NULL: no page is read for it.", |_| Cell::Null),
     ]],
+    |view, _| view.snapshot.data_locks(),
 )
 .keys(&[
     Key::Primary(&["ENGINE_LOCK_ID", "ENGINE"]),
@@ -34,23 +38,24 @@ static DATA_LOCKS: Empty = Empty::new(
 ]);
 
 #[rustfmt::skip] // One column, one line.
-static DATA_LOCK_WAITS: Empty = Empty::new(
+static DATA_LOCK_WAITS: Spec<RowLockWait> = Spec::new(
     "performance_schema",
     "data_lock_waits",
-    "Waits for row locks. Always empty: SQLite has no row locks.",
+    "Waits for row locks, of a MySQL 8.0 or 9.7 behind the door. Empty otherwise: SQLite has no row locks.",
     &[&[
-        always("ENGINE", "varchar(32)", "The storage engine."),
-        always("REQUESTING_ENGINE_LOCK_ID", "varchar(128)", "The lock of who waits."),
-        maybe("REQUESTING_ENGINE_TRANSACTION_ID", U64, "The transaction of who waits."),
-        maybe("REQUESTING_THREAD_ID", U64, "The thread of who waits."),
-        maybe("REQUESTING_EVENT_ID", U64, "The event of who waits."),
-        always("REQUESTING_OBJECT_INSTANCE_BEGIN", U64, "Address of the lock of who waits."),
-        always("BLOCKING_ENGINE_LOCK_ID", "varchar(128)", "The lock of who is waited for."),
-        maybe("BLOCKING_ENGINE_TRANSACTION_ID", U64, "The transaction of who is waited for."),
-        maybe("BLOCKING_THREAD_ID", U64, "The thread of who is waited for."),
-        maybe("BLOCKING_EVENT_ID", U64, "The event of who is waited for."),
-        always("BLOCKING_OBJECT_INSTANCE_BEGIN", U64, "Address of the lock of who is waited for."),
+        col("ENGINE", "varchar(32)", "The storage engine.", |r: &RowLockWait| (&*r.engine).into()),
+        col("REQUESTING_ENGINE_LOCK_ID", "varchar(128)", "The lock of who waits.", |r| (&*r.requesting.id).into()),
+        null("REQUESTING_ENGINE_TRANSACTION_ID", U64, "The transaction of who waits.", |r| Cell::opt(Some(r.requesting.transaction))),
+        null("REQUESTING_THREAD_ID", U64, "The thread of who waits.", |r| Cell::opt(r.requesting.thread)),
+        null("REQUESTING_EVENT_ID", U64, "The event of who waits.", |r| Cell::opt(r.requesting.event)),
+        col("REQUESTING_OBJECT_INSTANCE_BEGIN", U64, "Address of the lock of who waits.", |r| r.requesting.address.into()),
+        col("BLOCKING_ENGINE_LOCK_ID", "varchar(128)", "The lock of who is waited for.", |r| (&*r.blocking.id).into()),
+        null("BLOCKING_ENGINE_TRANSACTION_ID", U64, "The transaction of who is waited for.", |r| Cell::opt(Some(r.blocking.transaction))),
+        null("BLOCKING_THREAD_ID", U64, "The thread of who is waited for.", |r| Cell::opt(r.blocking.thread)),
+        null("BLOCKING_EVENT_ID", U64, "The event of who is waited for.", |r| Cell::opt(r.blocking.event)),
+        col("BLOCKING_OBJECT_INSTANCE_BEGIN", U64, "Address of the lock of who is waited for.", |r| r.blocking.address.into()),
     ]],
+    |view, _| view.snapshot.data_lock_waits(),
 )
 .keys(&[
     Key::Plain("BLOCKING_ENGINE_LOCK_ID", &["BLOCKING_ENGINE_LOCK_ID", "ENGINE"]),

@@ -12,6 +12,7 @@ mod events;
 mod handles;
 mod host;
 mod objects;
+mod row_locks;
 mod rules;
 mod sampling;
 mod setup;
@@ -90,6 +91,7 @@ pub struct Snapshot {
     digests: Once<Digest>,
     digests_read: Once<tare_reader::Digest>,
     statement_histogram: OnceLock<Box<tare_reader::FineHistogram>>,
+    row_locks: OnceLock<Arc<tare_reader::row_locks::RowLocks>>,
 }
 
 impl Snapshot {
@@ -113,6 +115,7 @@ impl Snapshot {
             digests: OnceLock::new(),
             digests_read: OnceLock::new(),
             statement_histogram: OnceLock::new(),
+            row_locks: OnceLock::new(),
         }
     }
 

@@ -172,7 +172,7 @@ const COUNTERS: [(&str, Of); 30] = [
 ];
 
 /// Losses that MySQL has no counter for.
-const OWN: [(&str, Lost); 10] = [
+const OWN: [(&str, Lost); 11] = [
     ("Tare_rows_lost", Lost::Rows),
     ("Tare_histograms_lost", Lost::Histograms),
     ("Tare_instance_events_lost", Lost::InstanceEvents),
@@ -183,6 +183,7 @@ const OWN: [(&str, Lost); 10] = [
     ("Tare_forks", Lost::Forks),
     ("Tare_metrics_lost", Lost::Metrics),
     ("Tare_sources_lost", Lost::Sources),
+    ("Tare_row_locks_lost", Lost::RowLocks),
 ];
 
 impl Host {

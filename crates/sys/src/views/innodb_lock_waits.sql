@@ -1,4 +1,4 @@
--- Transactions that wait for a row lock, and the transactions that block them. Always empty: SQLite has no row locks.
+-- Transactions that wait for a row lock, and the transactions that block them, of a MySQL 8.0 or 9.7 behind the door. Empty otherwise: SQLite has no row locks.
 -- statement: waiting_query blocking_query
 SELECT
   r.trx_wait_started AS wait_started,
@@ -11,29 +11,31 @@ SELECT
   wanted.SUBPARTITION_NAME AS locked_table_subpartition,
   wanted.INDEX_NAME AS locked_index,
   wanted.LOCK_TYPE AS locked_type,
-  r.trx_id AS waiting_trx_id,
+  w.REQUESTING_ENGINE_TRANSACTION_ID AS waiting_trx_id,
   r.trx_started AS waiting_trx_started,
   SEC_TO_TIME(TIMESTAMPDIFF(SECOND, r.trx_started, NOW())) AS waiting_trx_age,
   r.trx_rows_locked AS waiting_trx_rows_locked,
   r.trx_rows_modified AS waiting_trx_rows_modified,
-  r.trx_mysql_thread_id AS waiting_pid,
-  r.trx_query AS waiting_query,
+  rt.PROCESSLIST_ID AS waiting_pid,
+  rt.PROCESSLIST_INFO AS waiting_query,
   wanted.ENGINE_LOCK_ID AS waiting_lock_id,
   wanted.LOCK_MODE AS waiting_lock_mode,
-  b.trx_id AS blocking_trx_id,
-  b.trx_mysql_thread_id AS blocking_pid,
-  b.trx_query AS blocking_query,
+  w.BLOCKING_ENGINE_TRANSACTION_ID AS blocking_trx_id,
+  bt.PROCESSLIST_ID AS blocking_pid,
+  bt.PROCESSLIST_INFO AS blocking_query,
   held.ENGINE_LOCK_ID AS blocking_lock_id,
   held.LOCK_MODE AS blocking_lock_mode,
   b.trx_started AS blocking_trx_started,
   SEC_TO_TIME(TIMESTAMPDIFF(SECOND, b.trx_started, NOW())) AS blocking_trx_age,
   b.trx_rows_locked AS blocking_trx_rows_locked,
   b.trx_rows_modified AS blocking_trx_rows_modified,
-  CONCAT('KILL QUERY ', b.trx_mysql_thread_id) AS sql_kill_blocking_query,
-  CONCAT('KILL ', b.trx_mysql_thread_id) AS sql_kill_blocking_connection
+  CONCAT('KILL QUERY ', bt.PROCESSLIST_ID) AS sql_kill_blocking_query,
+  CONCAT('KILL ', bt.PROCESSLIST_ID) AS sql_kill_blocking_connection
 FROM performance_schema.data_lock_waits AS w
 JOIN performance_schema.data_locks AS wanted ON wanted.ENGINE_LOCK_ID = w.REQUESTING_ENGINE_LOCK_ID
 JOIN performance_schema.data_locks AS held ON held.ENGINE_LOCK_ID = w.BLOCKING_ENGINE_LOCK_ID
-JOIN information_schema.INNODB_TRX AS r ON r.trx_id = w.REQUESTING_ENGINE_TRANSACTION_ID
-JOIN information_schema.INNODB_TRX AS b ON b.trx_id = w.BLOCKING_ENGINE_TRANSACTION_ID
+LEFT JOIN performance_schema.threads AS rt ON rt.THREAD_ID = w.REQUESTING_THREAD_ID
+LEFT JOIN performance_schema.threads AS bt ON bt.THREAD_ID = w.BLOCKING_THREAD_ID
+LEFT JOIN information_schema.INNODB_TRX AS r ON r.trx_id = w.REQUESTING_ENGINE_TRANSACTION_ID
+LEFT JOIN information_schema.INNODB_TRX AS b ON b.trx_id = w.BLOCKING_ENGINE_TRANSACTION_ID
 ORDER BY r.trx_wait_started

@@ -22,8 +22,10 @@ enum Mode {
     Busy,
     /// It found no slot left.
     Lost,
-    /// It is ending: its slot has been given back. Or it is one of Tare's own.
+    /// It is ending: its slot has been given back.
     Gone,
+    /// It is one of Tare's own.
+    Own,
 }
 
 /// What a point reads first. Without a destructor, so that it can be read at any time in a
@@ -246,7 +248,7 @@ fn local_of_memory_slow<'a>(
     away: impl FnOnce(&Engine, Away),
 ) -> Option<&'a Local> {
     let place = HOT.with(|hot| match hot.mode.get() {
-        Mode::Gone => Some(Away::Gone(hot.account.get())),
+        Mode::Gone | Mode::Own => Some(Away::Gone(hot.account.get())),
         Mode::New if SESSIONS_ONLY.load(Ordering::Relaxed) => Some(Away::Outside),
         _ => None,
     });
@@ -336,6 +338,8 @@ fn local_slow<'a>(generation: u32) -> Option<&'a Local> {
             {
                 return attach(hot, generation);
             }
+            // What the host does on it, it does for us.
+            Mode::Own => return None,
             Mode::Lost | Mode::Gone => {}
         }
         hot.lost.set(hot.lost.get().wrapping_add(1));
@@ -352,7 +356,7 @@ const LOST_TRIES: u32 = 256;
 
 /// The calling thread is Tare's own: it gets no slot, and what memory it takes is the process's.
 pub(super) fn keep_out() {
-    HOT.with(|hot| hot.mode.set(Mode::Gone));
+    HOT.with(|hot| hot.mode.set(Mode::Own));
 }
 
 /// Marks the thread as busy with Tare's own locks, until it is dropped.

@@ -9,8 +9,8 @@ use super::hot;
 /// Runs `work` on a thread of its own that no signal of the host's comes to, and that readers do not see: it is made
 /// without std, which takes memory on a new thread before anything else, and so would give it a slot.
 pub(super) fn start(name: &'static CStr, work: impl FnOnce() + Send + 'static) {
-    /// With room for the thread-local storage of a large host.
-    const STACK: usize = 256 * 1024;
+    /// With room for the thread-local storage of a large host, and for what it calls of the host's.
+    const STACK: usize = 1024 * 1024;
     let work: Box<Work> = Box::new((name, Box::new(work)));
     let work = Box::into_raw(work);
     let mut all = MaybeUninit::<libc::sigset_t>::uninit();

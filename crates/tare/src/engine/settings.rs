@@ -334,7 +334,7 @@ impl Drop for ByHand {
 
 /// Sleeps while the word, which readers have mapped too, is `expected`, or for so many nanoseconds. May wake for no
 /// reason.
-fn sleep(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) {
+pub(super) fn sleep(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) {
     let timeout = timeout_ns.map(|ns| libc::timespec {
         tv_sec: (ns / 1_000_000_000) as libc::time_t,
         tv_nsec: (ns % 1_000_000_000) as libc::c_long,
@@ -355,7 +355,7 @@ fn sleep(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) {
 }
 
 /// Wakes whoever sleeps on the word.
-fn wake(word: &AtomicU32) {
+pub(super) fn wake(word: &AtomicU32) {
     // SAFETY: the kernel only uses the address as a key.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
 }

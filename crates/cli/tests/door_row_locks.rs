@@ -1,0 +1,203 @@
+//! The MySQL door: who blocks whom, as the server's own tables say it, from outside.
+
+#[path = "support/servers.rs"]
+mod servers;
+mod support;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, Row, Value};
+
+use servers::{Engine, Server, Version};
+use support::wait_for;
+
+/// A row as its columns' texts.
+type Texts = BTreeSet<Vec<String>>;
+
+/// What the server itself answers.
+fn own(connection: &mut Conn, question: &str) -> Texts {
+    let rows: Vec<Row> = connection.query(question).expect(question);
+    let text = |value: Value| match value {
+        Value::NULL => "NULL".into(),
+        Value::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        other => other.as_sql(true),
+    };
+    rows.into_iter()
+        .map(|row| row.unwrap().into_iter().map(text).collect())
+        .collect()
+}
+
+/// What Tare answers from outside.
+fn from_outside(server: &Server, question: &str) -> Texts {
+    let text = |value: &serde_json::Value| match value {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Null => "NULL".into(),
+        other => other.to_string(),
+    };
+    let rows = server.tare(question);
+    rows.iter()
+        .map(|row| row.values().map(text).collect())
+        .collect()
+}
+
+const WAITS: &str = "SELECT ENGINE, REQUESTING_ENGINE_LOCK_ID, REQUESTING_ENGINE_TRANSACTION_ID, \
+    REQUESTING_THREAD_ID, REQUESTING_EVENT_ID, BLOCKING_ENGINE_LOCK_ID, BLOCKING_ENGINE_TRANSACTION_ID, \
+    BLOCKING_THREAD_ID, BLOCKING_EVENT_ID FROM performance_schema.data_lock_waits";
+
+/// All but LOCK_DATA, for which pages would have to be read. Addresses are the last part of a lock's name: 9.7's own tables
+/// do not show them.
+const LOCKS: &str = "SELECT ENGINE, ENGINE_LOCK_ID, ENGINE_TRANSACTION_ID, THREAD_ID, EVENT_ID, OBJECT_SCHEMA, \
+    OBJECT_NAME, PARTITION_NAME, SUBPARTITION_NAME, INDEX_NAME, LOCK_TYPE, LOCK_MODE, \
+    LOCK_STATUS FROM performance_schema.data_locks";
+
+/// All but times and figures of transactions, which InnoDB alone has.
+const BLOCKED: &str = "SELECT locked_table, locked_table_schema, locked_table_name, locked_table_partition, \
+    locked_table_subpartition, locked_index, locked_type, waiting_trx_id, waiting_pid, waiting_query, waiting_lock_id, \
+    waiting_lock_mode, blocking_trx_id, blocking_pid, blocking_query, blocking_lock_id, blocking_lock_mode, \
+    sql_kill_blocking_query, sql_kill_blocking_connection FROM sys.innodb_lock_waits";
+
+fn run(connection: &mut Conn, statements: &[&str]) {
+    for statement in statements {
+        connection.query_drop(statement).expect(statement);
+    }
+}
+
+fn blocked_updates_are_shown(version: Version) {
+    if version.is_left_out() {
+        return;
+    }
+    let server = Server::start(version, Engine::Tare, &[]);
+    let (mut control, mut holder, mut waiter) =
+        (server.connect(), server.connect(), server.connect());
+    run(
+        &mut control,
+        &[
+            "CREATE DATABASE blocked",
+            "CREATE TABLE blocked.t (a INT PRIMARY KEY, b INT, KEY (b)) PARTITION BY HASH (a) PARTITIONS 2",
+            "INSERT INTO blocked.t VALUES (1, 1), (2, 2), (3, 3), (4, 4)",
+        ],
+    );
+    assert_eq!(from_outside(&server, WAITS), Texts::new());
+    run(
+        &mut holder,
+        &[
+            "BEGIN",
+            "UPDATE blocked.t SET b = 7 WHERE a = 2",
+            "SELECT * FROM blocked.t WHERE b = 3 FOR UPDATE",
+        ],
+    );
+    let blocked = thread::spawn(move || {
+        run(&mut waiter, &["UPDATE blocked.t SET b = 8 WHERE a = 2"]);
+    });
+    let expected = wait_for("a wait for a row lock", || {
+        Some(own(&mut control, WAITS)).filter(|rows| !rows.is_empty())
+    });
+    assert_eq!(expected.len(), 1);
+    assert_eq!(from_outside(&server, WAITS), expected);
+    let locks = own(&mut control, LOCKS);
+    assert!(locks.len() > 4, "{locks:?}");
+    assert_eq!(from_outside(&server, LOCKS), locks);
+    let addresses = from_outside(
+        &server,
+        "SELECT ENGINE_LOCK_ID, OBJECT_INSTANCE_BEGIN FROM performance_schema.data_locks",
+    );
+    for row in &addresses {
+        assert_eq!(row[0].rsplit(':').next(), Some(&*row[1]));
+    }
+    let expected = own(&mut control, BLOCKED);
+    assert_eq!(expected.len(), 1);
+    assert_eq!(from_outside(&server, BLOCKED), expected);
+    run(&mut holder, &["ROLLBACK"]);
+    blocked.join().expect("it was let go");
+    assert_eq!(from_outside(&server, WAITS), Texts::new());
+    let lost = server.tare("SHOW STATUS LIKE 'Tare_row_locks_lost'");
+    assert_eq!(lost[0]["Value"].as_str(), Some("0"));
+    asked_under_load(&server);
+    // Somebody asks while the server stops, and that does not stop it from stopping.
+    let stopped = AtomicBool::new(false);
+    let (pid, directory) = (server.pid.to_string(), &server.directory);
+    thread::scope(|scope| {
+        let asks = scope.spawn(|| {
+            let mut answers = 0;
+            while !stopped.load(Ordering::Relaxed) {
+                let arguments = ["sql", "--pid", &pid, "-e", LOCKS];
+                let done = support::finish(&mut directory.tare(arguments));
+                answers += u32::from(done.code == Some(0));
+            }
+            answers
+        });
+        wait_for("an answer", || {
+            from_outside(&server, LOCKS);
+            Some(())
+        });
+        server.signal(rustix::process::Signal::TERM);
+        wait_for("the server's end", || {
+            (!std::path::Path::new(&format!("/proc/{pid}")).exists()).then_some(())
+        });
+        stopped.store(true, Ordering::Relaxed);
+        asks.join().expect("asked");
+    });
+    let mut server = server;
+    let status = server.wait();
+    assert!(status.success(), "{status:?}\n{}", server.log());
+}
+
+/// Sessions change rows and wait for each other, while somebody asks.
+fn asked_under_load(server: &Server) {
+    const ROUNDS: usize = 200;
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let sessions: Vec<_> = (0..4)
+            .map(|session| {
+                let mut connection = server.connect();
+                scope.spawn(move || {
+                    for round in 0..ROUNDS {
+                        let row = 1 + (session + round) % 4;
+                        run(&mut connection, &["BEGIN"]);
+                        let update = format!("UPDATE blocked.t SET b = b + 1 WHERE a = {row}");
+                        run(&mut connection, &[&update, "COMMIT"]);
+                    }
+                })
+            })
+            .collect();
+        let asks = scope.spawn(|| {
+            let mut asked = 0;
+            while asked == 0 || !done.load(Ordering::Relaxed) {
+                for row in from_outside(server, LOCKS) {
+                    assert_eq!(row[0], "INNODB");
+                }
+                asked += 1;
+            }
+        });
+        for session in sessions {
+            session.join().expect("a session's work");
+        }
+        done.store(true, Ordering::Relaxed);
+        asks.join().expect("each question is answered");
+    });
+}
+
+#[test]
+fn mysql_9_7() {
+    blocked_updates_are_shown(Version::Mysql97);
+}
+
+#[test]
+#[ignore = "MySQL 8.0 is left to make test-long"]
+fn mysql_8_0() {
+    blocked_updates_are_shown(Version::Mysql80);
+}
+
+/// Servers without such an interface are not asked.
+#[test]
+fn mysql_5_7_tells_none() {
+    if Version::Mysql57.is_left_out() {
+        return;
+    }
+    let server = Server::start(Version::Mysql57, Engine::Tare, &[]);
+    assert_eq!(from_outside(&server, LOCKS), Texts::new());
+    server.stop();
+}

@@ -1,0 +1,469 @@
+//! InnoDB's row locks, for readers that ask: read through the interface by which the server's own table data_locks
+//! reads them.
+//!
+//! | of | what we have |
+//! |---|---|
+//! | the server | its class of containers, for what the engine finds: where each method lies in its table of methods |
+//! | InnoDB | iterators over its locks: made, asked for more, and destroyed by functions that the server exports |
+//! | us | a container whose methods put what they get into the segment |
+//!
+//! An iterator needs no session: it takes InnoDB's own latches, a part of the lock system at a time, as for any SELECT
+//! from data_locks. Rows are not read (column LOCK_DATA), so no page is.
+//!
+//! **As long as InnoDB lives**: its master thread starts when everything is there, and has ended before anything is taken
+//! down. While locks are read that thread cannot end ([`GATE`]).
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
+
+use engine::row_locks::{self, Party, RowLock, Sheet};
+
+use super::exchange::quiet;
+
+/// InnoDB's thread that lives as long as what we read.
+const MASTER: &str = "thread/innodb/srv_master_thread";
+
+/// Address of what the server keeps for the master thread, 0 = it does not run. Held while locks are read.
+static GATE: Mutex<usize> = Mutex::new(0);
+/// The same, to be looked at without waiting.
+static LIVES: AtomicUsize = AtomicUsize::new(0);
+
+/// A thread of the server's begins.
+pub(super) fn begins(class: &str, thread: usize) {
+    if class == MASTER {
+        *GATE.lock().unwrap_or_else(PoisonError::into_inner) = thread;
+        LIVES.store(thread, Ordering::Release);
+    }
+}
+
+/// One ends: the master thread waits until nobody reads.
+pub(super) fn ends(thread: usize) {
+    if LIVES.load(Ordering::Acquire) == thread {
+        *GATE.lock().unwrap_or_else(PoisonError::into_inner) = 0;
+        LIVES.store(0, Ordering::Release);
+    }
+}
+
+/// Has readers answered, if the server is one that can tell. To be called by its threads.
+pub(super) fn watch() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        if innodb().is_some() {
+            row_locks::serve(tell);
+        }
+    });
+}
+
+/// Functions of InnoDB's.
+struct Innodb {
+    /// What an inspector begins with: it has nothing else.
+    inspector: *const c_void,
+    locks: Iterators,
+    waits: Iterators,
+}
+
+/// Iterators over one kind of thing.
+struct Iterators {
+    create: unsafe extern "C" fn(*const *const c_void) -> *mut c_void,
+    destroy: unsafe extern "C" fn(*const *const c_void, *mut c_void),
+    scan: unsafe extern "C" fn(*mut c_void, *mut Container<'_>, bool) -> bool,
+    /// Methods of a container of ours, in the server's order.
+    methods: Vec<*const ()>,
+}
+
+// SAFETY: addresses of code and constants.
+unsafe impl Send for Innodb {}
+// SAFETY: as above.
+unsafe impl Sync for Innodb {}
+
+/// Where the server has what it exports under this name; NULL = it does not.
+fn symbol(name: &CStr) -> *const () {
+    // SAFETY: a C string; it looks among what is loaded, the program first.
+    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
+        .cast_const()
+        .cast()
+}
+
+/// The methods of a container by the names that the server's own are exported under: their types are in the names.
+type Methods = &'static [(&'static CStr, *const ())];
+
+const LOCK_METHODS: &[(&CStr, *const ())] = &[
+    (c"_ZN23PFS_data_lock_containerD1Ev", nothing as *const ()),
+    (c"_ZN23PFS_data_lock_containerD0Ev", nothing as *const ()),
+    (c"_ZN23PFS_data_lock_container12cache_stringEPKc", cache_string as *const ()),
+    (c"_ZN23PFS_data_lock_container10cache_dataEPKcm", cache_data as *const ()),
+    (c"_ZN23PFS_data_lock_container16cache_identifierE14PSI_identifierPKcmPS2_Pm", cache_identifier as *const ()),
+    (c"_ZN23PFS_data_lock_container13accept_engineEPKcm", accepts as *const ()),
+    (c"_ZN23PFS_data_lock_container14accept_lock_idEPKcm", accepts as *const ()),
+    (c"_ZN23PFS_data_lock_container21accept_transaction_idEy", accepts as *const ()),
+    (c"_ZN23PFS_data_lock_container25accept_thread_id_event_idEyy", accepts as *const ()),
+    (c"_ZN23PFS_data_lock_container13accept_objectEPKcmS1_mS1_mS1_m", accepts as *const ()),
+    (c"_ZN23PFS_data_lock_container12add_lock_rowEPKcmS1_myyyS1_mS1_mS1_mS1_mS1_mPKvS1_S1_S1_S1_", add_lock as *const ()),
+];
+
+const WAIT_METHODS: &[(&CStr, *const ())] = &[
+    (
+        c"_ZN28PFS_data_lock_wait_containerD1Ev",
+        nothing as *const (),
+    ),
+    (
+        c"_ZN28PFS_data_lock_wait_containerD0Ev",
+        nothing as *const (),
+    ),
+    (
+        c"_ZN28PFS_data_lock_wait_container12cache_stringEPKc",
+        cache_string as *const (),
+    ),
+    (
+        c"_ZN28PFS_data_lock_wait_container10cache_dataEPKcm",
+        cache_data as *const (),
+    ),
+    (
+        c"_ZN28PFS_data_lock_wait_container13accept_engineEPKcm",
+        accepts as *const (),
+    ),
+    (
+        c"_ZN28PFS_data_lock_wait_container25accept_requesting_lock_idEPKcm",
+        accepts as *const (),
+    ),
+    (
+        c"_ZN28PFS_data_lock_wait_container23accept_blocking_lock_idEPKcm",
+        accepts as *const (),
+    ),
+    (
+        c"_ZN28PFS_data_lock_wait_container32accept_requesting_transaction_idEy",
+        accepts as *const (),
+    ),
+    (
+        c"_ZN28PFS_data_lock_wait_container30accept_blocking_transaction_idEy",
+        accepts as *const (),
+    ),
+    (
+        c"_ZN28PFS_data_lock_wait_container36accept_requesting_thread_id_event_idEyy",
+        accepts as *const (),
+    ),
+    (
+        c"_ZN28PFS_data_lock_wait_container34accept_blocking_thread_id_event_idEyy",
+        accepts as *const (),
+    ),
+    (
+        c"_ZN28PFS_data_lock_wait_container17add_lock_wait_rowEPKcmS1_myyyPKvS1_myyyS3_",
+        add_wait as *const (),
+    ),
+];
+
+/// Puts our methods where the server's class has its own. None, if a method is not found there, or there is one more: then
+/// it is another interface.
+fn in_order(table: &CStr, methods: Methods) -> Option<Vec<*const ()>> {
+    let table = symbol(table);
+    if table.is_null() {
+        return None;
+    }
+    let there: Vec<_> = (methods.iter())
+        .map(|&(name, ours)| (symbol(name), ours))
+        .filter(|(theirs, _)| !theirs.is_null())
+        .collect();
+    // Two words before the methods: an offset, and what type it is.
+    let slots = table.cast::<*const ()>().wrapping_add(2);
+    let mut found = Vec::new();
+    for i in 0..there.len() {
+        // SAFETY: as many methods as the class has; those that it lacks leave the loop before its end.
+        let slot = unsafe { slots.add(i).read() };
+        let mut same = there.iter().filter(|(theirs, _)| *theirs == slot);
+        let ours = same.next().filter(|_| !slot.is_null())?.1;
+        if same.next().is_some() {
+            return None;
+        }
+        found.push(ours);
+    }
+    let lacks = |name: &CStr| name == CACHES_IDENTIFIERS && symbol(name).is_null();
+    let needed = methods.iter().filter(|(name, _)| !lacks(name)).count();
+    (there.len() == needed).then_some(found)
+}
+
+/// The one method that 8.0 does not have.
+const CACHES_IDENTIFIERS: &CStr =
+    c"_ZN23PFS_data_lock_container16cache_identifierE14PSI_identifierPKcmPS2_Pm";
+
+/// What is needed of the server, all of it or nothing.
+fn innodb() -> Option<&'static Innodb> {
+    static FOUND: std::sync::OnceLock<Option<Innodb>> = std::sync::OnceLock::new();
+    FOUND.get_or_init(find).as_ref()
+}
+
+fn find() -> Option<Innodb> {
+    let inspector = symbol(c"_ZTV26Innodb_data_lock_inspector");
+    let functions = [
+        c"_ZN26Innodb_data_lock_inspector25create_data_lock_iteratorEv",
+        c"_ZN26Innodb_data_lock_inspector26destroy_data_lock_iteratorEP29PSI_engine_data_lock_iterator",
+        c"_ZN25Innodb_data_lock_iterator4scanEP30PSI_server_data_lock_containerb",
+        c"_ZN26Innodb_data_lock_inspector30create_data_lock_wait_iteratorEv",
+        c"_ZN26Innodb_data_lock_inspector31destroy_data_lock_wait_iteratorEP34PSI_engine_data_lock_wait_iterator",
+        c"_ZN30Innodb_data_lock_wait_iterator4scanEP35PSI_server_data_lock_wait_container",
+    ]
+    .map(symbol);
+    if inspector.is_null() || functions.iter().any(|function| function.is_null()) {
+        return None;
+    }
+    let [create, destroy, scan, create_wait, destroy_wait, scan_wait] = functions;
+    let locks = in_order(c"_ZTV23PFS_data_lock_container", LOCK_METHODS)?;
+    let waits = in_order(c"_ZTV28PFS_data_lock_wait_container", WAIT_METHODS)?;
+    let iterators = |create: *const (), destroy: *const (), scan: *const (), methods| {
+        // SAFETY: functions of these types, as their names say. A method gets its object first, and the scan of waits
+        // takes no second argument: one more does no harm.
+        unsafe {
+            Iterators {
+                create: std::mem::transmute::<
+                    *const (),
+                    unsafe extern "C" fn(*const *const c_void) -> *mut c_void,
+                >(create),
+                destroy: std::mem::transmute::<
+                    *const (),
+                    unsafe extern "C" fn(*const *const c_void, *mut c_void),
+                >(destroy),
+                scan: std::mem::transmute::<
+                    *const (),
+                    unsafe extern "C" fn(*mut c_void, *mut Container<'_>, bool) -> bool,
+                >(scan),
+                methods,
+            }
+        }
+    };
+    Some(Innodb {
+        inspector: inspector.cast::<*const c_void>().wrapping_add(2).cast(),
+        locks: iterators(create, destroy, scan, locks),
+        waits: iterators(create_wait, destroy_wait, scan_wait, waits),
+    })
+}
+
+/// Has InnoDB tell its locks, and who waits for them.
+fn tell(sheet: &mut Sheet<'_>) {
+    let Some(innodb) = innodb() else { return };
+    let gate = GATE.lock().unwrap_or_else(PoisonError::into_inner);
+    if *gate != 0 {
+        // Waits first: of the locks, theirs are what is wanted most.
+        innodb.scan(&innodb.waits, sheet, |sheet| sheet.wants_waits());
+        innodb.scan(&innodb.locks, sheet, |sheet| sheet.wants_locks());
+    }
+}
+
+impl Innodb {
+    fn scan(
+        &self,
+        iterators: &Iterators,
+        sheet: &mut Sheet<'_>,
+        wants_more: impl Fn(&mut Sheet<'_>) -> bool,
+    ) {
+        let mut container = Container {
+            methods: iterators.methods.as_ptr(),
+            texts: Vec::new(),
+            sheet,
+        };
+        // SAFETY: InnoDB lives, because the caller holds the gate; its inspector begins with the table of its methods and
+        // reads nothing else of itself. The iterator is used by this thread alone and destroyed once.
+        unsafe {
+            let iterator = (iterators.create)(&raw const self.inspector);
+            if iterator.is_null() {
+                return;
+            }
+            while !(iterators.scan)(iterator, &raw mut container, false) {
+                container.texts.clear();
+                if !wants_more(&mut *container.sheet) {
+                    break;
+                }
+            }
+            (iterators.destroy)(&raw const self.inspector, iterator);
+        }
+    }
+}
+
+/// What InnoDB puts its locks into: a class of the server's, of which this is ours.
+#[repr(C)]
+struct Container<'a> {
+    methods: *const *const (),
+    /// Texts that the iterator had kept until it has told what it found.
+    texts: Vec<CString>,
+    sheet: *mut Sheet<'a>,
+}
+
+// The methods. **Safety**: called by InnoDB on the thread that scans, with the container that it was given, while that and
+// its sheet are there; texts are as long as it says, or C strings; NULL = none.
+
+extern "C" fn nothing(_: *mut Container<'_>) {}
+
+extern "C" fn accepts(_: *mut Container<'_>) -> bool {
+    true
+}
+
+unsafe extern "C" fn cache_string(
+    container: *mut Container<'_>,
+    string: *const c_char,
+) -> *const c_char {
+    // SAFETY: see above.
+    unsafe { keep(container, CStr::from_ptr(string).to_bytes()) }
+}
+
+unsafe extern "C" fn cache_data(
+    container: *mut Container<'_>,
+    data: *const c_char,
+    length: usize,
+) -> *const c_char {
+    // SAFETY: see above.
+    unsafe { keep(container, bytes(data, length)) }
+}
+
+unsafe extern "C" fn cache_identifier(
+    container: *mut Container<'_>,
+    _kind: c_int,
+    data: *const c_char,
+    length: usize,
+    kept: *mut *const c_char,
+    kept_length: *mut usize,
+) {
+    // SAFETY: see above; both places are writable.
+    unsafe {
+        *kept = keep(container, bytes(data, length));
+        *kept_length = length;
+    }
+}
+
+/// # Safety
+/// `at` is NULL or readable for `length` bytes as long as `'a`.
+unsafe fn bytes<'a>(at: *const c_char, length: usize) -> &'a [u8] {
+    match at.is_null() {
+        true => &[],
+        // SAFETY: the caller's promise.
+        false => unsafe { std::slice::from_raw_parts(at.cast(), length) },
+    }
+}
+
+/// Keeps bytes until what was found has been told.
+///
+/// # Safety
+/// As the methods.
+unsafe fn keep(container: *mut Container<'_>, bytes: &[u8]) -> *const c_char {
+    let mut zero = bytes.to_vec();
+    zero.push(0);
+    // SAFETY: it ends with a zero; another within, which no name has, ends it for who reads it so.
+    let text = unsafe { CString::from_vec_with_nul_unchecked(zero) };
+    let at = text.as_ptr();
+    // SAFETY: see above.
+    unsafe { (*container).texts.push(text) };
+    at
+}
+
+/// # Safety
+/// As [`bytes`].
+unsafe fn shown<'a>(at: *const c_char, length: usize) -> std::borrow::Cow<'a, str> {
+    // SAFETY: the caller's promise.
+    String::from_utf8_lossy(unsafe { bytes(at, length) })
+}
+
+/// # Safety
+/// `at` is NULL or a C string as long as `'a`.
+unsafe fn shown_c<'a>(at: *const c_char) -> std::borrow::Cow<'a, str> {
+    match at.is_null() {
+        true => "".into(),
+        // SAFETY: the caller's promise.
+        false => unsafe { CStr::from_ptr(at) }.to_string_lossy(),
+    }
+}
+
+/// A text of the server's: where it is, and its length.
+type Text = (*const c_char, usize);
+
+#[allow(clippy::too_many_arguments)]
+unsafe extern "C" fn add_lock(
+    container: *mut Container<'_>,
+    engine: *const c_char,
+    engine_length: usize,
+    id: *const c_char,
+    id_length: usize,
+    transaction: u64,
+    thread: u64,
+    event: u64,
+    schema: *const c_char,
+    schema_length: usize,
+    table: *const c_char,
+    table_length: usize,
+    partition: *const c_char,
+    partition_length: usize,
+    subpartition: *const c_char,
+    subpartition_length: usize,
+    index: *const c_char,
+    index_length: usize,
+    identity: *const c_void,
+    mode: *const c_char,
+    kind: *const c_char,
+    status: *const c_char,
+    _data: *const c_char,
+) {
+    let object: [Text; 5] = [
+        (schema, schema_length),
+        (table, table_length),
+        (partition, partition_length),
+        (subpartition, subpartition_length),
+        (index, index_length),
+    ];
+    quiet((), || {
+        // SAFETY: see above.
+        unsafe {
+            let object = object.map(|(at, length)| shown(at, length));
+            let lock = [mode, kind, status].map(|at| shown_c(at));
+            (*(*container).sheet).lock(&RowLock {
+                engine: &shown(engine, engine_length),
+                of: Party {
+                    id: &shown(id, id_length),
+                    transaction,
+                    thread,
+                    event,
+                    address: identity.addr() as u64,
+                },
+                object: object.each_ref().map(|text| &**text),
+                lock: lock.each_ref().map(|text| &**text),
+            });
+        }
+    });
+}
+
+#[allow(clippy::too_many_arguments)]
+unsafe extern "C" fn add_wait(
+    container: *mut Container<'_>,
+    engine: *const c_char,
+    engine_length: usize,
+    id: *const c_char,
+    id_length: usize,
+    transaction: u64,
+    thread: u64,
+    event: u64,
+    identity: *const c_void,
+    blocking_id: *const c_char,
+    blocking_id_length: usize,
+    blocking_transaction: u64,
+    blocking_thread: u64,
+    blocking_event: u64,
+    blocking_identity: *const c_void,
+) {
+    quiet((), || {
+        // SAFETY: see above.
+        unsafe {
+            let (id, blocking) = (shown(id, id_length), shown(blocking_id, blocking_id_length));
+            let requesting = Party {
+                id: &id,
+                transaction,
+                thread,
+                event,
+                address: identity.addr() as u64,
+            };
+            let blocking = Party {
+                id: &blocking,
+                transaction: blocking_transaction,
+                thread: blocking_thread,
+                event: blocking_event,
+                address: blocking_identity.addr() as u64,
+            };
+            (*(*container).sheet).wait(&shown(engine, engine_length), &requesting, &blocking);
+        }
+    });
+}
