@@ -32,6 +32,7 @@ mod start;
 pub mod state;
 pub mod status;
 mod stop;
+mod tls_sessions;
 mod transaction;
 pub mod variables;
 

@@ -62,10 +62,12 @@ impl Scheduler {
                     .threads_created
                     .fetch_add(1, Ordering::Relaxed);
                 let parent = tare::thread::id();
+                let asked = Instant::now();
                 thread::Builder::new()
                     .name("one_connection".into())
                     .stack_size(STACK)
                     .spawn(move || {
+                        launched(&shared, asked);
                         tare::thread::register_child(&THREAD_ONE_CONNECTION, parent);
                         one_connection(&shared, incoming);
                     })
@@ -86,6 +88,18 @@ impl Scheduler {
         if let Self::Pool(pool) = self {
             pool.stop();
         }
+    }
+}
+
+/// A thread for clients runs: counts it if that took longer than slow_launch_time, in seconds.
+fn launched(shared: &Shared, asked: Instant) {
+    let limit = shared.globals.get("slow_launch_time");
+    let limit = limit.and_then(|seconds| seconds.parse().ok());
+    if limit.is_some_and(|limit| asked.elapsed() > Duration::from_secs(limit)) {
+        shared
+            .counters
+            .slow_launches
+            .fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -191,11 +205,12 @@ impl Pool {
     }
 
     fn spawn(self: &Arc<Self>, queue: &mut Queue) -> io::Result<()> {
-        let own = self.clone();
+        let (own, asked) = (self.clone(), Instant::now());
         let handle = thread::Builder::new()
             .name("pool_worker".into())
             .stack_size(STACK)
             .spawn(move || {
+                launched(&own.shared, asked);
                 tare::thread::register(&THREAD_POOL_WORKER);
                 let created = &own.shared.counters.threads_created;
                 created.fetch_add(1, Ordering::Relaxed);

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use super::accounts::Accounts;
+use super::certificate::Told;
 use super::config::Config;
 use super::host_cache::HostCache;
 use super::keeper::Keeper;
@@ -36,6 +37,10 @@ pub struct Counters {
     pub tls_accepts: AtomicU64,
     /// See there.
     pub tls_finished: AtomicU64,
+    /// Those of them that resumed an earlier session.
+    pub tls_resumed: AtomicU64,
+    /// Threads for clients that took longer to start than slow_launch_time.
+    pub slow_launches: AtomicU64,
     /// Connection attributes that did not fit.
     pub attributes_lost: AtomicU64,
     /// The longest time that a session waited for another one's lock, in milliseconds.
@@ -67,6 +72,8 @@ pub struct Shared {
     pub accounts: Accounts,
     /// TLS, where it is offered.
     pub tls: Option<Arc<rustls::ServerConfig>>,
+    /// What SHOW STATUS tells of it.
+    pub tls_told: Option<Told>,
     /// SHOW STATUS.
     pub counters: Counters,
     /// Who came by TCP.

@@ -142,7 +142,10 @@ pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
         keeper: Arc::default(),
         globals: Arc::new(globals),
         accounts,
-        tls: certificate.map(|certificate| certificate.tls),
+        tls: certificate
+            .as_ref()
+            .map(|certificate| certificate.tls.clone()),
+        tls_told: certificate.map(|certificate| certificate.told),
         counters: Counters::default(),
         hosts: HostCache::default(),
         telemetry: Telemetry::default(),

@@ -12,6 +12,7 @@ use super::authenticate::authenticate;
 use crate::random::random;
 use crate::session::{Session, malformed};
 use crate::socket::{Socket, Stream};
+use crate::state::Encryption;
 
 /// What the server can do.
 pub const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
@@ -154,7 +155,14 @@ fn encrypt(session: &mut Session) -> Result<()> {
     stream.encrypt(config, &sent).map_err(|_| bad())?;
     counters.tls_finished.fetch_add(1, Ordering::Relaxed);
     if let Some(tls) = stream.tls() {
-        let _ = session.state.tls.set((tls.version, tls.cipher.clone()));
+        let resumed = u64::from(tls.is_resumed);
+        counters.tls_resumed.fetch_add(resumed, Ordering::Relaxed);
+        let _ = session.state.tls.set(Encryption {
+            version: tls.version,
+            cipher: tls.cipher.clone(),
+            server_name: tls.server_name.clone(),
+            is_resumed: tls.is_resumed,
+        });
     }
     tare::thread::set_connection_type(tare::thread::ConnectionType::Tls);
     Ok(())

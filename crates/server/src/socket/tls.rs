@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-use rustls::{ProtocolVersion, ServerConfig, ServerConnection};
+use rustls::{HandshakeKind, ProtocolVersion, ServerConfig, ServerConnection};
 
 use super::Stream;
 use tare::sync::PlainMutex;
@@ -17,6 +17,10 @@ pub struct Tls {
     pub version: &'static str,
     /// Cipher suite, as OpenSSL names it.
     pub cipher: String,
+    /// The server's name as the client gave it, empty = it gave none.
+    pub server_name: String,
+    /// Whether it resumed an earlier session.
+    pub is_resumed: bool,
 }
 
 impl fmt::Debug for Tls {
@@ -83,7 +87,11 @@ impl Tls {
         };
         let suite = connection.negotiated_cipher_suite();
         let cipher = suite.and_then(|suite| suite.suite().as_str().map(cipher));
+        let server_name = connection.server_name().unwrap_or_default().to_owned();
+        let is_resumed = connection.handshake_kind() == Some(HandshakeKind::Resumed);
         Ok(Self {
+            server_name,
+            is_resumed,
             connection: PlainMutex::new(connection),
             version,
             cipher: cipher.unwrap_or_default(),

@@ -22,6 +22,19 @@ use tare_mysql::date::Zone;
 use tare_mysql::series::Series;
 use tare_store::Control;
 
+/// How a connection is encrypted.
+#[derive(Debug)]
+pub struct Encryption {
+    /// The protocol, as MySQL's Ssl_version has it.
+    pub version: &'static str,
+    /// The cipher suite, as OpenSSL names it.
+    pub cipher: String,
+    /// The server's name as the client gave it, empty = it gave none.
+    pub server_name: String,
+    /// Whether it resumed an earlier session.
+    pub is_resumed: bool,
+}
+
 /// What a session knows about itself; shared with the SQL functions that tell it.
 #[derive(Debug)]
 pub struct SessionState {
@@ -29,8 +42,8 @@ pub struct SessionState {
     pub id: u64,
     globals: Arc<Globals>,
     control: Arc<Control>,
-    /// How the connection is encrypted, if it is: protocol and cipher.
-    pub tls: OnceLock<(&'static str, String)>,
+    /// How the connection is encrypted, if it is.
+    pub tls: OnceLock<Encryption>,
     account: Mutex<(String, String)>,
     matched: Mutex<(String, String, Rights)>,
     database: Mutex<Option<String>>,

@@ -7,6 +7,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::server::Named;
 use crate::shared::Shared;
+use crate::state::SessionState;
+use crate::tls_sessions::{KEPT, Sessions};
 use tare_store::metrics::PAGE_BYTES;
 
 /// Statements that this server does not have: each is refused before it is counted.
@@ -124,6 +126,8 @@ const NEVER: &[&str] = &[
     "Ssl_ctx_verify_depth",
     "Ssl_ctx_verify_mode",
     "Ssl_finished_connects",
+    // TLS sessions that are kept have no time limit of their own.
+    "Ssl_session_cache_timeouts",
     "Ssl_verify_depth",
     "Ssl_verify_mode",
     // Definitions stay as long as their database is open; there are no triggers.
@@ -194,7 +198,7 @@ pub(super) fn rename(status: &mut [Named]) {
 
 impl Shared {
     /// What 9.7 tells besides what earlier ones do.
-    pub(super) fn later_status(&self, of_session: bool) -> Vec<Named> {
+    pub(super) fn later_status(&self, session: Option<&SessionState>) -> Vec<Named> {
         let number = |(name, n): (&str, u64)| (name.to_owned(), n.to_string());
         let refused = REFUSED.split_whitespace();
         let mut status: Vec<Named> = refused
@@ -202,9 +206,10 @@ impl Shared {
             .collect();
         status.extend(NEVER.iter().map(|name| number((name, 0))));
         status.extend(named(WORDS));
-        if of_session {
+        if session.is_some() {
             status.extend(named(OF_SESSIONS));
         }
+        status.extend(self.tls_status(session));
         let setting = |name| self.globals.get(name).unwrap_or_default();
         let current = CURRENT_TLS.iter();
         status.extend(current.map(|(name, of)| ((*name).to_owned(), setting(of))));
@@ -239,8 +244,43 @@ impl Shared {
                 counters.lock_waiting.load(Relaxed),
             ),
             ("Locked_connects", counters.locked_connects.load(Relaxed)),
+            ("Slow_launch_threads", counters.slow_launches.load(Relaxed)),
         ];
         status.extend(own.map(number));
+        status
+    }
+
+    /// What TLS counts: sessions that are resumed, and the certificate.
+    fn tls_status(&self, session: Option<&SessionState>) -> Vec<Named> {
+        let told = self.tls_told.as_ref();
+        let of = |count: fn(&Sessions) -> u64| told.map_or(0, |told| count(&told.sessions));
+        let own = session.and_then(|session| session.tls.get());
+        let resumed = match session {
+            Some(_) => own.map_or(0, |tls| u64::from(tls.is_resumed)),
+            None => self.counters.tls_resumed.load(Relaxed),
+        };
+        let numbers = [
+            ("Ssl_session_cache_hits", of(|s| s.hits.load(Relaxed))),
+            ("Ssl_session_cache_misses", of(|s| s.misses.load(Relaxed))),
+            (
+                "Ssl_session_cache_overflows",
+                of(|s| s.overflows.load(Relaxed)),
+            ),
+            ("Ssl_session_cache_size", of(|_| KEPT as u64)),
+            ("Ssl_used_session_cache_entries", of(|s| s.len() as u64)),
+            ("Ssl_sessions_reused", resumed),
+        ];
+        let numbers = numbers.map(|(name, n)| (name.to_owned(), n.to_string()));
+        let mut status = Vec::from(numbers);
+        let [from, until] = told.map(|told| told.good.clone()).unwrap_or_default();
+        let mode = if told.is_some() { "SERVER" } else { "NONE" };
+        status.push(("Ssl_session_cache_mode".into(), mode.into()));
+        status.push(("Ssl_server_not_before".into(), from));
+        status.push(("Ssl_server_not_after".into(), until));
+        if session.is_some() {
+            let name = own.map(|tls| tls.server_name.clone()).unwrap_or_default();
+            status.push(("Tls_sni_server_name".into(), name));
+        }
         status
     }
 

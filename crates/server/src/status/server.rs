@@ -66,7 +66,7 @@ const FROM_METRICS: &[(&str, &str)] = &[
 /// What is so of a session: no client's connection is compressed.
 fn of_session(session: Option<&SessionState>) -> [Named; 4] {
     let tls = session.and_then(|session| session.tls.get());
-    let (version, cipher) = tls.map_or(("", ""), |(version, cipher)| (*version, cipher.as_str()));
+    let (version, cipher) = tls.map_or(("", ""), |tls| (tls.version, tls.cipher.as_str()));
     let list = tls.map_or_else(String::new, |_| ciphers());
     [
         ("Compression".into(), "OFF".into()),
@@ -128,7 +128,7 @@ impl Shared {
                 let own = of_session(None).into_iter();
                 status.extend(own.filter(|(name, _)| name.starts_with("Ssl_")));
             }
-            status.extend(self.later_status(session.is_some()));
+            status.extend(self.later_status(session));
         }
         status
     }

@@ -62,6 +62,14 @@ fn tls_is_offered_and_told() {
             let row: Option<(String, usize)> = conn.query_first(sql).expect("answered");
             assert_eq!(row, Some((text, length)));
         }
+        // A client may resume what it began; this one began anew.
+        assert_eq!(status(&mut conn, "Ssl_sessions_reused"), "0");
+        assert_eq!(status(&mut conn, "Ssl_session_cache_mode"), "SERVER");
+        assert_ne!(status(&mut conn, "Ssl_used_session_cache_entries"), "0");
+        let until = status(&mut conn, "Ssl_server_not_after");
+        assert_eq!(until, "Jan  1 00:00:00 2120 GMT");
+        // It connects to an address, and so says no name.
+        assert_eq!(status(&mut conn, "Tls_sni_server_name"), "");
         let mut plain = running.tcp("root", Some(PASSWORD)).expect("without TLS");
         assert_eq!(status(&mut plain, "Ssl_cipher"), "");
         assert_eq!(status(&mut plain, "Ssl_version"), "");
