@@ -45,6 +45,8 @@ pub struct Meta {
     pub life: Life,
     /// The type that it has from some series on, where that is another one.
     pub later: Option<(Series, &'static str)>,
+    /// Its default, without quotes.
+    pub default: Option<&'static str>,
 }
 
 impl Meta {
@@ -58,6 +60,18 @@ impl Meta {
     pub const fn later(mut self, series: Series, column_type: &'static str) -> Self {
         self.later = Some((series, column_type));
         self
+    }
+
+    /// The same column with a default.
+    pub const fn or(mut self, default: &'static str) -> Self {
+        self.default = Some(default);
+        self
+    }
+
+    /// Whether its characters are ASCII: MySQL keeps the names of hosts so since 8.0.17, when they became
+    /// longer.
+    pub fn is_ascii(&self) -> bool {
+        self.name.ends_with("HOST") && !self.column_type.ends_with("(60)")
     }
 }
 
@@ -96,6 +110,12 @@ impl<R> Column<R> {
         self
     }
 
+    /// The same column with a default.
+    pub const fn or(mut self, default: &'static str) -> Self {
+        self.meta = self.meta.or(default);
+        self
+    }
+
     /// The same column, whose strings compare byte by byte.
     pub const fn binary(mut self) -> Self {
         self.meta.binary = true;
@@ -119,6 +139,7 @@ pub const fn col<R>(
             doc,
             life: Life::ALWAYS,
             later: None,
+            default: None,
         },
         get,
     }
@@ -140,6 +161,7 @@ pub const fn null<R>(
             doc,
             life: Life::ALWAYS,
             later: None,
+            default: None,
         },
         get,
     }
@@ -157,6 +179,15 @@ pub enum Key {
 }
 
 impl Key {
+    /// The key of a summary that is not by account, user or host. Those of errors have no primary key,
+    /// because an error's number may be NULL.
+    pub const fn of_summary(columns: &'static [&'static str]) -> Self {
+        match columns[columns.len() - 1].as_bytes() {
+            b"ERROR_NUMBER" => Self::Unique(columns[0], columns),
+            _ => Self::Primary(columns),
+        }
+    }
+
     /// `PRIMARY` or the key's own name.
     pub fn name(&self) -> &'static str {
         match self {

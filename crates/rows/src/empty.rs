@@ -16,6 +16,7 @@ pub struct Empty {
     columns: &'static [&'static [Meta]],
     keys: &'static [Key],
     life: Life,
+    can_truncate: bool,
 }
 
 /// A column that would never be NULL.
@@ -28,6 +29,7 @@ pub const fn always(name: &'static str, column_type: &'static str, doc: &'static
         doc,
         life: Life::ALWAYS,
         later: None,
+        default: None,
     }
 }
 
@@ -54,6 +56,7 @@ impl Empty {
             columns,
             keys: &[],
             life: Life::ALWAYS,
+            can_truncate: false,
         }
     }
 
@@ -66,6 +69,12 @@ impl Empty {
     /// The same table, which a series was the last to have.
     pub const fn until(mut self, series: Series) -> Self {
         self.life.until = Some(series);
+        self
+    }
+
+    /// The same table, which TRUNCATE leaves as empty as it is: MySQL's statement is no error.
+    pub const fn truncate(mut self) -> Self {
+        self.can_truncate = true;
         self
     }
 
@@ -116,6 +125,9 @@ impl Table for Empty {
     }
     fn is_always_empty(&self) -> bool {
         true
+    }
+    fn can_truncate(&self) -> bool {
+        self.can_truncate
     }
     fn truncate(&self, _: &View) -> Result<(), SqlError> {
         Ok(())

@@ -14,13 +14,24 @@ pub fn engine(table: &dyn Table) -> Option<&'static str> {
 }
 
 /// The value that a column has when nothing gives one, as MySQL prints it.
-fn default_clause(meta: &Meta) -> &'static str {
+fn default_clause(meta: &Meta) -> String {
     let p = parts(meta.column_type);
-    match (meta.nullable, p.base.as_str()) {
-        (true, "timestamp") => " NULL DEFAULT NULL",
-        (true, base) if base.ends_with("text") => "",
-        (true, _) => " DEFAULT NULL",
-        (false, _) => " NOT NULL",
+    let null = if meta.nullable { "" } else { " NOT NULL" };
+    match (meta.default, meta.nullable, p.base.as_str()) {
+        (Some(default), ..) => format!("{null} DEFAULT '{default}'"),
+        (None, true, "timestamp") => " NULL DEFAULT NULL".into(),
+        (None, true, base) if base.ends_with("text") => String::new(),
+        (None, true, _) => " DEFAULT NULL".into(),
+        (None, false, _) => null.into(),
+    }
+}
+
+/// Character set and collation of a column, where they are not the table's.
+fn collation_clause(meta: &Meta) -> &'static str {
+    match parts(meta.column_type).is_text() {
+        true if meta.is_ascii() => " CHARACTER SET ascii COLLATE ascii_general_ci",
+        true if meta.binary => " CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+        _ => "",
     }
 }
 
@@ -43,7 +54,10 @@ fn key_line(key: &Key) -> String {
 /// The CREATE TABLE that MySQL would show.
 pub fn create_table(table: &dyn Table) -> String {
     let columns = table.columns();
-    let column = |c: &Meta| format!("  `{}` {}{}", c.name, c.column_type, default_clause(c));
+    let column = |c: &Meta| {
+        let (collation, default) = (collation_clause(c), default_clause(c));
+        format!("  `{}` {}{collation}{default}", c.name, c.column_type)
+    };
     let mut lines: Vec<String> = columns.iter().map(column).collect();
     lines.extend(table.keys().iter().map(key_line));
     let temporary = if engine(table).is_none() {

@@ -105,6 +105,18 @@ files! {
 /// from 9.7 on, type and nullable.
 const COLUMNS: &str = include_str!("columns.tsv");
 
+/// The columns that have a default: view, name, default. What a view computes and is never NULL has the one
+/// of its type.
+const DEFAULTS: &str = include_str!("defaults.tsv");
+
+fn default_of(view: &str, column: &str) -> Option<&'static str> {
+    let mut lines = DEFAULTS.lines().map(|line| line.splitn(3, '\t'));
+    lines.find_map(|mut fields| {
+        let is_it = fields.next() == Some(view) && fields.next() == Some(column);
+        is_it.then(|| fields.next().unwrap_or_default())
+    })
+}
+
 fn columns(series: Series) -> &'static HashMap<&'static str, Vec<Meta>> {
     static ALL: [OnceLock<HashMap<&'static str, Vec<Meta>>>; Series::ALL.len()] =
         [const { OnceLock::new() }; Series::ALL.len()];
@@ -122,6 +134,7 @@ fn columns(series: Series) -> &'static HashMap<&'static str, Vec<Meta>> {
             let meta = Meta {
                 nullable: null == "YES",
                 later: (!later.is_empty()).then_some((Series::V9_7, later)),
+                default: default_of(view, name),
                 ..meta
             };
             let of = all.entry(view).or_default();

@@ -65,6 +65,7 @@ pub fn meta(name: &'static str, column_type: &'static str, doc: &'static str) ->
         doc,
         life: Life::ALWAYS,
         later: None,
+        default: None,
     }
 }
 

@@ -4,6 +4,7 @@ use super::names;
 use super::session::Session;
 use crate::result::{Rows, Text};
 use tare_mysql::error::Result;
+use tare_rows::describe::{Key, Table};
 
 fn yes(b: bool) -> Text {
     if b { "YES" } else { "NO" }.into()
@@ -56,7 +57,9 @@ pub fn columns(
     };
     if let Some(system) = names::system_table(session, database, table)? {
         for c in system.columns() {
-            add(c.name, c.column_type, c.nullable, "", None, "", "");
+            let key = key_of(system, c.name);
+            let default = c.default.map(Into::into);
+            add(c.name, c.column_type, c.nullable, key, default, "", "");
         }
         return Ok(rows);
     }
@@ -88,4 +91,20 @@ pub fn columns(
         );
     }
     Ok(rows)
+}
+
+/// Key of a column of a system table.
+fn key_of(table: &dyn Table, column: &str) -> &'static str {
+    let of = |key: &&Key| key.columns().contains(&column);
+    match table.keys().iter().find(of) {
+        Some(Key::Primary(_)) => "PRI",
+        _ => {
+            let begins = |key: &&Key| key.columns().first() == Some(&column);
+            match table.keys().iter().find(begins) {
+                Some(Key::Unique(_, [_])) => "UNI",
+                Some(_) => "MUL",
+                None => "",
+            }
+        }
+    }
 }

@@ -186,16 +186,19 @@ fn catalog_row(database: &Database, table: &dyn Table, i: usize, meta: &Meta) ->
         .is_some_and(|u| u.columns.contains(&meta.name));
     Row {
         schema: database.name.clone(),
-        collation: if meta.binary {
-            "utf8mb4_bin".into()
-        } else {
-            database.collation.clone()
+        collation: match (meta.is_ascii(), meta.binary) {
+            (true, _) => "ascii_general_ci".into(),
+            (_, true) => "utf8mb4_bin".into(),
+            _ => database.collation.clone(),
         },
-        charset: database.charset.clone(),
+        charset: match meta.is_ascii() {
+            true => "ascii".into(),
+            false => database.charset.clone(),
+        },
         table: table.name().into(),
         name: meta.name.into(),
         position: i as u32 + 1,
-        default: None,
+        default: meta.default.map(Into::into),
         nullable: meta.nullable,
         column_type: meta.column_type.into(),
         parts: types::parts(meta.column_type),

@@ -22,30 +22,35 @@ const ACTORS: &[Column<Rule>] = &[
     col("HOST", "char(60)", "The host, or % for any.", |r: &Rule| {
         (&*r.actor.host).into()
     })
-    .later(Series::V9_7, "char(255)"),
+    .later(Series::V9_7, "char(255)")
+    .or("%"),
     col("USER", "char(32)", "The user, or % for any.", |r: &Rule| {
         (&*r.actor.user).into()
     })
-    .binary(),
+    .binary()
+    .or("%"),
     col(
         "ROLE",
         "char(32)",
         "Always NULL, as in MySQL.",
         |r: &Rule| (&*r.actor.role).into(),
     )
-    .binary(),
+    .binary()
+    .or("%"),
     col(
         "ENABLED",
         YES_NO,
         "Whether new foreground threads are instrumented; can be updated.",
-        |r| Cell::yes_no(r.actor.enabled),
-    ),
+        |r: &Rule| Cell::yes_no(r.actor.enabled),
+    )
+    .or("YES"),
     col(
         "HISTORY",
         YES_NO,
         "Whether events of new threads go to the history tables; can be updated.",
-        |r| Cell::yes_no(r.actor.history),
-    ),
+        |r: &Rule| Cell::yes_no(r.actor.history),
+    )
+    .or("YES"),
 ];
 
 static SETUP_ACTORS: Spec<Rule> = Spec::new(

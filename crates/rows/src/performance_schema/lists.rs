@@ -62,7 +62,7 @@ macro_rules! summaries {
             &[$($of),*],
             |view, filter| view.snapshot.$rows(By::Global, filter),
         )
-        .keys(&[Key::Primary(&[$key])])
+        .keys(&[Key::of_summary(&[$key])])
         .filters(&[$key])
         .expect($each)
         .truncate(|view| view.snapshot.$truncate(By::Global));
@@ -74,7 +74,7 @@ macro_rules! summaries {
             &[&by_thread(), $($of),*],
             |view, filter| view.snapshot.$rows(By::Thread, filter),
         )
-        .keys(&[Key::Primary(&["THREAD_ID", $key])])
+        .keys(&[Key::of_summary(&["THREAD_ID", $key])])
         .filters(&["THREAD_ID", $key])
         .expect(500 * $each)
         .truncate(|view| view.snapshot.$truncate(By::Thread));

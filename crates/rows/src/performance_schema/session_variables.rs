@@ -114,7 +114,8 @@ static VARIABLES_INFO: Spec<VariableInfo> = Spec::new(
             "enum('COMPILED','GLOBAL','SERVER','EXPLICIT','EXTRA','USER','LOGIN','COMMAND_LINE','PERSISTED','DYNAMIC')",
             "COMPILED for the default, DYNAMIC if it was set at run time, and so on.",
             |r: &VariableInfo| r.source.into(),
-        ),
+        )
+        .or("COMPILED"),
         null(
             "VARIABLE_PATH",
             "varchar(1024)",

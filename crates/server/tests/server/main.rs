@@ -19,6 +19,7 @@ mod columns;
 mod constructs;
 mod depth;
 mod dialect;
+mod explain;
 mod fair;
 mod foreign;
 mod kill;
