@@ -14,6 +14,7 @@ pub mod grammar;
 pub mod hint;
 mod join;
 mod long;
+pub mod lookup;
 mod mode;
 pub mod name;
 pub mod names;

@@ -2,6 +2,7 @@
 
 use sqlparser::ast::Expr;
 
+use crate::lookup::Lookup;
 use crate::plan::Sql;
 use tare_mysql::variable::Scope;
 
@@ -191,6 +192,7 @@ pub enum What {
     Plugins,
     /// What this server never has any of.
     Absent(Absent),
-    /// EXPLAIN of SQLite's text for a statement.
-    Explain(Box<Sql>, Format),
+    /// EXPLAIN of SQLite's text for a statement, and what it asks of a table of performance_schema
+    /// where it is about nothing else.
+    Explain(Box<Sql>, Format, Option<Box<Lookup>>),
 }

@@ -10,7 +10,7 @@ use crate::ddl::{Ddl, Doubles, TableName};
 use crate::plan::{Action, Change};
 use crate::rewrite::{Rewriter, change_of, insert_table};
 use crate::schema::Schema;
-use crate::{Mode, call, near};
+use crate::{Mode, call, lookup, near};
 
 /// A statement's text, and the session that it is read for.
 pub(super) struct Around<'a> {
@@ -30,7 +30,7 @@ impl Around<'_> {
         match &mut action {
             Action::Rows(sql) | Action::Write(sql, _) => sql.names = names,
             Action::Show(show) => {
-                if let What::Explain(sql, _) = &mut show.what {
+                if let What::Explain(sql, ..) = &mut show.what {
                     sql.names = names;
                 }
             }
@@ -121,12 +121,13 @@ impl Around<'_> {
     }
 
     fn explain(&mut self, statement: Statement, format: Format) -> Result<Action> {
+        let lookup = lookup::of(&statement, self.database, self.schema).map(Box::new);
         let (Action::Rows(mut sql) | Action::Write(mut sql, _)) = self.statement(statement)? else {
             return Err(near("EXPLAIN"));
         };
         sql.text = format!("EXPLAIN QUERY PLAN {}", sql.text);
         Ok(Action::Show(Box::new(Show {
-            what: What::Explain(Box::new(sql), format),
+            what: What::Explain(Box::new(sql), format, lookup),
             filter: Filter::None,
             full: false,
         })))

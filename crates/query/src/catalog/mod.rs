@@ -26,6 +26,7 @@ use tare_rows::{merged, registry};
 
 use self::state::State;
 use self::vtab::CatalogTable;
+pub use self::vtab::take_lookups;
 
 /// Something a statement wants to do to a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -42,6 +42,20 @@ pub(super) struct CatalogCursor {
     eof: bool,
 }
 
+/// The end of a plan that MySQL answers by a key.
+const LOOKUP: char = 'L';
+
+thread_local! {
+    /// Scans of this thread that MySQL answers by a key, since they were last taken.
+    static LOOKUPS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// How many scans of system tables this thread has begun that a key answers, since it was last asked: what
+/// Handler_read_key counts.
+pub fn take_lookups() -> u64 {
+    LOOKUPS.take()
+}
+
 /// What of a WHERE a scan is told, by the place of its column in the table's `filters` or `ranges`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Term {
@@ -158,8 +172,11 @@ unsafe impl<'vtab> VTab<'vtab> for CatalogTable {
                 Term::Bound(..) => 3.0,
             };
         }
-        // What is read is told behind the terms.
+        // What is read is told behind the terms, and whether MySQL looks it up by a key.
         plan.push_str(&format!("/{:x}", info.col_used()));
+        if self.is_lookup(info) {
+            plan.push(LOOKUP);
+        }
         // A plan that had to leave out a filter is the dearer one.
         let cost = if unusable && chosen.is_empty() {
             rows * 10.0
@@ -189,6 +206,18 @@ impl CreateVTab<'_> for CatalogTable {
 }
 
 impl CatalogTable {
+    /// Whether the first column of one of the table's keys is compared for equality.
+    fn is_lookup(&self, info: &IndexInfo) -> bool {
+        info.constraints().any(|constraint| {
+            let column = usize::try_from(constraint.column()).ok();
+            let name = column.and_then(|c| self.columns.get(c)).map(|m| m.name);
+            let mut keys = self.table.keys().iter();
+            constraint.is_usable()
+                && constraint.operator() == IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ
+                && keys.any(|key| key.columns().first().copied() == name)
+        })
+    }
+
     fn denied(&self, command: &str) -> Error {
         let who = self.state.source().session();
         let table = self.table.name();
@@ -303,9 +332,15 @@ impl UpdateVTab<'_> for CatalogTable {
 unsafe impl VTabCursor for CatalogCursor {
     fn filter(&mut self, _num: c_int, plan: Option<&str>, args: &Filters<'_>) -> Result<()> {
         let mut filter = Filter::all();
-        let (terms, used) = plan
-            .and_then(|plan| plan.split_once('/'))
+        let plan = plan.unwrap_or_default();
+        let looked_up = plan.strip_suffix(LOOKUP);
+        let (terms, used) = looked_up
+            .unwrap_or(plan)
+            .split_once('/')
             .unwrap_or_default();
+        if looked_up.is_some() {
+            LOOKUPS.set(LOOKUPS.get() + 1);
+        }
         for (i, letter) in terms.bytes().enumerate() {
             let value = || Ok::<_, Error>(operand(args.get::<Value>(i)?));
             match Term::read(letter) {

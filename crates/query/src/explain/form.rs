@@ -26,7 +26,7 @@ pub(super) fn table(steps: &[Step]) -> Rows {
     for step in steps {
         let count = match step.kind {
             Some("const" | "eq_ref") => Some(1i64),
-            _ => None,
+            _ => step.rows.map(|rows| rows as i64),
         };
         rows.push([
             step.id.into(),
@@ -34,15 +34,15 @@ pub(super) fn table(steps: &[Step]) -> Rows {
             step.table.as_deref().into(),
             None::<String>.into(),
             step.kind.into(),
+            step.possible.as_deref().into(),
             step.key.as_deref().into(),
-            step.key.as_deref().into(),
-            None::<String>.into(),
+            step.key_bytes.map(|bytes| bytes.to_string()).into(),
             step.reference.as_deref().into(),
             count.into(),
             Text(
                 step.table
                     .as_ref()
-                    .map_or(Value::Null, |_| Value::Real(100.0)),
+                    .map_or(Value::Null, |_| Value::Real(step.filtered)),
             ),
             Some(step.extra.join("; ")).filter(|e| !e.is_empty()).into(),
         ]);
@@ -61,7 +61,7 @@ pub(super) fn table(steps: &[Step]) -> Rows {
 pub(super) fn json(steps: &[Step]) -> String {
     use serde_json::json;
     let one = |step: &Step| match &step.table {
-        None => json!({"message": "No tables used"}),
+        None => json!({"message": step.extra.first().copied().unwrap_or("No tables used")}),
         Some(table) => {
             let mut of = serde_json::Map::new();
             of.insert("table_name".into(), table.as_str().into());

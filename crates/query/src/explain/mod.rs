@@ -1,17 +1,21 @@
 //! EXPLAIN: SQLite's plan in MySQL's columns.
 
 mod form;
+mod lookup;
 mod steps;
 
 use rusqlite::Connection;
 use tare_dialect::admin::Format;
+use tare_dialect::lookup::Lookup;
 use tare_dialect::plan::Sql;
 use tare_mysql::error::Result;
 use tare_store::stack;
 
-use self::form::{json, table, tree};
+use self::form::{json, table as table_of, tree};
 use self::steps::steps;
+use crate::programs;
 use crate::result::Rows;
+use crate::show::Session;
 use crate::system::refused;
 
 /// A line of EXPLAIN QUERY PLAN.
@@ -46,7 +50,7 @@ pub fn lines(db: &Connection, sql: &Sql) -> Result<Vec<Line>> {
 /// The result of EXPLAIN.
 pub fn explained(lines: &[Line], format: Format) -> Rows {
     match format {
-        Format::Traditional => table(&steps(lines)),
+        Format::Traditional => table_of(&steps(lines)),
         Format::Json => {
             let mut rows = Rows::new(&["EXPLAIN"]);
             rows.push([json(&steps(lines)).into()]);
@@ -58,4 +62,37 @@ pub fn explained(lines: &[Line], format: Format) -> Rows {
             rows
         }
     }
+}
+
+/// EXPLAIN of a SELECT on one table of performance_schema. FORMAT=TREE has SQLite's plan.
+///
+/// # Errors
+/// Those of the statement itself.
+pub fn looked_up(
+    session: &mut dyn Session,
+    sql: &Sql,
+    lookup: &Lookup,
+    format: Format,
+) -> Result<Rows> {
+    // What SQLite refuses is refused here, too.
+    let lines = session.query_plan(sql)?;
+    let Some(table) = programs::table(session.programs(), &lookup.schema, &lookup.table) else {
+        return Ok(explained(&lines, format));
+    };
+    let (schema, name) = (table.schema(), table.name());
+    let called = &lookup.name;
+    let mut exists = |conditions: &str| {
+        let query =
+            format!("SELECT 1 FROM `{schema}`.`{name}` AS `{called}` WHERE {conditions} LIMIT 1");
+        Ok(!session.select(&query, &[])?.rows.is_empty())
+    };
+    let steps = [lookup::step(table, lookup, &mut exists)?];
+    Ok(match format {
+        Format::Json => {
+            let mut rows = Rows::new(&["EXPLAIN"]);
+            rows.push([json(&steps).into()]);
+            rows
+        }
+        _ => table_of(&steps),
+    })
 }

@@ -3,15 +3,37 @@
 use super::Line;
 
 /// A row of EXPLAIN.
-#[derive(Default)]
 pub(super) struct Step {
     pub(super) id: Option<i64>,
     pub(super) select_type: &'static str,
     pub(super) table: Option<String>,
     pub(super) kind: Option<&'static str>,
+    pub(super) possible: Option<String>,
     pub(super) key: Option<String>,
+    pub(super) key_bytes: Option<u64>,
     pub(super) reference: Option<String>,
+    pub(super) rows: Option<u64>,
+    /// The share of the rows that conditions leave, in percent.
+    pub(super) filtered: f64,
     pub(super) extra: Vec<&'static str>,
+}
+
+impl Default for Step {
+    fn default() -> Self {
+        Self {
+            id: None,
+            select_type: "",
+            table: None,
+            kind: None,
+            possible: None,
+            key: None,
+            key_bytes: None,
+            reference: None,
+            rows: None,
+            filtered: 100.0,
+            extra: Vec::new(),
+        }
+    }
 }
 
 /// What `SEARCH t USING INDEX i (a=?)` says.
@@ -69,6 +91,7 @@ fn access(text: &str) -> Option<Step> {
     Some(Step {
         table: Some(table.to_owned()),
         kind: Some(kind),
+        possible: key.clone().filter(|_| !is_virtual),
         key: key.filter(|_| !is_virtual),
         reference: (equal && !is_virtual)
             .then(|| vec!["const"; bounds.matches("=?").count().max(1)].join(",")),

@@ -18,7 +18,7 @@ pub use self::session::{PROCESSES, Session, Warning};
 use crate::explain;
 use crate::filter::filtered;
 use crate::result::Rows;
-use tare_dialect::admin::{Filter, Show, What};
+use tare_dialect::admin::{Filter, Format, Show, What};
 use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SqlError};
 
@@ -100,6 +100,11 @@ fn made(session: &mut dyn Session, show: &Show) -> Result<Rows> {
             &[],
         ),
         What::Absent(absent) => Ok(absent::rows(*absent)),
-        What::Explain(sql, format) => Ok(explain::explained(&session.query_plan(sql)?, *format)),
+        What::Explain(sql, format, lookup) => {
+            if let (Some(lookup), true) = (lookup, *format != Format::Tree) {
+                return explain::looked_up(session, sql, lookup, *format);
+            }
+            Ok(explain::explained(&session.query_plan(sql)?, *format))
+        }
     }
 }

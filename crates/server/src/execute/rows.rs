@@ -18,6 +18,7 @@ use tare_mysql::wire::packets::put_packet;
 use tare_mysql::wire::reply;
 use tare_mysql::wire::types::wire_in;
 use tare_mysql::wire::value::{put_binary_row, put_text};
+use tare_query::catalog::take_lookups;
 use tare_query::rows::{Sink, each_row};
 use tare_store::{Cursor, StatementId};
 
@@ -122,7 +123,14 @@ fn send(
         rows: 0,
         start: 0,
     };
+    // What the server itself asked for is not the statement's.
+    take_lookups();
     let sent = each_row(&mut cursor, sql, types, &known, &mut sink);
+    let lookups = take_lookups();
+    if lookups > 0 {
+        let status = session.registration.status();
+        status.add(Counter::HandlerReadKey, lookups);
+    }
     let (scanned, sorts) = cursor.scan_status();
     let rows = *sent.as_ref().unwrap_or(&0);
     session.tally.sent = rows;

@@ -1,6 +1,83 @@
-//! What system tables are described with.
+//! EXPLAIN of statements on tables of performance_schema: the keys that MySQL's optimizer takes. And what its
+//! own test suites showed beside that to be otherwise here.
 
-use super::support::{Running, rows};
+use super::support::{Running, errno, exec, one, rows};
+
+/// type, possible_keys, key, key_len, ref, filtered and Extra.
+fn explained(conn: &mut mysql::Conn, of: &str) -> String {
+    let row = rows(conn, &format!("EXPLAIN SELECT COUNT(*) FROM {of}")).remove(0);
+    [4, 5, 6, 7, 8, 10, 11].map(|at| row[at].as_str()).join(" ")
+}
+
+#[test]
+fn a_key_of_a_system_table_is_told_as_mysql_tells_it() {
+    let running = Running::start();
+    let mut conn = running.root();
+    exec(&mut conn, "USE performance_schema");
+    for (of, told) in [
+        (
+            "accounts WHERE USER = 'root'",
+            "ref ACCOUNT ACCOUNT 129 const 100.00 NULL",
+        ),
+        (
+            "accounts WHERE USER > 'root'",
+            "ALL ACCOUNT NULL NULL NULL 33.33 Using where",
+        ),
+        (
+            "accounts WHERE USER = 'root' AND HOST = 'localhost'",
+            "const ACCOUNT ACCOUNT 385 const,const 100.00 NULL",
+        ),
+        (
+            "accounts a WHERE a.USER = 'root' AND a.HOST < 'b'",
+            "ref ACCOUNT ACCOUNT 129 const 33.33 Using where",
+        ),
+        (
+            "accounts WHERE USER = 'nobody' AND HOST = 'nowhere'",
+            "NULL NULL NULL NULL NULL NULL no matching row in const table",
+        ),
+        // A text that is compared with a bigint, or an enum, is looked up and tested again.
+        (
+            "events_waits_history WHERE THREAD_ID = 'none'",
+            "ref PRIMARY PRIMARY 8 const 100.00 Using where",
+        ),
+        (
+            "setup_objects WHERE OBJECT_TYPE = 'TABLE'",
+            "ref OBJECT OBJECT 1 const 100.00 Using where",
+        ),
+        (
+            "threads WHERE PROCESSLIST_USER = 'root' AND PROCESSLIST_HOST = 'localhost'",
+            "ref PROCESSLIST_ACCOUNT,PROCESSLIST_HOST PROCESSLIST_ACCOUNT 389 const,const 100.00 NULL",
+        ),
+        (
+            "threads WHERE NAME LIKE 'thread/sql/%'",
+            "ALL NAME NULL NULL NULL 11.11 Using where",
+        ),
+        ("threads", "ALL NULL NULL NULL NULL 100.00 NULL"),
+    ] {
+        assert_eq!(explained(&mut conn, of), told, "{of}");
+    }
+    // What cannot run is not explained.
+    assert_eq!(
+        errno(&mut conn, "EXPLAIN SELECT nothing FROM threads"),
+        1054
+    );
+}
+
+#[test]
+fn a_lookup_in_a_system_table_counts_as_a_read_by_key() {
+    let running = Running::start();
+    let mut conn = running.root();
+    let counted = "SELECT VARIABLE_VALUE FROM performance_schema.session_status \
+                   WHERE VARIABLE_NAME LIKE 'Handler_read_key'";
+    let read = |conn: &mut mysql::Conn, sql: &str| {
+        let before: u64 = one(conn, counted).parse().expect("a number");
+        exec(conn, sql);
+        one(conn, counted).parse::<u64>().expect("a number") - before
+    };
+    let by_key = "SELECT * FROM performance_schema.threads WHERE THREAD_ID = 1";
+    let whole = "SELECT * FROM performance_schema.threads WHERE TYPE = 'FOREGROUND'";
+    assert_eq!((read(&mut conn, by_key), read(&mut conn, whole)), (1, 0));
+}
 
 #[test]
 fn system_tables_are_described_with_defaults_keys_and_collations() {
