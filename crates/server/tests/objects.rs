@@ -264,7 +264,7 @@ fn wrong_rules_are_refused() {
         let sql = format!("INSERT INTO performance_schema.setup_objects VALUES ({values})");
         r.execute(&sql).map_err(|e| e.code)
     };
-    assert_eq!(insert("'TABLE', 'mysql', '%', 'YES', 'YES'"), Err(1062));
+    assert_eq!(insert("'TABLE', 'mysql', '%', 'YES', 'YES'"), Err(1022));
     assert_eq!(insert("'VIEW', 'mysql', '%', 'YES', 'YES'"), Err(1265));
     assert_eq!(insert("'TABLE', 'a', '%', 'MAYBE', 'YES'"), Err(1265));
     let long = "x".repeat(65);

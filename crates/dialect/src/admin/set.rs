@@ -134,6 +134,13 @@ fn value(parser: &mut Parser<'_>) -> Result<Option<Expr>> {
             && !w.starts_with('@')
             && !matches!(parser.peek_nth_token(1).token, Token::LParen)
             && !matches!(
+                (
+                    parser.peek_nth_token(1).token,
+                    parser.peek_nth_token(3).token
+                ),
+                (Token::Period, Token::LParen)
+            )
+            && !matches!(
                 w,
                 "NULL" | "TRUE" | "FALSE" | "NOT" | "CASE" | "BINARY" | "CAST"
             ) =>

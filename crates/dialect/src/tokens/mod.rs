@@ -338,6 +338,13 @@ fn parameters(tokens: &mut [TokenWithSpan], mode: Mode) -> Result<usize> {
             Token::Word(w) => after_operand = w.keyword == Keyword::NoKeyword,
             _ => after_operand = false,
         }
+        // MySQL's name is SQLite's parameter, unless it stands in quotes.
+        if let Token::Word(word) = &mut token.token
+            && word.quote_style.is_none()
+            && word.value.starts_with('$')
+        {
+            word.quote_style = Some('`');
+        }
         if let Token::Placeholder(name) = &mut token.token {
             if name != "?" {
                 return Err(near(&token.token));

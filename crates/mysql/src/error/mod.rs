@@ -102,6 +102,14 @@ impl SqlError {
         Self::new(1317, "Query execution was interrupted")
     }
 
+    /// 1022: a table of Performance Schema has a row with this key.
+    pub fn duplicate_key(table: &str) -> Self {
+        Self::new(
+            1022,
+            format!("Can't write; duplicate key in table '{table}'"),
+        )
+    }
+
     /// 1030: the files of a database.
     pub fn storage(what: impl std::fmt::Display) -> Self {
         Self::new(1030, format!("Got error '{what}' from storage engine"))

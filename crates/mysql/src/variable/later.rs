@@ -92,6 +92,7 @@ pub static CHANGED: &[Variable] = &[
     number("max_prepared_stmt_count", Global, "16382", "0", "4194304"),
     number("optimizer_max_subgraph_pairs", Both, "100000", "1", "2147483647"),
     switch("partial_revokes", Global, "OFF"),
+    switch("performance_schema_show_processlist", Global, "OFF"),
     switch("persist_sensitive_variables_in_plaintext", Fixed, "ON"),
     switch("print_identified_with_as_hex", Both, "OFF"),
     text("protocol_compression_algorithms", Global, "uncompressed"),

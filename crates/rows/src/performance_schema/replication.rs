@@ -289,6 +289,7 @@ static BINARY_LOG_TRANSACTION_COMPRESSION_STATS: Empty = Empty::new(
         maybe("LAST_TRANSACTION_TIMESTAMP", "timestamp(6)", "When it was written."),
     ]],
 )
+.truncate()
 .since(V9_7);
 
 /// The tables of this file.

@@ -4,6 +4,7 @@ use tare_mysql::error::SqlError;
 
 use crate::describe::{Column, Key, Rows, Spec, Table, col, null};
 use crate::filter::Filter;
+use crate::server::StatusBy;
 use crate::source::Variable;
 use crate::view::View;
 use tare_mysql::variable::Scope;
@@ -73,7 +74,18 @@ static GLOBAL_STATUS: Spec<Variable> = Spec::new(
 )
 .keys(KEYS)
 .filters(&["VARIABLE_NAME"])
-.expect(200);
+.expect(200)
+.truncate(|view| {
+    for by in [
+        StatusBy::Thread,
+        StatusBy::Account,
+        StatusBy::User,
+        StatusBy::Host,
+    ] {
+        view.source.truncate_status(by);
+    }
+    Ok(())
+});
 
 static SESSION_STATUS: Spec<Variable> = Spec::new(
     "performance_schema",

@@ -29,9 +29,7 @@ fn switches(changes: &[Change]) -> Result<(Option<bool>, Option<bool>), SqlError
 
 fn refused(error: ActorError) -> SqlError {
     match error {
-        ActorError::Duplicate(name) => {
-            SqlError::new(1062, format!("Duplicate entry '{name}' for key 'PRIMARY'"))
-        }
+        ActorError::Duplicate(_) => SqlError::duplicate_key("setup_actors"),
         ActorError::Full(_) => SqlError::new(1114, "The table 'setup_actors' is full"),
         ActorError::Write(error) => SqlError::internal(error),
     }

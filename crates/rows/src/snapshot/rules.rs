@@ -11,11 +11,9 @@ use crate::describe::Change;
 /// The longest schema and object name, in characters.
 const LONGEST: usize = 64;
 
-fn refused(error: WriteError, name: String) -> SqlError {
+fn refused(error: WriteError) -> SqlError {
     match error {
-        WriteError::Duplicate => {
-            SqlError::new(1062, format!("Duplicate entry '{name}' for key 'OBJECT'"))
-        }
+        WriteError::Duplicate => SqlError::duplicate_key("setup_objects"),
         WriteError::Full { .. } => SqlError::new(1114, "The table 'setup_objects' is full"),
         error => SqlError::internal(error),
     }
@@ -54,7 +52,7 @@ impl Snapshot {
         let (enabled, timed) = (switch("ENABLED")?, switch("TIMED")?);
         host.segment
             .add_rule(kind, &schema, &object, enabled, timed)
-            .map_err(|error| refused(error, format!("{}-{schema}-{object}", kind.text())))
+            .map_err(refused)
     }
 
     /// UPDATE setup_objects.

@@ -10,7 +10,9 @@ use tare_dialect::plan::Sql;
 use tare_mysql::date::now_utc;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
-use tare_mysql::table::TableDef;
+use tare_mysql::series::Series;
+use tare_mysql::table::{ColumnDef, TableDef};
+use tare_mysql::types;
 use tare_store::connection::quote;
 use tare_store::tables::{META, ToSqlite};
 
@@ -49,8 +51,21 @@ pub fn create(session: &mut Session, name: &TableName, def: &TableDef) -> Result
     for sql in def.to_sqlite(&name.database, &name.table) {
         session.connections.own()?.batch(&sql)?;
     }
-    remember(session, &name.database, def)
+    remember(session, &name.database, def)?;
+    let digits = |column: &ColumnDef| {
+        let parts = types::parts(&column.column_type);
+        matches!(parts.base.as_str(), "float" | "double") && parts.fixed().is_some()
+    };
+    if session.shared.config.series >= Series::V9_7 {
+        for _ in def.columns.iter().filter(|column| digits(column)) {
+            session.state.warnings.add("Warning", 1681, DIGITS);
+        }
+    }
+    Ok(())
 }
+
+/// MySQL says so since 8.0.17.
+const DIGITS: &str = "Specifying number of digits for floating point data types is deprecated and will be removed in a future release.";
 
 /// Writes a table's definition down.
 pub fn remember(session: &mut Session, database: &str, def: &TableDef) -> Result<()> {

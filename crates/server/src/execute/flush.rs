@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use crate::session::Session;
 use crate::status::By;
 use tare_mysql::error::Result;
+use tare_mysql::series::Series;
 
 /// FLUSH of what is named, in capitals.
 pub fn flush(session: &Session, what: &[String]) -> Result<()> {
@@ -19,6 +20,10 @@ pub fn flush(session: &Session, what: &[String]) -> Result<()> {
         registry.flush_peak();
         let now = session.shared.started.elapsed().as_secs();
         counters.flushed_status.store(now, Ordering::Relaxed);
+    }
+    if has("PRIVILEGES") && session.shared.config.series >= Series::V9_7 {
+        let text = "'FLUSH PRIVILEGES' is deprecated and will be removed in a future release.";
+        session.state.warnings.add("Warning", 1681, text);
     }
     if has("HOSTS") {
         session.shared.hosts.flush();

@@ -4,6 +4,8 @@ use crate::session::Session;
 use crate::transaction;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
+use tare_query::programs;
+use tare_sys::Sys;
 
 /// Locks the databases of tables (database, table, for writing); what was locked before is not any
 /// more.
@@ -17,7 +19,12 @@ pub fn lock(session: &mut Session, tables: &[(String, String, bool)]) -> Result<
             true => current.clone().ok_or_else(SqlError::no_database)?,
             false => database.clone(),
         };
-        if database.eq_ignore_ascii_case("performance_schema") {
+        let changes = || {
+            let table = programs::table(Sys::of(session.shared.config.series), &database, table);
+            table.is_some_and(|table| table.update().is_some())
+        };
+        // Nobody is kept from a table that can be changed: what it shows is not of this session alone.
+        if database.eq_ignore_ascii_case("performance_schema") && !changes() {
             let (user, host) = session.state.user_host();
             return Err(SqlError::command_denied(
                 "SELECT, LOCK TABLES",

@@ -55,6 +55,10 @@ pub static ACCEPTED: &[(&str, &str)] = &[
     ),
     ("net_read_timeout", "mysqldump, Connector/J"),
     ("net_write_timeout", "mysqldump, Connector/J"),
+    (
+        "performance_schema_show_processlist",
+        "whoever wants no lock for SHOW PROCESSLIST, which takes none either way",
+    ),
     ("sql_notes", "dumps"),
     ("sql_safe_updates", "mysql --safe-updates"),
     (

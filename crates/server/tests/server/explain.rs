@@ -109,3 +109,39 @@ fn system_tables_are_described_with_defaults_keys_and_collations() {
     );
     assert_eq!(key[0][3], "UNI");
 }
+
+#[test]
+fn what_mysqls_suites_say_holds() {
+    let running = Running::start();
+    let mut conn = running.root();
+    // MySQL's own client asks this when it connects, and reads no rows.
+    assert_eq!(errno(&mut conn, "select $$"), 1054);
+    assert_eq!(errno(&mut conn, "select $a"), 1054);
+    for allowed in [
+        "LOCK TABLES performance_schema.setup_consumers WRITE",
+        "UNLOCK TABLES",
+        "TRUNCATE performance_schema.global_status",
+        "TRUNCATE performance_schema.binary_log_transaction_compression_stats",
+        "SET @saved = @@performance_schema_show_processlist",
+        "SET GLOBAL performance_schema_show_processlist = ON",
+        "SET SESSION sql_mode = sys.list_drop(@@sql_mode, 'NO_ZERO_DATE')",
+    ] {
+        exec(&mut conn, allowed);
+    }
+    assert!(!one(&mut conn, "SELECT @@sql_mode").contains("NO_ZERO_DATE"));
+    let denied = "LOCK TABLES performance_schema.accounts READ";
+    assert_eq!(errno(&mut conn, denied), 1142);
+    let twice = "INSERT INTO performance_schema.setup_actors VALUES ('%', '%', '%', 'YES', 'YES')";
+    assert_eq!(errno(&mut conn, twice), 1022);
+    assert_eq!(
+        one(&mut conn, "SELECT sys.ps_is_thread_instrumented(NULL)"),
+        "NULL"
+    );
+    exec(&mut conn, "FLUSH PRIVILEGES");
+    assert_eq!(rows(&mut conn, "SHOW WARNINGS")[0][1], "1681");
+    exec(&mut conn, "CREATE DATABASE d");
+    exec(&mut conn, "CREATE TABLE d.t (a DOUBLE(7,6), b DOUBLE)");
+    let warned = rows(&mut conn, "SHOW WARNINGS");
+    assert_eq!(warned.len(), 1);
+    assert_eq!(warned[0][..2], ["Warning", "1681"]);
+}

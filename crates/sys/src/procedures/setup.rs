@@ -272,7 +272,7 @@ impl Call<'_> {
         }
         self.select("SELECT @@performance_schema AS performance_schema_enabled")?;
         self.select(&format!(
-            "SELECT CONCAT('''', USER, '''@''', HOST, '''') AS {state}_users, HISTORY AS history \
+            "SELECT CONCAT('''', USER, '''@''', HOST, '''') AS {state}_users \
              FROM performance_schema.setup_actors WHERE ENABLED = '{yes}' ORDER BY USER, HOST"
         ))?;
         self.select(&format!(
