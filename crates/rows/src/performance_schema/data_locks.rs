@@ -10,7 +10,7 @@ use crate::empty::{Empty, always, maybe};
 static DATA_LOCKS: Spec<RowLock> = Spec::new(
     "performance_schema",
     "data_locks",
-    "Row locks of a MySQL 8.0 or 9.7 behind the door. Empty otherwise: SQLite locks whole databases, and metadata_locks shows who holds a lock.",
+    "Row locks of a MySQL 9.7 behind the door. Empty otherwise: SQLite locks whole databases, and metadata_locks shows who holds a lock.",
     &[&[
         col("ENGINE", "varchar(32)", "The storage engine.", |r: &RowLock| (&*r.engine).into()),
         col("ENGINE_LOCK_ID", "varchar(128)", "The engine's name for the lock.", |r| (&*r.of.id).into()),
@@ -41,7 +41,7 @@ static DATA_LOCKS: Spec<RowLock> = Spec::new(
 static DATA_LOCK_WAITS: Spec<RowLockWait> = Spec::new(
     "performance_schema",
     "data_lock_waits",
-    "Waits for row locks, of a MySQL 8.0 or 9.7 behind the door. Empty otherwise: SQLite has no row locks.",
+    "Waits for row locks, of a MySQL 9.7 behind the door. Empty otherwise: SQLite has no row locks.",
     &[&[
         col("ENGINE", "varchar(32)", "The storage engine.", |r: &RowLockWait| (&*r.engine).into()),
         col("REQUESTING_ENGINE_LOCK_ID", "varchar(128)", "The lock of who waits.", |r| (&*r.requesting.id).into()),

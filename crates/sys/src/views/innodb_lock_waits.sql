@@ -1,4 +1,4 @@
--- Transactions that wait for a row lock, and the transactions that block them, of a MySQL 8.0 or 9.7 behind the door. Empty otherwise: SQLite has no row locks.
+-- Transactions that wait for a row lock, and the transactions that block them, of a MySQL 9.7 behind the door. Empty otherwise: SQLite has no row locks.
 -- statement: waiting_query blocking_query
 SELECT
   r.trx_wait_started AS wait_started,
