@@ -1,0 +1,138 @@
+//! The tests of a suite, as their packages have them.
+
+use std::path::{Path, PathBuf};
+
+use crate::support::finish;
+
+/// Where MySQL's tests and programs are: fetched, unless they are there.
+pub fn home() -> PathBuf {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/suites");
+    let done = finish(&mut std::process::Command::new(script));
+    assert_eq!(done.code, Some(0), "scripts/suites: {done:?}");
+    done.stdout.lines().last().expect("it says where").into()
+}
+
+/// One test.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// `perfschema` or `sysschema`.
+    pub suite: String,
+    pub name: String,
+    /// Directory of the suite.
+    pub directory: PathBuf,
+    /// Options that its server is started with.
+    pub options: Vec<String>,
+}
+
+impl Case {
+    /// As the list of what is open names it.
+    pub fn key(&self) -> String {
+        format!("{}.{}", self.suite, self.name)
+    }
+
+    pub fn test(&self) -> PathBuf {
+        self.directory.join("t").join(format!("{}.test", self.name))
+    }
+
+    /// What the server that the suite belongs to answered.
+    pub fn result(&self) -> PathBuf {
+        self.directory
+            .join("r")
+            .join(format!("{}.result", self.name))
+    }
+
+    /// The text of the test and, after it, of each file of its suite that it reads. Files that all suites
+    /// share mention much that a test does not use.
+    pub fn text(&self) -> String {
+        let mut text = read(&self.test());
+        let mut seen: Vec<PathBuf> = Vec::new();
+        let mut from = 0;
+        while from < text.len() {
+            let until = text[from..].find('\n').map_or(text.len(), |n| from + n + 1);
+            let named = sourced(&text[from..until]);
+            from = until;
+            let Some(path) = named.and_then(|name| self.find(&name)) else {
+                continue;
+            };
+            if !seen.contains(&path) {
+                text.push('\n');
+                text.push_str(&read(&path));
+                seen.push(path);
+            }
+        }
+        text
+    }
+
+    /// A file that a test sources, if it is the suite's.
+    fn find(&self, name: &str) -> Option<PathBuf> {
+        let name = Path::new(name).file_name()?;
+        let path = self.directory.join("include").join(name);
+        path.exists().then_some(path)
+    }
+}
+
+/// What a line sources.
+fn sourced(line: &str) -> Option<String> {
+    let line = line.trim().trim_start_matches("--").trim_start();
+    let rest = line
+        .strip_prefix("source ")
+        .or_else(|| line.strip_prefix("SOURCE "))?;
+    Some(rest.trim().trim_end_matches(';').trim().to_owned())
+}
+
+/// Test files have bytes that are no UTF-8.
+fn read(path: &Path) -> String {
+    let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Words of an option file, quotes taken off.
+fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let (mut word, mut quote, mut any) = (String::new(), None, false);
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        for c in line.chars().chain([' ']) {
+            match (c, quote) {
+                (c, Some(q)) if c == q => quote = None,
+                ('\'' | '"', None) => (quote, any) = (Some(c), true),
+                (' ' | '\t', None) => {
+                    if any || !word.is_empty() {
+                        words.push(std::mem::take(&mut word));
+                    }
+                    any = false;
+                }
+                _ => word.push(c),
+            }
+        }
+    }
+    words
+}
+
+/// All tests of a suite, by name.
+pub fn of(home: &Path, suite: &str) -> Vec<Case> {
+    let directory = home.join("tests/suite").join(suite);
+    let mut cases = Vec::new();
+    let entries = std::fs::read_dir(directory.join("t"))
+        .unwrap_or_else(|e| panic!("{}: {e}", directory.display()));
+    for entry in entries {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|e| e != "test") {
+            continue;
+        }
+        let name = path.file_stem().expect("a name").to_string_lossy();
+        let options = ["-master.opt", ".opt"].map(|end| directory.join(format!("t/{name}{end}")));
+        let options = options
+            .iter()
+            .filter(|path| path.exists())
+            .flat_map(|path| words(&read(path)));
+        cases.push(Case {
+            suite: suite.to_owned(),
+            name: name.into_owned(),
+            options: options.collect(),
+            directory: directory.clone(),
+        });
+    }
+    cases.sort_by(|a, b| a.name.cmp(&b.name));
+    assert!(!cases.is_empty(), "no tests in {}", directory.display());
+    cases
+}

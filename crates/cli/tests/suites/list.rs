@@ -1,0 +1,38 @@
+//! `open-*.tsv`: eligible tests that do not pass, each with its class and the reason.
+//!
+//! ```text
+//! perfschema.name<TAB>class<TAB>One sentence that says why.
+//! ```
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What a test that does not pass is put down to.
+pub const CLASSES: [(&str, &str); 3] = [
+    (
+        "server",
+        "about a part of mysqld that Tare has not, such as stored programs, InnoDB or logs",
+    ),
+    ("design", "Tare answers otherwise on purpose"),
+    ("gap", "Tare should answer as MySQL, and does not yet"),
+];
+
+/// The class of each test of a list; panics where a line is none.
+pub fn read(path: &Path) -> BTreeMap<String, String> {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let mut entries = BTreeMap::new();
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [key, class, reason] = fields[..] else {
+            panic!("{}: {line:?} is not: test, class, reason", path.display());
+        };
+        assert!(
+            CLASSES.iter().any(|(name, _)| *name == class),
+            "{key}: there is no class {class}"
+        );
+        assert!(!reason.trim().is_empty(), "{key}: no reason");
+        let former = entries.insert(key.to_owned(), class.to_owned());
+        assert!(former.is_none(), "{key} stands twice");
+    }
+    entries
+}

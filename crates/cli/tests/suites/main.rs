@@ -1,0 +1,164 @@
+//! MySQL 9.7's own tests of Performance Schema and of schema sys, run against `tare serve` by the
+//! program that their authors run them with, and compared with the answers that they recorded.
+//! `scripts/suites` fetches them.
+//!
+//! Every test that is eligible passes, or is in `open.tsv` with its class and the reason. One that is listed and passes
+//! fails until it is taken out, so the list only shrinks.
+//!
+//! ```text
+//! TARE_SUITES_ONLY=ddl_     only tests whose name, as SUITE.TEST, has this
+//! TARE_SUITES_ON=stock      on the server that they were written for: what the runner itself can run
+//! ```
+//!
+//! What mysqltest said of each test is left in target/suites/said.
+
+mod cases;
+mod list;
+mod needs;
+mod relay;
+mod run;
+#[path = "../support/servers.rs"]
+mod servers;
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use cases::Case;
+use needs::Need;
+use run::{Host, Outcome};
+
+fn host() -> Host {
+    match std::env::var("TARE_SUITES_ON").as_deref() {
+        Ok("stock") => Host::Stock,
+        Ok(other) => panic!("TARE_SUITES_ON is stock, or not set; it is {other}"),
+        Err(_) => Host::Tare,
+    }
+}
+
+/// The tests of both suites that are to be run, and how many need what.
+fn eligible(home: &Path, wanted: impl Fn(&Case) -> bool) -> (Vec<Case>, BTreeMap<Need, usize>) {
+    let mut needs = BTreeMap::new();
+    let mut run = Vec::new();
+    let all = ["perfschema", "sysschema"]
+        .iter()
+        .flat_map(|suite| cases::of(home, suite));
+    for case in all.filter(|case| wanted(case)) {
+        match needs::of(&case) {
+            Some(need) => *needs.entry(need).or_default() += 1,
+            None => run.push(case),
+        }
+    }
+    (run, needs)
+}
+
+/// Runs them all, as many at a time as there are processors.
+fn outcomes(host: Host, home: &Path, cases: &[Case]) -> BTreeMap<String, Outcome> {
+    let next = AtomicUsize::new(0);
+    let outcomes = Mutex::new(BTreeMap::new());
+    let kept = kept(host);
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let outcome = run::run(host, home, case);
+                    keep(&kept, case, &outcome);
+                    outcomes
+                        .lock()
+                        .expect("no worker panicked")
+                        .insert(case.key(), outcome);
+                }
+            });
+        }
+    });
+    outcomes.into_inner().expect("no worker panicked")
+}
+
+/// Where it is left what mysqltest said.
+fn kept(host: Host) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/suites/said");
+    let kept = root.join(format!("{host:?}"));
+    std::fs::create_dir_all(&kept).expect("a folder for what is said");
+    kept
+}
+
+fn keep(kept: &Path, case: &Case, outcome: &Outcome) {
+    let path = |end: &str| kept.join(format!("{}.{end}", case.key()));
+    for end in ["failed", "skipped"] {
+        let _ = std::fs::remove_file(path(end));
+    }
+    let (end, said) = match outcome {
+        Outcome::Passed => return,
+        Outcome::Failed(said) => ("failed", said),
+        Outcome::Skipped(said) => ("skipped", said),
+    };
+    std::fs::write(path(end), said).expect("what is said can be kept");
+}
+
+/// Runs a suite and compares with its list.
+fn check(wanted: impl Fn(&Case) -> bool) {
+    let only = std::env::var("TARE_SUITES_ONLY").unwrap_or_default();
+    let home = cases::home();
+    let host = host();
+    let (cases, needs) = eligible(&home, |case| wanted(case) && case.key().contains(&only));
+    let outcomes = outcomes(host, &home, &cases);
+    let passed = outcomes.values().filter(|o| **o == Outcome::Passed).count();
+    let left_out: usize = needs.values().sum();
+    let mut told = format!("{} tests, of which {left_out} need", cases.len() + left_out);
+    for (need, count) in &needs {
+        let _ = write!(told, " {need} ({count}),");
+    }
+    println!(
+        "{told} and {} are eligible; {passed} pass ({:.1} %)",
+        cases.len(),
+        100.0 * passed as f64 / cases.len().max(1) as f64
+    );
+    if host == Host::Stock {
+        return;
+    }
+    let complaints = complaints(&cases, &outcomes);
+    assert!(
+        complaints.is_empty(),
+        "{complaints}what was said is in {}",
+        kept(host).display()
+    );
+}
+
+/// What contradicts the list.
+fn complaints(cases: &[Case], outcomes: &BTreeMap<String, Outcome>) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suites/open.tsv");
+    let list = list::read(&path);
+    let mut complaints = String::new();
+    let all = std::env::var_os("TARE_SUITES_ONLY").is_none();
+    for key in list
+        .keys()
+        .filter(|key| all && !outcomes.contains_key(*key))
+    {
+        let _ = writeln!(complaints, "{key} is listed, and no eligible test");
+    }
+    for case in cases {
+        let key = case.key();
+        let complaint = match (&outcomes[&key], list.get(&key)) {
+            (Outcome::Passed, Some(_)) => "passes, and is listed as open".to_owned(),
+            (Outcome::Passed, None) | (_, Some(_)) => continue,
+            (Outcome::Failed(said) | Outcome::Skipped(said), None) => {
+                let end: Vec<&str> = said.lines().rev().take(12).collect();
+                let end: Vec<&str> = end.into_iter().rev().collect();
+                format!("does not pass, and is not listed:\n{}", end.join("\n"))
+            }
+        };
+        let _ = writeln!(complaints, "{key} {complaint}");
+    }
+    complaints
+}
+
+#[test]
+#[ignore = "takes some ten minutes, and fetches the suites: make test-long runs it"]
+fn mysqls_own_tests_pass_or_are_listed() {
+    check(|_| true);
+}
