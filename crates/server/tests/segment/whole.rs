@@ -136,9 +136,10 @@ fn a_saved_segment_answers_every_table_and_changes_none() {
             assert!(error.message.contains("has ended"), "{error}");
             for table in registry::all(Default::default())
                 .iter()
-                .filter(|table| table.can_truncate())
+                .filter(|table| table.can_truncate() && !table.is_always_empty())
                 // What the server tells of itself is not in the segment.
-                .filter(|t| t.name() != "host_cache" && !t.name().starts_with("status_by_"))
+                .filter(|t| !["host_cache", "global_status"].contains(&t.name()))
+                .filter(|t| !t.name().starts_with("status_by_"))
             {
                 let refused = saved.truncate(table.schema(), table.name());
                 assert!(matches!(refused, Some(Err(_))), "{}", table.name());
