@@ -18,8 +18,10 @@ use crate::observe::{Observed, Product, Trouble};
 
 /// A thread whose last statement was the execution of a prepared one, and that has no digest: MySQL before 9
 /// counts those in prepared_statements_instances alone.
-const WITHOUT_DIGEST: &str = "SELECT 1 FROM performance_schema.events_statements_current \
-     WHERE EVENT_NAME = 'statement/com/Execute' AND DIGEST IS NULL LIMIT 1";
+const WITHOUT_DIGEST: &str = "SELECT 1 FROM performance_schema.events_statements_history \
+     WHERE EVENT_NAME = 'statement/com/Execute' AND DIGEST IS NULL \
+     UNION ALL SELECT 1 FROM performance_schema.events_statements_current \
+     WHERE EVENT_NAME = 'statement/com/Execute' AND DIGEST IS NULL AND END_EVENT_ID IS NOT NULL LIMIT 1";
 
 /// MariaDB never has digests of them, and keeps no current statements by default.
 const OF_MARIADB: &str = "SELECT 1 FROM performance_schema.events_statements_summary_global_by_event_name \
