@@ -13,6 +13,18 @@ pub mod class {
     pub struct Class;
 }
 
+pub mod source {
+    /// Where a lock is taken: nobody asks.
+    #[derive(Debug)]
+    pub struct Source;
+
+    impl Source {
+        pub fn here() -> Self {
+            Self
+        }
+    }
+}
+
 /// What lock_api asks of a lock, without the constant that loom's atomics cannot be.
 pub mod lock_api {
     #[derive(Debug)]
@@ -79,6 +91,8 @@ pub mod sync {
     }
 
     pub mod point {
+        use crate::source::Source;
+
         /// How a lock is taken.
         #[derive(Clone, Copy, Debug)]
         pub enum LockMode {
@@ -91,6 +105,7 @@ pub mod sync {
             fn take(
                 &self,
                 _: LockMode,
+                _: Source,
                 quick: impl Fn() -> bool,
                 slow: impl FnOnce() -> bool,
             ) -> bool {
