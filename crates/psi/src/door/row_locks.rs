@@ -16,6 +16,8 @@
 //! later.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::mem::MaybeUninit;
+use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
@@ -155,23 +157,44 @@ const WAIT_METHODS: &[(&CStr, *const ())] = &[
     ),
 ];
 
-/// Puts our methods where the server's class has its own. None, if a method is not found there, or there is one more: then
-/// it is another interface.
-fn in_order(table: &CStr, methods: Methods) -> Option<Vec<*const ()>> {
-    let table = symbol(table);
-    if table.is_null() {
+/// The methods of a class whose table the server exports, as many as that is long. None where there is no such table.
+fn methods_of(table: &CStr) -> Option<&'static [*const ()]> {
+    /// dladdr1(3): has it tell the symbol, and with it the length.
+    const SYMBOL_ENTRY: c_int = 1;
+    /// Two words before the methods: an offset, and what type it is.
+    const BEFORE: usize = 2;
+    let at = symbol(table);
+    let (mut info, mut entry) = (MaybeUninit::<libc::Dl_info>::uninit(), ptr::null_mut());
+    // SAFETY: both places are writable; an address of nothing loaded is answered with 0.
+    let found =
+        unsafe { libc::dladdr1(at.cast(), info.as_mut_ptr(), &raw mut entry, SYMBOL_ENTRY) };
+    if at.is_null() || found == 0 || entry.is_null() {
         return None;
     }
+    // SAFETY: filled, because it was found.
+    let (info, entry) = unsafe { (info.assume_init(), &*entry.cast::<libc::Elf64_Sym>()) };
+    let words = usize::try_from(entry.st_size).ok()? / size_of::<*const ()>();
+    if info.dli_saddr.cast_const().cast() != at || words < BEFORE {
+        return None;
+    }
+    // SAFETY: so many words are the symbol's, a constant of the server, which stays loaded.
+    let table = unsafe { std::slice::from_raw_parts(at.cast::<*const ()>(), words) };
+    table.get(BEFORE..)
+}
+
+/// Puts our methods where the server's class has its own. None, if a method is not found there, or the class has one more:
+/// then it is another interface.
+fn in_order(table: &CStr, methods: Methods) -> Option<Vec<*const ()>> {
+    let slots = methods_of(table)?;
     let there: Vec<_> = (methods.iter())
         .map(|&(name, ours)| (symbol(name), ours))
         .collect();
-    // Two words before the methods: an offset, and what type it is.
-    let slots = table.cast::<*const ()>().wrapping_add(2);
+    if slots.len() != there.len() {
+        return None;
+    }
     let mut found = Vec::new();
-    for i in 0..there.len() {
-        // SAFETY: as many methods as the class has; those that it lacks leave the loop before its end.
-        let slot = unsafe { slots.add(i).read() };
-        let mut same = there.iter().filter(|(theirs, _)| *theirs == slot);
+    for slot in slots {
+        let mut same = there.iter().filter(|(theirs, _)| theirs == slot);
         let ours = same.next().filter(|_| !slot.is_null())?.1;
         if same.next().is_some() {
             return None;
