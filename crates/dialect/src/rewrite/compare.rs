@@ -3,14 +3,18 @@
 //! What is a table's column stays as it is, so that its indexes serve.
 
 use mysql_common::constants::ColumnType;
-use sqlparser::ast::{BinaryOperator, DataType, Expr, GroupByExpr, Select, SelectItem, Value};
+use sqlparser::ast::{
+    BinaryOperator, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr,
+    Select, SelectItem, UnaryOperator, Value,
+};
 use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
 
 use super::Rewriter;
 use super::exact::compare::is_comparison;
 use super::exact::plan::exact_text;
 use super::rewriter::Conversion;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::name::last_name;
 use crate::{node, types};
 
 /// What is known of an operand.
@@ -188,6 +192,98 @@ impl Rewriter<'_> {
         }
     }
 
+    /// Compares texts that are asked whether they are true with 0, as MySQL does. SQLite would read a number out of
+    /// 64 MiB of digits without looking up.
+    pub(super) fn truths(&mut self, expr: &mut Expr) {
+        let asked: Vec<&mut Expr> = match expr {
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::And | BinaryOperator::Or,
+                right,
+            } => vec![left, right],
+            Expr::UnaryOp {
+                op: UnaryOperator::Not | UnaryOperator::BangNot,
+                expr,
+            }
+            | Expr::IsTrue(expr)
+            | Expr::IsNotTrue(expr)
+            | Expr::IsFalse(expr)
+            | Expr::IsNotFalse(expr) => vec![expr],
+            Expr::Case {
+                operand: None,
+                conditions,
+                ..
+            } => conditions
+                .iter_mut()
+                .map(|when| &mut when.condition)
+                .collect(),
+            Expr::Function(f) if last_name(&f.name).eq_ignore_ascii_case("if") => match &mut f.args
+            {
+                FunctionArguments::List(list) => match list.args.first_mut() {
+                    Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(first))) => vec![first],
+                    _ => return,
+                },
+                _ => return,
+            },
+            _ => return,
+        };
+        asked.into_iter().for_each(|expr| self.truth(expr));
+    }
+
+    /// The same of one expression.
+    pub(super) fn truth(&mut self, expr: &mut Expr) {
+        if self.side(expr).is(types::is_text) {
+            let zero = || node::number(0);
+            node::replace(expr, |e| {
+                node::nested(node::binary(node::nested(e), BinaryOperator::NotEq, zero()))
+            });
+        }
+    }
+
+    /// `CASE a WHEN b` where they are of several kinds: MySQL compares each pair in its own way, as `CASE WHEN a =
+    /// b` does. That asks for the operand again, so a long one is refused.
+    pub(super) fn search(&mut self, expr: &mut Expr) -> Result<()> {
+        let Expr::Case {
+            operand,
+            conditions,
+            ..
+        } = expr
+        else {
+            return Ok(());
+        };
+        let Some(with) = operand else {
+            return Ok(());
+        };
+        let of = self.kind(with);
+        let others = conditions.iter().map(|when| &when.condition);
+        let mut others = others.filter_map(|other| self.kind(other));
+        if of.is_none() || others.all(|other| Some(other) == of) {
+            return Ok(());
+        }
+        if !is_short(with) {
+            return Err(Error::unsupported(
+                "CASE of a long expression, WHEN it is of another type",
+            ));
+        }
+        let with = node::nested(node::take(with));
+        *operand = None;
+        for when in conditions {
+            let equals =
+                |other| node::binary(with.clone(), BinaryOperator::Eq, node::nested(other));
+            node::replace(&mut when.condition, equals);
+        }
+        Ok(())
+    }
+
+    /// Whether an expression is a number or not, as far as that is known.
+    fn kind(&mut self, expr: &Expr) -> Option<bool> {
+        let side = self.side(expr);
+        match side.is(types::is_number) {
+            true => Some(true),
+            false => (side.is(types::is_text) || side.is(types::is_temporal)).then_some(false),
+        }
+    }
+
     /// Makes the operands of a comparison comparable. Before its parts are rewritten.
     pub(super) fn compare(&mut self, expr: &mut Expr) -> Result<()> {
         let mut later = Vec::new();
@@ -327,6 +423,18 @@ impl Rewriter<'_> {
         } else if !a.stored && !a.bytes && !a.is(types::is_number) {
             without_case(expr);
         }
+    }
+}
+
+/// Whether an expression may be written several times: a chain of them stays as long as its text is.
+fn is_short(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_short(inner),
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_) => true,
+        Expr::Function(f) => {
+            !f.to_string().to_ascii_uppercase().contains("CASE") && f.to_string().len() <= 256
+        }
+        _ => false,
     }
 }
 

@@ -118,7 +118,8 @@ impl VisitorMut for Rewriter<'_> {
         }
         self.raw += usize::from(is_raw(expr));
         self.number_members(expr);
-        if let Err(error) = self.compare(expr) {
+        self.truths(expr);
+        if let Err(error) = self.search(expr).and_then(|()| self.compare(expr)) {
             return ControlFlow::Break(error);
         }
         self.enter_exact(expr);

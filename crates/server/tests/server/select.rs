@@ -29,6 +29,16 @@ fn rows_are_mysqls() {
     let running = Running::start();
     let mut conn = filled(&running);
     for (sql, expected) in [
+        // Each WHEN is compared as `=` would.
+        (
+            "SELECT CASE '1' WHEN 1 THEN 'x' END, CASE 1 WHEN '1' THEN 'x' END, CASE '1x' WHEN 1 THEN 'x' END, \
+             CASE 0 WHEN 'a' THEN 'x' END, CASE 2 WHEN '1' THEN 'x' WHEN 2 THEN 'y' END, CASE 'a' WHEN 'A' THEN 'x' END",
+            "x|x|x|x|y|x",
+        ),
+        (
+            "SELECT CASE n WHEN '5' THEN 'five' WHEN 7 THEN 'seven' ELSE 'none' END FROM t ORDER BY id",
+            "five none seven",
+        ),
         // Numbers: their kinds and digits.
         (
             "SELECT 1/3, 1/3*3, 10/4, 1.5*2, 1.50+1, 2.5 % 2, 0.1+0.2",

@@ -83,6 +83,12 @@ impl Rewriter<'_> {
             .take()
             .is_some_and(|m| m.straight_join);
         select.optimizer_hints.clear();
+        for condition in [&mut select.selection, &mut select.having]
+            .into_iter()
+            .flatten()
+        {
+            self.truth(condition);
+        }
         if matches!(select.distinct, Some(Distinct::All)) {
             select.distinct = None;
         }
