@@ -69,7 +69,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         }))
     }),
     own("format_bytes", 1, 1, Text, |ctx| {
-        opt(real(ctx, 0).map(|x| {
+        opt(said(ctx).map(|x| {
             let units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
             let mut x = x;
             let mut unit = 0;
@@ -77,15 +77,14 @@ pub(crate) static FUNCTIONS: &[Function] = &[
                 x /= 1024.0;
                 unit += 1;
             }
-            if unit == 0 {
-                format!("{x:4} {}", units[0])
-            } else {
-                format!("{x:.2} {}", units[unit])
+            match unit {
+                0 => format!("{:4} {}", x as i64, units[0]),
+                _ => in_units(x, units[unit]),
             }
         }))
     }),
     own("format_pico_time", 1, 1, Text, |ctx| {
-        opt(real(ctx, 0).map(|x| {
+        opt(said(ctx).map(|x| {
             let units = [
                 (864e14, "d"),
                 (36e14, "h"),
@@ -96,8 +95,8 @@ pub(crate) static FUNCTIONS: &[Function] = &[
                 (1e3, "ns"),
             ];
             match units.iter().find(|(size, _)| x.abs() >= *size) {
-                Some((size, unit)) => format!("{:.2} {unit}", x / size),
-                None => format!("{x} ps"),
+                Some((size, unit)) => in_units(x / size, unit),
+                None => format!("{:3} ps", x as i64),
             }
         }))
     }),
@@ -118,6 +117,28 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         opt(int(ctx, 0).map(|n| format!("{n:o}")))
     }),
 ];
+
+/// A number that is for people to read, with a warning where a text is not all of one.
+fn said(ctx: &Call<'_>) -> Option<f64> {
+    if let ValueRef::Text(t) = ctx.get_raw(0)
+        && !Number::of(t).is_all()
+    {
+        ctx.session.truncated("DOUBLE", t);
+    }
+    real(ctx, 0)
+}
+
+/// So many of a unit; what is very large with its power of ten.
+fn in_units(x: f64, unit: &str) -> String {
+    if x.abs() < 1e5 {
+        return format!("{x:.2} {unit}");
+    }
+    let written = format!("{x:.2e}");
+    match written.split_once('e') {
+        Some((digits, power)) => format!("{digits}e+{power:0>2} {unit}"),
+        None => format!("{written} {unit}"),
+    }
+}
 
 /// What the dialect writes.
 pub(crate) static HELPERS: &[Helper] = &[

@@ -59,6 +59,10 @@ pub static ACCEPTED: &[(&str, &str)] = &[
         "performance_schema_show_processlist",
         "whoever wants no lock for SHOW PROCESSLIST, which takes none either way",
     ),
+    (
+        "sql_log_bin",
+        "mysqldump of a server with GTIDs; there is no binary log either way",
+    ),
     ("sql_notes", "dumps"),
     ("sql_safe_updates", "mysql --safe-updates"),
     (

@@ -95,6 +95,16 @@ fn expressions() {
             "SELECT JSON_EXTRACT('{\"a\": [1, 2]}', '$.a[1]'), FORMAT_BYTES(2048), FORMAT_PICO_TIME(1500)",
             "2|2.00 KiB|1.50 ns",
         ),
+        (
+            "SELECT FORMAT_BYTES(1), FORMAT_BYTES(-118059162071741143500099), FORMAT_BYTES(POW(2,400)), \
+             FORMAT_PICO_TIME(0), FORMAT_PICO_TIME(8.64e21)",
+            "   1 bytes|-1.02e+05 EiB|2.24e+102 EiB|  0 ps|1.00e+05 d",
+        ),
+        (
+            "SELECT PS_THREAD_ID(CONNECTION_ID()) = PS_CURRENT_THREAD_ID(), PS_THREAD_ID(NULL), PS_THREAD_ID(-7), \
+             sys.ps_thread_id(NULL) = PS_CURRENT_THREAD_ID()",
+            "1|NULL|NULL|1",
+        ),
         ("SELECT 1 FROM DUAL WHERE 1", "1"),
     ] {
         assert_eq!(one(&mut conn, sql), expected, "{sql}");

@@ -11,6 +11,7 @@ use sqlparser::ast::{
 use super::Rewriter;
 use crate::name::{ident, last_name};
 use crate::near;
+use crate::node;
 
 impl Rewriter<'_> {
     /// Puts a view's query in the place of its name. After its parts have been rewritten: the query
@@ -53,8 +54,10 @@ impl Rewriter<'_> {
             kind: "FUNCTION",
             name: format!("{schema}.{name}"),
         };
+        let is_native = call.name.0.len() == 1 && name.eq_ignore_ascii_case("ps_thread_id");
         let found = match call.name.0.as_slice() {
             [_] => match self.database {
+                _ if is_native => self.names.schema.routine(&name),
                 Some(database) if database.eq_ignore_ascii_case("sys") => {
                     self.names.schema.routine(&name)
                 }
@@ -85,6 +88,10 @@ impl Rewriter<'_> {
             _ => Vec::new(),
         };
         let arguments = arguments.into_iter().map(|argument| match argument {
+            // Of MySQL's own, NULL is no connection; of schema sys, the client's.
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) if is_native => {
+                Ok(node::call("ifnull", vec![e, node::number(-1)]))
+            }
             FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) => Ok(e),
             other => Err(near(other)),
         });
