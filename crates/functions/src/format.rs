@@ -49,26 +49,11 @@ fn formatted(ctx: &Call<'_>) -> Answer {
 
 /// STR_TO_DATE: reads a text by a pattern.
 fn parse(value: &str, pattern: &str) -> Option<String> {
-    let pattern = pattern
-        .replace("%T", "%H:%i:%S")
-        .replace("%r", "%h:%i:%S %p");
     let mut reading = Reading {
         rest: value,
         ..Reading::default()
     };
-    let mut chars = pattern.chars();
-    while let Some(c) = chars.next() {
-        if watch::may_cut(1) {
-            return None;
-        }
-        if c.is_whitespace() {
-            reading.rest = reading.rest.trim_start();
-        } else if c == '%' {
-            reading.part(chars.next()?)?;
-        } else {
-            reading.rest = reading.rest.strip_prefix(c)?;
-        }
-    }
+    reading.pattern(pattern)?;
     reading.text()
 }
 
@@ -93,6 +78,24 @@ struct Reading<'t> {
 }
 
 impl Reading<'_> {
+    /// Reads what a pattern says; `None` where the text is another one.
+    fn pattern(&mut self, pattern: &str) -> Option<()> {
+        let mut chars = pattern.chars();
+        while let Some(c) = chars.next() {
+            if watch::may_cut(1) {
+                return None;
+            }
+            if c.is_whitespace() {
+                self.rest = self.rest.trim_start();
+            } else if c == '%' {
+                self.part(chars.next()?)?;
+            } else {
+                self.rest = self.rest.strip_prefix(c)?;
+            }
+        }
+        Some(())
+    }
+
     /// Reads the part that a letter behind `%` stands for; `None` where the text has no such part.
     fn part(&mut self, letter: char) -> Option<()> {
         match letter {
@@ -129,6 +132,8 @@ impl Reading<'_> {
                 });
                 self.rest = &self.rest[2..];
             }
+            'T' => return self.pattern("%H:%i:%S"),
+            'r' => return self.pattern("%h:%i:%S %p"),
             '%' => self.rest = self.rest.strip_prefix('%')?,
             _ => return None,
         }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use tare_mysql::watch;
 use uuid::Uuid;
 
+use crate::call::told;
 use crate::prelude::*;
 
 /// By name.
@@ -33,10 +35,13 @@ fn set(ctx: &Call<'_>, i: usize) -> rusqlite::Result<Option<Set>> {
     };
     match Set::parse(&written) {
         Some(set) => Ok(Some(set)),
-        None => Err(raise(SqlError::new(
-            1772,
-            format!("Malformed GTID set specification '{written}'."),
-        ))),
+        None => {
+            let written = told(written.as_bytes());
+            Err(raise(SqlError::new(
+                1772,
+                format!("Malformed GTID set specification '{written}'."),
+            )))
+        }
     }
 }
 
@@ -44,6 +49,9 @@ impl Set {
     fn parse(written: &str) -> Option<Self> {
         let mut set = Self::default();
         for part in written.split(',').map(str::trim).filter(|p| !p.is_empty()) {
+            if watch::may_cut(part.len()) {
+                return None;
+            }
             let mut fields = part.split(':').map(str::trim);
             let source = Uuid::try_parse(fields.next()?).ok()?;
             let intervals = set.0.entry(source).or_default();

@@ -2,7 +2,7 @@
 
 use sqlparser::ast::Expr;
 use tare_dialect::near;
-use tare_dialect::rewrite::interval;
+use tare_dialect::rewrite::{interval, opposite};
 
 use crate::prelude::*;
 
@@ -111,7 +111,7 @@ fn date_add(call: SqlCall) -> Written {
 
 /// DATE_SUB, SUBDATE.
 fn date_sub(call: SqlCall) -> Written {
-    moved_by(call, node::negative)
+    moved_by(call, opposite)
 }
 
 /// A number of days stands for an INTERVAL of them.
@@ -121,7 +121,7 @@ fn moved_by(call: SqlCall, sign: fn(Expr) -> Expr) -> Written {
         Expr::Interval(by) => interval(by).ok_or_else(|| near("INTERVAL"))?,
         days => (days, "DAY".to_owned()),
     };
-    let arguments = vec![date, sign(node::nested(n)), node::text(&unit)];
+    let arguments = vec![date, sign(n), node::text(&unit)];
     Ok(node::call("tare_date_add", arguments))
 }
 

@@ -1,6 +1,7 @@
 //! A text that a function makes: it stays within what a packet takes and what its statement may take,
 //! and is made in steps between which the function looks whether its statement must end.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 
 use rusqlite::Result;
@@ -76,16 +77,38 @@ impl<'a> Made<'a> {
             room(larger)?;
             self.text.reserve_exact(larger - self.text.len());
         }
-        // Copying is as fast as memory is.
-        self.text.push_str(text);
-        self.watch.step(text.len())?;
+        self.copy(text)?;
         Ok(true)
+    }
+
+    /// The same where there is room. Copying is as fast as memory is, which may be slow where it is new.
+    fn copy(&mut self, mut text: &str) -> Result<()> {
+        while text.len() > STEP {
+            let (piece, more) = text.split_at(text.floor_char_boundary(STEP));
+            self.text.push_str(piece);
+            self.watch.step(piece.len())?;
+            text = more;
+        }
+        self.text.push_str(text);
+        self.watch.step(text.len())
     }
 
     /// What has been put in.
     pub(crate) fn value(self) -> Value {
         self.text.into()
     }
+}
+
+/// A text of its own, copied in steps.
+pub(crate) fn owned(session: &dyn Session, text: Cow<'_, str>) -> Result<String> {
+    let Cow::Borrowed(text) = text else {
+        return Ok(text.into_owned());
+    };
+    room(text.len())?;
+    let mut made = Made::new(session);
+    made.text.reserve_exact(text.len());
+    made.copy(text)?;
+    Ok(made.text)
 }
 
 impl Call<'_> {
@@ -116,6 +139,11 @@ impl Call<'_> {
 
     /// Where a text has another, from a byte on.
     pub(crate) fn find(&self, text: &str, what: &str, from: usize) -> Result<Option<usize>> {
+        if what.len() > STEP {
+            let (text, what) = (&text.as_bytes()[from..], what.as_bytes());
+            let found = self.find_long(text.len(), what.len(), |i| text[i], |i| what[i])?;
+            return Ok(found.map(|at| from + at));
+        }
         let window = STEP.max(what.len() * 2);
         let mut from = from;
         loop {
@@ -136,6 +164,13 @@ impl Call<'_> {
 impl Call<'_> {
     /// Where a text has another for the last time, before a byte.
     pub(crate) fn find_last(&self, text: &str, what: &str, to: usize) -> Result<Option<usize>> {
+        if what.len() > STEP {
+            let (text, what) = (&text.as_bytes()[..to], what.as_bytes());
+            let (last, last_of) = (to.wrapping_sub(1), what.len() - 1);
+            let found =
+                self.find_long(to, what.len(), |i| text[last - i], |i| what[last_of - i])?;
+            return Ok(found.map(|at| to - at - what.len()));
+        }
         let window = STEP.max(what.len() * 2);
         let mut to = to;
         loop {
@@ -150,6 +185,54 @@ impl Call<'_> {
             // What ends behind the window's beginning may begin before it.
             to = text.ceil_char_boundary(from + what.len().saturating_sub(1));
         }
+    }
+}
+
+impl Call<'_> {
+    /// Where bytes first are in others, both of which may be read backwards. The search of a text by a long
+    /// one begins with reading that to its end: this one looks meanwhile. It compares sums of all bytes, each
+    /// times a power of a number (Karp and Rabin), and the bytes where the sums are alike.
+    fn find_long(
+        &self,
+        len: usize,
+        of: usize,
+        byte: impl Fn(usize) -> u8,
+        sought: impl Fn(usize) -> u8,
+    ) -> Result<Option<usize>> {
+        if of > len {
+            return Ok(None);
+        }
+        const BASE: u64 = 0x0100_0000_01b3;
+        let add = |sum: u64, byte: u8| sum.wrapping_mul(BASE).wrapping_add(byte.into());
+        let watch = Watch::new(self.session);
+        let (mut here, mut there, mut power) = (0, 0, 1_u64);
+        for i in 0..of {
+            watch.step(1)?;
+            (here, there) = (add(here, byte(i)), add(there, sought(i)));
+            power = power.wrapping_mul(BASE);
+        }
+        for at in 0.. {
+            if here == there {
+                let mut differs = false;
+                for i in 0..of {
+                    watch.step(1)?;
+                    differs = byte(at + i) != sought(i);
+                    if differs {
+                        break;
+                    }
+                }
+                if !differs {
+                    return Ok(Some(at));
+                }
+            }
+            if at + of == len {
+                break;
+            }
+            watch.step(1)?;
+            let gone = power.wrapping_mul(byte(at).into());
+            here = add(here, byte(at + of)).wrapping_sub(gone);
+        }
+        Ok(None)
     }
 }
 

@@ -7,9 +7,10 @@ use crate::prelude::*;
 pub(crate) static FUNCTIONS: &[Function] = &[
     code("instr", 2, 2, Int, instr),
     own("left", 2, 2, TextOf, |ctx| {
-        opt(text(ctx, 0)
-            .zip(int(ctx, 1))
-            .map(|(s, n)| s[..offset(&s, n.max(0) as usize)].to_owned()))
+        match text(ctx, 0).zip(int(ctx, 1)) {
+            Some((s, n)) => ctx.joined([&s[..offset(&s, n.max(0) as usize)]]),
+            None => Ok(Value::Null),
+        }
     }),
     own("locate", 2, 3, Int, |ctx| {
         let from = if ctx.len() == 3 {
@@ -39,10 +40,11 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     code("ltrim", 1, 1, Text, ltrim),
     renamed("mid", 3, 3, Text, "tare_substr"),
     own("right", 2, 2, TextOf, |ctx| {
-        opt(text(ctx, 0).zip(int(ctx, 1)).map(|(s, n)| {
-            let skip = s.chars().count().saturating_sub(n.max(0) as usize);
-            s[offset(&s, skip)..].to_owned()
-        }))
+        let Some((s, n)) = text(ctx, 0).zip(int(ctx, 1)) else {
+            return Ok(Value::Null);
+        };
+        let skip = s.chars().count().saturating_sub(n.max(0) as usize);
+        ctx.joined([&s[offset(&s, skip)..]])
     }),
     own("rpad", 3, 3, Text, |ctx| padded(ctx, false)),
     code("rtrim", 1, 1, Text, rtrim),
@@ -80,8 +82,8 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             }
         }
         match found {
-            Some(at) if n > 0 => Ok(s[..at].to_owned().into()),
-            Some(at) => Ok(s[at + delimiter.len()..].to_owned().into()),
+            Some(at) if n > 0 => ctx.joined([&s[..at]]),
+            Some(at) => ctx.joined([&s[at + delimiter.len()..]]),
             None => as_text(ctx, 0),
         }
     }),
@@ -125,14 +127,14 @@ fn without_spaces(call: SqlCall, helper: &str) -> Written {
 }
 
 /// Characters `from` (1 is the first, negative counts from the end) and on, as MySQL counts them.
-fn substr(s: &str, from: i64, count: Option<i64>) -> String {
+fn substr(s: &str, from: i64, count: Option<i64>) -> &str {
     let len = s.chars().count() as i64;
     let start = if from > 0 { from - 1 } else { len + from };
     if from == 0 || start < 0 || start >= len {
-        return String::new();
+        return "";
     }
     let rest = &s[offset(s, start as usize)..];
-    rest[..offset(rest, count.unwrap_or(len).max(0) as usize)].to_owned()
+    &rest[..offset(rest, count.unwrap_or(len).max(0) as usize)]
 }
 
 /// A text without what stands at its ends.
@@ -156,7 +158,7 @@ fn trimmed(ctx: &Call<'_>, start: bool, end: bool) -> Answer {
     }
     match s.len() == all.len() {
         true => as_text(ctx, 0),
-        false => Ok(s.to_owned().into()),
+        false => ctx.joined([s]),
     }
 }
 
@@ -173,7 +175,10 @@ fn padded(ctx: &Call<'_>, left: bool) -> Answer {
             let mut made = Made::new(ctx.session);
             let mut whole = left || made.push(s)?;
             // Many characters of a short one at once.
-            let at_once = pad.repeat(STEP / pad.len().max(1) + 1);
+            let at_once = match pad.len() {
+                0..STEP => pad.repeat(STEP / pad.len().max(1) + 1).into(),
+                _ => pad,
+            };
             let each = at_once.chars().count();
             let mut filled = 0;
             while whole && filled < missing {
@@ -195,7 +200,10 @@ fn substring(ctx: &Call<'_>) -> Answer {
         return Ok(Value::Null);
     };
     if ctx.len() == 2 {
-        return Ok(substr(&s, from, None).into());
+        return ctx.joined([substr(&s, from, None)]);
     }
-    opt(int(ctx, 2).map(|n| substr(&s, from, Some(n))))
+    match int(ctx, 2) {
+        Some(n) => ctx.joined([substr(&s, from, Some(n))]),
+        None => Ok(Value::Null),
+    }
 }

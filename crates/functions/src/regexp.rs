@@ -3,6 +3,7 @@
 use regex::{Regex, RegexBuilder};
 use rusqlite::Result;
 
+use crate::made::Made;
 use crate::prelude::*;
 
 /// By name.
@@ -43,26 +44,37 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             ));
         };
         let head = &value[..value.len() - rest.len()];
-        // $1 is a group in both; a name behind $ is none in MySQL.
-        let replaced = if nth > 0 {
-            match re.find_iter(rest).nth(nth as usize - 1) {
-                Some(m) => format!("{}{new}{}", &rest[..m.start()], &rest[m.end()..]),
-                None => rest.to_owned(),
+        let mut made = Made::new(ctx.session);
+        let mut whole = made.push(head)?;
+        let mut done = 0;
+        if nth > 0 {
+            if let Some(m) = re.find_iter(rest).nth(nth as usize - 1) {
+                whole = whole && made.push(&rest[..m.start()])? && made.push(&new)?;
+                done = m.end();
             }
         } else {
-            let mut out = String::with_capacity(rest.len());
-            let mut done = 0;
             for (i, groups) in re.captures_iter(rest).enumerate() {
                 ctx.go_on_at(i)?;
                 let all = groups.get_match();
-                out.push_str(&rest[done..all.start()]);
-                groups.expand(&new, &mut out);
+                whole = whole && made.push(&rest[done..all.start()])?;
+                // $1 is a group in both; a name behind $ is none in MySQL.
+                if new.contains('$') {
+                    let mut expanded = String::new();
+                    groups.expand(&new, &mut expanded);
+                    whole = whole && made.push(&expanded)?;
+                } else {
+                    whole = whole && made.push(&new)?;
+                }
+                if !whole {
+                    break;
+                }
                 done = all.end();
             }
-            out.push_str(&rest[done..]);
-            out
-        };
-        Ok(format!("{head}{replaced}").into())
+        }
+        match whole && made.push(&rest[done..])? {
+            true => Ok(made.value()),
+            false => Ok(Value::Null),
+        }
     }),
     own("regexp_substr", 2, 5, Text, |ctx| {
         let (Some(value), Some(re)) = (text(ctx, 0), compiled(ctx, 1, Some(4))?) else {

@@ -215,3 +215,58 @@ fn a_function_that_takes_long_ends_when_its_statement_is_killed() {
         assert_eq!(found, Ok(Value::Integer(answer)), "{sql}");
     }
 }
+
+/// A text that is sought is read in steps where it is long, from either end.
+#[test]
+fn a_long_text_is_found_in_a_longer_one() {
+    let db = connection();
+    let part = |of: &str, n: usize| of.repeat(n);
+    let sought = part("ab", 1000) + "é";
+    let others = [
+        part("ab", 999) + &sought + "-" + &sought + "b",
+        sought.clone(),
+        part("ab", 5000),
+        part("ab", 10),
+        part("é", 10) + &sought,
+        sought[2..].to_owned() + &sought[..2],
+    ];
+    for text in &others {
+        let ask = |sql: &str| {
+            let found = db.query_row(sql, [text, &sought], |row| row.get::<_, String>(0));
+            found.unwrap_or_else(|e| panic!("{sql}: {e}"))
+        };
+        assert_eq!(
+            ask("SELECT tare_replace(?1, ?2, 'x')"),
+            text.replace(&sought, "x")
+        );
+        let before = text
+            .split_once(&sought)
+            .map_or(&**text, |(before, _)| before);
+        assert_eq!(ask("SELECT substring_index(?1, ?2, 1)"), before);
+        let behind = text
+            .rsplit_once(&sought)
+            .map_or(&**text, |(_, behind)| behind);
+        assert_eq!(ask("SELECT substring_index(?1, ?2, -1)"), behind);
+    }
+    for (of, n) in [("a", 1000), ("ab", 1000), ("é", 1000)] {
+        let (text, sought) = (part(of, 3 * n), part(of, n));
+        let found = db.query_row("SELECT tare_replace(?1, ?2, 'x')", [text, sought], |row| {
+            row.get::<_, String>(0)
+        });
+        assert_eq!(found.as_deref(), Ok("xxx"), "{of}");
+    }
+}
+
+/// A long string of JSON is put into quotes piece by piece.
+#[test]
+fn a_long_string_is_quoted_as_a_short_one() {
+    let db = connection();
+    let text = "é\"\\\n\u{1}-".repeat(1000);
+    for sql in [
+        "SELECT tare_json_quote(?1)",
+        "SELECT substr(tare_json_array(?1), 2, length(tare_json_array(?1)) - 2)",
+    ] {
+        let found = db.query_row(sql, [&text], |row| row.get::<_, String>(0));
+        assert_eq!(found.ok(), serde_json::to_string(&text).ok(), "{sql}");
+    }
+}

@@ -233,7 +233,7 @@ fn bit_length(call: SqlCall) -> Written {
 
 /// WEIGHT_STRING: the bytes that a text without case is compared by.
 fn weight_string(call: SqlCall) -> Written {
-    let upper = node::call("upper", plain::<1>(call)?.into());
+    let upper = node::call("tare_upper", plain::<1>(call)?.into());
     Ok(node::cast(upper, DataType::Blob(None)))
 }
 
@@ -303,6 +303,12 @@ fn soundex(ctx: &Call<'_>, s: &str) -> rusqlite::Result<String> {
 /// A text so many times, of at most [`MOST`] bytes.
 fn repeated(ctx: &Call<'_>, text: &str, times: usize) -> Answer {
     let mut made = Made::new(ctx.session);
+    if text.len() > STEP {
+        for _ in 0..times {
+            made.push(text)?;
+        }
+        return Ok(made.value());
+    }
     // Small ones many at once.
     let at_once = (STEP / text.len().max(1)).clamp(1, times.max(1));
     let many = text.repeat(at_once);

@@ -55,7 +55,7 @@ pub fn compare(a: &str, b: &str) -> Ordering {
     match compare_ascii(a.as_bytes(), b.as_bytes()) {
         Ok(found) => found,
         // What came before is ASCII: there begins a character.
-        Err(at) => compare_characters(&a[at..], &b[at..], &|| false),
+        Err(at) => compare_characters(a[at..].chars(), b[at..].chars(), &|| false),
     }
 }
 
@@ -107,10 +107,37 @@ fn same(a: &[u8], b: &[u8], stop: &dyn Fn() -> bool) -> Option<usize> {
 
 /// From where characters have to be looked at.
 fn compare_tails(a: &[u8], b: &[u8], stop: &dyn Fn() -> bool) -> Ordering {
-    match (str::from_utf8(a), str::from_utf8(b)) {
-        (Ok(a), Ok(b)) => compare_characters(a, b, stop),
-        _ => compare_characters(&crate::watch::lossy(a), &crate::watch::lossy(b), stop),
+    if a.len().max(b.len()) > AT_ONCE {
+        return compare_characters(characters(a), characters(b), stop);
     }
+    match (str::from_utf8(a), str::from_utf8(b)) {
+        (Ok(a), Ok(b)) => compare_characters(a.chars(), b.chars(), stop),
+        _ => {
+            let (a, b) = (String::from_utf8_lossy(a), String::from_utf8_lossy(b));
+            compare_characters(a.chars(), b.chars(), stop)
+        }
+    }
+}
+
+/// The characters of a long text, which is read no further than they are asked for. What is no UTF-8 is
+/// replaced, as in [`String::from_utf8_lossy`].
+fn characters(mut bytes: &[u8]) -> impl Iterator<Item = char> {
+    std::iter::from_fn(move || {
+        let piece = &bytes[..bytes.len().min(AT_ONCE)];
+        let chunk = piece.utf8_chunks().next()?;
+        // A character that ends behind the piece is the next one's.
+        let is_cut = chunk.invalid().len() + chunk.valid().len() == piece.len()
+            && piece.len() < bytes.len()
+            && !chunk.valid().is_empty();
+        let invalid = match is_cut || chunk.invalid().is_empty() {
+            true => 0,
+            false => chunk.invalid().len(),
+        };
+        bytes = &bytes[chunk.valid().len() + invalid..];
+        let replaced = (invalid > 0).then_some(char::REPLACEMENT_CHARACTER);
+        Some(chunk.valid().chars().chain(replaced))
+    })
+    .flatten()
 }
 
 /// What ASCII decides, which is most; else where the characters begin that have to be looked at.
@@ -127,8 +154,11 @@ fn compare_ascii(a: &[u8], b: &[u8]) -> Result<Ordering, usize> {
     }
 }
 
-fn compare_characters(a: &str, b: &str, stop: &dyn Fn() -> bool) -> Ordering {
-    let (mut a, mut b) = (a.chars(), b.chars());
+fn compare_characters(
+    mut a: impl Iterator<Item = char>,
+    mut b: impl Iterator<Item = char>,
+    stop: &dyn Fn() -> bool,
+) -> Ordering {
     for i in 1usize.. {
         if i.is_multiple_of(AT_ONCE) && stop() {
             break;
@@ -318,13 +348,13 @@ mod tests {
         #[test]
         fn bytes_compare_as_their_characters_do(
             same in "[a-cA-C é😀]{0,20}",
-            a in proptest::collection::vec(proptest::sample::select(BYTES), 0..6),
-            b in proptest::collection::vec(proptest::sample::select(BYTES), 0..6),
+            a in proptest::collection::vec(proptest::sample::select(BYTES), 0..24),
+            b in proptest::collection::vec(proptest::sample::select(BYTES), 0..24),
         ) {
             let text = |tail: &[u8]| [same.as_bytes(), tail].concat();
             let (a, b) = (text(&a), text(&b));
             let (x, y) = (String::from_utf8_lossy(&a), String::from_utf8_lossy(&b));
-            let by_characters = compare_characters(&x, &y, &|| false);
+            let by_characters = compare_characters(x.chars(), y.chars(), &|| false);
             proptest::prop_assert_eq!(compare_bytes(&a, &b, &|| false), by_characters);
             proptest::prop_assert_eq!(compare(&x, &y), by_characters);
         }

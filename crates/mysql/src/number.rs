@@ -50,8 +50,8 @@ impl<'t> Number<'t> {
         let bytes = &text[end_of(text, 0, is_space)..];
         let digits = |from: usize| end_of(bytes, from, u8::is_ascii_digit);
         let sign = |at: usize| usize::from(matches!(bytes.get(at), Some(b'-' | b'+')));
-        // Signs and digits are texts.
-        let part = |from: usize, to: usize| str::from_utf8(&bytes[from..to]).unwrap_or_default();
+        // SAFETY: of signs, digits, a point and an `e`, which are ASCII.
+        let part = |from: usize, to: usize| unsafe { str::from_utf8_unchecked(&bytes[from..to]) };
         let first = sign(0);
         let whole = digits(first);
         let (point, mut end) = match bytes.get(whole) {
@@ -93,7 +93,8 @@ impl<'t> Number<'t> {
                 ..Self::default()
             };
         }
-        let text = str::from_utf8(&bytes[..end]).unwrap_or_default();
+        // SAFETY: a sign and digits are ASCII.
+        let text = unsafe { str::from_utf8_unchecked(&bytes[..end]) };
         Self {
             text,
             whole: &text[first..],

@@ -39,6 +39,8 @@ thread_local! {
     static SHARED: Cell<bool> = const { Cell::new(false) };
     /// The statement changes nothing: what it would give after it must end, nobody gets.
     static READS: Cell<bool> = const { Cell::new(false) };
+    /// It reads outside of a transaction.
+    static ALONE: Cell<bool> = const { Cell::new(false) };
     /// It was told what is not so.
     static CUT: Cell<bool> = const { Cell::new(false) };
 }
@@ -85,19 +87,30 @@ pub fn is_shared() -> bool {
 
 /// While this lives, the thread's statement changes nothing.
 #[derive(Debug)]
-pub struct Reading(bool);
+pub struct Reading {
+    before: bool,
+    alone_before: bool,
+}
 
-/// A statement begins to run that changes nothing.
+/// A statement begins to run that changes nothing: in a transaction, or alone.
 #[inline]
-pub fn reading() -> Reading {
-    Reading(READS.replace(true))
+pub fn reading(in_transaction: bool) -> Reading {
+    let before = READS.replace(true);
+    let alone_before = ALONE.get();
+    // One that runs within another one has its transaction.
+    ALONE.set(!in_transaction && (alone_before || !before));
+    Reading {
+        before,
+        alone_before,
+    }
 }
 
 impl Drop for Reading {
     #[inline]
     fn drop(&mut self) {
-        READS.set(self.0);
-        if !self.0 {
+        READS.set(self.before);
+        ALONE.set(self.alone_before);
+        if !self.before {
             // Where the statement has ended by an error, nobody has asked.
             CUT.set(false);
         }
@@ -114,6 +127,13 @@ pub fn may_cut(bytes: usize) -> bool {
 /// The same, where `must_stop` tells whether it must end.
 pub fn may_cut_if(must_stop: impl FnOnce() -> bool) -> bool {
     READS.get() && must_stop() && cut()
+}
+
+/// Whether the statement must end, and may be refused a large block of memory for that. SQLite gives a
+/// transaction up that it gets no memory for: so only a statement that is no part of one.
+#[inline]
+pub fn may_refuse() -> bool {
+    ALONE.get() && must_stop() && cut()
 }
 
 #[cold]
@@ -337,18 +357,38 @@ mod tests {
         let cuts = || (0..2 * STEPS).any(|_| may_cut(0)) || may_cut_if(|| true);
         assert!(!cuts() && whole().is_ok());
         {
-            let _outer = reading();
+            let _outer = reading(true);
             assert!(cuts() && !may_cut_if(|| false));
-            drop(reading());
+            drop(reading(true));
             assert_eq!(whole().map_err(|e| e.code), Err(1317));
         }
         assert!(!cuts() && whole().is_ok());
         // One that has failed has not asked, and the next one does not hear of it.
         {
-            let _reads = reading();
+            let _reads = reading(true);
             assert!(cuts());
         }
         assert!(whole().is_ok());
+    }
+
+    #[test]
+    fn only_what_reads_alone_is_refused_memory() {
+        let switch = Arc::new(Switch(AtomicBool::new(true)));
+        let _watched = watched(&switch);
+        assert!(!may_refuse());
+        {
+            let _in_transaction = reading(true);
+            assert!(!may_refuse());
+            let _within = reading(false);
+            assert!(!may_refuse());
+        }
+        {
+            let _alone = reading(false);
+            assert!(may_refuse() && whole().is_err());
+            drop(reading(true));
+            assert!(may_refuse(), "as before");
+        }
+        assert!(!may_refuse());
     }
 
     #[test]
@@ -359,7 +399,7 @@ mod tests {
             let bytes = part.repeat(4 * LOOKS);
             let whole_text = String::from_utf8_lossy(&bytes);
             assert!(lossy(&bytes) == whole_text && whole().is_ok());
-            let _reads = reading();
+            let _reads = reading(true);
             let found = lossy(&bytes);
             assert!(
                 found.len() > LOOKS / 2

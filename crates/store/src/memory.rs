@@ -8,9 +8,10 @@ use std::os::raw::{c_int, c_void};
 
 use rusqlite::ffi;
 
-use super::large::in_large_pages;
+use super::large::{LARGE, in_large_pages};
 use super::points::SQLITE_HEAP;
 use tare_mysql::memory as budget;
+use tare_mysql::watch;
 
 /// For SQLITE_CONFIG_MALLOC.
 pub fn methods() -> *const ffi::sqlite3_mem_methods {
@@ -80,8 +81,36 @@ fn freed(bytes: usize) {
     }
 }
 
+/// Whether a block is so large that copying into it takes long, and is for a statement that must end. SQLite
+/// copies a long text from place to place, and looks at neither.
+#[inline]
+fn is_refused(bytes: usize) -> bool {
+    bytes >= LARGE && watch::may_refuse()
+}
+
+/// Has the kernel clear a large block's pages now, and not in the midst of a copy: that takes longer than the
+/// copy, some 100 ms for 60 MB where a virtual machine has to ask its host for each. False: the statement must
+/// end, and may be [refused](is_refused) the block.
+///
+/// # Safety
+/// The block has so many bytes, and nothing in it is needed.
+unsafe fn touched(memory: *mut u8, bytes: usize) -> bool {
+    /// The smallest page of any processor that this runs on.
+    const PAGE: usize = 4096;
+    /// Pages between two looks: less than a millisecond or two.
+    const PAGES: usize = 256;
+    for page in 0..bytes / PAGE {
+        if page % PAGES == 0 && watch::may_refuse() {
+            return false;
+        }
+        // SAFETY: within the block, by the caller's promise.
+        unsafe { memory.add(page * PAGE).write_volatile(0) };
+    }
+    true
+}
+
 unsafe extern "C" fn malloc(bytes: c_int) -> *mut c_void {
-    if !budget::take(bytes as usize) {
+    if is_refused(bytes as usize) || !budget::take(bytes as usize) {
         return std::ptr::null_mut();
     }
     // SAFETY: malloc takes any size.
@@ -90,9 +119,14 @@ unsafe extern "C" fn malloc(bytes: c_int) -> *mut c_void {
         budget::give(bytes as usize);
         return memory;
     }
-    // SAFETY: `memory` was just allocated.
+    // SAFETY: `memory` was just allocated, and nothing is in it yet.
     let usable = unsafe {
         in_large_pages(memory.cast(), bytes as usize);
+        if bytes as usize >= LARGE && !touched(memory.cast(), bytes as usize) {
+            libc::free(memory);
+            budget::give(bytes as usize);
+            return std::ptr::null_mut();
+        }
         libc::malloc_usable_size(memory)
     };
     // What is freed counts with its usable size.
@@ -117,7 +151,7 @@ unsafe extern "C" fn realloc(memory: *mut c_void, bytes: c_int) -> *mut c_void {
     // SAFETY: as in `free`; SQLite never passes null here.
     let before = unsafe { libc::malloc_usable_size(memory) };
     let more = (bytes as usize).saturating_sub(before);
-    if more > 0 && !budget::take(more) {
+    if more > 0 && (is_refused(bytes as usize) || !budget::take(more)) {
         return std::ptr::null_mut();
     }
     // SAFETY: as above.

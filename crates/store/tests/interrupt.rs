@@ -41,7 +41,7 @@ fn a_statement_ends_between_two_pages_of_a_file() {
         })
     };
     {
-        let _reads = reading();
+        let _reads = reading(true);
         assert_eq!(last().as_deref(), Ok("0"));
         switch.0.store(true, Ordering::Relaxed);
         let code = last().expect_err("it ends").sqlite_error_code();
@@ -63,4 +63,28 @@ fn a_statement_ends_between_two_pages_of_a_file() {
     assert_eq!(found, Ok(4_000_000));
     drop(db);
     let _ = std::fs::remove_file(path);
+}
+
+/// A long text is copied from place to place. Where a transaction would be lost it is copied to the end.
+#[test]
+fn a_statement_that_reads_alone_is_refused_memory_when_it_must_end() {
+    tare_store::sqlite::configure();
+    let db = Connection::open_in_memory().expect("opens");
+    db.execute_batch("CREATE TABLE t (s TEXT); INSERT INTO t VALUES (hex(zeroblob(8000000)))")
+        .expect("filled");
+    let switch = Arc::new(Switch::default());
+    let _watched = watched(&switch);
+    let copied = || {
+        let sql = "SELECT length(s || 'x') FROM t";
+        db.query_row(sql, [], |row| row.get::<_, i64>(0))
+    };
+    let _alone = reading(false);
+    assert_eq!(copied(), Ok(16_000_001));
+    switch.0.store(true, Ordering::Relaxed);
+    let code = copied().expect_err("it ends").sqlite_error_code();
+    assert_eq!(code, Some(rusqlite::ErrorCode::OutOfMemory));
+    {
+        let _in_transaction = reading(true);
+        assert_eq!(copied(), Ok(16_000_001));
+    }
 }

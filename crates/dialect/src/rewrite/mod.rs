@@ -22,7 +22,7 @@ mod visit;
 mod zoned;
 
 pub use self::assign::converted;
-pub use self::expr::interval;
+pub use self::expr::{interval, opposite};
 pub use self::insert::{change_of, insert_table};
 pub use self::rewriter::Rewriter;
 

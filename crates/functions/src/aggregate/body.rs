@@ -12,7 +12,7 @@ use tare_mysql::error::SqlError;
 
 use crate::call::{int, raise, real, room, text as text_of};
 use crate::json;
-use crate::made::{MOST, Made};
+use crate::made::{MOST, Made, owned};
 use crate::session::Session;
 
 /// Gives a connection an aggregate.
@@ -197,7 +197,7 @@ impl Aggregate<Members, Value> for Object {
 
     fn step(&self, ctx: &mut Context<'_>, members: &mut Members) -> Result<()> {
         let text = self.0.text(ctx.get_raw(1))?;
-        let key = text_of(ctx, 0).unwrap_or_default().into_owned();
+        let key = owned(&*self.0.session, text_of(ctx, 0).unwrap_or_default())?;
         members.bytes += text.len();
         let more = key.len() + 6;
         // The last of a name is kept.

@@ -9,7 +9,7 @@ use tare_mysql::watch::lossy;
 
 pub(crate) use self::written::{quoted, text};
 use crate::call::text as argument;
-use crate::made::Watch;
+use crate::made::{Watch, owned};
 use crate::prelude::*;
 use crate::session::Session;
 
@@ -64,7 +64,10 @@ pub(crate) static FUNCTIONS: &[Function] = &[
                     "JSON documents may not contain NULL member names.",
                 ))
             })?;
-            all.insert(key.into_owned(), value(ctx.session, ctx.get_raw(i + 1))?);
+            all.insert(
+                owned(ctx.session, key)?,
+                value(ctx.session, ctx.get_raw(i + 1))?,
+            );
         }
         text(ctx.session, &Json::Object(all))
     }),
@@ -118,7 +121,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         {
             return Ok(s.into());
         }
-        Ok(copied(t))
+        as_text(ctx, 0)
     }),
     hidden(
         "json_valid",
@@ -155,10 +158,7 @@ pub(crate) fn value(session: &dyn Session, raw: ValueRef<'_>) -> Result<Json> {
             {
                 return Ok(parsed);
             }
-            if text.len() > STEP {
-                go_on(session)?;
-            }
-            text.into_owned().into()
+            owned(session, text)?.into()
         }
     })
 }

@@ -7,7 +7,7 @@ use std::io;
 use rusqlite::{Error, Result};
 use serde_json::Value as Json;
 
-use crate::call::ROUNDS;
+use crate::call::{ROUNDS, STEP};
 use crate::made::Made;
 use crate::prelude::*;
 use crate::session::Session;
@@ -26,9 +26,7 @@ pub(super) fn pretty(session: &dyn Session, value: &Json) -> Answer {
 
 /// A text as a string of JSON.
 pub(crate) fn quoted(session: &dyn Session, text: &str) -> Answer {
-    written(session, |out| {
-        serde_json::to_writer(out, text).map_err(Into::into)
-    })
+    written(session, |out| out.string(text))
 }
 
 fn written(session: &dyn Session, write: impl FnOnce(&mut Out<'_>) -> io::Result<()>) -> Answer {
@@ -104,14 +102,33 @@ impl Out<'_> {
                         self.write_all(b", ")?;
                     }
                     first = false;
-                    serde_json::to_writer(&mut *self, key)?;
+                    self.string(key)?;
                     self.write_all(b": ")?;
                     self.put(&all[key])?;
                 }
                 self.write_all(b"}")
             }
+            Json::String(text) => self.string(text),
             other => serde_json::to_writer(self, other).map_err(Into::into),
         }
+    }
+
+    /// A string in quotes. serde_json reads one to its end before it writes: a long one is given to it in
+    /// pieces, between which this looks.
+    fn string(&mut self, text: &str) -> io::Result<()> {
+        use io::Write as _;
+        if text.len() <= STEP {
+            return serde_json::to_writer(self, text).map_err(Into::into);
+        }
+        self.write_all(b"\"")?;
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (piece, more) = rest.split_at(rest.floor_char_boundary(STEP));
+            let quoted = serde_json::to_string(piece)?;
+            self.write_all(&quoted.as_bytes()[1..quoted.len() - 1])?;
+            rest = more;
+        }
+        self.write_all(b"\"")
     }
 
     /// MySQL sorts keys by length, then by their bytes. Many are sorted in parts, which are merged.

@@ -42,11 +42,12 @@ fn each_row(
 ) -> Result<()> {
     prepare::ready(session, sql)?;
     let id = prepare::statement(session, sql, run.statement)?;
+    let in_transaction = session.transaction.open;
     let (connection, catalog) = session.connections.with_catalog(id, sql)?;
     let _snapshot = catalog.map(|c| c.statement());
     let mut cursor = connection.run(id)?;
     (run.bind)(&mut cursor)?;
-    let _reading = watch::reading();
+    let _reading = watch::reading(in_transaction);
     while cursor.step()? {
         each(&cursor)?;
     }

@@ -107,7 +107,7 @@ fn send(
     let connection = session.connections.with(id)?;
     tare::stage::set(&points::EXECUTING);
     let wait = uses.and_then(|uses| session.tables.begin(uses));
-    let _reading = watch::reading();
+    let _reading = watch::reading(session.transaction.open);
     let mut cursor = connection.run(id)?;
     bind(&mut cursor)?;
     let known = |database: &str, table: &str, column: &str| {

@@ -96,7 +96,12 @@ pub fn functions() -> Vec<(&'static str, bool, Vec<String>)> {
     let only = std::env::var("TARE_TEST_FUNCTION").ok();
     let all = tare_functions::FAMILIES.iter().copied().flatten();
     all.map(|function| &function.signature)
-        .filter(|f| !NEVER.contains(&f.name) && only.as_deref().is_none_or(|only| only == f.name))
+        .filter(|f| {
+            !NEVER.contains(&f.name)
+                && only
+                    .as_deref()
+                    .is_none_or(|only| only.split(',').any(|name| name == f.name))
+        })
         .map(|f| {
             let is_aggregate = f.evaluation == Evaluation::Aggregate;
             (f.name, is_aggregate, calls(f.name, f.fewest, f.most))

@@ -331,6 +331,31 @@ fn whatever_ends_a_statement_ends_it_wherever_it_is() {
     }
 }
 
+/// A killed statement outside of a transaction is refused memory. SQLite would give a transaction up for that.
+#[test]
+fn a_transaction_goes_on_when_a_statement_of_it_was_killed() {
+    let running = Running::start();
+    fill(&running, 1000);
+    let (worker, mut root) = (Worker::of(&running), running.client());
+    exec(&mut root, "CREATE TABLE long_one (t LONGTEXT)");
+    exec(
+        &mut root,
+        "INSERT INTO long_one VALUES (REPEAT('a', 10000000))",
+    );
+    let run = |sql: &str| {
+        worker.work.send(sql.to_owned()).expect("the worker lives");
+        let ended = worker.ended.recv_timeout(PATIENCE).expect("an answer");
+        assert_eq!(ended.0, 0, "{sql}");
+    };
+    let endless = "SELECT COUNT(CONCAT(t, a.n)), MAX(t) FROM n a, n b, n c, long_one";
+    assert_eq!(worker.kill(&mut root, endless).0, 1317);
+    run("BEGIN");
+    run("INSERT INTO n VALUES (5000)");
+    assert_eq!(worker.kill(&mut root, endless).0, 1317);
+    run("COMMIT");
+    assert_eq!(one(&mut root, "SELECT MAX(n) FROM n"), "5000");
+}
+
 #[test]
 fn a_statement_is_killed_while_it_waits_for_another_process() {
     let running = running();

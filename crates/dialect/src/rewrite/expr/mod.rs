@@ -229,6 +229,12 @@ fn literal(value: ValueWithSpan) -> Result<Expr> {
     })
 }
 
+/// The number of an INTERVAL that is taken away. SQLite's own minus reads a text of digits to its end, and
+/// looks nowhere meanwhile whether its statement was killed.
+pub fn opposite(number: Expr) -> Expr {
+    node::negative(call("tare_real", vec![number]))
+}
+
 /// Number and unit of an INTERVAL.
 pub fn interval(interval: Interval) -> Option<(Expr, String)> {
     Some(match interval.leading_field? {

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use sqlparser::ast::{BinaryOperator, Expr, Value};
 
-use super::interval;
+use super::{interval, opposite};
 use crate::grammar::SOUNDS_LIKE;
 use crate::near;
 use crate::node::{self, binary, call, nested};
@@ -97,11 +97,10 @@ fn moved(left: Expr, minus: bool, right: Expr) -> Result<Expr> {
         _ => return Err(near("INTERVAL")),
     };
     let (number, unit) = interval(by).ok_or_else(|| near("INTERVAL"))?;
-    let number = nested(number);
     let number = if minus {
-        node::negative(number)
+        opposite(number)
     } else {
-        number
+        nested(number)
     };
     Ok(call("tare_date_add", vec![date, number, node::text(&unit)]))
 }
