@@ -78,7 +78,7 @@ bench: ## measure the engine against one rdtsc, and reading it; writes target/be
 # Each is a recipe; WEIGH="--quick" makes it short, WEIGH="--repetitions 20" long. Results are in target/weigh.
 WEIGHED = target/weigh
 WEIGH =
-weigh = rm -rf $(WEIGHED)/$(1) && $(or $(3),target/release/tare) weigh $(1) --output $(WEIGHED)/$(1) $(2) $(WEIGH)
+weigh = rm -rf $(WEIGHED)/$(1)$(4) && $(or $(3),target/release/tare) weigh $(1) --output $(WEIGHED)/$(1)$(4) $(2) $(WEIGH)
 
 bench-server: deps-demo build ## measure what instrumentation costs tare serve, in CPU and memory (about 10 minutes)
 	CARGO_TARGET_DIR=target/plain $(CARGO) build --release -p tare-cli --no-default-features
@@ -89,10 +89,14 @@ door-bench: deps-weigh build ## measure what Tare costs in unmodified MySQL and 
 	@$(call weigh,door)
 	@$(call weigh,memory,--server 'mysql 5.7' --server mariadb --server 'mysql 8.0' --server 'mysql 5.6')
 
-# Only what it runs: no door, no tare top.
-demo: deps-demo ## what everything on costs under sysbench, and what it shows (about 2 minutes, and the build before)
+# Only what it runs: no tare top. tare serve comes first, so that the first figure does not wait for MariaDB.
+demo: deps-demo ## what everything on costs tare serve and MariaDB, and what it shows (about 5 minutes, and the builds before)
+	$(CARGO) build --profile demo -p tare-cli --no-default-features
+	@cp target/demo/tare target/demo/tare-plain
 	$(CARGO) build --profile demo -p tare-cli --no-default-features --features instrument
-	@$(call weigh,demo,,target/demo/tare)
+	@$(call weigh,demo,--server tare --plain target/demo/tare-plain,target/demo/tare)
+	$(CARGO) build --profile demo -p tare-psi
+	@$(call weigh,demo,--server mariadb,target/demo/tare,-mariadb)
 
 # Recipe own takes a server and a load of the user's: here tare serve, and sysbench.
 RECIPES = configs versions instruments connect schedulers allocators locks generator own demo server door memory events explain late watch
