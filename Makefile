@@ -78,7 +78,7 @@ bench: ## measure the engine against one rdtsc, and reading it; writes target/be
 # Each is a recipe; WEIGH="--quick" makes it short, WEIGH="--repetitions 20" long. Results are in target/weigh.
 WEIGHED = target/weigh
 WEIGH =
-weigh = rm -rf $(WEIGHED)/$(1)$(4) && $(or $(3),target/release/tare) weigh $(1) --output $(WEIGHED)/$(1)$(4) $(2) $(WEIGH)
+weigh = rm -rf $(WEIGHED)/$(1) && $(or $(3),target/release/tare) weigh $(1) --output $(WEIGHED)/$(1) $(2) $(WEIGH)
 
 bench-server: deps-demo build ## measure what instrumentation costs tare serve, in CPU and memory (about 10 minutes)
 	CARGO_TARGET_DIR=target/plain $(CARGO) build --release -p tare-cli --no-default-features
@@ -89,17 +89,18 @@ door-bench: deps-weigh build ## measure what Tare costs in unmodified MySQL and 
 	@$(call weigh,door)
 	@$(call weigh,memory,--server 'mysql 5.7' --server mariadb --server 'mysql 8.0' --server 'mysql 5.6')
 
-# Only what it runs: no tare top. tare serve comes first, so that the first figure does not wait for MariaDB.
-demo: deps-demo ## what everything on costs tare serve and MariaDB, and what it shows (about 5 minutes, and the builds before)
-	$(CARGO) build --profile demo -p tare-cli --no-default-features
-	@cp target/demo/tare target/demo/tare-plain
+# Only what it runs: no tare top. What needs other builds comes last: the first figure does not wait for them.
+demo: deps-demo ## what everything on shows, and what it costs tare serve and MariaDB (about 5 minutes, and the builds)
 	$(CARGO) build --profile demo -p tare-cli --no-default-features --features instrument
-	@$(call weigh,demo,--server tare --plain target/demo/tare-plain,target/demo/tare)
+	@$(call weigh,demo,,target/demo/tare)
 	$(CARGO) build --profile demo -p tare-psi
-	@$(call weigh,demo,--server mariadb,target/demo/tare,-mariadb)
+	@cp target/demo/tare target/demo/tare-instrumented
+	$(CARGO) build --profile demo -p tare-cli --no-default-features
+	@mv target/demo/tare target/demo/tare-plain && mv target/demo/tare-instrumented target/demo/tare
+	@$(call weigh,headline,--plain target/demo/tare-plain,target/demo/tare)
 
 # Recipe own takes a server and a load of the user's: here tare serve, and sysbench.
-RECIPES = configs versions instruments connect schedulers allocators locks generator own demo server door memory events explain late watch
+RECIPES = configs versions instruments connect schedulers allocators locks generator own demo headline server door memory events explain late watch scrape
 weigh-quick: deps-weigh build ## run every recipe of tare weigh in its quick form; reports in target/weigh (some two hours; RECIPES="configs connect" runs those)
 	CARGO_TARGET_DIR=target/plain $(CARGO) build --release -p tare-cli --no-default-features
 	@scripts/weigh-quick $(WEIGHED) $(RECIPES)

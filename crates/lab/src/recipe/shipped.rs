@@ -29,11 +29,13 @@ shipped!(
     "generator",
     "own",
     "demo",
+    "headline",
     "server",
     "door",
     "memory",
     "events",
     "explain",
     "late",
-    "watch"
+    "watch",
+    "scrape"
 );
