@@ -94,17 +94,22 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         };
         let mut made = Made::new(ctx.session);
         let mut whole = made.push("'")?;
-        let mut rest = &*s;
-        while whole && let Some(at) = rest.find(['\\', '\'', '\0']) {
-            let quoted = match rest.as_bytes()[at] {
-                b'\\' => "\\\\",
-                b'\'' => "\\'",
-                _ => "\\0",
-            };
-            whole = made.push(&rest[..at])? && made.push(quoted)?;
-            rest = &rest[at + 1..];
+        let mut all = &*s;
+        while whole && !all.is_empty() {
+            let (mut rest, more) = all.split_at(all.floor_char_boundary(STEP));
+            while whole && let Some(at) = rest.find(['\\', '\'', '\0']) {
+                let quoted = match rest.as_bytes()[at] {
+                    b'\\' => "\\\\",
+                    b'\'' => "\\'",
+                    _ => "\\0",
+                };
+                whole = made.push(&rest[..at])? && made.push(quoted)?;
+                rest = &rest[at + 1..];
+            }
+            whole = whole && made.push(rest)?;
+            all = more;
         }
-        match whole && made.push(rest)? && made.push("'")? {
+        match whole && made.push("'")? {
             true => Ok(made.value()),
             false => Ok(Value::Null),
         }

@@ -275,6 +275,37 @@ impl Rewriter<'_> {
         Ok(())
     }
 
+    /// `a IN (b, c)` of texts that are no literals. SQLite looks for NULLs among them by what they are as integers,
+    /// and so reads all of their digits.
+    pub(super) fn list_of_texts(&mut self, expr: &mut Expr) {
+        /// More are rare, and a chain costs depth.
+        const FEW: usize = 16;
+        let Expr::InList {
+            expr: with,
+            list,
+            negated,
+        } = expr
+        else {
+            return;
+        };
+        let is_literal = |e: &Expr| matches!(e, Expr::Value(_));
+        if list.is_empty() || list.len() > FEW || list.iter().all(is_literal) || !is_short(with) {
+            return;
+        }
+        let mut is_text = |e: &Expr| self.side(e).is(types::is_text);
+        if !is_text(with) || !list.iter().all(is_text) {
+            return;
+        }
+        let (with, negated) = (node::nested(node::take(with)), *negated);
+        let equal = std::mem::take(list)
+            .into_iter()
+            .map(|e| node::binary(with.clone(), BinaryOperator::Eq, node::nested(e)));
+        let any = equal.reduce(|all, one| node::binary(all, BinaryOperator::Or, one));
+        if let Some(any) = any {
+            *expr = node::nested(node::negated(negated, node::nested(any)));
+        }
+    }
+
     /// Whether an expression is a number or not, as far as that is known.
     fn kind(&mut self, expr: &Expr) -> Option<bool> {
         let side = self.side(expr);

@@ -39,6 +39,11 @@ fn rows_are_mysqls() {
             "SELECT CASE n WHEN '5' THEN 'five' WHEN 7 THEN 'seven' ELSE 'none' END FROM t ORDER BY id",
             "five none seven",
         ),
+        (
+            "SELECT name IN ('x', UPPER(name)), name NOT IN (name, 'x'), name IN ('x', NULL, name), \
+             name NOT IN ('x', NULL, LOWER('Y')), n IN (n, 'x') FROM t WHERE id = 1",
+            "1|0|1|NULL|1",
+        ),
         // Numbers: their kinds and digits.
         (
             "SELECT 1/3, 1/3*3, 10/4, 1.5*2, 1.50+1, 2.5 % 2, 0.1+0.2",
