@@ -8,8 +8,8 @@ use tare_mysql::real::Real;
 use tare_mysql::watch::lossy;
 
 use crate::exact::{decimal, integer, largest};
-use crate::made::offset;
 use crate::prelude::*;
+use crate::search::offset;
 
 mod member;
 mod moment;

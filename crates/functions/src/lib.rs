@@ -30,6 +30,7 @@ mod prelude;
 mod record;
 mod regexp;
 mod rounding;
+mod search;
 mod session;
 mod text;
 mod uuid;

@@ -1,7 +1,8 @@
 //! Parts of texts: cut off, looked for, trimmed, padded.
 
-use crate::made::{MOST, Made, offset};
+use crate::made::{MOST, Made};
 use crate::prelude::*;
+use crate::search::offset;
 
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[

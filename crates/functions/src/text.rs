@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use sqlparser::ast::{BinaryOperator, DataType};
 use tare_mysql::collation;
 
-use crate::made::{MOST, Made, offset};
+use crate::made::{MOST, Made};
 use crate::prelude::*;
+use crate::search::offset;
 
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
