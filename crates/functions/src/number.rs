@@ -118,9 +118,10 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     }),
 ];
 
-/// A number that is for people to read, with a warning where a text is not all of one.
+/// A number that is for people to read, with a warning where a text is not all of one. An empty one is 0.
 fn said(ctx: &Call<'_>) -> Option<f64> {
     if let ValueRef::Text(t) = ctx.get_raw(0)
+        && !t.is_empty()
         && !Number::of(t).is_all()
     {
         ctx.session.truncated("DOUBLE", t);
