@@ -3,18 +3,14 @@
 //! What is a table's column stays as it is, so that its indexes serve.
 
 use mysql_common::constants::ColumnType;
-use sqlparser::ast::{
-    BinaryOperator, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr,
-    Select, SelectItem, UnaryOperator, Value,
-};
+use sqlparser::ast::{BinaryOperator, DataType, Expr, GroupByExpr, Select, SelectItem, Value};
 use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
 
 use super::Rewriter;
-use super::exact::compare::is_comparison;
+use super::exact::compare::{is_comparison, operands};
 use super::exact::plan::exact_text;
 use super::rewriter::Conversion;
-use crate::error::{Error, Result};
-use crate::name::last_name;
+use crate::error::Result;
 use crate::{node, types};
 
 /// What is known of an operand.
@@ -77,11 +73,7 @@ fn operand(expr: &mut Expr, i: usize) -> Option<&mut Expr> {
     match (expr, i) {
         (Expr::BinaryOp { left, .. }, 0) => Some(left),
         (Expr::BinaryOp { right, .. }, 1) => Some(right),
-        (Expr::Between { expr, .. } | Expr::InList { expr, .. }, 0) => Some(expr),
-        (Expr::Between { low, .. }, 1) => Some(low),
-        (Expr::Between { high, .. }, 2) => Some(high),
-        (Expr::InList { list, .. }, i) => list.get_mut(i.checked_sub(1)?),
-        _ => None,
+        (expr, i) => operands(expr)?.into_iter().nth(i),
     }
 }
 
@@ -192,129 +184,6 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Compares texts that are asked whether they are true with 0, as MySQL does. SQLite would read a number out of
-    /// 64 MiB of digits without looking up.
-    pub(super) fn truths(&mut self, expr: &mut Expr) {
-        let asked: Vec<&mut Expr> = match expr {
-            Expr::BinaryOp {
-                left,
-                op: BinaryOperator::And | BinaryOperator::Or,
-                right,
-            } => vec![left, right],
-            Expr::UnaryOp {
-                op: UnaryOperator::Not | UnaryOperator::BangNot,
-                expr,
-            }
-            | Expr::IsTrue(expr)
-            | Expr::IsNotTrue(expr)
-            | Expr::IsFalse(expr)
-            | Expr::IsNotFalse(expr) => vec![expr],
-            Expr::Case {
-                operand: None,
-                conditions,
-                ..
-            } => conditions
-                .iter_mut()
-                .map(|when| &mut when.condition)
-                .collect(),
-            Expr::Function(f) if last_name(&f.name).eq_ignore_ascii_case("if") => match &mut f.args
-            {
-                FunctionArguments::List(list) => match list.args.first_mut() {
-                    Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(first))) => vec![first],
-                    _ => return,
-                },
-                _ => return,
-            },
-            _ => return,
-        };
-        asked.into_iter().for_each(|expr| self.truth(expr));
-    }
-
-    /// The same of one expression.
-    pub(super) fn truth(&mut self, expr: &mut Expr) {
-        if self.side(expr).is(types::is_text) {
-            let zero = || node::number(0);
-            node::replace(expr, |e| {
-                node::nested(node::binary(node::nested(e), BinaryOperator::NotEq, zero()))
-            });
-        }
-    }
-
-    /// `CASE a WHEN b` where they are of several kinds: MySQL compares each pair in its own way, as `CASE WHEN a =
-    /// b` does. That asks for the operand again, so a long one is refused.
-    pub(super) fn search(&mut self, expr: &mut Expr) -> Result<()> {
-        let Expr::Case {
-            operand,
-            conditions,
-            ..
-        } = expr
-        else {
-            return Ok(());
-        };
-        let Some(with) = operand else {
-            return Ok(());
-        };
-        let of = self.kind(with);
-        let others = conditions.iter().map(|when| &when.condition);
-        let mut others = others.filter_map(|other| self.kind(other));
-        if of.is_none() || others.all(|other| Some(other) == of) {
-            return Ok(());
-        }
-        if !is_short(with) {
-            return Err(Error::unsupported(
-                "CASE of a long expression, WHEN it is of another type",
-            ));
-        }
-        let with = node::nested(node::take(with));
-        *operand = None;
-        for when in conditions {
-            let equals =
-                |other| node::binary(with.clone(), BinaryOperator::Eq, node::nested(other));
-            node::replace(&mut when.condition, equals);
-        }
-        Ok(())
-    }
-
-    /// `a IN (b, c)` of texts that are no literals. SQLite looks for NULLs among them by what they are as integers,
-    /// and so reads all of their digits.
-    pub(super) fn list_of_texts(&mut self, expr: &mut Expr) {
-        /// More are rare, and a chain costs depth.
-        const FEW: usize = 16;
-        let Expr::InList {
-            expr: with,
-            list,
-            negated,
-        } = expr
-        else {
-            return;
-        };
-        let is_literal = |e: &Expr| matches!(e, Expr::Value(_));
-        if list.is_empty() || list.len() > FEW || list.iter().all(is_literal) || !is_short(with) {
-            return;
-        }
-        let mut is_text = |e: &Expr| self.side(e).is(types::is_text);
-        if !is_text(with) || !list.iter().all(is_text) {
-            return;
-        }
-        let (with, negated) = (node::nested(node::take(with)), *negated);
-        let equal = std::mem::take(list)
-            .into_iter()
-            .map(|e| node::binary(with.clone(), BinaryOperator::Eq, node::nested(e)));
-        let any = equal.reduce(|all, one| node::binary(all, BinaryOperator::Or, one));
-        if let Some(any) = any {
-            *expr = node::nested(node::negated(negated, node::nested(any)));
-        }
-    }
-
-    /// Whether an expression is a number or not, as far as that is known.
-    fn kind(&mut self, expr: &Expr) -> Option<bool> {
-        let side = self.side(expr);
-        match side.is(types::is_number) {
-            true => Some(true),
-            false => (side.is(types::is_text) || side.is(types::is_temporal)).then_some(false),
-        }
-    }
-
     /// Makes the operands of a comparison comparable. Before its parts are rewritten.
     pub(super) fn compare(&mut self, expr: &mut Expr) -> Result<()> {
         let mut later = Vec::new();
@@ -398,20 +267,19 @@ impl Rewriter<'_> {
                     without_case(expr);
                 }
             }
-            Expr::InList { expr, list, .. } => self.comparable_list(expr, list, later),
+            Expr::InList { .. }
+            | Expr::Case {
+                operand: Some(_), ..
+            } => {
+                let mut all = operands(expr).unwrap_or_default().into_iter();
+                if let Some(first) = all.next() {
+                    self.comparable_list(first, all.collect(), later);
+                }
+            }
             Expr::InSubquery { expr, .. } => {
                 let a = self.side(expr);
                 if !a.stored && !a.bytes && a.is(types::is_text) {
                     without_case(expr);
-                }
-            }
-            Expr::Case {
-                operand: Some(operand),
-                ..
-            } => {
-                let a = self.side(operand);
-                if !a.stored && !a.bytes && !a.is(types::is_number) {
-                    without_case(operand);
                 }
             }
             _ => {}
@@ -419,10 +287,11 @@ impl Rewriter<'_> {
         Ok(())
     }
 
+    /// `expr IN (list)`, and CASE, which compares likewise.
     fn comparable_list(
         &mut self,
         expr: &mut Expr,
-        list: &mut [Expr],
+        list: Vec<&mut Expr>,
         later: &mut Vec<(usize, Conversion)>,
     ) {
         if matches!(expr, Expr::Tuple(_)) {
@@ -446,7 +315,7 @@ impl Rewriter<'_> {
         if a.is(types::is_text) && numbers && !list.is_empty() {
             as_number(expr, 0, later);
         } else if a.is(types::is_number) && !a.stored {
-            for (i, (e, s)) in list.iter_mut().zip(&sides).enumerate() {
+            for (i, (e, s)) in list.into_iter().zip(&sides).enumerate() {
                 if s.is(types::is_text) {
                     as_number(e, i + 1, later);
                 }
@@ -454,18 +323,6 @@ impl Rewriter<'_> {
         } else if !a.stored && !a.bytes && !a.is(types::is_number) {
             without_case(expr);
         }
-    }
-}
-
-/// Whether an expression may be written several times: a chain of them stays as long as its text is.
-fn is_short(expr: &Expr) -> bool {
-    match expr {
-        Expr::Nested(inner) => is_short(inner),
-        Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_) => true,
-        Expr::Function(f) => {
-            !f.to_string().to_ascii_uppercase().contains("CASE") && f.to_string().len() <= 256
-        }
-        _ => false,
     }
 }
 

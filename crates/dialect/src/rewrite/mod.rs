@@ -3,6 +3,7 @@
 mod assign;
 mod change;
 mod compare;
+mod condition;
 mod exact;
 mod expr;
 mod grouped;
@@ -11,6 +12,7 @@ mod like;
 mod made;
 mod member;
 mod moment;
+mod pair;
 mod recursive;
 mod rewriter;
 mod rollup;

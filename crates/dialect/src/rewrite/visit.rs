@@ -118,9 +118,8 @@ impl VisitorMut for Rewriter<'_> {
         }
         self.raw += usize::from(is_raw(expr));
         self.number_members(expr);
-        self.truths(expr);
-        self.list_of_texts(expr);
-        if let Err(error) = self.search(expr).and_then(|()| self.compare(expr)) {
+        self.conditions(expr);
+        if let Err(error) = self.pairs(expr).and_then(|()| self.compare(expr)) {
             return ControlFlow::Break(error);
         }
         self.enter_exact(expr);

@@ -26,7 +26,7 @@ pub(in crate::rewrite) fn is_comparison(op: &BinaryOperator) -> bool {
     )
 }
 
-/// The operands of a comparison.
+/// The operands of a comparison; those of IN and CASE are a value, and what it is compared with.
 pub(in crate::rewrite) fn operands(expr: &mut Expr) -> Option<Vec<&mut Expr>> {
     Some(match expr {
         Expr::BinaryOp { left, op, right } if is_comparison(op) => vec![left, right],
@@ -34,6 +34,14 @@ pub(in crate::rewrite) fn operands(expr: &mut Expr) -> Option<Vec<&mut Expr>> {
             expr, low, high, ..
         } => vec![expr, low, high],
         Expr::InList { expr, list, .. } => std::iter::once(expr.as_mut()).chain(list).collect(),
+        Expr::Case {
+            operand: Some(operand),
+            conditions,
+            ..
+        } => {
+            let values = conditions.iter_mut().map(|when| &mut when.condition);
+            std::iter::once(operand.as_mut()).chain(values).collect()
+        }
         _ => return None,
     })
 }

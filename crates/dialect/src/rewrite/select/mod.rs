@@ -87,7 +87,7 @@ impl Rewriter<'_> {
             .into_iter()
             .flatten()
         {
-            self.truth(condition);
+            self.condition(condition);
         }
         if matches!(select.distinct, Some(Distinct::All)) {
             select.distinct = None;
