@@ -96,8 +96,7 @@ demo: deps-demo ## what everything on shows, and what it costs tare serve and Ma
 	$(CARGO) build --profile demo -p tare-psi
 	@cp target/demo/tare target/demo/tare-instrumented
 	$(CARGO) build --profile demo -p tare-cli --no-default-features
-	@mv target/demo/tare target/demo/tare-plain && mv target/demo/tare-instrumented target/demo/tare
-	@$(call weigh,headline,--plain target/demo/tare-plain,target/demo/tare)
+	@$(call weigh,headline,--plain target/demo/tare,target/demo/tare-instrumented)
 
 # Recipe own takes a server and a load of the user's: here tare serve, and sysbench.
 RECIPES = configs versions instruments connect schedulers allocators locks generator own demo headline server door memory events explain late watch scrape

@@ -83,18 +83,13 @@ impl<'a> Call<'a> {
     }
 
     /// The same of a text: a step ends where a character does.
-    pub(crate) fn in_texts<'b>(
-        &self,
-        mut rest: &'b str,
-        mut each: impl FnMut(&'b str),
-    ) -> Result<()> {
-        while rest.len() > STEP {
-            self.go_on()?;
-            let (step, more) = rest.split_at(rest.floor_char_boundary(STEP));
+    pub(crate) fn in_texts<'b>(&self, all: &'b str, mut each: impl FnMut(&'b str)) -> Result<()> {
+        for step in pieces(all) {
+            if all.len() > STEP {
+                self.go_on()?;
+            }
             each(step);
-            rest = more;
         }
-        each(rest);
         Ok(())
     }
 }
@@ -105,6 +100,15 @@ impl<'a> Deref for Call<'a> {
     fn deref(&self) -> &Context<'a> {
         self.context
     }
+}
+
+/// A text piece by piece. A piece is as long as a step, and ends where a character does.
+pub(crate) fn pieces(mut text: &str) -> impl Iterator<Item = &str> {
+    std::iter::from_fn(move || {
+        let (piece, more) = text.split_at(text.floor_char_boundary(STEP));
+        text = more;
+        (!piece.is_empty()).then_some(piece)
+    })
 }
 
 /// Whether the statement of this thread may take so much: see [`Call::room`].

@@ -36,6 +36,8 @@ fn set(ctx: &Call<'_>, i: usize) -> rusqlite::Result<Option<Set>> {
     match Set::parse(&written) {
         Some(set) => Ok(Some(set)),
         None => {
+            // Or it was not read to its end.
+            ctx.go_on()?;
             let written = told(written.as_bytes());
             Err(raise(SqlError::new(
                 1772,

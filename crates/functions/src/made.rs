@@ -7,7 +7,7 @@ use std::cell::Cell;
 use rusqlite::Result;
 use rusqlite::types::Value;
 
-use crate::call::{Answer, Call, ROUNDS, STEP, go_on, room};
+use crate::call::{Answer, Call, ROUNDS, STEP, go_on, pieces, room};
 use crate::session::Session;
 
 /// The longest text that a function makes, in bytes: MySQL's default of max_allowed_packet. What would
@@ -82,15 +82,12 @@ impl<'a> Made<'a> {
     }
 
     /// The same where there is room. Copying is as fast as memory is, which may be slow where it is new.
-    fn copy(&mut self, mut text: &str) -> Result<()> {
-        while text.len() > STEP {
-            let (piece, more) = text.split_at(text.floor_char_boundary(STEP));
+    fn copy(&mut self, text: &str) -> Result<()> {
+        for piece in pieces(text) {
             self.text.push_str(piece);
             self.watch.step(piece.len())?;
-            text = more;
         }
-        self.text.push_str(text);
-        self.watch.step(text.len())
+        Ok(())
     }
 
     /// What has been put in.
@@ -126,13 +123,10 @@ impl Call<'_> {
     /// A text made of the pieces of another, which end where characters do.
     pub(crate) fn mapped(&self, text: &str, each: impl Fn(&str) -> String) -> Answer {
         let mut made = Made::new(self.session);
-        let mut rest = text;
-        while !rest.is_empty() {
-            let (piece, more) = rest.split_at(rest.floor_char_boundary(STEP));
+        for piece in pieces(text) {
             if !made.push(&each(piece))? {
                 return Ok(Value::Null);
             }
-            rest = more;
         }
         Ok(made.value())
     }

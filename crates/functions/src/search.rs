@@ -78,15 +78,12 @@ impl Call<'_> {
         }
         for at in 0.. {
             if here == there {
-                let mut differs = false;
-                for i in 0..of {
+                let mut alike = 0;
+                while alike < of && byte(at + alike) == sought(alike) {
                     watch.step(1)?;
-                    differs = byte(at + i) != sought(i);
-                    if differs {
-                        break;
-                    }
+                    alike += 1;
                 }
-                if !differs {
+                if alike == of {
                     return Ok(Some(at));
                 }
             }

@@ -95,9 +95,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         };
         let mut made = Made::new(ctx.session);
         let mut whole = made.push("'")?;
-        let mut all = &*s;
-        while whole && !all.is_empty() {
-            let (mut rest, more) = all.split_at(all.floor_char_boundary(STEP));
+        for mut rest in pieces(&s) {
             while whole && let Some(at) = rest.find(['\\', '\'', '\0']) {
                 let quoted = match rest.as_bytes()[at] {
                     b'\\' => "\\\\",
@@ -108,7 +106,6 @@ pub(crate) static FUNCTIONS: &[Function] = &[
                 rest = &rest[at + 1..];
             }
             whole = whole && made.push(rest)?;
-            all = more;
         }
         match whole && made.push("'")? {
             true => Ok(made.value()),
@@ -309,15 +306,12 @@ fn soundex(ctx: &Call<'_>, s: &str) -> rusqlite::Result<String> {
 /// A text so many times, of at most [`MOST`] bytes.
 fn repeated(ctx: &Call<'_>, text: &str, times: usize) -> Answer {
     let mut made = Made::new(ctx.session);
-    if text.len() > STEP {
-        for _ in 0..times {
-            made.push(text)?;
-        }
-        return Ok(made.value());
-    }
     // Small ones many at once.
     let at_once = (STEP / text.len().max(1)).clamp(1, times.max(1));
-    let many = text.repeat(at_once);
+    let many = match at_once {
+        1 => text.into(),
+        _ => Cow::Owned(text.repeat(at_once)),
+    };
     for _ in 0..times / at_once {
         made.push(&many)?;
     }

@@ -107,19 +107,15 @@ fn same(a: &[u8], b: &[u8], stop: &dyn Fn() -> bool) -> Option<usize> {
 
 /// From where characters have to be looked at.
 fn compare_tails(a: &[u8], b: &[u8], stop: &dyn Fn() -> bool) -> Ordering {
-    if a.len().max(b.len()) > AT_ONCE {
-        return compare_characters(characters(a), characters(b), stop);
+    if a.len().max(b.len()) <= AT_ONCE
+        && let (Ok(a), Ok(b)) = (str::from_utf8(a), str::from_utf8(b))
+    {
+        return compare_characters(a.chars(), b.chars(), stop);
     }
-    match (str::from_utf8(a), str::from_utf8(b)) {
-        (Ok(a), Ok(b)) => compare_characters(a.chars(), b.chars(), stop),
-        _ => {
-            let (a, b) = (String::from_utf8_lossy(a), String::from_utf8_lossy(b));
-            compare_characters(a.chars(), b.chars(), stop)
-        }
-    }
+    compare_characters(characters(a), characters(b), stop)
 }
 
-/// The characters of a long text, which is read no further than they are asked for. What is no UTF-8 is
+/// The characters of bytes, which are read no further than they are asked for. What is no UTF-8 is
 /// replaced, as in [`String::from_utf8_lossy`].
 fn characters(mut bytes: &[u8]) -> impl Iterator<Item = char> {
     std::iter::from_fn(move || {

@@ -7,7 +7,7 @@ use std::io;
 use rusqlite::{Error, Result};
 use serde_json::Value as Json;
 
-use crate::call::{ROUNDS, STEP};
+use crate::call::{ROUNDS, STEP, pieces};
 use crate::made::Made;
 use crate::prelude::*;
 use crate::session::Session;
@@ -121,12 +121,9 @@ impl Out<'_> {
             return serde_json::to_writer(self, text).map_err(Into::into);
         }
         self.write_all(b"\"")?;
-        let mut rest = text;
-        while !rest.is_empty() {
-            let (piece, more) = rest.split_at(rest.floor_char_boundary(STEP));
+        for piece in pieces(text) {
             let quoted = serde_json::to_string(piece)?;
             self.write_all(&quoted.as_bytes()[1..quoted.len() - 1])?;
-            rest = more;
         }
         self.write_all(b"\"")
     }
