@@ -3,7 +3,8 @@
 //! Nothing here asserts how soon: that a statement ends at all says enough where it would go on for hours.
 //! The times are printed: `TARE_TEST_LONG=1 cargo test --release -p tare-server --test server kill:: --
 //! --nocapture` makes docs/security.md's. What other programs take of the processors delays the end, and
-//! the statement's thread computes no longer for it: so its CPU time is printed, too.
+//! the statement's thread computes no longer for it: so its CPU time is printed, too. With
+//! `TARE_TEST_TRANSACTION=1` each statement is part of a transaction, which is not refused memory.
 
 use std::sync::mpsc;
 use std::thread;
@@ -83,6 +84,9 @@ impl std::fmt::Display for After {
 impl Worker {
     fn of(running: &Running) -> Self {
         let mut conn = running.client();
+        if std::env::var_os("TARE_TEST_TRANSACTION").is_some() {
+            exec(&mut conn, "BEGIN");
+        }
         let id = one(&mut conn, "SELECT CONNECTION_ID()");
         let thread = one(
             &mut conn,
