@@ -106,3 +106,21 @@ pub fn increment(cell: &AtomicU32) -> bool {
 pub fn increment(cell: &AtomicU32) -> bool {
     add_wraps(cell, 1)
 }
+
+/// Asks for the memory of a value that is about to be written, line by line, without waiting for it.
+#[inline(always)]
+pub fn prefetch<T>(value: &T) {
+    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+    for line in (0..size_of::<T>()).step_by(64) {
+        // SAFETY: changes nothing but what the caches hold; processors that cannot do it take it for a NOP.
+        unsafe {
+            core::arch::asm!(
+                "prefetchw [{at}]",
+                at = in(reg) core::ptr::from_ref(value).cast::<u8>().add(line),
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(loom), not(miri))))]
+    let _ = value;
+}

@@ -3,7 +3,7 @@
 
 mod support;
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use support::{Random, Running, scale, start};
 use tare::settings::ByHand;
@@ -449,12 +449,15 @@ fn threads_come_and_go_while_n_changes() {
     let tare = sampled(Rule::OneIn(8), 17);
     let mut clock = Clock::new();
     let (threads, n) = (8, scale(4_000, 100_000));
+    // The clients go on for as long as the scheduler keeps this thread from opening windows.
+    let enough = AtomicBool::new(false);
     let exact: [u64; 2] = std::thread::scope(|scope| {
         let of_thread = |thread: usize| {
+            let enough = &enough;
             move || {
                 tare::thread::register(&CLIENT);
                 let mut done = [0; 2];
-                for i in 0..n {
+                for i in (0..).take_while(|i| *i < n || !enough.load(Ordering::Relaxed)) {
                     if i % 50 == 0 {
                         tare::thread::set_processlist_id(1 + i as u64);
                         tare::thread::set_account(["ann", "bob"][(i / 50 + thread) % 2], "here");
@@ -480,6 +483,8 @@ fn threads_come_and_go_while_n_changes() {
             }
             clock.pass(4 * MS);
             i += 1;
+            let has_counted = i > 120 && count(&tare, &W0) > 0;
+            enough.fetch_or(has_counted || i > 100_000, Ordering::Relaxed);
             std::thread::yield_now();
         }
         let done = clients
@@ -488,7 +493,7 @@ fn threads_come_and_go_while_n_changes() {
         done.fold([0; 2], |sum, done| [sum[0] + done[0], sum[1] + done[1]])
     });
     clock.set_all(&tare, Rule::Every);
-    assert_eq!(count(&tare, &QUERY), (threads * n) as u64);
+    assert_eq!(count(&tare, &QUERY), exact[0]);
     for (class, exact) in [(&W0, exact[0]), (&W2, exact[1])] {
         // How much of the load is in a window is the scheduler's business here; what was counted was seen.
         let sample = sample(&tare, class);

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU16, AtomicU32, Ordering, fence};
 
 use tare_layout::bank::{DORMANT, baseline, line_of};
 use tare_layout::line::{CELLS, CONTENDED, COUNT, EXTRA, Line, MAX, MIN, NO_MIN, SUM, TAG, Tag};
+use tare_layout::primitive::prefetch;
 
 use super::bank::combine_extremes;
 use super::state::Engine;
@@ -154,19 +155,6 @@ fn begin_row(row: &[Line], base: &[Line]) {
     for (i, (line, base)) in row.iter().zip(base).take(tag.lines).enumerate() {
         begin_line(line, base, i < usize::from(tag.part));
     }
-}
-
-/// Asks for a line's memory without waiting for it.
-#[inline(always)]
-fn prefetch(line: &Line) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: changes nothing but what the caches hold.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(line).cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = line;
 }
 
 /// Moves a line's figures to the base of the thread that begins to count there.

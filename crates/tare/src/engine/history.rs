@@ -1,10 +1,11 @@
 //! Putting ended events into a thread's history and into history_long.
 
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use tare_layout::geometry::CHUNK_EVENTS;
-use tare_layout::primitive::bump;
-use tare_layout::slot::Slot;
+use tare_layout::primitive::{bump, prefetch};
+use tare_layout::slot::{Slot, ring};
 
 use super::state::Engine;
 
@@ -46,10 +47,26 @@ impl Cursor {
 
     #[cold]
     fn take_chunk(&self, engine: &Engine, slot_number: usize, ring: usize) -> usize {
-        let chunk = engine.take_chunk(slot_number, ring);
-        let first = (chunk * CHUNK_EVENTS) as u32;
-        self.long.set((first + 1, first + CHUNK_EVENTS as u32));
-        first as usize
+        let first = engine.take_chunk(slot_number, ring) * CHUNK_EVENTS;
+        let end = first + CHUNK_EVENTS;
+        self.long.set((first as u32 + 1, end as u32));
+        // The whole ring was written since: its memory is waited for once for all events of the chunk.
+        ask_for(engine, ring, first..end);
+        first
+    }
+}
+
+/// Asks for the memory of events of a history_long, without waiting for it.
+fn ask_for(engine: &Engine, ring: usize, events: Range<usize>) {
+    let view = &engine.view;
+    match ring {
+        ring::WAITS => view.long_waits()[events].iter().for_each(prefetch),
+        ring::STAGES => view.long_stages()[events].iter().for_each(prefetch),
+        ring::TRANSACTIONS => events.for_each(|event| prefetch(view.long_transaction(event))),
+        _ => events.for_each(|event| {
+            prefetch(view.long_statement(event));
+            view.long_text(event).first().into_iter().for_each(prefetch);
+        }),
     }
 }
 
