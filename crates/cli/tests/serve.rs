@@ -65,6 +65,26 @@ impl Served {
     }
 }
 
+/// MySQL looks a statement's digest up when it ends.
+#[test]
+fn who_truncates_the_table_of_digests_is_its_first_row() {
+    let directory = Directory::new("truncate");
+    let served = serve(&directory, &[]);
+    let table = "performance_schema.events_statements_summary_by_digest";
+    let (truncate, rows) = (
+        format!("TRUNCATE TABLE {table}"),
+        format!("SELECT DIGEST_TEXT, COUNT_STAR FROM {table}"),
+    );
+    let before = served.answer(&format!("SELECT 1; SELECT COUNT(*) > 1 FROM {table}"));
+    assert_eq!(before, "1\n1\n");
+    let expected =
+        "TRUNCATE TABLE `performance_schema` . `events_statements_summary_by_digest`\t1\n";
+    assert_eq!(served.answer(&format!("{truncate}; {rows}")), expected);
+    // As a prepared statement, too, whose text is known.
+    let prepared = format!("PREPARE p FROM '{truncate}'; EXECUTE p; {rows}");
+    assert_eq!(served.answer(&prepared), "EXECUTE `p`\t1\n");
+}
+
 #[test]
 fn it_says_where_it_listens_and_stops_on_signals() {
     for signal in ["TERM", "INT"] {

@@ -145,6 +145,7 @@ const METHODS: (
     Statement::add,
     Statement::error,
     Statement::is_recorded,
+    Statement::has_lost_digest,
     Transaction::commit,
     Transaction::rollback,
     Transaction::trx_id,

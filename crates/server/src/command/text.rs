@@ -89,6 +89,9 @@ pub fn record(
     if !point.is_recorded() {
         return;
     }
+    if point.has_lost_digest() {
+        point.text(shown);
+    }
     if let Some((name, prepares)) = session.statements.named_now.take()
         && let Some(named) = session.statements.named.get(&name)
     {

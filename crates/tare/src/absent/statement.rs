@@ -35,6 +35,12 @@ impl Statement {
         false
     }
 
+    /// False.
+    #[inline(always)]
+    pub fn has_lost_digest(&self) -> bool {
+        false
+    }
+
     nothing! {
         refine(&Class);
         text(&str);

@@ -255,7 +255,7 @@ impl Digest {
 impl Engine {
     /// The present generation of the digest table.
     #[inline]
-    pub(super) fn digest_generation(&self) -> u32 {
+    pub fn digest_generation(&self) -> u32 {
         let control = self.view.control();
         control.digest_generation.load(Ordering::Relaxed)
     }

@@ -234,6 +234,16 @@ impl Statement {
         self.bits.get() & effective::DIGEST != 0
     }
 
+    /// Whether the table of digests was truncated since it was given its digest. MySQL looks a digest up when a
+    /// statement ends: a host that gives the text again then is counted as there.
+    #[inline]
+    pub fn has_lost_digest(&self) -> bool {
+        let (Some(local), Some(found)) = (self.local(), self.digest.get()) else {
+            return false;
+        };
+        found.generation != local.engine.digest_generation()
+    }
+
     /// Gives what the host's own parser made of its text, which tells statements apart just as well: only
     /// the first of those that are alike is read for its digest.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
