@@ -125,6 +125,7 @@ const METHODS: (
     fn(&Statement, Counter, u64),
     fn(&Statement, u32, &str, &str),
     fn(&Statement) -> bool,
+    fn(&Statement) -> bool,
     fn(Transaction),
     fn(Transaction),
     fn(&Transaction, u64),
