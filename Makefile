@@ -90,7 +90,7 @@ door-bench: deps-weigh build ## measure what Tare costs in unmodified MySQL and 
 	@$(call weigh,memory,--server 'mysql 5.7' --server mariadb --server 'mysql 8.0' --server 'mysql 5.6')
 
 # Only what it runs: no tare top. What needs other builds comes last: the first figure does not wait for them.
-demo: deps-demo ## what everything on shows, and what it costs tare serve and MariaDB (about 12 minutes, 4 of them building; the first figure after 5)
+demo: deps-demo ## what everything on shows, and what it costs tare serve and MariaDB (some 13 minutes, 4 of them building; the first figure after 5)
 	$(CARGO) build --profile demo -p tare-cli --no-default-features --features instrument
 	@$(call weigh,demo,,target/demo/tare)
 	$(CARGO) build --profile demo -p tare-psi
