@@ -204,3 +204,34 @@ fn mariadb_11_4() {
 fn mariadb() {
     calls_rest_and_arrive_again(Version::Mariadb);
 }
+
+/// The server's own options are Tare's, too: consumers, instruments and sizes.
+#[test]
+fn what_the_servers_options_say_is_so() {
+    let options = [
+        "--performance-schema-consumer-events-waits-current=ON",
+        "--performance-schema-consumer-events-statements-history=OFF",
+        "--performance-schema-instrument=wait/io/file/%=OFF",
+        "--performance-schema-digests-size=321",
+        // Keeps the server's own engine small, and is none of Tare's.
+        "--performance-schema-accounts-size=0",
+    ];
+    // As Tare starts, and not as tests switch it.
+    let server = Server::start(Version::Mariadb, Engine::Sampled("every"), &options);
+    let consumers = server.tare(
+        "SELECT NAME, ENABLED FROM performance_schema.setup_consumers WHERE NAME IN \
+         ('events_waits_current', 'events_statements_history') ORDER BY NAME",
+    );
+    let enabled: Vec<_> = consumers.iter().map(|row| row["ENABLED"].clone()).collect();
+    assert_eq!(enabled, ["NO", "YES"]);
+    let files = server.tare(
+        "SELECT COUNT(*) AS n, SUM(ENABLED = 'YES') AS enabled FROM performance_schema.setup_instruments \
+         WHERE NAME LIKE 'wait/io/file/%'",
+    );
+    assert!(files[0]["n"].as_u64() > Some(10), "{files:?}");
+    assert_eq!(files[0]["enabled"].as_u64(), Some(0));
+    let sizes = server.tare("SHOW VARIABLES LIKE 'performance_schema_digests_size'");
+    assert_eq!(sizes[0]["Value"], "321");
+    let accounts = server.tare("SELECT COUNT(*) AS n FROM performance_schema.accounts");
+    assert!(accounts[0]["n"].as_u64() > Some(0));
+}

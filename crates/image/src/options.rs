@@ -91,6 +91,17 @@ impl Users {
         self.switched_off()
     }
 
+    /// What the user has said about instruments, consumers and sizes, as an engine's options: `instrument`,
+    /// `consumer_...`, `digests_size`. Zero is no size of theirs: with it the server's own engine is kept small.
+    pub fn of_the_engine(&self) -> impl Iterator<Item = (String, &str)> {
+        self.options.iter().filter_map(|(name, value)| {
+            let of = name.strip_prefix(SWITCH)?.strip_prefix('-')?;
+            let value = value.as_deref().unwrap_or("ON");
+            let is_said = value != "0" || of.starts_with("consumer-");
+            is_said.then(|| (of.replace('-', "_"), value))
+        })
+    }
+
     /// Whether the user gave this option.
     pub fn names(&self, option: &str) -> bool {
         self.options.iter().any(|(name, _)| name == option)
@@ -167,5 +178,25 @@ mod tests {
         assert!(!off("--performance-schema", Series::Mariadb1011));
         assert!(!off("", Series::Mysql57));
         assert!(off("--performance-schema=OFF", Series::Mysql80));
+    }
+
+    #[test]
+    fn an_engine_is_told_what_the_user_has_said() {
+        let line = "--performance-schema --loose-performance_schema_digests_size=5 --performance-schema-users-size=0 \
+                    --performance-schema-instrument=wait/%=OFF --performance-schema-consumer-events-waits-current \
+                    --performance-schema-consumer-statements-digest=0 --port=1";
+        let users = users(line);
+        let told: Vec<_> = users.of_the_engine().collect();
+        let told: Vec<_> = told
+            .iter()
+            .map(|(name, value)| (name.as_str(), *value))
+            .collect();
+        let expected = [
+            ("digests_size", "5"),
+            ("instrument", "wait/%=OFF"),
+            ("consumer_events_waits_current", "ON"),
+            ("consumer_statements_digest", "0"),
+        ];
+        assert_eq!(told, expected);
     }
 }

@@ -1,6 +1,7 @@
 //! Starting the engine within a server.
 
 use engine::{Class, Config, Kind, StartError, host_lock, table, thread};
+use tare_image::options::Users;
 
 use crate::door::{idle, keys, lock, metadata, table as door_table, transaction, word};
 use crate::series::{Interface, Registration};
@@ -39,13 +40,17 @@ const OPTIONS: &str = "TARE_OPTIONS";
 /// A server has more instruments than the default has room for.
 const CLASSES: usize = 3072;
 
-/// Starts the engine. Before `main`: the environment says how.
+/// Starts the engine. Before `main`: the server's own options say how, and then the environment.
 ///
 /// # Errors
 /// [`StartError`]; nothing may be patched then.
-pub fn start<S: Interface>(built_in: &BuiltIn) -> Result<(), StartError> {
+pub fn start<S: Interface>(built_in: &BuiltIn, own: &Users) -> Result<(), StartError> {
     let mut config = Config::default();
     config.limits.classes = CLASSES;
+    for (name, value) in own.of_the_engine() {
+        // What Tare does not have, or cannot be set so, the server itself has or complains about.
+        let _ = config.option(&name, value);
+    }
     let options = std::env::var(OPTIONS).unwrap_or_default();
     for line in options.lines().filter(|line| !line.trim().is_empty()) {
         let (name, value) = line.split_once('=').unwrap_or((line, ""));

@@ -50,5 +50,5 @@ pub struct ServerHooks {
     /// Where its structures have what ours read.
     pub fields: &'static Fields,
     /// Starts Tare's engine for it; to be called before anything is patched.
-    pub start: fn() -> Result<(), engine::StartError>,
+    pub start: fn(&tare_image::options::Users) -> Result<(), engine::StartError>,
 }

@@ -4,7 +4,8 @@ use std::ffi::{CStr, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use tare_image::{Image, PRELOAD, Series};
+use tare_image::options::Users;
+use tare_image::{Image, PRELOAD};
 
 /// A program and its process.
 pub struct Host {
@@ -61,11 +62,11 @@ impl Host {
         }
     }
 
-    /// Why the server will not initialise its Performance Schema, if it says so.
-    pub fn is_off(&self, series: Series) -> Option<String> {
+    /// What the server's options say about its Performance Schema.
+    pub fn options(&self) -> Users {
         let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
         // The program itself, which knows what files it reads. It does not inherit us: `keep_from_children`.
-        tare_image::options::of_user(&self.path, &arguments).off(series)
+        tare_image::options::of_user(&self.path, &arguments)
     }
 
     /// Whether it will end without serving anybody.

@@ -93,8 +93,9 @@ fn answer(host: &Host, recognition: Recognition) -> ! {
 }
 
 fn enter(host: &Host, recognition: Recognition) -> Result<String, HookError> {
+    let options = host.options();
     if let Recognition::Server(server) = &recognition
-        && let Some(why) = host.is_off(server.series)
+        && let Some(why) = options.off(server.series)
     {
         // Calls that the server makes all the same find its own functions, as without us.
         return Err(HookError::Off(why));
@@ -104,7 +105,7 @@ fn enter(host: &Host, recognition: Recognition) -> Result<String, HookError> {
         let address = host.in_memory(names.address) as usize;
         door::error::set_names(address, names.size as usize);
     }
-    (series.start)()?;
+    (series.start)(&options)?;
     let switches = patch::write(&places, door::does_nothing)?;
     switch::lead(switches);
     Ok(format!("{server} ({} functions)", places.count()))

@@ -18,7 +18,7 @@ pub static SERIES: hook::ServerHooks = hook::ServerHooks {
     signatures: &[],
     needs: &[],
     fields: &D1011::FIELDS,
-    start: || host::start::<D1011>(&mariadb::BUILT_IN),
+    start: |options| host::start::<D1011>(&mariadb::BUILT_IN, options),
 };
 
 impl Interface for D1011 {

@@ -18,7 +18,7 @@ pub static SERIES: hook::ServerHooks = hook::ServerHooks {
     signatures: &[],
     needs: &[],
     fields: &D114::FIELDS,
-    start: || host::start::<D114>(&mariadb::BUILT_IN),
+    start: |options| host::start::<D114>(&mariadb::BUILT_IN, options),
 };
 
 impl Interface for D114 {

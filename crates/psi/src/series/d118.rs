@@ -18,7 +18,7 @@ pub static SERIES: hook::ServerHooks = hook::ServerHooks {
     signatures: &[],
     needs: &[],
     fields: &D118::FIELDS,
-    start: || host::start::<D118>(&mariadb::BUILT_IN),
+    start: |options| host::start::<D118>(&mariadb::BUILT_IN, options),
 };
 
 impl Interface for D118 {

@@ -26,7 +26,7 @@ pub static SERIES: hook::ServerHooks = hook::ServerHooks {
     signatures: &[],
     needs: &[],
     fields: &M56::FIELDS,
-    start: || host::start::<M56>(&BUILT_IN),
+    start: |options| host::start::<M56>(&BUILT_IN, options),
 };
 
 /// What the server's own engine would register by itself: it tells neither of metadata locks nor of transactions.

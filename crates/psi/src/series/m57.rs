@@ -17,7 +17,7 @@ pub static SERIES: hook::ServerHooks = hook::ServerHooks {
     signatures: &[],
     needs: &[],
     fields: &M57::FIELDS,
-    start: || host::start::<M57>(&host::BuiltIn::MYSQL),
+    start: |options| host::start::<M57>(&host::BuiltIn::MYSQL, options),
 };
 
 impl Interface for M57 {

@@ -19,7 +19,7 @@ pub static SERIES: hook::ServerHooks = hook::ServerHooks {
     signatures: &[],
     needs: &[],
     fields: &M80::FIELDS,
-    start: || host::start::<M80>(&host::BuiltIn::MYSQL),
+    start: |options| host::start::<M80>(&host::BuiltIn::MYSQL, options),
 };
 
 impl Interface for M80 {

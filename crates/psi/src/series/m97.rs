@@ -23,9 +23,9 @@ pub static SERIES: hook::ServerHooks = hook::ServerHooks {
     signatures: SIGNATURES,
     needs: &limited::NEEDED,
     fields: &M97::FIELDS,
-    start: || {
+    start: |options| {
         limited::find();
-        host::start::<M97>(&host::BuiltIn::MYSQL)
+        host::start::<M97>(&host::BuiltIn::MYSQL, options)
     },
 };
 
