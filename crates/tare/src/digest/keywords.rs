@@ -172,11 +172,11 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("VARIANCE", "VAR_POP"),
 ];
 
-/// After these a sign is unary. `=`, `THEN` and `WHERE` are not among them: MySQL shows
-/// `WHERE a = -1` as ``WHERE `a` = - ?``, and so do we.
+/// After these a sign is part of the number behind it, as MySQL 9.7 has it (8.0 has `THEN` and `ELSE` not
+/// among them). `WHERE`, `ON` and `BY` are not: MySQL shows `ORDER BY -1` as `ORDER BY - ?`, and so do we.
 const EXPRESSION_STARTERS: &str = "\
-AND AT BETWEEN CASE DEFAULT DIV ELSEIF ENDS EVERY IF INTERVAL LIKE MOD NOT OR REGEXP RETURN RLIKE \
-SELECT STARTS UNTIL WHEN WHILE XOR";
+AND AT BETWEEN CASE DEFAULT DIV ELSE ELSEIF ENDS EVERY IF INTERVAL LIKE MOD NOT OR REGEXP RETURN \
+RLIKE SELECT STARTS THEN UNTIL WHEN WHILE XOR";
 
 /// After these a `NULL` is a value.
 const NULL_TAKERS: &str = "\

@@ -194,7 +194,10 @@ impl<'o> Writer<'o> {
                 self.put_text(TokenKind::Other, STARTS_EXPRESSION | TAKES_NULL, "*/")
             }
             Token::Operator(text) => {
-                let starts = matches!(text, "<<" | ">>" | "||" | "&&");
+                let starts = matches!(
+                    text,
+                    "<<" | ">>" | "||" | "&&" | "<=" | ">=" | "!=" | "<>" | "<=>"
+                );
                 let flags = if starts {
                     STARTS_EXPRESSION | TAKES_NULL
                 } else {
@@ -265,7 +268,9 @@ impl<'o> Writer<'o> {
             b';' if self.last(0).kind == TokenKind::Semicolon => return Ok(()),
             b';' => (TokenKind::Semicolon, 0),
             b'.' | b'}' => (TokenKind::Other, 0),
-            b'*' | b'/' | b'%' | b'^' | b'|' | b'&' => (TokenKind::Other, both),
+            b'*' | b'/' | b'%' | b'^' | b'|' | b'&' | b'=' | b'<' | b'>' => {
+                (TokenKind::Other, both)
+            }
             _ => (TokenKind::Other, TAKES_NULL),
         };
         self.put_byte(kind, flags, byte, false)

@@ -157,7 +157,7 @@ fn signs() {
         ),
         (
             "SELECT a=-1, a>-1, a*-1, a<<-1, not -1, ~-1",
-            "SELECT `a` = - ? , `a` > - ? , `a` * ? , `a` << ? , NOT ? , ~ - ?",
+            "SELECT `a` = ? , `a` > ? , `a` * ? , `a` << ? , NOT ? , ~ - ?",
         ),
         ("SELECT a BETWEEN -1 AND -2", "SELECT `a` BETWEEN ? AND ?"),
         (
