@@ -9,8 +9,9 @@ use tare_layout::slot::{Slot, ring};
 
 use super::state::Engine;
 
-/// Chunks of history_long that a thread looks at before it uses its own.
-const TRIES: usize = 4;
+/// Chunks of history_long that a thread looks at before it uses its own. Threads that began together, as a server's
+/// background threads do, hold chunks side by side.
+const TRIES: usize = 256;
 
 /// Where a thread writes next in each of its rings; the thread's own, so that finding the place is
 /// a load and not a division.
@@ -76,15 +77,19 @@ impl Engine {
     fn take_chunk(&self, slot: usize, ring: usize) -> usize {
         self.give_chunk(slot, ring);
         let holders = &self.holders[ring];
-        for _ in 0..TRIES {
-            let ticket = self.view.shared().tickets[ring]
-                .0
-                .fetch_add(1, Ordering::Relaxed);
-            let chunk = (ticket % holders.len() as u64) as usize;
-            if !holders[chunk].swap(true, Ordering::AcqRel) {
+        let tickets = &self.view.shared().tickets[ring].0;
+        let ticket = tickets.fetch_add(1, Ordering::Relaxed);
+        let mut chunk = (ticket % holders.len() as u64) as usize;
+        for skipped in 0..TRIES.min(holders.len()) {
+            let holder = &holders[chunk];
+            if !holder.load(Ordering::Relaxed) && !holder.swap(true, Ordering::AcqRel) {
+                if skipped != 0 {
+                    tickets.fetch_max(ticket + skipped as u64 + 1, Ordering::Relaxed);
+                }
                 self.view.slot(slot).chunk[ring].store(chunk as u32 + 1, Ordering::Relaxed);
                 return chunk;
             }
+            chunk = (chunk + 1) % holders.len();
         }
         let own = holders.len() + slot;
         self.view.slot(slot).chunk[ring].store(own as u32 + 1, Ordering::Relaxed);
