@@ -42,7 +42,7 @@ static WITH_INSTANCE: [AtomicU32; CLASS_MASK + 1] = [const { AtomicU32::new(0) }
 
 /// Locks of a class that have instances: classes with more (InnoDB's page latches) would fill a table that
 /// nobody reads. What has none is counted as lost. Conditions all have: there are few.
-const INSTANCES: u32 = 256;
+const INSTANCES: u32 = 1024;
 
 /// The instance of one more lock of a class, 0 = none: if it is one of the first, and counted. The server's
 /// own locks, which are there before its first client, have one in any case, because their instrument may be
