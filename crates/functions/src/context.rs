@@ -30,6 +30,10 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     .volatile(),
     own("last_insert_id", 0, 1, Unsigned, last_insert_id).volatile(),
     own("ps_current_thread_id", 0, 0, Unsigned, |ctx| {
+        if ctx.session.variable("global", "performance_schema") == Value::Integer(0) {
+            let message = "'ps_current_thread_id': The Performance Schema is not enabled.";
+            return Err(raise(SqlError::new(1683, message)));
+        }
         Ok(match ctx.session.thread_id() {
             0 => Value::Null,
             id => Value::Integer(id as i64),

@@ -87,6 +87,9 @@ impl Rewriter<'_> {
             FunctionArguments::List(list) => std::mem::take(&mut list.args),
             _ => Vec::new(),
         };
+        if is_native && arguments.len() != 1 {
+            return Err(Error::ParameterCount(name));
+        }
         let arguments = arguments.into_iter().map(|argument| match argument {
             // Of MySQL's own, NULL is no connection; of schema sys, the client's.
             FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) if is_native => {
