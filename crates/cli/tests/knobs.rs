@@ -146,9 +146,10 @@ fn a_file_and_the_command_line_set_sizes_consumers_and_instruments() {
         ("events_waits_history_long_size", "800"),
         ("events_stages_history_long_size", "800"),
         ("max_mutex_classes", "3"),
-        ("max_rwlock_classes", "1024"),
+        ("max_rwlock_classes", "100"),
         ("max_digest_sample_age", "5"),
-        ("accounts_size", "512"),
+        ("accounts_size", "-1"),
+        ("users_size", "-1"),
         ("setup_actors_size", "9"),
     ] {
         assert_eq!(served.variable(name), value, "{name}");
@@ -182,6 +183,75 @@ fn a_file_and_the_command_line_set_sizes_consumers_and_instruments() {
     assert_eq!(served.answer(lost), ["1\t1"]);
     let thread = "SELECT ENABLED, HISTORY FROM performance_schema.setup_threads WHERE NAME = 'thread/sql/main'";
     assert_eq!(served.answer(thread), ["NO\tYES"]);
+}
+
+#[test]
+fn of_what_has_a_size_of_0_nothing_is_kept() {
+    let directory = Directory::new("knobs-none");
+    let mut options = vec!["--data", "data", "--port", "0"];
+    let sizes = [
+        "accounts-size",
+        "events-statements-history-size",
+        "max-mutex-instances",
+        "max-table-handles",
+    ];
+    let zeros = sizes.map(|size| format!("--performance-schema-{size}=0"));
+    options.extend(zeros.iter().map(String::as_str));
+    options.push("--performance-schema-events-stages-history-size=3");
+    options.push("--performance-schema-instrument=%=ON");
+    options.push("--performance-schema-consumer-events-stages-current=ON");
+    options.push("--performance-schema-consumer-events-stages-history=ON");
+    let served = serve(&directory, &options);
+    served.answer(
+        "CREATE DATABASE d; CREATE TABLE d.t (a INT PRIMARY KEY); INSERT INTO d.t VALUES (1)",
+    );
+    served.answer("SELECT * FROM d.t");
+    for size in sizes {
+        assert_eq!(served.variable(&size.replace('-', "_")), "0", "{size}");
+    }
+    for table in [
+        "accounts",
+        "events_waits_summary_by_account_by_event_name",
+        "events_statements_history",
+        "mutex_instances",
+        "table_handles",
+    ] {
+        let rows = served.answer(&format!("SELECT COUNT(*) FROM performance_schema.{table}"));
+        assert_eq!(rows, ["0"], "{table}");
+    }
+    // Others have what they have without them.
+    for table in ["users", "events_statements_current", "rwlock_instances"] {
+        let rows = served.answer(&format!(
+            "SELECT COUNT(*) > 0 FROM performance_schema.{table}"
+        ));
+        assert_eq!(rows, ["1"], "{table}");
+    }
+    let mutexes = "SELECT COUNT(*) FROM performance_schema.events_waits_summary_global_by_event_name WHERE \
+                   EVENT_NAME LIKE 'wait/synch/mutex/%' AND COUNT_STAR > 0";
+    assert_eq!(served.answer(mutexes), ["0"]);
+    let lost = "SELECT SUM(VARIABLE_VALUE > 0) FROM performance_schema.global_status WHERE VARIABLE_NAME IN \
+                ('Performance_schema_accounts_lost', 'Performance_schema_mutex_instances_lost')";
+    assert_eq!(served.answer(lost), ["2"]);
+    // Histories of other types may be longer, and so is the ring; what is shown is what was asked for.
+    assert_eq!(served.variable("events_stages_history_size"), "3");
+    assert_eq!(served.variable("events_waits_history_size"), "3");
+    let stages = "SELECT MAX(n) <= 3 FROM (SELECT COUNT(*) AS n FROM performance_schema.events_stages_history GROUP BY \
+                  THREAD_ID) t";
+    assert_eq!(served.answer(stages), ["1"]);
+}
+
+#[test]
+fn variables_of_performance_schema_are_selected_and_one_is_set() {
+    let directory = Directory::new("knobs-variables");
+    let served = serve(&directory, &["--data", "data", "--port", "0"]);
+    let selected =
+        "SELECT @@performance_schema_digests_size, @@GLOBAL.performance_schema_accounts_size";
+    assert_eq!(served.answer(selected), ["10000\t-1"]);
+    let age = "performance_schema_max_digest_sample_age";
+    assert_eq!(served.answer(&format!("SELECT @@{age}")), ["60"]);
+    served.answer(&format!("SET GLOBAL {age} = 5"));
+    assert_eq!(served.answer(&format!("SELECT @@{age}")), ["5"]);
+    assert_eq!(served.variable("max_digest_sample_age"), "5");
 }
 
 #[test]

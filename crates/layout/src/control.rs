@@ -7,6 +7,7 @@
 use crate::class::{EVENT_TYPES, EventType, Kind};
 use crate::primitive::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::sampling::{GROUPS, MAX_RATE, Rule, group_of};
+use crate::sizes;
 
 /// Bits of a setup byte.
 pub mod setup {
@@ -179,12 +180,19 @@ pub struct Control {
     pub sampling_seed: AtomicU64,
     /// Bumped by who wants to know the row locks: a futex, on which a host sleeps that tells them ([`crate::row_lock`]).
     pub row_locks_asked: AtomicU32,
+    /// Sizes that were asked to be 0, by [`sizes::bit`]: nothing of them is kept.
+    pub nothing_of: AtomicU64,
 }
 
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<Control>() == 256);
 
 impl Control {
+    /// Whether a size of [`sizes`] was asked to be 0.
+    pub fn has_none_of(&self, size: usize) -> bool {
+        self.nothing_of.load(Ordering::Relaxed) & sizes::bit(size) != 0
+    }
+
     /// Whether anything is sampled.
     pub fn is_sampling(&self) -> bool {
         let is_on = |cell: &AtomicU32, from| cell.load(Ordering::SeqCst) >= from;
@@ -270,6 +278,11 @@ impl Controls<'_> {
         if setup & setup::ENABLED == 0 || consumers & GLOBAL == 0 {
             return 0;
         }
+        let nothing_of = self.control.nothing_of.load(Ordering::Relaxed);
+        if nothing_of & sizes::of_events(kind) != 0 {
+            return 0;
+        }
+        let is_kept = |size| nothing_of & sizes::bit(size) == 0;
         let Some(event_type) = kind.event_type() else {
             return effective::COUNT;
         };
@@ -280,14 +293,15 @@ impl Controls<'_> {
         if consumers & THREAD != 0 {
             // Consumers of one event type stand side by side: current, history, history_long.
             let three = consumers >> first_consumer(event_type);
+            let (history, long) = sizes::of_history(event_type);
             if three & 1 != 0 {
                 bits |= effective::CURRENT;
-                bits |= if three & 2 != 0 {
-                    effective::HISTORY
-                } else {
-                    0
-                };
-                bits |= if three & 4 != 0 { effective::LONG } else { 0 };
+                if three & 2 != 0 && is_kept(history) {
+                    bits |= effective::HISTORY;
+                }
+                if three & 4 != 0 && is_kept(long) {
+                    bits |= effective::LONG;
+                }
             }
         }
         let is_lock = kind.is_lock() || kind == Kind::TableLock;
@@ -300,7 +314,7 @@ impl Controls<'_> {
         {
             bits |= effective::OTHER_CLOCK;
         }
-        if kind == Kind::Statement && consumers & DIGESTS != 0 {
+        if kind == Kind::Statement && consumers & DIGESTS != 0 && is_kept(sizes::DIGESTS) {
             bits |= effective::DIGEST;
         }
         // For good: events that began when their type was sampled end when it is not.
@@ -332,13 +346,29 @@ const fn first_consumer(event_type: EventType) -> u32 {
 
 const _: () = assert!(EVENT_TYPES <= 8);
 
-/// The mask of a thread: `threads.INSTRUMENTED` and `threads.HISTORY`. Without COUNT no point does
-/// anything; the other bits then only remember HISTORY.
-pub const fn thread_mask(instrumented: bool, history: bool) -> u8 {
-    match (instrumented, history) {
+/// The mask of a thread: `threads.INSTRUMENTED` and `threads.HISTORY`. Without COUNT no point does anything; the
+/// other bits then only remember HISTORY. Without the consumer `thread_instrumentation` ([`THREAD`]) all threads are
+/// counted, and nothing of one of them is shown: CURRENT remembers INSTRUMENTED ([`is_instrumented`]).
+pub const fn thread_mask(instrumented: bool, history: bool, consumers: u32) -> u8 {
+    let kept = effective::HISTORY | effective::LONG;
+    let counted = match (instrumented, consumers & THREAD == 0) {
+        (true, _) => !kept,
+        (false, true) => !kept & !effective::CURRENT,
         (false, false) => 0,
-        (false, true) => effective::HISTORY | effective::LONG,
-        (true, false) => !(effective::HISTORY | effective::LONG),
-        (true, true) => 0xff,
-    }
+    };
+    if history { counted | kept } else { counted }
+}
+
+/// `threads.INSTRUMENTED` of a thread with this mask.
+pub const fn is_instrumented(mask: u8) -> bool {
+    mask & effective::CURRENT != 0
+}
+
+/// The same mask after a change of the consumers.
+pub const fn mask_under(mask: u8, consumers: u32) -> u8 {
+    thread_mask(
+        is_instrumented(mask),
+        mask & effective::HISTORY != 0,
+        consumers,
+    )
 }

@@ -34,6 +34,7 @@ pub mod row_lock;
 pub mod sampling;
 pub mod seqlock;
 pub mod shared;
+pub mod sizes;
 pub mod slot;
 pub mod source;
 pub mod view;

@@ -2,7 +2,8 @@
 //! marks, and what was lost.
 
 use crate::class::KINDS;
-use crate::primitive::{AtomicU32, AtomicU64};
+use crate::primitive::{AtomicU32, AtomicU64, Ordering};
+use crate::sizes;
 
 /// A cell alone on its cache line.
 #[repr(C, align(64))]
@@ -75,14 +76,16 @@ pub enum Lost {
     Sources,
     /// Row locks and waits for them that were not told: there were too many, or it took too long.
     RowLocks,
+    /// Threads whose connection attributes did not all fit.
+    Attributes,
 }
 
 /// How many kinds of loss there are.
-pub const LOSSES: usize = Lost::RowLocks as usize + 1;
+pub const LOSSES: usize = Lost::Attributes as usize + 1;
 
 /// See the module.
 #[repr(C, align(64))]
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Shared {
     /// The id of the next thread; the first is 1.
     pub next_thread_id: Alone<AtomicU64>,
@@ -154,4 +157,13 @@ pub struct Shared {
     pub class_limits: [AtomicU64; KINDS.len() + 1],
     /// Of the lost instances, those of each kind.
     pub instances_lost: [AtomicU64; KINDS.len() + 1],
+    /// One more than the size that was asked for, by number of [`sizes`]; 0 = none was.
+    pub asked: [AtomicU64; sizes::NAMES.len()],
+}
+
+impl Shared {
+    /// The size that was asked for, by number of [`sizes`].
+    pub fn asked(&self, size: usize) -> Option<u64> {
+        self.asked[size].load(Ordering::Relaxed).checked_sub(1)
+    }
 }

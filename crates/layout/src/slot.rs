@@ -179,7 +179,7 @@ pub struct Slot {
     /// `PROCESSLIST_INFO` where the host sets one itself.
     pub info: Name<15>,
     /// Connection attributes, `key=value` lines.
-    pub attributes: Name<31>,
+    pub attributes: Name<ATTRIBUTE_WORDS>,
 
     /// Waits running now, the outermost first.
     pub waits: [event::Wait; WAIT_DEPTH],
@@ -195,6 +195,11 @@ const _: () = {
     assert!(core::mem::offset_of!(Slot, class) == 2 * LINE_BYTES);
     assert!(size_of::<Slot>().is_multiple_of(LINE_BYTES));
 };
+
+/// Words of a thread's connection attributes.
+const ATTRIBUTE_WORDS: usize = 31;
+/// Bytes that a thread keeps of them.
+pub const ATTRIBUTE_BYTES: usize = ATTRIBUTE_WORDS * 8;
 
 /// Index of an event type's history ring.
 pub mod ring {

@@ -43,6 +43,23 @@ pub fn act_on_metrics(
     }
 }
 
+/// The one variable of performance_schema that may be set while it runs.
+pub const SAMPLE_AGE: &str = "performance_schema_max_digest_sample_age";
+
+/// SET GLOBAL of [`SAMPLE_AGE`].
+///
+/// # Errors
+/// 1105 where the segment cannot be written to.
+pub fn set_sample_age(segment: Option<&Segment>, seconds: &str) -> Result<()> {
+    let seconds = seconds.parse().unwrap_or(0);
+    match segment {
+        Some(segment) => segment
+            .set_digest_sample_age(seconds)
+            .map_err(|e| SqlError::new(1105, e.to_string())),
+        None => Ok(()),
+    }
+}
+
 /// The variables that SET NAMES sets, and their values.
 ///
 /// # Errors

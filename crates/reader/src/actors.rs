@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use tare_layout::View;
 use tare_layout::actor::{self, ENABLED, HISTORY, USED};
+use tare_layout::sizes;
 
 use crate::attach::Segment;
 use crate::classes::text;
@@ -86,7 +87,10 @@ impl Segment {
             let name = format!("{}-{}-{}", new.host, new.user, new.role);
             return Err(ActorError::Duplicate(name));
         }
-        let all = view.actors();
+        let all = match view.control().has_none_of(sizes::ACTORS) {
+            true => &[],
+            false => view.actors(),
+        };
         let used = &view.control().actors_used;
         let free = (0..all.len())
             .find(|i| there.iter().all(|(taken, _)| taken != i))

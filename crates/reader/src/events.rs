@@ -12,6 +12,7 @@ use tare_layout::event::{self, Nesting, Operation, Packed, word};
 use tare_layout::geometry::CHUNK_EVENTS;
 use tare_layout::name::load_bytes;
 use tare_layout::seqlock::Record;
+use tare_layout::sizes;
 use tare_layout::slot::{STATEMENT_DEPTH, WAIT_DEPTH, ring};
 use tare_layout::source::split;
 
@@ -220,7 +221,7 @@ impl<'a> Events<'a> {
             history: View::ring_stages,
             long: |view, i| &view.long_stages()[i],
         };
-        self.read(table, &places, |record, _| {
+        let stages = self.read(table, &places, |record, _| {
             let words = record.read()?;
             let progress = (
                 words[event::stage::COMPLETED],
@@ -230,7 +231,10 @@ impl<'a> Events<'a> {
                 head: Head::of(&words),
                 progress: (progress != (0, 0)).then_some(progress),
             })
-        })
+        });
+        // Unlike the last wait or statement, the last stage is over once it ends.
+        let shown = |stage: &Stage| table != Table::Current || stage.head.end_id.is_none();
+        stages.into_iter().filter(shown).collect()
     }
 
     /// Transactions.
@@ -331,6 +335,10 @@ impl<'a> Events<'a> {
     ) -> Vec<T> {
         let cleared = &self.view.control().cleared[places.ring * 3 + table.number()];
         let cleared = cleared.load(Ordering::Relaxed);
+        // Rings of all types are as long as the longest that was asked for.
+        let asked = |size| self.view.shared().asked(size).unwrap_or(u64::MAX);
+        let (history, long) = sizes::of_ring(places.ring);
+        let (asked_history, asked_long) = (asked(history), asked(long));
         let mut found = Vec::new();
         let mut see = |record: &Record<N>, place, thread: Option<u64>| {
             let ended = Packed::unpack(record.word(word::PACKED)).span != 0;
@@ -344,7 +352,7 @@ impl<'a> Events<'a> {
         };
         match table {
             Table::Long => {
-                for i in self.long_places(places.ring) {
+                for i in self.newest(places, asked_long) {
                     see((places.long)(&self.view, i), Place::Long(i), None);
                 }
             }
@@ -363,7 +371,7 @@ impl<'a> Events<'a> {
                         continue;
                     }
                     let events = (places.history)(&self.view, thread.slot);
-                    let kept = pushed.min(events.len() as u64);
+                    let kept = pushed.min(events.len() as u64).min(asked_history);
                     for i in pushed - kept..pushed {
                         let record = &events[(i % events.len() as u64) as usize];
                         see(record, Place::Slot(thread.slot), Some(thread.id));
@@ -372,6 +380,24 @@ impl<'a> Events<'a> {
             }
         }
         found
+    }
+
+    /// The places of a history_long, without the oldest of its events where there are more than were asked for.
+    fn newest<const N: usize>(&self, places: &Places<'a, N>, asked: u64) -> Vec<usize> {
+        let all = self.long_places(places.ring);
+        if all.len() as u64 <= asked {
+            return all;
+        }
+        let ended = |i: usize| (places.long)(&self.view, i).word(word::END);
+        let mut ends: Vec<u64> = all.iter().map(|i| ended(*i)).filter(|e| *e != 0).collect();
+        let Some(surplus) = ends.len().checked_sub(asked as usize + 1) else {
+            return all;
+        };
+        let (_, newest_gone, _) = ends.select_nth_unstable(surplus);
+        let newest_gone = *newest_gone;
+        // What is not timed has no end to be old by.
+        let is_kept = |end: u64| end == 0 || end > newest_gone;
+        all.into_iter().filter(|i| is_kept(ended(*i))).collect()
     }
 
     /// The places of a history_long that were ever written: the shared chunks that were asked for,

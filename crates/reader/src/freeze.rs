@@ -13,7 +13,7 @@
 use std::sync::atomic::Ordering;
 
 use tare_layout::bank::baseline;
-use tare_layout::control::THREAD;
+use tare_layout::control::{THREAD, mask_under};
 use tare_layout::line::{CELLS, EXTRA, HISTOGRAM, Item, MAX, MIN, SUM, Tag};
 use tare_layout::{Kind, View};
 
@@ -51,6 +51,14 @@ impl Segment {
                 fill_bank(view, baseline::FROZEN, bank, wanted, filled);
             });
             consumers.fetch_and(!THREAD, Ordering::SeqCst);
+        }
+        let now = consumers.load(Ordering::SeqCst);
+        let used = view.shared().slots_used.0.load(Ordering::Acquire) as usize;
+        for mask in view.thread_masks().iter().take(used) {
+            mask.store(
+                mask_under(mask.load(Ordering::SeqCst), now),
+                Ordering::SeqCst,
+            );
         }
         Ok(())
     }

@@ -237,13 +237,23 @@ impl Beside<'_> {
             });
             rows[0][alloc] = own(alloc).wrapping_sub(forgotten);
             rows[0][free] = own(free).wrapping_sub(forgotten);
-            // A mark that has not moved is of before; then what is in use now is what is known.
-            let used = own(alloc).wrapping_sub(own(free));
+            // A mark that has not moved is of before; then what was in use at the truncation and what is now
+            // are what is known.
+            let used = own(alloc).wrapping_sub(own(free)) as i64;
             let used_before = start[0][alloc].wrapping_sub(start[0][free]);
-            for (line, cell) in [(0, HIGH[mark]), (1, LOW[mark])] {
+            let since = truncated.filter(|then| then[0][alloc] >= start[0][alloc]);
+            let used_then = since.map_or(0, |then| {
+                let used = then[0][alloc].wrapping_sub(then[0][free]);
+                used.wrapping_sub(used_before) as i64
+            });
+            let marks = [
+                (0, HIGH[mark], used.max(used_then)),
+                (1, LOW[mark], used.min(used_then)),
+            ];
+            for (line, cell, known) in marks {
                 let mut before = [base, truncated].into_iter().flatten();
                 rows[line][cell] = match before.any(|then| then[line][cell] == now[line][cell]) {
-                    true => used,
+                    true => known as u64,
                     false => now[line][cell].wrapping_sub(used_before),
                 };
             }

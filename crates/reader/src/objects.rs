@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use tare_layout::bank::baseline;
-use tare_layout::line::{Item, Line};
+use tare_layout::line::{COUNT, Item, Line};
 use tare_layout::name::load_bytes;
 use tare_layout::object::{
     INDEX_BITS, IO_LINES, Index, LockDuration, LockStatus, LockType, MetadataLock, Namespace,
@@ -339,12 +339,11 @@ impl Banks<'_> {
         })
     }
 
-    /// The tables that are counted by setup_objects.
+    /// The tables, whether setup_objects counts them or not, as in MySQL 9.7.
     pub fn tables(&self, rows: &ObjectRows) -> Vec<Table> {
         let view = self.view();
         let table = |(id, kind, schema, name): (u32, ObjectType, _, _)| {
-            let masked = view.object_masks()[index_of(id)].load(Ordering::Relaxed) == 0;
-            if !kind.is_table() || masked {
+            if !kind.is_table() {
                 return None;
             }
             let object = view.object(index_of(id));
@@ -358,7 +357,12 @@ impl Banks<'_> {
                 .collect();
             let (shared, truncated) = (&object.shared, &object.truncated);
             let known = io.len();
-            io.push((None, rows.sum((id, part::WHOLE), false, shared, truncated)));
+            // What no index serves is listed once it was done, and stays when it is truncated.
+            let whole = (id, part::WHOLE);
+            let counted = |line: &Line| line.cells[COUNT].load(Ordering::Relaxed) != 0;
+            if rows.counts.contains_key(&whole) || shared[..IO_LINES].iter().any(counted) {
+                io.push((None, rows.sum(whole, false, shared, truncated)));
+            }
             let lock = |i: usize| {
                 let lock = TableLock::ALL[i];
                 let at = IO_LINES + i;

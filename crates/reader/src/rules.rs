@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use tare_layout::View;
 use tare_layout::object::{MAKING, ObjectType, READY, rule};
 use tare_layout::object_mask;
+use tare_layout::sizes;
 
 use crate::attach::Segment;
 use crate::classes::text;
@@ -87,7 +88,11 @@ impl Segment {
         if rules.any(|r| r.kind == kind && *r.schema == *schema && *r.name == *name) {
             return Err(WriteError::Duplicate);
         }
-        for place in 0..view.geometry().limits.setup_objects {
+        let room = match view.control().has_none_of(sizes::OBJECTS) {
+            true => 0,
+            false => view.geometry().limits.setup_objects,
+        };
+        for place in 0..room {
             let entry = view.object_rule(place);
             let order = Ordering::Relaxed;
             let taken = (entry.state).compare_exchange(0, MAKING, Ordering::AcqRel, order);
@@ -102,9 +107,7 @@ impl Segment {
             object_mask::recompute(&view);
             return Ok(());
         }
-        Err(WriteError::Full {
-            rows: view.geometry().limits.setup_objects,
-        })
+        Err(WriteError::Full { rows: room })
     }
 
     /// Changes a row, if it is still there.

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use tare_layout::View;
 use tare_layout::class::EVENT_TYPES;
-use tare_layout::control::{CONSUMERS, THREAD, Timer, effective, host, setup, thread_mask};
+use tare_layout::control::{
+    CONSUMERS, THREAD, Timer, effective, host, is_instrumented, setup, thread_mask,
+};
 
 use crate::attach::Segment;
 use crate::classes;
@@ -70,6 +72,18 @@ impl Segment {
         })
     }
 
+    /// Seconds after which a digest's sample gives way to any newer statement, 0 = never.
+    ///
+    /// # Errors
+    /// As [`Segment::set_instrument`].
+    pub fn set_digest_sample_age(&self, seconds: u64) -> Result<(), WriteError> {
+        let view = self.writable()?;
+        let per_second = view.header().ticks_per_second.load(Ordering::Relaxed);
+        let age = &view.control().digest_sample_age;
+        age.store(per_second.saturating_mul(seconds), Ordering::Relaxed);
+        Ok(())
+    }
+
     /// Chooses the timer of an event type, by the number of [`tare_layout::class::EventType`].
     ///
     /// # Errors
@@ -127,9 +141,11 @@ impl Segment {
         }
         let mask = &view.thread_masks()[slot];
         let before = mask.load(Ordering::SeqCst);
-        let instrumented = instrumented.unwrap_or(before & effective::COUNT != 0);
+        let instrumented = instrumented.unwrap_or(is_instrumented(before));
         let history = history.unwrap_or(before & effective::HISTORY != 0);
-        mask.store(thread_mask(instrumented, history), Ordering::SeqCst);
+        let consumers = view.control().consumers.load(Ordering::SeqCst);
+        let value = thread_mask(instrumented, history, consumers);
+        mask.store(value, Ordering::SeqCst);
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
 use tare_layout::View;
-use tare_layout::control::{effective, host};
+use tare_layout::control::{effective, host, is_instrumented};
 use tare_layout::event::{Packed, statement as at, word};
 use tare_layout::slot::LIVE;
 use tare_layout::slot::ring::RINGS;
@@ -121,7 +121,7 @@ fn read(view: View<'_>, number: usize) -> Thread {
         state: said(text(&slot.state_text)),
         info: said(text(&slot.info)).or_else(|| running_text(view, number, statement_depth)),
         attributes: text(&slot.attributes).into(),
-        instrumented: mask & effective::COUNT != 0,
+        instrumented: is_instrumented(mask),
         history: mask & effective::HISTORY != 0,
         pushed: std::array::from_fn(|ring| slot.pushed[ring].load(Ordering::Relaxed)),
         wait_depth: slot.wait_depth.load(Ordering::Relaxed) as usize,

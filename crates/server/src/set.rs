@@ -9,7 +9,7 @@ use crate::session::Session;
 use crate::transaction;
 use tare_dialect::admin::{Characteristics, SetItem};
 use tare_mysql::variable::{Scope, find_in};
-use tare_query::set::{STILL_ENABLED, act_on_metrics, monitor, names};
+use tare_query::set::{SAMPLE_AGE, STILL_ENABLED, act_on_metrics, monitor, names, set_sample_age};
 
 /// SET of variables, of the character set, of transactions.
 pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
@@ -139,6 +139,10 @@ fn variable_changed(session: &mut Session, name: &str) -> Result<()> {
                 .shared
                 .databases
                 .set_durable(value.as_deref() == Some("1"));
+        }
+        SAMPLE_AGE => {
+            let seconds = session.shared.globals.said(SAMPLE_AGE);
+            set_sample_age(session.shared.observed.segment().as_deref(), &seconds)?;
         }
         "wait_timeout" => session.client.wait_at_most(&session.state),
         _ => {}

@@ -41,8 +41,6 @@ pub struct Counters {
     pub tls_resumed: AtomicU64,
     /// Threads for clients that took longer to start than slow_launch_time.
     pub slow_launches: AtomicU64,
-    /// Connection attributes that did not fit.
-    pub attributes_lost: AtomicU64,
     /// The longest time that a session waited for another one's lock, in milliseconds.
     pub longest_lock_wait: AtomicU64,
     /// Logins that were refused because the account is locked.
@@ -83,7 +81,7 @@ pub struct Shared {
     /// When it was started.
     pub started: Instant,
     /// What the system schemas are read from.
-    pub observed: Observed,
+    pub observed: Arc<Observed>,
     /// Set when it must stop.
     pub stopping: AtomicBool,
     /// Called to stop it.

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use tare::Kind;
 use tare_mysql::error::names::ERRORS;
+use tare_mysql::series::Series;
 
 use super::accounts::Accounts;
 use super::certificate;
@@ -102,10 +104,10 @@ pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
     let own = record(&config);
     // What could not be started is off, and the variable says so.
     config.performance_schema &= own.is_some();
-    let observed = match config.attach.clone() {
+    let observed = Arc::new(match config.attach.clone() {
         Some(segment) => Observed::attached(segment),
         None => Observed::own(own),
-    };
+    });
     let data = |(path, source)| StartError::Data { path, source };
     let accounts = Accounts::load(&config).map_err(data)?;
     let certificate = config
@@ -126,6 +128,7 @@ pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
         &config,
         &socket.display().to_string(),
         tcp.map_or(0, |tcp| tcp.port()),
+        observed.clone(),
     );
     if let Some(certificate) = &certificate {
         globals.has_tls(certificate);
@@ -209,6 +212,23 @@ fn keep(endpoints: &Endpoints) {
     }
 }
 
+/// `performance_schema_max_..._classes` as a MySQL of this series has them: what this server has is less.
+fn class_limits(series: Series) -> Vec<(Kind, usize)> {
+    let is_8 = series == Series::V8_0;
+    let of = |in_8, since| if is_8 { in_8 } else { since };
+    vec![
+        (Kind::Cond, of(100, 150)),
+        (Kind::File, 80),
+        (Kind::Memory, of(450, 470)),
+        (Kind::Mutex, of(300, 350)),
+        (Kind::RwLock, of(60, 100)),
+        (Kind::Socket, 10),
+        (Kind::Stage, 175),
+        (Kind::Statement, of(218, 234)),
+        (Kind::Thread, 100),
+    ]
+}
+
 /// Starts the recording of the server itself. Without it the server serves all the same, and says
 /// why it does not record.
 fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
@@ -231,6 +251,7 @@ fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
             .map(|(p, v)| (p.clone(), setting(*v)))
             .collect(),
         consumers: config.consumers.clone(),
+        class_limits: class_limits(config.series),
         ..tare::Config::default()
     };
     for (name, value) in &config.sizes {

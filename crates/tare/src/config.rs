@@ -77,6 +77,9 @@ pub struct Config {
     /// Bytes that the threads' counters may take; 0 = no limit. At the limit, new rows are lost
     /// and counted as such.
     pub memory_limit: u64,
+    /// Sizes that were asked for by [`Config::option`], by their place in [`crate::OPTIONS`]: SHOW VARIABLES tells
+    /// of them, and of what has 0 nothing is kept.
+    pub asked: Vec<(usize, u64)>,
     /// Limits of single kinds of classes (`max_mutex_classes`, ...), besides that of all together.
     pub class_limits: Vec<(Kind, usize)>,
     /// What is sampled.

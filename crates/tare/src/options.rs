@@ -9,6 +9,7 @@ use tare_layout::Kind;
 use tare_layout::control::CONSUMERS;
 use tare_layout::geometry::Limits;
 use tare_layout::sampling::{GROUP_NAMES, GROUPS, Rule};
+use tare_layout::sizes;
 
 use crate::config::{Config, Setting};
 
@@ -27,63 +28,55 @@ enum Size {
     Fixed,
 }
 
-macro_rules! sizes {
-    ($($name:literal $kind:ident $(($of:ident))?;)*) => {
-        /// The options that take a number, without `performance_schema_`, as MySQL 8.0.15 has them.
-        pub const OPTIONS: &[&str] = &[$($name),*];
+/// The options that take a number, without `performance_schema_`, as MySQL 8.0.15 has them.
+pub const OPTIONS: &[&str] = sizes::NAMES;
 
-        const SIZES: &[(&str, Size)] = &[$(($name, sizes!(@ $kind $(($of))?))),*];
-    };
-    (@ Own ($of:ident)) => { Size::Own(|limits| &mut limits.$of) };
-    (@ Common ($of:ident)) => { Size::Common(|limits| &mut limits.$of) };
-    (@ Classes ($of:ident)) => { Size::Classes(Kind::$of) };
-    (@ $kind:ident) => { Size::$kind };
-}
-
-sizes! {
-    "accounts_size" Own (accounts);
-    "digests_size" Own (digests);
-    "error_size" Classes (Error);
-    "events_stages_history_long_size" Common (history_long);
-    "events_stages_history_size" Common (history);
-    "events_statements_history_long_size" Common (history_long);
-    "events_statements_history_size" Common (history);
-    "events_transactions_history_long_size" Common (history_long);
-    "events_transactions_history_size" Common (history);
-    "events_waits_history_long_size" Common (history_long);
-    "events_waits_history_size" Common (history);
-    "hosts_size" Own (hosts);
-    "max_cond_classes" Classes (Cond);
-    "max_cond_instances" Common (instances);
-    "max_digest_length" Own (digest_text_bytes);
-    "max_digest_sample_age" SampleAge;
-    "max_file_classes" Classes (File);
-    "max_file_handles" Fixed;
-    "max_file_instances" Own (files);
-    "max_index_stat" Own (indexes);
-    "max_memory_classes" Classes (Memory);
-    "max_metadata_locks" Own (metadata_locks);
-    "max_mutex_classes" Classes (Mutex);
-    "max_mutex_instances" Common (instances);
-    "max_prepared_statements_instances" Own (prepared_statements);
-    "max_program_instances" Common (objects);
-    "max_rwlock_classes" Classes (RwLock);
-    "max_rwlock_instances" Common (instances);
-    "max_socket_classes" Classes (Socket);
-    "max_socket_instances" Own (sockets);
-    "max_sql_text_length" Own (sql_text_bytes);
-    "max_stage_classes" Classes (Stage);
-    "max_statement_classes" Classes (Statement);
-    "max_statement_stack" Fixed;
-    "max_table_handles" Own (table_handles);
-    "max_table_instances" Common (objects);
-    "max_table_lock_stat" Common (objects);
-    "max_thread_classes" Classes (Thread);
-    "max_thread_instances" Own (threads);
-    "session_connect_attrs_size" Fixed;
-    "setup_actors_size" Own (actors);
-    "setup_objects_size" Own (setup_objects);
-    "users_size" Own (users);
+/// What a size of [`sizes`] sets.
+fn size_of(number: usize) -> Size {
+    match number {
+        sizes::ACCOUNTS => Size::Own(|limits| &mut limits.accounts),
+        sizes::DIGESTS => Size::Own(|limits| &mut limits.digests),
+        sizes::ERRORS => Size::Classes(Kind::Error),
+        sizes::STAGES_LONG
+        | sizes::STATEMENTS_LONG
+        | sizes::TRANSACTIONS_LONG
+        | sizes::WAITS_LONG => Size::Common(|limits| &mut limits.history_long),
+        sizes::STAGES_HISTORY
+        | sizes::STATEMENTS_HISTORY
+        | sizes::TRANSACTIONS_HISTORY
+        | sizes::WAITS_HISTORY => Size::Common(|limits| &mut limits.history),
+        sizes::HOSTS => Size::Own(|limits| &mut limits.hosts),
+        sizes::COND_CLASSES => Size::Classes(Kind::Cond),
+        sizes::CONDS | sizes::MUTEXES | sizes::RWLOCKS => {
+            Size::Common(|limits| &mut limits.instances)
+        }
+        sizes::DIGEST_LENGTH => Size::Own(|limits| &mut limits.digest_text_bytes),
+        sizes::DIGEST_SAMPLE_AGE => Size::SampleAge,
+        sizes::FILE_CLASSES => Size::Classes(Kind::File),
+        sizes::FILE_HANDLES | sizes::STATEMENT_STACK | sizes::CONNECT_ATTRS => Size::Fixed,
+        sizes::FILES => Size::Own(|limits| &mut limits.files),
+        sizes::INDEXES => Size::Own(|limits| &mut limits.indexes),
+        sizes::MEMORY_CLASSES => Size::Classes(Kind::Memory),
+        sizes::METADATA_LOCKS => Size::Own(|limits| &mut limits.metadata_locks),
+        sizes::MUTEX_CLASSES => Size::Classes(Kind::Mutex),
+        sizes::PREPARED => Size::Own(|limits| &mut limits.prepared_statements),
+        sizes::PROGRAMS | sizes::TABLES | sizes::TABLE_LOCKS => {
+            Size::Common(|limits| &mut limits.objects)
+        }
+        sizes::RWLOCK_CLASSES => Size::Classes(Kind::RwLock),
+        sizes::SOCKET_CLASSES => Size::Classes(Kind::Socket),
+        sizes::SOCKETS => Size::Own(|limits| &mut limits.sockets),
+        sizes::SQL_TEXT_LENGTH => Size::Own(|limits| &mut limits.sql_text_bytes),
+        sizes::STAGE_CLASSES => Size::Classes(Kind::Stage),
+        sizes::STATEMENT_CLASSES => Size::Classes(Kind::Statement),
+        sizes::TABLE_HANDLES => Size::Own(|limits| &mut limits.table_handles),
+        sizes::THREAD_CLASSES => Size::Classes(Kind::Thread),
+        sizes::THREADS => Size::Own(|limits| &mut limits.threads),
+        sizes::ACTORS => Size::Own(|limits| &mut limits.actors),
+        sizes::OBJECTS => Size::Own(|limits| &mut limits.setup_objects),
+        sizes::USERS => Size::Own(|limits| &mut limits.users),
+        _ => Size::Fixed,
+    }
 }
 
 /// Why an option was not taken.
@@ -163,15 +156,19 @@ impl Config {
         if let Some(of) = name.strip_prefix("sampling") {
             return self.sampling(of, value).ok_or_else(|| wrong(SAMPLING));
         }
-        let found = SIZES.iter().find(|(known, _)| *known == name);
-        let (_, size) = found.ok_or_else(|| OptionError::Unknown(name.into()))?;
+        let size = sizes::number(name).ok_or_else(|| OptionError::Unknown(name.into()))?;
         let number: i64 = value.trim().parse().map_err(|_| wrong(NUMBER))?;
         let number = match usize::try_from(number) {
             Ok(number) => number,
             Err(_) if number == -1 => return Ok(()),
             Err(_) => return Err(wrong(NUMBER)),
         };
-        self.size(*size, number);
+        self.asked.retain(|(of, _)| *of != size);
+        self.asked.push((size, number as u64));
+        // Who wants nothing of one thing may want more of what Tare keeps together with it.
+        if number != 0 || !sizes::is_a_buffer(size) {
+            self.size(size_of(size), number);
+        }
         Ok(())
     }
 

@@ -10,7 +10,9 @@ use std::sync::atomic::Ordering;
 
 use support::{Segment, everything, start};
 use tare::{Config, Limits, Operation, Setting};
-use tare_layout::control::{DIGESTS, EVERY, GLOBAL, Timer};
+use tare_layout::control::{
+    DIGESTS, EVERY, GLOBAL, THREAD, Timer, is_instrumented, mask_under, thread_mask,
+};
 use tare_layout::event::{self, Nesting, Packed, statement, word};
 use tare_layout::seqlock::Record;
 use tare_layout::shared::Lost;
@@ -252,6 +254,49 @@ fn a_text_as_long_as_allowed_fits_its_ring() {
     let words = tare.view.statements(slot)[0].read().expect("a statement");
     assert_eq!(text_of(&tare, slot, &words).as_deref(), Some(&*text));
     drop(query);
+}
+
+/// Threads that began together and then only wait, as a server's background threads do, hold chunks side by side. Who
+/// comes to them goes on behind them.
+#[test]
+fn history_long_keeps_the_newest_events_beside_threads_that_wait() {
+    let limits = Limits {
+        history_long: 1600,
+        ..Limits::default()
+    };
+    let tare = everything(limits);
+    let threads = 60;
+    let (began, ended) = (Barrier::new(threads + 1), Barrier::new(threads + 1));
+    let missing = std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                event();
+                began.wait();
+                ended.wait();
+            });
+        }
+        began.wait();
+        // Around the ring several times: there is room for 1,100 beside what the others hold.
+        for _ in 0..6000 {
+            event();
+        }
+        let newest = tare
+            .view
+            .slot(my_slot(&tare))
+            .event_id
+            .load(Ordering::Relaxed);
+        let kept: BTreeSet<u64> = records(tare.view.long_waits())
+            .into_iter()
+            .filter(|words| split(words[word::THREAD]).0 == tare::thread::id())
+            .map(|words| words[word::ID])
+            .collect();
+        let missing: Vec<u64> = (newest - 1000..=newest)
+            .filter(|id| !kept.contains(id))
+            .collect();
+        ended.wait();
+        missing
+    });
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 /// With fewer chunks than threads each thread still keeps its last events.
@@ -505,6 +550,19 @@ fn settings_take_effect_at_once() {
     mask.store(0xff, Ordering::SeqCst);
     event();
     assert_eq!(tare.total(&EVENT).count, 5);
+
+    // Without thread_instrumentation every thread is counted, and says no less whether it is instrumented.
+    let without = control.consumers.load(Ordering::SeqCst) & !THREAD;
+    let masked = thread_mask(false, true, without);
+    assert!(!is_instrumented(masked) && is_instrumented(0xff));
+    assert_eq!(
+        mask_under(masked, without | THREAD),
+        thread_mask(false, true, THREAD)
+    );
+    mask.store(masked, Ordering::SeqCst);
+    event();
+    assert_eq!(tare.total(&EVENT).count, 6);
+    mask.store(0xff, Ordering::SeqCst);
     assert_eq!(tare.losses(), []);
 }
 

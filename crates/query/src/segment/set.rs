@@ -9,7 +9,7 @@ use tare_mysql::variable::{Scope, Variable, find};
 use super::evaluator::Evaluator;
 use super::variables::{is_own, may_change};
 use crate::result::borrowed;
-use crate::set::{STILL_ENABLED, act_on_metrics, monitor, names};
+use crate::set::{SAMPLE_AGE, STILL_ENABLED, act_on_metrics, monitor, names, set_sample_age};
 
 impl Evaluator {
     pub(super) fn set(&mut self, items: &[SetItem]) -> Result<()> {
@@ -55,6 +55,7 @@ impl Evaluator {
             return Ok(());
         }
         match variable.name {
+            SAMPLE_AGE => set_sample_age(self.state.segment.as_deref(), &text),
             "last_insert_id" | "identity" => {
                 self.state.set_last_insert_id(text.parse().unwrap_or(0));
                 Ok(())

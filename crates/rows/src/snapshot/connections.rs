@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use tare_layout::sizes;
 use tare_layout::slot::{COMMANDS, CONNECTION_TYPES};
 use tare_reader::names::{Account, Named};
 use tare_reader::{Names, Scope, Selection, Thread as Slot, Whose};
@@ -137,6 +138,9 @@ impl Snapshot {
         let Some(host) = &self.host else {
             return none();
         };
+        if host.has_none_of(sizes::ACCOUNTS) {
+            return none();
+        }
         let row = |a: &Account| Connections {
             user: a.user.clone(),
             host: a.host.clone(),
@@ -163,7 +167,7 @@ impl Snapshot {
             user: Some(name),
             ..Connections::default()
         };
-        self.named(host, &self.names(host).users, user)
+        self.named(host, sizes::USERS, &self.names(host).users, user)
     }
 
     /// hosts.
@@ -175,15 +179,19 @@ impl Snapshot {
             host: Some(name),
             ..Connections::default()
         };
-        self.named(host, &self.names(host).hosts, named)
+        self.named(host, sizes::HOSTS, &self.names(host).hosts, named)
     }
 
     fn named(
         &self,
         host: &Host,
+        size: usize,
         names: &[Option<Named>],
         row: impl Fn(Arc<str>) -> Connections,
     ) -> Listed<Connections> {
+        if host.has_none_of(size) {
+            return none();
+        }
         let mut rows = vec![self.background(host)];
         for named in names.iter().flatten().filter(|n| n.listed) {
             rows.push(Connections {

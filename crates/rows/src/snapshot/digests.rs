@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tare_layout::Kind;
 use tare_layout::fine::{BOUNDS_PS, FINE_BUCKETS};
 use tare_layout::line::EXTRA;
+use tare_layout::sizes;
 use tare_reader::{FineHistogram, digests};
 
 use super::host::Host;
@@ -19,6 +20,9 @@ impl Snapshot {
         let Some(host) = &self.host else {
             return none();
         };
+        if host.has_none_of(sizes::DIGESTS) {
+            return none();
+        }
         let all = self.digests.get_or_init(|| {
             let digests = self.digests_read(host).iter();
             Arc::new(digests.map(|digest| self.digest(host, digest)).collect())

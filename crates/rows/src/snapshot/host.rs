@@ -17,6 +17,11 @@ impl Host {
         Host { segment, clock }
     }
 
+    /// Whether a size was asked to be 0: nothing of it is shown.
+    pub fn has_none_of(&self, size: usize) -> bool {
+        self.view().control().has_none_of(size)
+    }
+
     pub fn view(&self) -> View<'_> {
         self.segment.view()
     }

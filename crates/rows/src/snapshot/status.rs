@@ -9,7 +9,8 @@ use tare_layout::header::STOPPED;
 use tare_layout::primitive::AtomicU64;
 use tare_layout::sampling::{GROUP_NAMES, Rule};
 use tare_layout::shared::{LOSSES, Lost, Shared};
-use tare_layout::slot::STATEMENT_DEPTH;
+use tare_layout::sizes;
+use tare_layout::slot::{ATTRIBUTE_BYTES, STATEMENT_DEPTH};
 use tare_reader::classes::text;
 
 use super::host::Host;
@@ -17,15 +18,12 @@ use super::{Listed, Snapshot, none};
 use crate::record::segment::SegmentInfo;
 use crate::source::Variable;
 
-/// Bytes of a thread's connection attributes (`Slot::attributes`).
-const ATTRIBUTES: usize = 31 * 8;
-
 fn limits(host: &Host) -> Limits {
     host.view().geometry().limits
 }
 
 fn classes(host: &Host, kind: Kind) -> u64 {
-    let limits = n(limits(host).classes);
+    let limits = limits(host).classes as u64;
     let limit = host.view().shared().class_limits[kind as usize].load(Ordering::Relaxed);
     match limit.checked_sub(1) {
         Some(limit) => limit.min(limits),
@@ -42,75 +40,110 @@ fn age(host: &Host) -> u64 {
     ticks / host.clock.ticks_per_second
 }
 
-fn n(limit: usize) -> u64 {
+/// A size as it is in effect: what is autosized shows the size chosen. Histories of all types share one
+/// size, and so do instances of locks and conditions, and what is known of tables and programs.
+fn in_effect(host: &Host, size: usize) -> u64 {
+    let limits = limits(host);
+    let limit = match size {
+        sizes::ACCOUNTS => limits.accounts,
+        sizes::DIGESTS => limits.digests,
+        sizes::STAGES_LONG
+        | sizes::STATEMENTS_LONG
+        | sizes::TRANSACTIONS_LONG
+        | sizes::WAITS_LONG => limits.history_long,
+        sizes::STAGES_HISTORY
+        | sizes::STATEMENTS_HISTORY
+        | sizes::TRANSACTIONS_HISTORY
+        | sizes::WAITS_HISTORY => limits.history,
+        sizes::HOSTS => limits.hosts,
+        sizes::CONDS | sizes::MUTEXES | sizes::RWLOCKS => limits.instances,
+        sizes::DIGEST_LENGTH => limits.digest_text_bytes,
+        sizes::FILE_HANDLES | sizes::FILES => limits.files,
+        sizes::INDEXES => limits.indexes,
+        sizes::METADATA_LOCKS => limits.metadata_locks,
+        sizes::PREPARED => limits.prepared_statements,
+        sizes::PROGRAMS | sizes::TABLES | sizes::TABLE_LOCKS => limits.objects,
+        sizes::SOCKETS => limits.sockets,
+        sizes::SQL_TEXT_LENGTH => limits.sql_text_bytes,
+        sizes::TABLE_HANDLES => limits.table_handles,
+        sizes::THREADS => limits.threads,
+        sizes::ACTORS => limits.actors,
+        sizes::OBJECTS => limits.setup_objects,
+        sizes::USERS => limits.users,
+        sizes::ERRORS => return classes(host, Kind::Error),
+        sizes::COND_CLASSES => return classes(host, Kind::Cond),
+        sizes::DIGEST_SAMPLE_AGE => return age(host),
+        sizes::FILE_CLASSES => return classes(host, Kind::File),
+        sizes::MEMORY_CLASSES => return classes(host, Kind::Memory),
+        sizes::MUTEX_CLASSES => return classes(host, Kind::Mutex),
+        sizes::RWLOCK_CLASSES => return classes(host, Kind::RwLock),
+        sizes::SOCKET_CLASSES => return classes(host, Kind::Socket),
+        sizes::STAGE_CLASSES => return classes(host, Kind::Stage),
+        sizes::STATEMENT_CLASSES => return classes(host, Kind::Statement),
+        sizes::STATEMENT_STACK => STATEMENT_DEPTH,
+        sizes::THREAD_CLASSES => return classes(host, Kind::Thread),
+        sizes::CONNECT_ATTRS => ATTRIBUTE_BYTES,
+        _ => 0,
+    };
     limit as u64
 }
 
-/// A size as it is in effect.
-type Size = fn(&Host) -> u64;
-
-/// MySQL 8.0's variables, as they are in effect: what is autosized shows the size chosen. Histories of
-/// all types share one size, and so do instances of locks and conditions.
-const SIZES: &[(&str, Size)] = &[
-    ("accounts_size", |h| n(limits(h).accounts)),
-    ("digests_size", |h| n(limits(h).digests)),
-    ("error_size", |h| classes(h, Kind::Error)),
-    ("events_stages_history_long_size", |h| {
-        n(limits(h).history_long)
-    }),
-    ("events_stages_history_size", |h| n(limits(h).history)),
-    ("events_statements_history_long_size", |h| {
-        n(limits(h).history_long)
-    }),
-    ("events_statements_history_size", |h| n(limits(h).history)),
-    ("events_transactions_history_long_size", |h| {
-        n(limits(h).history_long)
-    }),
-    ("events_transactions_history_size", |h| n(limits(h).history)),
-    ("events_waits_history_long_size", |h| {
-        n(limits(h).history_long)
-    }),
-    ("events_waits_history_size", |h| n(limits(h).history)),
-    ("hosts_size", |h| n(limits(h).hosts)),
-    ("max_cond_classes", |h| classes(h, Kind::Cond)),
-    ("max_cond_instances", |h| n(limits(h).instances)),
-    ("max_digest_length", |h| n(limits(h).digest_text_bytes)),
-    ("max_digest_sample_age", |h| age(h)),
-    ("max_file_classes", |h| classes(h, Kind::File)),
-    ("max_file_handles", |h| n(limits(h).files)),
-    ("max_file_instances", |h| n(limits(h).files)),
-    ("max_index_stat", |h| n(limits(h).indexes)),
-    ("max_memory_classes", |h| classes(h, Kind::Memory)),
-    ("max_metadata_locks", |h| n(limits(h).metadata_locks)),
-    ("max_mutex_classes", |h| classes(h, Kind::Mutex)),
-    ("max_mutex_instances", |h| n(limits(h).instances)),
-    ("max_prepared_statements_instances", |h| {
-        n(limits(h).prepared_statements)
-    }),
-    ("max_program_instances", |h| n(limits(h).objects)),
-    ("max_rwlock_classes", |h| classes(h, Kind::RwLock)),
-    ("max_rwlock_instances", |h| n(limits(h).instances)),
-    ("max_socket_classes", |h| classes(h, Kind::Socket)),
-    ("max_socket_instances", |h| n(limits(h).sockets)),
-    ("max_sql_text_length", |h| n(limits(h).sql_text_bytes)),
-    ("max_stage_classes", |h| classes(h, Kind::Stage)),
-    ("max_statement_classes", |h| classes(h, Kind::Statement)),
-    ("max_statement_stack", |_| n(STATEMENT_DEPTH)),
-    ("max_table_handles", |h| n(limits(h).table_handles)),
-    ("max_table_instances", |h| n(limits(h).objects)),
-    ("max_table_lock_stat", |h| n(limits(h).objects)),
-    ("max_thread_classes", |h| classes(h, Kind::Thread)),
-    ("max_thread_instances", |h| n(limits(h).threads)),
-    ("session_connect_attrs_size", |_| n(ATTRIBUTES)),
-    ("setup_actors_size", |h| n(limits(h).actors)),
-    ("setup_objects_size", |h| n(limits(h).setup_objects)),
-    ("users_size", |h| n(limits(h).users)),
+/// Sizes that MySQL lets grow: where none was asked for they are shown as -1.
+const GROWING: &[usize] = &[
+    sizes::ACCOUNTS,
+    sizes::HOSTS,
+    sizes::CONDS,
+    sizes::FILES,
+    sizes::INDEXES,
+    sizes::METADATA_LOCKS,
+    sizes::MUTEXES,
+    sizes::PREPARED,
+    sizes::PROGRAMS,
+    sizes::RWLOCKS,
+    sizes::SOCKETS,
+    sizes::TABLE_HANDLES,
+    sizes::TABLES,
+    sizes::TABLE_LOCKS,
+    sizes::THREADS,
+    sizes::ACTORS,
+    sizes::OBJECTS,
+    sizes::USERS,
 ];
+
+/// What Tare keeps together, so that one size may be less than what is in effect.
+const SHARED: &[usize] = &[
+    sizes::STAGES_LONG,
+    sizes::STAGES_HISTORY,
+    sizes::STATEMENTS_LONG,
+    sizes::STATEMENTS_HISTORY,
+    sizes::TRANSACTIONS_LONG,
+    sizes::TRANSACTIONS_HISTORY,
+    sizes::WAITS_LONG,
+    sizes::WAITS_HISTORY,
+    sizes::CONDS,
+    sizes::MUTEXES,
+    sizes::RWLOCKS,
+    sizes::PROGRAMS,
+    sizes::TABLES,
+    sizes::TABLE_LOCKS,
+];
+
+/// A size as SHOW VARIABLES has it.
+fn shown(host: &Host, size: usize) -> String {
+    match host.view().shared().asked(size) {
+        None if GROWING.contains(&size) => "-1".to_owned(),
+        Some(0) if sizes::is_a_buffer(size) => "0".to_owned(),
+        Some(asked) if SHARED.contains(&size) => asked.to_string(),
+        _ => in_effect(host, size).to_string(),
+    }
+}
 
 /// What a counter of MySQL's counts here.
 enum Of {
     /// These losses.
     Losses(&'static [Lost]),
+    /// These, and those that are kept and were asked not to be shown.
+    Connections(&'static [Lost], usize),
     /// Classes of these kinds.
     Classes(&'static [Kind]),
     /// Instances of these kinds.
@@ -118,8 +151,11 @@ enum Of {
 }
 
 /// MySQL 8.0's counters, each with what it counts here. Where nothing stands nothing can be lost.
-const COUNTERS: [(&str, Of); 30] = [
-    ("accounts_lost", Of::Losses(&[Lost::Accounts])),
+const COUNTERS: [(&str, Of); 31] = [
+    (
+        "accounts_lost",
+        Of::Connections(&[Lost::Accounts], sizes::ACCOUNTS),
+    ),
     ("cond_classes_lost", Of::Classes(&[Kind::Cond])),
     ("cond_instances_lost", Of::Instances(&[Kind::Cond])),
     ("digest_evicted", Of::Losses(&[Lost::DigestsEvicted])),
@@ -127,7 +163,7 @@ const COUNTERS: [(&str, Of); 30] = [
     ("file_classes_lost", Of::Classes(&[Kind::File])),
     ("file_handles_lost", Of::Losses(&[])),
     ("file_instances_lost", Of::Losses(&[Lost::Files])),
-    ("hosts_lost", Of::Losses(&[Lost::Hosts])),
+    ("hosts_lost", Of::Connections(&[Lost::Hosts], sizes::HOSTS)),
     ("index_stat_lost", Of::Losses(&[Lost::Indexes])),
     (
         "locker_lost",
@@ -159,6 +195,10 @@ const COUNTERS: [(&str, Of); 30] = [
         "rwlock_instances_lost",
         Of::Instances(&[Kind::RwLock, Kind::SxLock]),
     ),
+    (
+        "session_connect_attrs_lost",
+        Of::Losses(&[Lost::Attributes]),
+    ),
     ("socket_classes_lost", Of::Classes(&[Kind::Socket])),
     ("socket_instances_lost", Of::Losses(&[Lost::Sockets])),
     ("stage_classes_lost", Of::Classes(&[Kind::Stage])),
@@ -168,7 +208,7 @@ const COUNTERS: [(&str, Of); 30] = [
     ("table_lock_stat_lost", Of::Losses(&[])),
     ("thread_classes_lost", Of::Classes(&[Kind::Thread])),
     ("thread_instances_lost", Of::Losses(&[Lost::Threads])),
-    ("users_lost", Of::Losses(&[Lost::Users])),
+    ("users_lost", Of::Connections(&[Lost::Users], sizes::USERS)),
 ];
 
 /// Losses that MySQL has no counter for.
@@ -200,8 +240,9 @@ impl Snapshot {
         let on = if host.is_some() { "ON" } else { "OFF" };
         let mut variables = vec![Variable::new("performance_schema", on)];
         // As in a MySQL that runs without it, nothing has a size where it is off.
-        variables.extend(SIZES.iter().map(|(name, size)| {
-            Variable::new(format!("performance_schema_{name}"), host.map_or(0, *size))
+        variables.extend(sizes::NAMES.iter().enumerate().map(|(size, name)| {
+            let value = host.map_or_else(|| "0".to_owned(), |host| shown(host, size));
+            Variable::new(format!("performance_schema_{name}"), value)
         }));
         if let Some(host) = host {
             let control = host.view().control();
@@ -226,11 +267,13 @@ impl Snapshot {
                     .sum()
             })
         };
+        let hidden = |size| self.host.as_ref().map_or(0, |host| self.hidden(host, size));
         let mut status: Vec<Variable> = COUNTERS
             .iter()
             .map(|(name, of)| {
                 let value = match of {
                     Of::Losses(losses) => sum(losses),
+                    Of::Connections(losses, size) => sum(losses) + hidden(*size),
                     Of::Classes(kinds) => by_kind(kinds, |shared| &shared.classes_lost),
                     Of::Instances(kinds) => by_kind(kinds, |shared| &shared.instances_lost),
                 };
@@ -260,6 +303,15 @@ impl Snapshot {
             );
         }
         status
+    }
+
+    /// Connections that accounts, users or hosts would count, if their size were not 0.
+    fn hidden(&self, host: &Host, size: usize) -> u64 {
+        if !host.has_none_of(size) {
+            return 0;
+        }
+        let accounts = self.names(host).accounts.iter().skip(1);
+        accounts.map(|account| account.total).sum()
     }
 
     /// SHOW ENGINE PERFORMANCE_SCHEMA STATUS: of each buffer the bytes of a row, the rows there may be,

@@ -6,6 +6,7 @@ use tare_layout::Kind;
 use tare_layout::class::{COUNTERS, Counter, counter_cell};
 use tare_layout::histogram::{bucket_high, bucket_low};
 use tare_layout::line::{CONTENDED, COUNT, EXTRA, MAX, MIN, NO_MIN, SUM, memory};
+use tare_layout::sizes;
 use tare_reader::line::{Cells, NOTHING, add};
 use tare_reader::names::{Account, Named};
 use tare_reader::{Class, Clock, Selection, Thread, Totals};
@@ -170,6 +171,18 @@ impl Snapshot {
 
     /// The groups of a table with their owners; those of threads are summed by `fill_threads`.
     pub(super) fn groups(&self, host: &Host, by: By, family: Family) -> Owners {
+        let size = match by {
+            By::Account => Some(sizes::ACCOUNTS),
+            By::User => Some(sizes::USERS),
+            By::Host => Some(sizes::HOSTS),
+            By::Global | By::Thread => None,
+        };
+        if size.is_some_and(|size| host.has_none_of(size)) {
+            return Owners {
+                groups: Arc::default(),
+                listed: Vec::new(),
+            };
+        }
         match by {
             By::Global => Owners {
                 groups: self.global(host, family).clone(),

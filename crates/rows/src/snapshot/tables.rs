@@ -2,6 +2,7 @@
 
 use tare_layout::Kind;
 use tare_layout::object::{ObjectType, TableLock};
+use tare_layout::sizes;
 use tare_reader::line::{Cells, NOTHING, add};
 use tare_reader::objects::{Program, Table};
 
@@ -100,6 +101,9 @@ impl Snapshot {
         let Some(host) = &self.host else {
             return none();
         };
+        if host.has_none_of(sizes::TABLE_LOCKS) {
+            return none();
+        }
         let row = |table: &Table| {
             let of = |read: bool| {
                 let wanted = TableLock::ALL

@@ -74,9 +74,14 @@ impl Snapshot {
         self.clear_events(ring::TRANSACTIONS, which)
     }
 
-    /// TRUNCATE events_waits_summary_*_by_event_name.
+    /// TRUNCATE events_waits_summary_*_by_event_name. As in MySQL, that of all threads takes the waits of
+    /// tables with it.
     pub fn truncate_wait_summary(&self, by: By) -> Done {
-        self.truncate_family(by, Family::Wait)
+        self.truncate_family(by, Family::Wait)?;
+        match by {
+            By::Global => self.truncate_tables(),
+            _ => Ok(()),
+        }
     }
 
     /// TRUNCATE events_stages_summary_*_by_event_name.

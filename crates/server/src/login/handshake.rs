@@ -110,7 +110,7 @@ pub fn handshake(session: &mut Session) -> Result<()> {
     }
     session.client.capabilities = login.capabilities & CAPABILITIES;
     refuse_insecure(session)?;
-    keep_attributes(session, &login.attributes);
+    keep_attributes(&login.attributes);
     authenticate(
         session,
         &login.user,
@@ -183,33 +183,21 @@ fn refuse_insecure(session: &Session) -> Result<()> {
 /// COM_CHANGE_USER.
 pub fn change_user(session: &mut Session, body: &[u8]) -> Result<()> {
     let login = Login::of_change_user(body).ok_or_else(malformed)?;
-    keep_attributes(session, &login.attributes);
+    keep_attributes(&login.attributes);
     // The nonce of the handshake must not serve twice: the client is always asked anew.
     authenticate(session, &login.user, None, &[], &scramble())?;
     session.state.set_database(None);
     settle(session, &login.user, login.database)
 }
 
-/// Shows what the client says of itself in session_connect_attrs: as many whole attributes as there
-/// is room for.
-fn keep_attributes(session: &Session, attributes: &[(String, String)]) {
-    const ROOM: usize = 248;
-    let mut lines = String::new();
-    let mut lost = false;
-    for (name, value) in attributes {
-        let line = format!("{name}={value}").replace(['\n', '\r'], " ");
-        if lines.len() + line.len() + 1 > ROOM || name.contains('=') {
-            lost = true;
-        } else {
-            lines.push_str(&line);
-            lines.push('\n');
-        }
-    }
-    if lost {
-        let counters = &session.shared.counters;
-        counters.attributes_lost.fetch_add(1, Ordering::Relaxed);
-    }
-    tare::thread::set_attributes(&lines);
+/// Shows what the client says of itself in session_connect_attrs.
+fn keep_attributes(attributes: &[(String, String)]) {
+    let line = |(name, value): &(String, String)| {
+        let name = name.replace('=', " ");
+        format!("{name}={value}").replace(['\n', '\r'], " ")
+    };
+    let lines: Vec<String> = attributes.iter().map(line).collect();
+    tare::thread::set_attributes(&lines.join("\n"));
 }
 
 fn settle(session: &mut Session, user: &str, database: Option<String>) -> Result<()> {

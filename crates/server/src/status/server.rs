@@ -238,11 +238,6 @@ impl Shared {
         own.push(("Uptime_since_flush_status".into(), since.to_string()));
         let peak = tare_rows::time::datetime(self.registry.peak_at());
         own.push(("Max_used_connections_time".into(), peak));
-        let lost = c.attributes_lost.load(Relaxed);
-        own.push((
-            "Performance_schema_session_connect_attrs_lost".into(),
-            lost.to_string(),
-        ));
         own
     }
 }

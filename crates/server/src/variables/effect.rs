@@ -18,6 +18,7 @@ const EFFECTIVE: &[&str] = &[
     "last_insert_id",
     "long_query_time",
     "max_execution_time",
+    "performance_schema_max_digest_sample_age",
     "require_secure_transport",
     "sql_mode",
     "time_zone",

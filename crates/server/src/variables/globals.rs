@@ -1,15 +1,18 @@
 //! The server's values.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use super::info::Changes;
 use crate::certificate::Certificate;
 use crate::config::Config;
+use crate::observed::Observed;
 use crate::points::LOCK_GLOBALS;
 use crate::state::UserLocks;
 use tare::sync::RwLock;
 use tare_mysql::series::Series;
 use tare_mysql::variable::{self, Settable};
+use tare_rows::snapshot::Snapshot;
 
 /// The server's values.
 #[derive(Debug)]
@@ -23,11 +26,13 @@ pub struct Globals {
     pub series: Series,
     /// Who has set what.
     pub changes: Changes,
+    /// What tells performance_schema's own.
+    observed: Arc<Observed>,
 }
 
 impl Globals {
     /// The defaults, and what the config says.
-    pub fn new(config: &Config, socket: &str, port: u16) -> Self {
+    pub fn new(config: &Config, socket: &str, port: u16, observed: Arc<Observed>) -> Self {
         let mut values: HashMap<_, _> = variable::of(config.series)
             .iter()
             .filter(|variable| variable.settable != Settable::Session)
@@ -76,6 +81,7 @@ impl Globals {
         values.insert("hostname", name);
         values.retain(|name, _| variable::find_in(config.series, name).is_some());
         Self {
+            observed,
             sys_config: tare_sys::config::SysConfig::load(Some(config.data.join("sys_config"))),
             changes: Changes::new(&values, config.series),
             values: RwLock::new(&LOCK_GLOBALS, values),
@@ -104,7 +110,22 @@ impl Globals {
 
     /// One value.
     pub fn get(&self, name: &str) -> Option<String> {
-        self.values.read().get(name).cloned()
+        let own = name
+            .starts_with("performance_schema_")
+            .then(|| self.of_segment(name));
+        own.flatten()
+            .or_else(|| self.values.read().get(name).cloned())
+    }
+
+    /// What SET GLOBAL has said last, or the default.
+    pub fn said(&self, name: &str) -> String {
+        self.values.read().get(name).cloned().unwrap_or_default()
+    }
+
+    /// A variable of performance_schema, as the segment has it.
+    fn of_segment(&self, name: &str) -> Option<String> {
+        let all = Snapshot::new(self.observed.segment()).variables();
+        all.into_iter().find(|v| v.name == name).map(|v| v.value)
     }
 
     /// SET GLOBAL.

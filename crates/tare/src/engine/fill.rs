@@ -9,6 +9,7 @@ use tare_layout::class::EVENT_TYPES;
 use tare_layout::control::{CONSUMERS, CONTENDED, DEFAULT_CONSUMERS, EVERY, THREAD, TIMERS, Timer};
 use tare_layout::header::{HEADER_BYTES, Header, LAYOUT_VERSION, LIVE, MAGIC};
 use tare_layout::object::{self, DEFAULT_RULES, ObjectType, rule};
+use tare_layout::sizes;
 
 use super::clock;
 use super::state::Engine;
@@ -24,6 +25,7 @@ impl Engine {
         self.set_sample_age(config.digest_sample_age.unwrap_or(DIGEST_SAMPLE_AGE));
         self.fill_sampling(&config.sampling);
         self.fill_shared();
+        self.fill_sizes(&config.asked);
         for (kind, limit) in &config.class_limits {
             let cell = &self.view.shared().class_limits[*kind as usize];
             cell.store(*limit as u64 + 1, Ordering::Relaxed);
@@ -80,7 +82,21 @@ impl Engine {
     }
 
     /// As in MySQL, everybody is instrumented until somebody says otherwise.
+    /// What was asked for, and of what there is to be nothing.
+    fn fill_sizes(&self, asked: &[(usize, u64)]) {
+        for (size, number) in asked {
+            self.view.shared().asked[*size].store(number + 1, Ordering::Relaxed);
+            if *number == 0 && sizes::is_a_buffer(*size) {
+                let nothing_of = &self.view.control().nothing_of;
+                nothing_of.fetch_or(sizes::bit(*size), Ordering::Relaxed);
+            }
+        }
+    }
+
     fn fill_actors(&self) {
+        if self.view.control().has_none_of(sizes::ACTORS) {
+            return;
+        }
         if let Some(actor) = self.view.actors().first() {
             actor.write(|actor| {
                 actor.host.set(actor::ANY);
@@ -125,6 +141,9 @@ impl Engine {
 
     /// setup_objects as MySQL has it at start.
     fn fill_rules(&self) {
+        if self.view.control().has_none_of(sizes::OBJECTS) {
+            return;
+        }
         let types = ObjectType::ALL
             .iter()
             .filter(|kind| kind.ruled_as() == **kind);

@@ -8,6 +8,7 @@ use tare_layout::instance::{FILE, GENERATION_MASK, INDEX_BITS, SOCKET, index_of}
 use tare_layout::line::{COUNT, EXTRA, Line, MAX, MIN, SUM};
 use tare_layout::primitive::{AtomicU32, AtomicU64};
 use tare_layout::shared::Lost;
+use tare_layout::sizes;
 
 use super::freelist;
 use super::state::{Engine, lock};
@@ -25,6 +26,11 @@ impl Engine {
     pub fn new_instance(&self, class: u16, address: usize) -> u32 {
         let shared = self.view.shared();
         let limit = self.view.geometry().limits.instances;
+        let kind = self.kind_of(usize::from(class));
+        let limit = match kind.and_then(sizes::of_instances) {
+            Some(size) => self.room_for(size, limit),
+            None => limit,
+        };
         let link = |i: usize| (i < limit).then(|| &self.view.instance(i).next_free);
         let index = freelist::pop(&shared.free_instances.0, link)
             .or_else(|| freelist::take_new(&shared.instances_used.0, limit));
@@ -45,6 +51,14 @@ impl Engine {
         let id = generation << INDEX_BITS | index as u32;
         instance.id.store(id, Ordering::Release);
         id
+    }
+
+    /// How many there may be of what this is the size of; none, if that was asked for.
+    pub(super) fn room_for(&self, size: usize, limit: usize) -> usize {
+        match self.view.control().has_none_of(size) {
+            true => 0,
+            false => limit,
+        }
     }
 
     /// Counts a lock or condition that has no instance.
@@ -103,7 +117,7 @@ impl Engine {
     /// The id of a new socket; 0 when there is no room.
     pub fn new_socket(&self, class: u16, descriptor: i32) -> u32 {
         let shared = self.view.shared();
-        let limit = self.view.geometry().limits.sockets;
+        let limit = self.room_for(sizes::SOCKETS, self.view.geometry().limits.sockets);
         let link = |i: usize| (i < limit).then(|| &self.view.socket(i).next_free);
         let index = freelist::pop(&shared.free_sockets.0, link)
             .or_else(|| freelist::take_new(&shared.sockets_used.0, limit));
@@ -179,7 +193,7 @@ impl Engine {
     }
 
     fn new_file(&self, files: &mut Files, class: u16, path: &str) -> u32 {
-        let limit = self.view.geometry().limits.files;
+        let limit = self.room_for(sizes::FILES, self.view.geometry().limits.files);
         let free = files.free.pop();
         let index = free.or_else(|| freelist::take_new(&self.view.shared().files_used.0, limit));
         let Some(index) = index else {

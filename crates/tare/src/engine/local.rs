@@ -186,9 +186,8 @@ impl Local {
 
     /// `threads.INSTRUMENTED` and `HISTORY`.
     pub fn instrument(&self, instrumented: bool, history: bool) {
-        let mask = &self.engine.view.thread_masks()[self.slot_number()];
-        let value = tare_layout::control::thread_mask(instrumented, history);
-        mask.store(value, Ordering::Relaxed);
+        self.engine
+            .set_mask(self.slot_number(), instrumented, history);
     }
 
     /// What an event keeps that stands for so many: [`Self::key`], with the weight in bits 16-31, which numbers of slots

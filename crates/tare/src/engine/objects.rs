@@ -9,6 +9,7 @@ use tare_layout::object::{self, INDEX_BITS, ObjectType, index_of, part};
 use tare_layout::object_mask;
 use tare_layout::primitive::AtomicU32 as Cell32;
 use tare_layout::shared::Lost;
+use tare_layout::sizes;
 
 use super::freelist;
 use super::instances::{add_sums, address_of, clear, next_generation, raise_extremes};
@@ -99,14 +100,14 @@ impl Engine {
 
     fn new_object(&self, kind: ObjectType, schema: &str, name: &str, indexes: &[Box<str>]) -> u32 {
         let (view, shared) = (self.view, self.view.shared());
-        let lost = match kind.is_table() {
-            true => Lost::Tables,
-            false => Lost::Programs,
+        let (size, lost) = match kind.is_table() {
+            true => (sizes::TABLES, Lost::Tables),
+            false => (sizes::PROGRAMS, Lost::Programs),
         };
         let found = self.entry_or_ended(
             &shared.free_objects.0,
             &shared.objects_used.0,
-            view.geometry().limits.objects,
+            self.room_for(size, view.geometry().limits.objects),
             lost,
             |i| &view.object(i).next_free,
         );
@@ -131,7 +132,7 @@ impl Engine {
 
     fn make_indexes(&self, object: &object::Object, id: u32, names: &[Box<str>]) {
         let (view, shared) = (self.view, self.view.shared());
-        let limit = view.geometry().limits.indexes;
+        let limit = self.room_for(sizes::INDEXES, view.geometry().limits.indexes);
         let mut last = &object.first_index;
         last.store(0, Ordering::Relaxed);
         for (number, name) in names.iter().enumerate().take(part::MAX_INDEXES) {
@@ -279,7 +280,7 @@ impl Engine {
         let found = self.entry(
             &shared.free_handles.0,
             &shared.handles_used.0,
-            view.geometry().limits.table_handles,
+            self.room_for(sizes::TABLE_HANDLES, view.geometry().limits.table_handles),
             Lost::TableHandles,
             |i| &view.table_handle(i).next_free,
         )?;
@@ -306,7 +307,7 @@ impl Engine {
         self.entry(
             &shared.free_metadata_locks.0,
             &shared.metadata_locks_used.0,
-            view.geometry().limits.metadata_locks,
+            self.room_for(sizes::METADATA_LOCKS, view.geometry().limits.metadata_locks),
             Lost::MetadataLocks,
             |i| &view.metadata_lock(i).next_free,
         )
@@ -334,7 +335,7 @@ impl Engine {
         let found = self.entry(
             &shared.free_prepared.0,
             &shared.prepared_used.0,
-            view.geometry().limits.prepared_statements,
+            self.room_for(sizes::PREPARED, view.geometry().limits.prepared_statements),
             Lost::PreparedStatements,
             |i| &view.prepared(i).next_free,
         )?;

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 use tare_layout::bank::Bank;
-use tare_layout::control::thread_mask;
+use tare_layout::control::{THREAD, thread_mask};
 use tare_layout::event;
 use tare_layout::geometry::FIRST_TEXT_BYTES;
 use tare_layout::shared::Lost;
+use tare_layout::sizes;
 use tare_layout::slot::{FREE, LIVE, NO_BANK, Slot, ring};
 
 use super::account::Account;
@@ -21,6 +22,24 @@ use super::running::is_running;
 use super::state::Engine;
 use super::{clock, freelist, hot};
 use crate::class::Class;
+
+impl Engine {
+    /// `threads.INSTRUMENTED` and `HISTORY` of a slot. A reader that switches `thread_instrumentation` meanwhile has
+    /// seen the mask, or is seen.
+    pub(super) fn set_mask(&self, slot: usize, instrumented: bool, history: bool) {
+        let consumers = || self.view.control().consumers.load(Ordering::SeqCst);
+        let mask = &self.view.thread_masks()[slot];
+        let mut under = consumers();
+        loop {
+            mask.store(thread_mask(instrumented, history, under), Ordering::SeqCst);
+            let now = consumers();
+            if now & THREAD == under & THREAD {
+                return;
+            }
+            under = now;
+        }
+    }
+}
 
 impl Local {
     /// A slot; `None` when there is none left, which the caller counts. It has no bank until it counts something: a
@@ -33,7 +52,7 @@ impl Local {
     ) -> Option<*mut Local> {
         let view = &engine.view;
         let shared = view.shared();
-        let threads = view.geometry().limits.threads;
+        let threads = engine.room_for(sizes::THREADS, view.geometry().limits.threads);
         let link = |i: usize| (i < threads).then(|| &view.slot(i).next_free);
         let number = freelist::pop(&shared.free_slots.0, link)
             .or_else(|| freelist::take_new(&shared.slots_used.0, threads))?;
@@ -59,8 +78,7 @@ impl Local {
             slot.command_since.store(clock::now(), Ordering::Relaxed);
         });
         let (instrumented, history) = engine.thread_class(class_number);
-        let mask = thread_mask(instrumented, history);
-        view.thread_masks()[number].store(mask, Ordering::Relaxed);
+        engine.set_mask(number, instrumented, history);
         let local = match parked.load(Ordering::Acquire).cast::<Self>() {
             place if place.is_null() => {
                 let made = Self::new(engine, number);

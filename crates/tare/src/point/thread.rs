@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 use tare_layout::shared::Lost;
-use tare_layout::slot::{Command, LIVE};
+use tare_layout::slot::{ATTRIBUTE_BYTES, Command, LIVE};
 
 use crate::class::Class;
 use crate::engine::clock;
@@ -183,12 +183,22 @@ pub fn set_os_id(id: u64) {
     }
 }
 
-/// Attributes that the client gave, as `key=value` lines; what is beyond 248 bytes is cut.
+/// Attributes that the client gave, as `key=value` lines. Those that do not fit into 248 bytes are left out, which is
+/// counted once (`Performance_schema_session_connect_attrs_lost`).
 pub fn set_attributes(lines: &str) {
-    if let Some(local) = local() {
-        local.has_texts.set(true);
+    let Some(local) = local() else {
+        return;
+    };
+    local.has_texts.set(true);
+    let fits = |end: usize| end <= ATTRIBUTE_BYTES;
+    if fits(lines.len()) {
         local.slot.attributes.set(lines);
+        return;
     }
+    let ends = lines.match_indices('\n').map(|(end, _)| end);
+    let end = ends.take_while(|end| fits(*end)).last().unwrap_or(0);
+    local.slot.attributes.set(&lines[..end]);
+    local.engine.lose(Lost::Attributes, 1);
 }
 
 /// A thread of performance_schema that is not tied to one of the system: a client's session in a
