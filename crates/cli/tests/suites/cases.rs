@@ -108,6 +108,18 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
+/// What is said to the suite's own harness: each test has a server of its own, and the time that it needs.
+fn is_the_harness(option: &str) -> bool {
+    [
+        "--force-restart",
+        "--testcase-timeout",
+        "--initialize",
+        "--timezone",
+    ]
+    .iter()
+    .any(|of| option.starts_with(of))
+}
+
 /// All tests of a suite, by name.
 pub fn of(home: &Path, suite: &str) -> Vec<Case> {
     let directory = home.join("tests/suite").join(suite);
@@ -121,14 +133,21 @@ pub fn of(home: &Path, suite: &str) -> Vec<Case> {
         }
         let name = path.file_stem().expect("a name").to_string_lossy();
         let options = ["-master.opt", ".opt"].map(|end| directory.join(format!("t/{name}{end}")));
-        let options = options
+        let mut options: Vec<String> = options
             .iter()
             .filter(|path| path.exists())
-            .flat_map(|path| words(&read(path)));
+            .flat_map(|path| words(&read(path)))
+            .filter(|option| !is_the_harness(option))
+            .collect();
+        // The file is empty: that a test reads it tells the harness.
+        if read(&path).contains("include/force_myisam_default.inc") {
+            let engine = ["--default-storage-engine", "--default-tmp-storage-engine"];
+            options.extend(engine.map(|option| format!("{option}=MyISAM")));
+        }
         cases.push(Case {
             suite: suite.to_owned(),
             name: name.into_owned(),
-            options: options.collect(),
+            options,
             directory: directory.clone(),
         });
     }

@@ -10,8 +10,8 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 
 use crate::cases::Case;
-use crate::relay::Relay;
-use crate::servers::{Version, command_line, make_data};
+use crate::relay::{Ends, Relay};
+use crate::servers::{Version, command_line, kill, make_data, tare_run};
 use crate::support::{Directory, PATIENCE};
 
 /// How a test ended.
@@ -29,12 +29,14 @@ pub enum Outcome {
 pub enum Host {
     /// `tare serve`.
     Tare,
-    /// The server that the suite was written for: shows what this runner itself can run.
+    /// The server that the suite was written for, with Tare's engine; reads go to Tare's tables beside it.
+    Door,
+    /// The same server as it is: shows what this runner itself can run.
     Stock,
 }
 
 /// How long one test may take. Some wait a minute for what does not come before they give up.
-const LIMIT: Duration = Duration::from_secs(90);
+const LIMIT: Duration = Duration::from_secs(180);
 
 /// What the harness of the suites starts each server with.
 const EVERYTHING: [&str; 31] = [
@@ -79,6 +81,12 @@ const STOCK: [&str; 4] = [
     "--log-output=file",
 ];
 
+/// Everybody may use database test, as in the data that the harness starts a server on.
+const EVERYBODYS: &str = "INSERT INTO mysql.db (Host, Db, User, Select_priv, Insert_priv, Update_priv, Delete_priv, \
+    Create_priv, Drop_priv, References_priv, Index_priv, Alter_priv, Create_tmp_table_priv, Lock_tables_priv, \
+    Create_view_priv, Show_view_priv, Create_routine_priv, Event_priv, Trigger_priv) VALUES ('%', 'test', '', 'Y', \
+    'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y')";
+
 /// The options of a test as lines of an option file of `tare serve`. They are all loose: what is about InnoDB,
 /// logs or replication, or an instrument of another server, is unknown there.
 fn tares(options: &[String]) -> String {
@@ -101,14 +109,39 @@ fn tares(options: &[String]) -> String {
     lines
 }
 
+/// What a server's options cannot tell Tare: to be exact where MySQL is, and a size of 0, with which `tare run` keeps
+/// the server's own engine small.
+fn tares_own(options: &[String]) -> String {
+    let mut lines = String::from("lock_timing=every\nlock_instances=every\n");
+    for option in options {
+        let bare = option.trim_start_matches("--").trim_start_matches("loose-");
+        let name = bare.replace('-', "_");
+        if name.starts_with("performance_schema") && name.ends_with("=0") {
+            lines.push_str(&name);
+            lines.push('\n');
+        }
+    }
+    lines
+}
+
 struct Server {
     child: Child,
     socket: PathBuf,
+    /// Tare's tables beside a server that has Tare's engine, and the server's process.
+    tables: Option<(Child, PathBuf, u32)>,
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        match &mut self.tables {
+            Some((tables, _, server)) => {
+                let _ = tables.kill();
+                let _ = tables.wait();
+                // `tare run` ends after its command.
+                kill(*server, rustix::process::Signal::KILL);
+            }
+            None => drop(self.child.kill()),
+        }
         let _ = self.child.wait();
     }
 }
@@ -133,13 +166,21 @@ impl Server {
                     .arg(&socket);
                 command.arg("--data").arg(path.join("data"));
             }
-            Host::Stock => {
+            Host::Door | Host::Stock => {
                 socket = path.join("mysql.sock");
                 make_data(Version::Mysql97, path);
                 let line = command_line(Version::Mysql97, path);
-                command = Command::new(&line[0]);
-                command.args(&line[1..]).args(EVERYTHING);
-                command.args(STOCK);
+                command = match host {
+                    Host::Door => tare_run(directory, &line),
+                    _ => Command::new(&line[0]),
+                };
+                if host == Host::Stock {
+                    command.args(&line[1..]);
+                }
+                if host == Host::Door {
+                    command.env("TARE_OPTIONS", tares_own(&case.options));
+                }
+                command.args(EVERYTHING).args(STOCK);
                 command.args(&case.options).current_dir(path);
             }
         }
@@ -150,15 +191,27 @@ impl Server {
             .stdout(file.try_clone().expect("a log"))
             .stderr(file);
         let child = command.spawn().expect("the server starts");
-        let mut server = Self { child, socket };
+        let mut server = Self {
+            child,
+            socket,
+            tables: None,
+        };
         let since = Instant::now();
         loop {
             if let Some(mut conn) = connect(&server.socket) {
                 conn.query_drop("CREATE DATABASE IF NOT EXISTS test")
                     .and_then(|()| conn.query_drop("CREATE DATABASE mtr"))
                     .map_err(|e| format!("the databases test and mtr: {e}"))?;
+                if host != Host::Tare {
+                    conn.query_drop(EVERYBODYS)
+                        .and_then(|()| conn.query_drop("FLUSH PRIVILEGES"))
+                        .map_err(|e| format!("the rights on test: {e}"))?;
+                }
                 // Where a database is a file, tests look for its folder all the same.
                 fs::create_dir_all(path.join("data/mtr")).expect("a folder");
+                if host == Host::Door {
+                    server.tables = Some(tables(directory)?);
+                }
                 return Ok(server);
             }
             let ended = server.child.try_wait().expect("it is our child");
@@ -168,6 +221,35 @@ impl Server {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
+    }
+}
+
+/// Tare's tables of the server that runs in a directory.
+fn tables(directory: &Directory) -> Result<(Child, PathBuf, u32), String> {
+    let path = directory.path();
+    let pid = fs::read_to_string(path.join("pid")).unwrap_or_default();
+    let pid = pid.trim().parse().map_err(|_| format!("no pid: {pid}"))?;
+    let socket = path.join("t");
+    let log = fs::File::create(path.join("tables.log")).expect("a log");
+    let mut command = directory.tare(["serve", "--skip-networking", "--data", "tables"]);
+    command.arg("--socket").arg(&socket);
+    command.arg("--attach-pid").arg(format!("{pid}"));
+    command.stdout(log.try_clone().expect("a log")).stderr(log);
+    let mut child = command.spawn().expect("tare serve starts");
+    let since = Instant::now();
+    loop {
+        if let Some(mut conn) = connect(&socket) {
+            conn.query_drop("CREATE DATABASE IF NOT EXISTS test")
+                .map_err(|e| format!("the database test: {e}"))?;
+            return Ok((child, socket, pid));
+        }
+        let ended = child.try_wait().expect("it is our child");
+        if ended.is_some() || since.elapsed() > PATIENCE {
+            let _ = child.kill();
+            let text = fs::read_to_string(path.join("tables.log")).unwrap_or_default();
+            return Err(format!("Tare's tables are not there: {text}"));
+        }
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 
@@ -184,7 +266,9 @@ pub fn run(host: Host, home: &Path, case: &Case) -> Outcome {
     let directory = Directory::new("suite");
     match Server::start(host, case, &directory) {
         Ok(server) => {
-            let relay = Relay::start(&directory.path().join("r"), &server.socket);
+            let tables = server.tables.as_ref().map(|(_, socket, _)| socket.clone());
+            let ends = Ends::new(server.socket.clone(), tables);
+            let relay = Relay::start(&directory.path().join("r"), ends);
             mysqltest(home, case, directory.path(), &relay)
         }
         Err(why) => Outcome::Failed(why),

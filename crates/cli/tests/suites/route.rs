@@ -1,0 +1,249 @@
+//! Which of a test's statements are for Tare's tables, and which for the server that they tell of.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Mutex;
+
+/// Who answers a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    Server,
+    Tare,
+    /// The server executes it as well, as a part of its load; Tare's answer counts.
+    Both,
+}
+
+/// What statements of all connections have made from Tare's tables.
+#[derive(Debug, Default)]
+pub struct Made(Mutex<HashSet<String>>);
+
+/// What a connection has said so far.
+#[derive(Debug, Default)]
+pub struct Talk {
+    database: String,
+    /// Prepared statements for Tare, with the variables that each has.
+    prepared: HashMap<String, Vec<String>>,
+    last: Option<To>,
+}
+
+/// Schemas that are Tare's.
+fn is_tares(schema: &str) -> bool {
+    matches!(schema, "performance_schema" | "sys")
+}
+
+/// Statements that a server, too, executes on its own Performance Schema: it counts them then.
+const LOAD: [&str; 13] = [
+    "select",
+    "with",
+    "insert",
+    "update",
+    "delete",
+    "truncate",
+    "explain",
+    "show",
+    "prepare",
+    "execute",
+    "deallocate",
+    "create",
+    "drop",
+];
+
+impl Talk {
+    /// The statement selects this database.
+    pub fn used(sql: &str) -> Option<String> {
+        let mut words = words(sql);
+        (words.next()? == "use").then(|| words.next().unwrap_or_default())
+    }
+
+    /// Whether it is Tare's.
+    pub fn uses(&mut self, database: String) -> bool {
+        self.database = database;
+        is_tares(&self.database)
+    }
+
+    /// Who answers; `value` tells what a user variable of the server has.
+    pub fn route(
+        &mut self,
+        sql: &str,
+        made: &Made,
+        value: impl FnOnce(&str) -> Option<String>,
+    ) -> To {
+        let lower = sql.to_lowercase();
+        let mut words = words(&lower);
+        let first = words.next().unwrap_or_default();
+        let second = words.next().unwrap_or_default();
+        let is_about_the_last = first == "show" && matches!(&*second, "warnings" | "errors");
+        if is_about_the_last {
+            return self.last.map_or(To::Server, |to| match to {
+                To::Both => To::Tare,
+                to => to,
+            });
+        }
+        let is_tares = match &*first {
+            "grant" | "revoke" | "use" | "flush" | "rename" => false,
+            // Its own variables.
+            "set" if !lower.contains("performance_schema.") && !lower.contains("sys.") => false,
+            "create" | "drop" | "alter" if is_the_servers(&lower) => false,
+            "execute" | "deallocate" => {
+                let name = if first == "execute" {
+                    second.clone()
+                } else {
+                    words.next().unwrap_or_default()
+                };
+                self.prepared.contains_key(&name)
+            }
+            "prepare" => {
+                let of = lower
+                    .split_once('@')
+                    .map(|(_, name)| format!("@{}", word(name)));
+                let text = match of.filter(|_| !lower.contains(['\'', '"'])) {
+                    Some(variable) => value(&variable).unwrap_or_default().to_lowercase(),
+                    None => lower.clone(),
+                };
+                let is_tares = self.is_about_tares(&text, made);
+                if is_tares {
+                    self.prepared.insert(second.clone(), variables(&text));
+                }
+                is_tares
+            }
+            _ => self.is_about_tares(&lower, made),
+        };
+        let to = match is_tares {
+            false => To::Server,
+            true if LOAD.contains(&&*first) => To::Both,
+            true => To::Tare,
+        };
+        if first == "create" && is_tares {
+            made.add(&lower);
+        }
+        self.last = Some(to);
+        to
+    }
+
+    fn is_about_tares(&self, lower: &str, made: &Made) -> bool {
+        let of_the_database = is_tares(&self.database) && !lower.contains("test.");
+        of_the_database
+            || lower.contains("performance_schema")
+            || lower.contains("sys.")
+            || lower.contains("`sys`.")
+            || made.is_named_in(lower)
+    }
+
+    /// The user variables that a statement reads or sets.
+    pub fn variables(&self, sql: &str) -> Vec<String> {
+        let lower = sql.to_lowercase();
+        let mut all = variables(&lower);
+        let mut words = words(&lower);
+        if words.next().as_deref() == Some("execute") {
+            let name = words.next().unwrap_or_default();
+            all.extend(self.prepared.get(&name).into_iter().flatten().cloned());
+        }
+        all.sort();
+        all.dedup();
+        all
+    }
+}
+
+/// Programs, users, databases and what else only the server has.
+fn is_the_servers(lower: &str) -> bool {
+    let kinds = [
+        "user",
+        "role",
+        "procedure",
+        "function",
+        "trigger",
+        "event",
+        "database",
+        "schema",
+    ];
+    words(lower)
+        .skip(1)
+        .take(6)
+        .any(|word| kinds.contains(&&*word))
+}
+
+impl Made {
+    fn add(&self, lower: &str) {
+        let name = words(lower).skip(1).find(|word| {
+            !matches!(
+                &**word,
+                "temporary" | "table" | "view" | "if" | "not" | "exists" | "or" | "replace"
+            )
+        });
+        if let Some(name) = name {
+            let name = name.rsplit('.').next().unwrap_or(&name).to_owned();
+            self.0.lock().expect("no one panicked").insert(name);
+        }
+    }
+
+    fn is_named_in(&self, lower: &str) -> bool {
+        let made = self.0.lock().expect("no one panicked");
+        if made.is_empty() {
+            return false;
+        }
+        words(lower).any(|word| word.split('.').any(|part| made.contains(part)))
+    }
+}
+
+/// Words of a statement without comments; a name in its schema is one.
+fn words(sql: &str) -> impl Iterator<Item = String> + use<'_> {
+    let mut rest = sql;
+    std::iter::from_fn(move || {
+        loop {
+            rest = rest.trim_start_matches(|c: char| !is_of_a_word(c) && c != '/' && c != '#');
+            if let Some(comment) = rest.strip_prefix("/*") {
+                rest = comment.split_once("*/").map_or("", |(_, after)| after);
+            } else if rest.starts_with('#') {
+                rest = rest.split_once('\n').map_or("", |(_, after)| after);
+            } else if let Some(after) = rest.strip_prefix('/') {
+                rest = after;
+            } else {
+                break;
+            }
+        }
+        let found = word(rest);
+        rest = &rest[found.len()..];
+        let bare = found.replace('`', "");
+        (!bare.is_empty()).then_some(bare)
+    })
+}
+
+fn is_of_a_word(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '`')
+}
+
+fn word(text: &str) -> &str {
+    &text[..text.find(|c| !is_of_a_word(c)).unwrap_or(text.len())]
+}
+
+/// `@name` in a statement, not `@@name` nor the host of an account.
+fn variables(lower: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (at, _) in lower.match_indices('@') {
+        let before = lower[..at].chars().next_back();
+        let name = word(&lower[at + 1..]);
+        let is_an_account =
+            before.is_some_and(|c| is_of_a_word(c) || matches!(c, '\'' | '"' | '@'));
+        if !is_an_account && !name.is_empty() {
+            found.push(format!("@{name}"));
+        }
+    }
+    found
+}
+
+/// A statement for Tare: it has no session there, so the server's says who it is.
+pub fn of_connection(sql: &str, connection: u32) -> String {
+    let mut text = sql.to_owned();
+    for (call, with) in [
+        ("connection_id()", format!("{connection}")),
+        (
+            "ps_current_thread_id()",
+            format!("ps_thread_id({connection})"),
+        ),
+        ("ps_thread_id(null)", format!("ps_thread_id({connection})")),
+    ] {
+        while let Some(at) = text.to_ascii_lowercase().find(call) {
+            text.replace_range(at..at + call.len(), &with);
+        }
+    }
+    text
+}
