@@ -356,6 +356,8 @@ impl<C: Stream> Session<C> {
     fn ask_tables(&mut self, sql: &str) -> io::Result<Answer> {
         if self.tables.is_none() {
             self.tables = Some(self.log_in()?);
+            // Where every test begins.
+            self.ask_tables("USE test")?;
         }
         let tables = self.tables.as_mut().expect("it was made");
         tables.write_all(&wire::query(sql))?;

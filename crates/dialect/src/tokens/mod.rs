@@ -14,7 +14,7 @@ use self::place::{
     Around, after_table, closing, in_cast, is, is_call, is_name, unit_follows, upper,
 };
 use crate::ddl::Doubles;
-use crate::error::{Result, near};
+use crate::error::{Error, Result, near};
 use crate::grammar::{DIV, SOUNDS_LIKE};
 use crate::mode::Mode;
 
@@ -78,6 +78,7 @@ pub fn prepare(
         into.nowhere = true;
     }
     let mut tokens = several_tables(tokens);
+    encryption(&mut tokens)?;
     into.doubles = doubles(&mut tokens);
     let mut pass = Pass {
         out: Vec::with_capacity(tokens.len() + 8),
@@ -390,6 +391,28 @@ fn into(tokens: &mut Vec<TokenWithSpan>) -> Into {
         tokens.drain(at..end);
     }
     found
+}
+
+/// Takes [DEFAULT] ENCRYPTION = 'N' out of CREATE DATABASE, where dumps of MySQL 8.0.16 and later have it.
+fn encryption(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
+    let starts = |i: usize, word: &str| tokens.get(i).is_some_and(|t| is(&t.token, word));
+    if !starts(0, "CREATE") || !(starts(1, "DATABASE") || starts(1, "SCHEMA")) {
+        return Ok(());
+    }
+    let Some(at) = tokens.iter().position(|t| is(&t.token, "ENCRYPTION")) else {
+        return Ok(());
+    };
+    let token = |i: usize| tokens.get(i).map(|t| &t.token);
+    let value = at + 1 + usize::from(token(at + 1) == Some(&Token::Eq));
+    match token(value) {
+        Some(Token::SingleQuotedString(text)) if text.eq_ignore_ascii_case("n") => {
+            let start = at - usize::from(is(&tokens[at - 1].token, "DEFAULT"));
+            tokens.drain(start..=value);
+            Ok(())
+        }
+        Some(Token::SingleQuotedString(_)) => Err(Error::unsupported("ENCRYPTION of a database")),
+        other => Err(near(other.unwrap_or(&Token::EOF))),
+    }
 }
 
 /// Takes IGNORE or REPLACE out of CREATE TABLE ... [AS] SELECT: sqlparser does not read them.

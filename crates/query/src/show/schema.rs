@@ -3,6 +3,7 @@
 use rusqlite::types::Value;
 use tare_mysql::error::Result;
 use tare_mysql::schema::{SYSTEM_SCHEMAS, is_system_schema};
+use tare_mysql::series::Series;
 
 use super::names;
 use super::session::Session;
@@ -71,11 +72,15 @@ pub fn tables(session: &mut dyn Session, database: &Option<String>, full: bool) 
 pub fn create_database(session: &dyn Session, name: &str) -> Result<Rows> {
     names::default_database(session, &Some(name.to_owned()))?;
     let mut rows = Rows::new(&["Database", "Create Database"]);
-    rows.push([
-        name.into(),
-        format!("CREATE DATABASE `{name}` /*!40100 DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci */")
-            .into(),
-    ]);
+    // 8.0.15 does not know it.
+    let encryption = match session.programs().series() {
+        Series::V8_0 => "",
+        _ => " /*!80016 DEFAULT ENCRYPTION='N' */",
+    };
+    let statement = format!(
+        "CREATE DATABASE `{name}` /*!40100 DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci */{encryption}"
+    );
+    rows.push([name.into(), statement.into()]);
     Ok(rows)
 }
 

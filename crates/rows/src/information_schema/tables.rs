@@ -8,7 +8,7 @@ use tare_mysql::table::{Figures, Size, TableDef};
 
 use super::listed::{AnyTable, tables_of};
 use crate::cell::Cell;
-use crate::describe::{Column, Spec, Table, col, null};
+use crate::describe::{Column, Meta, Spec, Table, col, null};
 use crate::filter::Filter;
 use crate::show;
 use crate::source::Source;
@@ -76,6 +76,19 @@ impl Row {
         }
     }
 
+    /// Tables of performance_schema whose texts all have a fixed length.
+    fn has_rows_of_one_length(&self) -> bool {
+        let AnyTable::Catalog(table) = &self.table else {
+            return false;
+        };
+        let varies = |column: Meta| {
+            ["varchar", "text", "blob", "json"]
+                .iter()
+                .any(|of| column.column_type.contains(of))
+        };
+        table.schema() == "performance_schema" && !table.columns().into_iter().any(varies)
+    }
+
     fn definition(&self) -> Option<&str> {
         match &self.table {
             AnyTable::User(t) => t.view.as_deref(),
@@ -134,6 +147,8 @@ const COLUMNS: &[Column<Row>] = &[
         |r| {
             if r.is_view() {
                 Cell::Null
+            } else if r.has_rows_of_one_length() {
+                Cell::text("Fixed")
             } else {
                 Cell::text("Dynamic")
             }

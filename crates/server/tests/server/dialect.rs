@@ -298,7 +298,12 @@ fn schema_changes() {
     exec(&mut conn, "DROP DATABASE test");
     assert_eq!(one(&mut conn, "SELECT DATABASE()"), "NULL");
     assert_eq!(errno(&mut conn, "USE test"), 1049);
-    exec(&mut conn, "CREATE DATABASE test");
+    // As mysqldump of MySQL 8.0.16 and later has it.
+    exec(
+        &mut conn,
+        "CREATE DATABASE /*!32312 IF NOT EXISTS*/ `test` /*!40100 DEFAULT CHARACTER SET utf8mb4 COLLATE \
+         utf8mb4_0900_ai_ci */ /*!80016 DEFAULT ENCRYPTION='N' */",
+    );
     exec(&mut conn, "USE test");
     assert_eq!(rows(&mut conn, "SHOW TABLES").len(), 0);
 }
@@ -352,6 +357,7 @@ fn errors_have_mysqls_numbers() {
         ("INSERT INTO performance_schema.threads VALUES (1)", 1142),
         ("DELETE FROM performance_schema.setup_consumers", 1142),
         ("CREATE DATABASE `../x`", 1102),
+        ("CREATE DATABASE x ENCRYPTION = 'Y'", 1235),
         ("SELECT * FROM performance_schema.nope", 1146),
     ] {
         assert_eq!(errno(&mut conn, sql), expected, "{sql}");

@@ -13,9 +13,14 @@ use crate::source::Source;
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub fn begin(local: &Local, start: u64, class: u16, level: usize, source: Source) -> u64 {
     let id = local.next_event_id();
+    let outer = local.nesting_of_statement();
     let nesting = match level {
-        0 => local.nesting_of_statement(),
-        _ => (local.statement_ids[level - 1].get(), Nesting::Statement),
+        0 => outer,
+        // A transaction that began in the outer statement is nearer, as a trigger's is.
+        _ => match local.statement_ids[level - 1].get() {
+            statement if statement < outer.0 => outer,
+            statement => (statement, Nesting::Statement),
+        },
     };
     let source = local.source(source);
     let mut words = words(local, id, start, class, 0, nesting, source);
