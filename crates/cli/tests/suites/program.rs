@@ -181,7 +181,7 @@ fn steps(statements: &mut Statements, is_a_block: bool) -> Option<Vec<Step>> {
             "begin" => {
                 statements.pop_front();
                 steps.extend(block(&statement["begin".len()..], statements)?);
-                if statements.pop_front()?.trim().to_ascii_lowercase() != "end" {
+                if !statements.pop_front()?.trim().eq_ignore_ascii_case("end") {
                     return None;
                 }
             }

@@ -239,13 +239,17 @@ fn tables(directory: &Directory) -> Result<(Child, PathBuf, u32), String> {
     let since = Instant::now();
     loop {
         if let Some(mut conn) = connect(&socket) {
-            conn.query_drop("CREATE DATABASE IF NOT EXISTS test")
-                .map_err(|e| format!("the database test: {e}"))?;
+            if let Err(e) = conn.query_drop("CREATE DATABASE IF NOT EXISTS test") {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("the database test: {e}"));
+            }
             return Ok((child, socket, pid));
         }
         let ended = child.try_wait().expect("it is our child");
         if ended.is_some() || since.elapsed() > PATIENCE {
             let _ = child.kill();
+            let _ = child.wait();
             let text = fs::read_to_string(path.join("tables.log")).unwrap_or_default();
             return Err(format!("Tare's tables are not there: {text}"));
         }
