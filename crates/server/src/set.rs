@@ -8,7 +8,7 @@ use crate::execute::prepare;
 use crate::session::Session;
 use crate::transaction;
 use tare_dialect::admin::{Characteristics, SetItem};
-use tare_mysql::variable::{Scope, find_in};
+use tare_mysql::variable::{Scope, find_in, mode_warnings};
 use tare_query::set::{SAMPLE_AGE, STILL_ENABLED, act_on_metrics, monitor, names, set_sample_age};
 
 /// SET of variables, of the character set, of transactions.
@@ -40,11 +40,25 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
                 session
                     .state
                     .set(*scope, name, value, session.rights.may_set())?;
+                if name == "sql_mode" {
+                    warn_of_modes(session, *scope);
+                }
                 variable_changed(session, name)?;
             }
         }
     }
     Ok(())
+}
+
+/// What MySQL warns of in the modes that have just been set.
+fn warn_of_modes(session: &Session, scope: Scope) {
+    let set = match scope {
+        Scope::Session => session.state.text("sql_mode"),
+        _ => session.shared.globals.get("sql_mode"),
+    };
+    for (code, message) in mode_warnings(&set.unwrap_or_default()) {
+        session.state.warnings.add("Warning", code, message);
+    }
 }
 
 /// SET GLOBAL innodb_monitor_enable and its kin; the text that the variable then has.

@@ -17,6 +17,7 @@ use tare_dialect::rewrite::Rewriter;
 use tare_dialect::schema::{Rewritten, Routine, Schema};
 use tare_dialect::walk;
 use tare_functions::{Scalar, Session, scalar};
+use tare_mysql::types::parts;
 use tare_mysql::watch;
 
 use crate::native;
@@ -67,7 +68,7 @@ const YES_NO: &str = "enum('YES','NO')";
 const ID: &str = "bigint(20) unsigned";
 
 /// Every function, by name.
-pub static FUNCTIONS: [Function; 24] = [
+pub static FUNCTIONS: [Function; 25] = [
     function(
         "extract_schema_from_file_name",
         "The database that a file's path belongs to.",
@@ -228,6 +229,17 @@ pub static FUNCTIONS: [Function; 24] = [
     ),
     // Not functions that MySQL has: what the SELECTs above need.
     function(
+        "tare_fits",
+        "Refuses a text that is longer than its parameter.",
+        &[
+            ("value", "text"),
+            ("parameter", "text"),
+            ("characters", "bigint(20)"),
+        ],
+        "text",
+        Body::Native(Immutable, native::tare_fits),
+    ),
+    function(
         "tare_no_consumer",
         "Refuses what is no consumer.",
         &[("in_consumer", "text")],
@@ -288,6 +300,10 @@ impl Routine for Function {
                 got: arguments.len(),
             });
         }
+        let taken = self.parameters.iter().zip(arguments);
+        let arguments: Vec<Expr> = taken
+            .map(|((name, kind), argument)| taken_as(name, kind, argument))
+            .collect();
         let Body::Select(select) = self.body else {
             let name = format!("tare_sys_{}", self.name);
             return Ok((node::call(&name, arguments), &[]));
@@ -302,6 +318,28 @@ impl Routine for Function {
             return Err(tare_dialect::near(self.name));
         }
         Ok((Expr::Subquery(Box::new(query)), catalog))
+    }
+}
+
+/// An argument as a parameter takes it: what does not fit is refused.
+fn taken_as(name: &str, kind: &str, argument: Expr) -> Expr {
+    let kind = parts(kind);
+    match (kind.base.as_str(), kind.characters()) {
+        ("bigint", _) => {
+            let unsigned = node::number(kind.unsigned.into());
+            let rest = [
+                node::text(name),
+                node::number(1),
+                node::number(64),
+                unsigned,
+            ];
+            node::call("tare_to_int", [argument].into_iter().chain(rest).collect())
+        }
+        ("varchar", Some(most)) => {
+            let most = node::number(most as i64);
+            node::call("tare_sys_tare_fits", vec![argument, node::text(name), most])
+        }
+        _ => argument,
     }
 }
 

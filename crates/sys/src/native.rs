@@ -1,10 +1,12 @@
 //! The bodies of functions of schema sys that read no table.
 
+use std::borrow::Cow;
+
 use rusqlite::types::{Value, ValueRef};
 
 use crate::option::number;
 use crate::{format, names};
-use tare_functions::call::{Answer, Call, opt, raise, real, text};
+use tare_functions::call::{Answer, Call, int, opt, raise, real, text};
 use tare_mysql::error::SqlError;
 
 /// Variables that format_path knows paths by.
@@ -55,12 +57,20 @@ pub(super) fn format_time(ctx: &Call<'_>) -> Answer {
 
 pub(super) fn list_add(ctx: &Call<'_>) -> Answer {
     let value = listed(ctx, "list_add", "in_add_value")?;
-    Ok(names::list_add(text(ctx, 0).as_deref(), &value).into())
+    Ok(names::list_add(list(ctx)?.as_deref(), &value).into())
 }
 
 pub(super) fn list_drop(ctx: &Call<'_>) -> Answer {
     let value = listed(ctx, "list_drop", "in_drop_value")?;
-    opt(text(ctx, 0).map(|list| names::list_drop(&list, &value)))
+    opt(list(ctx)?.map(|list| names::list_drop(&list, &value)))
+}
+
+/// A list: a TEXT of at most 65,535 bytes.
+fn list<'c>(ctx: &'c Call<'_>) -> rusqlite::Result<Option<Cow<'c, str>>> {
+    match text(ctx, 0) {
+        Some(list) if list.len() > 65_535 => Err(raise(SqlError::data_too_long("in_list"))),
+        list => Ok(list),
+    }
 }
 
 /// A value of a list, which is not NULL.
@@ -94,6 +104,16 @@ pub(super) fn quote_identifier(ctx: &Call<'_>) -> Answer {
 pub(super) fn sys_get_config(ctx: &Call<'_>) -> Answer {
     let value = text(ctx, 0).and_then(|name| ctx.session.sys_option(&name));
     opt(value.or_else(|| text(ctx, 1).map(Into::into)))
+}
+
+pub(super) fn tare_fits(ctx: &Call<'_>) -> Answer {
+    let most = int(ctx, 2).and_then(|n| usize::try_from(n).ok());
+    let too_long = |text: Cow<'_, str>| most.is_some_and(|most| text.chars().count() > most);
+    if text(ctx, 0).is_some_and(too_long) {
+        let parameter = text(ctx, 1).unwrap_or_default();
+        return Err(raise(SqlError::data_too_long(&parameter)));
+    }
+    ctx.argument(0)
 }
 
 pub(super) fn tare_no_consumer(ctx: &Call<'_>) -> Answer {

@@ -10,6 +10,7 @@ mod record;
 
 use std::sync::OnceLock;
 
+pub use self::modes::warnings as mode_warnings;
 pub use self::record::{Settable, Type, Variable};
 use crate::series::Series;
 

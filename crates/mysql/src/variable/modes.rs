@@ -69,3 +69,57 @@ pub fn modes(text: &str) -> Option<String> {
     }
     Some(all.join(","))
 }
+
+/// The warnings that MySQL gives of modes that were set: code and message.
+pub fn warnings(modes: &str) -> impl Iterator<Item = (u16, &'static str)> {
+    let has = |wanted: &str| modes.split(',').any(|mode| mode == wanted);
+    let is_strict = has("STRICT_TRANS_TABLES") || has("STRICT_ALL_TABLES");
+    let dates = [
+        "NO_ZERO_DATE",
+        "NO_ZERO_IN_DATE",
+        "ERROR_FOR_DIVISION_BY_ZERO",
+    ]
+    .map(has);
+    let parted = dates.contains(&!is_strict).then_some((
+        3135,
+        "'NO_ZERO_DATE', 'NO_ZERO_IN_DATE' and 'ERROR_FOR_DIVISION_BY_ZERO' sql modes should be used with \
+         strict mode. They will be merged with strict mode in a future release.",
+    ));
+    let padded = has("PAD_CHAR_TO_FULL_LENGTH").then_some((
+        3090,
+        "Changing sql mode 'PAD_CHAR_TO_FULL_LENGTH' is deprecated. It will be removed in a future release.",
+    ));
+    parted.into_iter().chain(padded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What MySQL 9.7.4 says.
+    #[test]
+    fn strict_mode_and_the_modes_of_dates_belong_together() {
+        let codes = |text| {
+            let modes = modes(text).expect(text);
+            warnings(&modes).map(|(code, _)| code).collect::<Vec<_>>()
+        };
+        for (modes, warned) in [
+            ("", &[][..]),
+            ("ANSI", &[]),
+            ("TRADITIONAL", &[]),
+            ("STRICT_ALL_TABLES", &[3135]),
+            ("STRICT_TRANS_TABLES,NO_ZERO_DATE", &[3135]),
+            (
+                "NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO",
+                &[3135],
+            ),
+            (
+                "STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO",
+                &[],
+            ),
+            ("PAD_CHAR_TO_FULL_LENGTH", &[3090]),
+        ] {
+            assert_eq!(codes(modes), warned, "{modes}");
+        }
+    }
+}

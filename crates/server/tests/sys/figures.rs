@@ -239,6 +239,12 @@ fn views_tell_what_was_done() {
             ["again", "ab", "ALTER TABLE `test`.`t` DROP INDEX `again`"],
         ]
     );
+    exec(
+        &mut client,
+        "CREATE TABLE test.k (i INT PRIMARY KEY, j INT, KEY ij (i, j))",
+    );
+    let redundant = "SELECT redundant_index_name, dominant_index_name FROM sys.schema_redundant_indexes WHERE table_name = 'k'";
+    assert_eq!(one(&mut client, redundant), "ij|PRIMARY");
     let auto = "SELECT column_name, data_type, is_signed, max_value FROM sys.schema_auto_increment_columns WHERE table_name = 't'";
     assert_eq!(one(&mut client, auto), "id|int|1|2147483647");
     let objects = "SELECT SUM(count) FROM sys.schema_object_overview WHERE db = 'sys' AND object_type = 'VIEW'";

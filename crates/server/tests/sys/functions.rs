@@ -1,5 +1,7 @@
 //! Functions of schema sys, and sys_config, whose options they follow.
 
+use mysql::prelude::Queryable;
+
 use crate::support::{Running, errno, exec, one, rows};
 
 #[test]
@@ -88,6 +90,17 @@ fn functions_answer() {
         errno(&mut client, "SELECT sys.ps_is_consumer_enabled('nothing')"),
         3047
     );
+    for (call, code) in [
+        ("sys.list_add(REPEAT('a', 65536), 'b')", 1406),
+        ("sys.sys_get_config(REPEAT('a', 129), 'b')", 1406),
+        ("sys.ps_thread_account(-1)", 1264),
+    ] {
+        assert_eq!(
+            errno(&mut client, &format!("SELECT {call}")),
+            code,
+            "{call}"
+        );
+    }
     exec(
         &mut client,
         &consumer("events_statements_history_long", "YES"),
@@ -101,11 +114,30 @@ fn functions_answer() {
         stack.contains("\"rankdir\": \"LR\"") && stack.contains("SELECT CHAR_LENGTH"),
         "{stack}"
     );
+    exec(&mut client, "START TRANSACTION");
+    exec(&mut client, "COMMIT");
     let info = one(
         &mut client,
         "SELECT sys.ps_thread_trx_info(sys.ps_thread_id(NULL))",
     );
     assert!(info.starts_with('['), "{info}");
+    exec(&mut client, "SET @sys.ps_thread_trx_info.max_length = 1");
+    let info = one(
+        &mut client,
+        "SELECT JSON_KEYS(sys.ps_thread_trx_info(sys.ps_thread_id(NULL)))",
+    );
+    assert_eq!(info, "[\"error\"]");
+    assert_eq!(
+        one(&mut client, "SELECT sys.ps_thread_trx_info(1234567)"),
+        "NULL"
+    );
+    let heading = client
+        .query_iter("SELECT @sys.statement_truncate_len")
+        .expect("a variable");
+    assert_eq!(
+        heading.columns().as_ref()[0].name_str(),
+        "@sys.statement_truncate_len"
+    );
 }
 
 #[test]

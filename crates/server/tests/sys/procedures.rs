@@ -276,7 +276,11 @@ fn procedures_are_called_as_in_mysql() {
         ("CALL sys.table_exists('a')", 1318),
         ("CALL sys.table_exists('a', 'b', 'c')", 1414),
         ("CALL sys.create_synonym_db('a', 'b')", 1235),
+        ("CALL sys.table_exists(REPEAT('a', 65), 'b', @c)", 1406),
+        ("CALL sys.execute_prepared_stmt(NULL)", 1644),
+        ("CALL sys.diagnostics(0, 0, 'current')", 1644),
         ("CALL sys.diagnostics(1, 0, 'current')", 1644),
+        ("CALL sys.diagnostics(1, 2, 'current')", 1644),
         ("CALL sys.diagnostics(1, 1, 'everything')", 1644),
         (
             "CALL sys.statement_performance_analyzer('nothing', NULL, NULL)",
@@ -465,7 +469,7 @@ fn diagnostics_tell_everything() {
     let _turn = crate::turn();
     let running = Running::start();
     let mut client = running.client();
-    let shown = call(&mut client, "CALL sys.diagnostics(0, 1, 'medium')");
+    let shown = call(&mut client, "CALL sys.diagnostics(1, 1, 'medium')");
     let titles: Vec<&str> = shown
         .iter()
         .filter(|s| s.0 == ["The following output is"])
@@ -485,7 +489,7 @@ fn diagnostics_tell_everything() {
     assert_eq!(shown.len(), 2 * titles.len());
     let off = "SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE NAME LIKE 'stage/sql/%' AND ENABLED = 'YES'";
     let before = one(&mut client, off);
-    call(&mut client, "CALL sys.diagnostics(0, 1, 'full')");
+    call(&mut client, "CALL sys.diagnostics(1, 1, 'full')");
     assert_eq!(one(&mut client, off), before);
     assert_eq!(rows(&mut client, "SELECT 1").len(), 1);
 }

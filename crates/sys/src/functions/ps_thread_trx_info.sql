@@ -1,4 +1,10 @@
-SELECT LEFT(json_group_array(JSON(r.trx)), sys.tare_trx_limit()) AS answer
+SELECT CASE
+  WHEN COUNT(*) = 0 THEN NULL
+  -- Half a document would be none.
+  WHEN LENGTH(json_group_array(JSON(r.trx))) > sys.tare_trx_limit()
+    THEN JSON_OBJECT('error', 'Trx info truncated: it is longer than ps_thread_trx_info.max_length')
+  ELSE json_group_array(JSON(r.trx))
+END AS answer
 FROM (
   SELECT JSON_OBJECT(
       'time', sys.format_time(t.TIMER_WAIT),

@@ -98,12 +98,16 @@ impl Call<'_> {
             .text(2)
             .unwrap_or_else(|| "current".into())
             .to_ascii_lowercase();
-        if every <= 0.0 || seconds < 0.0 {
-            return Err(SqlError::signal(
-                "45000",
-                1644,
-                "in_interval must be greater than zero, and in_max_runtime not less",
-            ));
+        let refused = match () {
+            () if seconds <= 0.0 => Some("in_max_runtime must be greater than 0"),
+            () if every <= 0.0 => Some("in_interval must be greater than 0"),
+            () if seconds < every => {
+                Some("in_max_runtime must be greater than or equal to in_interval")
+            }
+            () => None,
+        };
+        if let Some(message) = refused {
+            return Err(SqlError::signal("45000", 1644, message));
         }
         if !matches!(setup.as_str(), "current" | "medium" | "full") {
             return Err(SqlError::signal(

@@ -15,8 +15,9 @@ use self::caller::Call;
 pub use self::caller::Caller;
 pub use self::kept::Kept;
 pub use self::list::{PROCEDURES, find};
-use tare_dialect::schema::Procedure;
+use tare_dialect::schema::{Direction, Procedure};
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::types::parts;
 
 /// Runs a procedure. The results go to the client of the session that calls; the value is that of
 /// its OUT parameter.
@@ -25,16 +26,14 @@ pub fn run(
     procedure: &Procedure,
     arguments: &[Value],
 ) -> Result<Option<Value>> {
+    fit(procedure, arguments)?;
     let mut call = Call { caller, arguments };
     match procedure.name {
         "create_synonym_db" => Err(SqlError::unsupported(
             "a second name for a database, which is a file here",
         )),
         "diagnostics" => call.diagnostics(),
-        "execute_prepared_stmt" => {
-            let text = call.text(0).unwrap_or_default();
-            call.caller.statement(&text)
-        }
+        "execute_prepared_stmt" => call.execute(),
         "ps_statement_avg_latency_histogram" => call.histogram(),
         "ps_trace_statement_digest" => call.trace_digest(),
         "ps_trace_thread" => call.trace_thread(),
@@ -43,6 +42,35 @@ pub fn run(
         setup => call.setup(setup),
     }
     .map(|()| None)
+}
+
+/// Refuses texts that are longer than their parameters.
+fn fit(procedure: &Procedure, arguments: &[Value]) -> Result<()> {
+    for ((direction, name, kind), argument) in procedure.parameters.iter().zip(arguments) {
+        let kind = parts(kind);
+        if let (Direction::In, "varchar", Value::Text(text)) = (direction, &*kind.base, argument)
+            && let Some(most) = kind.characters()
+            && text.chars().count() as u64 > most
+        {
+            return Err(SqlError::data_too_long(name));
+        }
+    }
+    Ok(())
+}
+
+impl Call<'_> {
+    /// execute_prepared_stmt.
+    fn execute(&mut self) -> Result<()> {
+        // The shortest statements, such as DO 1, have four characters.
+        match self.text(0).filter(|text| text.len() >= 4) {
+            Some(text) => self.caller.statement(&text),
+            None => Err(SqlError::signal(
+                "45000",
+                1644,
+                "The @sys.execute_prepared_stmt.sql must contain a query",
+            )),
+        }
+    }
 }
 
 /// table_exists.

@@ -21,5 +21,7 @@ WHERE r.index_name <> 'PRIMARY'
       r.non_unique > d.non_unique
       OR (r.non_unique = d.non_unique AND (d.index_name = 'PRIMARY' OR d.index_name < r.index_name))
     -- The first columns of a longer one: superfluous unless it forbids duplicates itself.
-    ELSE r.non_unique = 1 AND LEFT(d.index_columns, CHAR_LENGTH(r.index_columns) + 1) = CONCAT(r.index_columns, ',')
+    WHEN LEFT(d.index_columns, CHAR_LENGTH(r.index_columns) + 1) = CONCAT(r.index_columns, ',') THEN r.non_unique = 1
+    -- More columns behind those of a unique one, which has found the row already.
+    ELSE d.non_unique = 0 AND LEFT(r.index_columns, CHAR_LENGTH(d.index_columns) + 1) = CONCAT(d.index_columns, ',')
   END

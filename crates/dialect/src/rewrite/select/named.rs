@@ -40,7 +40,7 @@ impl Rewriter<'_> {
                     name.value.clone()
                 }
                 Expr::CompoundIdentifier(parts)
-                    if parts[0].quote_style.is_some() || !parts[0].value.starts_with("@@") =>
+                    if parts[0].quote_style.is_some() || !parts[0].value.starts_with('@') =>
                 {
                     parts.last().map(|p| p.value.clone()).unwrap_or_default()
                 }
