@@ -1,6 +1,6 @@
 //! @@sql_mode.
 
-/// MySQL's modes that may stand in @@sql_mode.
+/// MySQL's modes that may stand in @@sql_mode, in the order in which it shows them.
 const MODES: &[&str] = &[
     "REAL_AS_FLOAT",
     "PIPES_AS_CONCAT",
@@ -67,6 +67,8 @@ pub fn modes(text: &str) -> Option<String> {
         }
         add(known);
     }
+    let place = |mode: &&str| MODES.iter().position(|known| known == mode);
+    all.sort_by_key(place);
     Some(all.join(","))
 }
 
@@ -95,6 +97,20 @@ pub fn warnings(modes: &str) -> impl Iterator<Item = (u16, &'static str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn modes_are_shown_in_mysqls_order() {
+        let shown = |text| modes(text).expect(text);
+        assert_eq!(
+            shown("no_zero_date,ANSI_QUOTES,NO_ZERO_DATE"),
+            "ANSI_QUOTES,NO_ZERO_DATE"
+        );
+        assert_eq!(
+            shown("ANSI"),
+            "REAL_AS_FLOAT,PIPES_AS_CONCAT,ANSI_QUOTES,IGNORE_SPACE,ONLY_FULL_GROUP_BY,ANSI"
+        );
+        assert_eq!(modes("NONSENSE"), None);
+    }
 
     /// What MySQL 9.7.4 says.
     #[test]
