@@ -248,8 +248,7 @@ fn refresh(session: &mut Session, prepared: &mut Prepared) -> Result<()> {
     prepared.plan = Arc::new(plan);
     prepared.columns = Columns::of(Some(prepared.digest));
     prepared.instance.reprepared();
-    let status = session.registration.status();
-    status.add(Counter::StmtReprepare, 1);
+    session.registration.status().reprepared();
     Ok(())
 }
 

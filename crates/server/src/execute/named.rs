@@ -7,6 +7,7 @@ use tare::digest::Digest;
 use super::prepare::{self, Answer, Run};
 use crate::command::secret::shown;
 use crate::session::{Columns, Named, Session};
+use crate::status::Request;
 use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SqlError};
 use tare_query::result::borrowed;
@@ -20,7 +21,10 @@ fn unknown(name: &str, command: &str) -> SqlError {
 }
 
 /// PREPARE name FROM text.
+///
+/// It counts as the protocol's command does, too; so do the others.
 pub fn prepare(session: &mut Session, name: &str, text: &Expr) -> Result<()> {
+    session.registration.status().request(Request::Prepare);
     let Value::Text(text) = prepare::evaluate(session, text.clone())? else {
         return Err(tare_dialect::near("NULL").into());
     };
@@ -33,7 +37,10 @@ pub fn prepare(session: &mut Session, name: &str, text: &Expr) -> Result<()> {
         text,
         generation,
     };
-    session.statements.named.insert(name.clone(), named);
+    let former = session.statements.named.insert(name.clone(), named);
+    if former.is_some() {
+        session.registration.status().request(Request::Close);
+    }
     session.statements.named_now = Some((name, true));
     Ok(())
 }
@@ -42,14 +49,18 @@ pub fn prepare(session: &mut Session, name: &str, text: &Expr) -> Result<()> {
 pub fn execute(session: &mut Session, name: &str, using: &[Expr], answer: Answer) -> Result<()> {
     let generation = session.shared.databases.generation();
     let known = session.statements.named.get_mut(&name.to_lowercase());
-    let Some(text) = known.map(|named| named.used(generation)) else {
+    let Some((text, is_new)) = known.map(|named| named.used(generation)) else {
         return Err(unknown(name, "EXECUTE"));
     };
+    if is_new {
+        session.registration.status().reprepared();
+    }
     session.statements.named_now = Some((name.to_lowercase(), false));
     let plan = prepare::translate(session, &text, generation)?;
     if plan.params != using.len() || matches!(plan.action, Action::Execute(..)) {
         return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
     }
+    session.registration.status().request(Request::Execute);
     let values = using
         .iter()
         .map(|e| prepare::evaluate(session, e.clone()))
@@ -78,7 +89,10 @@ pub fn execute(session: &mut Session, name: &str, using: &[Expr], answer: Answer
 /// DEALLOCATE PREPARE.
 pub fn deallocate(session: &mut Session, name: &str) -> Result<()> {
     match session.statements.named.remove(&name.to_lowercase()) {
-        Some(_) => Ok(()),
+        Some(_) => {
+            session.registration.status().request(Request::Close);
+            Ok(())
+        }
         None => Err(unknown(name, "DEALLOCATE PREPARE")),
     }
 }

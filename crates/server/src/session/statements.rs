@@ -154,12 +154,14 @@ pub struct Named {
 }
 
 impl Named {
-    /// Its text, to be executed under this generation of the schemas.
-    pub fn used(&mut self, generation: u64) -> String {
-        if self.generation != generation {
+    /// Its text, to be executed under this generation of the schemas, and whether that is another one than
+    /// the last time.
+    pub fn used(&mut self, generation: u64) -> (String, bool) {
+        let is_new = self.generation != generation;
+        if is_new {
             self.generation = generation;
             self.instance.reprepared();
         }
-        self.text.clone()
+        (self.text.clone(), is_new)
     }
 }

@@ -144,6 +144,12 @@ impl Status {
         self.plus(COUNTERS + STATEMENTS + request as usize, 1);
     }
 
+    /// Counts that a statement was prepared anew. Only the session itself may.
+    pub fn reprepared(&self) {
+        self.add(Counter::StmtReprepare, 1);
+        self.request(Request::Prepare);
+    }
+
     /// Sets a counter that is counted elsewhere. Only the session itself may.
     #[inline]
     pub fn set(&self, counter: Counter, n: u64) {

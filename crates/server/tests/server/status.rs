@@ -73,6 +73,44 @@ fn threads_are_never_cached() {
     assert_eq!(errno(&mut conn, "SET GLOBAL thread_cache_size = 8"), 1231);
 }
 
+/// PREPARE, EXECUTE and DEALLOCATE count twice, as in MySQL 9.7.4: as statements, and as the protocol's commands.
+#[test]
+fn statements_that_prepare_count_as_commands_too() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(&mut conn, "CREATE TABLE again (a INT)");
+    for sql in [
+        "PREPARE s FROM 'SELECT 1'",
+        "EXECUTE s",
+        "PREPARE s FROM 'SELECT * FROM again'",
+        "ALTER TABLE again ADD COLUMN b INT",
+        "EXECUTE s",
+        "DEALLOCATE PREPARE s",
+    ] {
+        exec(&mut conn, sql);
+    }
+    for (sql, code) in [
+        ("PREPARE s FROM 'SELEC 1'", 1064),
+        ("EXECUTE s", 1243),
+        ("DEALLOCATE PREPARE s", 1243),
+    ] {
+        assert_eq!(errno(&mut conn, sql), code, "{sql}");
+    }
+    for (counter, count) in [
+        ("Com_prepare_sql", 3),
+        // A statement that is prepared anew is prepared.
+        ("Com_stmt_prepare", 4),
+        ("Com_stmt_reprepare", 1),
+        ("Com_execute_sql", 3),
+        ("Com_stmt_execute", 2),
+        ("Com_dealloc_sql", 2),
+        // The first one was closed by the second PREPARE.
+        ("Com_stmt_close", 2),
+    ] {
+        assert_eq!(number(&mut conn, "SESSION", counter), count, "{counter}");
+    }
+}
+
 /// What raises a counter: the statements before it, and the one that does.
 type Raise = (&'static str, &'static [&'static str], &'static str);
 
