@@ -68,7 +68,7 @@ const YES_NO: &str = "enum('YES','NO')";
 const ID: &str = "bigint(20) unsigned";
 
 /// Every function, by name.
-pub static FUNCTIONS: [Function; 25] = [
+pub static FUNCTIONS: [Function; 27] = [
     function(
         "extract_schema_from_file_name",
         "The database that a file's path belongs to.",
@@ -240,6 +240,20 @@ pub static FUNCTIONS: [Function; 25] = [
         Body::Native(Immutable, native::tare_fits),
     ),
     function(
+        "tare_unsigned",
+        "Refuses a number below 0.",
+        &[("value", "bigint(20)"), ("parameter", "text")],
+        ID,
+        Body::Native(Immutable, native::tare_unsigned),
+    ),
+    function(
+        "tare_thread_id",
+        "PS_THREAD_ID, which takes any number.",
+        &[("connection_id", "bigint(20)")],
+        ID,
+        Body::Select(include_str!("functions/ps_thread_id.sql")),
+    ),
+    function(
         "tare_no_consumer",
         "Refuses what is no consumer.",
         &[("in_consumer", "text")],
@@ -321,23 +335,17 @@ impl Routine for Function {
     }
 }
 
-/// An argument as a parameter takes it: what does not fit is refused.
+/// An argument as a parameter takes it: what does not fit is refused, or cut where the mode is not strict.
 fn taken_as(name: &str, kind: &str, argument: Expr) -> Expr {
     let kind = parts(kind);
+    let name = node::text(name);
     match (kind.base.as_str(), kind.characters()) {
-        ("bigint", _) => {
-            let unsigned = node::number(kind.unsigned.into());
-            let rest = [
-                node::text(name),
-                node::number(1),
-                node::number(64),
-                unsigned,
-            ];
-            node::call("tare_to_int", [argument].into_iter().chain(rest).collect())
+        ("bigint", _) if kind.unsigned => {
+            node::call("tare_sys_tare_unsigned", vec![argument, name])
         }
         ("varchar", Some(most)) => {
             let most = node::number(most as i64);
-            node::call("tare_sys_tare_fits", vec![argument, node::text(name), most])
+            node::call("tare_sys_tare_fits", vec![argument, name, most])
         }
         _ => argument,
     }

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use rusqlite::types::{Value, ValueRef};
 
+use tare_dialect::Mode;
+
 use crate::option::number;
 use crate::{format, names};
 use tare_functions::call::{Answer, Call, int, opt, raise, real, text};
@@ -67,10 +69,23 @@ pub(super) fn list_drop(ctx: &Call<'_>) -> Answer {
 
 /// A list: a TEXT of at most 65,535 bytes.
 fn list<'c>(ctx: &'c Call<'_>) -> rusqlite::Result<Option<Cow<'c, str>>> {
-    match text(ctx, 0) {
-        Some(list) if list.len() > 65_535 => Err(raise(SqlError::data_too_long("in_list"))),
-        list => Ok(list),
+    const MOST: usize = 65_535;
+    let Some(list) = text(ctx, 0).filter(|list| list.len() > MOST) else {
+        return Ok(text(ctx, 0));
+    };
+    misfit(ctx, SqlError::data_too_long("in_list"))?;
+    Ok(Some(Cow::Owned(
+        list[..list.floor_char_boundary(MOST)].to_owned(),
+    )))
+}
+
+/// An argument that does not fit: an error in strict mode, and else a warning.
+fn misfit(ctx: &Call<'_>, error: SqlError) -> rusqlite::Result<()> {
+    if Mode::of(&ctx.session.sql_mode()).strict {
+        return Err(raise(error));
     }
+    ctx.session.warn(error.code, &error.message);
+    Ok(())
 }
 
 /// A value of a list, which is not NULL.
@@ -108,10 +123,22 @@ pub(super) fn sys_get_config(ctx: &Call<'_>) -> Answer {
 
 pub(super) fn tare_fits(ctx: &Call<'_>) -> Answer {
     let most = int(ctx, 2).and_then(|n| usize::try_from(n).ok());
-    let too_long = |text: Cow<'_, str>| most.is_some_and(|most| text.chars().count() > most);
-    if text(ctx, 0).is_some_and(too_long) {
+    if let (Some(value), Some(most)) = (text(ctx, 0), most)
+        && let Some((end, _)) = value.char_indices().nth(most)
+    {
         let parameter = text(ctx, 1).unwrap_or_default();
-        return Err(raise(SqlError::data_too_long(&parameter)));
+        misfit(ctx, SqlError::data_too_long(&parameter))?;
+        return Ok(Value::Text(value[..end].to_owned()));
+    }
+    ctx.argument(0)
+}
+
+pub(super) fn tare_unsigned(ctx: &Call<'_>) -> Answer {
+    if real(ctx, 0).is_some_and(|number| number < 0.0) {
+        let parameter = text(ctx, 1).unwrap_or_default();
+        let message = format!("Out of range value for column '{parameter}' at row 1");
+        misfit(ctx, SqlError::new(1264, message))?;
+        return Ok(Value::Integer(0));
     }
     ctx.argument(0)
 }

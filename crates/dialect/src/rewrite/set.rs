@@ -2,7 +2,9 @@
 //! of a compound nor ORDER BY within them.
 
 use crate::error::{Error, Result};
-use sqlparser::ast::{Expr, Query, SetExpr, SetOperator, SetQuantifier, Values};
+use sqlparser::ast::{
+    Expr, OrderBy, OrderByKind, Query, SetExpr, SetOperator, SetQuantifier, Values,
+};
 
 use super::Rewriter;
 use crate::name::ident;
@@ -16,6 +18,15 @@ fn all_of(query: Query) -> SetExpr {
 
 fn is_bare(query: &Query) -> bool {
     query.with.is_none() && query.order_by.is_none() && query.limit_clause.is_none()
+}
+
+/// Whether anything but a column's name or number stands there.
+fn sorts_by_expressions(order: &OrderBy) -> bool {
+    let OrderByKind::Expressions(all) = &order.kind else {
+        return false;
+    };
+    all.iter()
+        .any(|by| !matches!(by.expr, Expr::Identifier(_) | Expr::Value(_)))
 }
 
 impl Rewriter<'_> {
@@ -35,6 +46,13 @@ impl Rewriter<'_> {
             }
         }
         self.parts(query.body.as_mut())?;
+        // SQLite sorts a compound by its columns only: expressions go outside.
+        if matches!(query.body.as_ref(), SetExpr::SetOperation { .. })
+            && query.order_by.as_ref().is_some_and(sorts_by_expressions)
+        {
+            let compound = std::mem::replace(&mut query.body, empty());
+            *query.body = all_of(query::of_body(*compound));
+        }
         self.rolled_up(query)
     }
 

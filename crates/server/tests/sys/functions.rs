@@ -52,6 +52,12 @@ fn functions_answer() {
             "sys.ps_thread_id(CONNECTION_ID()) = sys.ps_thread_id(NULL)",
             "1",
         ),
+        (
+            "CONCAT_WS('|', PS_THREAD_ID(CONNECTION_ID()) = PS_CURRENT_THREAD_ID(), \
+             IFNULL(PS_THREAD_ID(NULL), 'none'), IFNULL(PS_THREAD_ID(-7), 'none'), \
+             sys.ps_thread_id(NULL) = PS_CURRENT_THREAD_ID())",
+            "1|none|none|1",
+        ),
     ] {
         assert_eq!(
             one(&mut client, &format!("SELECT {call}")),

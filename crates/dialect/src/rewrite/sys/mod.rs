@@ -57,7 +57,7 @@ impl Rewriter<'_> {
         let is_native = call.name.0.len() == 1 && name.eq_ignore_ascii_case("ps_thread_id");
         let found = match call.name.0.as_slice() {
             [_] => match self.database {
-                _ if is_native => self.names.schema.routine(&name),
+                _ if is_native => self.names.schema.routine("tare_thread_id"),
                 Some(database) if database.eq_ignore_ascii_case("sys") => {
                     self.names.schema.routine(&name)
                 }
